@@ -10,6 +10,7 @@ from dpcore.experiment import Config
 from dpcore.language import phrase, say
 
 PAGE = "compare"
+GO_ON = phrase("Go on")
 
 shell.frame(
     say("Compare methods"),
@@ -36,12 +37,12 @@ def load() -> None:
 def settings() -> None:
     """All settings; moving one draws nothing and spends nothing."""
     shown = sweep_runs.shown(data)
-    fresh = shown is None and not session.laid_aside()
     # Folded away by each new result, as on a workbench: under another key it is another drawer, and no setting.
-    with st.expander(say("Settings"), expanded=fresh, key=f"drawer.{PAGE}.{id(shown)}"):
+    folded = shown is not None or session.laid_aside()
+    with st.expander(say("Settings"), expanded=not folded, key=f"drawer.{PAGE}.{id(shown)}"):
         config, left_out = sweep.ask(PAGE, data)
-        label = say("Or the settings of an earlier comparison (JSON)")
-        housekeeping.uploader(label, type="json", key=f"{PAGE}.file", on_change=load)
+        told = say("Or the settings of an earlier comparison (JSON)")
+        housekeeping.uploader(told, type="json", key=f"{PAGE}.file", on_change=load)
         if refused := st.session_state.pop(f"{PAGE}.refused", ""):
             st.error(shell.escaped(refused), icon=":material/error:")
     st.session_state[f"{PAGE}.chosen"] = config
@@ -57,8 +58,8 @@ def settings() -> None:
 
 def offer(label: str) -> None:
     """The button for the last comparison, whatever the settings say now. It rests during a run, as the other does."""
-    bare = label == "Go on" and data.schema.source == "inferred"
-    jobs.ask(unproved.without(say(label)) if bare else say(label), PAGE, "again", icon=":material/play_arrow:")
+    told = unproved.without(say(label)) if label == GO_ON and data.schema.source == "inferred" else say(label)
+    jobs.ask(told, PAGE, "again", icon=":material/play_arrow:")
 
 
 settings()
@@ -66,16 +67,18 @@ controls.run_button(PAGE, data)
 shown, last = sweep_runs.shown(data), None
 if shown is not None and len(shown.frames) < shown.planned:
     last = shown.config
-    offer("Go on")
+    offer(GO_ON)
 elif shown is None and (found := sweep_runs.earlier(data)) is not None:
     last, count = found
     planned = sweep.runs_of(last)
     done = count == planned
-    told = phrase("An earlier comparison of these data was not finished ({count:,} of {planned:,} runs).")
-    kept = say("An earlier comparison of these data is kept.") if done else say(told, count=count, planned=planned)
+    of_it = phrase(
+        ":material/history: An earlier comparison of these data was not finished ({count:,} of {planned:,} runs)."
+    )
+    of_it = phrase(":material/history: An earlier comparison of these data is kept.") if done else of_it
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown(f":material/history: {kept}")
-        offer(phrase("Show it") if done else phrase("Go on"))
+        st.markdown(say(of_it, count=count, planned=planned))
+        offer(phrase("Show it") if done else GO_ON)
 chosen = st.session_state[f"{PAGE}.chosen"]
 wanted = last if jobs.requested(PAGE) == "again" else chosen
 if wanted is None or (wanted is chosen and sweep.lacks(chosen)):

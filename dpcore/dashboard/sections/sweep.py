@@ -12,16 +12,18 @@ from dpcore.dashboard import controls
 from dpcore.dashboard.shell import escaped
 from dpcore.dashboard.widgets import lasting
 from dpcore.datasets import Dataset
+from dpcore.domain.unit import Unit
 from dpcore.errors import ParameterError
 from dpcore.evaluate.evaluator import RANGE_ERROR
 from dpcore.evaluate.learners import MODELS
 from dpcore.experiment import Config, Method
 from dpcore.export import protection
-from dpcore.language import phrase, say
+from dpcore.language import phrase, retold, say
 from dpcore.methods import METHODS
 from dpcore.text import number
 
 MODES = {"corrected": phrase("corrected"), "paper": phrase("as printed")}
+LABELS = {"corrected": phrase("{method} | corrected"), "paper": phrase("{method} | as printed")}
 Offered = Mapping[str, tuple[str, Mapping[str, Mapping[str, Any]]]]
 """By the name on the screen: the method, and by mode the parameters that differ from its own."""
 
@@ -44,10 +46,14 @@ GROUPS: Mapping[str, Offered] = {
 LOCAL = tuple(GROUPS["Local: people randomize their answers"])
 CATALOG: Offered = {name: way for offered in GROUPS.values() for name, way in offered.items()}
 USUAL = ("NB-Synth", "PrivBayes refined", "DiffPRFs")
-# What `in_words` makes of some of them.
-WORDED = (phrase("balanced accuracy"), phrase("1-way distance"), phrase("2-way distance"), phrase("3-way distance"))
 MEASURES = ("accuracy", "balanced accuracy", "1-way AVD", "2-way AVD", "3-way AVD", RANGE_ERROR)
 USUAL_MEASURES = ("accuracy", "2-way AVD")
+# What people read: the papers call a distance AVD, average variation distance.
+DISTANCES = {
+    "1-way AVD": phrase("1-way distance"),
+    "2-way AVD": phrase("2-way distance"),
+    "3-way AVD": phrase("3-way distance"),
+}
 USUAL_EPSILONS, USUAL_REPEATS, MOST_REPEATS, MOST_METHODS, MOST_RUNS = (0.1, 0.5, 2.0), 3, 20, 10, 2_000
 
 
@@ -68,15 +74,14 @@ def ask(page: str, data: Dataset) -> tuple[Config, dict[str, str]]:
     left, middle, right = st.columns([4, 4, 3], gap="large")
     with left:
         epsilons = pills(f"{page}.epsilons", say("Epsilons"), controls.EPSILONS, USUAL_EPSILONS, "{:g}".format)
-        modes = pills(f"{page}.modes", say("Methods run"), list(MODES), ["corrected"], lambda mode: say(MODES[mode]))
+        told = lambda mode: say(MODES[mode])  # noqa: E731
+        modes = pills(f"{page}.modes", say("Methods run"), list(MODES), ["corrected"], told)
     with middle:
-        measures = pills(
-            f"{page}.measures", say("Measured by"), MEASURES, USUAL_MEASURES, lambda one: say(in_words(one))
-        )
+        told = lambda metric: say(in_words(metric))  # noqa: E731
+        measures = pills(f"{page}.measures", say("Measured by"), MEASURES, USUAL_MEASURES, told)
         note = say("The accuracy of synthetic rows is that of a classifier that learned from them, told by real rows.")
-        model = lasting(
-            st.selectbox, say("Learner on synthetic rows"), f"{page}.model", MODELS, format_func=say, help=note
-        )
+        look: Any = {"format_func": say, "help": note}
+        model = lasting(st.selectbox, say("Learner on synthetic rows"), f"{page}.model", MODELS, **look)
     with right:
         relation = controls.relation_picker(page, persons=data.schema.persons is not None)
         repeats = lasting(st.number_input, say("Repeats"), f"{page}.repeats", 1, MOST_REPEATS, USUAL_REPEATS)
@@ -87,8 +92,8 @@ def ask(page: str, data: Dataset) -> tuple[Config, dict[str, str]]:
 
 
 def in_words(metric: str) -> str:
-    """What people read of a measure: the papers call a distance AVD, average variation distance."""
-    return metric.replace("AVD", "distance")
+    """What people read of a measure."""
+    return DISTANCES.get(metric, metric)
 
 
 def pills(key: str, label: str, options: Sequence[Any], usual: Sequence[Any], told: Any = str) -> list[Any]:
@@ -107,10 +112,11 @@ def plan_of(
     for name in names:
         kind, variants = CATALOG[name]
         for mode in modes:
-            label = f"{name} | {MODES[mode]}"
+            label = LABELS[mode].format(method=name)
             if mode not in variants:
                 printed = mode == "paper"
-                left_out[label] = "no paper printed it." if printed else "it is a reference without privacy."
+                reference = phrase("it is a reference without privacy.")
+                left_out[label] = phrase("no paper printed it.") if printed else reference
                 continue
             method: Any = METHODS[kind](mode=mode, relation=relation, random_state=seed, **variants[mode])
             try:
@@ -118,7 +124,7 @@ def plan_of(
                 if not set(how["measures"]) <= set(experiment.left_out({"it": method}, how["measures"]).get("it", [])):
                     found[label] = method
                 else:
-                    left_out[label] = "it has none of the chosen measures."
+                    left_out[label] = phrase("it has none of the chosen measures.")
             except ParameterError as error:
                 left_out[label] = str(error)
     return Config(found, skip=True, **how), left_out
@@ -134,30 +140,34 @@ def said(
     relation, unit = Relation.parse(next(iter(config.methods.values())).relation), data.schema.unit
     declared = data.schema.source == "declared"
     for label, reason in left_out.items():
-        st.caption(f":material/block: **{escaped(label)}** is left out: {escaped(reason)}")
+        why = {"label": escaped(retold(label)), "reason": escaped(retold(reason))}
+        st.caption(say(":material/block: **{label}** is left out: {reason}", **why))
     lacking: dict[str, list[str]] = {}
     for label, without in experiment.left_out(config.methods, config.measures).items():
-        lacking.setdefault(", ".join(without), []).append(label.partition(" | ")[0])
+        lacking.setdefault(", ".join(map(say, without)), []).append(label.partition(" | ")[0])
     for metrics, labels in lacking.items():
-        names = ", ".join(dict.fromkeys(labels))
-        st.caption(f"Releases a classifier and no rows, so there is no {escaped(metrics)} of it: {escaped(names)}.")
+        them = {"metrics": escaped(metrics), "names": escaped(", ".join(dict.fromkeys(labels)))}
+        st.caption(say("Releases a classifier and no rows, so there is no {metrics} of it: {names}.", **them))
     whole = experiment.plan(config.methods, config.epsilons, config.repeats)
     rest = [run.method for place, run in enumerate(whole) if place not in finished]
     proved = [method.epsilon for method in rest if method.mode == "corrected" and declared]
-    parts = [f"**{runs_of(config):,} runs**"]
+    parts = [say("**{count:,} runs**", count=runs_of(config))]
     if finished:
-        parts.append(f"{len(finished):,} of them are finished already, and are shown without drawing them again")
+        told = phrase("{count:,} of them are finished already, and are shown without drawing them again")
+        parts.append(say(told, count=len(finished)))
     if proved:
-        person = f": {protection.for_person(unit, fsum(proved))}" if unit is not None and unit.column is None else ""
-        parts.append(
-            f"{'the others ' if finished else ''}together epsilon {number(fsum(proved))} "
-            f"({relation.short_for(protection.protects(unit))}{person})"
+        price, whom = fsum(proved), of_whom(relation, unit, fsum(proved))
+        others, all_of_them = (
+            phrase("the others together epsilon {price} ({whom})"),
+            phrase("together epsilon {price} ({whom})"),
         )
+        parts.append(say(others if finished else all_of_them, price=number(price), whom=whom))
     if not declared:
-        parts.append("nothing can be proved of them, as the schema was read off the rows")
+        parts.append(say("nothing can be proved of them, as the schema was read off the rows"))
     elif len(proved) < len(rest):
-        parts.append("what those as printed cost is known when they have run, and may be without bound")
-    st.markdown(f"{'; '.join(parts)}." + (f" About {max(pace * len(rest), 1):,.0f} seconds." if pace and rest else ""))
+        parts.append(say("what those as printed cost is known when they have run, and may be without bound"))
+    time = say(" About {seconds:,.0f} seconds.", seconds=max(pace * len(rest), 1)) if pace and rest else ""
+    st.markdown(say("{sentence}.", sentence=say("; ").join(parts)) + time)
     if any(method.random_state is not None for method in rest):
         st.caption(say(":red[:material/warning: With a seed nothing is protected: for teaching only.]"))
     local = [label for label in config.methods if label.partition(" | ")[0] in LOCAL]
@@ -171,13 +181,22 @@ def said(
         )
 
 
+def of_whom(relation: Relation, unit: Unit | None, epsilon: float) -> str:
+    """Whom an epsilon protects, and what it is for a person if that is not the same."""
+    short = say(relation.short_for(protection.protects(unit)))
+    person = protection.for_person(unit, epsilon)
+    return say("{price}: {person}", price=short, person=person) if person else short
+
+
 def lacks(config: Config) -> str:
     """Why this cannot be run, in a sentence; empty if it can."""
     if not config.methods or not config.epsilons or not config.measures:
         return say("Choose a method, an epsilon and a measure or more.")
     if len({label.partition(" | ")[0] for label in config.methods}) > MOST_METHODS:
-        return say("A chart tells at most {n} methods apart: choose fewer.", n=MOST_METHODS)
-    return say("That is more than {n:,} runs: choose fewer.", n=MOST_RUNS) if runs_of(config) > MOST_RUNS else ""
+        return say("A chart tells at most {most} methods apart: choose fewer.", most=MOST_METHODS)
+    if runs_of(config) > MOST_RUNS:
+        return say("That is more than {most:,} runs: choose fewer.", most=MOST_RUNS)
+    return ""
 
 
 def as_offered(name: str, mode: str, first: Method, method: Method) -> bool:

@@ -15,7 +15,7 @@ from dpcore.accounting.relation import Relation
 from dpcore.accounting.tally import EPSILONS
 from dpcore.charts.base import REAL_DATA
 from dpcore.dashboard import panels
-from dpcore.dashboard.sections.sweep import LOCAL, in_words
+from dpcore.dashboard.sections.sweep import LOCAL, in_words, of_whom
 from dpcore.dashboard.sections.sweep_runs import Comparison
 from dpcore.dashboard.shell import escaped
 from dpcore.dashboard.widgets import choice
@@ -25,11 +25,11 @@ from dpcore.evaluate.evaluator import RANGE_ERROR
 from dpcore.evaluate.learners import MAJORITY
 from dpcore.export import protection
 from dpcore.export.quoting import spreadsheet_csv
-from dpcore.language import phrase, say
+from dpcore.language import phrase, retold, say
 from dpcore.text import number
 
 Axis = Literal["claimed", "proved", "of the noise alone"]
-NONE = ("nothing", "no limit", "no limit")  # of `EPSILONS`, where there is none
+NONE = (phrase("nothing"), phrase("no limit"), phrase("no limit"))  # of `EPSILONS`, where there is none
 NOISE: Axis = "of the noise alone"
 FEWEST = 3  # runs, below which nobody is told apart
 Y_TITLES = {RANGE_ERROR: phrase("mean error, share of all rows")}
@@ -51,6 +51,30 @@ SHORT = {
     REAL: phrase("learned from real rows"),
     FLOOR: phrase("fresh sample of the real rows"),
 }
+WORDS = frozenset(  # headings of tables, below which stand names of runs, measures and other words
+    {
+        phrase("method"),
+        phrase("metric"),
+        phrase("measure"),
+        phrase("relation"),
+        phrase("void"),
+        phrase("best median"),
+        phrase("second"),
+        phrase("told apart"),
+        phrase("why"),
+    }
+)
+NUMBERS = (
+    phrase("repeat"),
+    phrase("seconds"),
+    phrase("runs"),
+    phrase("epsilons"),
+    phrase("median"),
+    phrase("lowest"),
+    phrase("highest"),
+    phrase("its value"),
+    phrase("value of the second"),
+)
 
 
 def results(page: str, made: Comparison) -> None:
@@ -59,8 +83,12 @@ def results(page: str, made: Comparison) -> None:
     config = made.config
     if len(made.frames) < made.planned:
         st.warning(
-            f"Stopped before it was finished: {len(made.frames):,} of {made.planned:,} runs are here. **Go on** runs "
-            "the others. What was begun when it was stopped stays charged."
+            say(
+                "Stopped before it was finished: {count:,} of {planned:,} runs are here. **Go on** runs the others. "
+                "What was begun when it was stopped stays charged.",
+                count=len(made.frames),
+                planned=made.planned,
+            )
         )
     price(frame, made.void, made.data.schema.unit)
     good = frame[frame["error"] == ""]
@@ -79,16 +107,21 @@ def price(frame: pd.DataFrame, void: str, unit: Unit | None) -> None:
     """What all runs together cost, by relation; they never add up across relations."""
     runs = frame[frame["error"] == ""].drop_duplicates(["method", "epsilon", "repeat"])
     for relation, part in runs.groupby("relation"):
-        claimed, of_noise, bound = (together(part[name], none) for name, none in zip(EPSILONS, NONE, strict=True))
-        alone = "" if of_noise == bound else f"; the noise alone would give {of_noise}"
-        words = Relation(str(relation)).short_for(protection.protects(unit))
-        total = fsum(part["epsilon_bound"])
-        if math.isfinite(total) and (person := protection.for_person(unit, total)):
-            words = f"{words}: {person}"
+        claimed, of_noise, bound = (together(part[name], say(none)) for name, none in zip(EPSILONS, NONE, strict=True))
+        alone = "" if of_noise == bound else say("; the noise alone would give {epsilon}", epsilon=of_noise)
+        known, total = Relation(str(relation)), fsum(part["epsilon_bound"])
+        short = say(known.short_for(protection.protects(unit)))
         st.markdown(
-            f"These **{len(part):,} runs** together claim epsilon {claimed} and can cost up to {bound}{alone} "
-            f"({words}), because they are all of the same rows. Looking at all of them, or publishing "
-            "the best, costs that much."
+            say(
+                "These **{count:,} runs** together claim epsilon {claimed} and can cost up to {bound}{alone} ({whom}), "
+                "because they are all of the same rows. Looking at all of them, or publishing the best, costs that "
+                "much.",
+                count=len(part),
+                claimed=claimed,
+                bound=bound,
+                alone=alone,
+                whom=of_whom(known, unit, total) if math.isfinite(total) else short,
+            )
         )
     if void:
         st.error(void, icon=":material/gpp_bad:")
@@ -99,8 +132,15 @@ def together(epsilons: pd.Series, none: str) -> str:
     without = np.isinf(epsilons)
     if not without.any():
         return f"**{number(fsum(epsilons))}**"
-    others = f"; the other {(~without).sum():,}: {number(fsum(epsilons[~without]))}"
-    return f"**{none}** (for {without.sum():,} of them{others if not without.all() else ''})"
+    if without.all():
+        return say("**{none}** (for {count:,} of them)", none=none, count=len(epsilons))
+    return say(
+        "**{none}** (for {count:,} of them; the other {rest:,}: {epsilon})",
+        none=none,
+        count=without.sum(),
+        rest=(~without).sum(),
+        epsilon=number(fsum(epsilons[~without])),
+    )
 
 
 def measure(page: str, made: Comparison, good: pd.DataFrame, metric: str) -> None:
@@ -118,7 +158,7 @@ def measure(page: str, made: Comparison, good: pd.DataFrame, metric: str) -> Non
             say(
                 "Synthetic rows: {model} learns from them and predicts real rows. Methods that release a classifier: "
                 "that one predicts them.",
-                model=escaped(say(str(learned[0]))),
+                model=escaped(say(learned[0])),
             )
         )
     log = metric == RANGE_ERROR or "AVD" in metric
@@ -157,16 +197,17 @@ def draw(
     """One chart, against the epsilon that somebody chose to see."""
     axes: list[Axis] = ["claimed", NOISE if made.void else "proved"]
     key, how = f"{page}.axis{'.void' if made.void else ''}", {"default": "claimed", "required": True}
-    words = {axis: "can cost up to" if axis == "proved" else axis for axis in axes}
+    words = {axis: phrase("can cost up to") if axis == "proved" else axis for axis in axes}
     axis: Axis = choice(st.segmented_control, say("Epsilon on the axis"), key, words, **how)
     if axis == NOISE:
         st.caption(say("What the noise alone would give. It is no guarantee, and none is proved: see above."))
     column = {"proved": "epsilon_bound", NOISE: "epsilon_of_noise"}.get(axis, "epsilon_claimed")
     without = frame[~np.isfinite(frame[column].to_numpy(dtype=float))]
     if len(without):
-        missing = ", ".join(dict.fromkeys(without["method"].map(escaped)))
-        what = "is claimed" if axis == "claimed" else "limits the cost"
-        st.info(f"Not drawn, because no epsilon {what} of them: {missing}.", icon=":material/info:")
+        missing = ", ".join(dict.fromkeys(escaped(retold(label)) for label in without["method"]))
+        unclaimed = phrase("Not drawn, because no epsilon is claimed of them: {missing}.")
+        unlimited = phrase("Not drawn, because no epsilon limits the cost of them: {missing}.")
+        st.info(say(unclaimed if axis == "claimed" else unlimited, missing=missing), icon=":material/info:")
     if len(without) == len(frame):
         return
     names = list(dict.fromkeys(label.partition(" | ")[0] for label in made.config.methods))
@@ -175,7 +216,7 @@ def draw(
     frame = frame.assign(relation=[Relation(name).short_for(whom) for name in frame["relation"]])
     picture = charts.compared(frame, data=made.data.name, local=LOCAL, references=lines, **look)
     columns = ["method", "epsilon", "repeat", "value", *EPSILONS, "void", "relation", "seconds"]
-    panels.chart(charts.mark_real(picture), data=frame[columns].replace(np.inf, np.nan))
+    panels.chart(charts.mark_real(picture), data=told(frame[columns].replace(np.inf, np.nan)))
 
 
 def medians(good: pd.DataFrame) -> pd.DataFrame:
@@ -195,7 +236,8 @@ def told_apart(found: pd.DataFrame) -> pd.DataFrame:
         best, second = part.iloc[0], part.iloc[1]
         ahead = best["lowest"] > second["highest"] if rising else best["highest"] < second["lowest"]
         few = min(best["runs"], second["runs"]) < FEWEST
-        apart = "too few runs" if few else "yes" if ahead else "no: their runs overlap"
+        apart = phrase("yes") if ahead else phrase("no: their runs overlap")
+        apart = phrase("too few runs") if few else apart
         rows.append((metric, epsilon, best["method"], best["median"], second["method"], second["median"], apart))
     columns = ["measure", "epsilon", "best median", "its value", "second", "value of the second", "told apart"]
     return pd.DataFrame(rows, columns=columns)
@@ -204,35 +246,39 @@ def told_apart(found: pd.DataFrame) -> pd.DataFrame:
 def tables(good: pd.DataFrame) -> None:
     """Medians, and who is ahead where that can be said."""
     st.markdown(say("Medians over runs. **{mark}.**", mark=say(REAL_DATA)))
-    st.dataframe(medians(good), hide_index=True)
+    st.dataframe(told(medians(good)), hide_index=True)
     proved = good[np.isfinite(good["epsilon_bound"].to_numpy(dtype=float)) & (good["epsilon_bound"] <= good["epsilon"])]
     ahead = told_apart(medians(proved))
     if len(ahead):
         st.markdown(
-            "The best median at each epsilon, among methods whose epsilon is proved. On these data, with these "
-            "parameters; choosing a method by this table uses the real rows."
+            say(
+                "The best median at each epsilon, among methods whose epsilon is proved. On these data, with these "
+                "parameters; choosing a method by this table uses the real rows."
+            )
         )
-        st.dataframe(ahead, hide_index=True)
+        st.dataframe(told(ahead), hide_index=True)
+
+
+def told(frame: pd.DataFrame) -> pd.DataFrame:
+    """A table of this page, all of it ours, as the screen says it."""
+    return frame.assign(**{name: frame[name].map(retold) for name in WORDS & {*frame}}).rename(columns=say)
 
 
 def failures(lost: pd.DataFrame) -> None:
     """What failed, and why."""
     runs = lost.drop_duplicates(["method", "epsilon", "repeat"])
-    st.markdown(f"{len(runs):,} runs gave nothing. What was charged before they failed stays charged.")
+    words = phrase("{count:,} runs gave nothing. What was charged before they failed stays charged.")
+    st.markdown(say(words, count=len(runs)))
     counted = runs.groupby(["method", "error"], sort=False).agg(
         runs=("repeat", "size"), epsilons=("epsilon", lambda part: ", ".join(f"{one:g}" for one in sorted(set(part))))
     )
-    st.dataframe(counted.reset_index().rename(columns={"error": "why"}), hide_index=True)
+    st.dataframe(told(counted.reset_index().rename(columns={"error": "why"})), hide_index=True)
 
 
 def take_away(page: str, made: Comparison) -> None:
     """The numbers of all runs, and what would run them again."""
-    st.markdown(
-        say(
-            "All runs as a table. **{mark}**: they were measured on real rows, without noise.",
-            mark=say(REAL_DATA),
-        )
-    )
+    words = phrase("All runs as a table. **{mark}**: they were measured on real rows, without noise.")
+    st.markdown(say(words, mark=say(REAL_DATA)))
     table = spreadsheet_csv(made.frame.drop(columns=["series", "mode"])).encode()
     config = made.config.to_json(made.data).encode()
     icon = ":material/download:"
@@ -241,7 +287,7 @@ def take_away(page: str, made: Comparison) -> None:
         st.download_button(say("Runs (CSV)"), table, name, "text/csv", key=f"{page}.csv", icon=icon)
         name, kind = "comparison-config.json", "application/json"
         st.download_button(say("Exactly what ran (JSON)"), config, name, kind, key=f"{page}.json", icon=icon)
-    with st.expander("Show the code"):
+    with st.expander(say("Show the code")):
         st.code(
             "from pathlib import Path\n\nimport dpcore as dp\n\n"
             'config = dp.experiment.Config.from_json(Path("comparison-config.json").read_text(encoding="utf-8"))\n'

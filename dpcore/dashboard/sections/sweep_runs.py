@@ -19,10 +19,16 @@ from dpcore.errors import DPCoreError
 from dpcore.evaluate.baselines import FLOOR, FOREST, REAL
 from dpcore.evaluate.learners import MAJORITY
 from dpcore.experiment import Config
+from dpcore.language import phrase, retold
 from dpcore.methods.base import PrivateClassifier
 
 KEY = "dpcore.comparison"
 PURPOSE = "Comparison"
+PURPOSES = (
+    phrase("Comparison: {method} | corrected"),
+    phrase("Comparison: {method} | as printed"),
+)  # as books name them
+OF = phrase("{count:,} of {planned:,} runs")
 
 
 @dataclass(eq=False)
@@ -49,7 +55,7 @@ class Comparison:
     @property
     def void(self) -> str:
         """Why its epsilons guarantee nothing; empty if they do."""
-        return " ".join(dict.fromkeys(filter(None, (frame["void"].iloc[0] for frame in self.frames))))
+        return " ".join(dict.fromkeys(filter(None, (retold(frame["void"].iloc[0]) for frame in self.frames))))
 
 
 def shown(data: Dataset) -> Comparison | None:
@@ -91,7 +97,7 @@ def work(config: Config, data: Dataset) -> jobs.Work:
     made, kept, kept_paces, spending, shown = Comparison(config, data), place(), paces(), session.spending(), last()
 
     def compare(progress: Progress) -> None:
-        progress(0.0, "measuring the real rows")
+        progress(0.0, phrase("measuring the real rows"))
         trees = any(isinstance(method, PrivateClassifier) for method in config.methods.values())
         kinds = (REAL, MAJORITY, *([FOREST] if trees else []), FLOOR)
         made.references = evaluate.references(data, kinds, config.measures, models=config.models)
@@ -102,7 +108,7 @@ def work(config: Config, data: Dataset) -> jobs.Work:
 
         def tell(*_: object) -> None:
             count = len(made.frames)
-            progress(count / made.planned, f"{count:,} of {made.planned:,} runs")
+            progress(count / made.planned, OF.format(count=count, planned=made.planned))
 
         how: dict[str, Any] = {"ledgers": spending.open_runs(config.methods, data, PURPOSE), "store": kept}
         try:
