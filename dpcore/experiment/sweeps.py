@@ -25,6 +25,7 @@ from dpcore.experiment import engine
 from dpcore.experiment.config import Config, Place, digest, parameters_of
 from dpcore.experiment.engine import Measure, NewLedger, Run
 from dpcore.experiment.store import Store, restored
+from dpcore.language import phrase
 from dpcore.methods.base import PrivateClassifier
 
 ORDER = ["method", "epsilon", "repeat", "metric", "model"]
@@ -213,7 +214,7 @@ def entry_of(frame: pd.DataFrame) -> Entry:
     """One run's rows as an entry for a list of what was spent; its own ledger has stayed in its process."""
     run = frame.iloc[0]
     return Entry(
-        name=f"release at epsilon {run['epsilon']:g}",
+        name=phrase("release at epsilon {epsilon}").format(epsilon=f"{run['epsilon']:g}"),
         mechanism="release",
         epsilon_claimed=exact(float(run["epsilon_claimed"])),
         epsilon_of_noise=exact(float(run["epsilon_of_noise"])),

@@ -2,15 +2,17 @@
 
 import re
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import pytest
-from driving import PAGE, change, opened, released, run, shown, started
+from driving import PAGE, change, opened, press, released, run, shown, started
 from prepared import page, pressed, with_release
-from screen import charts, elements, said, widget
+from screen import charts, elements, mendable, said, widget
 from streamlit.testing.v1 import AppTest
 
-from dpcore import datasets
+from dpcore import datasets, experiment
+from dpcore.dashboard.sections import sweep
 from dpcore.dashboard.session import Shown
 from dpcore.language import speaking
 from dpcore.methods import METHODS
@@ -22,6 +24,7 @@ NAMES = {
     *SAMPLE.names,
     *(str(value) for column in SAMPLE if not column.numeric for value in column.categories),
     *METHODS,
+    *sweep.CATALOG,
     *(offer.label for kind in METHODS.values() for offer in kind.offers),
 }
 LATIN = re.compile(r"[A-Za-z][A-Za-z'’-]+(?:[ ,]+[A-Za-z][A-Za-z'’-]+)+")  # two words or more
@@ -120,6 +123,35 @@ def test_a_release_says_nothing_in_english_on_any_tab(whole_sample):
         cited = [text for text in texts(at) if SOURCE in text.replace("\\", "")]
         found = {words for words in english(at) if not any(words in text.replace("\\", "") for text in cited)}
         assert not {words for words in found if set(words.split(", ")) - set(SAMPLE.names)}, name
+
+
+COMPARED: dict[str, Any] = {  # some that were never printed, some that release no rows, some that are local
+    "relation": "replace",
+    "methods.0": ["NB-Synth", "PrivBayes refined"],
+    "methods.1": ["DiffP-ID3"],
+    "methods.2": ["PPNB"],
+    "epsilons": [0.5],
+    "measures": list(sweep.MEASURES),
+    "repeats": 1,
+}
+
+
+@pytest.mark.parametrize("more", [{}, {"seed": 5, "modes": ["corrected", "paper"], "axis.void": "of the noise alone"}])
+def test_a_comparison_says_nothing_in_english_on_any_tab(monkeypatch, more):
+    monkeypatch.setattr(experiment, "stream", partial(experiment.stream, n_jobs=1))
+    at = turned(started("compare"))
+    assert english(at) == set()
+    for key, value in {**COMPARED, **more}.items():
+        at.session_state[f"compare.{key}"] = value
+    assert english(run(at)) == set()
+    at = press(at, "compare.run")
+    assert not mendable(at)
+    for name in (*map(sweep.in_words, sweep.MEASURES), "Run time", "Medians", "Take away"):
+        at.session_state["compare.tab"] = name
+        found = english(run(at))
+        headings = {heading for table in at.dataframe for heading in table.value}
+        assert (found, {heading for heading in headings if heading.isascii()}) == (set(), set()), name
+    assert english(turned(opened(at, "ledger"))) == set()
 
 
 def test_what_is_chosen_and_made_stays_in_another_language():

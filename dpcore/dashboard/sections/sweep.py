@@ -74,11 +74,11 @@ def ask(page: str, data: Dataset) -> tuple[Config, dict[str, str]]:
     left, middle, right = st.columns([4, 4, 3], gap="large")
     with left:
         epsilons = pills(f"{page}.epsilons", say("Epsilons"), controls.EPSILONS, USUAL_EPSILONS, "{:g}".format)
-        told = lambda mode: say(MODES[mode])  # noqa: E731
-        modes = pills(f"{page}.modes", say("Methods run"), list(MODES), ["corrected"], told)
+        modes = pills(f"{page}.modes", say("Methods run"), list(MODES), ["corrected"], lambda mode: say(MODES[mode]))
     with middle:
-        told = lambda metric: say(in_words(metric))  # noqa: E731
-        measures = pills(f"{page}.measures", say("Measured by"), MEASURES, USUAL_MEASURES, told)
+        measures = pills(
+            f"{page}.measures", say("Measured by"), MEASURES, USUAL_MEASURES, lambda one: say(in_words(one))
+        )
         note = say("The accuracy of synthetic rows is that of a classifier that learned from them, told by real rows.")
         look: Any = {"format_func": say, "help": note}
         model = lasting(st.selectbox, say("Learner on synthetic rows"), f"{page}.model", MODELS, **look)
