@@ -81,7 +81,7 @@ def epsilon_split(frame: pd.DataFrame) -> Chart:
     )
     endless = "datum.epsilon_of_noise_endless"
     bars = base.mark_bar(height={"band": 0.6}).encode(color=_solid(endless))
-    claimed = diamonds(base.transform_filter("datum.claims"), CLAIMED).encode(x="epsilon_claimed:Q")
+    claimed = diamonds(base.transform_filter("datum.claims"), CLAIMED).encode(alt.X("epsilon_claimed:Q"))
     amount = captions(base, "epsilon_of_noise_text", align="left", dx=_beside(endless))
     return present(
         alt.layer(bars, _onward(base.transform_filter(endless)), claimed, amount),
@@ -190,7 +190,8 @@ def _to_the_edge(data: pd.DataFrame, columns: list[str], edge: float) -> pd.Data
 
 def _solid(endless: str) -> Any:
     """The color of bars, and stripes where an expression says that they go on without limit."""
-    return alt.condition(endless, alt.value(hatched(RELEASED)), alt.value(RELEASED))
+    # objects: of a dict so deep, Altair would take half a second to find out what it is
+    return alt.ColorValue(RELEASED, condition={"test": endless, "value": hatched(RELEASED)})
 
 
 def _onward(base: Any) -> Any:

@@ -123,7 +123,7 @@ def test_all_that_can_be_moved_reaches_the_next_run_and_draws_and_spends_nothing
     """Found on the screen, so that new widgets are moved too: all settings of all variants, and all tabs."""
     at = with_release("Draw again", given=BOUNDED)  # a tab without charts, which every move would draw
     first, release = shown(at), shown(at).release
-    moved = {f"{name}.{key}" for key in ("mode", "variant.corrected", "variant.paper", "what")}
+    moved = {"dpcore.language", *(f"{name}.{key}" for key in ("mode", "variant.corrected", "variant.paper", "what"))}
     idle: set[str] = set()
 
     def move() -> None:
