@@ -20,13 +20,12 @@ from dpcore.methods import METHODS
 LABELS = "Algorithm 1: random rows, labels by the exact model (no privacy)"
 SAMPLE = datasets.load("sample").schema
 # What stays as it is in every language: the sample's columns and their values, methods, files, authors and sources.
-NAMES = {
+TITLES = {
     *SAMPLE.names,
     *(str(value) for column in SAMPLE if not column.numeric for value in column.categories),
     *METHODS,
-    *sweep.CATALOG,
-    *(offer.label for kind in METHODS.values() for offer in kind.offers),
 }
+NAMES = TITLES | {*sweep.CATALOG} | {offer.label for kind in METHODS.values() for offer in kind.offers}
 LATIN = re.compile(r"[A-Za-z][A-Za-z'’-]+(?:[ ,]+[A-Za-z][A-Za-z'’-]+)+")  # two words or more
 LINK = re.compile(
     r":material/\w+:|<[^>]*>|https?://\S+|[“\"]Census.*?[”\"]|[“\"]Google COVID.*?[”\"]|[“\"]A list of.*?[”\"]"
@@ -57,13 +56,13 @@ def drawn(part: Any) -> Iterator[str]:
             yield from drawn(value)
 
 
-def english(at: AppTest) -> set[str]:
+def english(at: AppTest, names: set[str] = NAMES) -> set[str]:
     """Two English words and more beside each other that are no names."""
     told = [*texts(at), *(line for specification, _ in charts(at) for line in drawn(specification))]
     found = {words for text in told for words in LATIN.findall(LINK.sub(" ", text.replace("\\", "")))}
-    lists = {words for words in found if NAMES.issuperset(words.split(", "))}
+    lists = {words for words in found if names.issuperset(words.split(", "))}
     return {
-        words for words in found - lists if not any(words in name or name in words for name in NAMES if " " in name)
+        words for words in found - lists if not any(words in name or name in words for name in names if " " in name)
     }
 
 
@@ -107,6 +106,36 @@ def test_a_tab_says_nothing_in_english(page: str, name: str) -> None:
 def test_the_ledger_says_nothing_in_english() -> None:
     assert english(turned(started("ledger"))) == set()
     assert english(turned(opened(released(), "ledger"))) == set()
+
+
+BENCHES = ("forests", "taxonomy", "networks", "responses")
+# A settings drawer of theirs with all that is folded away opened, and choices that ask for more.
+UNFOLDED: dict[str, Any] = {
+    "what": "Learn from reports",
+    "split": True,
+    "n_trees_ruled": False,
+    "max_depth_ruled": False,
+    "resample": "poisson",
+    "shares": "own",
+    "pairs": False,
+    "seed": 1,
+}
+
+
+@pytest.mark.parametrize("name", BENCHES)
+def test_settings_say_nothing_in_english_whatever_is_chosen(name: str) -> None:
+    at = started(name)
+    at.session_state[f"{name}.tab"] = "Predict"  # below the settings of reports; the paper's figures are not settings
+    at = turned(at)
+    for method, offer in ((kind, offer) for kind in METHODS.values() if kind.page == name for offer in kind.offers):
+        for settings in ({"what": UNFOLDED["what"]}, UNFOLDED):
+            chosen = {"mode": offer.mode, f"variant.{offer.mode}": offer.label, **settings}
+            for key, value in chosen.items():
+                at.session_state[f"{name}.{key}"] = value
+            run(at)
+            assert not at.exception, offer.label
+            assert at.session_state[f"{name}.chosen"][0] == method.title, offer.label
+            assert english(at, TITLES) == set(), offer.label
 
 
 PANELS = ("Rows", "Price", "Columns", "Pairs", "Accuracy", "Draw again", "The paper's figures", "Risk", "Take home")
