@@ -72,13 +72,8 @@ elif shown is None and (found := sweep_runs.earlier(data)) is not None:
     last, count = found
     planned = sweep.runs_of(last)
     done = count == planned
-    begun = say(
-        ":material/history: An earlier comparison of these data was not finished ({count:,} of {planned:,} runs).",
-        count=count,
-        planned=planned,
-    )
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown(say(":material/history: An earlier comparison of these data is kept.") if done else begun)
+        st.markdown(say(sweep_runs.KEPT if done else sweep_runs.BEGUN, count=count, planned=planned))
         offer(phrase("Show it") if done else GO_ON)
 chosen = st.session_state[f"{PAGE}.chosen"]
 wanted = last if jobs.requested(PAGE) == "again" else chosen

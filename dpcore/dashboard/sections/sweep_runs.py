@@ -22,6 +22,10 @@ from dpcore.experiment import Config
 from dpcore.language import phrase, retold
 from dpcore.methods.base import PrivateClassifier
 
+KEPT = phrase(":material/history: An earlier comparison of these data is kept.")
+BEGUN = phrase(
+    ":material/history: An earlier comparison of these data was not finished ({count:,} of {planned:,} runs)."
+)
 KEY = "dpcore.comparison"
 PURPOSE = "Comparison"
 PURPOSES = (
