@@ -118,12 +118,9 @@ def asked(page: str, release: Release) -> tuple[str, str]:
     first = names.index(likely) if likely in names else len(names) - 1
     note = say("Numbers are guessed as the bin that they are in.")
     sensitive: str = left.selectbox(say("What is guessed"), names, index=first, key=f"{page}.sensitive", help=note)
+    how = {name: say(LEARNS, model=say(name)) for name in disclosure.ATTACKS} | {disclosure.MATCH: say(LOOKS)}
     attack: str = right.selectbox(
-        say("How: the attacker"),
-        [*disclosure.ATTACKS, disclosure.MATCH],
-        index=1,
-        format_func=lambda name: say(LOOKS) if name == disclosure.MATCH else say(LEARNS, model=say(name)),
-        key=f"{page}.attack",
+        say("How: the attacker"), list(how), index=1, format_func=how.__getitem__, key=f"{page}.attack"
     )
     return sensitive, attack
 
