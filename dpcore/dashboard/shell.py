@@ -202,7 +202,7 @@ def frame(title: str, lead: str) -> None:
 def asked_language() -> str:
     """The language that somebody chose, or that their browser asks for if it is one of ours."""
     chosen: str | None = st.session_state.get(LANGUAGE)
-    return chosen or next((name for name in LANGUAGES if (st.context.locale or "").startswith(name)), ENGLISH)
+    return chosen or next((name for name in LANGUAGES if (st.context.locale or "").split("-")[0] == name), ENGLISH)
 
 
 ask(asked_language)

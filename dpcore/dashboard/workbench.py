@@ -27,6 +27,7 @@ from dpcore.text import number
 NEXT = ("next",)
 NOISE = "relation noise random_state"
 LAYOUT = (("epsilon",), ("method", "rows target own", NOISE))
+PURPOSE = phrase("{method}, {mode} mode")
 CHARGED = phrase("Every run is charged to the ledger.")
 
 
@@ -94,7 +95,7 @@ class Workbench:
         def work(progress: Progress) -> None:
             start = time.perf_counter()
             method: Any = METHODS[name](**given)
-            ledger = spending.account(data, method.relation, f"{name}, {method.mode} mode")
+            ledger = spending.account(data, method.relation, PURPOSE.format(method=name, mode=method.mode))
             try:
                 method.fit(data.train, schema=data.schema, ledger=ledger, progress=progress)
             except jobs.CanceledError as stopped:

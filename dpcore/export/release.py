@@ -28,6 +28,22 @@ Kind = TypeVar("Kind", bound=Artifact)
 SIZES = ("n_trees", "max_depth")
 EXACT = NoNoise.label.capitalize()
 
+# By whether it is a reconstruction, and whether values change; whole sentences, as a model's file keeps them.
+REFUTED = {
+    (False, False): phrase("The paper claims epsilon {claimed}, which does not hold: what can be proved is {bound}."),
+    (False, True): phrase(
+        "The paper claims epsilon {claimed}, which does not hold where a person's values change: what can be proved is "
+        "{bound}."
+    ),
+    (True, False): phrase(
+        "{why} As read, it claims epsilon {claimed}, which does not hold: what can be proved is {bound}."
+    ),
+    (True, True): phrase(
+        "{why} As read, it claims epsilon {claimed}, which does not hold where a person's values change: what can be "
+        "proved is {bound}."
+    ),
+}
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Release:
@@ -101,17 +117,9 @@ class Release:
             return say("No finite epsilon can be proved for this run.")
         if self.ledger.epsilon_bound > self.ledger.epsilon_claimed:
             claimed, bound = self.ledger.epsilon_claimed, self.ledger.epsilon_bound
-            if self.ledger.relation == "replace":
-                told = phrase(
-                    "epsilon {claimed}, which does not hold where a person's values change: what can be proved is "
-                    "{bound}."
-                )
-            else:
-                told = phrase("epsilon {claimed}, which does not hold: what can be proved is {bound}.")
-            price = say(told, claimed=number(claimed), bound=number(bound))
-            if self.reconstructed:
-                return say("{why} As read, it claims {price}", why=say(self.reconstructed), price=price)
-            return say("The paper claims {price}", price=price)
+            told = REFUTED[bool(self.reconstructed), self.ledger.relation == "replace"]
+            why = say(self.reconstructed) if self.reconstructed else ""
+            return say(told, why=why, claimed=number(claimed), bound=number(bound))
         return ""
 
     @property

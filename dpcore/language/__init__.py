@@ -20,6 +20,7 @@ LANGUAGES = {ENGLISH: "English", "zh": "中文"}
 FIELD = re.compile(r"\{(\w+)[^}]*\}")  # a value in a message, and how it is written
 FOLDER = Path(__file__).parent
 LONGEST = 2_000  # characters
+SAID = {"mode", "why"}  # values that are phrases themselves; others may be names of columns
 _forced: ContextVar[str | None] = ContextVar("_forced", default=None)
 _forms: set[str] = set()  # phrases with values
 _wanted: Callable[[], str] = lambda: ENGLISH  # noqa: E731 - replaced by whoever has screens
@@ -84,7 +85,11 @@ def _retold(text: str, language: str, _: int) -> str:
         return told
     for form in sorted(_forms, key=lambda form: (-len(FIELD.sub("", form)), form)):
         if found := re.fullmatch(_pattern(form), text, re.DOTALL):
-            return FIELD.sub(r"{\1}", _catalog(language).gettext(form)).format(**found.groupdict())
+            values = {
+                name: _catalog(language).gettext(value) if name in SAID else value
+                for name, value in found.groupdict().items()
+            }
+            return FIELD.sub(r"{\1}", _catalog(language).gettext(form)).format(**values)
     return text
 
 
@@ -95,7 +100,7 @@ def _pattern(form: str) -> str:
     for literal, name, how, _ in Formatter().parse(form):
         pattern += re.escape(literal)
         if name:
-            pattern += f"(?P={name})" if name in known else f"(?P<{name}>{'[0-9,.%]+' if how else '.+?'})"
+            pattern += f"(?P={name})" if name in known else f"(?P<{name}>{'[-+0-9,.%e]+' if how else '.+?'})"
             known.add(name)
     return pattern
 

@@ -27,6 +27,7 @@ from dpcore.methods.base import Synthesizer
 from dpcore.text import number
 
 REDRAWS = 20
+PURPOSE = phrase("{n} redraws of {method}")
 DISTANCE, LEARNED = "{}-way distance", phrase("accuracy of logistic regression")
 DISTANCES = (phrase("1-way distance"), phrase("2-way distance"))  # as screens look them up
 
@@ -115,7 +116,7 @@ def draw_again(
     """
     release, data = shown.release, replace(shown.data, schema=shown.release.schema)
     method = METHODS[release.method](**release.parameters).set_params(random_state=release.seed)
-    ledger = spending.account(data, method.relation, f"{REDRAWS} redraws of {release.method}")
+    ledger = spending.account(data, method.relation, PURPOSE.format(n=REDRAWS, method=release.method))
     models = isinstance(release.artifact, Model)
     made: Any = release.model if models else release.synthetic
     read = of_models(release, Evaluator(data)) if models else of_rows(release, Evaluator(data))

@@ -56,7 +56,7 @@ def draw_accuracies(frame: pd.DataFrame) -> Drawn:
         if part.groupby(["series", "epsilon"])["repeat"].nunique().max() > 1:
             yield charts.sweep_variance(part, width=PANEL), None
         cost = []
-        for series, runs in part.drop_duplicates(["series", "epsilon", "repeat"]).groupby("series"):
+        for series, runs in part.drop_duplicates(["series", "epsilon", "repeat"]).groupby("series", sort=False):
             claimed, bound = runs["epsilon_claimed"].sum(), runs["epsilon_bound"].sum()
             proved = number(bound) if isfinite(bound) else say("none")
             of = {"series": series, "claimed": number(claimed), "proved": proved}
