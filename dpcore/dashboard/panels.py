@@ -90,8 +90,9 @@ def headline(shown: Shown) -> None:
     cells[3].metric(say("⚠ Run time"), say("{seconds:.2f} s", seconds=release.seconds), border=True, help=hangs)
     st.caption(
         say(
-            "{method}, {mode} mode, made from {data}. {neighbors}",
+            "{method} ({by}), {mode} mode, made from {data}. {neighbors}",
             method=escaped(release.method),
+            by=say(METHODS[release.method].by),
             mode=say(release.parameters["mode"]),
             data=escaped(release.data_name),
             neighbors=say(ledger.relation.sentence_for(protection.protects(unit))),

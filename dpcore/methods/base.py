@@ -51,11 +51,11 @@ def taught(method: Any, _: Schema) -> str:
 class PrivateEstimator(Declared, BaseEstimator, ABC):
     """What synthesizers and private classifiers share.
 
-    Subclasses declare their parameters as fields (`parameters`), and implement `_fit`; `_check` has what parameters may
-    not be together, or for a schema.
+    Subclasses declare parameters as fields, and implement `_fit`; `_check` has what may not be together.
     """
 
     title: ClassVar[str]
+    by: ClassVar[str]  # who published it, and when
     paper: ClassVar[str]
     relations: ClassVar[tuple[Relation, ...]] = (Relation.ADD_REMOVE, Relation.REPLACE)
     modes: ClassVar[tuple[str, ...]] = (phrase("corrected"), phrase("paper"))

@@ -35,8 +35,8 @@ What the paper claims, and where it is wrong
   Algorithm 1 has no privacy, and is not claimed to. And uniform x is not a sample of P(X): marginals of the attributes
   are lost (C1-gen repairs that for free).
 
-Reference  "基于朴素贝叶斯的差分隐私合成数据集发布算法" (A releasing algorithm for differentially private synthetic data
-sets based on naive Bayes), Nanjing University of Science and Technology.
+Reference  Chen, Liu, Feng and Zhao, Differential private synthesis dataset releasing algorithm based on naive Bayes (in
+Chinese), Computer Science 42(1), 2015.
 """
 
 import math
@@ -70,6 +70,7 @@ class NaiveBayesSynthesizer(Synthesizer):
     """Naive-Bayes synthetic data, as printed and corrected. See the module for steps and privacy."""
 
     title = "NB-Synth"
+    by = phrase("Chen et al. 2015")
     good_for = "a quick synthetic table around one class"
     provable_printed = "epsilon times all rows, or none"
     page = "naive_bayes"

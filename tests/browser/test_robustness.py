@@ -186,7 +186,7 @@ def test_other_data_and_other_releases_in_the_middle_of_redraws(person, ledger):
     expect(page.get_by_text("These data are in use now.")).to_be_visible()
     person.go("Naive Bayes")
     assert person.headline() == before
-    expect(page.get_by_text("corrected mode, made from sample.")).to_be_visible()
+    expect(page.get_by_text("(Chen et al. 2015), corrected mode, made from sample.")).to_be_visible()
     expect(page.get_by_text("Press Run to use people.csv, which was chosen since.")).to_be_visible()
     panel = person.tab("Draw again")  # waits until nothing is under way
     expect(panel.get_by_test_id("stVegaLiteChart")).to_be_visible()
@@ -196,7 +196,7 @@ def test_other_data_and_other_releases_in_the_middle_of_redraws(person, ledger):
     assert [found.name for found in Books(ledger).accounts()] == ["sample"]
     draw_more(person, page)
     person.run()
-    expect(page.get_by_text("corrected mode, made from people.csv.")).to_be_visible()
+    expect(page.get_by_text("(Chen et al. 2015), corrected mode, made from people.csv.")).to_be_visible()
     expect(person.tab("Draw again").get_by_test_id("stVegaLiteChart")).to_have_count(0)  # those were of the other data
     found = account(ledger)
     assert 21 + 4 <= found.looks <= 21 + 20

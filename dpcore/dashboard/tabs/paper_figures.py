@@ -26,11 +26,13 @@ from dpcore.errors import DataError
 from dpcore.experiment.engine import NewLedger, Run
 from dpcore.experiment.figures import of_paper
 from dpcore.experiment.figures.base import Figure, whole
+from dpcore.export.privacy_card import source
 from dpcore.language import phrase, retold, say, spoken
 
 PUBLISHED = ("adult", "big5")
 ALL_ROWS = phrase("Learn from all complete rows, test rows too")
 ALL_ABOUT = phrase("As the paper does: 45,222 rows of Adult, 19,719 of Big5. Nothing is left to test a classifier on.")
+OWN = {"000": "NB-Synth", "001": "HMPrivBayes", "002": "TaxonomyRelease", "003": "DiffPRFs", "004": "PPNB"}  # methods
 SETS = {"004": (*datasets.BANK_CARDS, "adult")}  # of papers about other data than those
 
 
@@ -52,6 +54,7 @@ def figures(page: str, data: Dataset, paper: str, repeats: int = 3) -> None:
     if len(titles) > 1:
         figure = titles[choice(st, say("Figure"), {title: title for title in titles}, f"{page}.figure")]
     st.markdown(retold(figure.printed))
+    st.caption(source(OWN[paper]))
     chosen_sets = []
     everything = figure.untested and lasting(st.toggle, say(ALL_ROWS), f"{page}.all_rows", help=say(ALL_ABOUT))
     for one in (data if data.name == chosen_name else known(chosen_name) for chosen_name in chosen):

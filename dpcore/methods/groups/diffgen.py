@@ -74,6 +74,7 @@ class DiffGen(GeneralizingSynthesizer):
     """DiffGen, as its authors' code has it and corrected. See the module for steps and privacy."""
 
     title = "DiffGen"
+    by = phrase("Mohammed et al. 2011")
     survey = (phrase("Laplace, exponential"), phrase("low"), phrase("non-interactive"), phrase("categories, numbers"))
     good_for = "generalized rows for a classifier"
     provable_printed = phrase("none with numbers")
@@ -104,6 +105,7 @@ class DiffGenTree(GroupClassifier):
     """A classifier learned from DiffGen's release, as its authors' code makes it and corrected. See the module."""
 
     title = "DiffGen tree"
+    by = phrase("Mohammed et al. 2011")
     good_for = "a tree and its groups"
     provable_printed = phrase("none with numbers")
     offers = both(

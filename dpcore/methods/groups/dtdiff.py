@@ -47,6 +47,7 @@ class DTDiff(GroupClassifier):
     """DT-Diff, reconstructed, as claimed and corrected. See the module for steps and privacy."""
 
     title = "DT-Diff"
+    by = phrase("Zhu et al. 2013")
     survey = (phrase("Laplace, exponential"), phrase("low"), phrase("non-interactive"), phrase("categories, numbers"))
     good_for = "a tree from few choices"
     provable_printed = phrase("epsilon")

@@ -101,6 +101,7 @@ class TaxonomyRelease(GeneralizingSynthesizer):
     """Taxonomy-tree release with consistency. See the module for steps and privacy."""
 
     title = "TaxonomyRelease"
+    by = phrase("patent 002")
     good_for = "range queries with intervals"
     provable_printed = "epsilon; our reconstruction: once per level"
     page = "taxonomy"

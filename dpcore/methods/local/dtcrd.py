@@ -94,6 +94,7 @@ class DTCRD(LocalTree):
     """DTCRD, as printed and corrected. See the module for steps and privacy."""
 
     title = "DTCRD"
+    by = phrase("Agrawal and Srikant 2000")
     provable_printed = "none claimed, none"
     offers = both(
         "DTCRD: a tree from numbers with noise",

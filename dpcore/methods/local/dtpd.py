@@ -84,6 +84,7 @@ class DTPD(LocalTree):
     """DTPD, as printed and corrected. See the module for steps and privacy."""
 
     title = "DTPD"
+    by = phrase("Du and Zhan 2003")
     provable_printed = "none claimed; none, or per bit"
     offers = both(
         "DTPD: a tree from randomized bits",

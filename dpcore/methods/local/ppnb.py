@@ -142,6 +142,7 @@ class PPNB(LocalClassifier):
     """PPNB, as printed, and PPNB-LDP. See the module for steps and privacy."""
 
     title = "PPNB"
+    by = phrase("Zhang and Tang 2007")
     good_for = "learning where nobody is trusted"
     provable_printed = "none claimed, none"
     offers = both(
@@ -359,6 +360,7 @@ class PlainNaiveBayes(LocalClassifier):
     """The reference without privacy; `epsilon` has no effect."""
 
     title = "Plain naive Bayes"
+    by = phrase("Zhang and Tang 2007")
     good_for = "the reference with true answers"
     provable_printed = "none"
     offers = (

@@ -58,7 +58,8 @@ What the paper claims, and where it is wrong
      epsilon. Without this, the sum would be 12.75 epsilon on Adult and 38.88 epsilon on Big5.
   What its proof does show holds for neighbors that differ in one *bit* of one person.
 
-Reference  "基于属性分割的差分隐私异构多属性数据发布" (HMPrivBayes), Computer Systems & Applications 31(10), 2022.
+Reference  Zhang, Shen and Yang, Differentially private heterogeneous multi-attribute data publication via attribute
+segmentation (in Chinese), Computer Systems & Applications 31(10), 2022.
 """
 
 from collections.abc import Callable, Sequence
@@ -157,6 +158,7 @@ class HMPrivBayes(FilteredSynthesizer):
     """HMPrivBayes, as printed and corrected. See the module for steps and privacy."""
 
     title = "HMPrivBayes"
+    by = phrase("Zhang, Shen and Yang 2022")
     good_for = "seeing what clustering costs and saves"
     provable_printed = "none"
     seconds = (0.55, 0.55)
@@ -236,6 +238,7 @@ class NoPrivacy(FilteredSynthesizer):
     """The network of HMPrivBayes without noise: the reference that shows what noise costs. See the module."""
 
     title = "NoPrivacy"
+    by = phrase("Zhang, Shen and Yang 2022")
     good_for = "the reference without noise"
     provable_printed = "none"
     seconds = (0.3, 0.3)

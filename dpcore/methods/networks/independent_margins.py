@@ -20,6 +20,7 @@ where one-way margins come first; by themselves they are the field's usual basel
 
 from dpcore.arguments import Progress
 from dpcore.door import PrivateTable
+from dpcore.language import phrase
 from dpcore.methods.networks.base import NetworkSynthesizer
 from dpcore.methods.offers import Offer
 
@@ -28,6 +29,7 @@ class IndependentMargins(NetworkSynthesizer):
     """Every column by itself. See the module for steps and privacy."""
 
     title = "Independent margins"
+    by = phrase("McKenna et al. 2021")
     paper = ""
     modes = ("corrected",)
     good_for = "what every other table has to beat"

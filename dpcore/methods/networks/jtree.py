@@ -84,6 +84,7 @@ class JTree(Synthesizer):
     """Synthetic data from a junction tree, as printed and corrected. See the module for steps and privacy."""
 
     title = "JTree"
+    by = phrase("R. Chen et al. 2015")
     good_for = "tables of columns that hang together"
     provable_printed = "none"
     page = "networks"

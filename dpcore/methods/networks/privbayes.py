@@ -67,6 +67,7 @@ class PrivBayes(NetworkSynthesizer):
     """PrivBayes on columns or bits, as printed and corrected. See the module for steps and privacy."""
 
     title = "PrivBayes"
+    by = phrase("Zhang et al. 2014, 2017")
     good_for = "synthetic rows of few columns"
     provable_printed = "epsilon"
     offers = tuple(

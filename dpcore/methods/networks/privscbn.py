@@ -60,6 +60,7 @@ class PrivSCBN(ClusteredSynthesizer):
     """PrivSCBN, reconstructed, as printed and corrected. See the module for steps and privacy."""
 
     title = "PrivSCBN"
+    by = phrase("Hong et al. 2022")
     good_for = "comparison"
     provable_printed = "thousands of times epsilon"
     seconds = (0.5, 0.5)

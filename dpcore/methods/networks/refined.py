@@ -63,6 +63,7 @@ class RefinedPrivBayes(NetworkSynthesizer):
     """A tree over coarse columns with the class in every family. See the module for steps and privacy."""
 
     title = "PrivBayes refined"
+    by = phrase("dpcore, after Zhang et al. 2017")
     good_for = "the closest synthetic table here"
     offers = (Offer("PrivBayes refined: a tree, with the class in every table"),)
     variants = ({}, {"target": "grade"})

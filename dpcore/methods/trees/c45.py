@@ -44,6 +44,7 @@ class DiffPC45(TreeClassifier):
     """C4.5 by exponential mechanisms. See the module for steps and privacy."""
 
     title = "DiffP-C4.5"
+    by = phrase("Friedman and Schuster 2010")
     survey = (phrase("Laplace, exponential"), phrase("low"), phrase("interactive"), phrase("categories, numbers"))
     good_for = "one tree that cuts numbers"
     provable_printed = phrase("epsilon (add)")

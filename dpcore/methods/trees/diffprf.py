@@ -52,6 +52,7 @@ class DiffPRF(TreeClassifier):
     """A forest of DiffP-ID3 trees. See the module for steps and privacy."""
 
     title = "DiffPRF"
+    by = phrase("Patil and Singh 2014")
     survey = (phrase("Laplace, exponential"), phrase("low"), phrase("interactive"), phrase("categories"))
     good_for = "predicting a class from bins"
     provable_printed = phrase("more than epsilon")

@@ -46,7 +46,8 @@ What the paper claims, and where it is wrong
   rows are added or removed, the composition over trees, levels and siblings; a replaced row may touch two siblings.
   "45 222 training records" are Adult's training and test parts together; we learn from 30 162 and test on 15 060.
 
-Reference  Mu, Ding, Song and Lu, DiffPRFs: random forest under differential privacy (in Chinese), 2016.
+Reference  Mu, Ding, Song and Lu, DiffPRFs: random forest under differential privacy (in Chinese), Journal on
+           Communications 37(9), 2016.
            Friedman and Schuster, Data mining with differential privacy, KDD 2010.
 """
 
@@ -71,6 +72,7 @@ class DiffPRFs(ForestClassifier):
     """DiffPRFs, as printed and corrected. See the module for steps and privacy."""
 
     title = "DiffPRFs"
+    by = phrase("Mu et al. 2016")
     good_for = "predicting a class"
     provable_printed = "none"
     offers = both(

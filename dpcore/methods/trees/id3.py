@@ -61,6 +61,7 @@ class SuLQID3(ID3):
     """ID3 on single noisy counts. See the module for steps and privacy."""
 
     title = "SuLQ-ID3"
+    by = phrase("Blum et al. 2005")
     survey = (phrase("Laplace"), phrase("high"), phrase("interactive"), phrase("categories"))
     good_for = "one tree, comparison"
     offers = both("SuLQ-ID3: one tree, by noisy counts", "SuLQ-ID3", RIGHT, holds=True, within="add_remove")
@@ -74,6 +75,7 @@ class PINQID3(ID3):
     """ID3 on noisy tables. See the module for steps and privacy."""
 
     title = "PINQ-ID3"
+    by = phrase("Friedman and Schuster 2010")
     survey = (phrase("Laplace"), phrase("high"), phrase("interactive"), phrase("categories"))
     good_for = "one tree, comparison"
     offers = both("PINQ-ID3: one tree, by noisy tables", "PINQ-ID3", RIGHT, holds=True, within="add_remove")
@@ -87,6 +89,7 @@ class DiffPID3(ID3):
     """ID3 by the exponential mechanism. See the module for steps and privacy."""
 
     title = "DiffP-ID3"
+    by = phrase("Friedman and Schuster 2010")
     survey = (phrase("Laplace, exponential"), phrase("low"), phrase("interactive"), phrase("categories"))
     good_for = "one small tree to show"
     offers = both(

@@ -41,6 +41,7 @@ class PlainForest(ForestClassifier):
     """The reference without privacy; `epsilon` has no effect but on sizes."""
 
     title = "Plain forest"
+    by = phrase("Breiman 2001")
     good_for = "the reference without noise"
     provable_printed = "none"
     offers = (Offer("Plain forest", "paper", remark=NO_NOISE),)
