@@ -17,14 +17,15 @@ from websockets.exceptions import ConnectionClosed
 from scripts.screenshots import COMMAND, started
 
 VISITORS = int(os.environ.get("DPCORE_VISITORS", "8"))
-MARK = rb"(?:Zq|86420)(\d{3})"
+WORD, NUMBER = "Zqvjx", "864209753"  # so long that no zip, picture or random number has one by chance
+MARK = f"(?:{WORD}|{NUMBER})(\\d{{3}})".encode()
 PAGE = "naive_bayes"
 OPEN = [*COMMAND, "--server.enableXsrfProtection", "false"]  # to visitors who are no browsers
 
 
 def table(place: int) -> bytes:
     """A table with a mark of its own in the columns' names, the categories and a number's bounds."""
-    rng, mark = np.random.default_rng(place), f"Zq{place:03}"
+    rng, mark = np.random.default_rng(place), f"{WORD}{place:03}"
     ill = rng.random(120) < 0.4
     frame = pd.DataFrame(
         {
@@ -33,13 +34,13 @@ def table(place: int) -> bytes:
             f"{mark}ill": np.where(ill, f"{mark}yes", f"{mark}no"),
         }
     )
-    frame.iloc[0, 0] = int(f"86420{place:03}")
+    frame.iloc[0, 0] = int(f"{NUMBER}{place:03}")
     return frame.to_csv(index=False).encode()
 
 
 def visit(address: str, place: int, together: Barrier) -> Visitor:
     """Upload, release, look at charts, and take a report home, with and without comparisons."""
-    name = f"Zq{place:03}"
+    name = f"{WORD}{place:03}"
     with Visitor(address) as me:
         me.open("data")
         me.set("data.source", string_array_value=["My own file"])
