@@ -16,6 +16,7 @@ import pyarrow as pa
 from dpcore.datasets.delimited import check_width, clean, header_names, too_large
 from dpcore.datasets.doubts import doubts_of_names
 from dpcore.errors import DataError
+from dpcore.extras import need
 from dpcore.text import as_text
 
 MOST_ROWS = 2**20  # what a sheet can hold
@@ -34,6 +35,7 @@ OTHERS = {  # a member of the archive that tells another kind of document
 
 def workbook_table(raw: bytes, missing: Sequence[str], limit: int) -> tuple[pa.Table, dict[str, str]]:
     """The first visible sheet's table, and which sheets were there."""
+    need("python_calamine", "Reading an Excel file", DataError)
     import python_calamine as calamine  # seldom needed
 
     check_archive(raw, limit)

@@ -55,6 +55,7 @@ FILES = {
     "replay.py": "makes it again; see below.",
     "replay.ipynb": "the same as a notebook, step by step.",
 }
+UNDRAWN = "all of this, with tables in place of charts; it opens in any browser without a network, and prints."
 BRIEF = {"Method", "Guarantee", "Unit of protection", "Neighboring relation", "Noise", "Seed", "Schema", "Publication"}
 ESCAPED = "{:,} cells that a spreadsheet would run as formulas begin with an apostrophe."
 COMPARED = "**`report.html` holds comparisons with the real rows, which carry no guarantee: do not publish it.**"
@@ -78,7 +79,7 @@ def bundle(release: Release, *, table: Table = "csv", told: Report | None = None
         "report.html": told.html,
         "card.md": markdown(card(release)),
     }
-    files["README.md"] = readme(release, table, real=told.real, held=files)
+    files["README.md"] = readme(release, table, real=told.real, drawn=told.drawn, held=files)
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in files.items():
@@ -106,11 +107,17 @@ def document(value: object) -> str:
     return json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
 
 
-def readme(release: Release, table: Table = "csv", *, real: bool = False, held: Iterable[str] = ()) -> str:
-    """What the zip says of itself; `real` if its report compares with real rows, `held` are the files beside it."""
+def readme(
+    release: Release, table: Table = "csv", *, real: bool = False, drawn: bool = True, held: Iterable[str] = ()
+) -> str:
+    """What the zip says of itself; `real` if its report compares with real rows, and `drawn` if it has its charts.
+
+    `held` are the files beside it.
+    """
     artifact, made = release.artifact, card(release)
     escaped = artifact.escaped(table) if isinstance(artifact, Rows) else 0
     told = FILES | ({"synthetic.csv": f"{FILES['synthetic.csv']} {ESCAPED.format(escaped)}"} if escaped else {})
+    told |= {} if drawn else {"report.html": UNDRAWN}
     lines = [
         f"# {made.title}",
         "",

@@ -149,6 +149,7 @@ def sentence(release: Release, table: Table) -> str:
             "spent = f'epsilon {dp.export.protection.headline(schema.unit, ledger.epsilon_bound)}'\n"
             "if ledger.epsilon_bound == float('inf'):\n    spent = 'an epsilon that cannot be proved'\n"
             f"print(f'A new release came out ({file}), with new noise and for {{spent}} once more.')\n"
+            "print(f'{method.noise_label_}.')\n"
         )
     other = f"Another release came out, by other data or versions: {compared(what, kept)[1]}"
     return (

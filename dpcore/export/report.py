@@ -1,9 +1,9 @@
 """A report of a release as one HTML file: its card, its price, and what was released, with the charts.
 
-It opens without a network, and prints. Charts are images inside it (SVG), drawn as the dashboard draws them; there is
-no script, and the page forbids its readers' programs to run or fetch any. All texts are escaped. Nothing but
-the release was computed from real rows, unless somebody hands over `pictures` that were: these come last, under a
-heading that says so.
+It opens without a network, and prints. Charts are images inside it (SVG), drawn as the dashboard draws them, or what
+they show in words and numbers where nothing can draw them (`dpcore.extras`); there is no script, and the page forbids
+its readers' programs to run or fetch any. All texts are escaped. Nothing but the release was computed from real rows,
+unless somebody hands over `pictures` that were: these come last, under a heading that says so.
 """
 
 import importlib.resources
@@ -26,6 +26,7 @@ from dpcore.export import privacy_card, protection
 from dpcore.export.artifacts import Network, Picture, Rows
 from dpcore.export.model_file import Model
 from dpcore.export.release import Release
+from dpcore.extras import lacking, there
 from dpcore.postprocess import count_tree_frames, forest_frames
 from dpcore.postprocess.count_tree import ReleasedTree
 from dpcore.postprocess.forest import Forest
@@ -49,30 +50,34 @@ NAMED = re.compile(r'\bid="([^"]+)"')
 
 @dataclass(frozen=True)
 class Report:
-    """A report as HTML; `real` if it holds comparisons with real rows."""
+    """A report as HTML: whether it holds comparisons with real rows, and its charts or only what they were drawn of."""
 
     html: str
     real: bool
+    drawn: bool = True
 
 
 def report_of(release: Release, pictures: Sequence[Picture] = ()) -> Report:
     """The report; `pictures` are comparisons with real rows, which are left out unless asked for."""
     made = privacy_card.card(release)
     real = [f"<p class='real'>{escape(REAL_DATA)}: the comparisons at the end of this report.</p>"] if pictures else []
+    drawn = there("vl_convert")
+    undrawn = escape(" ".join(lacking("vl_convert", "Tables stand here in place of charts: drawing them")))
     body = [
         f"<header><h1>{escape(made.title)}</h1>",
         f"<p class='faded'>{escape(made.facts[1][1])}</p></header>",
         *([f"<p class='void'>{escape(made.void)}</p>"] if made.void else []),
         *real,
+        *([] if drawn else [f"<p>{undrawn}</p>"]),
         f"<section><h2>What is protected</h2>{privacy_card.html(made)}</section>",
         f"<section><h2>The price</h2>{price(release)}</section>",
         f"<section><h2>What was released</h2>{released(release)}</section>",
     ]
     if pictures:
-        drawn = "".join(
+        compared = "".join(
             figure(charts.mark_real(chart), frame, i) for i, (chart, frame) in enumerate(pictures, start=90)
         )
-        body.append(f"<section><h2 class='real'>Uses real data: do not publish</h2>{drawn}</section>")
+        body.append(f"<section><h2 class='real'>Uses real data: do not publish</h2>{compared}</section>")
     style = (importlib.resources.files("dpcore.export") / "report.css").read_text(encoding="utf-8")
     html = (
         "<!DOCTYPE html>\n<html lang='en'><head><meta charset='utf-8'>"
@@ -83,7 +88,7 @@ def report_of(release: Release, pictures: Sequence[Picture] = ()) -> Report:
         + "\n<footer>Made with dpcore, a tool for teaching and exploration without an external security review. This "
         "file runs no script and fetches nothing.</footer>\n</main></body></html>\n"
     )
-    return Report(html, bool(pictures))
+    return Report(html, bool(pictures), drawn)
 
 
 def price(release: Release) -> str:
@@ -216,12 +221,14 @@ def bar(share: float, longest: float) -> str:
 
 
 def figure(chart: Any, frame: pd.DataFrame | None, place: int) -> str:
-    """A chart, and the table behind it."""
-    behind = ""
+    """A chart, and the table behind it; without a renderer what the chart shows in words, and the table open."""
+    behind, drawn = "", there("vl_convert")
     if frame is not None:
         shown = table(frame.head(MOST_ROWS)) + rest(len(frame) - MOST_ROWS, "more rows are not shown")
-        behind = f"<details><summary>The numbers behind this chart</summary>{shown}</details>"
-    return f"<figure>{svg(chart, place)}</figure>{behind}"
+        opened = "" if drawn else " open"
+        behind = f"<details{opened}><summary>The numbers behind this chart</summary>{shown}</details>"
+    seen = svg(chart, place) if drawn else f"<figcaption>{escape(chart.description)}</figcaption>"
+    return f"<figure>{seen}</figure>{behind}"
 
 
 def svg(chart: Any, place: int) -> str:

@@ -25,7 +25,8 @@ from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
 from dpcore.errors import DataError, ParameterError
 from dpcore.language import phrase
-from dpcore.mechanisms.noise import CUT, SEEDED, TEACHING, generator, make_noise
+from dpcore.mechanisms.noise import CUT, SEEDED, generator, make_noise
+from dpcore.methods.noises import NOISES, as_here, taught
 from dpcore.methods.offers import INFERRED, Offer
 from dpcore.methods.parameters import Control, Declared, is_learned, learned, number, text, whole
 
@@ -33,19 +34,6 @@ MEMORY = 4_000_000_000  # bytes that sampled rows may take while they are made
 PER_ROW, PER_CELL = 100, 24  # bytes: what every row takes, and a cell in codes, in drawing and as a value
 NO_CLASS = phrase("This method needs a column with categories as class. Declare one on the page Data & schema.")
 SEED = phrase("A seed makes a demo repeatable and its protection worthless: whoever knows it can subtract the noise.")
-NOISES = {
-    "auto": phrase("Exact (for publication)"),
-    "laplace": phrase("NumPy, continuous (teaching)"),
-    "geometric": phrase("NumPy, whole numbers (teaching)"),
-}
-
-
-def taught(method: Any, _: Schema) -> str:
-    """What a source of noise is not good for."""
-    if method.noise != "auto":
-        return TEACHING
-    seeded = phrase("Exact noise takes no seed: NumPy's continuous noise will be used, for teaching.")
-    return "" if method.random_state is None else seeded
 
 
 class PrivateEstimator(Declared, BaseEstimator, ABC):
@@ -76,7 +64,7 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
         Control("epsilon", "Privacy budget epsilon"),
         Control("target", "Class column", told=NO_CLASS),
         Control("relation", "What is protected: one row"),
-        Control("noise", "Noise", NOISES),
+        Control("noise", "Noise", as_here(NOISES)),
         Control("random_state", "Seed (empty: none)", help=SEED, within=(0, 2**31), told=taught, key="seed"),
     )
 
@@ -90,7 +78,7 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
     noise: str = text(
         default="auto",
         kind="{'auto', 'opendp', 'geometric', 'laplace'}",
-        about="Which source draws; 'auto' is exact without a seed, and NumPy's with one.",
+        about="Which source draws; 'auto' is exact, but NumPy's with a seed, and where OpenDP is not installed.",
     )
     random_state: int | None = whole(
         default=None, least=0, optional=True, about="Seeded runs are for teaching and are not private."

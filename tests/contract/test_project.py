@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 # A package may import from the lines above its own; inside a package files import each other freely, without circles.
 LAYERS = [
-    ("errors", "language", "text", "arguments"),
+    ("errors", "extras", "language", "text", "arguments"),
     ("domain", "accounting", "charts"),
     ("mechanisms", "datasets"),
     ("postprocess", "teaching"),
@@ -50,7 +50,7 @@ ONLY = {
     # the process that parses files of people loads these, and must start quickly: no pandas, and nothing that needs it
     "dpcore.datasets.delimited": dpcore("datasets.doubts", "errors", "text"),
     "dpcore.datasets.parquet": dpcore("datasets.delimited", "datasets.doubts", "errors"),
-    "dpcore.datasets.workbooks": dpcore("datasets.delimited", "datasets.doubts", "errors", "text"),
+    "dpcore.datasets.workbooks": dpcore("datasets.delimited", "datasets.doubts", "errors", "extras", "text"),
     "dpcore.datasets.formats": dpcore("datasets.delimited", "datasets.parquet", "datasets.workbooks", "errors"),
     "dpcore.datasets.worker": dpcore("datasets.formats", "errors"),
 }
@@ -303,8 +303,10 @@ def test_locks_agree_with_the_project() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     run, dev = pins("requirements.lock"), pins("requirements-dev.lock")
     assert run.items() <= dev.items()
-    assert {re.split(r"[<>=]", need)[0] for need in project["dependencies"]} <= set(run)
-    assert {re.split(r"[<>=]", need)[0] for need in project["optional-dependencies"]["dev"]} <= set(dev)
+    needs = project["optional-dependencies"] | {"": project["dependencies"]}
+    names = {extra: {re.split(r"[<>=]", need)[0] for need in needs[extra]} for extra in needs}
+    assert names.pop("dev") <= set(dev)
+    assert set().union(*names.values()) <= set(run)
 
 
 def test_links_of_documents_lead_somewhere() -> None:

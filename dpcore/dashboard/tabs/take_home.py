@@ -18,7 +18,11 @@ from dpcore.language import ENGLISH, phrase, say, speaking, spoken
 Comparisons = Callable[[], Sequence[Picture] | None]
 """The charts that compare a release with real rows; None while they are made, and if that was stopped."""
 
-READERS = phrase("a notebook and a script that replay it, a report with the charts, and a card")
+READERS = phrase("a notebook and a script that replay it, a report, and a card")
+UNDRAWN = phrase(
+    "Tables stand in the report in place of charts: drawing them needs vl_convert, which is not installed: "
+    '`pip install "dpcore[report]"`.'
+)
 WARNING = ":material/gpp_bad:"
 DO_NOT = "-do-not-publish"
 FIRST = 20
@@ -55,6 +59,8 @@ def take_home(page: str, shown: Shown, comparisons: Comparisons) -> None:
     told = report(page, shown, comparisons)
     if told is None:
         return
+    if not told.drawn:
+        st.info(say(UNDRAWN))
     # Bytes, made once per release and choice: a deferred download is lost if the page reruns under the click.
     with speaking(ENGLISH):  # as all files are
         packed = remember(shown, f"zip {table} {told.real}", lambda: bundle(release, table=table, told=told))

@@ -13,6 +13,7 @@ from dpcore.errors import DPCoreError
 from dpcore.experiment.figures import Made, known, named, stream
 from dpcore.export.quoting import spreadsheet_csv
 from dpcore.export.report import svg
+from dpcore.extras import need
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -21,8 +22,9 @@ def main(arguments: Sequence[str]) -> int:
     asked = parser.parse_args(arguments)
     frames: list[pd.DataFrame] = []
     try:
+        need("vl_convert", "Drawing charts as files")  # before anything is spent
         data = datasets.load(asked.data)
-        asked.to.mkdir(parents=True, exist_ok=True)  # before anything is spent
+        asked.to.mkdir(parents=True, exist_ok=True)
         try:
             frames.extend(stream(asked.name, data, repeats=asked.repeats, durable=True, progress=told))
         except KeyboardInterrupt:

@@ -2,8 +2,9 @@
 
 auto        The default. Exact discrete noise and exact choices, from the operating system's entropy: for whatever is to
             be published, and for what is called proved. Few counts are drawn by OpenDP, which is loaded on first use
-            because that takes over a second; many at once, and choices, by `draws`. With a seed: laplace.
-opendp      The same, but that OpenDP draws for all counts, at some 10 µs each. Takes no seed.
+            because that takes over a second; many at once, and choices, by `draws`. With a seed, and where OpenDP is
+            not installed (`dpcore.extras`): laplace, which is not exact, and says so.
+opendp      The same, but that OpenDP draws for all counts, at some 10 µs each. Takes no seed. An error without OpenDP.
 laplace     NumPy, continuous Laplace on counts. Seedable. Teaching grade: the low bits of floating-point noise betray
             the true count (Mironov 2012), and a known seed undoes the noise altogether.
 geometric   NumPy, two-sided geometric ("discrete Laplace") on counts: integers in, integers out. Seedable, teaching
@@ -20,6 +21,7 @@ from typing import Literal
 import numpy as np
 
 from dpcore.errors import ParameterError
+from dpcore.extras import need, there
 from dpcore.language import phrase
 from dpcore.mechanisms.noise.base import Noise
 from dpcore.mechanisms.noise.draws import Weights
@@ -42,9 +44,10 @@ NOISES: tuple[NoiseKind, ...] = ("auto", "opendp", "geometric", "laplace")
 
 
 def noise_kind(noise: str, random_state: int | None) -> str:
-    """The source that a `noise` parameter means: "auto" is exact noise, or NumPy's where a seed is given.
+    """The source that a `noise` parameter means: "auto" is exact noise, or NumPy's with a seed or without OpenDP.
 
-    ParameterError if the name is not one of `NOISES`, or a seed is given to the source that cannot take one.
+    ParameterError if the name is not one of `NOISES`, a seed is given to the source that cannot take one, or OpenDP is
+    asked for by name and is not installed.
     """
     if noise not in NOISES:
         raise ParameterError("The 'noise' parameter is not known.", f"Choose one of {', '.join(NOISES)}.")
@@ -53,7 +56,9 @@ def noise_kind(noise: str, random_state: int | None) -> str:
             "OpenDP's noise cannot be seeded: a seed would undo the privacy.",
             "Set random_state=None, or noise='laplace'.",
         )
-    return noise if noise != "auto" else "opendp" if random_state is None else "laplace"
+    if noise == "opendp":
+        need("opendp", "Exact noise")
+    return noise if noise != "auto" else "opendp" if random_state is None and there("opendp") else "laplace"
 
 
 def make_noise(noise: str, random_state: int | None, stream: int = 0) -> Noise:
@@ -65,8 +70,9 @@ def make_noise(noise: str, random_state: int | None, stream: int = 0) -> Noise:
 
 
 def load_in_background() -> None:
-    """Load OpenDP in a thread of its own, so that the first release need not wait a second or more for it."""
-    Thread(target=import_module, args=("opendp.prelude",), name="opendp", daemon=True).start()
+    """Load OpenDP, if it is there, in a thread of its own: the first release need not wait a second or more for it."""
+    if there("opendp"):
+        Thread(target=import_module, args=("opendp.prelude",), name="opendp", daemon=True).start()
 
 
 def generator(random_state: int | None, stream: int) -> np.random.Generator:

@@ -17,6 +17,7 @@ from dpcore.language import phrase
 from dpcore.mechanisms.noise import NoNoise, noise_kind
 from dpcore.methods.base import PrivateClassifier
 from dpcore.methods.local.estimated_nodes import Stops
+from dpcore.methods.noises import as_here
 from dpcore.methods.parameters import CORRECTED, PAPER, Control, learned, number, text, whole
 from dpcore.postprocess.forest import Forest
 from dpcore.postprocess.reports import Family, Questionnaire, Recoded, Reports
@@ -49,7 +50,7 @@ class LocalClassifier(PrivateClassifier):
     controls: ClassVar[tuple[Control, ...]] = (
         Control("epsilon", "Privacy budget epsilon", steps=EPSILONS, shown=4.0, told=ABOUT, when=CORRECTED),
         Control("relation", "What is protected: one row", told=HIDDEN),
-        Control("noise", "Lots and noise", LOTS),
+        Control("noise", "Lots and noise", as_here(LOTS)),
     )
     relation: str = text(
         default="replace", kind="{'replace'}", about="Reports hide what people say, not who takes part."

@@ -1,0 +1,109 @@
+"""Without the packages that are installed on demand: a release is made, nothing is called exact, a sentence helps."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import dpcore
+
+ROOT = Path(dpcore.__file__).parents[1]
+CODE = """
+import io, json, sys, zipfile
+from importlib.abc import MetaPathFinder
+
+class Blocked(MetaPathFinder):
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {"opendp", "vl_convert", "python_calamine"}:
+            raise ModuleNotFoundError(name)
+
+sys.meta_path.insert(0, Blocked())
+
+import dpcore as dp
+from dpcore.datasets.reading import read_frame
+from dpcore.experiment.figures.command import main as figure
+from dpcore.export import bundle, release_of
+from dpcore.mechanisms.noise import load_in_background
+from dpcore.methods.base import PrivateEstimator
+from dpcore.methods.offers import unfit
+
+def refused(work, error):
+    try:
+        work()
+    except error as found:
+        return str(found)
+
+load_in_background()  # of nothing
+data = dp.datasets.load("sample")
+rows = data.train.head(400)
+margins = dp.IndependentMargins(epsilon=1.0).fit(rows, schema=data.schema)
+release = release_of(margins, margins.title, margins.sample(50), data_name=data.name)
+held = zipfile.ZipFile(io.BytesIO(bundle(release)))
+local = dp.PPNB(epsilon=4.0).fit(rows, schema=data.schema)
+controls = {control.name: control for control in (*PrivateEstimator.controls, *dp.PPNB.controls)}
+exact = dp.IndependentMargins(noise="opendp")
+books = dp.Ledger("add_remove")
+print(json.dumps({
+    "publishable": [margins.publishable_, local.publishable_],
+    "labels": [margins.noise_label_, local.noise_label_],
+    "mechanisms": sorted({entry.mechanism for entry in margins.ledger_.entries}),
+    "bound": margins.ledger_.epsilon_bound,
+    "attackable": release.attackable,
+    "unfit": unfit(dp.IndependentMargins(), data.schema),
+    "control": controls["noise"].names(local, data.schema)["auto"],
+    "told": controls["random_state"].told(local, data.schema),
+    "card": held.read("card.md").decode(),
+    "readme": held.read("README.md").decode(),
+    "report": held.read("report.html").decode(),
+    "exact": refused(lambda: exact.fit(rows, schema=data.schema, ledger=books), dp.ParameterError),
+    "spent": books.epsilon_bound,
+    "excel": refused(lambda: read_frame(b"PK\\x03\\x04", "a.xlsx", trusted=True), dp.DataError),
+}))
+try:
+    figure(["001 Fig. 5"])
+except SystemExit as ended:
+    sys.exit(ended.code)
+"""
+
+
+@pytest.fixture(scope="module")
+def bare() -> subprocess.CompletedProcess[str]:
+    """What a process says in which the packages cannot be imported; its end is that of `dpcore figure`."""
+    where = {**os.environ, "PYTHONPATH": str(ROOT), "DPCORE_LEDGER": "session"}
+    done = subprocess.run([sys.executable, "-c", CODE], env=where, capture_output=True, text=True, timeout=120)
+    assert done.stdout, done.stderr
+    return done
+
+
+def test_nothing_is_called_exact_or_fit_to_publish_without_opendp(bare: subprocess.CompletedProcess[str]) -> None:
+    told = json.loads(bare.stdout)
+    assert told["publishable"] == [False, False]
+    assert all(label.endswith("unseeded: for teaching") for label in told["labels"])
+    assert (told["mechanisms"], told["bound"]) == (["laplace"], 1.0)
+    assert "NumPy's teaching noise, and these numbers can be attacked" in told["attackable"]
+    assert told["attackable"] in told["card"]
+    assert told["attackable"] in told["readme"] + told["report"].replace("&#x27;", "'")
+    assert "make the release with exact noise before you publish it" in told["card"]
+    assert "NumPy's noise is for teaching" in told["unfit"]
+    assert told["control"] == "NumPy (teaching): exact noise is not installed"
+    assert 'pip install "dpcore[publish]"' in told["told"]
+
+
+def test_what_is_not_installed_is_told_in_a_sentence(bare: subprocess.CompletedProcess[str]) -> None:
+    told = json.loads(bare.stdout)
+    assert told["exact"] == 'Exact noise needs opendp, which is not installed: pip install "dpcore[publish]".'
+    assert told["spent"] == 0
+    assert told["excel"].endswith('needs python_calamine, which is not installed: pip install "dpcore[excel]".')
+    assert 'needs vl_convert, which is not installed: pip install "dpcore[report]".' in bare.stderr
+    assert bare.returncode == 2
+
+
+def test_a_report_that_cannot_draw_says_so_and_has_the_numbers(bare: subprocess.CompletedProcess[str]) -> None:
+    told = json.loads(bare.stdout)
+    assert "in place of charts" in told["readme"]
+    assert "pip install &quot;dpcore[report]&quot;" in told["report"]
+    assert "<svg role=" not in told["report"]
+    assert told["report"].count("<figcaption>") >= 2
