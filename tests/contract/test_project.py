@@ -204,7 +204,7 @@ def test_every_room_has_a_layer_and_a_line_in_the_architecture() -> None:
     rooms = {module.split(".")[1] for module in EVERY_MODULE if module != "dpcore"}
     assert rooms <= set(RANK)
     assert [room for room in rooms if not re.search(rf"\b{room}\b", text)] == []
-    assert len(list((ROOT / "dpcore").glob("*.py"))) <= 4
+    assert len(list((ROOT / "dpcore").glob("*.py"))) <= 5
 
 
 def test_no_module_leads_back_to_itself() -> None:

@@ -72,9 +72,9 @@ def test_seeds_reproduce_and_streams_differ():
 
 
 def test_opendp_is_loaded_when_it_is_needed_or_in_the_background(monkeypatch):
+    monkeypatch.setattr(opendp_noise, "FEW", 20)
     noise = make_noise("auto", None)
     monkeypatch.setitem(sys.modules, "opendp.prelude", None)  # whoever loads it fails
-    monkeypatch.setattr(opendp_noise, "FEW", 20)
     assert noise.counts(np.zeros(1_000, dtype=np.int64), 1.0).any()
     with pytest.raises(ImportError):
         noise.counts(np.zeros(1, dtype=np.int64), 1.0)
