@@ -10,7 +10,7 @@ DEV := .venv/.stamp-dev
 AXE := tests/browser/node_modules/.package-lock.json
 PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check --require-hashes
 LOCK := uv pip compile pyproject.toml --universal --python-version 3.11 --no-header --no-emit-index-url \
-	--generate-hashes --quiet --extra publish --extra report --extra excel
+	--generate-hashes --quiet --extra publish --extra report --extra excel --extra yaml
 
 .PHONY: help run test check app slow browser audit mutants lock
 

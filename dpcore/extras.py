@@ -7,7 +7,12 @@ from importlib.util import find_spec
 
 from dpcore.errors import DPCoreError, ParameterError
 
-EXTRAS = {"opendp": "publish", "vl_convert": "report", "python_calamine": "excel"}  # by what is imported
+EXTRAS = {
+    "opendp": "publish",
+    "vl_convert": "report",
+    "python_calamine": "excel",
+    "yaml": "yaml",
+}  # by what is imported
 
 
 def there(module: str) -> bool:

@@ -4,9 +4,8 @@ from dataclasses import replace
 
 import streamlit as st
 
-from dpcore import Schema, SchemaError
-from dpcore.dashboard import housekeeping, session, shell
-from dpcore.dashboard.sections import declaration, intake, left_out, schema_editor, whose_rows
+from dpcore.dashboard import session, shell
+from dpcore.dashboard.sections import declaration, intake, left_out, schema_editor, schema_files, whose_rows
 from dpcore.domain.declaration import undeclared
 
 shell.frame(
@@ -26,20 +25,15 @@ with st.expander(f"The first rows of {shell.escaped(rows.name)}: {whose}", expan
 st.header("What is public")
 headers = [str(name) for name in rows.frame.columns]
 with shell.mendable():
-    uploaded = housekeeping.uploader("Load a schema (JSON)", type="json", key="data.schema_file")
-    if uploaded is not None and st.session_state.get("data.schema_id") != uploaded.file_id:
-        loaded = Schema.from_json(uploaded.getvalue())
-        if not set(loaded.names) & set(headers):
-            raise SchemaError("This schema describes none of these columns.", "Choose the schema of these data.")
-        declaration.keep(rows, loaded, loaded.names if loaded.source == "inferred" else ())
-        st.session_state["data.schema_id"] = uploaded.file_id
+    schema_files.load(rows, headers)
 owner, base = st.session_state.get("data.base", ("", rows.schema))
 if owner != rows.token:
     base = rows.schema
 left_out.notes(base, rows, chosen=owner == rows.token)
 read_off = declaration.read_off(rows, base)
 key = f"{rows.token}:{hash((base.to_json(), read_off))}"  # another file or another schema: other widgets
-table = schema_editor.editor(schema_editor.schema_frame(base, headers, read_off), key=f"data.editor:{key}")
+lines = schema_editor.schema_frame(base, headers, read_off, declaration.asked(rows))
+table = schema_editor.editor(lines, key=f"data.editor:{key}")
 
 used = [str(name) for name in table.loc[table["use"].eq(True), "name"]]
 back = left_out.brought_back(rows.found, used, key)
@@ -78,8 +72,7 @@ with shell.mendable():
         declaration.keep(rows, schema, open_lines)  # the table's edits would go when the page changes
         st.session_state["data.done"] = rows.token
         st.rerun()
-    save.download_button(
-        "Save the schema", schema.to_json(), "schema.json", "application/json", key="data.save", on_click="ignore"
-    )
+    with save:
+        schema_files.save(schema)
 if st.session_state.get("data.done") == rows.token == session.dataset().token:
     intake.onward()

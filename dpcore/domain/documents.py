@@ -18,8 +18,16 @@ ESCAPED = re.compile(r"\\u[dD][89a-fA-F]|[\ud800-\udfff]")  # halves of characte
 HALF = re.compile("[\ud800-\udfff]")
 
 
-def json_value(text: str | bytes, kind: type[DPCoreError], cause: str, remedy: str, *, most: int = MOST_BYTES) -> Any:
-    """The value of a JSON text, or of UTF-8 bytes, of which at most so many are taken.
+def json_value(
+    text: str | bytes,
+    kind: type[DPCoreError],
+    cause: str,
+    remedy: str,
+    *,
+    most: int = MOST_BYTES,
+    unique: bool = False,
+) -> Any:
+    """The value of a JSON text, or of UTF-8 bytes, of which at most so many are taken; `unique`: no name twice.
 
     An error of the `kind` is raised if it is not to be taken: `cause` with the reason added, and `remedy`.
     """
@@ -37,11 +45,15 @@ def json_value(text: str | bytes, kind: type[DPCoreError], cause: str, remedy: s
     def constant(word: str) -> NoReturn:
         refuse(f"{word} stands where a number should")
 
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        return found if len(found := dict(pairs)) == len(pairs) else refuse("a name stands in it twice")
+
     if len(text) > most:
         refuse(f"it has more than {most / 2**20:,.1f} MiB")
     try:
         told = text.decode("utf-8-sig") if isinstance(text, bytes) else text
-        found = json.loads(told, parse_int=whole, parse_float=fraction, parse_constant=constant)
+        how: Any = {"object_pairs_hook": once} if unique else {}
+        found = json.loads(told, parse_int=whole, parse_float=fraction, parse_constant=constant, **how)
     except DPCoreError:
         raise
     except UnicodeDecodeError:

@@ -349,6 +349,23 @@ def test_a_wrong_schema_file_changes_nothing(uploaded: AppTest) -> None:
     assert (schema["age"].upper, schema.target, schema.names) == (120, "ill", ("age", "town", "ill"))
 
 
+def test_what_another_program_does_not_say_is_asked_for_and_never_read_off_rows(uploaded: AppTest) -> None:
+    at = schema_file(
+        uploaded, '{"METADATA_SPEC_VERSION": "SINGLE_TABLE_V1", "columns": {"age": {"sdtype": "numerical"}}}'
+    )
+    assert any("Column 'age': its lowest and highest value" in each.value.replace("\\", "") for each in at.info)
+    assert "bounds are not declared" in mendable(at)[0]
+    line = table(at)["age"]
+    assert (line["kind"], line["lower"], line["upper"]) == ("continuous", None, None)
+    edit(at, {0: {"lower": "0", "upper": "120"}})
+    widget(at, "data.save_as").set_value("smartnoise")
+    run(at)
+    assert any("This file does not hold" in each.value for each in at.caption)
+    schema = saved(at)
+    assert (schema.source, schema.names, schema["age"].upper) == ("declared", ("age",), 120)
+    assert table(at)["age"]["upper"] == "120"
+
+
 # A session that is gone
 
 

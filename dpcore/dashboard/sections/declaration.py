@@ -11,19 +11,31 @@ from dpcore.dashboard.sections.intake import Intake
 from dpcore.dashboard.shell import escaped
 from dpcore.domain.column import Column
 from dpcore.domain.declaration import outward, rounded
+from dpcore.domain.formats import Fields
 from dpcore.domain.schema import Schema
 
 KEPT = "data.read_off"  # beside the schema of the page: what of it rows say
+ASKED = "data.asked"  # and what of it nobody has said yet
 NAMED = 6  # categories of a line
 SINGLE = (
     "Ends that are values of single rows are not declared with others: round them, or tick “Public” in their lines."
 )
 
 
-def keep(rows: Intake, schema: Schema, read_off: Sequence[str]) -> None:
-    """Go on from a schema, some of whose lines are as the rows say; without any it is a declared one."""
+def keep(rows: Intake, schema: Schema, read_off: Sequence[str], asked: Sequence[Fields] = ()) -> None:
+    """Go on from a schema, some of whose lines are as the rows say; without any it is a declared one.
+
+    `asked` are columns of which somebody still has to say something: in the schema they have no more than a name.
+    """
     st.session_state["data.base"] = (rows.token, sourced(schema, read_off))
     st.session_state[KEPT] = (rows.token, tuple(read_off))
+    st.session_state[ASKED] = (rows.token, tuple(asked))
+
+
+def asked(rows: Intake) -> tuple[Fields, ...]:
+    """The columns of which somebody still has to say something, as far as they are known."""
+    owner, fields = st.session_state.get(ASKED, ("", ()))
+    return fields if owner == rows.token else ()
 
 
 def sourced(schema: Schema, read_off: Sequence[str]) -> Schema:

@@ -13,23 +13,30 @@ import streamlit as st
 
 from dpcore.domain.column import KINDS, Column
 from dpcore.domain.dates import day_of, iso
+from dpcore.domain.formats import Fields
 from dpcore.domain.schema import Schema
 from dpcore.domain.taxonomy import Taxonomy
 from dpcore.errors import SchemaError
 from dpcore.text import as_text
 
 
-def schema_frame(schema: Schema, headers: list[str], read_off: Collection[str] = ()) -> pd.DataFrame:
+def schema_frame(
+    schema: Schema, headers: list[str], read_off: Collection[str] = (), asked: Collection[Fields] = ()
+) -> pd.DataFrame:
     """One row per header of the data: what the schema says of it, not in use if it says nothing.
 
-    Where lines were read off the rows, a tick in each says whether somebody has declared it.
+    Where lines were read off the rows, a tick in each says whether somebody has declared it. `asked` are columns of
+    which a document did not say all: the rest of their rows is empty, and to be filled in.
     """
-    rows = []
+    rows, open_lines = [], {fields["name"]: fields for fields in asked}
     for name in headers:
         column = schema[name] if name in schema.names else None
         row: dict[str, Any] = {"use": False, "name": name, "kind": "categorical", "lower": None, "upper": None}
         row |= {"bins": "", "categories": [], "missing": False, "outside": "refuse", "form": ""}
-        if column is not None:
+        if name in open_lines:
+            known = {key: value for key, value in open_lines[name].items() if key in row and value is not None}
+            row |= known | {end: as_text(known[end]) for end in ("lower", "upper") if end in known} | {"use": True}
+        elif column is not None:
             row |= {"use": True, "kind": column.kind, "missing": column.missing, "outside": column.outside}
             if column.numeric:
                 tell, tell_cut = (iso, iso) if column.kind == "date" else (as_text, lambda cut: repr(float(cut)))

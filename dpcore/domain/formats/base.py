@@ -1,0 +1,166 @@
+"""What documents of other programs have in common: what they can say of a table, and what then is still to be said.
+
+What a document does not say is asked for, of whoever has it. It is never read off rows.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from dpcore.arguments import is_number
+from dpcore.domain.column import DEFAULT_BINS, Column
+from dpcore.domain.documents import json_value
+from dpcore.domain.schema import Schema
+from dpcore.domain.unit import Unit
+from dpcore.errors import SchemaError
+from dpcore.text import NUMBER
+
+MOST_TEXT = 5_000_000
+REMEDY = "Give a document of a kind that is known here; the README lists them."
+WRONG = "The schema file cannot be read"
+Fields = dict[str, Any]
+"""Arguments of `Column`, as far as they are known: `name` and `kind` at least."""
+
+WORDS: Mapping[str, str] = {  # all that a schema can say, and in which words it is missed
+    "categories": "the names of categories",
+    "order": "ordered categories",
+    "bounds": "the bounds of numbers",
+    "days": "the bounds of dates",
+    "kinds": "what is a number and what a category",
+    "bins": "bins",
+    "form": "how numbers and dates are written",
+    "missing": "where cells may be missing",
+    "outside": "what happens to values outside",
+    "description": "descriptions",
+    "taxonomy": "taxonomies",
+    "target": "the class column",
+    "max_rows": "the most rows that there may be",
+    "unit": "whose rows they are",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Known:
+    """What a document says of a table.
+
+    Parameters
+    ----------
+    columns : tuple of dict
+        Arguments of `Column`, as far as the document says them.
+    target, max_rows, unit, source
+        As of a `Schema`. A document that cannot say that it was read off rows is taken for declared: whoever gives it
+        says so.
+    remarks : tuple of str
+        What it says that a schema cannot hold, or cannot hold as it is said.
+    """
+
+    columns: tuple[Fields, ...]
+    target: str | None = None
+    max_rows: int | None = None
+    unit: Unit | None = None
+    source: Any = "declared"
+    remarks: tuple[str, ...] = ()
+
+    @property
+    def gaps(self) -> dict[str, str]:
+        """By the names of columns that cannot be declared yet: what of them has to be asked for."""
+        return {fields["name"]: told for fields in self.columns if (told := gap(fields))}
+
+    def schema(self) -> Schema:
+        """The schema; SchemaError with the first of the gaps if there are any."""
+        for name, told in self.gaps.items():
+            more = f", and {len(self.gaps) - 1:,} columns more have gaps" if len(self.gaps) > 1 else ""
+            raise SchemaError(
+                f"The document does not say of column {name!r}: {told}{more}.",
+                "Declare it from what is public, on the page Data & schema or in Python; it is never read off rows.",
+            )
+        return self.outline()
+
+    def outline(self) -> Schema:
+        """The schema, with one category in place of all that is not known of a column with a gap."""
+        columns = tuple(
+            Column(name=fields["name"], kind="categorical", categories=("?",))
+            if gap(fields)
+            else Column(**{name: value for name, value in fields.items() if value is not None})
+            for fields in self.columns
+        )
+        told = {"target": self.target, "max_rows": self.max_rows, "unit": self.unit, "source": self.source}
+        return Schema(columns=columns, **told)
+
+
+@dataclass(frozen=True)
+class Format:
+    """A kind of document.
+
+    `says` are those of `WORDS` that it can say; `read` gives what a text says, and `write` a text that says what it can
+    of a schema.
+    """
+
+    title: str
+    file: str  # as which it is saved
+    says: frozenset[str]
+    read: Callable[[str | bytes], Known]
+    write: Callable[[Schema], str]
+
+
+def gap(fields: Fields) -> str:
+    """What a column lacks to be declared; empty if nothing."""
+    if fields["kind"] in ("categorical", "ordered"):
+        return "" if fields.get("categories") else "its categories"
+    lacking = [word for end, word in (("lower", "lowest"), ("upper", "highest")) if fields.get(end) is None]
+    return f"its {' and '.join(lacking)} value" if lacking else ""
+
+
+def used(schema: Schema) -> dict[str, list[str]]:
+    """What a schema does say, of `WORDS`: of which columns, or of the table."""
+
+    def where(holds: Callable[[Column], object]) -> list[str]:
+        return [column.name for column in schema if holds(column)]
+
+    return {
+        "categories": where(lambda column: column.kind == "categorical"),
+        "order": where(lambda column: column.kind == "ordered"),
+        "bounds": where(lambda column: column.numeric and column.kind != "date"),
+        "days": where(lambda column: column.kind == "date"),
+        "kinds": where(lambda column: column.numeric),
+        "bins": where(lambda column: column.numeric and column.bins != DEFAULT_BINS),
+        "form": where(lambda column: column.form),
+        "missing": where(lambda column: column.missing),
+        "outside": where(lambda column: column.outside != "refuse"),
+        "description": where(lambda column: column.description),
+        "taxonomy": where(lambda column: column.taxonomy is not None),
+        "target": [] if schema.target is None else [schema.target],
+        "max_rows": [] if schema.max_rows is None else [f"{schema.max_rows:,}"],
+        "unit": [] if schema.unit is None else [f"{schema.unit.rows:,} rows of one person"],
+    }
+
+
+def document_of(text: str | bytes) -> dict[str, Any]:
+    """A JSON document that is an object; SchemaError if the text is none."""
+    found = json_value(text, SchemaError, "The schema file cannot be read", REMEDY, most=MOST_TEXT, unique=True)
+    if not isinstance(found, dict):
+        raise SchemaError("The schema file cannot be read: it is no object.", REMEDY)
+    return found
+
+
+def mapping(value: Any, what: str) -> dict[str, Any]:
+    """An object out of a document; SchemaError if it is none. `what` names it."""
+    if not isinstance(value, dict):
+        raise SchemaError(f"The schema file cannot be read: {what} is no object with names and values.", REMEDY)
+    return value
+
+
+def number(value: Any, name: str) -> float | None:
+    """A bound, as a number or as its text; None if there is none, SchemaError if it is no finite number."""
+    if value is None:
+        return None
+    told = float(value) if isinstance(value, str) and NUMBER.fullmatch(value.strip()) else value
+    if not (is_number(told) and abs(told) < 10.0**300 and math.isfinite(told)):
+        raise SchemaError(f"Column {name!r}: a bound is no finite number.", "Give numbers.")
+    return float(told)
+
+
+def plain_number(value: float) -> int | float:
+    """A number as documents write it: whole ones without a point."""
+    return int(value) if value == math.floor(value) else value

@@ -1,0 +1,82 @@
+"""SDV's metadata of one table, JSON of version 1: a type per column, and neither bounds nor categories."""
+
+import json
+from typing import Any
+
+from dpcore.domain.column import Column
+from dpcore.domain.formats.base import REMEDY, Fields, Known, document_of, mapping
+from dpcore.domain.schema import Schema
+from dpcore.errors import SchemaError
+
+SAYS = frozenset({"order", "kinds"})
+SPEC = "METADATA_SPEC_VERSION"
+ONE, SEVERAL = "SINGLE_TABLE_V1", ("V1", "MULTI_TABLE_V1")
+FORMS = {"%d/%m/%Y": "d/m/y", "%m/%d/%Y": "m/d/y"}
+DATED = {form: pattern for pattern, form in FORMS.items()} | {"": "%Y-%m-%d"}
+
+
+def read(text: str | bytes) -> Known:
+    """What metadata of one table say; SchemaError if they are none."""
+    found = document_of(text)
+    version = found.get(SPEC)
+    if version in SEVERAL:
+        tables = mapping(found.get("tables"), "the list of tables")
+        if len(tables) != 1:
+            raise SchemaError(f"These metadata describe {len(tables):,} tables.", "Keep the one of these data.")
+        found = mapping(next(iter(tables.values())), "the table")
+    elif version != ONE:
+        raise SchemaError("These are no SDV metadata of version 1.", REMEDY)
+    columns: list[Fields] = []
+    remarks: list[str] = []
+    for name, raw in mapping(found.get("columns"), "the list of columns").items():
+        fields = column_of(name, mapping(raw, f"the column {name!r}"), remarks)
+        if found.get("sequence_key") == name:
+            remarks.append(f"Column {name!r} says whose row it is: say how many rows one person may have at most.")
+        elif fields is None or found.get("primary_key") == name:
+            remarks.append(f"Column {name!r} names persons or rows, and is left out.")
+        else:
+            columns.append(fields)
+    return Known(columns=tuple(columns), remarks=tuple(remarks))
+
+
+def column_of(name: str, raw: dict[str, Any], remarks: list[str]) -> Fields | None:
+    """A column; None if it holds names, addresses or keys."""
+    match raw.get("sdtype"):
+        case "numerical":
+            written = raw.get("computer_representation", "")
+            whole = isinstance(written, str) and written.lower().startswith(("int", "uint"))
+            return {"name": name, "kind": "integer" if whole else "continuous"}
+        case "datetime":
+            shown = raw.get("datetime_format", "%Y-%m-%d")
+            form = FORMS.get(shown, "") if isinstance(shown, str) else ""
+            if not form and not (isinstance(shown, str) and shown.startswith("%Y")):
+                remarks.append(f"Column {name!r}: say how its dates are written.")
+            return {"name": name, "kind": "date", "form": form}
+        case "categorical":
+            order = raw.get("order")
+            if isinstance(order, list) and order and all(isinstance(one, str | int | float) for one in order):
+                return {"name": name, "kind": "ordered", "categories": tuple(map(str, order))}
+            return {"name": name, "kind": "categorical"}
+        case "boolean":
+            return {"name": name, "kind": "categorical"}
+        case str():
+            return None
+    raise SchemaError(f"Column {name!r} has no sdtype.", REMEDY)
+
+
+def write(schema: Schema) -> str:
+    """What metadata can say of a schema, as their text."""
+    columns = {column.name: sdtype(column) for column in schema}
+    if schema.persons is not None and schema.persons.column is not None:
+        columns[schema.persons.column] = {"sdtype": "id"}
+    return json.dumps({SPEC: ONE, "columns": columns}, indent=2, ensure_ascii=False)
+
+
+def sdtype(column: Column) -> dict[str, Any]:
+    """The type of a column."""
+    if column.kind == "date":
+        return {"sdtype": "datetime", "datetime_format": DATED[column.form]}
+    if column.numeric:
+        return {"sdtype": "numerical"} | ({"computer_representation": "Int64"} if column.whole else {})
+    order = {"order": list(column.categories)} if column.kind == "ordered" else {}
+    return {"sdtype": "categorical", **order}

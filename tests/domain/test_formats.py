@@ -1,0 +1,187 @@
+"""Schemas as other programs write them: what survives, what is named as lost, and what nobody is made to believe."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from dpcore.domain import formats
+from dpcore.domain.column import Column
+from dpcore.domain.formats import FORMATS
+from dpcore.domain.schema import Schema
+from dpcore.domain.taxonomy import Taxonomy
+from dpcore.domain.unit import Unit
+from dpcore.errors import DPCoreError, ParameterError, SchemaError
+
+AGE = Column(name="age", kind="integer", lower=0, upper=120, bins=12)
+PAY = Column(name="pay", kind="continuous", lower=-0.5, upper=99.5, missing=True)
+BORN = Column(name="born", kind="date", lower="1900-01-01", upper="2020-12-31", form="d/m/y")
+SEX = Column(name="<b>sex</b>", kind="categorical", categories=("f", "m"), taxonomy=Taxonomy.flat(("f", "m")))
+EDU = Column(name="edu", kind="ordered", categories=("no", "1", "二"), description="school & more")
+TABLE = Schema(columns=(AGE, PAY, BORN, SEX, EDU), target="edu", max_rows=500, unit=Unit(rows=3, column="who"))
+
+
+def lost_by(name: str) -> set[str]:
+    return {line.partition(" (")[0] for line in formats.written(TABLE, name)[1]}
+
+
+def test_every_format_names_what_it_loses_and_keeps_the_rest() -> None:
+    table = {"bins", "taxonomies", "the class column"}
+    rows = {"the most rows that there may be", "whose rows they are"}
+    numbers = {"the bounds of numbers", "the bounds of dates", "how numbers and dates are written"}
+    assert lost_by("dpcore") == set()
+    assert lost_by("frictionless") == table | rows | {"how numbers and dates are written"}
+    assert lost_by("smartnoise") == table | numbers - {"the bounds of numbers"} | {
+        "the names of categories", "ordered categories", "descriptions",
+    }  # fmt: skip
+    everything = table | rows | numbers | {"the names of categories", "where cells may be missing", "descriptions"}
+    assert lost_by("sdv") == everything
+    assert lost_by("private-pgm") == everything | {"ordered categories", "what is a number and what a category"}
+
+
+def test_dpcore_and_table_schema_come_back() -> None:
+    text, _ = formats.written(TABLE, "dpcore")
+    known, told = formats.read(text)
+    assert (known.schema(), told) == (TABLE, ())
+    known, told = formats.read(formats.written(TABLE, "frictionless")[0])
+    kept = tuple(replace(column, bins=16, taxonomy=None) for column in TABLE)
+    assert known.schema() == Schema(columns=kept)
+    assert "read off rows" in told[-1]
+
+
+def test_smartnoise_keeps_bounds_rows_and_persons_and_asks_for_categories() -> None:
+    known, told = formats.read(formats.written(TABLE, "smartnoise")[0])
+    assert (known.max_rows, known.unit) == (500, Unit(rows=3, column="who"))
+    assert known.outline()["age"] == replace(AGE, bins=16)
+    assert known.outline()["pay"] == PAY
+    assert known.gaps == {
+        "born": "its lowest and highest value",
+        "<b>sex</b>": "its categories",
+        "edu": "its categories",
+    }
+    assert "Column '<b>sex</b>' has 2 categories, which have no names here." in told
+    with pytest.raises(SchemaError, match=r"does not say of column 'born'.*never read off rows"):
+        known.schema()
+
+
+def test_smartnoise_as_others_write_it() -> None:
+    text = (
+        "Database:\n  PUMS:\n    PUMS:\n      rows: 1000\n      age: {type: int, lower: 0, upper: 100}\n"
+        "      no: {type: boolean, nullable: False}\n      pid: {type: int, private_id: True}\n"
+    )
+    known, _ = formats.read(text.encode())
+    assert [fields["name"] for fields in known.columns] == ["age", "no"]
+    assert (known.unit, known.max_rows) == (Unit(rows=1, column="pid"), 1000)
+    by_row, told = formats.read(text.replace("rows: 1000", "row_privacy: True"))
+    assert by_row.unit is None
+    assert any("row_privacy protects rows" in line for line in told)
+
+
+def test_sdv_knows_types_alone() -> None:
+    known, told = formats.read(formats.written(TABLE, "sdv")[0])
+    assert [fields["kind"] for fields in known.columns] == [column.kind for column in TABLE]
+    assert set(known.gaps) == {"age", "pay", "born", "<b>sex</b>"}  # an order is a list of categories
+    assert known.outline()["edu"].categories == EDU.categories
+    assert "Column 'who' names persons or rows, and is left out." in told
+    several = {"METADATA_SPEC_VERSION": "V1", "tables": {"t": json.loads(formats.written(TABLE, "sdv")[0])}}
+    assert formats.read(json.dumps(several))[0] == known
+    several["tables"]["u"] = {}
+    with pytest.raises(SchemaError, match="describe 2 tables"):
+        formats.read(json.dumps(several))
+
+
+def test_a_domain_is_of_codes() -> None:
+    text, _ = formats.written(TABLE, "private-pgm")
+    assert json.loads(text) == {"age": 12, "pay": 17, "born": 16, "<b>sex</b>": 2, "edu": 3}
+    schema = formats.read(text)[0].schema()
+    assert schema.sizes == TABLE.sizes
+    assert schema["edu"].categories == ("0", "1", "2")
+    assert formats.read('{"id": 5000}')[0].schema()["id"].upper == 4999
+
+
+def test_table_schema_as_others_write_it() -> None:
+    text = json.dumps(
+        {
+            "fields": [
+                {"name": "id", "type": "string"},
+                {"name": "when", "type": "date", "constraints": {"minimum": "2020-01-01"}},
+                {"name": "size", "type": "integer", "categories": [{"value": 1, "label": "S"}, {"value": 2}]},
+                {"name": "free", "type": "string", "constraints": {"required": True}},
+            ],
+            "primaryKey": "id",
+        }
+    )
+    known, told = formats.read(text)
+    assert known.gaps == {"when": "its highest value", "free": "its categories"}
+    assert known.outline()["size"].categories == ("1", "2")
+    assert told[2] == "Column 'id' is the key of rows, and is left out."
+
+
+def test_what_was_read_off_rows_is_not_laundered() -> None:
+    inferred = replace(TABLE, source="inferred")
+    for name in FORMATS:
+        if name == "dpcore":
+            assert formats.read(formats.written(inferred, name)[0])[0].schema().source == "inferred"
+            continue
+        with pytest.raises(SchemaError, match="read off rows"):
+            formats.written(inferred, name)
+
+
+def field(**limits: object) -> str:
+    return json.dumps({"fields": [{"name": "a", "type": "number", "constraints": limits}]})
+
+
+def yaml_column(text: str) -> str:
+    return f"D:\n  s:\n    t:\n      a: {text}\n"
+
+
+HOSTILE = {
+    "NaN": '{"fields": [{"name": "a", "type": "number", "constraints": {"minimum": NaN}}]}',
+    "nan as text": field(minimum="nan", maximum=3),
+    "infinity": field(minimum="-inf"),
+    "a bound that is a list": field(minimum=[1]),
+    "huge": field(minimum=0, maximum=10**39 * 10**9),
+    "upside down": field(minimum=3, maximum=1),
+    "twice": json.dumps({"fields": [{"name": "a", "type": "date"}] * 2}),
+    "twice in an object": '{"a": 2, "a": 3}',
+    "no name": '{"fields": [{"name": " "}]}',
+    "a control character": '{"\\u0000": 2}',
+    "no fields": '{"fields": [1]}',
+    "too many": json.dumps({"a": 10**30}),
+    "too few": '{"a": 0}',
+    "truth": '{"a": true}',
+    "nothing": "{}",
+    "a list": "[[[]]]",
+    "empty": "",
+    "deep": "[" * 100_000,
+    "deep yaml": "a: " + "[" * 20_000,
+    "deep lines": "\n".join(" " * depth + "a:" for depth in range(400)),
+    "an alias": "D: &a\n  s:\n    t: *a\n",
+    "yaml twice": yaml_column("{type: int, type: float}"),
+    "yaml nan": yaml_column("{type: float, lower: .nan, upper: 1}"),
+    "yaml huge": yaml_column("{type: int, lower: 0, upper: 1e999}"),
+    "yaml digits": "D:\n  s:\n    t:\n      rows: " + "9" * 5_000 + "\n      a: {type: int}\n",
+    "yaml object": yaml_column("!!python/object/apply:os.system [ls]"),
+    "yaml keys": "D:\n  s:\n    t:\n      ? [1, 2]\n      : 3\n",
+    "two tables": "D:\n  s:\n    t: {}\n    u: {}\n",
+    "no sdtype": '{"METADATA_SPEC_VERSION": "SINGLE_TABLE_V1", "columns": {"a": {}}}',
+    "sdv of nothing": '{"METADATA_SPEC_VERSION": "SINGLE_TABLE_V1", "columns": {}}',
+    "half a character": '{"\\ud800": 2}',
+    "bytes": b"\xff\xfe\x00",
+}
+
+
+@pytest.mark.parametrize("what", HOSTILE)
+def test_bad_input_is_refused_with_a_remedy(what: str) -> None:
+    with pytest.raises(DPCoreError) as told:
+        formats.read(HOSTILE[what])
+    assert told.value.remedy
+
+
+def test_names_in_the_way_and_formats_that_are_none() -> None:
+    rows = Schema(columns=(replace(AGE, name="rows"),))
+    with pytest.raises(SchemaError, match="option of SmartNoise"):
+        formats.written(rows, "smartnoise")
+    for asked in (lambda: formats.read("{}", "csv"), lambda: formats.written(TABLE, "csv")):
+        with pytest.raises(ParameterError, match="no schema format 'csv'"):
+            asked()
