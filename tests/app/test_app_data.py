@@ -358,7 +358,7 @@ def test_what_another_program_does_not_say_is_asked_for_and_never_read_off_rows(
     line = table(at)["age"]
     assert (line["kind"], line["lower"], line["upper"]) == ("continuous", None, None)
     edit(at, {0: {"lower": "0", "upper": "120"}})
-    widget(at, "data.save_as").set_value("smartnoise")
+    widget(at, "data.save_as").set_value("private-pgm")
     run(at)
     assert any("This file does not hold" in each.value for each in at.caption)
     schema = saved(at)
