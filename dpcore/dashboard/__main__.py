@@ -1,4 +1,4 @@
-"""The command `dpcore`: the dashboard, from any folder, as .streamlit/config.toml says; and `dpcore figure`.
+"""The command `dpcore`: the dashboard, from any folder, as .streamlit/config.toml says; and its commands.
 
 Streamlit finds the file that lies beside app.py by itself, but lets variables of the environment win over it, which may
 be there for another app. Here the file's options become flags, over which nothing wins but a flag of the same name.
@@ -11,11 +11,17 @@ import socket
 import sys
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
+from importlib import import_module
 
 from dpcore import __version__
 from dpcore.dashboard import FOLDER
 
 Flags = dict[str, list[str]]
+COMMANDS = {  # each a module of dpcore.experiment.commands, loaded when it is called
+    "release": "makes a release by saved settings",
+    "compare": "runs a saved comparison",
+    "figure": "makes a figure of a paper again",
+}
 HELP = "`dpcore --help` says what there is."
 
 
@@ -25,10 +31,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     What cannot be understood ends the process with 2 and a message, as do Streamlit's own refusals.
     """
     words = sys.argv[1:] if arguments is None else arguments
-    if words[:1] == ["figure"]:
-        from dpcore.experiment.figures.command import main as figure
-
-        return figure(words[1:])
+    if words and words[0] in COMMANDS:
+        done: int = import_module(f"dpcore.experiment.commands.{words[0]}").main(words[1:])
+        return done
     parser = command()
     try:
         flags, rest = split(words)
@@ -52,12 +57,12 @@ def command() -> argparse.ArgumentParser:
     """What can be asked for in the command's own words."""
     parser = argparse.ArgumentParser(
         prog="dpcore",
-        usage="dpcore [-h] [--port PORT] [--no-browser] [--SECTION.OPTION VALUE ...] [version | figure NAME ...]",
+        usage="dpcore [-h] [--port PORT] [--no-browser] [--SECTION.OPTION VALUE ...] [version | COMMAND ...]",
         description="Start the dashboard on this computer and open it in a browser. Ctrl+C ends it.",
         epilog="Every option of Streamlit can be set for one run by its full name, such as --server.maxUploadSize 200. "
         "What is not set is as the dashboard's own config.toml has it: for this computer only, without statistics of "
-        "use, and without details of errors, which could show a private cell. `dpcore figure --help` tells how a "
-        "figure of a paper is made again without the dashboard.",
+        "use, and without details of errors, which could show a private cell. Without the dashboard: "
+        f"{'; '.join(f'`dpcore {name}` {about}' for name, about in COMMANDS.items())}. Each has a --help.",
         allow_abbrev=False,
     )
     parser.add_argument("words", nargs="*", metavar="version", help="say which version this is, and end")

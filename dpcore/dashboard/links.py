@@ -6,10 +6,7 @@ one, Streamlit returns what is no option to its default, and where a page cannot
 A link holds parameters only: a control that belongs to one data set is named without the data's token.
 """
 
-import io
 import json
-import zipfile
-import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -22,16 +19,14 @@ from dpcore.dashboard import session
 from dpcore.datasets import Dataset
 from dpcore.domain.documents import json_value
 from dpcore.errors import DataError
+from dpcore.export.archive import settings_of_release
 from dpcore.language import say
 
 OWN = "own"  # in an address: its session had data of somebody's own
 OF_DATA = ":data"  # in a name, for the token of the data in use
-PACKINGS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # others may ask for gigabytes to unpack
-MOST_BYTES, MOST_SETTINGS = 1_000_000, 100
+MOST_SETTINGS = 100
 # What Streamlit's controls, and the pages' look-ups after them, make of a value that is none of their own.
 UNFIT = (StreamlitAPIException, TypeError, ValueError, LookupError, ArithmeticError)
-# What a zip or a JSON document that is damaged, or of another kind, makes the libraries raise.
-UNREADABLE = (ValueError, KeyError, TypeError, RuntimeError, OSError, EOFError, zipfile.BadZipFile, zlib.error)
 Settings = Mapping[str, Any]
 
 
@@ -142,19 +137,13 @@ def asked_by_file(raw: bytes) -> tuple[str, Settings, str]:
     remedy = "Choose the zip of a release of rows or of a classifier, or the config.json in it."
     cause = "This file holds no settings of a page"
     try:
-        if zipfile.is_zipfile(io.BytesIO(raw)):
-            with zipfile.ZipFile(io.BytesIO(raw)) as archive:
-                if archive.getinfo("config.json").compress_type not in PACKINGS:
-                    raise DataError(f"{cause}: it is packed in an unusual way.", remedy)
-                with archive.open("config.json") as file:
-                    raw = file.read(MOST_BYTES + 1)
-        config = json_value(raw, DataError, cause, remedy, most=MOST_BYTES)
+        config = settings_of_release(raw, cause, remedy)
         page, settings = config["page"]["name"], config["page"]["settings"]
         data = config["data"]["name"]
         known = isinstance(page, str) and isinstance(data, str) and isinstance(settings, dict)
     except DataError:
         raise
-    except UNREADABLE as error:
+    except (KeyError, TypeError) as error:
         raise DataError(f"{cause}.", remedy) from error
     if not known or len(settings) > MOST_SETTINGS or not all(plain(value) for value in settings.values()):
         raise DataError(f"{cause}.", remedy)

@@ -7,7 +7,7 @@ noise, spends nothing and computes nothing twice.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Thread
@@ -24,7 +24,6 @@ from dpcore.datasets import Dataset
 
 if TYPE_CHECKING:  # the first page does without what makes releases
     from dpcore.export.release import Release
-    from dpcore.methods.base import PrivateEstimator
 
 
 Value = TypeVar("Value")
@@ -249,18 +248,8 @@ class Spending:
         """A new part of the data's account, to be charged by one run; every charge is written down before it counts."""
         return self.of_session(data, relation).adopt(self.open_run(data, relation, purpose).ledger())
 
-    def open_runs(
-        self, methods: Mapping[str, PrivateEstimator], data: Dataset, purpose: str
-    ) -> dict[str, Callable[[], Ledger]]:
-        """By method, ledgers for runs in other processes, which write every charge down before it counts.
-
-        What is asked there does not reach this session's list of questions: see `note`.
-        """
-        runs = {label: self.open_run(data, method.relation, f"{purpose}: {label}") for label, method in methods.items()}
-        return {label: run.ledger for label, run in runs.items()}
-
     def note(self, data: Dataset, relation: str, purpose: str) -> Ledger:
-        """A new part of the session's list of questions, for what is written down already."""
+        """A new part of the session's list of questions, for what is written down already, as by `Books.open_runs`."""
         return self.of_session(data, relation).child(purpose)
 
     def of_session(self, data: Dataset, relation: str) -> Ledger:
@@ -270,4 +259,4 @@ class Spending:
 
     def open_run(self, data: Dataset, relation: str, purpose: str) -> OpenRun:
         """A new line in the books."""
-        return self.books.begin(self.books.key(data), self.books.called(data), relation, purpose)
+        return self.books.open_run(data, relation, purpose)

@@ -18,6 +18,7 @@ from dpcore.dashboard.session import Shown
 from dpcore.dashboard.widgets import MADE, outdated
 from dpcore.datasets import Dataset
 from dpcore.export import protection
+from dpcore.export.release import PURPOSE
 from dpcore.language import phrase, say
 from dpcore.methods import METHODS, offers
 from dpcore.methods.base import PrivateEstimator, Synthesizer
@@ -27,7 +28,6 @@ from dpcore.text import number
 NEXT = ("next",)
 NOISE = "relation noise random_state"
 LAYOUT = (("epsilon",), ("method", "rows target own", NOISE))
-PURPOSE = phrase("{method}, {mode} mode")
 CHARGED = phrase("Every run is charged to the ledger.")
 
 

@@ -9,7 +9,7 @@ row; adding or changing one row therefore adds or changes one row of codes and n
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 import pandas as pd
@@ -23,6 +23,8 @@ from dpcore.domain.scales import MOST_EXACT
 from dpcore.domain.unit import Unit
 from dpcore.errors import DataError, SchemaError
 from dpcore.text import is_writable
+
+REMEDY = "Choose a schema file that this program exported."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -155,12 +157,15 @@ class Schema:
     @classmethod
     def from_json(cls, text: str | bytes) -> Self:
         """Read a schema document; SchemaError with cause and remedy if it is not one."""
-        remedy = "Choose a schema file that this program exported."
+        return cls.from_document(json_value(text, SchemaError, "The schema file cannot be read", REMEDY))
+
+    @classmethod
+    def from_document(cls, found: Any) -> Self:
+        """As `from_json`, from the value that the JSON text has."""
         try:
-            found = json_value(text, SchemaError, "The schema file cannot be read", remedy)
             columns = found["columns"]
             if found.get("format") != "dpcore schema 1" or not isinstance(columns, list):
-                raise SchemaError("This is not a dpcore schema file.", remedy)
+                raise SchemaError("This is not a dpcore schema file.", REMEDY)
             if type(found.get("max_rows")) not in (int, type(None)):
                 raise TypeError
             return cls(
@@ -173,7 +178,7 @@ class Schema:
         except SchemaError:
             raise
         except (KeyError, TypeError, AttributeError):
-            raise SchemaError("The schema file cannot be read.", remedy) from None
+            raise SchemaError("The schema file cannot be read.", REMEDY) from None
 
     @classmethod
     def infer(cls, frame: pd.DataFrame, *, target: str | None = None, keep: Sequence[str] = ()) -> Self:

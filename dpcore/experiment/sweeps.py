@@ -28,6 +28,7 @@ from dpcore.experiment.store import Store, restored
 from dpcore.language import phrase
 from dpcore.methods.base import PrivateClassifier
 
+PURPOSE = "Comparison"  # what books call its runs
 ORDER = ["method", "epsilon", "repeat", "metric", "model"]
 COLUMNS = [*ORDER, "value", *EPSILONS, "void", "relation", "seconds", "error"]
 

@@ -15,9 +15,12 @@ It holds what was released and what it cost, and nothing that was computed from 
 import io
 import json
 import zipfile
+import zlib
 from collections.abc import Iterable
+from typing import Any
 
-from dpcore.errors import ParameterError
+from dpcore.domain.documents import json_value
+from dpcore.errors import DataError, ParameterError
 from dpcore.export.artifacts import Rows, Table
 from dpcore.export.collection import Collection
 from dpcore.export.privacy_card import card, markdown, warned
@@ -56,6 +59,10 @@ FILES = {
     "replay.ipynb": "the same as a notebook, step by step.",
 }
 UNDRAWN = "all of this, with tables in place of charts; it opens in any browser without a network, and prints."
+PACKINGS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # others may ask for gigabytes to unpack
+MOST_BYTES = 1_000_000
+# What a zip that is damaged, or of another kind, makes the libraries raise.
+UNREADABLE = (ValueError, KeyError, TypeError, RuntimeError, OSError, EOFError, zipfile.BadZipFile, zlib.error)
 BRIEF = {"Method", "Guarantee", "Unit of protection", "Neighboring relation", "Noise", "Seed", "Schema", "Publication"}
 ESCAPED = "{:,} cells that a spreadsheet would run as formulas begin with an apostrophe."
 COMPARED = "**`report.html` holds comparisons with the real rows, which carry no guarantee: do not publish it.**"
@@ -85,6 +92,22 @@ def bundle(release: Release, *, table: Table = "csv", told: Report | None = None
         for name, content in files.items():
             archive.writestr(name, content)
     return buffer.getvalue()
+
+
+def settings_of_release(raw: bytes, cause: str, remedy: str, name: str = "config.json") -> Any:
+    """A JSON document of a release, out of its zip, or as it is; DataError with this cause and remedy if it is none."""
+    try:
+        if zipfile.is_zipfile(io.BytesIO(raw)):
+            with zipfile.ZipFile(io.BytesIO(raw)) as archive:
+                if archive.getinfo(name).compress_type not in PACKINGS:
+                    raise DataError(f"{cause}: it is packed in an unusual way.", remedy)
+                with archive.open(name) as file:
+                    raw = file.read(MOST_BYTES + 1)
+        return json_value(raw, DataError, cause, remedy, most=MOST_BYTES)
+    except DataError:
+        raise
+    except UNREADABLE as error:
+        raise DataError(f"{cause}.", remedy) from error
 
 
 def rows_of_reports(release: Release) -> str:

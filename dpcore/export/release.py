@@ -26,6 +26,7 @@ from dpcore.text import finite_or_text, number
 
 Kind = TypeVar("Kind", bound=Artifact)
 SIZES = ("n_trees", "max_depth")
+PURPOSE = phrase("{method}, {mode} mode")  # what books call a run
 EXACT = NoNoise.label.capitalize()
 
 # By whether it is a reconstruction, and whether values change; whole sentences, as a model's file keeps them.

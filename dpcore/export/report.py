@@ -78,17 +78,21 @@ def report_of(release: Release, pictures: Sequence[Picture] = ()) -> Report:
             figure(charts.mark_real(chart), frame, i) for i, (chart, frame) in enumerate(pictures, start=90)
         )
         body.append(f"<section><h2 class='real'>Uses real data: do not publish</h2>{compared}</section>")
+    return Report(page(made.title, body), bool(pictures), drawn)
+
+
+def page(title: str, body: Iterable[str]) -> str:
+    """An HTML file of these parts, which are escaped already; the title is not."""
     style = (importlib.resources.files("dpcore.export") / "report.css").read_text(encoding="utf-8")
-    html = (
+    return (
         "<!DOCTYPE html>\n<html lang='en'><head><meta charset='utf-8'>"
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
         "<meta name='viewport' content='width=device-width, initial-scale=1'>"
-        f"<title>{escape(made.title)}</title><style>{style}</style></head>\n<body><main>\n"
+        f"<title>{escape(title)}</title><style>{style}</style></head>\n<body><main>\n"
         + "\n".join(body)
         + "\n<footer>Made with dpcore, a tool for teaching and exploration without an external security review. This "
         "file runs no script and fetches nothing.</footer>\n</main></body></html>\n"
     )
-    return Report(html, bool(pictures), drawn)
 
 
 def price(release: Release) -> str:

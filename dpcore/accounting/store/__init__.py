@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import hmac
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
@@ -56,6 +56,14 @@ class Rows(Protocol):
 
     def key(self, secret: bytes, /) -> str:
         """The same whenever the same rows come."""
+
+
+class Related(Protocol):
+    """What charges a ledger."""
+
+    @property
+    def relation(self) -> str:
+        """Which tables are neighbors."""
 
 
 @dataclass(frozen=True)
@@ -124,6 +132,20 @@ class Books(BookFile):
             token = token_hex(16)  # numbers would begin again in a new file
             run = sheet.write("runs", None, token, place, purpose, now, *NOTHING)
         return OpenRun(self, run, token, relation, purpose)
+
+    def open_run(self, data: Rows, relation: Relation | str, purpose: str) -> OpenRun:
+        """A new run on the account of these rows."""
+        return self.begin(self.key(data), self.called(data), relation, purpose)
+
+    def open_runs(self, methods: Mapping[str, Related], data: Rows, purpose: str) -> dict[str, Callable[[], Ledger]]:
+        """By method, ledgers for runs in other processes, which write every charge down before it counts."""
+        runs = {label: self.open_run(data, one.relation, f"{purpose}: {label}") for label, one in methods.items()}
+        return {label: run.ledger for label, run in runs.items()}
+
+    @property
+    def sweeps(self) -> Path | None:
+        """The folder beside the file in which finished runs of comparisons are kept; None if nothing is kept."""
+        return self.path.parent / "sweeps" if self.kept else None
 
     def add(self, run: OpenRun, spent: Totals, looks: int, void: str, *, drawn: bool = False) -> None:
         """Write a charge down, on the disk when this returns; BudgetError, and nothing written, if a cap forbids it.
@@ -226,8 +248,7 @@ def durable_ledger(data: Rows, relation: Relation | str, *, purpose: str = "Pyth
     BookError
         If the file cannot be read or written.
     """
-    books = Books(asked_path())
-    return books.begin(books.key(data), books.called(data), relation, purpose).ledger()
+    return Books(asked_path()).open_run(data, relation, purpose).ledger()
 
 
 def told_by(data: Rows) -> str:

@@ -19,6 +19,7 @@ from dpcore.errors import DPCoreError
 from dpcore.evaluate.baselines import FLOOR, FOREST, REAL
 from dpcore.evaluate.learners import MAJORITY
 from dpcore.experiment import Config
+from dpcore.experiment.sweeps import PURPOSE
 from dpcore.language import phrase, retold
 from dpcore.methods.base import PrivateClassifier
 
@@ -27,7 +28,6 @@ BEGUN = phrase(
     ":material/history: An earlier comparison of these data was not finished ({count:,} of {planned:,} runs)."
 )
 KEY = "dpcore.comparison"
-PURPOSE = "Comparison"
 PURPOSES = (
     phrase("Comparison: {method} | corrected"),
     phrase("Comparison: {method} | as printed"),
@@ -75,8 +75,7 @@ def last() -> dict[str, Comparison]:
 
 def place() -> experiment.Place:
     """Where finished runs are kept: beside the ledger; in the session's memory, if the ledger goes with it."""
-    books = session.books()
-    return books.path.parent / "sweeps" if books.kept else session.kept("dpcore.sweeps", dict[str, bytes])
+    return session.books().sweeps or session.kept("dpcore.sweeps", dict[str, bytes])
 
 
 def note_of(data: Dataset, kept: experiment.Place) -> str:
@@ -114,7 +113,7 @@ def work(config: Config, data: Dataset) -> jobs.Work:
             count = len(made.frames)
             progress(count / made.planned, OF.format(count=count, planned=made.planned))
 
-        how: dict[str, Any] = {"ledgers": spending.open_runs(config.methods, data, PURPOSE), "store": kept}
+        how: dict[str, Any] = {"ledgers": spending.books.open_runs(config.methods, data, PURPOSE), "store": kept}
         try:
             with closing(experiment.stream(data=data, progress=tell, **how, **config.asked)) as found:
                 for count, (_, frame) in enumerate(found, 1):

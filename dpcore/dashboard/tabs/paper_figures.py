@@ -139,7 +139,7 @@ def ledger_of(spending: Spending, begun: dict[Any, Any], figure: Figure, data: D
     key = (data.token, relation, method)
     if figure.together:
         if key not in begun:
-            begun[key] = spending.open_runs({method: run.method}, data, figure.title)[method]
+            begun[key] = spending.books.open_runs({method: run.method}, data, figure.title)[method]
         opened: NewLedger = begun[key]
         return opened
 

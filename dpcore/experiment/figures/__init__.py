@@ -126,7 +126,7 @@ def booked(data: Dataset, purpose: str) -> Callable[[Run], NewLedger]:
     def ledger(run: Run) -> NewLedger:
         key = str(run.labels["method"]), str(run.method.relation)
         if key not in lines:
-            lines[key] = books.begin(books.key(data), books.called(data), key[1], f"{purpose}: {key[0]}")
+            lines[key] = books.open_run(data, key[1], f"{purpose}: {key[0]}")
         return lines[key].ledger
 
     return ledger

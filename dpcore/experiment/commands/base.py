@@ -1,0 +1,166 @@
+"""What the commands have in common: how they end, where rows and schemas come from, and how files are written."""
+
+import argparse
+import json
+import math
+import os
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from secrets import token_hex
+from typing import Any
+
+from dpcore import datasets
+from dpcore.accounting.relation import Epsilon, exact
+from dpcore.accounting.store import Books
+from dpcore.datasets import DATASETS, Dataset
+from dpcore.datasets.reading import MAX_BYTES, source_bytes
+from dpcore.domain import formats
+from dpcore.domain.schema import Schema
+from dpcore.errors import BudgetError, DataError, DPCoreError, ParameterError, SchemaError
+from dpcore.evaluate.evaluator import Method
+from dpcore.text import finite_or_text, number
+
+CODES = "Exit codes: 0 done; 1 refused or failed, with cause and remedy on stderr; 2 not understood."
+CHARGED = "Every run is charged to your ledger (DPCORE_LEDGER), and refused there by its caps, before noise is drawn."
+
+
+def parser_of(name: str, about: str, epilog: str = "") -> argparse.ArgumentParser:
+    """A parser with what all commands take."""
+    parser = argparse.ArgumentParser(
+        prog=f"dpcore {name}",
+        description=f"{about} {CHARGED}",
+        epilog=f"{epilog} {CODES}".strip(),
+        allow_abbrev=False,
+    )
+    parser.add_argument("--force", action="store_true", help="replace files that are there already")
+    parser.add_argument("--json", action="store_true", help="say what was done as one JSON object on stdout")
+    return parser
+
+
+def takes_rows(parser: argparse.ArgumentParser, test_share: float) -> None:
+    """Let a command take settings, rows, and what is public about them."""
+    parser.add_argument("config", type=Path, help="the settings, as the dashboard saves them")
+    parser.add_argument(
+        "data",
+        nargs="?",
+        help="a table (csv, tsv, xlsx, parquet), or one of: "
+        f"{'; '.join(DATASETS)}. May be left out if the settings name one of these",
+    )
+    schema = parser.add_mutually_exclusive_group()
+    schema.add_argument("--schema", type=Path, help="what is public about the rows: a file of any format known here")
+    schema.add_argument(
+        "--infer-schema", action="store_true", help="read the schema off the rows: this voids the guarantee"
+    )
+    parser.add_argument(
+        "--test-share",
+        type=float,
+        default=test_share,
+        help="the share of a table's rows that is put aside by lot, and not learned from (default: %(default)g)",
+    )
+    parser.add_argument("--target", help="the class column, if the schema names none or another is meant")
+    for option in ("delimiter", "encoding", "decimal"):
+        parser.add_argument(f"--{option}", help="of a text file, if it is not the usual one")
+
+
+def carried_out(work: Callable[[], int]) -> int:
+    """Do it; the exit code, with the reason on stderr if it cannot be done."""
+    try:
+        return work()
+    except (DPCoreError, OSError) as error:
+        sys.stderr.write(f"{error}\n")
+    except KeyboardInterrupt:
+        sys.stderr.write("\nStopped. What was asked of the rows by then stays charged.\n")
+    return 1
+
+
+def rows_of(asked: argparse.Namespace, named: str, held: Schema | None) -> Dataset:
+    """The rows that a command is given: a table, or a data set that is known here, by default the one that is `named`.
+
+    `held` is the schema of the settings, which `--schema` goes before. None is ever read off rows unless that is asked
+    for; DPCoreError if there is none.
+    """
+    schema = schema_of(asked.schema) if asked.schema else None if asked.infer_schema else held
+    source = asked.data or named
+    if source in DATASETS:
+        if asked.infer_schema:
+            raise ParameterError(f"The data set {source!r} has a declared schema.", "Leave out --infer-schema.")
+        data = datasets.load(source)
+        schema = data.schema if schema is None else schema
+        return replace(data, schema=replace(schema, target=asked.target or schema.target))
+    if not asked.data:
+        raise DataError(f"The rows of {named!r} are not part of the settings.", "Name their file after the settings.")
+    if schema is None and not asked.infer_schema:
+        raise SchemaError(
+            "Nothing says what is public about these rows.",
+            "Give --schema FILE, as the page Data & schema saves it; --infer-schema would void the guarantee.",
+        )
+    reading = {name: getattr(asked, name) for name in ("delimiter", "encoding", "decimal")}
+    reading = {name: told for name, told in reading.items() if told is not None}
+    data = datasets.read(asked.data, schema=schema, target=asked.target, test_share=asked.test_share, **reading)
+    if data.schema.source == "inferred":
+        sys.stderr.write("The schema was read off the rows: no guarantee holds.\n")
+    return data
+
+
+def schema_of(path: Path) -> Schema:
+    """The schema in a file; SchemaError if it does not say all."""
+    return formats.read(source_bytes(path, MAX_BYTES))[0].schema()
+
+
+def affordable(books: Books, data: Dataset, methods: Iterable[Method]) -> None:
+    """BudgetError if a cap would stop some of these runs halfway: what they ask before that would be lost.
+
+    Runs of which less than their epsilon, or nothing, can be proved are left to the ledger, which asks at every charge.
+    """
+    needs: dict[str, Epsilon] = {}
+    for method in methods:
+        if method.mode == "corrected" and method.random_state is None and 0 < method.epsilon < math.inf:
+            needs[method.relation] = needs.get(method.relation, Fraction(0)) + exact(method.epsilon)
+    for relation, need in needs.items():
+        account = books.account(books.key(data), relation)
+        if account is None or account.cap is None or account.totals.bound + need <= account.cap:
+            continue
+        raise BudgetError(
+            f"This needs epsilon {number(float(need))} for {account.name!r}, whose budget is capped at "
+            f"{float(account.cap):g}; {number(float(account.totals.bound))} are spent.",
+            "Nothing was drawn. Ask for less, or raise the cap on the page Ledger.",
+        )
+
+
+def room(path: Path, *, force: bool) -> None:
+    """Whether a file can be written there, before anything is spent; DataError if not."""
+    if path.is_dir() or not path.absolute().parent.is_dir():
+        raise DataError(f"{path} is a folder, or in none.", "Name a file in a folder that is there.")
+    if path.exists() and not force:
+        raise DataError(f"{path} is there already.", "Choose another name, or replace it with --force.")
+    if not os.access(path.absolute().parent, os.W_OK):
+        raise DataError(f"{path} cannot be written.", "Choose a folder that can be written.")
+
+
+def write(path: Path, content: bytes, *, force: bool) -> None:
+    """Write a file so that others see all of it or nothing, and not over one that is there, unless with force."""
+    part = path.with_name(f".{path.name}.{token_hex(4)}")
+    with part.open("xb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    if path.exists() and not force:  # it came while we were at work, which is paid by now
+        raise DataError(f"{path} is there now, and was not before.", f"What was made is in {part}.")
+    part.replace(path)
+
+
+def summary(asked: argparse.Namespace, told: Mapping[str, Any], lines: str) -> None:
+    """Say what was done: as one JSON object, or in lines."""
+    if asked.json:
+        plain = {key: finite_or_text(value) for key, value in told.items()}
+        lines = json.dumps(plain, ensure_ascii=False, allow_nan=False)
+    sys.stdout.write(f"{lines}\n")
+
+
+def told(fraction: float, text: str) -> None:
+    """One line that says how far it is."""
+    sys.stderr.write(f"\r{fraction:4.0%} {text:<60.60}{'' if fraction < 1 else chr(10)}")
+    sys.stderr.flush()

@@ -1,0 +1,98 @@
+"""`dpcore compare`: a comparison by saved settings, as a table of all its runs."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+
+import pandas as pd
+
+from dpcore.accounting.store import Books, asked_path
+from dpcore.datasets.reading import MAX_BYTES, source_bytes
+from dpcore.domain.documents import json_value
+from dpcore.domain.schema import Schema
+from dpcore.errors import ParameterError
+from dpcore.evaluate.learners import require_rows
+from dpcore.experiment.commands.base import (
+    affordable,
+    carried_out,
+    parser_of,
+    room,
+    rows_of,
+    summary,
+    takes_rows,
+    told,
+    write,
+)
+from dpcore.experiment.config import Config, Place
+from dpcore.experiment.sweeps import PURPOSE, finished, plan, stream, tidy
+from dpcore.export.quoting import spreadsheet_csv
+
+CAUSE, REMEDY = "These are no settings of a comparison", "Choose a file that a comparison was saved to."
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the comparison, and say where its table is; the exit code."""
+    asked = command().parse_args(arguments)
+    return carried_out(lambda: made(asked))
+
+
+def command() -> argparse.ArgumentParser:
+    """What can be asked for."""
+    parser = parser_of(
+        "compare",
+        "Run a comparison by saved settings: a table with all runs. It is measured on real rows, without noise: do "
+        "not publish it. Runs that are finished are kept beside the ledger, and are not made again.",
+        "Settings are what the page Compare saves under “Exactly what ran”; their schema is used unless another is "
+        "given. If some runs fail the table is written all the same, and the exit code is 1.",
+    )
+    takes_rows(parser, 0.3)
+    parser.add_argument("--out", type=Path, default=Path("results.csv"), help="the table (default: %(default)s)")
+    parser.add_argument("--jobs", type=int, default=-1, help="processes; by default one per core")
+    return parser
+
+
+def made(asked: argparse.Namespace) -> int:
+    """The comparison's table, written; DPCoreError if it is refused."""
+    room(asked.out, force=asked.force)
+    raw = source_bytes(asked.config, MAX_BYTES)
+    config = Config.from_json(raw)
+    document = json_value(raw, ParameterError, CAUSE, REMEDY)
+    name = document["data"].get("name") if isinstance(document.get("data"), dict) else None
+    held = Schema.from_document(document["schema"]) if "schema" in document else None
+    data = rows_of(asked, str(name or ""), held)
+    require_rows(data.train, data.test)  # before anything is spent
+    books = Books(asked_path())
+    place: Place = books.sweeps or {}
+    earlier = finished(config, data, place)
+    runs = plan(config.methods, config.epsilons, config.repeats)
+    affordable(books, data, (run.method for count, run in enumerate(runs) if count not in earlier))
+    frames: list[pd.DataFrame] = []
+    how = {"ledgers": books.open_runs(config.methods, data, PURPOSE), "store": place, "n_jobs": asked.jobs}
+    with closing(stream(data=data, **how, **config.asked)) as found:
+        for part, frame in found:
+            frames.append(frame)
+            told(part, f"run {len(frames):,}")
+    table = tidy(frames)
+    write(asked.out, spreadsheet_csv(table).encode(), force=asked.force)
+    failed = [frame for frame in frames if frame["error"].iloc[0]]
+    for frame in failed:
+        run = frame.iloc[0]
+        sys.stderr.write(f"{run['method']}, epsilon {run['epsilon']:g}, failed: {run['error']}\n")
+    summary(
+        asked,
+        {
+            "command": "compare",
+            "out": str(asked.out),
+            "data": data.name,
+            "runs": len(frames),
+            "runs_kept_from_earlier": len(earlier),
+            "runs_failed": len(failed),
+            "guarantee_void": " ".join(dict.fromkeys(text for text in table["void"] if text)),
+            "uses_real_data": True,
+            "ledger": str(books.path) if books.kept else "session",
+        },
+        f"{asked.out}: {len(frames):,} runs, {len(failed):,} failed. Measured on real rows: do not publish.",
+    )
+    return int(bool(failed))

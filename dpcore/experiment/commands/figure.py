@@ -1,0 +1,100 @@
+"""`dpcore figure`: a figure of a paper made again without the dashboard, as files."""
+
+import argparse
+import re
+import sys
+from collections.abc import Sequence
+from html import escape
+from pathlib import Path
+
+import pandas as pd
+
+from dpcore import datasets
+from dpcore.charts.base import REAL_DATA
+from dpcore.errors import DataError
+from dpcore.experiment.commands.base import carried_out, parser_of, room, summary, told, write
+from dpcore.experiment.figures import Made, known, named, stream
+from dpcore.export import report
+from dpcore.export.quoting import spreadsheet_csv
+from dpcore.extras import need
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Make the figure and say where it is; the exit code."""
+    asked = command().parse_args(arguments)
+    return carried_out(lambda: made(asked))
+
+
+def command() -> argparse.ArgumentParser:
+    """What can be asked for."""
+    parser = parser_of(
+        "figure",
+        "Make a figure of a paper again: its charts (SVG) and the numbers of all runs (CSV), or one page (HTML).",
+        f"Figures: {', '.join(known())}. If some runs fail the files are written all the same, and the exit code is 1.",
+    )
+    parser.add_argument("name", help="the paper and its figure, in quotes, as in '001 Fig. 5'")
+    parser.add_argument("--data", default="sample", help=f"one of: {'; '.join(datasets.DATASETS)} (default: sample)")
+    parser.add_argument("--repeats", type=int, default=3, help="how often everything runs (default: 3)")
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument("--to", type=Path, default=Path(), help="the folder of the files (default: this one)")
+    where.add_argument("--out", type=Path, help="one HTML page with charts and numbers instead")
+    return parser
+
+
+def made(asked: argparse.Namespace) -> int:
+    """The figure's files, written; DPCoreError if it is refused."""
+    need("vl_convert", "Drawing charts as files")  # before anything is spent
+    named(asked.name)
+    data = datasets.load(asked.data)
+    stem = re.sub(r"\W+", "-", f"{asked.name} {data.name}").strip("-")
+    if asked.out:
+        room(asked.out, force=asked.force)
+    else:
+        asked.to.mkdir(parents=True, exist_ok=True)
+        if (there := sorted(asked.to.glob(f"{stem}-*"))) and not asked.force:
+            raise DataError(f"{there[0]} is there already.", "Choose another folder, or replace it with --force.")
+    frames: list[pd.DataFrame] = []
+    try:
+        frames.extend(stream(asked.name, data, repeats=asked.repeats, durable=True, progress=told))
+    except KeyboardInterrupt:
+        if not frames:
+            raise
+        sys.stderr.write(f"\nStopped: {len(frames):,} runs are finished, and are written.\n")
+    figure = Made(named(asked.name), pd.concat(frames, ignore_index=True))
+    files = {asked.out: page(figure, f"{asked.name}, {data.name}").encode()} if asked.out else {
+        asked.to / f"{stem}{ending}": content for ending, content in parts(figure).items()
+    }  # fmt: skip
+    for path, content in files.items():
+        write(path, content, force=asked.force)
+    failed = figure.frame[figure.frame["error"] != ""]
+    for (series, mode, reason), lost in failed.groupby(["series", "mode", "error"], sort=False):
+        sys.stderr.write(f"{len(lost):,} runs of {series}, {mode}, failed: {reason}\n")
+    done = {
+        "command": "figure",
+        "out": [str(path) for path in files],
+        "data": data.name,
+        "runs": len(frames),
+        "runs_failed": len(failed),
+        "verdicts": figure.verdicts,
+        "uses_real_data": True,
+    }
+    summary(asked, done, "\n".join([*map(str, files), *figure.verdicts]))
+    return int(bool(len(failed)))
+
+
+def parts(figure: Made) -> dict[str, bytes]:
+    """Its charts and numbers, by the ends of their files' names."""
+    files = {f"-{count}.svg": report.svg(chart, count).encode() for count, chart in enumerate(figure.charts(), 1)}
+    return {**files, "-do-not-publish.csv": spreadsheet_csv(figure.frame).encode()}
+
+
+def page(figure: Made, title: str) -> str:
+    """All of it as one HTML file, which opens without a network."""
+    drawn = (report.figure(chart, None, count) for count, chart in enumerate(figure.charts(), 1))
+    body = [
+        f"<header><h1>{escape(title)}</h1></header><p class='real'>{escape(REAL_DATA)}</p>",
+        *(f"<p>{escape(line)}</p>" for line in figure.verdicts),
+        *drawn,
+        f"<details><summary>The numbers of all runs</summary>{report.table(figure.frame)}</details>",
+    ]
+    return report.page(title, body)

@@ -1,0 +1,123 @@
+"""`dpcore release`: a release by saved settings, as the zip that the dashboard gives."""
+
+import argparse
+import math
+import zipfile
+from collections.abc import Sequence
+from dataclasses import replace
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+from dpcore.accounting.store import Books, asked_path
+from dpcore.arguments import is_whole
+from dpcore.datasets.reading import MAX_BYTES, source_bytes
+from dpcore.domain.schema import Schema
+from dpcore.errors import DPCoreError, ParameterError
+from dpcore.evaluate.evaluator import Method
+from dpcore.experiment.commands.base import (
+    affordable,
+    carried_out,
+    parser_of,
+    room,
+    rows_of,
+    summary,
+    takes_rows,
+    told,
+    write,
+)
+from dpcore.experiment.config import method_of
+from dpcore.export.archive import bundle, settings_of_release
+from dpcore.export.model_file import Model
+from dpcore.export.release import PURPOSE, release_of
+from dpcore.methods.base import PrivateClassifier
+from dpcore.text import number
+
+CAUSE, REMEDY = "These are no settings of a release", "Choose the zip of a release, or the config.json in it."
+FORMAT = "dpcore release 1"
+MOST_ROWS = 100_000_000
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Make the release, and say what it cost; the exit code."""
+    asked = command().parse_args(arguments)
+    return carried_out(lambda: made(asked))
+
+
+def command() -> argparse.ArgumentParser:
+    """What can be asked for."""
+    parser = parser_of(
+        "release",
+        "Make a release by saved settings: the zip of the tab Take home, which holds the rows or the model, the "
+        "schema, the ledger and a report.",
+        "Settings are the config.json of a release's zip, or that zip, whose schema is then used as well.",
+    )
+    takes_rows(parser, 0.0)
+    parser.add_argument("--out", type=Path, default=Path("release.zip"), help="the zip (default: %(default)s)")
+    parser.add_argument("--table", choices=["csv", "parquet"], default="csv", help="the format of rows")
+    return parser
+
+
+def made(asked: argparse.Namespace) -> int:
+    """The release, written; DPCoreError if it is refused."""
+    room(asked.out, force=asked.force)
+    raw = source_bytes(asked.config, MAX_BYTES)
+    config = settings_of_release(raw, CAUSE, REMEDY)
+    method = method_of_release(config)
+    name, rows, page = str(config["method"]), config.get("rows"), config.get("page")
+    data = rows_of(asked, str(config["data"]["name"]), schema_beside(raw))
+    books = Books(asked_path())
+    affordable(books, data, [method])
+    ledger = books.open_run(data, method.relation, PURPOSE.format(method=name, mode=method.mode)).ledger()
+    fitted = method.fit(data.train, schema=data.schema, ledger=ledger, progress=told)
+    copy = [] if isinstance(fitted, PrivateClassifier) else [fitted.sample(rows)]
+    told(1.0, "")
+    release = release_of(fitted, name, *copy, data_name=data.name, reading=data.reading)
+    release = replace(release, page=page) if page else release
+    if isinstance(release.artifact, Model) and release.exact:
+        raise ParameterError("This model holds exact counts of real rows.", "Choose a method that adds noise.")
+    write(asked.out, bundle(release, table=asked.table), force=asked.force)
+    price = "nothing can be proved" if math.isinf(ledger.epsilon_bound) else f"epsilon {number(ledger.epsilon_bound)}"
+    summary(
+        asked,
+        {
+            "command": "release",
+            "out": str(asked.out),
+            "method": name,
+            "mode": method.mode,
+            "relation": str(ledger.relation),
+            "data": data.name,
+            "rows": len(copy[0]) if copy else None,
+            "epsilon_claimed": ledger.epsilon_claimed,
+            "epsilon_bound": ledger.epsilon_bound,
+            "guarantee_void": release.guarantee_void,
+            "publishable": release.publishable and not release.guarantee_void,
+            "ledger": str(books.path) if books.kept else "session",
+        },
+        f"{asked.out}: {name}, {price}. {release.guarantee_void}".rstrip(),
+    )
+    return 0
+
+
+def method_of_release(config: Any) -> Method:
+    """The method of a release's settings, unfitted; ParameterError if they are none."""
+    try:
+        given = {name: math.inf if value == "infinity" else value for name, value in config["parameters"].items()}
+        epsilon, rows, page = given.pop("epsilon"), config.get("rows"), config.get("page", {})
+        sound = config["format"] == FORMAT and isinstance(config["data"]["name"], str) and isinstance(page, dict)
+        if not sound or type(epsilon) not in (int, float) or not (rows is None or is_whole(rows, 0, MOST_ROWS)):
+            raise ParameterError(f"{CAUSE}.", REMEDY)
+        method: Method = method_of({"method": config["method"], "parameters": given}).set_params(epsilon=epsilon)
+    except DPCoreError:
+        raise
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise ParameterError(f"{CAUSE}.", REMEDY) from error
+    return method
+
+
+def schema_beside(raw: bytes) -> Schema | None:
+    """The schema that lies in a release's zip; None if the settings are not in a zip."""
+    if not zipfile.is_zipfile(BytesIO(raw)):
+        return None
+    document = settings_of_release(raw, CAUSE, REMEDY, "schema.json")
+    return Schema.from_document(document)

@@ -1,0 +1,228 @@
+"""Releases and comparisons from the command line: what the dashboard saves goes in, and the same comes out."""
+
+import json
+import zipfile
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import dpcore as dp
+from dpcore.accounting.store import Books
+from dpcore.dashboard.__main__ import COMMANDS, main
+from dpcore.domain import formats
+from dpcore.experiment.commands import base
+
+WRITTEN = dp.Schema(
+    columns=(
+        dp.Column(name="age", kind="integer", lower=20, upper=59, bins=4),
+        dp.Column(name="town", kind="categorical", categories=("Bonn", "Ulm")),
+        dp.Column(name="ill", kind="categorical", categories=("no", "yes")),
+    ),
+    target="ill",
+)
+SCHEMA = dp.Schema.from_json(WRITTEN.to_json())  # its numbers as files write them
+PAGE = {"name": "networks", "settings": {"epsilon": 1.0}}
+
+
+@pytest.fixture
+def books(monkeypatch, tmp_path):
+    """The user's ledger, in a folder that is the current one and has a table and its schema."""
+    monkeypatch.setenv("DPCORE_LEDGER", str(tmp_path / "state" / "ledger.sqlite"))
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(3)
+    frame = pd.DataFrame({"age": rng.integers(20, 60, 90), "town": rng.choice(["Ulm", "Bonn"], 90)})
+    frame = frame.assign(ill=rng.choice(["no", "yes"], 90))
+    frame.to_parquet("people.parquet")
+    frame.to_csv("people.csv", index=False)
+    (tmp_path / "schema.json").write_text(SCHEMA.to_json(), encoding="utf-8")
+    return Books(tmp_path / "state" / "ledger.sqlite")
+
+
+def taken_home(method, name, rows=(), **how):
+    """A release as the dashboard makes it, its zip and its settings."""
+    data = dp.datasets.read("people.parquet", schema=SCHEMA, test_share=0.0, split_seed=1)
+    method.fit(data.train, schema=data.schema)
+    made = dp.export.release_of(method, name, *rows, data_name=data.name, reading=data.reading, **how)
+    return made, dp.export.bundle(made)
+
+
+def settings(tmp_path, made, **other):
+    (tmp_path / "config.json").write_text(json.dumps({**made.config(), "page": PAGE, **other}), encoding="utf-8")
+    return str(tmp_path / "config.json")
+
+
+def files_of(raw):
+    with zipfile.ZipFile(raw) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+@pytest.fixture
+def saved(books, tmp_path):
+    """The settings of a release of rows, with a seed, and what is in its zip."""
+    method = dp.NaiveBayesSynthesizer(epsilon=2.0, random_state=4)
+    data = dp.datasets.read("people.parquet", schema=SCHEMA, test_share=0.0, split_seed=1)
+    method.fit(data.train, schema=data.schema)
+    made = dp.export.release_of(method, "NB-Synth", method.sample(30), data_name=data.name, reading=data.reading)
+    (tmp_path / "home.zip").write_bytes(dp.export.bundle(made))
+    return settings(tmp_path, made)
+
+
+def test_a_release_is_what_take_home_gives(books, saved, tmp_path, capsys):
+    assert main(["release", saved, "people.parquet", "--schema", "schema.json", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["out"], told["rows"], told["epsilon_bound"]) == ("release.zip", 30, "infinity")  # a seed is known
+    again, home = files_of(tmp_path / "release.zip"), files_of(tmp_path / "home.zip")
+    assert json.loads(again.pop("config.json")) == json.loads(home.pop("config.json")) | {"page": PAGE}
+    drawn_by_lot = {"replay.py", "replay.ipynb"}  # name the split's seed
+    assert again.keys() == home.keys()
+    assert {name for name in home if again[name] != home[name]} <= drawn_by_lot
+    (account,) = books.accounts()
+    assert (account.name, account.apart) == ("people.parquet", 1)
+
+
+def test_a_zip_is_settings_and_schema_and_is_never_replaced_unasked(books, saved, tmp_path, capsys):
+    assert main(["release", "home.zip", "people.csv", "--out", "a.zip", "--table", "parquet"]) == 0
+    captured = capsys.readouterr()
+    assert captured.out.startswith("a.zip: NB-Synth, nothing can be proved.")
+    assert "%" in captured.err
+    made = files_of(tmp_path / "a.zip")
+    assert "synthetic.parquet" in made
+    spent = books.accounts()
+    assert main(["release", "home.zip", "people.csv", "--out", "a.zip"]) == 1
+    assert "a.zip is there already" in capsys.readouterr().err
+    assert (books.accounts(), "synthetic.parquet" in files_of(tmp_path / "a.zip")) == (spent, True)
+    assert main(["release", "home.zip", "people.csv", "--out", "a.zip", "--force"]) == 0
+    assert "synthetic.csv" in files_of(tmp_path / "a.zip")
+    assert not list(tmp_path.glob(".a.zip*"))
+
+
+def test_a_schema_is_never_read_off_rows_unasked(books, saved, capsys):
+    assert main(["release", saved, "people.csv"]) == 1
+    assert "Nothing says what is public about these rows" in capsys.readouterr().err
+    known = formats.written(SCHEMA, "sdv")[0]
+    (books.path.parent.parent / "metadata.json").write_text(known)
+    assert main(["release", saved, "people.csv", "--schema", "metadata.json"]) == 1
+    assert "does not say of column 'age'" in capsys.readouterr().err
+    assert not books.accounts()
+    assert main(["release", saved, "people.csv", "--infer-schema", "--target", "ill", "--json"]) == 0
+    captured = capsys.readouterr()
+    assert "no guarantee holds" in captured.err
+    assert json.loads(captured.out)["publishable"] is False
+
+
+def test_a_cap_refuses_before_noise_is_drawn(books, tmp_path, capsys):
+    made, _ = taken_home(dp.SuLQID3(epsilon=1.0), "SuLQ-ID3")
+    config = settings(tmp_path, made)
+    given = ["release", config, "people.csv", "--schema", "schema.json", "--json"]
+    assert main([*given, "--out", "first.zip"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["rows"], told["epsilon_bound"], told["publishable"]) == (None, 1.0, True)
+    (account,) = books.accounts()
+    books.set_cap(account.key, account.name, account.relation, 1.5)
+    assert main([*given, "--out", "second.zip"]) == 1
+    assert "needs epsilon 1 for 'people.csv', whose budget is capped at 1.5; 1 are spent" in capsys.readouterr().err
+    assert not (tmp_path / "second.zip").exists()
+    assert books.accounts()[0].totals == account.totals  # not even a part of it was asked
+
+
+def test_a_comparison_is_the_dashboards_table_and_goes_on_where_it_was(books, tmp_path, capsys):
+    data = dp.datasets.read("people.csv", schema=SCHEMA)
+    methods = {"NB": dp.NaiveBayesSynthesizer(), "Trees": dp.SuLQID3()}
+    config = dp.experiment.Config(methods, [1.0], repeats=1, skip=True)
+    (tmp_path / "c.json").write_text(config.to_json(data), encoding="utf-8")
+    given = ["compare", "c.json", "people.csv", "--test-share", "0", "--jobs", "1", "--json"]
+    assert main(given) == 1  # nothing to measure on
+    assert "has no rows" in capsys.readouterr().err
+    assert not books.accounts()
+    given = ["compare", "c.json", "--jobs", "1"]
+    assert main([*given, "people.csv", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["runs"], told["runs_failed"], told["uses_real_data"]) == (2, 0, True)
+    table = pd.read_csv("results.csv")
+    assert list(table.columns) == list(dp.experiment.COLUMNS)
+    assert set(table["method"]) == {"NB", "Trees"}
+    assert sum(float(account.epsilon_bound) for account in books.accounts()) == pytest.approx(2)
+    for account in books.accounts():
+        books.set_cap(account.key, account.name, account.relation, 1.5)
+    (tmp_path / "c.json").write_text(replace(config, epsilons=[2.0]).to_json(data), encoding="utf-8")
+    assert main([*given, "people.csv", "--force"]) == 1
+    assert "is capped at 1.5" in capsys.readouterr().err
+    assert main([*given, "--force"]) == 1  # the rows are not in the settings
+    assert "Name their file after the settings" in capsys.readouterr().err
+
+
+def test_finished_runs_of_a_known_data_set_are_not_paid_twice(books, tmp_path, capsys):
+    data = dp.datasets.load("sample")
+    config = dp.experiment.Config({"NB": dp.NaiveBayesSynthesizer()}, [1.0], repeats=1)
+    (tmp_path / "c.json").write_text(config.to_json(data), encoding="utf-8")
+    assert main(["compare", "c.json", "--jobs", "1"]) == 0
+    first = (tmp_path / "results.csv").read_bytes()
+    capsys.readouterr()
+    assert main(["compare", "c.json", "--jobs", "1", "--force", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["runs_kept_from_earlier"] == 1
+    assert (tmp_path / "results.csv").read_bytes() == first
+    (account,) = books.accounts()
+    assert float(account.epsilon_bound) == 1
+
+
+HOSTILE = [
+    b"",
+    b"{}",
+    b"[1]",
+    b'{"format": "dpcore release 1"}',
+    b"PK\x03\x04",
+    b'{"format": "dpcore sweep 1"}',
+    b"\xff",
+]
+
+
+@pytest.mark.parametrize("name", ["release", "compare"])
+def test_settings_that_are_none_are_refused_and_nothing_is_spent(name, books, tmp_path, capsys):
+    for raw in HOSTILE:
+        (tmp_path / "bad").write_bytes(raw)
+        assert main([name, "bad", "people.csv", "--schema", "schema.json", "--out", "x"]) == 1, raw
+        assert "Choose" in capsys.readouterr().err
+    assert main([name, "nowhere", "people.csv", "--schema", "schema.json"]) == 1
+    assert not books.accounts()
+    with pytest.raises(SystemExit) as ended:
+        main([name])
+    assert ended.value.code == 2
+
+
+def test_settings_of_a_release_are_checked(books, saved, tmp_path, capsys):
+    given = json.loads((tmp_path / "config.json").read_text())
+    changes = (
+        {"method": "none"},
+        {"parameters": {}},
+        {"parameters": {**given["parameters"], "epsilon": "1"}},
+        {"parameters": {**given["parameters"], "extra": 1}},
+        {"rows": -1},
+        {"rows": 10**12},
+        {"page": [1]},
+        {"data": 3},
+    )
+    for change in changes:
+        (tmp_path / "bad.json").write_text(json.dumps(given | change))
+        assert main(["release", "bad.json", "people.csv", "--schema", "schema.json"]) == 1, change
+        assert capsys.readouterr().err
+    assert not books.accounts()
+
+
+def test_a_file_that_came_meanwhile_is_kept_and_so_is_what_was_paid_for(tmp_path):
+    out = tmp_path / "out.zip"
+    out.write_bytes(b"theirs")
+    with pytest.raises(dp.DataError, match=r"What was made is in .*\.out\.zip\."):
+        base.write(out, b"ours", force=False)
+    (part,) = tmp_path.glob(".out.zip.*")
+    assert (out.read_bytes(), part.read_bytes()) == (b"theirs", b"ours")
+
+
+def test_help_lists_the_commands(capsys):
+    for words in (["--help"], *([name, "--help"] for name in COMMANDS)):
+        with pytest.raises(SystemExit) as ended:
+            main(words)
+        assert ended.value.code == 0
+        told = " ".join(capsys.readouterr().out.split())
+        assert all(name in told for name in (COMMANDS if len(words) == 1 else ["Exit codes: 0 done;", "--force"]))
