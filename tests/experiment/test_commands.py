@@ -219,6 +219,16 @@ def test_a_file_that_came_meanwhile_is_kept_and_so_is_what_was_paid_for(tmp_path
     assert (out.read_bytes(), part.read_bytes()) == (b"theirs", b"ours")
 
 
+def test_a_log_gets_a_line_per_tenth_and_a_terminal_one_that_changes(capsys, monkeypatch):
+    told = base.Told()
+    for count in range(101):
+        told(count / 100, "level")
+    assert len(capsys.readouterr().err.splitlines()) == 11
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    told(0.5, "x")
+    assert capsys.readouterr().err.startswith("\r 50% x")
+
+
 def test_help_lists_the_commands(capsys):
     for words in (["--help"], *([name, "--help"] for name in COMMANDS)):
         with pytest.raises(SystemExit) as ended:

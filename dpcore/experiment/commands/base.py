@@ -152,15 +152,27 @@ def write(path: Path, content: bytes, *, force: bool) -> None:
     part.replace(path)
 
 
-def summary(asked: argparse.Namespace, told: Mapping[str, Any], lines: str) -> None:
+def summary(asked: argparse.Namespace, done: Mapping[str, Any], lines: str) -> None:
     """Say what was done: as one JSON object, or in lines."""
     if asked.json:
-        plain = {key: finite_or_text(value) for key, value in told.items()}
+        plain = {key: finite_or_text(value) for key, value in done.items()}
         lines = json.dumps(plain, ensure_ascii=False, allow_nan=False)
     sys.stdout.write(f"{lines}\n")
 
 
-def told(fraction: float, text: str) -> None:
-    """One line that says how far it is."""
-    sys.stderr.write(f"\r{fraction:4.0%} {text:<60.60}{'' if fraction < 1 else chr(10)}")
-    sys.stderr.flush()
+class Told:
+    """How far it is: one line that changes on a terminal; in a log a line per tenth."""
+
+    def __init__(self) -> None:
+        self.tenth = -1
+
+    def __call__(self, fraction: float, text: str) -> None:
+        if sys.stderr.isatty():
+            sys.stderr.write(f"\r{fraction:4.0%} {text:<60.60}{'' if fraction < 1 else chr(10)}")
+        elif int(10 * fraction) != self.tenth:
+            self.tenth = int(10 * fraction)
+            sys.stderr.write(f"{fraction:4.0%} {text}".rstrip() + "\n")
+        sys.stderr.flush()
+
+
+told = Told()
