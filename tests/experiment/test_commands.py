@@ -40,16 +40,16 @@ def books(monkeypatch, tmp_path):
     return Books(tmp_path / "state" / "ledger.sqlite")
 
 
-def taken_home(method, name, rows=(), **how):
-    """A release as the dashboard makes it, its zip and its settings."""
+def taken_home(method, name, *rows):
+    """A release as the dashboard makes it; `rows` of a synthesizer are how many."""
     data = dp.datasets.read("people.parquet", schema=SCHEMA, test_share=0.0, split_seed=1)
     method.fit(data.train, schema=data.schema)
-    made = dp.export.release_of(method, name, *rows, data_name=data.name, reading=data.reading, **how)
-    return made, dp.export.bundle(made)
+    copy = [method.sample(count) for count in rows]
+    return dp.export.release_of(method, name, *copy, data_name=data.name, reading=data.reading)
 
 
-def settings(tmp_path, made, **other):
-    (tmp_path / "config.json").write_text(json.dumps({**made.config(), "page": PAGE, **other}), encoding="utf-8")
+def settings(tmp_path, made):
+    (tmp_path / "config.json").write_text(json.dumps({**made.config(), "page": PAGE}), encoding="utf-8")
     return str(tmp_path / "config.json")
 
 
@@ -61,10 +61,7 @@ def files_of(raw):
 @pytest.fixture
 def saved(books, tmp_path):
     """The settings of a release of rows, with a seed, and what is in its zip."""
-    method = dp.NaiveBayesSynthesizer(epsilon=2.0, random_state=4)
-    data = dp.datasets.read("people.parquet", schema=SCHEMA, test_share=0.0, split_seed=1)
-    method.fit(data.train, schema=data.schema)
-    made = dp.export.release_of(method, "NB-Synth", method.sample(30), data_name=data.name, reading=data.reading)
+    made = taken_home(dp.NaiveBayesSynthesizer(epsilon=2.0, random_state=4), "NB-Synth", 30)
     (tmp_path / "home.zip").write_bytes(dp.export.bundle(made))
     return settings(tmp_path, made)
 
@@ -113,7 +110,7 @@ def test_a_schema_is_never_read_off_rows_unasked(books, saved, capsys):
 
 
 def test_a_cap_refuses_before_noise_is_drawn(books, tmp_path, capsys):
-    made, _ = taken_home(dp.SuLQID3(epsilon=1.0), "SuLQ-ID3")
+    made = taken_home(dp.SuLQID3(epsilon=1.0), "SuLQ-ID3")
     config = settings(tmp_path, made)
     given = ["release", config, "people.csv", "--schema", "schema.json", "--json"]
     assert main([*given, "--out", "first.zip"]) == 0
