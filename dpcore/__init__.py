@@ -9,7 +9,7 @@ both.
 
 from typing import Any
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 PLACES = {
     "BudgetError": "errors:BudgetError",
