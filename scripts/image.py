@@ -1,0 +1,240 @@
+"""The image without a container engine: the steps of the Dockerfile in clean roots, and what it starts, watched.
+
+    python scripts/image.py FOLDER      as root, on Linux; FOLDER is empty or holds the roots of an earlier call
+
+A stage begins as a Debian of the base image's name, made by debootstrap, whose own Python stands in for that of the
+base image. Then the instructions run as they are written, so that they cannot drift from what is tested. The last stage
+is started as compose.yaml says: read-only but for its volume and /tmp, as its user, without capabilities, and without
+any network. Its health check has to pass, nothing else may be writable, and nothing of a build may be left in it.
+"""
+
+import ctypes
+import fnmatch
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parents[1]
+MIRROR = "http://deb.debian.org/debian"
+SYSTEM = "python3,python3-venv,ca-certificates"
+PATIENCE = 120  # seconds until it has to be healthy
+OPTION = re.compile(r"--(\w[\w-]*)=(\S+)\s+")
+PROBE = """
+import os, pathlib, shutil
+found = {"uid": os.getuid(), "tools": [name for name in ("gcc", "cc", "make", "ld", "git") if shutil.which(name)]}
+found["written"] = []
+for place in ("/", "/opt/dpcore", "/etc", "/usr", "/state", "/tmp"):
+    try:
+        (pathlib.Path(place) / "probe").write_text("")
+        found["written"].append(place)
+    except OSError:
+        pass
+status = pathlib.Path("/proc/self/status").read_text()
+found |= {key: status.partition(key + ":")[2].split()[0] for key in ("CapEff", "CapBnd", "NoNewPrivs")}
+import json; print(json.dumps(found))
+"""
+
+
+@dataclass
+class Stage:
+    """A root in the making, and what was said of it."""
+
+    root: Path
+    env: dict[str, str] = field(default_factory=dict)
+    workdir: str = "/"
+    user: str = "0:0"
+    volumes: list[str] = field(default_factory=list)
+    command: list[str] = field(default_factory=list)
+    health: list[str] = field(default_factory=list)
+
+    def at(self, path: str) -> Path:
+        """A path of the image, seen from here."""
+        return self.root / os.path.normpath(os.path.join(self.workdir, path)).lstrip("/")  # noqa: PTH118
+
+
+def instructions(text: str) -> list[tuple[str, str]]:
+    """Every instruction of a Dockerfile and its arguments, without comments, lines joined."""
+    lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
+    joined = re.sub(r"\\\n\s*", " ", "\n".join(lines))
+    return [(word, rest.strip()) for word, _, rest in (line.partition(" ") for line in joined.splitlines())]
+
+
+def sent(name: str, patterns: list[str]) -> bool:
+    """Whether .dockerignore lets a file into the context; the last pattern that fits it or its folder rules."""
+    kept, parts = True, name.split("/")
+    for pattern in patterns:
+        wanted = pattern.removeprefix("!")
+        paths = ["/".join(parts[: i + 1]) for i in range(len(parts))]
+        paths = list(parts) if wanted.startswith("**/") else paths
+        if any(fnmatch.fnmatchcase(path, wanted.removeprefix("**/")) for path in paths):
+            kept = pattern.startswith("!")
+    return kept
+
+
+def context() -> list[str]:
+    """The files that a build is sent; they are those that git knows, or would."""
+    patterns = [line for line in (HERE / ".dockerignore").read_text().splitlines() if line and line[0] != "#"]
+    names = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
+    listed = subprocess.run(names, cwd=HERE, check=True, capture_output=True, text=True).stdout.splitlines()
+    return [name for name in listed if (HERE / name).is_file() and sent(name, patterns)]
+
+
+def begun(image: str, folder: Path, number: int) -> Stage:
+    """A stage on a clean system, of the Debian and of the Python that the base image's tag names."""
+    wanted, suite = re.fullmatch(r"python:(\d+\.\d+)\.\d+-slim-(\w+)", image).groups()
+    base = folder / f"debian-{suite}"
+    if not base.exists():
+        subprocess.run(["debootstrap", "--variant=minbase", f"--include={SYSTEM}", suite, base, MIRROR], check=True)
+    stage = Stage(folder / f"stage-{number}")
+    shutil.rmtree(stage.root, ignore_errors=True)
+    subprocess.run(["cp", "-a", "--reflink=auto", base, stage.root], check=True)
+    found = inside(stage, ["python3", "-c", "import sys; print('{}.{}'.format(*sys.version_info))"]).strip()
+    if found != wanted:
+        raise SystemExit(f"Debian {suite} has Python {found}, and the base image {wanted}.")
+    return stage
+
+
+def inside(stage: Stage, words: list[str]) -> str:
+    """Run a program in a stage's root, as root, with a network and this computer's way to the package index."""
+    for name in ("/etc/resolv.conf", "/etc/ssl/certs/ca-certificates.crt"):
+        if Path(name).exists():
+            shutil.copyfile(name, stage.root / name[1:])
+    own = {name: value for name, value in os.environ.items() if name.startswith("PIP_") and name != "PIP_FIND_LINKS"}
+    env = {"PATH": "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", "HOME": "/root", **own, **stage.env}
+    mounts = 'mount -t proc none "$0/proc" && mount --rbind /dev "$0/dev" && exec chroot "$0" /usr/bin/env -C "$@"'
+    command = ["unshare", "--mount", "--", "/bin/sh", "-c", mounts, str(stage.root), stage.workdir, *words]
+    done = subprocess.run(command, env=env, check=False, stdout=subprocess.PIPE, text=True)
+    if done.returncode:
+        raise SystemExit(f"{' '.join(words)} ended with {done.returncode}.\n{done.stdout[-3000:]}")
+    return done.stdout
+
+
+def copied(stage: Stage, rest: str, stages: dict[str, Stage]) -> None:
+    """COPY: files of the context, or paths of another stage."""
+    options, words = dict(OPTION.findall(rest)), OPTION.sub("", rest).split()
+    *sources, target = words
+    place = stage.at(target)
+    if "from" in options:
+        for source in sources:
+            place.parent.mkdir(parents=True, exist_ok=True)
+            subprocess.run(["cp", "-a", stages[options["from"]].at(source), place], check=True)
+        return
+    names = context()
+    for source in sources:
+        chosen = [name for name in names if source == "." or name == source or name.startswith(f"{source}/")]
+        if not chosen:
+            raise SystemExit(f"COPY {source}: .dockerignore leaves nothing of it.")
+        for name in chosen:
+            (place / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(HERE / name, place / name)
+
+
+def built(folder: Path) -> Stage:
+    """Every stage of the Dockerfile, one after another; the last one."""
+    stages: dict[str, Stage] = {}
+    stage: Any = None
+    for word, rest in instructions((HERE / "Dockerfile").read_text()):
+        start = time.monotonic()
+        match word:
+            case "FROM":
+                image, _, name = rest.partition(" AS ")
+                stage = stages[name or "last"] = begun(image, folder, len(stages))
+            case "ENV":
+                stage.env |= dict(pair.split("=", 1) for pair in shlex.split(rest))
+            case "WORKDIR":
+                stage.workdir = rest
+                stage.at(".").mkdir(parents=True, exist_ok=True)
+            case "COPY":
+                copied(stage, rest, stages)
+            case "RUN":
+                inside(stage, ["/bin/sh", "-c", rest])
+            case "USER":
+                stage.user = rest
+            case "VOLUME":
+                stage.volumes.append(rest)
+            case "HEALTHCHECK":
+                stage.health = json.loads(rest.partition("CMD ")[2])
+            case "CMD":
+                stage.command = json.loads(rest)
+            case "EXPOSE":
+                pass
+            case _:
+                raise SystemExit(f"The instruction {word} is not known here.")
+        print(f"{time.monotonic() - start:6.1f} s  {word} {rest[:90]}", flush=True)
+    return stage
+
+
+def locked(stage: Stage, *words: str) -> list[str]:
+    """A program in the finished root as its user, without capabilities and ways to more of them."""
+    uid, gid = stage.user.split(":")
+    env = [f"{name}={value}" for name, value in stage.env.items()]
+    bare = [
+        "--bounding-set=-all",
+        "--inh-caps=-all",
+        "--no-new-privs",
+        f"--reuid={uid}",
+        f"--regid={gid}",
+        "--clear-groups",
+    ]
+    # setpriv is of the root itself: whoever enters it has to be root still
+    return ["chroot", str(stage.root), "setpriv", *bare, "env", "-i", "-C", stage.workdir, *env, *words]
+
+
+def watched(stage: Stage) -> None:
+    """Start it, alone in its namespaces; say what its health check says, and what it may."""
+    libc = ctypes.CDLL(None, use_errno=True)
+
+    def mount(*words: str) -> None:
+        subprocess.run(["mount", *words], check=True)
+
+    if libc.unshare(0x00020000 | 0x40000000):  # CLONE_NEWNS, CLONE_NEWNET
+        raise OSError(ctypes.get_errno(), "unshare")
+    root = str(stage.root)
+    mount("--make-rprivate", "/")
+    subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
+    mount("--bind", root, root)
+    mount("-t", "proc", "none", f"{root}/proc")
+    mount("--rbind", "/dev", f"{root}/dev")
+    mount("-t", "tmpfs", "-o", "size=64m,mode=1777", "none", f"{root}/dev/shm")
+    mount("-t", "tmpfs", "-o", "size=512m,mode=1777,nosuid,nodev,noexec", "none", f"{root}/tmp")
+    for number, volume in enumerate(stage.volumes):
+        place = stage.root.parent / f"volume-{number}"
+        shutil.rmtree(place, ignore_errors=True)
+        subprocess.run(["cp", "-a", stage.at(volume), place], check=True)  # as an engine fills a new volume
+        mount("--bind", str(place), str(stage.at(volume)))
+    mount("-o", "remount,bind,ro", root)
+    start = time.monotonic()
+    with subprocess.Popen(locked(stage, *stage.command)) as server:
+        try:
+            while subprocess.run(locked(stage, *stage.health), check=False, capture_output=True).returncode:
+                if server.poll() is not None or time.monotonic() - start > PATIENCE:
+                    raise SystemExit("It did not become healthy.")
+                time.sleep(0.5)
+            seconds = time.monotonic() - start
+            probe = subprocess.run(locked(stage, "python3", "-c", PROBE), check=True, capture_output=True, text=True)
+            found = json.loads(probe.stdout)
+            status = Path(f"/proc/{server.pid}/status").read_text()
+            memory = int(status.partition("VmRSS:")[2].split()[0]) / 1024
+        finally:
+            server.terminate()
+    size = int(subprocess.run(["du", "-smx", root], check=True, capture_output=True, text=True).stdout.split()[0])
+    print(f"healthy after {seconds:.1f} s; {memory:.0f} MB of memory; {size:,} MB of files; {found}")
+    wanted = {"tools": [], "uid": int(stage.user.split(":")[0]), "written": [*stage.volumes, "/tmp"], "NoNewPrivs": "1"}
+    wrong = {key: found[key] for key in wanted if found[key] != wanted[key]}
+    wrong |= {key: found[key] for key in ("CapEff", "CapBnd") if int(found[key], 16)}
+    if wrong:
+        raise SystemExit(f"This should be otherwise: {wrong}")
+
+
+if __name__ == "__main__":
+    where = Path(sys.argv[1]).resolve()
+    where.mkdir(parents=True, exist_ok=True)
+    watched(built(where))
