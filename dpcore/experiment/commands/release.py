@@ -91,10 +91,11 @@ def made(asked: argparse.Namespace) -> int:
             "epsilon_claimed": ledger.epsilon_claimed,
             "epsilon_bound": ledger.epsilon_bound,
             "guarantee_void": release.guarantee_void,
+            "noise": release.noise_label,
             "publishable": release.publishable and not release.guarantee_void,
             "ledger": str(books.path) if books.kept else "session",
         },
-        f"{asked.out}: {name}, {price}. {release.guarantee_void}".rstrip(),
+        f"{asked.out}: {name}, {price}. {release.guarantee_void or release.attackable}".rstrip(),
     )
     return 0
 
