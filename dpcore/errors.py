@@ -38,3 +38,7 @@ class BudgetError(DPCoreError):
 
 class BookError(DPCoreError):
     """The file of what was spent cannot be read or written; nothing was drawn."""
+
+
+class LimitError(DPCoreError):
+    """A server for visitors does not do as much for one of them."""

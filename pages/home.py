@@ -3,7 +3,7 @@
 import streamlit as st
 
 from dpcore import datasets
-from dpcore.dashboard import housekeeping, lessons, links, session, shell
+from dpcore.dashboard import hosting, housekeeping, lessons, links, session, shell
 from dpcore.language import say
 
 
@@ -19,6 +19,9 @@ def first() -> None:
             session.request("naive_bayes")
             shell.open_page("naive_bayes")
         st.caption(say("Makes one synthetic copy of the bundled census-like sample. Takes a few seconds."))
+    if not hosting.takes_files():
+        middle.caption(say("This server takes no files. On a computer of your own, dpcore reads them."))
+        return
     with middle:
         if st.button(say("Use my own data"), icon=":material/upload:", key="home.own"):
             st.session_state["data.source"] = "upload"

@@ -11,11 +11,15 @@ import socket
 import sys
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from importlib import import_module
+from pathlib import Path
 
 from dpcore import __version__
-from dpcore.dashboard import FOLDER
+from dpcore.dashboard import FOLDER, hosting
+from dpcore.errors import DPCoreError
 
+HOSTING = ("public", "hosted", "uploads", "operator", "login", "limits")  # the server finds them in its environment
 Flags = dict[str, list[str]]
 COMMANDS = {  # each a module of dpcore.experiment.commands, loaded when it is called
     "release": "makes a release by saved settings",
@@ -40,14 +44,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ValueError as error:
         parser.error(str(error))
     asked, unknown = parser.parse_known_args(rest)
-    if strange := [*unknown, *(word for word in asked.words if word != "version")]:
+    if strange := [*unknown, *(word for word in asked.words if word not in ("version", "serve"))]:
         parser.error(f"{strange[0]!r} is not known here. {HELP}")
-    if asked.words:
+    if "version" in asked.words:
         sys.stdout.write(f"dpcore {__version__}\n")
         return 0
     chosen = {} if asked.port is None else {"server.port": [str(asked.port)]}
     chosen |= {"server.headless": ["true"]} if asked.no_browser else {}
     flags = configured() | chosen | flags
+    os.environ.update({f"DPCORE_{name.upper()}": value for name in HOSTING if (value := getattr(asked, name))})
+    try:
+        hosting.limits()
+    except DPCoreError as error:
+        parser.error(str(error))
     if taken := unusable(flags):
         parser.error(f"{taken} Choose another with --port, or leave it out: then a free one is looked for.")
     return serve(flags, parser)
@@ -57,7 +66,9 @@ def command() -> argparse.ArgumentParser:
     """What can be asked for in the command's own words."""
     parser = argparse.ArgumentParser(
         prog="dpcore",
-        usage="dpcore [-h] [--port PORT] [--no-browser] [--SECTION.OPTION VALUE ...] [version | COMMAND ...]",
+        usage="dpcore [serve] [-h] [--port PORT] [--no-browser] [--public ADDRESS] [--hosted [--uploads] "
+        "[--operator WHO] [--login] [--limits LIMITS]] [--SECTION.OPTION VALUE ...]\n"
+        "       dpcore version | COMMAND ...",
         description="Start the dashboard on this computer and open it in a browser. Ctrl+C ends it.",
         epilog="Every option of Streamlit can be set for one run by its full name, such as --server.maxUploadSize 200. "
         "What is not set is as the dashboard's own config.toml has it: for this computer only, without statistics of "
@@ -66,6 +77,18 @@ def command() -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     parser.add_argument("words", nargs="*", metavar="version", help="say which version this is, and end")
+    about = "addresses by which browsers reach this server through a proxy, such as https://dp.example.org"
+    parser.add_argument("--public", metavar="ADDRESS", help=about)
+    about = "for visitors: nothing is kept of a session, no file of this computer is offered, and work has limits"
+    parser.add_argument("--hosted", action="store_const", const="1", help=about)
+    parser.add_argument("--uploads", action="store_const", const="1", help="visitors may upload tables of their own")
+    parser.add_argument("--operator", metavar="WHO", help="who runs this server, as visitors are told")
+    about = "visitors log in first, by OpenID Connect: Streamlit's secrets.toml says where"
+    parser.add_argument("--login", action="store_const", const="1", help=about)
+    about = "of a server for visitors, as name=number,...: " + ", ".join(
+        f"{name}={value:g}" for name, value in asdict(hosting.HOSTED).items()
+    )
+    parser.add_argument("--limits", help=about)
     parser.add_argument("--port", type=port, help="where to listen; by default 8501, or the next port that is free")
     parser.add_argument("--no-browser", action="store_true", help="only say the address")
     return parser
@@ -136,7 +159,9 @@ def serve(flags: Flags, parser: argparse.ArgumentParser) -> int:
 
     words = [word for name, values in flags.items() for value in values for word in (f"--{name}", value)]
     try:
-        streamlit(["run", str(FOLDER / "app.py"), *words], prog_name="dpcore", standalone_mode=False)
+        streamlit(
+            ["run", str(Path(__file__).with_name("served.py")), *words], prog_name="dpcore", standalone_mode=False
+        )
     except click.UsageError as error:
         parser.error(f"{error.format_message()} {HELP}")
     except click.Abort:

@@ -19,7 +19,8 @@ from streamlit import runtime
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from dpcore.dashboard import session
+from dpcore.dashboard import hosting, session
+from dpcore.language import say
 
 SLACK = 1.0  # seconds; Streamlit lets go of a session then, and does not say so
 
@@ -103,7 +104,10 @@ def give_back() -> None:
 
 
 def uploader(label: str, *, key: str, **look: Any) -> Any:
-    """`st.file_uploader`, one file; the server forgets the one before."""
+    """`st.file_uploader`, one file; the server forgets the one before. Where it takes none, nobody is asked for any."""
+    if not hosting.takes_files():
+        st.caption(say("This server takes no files: {label}", label=label))
+        return None
     file = st.file_uploader(label, key=key, **look)
     now, before = None if file is None else file.file_id, st.session_state.get(f"dpcore.upload:{key}")
     if before not in (None, now):

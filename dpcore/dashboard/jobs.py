@@ -17,10 +17,12 @@ from typing import Any, TypeVar
 import streamlit as st
 
 from dpcore.arguments import Progress
-from dpcore.dashboard import housekeeping, session
+from dpcore.dashboard import hosting, housekeeping, session
+from dpcore.dashboard.hosting import TURNS
 from dpcore.dashboard.session import Shown, remember
 from dpcore.dashboard.shell import mendable
-from dpcore.language import ENGLISH, retold, say, speaking
+from dpcore.errors import LimitError
+from dpcore.language import ENGLISH, phrase, retold, say, speaking
 
 Value = TypeVar("Value")
 Work = Callable[[Progress], object]
@@ -28,6 +30,7 @@ Place = AbstractContextManager[Any] | None
 PATIENCE = 0.5  # seconds in which most work is over, and nobody sees a bar
 LOOK = 0.5  # seconds between two looks at work
 GRACE = 5.0  # seconds in which a connection that was lost may come back
+WAITING = phrase("waiting, place {place} in this server's line")
 
 
 class CanceledError(Exception):
@@ -37,16 +40,18 @@ class CanceledError(Exception):
 class Job(Thread):
     """Work under way, and why it failed once it has."""
 
-    def __init__(self, title: str, work: Work, visit: housekeeping.Visit) -> None:
+    def __init__(self, title: str, work: Work, visit: housekeeping.Visit, others: int = 0) -> None:
         super().__init__(name=title, daemon=True)
-        self.work, self.visit = work, visit
+        self.work, self.visit, self.others = work, visit, others
         self.fraction, self.note, self.canceled = 0.0, "", Event()
         self.error: Exception | None = None
         self.paid = ""  # what stays charged of work that was canceled
 
     def run(self) -> None:
         try:
-            with speaking(ENGLISH):  # what it makes outlives the screen
+            hosting.admit(self.others)
+            with speaking(ENGLISH), TURNS.taken(self, self.still):  # what it makes outlives the screen
+                self.note = ""
                 self.work(self.progress)
         except CanceledError as error:
             self.paid = str(error)
@@ -61,10 +66,19 @@ class Job(Thread):
         parts = {"title": retold(self.name), "note": retold(self.note)}
         return say("{title}: {note}", **parts) if self.note else parts["title"]
 
-    def progress(self, fraction: float, text: str) -> None:
-        """What work tells, and where it ends if nobody waits for it any more."""
+    def still(self, place: int = 0) -> None:
+        """Whether somebody waits for it, who learns its place in the line of a server for visitors."""
         if self.canceled.is_set() or self.visit.away > GRACE:
             raise CanceledError
+        if place:
+            self.note = WAITING.format(place=place)
+
+    def progress(self, fraction: float, text: str) -> None:
+        """What work tells, where it lets others go on, and ends if nobody waits for it any more."""
+        self.still()
+        if TURNS.seconds(self) > (most := hosting.limits().seconds):
+            raise LimitError(f"This server ends work after {most:g} seconds.", "Choose less of it.")
+        TURNS.pass_on(self, self.still)
         self.fraction, self.note = min(max(fraction, 0.0), 1.0), text
 
 
@@ -117,7 +131,8 @@ def run(title: str, name: str, work: Work, *, now: bool = False) -> bool:
     if job is not None and not job.is_alive():
         st.rerun()
     if job is None and (now or name in asked):
-        job = jobs[name] = Job(title, to_its_end, visit)  # from here to its start no press can stop this
+        others = sum(other.is_alive() for other in jobs.values())
+        job = jobs[name] = Job(title, to_its_end, visit, others)  # from here to its start no press can stop this
         pressed = asked.pop(name, None) is not None
         begun[name] = begun.get(name, 0) + 1
         job.start()

@@ -20,6 +20,7 @@ from dpcore import datasets
 from dpcore.accounting.ledger import Ledger
 from dpcore.accounting.relation import Relation
 from dpcore.accounting.store import Books, OpenRun, asked_path
+from dpcore.dashboard.hosting import hosted
 from dpcore.datasets import Dataset
 
 if TYPE_CHECKING:  # the first page does without what makes releases
@@ -214,17 +215,17 @@ def books() -> Books:
 
     `$DPCORE_LEDGER` names the file; "session" keeps nothing, for demonstrations that many people use.
     """
-    return kept("dpcore.books", lambda: Books(asked_path()))
+    return kept("dpcore.books", lambda: Books(None if passing() else asked_path()))
 
 
-def hosted() -> bool:
-    """Whether this server is for visitors, who must not open a file of whoever started it."""
-    return asked_path() is None
+def passing() -> bool:
+    """Whether whoever started this server lets no session open a file of theirs."""
+    return hosted() or asked_path() is None
 
 
 def keep_books(path: Path | None) -> None:
-    """Write spending down there from now on; None, or a visitor: for this session only."""
-    keep("dpcore.books", Books(None if hosted() else path))
+    """Write spending down there from now on; None, or where files are not opened: for this session only."""
+    keep("dpcore.books", Books(None if passing() else path))
 
 
 def accounts() -> dict[tuple[str, str], Ledger]:

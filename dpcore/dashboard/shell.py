@@ -16,7 +16,7 @@ import streamlit as st
 
 from dpcore import dashboard
 from dpcore.accounting.store import Line, file_of
-from dpcore.dashboard import FOLDER, housekeeping, lessons, links, session, steps
+from dpcore.dashboard import FOLDER, hosting, housekeeping, lessons, links, session, steps
 from dpcore.dashboard.widgets import MADE, OUTDATED
 from dpcore.domain.unit import Unit
 from dpcore.errors import BookError, DataError, DPCoreError
@@ -75,7 +75,8 @@ DARK_LETTERS = (
     "<style>[data-testid='stBaseButton-primary']:not(:disabled) p {color: #0e1117} "
     ".st-key-over [data-testid='stMetricValue'] {color: #ff8a80}</style>"
 )
-TITLES = {key: (title, icon) for entries in SECTIONS.values() for key, title, icon in entries}
+ABOUT = ("about", phrase("About this server"), ":material/dns:")  # of a server for visitors
+TITLES = {key: (title, icon) for entries in [*SECTIONS.values(), [ABOUT]] for key, title, icon in entries}
 LANGUAGE = "dpcore.language"
 _once = Lock()
 _inside_app: ContextVar[bool] = ContextVar("_inside_app", default=False)
@@ -91,7 +92,10 @@ def navigation() -> StreamlitPage:
     """Page set-up and the menu."""
     st.set_option("client.showSidebarNavigation", True)  # off until now: the bare names of the files in `pages/`
     st.set_page_config(page_icon="🛡️", layout="wide")  # before the menu, whose material icons would be fetched
-    chosen = st.navigation({say(name): [page(key) for key, *_ in entries] for name, entries in SECTIONS.items()})
+    menu = {say(name): [page(key) for key, *_ in entries] for name, entries in SECTIONS.items()}
+    if hosting.hosted():
+        menu[say("Start")].append(page("about"))
+    chosen = st.navigation(menu)
     st.set_page_config(page_title=f"{chosen.title} · dpcore")
     return chosen
 
@@ -190,6 +194,10 @@ def frame(title: str, lead: str) -> None:
             under_way()
     if wanted := st.session_state.pop("dpcore.open", None):
         open_page(wanted)
+    if hosting.login() and not st.user.is_logged_in:
+        st.title(title, anchor=False)
+        st.button(say("Log in"), on_click=st.login, type="primary", icon=":material/login:")
+        st.stop()
     gone()
     shown = st.session_state.get("dpcore.page", "")
     lessons.bar(shown)

@@ -13,10 +13,10 @@ import pytest
 from streamlit.web import cli
 
 import dpcore
-from dpcore.dashboard import FOLDER
 from dpcore.dashboard.__main__ import configured, main
 
 ROOT = Path(__file__).resolve().parents[2]
+SERVED = ROOT / "dpcore" / "dashboard" / "served.py"
 # Stands in for the server, at the moment at which it would begin to listen.
 TOLD = """
 import json, sys
@@ -24,7 +24,7 @@ from streamlit import get_option
 from streamlit.web import bootstrap
 from dpcore.dashboard.__main__ import main
 names = json.loads(sys.argv.pop())
-bootstrap.run = lambda script, *_: print(json.dumps([script, {name: get_option(name) for name in names}]))
+bootstrap.run_asgi_app = lambda script, *_: print(json.dumps([script, {name: get_option(name) for name in names}]))
 sys.exit(main())
 """
 OTHERWISE = {
@@ -59,7 +59,7 @@ def declared() -> dict[str, object]:
 def options_of_a_server(folder: Path, *arguments: str, **environment: str) -> dict[str, object]:
     names = json.dumps([*declared(), "server.port", "server.headless"])
     script, found = json.loads(run(folder, TOLD, *arguments, names, **environment))
-    assert Path(script) == FOLDER / "app.py"
+    assert Path(script) == SERVED
     lists = {name for name, value in declared().items() if isinstance(value, list)}
     return {
         name: json.loads(value) if name in lists and isinstance(value, str) else value for name, value in found.items()
@@ -116,7 +116,7 @@ def test_what_is_asked_for_wins_and_is_said_once(handed):
     ):
         handed.clear()
         assert main(asked) == 0
-        assert handed[:2] == ["run", str(FOLDER / "app.py")]
+        assert handed[:2] == ["run", str(SERVED)]
         flags = [name.removeprefix("--") for name in handed[2::2]]
         assert len(flags) == len(set(flags))
         ours = {name: value for name, (value,) in configured().items()}

@@ -8,7 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from dpcore import datasets
-from dpcore.dashboard import housekeeping, session
+from dpcore.dashboard import hosting, housekeeping, session
 from dpcore.dashboard.shell import escaped, mendable, open_page
 from dpcore.dashboard.widgets import choice
 from dpcore.datasets import Content, Dataset
@@ -90,7 +90,12 @@ def known(name: str, *, download: bool) -> Intake:
 def choose() -> None:
     """The question where the rows come from. A failure says what to do and leaves the earlier rows in place."""
     how = {"default": "sample", "required": True}
-    source: str = choice(st.segmented_control, "Where do the rows come from?", "data.source", SOURCES, **how)
+    offered = {
+        name: label
+        for name, label in SOURCES.items()
+        if (hosting.takes_files() if name == "upload" else hosting.offers(name))
+    }
+    source: str = choice(st.segmented_control, "Where do the rows come from?", "data.source", offered, **how)
     if source == "upload":
         upload()
         return
@@ -128,7 +133,7 @@ def upload() -> None:
         return
     with mendable():
         raw = file.getvalue()
-        frame = read_frame(raw, file.name, **options)
+        frame = hosting.check(read_frame(raw, file.name, **options))
         found = frame.attrs.get("read_as", {})
         doubts = tuple(found.get("doubts", "").splitlines())
         told = ", ".join(f"{key} {value!r}" for key, value in found.items() if value and key != "doubts")

@@ -284,7 +284,7 @@ def keeping() -> None:
                     "totals are then too small."
                 )
             )
-            if not session.hosted():
+            if not session.passing():
                 path = st.session_state.get("dpcore.books.left", usual_path())
                 st.button(say("Keep it in a file"), on_click=session.keep_books, args=(path,), key="ledger.keep")
                 st.caption(say("The file is {path}. What this session spent until then is not in it.", path=path))

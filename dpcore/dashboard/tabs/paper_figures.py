@@ -16,7 +16,7 @@ from dpcore import datasets
 from dpcore.accounting.ledger import Ledger
 from dpcore.arguments import Progress
 from dpcore.charts.base import REAL_DATA
-from dpcore.dashboard import jobs, panels, session, unproved, widgets
+from dpcore.dashboard import hosting, jobs, panels, session, unproved, widgets
 from dpcore.dashboard.sections.sweep_runs import note
 from dpcore.dashboard.session import Spending
 from dpcore.dashboard.shell import escaped
@@ -180,7 +180,7 @@ def choice(place: Any, label: str, options: Mapping[str, str], key: str) -> str:
 def here(name: str) -> bool:
     """Whether a published data set can be read without asking the network."""
     try:
-        return bool(known(name))
+        return hosting.offers(name) and bool(known(name))
     except DataError:
         return False
 

@@ -1,0 +1,181 @@
+"""A server for visitors: what it lets them do, and how they share it. A dashboard of one's own has no such limits.
+
+`DPCORE_HOSTED` (the command's `--hosted`) makes a server one. Then books are a session's own, files are taken only with
+`DPCORE_UPLOADS`, data sets of the server's disk are not offered, and work has limits, which `DPCORE_LIMITS` changes:
+"seconds=300,at_once=2". Nothing is kept of a session that ended.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, fields, replace
+from math import inf
+from pathlib import Path
+from threading import Condition
+from typing import TYPE_CHECKING
+
+from dpcore.datasets import BANK_CARDS
+from dpcore.errors import DataError, LimitError, ParameterError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+LOOK = 0.25  # seconds between two looks at the line
+TURN = 2.0  # seconds of a turn while others wait
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What visitors may have; a dashboard of one's own has no limits."""
+
+    at_once: float = inf  # pieces of work that run at the same time
+    per_visitor: float = inf  # pieces of work of one visitor, running or waiting
+    seconds: float = inf  # of one piece of work, without waiting
+    processes: float = inf  # that a comparison may use
+    megabytes: float = inf  # of the server's memory, above which nothing new begins
+    rows: float = inf  # of an uploaded table
+    columns: float = inf
+
+
+HOSTED = Limits(2, 2, 600, 1, 4_000, 100_000, 60)
+
+
+def hosted() -> bool:
+    """Whether this server is for visitors."""
+    return os.environ.get("DPCORE_HOSTED", "") not in ("", "0")
+
+
+def takes_files() -> bool:
+    """Whether people may upload files of their own."""
+    return not hosted() or os.environ.get("DPCORE_UPLOADS", "") not in ("", "0")
+
+
+def offers(name: str) -> bool:
+    """Whether people may choose this data set: to visitors, none that lies on the server's disk."""
+    return not hosted() or name in ("sample", *BANK_CARDS)
+
+
+def check(frame: pd.DataFrame) -> pd.DataFrame:
+    """An uploaded table; DataError if it is larger than a visitor's may be."""
+    most = limits()
+    if len(frame) > most.rows or frame.shape[1] > most.columns:
+        raise DataError(
+            f"The table has {len(frame):,} rows and {frame.shape[1]:,} columns; this server takes {most.rows:,} and "
+            f"{most.columns:,} at most.",
+            "Upload fewer of them, or run dpcore on your own computer.",
+        )
+    return frame
+
+
+def operator() -> str:
+    """Who runs this server, as they say."""
+    return os.environ.get("DPCORE_OPERATOR", "")
+
+
+def login() -> bool:
+    """Whether people have to log in first, by OpenID Connect as Streamlit's `secrets.toml` has it."""
+    return os.environ.get("DPCORE_LOGIN", "") not in ("", "0")
+
+
+def limits() -> Limits:
+    """The limits in force; ParameterError if `DPCORE_LIMITS` says what cannot be."""
+    return read(os.environ.get("DPCORE_LIMITS", "")) if hosted() else Limits()
+
+
+def read(text: str) -> Limits:
+    """Limits as "name=number, name=number"; the others as they are for visitors."""
+    changes = {}
+    for part in filter(None, map(str.strip, text.split(","))):
+        name, _, value = (word.strip() for word in part.partition("="))
+        if name not in {field.name for field in fields(Limits)} or not value.isascii() or not value.isdigit():
+            names = ", ".join(field.name for field in fields(Limits))
+            raise ParameterError(f"The limit {part!r} is not understood.", f"Write name=number, with one of {names}.")
+        if int(value) < 1:
+            raise ParameterError(f"The limit {part!r} lets nobody do anything.", "Give a whole number of 1 or more.")
+        changes[name] = int(value)
+    return replace(HOSTED, **changes)
+
+
+def admit(under_way: int) -> None:
+    """Whether one more piece of work may begin for a visitor who has so many; LimitError if not."""
+    most = limits()
+    if under_way >= most.per_visitor:
+        raise LimitError(
+            f"This server does {most.per_visitor} pieces of work for a visitor at a time.",
+            "Wait until one is over, or cancel it.",
+        )
+    if most.megabytes < inf and memory() > most.megabytes:
+        raise LimitError("This server's memory is in use.", "Try again in a few minutes.")
+
+
+def memory() -> float:
+    """The memory of this process in megabytes; 0 where the system does not tell."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text().split()[1])
+        return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
+    except (OSError, ValueError):
+        return 0.0
+
+
+class Turns:
+    """Whose work runs: so many at once. Who has run for a while lets the first in line go on, and waits behind all.
+
+    So a long comparison keeps a release waiting no longer than until it comes to a point where it can stop.
+    """
+
+    def __init__(self, places: Callable[[], float], turn: float = TURN) -> None:
+        self.places, self.turn = places, turn
+        self.changed = Condition()
+        self.line: list[object] = []
+        self.running: dict[object, float] = {}  # since when
+        self.worked: dict[object, float] = {}  # seconds of earlier turns
+
+    @contextmanager
+    def taken(self, who: object, still: Callable[[int], None]) -> Iterator[None]:
+        """A turn, waited for; it is over with the block.
+
+        `still` is told again and again how many are served first, and raises if nobody waits any more.
+        """
+        self.wait(who, still)
+        try:
+            yield
+        finally:
+            self.leave(who)
+            self.worked.pop(who, None)
+
+    def wait(self, who: object, still: Callable[[int], None]) -> None:
+        """Stand in line, until one of the places is free and nobody is before."""
+        with self.changed:
+            self.line.append(who)
+            try:
+                while self.line[0] is not who or len(self.running) >= self.places():
+                    still(self.line.index(who) + 1)
+                    self.changed.wait(LOOK)
+                self.running[who] = time.monotonic()
+            finally:
+                self.line.remove(who)
+                self.changed.notify_all()
+
+    def leave(self, who: object) -> None:
+        """Free the place, and remember for how long it was taken."""
+        with self.changed:
+            self.worked[who] = self.seconds(who)
+            self.running.pop(who, None)
+            self.changed.notify_all()
+
+    def pass_on(self, who: object, still: Callable[[int], None]) -> None:
+        """Let others go on if they wait and this turn was long enough; comes back with another turn."""
+        if self.line and time.monotonic() - self.running[who] >= self.turn:
+            self.leave(who)
+            self.wait(who, still)
+
+    def seconds(self, who: object) -> float:
+        """For how long somebody's work has run, without waiting."""
+        now = time.monotonic()
+        return self.worked.get(who, 0.0) + now - self.running.get(who, now)
+
+
+TURNS = Turns(lambda: limits().at_once)

@@ -1,0 +1,26 @@
+"""What the command `dpcore` serves: the dashboard behind its guard."""
+
+import webbrowser
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from threading import Timer
+
+import streamlit as st
+from starlette.middleware import Middleware
+from streamlit import App
+from streamlit.web.server.server_util import get_display_address, get_url
+
+from dpcore.dashboard import FOLDER
+from dpcore.dashboard.guard import Guard
+
+
+@asynccontextmanager
+async def opened(_: App) -> AsyncIterator[None]:
+    """Open a browser at the page, unless somebody wants none, or there is no screen to open it on."""
+    if not st.get_option("server.headless"):
+        address = get_url(get_display_address(st.get_option("server.address")))
+        Timer(0.3, webbrowser.open, [address]).start()  # the server listens, and answers in a moment
+    yield
+
+
+app = App(FOLDER / "app.py", middleware=[Middleware(Guard)], lifespan=opened)
