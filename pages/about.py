@@ -19,8 +19,9 @@ st.markdown(
 )
 st.markdown(
     say(
-        "**You have to trust whoever runs it** with what you upload: they could read the server's memory, and may log "
-        "who visits it. Tables that nobody else may see belong on a computer of your own, on which dpcore runs as well."
+        "**You have to trust whoever runs it** with what you upload: they could read the server's memory and its log "
+        "of errors, and may note who visits it. Tables that nobody else may see belong on a computer of your own, on "
+        "which dpcore runs as well."
     )
 )
 st.markdown(

@@ -101,13 +101,15 @@ class Visitor:
             return
         assert getattr(element, "DESCRIPTOR", None) is None or element.DESCRIPTOR.name != "Exception", element
         if name := getattr(element, "id", ""):
-            self.elements[name.split("-", 2)[-1]] = element
+            key = name.split("-", 2)[-1]
+            self.elements.pop(key, None)
+            self.elements[key] = element
 
     def element(self, key: str) -> Any:
-        """The widget whose key is this, up to a colon."""
-        found = {name: element for name, element in self.elements.items() if name.partition(":")[0] == key}
-        assert len(found) == 1, (key, sorted(self.elements))
-        return next(iter(found.values()))
+        """The widget whose key is this, up to a colon; the last if there are several, as before and after a run."""
+        found = [element for name, element in self.elements.items() if name.partition(":")[0] == key]
+        assert found, (key, sorted(self.elements))
+        return found[-1]
 
     def set(self, key: str, **value: Any) -> None:
         """Give a widget a value, as its field of WidgetState; the page runs."""

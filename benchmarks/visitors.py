@@ -1,0 +1,101 @@
+"""A server for visitors, with fifty of them at once: what they wait, what they see of each other, and its memory.
+
+    python -m benchmarks.visitors [--visitors 50] [--releases 3]
+
+Visitors are clients of Streamlit's websocket protocol, without a browser. Half of them upload a small table with a mark
+of their own, the others take the sample; each makes releases, as soon as all have opened the page. The clock of a
+release runs from the press to the page that shows it. Memory is the server process' own, with one visitor who made a
+release and left (modules are loaded by then), when all have their releases, and after they left.
+"""
+
+import argparse
+import statistics
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from threading import Barrier, BrokenBarrierError
+
+from scripts.screenshots import COMMAND, ROOT, started
+
+sys.path.insert(0, str(ROOT / "tests" / "app"))
+from protocol import PATIENCE, Visitor, marks
+from test_app_many import MARK, WORD, table
+
+PAGE, STAYS = "naive_bayes", 5
+OPEN = [*COMMAND, "--hosted", "--uploads", "--server.enableXsrfProtection", "false"]  # clients are no browsers
+OPEN += ["--server.disconnectedSessionTTL", str(STAYS)]
+
+
+def visit(address: str, place: int, releases: int, ready: Barrier, done: Barrier) -> tuple[list[float], set[bytes]]:
+    """The seconds that each release took, and the marks that were seen."""
+    with Visitor(address) as me, ExitStack() as failed:
+        failed.callback(done.abort)  # nobody waits for who failed
+        failed.callback(ready.abort)
+        if place % 2 == 0:
+            me.open("data")
+            me.set("data.source", string_array_value=["My own file"])
+            me.upload("data.file", f"{WORD}{place:03}.csv", table(place))
+            me.set("data.target", string_value=f"{WORD}{place:03}ill")
+            me.press("data.round")
+            me.press("data.declare")
+            me.press("data.use")
+        me.open(PAGE)
+        ready.wait(PATIENCE)
+        seconds = []
+        for _ in range(releases):
+            begin = time.perf_counter()
+            me.press(f"{PAGE}.run")
+            seconds.append(time.perf_counter() - begin)
+        me.set(f"{PAGE}.tab.en", string_value="Columns")
+        done.wait(PATIENCE)
+        done.wait(PATIENCE)  # until the memory was read
+        failed.pop_all()
+    return seconds, marks(me.heard, MARK)
+
+
+def memory(process: int) -> float:
+    """Megabytes."""
+    pages = int(Path(f"/proc/{process}/statm").read_text().split()[1])
+    return pages * 4096 / 1e6
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--visitors", type=int, default=50)
+    parser.add_argument("--releases", type=int, default=3)
+    given = parser.parse_args()
+    with TemporaryDirectory() as folder, started(Path(folder) / "log", command=OPEN) as server:
+        warm = Barrier(1)
+        visit(server.address, 0, 1, warm, warm)
+        time.sleep(STAYS + 5)
+        begin = memory(server.process.pid)
+        ready, done = Barrier(given.visitors), Barrier(given.visitors + 1)
+        with ThreadPoolExecutor(given.visitors) as pool:
+            asked = [
+                pool.submit(visit, server.address, place, given.releases, ready, done)
+                for place in range(given.visitors)
+            ]
+            with suppress(BrokenBarrierError):
+                done.wait(PATIENCE)
+                full = memory(server.process.pid)
+                done.wait(PATIENCE)
+            found = [visitor.result() for visitor in asked]
+        time.sleep(STAYS + 15)
+        after = memory(server.process.pid)
+    waits = [second for seconds, _ in found for second in seconds]
+    foreign = [
+        place
+        for place, (_, seen) in enumerate(found)
+        if seen != ({f"{place:03}".encode()} if place % 2 == 0 else set())
+    ]
+    print(f"{len(waits)} releases: median {statistics.median(waits):.1f} s, worst {max(waits):.1f} s")
+    print(f"visitors who saw another's mark, or not their own: {foreign}")
+    print(f"memory: {begin:.0f} MB, {full:.0f} MB with all of them, {after:.0f} MB after ({after / begin - 1:+.0%})")
+    print(f"a session: {(full - begin) / given.visitors:.1f} MB")
+
+
+if __name__ == "__main__":
+    main()
