@@ -82,6 +82,9 @@ def main() -> None:
                 done.wait(PATIENCE)
                 full = memory(server.process.pid)
                 done.wait(PATIENCE)
+            errors = [error for visitor in asked if (error := visitor.exception())]
+            for error in sorted(errors, key=lambda error: isinstance(error, BrokenBarrierError)):
+                raise error  # who failed, before those who waited for them
             found = [visitor.result() for visitor in asked]
         time.sleep(STAYS + 15)
         after = memory(server.process.pid)
