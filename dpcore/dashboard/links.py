@@ -19,7 +19,6 @@ from dpcore.dashboard import session
 from dpcore.datasets import Dataset
 from dpcore.domain.documents import json_value
 from dpcore.errors import DataError
-from dpcore.export.archive import settings_of_release
 from dpcore.language import say
 
 OWN = "own"  # in an address: its session had data of somebody's own
@@ -134,6 +133,8 @@ def asked_by_link() -> Settings:
 
 def asked_by_file(raw: bytes) -> tuple[str, Settings, str]:
     """The page, its settings, and the name of the data, from a release's zip or its `config.json`."""
+    from dpcore.export.archive import settings_of_release  # the first page does without what makes releases
+
     remedy = "Choose the zip of a release of rows or of a classifier, or the config.json in it."
     cause = "This file holds no settings of a page"
     try:
