@@ -7,12 +7,13 @@ ARGS ?=
 BIN := .venv/bin
 RUN := .venv/.stamp-run
 DEV := .venv/.stamp-dev
+DOCS := .venv/.stamp-docs
 AXE := tests/browser/node_modules/.package-lock.json
 PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check --require-hashes
 LOCK := uv pip compile pyproject.toml --universal --python-version 3.11 --no-header --no-emit-index-url \
 	--generate-hashes --quiet --extra publish --extra report --extra excel --extra yaml
 
-.PHONY: help run test check app slow browser audit mutants lock
+.PHONY: help run test check app slow browser audit mutants docs lock
 
 help:
 	@echo "make run      start the dashboard on this computer"
@@ -22,7 +23,8 @@ help:
 	@echo "make slow     run the long statistical tests, and rare data on every page"
 	@echo "make browser  run the tests that drive Chromium"
 	@echo "make mutants  plant faults, and see that the tests catch each of them"
-	@echo "make lock     solve both lock files again (needs uv; newer versions: make lock ARGS=--upgrade)"
+	@echo "make docs     build the documentation, from docs/ and docstrings, as a site in build/docs/site"
+	@echo "make lock     solve the lock files again (needs uv; newer versions: make lock ARGS=--upgrade)"
 
 run: $(RUN)
 	@$(BIN)/python -m dpcore.dashboard $(ARGS)
@@ -47,9 +49,13 @@ browser: $(DEV) $(AXE)
 mutants: $(DEV)
 	@$(BIN)/python scripts/mutants.py $(ARGS)
 
+docs: $(DOCS)
+	@$(BIN)/python -m scripts.docs
+
 lock:
 	@command -v uv >/dev/null || { echo "make lock needs the uv program; install it and try again." >&2; exit 1; }
 	@echo "requirements-dev.lock" && $(LOCK) --extra dev $(ARGS) -o requirements-dev.lock
+	@echo "requirements-docs.lock" && $(LOCK) --extra docs -c requirements-dev.lock $(ARGS) -o requirements-docs.lock
 	@echo "requirements.lock" && $(LOCK) $(ARGS) -o requirements.lock
 
 $(RUN): requirements.lock
@@ -57,6 +63,9 @@ $(RUN): requirements.lock
 
 $(DEV): requirements-dev.lock
 	$(call install,requirements-dev.lock)
+
+$(DOCS): requirements-docs.lock
+	$(call install,requirements-docs.lock)
 
 $(AXE): tests/browser/package-lock.json
 	@command -v npm >/dev/null || { \

@@ -301,11 +301,14 @@ def pins(lock: str) -> dict[str, set[str]]:
 
 def test_locks_agree_with_the_project() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    run, dev = pins("requirements.lock"), pins("requirements-dev.lock")
+    run, dev, site = (pins(f"requirements{which}.lock") for which in ("", "-dev", "-docs"))
     assert run.items() <= dev.items()
+    assert run.items() <= site.items()
+    assert {need: site[need] for need in site.keys() & dev.keys()}.items() <= dev.items()  # both go into .venv
     needs = project["optional-dependencies"] | {"": project["dependencies"]}
     names = {extra: {re.split(r"[<>=]", need)[0] for need in needs[extra]} for extra in needs}
     assert names.pop("dev") <= set(dev)
+    assert names.pop("docs") <= set(site)
     assert set().union(*names.values()) <= set(run)
 
 
@@ -313,9 +316,3 @@ def test_links_of_documents_lead_somewhere() -> None:
     for path in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]:
         links = re.findall(r"\]\(([^)#\s]+)[^)]*\)", path.read_text(encoding="utf-8"))
         assert [link for link in links if "://" not in link and not (path.parent / link).exists()] == [], path
-
-
-def test_quick_start_of_the_readme_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    (block,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
-    exec(compile(block, "README.md", "exec"), {})
