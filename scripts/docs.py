@@ -9,11 +9,12 @@ import re
 import shutil
 import subprocess
 import sys
-from importlib import import_module
 from inspect import getdoc
 from pathlib import Path
+from types import ModuleType
 
 import dpcore as dp
+from dpcore.methods import base
 from dpcore.methods.base import PrivateEstimator
 from dpcore.methods.parameters import Parameter
 
@@ -28,7 +29,9 @@ FAMILIES = {
     "responses": "Classifiers from randomized responses",
 }
 PARTS = ("datasets", "evaluate", "risk", "audit", "experiment", "export", "models")
-FETCHED = re.compile(r"""<(?:script|link|img|iframe)[^>]+(?:src|href)=["']?(?:https?:)?//[^"'\s>]+|url\(["']?https?://""")
+FETCHED = re.compile(
+    r"""<(?:script|link|img|iframe)[^>]+(?:src|href)=["']?(?:https?:)?//[^"'\s>]+|url\(["']?https?://"""
+)
 
 
 def main() -> int:
@@ -66,10 +69,9 @@ def stage() -> None:
 
 
 def methods() -> dict[str, str]:
-    """A page for each module of methods, in the order of the dashboard's pages, and the list of them all."""
+    """A page for each module of methods, in the order of the dashboard's pages; the staged index lists them all."""
     pages: dict[str, str] = {}
-    listed = [(PAGES / "docs" / "methods" / "index.md").read_text(encoding="utf-8")]
-    listed += parameters(PrivateEstimator.parameters())
+    listed = parameters(PrivateEstimator.parameters())
     for family, title in FAMILIES.items():
         modules: dict[str, list[str]] = {}
         for name in dp.METHODS:
@@ -79,23 +81,24 @@ def methods() -> dict[str, str]:
         for module, names in modules.items():
             page = module.rpartition(".")[2].replace("_", "-")
             pages[page] = chapter(module, names)
-            listed.append(f"- [{', '.join(names)}]({page}.md): {'; '.join(dp.METHODS[name].good_for for name in names)}")
+            good_for = "; ".join(dp.METHODS[name].good_for for name in names)
+            listed.append(f"- [{', '.join(names)}]({page}.md): {good_for}")
         listed.append("")
-    (PAGES / "docs" / "methods" / "index.md").write_text("\n".join(listed), encoding="utf-8")
+    index("methods", listed)
     return pages
 
 
 def chapter(module: str, names: list[str]) -> str:
     """What a module says of itself, and what its methods may be given besides what all may be."""
-    title, _, text = (getdoc(sys.modules[module]) or "").partition("\n")
-    lines = ["---", "hide: [toc]", "---", "", f"# {', '.join(names)}", "", title, "", "```text", text.strip("\n"), "```", ""]
+    title, *text = said(sys.modules[module])
+    lines = ["---", "hide: [toc]", "---", "", f"# {', '.join(names)}", "", title, ""]
+    lines += ["```text", "\n".join(text).strip("\n"), "```", ""]
     for name in names:
         kind, usual = dp.METHODS[name], PrivateEstimator.parameters()
         own = {each: declared for each, declared in kind.parameters().items() if declared != usual.get(each)}
         lines += [f"## `dp.{kind.__name__}`", "", *parameters(own)]
-        lines += ["The parameters that all methods have are [here](index.md); what it can do is [there](../api/methods.md)."]
-        lines += [""]
-    return "\n".join(lines)
+    lines.append("All methods have [these parameters](index.md), and [fit and its like](../api/methods.md).")
+    return "\n".join(lines) + "\n"
 
 
 def parameters(declared: dict[str, Parameter]) -> list[str]:
@@ -108,25 +111,38 @@ def parameters(declared: dict[str, Parameter]) -> list[str]:
 
 
 def parts() -> dict[str, str]:
-    """A page for the names of `dpcore` itself, one for what all methods can do, and one for each public part of it."""
+    """A page for the names of `dp` itself, what all methods can do, and each public part; the staged index lists them."""
     plain = [name for name in dp.__all__ if name not in (*PARTS, *dp.METHODS.classes)]
-    pages = {"dpcore": reference("dpcore", plain)}
-    base = ("PrivateEstimator", "Synthesizer", "PrivateClassifier")
-    pages["methods"] = reference("dpcore.methods.base", [name for name in base])
-    for part in PARTS:
-        module = import_module(getattr(dp, part).__name__)
-        names = getattr(module, "__all__", None)
-        pages[part] = reference(module.__name__, names, f"dp.{part}")
+    modules = {"dpcore": dp, "methods": base} | {part: getattr(dp, part) for part in PARTS}
+    names = {"dpcore": plain, "methods": ["PrivateEstimator", "Synthesizer", "PrivateClassifier"]}
+    titles = {"dpcore": "Names of dp", "methods": "What all methods can do"}
+    pages: dict[str, str] = {}
+    listed = []
+    for name, module in modules.items():
+        title = titles.get(name, f"dp.{name}")
+        pages[name] = reference(title, module, names.get(name) or getattr(module, "__all__", None))
+        listed.append(f"- [{title}]({name}.md): {said(module)[0]}")
+    index("api", listed)
     return pages
 
 
-def reference(module: str, names: list[str] | None, title: str = "") -> str:
-    """What mkdocstrings makes a page of."""
-    said = (getdoc(sys.modules[module]) or "").strip()
-    lines = [f"# {title or module}", "", said, ""]
+def reference(title: str, module: ModuleType, names: list[str] | None) -> str:
+    """What mkdocstrings makes a page of: these names of a module, or all that is public in it."""
     if names is None:
-        return "\n".join([*lines, f"::: {module}", "    options:", "      show_root_heading: false", ""])
-    return "\n".join([*lines, *(f"::: {module}.{name}\n" for name in names)])
+        return f"# {title}\n\n::: {module.__name__}\n    options:\n      show_root_heading: false\n"
+    blocks = (f"::: {module.__name__}.{name}\n" for name in names)
+    return "\n".join([f"# {title}", "", *said(module), "", *blocks])
+
+
+def said(module: ModuleType) -> list[str]:
+    """Its docstring, by lines."""
+    return (getdoc(module) or "").splitlines()
+
+
+def index(folder: str, lines: list[str]) -> None:
+    """Add a list of pages to what a folder's own index says of them."""
+    path = PAGES / "docs" / folder / "index.md"
+    path.write_text(path.read_text(encoding="utf-8") + "\n" + "\n".join(lines) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

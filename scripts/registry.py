@@ -16,7 +16,6 @@ TABLE = """\
 HEAD = '"""Written by scripts/registry.py: the names that are imported when they are used."""\n\n# ruff: noqa\n'
 
 
-
 def written() -> dict[Path, str]:
     """Both stubs and the README, by their paths."""
     methods = "\n".join(

@@ -16,8 +16,6 @@ from functools import cache, cached_property
 from graphlib import TopologicalSorter
 from pathlib import Path
 
-import pytest
-
 from dpcore.methods import METHODS
 
 ROOT = Path(__file__).resolve().parents[2]
