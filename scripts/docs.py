@@ -72,13 +72,14 @@ def methods() -> dict[str, str]:
     """A page for each module of methods, in the order of the dashboard's pages; the staged index lists them all."""
     pages: dict[str, str] = {}
     listed = parameters(PrivateEstimator.parameters())
+    modules: dict[str, list[str]] = {}
+    for name in dp.METHODS:
+        modules.setdefault(dp.METHODS[name].__module__, []).append(name)
     for family, title in FAMILIES.items():
-        modules: dict[str, list[str]] = {}
-        for name in dp.METHODS:
-            if dp.METHODS[name].page == family:
-                modules.setdefault(dp.METHODS[name].__module__, []).append(name)
         listed += [f"## {title}", ""]
         for module, names in modules.items():
+            if dp.METHODS[names[0]].page != family:
+                continue
             page = module.rpartition(".")[2].replace("_", "-")
             pages[page] = chapter(module, names)
             good_for = "; ".join(dp.METHODS[name].good_for for name in names)
@@ -111,7 +112,7 @@ def parameters(declared: dict[str, Parameter]) -> list[str]:
 
 
 def parts() -> dict[str, str]:
-    """A page for the names of `dp` itself, what all methods can do, and each public part; the staged index lists them."""
+    """A page for the names of `dp`, what all methods can do, and each public part; the staged index lists them."""
     plain = [name for name in dp.__all__ if name not in (*PARTS, *dp.METHODS.classes)]
     modules = {"dpcore": dp, "methods": base} | {part: getattr(dp, part) for part in PARTS}
     names = {"dpcore": plain, "methods": ["PrivateEstimator", "Synthesizer", "PrivateClassifier"]}
