@@ -14,8 +14,8 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression
 
 from dpcore import datasets, evaluate
-from dpcore.door.exact_counts import joint_counts
 from dpcore.evaluate.learners import one_hot
+from dpcore.rows import joint_counts
 
 
 def best(call: Callable[[], Any], runs: int = 5) -> tuple[float, Any]:

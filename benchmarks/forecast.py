@@ -24,11 +24,11 @@ import pandas as pd
 from sklearn.datasets import load_breast_cancer
 
 import dpcore as dp
-from dpcore.door.exact_counts import joint_counts
 from dpcore.evaluate import marginal_avd
 from dpcore.experiment.forecasts import MOST_PAIRS, Band, forecast
 from dpcore.methods import METHODS
 from dpcore.methods.base import Synthesizer
+from dpcore.rows import joint_counts
 from tests.strangers import hospital
 
 TABLES = ("adult", "big5", "bank cards", "bank cards, dependent", "hospital", "tumors")

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from dpcore.accounting.relation import Relation
 from dpcore.arguments import Flags, Floats, Ints
-from dpcore.door.exact_counts import PackedBits, cells_from_corners, popcounts
 from dpcore.mechanisms.scores import TableScore
+from dpcore.rows.exact_counts import PackedBits, cells_from_corners, popcounts
 
 SCORED = 1 << 14  # families that are scored together: their tables fit the processor's cache
 

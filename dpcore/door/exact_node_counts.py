@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcore.arguments import Floats, Ints
-from dpcore.domain.column import Codes
 from dpcore.domain.splits import Attribute, CodeCut, Groups, NumberCut, OneValue
+from dpcore.errors import DataError
+from dpcore.rows import HeldRows, Rows
 
 DENSE = 4  # cells per place, up to which counting all of them is faster than sorting the places
 
@@ -37,15 +38,15 @@ class Cuts:
 class Records:
     """Columns, ticks and classes of all rows, and what is worked out from them once.
 
-    Attributes and ticks are by the column's position; the latter, of shape (n,) and NaN if missing, are of the columns
-    that are cut anywhere (`NumberCut`).
+    Attributes are by the column's position; the rows' numbers are the ticks of the columns that are cut anywhere
+    (`NumberCut`).
     """
 
-    def __init__(
-        self, codes: Codes, attributes: dict[int, Attribute], ticks: dict[int, Floats], target: int, classes: int
-    ) -> None:
-        self.codes, self.attributes, self.ticks, self.classes = codes, attributes, ticks, classes
-        self.labels = codes[:, target]
+    def __init__(self, rows: Rows, attributes: dict[int, Attribute], target: int, classes: int) -> None:
+        if not isinstance(rows, HeldRows):
+            raise DataError("Trees need rows that are held in memory.", "Fit on a DataFrame.")
+        self.rows, self.attributes, self.classes = rows, attributes, classes
+        self.codes, self.labels = rows.codes, rows.codes[:, target]
         self._ranks: dict[int, tuple[Floats, NDArray[np.int32]]] = {}
 
     def __len__(self) -> int:
@@ -54,7 +55,7 @@ class Records:
     def ranks(self, position: int) -> tuple[Floats, NDArray[np.int32]]:
         """The distinct ticks of a column, and every row's place among them (their number if missing)."""
         if position not in self._ranks:
-            values, place = np.unique(self.ticks[position], return_inverse=True, equal_nan=True)
+            values, place = np.unique(self.rows.numbers(position), return_inverse=True, equal_nan=True)
             self._ranks[position] = values[~np.isnan(values)], place.astype(np.int32)
         return self._ranks[position]
 
@@ -133,7 +134,8 @@ class NodeRows:
 
     def _side(self, position: int, at: Ints, cut: Floats, low: Floats) -> Ints:
         """Into which child a column sends some places."""
-        values = self.records.ticks.get(position, self.records.codes[:, position])
+        rows = self.records.rows
+        values = rows.numbers(position) if position in rows.numbered else rows.codes[:, position]
         return self.records.attributes[position].side(values[self.row[at]], cut, low)
 
     def _groups(self, attribute: Groups, position: int, nodes: Ints, low: Floats) -> Iterator[Cuts]:

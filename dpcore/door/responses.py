@@ -12,7 +12,7 @@ Again             A person who reports the same answer twice, with fresh lots, p
                   the truth); so each `randomize` is charged anew. Whoever wants to be asked again keeps the report.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from math import inf
 from typing import Any
 
@@ -22,15 +22,15 @@ from numpy.typing import NDArray
 from dpcore.accounting.ledger import Entry
 from dpcore.accounting.relation import Epsilon, Relation, exact
 from dpcore.arguments import Floats, Ints
-from dpcore.domain.column import Codes
 from dpcore.domain.schema import Schema
 from dpcore.errors import ParameterError
 from dpcore.mechanisms.noise import Noise
 from dpcore.mechanisms.randomizers import TRR, CategoryChannel, Channel, Lots
 from dpcore.postprocess.reports import Family, Questionnaire, Reports
+from dpcore.rows import Rows
 
 
-def check(questions: Questionnaire, schema: Schema, numbers: Mapping[int, Floats], relation: Relation) -> None:
+def check(questions: Questionnaire, schema: Schema, numbered: Collection[int], relation: Relation) -> None:
     """Refuse, before anything is charged, questions that nobody can answer."""
     if relation is not Relation.REPLACE:
         raise ParameterError("Randomized answers hide what people say, not who they are.", "Use replace.")
@@ -40,7 +40,7 @@ def check(questions: Questionnaire, schema: Schema, numbers: Mapping[int, Floats
             raise ParameterError(f"The randomizer of {told(family)} has another number of values.", "Mend it.")
         if not isinstance(channel, CategoryChannel | TRR):
             raise ParameterError(f"Nobody knows how to randomize {told(family)}.", "Use a channel of this package.")
-        if isinstance(channel, TRR) and (len(family) != 1 or schema.index(family[0]) not in numbers):
+        if isinstance(channel, TRR) and (len(family) != 1 or schema.index(family[0]) not in numbered):
             raise ParameterError(f"{told(family)} is not a number to be randomized.", "Use its values or bins.")
 
 
@@ -87,11 +87,9 @@ def told(family: Family) -> str:
     return " × ".join(family)
 
 
-def answers(
-    questions: Questionnaire, codes: Codes, schema: Schema, numbers: Mapping[int, Floats], noise: Noise
-) -> Reports:
+def answers(questions: Questionnaire, rows: Rows, schema: Schema, noise: Noise) -> Reports:
     """Everybody's reports."""
-    people, optional = len(codes), questions.optional
+    people, optional = len(rows), questions.optional
     chosen: dict[Family, Ints] = {}
     if optional:
         lots = noise.lots(people * len(optional)).reshape(people, len(optional))
@@ -105,12 +103,9 @@ def answers(
         at: Any = chosen.get(family, slice(None))
         positions = [schema.index(name) for name in family]
         if isinstance(channel, TRR):
-            values[family] = channel.report(numbers[positions[0]][at], noise.lots, noise.reals)
+            values[family] = channel.report(rows.numbers(positions[0])[at], noise.lots, noise.reals)
         elif isinstance(channel, CategoryChannel):
-            own: Any = codes[at, positions[0]]
-            if len(family) > 1:
-                sizes = [schema.sizes[position] for position in positions]
-                own = np.ravel_multi_index([codes[at, j].astype(np.intp) for j in positions], sizes)
+            own = rows.cells(positions)[at]
             values[family] = channel.report(own, shared.get(family, noise.lots))
     return Reports(schema, people, questions.channels, values, chosen, questions.together)
 

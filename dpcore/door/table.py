@@ -12,12 +12,11 @@ from numpy.typing import NDArray
 from dpcore.accounting.ledger import Ledger
 from dpcore.accounting.relation import Epsilon, Relation, exact
 from dpcore.arguments import Flags, Floats, Ints
-from dpcore.domain.column import Codes, Column, Counts, code_dtype
+from dpcore.domain.column import Codes, Column, Counts
 from dpcore.domain.schema import Schema
 from dpcore.domain.splits import Attribute
 from dpcore.door import nodes, prices, responses
 from dpcore.door.door import Door
-from dpcore.door.exact_counts import Counter
 from dpcore.door.exact_family_scores import FamilySearch
 from dpcore.door.exact_node_counts import Records
 from dpcore.door.network_growth import Growth
@@ -26,37 +25,35 @@ from dpcore.errors import ParameterError, SchemaError
 from dpcore.mechanisms.noise import Noise, NoNoise, NumpyNoise, Weights, generator
 from dpcore.mechanisms.scores import Score, TableScore
 from dpcore.postprocess.reports import Questionnaire, Reports
+from dpcore.rows import HeldRows, Rows
 
 Family = Sequence[str]
 
 
 class PrivateTable:
-    """Private rows, encoded by `Schema.encode` (shape (n, d)), and the questions that the ledger is charged for.
+    """Private rows, encoded by `Schema.encode`, and the questions that the ledger is charged for.
 
-    `unprotected` may be called if it is allowed (paper mode). Numbers, of shape (n,) and NaN if missing, are what a
-    method needs of columns besides their bins, by position: the grid's places for trees that cut them (`splits`), or
+    Codes of shape (n, d) are `HeldRows`. `unprotected` may be called if it is allowed (paper mode). The rows' numbers
+    are what a method needs of columns besides their bins: the grid's places for trees that cut them (`splits`), or
     values to be randomized.
     """
 
     def __init__(
         self,
-        codes: Codes,
+        rows: Rows | Codes,
         schema: Schema,
         ledger: Ledger,
         noise: Noise,
         *,
         unprotected_allowed: bool = False,
-        numbers: Mapping[int, Floats] | None = None,
     ) -> None:
-        if codes.ndim != 2 or codes.shape[1] != len(schema):
+        self._rows = rows if isinstance(rows, Rows) else HeldRows(rows, schema.sizes)
+        if self._rows.sizes != schema.sizes:
             raise SchemaError("The codes do not have the schema's columns.", "Encode the rows with the same schema.")
-        self._codes = codes
-        self._counter = Counter(codes, schema.sizes)
         self._sizes = dict(zip(schema.names, schema.sizes, strict=True))
-        self._numbers = dict(numbers or {})
         self.schema, self.ledger = schema, ledger
-        rows = self.public_rows
-        most = None if rows is None or len(codes) > rows else rows
+        public = self.public_rows
+        most = None if public is None or len(self._rows) > public else public
         self._door = Door(ledger, noise, rows=most, unprotected_allowed=unprotected_allowed)
 
     @property
@@ -67,7 +64,7 @@ class PrivateTable:
     @property
     def public_rows(self) -> int | None:
         """The number of rows under replace, where it is public; otherwise the schema's public bound, if declared."""
-        return len(self._codes) if self.relation is Relation.REPLACE else self.schema.max_rows
+        return len(self._rows) if self.relation is Relation.REPLACE else self.schema.max_rows
 
     # Record by record, or a division by values: free
 
@@ -79,22 +76,19 @@ class PrivateTable:
         if rule.shape != self._shape(sources) or rule.min() < 0 or rule.max() >= column.size:
             raise ParameterError("The rule does not fit its sources or its new column.", "Give one code per cell.")
         schema = Schema(**{**vars(self.schema), "columns": (*self.schema.columns, column)})
-        derived = rule[tuple(self._codes[:, self.schema.index(name)] for name in sources)]
-        codes = np.empty((len(self._codes), len(schema)), dtype=code_dtype(max(schema.sizes)), order="F")
-        codes[:, :-1], codes[:, -1] = self._codes, derived
-        return self._sibling(codes, schema, self.ledger)
+        rows = self._rows.derived(column.size, [self.schema.index(name) for name in sources], rule)
+        return self._sibling(rows, schema, self.ledger)
 
     def recode(self, schema: Schema, rules: Sequence[tuple[str, NDArray[np.integer[Any]]]]) -> Self:
         """The table in other columns, each a public look-up on one of its own: record by record, hence free.
 
         Rules are, per new column, the column it comes from, and the new code for each of that column's codes.
         """
-        codes = np.empty((len(self._codes), len(schema)), dtype=code_dtype(max(schema.sizes)), order="F")
-        for j, ((source, rule), size) in enumerate(zip(rules, schema.sizes, strict=True)):
+        for (source, rule), size in zip(rules, schema.sizes, strict=True):
             if rule.shape != self._shape([source]) or rule.min() < 0 or rule.max() >= size:
                 raise ParameterError("A rule does not fit its source or its new column.", "Give one code per code.")
-            codes[:, j] = rule.astype(codes.dtype)[self._codes[:, self.schema.index(source)]]
-        return self._sibling(codes, schema, self.ledger)
+        rows = self._rows.recoded(schema.sizes, [(self.schema.index(source), rule) for source, rule in rules])
+        return self._sibling(rows, schema, self.ledger)
 
     def split(self, by: str, *, name: str = "") -> list[Self]:
         """One table per value of a column: disjoint records, charged in parallel (see `accounting.ledger`).
@@ -102,11 +96,8 @@ class PrivateTable:
         Empty parts are there as well, so that the number of parts tells nothing.
         """
         group = self.ledger.parallel(name or f"split by {by}", by="value")
-        column = self._codes[:, self.schema.index(by)]
-        return [
-            self._sibling(np.asfortranarray(self._codes[column == code]), self.schema, group.part(label))
-            for code, label in enumerate(self.schema[by].labels)
-        ]
+        parts = zip(self._rows.split(self.schema.index(by)), self.schema[by].labels, strict=True)
+        return [self._sibling(rows, self.schema, group.part(label)) for rows, label in parts]
 
     # Questions
 
@@ -230,9 +221,7 @@ class PrivateTable:
         if max_parents < 1 or len(set(columns)) < len(columns):
             raise ParameterError("A network needs different columns and room for a parent.", "Try max_parents=3.")
         places = [self.schema.index(name) for name in columns]
-        search = FamilySearch(
-            self._counter.bits, places, score, self.relation, max_parents=max_parents, related=related
-        )
+        search = FamilySearch(self._rows.bits, places, score, self.relation, max_parents=max_parents, related=related)
         return Growth(self._door, self.schema, search, columns)
 
     def randomize(
@@ -247,19 +236,19 @@ class PrivateTable:
         Under add_remove nobody may ask; without a finite epsilon only a paper's own method. The claim is for each
         question, with a reason by family.
         """
-        responses.check(questions, self.schema, self._numbers, self.relation)
+        responses.check(questions, self.schema, self._rows.numbered, self.relation)
         entries = responses.entries(questions, claimed_epsilon, reasons)
         if not self._door.unprotected_allowed and any(entry.epsilon_of_noise == np.inf for entry in entries):
             raise ParameterError("A randomizer has no finite epsilon.", "Use one that has, or paper mode.")
         return self._door.answer(
             "randomize",
             entries,
-            lambda: responses.answers(questions, self._codes, self.schema, self._numbers, self._door.noise),
+            lambda: responses.answers(questions, self._rows, self.schema, self._door.noise),
         )
 
     def unprotected(self, reason: str, *, claimed_epsilon: Epsilon) -> Codes:
         """The raw codes. The bound becomes infinite; only a paper's own, unproved method may ask."""
-        return self._door.unprotected("raw rows", reason, claimed_epsilon, self._codes.copy)
+        return self._door.unprotected("raw rows", reason, claimed_epsilon, self._rows.held)
 
     def without_noise(self, reason: str, *, claimed_epsilon: Epsilon, lots: bool = False) -> PrivateTable:
         """The same table with exact answers, on an account of its own: `unprotected`, for a method's own questions.
@@ -276,7 +265,7 @@ class PrivateTable:
             "exact answers",
             reason,
             claimed_epsilon,
-            lambda: type(self)(self._codes, self.schema, ledger, noise, numbers=self._numbers),
+            lambda: type(self)(self._rows, self.schema, ledger, noise),
         )
 
     def trees(
@@ -306,16 +295,16 @@ class PrivateTable:
         plainly_claimed : bool
             Whether the source claims that nodes cost the largest of them under replace as well.
         """
-        account, budget = nodes.account(self.ledger, trees, exact(epsilon), resample, rate, len(self._codes))
+        account, budget = nodes.account(self.ledger, trees, exact(epsilon), resample, rate, len(self._rows))
         place, classes = self.schema.index(target), self.schema[target].size
-        records = Records(self._codes, dict(attributes), self._numbers, place, classes)
+        records = Records(self._rows, dict(attributes), place, classes)
         rows = nodes.sample(records, self._door.noise, trees, resample, rate)
         part = account.parallel("", by="value", plainly_claimed=plainly_claimed).part("")
         return nodes.PrivateNodes(self._door.on(part), rows), budget if plainly_claimed else part.share_of(budget)
 
     def _count(self, families: Sequence[Family]) -> list[Counts]:
         position = {name: j for j, name in enumerate(self.schema.names)}
-        return self._counter.tables([[position[name] for name in family] for family in families])
+        return self._rows.tables([[position[name] for name in family] for family in families])
 
     def _shape(self, family: Family) -> tuple[int, ...]:
         sizes = self._sizes
@@ -324,6 +313,6 @@ class PrivateTable:
                 self.schema.index(name)  # raises, with what to do
         return tuple(sizes[name] for name in family)
 
-    def _sibling(self, codes: Codes, schema: Schema, ledger: Ledger) -> Self:
+    def _sibling(self, rows: Rows, schema: Schema, ledger: Ledger) -> Self:
         door = self._door
-        return type(self)(codes, schema, ledger, door.noise, unprotected_allowed=door.unprotected_allowed)
+        return type(self)(rows, schema, ledger, door.noise, unprotected_allowed=door.unprotected_allowed)

@@ -18,9 +18,9 @@ from dpcore.domain.binarize import Binarization
 from dpcore.domain.cells import distinct
 from dpcore.domain.column import Codes, Column
 from dpcore.domain.schema import Schema
-from dpcore.door.exact_counts import Counter, joint_counts
 from dpcore.errors import ParameterError
 from dpcore.evaluate.learners import Table, encoded, require_rows
+from dpcore.rows import HeldRows, Rows, joint_counts
 from dpcore.text import canonical
 
 Subset = tuple[int, ...]
@@ -37,7 +37,7 @@ def marginal_avd(
     on: str = "columns",
     max_subsets: int | None = None,
     seed: int = 0,
-    counts: Counter | None = None,
+    counts: Rows | None = None,
 ) -> pd.DataFrame:
     """Average variation distance ½ Σ|P − Q| of the `degree`-way marginals. Reads real rows: not private.
 
@@ -52,7 +52,7 @@ def marginal_avd(
         bits may be of one column.
     max_subsets : int, optional
         Compare only this many subsets, drawn with `seed`. All by default.
-    counts : Counter, optional
+    counts : Rows, optional
         Of the real rows' columns, for callers who count once; bits are counted anew.
 
     Returns
@@ -88,7 +88,7 @@ def noise_floor(
     repeats: int = 5,
     max_subsets: int | None = None,
     seed: int = 0,
-    counts: Counter | None = None,
+    counts: Rows | None = None,
 ) -> pd.DataFrame:
     """`marginal_avd` between the real rows and resamples of them: nothing below it can be asked of a release.
 
@@ -103,7 +103,7 @@ def noise_floor(
         raise ParameterError("A noise floor needs rows and repeats.", "Give positive whole numbers.")
     rng = np.random.default_rng([seed, 1])  # not the stream that draws the subsets
     draws = (codes[rng.integers(len(codes), size=rows)] for _ in range(repeats))
-    counts = counts or Counter(codes, schema.sizes)
+    counts = counts or HeldRows(codes, schema.sizes)
     options: dict[str, Any] = {"on": on, "max_subsets": max_subsets, "seed": seed, "counts": counts}
     frames = [marginal_avd(codes, drawn, schema, degree, **options) for drawn in draws]
     return frames[0].assign(avd=np.mean([frame["avd"] for frame in frames], axis=0))
@@ -183,7 +183,7 @@ def _subset(rank: int, d: int, degree: int) -> Subset:
 
 
 def _distances(
-    real: Codes, synthetic: Codes, sizes: Sequence[int], chosen: Sequence[Subset], counts: Counter | None
+    real: Codes, synthetic: Codes, sizes: Sequence[int], chosen: Sequence[Subset], counts: Rows | None
 ) -> list[float]:
     """½ Σ|P − Q| per subset. Counts are compared as whole numbers, so equal shares differ by exactly 0."""
     n, m = len(real), len(synthetic)

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from dpcore.datasets import Dataset
 from dpcore.domain.column import Codes
 from dpcore.domain.range_query import RangeQuery, exact_answers, random_queries
-from dpcore.door.exact_counts import Counter
 from dpcore.errors import ParameterError
 from dpcore.evaluate.distances import marginal_avd, noise_floor
 from dpcore.evaluate.labels import Label, misclassification
@@ -24,6 +23,7 @@ from dpcore.evaluate.ranges import range_answers
 from dpcore.evaluate.verdict import Verdict, verdict
 from dpcore.language import phrase
 from dpcore.methods.base import PrivateClassifier, Synthesizer
+from dpcore.rows import HeldRows
 
 Method = Synthesizer | PrivateClassifier
 Pair = tuple[str, str]
@@ -116,8 +116,8 @@ class Evaluator:
         return self.data.schema.encode(self.data.test)
 
     @cached_property
-    def _counts(self) -> Counter:
-        return Counter(self.train, self.data.schema.sizes)
+    def _counts(self) -> HeldRows:
+        return HeldRows(self.train, self.data.schema.sizes)
 
     @cached_property
     def _queries(self) -> tuple[list[Any], Any]:

@@ -9,9 +9,9 @@ from scipy.special import gammaln, xlogy
 
 from dpcore.arguments import Floats
 from dpcore.domain.schema import Schema
-from dpcore.door.exact_counts import Counter
 from dpcore.evaluate.distances import MAX_CELLS, batches, subsets
 from dpcore.evaluate.learners import Table, encoded, require_rows
+from dpcore.rows import HeldRows, Rows
 
 CLOSE = 0.05  # distance of shares: what is called kept
 TIED = 0.1  # dependence that is worth a word
@@ -58,7 +58,7 @@ class Verdict:
     largest: Group | None = None
 
 
-def verdict(real: Table, synthetic: Table, schema: Schema, *, counts: Counter | None = None) -> Verdict:
+def verdict(real: Table, synthetic: Table, schema: Schema, *, counts: Rows | None = None) -> Verdict:
     """Judge a release by its columns, pairs and groups.
 
     Two columns are tied as far as their joint shares are from the product of their own, ½ Σ |P(a, b) - P(a) P(b)|, less
@@ -68,7 +68,7 @@ def verdict(real: Table, synthetic: Table, schema: Schema, *, counts: Counter | 
     Parameters
     ----------
     real, synthetic : DataFrame, or codes of one
-    counts : Counter, optional
+    counts : Rows, optional
         Of the real rows, for callers who count once.
 
     Raises
@@ -79,7 +79,7 @@ def verdict(real: Table, synthetic: Table, schema: Schema, *, counts: Counter | 
     first, second = encoded(real, schema), encoded(synthetic, schema)
     require_rows(first, second)
     names, sizes = schema.names, schema.sizes
-    known, made = counts or Counter(first, sizes), Counter(second, sizes)
+    known, made = counts or HeldRows(first, sizes), HeldRows(second, sizes)
 
     def of(families: list[tuple[int, ...]]) -> Iterator[tuple[tuple[int, ...], Floats, Floats]]:
         for batch in batches(sizes, [family for family in families if prod(sizes[j] for j in family) <= MAX_CELLS]):

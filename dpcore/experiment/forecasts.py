@@ -53,12 +53,12 @@ from sklearn.base import clone
 from dpcore.arguments import Floats, Progress, is_whole, no_progress
 from dpcore.domain.column import Codes
 from dpcore.domain.schema import Schema
-from dpcore.door.exact_counts import joint_counts
 from dpcore.errors import ParameterError
 from dpcore.evaluate.distances import MAX_CELLS, subsets
 from dpcore.evaluate.verdict import HALF, TIED, apart, tied
 from dpcore.experiment.made_up import STRENGTHS, functions, made_up, matchings
 from dpcore.methods.base import Synthesizer
+from dpcore.rows import joint_counts
 
 EPSILONS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 ROWS, TRIAL_ROWS = 30_000, 5_000

@@ -29,6 +29,7 @@ from dpcore.mechanisms.noise import CUT, SEEDED, generator, make_noise
 from dpcore.methods.noises import NOISES, as_here, taught
 from dpcore.methods.offers import INFERRED, Offer
 from dpcore.methods.parameters import Control, Declared, is_learned, learned, number, text, whole
+from dpcore.rows import HeldRows
 
 MEMORY = 4_000_000_000  # bytes that sampled rows may take while they are made
 PER_ROW, PER_CELL = 100, 24  # bytes: what every row takes, and a cell in codes, in drawing and as a value
@@ -133,8 +134,8 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
         source = make_noise(self.noise, self.random_state)
         if unit is not None:
             lots = make_noise(self.noise, self.random_state, CUT).lots(len(codes))
-            rows = unit.kept(unit.persons(frame), lots, fill=relation is Relation.REPLACE)
-            codes, numbers = np.asfortranarray(codes[rows]), {j: values[rows] for j, values in numbers.items()}
+            kept = unit.kept(unit.persons(frame), lots, fill=relation is Relation.REPLACE)
+            codes, numbers = np.asfortranarray(codes[kept]), {j: values[kept] for j, values in numbers.items()}
         if relation is Relation.ADD_REMOVE and schema.max_rows is not None and len(codes) > schema.max_rows:
             raise DataError(
                 "The table has more rows than the schema's public bound on their number.",
@@ -154,8 +155,9 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
         if unit is not None:
             method = self.for_rows(unit.rows)
             account = run.of_person(unit.rows, plan=None if self._paper else method.epsilon)
+        rows = HeldRows(codes, schema.sizes, numbers)
         known = schema if schema.unit is None else replace(schema, unit=None)  # the door knows rows, and no persons
-        table = PrivateTable(codes, known, account, source, unprotected_allowed=self._paper, numbers=numbers)
+        table = PrivateTable(rows, known, account, source, unprotected_allowed=self._paper)
         self._forget()
         self.ledger_ = run  # before the first question: whoever stops this fit has the answers until then, and pays
         if schema.source == "inferred":

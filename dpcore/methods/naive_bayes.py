@@ -51,7 +51,6 @@ from dpcore.arguments import Floats, Ints, Progress
 from dpcore.domain.column import Codes, code_dtype
 from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
-from dpcore.door.exact_counts import joint_counts
 from dpcore.errors import ParameterError
 from dpcore.language import phrase
 from dpcore.mechanisms.noise import generator
@@ -60,6 +59,7 @@ from dpcore.methods.base import Synthesizer, most_rows
 from dpcore.methods.offers import Offer
 from dpcore.methods.parameters import Control, choice, learned, number, text, whole
 from dpcore.postprocess.simplex import combine_row_sums, project, project_rows, spread_difference, systematic_sample
+from dpcore.rows import joint_counts
 
 VARIANTS = {"corrected": ("C1", "C2"), "paper": ("Alg2", "Alg1")}
 LABELS = phrase("The paper counts {size:,} released labels as one, and bounds the change of x instead of D.")

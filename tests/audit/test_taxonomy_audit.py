@@ -14,9 +14,9 @@ from dpcore.accounting.relation import Relation
 from dpcore.audit.tables import bits, frame_of
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
-from dpcore.door.exact_counts import joint_counts
 from dpcore.mechanisms.scores import InfoGain, IntervalSplit, Max
 from dpcore.methods import DiffGen, TaxonomyRelease
+from dpcore.rows import joint_counts
 
 RELATIONS = ["add_remove", "replace"]
 CHOICES = [("Max", Max(), "add_remove"), ("Max", Max(), "replace"), ("IG", InfoGain(), "replace")]

@@ -231,7 +231,7 @@ def one_question(honest, questions, *given):
 
 
 def refused_by_a_value(honest, self, table, progress):
-    if len(table._codes) and table._codes[0].sum() > 3:
+    if len(table._rows.codes) and table._rows.codes[0].sum() > 3:
         raise ParameterError("These rows are not to be had.", "Try others.")
     honest(self, table, progress)
 
@@ -245,11 +245,11 @@ def kept_as(name, value):
 
 
 HALF = changed(Relation, "histogram_l1", lambda true: property(lambda self: true.fget(self) / 2))
-PEEKED_ROWS = changed(PrivateTable, "public_rows", lambda _: property(lambda self: len(self._codes)))
+PEEKED_ROWS = changed(PrivateTable, "public_rows", lambda _: property(lambda self: len(self._rows)))
 UNDOUBLED = falsely(dpcore.accounting.ledger, "twice", lambda _, paid: paid)  # replaced records change places
 RARER = falsely(dpcore.accounting.ledger, "poisson_inside", lambda true, epsilon, rate: true(epsilon, rate * rate))
 TRUTHFUL = falsely(categorical, "falling", lambda _, epsilon: math.exp(-1.2 * float(epsilon)))
-EXACT_COUNT = kept_as("rows_", lambda table: len(table._codes))
+EXACT_COUNT = kept_as("rows_", lambda table: len(table._rows.codes))
 UNKNOWN_NOISE = kept_as("noise_", lambda _: np.random.default_rng().normal())
 UNCUT = falsely(Unit, "kept", lambda _honest, _unit, persons, _lots, **_fill: np.argsort(persons, kind="stable"))
 PAID_ONCE = falsely(dpcore.accounting.ledger, "many_times", lambda true, _many: true(1))

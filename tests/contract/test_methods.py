@@ -223,7 +223,7 @@ def test_replay_catches_a_method_that_peeks(small_frame, other_frame, small_sche
     class Peeking(METHODS["NB-Synth"]):
         def _fit(self, table, progress):
             super()._fit(table, progress)
-            self.leak_ = int(table._codes[:, 0].sum())
+            self.leak_ = int(table._rows.codes[:, 0].sum())
 
     tape = Tape(monkeypatch)
     first = Peeking(random_state=3).fit(small_frame, schema=small_schema)

@@ -25,7 +25,7 @@ LAYERS = [
     ("errors", "extras", "language", "text", "arguments"),
     ("domain", "accounting", "charts"),
     ("mechanisms", "datasets"),
-    ("postprocess", "teaching"),
+    ("postprocess", "teaching", "rows"),
     ("door",),
     ("methods",),
     ("evaluate", "audit", "export"),

@@ -23,6 +23,7 @@ from dpcore.mechanisms.scores import (
     MutualInformation,
     R,
 )
+from dpcore.rows import HeldRows
 
 ADD, REPLACE = "add_remove", "replace"
 RELATIONS = {ADD: 1, REPLACE: 2}  # the cells of a table that one person moves
@@ -121,7 +122,7 @@ def roots(
     """The roots of some trees, with the table that they are of and what a way through one may cost."""
     source, numbers = noise or Listening(), {0: np.resize(TICKS, len(codes))}
     ledger = Ledger(relation, epsilon=cap)
-    table = PrivateTable(codes, schema, ledger, source, unprotected_allowed=paper, numbers=numbers)
+    table = PrivateTable(HeldRows(codes, schema.sizes, numbers), schema, ledger, source, unprotected_allowed=paper)
     nodes, budget = table.trees("y", ATTRIBUTES, trees=trees, epsilon=epsilon, resample=resample, **how)
     return table, nodes, budget
 

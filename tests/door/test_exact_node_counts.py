@@ -12,6 +12,7 @@ from dpcore.domain.taxonomy_tree import Hierarchy
 from dpcore.door import exact_node_counts
 from dpcore.door.exact_node_counts import NodeRows, Records
 from dpcore.mechanisms.scores import Max
+from dpcore.rows import HeldRows
 
 TAXONOMY = Taxonomy(
     (
@@ -46,7 +47,8 @@ def records(n, rng, *, classes=CLASSES, missing=0.15):
     codes = np.stack([*(rng.integers(0, c.size, n) for c in columns), rng.integers(0, classes, n)], axis=1)
     ticks = rng.choice([0.0, GRID, 1.0, QUARTER, QUARTER, QUARTER + 1, GRID - 1, float(rng.integers(0, GRID))], n)
     ticks[rng.random(n) < missing] = np.nan
-    return Records(codes.astype(np.uint8), ATTRIBUTES, {NUMBER: ticks}, TARGET, classes)
+    sizes = [*(c.size for c in columns), classes]
+    return Records(HeldRows(codes.astype(np.uint8), sizes, {NUMBER: ticks}), ATTRIBUTES, TARGET, classes)
 
 
 def random_rows(seed, *, most=60, missing=0.15):
@@ -69,7 +71,7 @@ GIVEN = {NUMBER: [START, 0.0, QUARTER, QUARTER + 1, GRID - 1], CODES: [0.0, 2.0,
 def child(known, position, row, cut, place=0):
     """Where one record goes."""
     if position == NUMBER:
-        return int(not known.ticks[NUMBER][row] <= cut)  # missing goes right
+        return int(not known.rows.numbers(NUMBER)[row] <= cut)  # missing goes right
     code = known.codes[row, position]
     if position in (GROUPS, VALUES):
         return ATTRIBUTES[position].child_of[int(place)][code]
@@ -160,7 +162,7 @@ def test_candidates_are_counted_as_record_by_record(seeds, monkeypatch):
             np.testing.assert_array_equal(np.moveaxis(tables, -1, 0), expected)
         wanted = []
         for node in some.tolist():
-            ticks = rows.records.ticks[NUMBER][rows.row[rows.node == node]]
+            ticks = rows.records.rows.numbers(NUMBER)[rows.row[rows.node == node]]
             distinct = np.unique(ticks[~np.isnan(ticks)])
             ends = {
                 NUMBER: list(zip([START, *distinct], [*distinct, END], strict=True)),
@@ -174,7 +176,7 @@ def test_candidates_are_counted_as_record_by_record(seeds, monkeypatch):
 
 def test_a_nodes_own_range_ends_its_candidates():
     known = records(4, np.random.default_rng(0))
-    known.ticks[NUMBER][:], known.codes[:, CODES] = [25.0, 30.0, np.nan, 70.0], [2, 3, 4, 1]
+    known.rows.numbers(NUMBER)[:], known.codes[:, CODES] = [25.0, 30.0, np.nan, 70.0], [2, 3, 4, 1]
     rows = NodeRows(known, np.arange(4, dtype=np.int32), np.array([0, 0, 0, 1], np.int32), 3)
     (cuts,) = rows.candidates(NUMBER, np.arange(3), np.array([24.0, 60.0, 10.0]), np.array([40.0, 70.0, 20.0]))
     assert cuts.nodes.tolist() == [0, 0, 0, 1, 1, 2]
@@ -189,8 +191,8 @@ def test_a_nodes_own_range_ends_its_candidates():
 def test_two_numbers_by_hand():
     """Range [0, 10], records (2, c0) and (5, c1), Max, factor ln 2: (4, 12, 10) / 26, up to steps of the grid."""
     known = records(2, np.random.default_rng(0), classes=2)
-    known.ticks[NUMBER][:] = NumberCut(REAL, by_length=True).ticks(np.array([2.0, 5.0]))
-    assert known.ticks[NUMBER].tolist() == [858_993_460, 2**31]  # .2 and .5 of 2^32, rounded up
+    known.rows.numbers(NUMBER)[:] = NumberCut(REAL, by_length=True).ticks(np.array([2.0, 5.0]))
+    assert known.rows.numbers(NUMBER).tolist() == [858_993_460, 2**31]  # .2 and .5 of 2^32, rounded up
     known.labels[:] = [0, 1]
     (cuts,) = whole(NodeRows(known, np.arange(2, dtype=np.int32), np.zeros(2, np.int32), 1), NUMBER)
     values = Max().of_many(cuts.tables, Relation.ADD_REMOVE)

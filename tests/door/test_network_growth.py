@@ -17,12 +17,12 @@ from dpcore.accounting.ledger import Ledger
 from dpcore.accounting.relation import Relation
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
-from dpcore.door import Door, PrivateTable, exact_counts, exact_family_scores
-from dpcore.door.exact_counts import joint_counts
+from dpcore.door import Door, PrivateTable, exact_family_scores
 from dpcore.door.exact_family_scores import Block
 from dpcore.errors import BudgetError, ParameterError, SchemaError
 from dpcore.mechanisms.noise import NoNoise, make_noise
 from dpcore.mechanisms.scores import LinearF, MutualInformation, R, TableScore
+from dpcore.rows import exact_counts, joint_counts
 
 NAMES = tuple("abcdef")
 SCORES = [MutualInformation(), R(), LinearF()]

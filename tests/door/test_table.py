@@ -131,8 +131,8 @@ def test_derived_and_recoded_columns_follow_their_rules_row_by_row_and_are_free(
         np.testing.assert_array_equal(joint, counted(*columns, sizes=[made.schema[name].size for name in names]))
         assert len(table.ledger.entries) == 1
         assert table.schema is SCHEMA  # the first table is as it was, and its rows are not those of the other
-        np.testing.assert_array_equal(table._codes, CODES)
-        assert not np.shares_memory(made._codes, table._codes)
+        np.testing.assert_array_equal(table._rows.codes, CODES)
+        assert not np.shares_memory(made._rows.codes, table._rows.codes)
     derived = door().derive(three, ["a", "b"], rule)
     assert (derived.schema.names, derived.schema.target, derived.schema.max_rows) == (("a", "b", "y", "c"), "y", 50)
 
@@ -237,7 +237,7 @@ def test_raw_rows_and_exact_answers_cost_infinity_once():
     codes = table.unprotected("the paper says so", claimed_epsilon=1.0)
     np.testing.assert_array_equal(codes, CODES)
     codes[:] = 0
-    np.testing.assert_array_equal(table._codes, CODES)
+    np.testing.assert_array_equal(table._rows.codes, CODES)
     other = door(paper=True)
     exact = other.without_noise("the paper says so", claimed_epsilon=1.0)
     for each, name in ((table, "raw rows"), (other, "exact answers")):
@@ -281,8 +281,8 @@ def test_answers_are_no_views_of_the_private_rows():
         table.choose(Max(), CANDIDATES, epsilon=1.0),
         table.noisy_scores(Max(), CANDIDATES, epsilon=1.0),
         table.unprotected("as printed", claimed_epsilon=1.0),
-        table.derive(PAIR, ["a"], np.array([0, 1]))._codes,
-        *(part._codes for part in table.split("a")),
+        table.derive(PAIR, ["a"], np.array([0, 1]))._rows.codes,
+        *(part._rows.codes for part in table.split("a")),
     ]
     for answer in answers:
         assert not np.shares_memory(answer, codes)

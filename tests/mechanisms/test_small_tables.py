@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from dpcore.accounting.relation import Relation
-from dpcore.door.exact_counts import joint_counts
 from dpcore.mechanisms.scores import DistanceFromMargins, InfoGain, IntervalSplit, Max, Specialization
 from dpcore.mechanisms.scores.splits import JointSpecialization
+from dpcore.rows import joint_counts
 
 RECORDS = list(product(range(3), range(2), range(2)))  # of x, z and the class
 INNER = {"target": "y", "classes": 2}

@@ -50,10 +50,10 @@ def test_fit_encodes_opens_the_door_and_calls_fit(small_frame, small_schema, mon
     opened = []
 
     class Watched(PrivateTable):
-        def __init__(self, codes, schema, ledger, noise, *, unprotected_allowed=False, numbers=None):
-            opened.append((codes, schema, ledger, noise, unprotected_allowed))
-            super().__init__(codes, schema, ledger, noise, unprotected_allowed=unprotected_allowed)
-            assert not numbers  # only trees cut numbers
+        def __init__(self, rows, schema, ledger, noise, *, unprotected_allowed=False):
+            opened.append((rows.codes, schema, ledger, noise, unprotected_allowed))
+            super().__init__(rows, schema, ledger, noise, unprotected_allowed=unprotected_allowed)
+            assert not rows.numbered  # only trees cut numbers
 
     monkeypatch.setattr(dpcore.methods.base, "PrivateTable", Watched)
     method = Margins(epsilon=0.75, random_state=1, relation="replace")

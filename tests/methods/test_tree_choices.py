@@ -20,6 +20,7 @@ from dpcore.door import PrivateTable
 from dpcore.mechanisms.noise import ExactNoise, NoNoise, Weights, make_noise
 from dpcore.mechanisms.scores import Gini, Max
 from dpcore.methods.trees.plan import Exponential
+from dpcore.rows import HeldRows
 
 ALARM, RARE, DRAWS = 1e-4, 1e-6, 60_000
 SCHEMA = Schema(
@@ -51,7 +52,9 @@ ATTRIBUTES = {
 def nodes_of(draws, *, noise=None, seed=0, codes=CODES, ticks=None):
     """As many roots that hold all rows: each makes one choice."""
     numbers = {0: np.ceil(shares(NUMBERS) * GRID) if ticks is None else ticks}
-    table = PrivateTable(codes, SCHEMA, Ledger("add_remove"), noise or make_noise("laplace", seed), numbers=numbers)
+    table = PrivateTable(
+        HeldRows(codes, SCHEMA.sizes, numbers), SCHEMA, Ledger("add_remove"), noise or make_noise("laplace", seed)
+    )
     nodes, _ = table.trees("y", ATTRIBUTES, trees=draws, epsilon=1, resample="full")
     return nodes
 

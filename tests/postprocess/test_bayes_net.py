@@ -8,8 +8,8 @@ from scipy import stats
 from dpcore.domain.binarize import Binarization
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
-from dpcore.door.exact_counts import joint_counts
 from dpcore.postprocess.bayes_net import conditional, contained, margin, sample_binarized, sample_network
+from dpcore.rows import joint_counts
 
 ALARM = 1e-4  # seeded; were the seeds drawn afresh, each such assertion would fail once in 10,000
 

@@ -58,7 +58,6 @@ from dpcore.arguments import Floats, Progress
 from dpcore.domain.column import Codes, code_dtype
 from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
-from dpcore.door.exact_counts import joint_counts
 from dpcore.errors import ParameterError
 from dpcore.language import phrase
 from dpcore.mechanisms.noise import generator
@@ -69,6 +68,7 @@ from dpcore.methods.offers import both
 from dpcore.methods.parameters import choice, learned, number, text, whole
 from dpcore.postprocess import junction_tree
 from dpcore.postprocess.junction_tree import Edge, Scope
+from dpcore.rows import joint_counts
 
 DEPENDENCE = phrase(
     "The paper asks of every pair of columns whether they depend on each other, and counts all these answers as one. "

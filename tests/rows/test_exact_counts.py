@@ -1,12 +1,15 @@
 """Joint counts against counting row by row; columns of 0 and 1 are counted as words, which no answer may show."""
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpcore.door import exact_counts as module
-from dpcore.door.exact_counts import Counter, PackedBits, cells_from_corners, distinct_rows, joint_counts
+from dpcore.rows import HeldRows, base, joint_counts
+from dpcore.rows import exact_counts as module
+from dpcore.rows.exact_counts import PackedBits, cells_from_corners, distinct_rows, joined
 
 ROWS = [0, 1, 7, 8, 63, 64, 65, 127, 128, 200]  # words have 64
 
@@ -33,14 +36,15 @@ def test_counts_are_those_of_row_by_row_however_often_they_are_asked_for(data):
     rng = np.random.default_rng(data.draw(st.integers(0, 2**32)))
     codes = rng.integers(0, sizes, size=(data.draw(st.sampled_from(ROWS)), len(sizes))).astype(np.uint8)
     codes = np.array(codes, order=data.draw(st.sampled_from("CF")))
-    before, counter = codes.copy(), Counter(codes, sizes)
+    before, rows = codes.copy(), HeldRows(codes, sizes)
     family = st.lists(st.integers(0, len(sizes) - 1), max_size=4).map(tuple)
+    joining = (("WORTH_JOINING", data.draw(st.sampled_from([0, 10**9]))), ("JOINT", 20), ("JOINED", 3))
     for _ in range(2):
         families = data.draw(st.lists(family, max_size=8))
         with pytest.MonkeyPatch.context() as patch:
-            for name, value in (("BLOCK", 7), ("CHUNK", 5), ("WORTH_PACKING", 2), ("MOST_PACKED", 3)):
+            for name, value in (("BLOCK", 64), ("CHUNK", 5), ("WORTH_PACKING", 2), ("MOST_PACKED", 3), *joining):
                 patch.setattr(module, name, value)
-            assert_counted(codes, sizes, families, counter.tables(families))
+            assert_counted(codes, sizes, families, rows.tables(families))
             assert_counted(codes, sizes, families, joint_counts(codes, sizes, iter(families)))
     np.testing.assert_array_equal(codes, before)
 
@@ -51,41 +55,50 @@ def test_codes_of_one_byte_do_not_overflow():
 
 
 @pytest.mark.parametrize("sizes", [[2, 2, 2, 2, 2], [2, 3, 2, 2, 2]], ids=["packed", "general"])
-def test_a_counter_packs_columns_once_and_counts_each_family_once(sizes, monkeypatch):
-    counted, packed, pack = [], [], module.PackedBits
+def test_rows_pack_columns_once_and_count_each_family_once(sizes, monkeypatch):
+    counted, packed, pack = [], [], base.PackedBits
 
     def watched(count):
         return lambda *args: counted.extend(args[-1]) or count(*args)
 
-    for name in ("_tables", "_binary_tables"):
+    for name in ("streamed", "binary_tables"):
         monkeypatch.setattr(module, name, watched(getattr(module, name)))
-    monkeypatch.setattr(module, "PackedBits", lambda codes: packed.append(1) or pack(codes))
+    monkeypatch.setattr(base, "PackedBits", lambda *args: packed.append(1) or pack(*args))
     codes = np.asfortranarray(np.random.default_rng(0).integers(0, sizes, (70, 5)).astype(np.uint8))
     pairs = [(a, b) for a in range(5) for b in range(5)]
-    few, counter = module.WORTH_PACKING - 1, Counter(codes, sizes)
+    few, rows = module.WORTH_PACKING - 1, HeldRows(codes, sizes)
     joint_counts(codes, sizes, pairs[:few])
     assert not packed
     counted.clear()
-    assert_counted(codes, sizes, [*pairs, *pairs], counter.tables([*pairs, *pairs]))
-    counter.tables([[0, 1], (1, 0), (3,)])  # a list is the same family; another order is another table
-    counter.tables(iter([(3,), (), (4, 4)]))
-    counter.tables([(*pair, 0) for pair in pairs])  # enough to be packed, and packed they are
+    assert_counted(codes, sizes, [*pairs, *pairs], rows.tables([*pairs, *pairs]))
+    rows.tables([[0, 1], (1, 0), (3,)])  # a list is the same family; another order is another table
+    rows.tables(iter([(3,), (), (4, 4)]))
+    rows.tables([(*pair, 0) for pair in pairs])  # enough to be packed, and packed they are
     assert counted[:27] == [*pairs, (3,), ()]
     assert packed == [1] * (max(sizes) == 2)
 
 
-def test_a_counter_remembers_no_more_than_it_has_room_for(monkeypatch):
-    monkeypatch.setattr(module, "REMEMBERED", 12)
-    counter = Counter(zeros_and_ones(50, 4), [2] * 4)
+def test_rows_remember_no_more_tables_than_there_is_room_for(monkeypatch):
+    monkeypatch.setattr(base, "REMEMBERED", 12)
+    rows = HeldRows(zeros_and_ones(50, 4), [2] * 4)
     families = [(0, 1, 2), (0, 1, 3), (1,), (2, 3), (3,)]  # 8, 8, 2, 4 and 2 cells
     for _ in range(3):
-        assert_counted(counter._codes, [2] * 4, families, counter.tables(families))
-        assert list(counter._known) == [(0, 1, 2), (1,), (3,)]
-        assert counter._cells == sum(table.size for table in counter._known.values()) == 12
+        assert_counted(rows.codes, [2] * 4, families, rows.tables(families))
+        assert list(rows._known) == [(0, 1, 2), (1,), (3,)]
+        assert rows._cells == sum(table.size for table in rows._known.values()) == 12
+
+
+def test_pairs_are_counted_three_at_a_time():
+    """Seven columns have 21 pairs, and seven sets of three that hold each pair once; greedy finds a few more."""
+    pairs = list(combinations(range(7), 2))
+    joint_of = joined([*pairs, (5, 5), (), (0, 1, 2, 3, 4)], [16] * 7)
+    assert len({joint_of[pair] for pair in pairs}) <= 10
+    assert all(set(pair) <= set(joint_of[pair]) and len(joint_of[pair]) <= 3 for pair in pairs)
+    assert all(joint_of[alone] == alone for alone in [(5, 5), (), (0, 1, 2, 3, 4)])  # twice, nothing, and too large
 
 
 def test_a_subset_that_many_families_share_is_counted_once(monkeypatch):
-    packed, counted, ones = PackedBits(zeros_and_ones(100, 6)), [], PackedBits.ones
+    packed, counted, ones = HeldRows(zeros_and_ones(100, 6), [2] * 6).bits, [], PackedBits.ones
 
     def watched(self, places):
         counted.extend(frozenset(row) for row in places.tolist())
@@ -119,5 +132,5 @@ def test_very_many_columns_keep_their_tables_apart():
     """With 2,048 columns, six places as one number take 66 bits."""
     codes = 1 - zeros_and_ones(70, 2048)
     families = [(first, 1600, 1700, 1800, 1900, 2000) for first in (0, 512, 1024, 1536)]
-    tables = PackedBits(codes).tables(np.array(families))
+    tables = HeldRows(codes, [2] * 2048).bits.tables(np.array(families))
     assert_counted(codes, [2] * 2048, families, np.moveaxis(tables, -1, 0))

@@ -1,0 +1,10 @@
+"""Private rows below the door, held in memory or streamed: what can be counted, looked up and parted, exactly.
+
+Private: only the door and the (never private) evaluation may hold `Rows`. Counts are sums over blocks of rows, so that
+nothing above has to know where the rows are.
+"""
+
+from dpcore.rows.base import Rows
+from dpcore.rows.held import HeldRows, joint_counts
+
+__all__ = ["HeldRows", "Rows", "joint_counts"]
