@@ -31,7 +31,7 @@ BLOCK = 1 << 16  # rows; a multiple of 64
 WORTH_PACKING = 16  # families
 MOST_PACKED = 6  # columns per family; beyond, 2^k corners cost more than one pass over the rows
 WORTH_JOINING = 1 << 16  # rows; below, looking for joint sets takes longer than counting
-JOINT = 1 << 12  # cells of a joint set's table: what the processor's nearest cache holds
+JOINT = 1 << 13  # cells of a joint set's table: what the processor's nearest cache holds
 JOINED = 256  # families that are joined among each other
 
 
