@@ -11,8 +11,9 @@ import csv
 import io
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
+from typing import BinaryIO
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -26,6 +27,7 @@ csv.field_size_limit(2**31 - 1)  # of all of this process: a cell is as long as 
 MAX_COLUMNS = 1_000
 SAMPLE = 2**18  # bytes that an encoding is guessed from
 BLOCK = 2**23  # bytes: a line may be that long, and a cell with quotes hold many lines
+SWALLOWED = 8 * BLOCK  # characters
 DELIMITERS = ("\t", ";", "|", ",")  # in order of preference: a comma is the likeliest to stand inside cells
 OTHER_SCRIPTS = ("gb18030", "big5", "shift_jis", "euc_kr", "cp1251", "cp1253", "cp1255", "cp1256")
 MISSING_CELLS = (
@@ -39,22 +41,12 @@ def text_table(
     raw: bytes, missing: Sequence[str], *, delimiter: str | None, encoding: str | None, decimal: str | None
 ) -> tuple[pa.Table, dict[str, str]]:
     """A delimited text and how it was read, with `doubts`, one a line, if there are any."""
-    if delimiter is not None and (len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n'):
-        raise DataError("The delimiter asked for is not one plain character.", "Use a comma, semicolon, tab or bar.")
-    if decimal not in (None, ".", ","):
-        raise DataError("The decimal mark asked for is not known.", "Use a point or a comma.")
+    check_marks(delimiter, decimal)
     text, encoding = _decoded(raw, encoding)
     table = text.lstrip("\r\n")
     before = text[: len(text) - len(table)].count("\n")
-    delimiter = delimiter or max(DELIMITERS, key=lambda each: len(_header(table, each)))
-    decimal = decimal or ("," if delimiter == ";" else ".")  # as spreadsheets write it
-    headers = header_names(_header(table, delimiter))
-    if len(headers) < 2:
-        raise DataError(
-            "The file has one column only; its delimiter was probably not recognized.",
-            "Choose the delimiter by hand, or add columns.",
-        )
-    body = table.rstrip("\r\n" if delimiter == " " else "\r\n ")
+    delimiter, decimal, headers = headed(table, delimiter, decimal)
+    body = table.rstrip(ending(delimiter))
     body, blank = _filled(body, delimiter, len(headers))
     cells = _cells(f"{body}\n".encode(), delimiter, len(headers), before).unify_dictionaries()
     if not cells.num_rows:
@@ -65,19 +57,38 @@ def text_table(
     return pa.Table.from_arrays(columns, headers), read_as
 
 
+def check_marks(delimiter: str | None, decimal: str | None) -> None:
+    """Refuse marks that are asked for and cannot be."""
+    if delimiter is not None and (len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n'):
+        raise DataError("The delimiter asked for is not one plain character.", "Use a comma, semicolon, tab or bar.")
+    if decimal not in (None, ".", ","):
+        raise DataError("The decimal mark asked for is not known.", "Use a point or a comma.")
+
+
+def headed(table: str, delimiter: str | None, decimal: str | None) -> tuple[str, str, list[str]]:
+    """Delimiter, decimal mark and header names of a text that begins with its header."""
+    delimiter = delimiter or max(DELIMITERS, key=lambda each: len(_header(table, each)))
+    headers = header_names(_header(table, delimiter))
+    if len(headers) < 2:
+        raise DataError(
+            "The file has one column only; its delimiter was probably not recognized.",
+            "Choose the delimiter by hand, or add columns.",
+        )
+    return delimiter, decimal or ("," if delimiter == ";" else "."), headers  # as spreadsheets write it
+
+
+def ending(delimiter: str) -> str:
+    """What is cut off at the end of a file."""
+    return "\r\n" if delimiter == " " else "\r\n "
+
+
 NO_TEXT = "The file is not text, although its extension says so.", "Check its format, or choose its encoding by hand."
 
 
 def _decoded(raw: bytes, encoding: str | None) -> tuple[str, str]:
     """The text and its encoding: asked for, else told by a mark, else UTF-8, whatever the rows hold."""
     declared = encoding is not None
-    if encoding is None:
-        marks = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
-        encoding = next((name for mark, name in marks.items() if raw.startswith(mark)), "utf-8")
-    try:
-        codecs.lookup(encoding)
-    except (LookupError, ValueError):  # a name with a null character, or with half of one, is a ValueError
-        raise DataError("The encoding asked for is not known.", "Use utf-8, utf-16, cp1252 or another name.") from None
+    encoding = encoding_of(raw, encoding)
     try:
         text = raw.decode(encoding)
         if declared:
@@ -86,17 +97,32 @@ def _decoded(raw: bytes, encoding: str | None) -> tuple[str, str]:
         raise DataError("The encoding asked for is none of texts.", "Use utf-8, utf-16 or cp1252.") from None
     except UnicodeError:
         if declared:
-            cause = f"The text is not valid {encoding}."
-            raise DataError(cause, "Choose another encoding, or save it as UTF-8.") from None
-        raise _other_encoding(raw) from None
+            raise wrong_encoding(encoding) from None
+        raise other_encoding(raw) from None
     if "\0" in (text[:BLOCK].lstrip("\r\n").partition("\n")[0] if declared else text):
         if not declared and _wide(raw):
-            raise _other_encoding(raw)
+            raise other_encoding(raw)
         raise DataError(*NO_TEXT)
     return text.removeprefix("\ufeff"), encoding
 
 
-def _other_encoding(raw: bytes) -> DataError:
+def encoding_of(raw: bytes, declared: str | None) -> str:
+    """The encoding of a text that begins so, which is known."""
+    marks = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
+    encoding = declared or next((name for mark, name in marks.items() if raw.startswith(mark)), "utf-8")
+    try:
+        codecs.lookup(encoding)
+    except (LookupError, ValueError):  # a name with a null character, or with half of one, is a ValueError
+        raise DataError("The encoding asked for is not known.", "Use utf-8, utf-16, cp1252 or another name.") from None
+    return encoding
+
+
+def wrong_encoding(declared: str) -> DataError:
+    """Of a text that is not what was declared."""
+    return DataError(f"The text is not valid {declared}.", "Choose another encoding, or save it as UTF-8.")
+
+
+def other_encoding(raw: bytes) -> DataError:
     """What to say of a text that is not UTF-8. The encoding is a guess, and only a person may declare it."""
     if b"\0" in raw and not _wide(raw):
         return DataError(*NO_TEXT)
@@ -165,7 +191,7 @@ def _filled(table: str, delimiter: str, width: int) -> tuple[str, int]:
     reader, blank = csv.reader(lines, delimiter=delimiter), []
     try:
         blank = [reader.line_num - 1 for record in reader if not record]
-    except csv.Error:  # said by `_check_rows`, with its line
+    except csv.Error:  # said by `check_rows`, with its line
         return table, 0
     for line in blank:
         lines[line] = delimiter * (width - 1) + lines[line]
@@ -175,10 +201,10 @@ def _filled(table: str, delimiter: str, width: int) -> tuple[str, int]:
 def _cells(body: bytes, delimiter: str, width: int, before: int) -> pa.Table:
     """The cells below the header, as dictionaries of text."""
     if body.count(b'"') % 2:  # a cell may be open until the end and swallow rows
-        _check_rows(body, delimiter, width, before)
+        check_rows(io.BytesIO(body), delimiter, width, before)
     cells = _parsed(body, delimiter, width)
     if cells is None:
-        _check_rows(body, delimiter, width, before)
+        check_rows(io.BytesIO(body), delimiter, width, before)
         raise DataError("The text cannot be read as a table.", "Save it again as CSV in UTF-8.")
     return cells
 
@@ -203,9 +229,9 @@ def _parsed(body: bytes, delimiter: str, width: int) -> pa.Table | None:
         return None
 
 
-def _check_rows(body: bytes, delimiter: str, width: int, before: int) -> None:
+def check_rows(body: BinaryIO, delimiter: str, width: int, before: int) -> None:
     """Name the first line that is no proper record, if there is one. Slow; for files that look wrong."""
-    lines = io.TextIOWrapper(io.BytesIO(body), encoding="utf-8", newline="")
+    lines = Lines(io.TextIOWrapper(body, encoding="utf-8", newline=""))
     reader = csv.reader(lines, delimiter=delimiter, strict=True)
     line = before + 1
     try:
@@ -218,11 +244,32 @@ def _check_rows(body: bytes, delimiter: str, width: int, before: int) -> None:
             if sum(len(cell.encode()) for cell in record) >= BLOCK:
                 raise DataError(f"Line {line:,} has more than {BLOCK >> 20} MiB.", "Shorten its cells.")
             line = before + reader.line_num + 1
+            lines.taken()
     except csv.Error:
         raise DataError(
             f"Line {line:,} has a quotation mark that does not open or close a cell.",
             "Close it, or double quotation marks inside cells.",
         ) from None
+
+
+class Lines:
+    """Lines, of which those of one record are kept, at most `SWALLOWED` characters: an open cell ends nowhere."""
+
+    def __init__(self, lines: Iterable[str]) -> None:
+        self._lines, self._taken, self._size = lines, list[str](), 0
+
+    def __iter__(self) -> Iterator[str]:
+        for line in self._lines:
+            self._taken.append(line)
+            self._size += len(line)
+            if self._size > SWALLOWED:
+                raise csv.Error
+            yield line
+
+    def taken(self) -> list[str]:
+        """Those that were read since the last call."""
+        found, self._taken, self._size = self._taken, [], 0
+        return found
 
 
 def check_width(columns: int) -> None:
@@ -264,8 +311,13 @@ def header_names(names: Sequence[object]) -> list[str]:
 def clean(column: pa.ChunkedArray, missing: Sequence[str], decimal: str | None = None) -> pa.Array:
     """A column of text, each cell without surrounding spaces or missing, and with a point where a decimal comma was."""
     encoded = column.unify_dictionaries().combine_chunks()  # every distinct text is looked at once
-    words = pc.utf8_trim_whitespace(encoded.dictionary)
+    return cleaned(encoded.dictionary, missing, decimal).take(encoded.indices)
+
+
+def cleaned(words: pa.Array, missing: Sequence[str], decimal: str | None = None) -> pa.Array:
+    """As `clean`, of texts one by one."""
+    words = pc.utf8_trim_whitespace(words)
     words = pc.if_else(pc.is_in(words, value_set=pa.array(missing, pa.string())), None, words)
     if decimal == ",":
         words = pc.if_else(pc.match_substring_regex(words, COMMA), pc.replace_substring(words, ",", "."), words)
-    return words.take(encoded.indices)
+    return words

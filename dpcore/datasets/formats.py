@@ -10,9 +10,10 @@ import lzma
 import re
 import zipfile
 import zlib
-from collections.abc import Callable, Sequence
-from pathlib import PurePath
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path, PurePath
+from typing import Any, BinaryIO, cast
 
 import pyarrow as pa
 
@@ -24,7 +25,7 @@ from dpcore.errors import DataError
 TEXT_FORMATS = ("csv", "tsv", "txt")
 # What unpacking documents for damaged files; zipfile has RuntimeError for passwords, and its child for odd packings.
 DAMAGED = (EOFError, OSError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, RuntimeError, ValueError)
-OPENERS: dict[str, Callable[[io.BytesIO], Any]] = {"gz": gzip.open, "bz2": bz2.open, "xz": lzma.open}
+OPENERS: dict[str, Callable[..., Any]] = {"gz": gzip.open, "bz2": bz2.open, "xz": lzma.open}
 PACKED = (*OPENERS, "zip")
 FORMATS = (*TEXT_FORMATS, "parquet", "xlsx", *(f"csv.{packed}" for packed in PACKED))
 
@@ -121,14 +122,32 @@ def unpacked(raw: bytes, packing: str, kind: str, limit: int) -> tuple[str, byte
     return kind, text
 
 
+@contextmanager
+def opened_text(path: Path) -> Iterator[BinaryIO]:
+    """The bytes of a text table, unpacked while they are read."""
+    packing = format_of(path.name)[1]
+    with ExitStack() as stack:
+        if packing == "zip":
+            archive = stack.enter_context(zipfile.ZipFile(path))
+            yield cast(BinaryIO, stack.enter_context(archive.open(only_member(archive))))
+        else:
+            yield stack.enter_context(OPENERS[packing](path) if packing else path.open("rb"))
+
+
 def zip_member(raw: bytes, size: int) -> tuple[str, bytes]:
     """Format and at most `size` bytes of an archive's only file."""
     with zipfile.ZipFile(io.BytesIO(raw)) as archive:
-        members = [m for m in archive.infolist() if not m.is_dir() and not m.filename.startswith("__MACOSX/")]
-        if len(members) != 1:
-            raise DataError(f"The zip file holds {len(members):,} files.", "Pack exactly one table.")
-        kind, packing = format_of(members[0].filename)
-        if packing or kind not in TEXT_FORMATS:
-            raise DataError("The zip file holds no text table.", f"Pack one of {', '.join(TEXT_FORMATS)}.")
-        with archive.open(members[0]) as file:
-            return kind, file.read(size)
+        member = only_member(archive)
+        with archive.open(member) as file:
+            return format_of(member.filename)[0], file.read(size)
+
+
+def only_member(archive: zipfile.ZipFile) -> zipfile.ZipInfo:
+    """An archive's only file, if that is a text table."""
+    members = [m for m in archive.infolist() if not m.is_dir() and not m.filename.startswith("__MACOSX/")]
+    if len(members) != 1:
+        raise DataError(f"The zip file holds {len(members):,} files.", "Pack exactly one table.")
+    kind, packing = format_of(members[0].filename)
+    if packing or kind not in TEXT_FORMATS:
+        raise DataError("The zip file holds no text table.", f"Pack one of {', '.join(TEXT_FORMATS)}.")
+    return members[0]

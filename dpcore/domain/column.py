@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import date
@@ -13,8 +14,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from dpcore.arguments import Flags, Floats, is_number, plain
+from dpcore.arguments import Flags, Floats, Ints, is_number, plain
 from dpcore.domain.cells import distinct
+from dpcore.domain.coding import Coded, place, tally
+from dpcore.domain.coding import Codes as Codes
+from dpcore.domain.coding import code_dtype as code_dtype
 from dpcore.domain.dates import day_of, iso
 from dpcore.domain.scales import SCALES, Bins, Reals
 from dpcore.domain.taxonomy import Taxonomy
@@ -22,8 +26,6 @@ from dpcore.domain.written import Form
 from dpcore.errors import DataError, SchemaError
 from dpcore.text import as_text, canonical, is_writable
 
-Codes = NDArray[np.unsignedinteger[Any]]
-"""Codes of rows: entry (i, j) is the category or bin of row i in column j; column-major when two-dimensional."""
 Counts = NDArray[np.int64]
 """How many rows have each combination of codes of some columns, an axis for each of them."""
 
@@ -236,6 +238,11 @@ class Column:
         return self._scale.told(number)
 
     @cached_property
+    def _cuts(self) -> Floats:
+        """Where one bin ends and the next begins."""
+        return self.edges[1:-1]
+
+    @cached_property
     def _codes(self) -> dict[str, int]:
         """The categories' codes, by the texts that are compared."""
         return {canonical(category): code for code, category in enumerate(self.categories)}
@@ -249,70 +256,81 @@ class Column:
             If cells are missing, not numbers, or outside the declaration and the column does not allow it. The
             message says how many rows, never which value. With "clip", never.
         """
+        found = self.coded(values)
+        self.refuse(found.misfits)
+        return found.codes
+
+    def coded(self, values: pd.Series[Any], times: Ints | None = None) -> Coded:
+        """As `encode`, with the numbers, but what does not fit is counted; each value stands for `times` cells."""
         if self.numeric:
-            edges, numbers = self.edges, self.numbers(values)
-            codes = np.clip(np.searchsorted(edges, numbers, side="right") - 1, 0, len(edges) - 2)
-            codes[np.isnan(numbers)] = len(edges) - 1
-            return codes.astype(code_dtype(self.size))
+            return self.coded_numbers(self.read(values), values.isna().to_numpy(dtype=bool), times)
         places, texts = distinct(values)
-        found = np.array([self._codes.get(canonical(text), -1) for text in texts], dtype=np.int64)
-        codes, absent = np.append(found, self.size - 1)[places], places < 0
-        self._check_missing(absent)
+        known = np.array([self._codes.get(canonical(text), -1) for text in texts], dtype=np.int64)
+        codes, absent = np.append(known, self.size - 1)[places], places < 0
         unknown = codes < 0
-        if unknown.any():
-            self._refuse(int(unknown.sum()), "are not among the declared categories", "Add the categories")
-            codes[unknown] = self.size - 1
-        return codes.astype(code_dtype(self.size))
+        codes[unknown] = self.size - 1
+        misfits = tally(times, unknown=unknown & (self.outside == "refuse"), absent=absent & (not self.missing))
+        return Coded(codes.astype(code_dtype(self.size)), None, misfits)
+
+    def coded_numbers(self, numbers: Floats, absent: Flags, times: Ints | None = None) -> Coded:
+        """As `coded`, for a numeric column's cells as numbers, NaN where one is missing (`absent`) or says none."""
+        moved, misfits = self._moved(numbers, absent, times)
+        codes = place(moved, self._cuts, code_dtype(self.size))
+        if self.missing:
+            codes[np.isnan(moved)] = self.size - 1
+        return Coded(codes, moved, misfits)
 
     def numbers(self, values: pd.Series[Any]) -> Floats:
         """A numeric column's cells as the numbers that they are coded by, shape (n,); NaN for the code "missing".
 
         DataError as for `encode`.
         """
-        numbers, low, high = self.read(values), cast(float, self.lower), cast(float, self.upper)
+        found, misfits = self._moved(self.read(values), values.isna().to_numpy(dtype=bool))
+        self.refuse(misfits)
+        return found
+
+    def _moved(self, numbers: Floats, absent: Flags, times: Ints | None = None) -> tuple[Floats, Counter[str]]:
+        """Numbers moved into the declaration, and how many cells do not fit as they are."""
+        low, high, misfits = cast(float, self.lower), cast(float, self.upper), Counter[str]()
         if self.outside == "refuse":
-            self._check_cells(numbers, values.isna().to_numpy(dtype=bool))
+            misfits = tally(
+                times,
+                words=np.isnan(numbers) & ~absent,
+                far=(numbers < low) | (numbers > high),
+                fractions=(np.floor(numbers) != numbers) & ~absent & (self.kind == "integer"),
+                absent=absent & (not self.missing),
+            )
         numbers = np.clip(numbers, low, high)
         if self._scale.whole:
             numbers = np.floor(numbers)
-        return numbers if self.missing else np.where(np.isnan(numbers), low, numbers)
+        return (numbers if self.missing else np.where(np.isnan(numbers), low, numbers)), misfits
 
     def read(self, values: pd.Series[Any]) -> Floats:
         """A numeric column's cells as the numbers that they say, shape (n,); NaN where one is missing or says none."""
         return self._scale.read(values)
 
-    def _check_cells(self, numbers: Floats, absent: Flags) -> None:
-        """Refuse numeric cells that do not fit the declaration as they are."""
-        words = np.isnan(numbers) & ~absent
-        if words.any():
-            raise DataError(
-                f"Column {self.name!r} has {int(words.sum()):,} cells that {self._scale.words}.",
-                "Declare the column as categorical, or clean those cells before uploading.",
-            )
-        far = (numbers < cast(float, self.lower)) | (numbers > cast(float, self.upper))
-        if far.any():
+    def refuse(self, misfits: Mapping[str, int]) -> None:
+        """DataError for cells that do not fit, by why; nothing if there are none."""
+
+        def fail(cause: str, remedy: str) -> None:
+            raise DataError(f"Column {self.name!r} {cause}.", remedy)
+
+        far, clip = misfits.get("far", 0), ", or choose “clip” for values outside."
+        if words := misfits.get("words", 0):
+            remedy = "Declare the column as categorical, or clean those cells before uploading."
+            fail(f"has {words:,} cells that {self._scale.words}", remedy)
+        if far:
             bounds = " to ".join(map(self.told, (cast(float, self.lower), cast(float, self.upper))))
-            self._refuse(int(far.sum()), f"lie outside the declared bounds {bounds}", "Widen the bounds")
-        if self.kind == "integer" and (numbers[~absent] % 1 != 0).any():
-            raise DataError(
-                f"Column {self.name!r} is declared integer but has fractional values.",
-                "Declare it as continuous.",
-            )
-        self._check_missing(absent)
-
-    def _check_missing(self, absent: Flags) -> None:
-        if absent.any() and not self.missing:
-            raise DataError(
-                f"Column {self.name!r} has {int(absent.sum()):,} missing cells, but missing is not declared.",
-                "Tick “missing” for this column, or remove those rows before uploading.",
-            )
-
-    def _refuse(self, rows: int, what: str, remedy: str) -> None:
-        if self.outside == "refuse":
-            raise DataError(
-                f"{rows:,} cells of column {self.name!r} {what}.",
-                f"{remedy}, or choose “clip” for values outside.",
-            )
+            cause = f"{far:,} cells of column {self.name!r} lie outside the declared bounds {bounds}."
+            raise DataError(cause, f"Widen the bounds{clip}")
+        if misfits.get("fractions"):
+            fail("is declared integer but has fractional values", "Declare it as continuous.")
+        if absent := misfits.get("absent", 0):
+            remedy = "Tick “missing” for this column, or remove those rows before uploading."
+            fail(f"has {absent:,} missing cells, but missing is not declared", remedy)
+        if unknown := misfits.get("unknown", 0):
+            cause = f"{unknown:,} cells of column {self.name!r} are not among the declared categories."
+            raise DataError(cause, f"Add the categories{clip}")
 
     def decode(self, codes: Codes, rng: np.random.Generator) -> pd.Series[Any]:
         """Cells for codes of shape (n,): the category, or a uniform draw inside the bin."""
@@ -377,8 +395,3 @@ def unlike(name: str, others: Sequence[str]) -> str:
     while name in others:
         name += "'"
     return name
-
-
-def code_dtype(size: int) -> np.dtype[Any]:
-    """The smallest unsigned type that holds `size` codes."""
-    return np.dtype(np.uint8 if size <= 256 else np.uint16 if size <= 65_536 else np.uint32)

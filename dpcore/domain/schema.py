@@ -7,7 +7,7 @@ row; adding or changing one row therefore adds or changes one row of codes and n
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Self
 
@@ -125,17 +125,22 @@ class Schema:
         DataError
             If this is no DataFrame, a column is lacking or a cell does not fit its declaration.
         """
-        lacking = [name for name in self.names if name not in require_frame(frame).columns]
-        if lacking:
+        if not set(self.names) <= set(require_frame(frame).columns):
             require_frame(frame, texts=True)  # a number for a name is not found, though it looks the same
-            raise DataError(
-                f"The data lack the column {lacking[0]!r}" + (f" and {len(lacking) - 1} more." if lacking[1:] else "."),
-                "Use data with the schema's columns, or ignore those columns in the schema.",
-            )
+        self.check_headers(frame.columns)
         codes = np.empty((len(frame), len(self)), dtype=code_dtype(max(self.sizes)), order="F")
         for j, column in enumerate(self.columns):
             codes[:, j] = column.encode(frame[column.name])
         return codes
+
+    def check_headers(self, headers: Iterable[object]) -> None:
+        """DataError unless each of the schema's columns is among a table's."""
+        there = set(headers)
+        if lacking := [name for name in self.names if name not in there]:
+            raise DataError(
+                f"The data lack the column {lacking[0]!r}" + (f" and {len(lacking) - 1} more." if lacking[1:] else "."),
+                "Use data with the schema's columns, or ignore those columns in the schema.",
+            )
 
     def decode(self, codes: Codes, rng: np.random.Generator) -> pd.DataFrame:
         """A frame for codes of shape (n, d); numbers are drawn uniformly inside their bins with `rng`."""
@@ -143,7 +148,11 @@ class Schema:
 
     def to_json(self) -> str:
         """The schema as a JSON document that `from_json` reads back to an equal schema."""
-        document = {
+        return json.dumps(self.to_document(), indent=2, ensure_ascii=False)
+
+    def to_document(self) -> dict[str, Any]:
+        """As `to_json`, as JSON-ready values."""
+        return {
             "format": "dpcore schema 1",
             "source": self.source,
             "target": self.target,
@@ -152,7 +161,6 @@ class Schema:
             **({} if self.unit is None else {"unit": self.unit.to_dict()}),
             "columns": [column.to_dict() for column in self.columns],
         }
-        return json.dumps(document, indent=2, ensure_ascii=False)
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Self:
