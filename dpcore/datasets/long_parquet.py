@@ -12,10 +12,13 @@ ROWS = 1 << 17
 
 
 class LongParquet:
-    """A Parquet file: its `headers`, and `batches` of its cells. DataError with a cause and a remedy if it is none."""
+    """A Parquet file: its `headers`, `batches` of its cells, and what these had by now: `rows`, and the share `done`.
+
+    DataError with a cause and a remedy if it is none.
+    """
 
     def __init__(self, path: Path) -> None:
-        self._path, self.done = path, 0.0
+        self._path, self.done, self.rows = path, 0.0, 0
         with sound():
             self._schema = pq.read_schema(path)
             self._places = headers_of(self._schema)
@@ -29,12 +32,12 @@ class LongParquet:
         wanted = [field.name for field in fields]
         with sound(), pq.ParquetFile(self._path, read_dictionary=texts_of(self._schema)) as file:
             sizes = [file.metadata.row_group(i).num_rows for i in range(file.metadata.num_row_groups)]
-            first, given = 0, 0
+            first = 0
             while first < len(sizes) and skip >= sizes[first]:
-                skip, given, first = skip - sizes[first], given + sizes[first], first + 1
+                skip, self.rows, first = skip - sizes[first], self.rows + sizes[first], first + 1
             for batch in file.iter_batches(ROWS, row_groups=range(first, len(sizes)), columns=wanted):
-                given += batch.num_rows
-                self.done = given / sum(sizes)
+                self.rows += batch.num_rows
+                self.done = self.rows / sum(sizes)
                 left = batch.slice(skip)
                 skip -= batch.num_rows - left.num_rows
                 if left.num_rows:

@@ -34,9 +34,9 @@ PIECE = 1 << 20  # bytes
 
 
 class LongText:
-    """A delimited file that was looked through once: `headers`, how it is written, and `batches` of its cells.
+    """A delimited file that was looked through once: its `headers`, `batches` of its cells, and what these had by now.
 
-    DataError with a cause and a remedy if it is no table of text.
+    That is so many `rows`, and a share `done`. DataError with a cause and a remedy if it is no table of text.
     """
 
     def __init__(
@@ -44,18 +44,20 @@ class LongText:
     ) -> None:
         check_marks(delimiter, decimal)
         self._path, self._declared, self._given = path, encoding is not None, 0
+        self.rows = 0
         with opened_text(path) as file:
             self._encoding = encoding_of(file.read(4), encoding)
-        self._before, self._size, self._blank = 0, 0, False
+        self._size, self._blank, head = 0, False, ""
         for text in self._texts():
-            table = text.lstrip("\r\n")
-            self._before += text[: len(text) - len(table)].count("\n")
-            if table:
-                self._check_text(table.partition("\n")[0])
-                self._delimiter, self._decimal, self.headers = headed(table, delimiter, decimal)
+            head += text
+            if len(head) >= BLOCK:
                 break
-        else:
+        table = head.lstrip("\r\n")
+        if not table.strip():
             raise DataError("The file is empty.", "Choose a file with a header line and rows.")
+        self._before = head[: len(head) - len(table)].count("\n")
+        self._check_text(table.partition("\n")[0])
+        self._delimiter, self._decimal, self.headers = headed(table, delimiter, decimal)
         quotes, last = 0, ""
         for piece in self._pieces():
             if encoding is None:
@@ -136,6 +138,7 @@ class LongText:
     def batches(self, names: Sequence[str], missing: Sequence[str], skip: int) -> Iterator[list[pa.Array]]:
         """The cells of some columns, without the first `skip` rows, as dictionaries; batches of whatever size."""
         for batch in self._parsed([str(self.headers.index(name)) for name in names]):
+            self.rows += batch.num_rows
             left = batch.slice(skip)
             skip -= batch.num_rows - left.num_rows
             if left.num_rows:

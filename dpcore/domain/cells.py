@@ -86,7 +86,10 @@ def worded(values: pd.Series[Any]) -> tuple[Ints, pa.Array]:
 
 def parsed(words: pa.Array) -> Floats:
     """The numbers that texts say, NaN for those that say none."""
-    words = pc.if_else(pc.match_substring_regex(words, NUMBER), words, None)
-    words = pc.replace_substring_regex(words, r"^[+]", "")
-    found: Floats = words.cast(pa.float64()).to_numpy(zero_copy_only=False)
+    try:
+        numbers = words.cast(pa.float64())  # what Arrow takes is a number here too, but its own NaN
+    except pa.ArrowInvalid:
+        words = pc.if_else(pc.match_substring_regex(words, NUMBER), words, None)
+        numbers = pc.replace_substring_regex(words, r"^[+]", "").cast(pa.float64())
+    found: Floats = numbers.to_numpy(zero_copy_only=False)
     return found

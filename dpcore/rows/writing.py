@@ -11,20 +11,20 @@ one is complete.
 
 import hashlib
 import json
-import os
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, count, islice, takewhile
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from dpcore.arguments import Progress, no_progress
 from dpcore.datasets.delimited import MISSING_CELLS
+from dpcore.datasets.long_parquet import LongParquet
+from dpcore.datasets.long_text import LongText
 from dpcore.datasets.streams import Source, sources
 from dpcore.domain.arrow_cells import coded_cells
 from dpcore.domain.coding import Coded
@@ -33,11 +33,18 @@ from dpcore.domain.schema import Schema
 from dpcore.errors import DataError
 from dpcore.language import phrase
 
-FORMAT = "dpcore rows 1"
+FORMAT, STARTED = "dpcore rows 1", "dpcore rows 1, unfinished"
 MANIFEST, UNFINISHED = "manifest.json", "unfinished.json"
 GROUP = 1 << 17  # rows that are written together
 PART = 1 << 20  # rows
 LOOKING, ENCODING = phrase("Reading the files' checksums"), phrase("{rows:,} rows encoded")
+DIFFERS = {
+    "schema": "another schema",
+    "sources": "other files, or of files that have changed since",
+    "reading": "files that were read otherwise (delimiter, encoding, decimal, missing)",
+    "numbers": "other columns (numbers)",
+}
+MOST = 1 << 26  # bytes
 BEGIN = "Choose another folder, or encode it anew: replace=True."
 
 
@@ -97,32 +104,179 @@ def encode(
         )
     place, files = Path(fspath(folder)), sources(source)
     written = {"delimiter": delimiter, "encoding": encoding, "decimal": decimal}
+    if replace:
+        _drop(place)
+    watched = _Watched(files, progress)
     asked = {
         "schema": schema.to_document(),
+        "sources": watched.sums,
         "reading": {**written, "missing": sorted(missing)},
         "numbers": numbers,
     }
-    if replace:
-        _dropped(place)
-    parts: list[dict[str, Any]] = []
-    with _watched(files, progress) as (states, unchanged):
-        asked["sources"] = states
-        begun = _begun(place, asked)
-        if begun is not None and begun["format"] == FORMAT:
-            return place
-        parts = [] if begun is None else begun["parts"]
-        done = sum(part["rows"] for part in parts)
-        rows = _groups(_fitting(files, schema, written, missing, done, progress), schema, numbers)
-        for groups in _parted(rows):
-            part = _write_part(place, f"part-{len(parts):05}.parquet", groups)
-            if part["rows"]:
-                unchanged()
-                parts.append(part)
-                _write_json(place / UNFINISHED, {"format": f"{FORMAT}, unfinished", **asked, "parts": parts})
-        unchanged()
-    total = sum(part["rows"] for part in parts)
-    if not total:
+    parts = _begun(place, asked)
+    if parts is None:
+        return place
+    tables = [file.opened(**written) for file in files]
+    for table in tables:
+        schema.check_headers(table.headers)
+    done = sum(part["rows"] for part in parts)
+    misfits = [Counter[str]() for _ in schema]
+    found = _fitting(zip(tables, watched.sizes, strict=True), schema, missing, done, misfits, progress)
+    for part in _written(place, _groups(found, schema, numbers), len(parts)):
+        watched.check()
+        parts.append(part)
+        _write_json(place / UNFINISHED, {"format": STARTED, **asked, "parts": parts})
+    watched.check()
+    for column, counts in zip(schema, misfits, strict=True):
+        if counts:
+            _drop(place)
+            column.refuse(counts)
+    if not parts:
         raise DataError("The file has a header line but no rows.", "Choose a file with rows.")
-    _write_json(place / MANIFEST, {"format": FORMAT, "rows": total, **asked, "parts": parts})
+    _write_json(
+        place / MANIFEST, {"format": FORMAT, "rows": sum(part["rows"] for part in parts), **asked, "parts": parts}
+    )
     (place / UNFINISHED).unlink()
+    progress(1.0, phrase("Done"))
     return place
+
+
+class _Watched:
+    """The files of a table: their checksums, and whether they are still what they were before these were taken."""
+
+    def __init__(self, files: Sequence[Source], progress: Progress) -> None:
+        self._were = {file.path: _state(file.path) for file in files}
+        self.sizes = [size for size, _ in self._were.values()]
+        self.sums: dict[str, dict[str, Any]] = {}
+        for file, size in zip(files, self.sizes, strict=True):
+            progress(0.0, LOOKING)
+            self.sums[file.name] = {"size": size, "sha256": checksum(file.path)}
+        self.check()
+
+    def check(self) -> None:
+        """DataError if a file is another one by now."""
+        for path, was in self._were.items():
+            if _state(path) != was:
+                cause = f"The file {path.name!r} changed while it was read."
+                raise DataError(cause, "Wait until nobody writes to it, and encode it anew: replace=True.")
+
+
+def _state(path: Path) -> tuple[int, int]:
+    try:
+        found = path.stat()
+    except OSError:
+        return -1, -1
+    return found.st_size, found.st_mtime_ns
+
+
+def checksum(path: Path) -> str:
+    """The SHA-256 of a file; DataError if it cannot be read."""
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError:
+        raise DataError(f"The file {path.name!r} cannot be opened.", "Check its permissions.") from None
+
+
+def _begun(folder: Path, asked: Mapping[str, Any]) -> list[dict[str, Any]] | None:
+    """The parts that are there of what is asked for, none if the folder is new; None if all of it is there."""
+    if not folder.exists():
+        folder.mkdir(parents=True)
+    cause = f"The folder {folder.name!r} cannot be written to"
+    if not folder.is_dir():
+        raise DataError(f"{cause}: it is a file.", "Choose a folder.")
+    name = next((name for name in (MANIFEST, UNFINISHED) if (folder / name).exists()), None)
+    if name is None:
+        if any(not path.name.startswith("part-") for path in folder.iterdir()):
+            raise DataError(f"{cause}: it holds other files.", "Choose a new folder.")
+        return []
+    there = json_value((folder / name).read_bytes(), DataError, f"{cause}: its {name}", BEGIN, most=MOST)
+    if not isinstance(there, dict) or there.get("format") != (FORMAT if name == MANIFEST else STARTED):
+        raise DataError(f"{cause}: its {name} is of another kind.", BEGIN)
+    for key, differs in DIFFERS.items():
+        if there.get(key) != json.loads(json.dumps(asked[key])):
+            raise DataError(f"{cause}: it holds codes of {differs}.", BEGIN)
+    if name == MANIFEST:
+        return None
+    parts: list[dict[str, Any]] = there["parts"]
+    return list(takewhile(lambda part: _is_there(folder / part["file"], part["sha256"]), parts))
+
+
+def _is_there(path: Path, expected: str) -> bool:
+    return path.is_file() and checksum(path) == expected
+
+
+def _drop(folder: Path) -> None:
+    """Take away what `encode` has written."""
+    if any((folder / name).exists() for name in (MANIFEST, UNFINISHED)):
+        for path in (folder / MANIFEST, *folder.glob("part-*.parquet*"), folder / UNFINISHED):
+            path.unlink(missing_ok=True)
+
+
+def _fitting(
+    tables: Iterable[tuple[LongText | LongParquet, int]],
+    schema: Schema,
+    missing: Sequence[str],
+    skip: int,
+    misfits: Sequence[Counter[str]],
+    progress: Progress,
+) -> Iterator[list[Coded]]:
+    """The columns of tables, which come with their sizes, batch by batch and without the first `skip` rows.
+
+    Until a cell does not fit; these are counted to the end.
+    """
+    tables, rows, before = list(tables), skip, 0
+    total = sum(size for _, size in tables)
+    for table, size in tables:
+        for cells in table.batches(schema.names, missing, skip):
+            found = [coded_cells(column, one) for column, one in zip(schema, cells, strict=True)]
+            for counts, one in zip(misfits, found, strict=True):
+                counts.update(one.misfits)
+            rows += len(found[0].codes)
+            if not any(misfits):
+                yield found
+            progress(min((before + size * table.done) / max(total, 1), 1.0), ENCODING.format(rows=rows))
+        before, skip = before + size, max(skip - table.rows, 0)
+
+
+def _groups(found: Iterator[list[Coded]], schema: Schema, numbers: bool) -> Iterator[pa.Table]:
+    """Rows as they are written, `GROUP` at a time, the rest at the end."""
+    numeric = [j for j, column in enumerate(schema) if column.numeric and numbers]
+    names = [f"c{j}" for j in range(len(schema))] + [f"n{j}" for j in numeric]
+    waiting: list[pa.RecordBatch] = []
+    held = 0
+    for columns in found:
+        arrays = [one.codes for one in columns] + [columns[j].numbers for j in numeric]
+        waiting.append(pa.RecordBatch.from_arrays([pa.array(values) for values in arrays], names))
+        held += waiting[-1].num_rows
+        while held >= GROUP:
+            table = pa.Table.from_batches(waiting)
+            yield table.slice(0, GROUP)
+            waiting, held = table.slice(GROUP).to_batches(), held - GROUP
+    if held:
+        yield pa.Table.from_batches(waiting)
+
+
+def _written(folder: Path, groups: Iterator[pa.Table], first: int) -> Iterator[dict[str, Any]]:
+    """Write groups as parts, from number `first` on; what the manifest says of each, once it is there."""
+    for number, head in zip(count(first), groups, strict=False):
+        path, rows = folder / f"part-{number:05}.parquet", 0
+        new = path.with_name(f"{path.name}.new")
+        try:
+            codes = [name for name in head.schema.names if name[0] == "c"]
+            how: dict[str, Any] = {"compression": "none", "use_dictionary": codes, "write_statistics": False}
+            with pq.ParquetWriter(new, head.schema, **how) as writer:
+                for group in chain([head], islice(groups, PART // GROUP - 1)):
+                    writer.write_table(group, row_group_size=GROUP)
+                    rows += group.num_rows
+            new.replace(path)
+        finally:
+            new.unlink(missing_ok=True)
+        yield {"file": path.name, "rows": rows, "sha256": checksum(path)}
+
+
+def _write_json(path: Path, document: Mapping[str, Any]) -> None:
+    """Write a document so that others see all of it or nothing."""
+    new = path.with_name(f"{path.name}.new")
+    new.write_text(json.dumps(document, ensure_ascii=False), encoding="utf-8")
+    new.replace(path)

@@ -1,0 +1,90 @@
+"""Into a folder of codes, and out to a file, at constant memory: seconds, cells per second, peak memory.
+
+    python -m benchmarks.scale_io FOLDER ROWS
+
+The table has fifteen columns, uniform and independent: seven of categories, four of whole numbers, four of floats.
+Linux alone says what the peak was.
+"""
+
+import resource
+import sys
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as arrow_csv
+import pyarrow.parquet as pq
+
+from dpcore.domain.column import Column
+from dpcore.domain.schema import Schema
+from dpcore.rows.writing import encode
+
+BLOCK = 1 << 20
+CATEGORIES = (2, 5, 16, 9, 7, 40, 100)
+SCHEMA = Schema(
+    columns=(
+        *(
+            Column(name=f"of {size}", kind="categorical", categories=tuple(f"value {i}" for i in range(size)))
+            for size in CATEGORIES
+        ),
+        *(Column(name=f"whole {j}", kind="integer", lower=0, upper=99, bins=20) for j in range(4)),
+        *(Column(name=f"real {j}", kind="continuous", lower=0, upper=1) for j in range(4)),
+    ),
+    target="of 2",
+)
+
+
+def block(rows: int, rng: np.random.Generator) -> pa.Table:
+    """Some rows of the table."""
+    columns: list[pa.Array] = [
+        pa.DictionaryArray.from_arrays(
+            pa.array(rng.integers(0, size, rows, dtype=np.int32)), list(column.categories)
+        ).dictionary_decode()
+        for column, size in zip(SCHEMA, CATEGORIES, strict=False)
+    ]
+    columns += [pa.array(rng.integers(0, 100, rows)) for _ in range(4)]
+    columns += [pa.array(rng.random(rows)) for _ in range(4)]
+    return pa.table(columns, names=list(SCHEMA.names))
+
+
+def tables(folder: Path, rows: int) -> tuple[Path, Path]:
+    """The table as Parquet and as CSV."""
+    rng, paths = np.random.default_rng(0), (folder / "table.parquet", folder / "table.csv")
+    first = block(1, rng).schema
+    with pq.ParquetWriter(paths[0], first) as parquet, arrow_csv.CSVWriter(paths[1], first) as text:
+        for start in range(0, rows, BLOCK):
+            table = block(min(BLOCK, rows - start), rng)
+            parquet.write_table(table)
+            text.write_table(table)
+    return paths
+
+
+def timed(name: str, cells: int, work: Callable[[], object]) -> None:
+    """Do it, and print how long it took, in time of the clock and of processors, and the peak until now."""
+    start, before = time.perf_counter(), time.process_time()
+    work()
+    clock, cores = time.perf_counter() - start, time.process_time() - before
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    rates = f"{cells / clock / 1e6:6.1f} Mcells/s, {cells / cores / 1e6:6.1f} Mcells/s and core"
+    print(f"{name:34} {clock:8.2f} s {rates}, peak {peak:6,.0f} MiB")
+
+
+def encoding(folder: Path, rows: int) -> None:
+    """Encoding from Parquet, with and without numbers, and from CSV."""
+    parquet, text = tables(folder, rows)
+    cells = rows * len(SCHEMA)
+    for name, path, numbers in (
+        ("Parquet to codes", parquet, False),
+        ("Parquet to codes and numbers", parquet, True),
+        ("CSV to codes", text, False),
+    ):
+        timed(name, cells, partial(encode, path, folder / name, schema=SCHEMA, numbers=numbers))
+
+
+if __name__ == "__main__":
+    place, many = Path(sys.argv[1]), int(sys.argv[2])
+    place.mkdir(parents=True)
+    encoding(place, many)

@@ -1,0 +1,291 @@
+"""Tables that are encoded block by block become the codes that the same table has in memory, or the same error."""
+
+import csv
+import gzip
+import io
+import json
+import os
+from collections.abc import Callable
+from datetime import date, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpcore.datasets import long_parquet, long_text
+from dpcore.datasets.reading import read_frame
+from dpcore.domain.column import Column
+from dpcore.domain.schema import Schema
+from dpcore.domain.unit import Unit
+from dpcore.errors import DataError
+from dpcore.rows import writing
+from dpcore.rows.writing import encode
+
+
+def columns(outside: str, *, missing: bool) -> tuple[Column, ...]:
+    anyhow = {"missing": missing, "outside": outside}
+    listed = ("3", "0.5", "x", "True", "2020-01-01", "9007199254740993", "0", "a b", "1,5")
+    return (
+        Column(name="real", kind="continuous", lower=-10, upper=10, bins=100, **anyhow),
+        Column(name="whole", kind="integer", lower=-3, upper=9, bins=5, **anyhow),
+        Column(name="listed", kind="categorical", categories=listed, missing=True, outside=outside),
+        Column(name="day", kind="date", lower="1990-01-01", upper="2030-12-31", bins="year", **anyhow),
+        Column(name="money", kind="continuous", lower=0, upper=9999, bins=7, form="$1,234.50", **anyhow),
+    )
+
+
+SCHEMAS = [Schema(columns=columns(out, missing=there)) for out in ("clip", "refuse") for there in (True, False)]
+TIDY = Schema(columns=columns("clip", missing=True))
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch):
+    """Blocks of a few rows."""
+    monkeypatch.setattr(writing, "GROUP", 3)
+    monkeypatch.setattr(writing, "PART", 6)
+    monkeypatch.setattr(long_parquet, "ROWS", 2)
+    monkeypatch.setattr(long_text, "PIECE", 7)
+
+
+def of_folder(folder: Path, schema: Schema) -> tuple[np.ndarray, dict[int, np.ndarray]]:
+    """Codes and numbers, and that the manifest says what is there."""
+    found = json.loads((folder / "manifest.json").read_text())
+    assert found["format"] == "dpcore rows 1"
+    assert Schema.from_document(found["schema"]) == schema
+    assert {path.name for path in folder.iterdir()} == {"manifest.json", *(part["file"] for part in found["parts"])}
+    tables = [pq.read_table(folder / part["file"]) for part in found["parts"]]
+    assert [table.num_rows for table in tables] == [part["rows"] for part in found["parts"]]
+    assert [part["sha256"] for part in found["parts"]] == [writing.checksum(folder / p["file"]) for p in found["parts"]]
+    table = pa.concat_tables(tables)
+    assert table.num_rows == found["rows"]
+    assert all(pa.types.is_uint8(table.schema.field(f"c{j}").type) for j in range(len(schema)))
+    codes = np.column_stack([table[f"c{j}"].to_numpy() for j in range(len(schema))])
+    return codes, {j: table[f"n{j}"].to_numpy() for j, column in enumerate(schema) if column.numeric}
+
+
+def told(work: Callable[[], Any]) -> Any:
+    """What it gives, or why not."""
+    try:
+        return work()
+    except DataError as error:
+        return str(error)
+
+
+def assert_alike(path: Path, folder: Path, schema: Schema) -> None:
+    """In memory and in a folder: the same codes and numbers, or the same refusal."""
+    frame = read_frame(path, trusted=True)
+    codes = told(lambda: schema.encode(frame))
+    if isinstance(codes, str):
+        assert told(lambda: encode(path, folder, schema=schema)) == codes
+        assert not list(folder.iterdir())
+        return
+    found, numbers = of_folder(encode(path, folder, schema=schema), schema)
+    np.testing.assert_array_equal(found, codes)
+    for j, values in numbers.items():
+        np.testing.assert_array_equal(values, schema.columns[j].numbers(frame[schema.names[j]]))
+
+
+texts = st.one_of(
+    st.sampled_from(
+        ["3", "3.0", " 3 ", "-0.0", "0", "007", "0.5", "x", " x", "", "NULL", "nan", "inf", "1e3", "True", "20200102"]
+    ),
+    st.sampled_from(["2020-01-01", "2020-01-01 10:30", "2020/2/30", "$1,234.50", "1,234", "$ 5", "-$1", "1,5", "a\nb"]),
+    st.sampled_from(["9007199254740993", "9007199254740992", "\u00a0x", "é", 'a "b" c']),
+    st.integers(-12, 12).map(str),
+    st.floats(-12, 12).map(str),
+)
+
+
+@given(st.lists(st.tuples(*[texts] * 5), min_size=1, max_size=14), st.sampled_from(SCHEMAS), st.sampled_from(",;\t"))
+def test_a_text_is_encoded_as_it_is_in_memory(tmp_path_factory, rows, schema, delimiter):
+    text = io.StringIO()
+    csv.writer(text, delimiter=delimiter, lineterminator="\n").writerows([schema.names, *rows])
+    folder = tmp_path_factory.mktemp("text")
+    (folder / "table.csv").write_text(text.getvalue(), encoding="utf-8")
+    assert_alike(folder / "table.csv", folder / "codes", schema)
+
+
+KINDS = [
+    (pa.string(), texts),
+    (pa.large_string(), texts),
+    (pa.dictionary(pa.int8(), pa.string()), texts),
+    (pa.int64(), st.integers(-12, 12) | st.sampled_from([2**53, 2**53 + 1, 20200102])),
+    (pa.uint8(), st.integers(0, 255)),
+    (pa.float64(), st.floats(-12, 12) | st.sampled_from([-0.0, float("nan"), float("inf"), 2.0**53, 20200102.0])),
+    (pa.float32(), st.floats(-12, 12, width=32)),
+    (pa.bool_(), st.booleans()),
+    (pa.null(), st.none()),
+    (pa.date32(), st.dates(date(1980, 1, 1), date(2040, 1, 1))),
+    (pa.timestamp("us"), st.datetimes(datetime(1980, 1, 1), datetime(2040, 1, 1))),
+    (pa.decimal128(6, 2), st.decimals(-20, 20, places=2, allow_nan=False).map(Decimal)),
+    (pa.dictionary(pa.int8(), pa.int32()), st.integers(-5, 5)),
+]
+stored = st.integers(1, 14).flatmap(
+    lambda rows: st.tuples(
+        *[
+            st.sampled_from(KINDS).flatmap(
+                lambda kind: st.lists(kind[1] | st.none(), min_size=rows, max_size=rows).map(
+                    lambda cells: pa.array(cells, kind[0])
+                )
+            )
+        ]
+        * 5
+    )
+)
+
+
+@given(stored, st.sampled_from(SCHEMAS), st.integers(1, 5))
+def test_parquet_is_encoded_as_it_is_in_memory(tmp_path_factory, cells, schema, group):
+    folder = tmp_path_factory.mktemp("parquet")
+    pq.write_table(pa.table(list(cells), schema.names), folder / "table.parquet", row_group_size=group)
+    assert_alike(folder / "table.parquet", folder / "codes", schema)
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"\xef\xbb\xbf\r\n\r\nreal,whole,listed,day,money\r\n1,2,x,2020-01-01,5\r\n\r\n\r\n3,4,a b,,6  \r\n\r\n \n",
+        b'real,"whole",listed,day,money\n1,2,"a\n\nb",2020-01-01,5\n\n2,3,"1,5",,"$1,234.50"',
+        b'real,whole,listed,day,money,more\n1,2,5" x,2020-01-01,5,\n1,2,5" x,2020-01-01,5,y\n',
+        b"real,whole,listed,day\n1,2,3,4\n",
+        b"real,whole,listed,day,money\n",
+        b"real,whole,listed,day,money\n1,2,3,4\n",
+        b'real,whole,listed,day,money\n1,2,3,4,5\n1,"2,3,4,5\n1,2,3,4,5\n',
+        b"real,whole,listed,day,money\n1,2,\xe9,4,5\n",
+        b"real,whole,listed,day,money\n1,2,\0,4,5\n",
+        "real,whole,listed,day,money\n1,2,é,4,5\n".encode("utf-16"),
+        b" \n",
+    ],
+)
+def test_odd_texts_are_read_or_refused_as_in_memory(tmp_path, raw):
+    for name, packed in (("table.csv", raw), ("table.csv.gz", gzip.compress(raw))):
+        (tmp_path / name).write_bytes(packed)
+        place = tmp_path / f"{name} codes"
+        codes = told(lambda path=tmp_path / name: TIDY.encode(read_frame(path, trusted=True)))
+        found = told(lambda path=tmp_path / name, place=place: encode(path, place, schema=TIDY))
+        if isinstance(codes, str):
+            assert found == codes.replace("The packed file is empty", "The file is empty")
+        else:
+            np.testing.assert_array_equal(of_folder(found, TIDY)[0], codes)
+
+
+def some_files(folder: Path) -> None:
+    """Nineteen rows, in a text and in Parquet, whose order of columns is another one."""
+    folder.mkdir()
+    rows = [[str(i), str(i % 9), "x", f"2020-01-{i + 1:02}", str(i)] for i in range(19)]
+    with (folder / "a.csv").open("w", newline="") as file:
+        csv.writer(file).writerows([TIDY.names, *rows[:8]])
+    columns = {name: [row[j] for row in rows[8:]] for j, name in reversed(list(enumerate(TIDY.names)))}
+    (folder / "b").mkdir()
+    pq.write_table(pa.table(columns), folder / "b" / "c.parquet", row_group_size=4)
+    (folder / "_SUCCESS").write_text("")
+
+
+class StoppedError(Exception):
+    pass
+
+
+@pytest.mark.parametrize("after", [1, 4, 8])
+def test_whoever_was_stopped_goes_on_after_the_last_part(tmp_path, after):
+    some_files(tmp_path / "table")
+    whole = of_folder(encode(tmp_path / "table", tmp_path / "whole", schema=TIDY), TIDY)
+    assert whole[1][0].tolist() == [*range(11), *[10] * 8]
+    seen: list[float] = []
+
+    def stop(fraction: float, text: str) -> None:
+        seen.append(fraction)
+        if len(seen) == after:
+            raise StoppedError
+
+    with pytest.raises(StoppedError):
+        encode(tmp_path / "table", tmp_path / "codes", schema=TIDY, progress=stop)
+    assert not (tmp_path / "codes" / "manifest.json").exists()
+    parts = sorted((tmp_path / "codes").glob("part-*")) if after > 1 else []
+    before = [path.stat().st_mtime_ns for path in parts]
+    assert len(parts) >= (after > 4)
+    encode(tmp_path / "table", tmp_path / "codes", schema=TIDY, progress=lambda fraction, _: seen.append(fraction))
+    assert [path.stat().st_mtime_ns for path in parts] == before
+    assert seen[-1] == 1
+    codes, numbers = of_folder(tmp_path / "codes", TIDY)
+    np.testing.assert_array_equal(codes, whole[0])
+    np.testing.assert_array_equal(numbers[0], whole[1][0])
+    for name in ("manifest.json", *[path.name for path in parts]):
+        assert (tmp_path / "codes" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
+
+
+def test_a_part_that_is_damaged_is_made_again(tmp_path):
+    some_files(tmp_path / "table")
+    seen: list[float] = []
+
+    def stop(fraction: float, text: str) -> None:
+        seen.append(fraction)
+        if len(list((tmp_path / "codes").glob("part-*.parquet"))) == 2:
+            raise StoppedError
+
+    with pytest.raises(StoppedError):
+        encode(tmp_path / "table", tmp_path / "codes", schema=TIDY, progress=stop)
+    (tmp_path / "codes" / "part-00001.parquet").write_bytes(b"PAR1")
+    encode(tmp_path / "table", tmp_path / "codes", schema=TIDY)
+    assert len(of_folder(tmp_path / "codes", TIDY)[0]) == 19
+
+
+def test_other_sources_and_schemas_do_not_go_on_and_say_why(tmp_path):
+    some_files(tmp_path / "table")
+    encode(tmp_path / "table", tmp_path / "codes", schema=TIDY)
+    there = (tmp_path / "codes" / "part-00000.parquet").stat().st_mtime_ns
+    encode(tmp_path / "table", tmp_path / "codes", schema=TIDY)
+    assert (tmp_path / "codes" / "part-00000.parquet").stat().st_mtime_ns == there
+    with pytest.raises(DataError, match="another schema"):
+        encode(tmp_path / "table", tmp_path / "codes", schema=TIDY.select(["real"]))
+    with pytest.raises(DataError, match="read otherwise"):
+        encode(tmp_path / "table", tmp_path / "codes", schema=TIDY, missing=("x",))
+    with pytest.raises(DataError, match="other columns"):
+        encode(tmp_path / "table", tmp_path / "codes", schema=TIDY, numbers=False)
+    with (tmp_path / "table" / "a.csv").open("a") as file:
+        file.write("1,1,x,2020-01-01,1\n")
+    with pytest.raises(DataError, match="changed since"):
+        encode(tmp_path / "table", tmp_path / "codes", schema=TIDY)
+    encode(tmp_path / "table", tmp_path / "codes", schema=TIDY, numbers=False, replace=True)
+    manifest = json.loads((tmp_path / "codes" / "manifest.json").read_text())
+    assert manifest["rows"] == 20
+    assert set(manifest["sources"]) == {"a.csv", "b/c.parquet"}
+    assert pq.read_schema(tmp_path / "codes" / "part-00000.parquet").names == ["c0", "c1", "c2", "c3", "c4"]
+    with pytest.raises(DataError, match="holds other files"):
+        encode(tmp_path / "table", tmp_path / "table", schema=TIDY, replace=True)
+    assert (tmp_path / "table" / "a.csv").exists()
+
+
+def test_a_source_that_changes_while_it_is_read_is_refused(tmp_path):
+    some_files(tmp_path / "table")
+
+    def touch(fraction: float, text: str) -> None:
+        if fraction:
+            os.utime(tmp_path / "table" / "a.csv", ns=(1, 1))
+
+    with pytest.raises(DataError, match="changed while it was read"):
+        encode(tmp_path / "table", tmp_path / "codes", schema=TIDY, progress=touch)
+
+
+def test_cells_that_do_not_fit_are_counted_over_all_files(tmp_path):
+    some_files(tmp_path / "table")
+    narrow = Schema(columns=(Column(name="real", kind="continuous", lower=2, upper=5, bins=3),))
+    with pytest.raises(DataError, match=r"^15 cells of column 'real' lie outside the declared bounds 2 to 5\."):
+        encode(tmp_path / "table", tmp_path / "codes", schema=narrow)
+    assert not list((tmp_path / "codes").iterdir())
+    wide = Schema(columns=(*narrow.columns, Column(name="else", kind="categorical", categories=("x",))))
+    with pytest.raises(DataError, match="lack the column 'else'"):
+        encode(tmp_path / "table", tmp_path / "codes", schema=wide)
+
+
+def test_rows_of_persons_are_not_encoded_block_by_block(tmp_path):
+    some_files(tmp_path / "table")
+    schema = Schema(columns=TIDY.columns, unit=Unit(rows=2, column="who"))
+    with pytest.raises(DataError, match="all rows of a person"):
+        encode(tmp_path / "table", tmp_path / "codes", schema=schema)
+    assert not (tmp_path / "codes").exists()
