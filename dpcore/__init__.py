@@ -34,6 +34,7 @@ PLACES = {
     "audit": "audit",
     "datasets": "datasets",
     "durable_ledger": "accounting.store:durable_ledger",
+    "encode": "rows.writing:encode",
     "evaluate": "evaluate",
     "experiment": "experiment",
     "export": "export",

@@ -52,5 +52,6 @@ from dpcore.methods.trees.id3 import PINQID3 as PINQID3
 from dpcore.methods.trees.id3 import SuLQID3 as SuLQID3
 from dpcore.methods.trees.plain_forest import PlainForest as PlainForest
 from dpcore.postprocess.forest import Forest as Forest
+from dpcore.rows.writing import encode as encode
 
 __version__: str
