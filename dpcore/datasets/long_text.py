@@ -181,6 +181,7 @@ class _Pieces(io.RawIOBase):
         return True
 
     def readinto(self, room: Any) -> int:
+        """Fill room for bytes, or a part of it; how many, and 0 at the end."""
         while not self._rest:
             piece = next(self._pieces, None)
             if piece is None:
