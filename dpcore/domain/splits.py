@@ -8,7 +8,7 @@ the first code (or group) and the one behind the last, or two ticks of a grid.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 import numpy as np
@@ -244,14 +244,13 @@ def flat(column: Column) -> Hierarchy:
     return Hierarchy([(root, label) for label in column.labels])
 
 
-def ticks_of(schema: Schema, frame: pd.DataFrame, attributes: Mapping[int, Attribute]) -> dict[int, Floats]:
-    """The ticks of the columns that are cut anywhere; NaN if missing.
+def tick_rules(attributes: Mapping[int, Attribute]) -> dict[int, Callable[[Floats], Floats]]:
+    """What makes ticks of the numbers of the columns that are cut anywhere."""
+    return {place: attribute.ticks for place, attribute in attributes.items() if isinstance(attribute, NumberCut)}
 
-    Cells are moved, or refused, as `Schema.encode` does it.
-    """
-    found = {}
-    for position, attribute in attributes.items():
-        if isinstance(attribute, NumberCut):
-            column = schema.columns[position]
-            found[position] = attribute.ticks(column.numbers(frame[column.name]))
-    return found
+
+def ticks_of(schema: Schema, frame: pd.DataFrame, attributes: Mapping[int, Attribute]) -> dict[int, Floats]:
+    """The ticks of a frame's cells; NaN if missing. Cells are moved, or refused, as `Schema.encode` does it."""
+    columns = {place: schema.columns[place] for place in tick_rules(attributes)}
+    rules = tick_rules(attributes)
+    return {place: rules[place](column.numbers(frame[column.name])) for place, column in columns.items()}

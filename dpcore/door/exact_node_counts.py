@@ -5,6 +5,7 @@ All nodes of a level, in all trees, are counted at once. Counts of classes are s
 scores take them.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -15,7 +16,6 @@ from numpy.typing import NDArray
 
 from dpcore.arguments import Floats, Ints
 from dpcore.domain.splits import Attribute, CodeCut, Groups, NumberCut, OneValue
-from dpcore.errors import DataError
 from dpcore.rows import HeldRows, Rows
 
 DENSE = 4  # cells per place, up to which counting all of them is faster than sorting the places
@@ -36,21 +36,28 @@ class Cuts:
 
 
 class Records:
-    """Columns, ticks and classes of all rows, and what is worked out from them once.
+    """Columns, ticks and classes of all rows.
 
     Attributes are by the column's position; the rows' numbers are the ticks of the columns that are cut anywhere
     (`NumberCut`).
     """
 
     def __init__(self, rows: Rows, attributes: dict[int, Attribute], target: int, classes: int) -> None:
-        if not isinstance(rows, HeldRows):
-            raise DataError("Trees need rows that are held in memory.", "Fit on a DataFrame.")
-        self.rows, self.attributes, self.classes = rows, attributes, classes
-        self.codes, self.labels = rows.codes, rows.codes[:, target]
-        self._ranks: dict[int, tuple[Floats, NDArray[np.int32]]] = {}
+        self.rows, self.attributes, self.target, self.classes = rows, attributes, target, classes
 
     def __len__(self) -> int:
-        return len(self.codes)
+        return len(self.rows)
+
+
+class HeldRecords(Records):
+    """Those that are in memory, and what is worked out from them once."""
+
+    rows: HeldRows
+
+    def __init__(self, rows: HeldRows, attributes: dict[int, Attribute], target: int, classes: int) -> None:
+        super().__init__(rows, attributes, target, classes)
+        self.codes, self.labels = rows.codes, rows.codes[:, target]
+        self._ranks: dict[int, tuple[Floats, NDArray[np.int32]]] = {}
 
     def ranks(self, position: int) -> tuple[Floats, NDArray[np.int32]]:
         """The distinct ticks of a column, and every row's place among them (their number if missing)."""
@@ -60,50 +67,47 @@ class Records:
         return self._ranks[position]
 
 
-@dataclass(frozen=True, eq=False)
-class NodeRows:
-    """The places of one level of all trees: the record at each, and the node that it is in, in increasing order."""
+def records_of(rows: Rows, attributes: dict[int, Attribute], target: int, classes: int) -> Records:
+    """The records of rows, wherever those are."""
+    if isinstance(rows, HeldRows):
+        return HeldRecords(rows, attributes, target, classes)
+    return Records(rows, attributes, target, classes)
+
+
+class Nodes(ABC):
+    """The nodes of one level of all trees, `size` in number, and what is counted of the records in them."""
 
     records: Records
-    row: NDArray[np.int32]
-    node: Ints
     size: int
-    _label: NDArray[Any] | None = field(default=None, repr=False)
 
-    @cached_property
-    def label(self) -> NDArray[Any]:
-        """The class at each place."""
-        return self.records.labels[self.row] if self._label is None else self._label
-
-    @cached_property
+    @property
+    @abstractmethod
     def classes(self) -> NDArray[np.int64]:
         """Counts of nodes x classes."""
-        return self._count(slice(None), self.node, self.size)
 
+    @abstractmethod
     def only(self, keep: Ints) -> Self:
-        """The places of some nodes, which are numbered anew in the given order."""
-        if len(keep) == self.size and (keep == np.arange(self.size)).all():
-            return self
-        at, number = self._at(keep)
-        found = replace(self, row=self.row[at], node=number, size=len(keep), _label=self.label[at])
-        found.__dict__["classes"] = self.classes[keep]
-        return found
+        """Some of the nodes, which are numbered anew in the given order."""
 
+    @abstractmethod
     def divided(self, column: Ints, cut: Floats, low: Floats, first: Ints, size: int) -> Self:
         """The next level, of `size` nodes.
 
         Per node of this one: the position of the column that divides it, where, the lower end of its range, and the
         number of its first child.
         """
-        child = np.empty(len(self.row), dtype=np.intp)
-        for position in np.unique(column).tolist():
-            here = np.flatnonzero(column == position)
-            at, number = self._at(here)
-            node = here[number]
-            child[at] = first[node] + self._side(position, at, cut[node], low[node])
-        # NumPy sorts short integers by radix, in the time of a few passes.
-        order = np.argsort(child.astype(np.uint16) if size <= 1 << 16 else child, kind="stable")
-        return replace(self, row=self.row[order], node=child[order], size=size, _label=self.label[order])
+
+    @abstractmethod
+    def cut(self, position: int, nodes: Ints, cut: Floats, low: Floats) -> NDArray[np.int64]:
+        """The counts that given cuts of numbers would make, shape (2, classes, nodes)."""
+
+    @abstractmethod
+    def tables(self, position: int, nodes: Ints, *, by_class: bool = True) -> NDArray[np.int64]:
+        """Counts by a column's codes and by class, shape (nodes, codes, classes) or (nodes, codes)."""
+
+    @abstractmethod
+    def _numbers(self, position: int, nodes: Ints) -> tuple[Ints, Floats, NDArray[np.int64]]:
+        """Which of some nodes have which ticks of a column, in order, and their counts by class."""
 
     def candidates(self, position: int, nodes: Ints, low: Floats, high: Floats) -> Iterator[Cuts]:
         """All divisions of some nodes by a column, given the nodes' ranges; in several batches for groups."""
@@ -116,27 +120,6 @@ class NodeRows:
             yield self._single(position, nodes)
         elif isinstance(attribute, NumberCut):
             yield self._intervals(position, nodes, low, high)
-
-    def cut(self, position: int, nodes: Ints, cut: Floats, low: Floats) -> NDArray[np.int64]:
-        """The counts that given cuts of numbers would make, shape (2, classes, nodes)."""
-        at, number = self._at(nodes)
-        side = self._side(position, at, cut[number], low[number])
-        left = self._count(at[side == 0], number[side == 0], len(nodes)).T
-        return np.stack([left, self.classes[nodes].T - left])
-
-    def tables(self, position: int, nodes: Ints, *, by_class: bool = True) -> NDArray[np.int64]:
-        """Counts by a column's codes and by class, shape (nodes, codes, classes) or (nodes, codes)."""
-        at, number = self._at(nodes)
-        size = self.records.attributes[position].column.size
-        group = number * size + self.records.codes[self.row[at], position]
-        counts = self._count(at, group, len(nodes) * size).reshape(len(nodes), size, -1)
-        return counts if by_class else counts.sum(axis=2)
-
-    def _side(self, position: int, at: Ints, cut: Floats, low: Floats) -> Ints:
-        """Into which child a column sends some places."""
-        rows = self.records.rows
-        values = rows.numbers(position) if position in rows.numbered else rows.codes[:, position]
-        return self.records.attributes[position].side(values[self.row[at]], cut, low)
 
     def _groups(self, attribute: Groups, position: int, nodes: Ints, low: Floats) -> Iterator[Cuts]:
         tables = self.tables(position, nodes)
@@ -169,6 +152,84 @@ class NodeRows:
 
     def _intervals(self, position: int, nodes: Ints, low: Floats, high: Floats) -> Cuts:
         """Intervals between the numbers that occur, those at both ends included; also where a node has no records."""
+        node, tick, counts = self._numbers(position, nodes)
+        m = len(nodes)
+        below, classes = np.cumsum(counts, axis=0).T, self.records.classes
+        starts = np.searchsorted(node, np.arange(m))
+        before = np.zeros((classes, len(node) + 1), dtype=np.int64)
+        before[:, 1:] = below
+        # One more candidate per node, in front of its numbers: everything goes right.
+        to = np.arange(len(node)) + node + 1
+        owner = np.repeat(np.arange(m), np.bincount(node, minlength=m) + 1)
+        left = np.zeros((classes, len(owner)), dtype=np.int64)
+        left[:, to] = below - before[:, starts[node]]
+        lower = low[owner]
+        lower[to] = tick
+        upper = np.append(lower[1:], 0.0)
+        ends = np.append(np.flatnonzero(np.diff(owner)), len(owner) - 1)
+        upper[ends] = high
+        tables = np.stack([left, self.classes[nodes].T[:, owner] - left])
+        return Cuts(nodes[owner], tables, lower, upper)
+
+
+@dataclass(frozen=True, eq=False)
+class NodeRows(Nodes):
+    """The places of one level of all trees: the record at each, and the node that it is in, in increasing order."""
+
+    records: HeldRecords
+    row: NDArray[np.int32]
+    node: Ints
+    size: int
+    _label: NDArray[Any] | None = field(default=None, repr=False)
+
+    @cached_property
+    def label(self) -> NDArray[Any]:
+        """The class at each place."""
+        return self.records.labels[self.row] if self._label is None else self._label
+
+    @cached_property
+    def classes(self) -> NDArray[np.int64]:
+        return self._count(slice(None), self.node, self.size)
+
+    def only(self, keep: Ints) -> Self:
+        if len(keep) == self.size and (keep == np.arange(self.size)).all():
+            return self
+        at, number = self._at(keep)
+        found = replace(self, row=self.row[at], node=number, size=len(keep), _label=self.label[at])
+        found.__dict__["classes"] = self.classes[keep]
+        return found
+
+    def divided(self, column: Ints, cut: Floats, low: Floats, first: Ints, size: int) -> Self:
+        child = np.empty(len(self.row), dtype=np.intp)
+        for position in np.unique(column).tolist():
+            here = np.flatnonzero(column == position)
+            at, number = self._at(here)
+            node = here[number]
+            child[at] = first[node] + self._side(position, at, cut[node], low[node])
+        # NumPy sorts short integers by radix, in the time of a few passes.
+        order = np.argsort(child.astype(np.uint16) if size <= 1 << 16 else child, kind="stable")
+        return replace(self, row=self.row[order], node=child[order], size=size, _label=self.label[order])
+
+    def cut(self, position: int, nodes: Ints, cut: Floats, low: Floats) -> NDArray[np.int64]:
+        at, number = self._at(nodes)
+        side = self._side(position, at, cut[number], low[number])
+        left = self._count(at[side == 0], number[side == 0], len(nodes)).T
+        return np.stack([left, self.classes[nodes].T - left])
+
+    def tables(self, position: int, nodes: Ints, *, by_class: bool = True) -> NDArray[np.int64]:
+        at, number = self._at(nodes)
+        size = self.records.attributes[position].column.size
+        group = number * size + self.records.codes[self.row[at], position]
+        counts = self._count(at, group, len(nodes) * size).reshape(len(nodes), size, -1)
+        return counts if by_class else counts.sum(axis=2)
+
+    def _side(self, position: int, at: Ints, cut: Floats, low: Floats) -> Ints:
+        """Into which child a column sends some places."""
+        rows = self.records.rows
+        values = rows.numbers(position) if position in rows.numbered else rows.codes[:, position]
+        return self.records.attributes[position].side(values[self.row[at]], cut, low)
+
+    def _numbers(self, position: int, nodes: Ints) -> tuple[Ints, Floats, NDArray[np.int64]]:
         values, rank = self.records.ranks(position)
         at, number = self._at(nodes)
         place, m = rank[self.row[at]], len(nodes)
@@ -177,22 +238,7 @@ class NodeRows:
             at, number, place = at[known], number[known], place[known]
         where, counts = self._occupied(at, number.astype(np.intp) * len(values) + place, m * len(values))
         node, value = np.divmod(where, max(len(values), 1))
-        below, classes = np.cumsum(counts, axis=0).T, self.records.classes
-        starts = np.searchsorted(node, np.arange(m))
-        before = np.zeros((classes, len(where) + 1), dtype=np.int64)
-        before[:, 1:] = below
-        # One more candidate per node, in front of its numbers: everything goes right.
-        to = np.arange(len(where)) + node + 1
-        owner = np.repeat(np.arange(m), np.bincount(node, minlength=m) + 1)
-        left = np.zeros((classes, len(owner)), dtype=np.int64)
-        left[:, to] = below - before[:, starts[node]]
-        lower = low[owner]
-        lower[to] = values[value]
-        upper = np.append(lower[1:], 0.0)
-        ends = np.append(np.flatnonzero(np.diff(owner)), len(owner) - 1)
-        upper[ends] = high
-        tables = np.stack([left, self.classes[nodes].T[:, owner] - left])
-        return Cuts(nodes[owner], tables, lower, upper)
+        return node, values[value], counts
 
     def _occupied(self, at: Ints, group: Ints, size: int) -> tuple[Ints, NDArray[np.int64]]:
         """Which groups hold places, in order, and their counts by class."""

@@ -36,9 +36,9 @@ from dpcore.accounting.ledger import Entry, Ledger
 from dpcore.accounting.relation import Epsilon, Relation, exact
 from dpcore.arguments import Flags, Floats, Ints
 from dpcore.domain.splits import NumberCut
-from dpcore.door import prices
+from dpcore.door import prices, streamed_node_counts
 from dpcore.door.door import Door
-from dpcore.door.exact_node_counts import Cuts, NodeRows, Records
+from dpcore.door.exact_node_counts import Cuts, HeldRecords, NodeRows, Nodes, Records
 from dpcore.door.prices import Claim, Claimed
 from dpcore.errors import ParameterError
 from dpcore.mechanisms.noise import Noise, Weights
@@ -59,7 +59,7 @@ class PrivateNodes:
     A question to them is charged to `ledger`, an account for one record's way through one tree.
     """
 
-    def __init__(self, door: Door, rows: NodeRows) -> None:
+    def __init__(self, door: Door, rows: Nodes) -> None:
         self._door, self._rows, self.ledger = door, rows, door.ledger
         self.size, self.classes = rows.size, rows.records.classes
 
@@ -224,9 +224,11 @@ def account(
     return (many.bootstrapped("a bootstrap sample", rows) if resample == "bootstrap" else many), epsilon / trees
 
 
-def sample(records: Records, noise: Noise, trees: int, resample: str, rate: float) -> NodeRows:
+def sample(records: Records, noise: Noise, trees: int, resample: str, rate: float) -> Nodes:
     """The roots: every tree's records."""
     n = len(records)
+    if not isinstance(records, HeldRecords):
+        return streamed_node_counts.roots(records, noise, trees, resample, rate)
     if resample == "disjoint":
         tree = np.minimum(noise.lots(n) * trees, trees - 1).astype(np.intp) if trees > 1 else np.zeros(n, np.intp)
         order = np.argsort(tree, kind="stable")

@@ -18,7 +18,7 @@ from dpcore.domain.splits import Attribute
 from dpcore.door import nodes, prices, responses
 from dpcore.door.door import Door
 from dpcore.door.exact_family_scores import FamilySearch
-from dpcore.door.exact_node_counts import Records
+from dpcore.door.exact_node_counts import records_of
 from dpcore.door.network_growth import Growth
 from dpcore.door.prices import Claim, Claimed
 from dpcore.errors import ParameterError, SchemaError
@@ -297,7 +297,7 @@ class PrivateTable:
         """
         account, budget = nodes.account(self.ledger, trees, exact(epsilon), resample, rate, len(self._rows))
         place, classes = self.schema.index(target), self.schema[target].size
-        records = Records(self._rows, dict(attributes), place, classes)
+        records = records_of(self._rows, dict(attributes), place, classes)
         rows = nodes.sample(records, self._door.noise, trees, resample, rate)
         part = account.parallel("", by="value", plainly_claimed=plainly_claimed).part("")
         return nodes.PrivateNodes(self._door.on(part), rows), budget if plainly_claimed else part.share_of(budget)

@@ -29,7 +29,7 @@ from dpcore.mechanisms.noise import CUT, SEEDED, generator, make_noise
 from dpcore.methods.noises import NOISES, as_here, taught
 from dpcore.methods.offers import INFERRED, Offer
 from dpcore.methods.parameters import Control, Declared, is_learned, learned, number, text, whole
-from dpcore.rows import HeldRows
+from dpcore.rows import Given, HeldRows, NumberRule, rows_of
 
 MEMORY = 4_000_000_000  # bytes that sampled rows may take while they are made
 PER_ROW, PER_CELL = 100, 24  # bytes: what every row takes, and a cell in codes, in drawing and as a value
@@ -99,7 +99,7 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
 
     def fit(
         self,
-        frame: pd.DataFrame,
+        frame: Given,
         y: Any = None,
         *,
         schema: Schema,
@@ -110,8 +110,9 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
 
         Parameters
         ----------
-        frame : DataFrame
-            The private rows, with the schema's columns, and the one that says whose row it is, if there is one.
+        frame : DataFrame, or path of a folder
+            The private rows, with the schema's columns, and the one that says whose row it is, if there is one; or a
+            folder of encoded rows (`dpcore.rows.Folder`), which may be larger than memory.
         y : ignored
             The class is one of the frame's columns.
         schema : Schema
@@ -128,15 +129,16 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
             If the ledger's cap would be exceeded; earlier answers stay charged, and `ledger_` has them.
         """
         relation, unit = self.check(schema), schema.persons
-        codes, numbers = schema.encode(frame), self._numbers(frame, schema)
+        rows = rows_of(frame, schema, self._numbers(schema))
         if not isinstance(ledger, Ledger | None):
             raise ParameterError("The 'ledger' argument is no ledger.", "Pass dp.Ledger(relation), or leave it out.")
         source = make_noise(self.noise, self.random_state)
         if unit is not None:
-            lots = make_noise(self.noise, self.random_state, CUT).lots(len(codes))
-            kept = unit.kept(unit.persons(frame), lots, fill=relation is Relation.REPLACE)
-            codes, numbers = np.asfortranarray(codes[kept]), {j: values[kept] for j, values in numbers.items()}
-        if relation is Relation.ADD_REMOVE and schema.max_rows is not None and len(codes) > schema.max_rows:
+            if not isinstance(rows, HeldRows) or not isinstance(frame, pd.DataFrame):
+                raise DataError("A folder of rows does not say whose rows they are.", "Fit on a DataFrame, or by rows.")
+            lots = make_noise(self.noise, self.random_state, CUT).lots(len(rows))
+            rows = rows.at(unit.kept(unit.persons(frame), lots, fill=relation is Relation.REPLACE))
+        if relation is Relation.ADD_REMOVE and schema.max_rows is not None and len(rows) > schema.max_rows:
             raise DataError(
                 "The table has more rows than the schema's public bound on their number.",
                 "Declare a larger max_rows; it must come from public knowledge, not from this table.",
@@ -155,7 +157,6 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
         if unit is not None:
             method = self.for_rows(unit.rows)
             account = run.of_person(unit.rows, plan=None if self._paper else method.epsilon)
-        rows = HeldRows(codes, schema.sizes, numbers)
         known = schema if schema.unit is None else replace(schema, unit=None)  # the door knows rows, and no persons
         table = PrivateTable(rows, known, account, source, unprotected_allowed=self._paper)
         self._forget()
@@ -231,8 +232,8 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
             )
         return target
 
-    def _numbers(self, frame: pd.DataFrame, schema: Schema) -> dict[int, Floats]:
-        """What the door needs of numbers besides codes, by the column's position; the frame fits the schema."""
+    def _numbers(self, schema: Schema) -> dict[int, NumberRule]:
+        """What the door needs of numbers besides codes: rules on those of columns, by position."""
         return {}
 
     @classmethod
@@ -328,7 +329,7 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):
 
     def fit(
         self,
-        frame: pd.DataFrame,
+        frame: Given,
         y: Any = None,
         *,
         schema: Schema,
@@ -339,8 +340,8 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):
 
         Parameters
         ----------
-        frame : DataFrame
-            The private rows, with the schema's columns; the class may be left to `y`.
+        frame : DataFrame, or path of a folder
+            The private rows, with the schema's columns, as for `PrivateEstimator.fit`; the class may be left to `y`.
         y : array-like of shape (n,), optional
             The classes. If the frame has them as well, these count.
         schema, ledger, progress
@@ -349,7 +350,8 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):
         if y is not None:
             self.check(schema)
             target = self._target(schema, self.target)
-            frame = require_frame(frame).assign(**{target: one_per_row(y, frame)})
+            table = require_frame(frame)
+            frame = table.assign(**{target: one_per_row(y, table)})
         super().fit(frame, schema=schema, ledger=ledger, progress=progress)
         self.target_ = self._target(schema, self.target)
         column = schema[self.target_]

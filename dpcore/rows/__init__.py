@@ -4,7 +4,9 @@ Private: only the door and the (never private) evaluation may hold `Rows`. Count
 nothing above has to know where the rows are.
 """
 
-from dpcore.rows.base import Rows
+from dpcore.rows.base import NumberRule, Rows
+from dpcore.rows.folder import Folder, FolderRows
+from dpcore.rows.given import Given, rows_of
 from dpcore.rows.held import HeldRows, joint_counts
 
-__all__ = ["HeldRows", "Rows", "joint_counts"]
+__all__ = ["Folder", "FolderRows", "Given", "HeldRows", "NumberRule", "Rows", "joint_counts", "rows_of"]

@@ -1,7 +1,7 @@
 """What the door needs of private rows, wherever they are."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Any, Self
 
@@ -16,6 +16,8 @@ from dpcore.rows.exact_counts import Block, Family, PackedBits
 REMEMBERED = 1 << 22  # cells; 32 MB
 Rule = NDArray[np.integer[Any]]
 """A public look-up table, with one axis per column that it looks at, from their codes to a new code."""
+NumberRule = Callable[[Floats], Floats]
+"""What is made of a column's numbers, number by number."""
 
 
 class Rows(ABC):

@@ -6,7 +6,7 @@ from typing import Self
 
 import numpy as np
 
-from dpcore.arguments import Floats
+from dpcore.arguments import Floats, Ints
 from dpcore.domain.column import Codes, Counts, code_dtype
 from dpcore.errors import SchemaError
 from dpcore.rows import exact_counts
@@ -39,6 +39,11 @@ class HeldRows(Rows):
         every = [*(self.codes[:, j] for j in columns), *(self._numbers[j] for j in numbers)]
         for start in range(0, len(self), exact_counts.BLOCK):
             yield [values[start : start + exact_counts.BLOCK] for values in every]
+
+    def at(self, places: Ints) -> Self:
+        """Rows at some places, in that order; one may come several times."""
+        numbers = {j: values[places] for j, values in self._numbers.items()}
+        return type(self)(np.asfortranarray(self.codes[places]), self.sizes, numbers)
 
     def recoded(self, sizes: Sequence[int], rules: Sequence[tuple[int, Rule]]) -> Self:
         codes = np.empty((len(self), len(sizes)), dtype=code_dtype(max(sizes)), order="F")

@@ -10,7 +10,7 @@ from dpcore.domain.splits import GRID, CodeCut, Groups, NumberCut, OneValue, fla
 from dpcore.domain.taxonomy import Taxonomy
 from dpcore.domain.taxonomy_tree import Hierarchy
 from dpcore.door import exact_node_counts
-from dpcore.door.exact_node_counts import NodeRows, Records
+from dpcore.door.exact_node_counts import HeldRecords, NodeRows
 from dpcore.mechanisms.scores import Max
 from dpcore.rows import HeldRows
 
@@ -48,7 +48,7 @@ def records(n, rng, *, classes=CLASSES, missing=0.15):
     ticks = rng.choice([0.0, GRID, 1.0, QUARTER, QUARTER, QUARTER + 1, GRID - 1, float(rng.integers(0, GRID))], n)
     ticks[rng.random(n) < missing] = np.nan
     sizes = [*(c.size for c in columns), classes]
-    return Records(HeldRows(codes.astype(np.uint8), sizes, {NUMBER: ticks}), ATTRIBUTES, TARGET, classes)
+    return HeldRecords(HeldRows(codes.astype(np.uint8), sizes, {NUMBER: ticks}), ATTRIBUTES, TARGET, classes)
 
 
 def random_rows(seed, *, most=60, missing=0.15):

@@ -1,7 +1,7 @@
 """What every source of noise can do, and steps that several share."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -11,6 +11,7 @@ from dpcore.arguments import Floats, Ints
 from dpcore.mechanisms.noise.draws import Weights, uniform, words
 
 WIDEST = 2.0**53  # far beyond it, both geometric draws stop at the largest integer and their difference at 0: no noise
+LOTS = 1 << 17  # that are drawn at a time
 
 
 class Scored(Protocol):
@@ -84,6 +85,10 @@ class Noise(ABC):
         53 bits each from the operating system: a sample has to stay secret.
         """
         return (words(count) >> np.uint64(11)).astype(float) / WIDEST
+
+    def lots_by_blocks(self, count: int) -> Iterator[Floats]:
+        """The same numbers, some at a time."""
+        return (self.lots(min(LOTS, count - start)) for start in range(0, count, LOTS))
 
     def select_among(self, blocks: Sequence[Scored], factor: float) -> tuple[int, int]:
         """`select` over all scores of some blocks: the block, and the place in it."""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpcore.arguments import Floats, Ints
 from dpcore.language import phrase
-from dpcore.mechanisms.noise.base import WIDEST, Noise, Scored, behind_the_best, best_of_groups
+from dpcore.mechanisms.noise.base import LOTS, WIDEST, Noise, Scored, behind_the_best, best_of_groups
 from dpcore.mechanisms.noise.draws import Weights
 
 ROUNDING = 1e-9  # relative; scores this close are equal for an exact choice
@@ -128,6 +128,9 @@ class NoNoise(Noise):
 
     def lots(self, count: int) -> Floats:
         return np.arange(count) / max(count, 1)
+
+    def lots_by_blocks(self, count: int) -> Iterator[Floats]:
+        return (np.arange(start, min(start + LOTS, count)) / count for start in range(0, count, LOTS))
 
     def select_among(self, blocks: Sequence[Scored], factor: float) -> tuple[int, int]:
         block = int(np.argmax([block.scores.max() for block in blocks]))

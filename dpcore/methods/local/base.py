@@ -2,14 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from math import inf
 from typing import ClassVar, Self
 
 import numpy as np
-import pandas as pd
 
 from dpcore.accounting.relation import Relation
-from dpcore.arguments import Floats, Progress, no_progress
+from dpcore.arguments import Progress, no_progress
 from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
 from dpcore.errors import ParameterError
@@ -21,6 +21,7 @@ from dpcore.methods.noises import as_here
 from dpcore.methods.parameters import CORRECTED, PAPER, Control, learned, number, text, whole
 from dpcore.postprocess.forest import Forest
 from dpcore.postprocess.reports import Family, Questionnaire, Recoded, Reports
+from dpcore.rows import NumberRule
 
 MOST_ALPHA = 1e6
 WIDEST = 1e100  # numbers are squared
@@ -127,16 +128,16 @@ class LocalClassifier(PrivateClassifier):
             lots = "chance from the operating system's entropy" + ", exact discrete noise" * ("laplace" in rules)
         return f"{told[:1].upper()}{told[1:]}; {lots}"
 
-    def _numbers(self, frame: pd.DataFrame, schema: Schema) -> dict[int, Floats]:
+    def _numbers(self, schema: Schema) -> dict[int, NumberRule]:
         """Numbers to be randomized, moved into their bounds; a missing one is taken for the middle."""
-        found = {}
+        found: dict[int, NumberRule] = {}
         for position, column in enumerate(schema):
             if column.numeric:
                 low, high = float(column.lower or 0.0), float(column.upper or 0.0)
                 if high - low > WIDEST:
                     raise ParameterError(f"The bounds of {column.name!r} are too far apart.", "Declare narrower ones.")
                 middle = (low + high) / 2
-                found[position] = np.nan_to_num(column.numbers(frame[column.name]), nan=middle)
+                found[position] = partial(np.nan_to_num, nan=middle)
         return found
 
 

@@ -5,12 +5,11 @@ from math import isqrt, log2
 from typing import Any, ClassVar
 
 import numpy as np
-import pandas as pd
 
 from dpcore.accounting.relation import Epsilon, Relation
 from dpcore.arguments import Floats, Progress
 from dpcore.domain.schema import Schema
-from dpcore.domain.splits import Attribute, attributes_of, ticks_of
+from dpcore.domain.splits import Attribute, attributes_of, tick_rules
 from dpcore.door import PrivateTable
 from dpcore.errors import ParameterError
 from dpcore.language import phrase, plural, say
@@ -22,6 +21,7 @@ from dpcore.methods.trees.controls import CONTROLS
 from dpcore.methods.trees.grow import forest_of, grow
 from dpcore.methods.trees.plan import FEWEST, Budget, Chooser, Exponential, Plan
 from dpcore.postprocess.forest import Forest
+from dpcore.rows import NumberRule
 
 CRITERIA: dict[str, SplitScore] = {
     "Gini": Gini(),
@@ -108,8 +108,8 @@ class TreeClassifier(PrivateClassifier):
         target = self._target(schema, self.target)
         return attributes_of(schema, target, cuts=self._cuts, children=self._children)
 
-    def _numbers(self, frame: pd.DataFrame, schema: Schema) -> dict[int, Floats]:
-        return ticks_of(schema, frame, self._attributes(schema))
+    def _numbers(self, schema: Schema) -> dict[int, NumberRule]:
+        return tick_rules(self._attributes(schema))
 
     def _check(self, schema: Schema) -> None:
         super()._check(schema)

@@ -1,0 +1,48 @@
+"""What `fit` was given, as rows."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+
+from dpcore.domain.column import Column
+from dpcore.domain.schema import Schema
+from dpcore.errors import SchemaError
+from dpcore.rows.base import NumberRule, Rows
+from dpcore.rows.folder import Folder, FolderRows
+from dpcore.rows.held import HeldRows
+
+Given = pd.DataFrame | Folder | Path | str
+"""A table; or a folder of encoded rows, or its path."""
+
+
+def rows_of(given: Given, schema: Schema, numbers: Mapping[int, NumberRule]) -> Rows:
+    """The rows of a table or folder in the schema's columns; `numbers` has public rules on some columns' numbers.
+
+    Raises
+    ------
+    DataError
+        If a table does not fit the schema, or a folder cannot be read, or has changed.
+    SchemaError
+        If a folder was encoded by another schema.
+    """
+    if not isinstance(given, Folder | Path | str):
+        codes = schema.encode(given)
+        columns = {j: schema.columns[j] for j in numbers}
+        found = {j: numbers[j](column.numbers(given[column.name])) for j, column in columns.items()}
+        return HeldRows(codes, schema.sizes, found)
+    folder = given if isinstance(given, Folder) else Folder.open(given)
+    for column in schema:
+        if column.name not in folder.schema.names or _code_rule(column) != _code_rule(folder.schema[column.name]):
+            raise SchemaError(
+                f"The folder's rows were encoded with another column {column.name!r}.",
+                "Use the folder's own schema, or encode its source again.",
+            )
+    places = [folder.schema.index(name) for name in schema.names]
+    return FolderRows(folder, numbers, sizes=schema.sizes, columns=places)
+
+
+def _code_rule(column: Column) -> Column:
+    """The column without what no code depends on, now that there are codes."""
+    return replace(column, description="", taxonomy=None, form="", outside="refuse")

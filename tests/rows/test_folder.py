@@ -1,0 +1,202 @@
+"""Rows in a folder against the same rows in memory: whatever is counted, looked up or learned is equal, bit for bit."""
+
+import json
+import os
+from itertools import combinations
+
+import joblib
+import numpy as np
+import pytest
+from folders import write
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tables import SMALL, make_frame
+from variants import EVERY_FIT, alike, fitted, fitted_state
+
+from dpcore.domain.column import Column
+from dpcore.domain.schema import Schema
+from dpcore.domain.splits import GRID, CodeCut, Groups, NumberCut, OneValue, flat
+from dpcore.door.exact_node_counts import records_of
+from dpcore.door.nodes import sample
+from dpcore.errors import DataError, SchemaError
+from dpcore.mechanisms.noise import NoNoise, make_noise
+from dpcore.methods import METHODS
+from dpcore.rows import Folder, FolderRows, HeldRows, exact_counts, folder
+
+
+def schema_of(sizes):
+    return Schema(
+        columns=tuple(
+            Column(name=f"x{j}", kind="categorical", categories=tuple(map(str, range(size))))
+            for j, size in enumerate(sizes)
+        )
+    )
+
+
+def both(path, sizes, rows, seed, cuts=(), numbers=()):
+    """The same rows, held and in a folder of parts; every fifth number is missing."""
+    rng = np.random.default_rng(seed)
+    codes = np.asfortranarray(rng.integers(0, sizes, (rows, len(sizes))).astype(np.uint16))
+    found = {j: np.where(rng.random(rows) < 0.2, np.nan, rng.integers(0, 9, rows) * 1000.0) for j in numbers}
+    write(path, schema_of(sizes), codes, found, sorted(cuts))
+    return HeldRows(codes, sizes, found), FolderRows(Folder.open(path), dict.fromkeys(numbers, lambda own: own))
+
+
+@settings(max_examples=25)
+@given(st.data())
+def test_tables_and_blocks_of_rows_and_of_views_of_them(tmp_path_factory, data):
+    sizes = data.draw(st.sampled_from([[2, 2, 2, 2], [3, 2, 5, 300], [1, 4, 2, 2]]))
+    rows = data.draw(st.sampled_from([0, 1, 63, 64, 65, 200]))
+    cuts = data.draw(st.lists(st.integers(0, rows), max_size=3))
+    pair = both(tmp_path_factory.mktemp("rows"), sizes, rows, data.draw(st.integers(0, 99)), cuts, numbers=(1,))
+    for _ in range(data.draw(st.integers(0, 3))):
+        now, way = pair[0].sizes, data.draw(st.sampled_from(["recoded", "derived", "split"]))
+        rng, place = np.random.default_rng(data.draw(st.integers(0, 99))), data.draw(st.integers(0, len(now) - 1))
+        if way == "recoded":
+            sources = rng.integers(0, len(now), 3).tolist()
+            pair = [one.recoded([4, 2, 2], [(j, np.arange(now[j]) % 2) for j in sources]) for one in pair]
+        elif way == "derived":
+            rule = rng.integers(0, 3, (now[place], now[0]))
+            pair = [one.derived(3, [place, 0], rule) for one in pair]
+        else:
+            parts = [one.split(place) for one in pair]
+            assert len(parts[0]) == len(parts[1]) == now[place]
+            assert [*map(len, parts[0])] == [*map(len, parts[1])]
+            code = data.draw(st.integers(0, now[place] - 1))
+            pair = [found[code] for found in parts]
+    held, streamed = pair
+    assert held.sizes == streamed.sizes
+    assert len(held) == len(streamed)
+    assert held.numbered == streamed.numbered
+    every = range(len(held.sizes))
+    families = [(), *((j,) for j in every), *combinations(every, 2), (1, 0), (0, 0), (2, 1, 0)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(exact_counts, "BLOCK", 64)
+        patch.setattr(exact_counts, "WORTH_PACKING", data.draw(st.sampled_from([2, 99])))
+        for mine, other in zip(held.tables(families), streamed.tables(families), strict=True):
+            np.testing.assert_array_equal(mine, other)
+        np.testing.assert_array_equal(held.cells([2, 0]), streamed.cells([2, 0]))
+        for mine, other in zip(held.blocks(every, held.numbered), streamed.blocks(every, held.numbered), strict=True):
+            assert len(mine[0]) == len(other[0]) <= 64
+            for values, same in zip(mine, other, strict=True):
+                np.testing.assert_array_equal(values, same)
+
+
+def test_several_processes_count_parts(tmp_path, monkeypatch):
+    held, streamed = both(tmp_path, [3, 4, 2], 300, 1, [10, 10, 200])
+    with joblib.parallel_config("threading", n_jobs=2):
+        counted = [part.tables([(0, 1), (2,)]) for part in [streamed, *streamed.split(2)]]
+    for part, tables in zip([held, *held.split(2)], counted, strict=True):
+        for mine, other in zip(part.tables([(0, 1), (2,)]), tables, strict=True):
+            np.testing.assert_array_equal(mine, other)
+
+
+COLUMNS = schema_of([5, 6, 7, 3]).columns
+ATTRIBUTES = {0: Groups(COLUMNS[0], flat(COLUMNS[0])), 1: CodeCut(COLUMNS[1]), 2: OneValue(COLUMNS[2])}
+ATTRIBUTES |= {3: NumberCut(Column(name="n", kind="continuous", lower=0, upper=1))}
+
+
+@pytest.mark.parametrize("resample", ["disjoint", "poisson", "full", "bootstrap"])
+@pytest.mark.parametrize("source", [lambda: make_noise("laplace", 4), NoNoise], ids=["seeded", "none"])
+def test_counts_of_nodes_however_trees_are_sampled(tmp_path, monkeypatch, resample, source):
+    monkeypatch.setattr(exact_counts, "BLOCK", 64)
+    monkeypatch.setattr("dpcore.mechanisms.noise.base.LOTS", 50)
+    monkeypatch.setattr("dpcore.mechanisms.noise.numpy_noise.LOTS", 50)
+    pair = both(tmp_path, [5, 6, 7, 3, 2], 400, 2, [100, 101], numbers=(3,))
+    levels = [sample(records_of(rows, ATTRIBUTES, 4, 2), source(), 3, resample, 0.4) for rows in pair]
+    for depth in range(3):
+        size = levels[0].size
+        ranges = {0: (0, 0), 1: (0, 6), 2: (0, 7), 3: (-1, GRID)}
+        np.testing.assert_array_equal(levels[0].classes, levels[1].classes)
+        for position, (low, high) in ranges.items():
+            for nodes in (np.arange(size), np.arange(size)[::2]):
+                ends = np.full(len(nodes), float(low)), np.full(len(nodes), float(high))
+                found = [list(level.candidates(position, nodes, *ends)) for level in levels]
+                for mine, other in zip(*found, strict=True):
+                    for name in ("nodes", "tables", "low", "high"):
+                        np.testing.assert_array_equal(getattr(mine, name), getattr(other, name))
+                for by_class in (True, False):
+                    tables = [level.tables(position, nodes, by_class=by_class) for level in levels]
+                    np.testing.assert_array_equal(*tables)
+                if position in (1, 3):
+                    at = np.full(len(nodes), 3.0 if position == 1 else 4000.0)
+                    np.testing.assert_array_equal(*(level.cut(position, nodes, at, ends[0]) for level in levels))
+        column = np.arange(size) % 4
+        cut = np.array([np.nan, 3.0, 2.0, 4000.0])[column]
+        fans = np.array([5, 2, 2, 2])[column]
+        first = np.cumsum(fans) - fans
+        levels = [level.divided(column, cut, np.zeros(size), first, int(fans.sum())) for level in levels]
+        keep = np.random.default_rng(depth).permutation(levels[0].size)[: 3 + depth]
+        levels = [level.only(np.sort(keep)).only(np.arange(len(keep))[1:]) for level in levels]
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory):
+    """The rows that `fitted` fits to."""
+    frame = make_frame(600, 1)
+    numbers = {j: column.numbers(frame[column.name]) for j, column in enumerate(SMALL) if column.numeric}
+    return write(tmp_path_factory.mktemp("small"), SMALL, SMALL.encode(frame), numbers, [17, 300])
+
+
+PRINTED = {"mode": "paper"}
+LOOKS = ("NB-Synth", {"mode": "paper", "variant": "Alg1"}), ("HMPrivBayes", PRINTED), ("JTree", PRINTED)
+
+
+@pytest.mark.parametrize(("name", "extra"), EVERY_FIT, ids=str)
+def test_every_method_learns_the_same(name, extra, small):
+    method = METHODS[name](random_state=3, **extra)
+    if (name, extra) in LOOKS:
+        with pytest.raises(DataError, match="all rows at once"):
+            method.fit(small, schema=SMALL)
+        return
+    method.fit(str(small), schema=SMALL)
+    assert alike(fitted_state(method), fitted_state(fitted(name, extra)))
+
+
+def test_a_folder_that_changes_between_two_questions_is_refused(tmp_path):
+    _, rows = both(tmp_path, [3, 2], 100, 0, [50])
+    rows.tables([(0,)])
+    path = tmp_path / "part-00001.parquet"
+    os.utime(path, ns=(1, 1))
+    for ask in (lambda: rows.tables([(0,)]), lambda: rows.tables([(1,)]), lambda: rows.split(1)):
+        with pytest.raises(DataError, match="part-00001"):
+            ask()
+    path.unlink()
+    with pytest.raises(DataError, match="changed"):
+        rows.tables([(0, 1)])
+
+
+def test_a_folder_that_is_none_is_refused(tmp_path):
+    schema = schema_of([3, 2])
+    codes = np.zeros((20, 2), dtype=np.uint8)
+    with pytest.raises(DataError, match="has no manifest"):
+        Folder.open(tmp_path)
+
+    def refused(match, **changes):
+        path = write(tmp_path / "rows", schema, codes, cuts=[5])
+        manifest = json.loads((path / folder.MANIFEST).read_text())
+        (path / folder.MANIFEST).write_text(json.dumps({**manifest, **changes}))
+        with pytest.raises(DataError, match=match):
+            Folder.open(path)
+
+    parts = json.loads((write(tmp_path / "rows", schema, codes, cuts=[5]) / folder.MANIFEST).read_text())["parts"]
+    refused("format", format="another")
+    refused("add up", rows=21)
+    refused("lacks", parts=[{"file": "part-00000.parquet"}])
+    refused("elsewhere", parts=[{**parts[0], "file": "../rows/part-00000.parquet"}, parts[1]])
+    refused("not the one", parts=[{**parts[0], "sha256": "0"}, parts[1]])
+    refused("cannot be read", parts=[{**parts[0], "file": "nothing"}, parts[1]])
+    refused("does not have", parts=[{**parts[0], "rows": 6}, {**parts[1], "rows": 14}])
+    codes[3, 0] = 7
+    with pytest.raises(DataError, match="a code"):
+        FolderRows(Folder.open(write(tmp_path / "rows", schema, codes))).tables([(0,)])
+
+
+def test_a_folder_has_to_be_of_the_schema(small):
+    method = METHODS["NB-Synth"](random_state=3)
+    first = SMALL.columns[0]
+    other = Column(name=first.name, kind="categorical", categories=("only", "these"))
+    with pytest.raises(SchemaError, match="encoded with another column"):
+        method.fit(small, schema=Schema(columns=(other, *SMALL.columns[1:]), target=SMALL.target))
+    fewer = SMALL.select([name for name in SMALL.names if name != SMALL.names[1]])
+    assert method.fit(small, schema=fewer).ledger_.entries
