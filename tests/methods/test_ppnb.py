@@ -175,7 +175,7 @@ def test_numbers_are_moved_into_bounds_and_missing_ones_into_the_middle():
     column = Column(name="n", kind="continuous", lower=0, upper=10, missing=True, outside="clip")
     schema = Schema(columns=(column, Y), target="y")
     frame = pd.DataFrame({"n": [np.nan, -50, 4, math.inf], "y": ["no", "no", "yes", "yes"]})
-    assert PPNB()._numbers(schema)[0](schema["x"].numbers(frame["x"])).tolist() == [5, 0, 4, 10]
+    assert PPNB()._numbers(schema)[0](column.numbers(frame["n"])).tolist() == [5, 0, 4, 10]
     fitted = PPNB(epsilon=1e6, numbers="moments", random_state=0).fit(frame, schema=schema)
     np.testing.assert_allclose(fitted.bayes_.normals["n"], [[2.5, 6.25], [7, 9]], atol=0.01)
 
