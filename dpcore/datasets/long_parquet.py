@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 from dpcore.datasets.parquet import cells, check_plain, headers_of, sound, texts_of
 
 ROWS = 1 << 17
+PIECE = 1 << 20  # bytes
 
 
 class LongParquet:
@@ -30,7 +31,8 @@ class LongParquet:
         for name, field in zip(names, fields, strict=True):
             check_plain(name, field.type)
         wanted = [field.name for field in fields]
-        with sound(), pq.ParquetFile(self._path, read_dictionary=texts_of(self._schema)) as file:
+        bounded = {"pre_buffer": False, "buffer_size": PIECE}  # else all that was read stays in memory to the end
+        with sound(), pq.ParquetFile(self._path, read_dictionary=texts_of(self._schema), **bounded) as file:
             sizes = [file.metadata.row_group(i).num_rows for i in range(file.metadata.num_row_groups)]
             first = 0
             while first < len(sizes) and skip >= sizes[first]:
