@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.csv as arrow_csv
 import pyarrow.parquet as pq
 
+import dpcore as dp
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
 from dpcore.rows.writing import encode
@@ -84,7 +85,18 @@ def encoding(folder: Path, rows: int) -> None:
         timed(name, cells, partial(encode, path, folder / name, schema=SCHEMA, numbers=numbers))
 
 
+def sampling(folder: Path, rows: int) -> None:
+    """Writing synthetic rows of two methods, as Parquet and as CSV."""
+    learned = block(100_000, np.random.default_rng(1)).to_pandas()
+    for kind in (dp.RefinedPrivBayes, dp.NaiveBayesSynthesizer):
+        method = kind(epsilon=1.0, random_state=0).fit(learned, schema=SCHEMA)
+        for name in ("rows.parquet", "rows.csv"):
+            to = partial(method.sample_to, folder / name, rows, replace=True)
+            timed(f"{method.title} to {name}", rows * len(SCHEMA), to)
+
+
 if __name__ == "__main__":
     place, many = Path(sys.argv[1]), int(sys.argv[2])
     place.mkdir(parents=True)
     encoding(place, many)
+    sampling(place, many)

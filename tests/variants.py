@@ -6,7 +6,8 @@ import numpy as np
 from tables import SMALL, make_frame
 
 from dpcore.methods import METHODS
-from dpcore.methods.base import PrivateClassifier, Synthesizer
+from dpcore.methods.base import PrivateClassifier
+from dpcore.methods.synthesizer import Synthesizer
 
 __all__ = ["CLASSIFIERS", "CORRECTED", "EVERY_FIT", "PAPER", "RELATED", "SYNTHESIZERS", "VARIANTS"]
 __all__ += ["alike", "fitted", "fitted_state"]

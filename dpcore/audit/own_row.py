@@ -14,7 +14,8 @@ from dpcore.domain.schema import Schema
 from dpcore.errors import DataError, ParameterError
 from dpcore.language import phrase
 from dpcore.methods import METHODS
-from dpcore.methods.base import PrivateEstimator, Synthesizer
+from dpcore.methods.base import PrivateEstimator
+from dpcore.methods.synthesizer import Synthesizer
 
 TRIALS, SAMPLED = 100, 2_000  # the latter stands in a text below
 Row = Mapping[str, Any]

@@ -21,8 +21,9 @@ from dpcore.export import protection
 from dpcore.export.release import PURPOSE
 from dpcore.language import phrase, say
 from dpcore.methods import METHODS, offers
-from dpcore.methods.base import PrivateEstimator, Synthesizer
+from dpcore.methods.base import PrivateEstimator
 from dpcore.methods.parameters import Control
+from dpcore.methods.synthesizer import Synthesizer
 from dpcore.text import number
 
 NEXT = ("next",)

@@ -29,7 +29,8 @@ from dpcore.domain.schema import Schema
 from dpcore.errors import ParameterError
 from dpcore.evaluate.distances import row_numbers
 from dpcore.evaluate.learners import MODELS, again, fit_predict, require_rows
-from dpcore.methods.base import PrivateClassifier, Synthesizer
+from dpcore.methods.base import PrivateClassifier
+from dpcore.methods.synthesizer import Synthesizer
 
 MATCH = "match"
 OWN_ANSWER = "the model's answer"

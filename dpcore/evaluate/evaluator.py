@@ -22,7 +22,8 @@ from dpcore.evaluate.learners import MODELS, Judged, Model, Table, judged, tstr
 from dpcore.evaluate.ranges import range_answers
 from dpcore.evaluate.verdict import Verdict, verdict
 from dpcore.language import phrase
-from dpcore.methods.base import PrivateClassifier, Synthesizer
+from dpcore.methods.base import PrivateClassifier
+from dpcore.methods.synthesizer import Synthesizer
 from dpcore.rows import HeldRows
 
 Method = Synthesizer | PrivateClassifier

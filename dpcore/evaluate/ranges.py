@@ -16,7 +16,7 @@ from dpcore.domain.schema import Schema
 from dpcore.errors import ParameterError
 from dpcore.evaluate.learners import Table, encoded, require_rows
 from dpcore.language import phrase
-from dpcore.methods.base import Synthesizer
+from dpcore.methods.synthesizer import Synthesizer
 from dpcore.postprocess.count_tree import ReleasedTree
 
 EDGES = (0.0004, 0.002, 0.01, 0.05, 0.25)  # of bins of the share of the domain; the last one has no upper end

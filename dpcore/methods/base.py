@@ -2,7 +2,8 @@
 
 `fit` does four things and no more: check the parameters against what is public, encode, open the door, and hand the
 `PrivateTable` to the method's `_fit`. A method therefore cannot see a row, and a replay test can put recorded answers
-in the door's place. A `Synthesizer` releases rows, a `PrivateClassifier` what scikit-learn takes for a classifier.
+in the door's place. A `Synthesizer` (`synthesizer`) releases rows, a `PrivateClassifier` what scikit-learn takes for a
+classifier.
 """
 
 from abc import ABC, abstractmethod
@@ -18,21 +19,18 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 
 from dpcore.accounting.ledger import Ledger
 from dpcore.accounting.relation import Relation, exact
-from dpcore.arguments import Floats, Progress, is_whole, no_progress, one_per_row, plain, require_frame
-from dpcore.domain.column import Codes
+from dpcore.arguments import Floats, Progress, no_progress, one_per_row, plain, require_frame
 from dpcore.domain.documents import json_ready
 from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
 from dpcore.errors import DataError, ParameterError
 from dpcore.language import phrase
-from dpcore.mechanisms.noise import CUT, SEEDED, generator, make_noise
+from dpcore.mechanisms.noise import CUT, SEEDED, make_noise
 from dpcore.methods.noises import NOISES, as_here, taught
 from dpcore.methods.offers import INFERRED, Offer
 from dpcore.methods.parameters import Control, Declared, is_learned, learned, number, text, whole
 from dpcore.rows import Given, HeldRows, NumberRule, rows_of
 
-MEMORY = 4_000_000_000  # bytes that sampled rows may take while they are made
-PER_ROW, PER_CELL = 100, 24  # bytes: what every row takes, and a cell in codes, in drawing and as a value
 NO_CLASS = phrase("This method needs a column with categories as class. Declare one on the page Data & schema.")
 SEED = phrase("A seed makes a demo repeatable and its protection worthless: whoever knows it can subtract the noise.")
 
@@ -190,6 +188,10 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
         copy: Self = clone(self).set_params(epsilon=exact(self.epsilon) / rows)
         return copy
 
+    def _check_fitted(self) -> None:
+        if not self.__sklearn_is_fitted__():
+            raise ParameterError(f"This {type(self).__name__} is not fitted yet.", "Call fit(frame, schema=…) first.")
+
     def __sklearn_is_fitted__(self) -> bool:
         """Whether a fit came to its end; one that did not leaves `ledger_` alone."""
         return hasattr(self, "schema_")
@@ -262,54 +264,6 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
         """Learn from the door's answers; set attributes that end in `_`."""
 
 
-def most_rows(schema: Schema) -> int:
-    """How many rows of a schema, about, can be made in `MEMORY`; public, like the schema."""
-    return MEMORY // (PER_ROW + PER_CELL * len(schema))
-
-
-class Synthesizer(PrivateEstimator):
-    """A method that releases rows."""
-
-    def sample(self, n: int | None = None) -> pd.DataFrame:
-        """Synthetic rows inside the schema; post-processing, at no cost.
-
-        Parameters
-        ----------
-        n : int, optional
-            How many; by default as many as the release says the data have; of persons under replace, one for each.
-
-        Returns
-        -------
-        DataFrame of n rows
-            With `random_state` set, the same rows at every call.
-        """
-        if not self.__sklearn_is_fitted__():
-            raise ParameterError(f"This {type(self).__name__} is not fitted yet.", "Call fit(frame, schema=…) first.")
-        if n is not None and not is_whole(n, 1):
-            raise ParameterError("The number of rows to sample is not a positive whole number.", "Try n=10_000.")
-        if n is not None and n > (most := most_rows(self.schema_)):
-            told = f"So many rows do not fit into {MEMORY / 1e9:g} GB; {most:,} of this schema do."
-            raise ParameterError(told, f"Pass n={most:_} or less.")
-        rng = generator(self.random_state, 2)
-        return self.schema_.decode(self._sample(n, rng), rng)
-
-    def _rows_of(self, estimate: float) -> int:
-        """How many rows to sample if nobody says: the release's own estimate, at most the public bound."""
-        unit, places = self.schema_.persons, self.relation == Relation.REPLACE  # in which a person has several
-        rows = max(round(estimate / (unit.rows if places and unit else 1)), 1)
-        if places:
-            return rows
-        if self.schema_.max_rows is not None:
-            return min(rows, self.schema_.max_rows)
-        if rows > most_rows(self.schema_):
-            raise ParameterError(f"This release says that there are {rows:,} rows, which is mostly noise.", "Pass n=.")
-        return rows
-
-    @abstractmethod
-    def _sample(self, n: int | None, rng: np.random.Generator) -> Codes:
-        """Codes of n rows (or the release's own size), shape (n, d)."""
-
-
 class PrivateClassifier(ClassifierMixin, PrivateEstimator):
     """A method that releases a classifier.
 
@@ -374,8 +328,7 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):
 
     def predict_proba(self, frame: pd.DataFrame) -> Floats:
         """The classes' probabilities, shape (n, classes), columns as in `classes_`."""
-        if not self.__sklearn_is_fitted__():
-            raise ParameterError(f"This {type(self).__name__} is not fitted yet.", "Call fit(frame, schema=…) first.")
+        self._check_fitted()
         found: Floats = getattr(self, f"{self.predictor}_").probability(require_frame(frame))
         return found
 

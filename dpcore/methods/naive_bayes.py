@@ -40,6 +40,7 @@ Chinese), Computer Science 42(1), 2015.
 """
 
 import math
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from itertools import chain
 from typing import Any
@@ -55,9 +56,9 @@ from dpcore.errors import ParameterError
 from dpcore.language import phrase
 from dpcore.mechanisms.noise import generator
 from dpcore.mechanisms.scores.naive_bayes import ClassLogScore, class_log_scores
-from dpcore.methods.base import Synthesizer, most_rows
 from dpcore.methods.offers import Offer
 from dpcore.methods.parameters import Control, choice, learned, number, text, whole
+from dpcore.methods.synthesizer import Synthesizer, most_rows
 from dpcore.postprocess.simplex import combine_row_sums, project, project_rows, spread_difference, systematic_sample
 from dpcore.rows import joint_counts
 
@@ -234,6 +235,12 @@ class NaiveBayesSynthesizer(Synthesizer):
             tempered = scores if math.isinf(exponent) else exponent * scores + rng.gumbel(size=scores.shape)
             labels = tempered.argmax(axis=1)
         return self._assemble(self.schema_, rows, labels)
+
+    def _blocks(self, sizes: Iterable[int], rng: np.random.Generator) -> Iterator[Codes]:
+        if self._variant == "C1":
+            return super()._blocks(sizes, rng)
+        many = list(sizes)  # of the rows that were released, and no row twice
+        return iter(np.split(self._sample(sum(many), rng), np.cumsum(many)[:-1]))
 
     def _model_rows(self, labels: Ints, rng: np.random.Generator) -> Codes:
         """Attribute codes x_j ~ p(x_j | c) for labels of shape (n,), columns in the order of `features_`."""

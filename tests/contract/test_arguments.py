@@ -15,9 +15,9 @@ from variants import CLASSIFIERS, SYNTHESIZERS, fitted
 from dpcore.accounting.ledger import Ledger
 from dpcore.errors import DataError, DPCoreError, ParameterError
 from dpcore.methods import METHODS
-from dpcore.methods.base import Synthesizer
 from dpcore.methods.networks.jtree import MOST_CELLS
 from dpcore.methods.parameters import Choice, Flag, Free, Number, Whole
+from dpcore.methods.synthesizer import Synthesizer
 
 WRONG = (True, np.True_, np.array([1, 2]), pd.NA, math.inf, -1, 10**30, np.float64(1e300), Fraction(1, 3), [], None)
 NUMBERS = (np.int64, np.int8, np.uint16, np.float32, np.float64, np.float16, np.longdouble)

@@ -10,7 +10,7 @@ from variants import EVERY_FIT, fitted
 from dpcore.accounting.ledger import Entry, Ledger
 from dpcore.errors import ParameterError
 from dpcore.methods import METHODS
-from dpcore.methods.base import Synthesizer
+from dpcore.methods.synthesizer import Synthesizer
 
 MORE = dict.fromkeys(("epsilon_claimed", "epsilon_of_noise", "sensitivity", "claimed_sensitivity", "scale"), 1)
 

@@ -11,7 +11,7 @@ from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
 from dpcore.errors import DataError, ParameterError, SchemaError
 from dpcore.methods import METHODS
-from dpcore.methods.base import Synthesizer
+from dpcore.methods.synthesizer import Synthesizer
 
 NAMES = (
     "a.b[0]:Q",

@@ -16,7 +16,7 @@ from dpcore.errors import ParameterError
 from dpcore.export.model_file import Model
 from dpcore.export.release import release_of
 from dpcore.methods import METHODS
-from dpcore.methods.base import Synthesizer
+from dpcore.methods.synthesizer import Synthesizer
 from dpcore.postprocess.forest_frames import side_of
 
 SCHEMA = Schema(

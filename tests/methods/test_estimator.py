@@ -16,8 +16,8 @@ from dpcore.door import PrivateTable
 from dpcore.errors import BudgetError, ParameterError
 from dpcore.mechanisms.noise import NumpyNoise, generator, noise_kind
 from dpcore.methods import METHODS
-from dpcore.methods.base import Synthesizer
 from dpcore.methods.parameters import choice, text
+from dpcore.methods.synthesizer import Synthesizer
 
 
 class Margins(Synthesizer):

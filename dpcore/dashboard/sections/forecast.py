@@ -13,7 +13,7 @@ from dpcore.dashboard.shell import escaped
 from dpcore.domain.schema import Schema
 from dpcore.experiment.forecasts import Band, Expected, Forecast, forecast
 from dpcore.language import phrase, say
-from dpcore.methods.base import Synthesizer
+from dpcore.methods.synthesizer import Synthesizer
 from dpcore.text import number
 
 USUAL, MOST = 10_000, 1_000_000  # rows

@@ -22,7 +22,7 @@ from dpcore.domain.taxonomy_tree import Hierarchy
 from dpcore.evaluate import tree_errors
 from dpcore.export.artifacts import CountTree
 from dpcore.language import phrase, say
-from dpcore.methods.base import Synthesizer
+from dpcore.methods.synthesizer import Synthesizer
 from dpcore.postprocess import count_tree_frames
 from dpcore.postprocess.count_tree import SURE, ReleasedTree
 

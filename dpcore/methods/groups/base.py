@@ -16,9 +16,10 @@ from dpcore.door import PrivateTable
 from dpcore.errors import ParameterError
 from dpcore.language import phrase
 from dpcore.mechanisms.scores import InfoGain, Max, SplitScore
-from dpcore.methods.base import PrivateClassifier, Synthesizer
+from dpcore.methods.base import PrivateClassifier
 from dpcore.methods.groups.descent import Descent
 from dpcore.methods.parameters import Control, choice, learned, whole
+from dpcore.methods.synthesizer import Synthesizer
 from dpcore.methods.trees.controls import CRITERION
 from dpcore.postprocess.count_tree import ReleasedTree
 from dpcore.postprocess.group_tree import GroupTree, tree_of

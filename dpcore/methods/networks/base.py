@@ -19,8 +19,8 @@ from dpcore.door.prices import Claimed
 from dpcore.errors import ParameterError
 from dpcore.language import phrase
 from dpcore.mechanisms.scores import MutualInformation, R, TableScore
-from dpcore.methods.base import Synthesizer
 from dpcore.methods.parameters import CORRECTED, Control, choice, learned, text, whole
+from dpcore.methods.synthesizer import Synthesizer
 from dpcore.postprocess.bayes_net import Family, contained, margin, sample_binarized, sample_network
 from dpcore.postprocess.simplex import project
 from dpcore.text import finite_or_text

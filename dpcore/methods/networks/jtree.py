@@ -62,10 +62,10 @@ from dpcore.errors import ParameterError
 from dpcore.language import phrase
 from dpcore.mechanisms.noise import generator
 from dpcore.mechanisms.scores import MutualInformation
-from dpcore.methods.base import Synthesizer
 from dpcore.methods.networks.base import RELATION, SCORE, SCORES
 from dpcore.methods.offers import both
 from dpcore.methods.parameters import choice, learned, number, text, whole
+from dpcore.methods.synthesizer import Synthesizer
 from dpcore.postprocess import junction_tree
 from dpcore.postprocess.junction_tree import Edge, Scope
 from dpcore.rows import joint_counts

@@ -1,0 +1,131 @@
+"""Methods that release rows: a table in memory, or a file of any length, block by block."""
+
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator
+from os import PathLike
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from dpcore.accounting.relation import Relation
+from dpcore.arguments import Progress, is_whole, no_progress
+from dpcore.datasets.released import check_place, write_frames
+from dpcore.domain.column import Codes
+from dpcore.domain.schema import Schema
+from dpcore.errors import ParameterError
+from dpcore.language import phrase
+from dpcore.mechanisms.noise import generator
+from dpcore.methods.base import PrivateEstimator
+
+MEMORY = 4_000_000_000  # bytes that sampled rows may take while they are made
+PER_ROW, PER_CELL = 100, 24  # bytes: what every row takes, and a cell in codes, in drawing and as a value
+BLOCK, MOST_CELLS = 1 << 17, 1 << 23  # rows and cells that are made together for a file
+WRITTEN = phrase("{rows:,} rows written")
+
+
+def most_rows(schema: Schema) -> int:
+    """How many rows of a schema, about, can be made in `MEMORY`; public, like the schema."""
+    return MEMORY // (PER_ROW + PER_CELL * len(schema))
+
+
+def block_sizes(n: int, schema: Schema) -> Iterator[int]:
+    """The sizes of the fewest blocks that n rows take: they differ by one row at most."""
+    blocks = -(-n // min(BLOCK, max(MOST_CELLS // len(schema), 1)))
+    return (n * (i + 1) // blocks - n * i // blocks for i in range(blocks))
+
+
+class Synthesizer(PrivateEstimator):
+    """A method that releases rows."""
+
+    def sample(self, n: int | None = None) -> pd.DataFrame:
+        """Synthetic rows inside the schema; post-processing, at no cost.
+
+        Parameters
+        ----------
+        n : int, optional
+            How many; by default as many as the release says the data have; of persons under replace, one for each.
+
+        Returns
+        -------
+        DataFrame of n rows
+            With `random_state` set, the same rows at every call.
+        """
+        self._check_fitted()
+        if n is not None:
+            self._check_rows(n)
+            if n > (most := most_rows(self.schema_)):
+                told = f"So many rows do not fit into {MEMORY / 1e9:g} GB; {most:,} of this schema do."
+                raise ParameterError(told, f"Pass n={most:_} or less, or write them to a file: sample_to(path, n).")
+        rng = generator(self.random_state, 2)
+        return self.schema_.decode(self._sample(n, rng), rng)
+
+    def sample_to(
+        self, path: str | PathLike[str], n: int, *, replace: bool = False, progress: Progress = no_progress
+    ) -> Path:
+        """Any number of synthetic rows to a file, block by block at constant memory; post-processing, at no cost.
+
+        The rows are made in the fewest blocks of at most 131,072 rows, whose sizes differ by one row at most. Each
+        block is as `sample` would make it, with lots of its own, so that in each one counts are the expected ones,
+        rounded. They are other rows than those of `sample(n)`.
+
+        Parameters
+        ----------
+        path : path
+            Its end tells the format: .parquet (with types) or .csv. All of it is there in the end, or nothing.
+        n : int
+            How many.
+        replace : bool, default=False
+            Whether a file that is there is replaced.
+        progress : callable
+
+        Returns
+        -------
+        Path
+            The file. With `random_state` set, of the same rows at every call.
+
+        Raises
+        ------
+        ParameterError
+            If n is no number of rows, or more than a release holds that is made of rows; if the format is not known.
+        DataError
+            If the file cannot be written, or is there.
+        """
+        self._check_fitted()
+        self._check_rows(n)
+        place, rng = check_place(path, replace=replace), generator(self.random_state, 2)
+
+        def frames() -> Iterator[pd.DataFrame]:
+            made = 0
+            for codes in self._blocks(block_sizes(n, self.schema_), rng):
+                progress(made / n, WRITTEN.format(rows=made))
+                yield self.schema_.decode(codes, rng)
+                made += len(codes)
+
+        write_frames(place, frames())
+        progress(1.0, phrase("Done"))
+        return place
+
+    def _check_rows(self, n: object) -> None:
+        if not is_whole(n, 1):
+            raise ParameterError("The number of rows to sample is not a positive whole number.", "Try n=10_000.")
+
+    def _blocks(self, sizes: Iterable[int], rng: np.random.Generator) -> Iterator[Codes]:
+        """Codes of blocks of so many rows, each drawn with a stream of its own."""
+        return (self._sample(size, rng.spawn(1)[0]) for size in sizes)
+
+    def _rows_of(self, estimate: float) -> int:
+        """How many rows to sample if nobody says: the release's own estimate, at most the public bound."""
+        unit, places = self.schema_.persons, self.relation == Relation.REPLACE  # in which a person has several
+        rows = max(round(estimate / (unit.rows if places and unit else 1)), 1)
+        if places:
+            return rows
+        if self.schema_.max_rows is not None:
+            return min(rows, self.schema_.max_rows)
+        if rows > most_rows(self.schema_):
+            raise ParameterError(f"This release says that there are {rows:,} rows, which is mostly noise.", "Pass n=.")
+        return rows
+
+    @abstractmethod
+    def _sample(self, n: int | None, rng: np.random.Generator) -> Codes:
+        """Codes of n rows (or the release's own size), shape (n, d)."""
