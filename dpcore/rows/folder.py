@@ -32,7 +32,7 @@ from dpcore.rows.base import NumberRule, Rows, Rule
 from dpcore.rows.exact_counts import Block, Family
 
 MANIFEST, FORMAT = "manifest.json", "dpcore rows 1"
-MOST_MANIFEST = 1 << 26  # bytes
+MOST = 1 << 26  # bytes of a manifest
 WORTH_PROCESSES = 1 << 31  # rows times families; below, starting them takes longer than counting
 CHANGED = "Encode its source again, and open the folder anew."
 
@@ -45,6 +45,7 @@ class Part:
     rows: int
     size: int
     written: int  # in nanoseconds
+    columns: frozenset[str]
 
     def check(self) -> None:
         """DataError if it is another file by now."""
@@ -74,7 +75,7 @@ class Folder:
             text = (folder / MANIFEST).read_bytes()
         except OSError:
             raise DataError(f"{cause}: it has no {MANIFEST}.", "Choose a folder that this program encoded.") from None
-        found = json_value(text, DataError, cause, CHANGED, most=MOST_MANIFEST)
+        found = json_value(text, DataError, cause, CHANGED, most=MOST)
         try:
             if found["format"] != FORMAT:
                 raise DataError(f"{cause}: its format is another.", CHANGED)
@@ -126,8 +127,6 @@ def _opened(path: Path, rows: int, checksum: str, schema: Schema) -> Part:
         types = pq.read_schema(path) if same else None
     except (OSError, pa.ArrowInvalid):
         raise DataError(f"The file {path.name} of encoded rows cannot be read.", CHANGED) from None
-    part = Part(path, rows, before.st_size, before.st_mtime_ns)
-    part.check()
     if columns is None or types is None:
         raise DataError(f"The file {path.name} of encoded rows is not the one that was written.", CHANGED)
     sound = columns.num_rows == rows and all(
@@ -135,6 +134,8 @@ def _opened(path: Path, rows: int, checksum: str, schema: Schema) -> Part:
     )
     if not sound:
         raise DataError(f"The file {path.name} does not have the encoded rows that its manifest says.", CHANGED)
+    part = Part(path, rows, before.st_size, before.st_mtime_ns, frozenset(types.names))
+    part.check()
     return part
 
 

@@ -8,7 +8,7 @@ import pandas as pd
 
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
-from dpcore.errors import SchemaError
+from dpcore.errors import DataError, SchemaError
 from dpcore.rows.base import NumberRule, Rows
 from dpcore.rows.folder import Folder, FolderRows
 from dpcore.rows.held import HeldRows
@@ -40,6 +40,9 @@ def rows_of(given: Given, schema: Schema, numbers: Mapping[int, NumberRule]) -> 
                 "Use the folder's own schema, or encode its source again.",
             )
     places = [folder.schema.index(name) for name in schema.names]
+    lacking = [j for j in numbers if not all(f"n{places[j]}" in part.columns for part in folder.parts)]
+    if lacking:
+        raise DataError("The folder has codes only, and this method needs numbers.", "Encode it with numbers=True.")
     return FolderRows(folder, numbers, sizes=schema.sizes, columns=places)
 
 

@@ -32,9 +32,9 @@ from dpcore.domain.documents import json_value
 from dpcore.domain.schema import Schema
 from dpcore.errors import DataError
 from dpcore.language import phrase
+from dpcore.rows.folder import FORMAT, MANIFEST, MOST
 
-FORMAT, STARTED = "dpcore rows 1", "dpcore rows 1, unfinished"
-MANIFEST, UNFINISHED = "manifest.json", "unfinished.json"
+STARTED, UNFINISHED = f"{FORMAT}, unfinished", "unfinished.json"
 GROUP = 1 << 17  # rows that are written together
 PART = 1 << 20  # rows
 LOOKING, ENCODING = phrase("Reading the files' checksums"), phrase("{rows:,} rows encoded")
@@ -44,7 +44,6 @@ DIFFERS = {
     "reading": "files that were read otherwise (delimiter, encoding, decimal, missing)",
     "numbers": "other columns (numbers)",
 }
-MOST = 1 << 26  # bytes
 BEGIN = "Choose another folder, or encode it anew: replace=True."
 
 

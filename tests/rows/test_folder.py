@@ -21,7 +21,7 @@ from dpcore.door.nodes import sample
 from dpcore.errors import DataError, SchemaError
 from dpcore.mechanisms.noise import NoNoise, make_noise
 from dpcore.methods import METHODS
-from dpcore.rows import Folder, FolderRows, HeldRows, exact_counts, folder
+from dpcore.rows import Folder, FolderRows, HeldRows, exact_counts, folder, writing
 
 
 def schema_of(sizes):
@@ -133,9 +133,12 @@ def test_counts_of_nodes_however_trees_are_sampled(tmp_path, monkeypatch, resamp
 @pytest.fixture(scope="module")
 def small(tmp_path_factory):
     """The rows that `fitted` fits to."""
-    frame = make_frame(600, 1)
-    numbers = {j: column.numbers(frame[column.name]) for j, column in enumerate(SMALL) if column.numeric}
-    return write(tmp_path_factory.mktemp("small"), SMALL, SMALL.encode(frame), numbers, [17, 300])
+    place = tmp_path_factory.mktemp("small")
+    make_frame(600, 1).to_parquet(place / "rows.parquet")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(writing, "GROUP", 50)
+        patch.setattr(writing, "PART", 150)
+        return writing.encode(place / "rows.parquet", place / "codes", schema=SMALL)
 
 
 PRINTED = {"mode": "paper"}
@@ -200,3 +203,11 @@ def test_a_folder_has_to_be_of_the_schema(small):
         method.fit(small, schema=Schema(columns=(other, *SMALL.columns[1:]), target=SMALL.target))
     fewer = SMALL.select([name for name in SMALL.names if name != SMALL.names[1]])
     assert method.fit(small, schema=fewer).ledger_.entries
+
+
+def test_trees_that_cut_numbers_need_a_folder_with_numbers(tmp_path):
+    make_frame(20, 1).to_parquet(tmp_path / "rows.parquet")
+    codes = writing.encode(tmp_path / "rows.parquet", tmp_path / "codes", schema=SMALL, numbers=False)
+    with pytest.raises(DataError, match="needs numbers"):
+        METHODS["DiffPRFs"](random_state=3).fit(codes, schema=SMALL)
+    assert METHODS["NB-Synth"](random_state=3).fit(codes, schema=SMALL).ledger_.entries
