@@ -68,19 +68,22 @@ def draw_given(probabilities: Floats, given: NDArray[np.integer[Any]], rng: np.r
     """
     conditions, values = probabilities.shape
     order = rng.permutation(len(given))
-    order = order[np.argsort(given[order], kind="stable")]
-    condition = given[order]
+    # NumPy sorts short integers by radix, in the time of a few passes.
+    short = given.astype(np.uint16) if conditions <= 1 << 16 else given
+    order = order[np.argsort(short[order], kind="stable")]
     sizes = np.bincount(given, minlength=conditions)
-    starts: NDArray[np.intp] = np.cumsum(sizes) - sizes
-    rank = np.arange(len(given)) - starts[condition]
-    offsets: Floats = np.asarray(rng.random(conditions))
-    points = (rank + offsets[condition]) / sizes[condition]
+    condition = np.repeat(np.arange(conditions), sizes)
+    rank = np.arange(len(given)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    points = rank + np.repeat(rng.random(conditions), sizes)
+    points /= np.repeat(sizes, sizes)
+    points += condition
     ends = np.minimum(np.cumsum(probabilities, axis=1), 1.0)
     ends[:, -1] = 1.0
     # All conditions on one line: condition c owns the interval from c to c + 1.
     line = (ends + np.arange(conditions)[:, None]).ravel()
+    found = np.searchsorted(line, points, side="right") - condition * values
     drawn: NDArray[np.intp] = np.empty(len(given), dtype=np.intp)
-    drawn[order] = np.minimum(np.searchsorted(line, points + condition, side="right") - condition * values, values - 1)
+    drawn[order] = np.minimum(found, values - 1)
     return drawn
 
 
