@@ -107,7 +107,7 @@ class Nodes(ABC):
 
     @abstractmethod
     def _numbers(self, position: int, nodes: Ints) -> tuple[Ints, Floats, NDArray[np.int64]]:
-        """Which of some nodes have which ticks of a column, in order, and their counts by class."""
+        """The ticks of a column that occur in some nodes: how many in each, which, and counts of classes x ticks."""
 
     def candidates(self, position: int, nodes: Ints, low: Floats, high: Floats) -> Iterator[Cuts]:
         """All divisions of some nodes by a column, given the nodes' ranges; in several batches for groups."""
@@ -152,24 +152,22 @@ class Nodes(ABC):
 
     def _intervals(self, position: int, nodes: Ints, low: Floats, high: Floats) -> Cuts:
         """Intervals between the numbers that occur, those at both ends included; also where a node has no records."""
-        node, tick, counts = self._numbers(position, nodes)
-        m = len(nodes)
-        below, classes = np.cumsum(counts, axis=0).T, self.records.classes
-        starts = np.searchsorted(node, np.arange(m))
-        before = np.zeros((classes, len(node) + 1), dtype=np.int64)
-        before[:, 1:] = below
-        # One more candidate per node, in front of its numbers: everything goes right.
-        to = np.arange(len(node)) + node + 1
-        owner = np.repeat(np.arange(m), np.bincount(node, minlength=m) + 1)
-        left = np.zeros((classes, len(owner)), dtype=np.int64)
-        left[:, to] = below - before[:, starts[node]]
-        lower = low[owner]
+        many, tick, counts = self._numbers(position, nodes)
+        m, wide = len(nodes), many + 1  # one more candidate per node, in front of its numbers: everything goes right
+        first = np.cumsum(wide) - wide
+        to = np.arange(len(tick)) + np.repeat(np.arange(1, m + 1), many)
+        tables = np.empty((2, len(counts), len(tick) + m), dtype=np.int64)
+        for left, right, own, whole in zip(*tables, counts, self.classes[nodes].T, strict=True):
+            below = np.cumsum(own)
+            left[first] = 0
+            left[to] = below - np.repeat(np.append(0, below)[first - np.arange(m)], many)
+            np.subtract(np.repeat(whole, wide), left, out=right)
+        lower = np.repeat(low, wide)
         lower[to] = tick
         upper = np.append(lower[1:], 0.0)
-        ends = np.append(np.flatnonzero(np.diff(owner)), len(owner) - 1)
+        ends = first + many
         upper[ends] = high
-        tables = np.stack([left, self.classes[nodes].T[:, owner] - left])
-        return Cuts(nodes[owner], tables, lower, upper)
+        return Cuts(np.repeat(nodes, wide), tables, lower, upper)
 
 
 @dataclass(frozen=True, eq=False)
@@ -219,7 +217,7 @@ class NodeRows(Nodes):
     def tables(self, position: int, nodes: Ints, *, by_class: bool = True) -> NDArray[np.int64]:
         at, number = self._at(nodes)
         size = self.records.attributes[position].column.size
-        group = number * size + self.records.codes[self.row[at], position]
+        group = number * size + self.records.codes[:, position][self.row[at]]
         counts = self._count(at, group, len(nodes) * size).reshape(len(nodes), size, -1)
         return counts if by_class else counts.sum(axis=2)
 
@@ -237,23 +235,24 @@ class NodeRows(Nodes):
         if not known.all():
             at, number, place = at[known], number[known], place[known]
         where, counts = self._occupied(at, number.astype(np.intp) * len(values) + place, m * len(values))
-        node, value = np.divmod(where, max(len(values), 1))
-        return node, values[value], counts
+        start = np.arange(m) * len(values)
+        many = np.diff(np.searchsorted(where, start), append=len(where))
+        return many, values[where - np.repeat(start, many)], counts
 
     def _occupied(self, at: Ints, group: Ints, size: int) -> tuple[Ints, NDArray[np.int64]]:
-        """Which groups hold places, in order, and their counts by class."""
-        classes = self.records.classes
+        """Which groups hold places, in order, and their counts, shape (classes, groups)."""
+        classes, label = self.records.classes, self.label[at]
         if size <= DENSE * len(at):
-            counts = self._count(at, group, size)
-            where = np.flatnonzero(counts.any(axis=1))
-            return where, counts[where]
-        key = group * classes + self.label[at]
+            counts = np.bincount(label * np.intp(size) + group, minlength=classes * size).reshape(classes, size)
+            where = np.flatnonzero(np.logical_or.reduce(counts != 0, axis=0))
+            return where, counts[:, where]
+        key = group * classes + label
         key.sort()
-        group, label = np.divmod(key, classes)
+        group = key // classes
         new = np.diff(group, prepend=-1) > 0
-        run = np.cumsum(new) - 1
         where = group[new]
-        return where, np.bincount(run * classes + label, minlength=len(where) * classes).reshape(-1, classes)
+        flat = (key - group * classes) * len(where) + (np.cumsum(new) - 1)
+        return where, np.bincount(flat, minlength=classes * len(where)).reshape(classes, -1)
 
     def _at(self, nodes: Ints) -> tuple[Ints, Ints]:
         """The places of some nodes, and which of these nodes each is in."""

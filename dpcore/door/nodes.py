@@ -195,7 +195,7 @@ class PrivateNodes:
                 found.append((batch.nodes, values, part, whole, batch.low, batch.high, position))
         nodes, values, part, whole, lows, highs = (np.concatenate([batch[i] for batch in found]) for i in range(6))
         columns = np.repeat([batch[6] for batch in found], [len(batch[0]) for batch in found])
-        order = np.argsort(nodes, kind="stable")
+        order = np.argsort(nodes.astype(np.uint16) if self.size <= 1 << 16 else nodes, kind="stable")
         if not factor:
             values = np.zeros_like(values)
         alike = (part == part[0]).all() and (whole == whole[0]).all()

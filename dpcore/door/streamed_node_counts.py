@@ -97,8 +97,9 @@ class NodeBlocks(Nodes):
             if held > len(keys):  # so that each key is merged a few times only
                 (keys, counts), waiting, held = merged([(keys, counts), *waiting]), [], 0
         keys, counts = merged([(keys, counts), *waiting])
-        node, tick = np.divmod(keys, wide)
-        return node, tick.astype(float), counts
+        start = np.arange(len(nodes)) * wide
+        many = np.diff(np.searchsorted(keys, start), append=len(keys))
+        return many, (keys - np.repeat(start, many)).astype(float), np.ascontiguousarray(counts.T)
 
     def _places(self, nodes: Ints, position: int | None = None, *, codes: bool = False) -> Iterator[Placed]:
         """Block by block, of the records in some nodes: which of them each is in, its class, and a column's value.
