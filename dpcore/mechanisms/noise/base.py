@@ -105,11 +105,17 @@ def behind_the_best(scores: Floats, groups: Ints, weights: Weights | None) -> tu
     """How far each score is below the best of its group that weighs anything, and where groups start."""
     starts = np.flatnonzero(np.diff(groups, prepend=-1))
     possible = scores if weights is None else np.where(weights.part > 0, scores, -np.inf)
-    return possible - np.maximum.reduceat(possible, starts)[groups], starts
+    return possible - best_in_groups(possible, starts), starts
+
+
+def best_in_groups(keys: Floats, starts: Ints) -> Floats:
+    """For each key the largest one of its group."""
+    found: Floats = np.repeat(np.maximum.reduceat(keys, starts), np.diff(starts, append=len(keys)))
+    return found
 
 
 def best_of_groups(keys: Floats, groups: Ints, starts: Ints) -> Ints:
     """The place of every group's largest key, the first of equal ones."""
-    best = np.flatnonzero(keys == np.maximum.reduceat(keys, starts)[groups])
+    best = np.flatnonzero(keys == best_in_groups(keys, starts))
     first: Ints = best[np.flatnonzero(np.diff(groups[best], prepend=-1))]
     return first
