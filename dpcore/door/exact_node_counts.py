@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from dpcore.arguments import Floats, Ints
@@ -62,8 +63,11 @@ class HeldRecords(Records):
     def ranks(self, position: int) -> tuple[Floats, NDArray[np.int32]]:
         """The distinct ticks of a column, and every row's place among them (their number if missing)."""
         if position not in self._ranks:
-            values, place = np.unique(self.rows.numbers(position), return_inverse=True, equal_nan=True)
-            self._ranks[position] = values[~np.isnan(values)], place.astype(np.int32)
+            code, values = pd.factorize(self.rows.numbers(position))  # -1 if missing
+            order = np.argsort(values)
+            place = np.full(len(values) + 1, len(values), dtype=np.int32)
+            place[order] = np.arange(len(values))
+            self._ranks[position] = values[order], place[code]
         return self._ranks[position]
 
 
@@ -187,7 +191,7 @@ class NodeRows(Nodes):
 
     @cached_property
     def classes(self) -> NDArray[np.int64]:
-        return self._count(slice(None), self.node, self.size)
+        return self._count(self.label, self.node, self.size)
 
     def only(self, keep: Ints) -> Self:
         if len(keep) == self.size and (keep == np.arange(self.size)).all():
@@ -211,17 +215,17 @@ class NodeRows(Nodes):
     def cut(self, position: int, nodes: Ints, cut: Floats, low: Floats) -> NDArray[np.int64]:
         at, number = self._at(nodes)
         side = self._side(position, at, cut[number], low[number])
-        left = self._count(at[side == 0], number[side == 0], len(nodes)).T
+        left = self._count(self.label[at][side == 0], number[side == 0], len(nodes)).T
         return np.stack([left, self.classes[nodes].T - left])
 
     def tables(self, position: int, nodes: Ints, *, by_class: bool = True) -> NDArray[np.int64]:
         at, number = self._at(nodes)
         size = self.records.attributes[position].column.size
         group = number * size + self.records.codes[:, position][self.row[at]]
-        counts = self._count(at, group, len(nodes) * size).reshape(len(nodes), size, -1)
+        counts = self._count(self.label[at], group, len(nodes) * size).reshape(len(nodes), size, -1)
         return counts if by_class else counts.sum(axis=2)
 
-    def _side(self, position: int, at: Ints, cut: Floats, low: Floats) -> Ints:
+    def _side(self, position: int, at: Ints | slice, cut: Floats, low: Floats) -> Ints:
         """Into which child a column sends some places."""
         rows = self.records.rows
         values = rows.numbers(position) if position in rows.numbered else rows.codes[:, position]
@@ -230,19 +234,20 @@ class NodeRows(Nodes):
     def _numbers(self, position: int, nodes: Ints) -> tuple[Ints, Floats, NDArray[np.int64]]:
         values, rank = self.records.ranks(position)
         at, number = self._at(nodes)
-        place, m = rank[self.row[at]], len(nodes)
+        place, label = rank[self.row[at]], self.label[at]
         known = place < len(values)
         if not known.all():
-            at, number, place = at[known], number[known], place[known]
-        where, counts = self._occupied(at, number.astype(np.intp) * len(values) + place, m * len(values))
-        start = np.arange(m) * len(values)
+            number, place, label = number[known], place[known], label[known]
+        group = number.astype(np.intp) * len(values) + place
+        where, counts = self._occupied(label, group, len(nodes) * len(values))
+        start = np.arange(len(nodes)) * len(values)
         many = np.diff(np.searchsorted(where, start), append=len(where))
         return many, values[where - np.repeat(start, many)], counts
 
-    def _occupied(self, at: Ints, group: Ints, size: int) -> tuple[Ints, NDArray[np.int64]]:
+    def _occupied(self, label: NDArray[Any], group: Ints, size: int) -> tuple[Ints, NDArray[np.int64]]:
         """Which groups hold places, in order, and their counts, shape (classes, groups)."""
-        classes, label = self.records.classes, self.label[at]
-        if size <= DENSE * len(at):
+        classes = self.records.classes
+        if size <= DENSE * len(group):
             counts = np.bincount(label * np.intp(size) + group, minlength=classes * size).reshape(classes, size)
             where = np.flatnonzero(np.logical_or.reduce(counts != 0, axis=0))
             return where, counts[:, where]
@@ -254,10 +259,10 @@ class NodeRows(Nodes):
         flat = (key - group * classes) * len(where) + (np.cumsum(new) - 1)
         return where, np.bincount(flat, minlength=classes * len(where)).reshape(classes, -1)
 
-    def _at(self, nodes: Ints) -> tuple[Ints, Ints]:
+    def _at(self, nodes: Ints) -> tuple[Ints | slice, Ints]:
         """The places of some nodes, and which of these nodes each is in."""
-        if len(nodes) == self.size:
-            return np.arange(len(self.row)), self.node
+        if len(nodes) == self.size and (nodes == np.arange(self.size)).all():
+            return slice(None), self.node
         sizes, starts = self._extent
         length = sizes[nodes]
         number = np.repeat(np.arange(len(nodes)), length)
@@ -270,8 +275,8 @@ class NodeRows(Nodes):
         sizes = np.bincount(self.node, minlength=self.size)
         return sizes, np.cumsum(sizes) - sizes
 
-    def _count(self, at: Ints | slice, group: NDArray[Any], size: int) -> NDArray[np.int64]:
-        """Counts of groups x classes of some places."""
+    def _count(self, label: NDArray[Any], group: NDArray[Any], size: int) -> NDArray[np.int64]:
+        """Counts of groups x classes of some places, by their classes and groups."""
         classes = self.records.classes
-        flat = group.astype(np.intp) * classes + self.label[at]
+        flat = group.astype(np.intp) * classes + label
         return np.bincount(flat, minlength=size * classes).reshape(size, classes)
