@@ -12,6 +12,7 @@ EXTRAS = {
     "vl_convert": "report",
     "python_calamine": "excel",
     "yaml": "yaml",
+    "authlib": "login",
 }  # by what is imported
 
 

@@ -13,11 +13,13 @@ import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from importlib import import_module
+from math import inf
 from pathlib import Path
 
 from dpcore import __version__
 from dpcore.dashboard import FOLDER, hosting
 from dpcore.errors import DPCoreError
+from dpcore.extras import need
 
 HOSTING = ("public", "hosted", "uploads", "operator", "login", "limits")  # the server finds them in its environment
 Flags = dict[str, list[str]]
@@ -55,6 +57,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     os.environ.update({f"DPCORE_{name.upper()}": value for name in HOSTING if (value := getattr(asked, name))})
     try:
         hosting.limits()
+        if hosting.login():
+            need("authlib", "Logging in")
     except DPCoreError as error:
         parser.error(str(error))
     if taken := unusable(flags):
@@ -148,12 +152,10 @@ def unusable(flags: Flags) -> str:
 
 def serve(flags: Flags, parser: argparse.ArgumentParser) -> int:
     """Hand over to Streamlit; the exit code."""
-    for library in (
-        "OMP",
-        "OPENBLAS",
-        "MKL",
-    ):  # visitors share the cores: threads that wait are dear
+    for library in ("OMP", "OPENBLAS", "MKL"):  # visitors share the cores: threads that wait are dear
         os.environ.setdefault(f"{library}_NUM_THREADS", "1")
+    if (most := hosting.limits().processes) < inf:
+        os.environ["LOKY_MAX_CPU_COUNT"] = str(most)  # so many workers comparisons have
     import click  # what Streamlit's command is made of
     from streamlit.web.cli import main as streamlit
 

@@ -46,7 +46,7 @@ class Guard:
         elif not takes_files() and "_stcore/upload_file" in scope["path"] and scope.get("method") != "DELETE":
             await refuse(scope, send, FORBIDDEN, "This server takes no files.")
         else:
-            await self.app(scope, receive, with_headers(send))
+            await self.app(settled(scope), receive, with_headers(send))
 
     def wrong(self, scope: Message) -> str:
         """Why a request is refused; nothing if it is not."""
@@ -60,6 +60,18 @@ class Guard:
         if page and origin(page) not in self.public and urlsplit(page).netloc != host:
             return unknown(origin(page))
         return ""
+
+
+def settled(scope: Message) -> Message:
+    """A request whose origin was judged, as if its host were that: Streamlit knows no public addresses.
+
+    It would look up its own ones elsewhere, and refuse who came through a proxy that replaces the host.
+    """
+    page = dict(scope["headers"]).get(b"origin", b"")
+    if scope["type"] != "websocket" or not page:
+        return scope
+    others = [pair for pair in scope["headers"] if pair[0] != b"host"]
+    return {**scope, "headers": [*others, (b"host", urlsplit(page).netloc)]}
 
 
 def named() -> list[str]:

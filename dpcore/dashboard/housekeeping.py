@@ -22,7 +22,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from dpcore.dashboard import hosting, session
 from dpcore.language import say
 
-SLACK = 1.0  # seconds; Streamlit lets go of a session then, and does not say so
+EARLY = 0.8  # of the time after which Streamlit lets go of a session by itself, and does not say so
 
 
 class Held:
@@ -85,8 +85,8 @@ def leave(watched: tuple[ref[Visit], Held]) -> None:
         loop = asyncio.get_running_loop()  # sessions are disconnected by the server's
     except RuntimeError:
         return
-    seconds = float(st.get_option("server.disconnectedSessionTTL"))
-    loop.call_later(max(seconds - SLACK, 0.0), held.close)
+    # Late, as on a server from which a whole class leaves at once, it would find nothing that it could close.
+    loop.call_later(EARLY * float(st.get_option("server.disconnectedSessionTTL")), held.close)
 
 
 @st.cache_resource(scope="session", show_spinner=False, on_release=leave)

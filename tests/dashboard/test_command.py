@@ -9,6 +9,7 @@ import sys
 import tomllib
 from pathlib import Path
 
+import joblib
 import pytest
 from streamlit.web import cli
 
@@ -96,6 +97,12 @@ def test_every_option_is_in_force_where_files_and_variables_say_otherwise(tmp_pa
     assert {name: found[name] for name in declared()} == declared()
 
 
+@pytest.fixture(autouse=True)
+def environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The command writes down for the server what was asked for."""
+    monkeypatch.setattr(os, "environ", {k: v for k, v in os.environ.items() if not k.startswith("DPCORE_")})
+
+
 @pytest.fixture
 def handed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What Streamlit is started with."""
@@ -125,6 +132,11 @@ def test_what_is_asked_for_wins_and_is_said_once(handed):
     assert handed[-4:] == [word for value in "ab" for word in ("--server.customComponentPathAllowlist", value)]
 
 
+def test_comparisons_of_visitors_have_as_many_workers_as_the_limit(handed):
+    assert main(["--hosted", "--limits", "processes=1"]) == 0
+    assert joblib.effective_n_jobs(-1) == 1
+
+
 def test_what_is_not_understood_is_said_with_a_remedy(capsys):
     for asked, cause, remedy in (
         (["--port", "99999"], "'99999' is no port", "from 1 to 65535"),
@@ -137,6 +149,8 @@ def test_what_is_not_understood_is_said_with_a_remedy(capsys):
         (["--server.port", "--no-browser"], "--server.port has no value", "--server.port VALUE"),
         (["--server.prot", "8600"], "--server.prot", "--server.port"),
         (["--server.maxUploadSize", "much"], "'much' is not a valid integer", "dpcore --help"),
+        (["--hosted", "--limits", "hours=1"], "'hours=1' is not understood", "name=number"),
+        (["--hosted", "--limits=rows=1", "--login"], "Logging in needs authlib", 'pip install "dpcore[login]"'),
     ):
         with pytest.raises(SystemExit) as ended:
             main(asked)

@@ -3,8 +3,10 @@
 import asyncio
 
 import pytest
+from streamlit import net_util
+from streamlit.web.server.starlette.starlette_websocket import _is_origin_allowed
 
-from dpcore.dashboard.guard import FORBIDDEN, HEADERS, MISDIRECTED, Guard
+from dpcore.dashboard.guard import FORBIDDEN, HEADERS, MISDIRECTED, Guard, settled
 
 PUBLIC = "https://dp.example.org"
 
@@ -75,6 +77,15 @@ def test_a_page_behind_a_proxy_that_nobody_named_says_what_to_do():
     assert refused[0]["status"] == MISDIRECTED
     for sent in (script, refused[1]):
         assert f"--public {PUBLIC}".encode() in sent["body"]
+
+
+def test_who_was_let_in_is_let_in_by_streamlit_which_asks_nobody(monkeypatch):
+    monkeypatch.setattr(net_util, "get_external_ip", lambda: pytest.fail("asked elsewhere"))
+    for host, page in (("127.0.0.1:8501", PUBLIC), ("10.0.0.7:80", PUBLIC), ("localhost", "http://localhost")):
+        raw = [(b"origin", page.encode()), (b"host", host.encode())]
+        found = settled({"type": "websocket", "path": "/_stcore/stream", "headers": raw})["headers"]
+        assert len(found) == len(raw)
+        assert _is_origin_allowed(*(dict(found)[name].decode() for name in (b"origin", b"host")))
 
 
 def test_every_answer_has_the_headers_once():
