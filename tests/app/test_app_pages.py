@@ -5,7 +5,7 @@ import logging
 import time
 
 import pytest
-from driving import PAGE, PAGES, ROOT, TIMEOUT, csv, opened, people, press, run, shown, started, tab, using
+from driving import MENU, PAGE, PAGES, ROOT, TIMEOUT, csv, opened, people, press, run, shown, started, tab, using
 from prepared import with_release
 from screen import books, dataset, elements, said, tabs, widget, words
 from streamlit.testing.v1 import AppTest
@@ -14,7 +14,7 @@ from streamlit.testing.v1 import AppTest
 def test_every_page_through_the_app() -> None:
     at = started()
     home = at.title[0].value
-    for page in PAGES:
+    for page in MENU:
         run(opened(at, page))
         assert len(at.title) == 1
         assert (at.title[0].value == home) == (page == "home")
@@ -29,7 +29,7 @@ def test_a_release_stays_and_no_page_names_a_sum_of_the_rows() -> None:
     at = using("people.csv", raw)
     press(opened(at, PAGE), f"{PAGE}.run")
     first, spent = shown(at), books(at)
-    for page in PAGES:
+    for page in MENU:
         screen = "".join(
             f"{found.key} {getattr(found, 'proto', '')}"
             for found in elements(opened(at, page))
