@@ -17,7 +17,6 @@ from pathlib import Path
 from threading import Condition
 from typing import TYPE_CHECKING
 
-from dpcore.datasets import BANK_CARDS
 from dpcore.errors import DataError, LimitError, ParameterError
 
 if TYPE_CHECKING:
@@ -55,6 +54,8 @@ def takes_files() -> bool:
 
 def offers(name: str) -> bool:
     """Whether people may choose this data set: to visitors, none that lies on the server's disk."""
+    from dpcore.datasets import BANK_CARDS  # the command begins before pandas is loaded
+
     return not hosted() or name in ("sample", *BANK_CARDS)
 
 

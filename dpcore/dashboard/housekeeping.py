@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import Any
 from weakref import ref
 
-import pyarrow as pa
 import streamlit as st
 from streamlit import runtime
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
@@ -23,6 +22,7 @@ from dpcore.dashboard import hosting, session
 from dpcore.language import say
 
 EARLY = 0.8  # of the time after which Streamlit lets go of a session by itself, and does not say so
+WHILE = 6.0  # seconds
 
 
 class Held:
@@ -53,7 +53,23 @@ class Held:
         server = runtime.get_instance()
         if not server.is_active_session(self.name):
             server.close_session(self.name)
-            asyncio.get_running_loop().run_in_executor(None, give_back)
+            tidied.after(asyncio.get_running_loop())
+
+
+class Tidying:
+    """Memory is given back once, a while after the last of those who left together: what held their rows is gone."""
+
+    def __init__(self) -> None:
+        self.due: asyncio.TimerHandle | None = None
+
+    def after(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Begin the while, or begin it anew."""
+        if self.due is not None:
+            self.due.cancel()
+        self.due = loop.call_later(WHILE, lambda: loop.run_in_executor(None, give_back))
+
+
+tidied = Tidying()
 
 
 @dataclass(eq=False)
@@ -96,9 +112,8 @@ def watched(_visit: ref[Visit]) -> tuple[ref[Visit], Held]:
 
 
 def give_back() -> None:
-    """Return to the system what is free: cycles first, then what Arrow and the C library hold for the next one."""
+    """Return to the system what is free: cycles first, then what the C library holds for the next one."""
     gc.collect()
-    pa.default_memory_pool().release_unused()
     if sys.platform == "linux":
         getattr(ctypes.CDLL(None), "malloc_trim", int)(0)  # glibc has it
 
