@@ -111,11 +111,21 @@ def watched(_visit: ref[Visit]) -> tuple[ref[Visit], Held]:
     return _visit, Held()
 
 
+def keep_little() -> None:
+    """Let threads share two heaps: with one for each, every heap keeps what its threads needed at most."""
+    library("mallopt", -8, 2)  # M_ARENA_MAX
+
+
 def give_back() -> None:
     """Return to the system what is free: cycles first, then what the C library holds for the next one."""
     gc.collect()
+    library("malloc_trim", 0)
+
+
+def library(name: str, *values: int) -> None:
+    """Ask glibc; other systems have no such heaps."""
     if sys.platform == "linux":
-        getattr(ctypes.CDLL(None), "malloc_trim", int)(0)  # glibc has it
+        getattr(ctypes.CDLL(None), name, lambda *_: 0)(*values)
 
 
 def uploader(label: str, *, key: str, **look: Any) -> Any:
