@@ -6,6 +6,7 @@ import io
 import json
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import date, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -17,6 +18,8 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tables import SMALL, make_frame
+from variants import alike, fitted_state
 
 from dpcore.datasets import long_parquet, long_text
 from dpcore.datasets.reading import read_frame
@@ -24,6 +27,8 @@ from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
 from dpcore.domain.unit import Unit
 from dpcore.errors import DataError
+from dpcore.methods.networks.refined import RefinedPrivBayes
+from dpcore.methods.trees.c45 import DiffPC45
 from dpcore.rows import writing
 from dpcore.rows.writing import encode
 
@@ -289,3 +294,20 @@ def test_rows_of_persons_are_not_encoded_block_by_block(tmp_path):
     with pytest.raises(DataError, match="all rows of a person"):
         encode(tmp_path / "table", tmp_path / "codes", schema=schema)
     assert not (tmp_path / "codes").exists()
+
+
+@pytest.mark.parametrize("kind", [RefinedPrivBayes, DiffPC45], ids=lambda kind: kind.__name__)
+def test_a_release_from_a_folder_is_that_from_memory(tmp_path, monkeypatch, kind):
+    """To the last bit, with the same seed: networks ask for counts, and trees that cut numbers for numbers as well."""
+    monkeypatch.setattr(writing, "GROUP", 100)
+    monkeypatch.setattr(writing, "PART", 200)
+    monkeypatch.setattr(long_text, "PIECE", 1 << 20)
+    frame = make_frame(500, 1)
+    frame.to_csv(tmp_path / "table.csv", index=False)
+    schema = replace(SMALL, columns=tuple(replace(column, missing=True, outside="clip") for column in SMALL))
+    encode(tmp_path / "table.csv", tmp_path / "codes", schema=schema)
+    one, other = (kind(random_state=3).fit(rows, schema=schema) for rows in (frame, tmp_path / "codes"))
+    assert alike(fitted_state(one), fitted_state(other))
+    encode(tmp_path / "table.csv", tmp_path / "codes alone", schema=schema, numbers=False)
+    without = told(lambda: kind(random_state=3).fit(tmp_path / "codes alone", schema=schema))
+    assert "numbers=True" in without if kind is DiffPC45 else alike(fitted_state(without), fitted_state(one))
