@@ -7,7 +7,7 @@ mark too many, which nobody can tell before the end; then by Arrow's parser, whi
 import codecs
 import csv
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +40,13 @@ class LongText:
     """
 
     def __init__(
-        self, path: Path, *, delimiter: str | None = None, encoding: str | None = None, decimal: str | None = None
+        self,
+        path: Path,
+        watch: Callable[[], None],
+        *,
+        delimiter: str | None = None,
+        encoding: str | None = None,
+        decimal: str | None = None,
     ) -> None:
         check_marks(delimiter, decimal)
         self._path, self._declared, self._given = path, encoding is not None, 0
@@ -60,6 +66,7 @@ class LongText:
         self._delimiter, self._decimal, self.headers = headed(table, delimiter, decimal)
         quotes, last = 0, ""
         for piece in self._pieces():
+            watch()
             if encoding is None:
                 self._check_text(piece)
             quotes += piece.count('"')

@@ -3,7 +3,7 @@
 They are read in this process, without limits of time and memory: files of one's own, and not what strangers send.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from os import PathLike, fspath
 from pathlib import Path, PurePath
@@ -23,9 +23,9 @@ class Source:
     path: Path
     name: str
 
-    def opened(self, **written: str | None) -> LongText | LongParquet:
-        """What it holds; `written` is how a text is, as for `datasets.read`."""
-        return LongParquet(self.path) if format_of(self.name)[0] == "parquet" else LongText(self.path, **written)
+    def opened(self, watch: Callable[[], None], **written: str | None) -> LongText | LongParquet:
+        """What it holds; `written` is how a text is, as for `datasets.read`; `watch` is called while it takes long."""
+        return LongParquet(self.path) if format_of(self.name)[0] == "parquet" else LongText(self.path, watch, **written)
 
 
 def sources(place: str | PathLike[str]) -> list[Source]:

@@ -12,7 +12,8 @@ one is complete.
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import chain, count, islice, takewhile
 from os import PathLike, fspath
 from pathlib import Path
@@ -37,7 +38,8 @@ from dpcore.rows.folder import FORMAT, MANIFEST, MOST
 STARTED, UNFINISHED = f"{FORMAT}, unfinished", "unfinished.json"
 GROUP = 1 << 17  # rows that are written together
 PART = 1 << 20  # rows
-LOOKING, ENCODING = phrase("Reading the files' checksums"), phrase("{rows:,} rows encoded")
+PIECE = 1 << 24  # bytes
+LOOKING, ENCODING = phrase("Looking through the files"), phrase("{rows:,} rows encoded")
 DIFFERS = {
     "schema": "another schema",
     "sources": "other files, or of files that have changed since",
@@ -115,7 +117,7 @@ def encode(
     parts = _begun(place, asked)
     if parts is None:
         return place
-    tables = [file.opened(**written) for file in files]
+    tables = [file.opened(partial(progress, 0.0, LOOKING), **written) for file in files]
     for table in tables:
         schema.check_headers(table.headers)
     done = sum(part["rows"] for part in parts)
@@ -148,8 +150,7 @@ class _Watched:
         self.sizes = [size for size, _ in self._were.values()]
         self.sums: dict[str, dict[str, Any]] = {}
         for file, size in zip(files, self.sizes, strict=True):
-            progress(0.0, LOOKING)
-            self.sums[file.name] = {"size": size, "sha256": checksum(file.path)}
+            self.sums[file.name] = {"size": size, "sha256": checksum(file.path, partial(progress, 0.0, LOOKING))}
         self.check()
 
     def check(self) -> None:
@@ -168,13 +169,17 @@ def _state(path: Path) -> tuple[int, int]:
     return found.st_size, found.st_mtime_ns
 
 
-def checksum(path: Path) -> str:
-    """The SHA-256 of a file; DataError if it cannot be read."""
+def checksum(path: Path, watch: Callable[[], None] = lambda: None) -> str:
+    """The SHA-256 of a file; `watch` is called again and again. DataError if it cannot be read."""
+    found = hashlib.sha256()
     try:
         with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
+            while piece := file.read(PIECE):
+                found.update(piece)
+                watch()
     except OSError:
         raise DataError(f"The file {path.name!r} cannot be opened.", "Check its permissions.") from None
+    return found.hexdigest()
 
 
 def _begun(folder: Path, asked: Mapping[str, Any]) -> list[dict[str, Any]] | None:

@@ -196,7 +196,7 @@ class StoppedError(Exception):
     pass
 
 
-@pytest.mark.parametrize("after", [1, 4, 8])
+@pytest.mark.parametrize("after", [0, 2, 6])
 def test_whoever_was_stopped_goes_on_after_the_last_part(tmp_path, after):
     some_files(tmp_path / "table")
     whole = of_folder(encode(tmp_path / "table", tmp_path / "whole", schema=TIDY), TIDY)
@@ -205,13 +205,13 @@ def test_whoever_was_stopped_goes_on_after_the_last_part(tmp_path, after):
 
     def stop(fraction: float, text: str) -> None:
         seen.append(fraction)
-        if len(seen) == after:
+        if np.count_nonzero(seen) == after:
             raise StoppedError
 
     with pytest.raises(StoppedError):
         encode(tmp_path / "table", tmp_path / "codes", schema=TIDY, progress=stop)
     assert not (tmp_path / "codes" / "manifest.json").exists()
-    parts = sorted((tmp_path / "codes").glob("part-*")) if after > 1 else []
+    parts = sorted((tmp_path / "codes").glob("part-*"))
     before = [path.stat().st_mtime_ns for path in parts]
     assert len(parts) >= (after > 4)
     encode(tmp_path / "table", tmp_path / "codes", schema=TIDY, progress=lambda fraction, _: seen.append(fraction))
