@@ -7,7 +7,7 @@
 The table is made up: PrivBayes refined, fitted to the bundled sample with a seed, draws as many rows of its 15 columns
 as are wanted. In memory each figure is the least of `--repeats`, on rows that are encoded already; with `--against`
 both checkouts take turns, each time in a process of its own, and the ratio is that of their least. With `--place` the
-rows are first written there as Parquet files of a million rows (not timed), then encoded; every step has a process of
+rows are first drawn and written there as Parquet files of a million rows, then encoded; every step has a process of
 its own, whose peak memory is the operating system's.
 """
 
@@ -92,10 +92,12 @@ def write(rows: int, place: Path) -> None:
         frame.to_parquet(place / "source" / f"{number:05}.parquet")
 
 
-def in_folder(step: str, place: Path) -> dict[str, float]:
+def in_folder(step: str, rows: int, place: Path) -> dict[str, float]:
     """Seconds and peak megabytes of one step."""
     public = schema()
-    if step == "encode":
+    if step == "write":
+        taken = seconds(lambda: write(rows, place))
+    elif step == "encode":
         from dpcore.rows.writing import encode
 
         taken = seconds(lambda: encode(place / "source", place / "codes", schema=public, replace=True))
@@ -104,8 +106,8 @@ def in_folder(step: str, place: Path) -> dict[str, float]:
 
         from dpcore.rows import Folder, FolderRows
 
-        rows = FolderRows(Folder.open(place / "codes"))
-        taken = seconds(lambda: rows.tables(combinations(range(len(public)), 2)))
+        folder = FolderRows(Folder.open(place / "codes"))
+        taken = seconds(lambda: folder.tables(combinations(range(len(public)), 2)))
     else:
         method = METHODS[step](epsilon=1.0, random_state=0)
         taken = seconds(lambda: method.fit(place / "codes", schema=public))
@@ -122,13 +124,11 @@ def main() -> None:
     asked = parser.parse_args()
     here = Path(__file__).resolve().parents[1]
     if asked.json:
-        found = in_memory(asked.rows) if asked.json == "memory" else in_folder(asked.json, asked.place)
+        found = in_memory(asked.rows) if asked.json == "memory" else in_folder(asked.json, asked.rows, asked.place)
         print(json.dumps(found))
     elif asked.place:
-        if not (asked.place / "source").exists():
-            write(asked.rows, asked.place)
-        for step in ("encode", "all pairs", *METHODS):
-            found = of_process(["--json", step, "--place", str(asked.place)], here)
+        for step in ("write", "encode", "all pairs", *METHODS):
+            found = of_process(["--rows", str(asked.rows), "--json", step, "--place", str(asked.place)], here)
             print(f"{step:20} {found['seconds']:8.2f} s {found['MB']:8.0f} MB", flush=True)
     else:
         checkouts = [here, *([asked.against] if asked.against else [])]

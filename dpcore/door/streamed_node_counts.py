@@ -18,6 +18,7 @@ from dpcore.door.exact_node_counts import Nodes, Records
 from dpcore.mechanisms.noise import Noise
 
 NOWHERE = -1
+PILE = 1 << 22  # keys that are sorted together; 32 MB
 Placed = tuple[Ints, NDArray[Any], NDArray[Any]]
 
 
@@ -84,22 +85,22 @@ class NodeBlocks(Nodes):
     def _numbers(self, position: int, nodes: Ints) -> tuple[Ints, Floats, NDArray[np.int64]]:
         """As many as there are different ticks: numbers that all differ take memory like the rows."""
         classes, wide = self.records.classes, GRID + 1
-        keys, counts = np.empty(0, dtype=np.int64), np.empty((0, classes), dtype=np.int64)
-        waiting: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []
-        held = 0
+        found = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
+        waiting: list[NDArray[np.int64]] = []
         for number, label, ticks in self._places(nodes, position):
             there = ~np.isnan(ticks)
-            own = number[there] * wide + ticks[there].astype(np.int64)
-            found, back = np.unique(own, return_inverse=True)
-            flat = np.bincount(back * classes + label[there], minlength=len(found) * classes)
-            waiting.append((found, flat.reshape(-1, classes)))
-            held += len(found)
-            if held > len(keys):  # so that each key is merged a few times only
-                (keys, counts), waiting, held = merged([(keys, counts), *waiting]), [], 0
-        keys, counts = merged([(keys, counts), *waiting])
-        start = np.arange(len(nodes)) * wide
-        many = np.diff(np.searchsorted(keys, start), append=len(keys))
-        return many, (keys - np.repeat(start, many)).astype(float), np.ascontiguousarray(counts.T)
+            key = (number * wide + np.where(there, ticks, 0).astype(np.int64)) * classes + label
+            waiting.append(key[there])
+            if sum(map(len, waiting)) > max(PILE, len(found[0])):  # so that each key is merged a few times only
+                found, waiting = merged(*found, waiting), []
+        keys, times = merged(*found, waiting)
+        group = keys // classes
+        new = np.diff(group, prepend=-1) > 0
+        counts = np.zeros((classes, np.count_nonzero(new)), dtype=np.int64)
+        counts[keys - group * classes, np.cumsum(new) - 1] = times
+        start, group = np.arange(len(nodes)) * wide, group[new]
+        many = np.diff(np.searchsorted(group, start), append=len(group))
+        return many, (group - np.repeat(start, many)).astype(float), counts
 
     def _places(self, nodes: Ints, position: int | None = None, *, codes: bool = False) -> Iterator[Placed]:
         """Block by block, of the records in some nodes: which of them each is in, its class, and a column's value.
@@ -141,15 +142,20 @@ def renumbered(number: Ints, size: int, keep: Ints) -> Ints:
     return found
 
 
-def merged(parts: list[tuple[NDArray[np.int64], NDArray[np.int64]]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Keys in order, each once, with the sums of their counts."""
-    keys, back = np.unique(np.concatenate([keys for keys, _ in parts]), return_inverse=True)
-    counts = np.zeros((len(keys), parts[0][1].shape[1]), dtype=np.int64)
-    start = 0
-    for own, found in parts:
-        counts[back[start : start + len(own)]] += found
-        start += len(own)
-    return keys, counts
+def merged(
+    keys: NDArray[np.int64], times: NDArray[np.int64], more: list[NDArray[np.int64]]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Keys in order, each once, and how often each occurs, with some more."""
+    new = np.concatenate([np.empty(0, dtype=np.int64), *more])
+    new.sort()
+    start = np.flatnonzero(np.diff(new, prepend=-1))
+    both, counts = np.append(keys, new[start]), np.append(times, np.diff(start, append=len(new)))
+    if len(keys) and len(start):
+        order = np.argsort(both, kind="stable")  # two runs in order: merged, not sorted
+        both, counts = both[order], counts[order]
+        start = np.flatnonzero(np.diff(both, prepend=-1))
+        both, counts = both[start], np.add.reduceat(counts, start)
+    return both, counts
 
 
 def roots(records: Records, noise: Noise, trees: int, resample: str, rate: float) -> NodeBlocks:

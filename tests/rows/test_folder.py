@@ -16,6 +16,7 @@ from variants import EVERY_FIT, alike, fitted, fitted_state
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
 from dpcore.domain.splits import GRID, CodeCut, Groups, NumberCut, OneValue, flat
+from dpcore.door import streamed_node_counts
 from dpcore.door.exact_node_counts import records_of
 from dpcore.door.nodes import sample
 from dpcore.errors import DataError, SchemaError
@@ -100,6 +101,7 @@ ATTRIBUTES |= {3: NumberCut(Column(name="n", kind="continuous", lower=0, upper=1
 @pytest.mark.parametrize("source", [lambda: make_noise("laplace", 4), NoNoise], ids=["seeded", "none"])
 def test_counts_of_nodes_however_trees_are_sampled(tmp_path, monkeypatch, resample, source):
     monkeypatch.setattr(exact_counts, "BLOCK", 64)
+    monkeypatch.setattr(streamed_node_counts, "PILE", 80)
     monkeypatch.setattr("dpcore.mechanisms.noise.base.LOTS", 50)
     monkeypatch.setattr("dpcore.mechanisms.noise.numpy_noise.LOTS", 50)
     pair = both(tmp_path, [5, 6, 7, 3, 2], 400, 2, [100, 101], numbers=(3,))
