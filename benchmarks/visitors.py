@@ -1,6 +1,7 @@
 """A server for visitors, with fifty of them at once: what they wait, what they see of each other, and its memory.
 
     python -m benchmarks.visitors [--visitors 50] [--releases 3]
+    python -m benchmarks.visitors --comparisons 3      what one more visitor waits for releases beside them
 
 Visitors are clients of Streamlit's websocket protocol, without a browser. Half of them upload a small table with a mark
 of their own, the others take the sample; each makes releases, as soon as all have opened the page. The clock of a
@@ -56,6 +57,31 @@ def visit(address: str, place: int, releases: int, ready: Barrier, done: Barrier
     return seconds, marks(me.heard, MARK)
 
 
+def beside(address: str, comparisons: int, releases: int) -> list[float]:
+    """The seconds that releases take while others compare methods, as their page begins."""
+
+    def compare() -> None:
+        with Visitor(address) as other:
+            other.open("compare")
+            begun.wait(PATIENCE)
+            other.press("compare.run")
+
+    begun = Barrier(comparisons + 1)
+    with ThreadPoolExecutor(comparisons + 1) as pool, Visitor(address) as me:
+        others = [pool.submit(compare) for _ in range(comparisons)]
+        me.open(PAGE)
+        begun.wait(PATIENCE)
+        time.sleep(STAYS)
+        seconds = []
+        while len(seconds) < releases and not any(other.done() for other in others):
+            begin = time.perf_counter()
+            me.press(f"{PAGE}.run")
+            seconds.append(time.perf_counter() - begin)
+        for other in others:
+            other.result()
+    return seconds
+
+
 def memory(process: int) -> float:
     """Megabytes."""
     pages = int(Path(f"/proc/{process}/statm").read_text().split()[1])
@@ -66,12 +92,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--visitors", type=int, default=50)
     parser.add_argument("--releases", type=int, default=3)
+    parser.add_argument("--comparisons", type=int, default=0)
     given = parser.parse_args()
     with TemporaryDirectory() as folder, started(Path(folder) / "log", command=OPEN) as server:
         warm = Barrier(1)
         for place in range(2):
             visit(server.address, place, 1, warm, warm)
         time.sleep(STAYS + 5)
+        if given.comparisons:
+            waits = beside(server.address, given.comparisons, given.releases)
+            print("beside comparisons:", ", ".join(f"{second:.1f} s" for second in waits))
+            return
         begin = memory(server.process.pid)
         ready, done = Barrier(given.visitors), Barrier(given.visitors + 1)
         with ThreadPoolExecutor(given.visitors) as pool:

@@ -5,7 +5,8 @@
 A stage begins as a Debian of the base image's name, made by debootstrap, whose own Python stands in for that of the
 base image. Then the instructions run as they are written, so that they cannot drift from what is tested. The last stage
 is started as compose.yaml says: read-only but for its volume and /tmp, as its user, without capabilities, and without
-any network. Its health check has to pass, nothing else may be writable, and nothing of a build may be left in it.
+any network. Its health check has to pass, nothing else may be writable, and nothing of a build may be left in it. Where
+this Python has Playwright, and the computer Chromium, a release is made in it through the browser.
 """
 
 import ctypes
@@ -223,6 +224,7 @@ def watched(stage: Stage) -> None:
             found = json.loads(probe.stdout)
             status = Path(f"/proc/{server.pid}/status").read_text()
             memory = int(status.partition("VmRSS:")[2].split()[0]) / 1024
+            released()
         finally:
             server.terminate()
     size = int(subprocess.run(["du", "-smx", root], check=True, capture_output=True, text=True).stdout.split()[0])
@@ -232,6 +234,30 @@ def watched(stage: Stage) -> None:
     wrong |= {key: found[key] for key in ("CapEff", "CapBnd") if int(found[key], 16)}
     if wrong:
         raise SystemExit(f"This should be otherwise: {wrong}")
+
+
+def released() -> None:
+    """Make a release through the browser, in the network that only this program and the server share."""
+    sys.path.insert(0, str(HERE))
+    try:
+        from playwright.sync_api import sync_playwright
+
+        from scripts.screenshots import chromium, launch
+    except ImportError:
+        print("no release was made: Playwright is not installed")
+        return
+    program = chromium()
+    if program is None:
+        print("no release was made: Chromium is not on PATH")
+        return
+    with sync_playwright() as playwright:
+        browser = launch(playwright, program)
+        page = browser.new_page()
+        page.goto("http://127.0.0.1:8501")
+        page.get_by_role("button", name="Try it now").click()
+        page.get_by_text("It can cost up to").first.wait_for(timeout=PATIENCE * 1000)
+        print("a release was made through the browser")
+        browser.close()
 
 
 if __name__ == "__main__":
