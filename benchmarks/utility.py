@@ -15,8 +15,10 @@ GPL-2 then, and survival is LGPL (>= 2). None is part of this project: `--fetch`
 cache, and check its hash. Afterwards no network is needed.
 
 Columns are binned as they are by default. Categories, and bounds where the documentation has them, are the
-documentation's; the other bounds are round numbers about what such a quantity is, wide enough for nearly all rows.
-Values beyond are moved to them. Row numbers, weights, and columns that follow from others were left out.
+documentation's; the other bounds are round numbers, chosen with the rows' extremes in sight, as a published codebook
+would have them: these figures compare methods, and are no release. Values beyond are moved to them. Left out are
+sampling weights, the number of the state (benefits), the cause of death (chains), and columns that are constant or
+follow from another.
 
 Constants of methods may be chosen on the tables in TUNING, and only there; those in HELD_OUT are for reporting. (Those
 of PrivBayes refined were chosen on Adult, long before.)
