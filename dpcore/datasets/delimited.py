@@ -109,7 +109,8 @@ def _decoded(raw: bytes, encoding: str | None) -> tuple[str, str]:
 def encoding_of(raw: bytes, declared: str | None) -> str:
     """The encoding of a text that begins so, which is known."""
     marks = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
-    encoding = declared or next((name for mark, name in marks.items() if raw.startswith(mark)), "utf-8")
+    marked = next((name for mark, name in marks.items() if raw.startswith(mark)), "utf-8")
+    encoding = marked if declared is None else declared
     try:
         codecs.lookup(encoding)
     except (LookupError, ValueError):  # a name with a null character, or with half of one, is a ValueError
