@@ -296,6 +296,7 @@ PLANTS = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", PLANTS)
 def test_planted_faults_are_caught(what, door, pool, monkeypatch):
     plant, name, relation, error, given = PLANTS[what]

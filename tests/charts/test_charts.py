@@ -26,6 +26,7 @@ def test_every_chart_is_among_the_pictures():
     assert {name.partition(",")[0] for name in PICTURES} == functions
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PICTURES)
 def test_a_chart_is_told_and_drawn_and_words_of_users_are_data_only(name):
     frame = frame_of(name, HOSTILE).assign(hiv_status="secret")

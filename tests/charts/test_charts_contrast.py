@@ -58,6 +58,7 @@ def contrast(fill, seen, below):
     return np.quantile(np.maximum(one, other) / np.minimum(one, other), 0.3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PICTURES)
 def test_every_text_of_a_chart_can_be_read_in_both_themes(name):
     for page in PAGES.values():

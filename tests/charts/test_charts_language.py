@@ -43,6 +43,7 @@ def said(chart):
             yield from re.findall(r"'(\w+)'", node)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PICTURES)
 def test_a_chart_in_chinese_says_no_english_word(name):
     with speaking("zh"):

@@ -25,6 +25,8 @@ WRITTEN = dp.Schema(
 SCHEMA = dp.Schema.from_json(WRITTEN.to_json())  # its numbers as files write them
 PAGE = {"name": "networks", "settings": {"epsilon": 1.0}}
 
+pytestmark = pytest.mark.slow  # programs of their own
+
 
 @pytest.fixture
 def books(monkeypatch, tmp_path):

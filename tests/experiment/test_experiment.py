@@ -236,6 +236,7 @@ def workers():
     return {pid for pid in children("self") if b"popen_loky" in Path(f"/proc/{pid}/cmdline").read_bytes()}
 
 
+@pytest.mark.slow
 def test_who_cancels_stops_nobody_elses_sweep(data, whole):
     """Two sessions of one server are two threads. Workers end with their sweep, and with them what they remember.
 

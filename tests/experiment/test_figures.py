@@ -46,6 +46,7 @@ def ledger(data, monkeypatch, tmp_path):
     return Books(tmp_path / "ledger.sqlite")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", figures.known())
 def test_a_figure_from_python(name, data):
     told = []

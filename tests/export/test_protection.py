@@ -46,6 +46,7 @@ def test_an_epsilon_says_whose_it_is():
         assert "3 times as much" in protection.protected(ROWS, relation)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["NB-Synth", "PrivBayes refined", "TaxonomyRelease", "DiffPRFs", "PPNB"])
 def test_no_file_counts_rows_persons_or_what_was_cut(name):
     """Of 1,733 rows of 619 persons, 2 of each at most count; under replace the number of persons is public."""

@@ -50,6 +50,7 @@ def changes(values, relation):
     return np.concatenate(moved)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("relation", Relation)
 @pytest.mark.parametrize(("score", "rated_by"), SCORES)
 def test_one_person_moves_scores_and_chances_by_no_more_than_they_say(score, rated_by, relation):
