@@ -15,8 +15,9 @@ from types import ModuleType
 
 import dpcore as dp
 from dpcore.methods import base
-from dpcore.methods.base import PrivateEstimator
+from dpcore.methods.base import PrivateClassifier, PrivateEstimator
 from dpcore.methods.parameters import Parameter
+from dpcore.methods.synthesizer import Synthesizer
 
 ROOT = Path(__file__).resolve().parents[1]
 BUILD = ROOT / "build" / "docs"
@@ -115,7 +116,8 @@ def parts() -> dict[str, str]:
     """A page for the names of `dp`, what all methods can do, and each public part; the staged index lists them."""
     plain = [name for name in dp.__all__ if name not in (*PARTS, *dp.METHODS.classes)]
     modules = {"dpcore": dp, "methods": base} | {part: getattr(dp, part) for part in PARTS}
-    names = {"dpcore": plain, "methods": ["PrivateEstimator", "Synthesizer", "PrivateClassifier"]}
+    kinds = (PrivateEstimator, Synthesizer, PrivateClassifier)
+    names = {"dpcore": plain, "methods": [f"{kind.__module__}.{kind.__name__}" for kind in kinds]}
     titles = {"dpcore": "Names of dp", "methods": "What all methods can do"}
     pages: dict[str, str] = {}
     listed = []
@@ -128,10 +130,10 @@ def parts() -> dict[str, str]:
 
 
 def reference(title: str, module: ModuleType, names: list[str] | None) -> str:
-    """What mkdocstrings makes a page of: these names of a module, or all that is public in it."""
+    """What mkdocstrings makes a page of: these names of a module, or of others in full, or all that is public in it."""
     if names is None:
         return f"# {title}\n\n::: {module.__name__}\n    options:\n      show_root_heading: false\n"
-    blocks = (f"::: {module.__name__}.{name}\n" for name in names)
+    blocks = (f"::: {name if '.' in name else f'{module.__name__}.{name}'}\n" for name in names)
     return "\n".join([f"# {title}", "", *said(module), "", *blocks])
 
 
