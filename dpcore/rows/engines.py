@@ -19,6 +19,7 @@ from dpcore.rows import exact_counts
 
 T = TypeVar("T")
 Lazy = nw.LazyFrame[Any]
+COPY = "Ask inside one transaction, or of a copy; or write the rows to Parquet files, and encode these: dp.encode."
 
 
 def asked(work: Callable[[], T]) -> T:
@@ -33,6 +34,11 @@ def asked(work: Callable[[], T]) -> T:
         f"The engine that holds the rows stopped with an error of the kind {kind}; what it says may quote cells.",
         "Run the query in the engine itself, without this program, to see more.",
     )
+
+
+def changed() -> DataError:
+    """What is said of a table that is another one by now."""
+    return DataError("The rows in the engine have changed since they were first asked.", COPY)
 
 
 class Polars:

@@ -58,6 +58,10 @@ def rows_of(given: Given, schema: Schema, numbers: Mapping[int, NumberRule]) -> 
         return _of_folder(given if isinstance(given, Folder) else Folder.open(given), schema, numbers)
     import narwhals as nw
 
+    if nw.dependencies.is_dask_dataframe(given):
+        from dpcore.rows.partitions import DaskRows, Partitions
+
+        return DaskRows(Partitions(given, schema), numbers)
     if isinstance(nw.from_native(given, pass_through=True), nw.LazyFrame):
         from dpcore.rows.relation import Relation, RelationRows
 

@@ -36,7 +36,7 @@ from dpcore.domain.column import Column, Counts
 from dpcore.domain.schema import Schema
 from dpcore.errors import DataError
 from dpcore.rows import exact_counts
-from dpcore.rows.engines import ENGINES, Lazy, asked
+from dpcore.rows.engines import COPY, ENGINES, Lazy, asked, changed
 from dpcore.rows.exact_counts import Family
 from dpcore.rows.views import SourceRows, looked_up, own_columns
 
@@ -45,12 +45,6 @@ NOTHING = -1  # the code of a cell that was not there at first
 INTEGERS = (nw.Int8, nw.Int16, nw.Int32, nw.Int64, nw.UInt8, nw.UInt16, nw.UInt32, nw.UInt64)
 FLOATS = (nw.Float32, nw.Float64)
 TEXTS = (nw.String, nw.Categorical, nw.Enum, nw.Decimal, nw.Int128, nw.UInt128, nw.Date, nw.Datetime)
-COPY = "Ask inside one transaction, or of a copy; or write the rows to Parquet files, and encode these: dp.encode."
-
-
-def changed() -> DataError:
-    """What is said of a table that is another one by now."""
-    return DataError("The rows in the engine have changed since they were first asked.", COPY)
 
 
 @dataclass(frozen=True, eq=False)

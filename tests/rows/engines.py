@@ -22,7 +22,13 @@ def in_polars(table):
     return pytest.importorskip("polars").from_arrow(table).lazy()
 
 
-ENGINES = {"duckdb": in_duckdb, "polars": in_polars}
+def in_dask(table):
+    dask = pytest.importorskip("dask.dataframe")
+    frame = table.to_pandas()
+    return dask.from_pandas(frame, npartitions=3) if len(frame) else dask.from_pandas(frame, npartitions=1)
+
+
+ENGINES = {"duckdb": in_duckdb, "polars": in_polars, "dask": in_dask}
 
 
 def arrow(frame):
