@@ -111,7 +111,7 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
         frame : DataFrame, path of a folder, lazy frame or relation
             The private rows, with the schema's columns, and the one that says whose row it is, if there is one; a
             folder of encoded rows (`dpcore.rows.Folder`), which may be larger than memory; or rows that stay where they
-            are: a relation of DuckDB, or a lazy frame of Polars.
+            are: a relation of DuckDB, a lazy frame of Polars, or a Dask DataFrame.
         y : ignored
             The class is one of the frame's columns.
         schema : Schema

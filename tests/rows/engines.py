@@ -3,6 +3,8 @@
 import pyarrow as pa
 import pytest
 
+from dpcore.rows import rows_of
+
 
 def in_duckdb(table, types=()):
     """A relation; `types` are of columns that are not what DuckDB makes of them."""
@@ -31,6 +33,19 @@ def in_dask(table):
 ENGINES = {"duckdb": in_duckdb, "polars": in_polars, "dask": in_dask}
 
 
+every_engine = pytest.mark.parametrize("engine", ENGINES)
+
+
 def arrow(frame):
     """A frame of pandas as it would be stored."""
     return pa.Table.from_pandas(frame, preserve_index=False)
+
+
+def own(numbers):
+    return numbers
+
+
+def both(engine, table, schema, numbers=()):
+    """The rows of an Arrow table, held and in an engine."""
+    rules = dict.fromkeys(numbers, own)
+    return rows_of(table.to_pandas(), schema, rules), rows_of(ENGINES[engine](table), schema, rules)
