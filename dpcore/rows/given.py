@@ -27,11 +27,12 @@ else:
 
 
 def held(given: Given, schema: Schema) -> Given:
-    """Another library's frame in memory as one of pandas', with the columns that count; all else as it is."""
+    """Another library's frame in memory as one of pandas', with the columns that count; all else as it came."""
     if isinstance(given, pd.DataFrame | Folder | Path | str):
         return given
     import narwhals as nw  # which Altair brings; it is loaded for those who need it
 
+    given = nw.to_native(given, pass_through=True)
     frame = nw.from_native(given, pass_through=True)
     if not isinstance(frame, nw.DataFrame):
         return given
