@@ -29,7 +29,7 @@ from dpcore.mechanisms.noise import CUT, SEEDED, make_noise
 from dpcore.methods.noises import NOISES, as_here, taught
 from dpcore.methods.offers import INFERRED, Offer
 from dpcore.methods.parameters import Control, Declared, is_learned, learned, number, text, whole
-from dpcore.rows import Given, HeldRows, NumberRule, rows_of
+from dpcore.rows import Given, HeldRows, NumberRule, held, rows_of
 
 NO_CLASS = phrase("This method needs a column with categories as class. Declare one on the page Data & schema.")
 SEED = phrase("A seed makes a demo repeatable and its protection worthless: whoever knows it can subtract the noise.")
@@ -108,9 +108,10 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
 
         Parameters
         ----------
-        frame : DataFrame, or path of a folder
-            The private rows, with the schema's columns, and the one that says whose row it is, if there is one; or a
-            folder of encoded rows (`dpcore.rows.Folder`), which may be larger than memory.
+        frame : DataFrame, path of a folder, lazy frame or relation
+            The private rows, with the schema's columns, and the one that says whose row it is, if there is one; a
+            folder of encoded rows (`dpcore.rows.Folder`), which may be larger than memory; or rows that stay where they
+            are: a relation of DuckDB, a lazy frame of Polars, or a Dask DataFrame.
         y : ignored
             The class is one of the frame's columns.
         schema : Schema
@@ -127,13 +128,16 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
             If the ledger's cap would be exceeded; earlier answers stay charged, and `ledger_` has them.
         """
         relation, unit = self.check(schema), schema.persons
+        frame = held(frame, schema)
         rows = rows_of(frame, schema, self._numbers(schema))
         if not isinstance(ledger, Ledger | None):
             raise ParameterError("The 'ledger' argument is no ledger.", "Pass dp.Ledger(relation), or leave it out.")
         source = make_noise(self.noise, self.random_state)
         if unit is not None:
             if not isinstance(rows, HeldRows) or not isinstance(frame, pd.DataFrame):
-                raise DataError("A folder of rows does not say whose rows they are.", "Fit on a DataFrame, or by rows.")
+                raise DataError(
+                    "Rows in a folder or an engine do not say whose they are.", "Fit on a DataFrame, or by rows."
+                )
             lots = make_noise(self.noise, self.random_state, CUT).lots(len(rows))
             rows = rows.at(unit.kept(unit.persons(frame), lots, fill=relation is Relation.REPLACE))
         if relation is Relation.ADD_REMOVE and schema.max_rows is not None and len(rows) > schema.max_rows:

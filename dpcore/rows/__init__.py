@@ -1,4 +1,4 @@
-"""Private rows below the door, held in memory or streamed: what can be counted, looked up and parted, exactly.
+"""Private rows below the door, held, streamed or in an engine: what can be counted, looked up and parted, exactly.
 
 Private: only the door and the (never private) evaluation may hold `Rows`. Counts are sums over blocks of rows, so that
 nothing above has to know where the rows are.
@@ -6,7 +6,7 @@ nothing above has to know where the rows are.
 
 from dpcore.rows.base import NumberRule, Rows
 from dpcore.rows.folder import Folder, FolderRows
-from dpcore.rows.given import Given, rows_of
+from dpcore.rows.given import Given, held, rows_of
 from dpcore.rows.held import HeldRows, joint_counts
 
-__all__ = ["Folder", "FolderRows", "Given", "HeldRows", "NumberRule", "Rows", "joint_counts", "rows_of"]
+__all__ = ["Folder", "FolderRows", "Given", "HeldRows", "NumberRule", "Rows", "held", "joint_counts", "rows_of"]

@@ -8,14 +8,12 @@ before and after every pass, a part of another size or time of writing is refuse
 """
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, Self
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from joblib import Parallel, delayed
@@ -23,13 +21,14 @@ from joblib.parallel import get_active_backend
 from numpy.typing import NDArray
 
 from dpcore.arguments import is_whole
-from dpcore.domain.column import Codes, Counts
+from dpcore.domain.column import Counts
 from dpcore.domain.documents import json_value
 from dpcore.domain.schema import Schema
 from dpcore.errors import DataError
 from dpcore.rows import exact_counts
-from dpcore.rows.base import NumberRule, Rows, Rule
-from dpcore.rows.exact_counts import Block, Family
+from dpcore.rows.base import Rows
+from dpcore.rows.exact_counts import Family
+from dpcore.rows.views import SourceRows
 
 MANIFEST, FORMAT = "manifest.json", "dpcore rows 1"
 MOST = 1 << 26  # bytes of a manifest
@@ -93,6 +92,11 @@ class Folder:
         together = hashlib.sha256("".join(checksum for _, _, checksum in named).encode()).hexdigest()
         return cls(schema, parts, together)
 
+    @property
+    def rows(self) -> int:
+        """How many rows there are."""
+        return sum(part.rows for part in self.parts)
+
     def check(self) -> None:
         """DataError if a part is another file than when the folder was opened."""
         for part in self.parts:
@@ -139,150 +143,24 @@ def _opened(path: Path, rows: int, checksum: str, schema: Schema) -> Part:
     return part
 
 
-@dataclass(frozen=True, eq=False)
-class LookUp:
-    """A column that is looked up, row by row, from codes of others."""
+class FolderRows(SourceRows[Folder]):
+    """The rows of a folder, or a view of them."""
 
-    rule: Rule
-    sources: tuple["Column", ...]
-
-
-Column = int | LookUp
-"""What a code is worked out from: the folder's own column of that position, or a rule."""
-
-
-class FolderRows(Rows):
-    """The rows of a folder, or a view of them: columns that are looked up, of the rows that have certain codes.
-
-    Views hold rules and no rows. `numbers` has, by position, a public rule on the folder's numbers of a column of its
-    own.
-    """
-
-    def __init__(
-        self,
-        folder: Folder,
-        numbers: Mapping[int, NumberRule] = MappingProxyType({}),
-        *,
-        sizes: Sequence[int] | None = None,
-        columns: Sequence[Column] | None = None,
-        kept: Sequence[tuple[Column, int]] = (),
-        rows: int | None = None,
-    ) -> None:
-        super().__init__(folder.schema.sizes if sizes is None else sizes)
-        self.folder, self._numbers, self._rows = folder, dict(numbers), rows
-        self._columns = tuple(range(len(folder.schema)) if columns is None else columns)
-        self._kept = tuple(kept)
-
-    def __len__(self) -> int:
-        return sum(part.rows for part in self.folder.parts) if self._rows is None else self._rows
-
-    @property
-    def numbered(self) -> frozenset[int]:
-        return frozenset(self._numbers)
-
-    def blocks(self, columns: Sequence[int], numbers: Sequence[int] = ()) -> Iterator[Block]:
-        return _even(self._pieces(columns, numbers))
-
-    def _pieces(self, columns: Sequence[int], numbers: Sequence[int]) -> Iterator[Block]:
-        """The rows in order, in blocks as they come."""
-        looks = [self._columns[j] for j in columns]
-        needed = sorted({j for look in (*looks, *(look for look, _ in self._kept)) for j in _own(look)})
-        ticks = {f"n{self._columns[j]}": self._numbers[j] for j in numbers}
-        names = [*(f"c{j}" for j in needed), *ticks]
-        for found in self.folder.blocks(names or ["c0"]):
-            known: dict[int, NDArray[Any]] = {}
-            block = [_looked_up(look, found, known) for look in looks]
-            block += [rule(found[name]) for name, rule in ticks.items()]
-            if self._kept:
-                here = np.logical_and.reduce([_looked_up(look, found, known) == code for look, code in self._kept])
-                block = [values[here] for values in block]
-            yield block
-
-    def recoded(self, sizes: Sequence[int], rules: Sequence[tuple[int, Rule]]) -> Self:
-        columns = [_rule(rule, size, [self._columns[j]]) for (j, rule), size in zip(rules, sizes, strict=True)]
-        return self._view(sizes, columns, self._kept, self._rows)
-
-    def derived(self, size: int, sources: Sequence[int], rule: Rule) -> Self:
-        column = _rule(rule, size, [self._columns[j] for j in sources])
-        return self._view((*self.sizes, size), (*self._columns, column), self._kept, self._rows)
-
-    def split(self, by: int) -> list[Self]:
-        (many,) = self.tables([(by,)])
-        column = self._columns[by]
-        return [
-            self._view(self.sizes, self._columns, (*self._kept, (column, code)), int(rows))
-            for code, rows in enumerate(many)
-        ]
-
-    def held(self) -> Codes:
-        raise DataError(
-            "The paper's own way looks at all rows at once, and these are in a folder.",
-            "Use mode='corrected', or fit on a DataFrame of rows that fit into memory.",
-        )
-
-    def _view(
-        self, sizes: Sequence[int], columns: Sequence[Column], kept: Sequence[tuple[Column, int]], rows: int | None
-    ) -> Self:
-        return type(self)(self.folder, sizes=sizes, columns=columns, kept=kept, rows=rows)
+    where = "a folder"
 
     def _streamed(self, families: list[Family]) -> list[Counts]:
         """Over parts in several processes, if that pays; workers count, and nothing else."""
         _, jobs = get_active_backend()
         if jobs is None:
             jobs = -1 if len(self) * len(families) >= WORTH_PROCESSES else 1
-        self.folder.check()  # a table that is remembered is one of this folder, too
-        if jobs == 1 or not self.folder.parts[1:] or () in families:
+        self.source.check()  # a table that is remembered is one of this folder, too
+        if jobs == 1 or not self.source.parts[1:] or () in families:
             return super()._streamed(families)
         view = partial(type(self), sizes=self.sizes, columns=self._columns, kept=self._kept, rows=self._rows)
-        shares = [replace(self.folder, parts=(part,)) for part in self.folder.parts]
+        shares = [replace(self.source, parts=(part,)) for part in self.source.parts]
         tasks = (delayed(Rows._streamed)(view(share), families) for share in shares)
         sums: list[Counts] = []
         for tables in Parallel(n_jobs=jobs, return_as="generator")(tasks):
             sums = [total + table for total, table in zip(sums, tables, strict=True)] if sums else tables
-        self.folder.check()
+        self.source.check()
         return sums
-
-
-def _rule(rule: Rule, size: int, sources: Sequence[Column]) -> LookUp:
-    """A look-up whose codes take little room."""
-    return LookUp(rule.astype(np.min_scalar_type(max(size - 1, 0))), tuple(sources))
-
-
-def _own(column: Column) -> Iterator[int]:
-    """The folder's columns that a column is worked out from."""
-    if isinstance(column, int):
-        yield column
-    else:
-        for source in column.sources:
-            yield from _own(source)
-
-
-def _looked_up(column: Column, found: Mapping[str, NDArray[Any]], known: dict[int, NDArray[Any]]) -> NDArray[Any]:
-    """A column's codes in a block; a rule that several columns rest on is looked up once."""
-    if isinstance(column, int):
-        return found[f"c{column}"]
-    if id(column) not in known:
-        known[id(column)] = column.rule[tuple(_looked_up(source, found, known) for source in column.sources)]
-    return known[id(column)]
-
-
-def _even(pieces: Iterator[Block]) -> Iterator[Block]:
-    """The same rows in blocks of `exact_counts.BLOCK`, the rest at the end."""
-    waiting: list[Block] = []
-    held = 0
-    for piece in pieces:
-        start, rows = 0, len(piece[0])
-        while held + rows - start >= exact_counts.BLOCK:
-            end = start + exact_counts.BLOCK - held
-            waiting.append([values[start:end] for values in piece])
-            yield _one(waiting)
-            waiting, held, start = [], 0, end
-        if start < rows:
-            waiting.append([values[start:] for values in piece])
-            held += rows - start
-    if held:
-        yield _one(waiting)
-
-
-def _one(blocks: list[Block]) -> Block:
-    return blocks[0] if len(blocks) == 1 else [np.concatenate(columns) for columns in zip(*blocks, strict=True)]

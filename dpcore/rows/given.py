@@ -1,11 +1,15 @@
 """What `fit` was given, as rows."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from dpcore.arguments import require_frame
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
 from dpcore.errors import DataError, SchemaError
@@ -13,26 +17,61 @@ from dpcore.rows.base import NumberRule, Rows
 from dpcore.rows.folder import Folder, FolderRows
 from dpcore.rows.held import HeldRows
 
-Given = pd.DataFrame | Folder | Path | str
-"""A table; or a folder of encoded rows, or its path."""
+if TYPE_CHECKING:
+    from narwhals.typing import IntoFrame
+
+    Given = pd.DataFrame | Folder | Path | str | IntoFrame
+    """A table; a folder of encoded rows, or its path; or whatever else narwhals takes for a frame."""
+else:
+    Given = Any
+
+
+def held(given: Given, schema: Schema) -> Given:
+    """Another library's frame in memory as one of pandas', with the columns that count; all else as it came."""
+    if isinstance(given, pd.DataFrame | Folder | Path | str):
+        return given
+    import narwhals as nw  # which Altair brings; it is loaded for those who need it
+
+    given = nw.to_native(given, pass_through=True)
+    frame = nw.from_native(given, pass_through=True)
+    if not isinstance(frame, nw.DataFrame):
+        return given
+    wanted = {*schema.names, *([] if schema.persons is None else [schema.persons.column])}
+    return frame.select([name for name in frame.columns if name in wanted]).to_pandas()
 
 
 def rows_of(given: Given, schema: Schema, numbers: Mapping[int, NumberRule]) -> Rows:
-    """The rows of a table or folder in the schema's columns; `numbers` has public rules on some columns' numbers.
+    """The rows of a table, folder or engine in the schema's columns; `numbers` has rules on some columns' numbers.
 
     Raises
     ------
     DataError
-        If a table does not fit the schema, or a folder cannot be read, or has changed.
+        If a table does not fit the schema, or a folder or an engine cannot be read, or has changed.
     SchemaError
         If a folder was encoded by another schema.
     """
-    if not isinstance(given, Folder | Path | str):
+    if isinstance(given, pd.DataFrame):
         codes = schema.encode(given)
         columns = {j: schema.columns[j] for j in numbers}
         found = {j: numbers[j](column.numbers(given[column.name])) for j, column in columns.items()}
         return HeldRows(codes, schema.sizes, found)
-    folder = given if isinstance(given, Folder) else Folder.open(given)
+    if isinstance(given, Folder | Path | str):
+        return _of_folder(given if isinstance(given, Folder) else Folder.open(given), schema, numbers)
+    import narwhals as nw
+
+    if nw.dependencies.is_dask_dataframe(given):
+        from dpcore.rows.partitions import DaskRows, Partitions
+
+        return DaskRows(Partitions(given, schema), numbers)
+    if isinstance(nw.from_native(given, pass_through=True), nw.LazyFrame):
+        from dpcore.rows.relation import Relation, RelationRows
+
+        return RelationRows(Relation(given, schema), numbers)
+    require_frame(given)
+    raise AssertionError
+
+
+def _of_folder(folder: Folder, schema: Schema, numbers: Mapping[int, NumberRule]) -> FolderRows:
     for column in schema:
         if column.name not in folder.schema.names or _code_rule(column) != _code_rule(folder.schema[column.name]):
             raise SchemaError(

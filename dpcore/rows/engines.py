@@ -1,0 +1,102 @@
+"""What engines do not say alike: their texts byte by byte, a small table beside a large one, and rows in their order.
+
+Everything else that is asked of an engine is said in the expressions of narwhals. Only engines stand here whose cells
+were compared with `Schema.encode`, one by one (`tests/rows/test_relation.py`).
+
+Errors of engines quote cells ("Could not convert string 'Smith' to INT32"). So none of them leaves: `asked` raises one
+of ours in its place, which knows nothing of it.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any, TypeVar, cast
+
+import narwhals as nw
+import pyarrow as pa
+
+from dpcore.errors import DataError, DPCoreError
+from dpcore.rows import exact_counts
+
+T = TypeVar("T")
+Lazy = nw.LazyFrame[Any]
+COPY = "Ask inside one transaction, or of a copy; or write the rows to Parquet files, and encode these: dp.encode."
+
+
+def asked(work: Callable[[], T]) -> T:
+    """What an engine answers; DataError if it cannot, without a word of its own error but that error's kind."""
+    try:
+        return work()
+    except (DPCoreError, MemoryError):
+        raise
+    except Exception as error:
+        kind = type(error).__name__
+    raise DataError(  # outside of the handler: the engine's error is not even this one's context
+        f"The engine that holds the rows stopped with an error of the kind {kind}; what it says may quote cells.",
+        "Run the query in the engine itself, without this program, to see more.",
+    )
+
+
+def changed() -> DataError:
+    """What is said of a table that is another one by now."""
+    return DataError("The rows in the engine have changed since they were first asked.", COPY)
+
+
+class Polars:
+    """Polars' lazy frames."""
+
+    def named(self, frame: Lazy, names: Mapping[str, str]) -> Lazy:
+        """The columns of some names, under new ones."""
+        return frame.rename(dict(names)).select(names.values())
+
+    def exact(self, keys: Lazy, texts: Sequence[str]) -> Lazy:
+        """The frame with texts that are equal only if all their bytes are."""
+        return keys
+
+    def beside(self, keys: Lazy, table: pa.Table) -> Lazy:
+        """A table that can be joined to the frame."""
+        import polars as pl
+
+        return nw.from_native(cast(pl.DataFrame, pl.from_arrow(table)).lazy())
+
+    def batches(self, keys: Lazy) -> Iterator[pa.RecordBatch]:
+        """The rows in their order."""
+        found = iter(keys.to_native().collect_batches(chunk_size=exact_counts.BLOCK, maintain_order=True))
+        while (frame := asked(partial(next, found, None))) is not None:
+            yield from frame.to_arrow().to_batches()
+
+
+class DuckDB:
+    """DuckDB's relations. A collation may take "a" for "A", also when it groups: so texts go as bytes."""
+
+    def named(self, frame: Lazy, names: Mapping[str, str]) -> Lazy:
+        """As `Polars.named`; in SQL, as a column may be called "*"."""
+        columns = ('"{}" AS "{}"'.format(old.replace('"', '""'), new) for old, new in names.items())
+        found: Lazy = nw.from_native(frame.to_native().project(", ".join(columns)))
+        return found
+
+    def exact(self, keys: Lazy, texts: Sequence[str]) -> Lazy:
+        """As `Polars.exact`."""
+        names = (f'encode("{name}") AS "{name}"' if name in texts else f'"{name}"' for name in keys.collect_schema())
+        exact: Lazy = nw.from_native(keys.to_native().project(", ".join(names)))
+        return exact
+
+    def beside(self, keys: Lazy, table: pa.Table) -> Lazy:
+        """As `Polars.beside`; of the same connection, which finds the table by the name that it has here."""
+        columns, mapping = ", ".join(f'"{name}"' for name in table.column_names), table  # noqa: F841
+        found: Lazy = nw.from_native(keys.to_native().query("dpcore_rows", f"SELECT {columns} FROM mapping"))
+        return found
+
+    def batches(self, keys: Lazy) -> Iterator[pa.RecordBatch]:
+        """As `Polars.batches`."""
+        reader = asked(lambda: keys.to_native().to_arrow_reader(exact_counts.BLOCK))
+        try:
+            while (batch := asked(partial(next, reader, None))) is not None:
+                yield batch
+        finally:
+            reader.close()  # a connection answers nothing else while one of its answers is open
+
+
+ENGINES: dict[nw.Implementation, Polars | DuckDB] = {
+    nw.Implementation.POLARS: Polars(),
+    nw.Implementation.DUCKDB: DuckDB(),
+}
