@@ -7,8 +7,9 @@
 The table is made up: PrivBayes refined, fitted to the bundled sample with a seed, draws as many rows of its 15 columns
 as are wanted. In memory each figure is the least of `--repeats`, on rows that are encoded already; with `--against`
 both checkouts take turns, each time in a process of its own, and the ratio is that of their least. With `--place` the
-rows are first drawn and written there as Parquet files of a million rows, then encoded; every step has a process of
-its own, whose peak memory is the operating system's.
+rows are first drawn and written there as one Parquet file, then encoded without numbers but for DiffPRFs; every step
+has a process of its own. Seconds are of the clock and of processors, those of helping processes included; the peak of
+memory is the operating system's for the largest process. `--steps` names some.
 """
 
 import argparse
@@ -20,9 +21,11 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
+from joblib.externals.loky import get_reusable_executor
 
 import dpcore as dp
 
@@ -30,17 +33,26 @@ CHUNK = 1_000_000
 METHODS = {"PrivBayes refined": dp.RefinedPrivBayes, "NB-Synth": dp.NaiveBayesSynthesizer, "DiffPRFs": dp.DiffPRFs}
 
 
+STEPS = ("sample", "encode", "encode with numbers", "all pairs", *METHODS)
+WHOSE = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+
+
 def schema() -> dp.Schema:
     """The sample's, for any number of rows up to 10^12."""
     return replace(dp.datasets.load("sample").schema, max_rows=10**12)
 
 
-def made_up(rows: int) -> Iterator[pd.DataFrame]:
-    """Rows of the sample's kind, a million at a time."""
+def sampler() -> dp.RefinedPrivBayes:
+    """What draws rows of the sample's kind."""
     data = dp.datasets.load("sample")
-    sampler = dp.RefinedPrivBayes(epsilon=10.0, relation="replace", random_state=0).fit(data.train, schema=data.schema)
+    return dp.RefinedPrivBayes(epsilon=10.0, relation="replace", random_state=0).fit(data.train, schema=data.schema)
+
+
+def made_up(rows: int) -> Iterator[pd.DataFrame]:
+    """Such rows, a million at a time."""
+    method = sampler()
     for start in range(0, rows, CHUNK):
-        yield sampler.set_params(random_state=start).sample(min(CHUNK, rows - start))
+        yield method.set_params(random_state=start).sample(min(CHUNK, rows - start))
 
 
 def seconds(work: Callable[[], object]) -> float:
@@ -86,32 +98,41 @@ def of_process(arguments: list[str], checkout: Path) -> dict[str, float]:
     return found
 
 
-def write(rows: int, place: Path) -> None:
-    (place / "source").mkdir(parents=True)
-    for number, frame in enumerate(made_up(rows)):
-        frame.to_parquet(place / "source" / f"{number:05}.parquet")
+def work(step: str, rows: int, place: Path) -> Callable[[], object]:
+    """What is measured of a step, once its modules are loaded."""
+    from itertools import combinations
+
+    from dpcore.rows import Folder, FolderRows, writing
+
+    public, source = schema(), place / "rows.parquet"
+    if step == "sample":
+        place.mkdir(parents=True, exist_ok=True)
+        return partial(sampler().sample_to, source, rows, replace=True)
+    if step.startswith("encode"):
+        numbers = step == "encode with numbers"
+        target = place / ("numbers" if numbers else "codes")
+        return partial(writing.encode, source, target, schema=public, numbers=numbers, replace=True)
+    if step == "all pairs":
+        return lambda: FolderRows(Folder.open(place / "codes")).tables(combinations(range(len(public)), 2))
+    method = METHODS[step](epsilon=1.0, random_state=0)
+    return partial(method.fit, place / ("numbers" if step == "DiffPRFs" else "codes"), schema=public)
 
 
 def in_folder(step: str, rows: int, place: Path) -> dict[str, float]:
-    """Seconds and peak megabytes of one step."""
-    public = schema()
-    if step == "write":
-        taken = seconds(lambda: write(rows, place))
-    elif step == "encode":
-        from dpcore.rows.writing import encode
+    """Seconds, peak megabytes and bytes that were written of one step."""
+    task, before = work(step, rows, place), processor_seconds()
+    found = {"seconds": seconds(task)}
+    get_reusable_executor().shutdown()  # helpers that are gone are counted
+    found["processor"] = processor_seconds() - before
+    found["MB"] = max(resource.getrusage(who).ru_maxrss for who in WHOSE) / 1024
+    written = {"sample": "rows.parquet", "encode": "codes/*.parquet", "encode with numbers": "numbers/*.parquet"}
+    found["bytes"] = sum(path.stat().st_size for path in place.glob(written.get(step, "nothing")))
+    return found
 
-        taken = seconds(lambda: encode(place / "source", place / "codes", schema=public, replace=True))
-    elif step == "all pairs":
-        from itertools import combinations
 
-        from dpcore.rows import Folder, FolderRows
-
-        folder = FolderRows(Folder.open(place / "codes"))
-        taken = seconds(lambda: folder.tables(combinations(range(len(public)), 2)))
-    else:
-        method = METHODS[step](epsilon=1.0, random_state=0)
-        taken = seconds(lambda: method.fit(place / "codes", schema=public))
-    return {"seconds": taken, "MB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024}
+def processor_seconds() -> float:
+    used = [resource.getrusage(who) for who in WHOSE]
+    return sum(found.ru_utime + found.ru_stime for found in used)
 
 
 def main() -> None:
@@ -120,6 +141,7 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--against", type=Path, help="another checkout of this project")
     parser.add_argument("--place", type=Path, help="a new folder, for the rows and their codes")
+    parser.add_argument("--steps", nargs="+", choices=STEPS, default=STEPS)
     parser.add_argument("--json", help=argparse.SUPPRESS)  # a step, in a process of its own
     asked = parser.parse_args()
     here = Path(__file__).resolve().parents[1]
@@ -127,9 +149,11 @@ def main() -> None:
         found = in_memory(asked.rows) if asked.json == "memory" else in_folder(asked.json, asked.rows, asked.place)
         print(json.dumps(found))
     elif asked.place:
-        for step in ("write", "encode", "all pairs", *METHODS):
+        for step in asked.steps:
             found = of_process(["--rows", str(asked.rows), "--json", step, "--place", str(asked.place)], here)
-            print(f"{step:20} {found['seconds']:8.2f} s {found['MB']:8.0f} MB", flush=True)
+            size = f" {found['bytes'] / asked.rows:6.1f} bytes per row" if found["bytes"] else ""
+            times = f"{found['seconds']:8.2f} s {found['processor']:8.2f} s of processors"
+            print(f"{step:20} {times} {found['MB']:6.0f} MB{size}", flush=True)
     else:
         checkouts = [here, *([asked.against] if asked.against else [])]
         least = turns(asked.rows, checkouts, asked.repeats)

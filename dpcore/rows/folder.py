@@ -8,6 +8,7 @@ before and after every pass, a part of another size or time of writing is refuse
 """
 
 import hashlib
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -19,6 +20,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from joblib import Parallel, delayed
+from joblib.externals.loky.process_executor import TerminatedWorkerError
 from joblib.parallel import get_active_backend
 from numpy.typing import NDArray
 
@@ -226,19 +228,28 @@ class FolderRows(Rows):
         return type(self)(self.folder, sizes=sizes, columns=columns, kept=kept, rows=rows)
 
     def _streamed(self, families: list[Family]) -> list[Counts]:
-        """Over parts in several processes, if that pays; workers count, and nothing else."""
-        _, jobs = get_active_backend()
-        if jobs is None:
-            jobs = -1 if len(self) * len(families) >= WORTH_PROCESSES else 1
+        """Over parts in several processes, if that pays; workers count, and nothing else.
+
+        What a worker of this machine had not counted when it died, this process counts; a cluster asks another worker.
+        """
+        backend, jobs = get_active_backend()
+        if jobs is None:  # a cluster takes all of its workers, and this machine one process
+            jobs = -1 if len(self) * len(families) >= WORTH_PROCESSES else backend.default_n_jobs
         self.folder.check()  # a table that is remembered is one of this folder, too
         if jobs == 1 or not self.folder.parts[1:] or () in families:
             return super()._streamed(families)
         view = partial(type(self), sizes=self.sizes, columns=self._columns, kept=self._kept, rows=self._rows)
-        shares = [replace(self.folder, parts=(part,)) for part in self.folder.parts]
-        tasks = (delayed(Rows._streamed)(view(share), families) for share in shares)
-        sums: list[Counts] = []
-        for tables in Parallel(n_jobs=jobs, return_as="generator")(tasks):
-            sums = [total + table for total, table in zip(sums, tables, strict=True)] if sums else tables
+        left = list(self.folder.parts)
+        tasks = (delayed(Rows._streamed)(view(replace(self.folder, parts=(part,))), families) for part in (*left,))
+        sums: list[Counts] = [np.zeros([self.sizes[j] for j in family], dtype=np.int64) for family in families]
+        try:
+            for tables in Parallel(n_jobs=jobs, return_as="generator")(tasks):
+                sums = [total + table for total, table in zip(sums, tables, strict=True)]
+                del left[0]
+        except TerminatedWorkerError:
+            warnings.warn("A process that counted rows was ended; this one counts on in its place.", stacklevel=2)
+            tables = Rows._streamed(view(replace(self.folder, parts=tuple(left))), families)
+            sums = [total + table for total, table in zip(sums, tables, strict=True)]
         self.folder.check()
         return sums
 
