@@ -12,6 +12,7 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import count
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Self
@@ -103,20 +104,23 @@ class Folder:
     def blocks(self, names: Sequence[str]) -> Iterator[dict[str, NDArray[Any]]]:
         """The rows of some columns in order, by name; at most `exact_counts.BLOCK` rows at a time."""
         self.check()
+        limits = dict(zip((f"c{j}" for j in count()), self.schema.sizes, strict=False))
         for part in self.parts:
             try:
                 with pq.ParquetFile(part.path) as file:
                     for batch in file.iter_batches(exact_counts.BLOCK, columns=list(names), use_threads=False):
-                        yield {name: self._array(name, batch.column(name)) for name in names}
+                        yield {name: _array(batch.column(name), limits.get(name)) for name in names}
             except (OSError, KeyError, pa.ArrowException):
                 raise DataError(f"The file {part.path.name} of encoded rows cannot be read.", CHANGED) from None
         self.check()
 
-    def _array(self, name: str, column: pa.Array) -> NDArray[Any]:
-        values: NDArray[Any] = column.to_numpy(zero_copy_only=True)
-        if name[0] == "c" and len(values) and values.max() >= self.schema.sizes[int(name[1:])]:
-            raise DataError("The encoded rows have a code that the schema does not have.", CHANGED)
-        return values
+
+def _array(column: pa.Array, limit: int | None) -> NDArray[Any]:
+    """A column's values, which are codes if there is a limit to them."""
+    values: NDArray[Any] = column.to_numpy(zero_copy_only=True)
+    if limit is not None and len(values) and values.max() >= limit:
+        raise DataError("The encoded rows have a code that the schema does not have.", CHANGED)
+    return values
 
 
 def _opened(path: Path, rows: int, checksum: str, schema: Schema) -> Part:
@@ -236,7 +240,7 @@ class FolderRows(Rows):
         if jobs is None:  # a cluster takes all of its workers, and this machine one process
             jobs = -1 if len(self) * len(families) >= WORTH_PROCESSES else backend.default_n_jobs
         self.folder.check()  # a table that is remembered is one of this folder, too
-        if jobs == 1 or not self.folder.parts[1:] or () in families:
+        if jobs == 1 or not self.folder.parts[1:] or not families or () in families:
             return super()._streamed(families)
         view = partial(type(self), sizes=self.sizes, columns=self._columns, kept=self._kept, rows=self._rows)
         left = list(self.folder.parts)
