@@ -8,8 +8,8 @@ The table is made up: PrivBayes refined, fitted to the bundled sample with a see
 as are wanted. In memory each figure is the least of `--repeats`, on rows that are encoded already; with `--against`
 both checkouts take turns, each time in a process of its own, and the ratio is that of their least. With `--place` the
 rows are first drawn and written there as one Parquet file, then encoded without numbers but for DiffPRFs; every step
-has a process of its own. Seconds are of the clock and of processors, those of helping processes included; the peak of
-memory is the operating system's for the largest process. `--steps` names some.
+has a process of its own, and `--steps` names some. Seconds are of the clock and of processors, those of helping
+processes included; the peak of memory is the operating system's for the largest process.
 """
 
 import argparse
@@ -23,6 +23,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 from joblib.externals.loky import get_reusable_executor
@@ -55,13 +56,21 @@ def made_up(rows: int) -> Iterator[pd.DataFrame]:
         yield method.set_params(random_state=start).sample(min(CHUNK, rows - start))
 
 
-def seconds(work: Callable[[], object]) -> float:
-    start = time.perf_counter()
+def seconds(work: Callable[[], object]) -> tuple[float, float]:
+    """Of the clock, and of processors."""
+    start, before = time.perf_counter(), processor_seconds()
     work()
-    return time.perf_counter() - start
+    return time.perf_counter() - start, processor_seconds() - before
 
 
-def in_memory(rows: int) -> dict[str, float]:
+def processor_seconds() -> float:
+    """Until now, of helping processes too, which have to be gone."""
+    get_reusable_executor().shutdown()
+    used = [resource.getrusage(who) for who in WHOSE]
+    return sum(found.ru_utime + found.ru_stime for found in used)
+
+
+def in_memory(rows: int) -> dict[str, tuple[float, float]]:
     """Seconds of each step, once."""
     frame, public = pd.concat(made_up(rows), ignore_index=True), schema()
     found = {"encode": seconds(lambda: public.encode(frame))}
@@ -79,22 +88,22 @@ def in_memory(rows: int) -> dict[str, float]:
     return found
 
 
-def turns(rows: int, checkouts: list[Path], repeats: int) -> list[dict[str, float]]:
+def turns(rows: int, checkouts: list[Path], repeats: int) -> list[dict[str, list[float]]]:
     """The least seconds of each step in each checkout, which take turns."""
-    least: list[dict[str, float]] = [{} for _ in checkouts]
+    least: list[dict[str, list[float]]] = [{} for _ in checkouts]
     for _ in range(repeats):
         for best, checkout in zip(least, checkouts, strict=True):
             found = of_process(["--rows", str(rows), "--json", "memory"], checkout)
-            best |= {step: min(found[step], best.get(step, found[step])) for step in found}
+            best |= {step: [*map(min, found[step], best.get(step, found[step]))] for step in found}
     return least
 
 
-def of_process(arguments: list[str], checkout: Path) -> dict[str, float]:
+def of_process(arguments: list[str], checkout: Path) -> dict[str, Any]:
     environment = {**os.environ, "PYTHONPATH": str(checkout.resolve())}
     done = subprocess.run(
         [sys.executable, __file__, *arguments], env=environment, check=True, capture_output=True, text=True
     )
-    found: dict[str, float] = json.loads(done.stdout)
+    found: dict[str, Any] = json.loads(done.stdout)
     return found
 
 
@@ -120,19 +129,12 @@ def work(step: str, rows: int, place: Path) -> Callable[[], object]:
 
 def in_folder(step: str, rows: int, place: Path) -> dict[str, float]:
     """Seconds, peak megabytes and bytes that were written of one step."""
-    task, before = work(step, rows, place), processor_seconds()
-    found = {"seconds": seconds(task)}
-    get_reusable_executor().shutdown()  # helpers that are gone are counted
-    found["processor"] = processor_seconds() - before
+    clock, processor = seconds(work(step, rows, place))
+    found = {"seconds": clock, "processor": processor}
     found["MB"] = max(resource.getrusage(who).ru_maxrss for who in WHOSE) / 1024
     written = {"sample": "rows.parquet", "encode": "codes/*.parquet", "encode with numbers": "numbers/*.parquet"}
     found["bytes"] = sum(path.stat().st_size for path in place.glob(written.get(step, "nothing")))
     return found
-
-
-def processor_seconds() -> float:
-    used = [resource.getrusage(who) for who in WHOSE]
-    return sum(found.ru_utime + found.ru_stime for found in used)
 
 
 def main() -> None:
@@ -157,9 +159,12 @@ def main() -> None:
     else:
         checkouts = [here, *([asked.against] if asked.against else [])]
         least = turns(asked.rows, checkouts, asked.repeats)
-        for step, taken in least[0].items():
-            ratio = f"   {taken / least[1][step]:.2f} of {least[1][step]:.2f} s" if asked.against else ""
-            print(f"{step:22} {taken:6.2f} s{ratio}", flush=True)
+        for step, (clock, processor) in least[0].items():
+            line = f"{step:22} {clock:6.2f} s {processor:6.2f} s of processors"
+            for other in least[1:]:
+                line += f"   {clock / other[step][0]:.2f} and {processor / other[step][1]:.2f}"
+                line += f" of {other[step][0]:.2f} and {other[step][1]:.2f} s"
+            print(line, flush=True)
 
 
 if __name__ == "__main__":
