@@ -204,7 +204,7 @@ class PrivateNodes:
     ) -> Division:
         found = list(self._offers(score, offered, low, high, cuts))
         many = np.sum([np.bincount(offer.nodes, minlength=self.size) for offer in found], axis=0)
-        first = np.flatnonzero(np.diff((np.cumsum(many) - 1) // LOT, prepend=-2))
+        first = np.flatnonzero(np.diff(np.maximum(np.cumsum(many) - 1, 0) // LOT, prepend=-1))
         lots = zip(first.tolist(), [*first[1:].tolist(), self.size], strict=True)
         chosen = [self._best([offer.of(*lot) for offer in found], high - low, factor, *lot) for lot in lots]
         column, lows, highs = (np.concatenate(each) for each in zip(*chosen, strict=True))
