@@ -7,8 +7,9 @@
 The table is made up: PrivBayes refined, fitted to the bundled sample with a seed, draws as many rows of its 15 columns
 as are wanted. In memory each figure is the least of `--repeats`, on rows that are encoded already; with `--against`
 both checkouts take turns, each time in a process of its own, and the ratio is that of their least. With `--place` the
-rows are first drawn and written there as Parquet files of a million rows, then encoded; every step has a process of
-its own, whose peak memory is the operating system's.
+rows are first drawn and written there as one Parquet file, then encoded without numbers but for DiffPRFs; every step
+has a process of its own, and `--steps` names some. Seconds are of the clock and of processors, those of helping
+processes included; the peak of memory is the operating system's for the largest process.
 """
 
 import argparse
@@ -20,9 +21,12 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
+from joblib.externals.loky import get_reusable_executor
 
 import dpcore as dp
 
@@ -30,26 +34,43 @@ CHUNK = 1_000_000
 METHODS = {"PrivBayes refined": dp.RefinedPrivBayes, "NB-Synth": dp.NaiveBayesSynthesizer, "DiffPRFs": dp.DiffPRFs}
 
 
+STEPS = ("sample", "encode", "encode with numbers", "all pairs", *METHODS)
+WHOSE = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+
+
 def schema() -> dp.Schema:
     """The sample's, for any number of rows up to 10^12."""
     return replace(dp.datasets.load("sample").schema, max_rows=10**12)
 
 
-def made_up(rows: int) -> Iterator[pd.DataFrame]:
-    """Rows of the sample's kind, a million at a time."""
+def sampler() -> dp.RefinedPrivBayes:
+    """What draws rows of the sample's kind."""
     data = dp.datasets.load("sample")
-    sampler = dp.RefinedPrivBayes(epsilon=10.0, relation="replace", random_state=0).fit(data.train, schema=data.schema)
+    return dp.RefinedPrivBayes(epsilon=10.0, relation="replace", random_state=0).fit(data.train, schema=data.schema)
+
+
+def made_up(rows: int) -> Iterator[pd.DataFrame]:
+    """Such rows, a million at a time."""
+    method = sampler()
     for start in range(0, rows, CHUNK):
-        yield sampler.set_params(random_state=start).sample(min(CHUNK, rows - start))
+        yield method.set_params(random_state=start).sample(min(CHUNK, rows - start))
 
 
-def seconds(work: Callable[[], object]) -> float:
-    start = time.perf_counter()
+def seconds(work: Callable[[], object]) -> tuple[float, float]:
+    """Of the clock, and of processors."""
+    start, before = time.perf_counter(), processor_seconds()
     work()
-    return time.perf_counter() - start
+    return time.perf_counter() - start, processor_seconds() - before
 
 
-def in_memory(rows: int) -> dict[str, float]:
+def processor_seconds() -> float:
+    """Until now, of helping processes too, which have to be gone."""
+    get_reusable_executor().shutdown()
+    used = [resource.getrusage(who) for who in WHOSE]
+    return sum(found.ru_utime + found.ru_stime for found in used)
+
+
+def in_memory(rows: int) -> dict[str, tuple[float, float]]:
     """Seconds of each step, once."""
     frame, public = pd.concat(made_up(rows), ignore_index=True), schema()
     found = {"encode": seconds(lambda: public.encode(frame))}
@@ -67,51 +88,53 @@ def in_memory(rows: int) -> dict[str, float]:
     return found
 
 
-def turns(rows: int, checkouts: list[Path], repeats: int) -> list[dict[str, float]]:
+def turns(rows: int, checkouts: list[Path], repeats: int) -> list[dict[str, list[float]]]:
     """The least seconds of each step in each checkout, which take turns."""
-    least: list[dict[str, float]] = [{} for _ in checkouts]
+    least: list[dict[str, list[float]]] = [{} for _ in checkouts]
     for _ in range(repeats):
         for best, checkout in zip(least, checkouts, strict=True):
             found = of_process(["--rows", str(rows), "--json", "memory"], checkout)
-            best |= {step: min(found[step], best.get(step, found[step])) for step in found}
+            best |= {step: [*map(min, found[step], best.get(step, found[step]))] for step in found}
     return least
 
 
-def of_process(arguments: list[str], checkout: Path) -> dict[str, float]:
+def of_process(arguments: list[str], checkout: Path) -> dict[str, Any]:
     environment = {**os.environ, "PYTHONPATH": str(checkout.resolve())}
     done = subprocess.run(
         [sys.executable, __file__, *arguments], env=environment, check=True, capture_output=True, text=True
     )
-    found: dict[str, float] = json.loads(done.stdout)
+    found: dict[str, Any] = json.loads(done.stdout)
     return found
 
 
-def write(rows: int, place: Path) -> None:
-    (place / "source").mkdir(parents=True)
-    for number, frame in enumerate(made_up(rows)):
-        frame.to_parquet(place / "source" / f"{number:05}.parquet")
+def work(step: str, rows: int, place: Path) -> Callable[[], object]:
+    """What is measured of a step, once its modules are loaded."""
+    from itertools import combinations
+
+    from dpcore.rows import Folder, FolderRows, writing
+
+    public, source = schema(), place / "rows.parquet"
+    if step == "sample":
+        place.mkdir(parents=True, exist_ok=True)
+        return partial(sampler().sample_to, source, rows, replace=True)
+    if step.startswith("encode"):
+        numbers = step == "encode with numbers"
+        target = place / ("numbers" if numbers else "codes")
+        return partial(writing.encode, source, target, schema=public, numbers=numbers, replace=True)
+    if step == "all pairs":
+        return lambda: FolderRows(Folder.open(place / "codes")).tables(combinations(range(len(public)), 2))
+    method = METHODS[step](epsilon=1.0, random_state=0)
+    return partial(method.fit, place / ("numbers" if step == "DiffPRFs" else "codes"), schema=public)
 
 
 def in_folder(step: str, rows: int, place: Path) -> dict[str, float]:
-    """Seconds and peak megabytes of one step."""
-    public = schema()
-    if step == "write":
-        taken = seconds(lambda: write(rows, place))
-    elif step == "encode":
-        from dpcore.rows.writing import encode
-
-        taken = seconds(lambda: encode(place / "source", place / "codes", schema=public, replace=True))
-    elif step == "all pairs":
-        from itertools import combinations
-
-        from dpcore.rows import Folder, FolderRows
-
-        folder = FolderRows(Folder.open(place / "codes"))
-        taken = seconds(lambda: folder.tables(combinations(range(len(public)), 2)))
-    else:
-        method = METHODS[step](epsilon=1.0, random_state=0)
-        taken = seconds(lambda: method.fit(place / "codes", schema=public))
-    return {"seconds": taken, "MB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024}
+    """Seconds, peak megabytes and bytes that were written of one step."""
+    clock, processor = seconds(work(step, rows, place))
+    found = {"seconds": clock, "processor": processor}
+    found["MB"] = max(resource.getrusage(who).ru_maxrss for who in WHOSE) / 1024
+    written = {"sample": "rows.parquet", "encode": "codes/*.parquet", "encode with numbers": "numbers/*.parquet"}
+    found["bytes"] = sum(path.stat().st_size for path in place.glob(written.get(step, "nothing")))
+    return found
 
 
 def main() -> None:
@@ -120,6 +143,7 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--against", type=Path, help="another checkout of this project")
     parser.add_argument("--place", type=Path, help="a new folder, for the rows and their codes")
+    parser.add_argument("--steps", nargs="+", choices=STEPS, default=STEPS)
     parser.add_argument("--json", help=argparse.SUPPRESS)  # a step, in a process of its own
     asked = parser.parse_args()
     here = Path(__file__).resolve().parents[1]
@@ -127,15 +151,20 @@ def main() -> None:
         found = in_memory(asked.rows) if asked.json == "memory" else in_folder(asked.json, asked.rows, asked.place)
         print(json.dumps(found))
     elif asked.place:
-        for step in ("write", "encode", "all pairs", *METHODS):
+        for step in asked.steps:
             found = of_process(["--rows", str(asked.rows), "--json", step, "--place", str(asked.place)], here)
-            print(f"{step:20} {found['seconds']:8.2f} s {found['MB']:8.0f} MB", flush=True)
+            size = f" {found['bytes'] / asked.rows:6.1f} bytes per row" if found["bytes"] else ""
+            times = f"{found['seconds']:8.2f} s {found['processor']:8.2f} s of processors"
+            print(f"{step:20} {times} {found['MB']:6.0f} MB{size}", flush=True)
     else:
         checkouts = [here, *([asked.against] if asked.against else [])]
         least = turns(asked.rows, checkouts, asked.repeats)
-        for step, taken in least[0].items():
-            ratio = f"   {taken / least[1][step]:.2f} of {least[1][step]:.2f} s" if asked.against else ""
-            print(f"{step:22} {taken:6.2f} s{ratio}", flush=True)
+        for step, (clock, processor) in least[0].items():
+            line = f"{step:22} {clock:6.2f} s {processor:6.2f} s of processors"
+            for other in least[1:]:
+                line += f"   {clock / other[step][0]:.2f} and {processor / other[step][1]:.2f}"
+                line += f" of {other[step][0]:.2f} and {other[step][1]:.2f} s"
+            print(line, flush=True)
 
 
 if __name__ == "__main__":

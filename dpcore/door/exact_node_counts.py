@@ -238,26 +238,35 @@ class NodeRows(Nodes):
         known = place < len(values)
         if not known.all():
             number, place, label = number[known], place[known], label[known]
-        group = number.astype(np.intp) * len(values) + place
-        where, counts = self._occupied(label, group, len(nodes) * len(values))
+        where, counts = self._occupied(label, number, place, len(nodes), len(values))
         start = np.arange(len(nodes)) * len(values)
         many = np.diff(np.searchsorted(where, start), append=len(where))
         return many, values[where - np.repeat(start, many)], counts
 
-    def _occupied(self, label: NDArray[Any], group: Ints, size: int) -> tuple[Ints, NDArray[np.int64]]:
-        """Which groups hold places, in order, and their counts, shape (classes, groups)."""
-        classes = self.records.classes
-        if size <= DENSE * len(group):
-            counts = np.bincount(label * np.intp(size) + group, minlength=classes * size).reshape(classes, size)
+    def _occupied(
+        self, label: NDArray[Any], number: Ints, place: NDArray[np.int32], nodes: int, values: int
+    ) -> tuple[Ints, NDArray[np.int64]]:
+        """Which pairs of a node and a value hold places, in order and as one number, and counts of classes x pairs."""
+        classes, size = self.records.classes, nodes * values
+        kind: Any = np.uint32 if size * classes <= 1 << 32 else np.int64  # the shorter, the faster they are sorted
+        pair: NDArray[Any] = number.astype(kind)
+        pair *= kind(values)
+        pair += place.view(np.uint32)
+        if size <= DENSE * len(pair):
+            counts = np.bincount(label * np.intp(size) + pair, minlength=classes * size).reshape(classes, size)
             where = np.flatnonzero(np.logical_or.reduce(counts != 0, axis=0))
             return where, counts[:, where]
-        key = group * classes + label
-        key.sort()
-        group = key // classes
-        new = np.diff(group, prepend=-1) > 0
-        where = group[new]
-        flat = (key - group * classes) * len(where) + (np.cumsum(new) - 1)
-        return where, np.bincount(flat, minlength=classes * len(where)).reshape(classes, -1)
+        pair *= kind(classes)
+        pair += label.astype(kind)
+        pair.sort()
+        start = np.flatnonzero(np.append(True, pair[1:] != pair[:-1])[: len(pair)])
+        found = pair[start].astype(np.intp)
+        own = found // classes
+        new = np.append(True, own[1:] != own[:-1])[: len(own)]
+        where = own[new]
+        counts = np.zeros((classes, len(where)), dtype=np.int64)
+        counts[found - own * classes, np.cumsum(new) - 1] = np.diff(start, append=len(pair))
+        return where, counts
 
     def _at(self, nodes: Ints) -> tuple[Ints | slice, Ints]:
         """The places of some nodes, and which of these nodes each is in."""
@@ -265,9 +274,9 @@ class NodeRows(Nodes):
             return slice(None), self.node
         sizes, starts = self._extent
         length = sizes[nodes]
-        number = np.repeat(np.arange(len(nodes)), length)
-        inside = np.arange(len(number)) - np.repeat(np.cumsum(length) - length, length)
-        return np.repeat(starts[nodes], length) + inside, number
+        moved = np.repeat(starts[nodes] - (np.cumsum(length) - length), length)
+        moved += np.arange(len(moved))
+        return moved, np.repeat(np.arange(len(nodes)), length)
 
     @cached_property
     def _extent(self) -> tuple[Ints, Ints]:

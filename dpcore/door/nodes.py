@@ -24,7 +24,7 @@ divide   Sends records to children by a public rule. No question.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Unpack
@@ -44,6 +44,8 @@ from dpcore.errors import ParameterError
 from dpcore.mechanisms.noise import Noise, Weights
 from dpcore.mechanisms.scores import SplitScore
 
+LOT = 1 << 17  # candidates that are drawn among together: what the processor's cache holds
+
 
 @dataclass(frozen=True, eq=False)
 class Division:
@@ -51,6 +53,34 @@ class Division:
 
     column: Ints
     cut: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Offer:
+    """Ways to divide nodes by one column: the node of each, in increasing order, its score, and where it cuts.
+
+    A column's weight in a node is "shared" by the "length" of intervals, by their "number", or not at all.
+    """
+
+    position: int
+    shared: str
+    nodes: Ints
+    values: Floats
+    low: Floats
+    high: Floats
+
+    def of(self, first: int, end: int) -> Offer:
+        """Those of some nodes, from one to the one before another."""
+        here = slice(*np.searchsorted(self.nodes, [first, end]).tolist())
+        values, low, high = self.values[here], self.low[here], self.high[here]
+        return Offer(self.position, self.shared, self.nodes[here], values, low, high)
+
+    def weights(self, wide: Floats) -> tuple[Ints, Ints]:
+        """Parts and wholes, given the lengths of the nodes' ranges, shape (nodes, columns)."""
+        ones = np.ones(len(self.nodes), dtype=np.int64)
+        if self.shared == "length":
+            return (self.high - self.low).astype(np.int64), wide[self.nodes, self.position].astype(np.int64)
+        return ones, np.bincount(self.nodes)[self.nodes] if self.shared == "number" and len(ones) else ones
 
 
 class PrivateNodes:
@@ -172,43 +202,57 @@ class PrivateNodes:
     def _drawn(
         self, score: SplitScore, offered: Flags, low: Floats, high: Floats, cuts: Floats | None, factor: float
     ) -> Division:
-        noise, attributes = self._door.noise, self._rows.records.attributes
-        found: list[tuple[Ints, Floats, NDArray[np.int64], NDArray[np.int64], Floats, Floats, int]] = []
+        found = list(self._offers(score, offered, low, high, cuts))
+        many = np.sum([np.bincount(offer.nodes, minlength=self.size) for offer in found], axis=0)
+        first = np.flatnonzero(np.diff(np.maximum(np.cumsum(many) - 1, 0) // LOT, prepend=-1))
+        lots = zip(first.tolist(), [*first[1:].tolist(), self.size], strict=True)
+        chosen = [self._best([offer.of(*lot) for offer in found], high - low, factor, *lot) for lot in lots]
+        column, lows, highs = (np.concatenate(each) for each in zip(*chosen, strict=True))
+        cut, several = lows.copy(), highs > lows + 1
+        if several.any():
+            cut[several] = self._door.noise.between(lows[several], highs[several])
+        return Division(column, cut)
+
+    def _offers(
+        self, score: SplitScore, offered: Flags, low: Floats, high: Floats, cuts: Floats | None
+    ) -> Iterator[Offer]:
+        """Every way to divide nodes, column by column."""
         for position in np.flatnonzero(offered.any(axis=0)).tolist():
             at = np.flatnonzero(offered[:, position])
             known = cuts is not None and not np.isnan(cuts[at, position]).any()
             if cuts is not None and known:
                 fixed = cuts[at, position]
                 tables = self._rows.cut(position, at, fixed, low[at, position])
-                batches = [Cuts(at, tables, fixed, fixed)]
+                batches: Iterator[Cuts] = iter([Cuts(at, tables, fixed, fixed)])
             else:
-                batches = list(self._rows.candidates(position, at, low[at, position], high[at, position]))
-            attribute = attributes[position]
+                batches = self._rows.candidates(position, at, low[at, position], high[at, position])
+            anywhere = isinstance(self._rows.records.attributes[position], NumberCut)
             for batch in batches:
                 values = score.of_many(batch.tables, Relation.ADD_REMOVE)
-                part = whole = np.ones(len(values), dtype=np.int64)
-                if isinstance(attribute, NumberCut) and not known:
-                    part = (batch.high - batch.low).astype(np.int64)
-                    whole = (high - low)[batch.nodes, position].astype(np.int64)
-                elif not known and len(values) > len(at):
-                    whole = np.bincount(batch.nodes)[batch.nodes]
-                found.append((batch.nodes, values, part, whole, batch.low, batch.high, position))
-        nodes, values, part, whole, lows, highs = (np.concatenate([batch[i] for batch in found]) for i in range(6))
-        columns = np.repeat([batch[6] for batch in found], [len(batch[0]) for batch in found])
-        order = np.argsort(nodes.astype(np.uint16) if self.size <= 1 << 16 else nodes, kind="stable")
+                several = not known and len(values) > len(at)
+                shared = "length" if anywhere and not known else "number" if several else ""
+                yield Offer(position, shared, batch.nodes, values, batch.low, batch.high)
+
+    def _best(
+        self, offers: list[Offer], wide: Floats, factor: float, first: int, end: int
+    ) -> tuple[Ints, Floats, Floats]:
+        """What the nodes from one to the one before another draw: column, and the ends of the interval for the cut."""
+        nodes, values, low, high = (
+            np.concatenate([getattr(offer, name) for offer in offers]) for name in ("nodes", "values", "low", "high")
+        )
+        nodes = nodes - first
+        part, whole = (np.concatenate(each) for each in zip(*(offer.weights(wide) for offer in offers), strict=True))
+        order = np.argsort(nodes.astype(np.uint16) if end - first <= 1 << 16 else nodes, kind="stable")
         if not factor:
             values = np.zeros_like(values)
         alike = (part == part[0]).all() and (whole == whole[0]).all()
         weights = None if alike and part[0] else Weights(part[order], whole[order])
-        best = noise.select_grouped(values[order], nodes[order], factor or 1.0, weights)
-        if len(best) != self.size:
+        best = self._door.noise.select_grouped(values[order], nodes[order], factor or 1.0, weights)
+        if len(best) != end - first:
             raise ParameterError("A node has no way to be divided that weighs anything.", "Offer another column.")
         chosen = order[best]
-        cut = lows[chosen].copy()
-        several = highs[chosen] > lows[chosen] + 1
-        if several.any():
-            cut[several] = noise.between(lows[chosen][several], highs[chosen][several])
-        return Division(columns[chosen].astype(np.intp), cut)
+        columns = np.repeat([offer.position for offer in offers], [len(offer.nodes) for offer in offers])
+        return columns[chosen].astype(np.intp), low[chosen], high[chosen]
 
 
 def account(

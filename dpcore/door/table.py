@@ -99,6 +99,10 @@ class PrivateTable:
         parts = zip(self._rows.split(self.schema.index(by)), self.schema[by].labels, strict=True)
         return [self._sibling(rows, self.schema, group.part(label)) for rows, label in parts]
 
+    def expect(self, families: Sequence[Family]) -> None:
+        """Have tables counted in one pass over the rows that questions are going to need; no answer, hence free."""
+        self._rows.expect([self.schema.index(name) for name in family] for family in families)
+
     # Questions
 
     def counts(

@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
+from math import prod
 from typing import Any, Self
 
 import numpy as np
@@ -92,6 +93,13 @@ class Rows(ABC):
                 self._known[family] = table
                 self._cells += table.size
         return [found[family] if family in found else self._known[family] for family in wanted]
+
+    def expect(self, families: Iterable[Sequence[int]]) -> None:
+        """Count tables in one pass that are going to be asked for one by one, where that pays and there is room."""
+        wanted = [tuple(family) for family in families]
+        cells = sum(prod(self.sizes[j] for j in family) for family in wanted)
+        if len(self) >= exact_counts.WORTH_JOINING and self._cells + cells <= REMEMBERED:
+            self.tables(wanted)
 
     def _counted(self, families: list[Family]) -> list[Counts]:
         """New tables of different families."""

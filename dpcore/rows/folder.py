@@ -8,15 +8,19 @@ before and after every pass, a part of another size or time of writing is refuse
 """
 
 import hashlib
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import Any, Self
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from joblib import Parallel, delayed
+from joblib.externals.loky.process_executor import TerminatedWorkerError
 from joblib.parallel import get_active_backend
 from numpy.typing import NDArray
 
@@ -105,20 +109,23 @@ class Folder:
     def blocks(self, names: Sequence[str]) -> Iterator[dict[str, NDArray[Any]]]:
         """The rows of some columns in order, by name; at most `exact_counts.BLOCK` rows at a time."""
         self.check()
+        limits = dict(zip((f"c{j}" for j in count()), self.schema.sizes, strict=False))
         for part in self.parts:
             try:
                 with pq.ParquetFile(part.path) as file:
                     for batch in file.iter_batches(exact_counts.BLOCK, columns=list(names), use_threads=False):
-                        yield {name: self._array(name, batch.column(name)) for name in names}
+                        yield {name: _array(batch.column(name), limits.get(name)) for name in names}
             except (OSError, KeyError, pa.ArrowException):
                 raise DataError(f"The file {part.path.name} of encoded rows cannot be read.", CHANGED) from None
         self.check()
 
-    def _array(self, name: str, column: pa.Array) -> NDArray[Any]:
-        values: NDArray[Any] = column.to_numpy(zero_copy_only=True)
-        if name[0] == "c" and len(values) and values.max() >= self.schema.sizes[int(name[1:])]:
-            raise DataError("The encoded rows have a code that the schema does not have.", CHANGED)
-        return values
+
+def _array(column: pa.Array, limit: int | None) -> NDArray[Any]:
+    """A column's values, which are codes if there is a limit to them."""
+    values: NDArray[Any] = column.to_numpy(zero_copy_only=True)
+    if limit is not None and len(values) and values.max() >= limit:
+        raise DataError("The encoded rows have a code that the schema does not have.", CHANGED)
+    return values
 
 
 def _opened(path: Path, rows: int, checksum: str, schema: Schema) -> Part:
@@ -149,18 +156,27 @@ class FolderRows(SourceRows[Folder]):
     where = "a folder"
 
     def _streamed(self, families: list[Family]) -> list[Counts]:
-        """Over parts in several processes, if that pays; workers count, and nothing else."""
-        _, jobs = get_active_backend()
-        if jobs is None:
-            jobs = -1 if len(self) * len(families) >= WORTH_PROCESSES else 1
+        """Over parts in several processes, if that pays; workers count, and nothing else.
+
+        What a worker of this machine had not counted when it died, this process counts; a cluster asks another worker.
+        """
+        backend, jobs = get_active_backend()
+        if jobs is None:  # a cluster takes all of its workers, and this machine one process
+            jobs = -1 if len(self) * len(families) >= WORTH_PROCESSES else backend.default_n_jobs
         self.source.check()  # a table that is remembered is one of this folder, too
-        if jobs == 1 or not self.source.parts[1:] or () in families:
+        if jobs == 1 or not self.source.parts[1:] or not families or () in families:
             return super()._streamed(families)
         view = partial(type(self), sizes=self.sizes, columns=self._columns, kept=self._kept, rows=self._rows)
-        shares = [replace(self.source, parts=(part,)) for part in self.source.parts]
-        tasks = (delayed(Rows._streamed)(view(share), families) for share in shares)
-        sums: list[Counts] = []
-        for tables in Parallel(n_jobs=jobs, return_as="generator")(tasks):
-            sums = [total + table for total, table in zip(sums, tables, strict=True)] if sums else tables
+        left = list(self.source.parts)
+        tasks = (delayed(Rows._streamed)(view(replace(self.source, parts=(part,))), families) for part in (*left,))
+        sums: list[Counts] = [np.zeros([self.sizes[j] for j in family], dtype=np.int64) for family in families]
+        try:
+            for tables in Parallel(n_jobs=jobs, return_as="generator")(tasks):
+                sums = [total + table for total, table in zip(sums, tables, strict=True)]
+                del left[0]
+        except TerminatedWorkerError:
+            warnings.warn("A process that counted rows was ended; this one counts on in its place.", stacklevel=2)
+            tables = Rows._streamed(view(replace(self.source, parts=tuple(left))), families)
+            sums = [total + table for total, table in zip(sums, tables, strict=True)]
         self.source.check()
         return sums

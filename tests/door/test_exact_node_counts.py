@@ -1,8 +1,10 @@
 """Counts of records in nodes against loops over single records, on random tables with every oddity at once."""
 
 from itertools import product
+from types import SimpleNamespace
 
 import numpy as np
+import pytest
 
 from dpcore.accounting.relation import Relation
 from dpcore.domain.column import Column
@@ -224,3 +226,15 @@ def test_the_next_level_holds_every_place_once(seeds):
         assert sorted(zip(below.row, above, strict=True)) == sorted(zip(rows.row, rows.node, strict=True))
         np.testing.assert_array_equal(below.label, rows.records.labels[below.row])
         np.testing.assert_array_equal(below.only(np.arange(1, below.size)).classes, np.concatenate(tables)[1:])
+
+
+@pytest.mark.parametrize("values", [1_000, 2**31 - 1])
+def test_pairs_of_nodes_and_values_are_told_apart_however_many_there_could_be(values):
+    """With two nodes and classes, the larger number of values takes more than 32 bits."""
+    label, number = np.array([0, 1, 1, 0, 1], dtype=np.uint8), np.array([0, 0, 1, 1, 1])
+    place = np.array([values - 1, values - 1, values - 1, 0, values - 1], dtype=np.int32)
+    nodes = NodeRows.__new__(NodeRows)
+    object.__setattr__(nodes, "records", SimpleNamespace(classes=2))
+    where, counts = nodes._occupied(label, number, place, 2, values)
+    assert where.tolist() == [values - 1, values, 2 * values - 1]
+    assert counts.tolist() == [[1, 1, 0], [1, 0, 2]]

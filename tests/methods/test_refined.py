@@ -6,6 +6,8 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 import pytest
+from tables import SMALL, make_frame
+from variants import alike, fitted, fitted_state
 
 from dpcore.accounting.relation import Relation
 from dpcore.domain.column import Column
@@ -14,6 +16,7 @@ from dpcore.evaluate.distances import marginal_avd
 from dpcore.methods import RefinedPrivBayes
 from dpcore.methods.networks.refined import EDGES, MOST_GROUPS, ONE_WAYS, TREE
 from dpcore.postprocess.simplex import fit_margins, merge_rare
+from dpcore.rows import exact_counts
 
 HUGE = 1e7
 
@@ -131,3 +134,9 @@ def test_what_is_bought_twice_counts_by_the_inverse_of_its_variance(monkeypatch)
     monkeypatch.setattr(method, "_set_margins", lambda _table, noisy, _names: means.extend(noisy))
     method._measure_again(None, [], [np.zeros(1)], [], TREE + EDGES)
     assert means[0] == pytest.approx(0.15**2 / (0.85**2 + 0.15**2))  # of noise with scales of 1 / .85 and 1 / .15
+
+
+def test_pairs_that_are_counted_together_are_those_that_are_counted_one_after_the_other(monkeypatch):
+    monkeypatch.setattr(exact_counts, "WORTH_JOINING", 0)
+    together = RefinedPrivBayes(random_state=3).fit(make_frame(600, 1), schema=SMALL)
+    assert alike(fitted_state(together), fitted_state(fitted("PrivBayes refined")))

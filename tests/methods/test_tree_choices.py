@@ -11,14 +11,17 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from scipy import stats
+from tables import SMALL, make_frame
+from variants import alike, fitted, fitted_state
 
 from dpcore.accounting.ledger import Ledger
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
 from dpcore.domain.splits import GRID, CodeCut, Groups, NumberCut, OneValue, flat
-from dpcore.door import PrivateTable
+from dpcore.door import PrivateTable, nodes
 from dpcore.mechanisms.noise import ExactNoise, NoNoise, Weights, make_noise
 from dpcore.mechanisms.scores import Gini, Max
+from dpcore.methods import METHODS
 from dpcore.methods.trees.plan import Exponential
 from dpcore.rows import HeldRows
 
@@ -295,3 +298,11 @@ def test_exact_noise_chooses_among_weighed_cuts_and_groups():
     values += [split(CODES[:, 3] != code, Max()) for code in range(3)]
     chances = np.exp(np.array(values) - max(values)) / [3, 3, 3, 1, 3, 3, 3]
     assert stats.chisquare(observed(division)[4:], draws * chances / chances.sum()).pvalue > RARE
+
+
+@pytest.mark.parametrize("extra", METHODS["DiffPRFs"].variants, ids=str)
+def test_nodes_that_choose_in_lots_choose_what_they_would_all_together(extra, monkeypatch):
+    together = fitted("DiffPRFs", extra.items())
+    monkeypatch.setattr(nodes, "LOT", 40)
+    parts = METHODS["DiffPRFs"](random_state=3, **extra).fit(make_frame(600, 1), schema=SMALL)
+    assert alike(fitted_state(together), fitted_state(parts))

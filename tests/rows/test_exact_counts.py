@@ -134,3 +134,18 @@ def test_very_many_columns_keep_their_tables_apart():
     families = [(first, 1600, 1700, 1800, 1900, 2000) for first in (0, 512, 1024, 1536)]
     tables = HeldRows(codes, [2] * 2048).bits.tables(np.array(families))
     assert_counted(codes, [2] * 2048, families, np.moveaxis(tables, -1, 0))
+
+
+def test_what_is_expected_is_counted_once_if_it_pays_and_there_is_room(monkeypatch):
+    codes, pairs, counted = zeros_and_ones(50, 4), list(combinations(range(4), 2)), []
+    count = module.streamed
+    monkeypatch.setattr(module, "streamed", lambda *args: counted.append(args[-1]) or count(*args))
+    for worth, room, passes in ((0, 24, [pairs]), (51, 24, []), (0, 23, [])):
+        monkeypatch.setattr(module, "WORTH_JOINING", worth)
+        monkeypatch.setattr(base, "REMEMBERED", room)
+        counted.clear()
+        rows = HeldRows(codes, [2] * 4)
+        rows.expect(pairs)
+        assert counted == passes
+        assert_counted(codes, [2] * 4, pairs, [rows.tables([pair])[0] for pair in pairs])
+        assert [*filter(None, counted)] == (passes or [[pair] for pair in pairs])

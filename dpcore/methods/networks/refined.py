@@ -34,6 +34,7 @@ Bayesian network classifiers, Machine Learning 29, 1997 (a tree with the class i
 
 from dataclasses import replace
 from fractions import Fraction
+from itertools import permutations
 from math import inf
 
 import numpy as np
@@ -182,6 +183,7 @@ class RefinedPrivBayes(NetworkSynthesizer):
         )
         inside, outside = list(coarse)[:1], list(coarse)[1:]
         share = epsilon * Fraction(1, len(outside))
+        merged.expect([(*edge, *class_family) for edge in permutations(coarse, 2)])  # each pair will be offered once
         while outside:
             edges = [(child, parent) for parent in inside for child in outside]
             chosen = merged.choose(score, [(*edge, *class_family) for edge in edges], epsilon=share)

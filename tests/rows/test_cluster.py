@@ -1,0 +1,100 @@
+"""A folder whose parts other processes count, of this machine or of a cluster: releases are those of one process."""
+
+import os
+import signal
+from contextlib import nullcontext, suppress
+
+import joblib
+import pytest
+from distributed import Client, LocalCluster
+from tables import SMALL, make_frame
+from variants import CLASSIFIERS, VARIANTS, alike, fitted_state
+
+from dpcore.methods import METHODS
+from dpcore.rows import FolderRows, given, writing
+
+pytestmark = pytest.mark.slow
+
+
+class Watched(FolderRows):
+    """Leaves the number of every process that reads; with a file "kill", another one that reads the third part dies."""
+
+    def _pieces(self, columns, numbers):
+        place, own = self.source.parts[0].path.parents[1], str(os.getpid())
+        (place / f"{own}.read").touch()
+        if [part.path.name for part in self.source.parts] == ["part-00002.parquet"]:
+            with suppress(FileNotFoundError):
+                if (place / "kill").read_text() != own:
+                    (place / "kill").unlink()
+                    os.kill(os.getpid(), signal.SIGKILL)
+        return super()._pieces(columns, numbers)
+
+
+@pytest.fixture(scope="module")
+def codes(tmp_path_factory):
+    """The rows of `make_frame(600, 1)` in six parts."""
+    place = tmp_path_factory.mktemp("cluster")
+    make_frame(600, 1).to_parquet(place / "rows.parquet")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(writing, "GROUP", 50)
+        patch.setattr(writing, "PART", 100)
+        return writing.encode(place / "rows.parquet", place / "codes", schema=SMALL)
+
+
+@pytest.fixture(scope="module")
+def client():
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address=None) as cluster,
+        Client(cluster) as found,
+    ):
+        yield found
+
+
+@pytest.fixture(params=["processes", "cluster"])
+def workers(request):
+    """How joblib is told where to count."""
+    if request.param == "processes":
+        return lambda: joblib.parallel_config("loky", n_jobs=2)
+    client = request.getfixturevalue("client")
+    client.wait_for_workers(2)  # one may have been killed
+    return lambda: joblib.parallel_config("dask", client=client)
+
+
+def fit(name, codes):
+    return METHODS[name](random_state=3, **VARIANTS[name][0]).fit(codes, schema=SMALL)
+
+
+def readers(codes):
+    """The processes that have read since this was asked last."""
+    marks = list(codes.parent.glob("*.read"))
+    for mark in marks:
+        mark.unlink()
+    return {int(mark.stem) for mark in marks}
+
+
+def assert_same(one, other):
+    assert alike(fitted_state(one), fitted_state(other))
+    assert one.ledger_.to_json() == other.ledger_.to_json()
+
+
+@pytest.mark.parametrize("name", [name for name in VARIANTS if name not in CLASSIFIERS])  # those read by themselves
+def test_workers_release_the_same(name, codes, workers, monkeypatch):
+    monkeypatch.setattr(given, "FolderRows", Watched)
+    alone = fit(name, codes)
+    assert readers(codes) == {os.getpid()}
+    with workers():
+        spread = fit(name, codes)
+    assert readers(codes) - {os.getpid()}
+    assert_same(alone, spread)
+
+
+@pytest.mark.parametrize("name", ["NB-Synth", "PrivBayes refined"])
+def test_a_worker_that_is_killed_loses_nothing_and_is_paid_once(name, codes, workers, monkeypatch, request):
+    monkeypatch.setattr(given, "FolderRows", Watched)
+    alone = fit(name, codes)
+    (codes.parent / "kill").write_text(str(os.getpid()))
+    cluster = "client" in request.fixturenames
+    with workers(), nullcontext() if cluster else pytest.warns(UserWarning, match="this one counts on"):
+        spread = fit(name, codes)
+    assert not (codes.parent / "kill").exists()
+    assert_same(alone, spread)
