@@ -129,6 +129,8 @@ def rows(page: str, shown: Shown) -> None:
     st.caption(say(told, first=FIRST, rows=len(release.synthetic)))
     st.dataframe(shown.data.train[list(release.schema.names)].head(FIRST), hide_index=True, key=f"{page}.real")
     told = phrase("For your eyes only: the first {first} real rows, in no relation to those above ({mark}).")
+    if not shown.data.held:
+        told = phrase("For your eyes only: {first} real rows of many, in no relation to those above ({mark}).")
     st.caption(say(told, first=FIRST, mark=say(REAL_DATA)))
 
 
@@ -202,7 +204,7 @@ def factor(entries: pd.DataFrame, rows: int = 1) -> str:
 
 def columns(page: str, shown: Shown) -> None:
     """One column, real beside synthetic, then how far off all of them are."""
-    release, real = shown.release, shown.data.train
+    release, real = shown.release, shown.data.given
     worst = remember(shown, "1-way", lambda: distances(shown, 1))
     valid = remember(shown, "validity", lambda: evaluate.validity(release.synthetic, release.schema))
     names = list(worst.sort_values("avd", ascending=False)["attributes"])
@@ -254,7 +256,7 @@ def pairs(page: str, shown: Shown) -> None:
         st.info(say("Choose two different columns."))
         return
     shares = remember(
-        shown, f"pair {(x, y)!r}", lambda: evaluate.pair(shown.data.train, release.synthetic, release.schema, x, y)
+        shown, f"pair {(x, y)!r}", lambda: evaluate.pair(shown.data.given, release.synthetic, release.schema, x, y)
     )
     chart(charts.mark_real(charts.pair_tables(shares, x=x, y=y)), data=shares)
 
@@ -306,7 +308,7 @@ def without_noise(shown: Shown) -> Any:
     release = shown.release
     sizes = release.model.sizes if isinstance(release.artifact, Model) else {}
     method = METHODS[release.method](**{**release.parameters, **sizes, "noise": "laplace"})
-    return method.at_epsilon(NO_NOISE).fit(shown.data.train, schema=release.schema)
+    return method.at_epsilon(NO_NOISE).fit(shown.data.given, schema=release.schema)
 
 
 def comparisons(shown: Shown) -> list[tuple[Any, pd.DataFrame]]:

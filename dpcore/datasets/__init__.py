@@ -138,6 +138,11 @@ class Dataset:
         return self.train
 
     @property
+    def held(self) -> bool:
+        """Whether all rows are in memory. Else `train` and `test` are uniform samples of them."""
+        return self.given is self.train
+
+    @property
     def sizes(self) -> tuple[int, int]:
         """How many rows there are to learn from, and to test on."""
         return len(self.train), len(self.test)

@@ -120,8 +120,8 @@ class Evaluator:
     @cached_property
     def rows(self) -> Rows:
         """All training rows, to be counted wherever they are."""
-        schema, given = self.data.schema, self.data.given
-        return HeldRows(self.train, schema.sizes) if given is self.data.train else counted(given, schema)
+        data, schema = self.data, self.data.schema
+        return HeldRows(self.train, schema.sizes) if data.held else counted(data.given, schema)
 
     @cached_property
     def _queries(self) -> tuple[list[Any], Any]:
@@ -197,7 +197,7 @@ class Evaluator:
         if metric in AVDS:
             return float(self.floors(*AVDS[metric], repeats=FRESH)["avd"].mean())
         rng, n = np.random.default_rng(0), len(self.rows)
-        if n > len(self.train):  # rows in a folder: by how often a sample holds what a query asks for
+        if not self.data.held:  # by how often a sample holds what a query asks for
             return float(off_by_chance(self._queries[1], n).mean())
         return float(np.mean([self._range_error(None, self.train[rng.integers(n, size=n)]) for _ in range(FRESH)]))
 

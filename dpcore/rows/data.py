@@ -9,12 +9,15 @@ from typing import Any, Self
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from dpcore.arguments import Floats
 from dpcore.datasets import Dataset, secret_seed
 from dpcore.domain.column import Codes, Column
 from dpcore.domain.schema import Schema
-from dpcore.rows.folder import Folder
+from dpcore.errors import DataError
+from dpcore.rows.folder import CHANGED, Folder
 from dpcore.rows.given import rows_of
 
 MOST_DRAWN = 50_000  # rows of either part
@@ -117,6 +120,20 @@ def drawn(folder: Folder, schema: Schema, most: int, seed: int = 0) -> pd.DataFr
             for column, j in zip(schema, at, strict=True)
         }
     )
+
+
+def first(part: Path, schema: Schema, most: int) -> pd.DataFrame:
+    """The first rows of a file of codes, as `drawn` gives them; DataError if it cannot be read."""
+    try:
+        with pq.ParquetFile(part) as file:
+            table = pa.Table.from_batches([next(file.iter_batches(most))])
+        values = {name: table[name].to_numpy() for name in table.column_names}
+        rng = np.random.default_rng(0)
+        return pd.DataFrame(
+            {one.name: cells(one, values[f"c{j}"], values.get(f"n{j}"), rng) for j, one in enumerate(schema)}
+        )
+    except (OSError, KeyError, StopIteration, pa.ArrowException):
+        raise DataError(f"The file {part.name} of encoded rows cannot be read.", CHANGED) from None
 
 
 def cells(column: Column, codes: Codes, numbers: Floats | None, rng: np.random.Generator) -> "pd.Series[Any]":
