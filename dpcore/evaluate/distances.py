@@ -135,7 +135,7 @@ def _by_chance(counts: NDArray[np.int64], rows: int) -> float:
     return float(off_by_chance(counts.ravel() / counts.sum(), rows).sum() / 2)
 
 
-def marginals(real: Table, synthetic: Table, schema: Schema, column: str) -> pd.DataFrame:
+def marginals(real: Table | Rows, synthetic: Table, schema: Schema, column: str) -> pd.DataFrame:
     """Shares of one column's values, with the range that resampling alone explains. Reads real rows: not private.
 
     One row per label of the column, in label order: `value`, the shares `real` and `released`, and `floor_low`,
@@ -150,7 +150,7 @@ def marginals(real: Table, synthetic: Table, schema: Schema, column: str) -> pd.
     )
 
 
-def pair(real: Table, synthetic: Table, schema: Schema, x: str, y: str) -> pd.DataFrame:
+def pair(real: Table | Rows, synthetic: Table, schema: Schema, x: str, y: str) -> pd.DataFrame:
     """Shares of two columns' value pairs. Reads real rows: not private.
 
     `x_value`, `y_value`, `source` ("real" or "released") and `share`; for each source every pair of labels, in label
@@ -175,11 +175,15 @@ def validity(synthetic: pd.DataFrame, schema: Schema) -> float:
     return float(np.mean(shares))
 
 
-def _shares(real: Table, synthetic: Table, schema: Schema, names: Sequence[str]) -> list[Floats]:
+def _shares(real: Table | Rows, synthetic: Table, schema: Schema, names: Sequence[str]) -> list[Floats]:
     """Shares of all cells of some columns' joint table, flat, in the real and in the released rows."""
     require_rows(real, synthetic)
-    tables = [counted(table, schema, names) for table in (real, synthetic)]
-    return [rows.tables([range(len(names))])[0].ravel() / len(rows) for rows in tables]
+    shares = []
+    for table in (real, synthetic):
+        family = [schema.index(name) for name in names] if isinstance(table, Rows) else range(len(names))
+        rows = table if isinstance(table, Rows) else counted(table, schema, names)
+        shares.append(rows.tables([family])[0].ravel() / len(rows))
+    return shares
 
 
 def subsets(d: int, degree: int, max_subsets: int | None, seed: int) -> list[Subset]:

@@ -243,7 +243,7 @@ def fit_predict(model: str, train: Codes, test: Codes, sizes: Sequence[int], tar
 
 
 def counted(table: Table | Rows, schema: Schema, names: Sequence[str] = ()) -> Rows:
-    """A table's rows, to be counted wherever they are: of some of the schema's columns, or of all."""
+    """A table's rows, to be counted wherever they are: of some of the schema's columns, or of all. `Rows` are all."""
     if isinstance(table, Rows):
         return table
     wanted = schema.select(names) if names else schema

@@ -235,7 +235,7 @@ def checksum(path: Path, watch: Callable[[], None] = lambda: None) -> str:
 def _begun(folder: Path, asked: Mapping[str, Any]) -> list[dict[str, Any]] | None:
     """The parts that are there of what is asked for, none if the folder is new; None if all of it is there."""
     if not folder.exists():
-        folder.mkdir(parents=True)
+        folder.mkdir(mode=0o700, parents=True)  # whoever may read the rows may be one person only
     cause = f"The folder {folder.name!r} cannot be written to"
     if not folder.is_dir():
         raise DataError(f"{cause}: it is a file.", "Choose a folder.")

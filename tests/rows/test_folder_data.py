@@ -1,6 +1,7 @@
 """Data sets in folders: split as the same rows in memory are, known to the books as their file is, sampled fairly."""
 
 import json
+import os
 from dataclasses import replace
 
 import numpy as np
@@ -84,6 +85,11 @@ def test_books_know_a_folder_by_its_files_whatever_their_codes_and_order(tmp_pat
     again = FolderData.open(writing.encode(several, tmp_path / "two", schema=SMALL)).key(b"secret")
     assert together == again
     assert together not in keys
+
+
+def test_only_their_owner_may_look_into_codes(tmp_path):
+    codes = encoded(tmp_path, make_frame(50, 1), SMALL)
+    assert os.name != "posix" or codes.stat().st_mode & 0o077 == 0
 
 
 def test_cells_are_as_they_are_read(tmp_path):

@@ -204,7 +204,8 @@ def encoded(place: Path) -> Intake:
     known = folders.there(place)
     frame = first(place / known.parts[0], known.schema, HEAD)
     told = say("Encoded rows: what cells were is known as far as their columns say it.")
-    return Intake(named(place), frame, known.schema, None, told, known.reading, place=place, rows=known.rows)
+    options = {name: value for name, value in known.reading.items() if value is not None}
+    return Intake(named(place), frame, known.schema, None, told, options, place=place, rows=known.rows)
 
 
 def how_to_read(page: str) -> dict[str, Any]:
