@@ -63,6 +63,7 @@ def offer(label: str) -> None:
 
 
 settings()
+sweep.sampled(data)
 controls.run_button(PAGE, data)
 shown, last = sweep_runs.shown(data), None
 if shown is not None and len(shown.frames) < shown.planned:

@@ -49,8 +49,15 @@ target = left.selectbox(
 bound = middle.number_input(
     "At most how many rows? (public; empty: not known)", 1, None, base.max_rows, key=f"data.max_rows:{key}"
 )
+least, usual, key_of_share = (0.1, 0.3, "data.share") if rows.place is None else (0.01, 0.1, "data.share_of_many")
 share = right.slider(
-    "Rows kept aside for testing", 0.1, 0.5, 0.3, key="data.share", disabled=rows.fixed is not None, format="percent"
+    "Rows kept aside for testing",
+    least,
+    0.5,
+    usual,
+    key=key_of_share,
+    disabled=rows.fixed is not None,
+    format="percent",
 )
 unit = whose_rows.unit(base, rows, used, key)
 
@@ -65,10 +72,11 @@ with shell.mendable():
         st.warning(told + shell.escaped(", ".join(gone)) + ".", icon=":material/account_tree:")
     declaration.panel(rows, edited, open_lines)
     schema = declaration.sourced(edited, open_lines)
+    asked = intake.plan(rows, schema, share)
     go, save = st.columns([1, 3])
     look = "secondary" if open_lines else "primary"
-    if go.button("Use these data", type=look, icon=":material/check:", key="data.use"):
-        session.set_dataset(intake.dataset_of(rows, schema, share))
+    if (data := intake.chosen(rows, schema, share, asked, go, type=look)) is not None:
+        session.set_dataset(data)
         declaration.keep(rows, schema, open_lines)  # the table's edits would go when the page changes
         st.session_state["data.done"] = rows.token
         st.rerun()

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 LOOK = 0.25  # seconds between two looks at the line
 TURN = 2.0  # seconds of a turn while others wait
+LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,17 @@ def hosted() -> bool:
 def takes_files() -> bool:
     """Whether people may upload files of their own."""
     return not hosted() or os.environ.get("DPCORE_UPLOADS", "") not in ("", "0")
+
+
+def own_computer() -> bool:
+    """Whether whoever looks at the screen sits at this very computer, so that its files may be chosen by their path.
+
+    Nobody else reaches a server that listens on the loopback address only, and is behind no proxy.
+    """
+    import streamlit as st  # the command begins before it is loaded
+
+    address = str(st.get_option("server.address") or "")
+    return address in LOOPBACK and not (hosted() or login() or os.environ.get("DPCORE_PUBLIC"))
 
 
 def offers(name: str) -> bool:

@@ -201,3 +201,15 @@ def once(page: str, shown: Shown, key: str, title: str, compute: Callable[[Progr
         ask(say("Go on"), name, "go", icon=":material/play_arrow:")
     found: Value | None = shown.memory.get(key)
     return found
+
+
+def counted(page: str, shown: Shown, key: str, compute: Callable[[], Value]) -> Value | None:
+    """What takes a pass over all real rows: at once; of rows in a folder as work, and None while it is under way."""
+    if shown.data.held:
+        return remember(shown, key, compute)
+
+    def work(progress: Progress) -> Value:
+        progress(0.0, "")
+        return compute()
+
+    return once(page, shown, key, phrase("Counting all rows"), work)

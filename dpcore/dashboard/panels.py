@@ -123,12 +123,16 @@ def of_unit(title: str, unit: Unit | None) -> str:
 def rows(page: str, shown: Shown) -> None:
     """What the release kept and lost; the synthetic rows, and real ones below them."""
     release = shown.release
-    st.markdown(judged(remember(shown, "verdict", lambda: evaluator(shown).verdict(release.synthetic))))
+    judge = partial(evaluator(shown).verdict, release.synthetic)
+    if (found := jobs.counted(page, shown, "verdict", judge)) is not None:
+        st.markdown(judged(found))
     st.dataframe(release.synthetic.head(FIRST), hide_index=True, key=f"{page}.synthetic")
     told = phrase("The first {first} of {rows:,} synthetic rows. None of them is a person.")
     st.caption(say(told, first=FIRST, rows=len(release.synthetic)))
     st.dataframe(shown.data.train[list(release.schema.names)].head(FIRST), hide_index=True, key=f"{page}.real")
     told = phrase("For your eyes only: the first {first} real rows, in no relation to those above ({mark}).")
+    if not shown.data.held:
+        told = phrase("For your eyes only: {first} real rows of many, in no relation to those above ({mark}).")
     st.caption(say(told, first=FIRST, mark=say(REAL_DATA)))
 
 
@@ -202,15 +206,16 @@ def factor(entries: pd.DataFrame, rows: int = 1) -> str:
 
 def columns(page: str, shown: Shown) -> None:
     """One column, real beside synthetic, then how far off all of them are."""
-    release, real = shown.release, shown.data.train
-    worst = remember(shown, "1-way", lambda: distances(shown, 1))
+    release, real = shown.release, evaluator(shown).rows
+    if (worst := jobs.counted(page, shown, "1-way", partial(distances, shown, 1))) is None:
+        return
     valid = remember(shown, "validity", lambda: evaluate.validity(release.synthetic, release.schema))
     names = list(worst.sort_values("avd", ascending=False)["attributes"])
     told = say("One column, value by value (the worst first)")
     name = st.selectbox(told, names, key=f"{page}.column", label_visibility="collapsed")
     if name is not None:
-        place = f"column {name}"
-        frame = remember(shown, place, lambda: evaluate.marginals(real, release.synthetic, release.schema, name))
+        of_one = partial(evaluate.marginals, real, release.synthetic, release.schema, name)
+        frame = remember(shown, f"column {name}", of_one)
         chart(charts.mark_real(charts.marginal(frame, column=name)), data=frame)
     st.markdown(
         say(
@@ -231,7 +236,8 @@ def pairs(page: str, shown: Shown) -> None:
     if len(release.schema) < 2:
         st.info(say("The schema has one column only; there are no pairs."))
         return
-    frame = remember(shown, "2-way", lambda: distances(shown, 2))
+    if (frame := jobs.counted(page, shown, "2-way", partial(distances, shown, 2))) is None:
+        return
     every = math.comb(len(release.schema), 2)
     some = say("{n:,} of {every:,} pairs, drawn at random", n=len(frame), every=every)
     st.markdown(
@@ -253,9 +259,8 @@ def pairs(page: str, shown: Shown) -> None:
     if x == y:
         st.info(say("Choose two different columns."))
         return
-    shares = remember(
-        shown, f"pair {(x, y)!r}", lambda: evaluate.pair(shown.data.train, release.synthetic, release.schema, x, y)
-    )
+    of_two = partial(evaluate.pair, evaluator(shown).rows, release.synthetic, release.schema, x, y)
+    shares = remember(shown, f"pair {(x, y)!r}", of_two)
     chart(charts.mark_real(charts.pair_tables(shares, x=x, y=y)), data=shares)
 
 
@@ -306,7 +311,7 @@ def without_noise(shown: Shown) -> Any:
     release = shown.release
     sizes = release.model.sizes if isinstance(release.artifact, Model) else {}
     method = METHODS[release.method](**{**release.parameters, **sizes, "noise": "laplace"})
-    return method.at_epsilon(NO_NOISE).fit(shown.data.train, schema=release.schema)
+    return method.at_epsilon(NO_NOISE).fit(shown.data.given, schema=release.schema)
 
 
 def comparisons(shown: Shown) -> list[tuple[Any, pd.DataFrame]]:

@@ -47,6 +47,7 @@ class Shown:
     memory: dict[str, Any] = field(default_factory=dict)
     redraws: pd.DataFrame | None = None
     looks: pd.DataFrame | None = None
+    method: Any = None  # the fitted one, of rows in a folder: it writes as many rows as somebody wants
 
 
 def kept(key: str, make: Callable[[], Value]) -> Value:
@@ -127,8 +128,14 @@ def taken(kind: str, begins: tuple[str, ...] = ("",)) -> dict[str, Any]:
 
 def has_own() -> bool:
     """Whether the session holds data of somebody's own, in use or laid aside."""
+    return own_kind() != ""
+
+
+def own_kind() -> str:
+    """What they are, in an address: "folder", whose rows outlive the session, or "1"; empty if there are none."""
     aside = st.session_state[ASIDE][0].get("dpcore.data") if laid_aside() else None
-    return any(data is not None and data.reading is not None for data in (dataset(), aside))
+    own = [data for data in (dataset(), aside) if data is not None and data.reading is not None]
+    return "" if not own else "folder" if not any(data.held for data in own) else "1"
 
 
 def asked() -> dict[str, str]:

@@ -20,7 +20,7 @@ from dpcore.dashboard import FOLDER, hosting, housekeeping, lessons, links, sess
 from dpcore.dashboard.widgets import MADE, OUTDATED
 from dpcore.domain.unit import Unit
 from dpcore.errors import BookError, DataError, DPCoreError
-from dpcore.language import ENGLISH, LANGUAGES, ask, phrase, plural, say, spoken
+from dpcore.language import ENGLISH, LANGUAGES, ask, phrase, plural, retold, say, spoken
 from dpcore.mechanisms.noise import load_in_background
 from dpcore.methods import METHODS
 from dpcore.text import number
@@ -178,8 +178,8 @@ def frame(title: str, lead: str) -> None:
             say(
                 "**{name}** · {train:,} rows to learn from, {test:,} to test on ⚠",
                 name=escaped(data.name),
-                train=len(data.train),
-                test=len(data.test),
+                train=data.sizes[0],
+                test=data.sizes[1],
             ),
             help=say(
                 "The data in use. Comparisons read the real rows: what is marked ⚠ must not be published, nor must "
@@ -232,7 +232,7 @@ def gone() -> None:
     That there were some stands in the address, which outlives a session; their name does not, as addresses are kept.
     """
     if session.has_own():
-        st.query_params[links.OWN] = "1"
+        st.query_params[links.OWN] = session.own_kind()
     elif links.OWN in st.query_params:
         stays = say("What was charged for them stays in the ledger.")
         goes = say("Its ledger went with it: what was charged is spent all the same.")
@@ -240,11 +240,17 @@ def gone() -> None:
             "**This is a new session, with the bundled sample.** Your own data were in the memory of the one before, "
             "and nowhere else."
         )
+        source = "folder" if st.query_params[links.OWN] == "folder" and hosting.own_computer() else "upload"
+        if source == "folder":
+            begins = say(
+                "**This is a new session, with the bundled sample.** Your rows are in their files still, and so are "
+                "their codes: choose them again, and nothing is encoded twice."
+            )
         told, own, sample = st.columns([6, 2, 2], vertical_alignment="center")
         told.warning(f"{begins} {stays if session.books().kept else goes}", icon=":material/history:")
         if own.button(say("Load my data again"), type="primary", key="dpcore.load_again"):
             del st.query_params[links.OWN]
-            st.session_state["data.source"] = "upload"
+            st.session_state["data.source"] = source
             open_page("data")
         if sample.button(say("Keep the sample"), key="dpcore.go_on"):
             del st.query_params[links.OWN]
@@ -317,7 +323,7 @@ def known(name: str) -> None:
 
 def open_page(name: str) -> None:
     """Go to another page. What its address says of own data is said at once: later, it would be one more step back."""
-    st.switch_page(page(name), query_params={links.OWN: "1"} if session.has_own() else None)
+    st.switch_page(page(name), query_params={links.OWN: session.own_kind()} if session.has_own() else None)
 
 
 @contextmanager
@@ -331,8 +337,8 @@ def mendable() -> Iterator[None]:
 
 def refused(error: DPCoreError) -> None:
     """Why something cannot be done, and what to do."""
-    remedy = say("**What to do:** {remedy}", remedy=escaped(error.remedy))
-    st.error(f"{escaped(error.cause)}\n\n{remedy}", icon=":material/error:")
+    remedy = say("**What to do:** {remedy}", remedy=escaped(retold(error.remedy)))
+    st.error(f"{escaped(retold(error.cause))}\n\n{remedy}", icon=":material/error:")
 
 
 def escaped(text: str) -> str:

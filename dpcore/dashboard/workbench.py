@@ -98,12 +98,14 @@ class Workbench:
             method: Any = METHODS[name](**given)
             ledger = spending.account(data, method.relation, PURPOSE.format(method=name, mode=method.mode))
             try:
-                method.fit(data.train, schema=data.schema, ledger=ledger, progress=progress)
+                method.fit(data.given, schema=data.schema, ledger=ledger, progress=progress)
             except jobs.CanceledError as stopped:
                 raise jobs.CanceledError(paid(ledger)) from stopped
             copy = [method.sample(*rows)] if rows else []
             made = export.release_of(method, name, *copy, data_name=data.name, reading=data.reading)
-            shelf[page] = Shown(replace(made, seconds=time.perf_counter() - start, page=known), data, asked)
+            writes = method if copy and not data.held else None
+            made = replace(made, seconds=time.perf_counter() - start, page=known)
+            shelf[page] = Shown(made, data, asked, method=writes)
 
         return work
 
@@ -187,7 +189,7 @@ def on_rows(method: PrivateEstimator, data: Dataset) -> tuple[PrivateEstimator, 
     """The method as it runs on rows, each with its share of a person's epsilon, and how many are public."""
     unit, public = data.schema.persons, data.schema.max_rows
     if method.relation == "replace":
-        public = len(data.train) if unit is None else unit.rows * (int(unit.persons(data.train).max(initial=-1)) + 1)
+        public = data.sizes[0] if unit is None else unit.rows * (int(unit.persons(data.train).max(initial=-1)) + 1)
     return (method if unit is None else method.for_rows(unit.rows)), public
 
 

@@ -11,7 +11,7 @@ import importlib.resources
 import os
 import tempfile
 import urllib.request
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from http.client import HTTPException
 from os import PathLike, fspath
@@ -77,6 +77,14 @@ class Content:
         hashes = (pd.util.hash_pandas_object(table, index=False).to_numpy().tobytes() for table in tables)
         return cls(*(len(part).to_bytes(8, "big") + part for part in hashes))
 
+    @classmethod
+    def of_files(cls, sums: Iterable[str]) -> Self:
+        """Of files by their SHA-256, in whatever order: of one, as of its bytes."""
+        found = cls.__new__(cls)
+        each = sorted(bytes.fromhex(one) for one in sums)
+        found._sum = each[0] if len(each) == 1 else hashlib.sha256(b"".join(each)).digest()
+        return found
+
     def keyed(self, secret: bytes) -> str:
         """The same for the same content and secret; tells nothing to whoever lacks the secret."""
         return hmac.digest(secret, self._sum, "sha256").hex()
@@ -123,6 +131,21 @@ class Dataset:
     def target(self) -> str | None:
         """The class column, if the schema names one."""
         return self.schema.target
+
+    @property
+    def given(self) -> Any:
+        """What methods are fitted on: the training rows."""
+        return self.train
+
+    @property
+    def held(self) -> bool:
+        """Whether all rows are in memory. Else `train` and `test` are uniform samples of them."""
+        return self.given is self.train
+
+    @property
+    def sizes(self) -> tuple[int, int]:
+        """How many rows there are to learn from, and to test on."""
+        return len(self.train), len(self.test)
 
     def key(self, secret: bytes) -> str:
         """What whoever has this secret calls these rows: the same whenever the same file is read."""

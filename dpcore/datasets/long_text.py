@@ -49,11 +49,11 @@ class LongText:
         decimal: str | None = None,
     ) -> None:
         check_marks(delimiter, decimal)
-        self._path, self._declared, self._given = path, encoding is not None, 0
+        self._path, self._declared = path, encoding is not None
         self.rows = 0
         with opened_text(path) as file:
             self._encoding = encoding_of(file.read(4), encoding)
-        self._size, self._blank, head = 0, False, ""
+        self._ends, self._blank, head = 0, False, ""
         for text in self._texts():
             head += text
             if len(head) >= BLOCK:
@@ -69,10 +69,10 @@ class LongText:
             watch()
             if encoding is None:
                 self._check_text(piece)
-            quotes += piece.count('"')
+            quotes, self._ends = quotes + piece.count('"'), self._ends + piece.count("\n")
             parts = (piece, last + piece[:1])
             self._blank |= any(two in part for part in parts for two in ("\n\n", "\n\r", "\r\r"))
-            self._size, last = self._size + len(piece), piece[-1:]
+            last = piece[-1:]
         if quotes % 2:  # a cell may be open until the end and swallow rows
             self._check_rows()
 
@@ -111,7 +111,6 @@ class LongText:
         """As they are parsed: every blank line is a row of missing cells, as it is where it stands in memory."""
         lines: Iterator[str] = self._filled() if self._blank else self._pieces()
         for piece in lines:
-            self._given += len(piece)
             yield piece.encode()
         yield b"\n"
 
@@ -139,8 +138,8 @@ class LongText:
 
     @property
     def done(self) -> float:
-        """The share of the file that `batches` has read."""
-        return min(self._given / max(self._size, 1), 1.0)
+        """The share of the file that `batches` has given, by its lines: the parser reads ahead."""
+        return min(self.rows / max(self._ends, 1), 1.0)
 
     def batches(self, names: Sequence[str], missing: Sequence[str], skip: int) -> Iterator[list[pa.Array]]:
         """The cells of some columns, without the first `skip` rows, as dictionaries; batches of whatever size."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import partial
 from itertools import combinations
 from math import comb, prod
 from typing import Any, cast
@@ -19,12 +18,13 @@ from dpcore.domain.cells import distinct
 from dpcore.domain.column import Codes, Column
 from dpcore.domain.schema import Schema
 from dpcore.errors import ParameterError
-from dpcore.evaluate.learners import Table, encoded, require_rows
-from dpcore.rows import HeldRows, Rows, joint_counts
+from dpcore.evaluate.learners import Table, counted, require_rows
+from dpcore.rows import HeldRows, Rows
 from dpcore.text import canonical
 
 Subset = tuple[int, ...]
 Places = NDArray[np.int64]
+MERGED = 1 << 20  # cells of blocks that are put together
 MAX_CELLS = 1 << 18  # larger tables are nearly empty; their occupied cells are compared instead
 
 
@@ -43,8 +43,9 @@ def marginal_avd(
 
     Parameters
     ----------
-    real, synthetic : DataFrame, or codes of one
-        Tables that fit the schema, whose cells they have the shares P and Q of; they may differ in length.
+    real, synthetic : DataFrame, codes of one, or Folder
+        Tables that fit the schema, whose cells they have the shares P and Q of; they may differ in length. Rows in a
+        folder are counted where they are, exactly.
     degree : int
         Number of columns, or of bits, per marginal.
     on : {"columns", "bits"}
@@ -53,7 +54,7 @@ def marginal_avd(
     max_subsets : int, optional
         Compare only this many subsets, drawn with `seed`. All by default.
     counts : Rows, optional
-        Of the real rows' columns, for callers who count once; bits are counted anew.
+        Of the real rows' columns, for callers who count once.
 
     Returns
     -------
@@ -66,15 +67,25 @@ def marginal_avd(
     DataError, ParameterError
         If a table is empty or does not fit the schema, `degree` or `max_subsets` is out of range, or `on` is not known.
     """
-    first, second = encoded(real, schema), encoded(synthetic, schema)
+    first, second = counts or counted(real, schema), counted(synthetic, schema)
     require_rows(first, second)
+    (first, second), schema = _on(on, (first, second), schema)
+    chosen = subsets(len(schema), degree, max_subsets, seed)
+    return _by_subset(schema, chosen, _distances(first, second, chosen))
+
+
+def _on(on: str, tables: Sequence[Rows], schema: Schema) -> tuple[Sequence[Rows], Schema]:
+    """Rows of the schema's columns, or of the bits of their codes, and the schema of these."""
     if on not in ("columns", "bits"):
         raise ParameterError("The 'on' parameter is not known.", "Choose columns or bits.")
-    if on == "bits":
-        binary = Binarization(schema)
-        first, second, schema, counts = binary.encode(first), binary.encode(second), binary.schema, None
-    chosen = subsets(len(schema), degree, max_subsets, seed)
-    avd = _distances(first, second, schema.sizes, chosen, counts)
+    if on == "columns":
+        return tables, schema
+    binary = Binarization(schema)
+    rules = [(schema.index(name), rule) for name, rule in binary.rules]
+    return [rows.recoded(binary.schema.sizes, rules) for rows in tables], binary.schema
+
+
+def _by_subset(schema: Schema, chosen: Sequence[Subset], avd: Sequence[float] | Floats) -> pd.DataFrame:
     return pd.DataFrame({"attributes": [tuple(schema.names[j] for j in subset) for subset in chosen], "avd": avd})
 
 
@@ -94,29 +105,44 @@ def noise_floor(
 
     Reads real rows: not private. With equal `on`, `max_subsets` and `seed` the subsets are those of `marginal_avd`.
     `rows` are drawn per resample, with replacement: as many as a released table has, or by default the real one. `avd`
-    is the mean over `repeats` resamples.
+    is the mean over `repeats` resamples; for rows in a folder the mean over all that there can be, which is known: how
+    often a cell is drawn is binomial.
     """
-    codes = encoded(real, schema)
-    rows = len(codes) if rows is None else rows
-    require_rows(codes)
+    known = counts or counted(real, schema)
+    rows = len(known) if rows is None else rows
+    require_rows(known)
     if not is_whole(rows, 1) or not is_whole(repeats, 1):
         raise ParameterError("A noise floor needs rows and repeats.", "Give positive whole numbers.")
-    rng = np.random.default_rng([seed, 1])  # not the stream that draws the subsets
+    if not isinstance(known, HeldRows):
+        ((known,), schema) = _on(on, [known], schema)
+        chosen = subsets(len(schema), degree, max_subsets, seed)
+        return _by_subset(schema, chosen, [_by_chance(table, rows) for table in _tables(known, chosen)])
+    codes, rng = known.codes, np.random.default_rng([seed, 1])  # not the stream that draws the subsets
     draws = (codes[rng.integers(len(codes), size=rows)] for _ in range(repeats))
-    counts = counts or HeldRows(codes, schema.sizes)
-    options: dict[str, Any] = {"on": on, "max_subsets": max_subsets, "seed": seed, "counts": counts}
+    options: dict[str, Any] = {"on": on, "max_subsets": max_subsets, "seed": seed, "counts": known}
     frames = [marginal_avd(codes, drawn, schema, degree, **options) for drawn in draws]
     return frames[0].assign(avd=np.mean([frame["avd"] for frame in frames], axis=0))
 
 
-def marginals(real: pd.DataFrame, synthetic: pd.DataFrame, schema: Schema, column: str) -> pd.DataFrame:
+def off_by_chance(shares: Floats, rows: int) -> Floats:
+    """How far the share of a cell is from its own in a sample of so many rows, in mean: E |X / m - p|, exactly."""
+    pmf = binom.pmf(np.floor(rows * shares), rows - 1, shares)
+    return np.asarray(2 * shares * (1 - shares) * pmf)
+
+
+def _by_chance(counts: NDArray[np.int64], rows: int) -> float:
+    """½ Σ|P − Q| of a table and a sample of its rows, in mean."""
+    return float(off_by_chance(counts.ravel() / counts.sum(), rows).sum() / 2)
+
+
+def marginals(real: Table | Rows, synthetic: Table, schema: Schema, column: str) -> pd.DataFrame:
     """Shares of one column's values, with the range that resampling alone explains. Reads real rows: not private.
 
     One row per label of the column, in label order: `value`, the shares `real` and `released`, and `floor_low`,
     `floor_high`: the 2.5 % and 97.5 % quantiles of the share in a resample of the real rows as long as the released
     table. Such a resample's count is binomial, so the quantiles are exact and nothing is drawn.
     """
-    p, q = _shares(real, synthetic, schema.select([column]))
+    p, q = _shares(real, synthetic, schema, [column])
     m = len(synthetic)
     low, high = (binom.ppf(level, m, p) / m for level in (0.025, 0.975))
     return pd.DataFrame(
@@ -124,7 +150,7 @@ def marginals(real: pd.DataFrame, synthetic: pd.DataFrame, schema: Schema, colum
     )
 
 
-def pair(real: pd.DataFrame, synthetic: pd.DataFrame, schema: Schema, x: str, y: str) -> pd.DataFrame:
+def pair(real: Table | Rows, synthetic: Table, schema: Schema, x: str, y: str) -> pd.DataFrame:
     """Shares of two columns' value pairs. Reads real rows: not private.
 
     `x_value`, `y_value`, `source` ("real" or "released") and `share`; for each source every pair of labels, in label
@@ -134,7 +160,7 @@ def pair(real: pd.DataFrame, synthetic: pd.DataFrame, schema: Schema, x: str, y:
         raise ParameterError("A pair needs two different columns.", "Choose another column.")
     grid = pd.MultiIndex.from_product([schema[x].labels, schema[y].labels], names=["x_value", "y_value"])
     cells = grid.to_frame(index=False)
-    shares = zip(("real", "released"), _shares(real, synthetic, schema.select([x, y])), strict=True)
+    shares = zip(("real", "released"), _shares(real, synthetic, schema, [x, y]), strict=True)
     return pd.concat([cells.assign(source=source, share=share) for source, share in shares], ignore_index=True)
 
 
@@ -149,11 +175,15 @@ def validity(synthetic: pd.DataFrame, schema: Schema) -> float:
     return float(np.mean(shares))
 
 
-def _shares(real: pd.DataFrame, synthetic: pd.DataFrame, schema: Schema) -> list[Floats]:
-    """Shares of all cells of a small schema's joint table, flat, in the real and in the released rows."""
+def _shares(real: Table | Rows, synthetic: Table, schema: Schema, names: Sequence[str]) -> list[Floats]:
+    """Shares of all cells of some columns' joint table, flat, in the real and in the released rows."""
     require_rows(real, synthetic)
-    family = [range(len(schema))]
-    return [joint_counts(schema.encode(t), schema.sizes, family)[0].ravel() / len(t) for t in (real, synthetic)]
+    shares = []
+    for table in (real, synthetic):
+        family = [schema.index(name) for name in names] if isinstance(table, Rows) else range(len(names))
+        rows = table if isinstance(table, Rows) else counted(table, schema, names)
+        shares.append(rows.tables([family])[0].ravel() / len(rows))
+    return shares
 
 
 def subsets(d: int, degree: int, max_subsets: int | None, seed: int) -> list[Subset]:
@@ -182,22 +212,64 @@ def _subset(rank: int, d: int, degree: int) -> Subset:
     return tuple(chosen)
 
 
-def _distances(
-    real: Codes, synthetic: Codes, sizes: Sequence[int], chosen: Sequence[Subset], counts: Rows | None
-) -> list[float]:
+def _distances(real: Rows, synthetic: Rows, chosen: Sequence[Subset]) -> list[float]:
     """½ Σ|P − Q| per subset. Counts are compared as whole numbers, so equal shares differ by exactly 0."""
-    n, m = len(real), len(synthetic)
-    real_counts = counts.tables if counts is not None else partial(joint_counts, real, sizes)
+    n, m, sizes = len(real), len(synthetic), real.sizes
     distances: list[float] = []
     for batch in batches(sizes, chosen):
         if prod(sizes[j] for j in batch[0]) <= MAX_CELLS:
-            tables = list(zip(real_counts(batch), joint_counts(synthetic, sizes, batch), strict=True))
+            tables = list(zip(real.tables(batch), synthetic.tables(batch), strict=True))
         else:
-            numbers = row_numbers(real[:, batch[0]], synthetic[:, batch[0]])  # the cells that occur in either table
-            cells = max(int(each.max()) for each in numbers) + 1
-            tables = [(np.bincount(numbers[0], minlength=cells), np.bincount(numbers[1], minlength=cells))]
+            tables = [occupied(real, synthetic, batch[0])]
         distances += [int(np.abs(p * m - q * n).sum()) / (2 * n * m) for p, q in tables]
     return distances
+
+
+def _tables(rows: Rows, chosen: Sequence[Subset]) -> Iterator[NDArray[np.int64]]:
+    """The counts of every subset; of large tables, those of occupied cells."""
+    for batch in batches(rows.sizes, chosen):
+        if prod(rows.sizes[j] for j in batch[0]) <= MAX_CELLS:
+            yield from rows.tables(batch)
+        else:
+            yield occupied(rows, rows, batch[0])[0]
+
+
+def occupied(first: Rows, second: Rows, subset: Subset) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Two tables' counts of the cells that occur in either."""
+    sizes = [first.sizes[j] for j in subset]
+    if prod(sizes) >= 2**63:  # too many for numbers that name each
+        both = [
+            np.column_stack([np.concatenate(parts) for parts in zip(*rows.blocks(subset), strict=True)])
+            for rows in (first, second)
+        ]
+        numbers = row_numbers(both[0], both[1])
+        cells = max(int(each.max()) for each in numbers) + 1
+        return np.bincount(numbers[0], minlength=cells), np.bincount(numbers[1], minlength=cells)
+    (at, p), (places, q) = (_cells(rows, subset, sizes) for rows in (first, second))
+    every = np.union1d(at, places)
+    found = np.zeros((2, len(every)), dtype=np.int64)
+    found[0, np.searchsorted(every, at)], found[1, np.searchsorted(every, places)] = p, q
+    return found[0], found[1]
+
+
+def _cells(rows: Rows, subset: Subset, sizes: Sequence[int]) -> tuple[Places, Places]:
+    """The occupied cells of a flat table, in order, and their counts; block by block."""
+    cells, counts = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
+    waiting: list[tuple[Places, Places]] = []
+    for block in rows.blocks(subset):
+        flat = np.ravel_multi_index([codes.astype(np.intp) for codes in block], sizes)
+        waiting.append(np.unique(flat, return_counts=True))
+        if sum(len(some) for some, _ in waiting) >= max(MERGED, len(cells)):
+            cells, counts = _merged([(cells, counts), *waiting])
+            waiting.clear()
+    return _merged([(cells, counts), *waiting])
+
+
+def _merged(parts: Sequence[tuple[Places, Places]]) -> tuple[Places, Places]:
+    cells, back = np.unique(np.concatenate([some for some, _ in parts]), return_inverse=True)
+    counts = np.zeros(len(cells), dtype=np.int64)
+    np.add.at(counts, back, np.concatenate([many for _, many in parts]))
+    return cells, counts
 
 
 def batches(sizes: Sequence[int], chosen: Sequence[Subset]) -> Iterator[list[Subset]]:

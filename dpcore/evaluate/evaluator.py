@@ -16,15 +16,15 @@ from dpcore.datasets import Dataset
 from dpcore.domain.column import Codes
 from dpcore.domain.range_query import RangeQuery, exact_answers, random_queries
 from dpcore.errors import ParameterError
-from dpcore.evaluate.distances import marginal_avd, noise_floor
+from dpcore.evaluate.distances import marginal_avd, noise_floor, off_by_chance
 from dpcore.evaluate.labels import Label, misclassification
-from dpcore.evaluate.learners import MODELS, Judged, Model, Table, judged, tstr
-from dpcore.evaluate.ranges import range_answers
+from dpcore.evaluate.learners import MAJORITY, MODELS, SAMPLED, Judged, Model, Table, counted, judged, tstr
+from dpcore.evaluate.ranges import range_answers, true_answers
 from dpcore.evaluate.verdict import Verdict, verdict
 from dpcore.language import phrase
 from dpcore.methods.base import PrivateClassifier
 from dpcore.methods.synthesizer import Synthesizer
-from dpcore.rows import HeldRows
+from dpcore.rows import HeldRows, Rows
 
 Method = Synthesizer | PrivateClassifier
 Pair = tuple[str, str]
@@ -100,7 +100,8 @@ def check_measures(
 class Evaluator:
     """The real rows that runs are measured against; what every run needs of them is worked out once.
 
-    `label` is what a linear SVM is to tell.
+    `label` is what a linear SVM is to tell. Counts are of all training rows; what learns, or is asked, row by row gets
+    `Dataset.train` and `test`, which are uniform samples if the rows are in a folder.
     """
 
     def __init__(self, data: Dataset, label: Label | None = None) -> None:
@@ -117,14 +118,16 @@ class Evaluator:
         return self.data.schema.encode(self.data.test)
 
     @cached_property
-    def _counts(self) -> HeldRows:
-        return HeldRows(self.train, self.data.schema.sizes)
+    def rows(self) -> Rows:
+        """All training rows, to be counted wherever they are."""
+        data, schema = self.data, self.data.schema
+        return HeldRows(self.train, schema.sizes) if data.held else counted(data.given, schema)
 
     @cached_property
     def _queries(self) -> tuple[list[Any], Any]:
         """The workload, and the shares of the training rows that are its true answers."""
         queries = random_queries(self.data.schema, **QUERIES)
-        return queries, self.answers(queries) / len(self.train)
+        return queries, self.answers(queries) / len(self.rows)
 
     def judged(self, model: Model, target: str) -> Judged:
         """How well a model tells the class of the test rows."""
@@ -166,39 +169,46 @@ class Evaluator:
     def learned(self, released: Table, target: str | None = None, **how: Any) -> pd.DataFrame:
         """`tstr` on the test rows, of some rows."""
         schema = self.data.schema
-        return tstr(self.train, self.test, released, schema, target or schema.target or "", **how)
+        found = tstr(self.train, self.test, released, schema, target or schema.target or "", **how)
+        if (all_rows := len(self.rows)) == len(self.train):
+            return found
+        real = (found["trained_on"] == "real") & (found["model"] != MAJORITY)
+        told = SAMPLED.format(some=len(self.train), all=all_rows)
+        return found.assign(note=found["note"].mask(real, (found["note"] + " " + told).str.strip()))
 
     def distances(
         self, released: Table, degree: int, on: str = "columns", most: int | None = MOST_SUBSETS
     ) -> pd.DataFrame:
         """`marginal_avd` of some rows from the training rows, in at most so many subsets."""
         schema = self.data.schema
-        return marginal_avd(self.train, released, schema, degree, on=on, max_subsets=most, counts=self._counts)
+        return marginal_avd(self.train, released, schema, degree, on=on, max_subsets=most, counts=self.rows)
 
     def verdict(self, released: Table) -> Verdict:
         """`verdict` of some rows."""
-        return verdict(self.train, released, self.data.schema, counts=self._counts)
+        return verdict(self.train, released, self.data.schema, counts=self.rows)
 
     def floors(self, degree: int, on: str = "columns", most: int | None = MOST_SUBSETS, **how: Any) -> pd.DataFrame:
         """`noise_floor` of the same subsets."""
         schema = self.data.schema
-        return noise_floor(self.train, schema, degree, on=on, max_subsets=most, counts=self._counts, **how)
+        return noise_floor(self.train, schema, degree, on=on, max_subsets=most, counts=self.rows, **how)
 
     def floor(self, metric: str) -> float:
         """A distance or range-query error of fresh samples of the training rows, as many rows as they are."""
         if metric in AVDS:
             return float(self.floors(*AVDS[metric], repeats=FRESH)["avd"].mean())
-        rng, n = np.random.default_rng(0), len(self.train)
+        rng, n = np.random.default_rng(0), len(self.rows)
+        if not self.data.held:  # by how often a sample holds what a query asks for
+            return float(off_by_chance(self._queries[1], n).mean())
         return float(np.mean([self._range_error(None, self.train[rng.integers(n, size=n)]) for _ in range(FRESH)]))
 
     def answers(self, queries: Sequence[RangeQuery]) -> NDArray[np.int64]:
         """How many training rows some range queries ask for."""
-        return exact_answers(self.train, self.data.schema, queries)
+        return true_answers(self.rows, self.data.schema, queries)
 
     def _range_error(self, fitted: Synthesizer | None, codes: Codes) -> float:
         queries, truth = self._queries
         if fitted is not None and hasattr(fitted, "tree_"):
-            answers = range_answers(fitted, queries, self.data.schema) / len(self.train)
+            answers = range_answers(fitted, queries, self.data.schema) / len(self.rows)
         else:
             answers = exact_answers(codes, self.data.schema, queries) / len(codes)
         return float(np.abs(answers - truth).mean())

@@ -25,6 +25,8 @@ from dpcore.domain.schema import Schema
 from dpcore.errors import DataError, ParameterError
 from dpcore.language import phrase
 from dpcore.methods.base import PrivateEstimator
+from dpcore.rows import Folder, HeldRows, Rows, rows_of
+from dpcore.rows.data import MOST_DRAWN, drawn
 
 MAX_STEPS = 1_000  # Adult needs 76 steps for the regression and 10 for the machine
 
@@ -38,8 +40,9 @@ LINEAR: dict[str, Callable[[], Any]] = {
 BAYES_NET = phrase("Bayes net")
 MODELS = (*LINEAR, BAYES_NET)
 MAJORITY = phrase("majority class")
-Table = pd.DataFrame | Codes
-"""Rows of a schema, or their codes, for callers who encode once."""
+SAMPLED = phrase("Learned from {some:,} rows, a uniform sample of {all:,}.")
+Table = pd.DataFrame | Codes | Folder
+"""Rows of a schema; or their codes, for callers who encode once; or a folder of these, larger than memory."""
 Model = Callable[[pd.DataFrame], Floats]
 """What gives rows' probabilities, shape (n, classes)."""
 M = TypeVar("M", bound=PrivateEstimator)
@@ -60,8 +63,9 @@ def tstr(
 
     Parameters
     ----------
-    train, test, synthetic : DataFrame, or codes of one
-        Real rows, other real rows, and the release.
+    train, test, synthetic : DataFrame, codes of one, or Folder
+        Real rows, other real rows, and the release. Of a folder, models learn from a uniform sample of at most 50,000
+        rows, or are asked about one; `note` says so.
     target : str
         The class column; all other columns of the schema are used to predict it.
     models : sequence of str
@@ -85,7 +89,20 @@ def tstr(
     real, asked, released = (encoded(table, schema) for table in (train, test, synthetic))
     require_rows(real, asked)
     tables = {"released": released} | ({"real": real} if include_real else {})
-    return _scores(tables, asked, schema, target, models, progress)
+    drawn_from = {"released": synthetic, "real": train}
+    return _scores(tables, asked, schema, target, models, progress).assign(
+        note=lambda found: [
+            " ".join(filter(None, (note, of_sample(drawn_from[source], tables[source])))) if model != MAJORITY else note
+            for model, source, note in found[["model", "trained_on", "note"]].itertuples(index=False)
+        ]
+    )
+
+
+def of_sample(table: Table, codes: Codes) -> str:
+    """That a model learned from some rows of a folder, in a sentence; empty if it did from all."""
+    if not isinstance(table, Folder) or len(table) == len(codes):
+        return ""
+    return SAMPLED.format(some=len(codes), all=len(table))
 
 
 def real_ceiling(
@@ -225,8 +242,25 @@ def fit_predict(model: str, train: Codes, test: Codes, sizes: Sequence[int], tar
     return estimator.predict(one_hot(asked, widths)), remark
 
 
+def counted(table: Table | Rows, schema: Schema, names: Sequence[str] = ()) -> Rows:
+    """A table's rows, to be counted wherever they are: of some of the schema's columns, or of all. `Rows` are all."""
+    if isinstance(table, Rows):
+        return table
+    wanted = schema.select(names) if names else schema
+    if not isinstance(table, np.ndarray):
+        return rows_of(table, wanted, {})
+    codes = encoded(table, schema)
+    return HeldRows(codes[:, [schema.index(name) for name in names]] if names else codes, wanted.sizes)
+
+
 def encoded(table: Table, schema: Schema) -> Codes:
-    """A table's codes, or the table if it is some; DataError if it does not fit the schema."""
+    """A table's codes, or the table if it is some; DataError if it does not fit the schema.
+
+    Of a folder those of at most `MOST_DRAWN` rows, a uniform sample.
+    """
+    if isinstance(table, Folder):
+        rows_of(table, schema, {})
+        return schema.encode(drawn(table, schema, MOST_DRAWN))
     if (
         isinstance(table, np.ndarray)
         and table.dtype.kind == "u"
@@ -243,10 +277,10 @@ def again(method: M, repeat: int) -> M:
     return copy if method.random_state is None else copy.set_params(random_state=method.random_state + repeat)
 
 
-def require_rows(*tables: Table) -> None:
+def require_rows(*tables: Table | Rows) -> None:
     """Raise DataError if a table is none, or empty: its shares are not defined."""
     for table in tables:
-        if not isinstance(table, np.ndarray):
+        if not isinstance(table, np.ndarray | Folder | Rows):
             require_frame(table)
     if any(len(table) == 0 for table in tables):
         raise DataError("A table to compare has no rows.", "Use data with at least one row.")

@@ -14,10 +14,11 @@ from dpcore.arguments import Floats
 from dpcore.domain.range_query import RangeQuery, exact_answers, query_names
 from dpcore.domain.schema import Schema
 from dpcore.errors import ParameterError
-from dpcore.evaluate.learners import Table, encoded, require_rows
+from dpcore.evaluate.learners import Table, counted, require_rows
 from dpcore.language import phrase
 from dpcore.methods.synthesizer import Synthesizer
 from dpcore.postprocess.count_tree import ReleasedTree
+from dpcore.rows import Rows
 
 EDGES = (0.0004, 0.002, 0.01, 0.05, 0.25)  # of bins of the share of the domain; the last one has no upper end
 BINS = (phrase("below 0.04 %"), "0.04–0.2 %", "0.2–1 %", "1–5 %", "5–25 %", phrase("25 % and more"))
@@ -39,6 +40,14 @@ def range_answers(release: Synthesizer | pd.DataFrame, queries: Sequence[RangeQu
     table = release.sample() if isinstance(release, Synthesizer) else release
     require_rows(table)
     return exact_answers(schema.encode(table), schema, queries).astype(float)
+
+
+def true_answers(rows: Rows, schema: Schema, queries: Sequence[RangeQuery]) -> NDArray[np.int64]:
+    """How many of some rows each query matches, shape (len(queries),): block by block, wherever they are."""
+    truth = np.zeros(len(queries), dtype=np.int64)
+    for block in rows.blocks(range(len(schema))):
+        truth += exact_answers(np.column_stack(block), schema, queries)
+    return truth
 
 
 def flat_answers(
@@ -84,7 +93,7 @@ def covered(query: RangeQuery, schema: Schema) -> int:
 
 
 def range_queries(
-    real: Table,
+    real: Table | Rows,
     answers: Mapping[str, Sequence[float] | NDArray[Any]],
     schema: Schema,
     queries: Sequence[RangeQuery],
@@ -93,7 +102,7 @@ def range_queries(
 
     Parameters
     ----------
-    real : DataFrame, or codes of one
+    real : DataFrame, codes of one, or Folder
         The rows that the releases are of.
     answers : mapping of str to array
         Per release, its estimate of every query; see `range_answers` and `flat_answers`.
@@ -110,11 +119,11 @@ def range_queries(
     DataError, ParameterError
         If the table is empty or does not fit the schema, or queries and answers are none, or do not fit each other.
     """
-    codes = encoded(real, schema)
-    require_rows(codes)
+    rows = counted(real, schema)
+    require_rows(rows)
     if not queries or not answers:
         raise ParameterError("There is nothing to compare.", "Give one query and one release or more.")
-    truth = exact_answers(codes, schema, queries)
+    truth = true_answers(rows, schema, queries)
     asked = pd.DataFrame(
         {
             "query": range(len(queries)),
@@ -130,7 +139,7 @@ def range_queries(
         if estimate.shape != truth.shape or not np.isfinite(estimate).all():
             raise ParameterError("A release's answers do not fit the queries.", "Give one finite number for each.")
         absolute = np.abs(estimate - truth)
-        relative = absolute / np.maximum(truth, SANE * len(codes))
+        relative = absolute / np.maximum(truth, SANE * len(rows))
         frames.append(asked.assign(release=release, estimate=estimate, absolute=absolute, relative=relative))
     return pd.concat(frames, ignore_index=True)
 

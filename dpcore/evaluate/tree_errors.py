@@ -7,21 +7,24 @@ import pandas as pd
 
 from dpcore.arguments import Floats
 from dpcore.datasets import Dataset
-from dpcore.domain.column import Codes
 from dpcore.evaluate.evaluator import Evaluator
 from dpcore.postprocess.count_tree import ReleasedTree
 from dpcore.postprocess.count_tree_frames import level_names
 from dpcore.postprocess.forest import Forest, recounted
+from dpcore.rows import Rows
 
 STEPS = ("released", "same trees, exact counts", "exact trees")
 
 
-def true_counts(tree: ReleasedTree, codes: Codes) -> list[Floats]:
+def true_counts(tree: ReleasedTree, rows: Rows) -> list[Floats]:
     """What the tree's counts would be without noise, per level."""
-    cells = np.zeros(len(codes), dtype=np.intp)
-    for j, axis in enumerate(tree.leaves.axes):
-        cells = cells * len(axis.names) + axis.blocks[codes[:, j]]
-    return tree.tree.sums(np.bincount(cells, minlength=tree.leaves.size).astype(float))
+    counts = np.zeros(tree.leaves.size, dtype=np.int64)
+    for block in rows.blocks(range(len(rows.sizes))):
+        cells = np.zeros(len(block[0]), dtype=np.intp)
+        for axis, codes in zip(tree.leaves.axes, block, strict=True):
+            cells = cells * len(axis.names) + axis.blocks[codes]
+        counts += np.bincount(cells, minlength=len(counts))
+    return tree.tree.sums(counts.astype(float))
 
 
 def with_truth(frame: pd.DataFrame, truth: Sequence[Floats]) -> pd.DataFrame:

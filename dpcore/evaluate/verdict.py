@@ -10,8 +10,8 @@ from scipy.special import gammaln, xlogy
 from dpcore.arguments import Floats
 from dpcore.domain.schema import Schema
 from dpcore.evaluate.distances import MAX_CELLS, batches, subsets
-from dpcore.evaluate.learners import Table, encoded, require_rows
-from dpcore.rows import HeldRows, Rows
+from dpcore.evaluate.learners import Table, counted, require_rows
+from dpcore.rows import Rows
 
 CLOSE = 0.05  # distance of shares: what is called kept
 TIED = 0.1  # dependence that is worth a word
@@ -67,7 +67,7 @@ def verdict(real: Table, synthetic: Table, schema: Schema, *, counts: Rows | Non
 
     Parameters
     ----------
-    real, synthetic : DataFrame, or codes of one
+    real, synthetic : DataFrame, codes of one, or Folder
     counts : Rows, optional
         Of the real rows, for callers who count once.
 
@@ -76,14 +76,13 @@ def verdict(real: Table, synthetic: Table, schema: Schema, *, counts: Rows | Non
     DataError
         If a table is empty or does not fit the schema.
     """
-    first, second = encoded(real, schema), encoded(synthetic, schema)
+    first, second = counts or counted(real, schema), counted(synthetic, schema)
     require_rows(first, second)
     names, sizes = schema.names, schema.sizes
-    known, made = counts or HeldRows(first, sizes), HeldRows(second, sizes)
 
     def of(families: list[tuple[int, ...]]) -> Iterator[tuple[tuple[int, ...], Floats, Floats]]:
         for batch in batches(sizes, [family for family in families if prod(sizes[j] for j in family) <= MAX_CELLS]):
-            for family, p, q in zip(batch, known.tables(batch), made.tables(batch), strict=True):
+            for family, p, q in zip(batch, first.tables(batch), second.tables(batch), strict=True):
                 yield family, p / len(first), q / len(second)
 
     alone = [apart(p, q) for _, p, q in of([(j,) for j in range(len(schema))])]

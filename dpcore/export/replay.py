@@ -7,6 +7,7 @@ is written without Jupyter's libraries, which only its readers need.
 import itertools
 import json
 import textwrap
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -162,6 +163,10 @@ def sentence(release: Release, table: Table) -> str:
 def steps(release: Release, file: str, table: Table | None) -> list[Stage]:
     """The parts of a replay, imports first; `file` is how the private rows' file is told in Python."""
     imports, last = released_again(release, table)
+    encoded = bool(release.reading and release.reading.get("encoded"))
+    rows = "given" if encoded else "train"
+    if encoded:
+        imports += "from dpcore.rows import FolderData\n"
     given = {key: literal(value) for key, value in release.parameters.items() if value is not None}
     arguments = "".join(f"    {key}={value},\n" for key, value in given.items())
     if release.data_name in DATASETS:
@@ -171,8 +176,14 @@ def steps(release: Release, file: str, table: Table | None) -> list[Stage]:
         known = "" if release.reading is not None else "  # as for the release; 0 if it was made from all rows"
         if release.seed is None:  # new noise anyway; and the lots of the split stay secret
             reading = {key: value for key, value in reading.items() if key != "split_seed"}
-        how = "".join(f", {key}={literal(value)}" for key, value in reading.items())
-        source = f"private = dp.datasets.read({file}, schema=schema{how}){known}\n"
+        source = f"private = dp.datasets.read({file}, schema=schema{how_read(reading)}){known}\n"
+        if reading.get("encoded"):
+            asked = {key: reading[key] for key in ("test_share", "split_seed") if key in reading}
+            others = {key: value for key, value in reading.items() if key not in ("encoded", *asked)}
+            source = (
+                f"codes = dp.encode({file}, 'codes', schema=schema{how_read(others)})  # goes on if it was stopped\n"
+                f"private = FolderData.open(codes, schema=schema{how_read(asked)})\n"
+            )
     return [
         Stage("`dpcore` runs the method.", imports),
         Stage(
@@ -183,10 +194,15 @@ def steps(release: Release, file: str, table: Table | None) -> list[Stage]:
             f"The same method with the same parameters. {again(release)}",
             f"method = dp.{release.class_name}(\n{arguments})\n"
             f"ledger = dp.durable_ledger(private, method.relation, purpose={f'Replay of {release.method}'!r})\n"
-            "method.fit(private.train, schema=schema, ledger=ledger)  # reads the rows, and books what it spends\n",
+            f"method.fit(private.{rows}, schema=schema, ledger=ledger)  # reads the rows, and books what it spends\n",
         ),
         *last,
     ]
+
+
+def how_read(reading: Mapping[str, Any]) -> str:
+    """Arguments of a call after others, as Python."""
+    return "".join(f", {key}={literal(value)}" for key, value in reading.items())
 
 
 def released_again(release: Release, table: Table | None) -> tuple[str, list[Stage]]:

@@ -8,9 +8,10 @@ before and after every pass, a part of another size or time of writing is refuse
 """
 
 import hashlib
+import re
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -24,11 +25,12 @@ from joblib.externals.loky.process_executor import TerminatedWorkerError
 from joblib.parallel import get_active_backend
 from numpy.typing import NDArray
 
-from dpcore.arguments import is_whole
+from dpcore.arguments import Flags, is_whole
+from dpcore.datasets import Content, secret_seed
 from dpcore.domain.column import Counts
 from dpcore.domain.documents import json_value
 from dpcore.domain.schema import Schema
-from dpcore.errors import DataError
+from dpcore.errors import DataError, ParameterError
 from dpcore.rows import exact_counts
 from dpcore.rows.base import Rows
 from dpcore.rows.exact_counts import Family
@@ -36,8 +38,25 @@ from dpcore.rows.views import SourceRows
 
 MANIFEST, FORMAT = "manifest.json", "dpcore rows 1"
 MOST = 1 << 26  # bytes of a manifest
+LOTS = 1 << 20  # rows whose lots are drawn together
 WORTH_PROCESSES = 1 << 31  # rows times families; below, starting them takes longer than counting
 CHANGED = "Encode its source again, and open the folder anew."
+
+
+@dataclass(frozen=True)
+class Lots:
+    """Which rows of a file are looked at, by a secret lot of each: those that `datasets.split` takes of all rows."""
+
+    seed: int
+    first: int  # rows of the table that stand before this file
+    share: float  # that is put aside
+    aside: bool  # whether these are the ones that are looked at
+
+    def here(self, start: int, rows: int) -> Flags:
+        """Whether each of some rows, from the file's row `start` on, is looked at."""
+        rng = np.random.default_rng(self.seed)
+        rng.bit_generator.advance(self.first + start)  # type: ignore[attr-defined]
+        return np.asarray((rng.random(rows) < self.share) == self.aside)
 
 
 @dataclass(frozen=True)
@@ -45,10 +64,11 @@ class Part:
     """A file of rows, and what it was when the folder was opened."""
 
     path: Path
-    rows: int
+    rows: int  # that are looked at
     size: int
     written: int  # in nanoseconds
     columns: frozenset[str]
+    lots: Lots | None = None
 
     def check(self) -> None:
         """DataError if it is another file by now."""
@@ -68,6 +88,18 @@ class Folder:
     parts: tuple[Part, ...]
     checksum: str
     """Of the parts' checksums: the same for the same encoded rows."""
+    name: str = ""
+    content: Content | None = field(default=None, repr=False)
+
+    def __len__(self) -> int:
+        return sum(part.rows for part in self.parts)
+
+    def key(self, secret: bytes) -> str:
+        """What whoever has this secret calls these rows: the same for all folders that the same files were encoded to.
+
+        Of one file, what its rows are called in memory, too.
+        """
+        return (self.content or Content(self.checksum.encode())).keyed(secret)
 
     @classmethod
     def open(cls, path: Path | str) -> Self:
@@ -84,9 +116,12 @@ class Folder:
                 raise DataError(f"{cause}: its format is another.", CHANGED)
             schema = Schema.from_document(found["schema"])
             named = [(str(part["file"]), part["rows"], str(part["sha256"])) for part in found["parts"]]
-            total = found["rows"]
-        except (KeyError, TypeError):
+            total, sums = found["rows"], [str(one["sha256"]) for one in found["sources"].values()]
+        except (AttributeError, KeyError, TypeError):
             raise DataError(f"{cause}: its {MANIFEST} lacks something.", CHANGED) from None
+        if not all(re.fullmatch("[0-9a-f]{64}", one) for one in sums):
+            raise DataError(f"{cause}: a checksum is none.", CHANGED)
+        content = Content.of_files(sums) if sums else None
         rows = [many for _, many, _ in named]
         if not all(is_whole(many, 0) for many in (total, *rows)) or sum(rows) != total:
             raise DataError(f"{cause}: its numbers of rows do not add up.", CHANGED)
@@ -94,7 +129,31 @@ class Folder:
             raise DataError(f"{cause}: a part lies elsewhere.", CHANGED)
         parts = tuple(_opened(folder / name, many, checksum, schema) for name, many, checksum in named)
         together = hashlib.sha256("".join(checksum for _, _, checksum in named).encode()).hexdigest()
-        return cls(schema, parts, together)
+        return cls(schema, parts, together, folder.name, content)
+
+    def split(self, test_share: float = 0.3, seed: int | None = None) -> tuple[Self, Self]:
+        """Training and test rows by secret lot, as `datasets.split` of the same rows; both stay in the folder.
+
+        DataError if the lots leave no row to learn from.
+        """
+        if not 0 <= test_share < 1:
+            raise ParameterError("The share of test rows is not in [0, 1).", "Try test_share=0.3.")
+        if any(part.lots for part in self.parts):
+            raise ParameterError("These rows are split already.", "Split the folder as it was opened.")
+        lots, first = secret_seed() if seed is None else seed, 0
+        parts: tuple[list[Part], list[Part]] = [], []
+        for part in self.parts:
+            whose = Lots(lots, first, test_share, aside=True)
+            tested = sum(
+                int(whose.here(start, min(LOTS, part.rows - start)).sum()) for start in range(0, part.rows, LOTS)
+            )
+            parts[0].append(replace(part, rows=part.rows - tested, lots=replace(whose, aside=False)))
+            parts[1].append(replace(part, rows=tested, lots=whose))
+            first += part.rows
+        train, test = (replace(self, parts=tuple(some)) for some in parts)
+        if not len(train):
+            raise DataError("The lots put every row aside for testing.", "Use a table with more rows.")
+        return train, test
 
     @property
     def rows(self) -> int:
@@ -113,8 +172,14 @@ class Folder:
         for part in self.parts:
             try:
                 with pq.ParquetFile(part.path) as file:
+                    start = 0
                     for batch in file.iter_batches(exact_counts.BLOCK, columns=list(names), use_threads=False):
-                        yield {name: _array(batch.column(name), limits.get(name)) for name in names}
+                        found = {name: _array(batch.column(name), limits.get(name)) for name in names}
+                        if part.lots is not None:
+                            here = part.lots.here(start, batch.num_rows)
+                            found = {name: values[here] for name, values in found.items()}
+                            start += batch.num_rows
+                        yield found
             except (OSError, KeyError, pa.ArrowException):
                 raise DataError(f"The file {part.path.name} of encoded rows cannot be read.", CHANGED) from None
         self.check()

@@ -72,17 +72,26 @@ def rows_of(given: Given, schema: Schema, numbers: Mapping[int, NumberRule]) -> 
 
 
 def _of_folder(folder: Folder, schema: Schema, numbers: Mapping[int, NumberRule]) -> FolderRows:
-    for column in schema:
-        if column.name not in folder.schema.names or _code_rule(column) != _code_rule(folder.schema[column.name]):
-            raise SchemaError(
-                f"The folder's rows were encoded with another column {column.name!r}.",
-                "Use the folder's own schema, or encode its source again.",
-            )
+    if other := fits(folder.schema, schema):
+        raise SchemaError(
+            f"The folder's rows were encoded with another column {other!r}.",
+            "Use the folder's own schema, or encode its source again.",
+        )
     places = [folder.schema.index(name) for name in schema.names]
     lacking = [j for j in numbers if not all(f"n{places[j]}" in part.columns for part in folder.parts)]
     if lacking:
         raise DataError("The folder has codes only, and this method needs numbers.", "Encode it with numbers=True.")
     return FolderRows(folder, numbers, sizes=schema.sizes, columns=places)
+
+
+def fits(encoded: Schema, schema: Schema) -> str:
+    """The first column of a schema that codes by another do not have as it says; empty if there is none."""
+    other = (
+        column.name
+        for column in schema
+        if column.name not in encoded.names or _code_rule(column) != _code_rule(encoded[column.name])
+    )
+    return next(other, "")
 
 
 def _code_rule(column: Column) -> Column:

@@ -13,6 +13,7 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from itertools import chain, count, islice, takewhile
 from os import PathLike, fspath
@@ -37,7 +38,7 @@ from dpcore.rows.folder import FORMAT, MANIFEST, MOST
 
 STARTED, UNFINISHED = f"{FORMAT}, unfinished", "unfinished.json"
 GROUP = 1 << 17  # rows that are written together
-PART = 1 << 20  # rows
+PART = 1 << 20  # rows; the first parts are shorter, so that whoever stops early keeps something
 PIECE = 1 << 24  # bytes
 LOOKING, ENCODING = phrase("Looking through the files"), phrase("{rows:,} rows encoded")
 DIFFERS = {
@@ -142,6 +143,55 @@ def encode(
     return place
 
 
+@dataclass(frozen=True)
+class Begun:
+    """What `encode` has written to a folder by now: by which schema, of which files, and whether it is whole."""
+
+    folder: Path
+    schema: Schema
+    rows: int
+    whole: bool
+    numbers: bool
+    reading: Mapping[str, str | None]
+    files: Mapping[str, Mapping[str, Any]]
+    parts: Sequence[str]
+    written: int  # when, in nanoseconds
+
+    @property
+    def bytes(self) -> int:
+        """How much room its parts take."""
+        return sum((self.folder / name).stat().st_size for name in self.parts if (self.folder / name).exists())
+
+    def outdated(self, source: str | PathLike[str]) -> bool:
+        """Whether a table's files are others by now, as far as their names, sizes and times tell."""
+        states = {file.name: _state(file.path) for file in sources(source)}
+        return {name: size for name, (size, _) in states.items()} != {
+            name: one.get("size") for name, one in self.files.items()
+        } or any(written > self.written for _, written in states.values())
+
+
+def begun(folder: str | PathLike[str]) -> Begun | None:
+    """What is in a folder of codes, whole or not, without a look at the codes; None if it is no such folder."""
+    place = Path(fspath(folder))
+    name = next((name for name in (MANIFEST, UNFINISHED) if (place / name).is_file()), None)
+    if name is None:
+        return None
+    cause = f"The folder {place.name!r} cannot be read as encoded rows"
+    path = place / name
+    there = json_value(path.read_bytes(), DataError, f"{cause}: its {name}", BEGIN, most=MOST)
+    if not isinstance(there, dict) or there.get("format") not in (FORMAT, STARTED):
+        return None  # somebody else's
+    try:
+        parts = [str(part["file"]) for part in there["parts"]]
+        rows = sum(int(part["rows"]) for part in there["parts"])
+        reading = {key: value for key, value in there["reading"].items() if key != "missing"}
+        schema = Schema.from_document(there["schema"])
+        known = (schema, rows, name == MANIFEST, bool(there["numbers"]), reading, dict(there["sources"]), parts)
+    except (AttributeError, KeyError, TypeError):
+        raise DataError(f"{cause}: its {name} lacks something.", BEGIN) from None
+    return Begun(place, *known, path.stat().st_mtime_ns)
+
+
 class _Watched:
     """The files of a table: their checksums, and whether they are still what they were before these were taken."""
 
@@ -185,7 +235,7 @@ def checksum(path: Path, watch: Callable[[], None] = lambda: None) -> str:
 def _begun(folder: Path, asked: Mapping[str, Any]) -> list[dict[str, Any]] | None:
     """The parts that are there of what is asked for, none if the folder is new; None if all of it is there."""
     if not folder.exists():
-        folder.mkdir(parents=True)
+        folder.mkdir(mode=0o700, parents=True)  # whoever may read the rows may be one person only
     cause = f"The folder {folder.name!r} cannot be written to"
     if not folder.is_dir():
         raise DataError(f"{cause}: it is a file.", "Choose a folder.")
@@ -270,7 +320,7 @@ def _written(folder: Path, groups: Iterator[pa.Table], first: int) -> Iterator[d
             codes = [name for name in head.schema.names if name[0] == "c"]
             how: dict[str, Any] = {"compression": "none", "use_dictionary": codes, "write_statistics": False}
             with pq.ParquetWriter(new, head.schema, **how) as writer:
-                for group in chain([head], islice(groups, PART // GROUP - 1)):
+                for group in chain([head], islice(groups, min(1 << number, PART // GROUP) - 1)):
                     writer.write_table(group, row_group_size=GROUP)
                     rows += group.num_rows
             new.replace(path)

@@ -25,6 +25,8 @@ from dpcore.errors import ParameterError
 from dpcore.export import bundle, plain, release_of, show_code, spreadsheet_csv
 from dpcore.export.archive import readme
 from dpcore.methods import NaiveBayesSynthesizer
+from dpcore.rows import FolderData
+from dpcore.rows.writing import encode
 
 CANARY = 12345.678
 pytestmark = pytest.mark.usefixtures("quick_pictures")  # the report's charts have tests of their own
@@ -220,6 +222,21 @@ def test_replay_of_an_upload_gives_the_same_rows(tmp_path, monkeypatch, capsys):
     pd.testing.assert_frame_equal(space["synthetic"], made.synthetic)
     assert (tmp_path / "synthetic-again.csv").read_bytes() == spreadsheet_csv(made.synthetic).encode()
     assert "as it was for this release" in readme(made)
+
+
+def test_replay_of_rows_in_a_folder_encodes_them_and_gives_the_same_rows(tmp_path, monkeypatch, capsys):
+    """The file that was encoded, its training part by the lots of the release, and a seed."""
+    private_frame().to_csv(tmp_path / "your-data.csv", index=False, sep=";", decimal=",")
+    how = {"delimiter": ";", "decimal": ","}
+    codes = encode(tmp_path / "your-data.csv", tmp_path / "elsewhere", schema=PRIVATE, **how)
+    data = FolderData.open(codes, test_share=0.5, split_seed=5, name="people/", reading=how)
+    made = release(data.given, data_name=data.name, random_state=3, n=120, reading=data.reading)
+    said, space = replayed(made, tmp_path, monkeypatch, capsys, "parquet")
+    assert said == "The release came out again: the same rows as synthetic.parquet (synthetic-again.csv).\n"
+    pd.testing.assert_frame_equal(space["synthetic"], made.synthetic)
+    secret = replace(made, parameters={**made.parameters, "random_state": None})
+    assert "split_seed" not in show_code(secret)
+    assert "test_share=0.5" in show_code(secret)
 
 
 def test_replay_of_a_fit_on_a_frame_says_what_to_do(tmp_path, monkeypatch, capsys):

@@ -1,23 +1,31 @@
-"""From a choice or a file to rows in the session: read once, kept until something better is read."""
+"""From a choice or a file to rows in the session: read once, kept until something better is read.
+
+Of a table that is longer than the memory, only its first rows are here; `encoding` makes codes of all of them.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import streamlit as st
 
 from dpcore import datasets
-from dpcore.dashboard import hosting, housekeeping, session
+from dpcore.dashboard import hosting, housekeeping, jobs, session
+from dpcore.dashboard.sections import folders
 from dpcore.dashboard.shell import escaped, mendable, open_page
 from dpcore.dashboard.widgets import choice
 from dpcore.datasets import Content, Dataset
 from dpcore.datasets.formats import FORMATS
+from dpcore.datasets.heads import head
 from dpcore.datasets.reading import MAX_BYTES, read_frame
 from dpcore.domain.cells import typed
 from dpcore.domain.recognition import Recognized, recognize
 from dpcore.domain.schema import Schema
 from dpcore.errors import DataError
+from dpcore.language import phrase, say
+from dpcore.rows.data import first
 
 SOURCES = {
     "sample": "Bundled sample",
@@ -26,6 +34,7 @@ SOURCES = {
     "bank cards": "Bank cards",
     "bank cards, dependent": "Bank cards, dependent",
     "upload": "My own file",
+    "folder": phrase("A file or folder on this computer"),
 }
 # What is not chosen follows from the header and from rules, never from the rows (`delimited`).
 DELIMITERS = {"as in the header": None, "comma": ",", "semicolon": ";", "tab": "\t", "bar": "|"}
@@ -47,6 +56,7 @@ ENCODINGS = {
     "UTF-16, little-endian": "utf-16-le",
     "UTF-16, big-endian": "utf-16-be",
 }
+HEAD = 1_000  # rows of a folder of codes
 DECIMALS = {"comma beside semicolons": None, "point": ".", "comma": ","}
 
 
@@ -55,7 +65,8 @@ class Intake:
     """What was read: a split data set as it is, or an uploaded frame that is still to be split.
 
     `options` are how a person declared the file to be read, as arguments of `datasets.read`; `doubts` are what in it
-    speaks against that. `split_seed` is drawn once per reading. `found` is what an upload's columns seem to be.
+    speaks against that. `split_seed` is drawn once per reading. `found` is what an upload's columns seem to be. Of a
+    table on this computer (`place`), or its codes, the frame has the first rows; `rows` is how many there are, about.
     """
 
     name: str
@@ -69,6 +80,8 @@ class Intake:
     token: str = field(default_factory=datasets.new_token)
     split_seed: int = field(default_factory=datasets.secret_seed)
     found: tuple[Recognized, ...] = field(default=(), repr=False)
+    place: Path | None = None
+    rows: int | None = None
 
     @property
     def people(self) -> bool:
@@ -91,13 +104,11 @@ def choose() -> None:
     """The question where the rows come from. A failure says what to do and leaves the earlier rows in place."""
     how = {"default": "sample", "required": True}
     offered = {
-        name: label
-        for name, label in SOURCES.items()
-        if (hosting.takes_files() if name == "upload" else hosting.offers(name))
+        name: label for name, label in SOURCES.items() if (OWN[name][1]() if name in OWN else hosting.offers(name))
     }
     source: str = choice(st.segmented_control, "Where do the rows come from?", "data.source", offered, **how)
-    if source == "upload":
-        upload()
+    if source in OWN:
+        OWN[source][0]()
         return
     if current().fixed is None or current().name != source:
         with mendable():
@@ -152,6 +163,51 @@ def upload() -> None:
         st.session_state["dpcore.asked"] = asked
 
 
+def local() -> None:
+    """A table on the computer that runs this program, by its path: a file, or a folder of files or of codes."""
+    label = say("Path of a file (CSV, Parquet), of a folder of such files, or of a folder that was encoded here")
+    note = say("Any length: rows are read block by block, and only the first ones for this page. Nothing is sent away.")
+    path = st.text_input(label, key="data.path", help=note, persist_state="session").strip().strip("\"'")
+    options = how_to_read("data")
+    asked = (path, *options.items())
+    if not path or (st.session_state.get("dpcore.asked") == asked and current().place is not None):
+        return
+    with mendable(), folders.readable():
+        place = Path(path).expanduser()
+        if not place.is_absolute():
+            raise DataError(say("This path does not say where it begins."), say("Write all of it, from / or ~ on."))
+        st.session_state["dpcore.intake"] = encoded(place) if folders.whole(place) else longer(place, options)
+        st.session_state["dpcore.asked"] = asked
+
+
+def longer(place: Path, options: Mapping[str, Any]) -> Intake:
+    """The first rows of a table; with the schema of its codes, as far as there are some."""
+    known = folders.earlier(place)
+    if known is not None and not options:
+        options = {name: value for name, value in known.reading.items() if value is not None}
+    found = head(place, **options)
+    seems = recognize(found.frame)
+    schema = Schema.proposed(seems, found.frame) if known is None else known.schema
+    doubts = tuple(found.frame.attrs["read_as"].get("doubts", "").splitlines())
+    told = say("Its first {rows:,} rows were looked at for what follows.", rows=len(found.frame))
+    more: dict[str, Any] = {"found": seems, "place": place, "rows": found.rows}
+    return Intake(named(place), found.frame, schema, None, told, options, doubts, **more)
+
+
+def named(place: Path) -> str:
+    """A table's name, which is none of a data set that the program knows."""
+    return f"{place.name}/" if place.is_dir() else place.name
+
+
+def encoded(place: Path) -> Intake:
+    """The first rows of a folder of codes."""
+    known = folders.there(place)
+    frame = first(place / known.parts[0], known.schema, HEAD)
+    told = say("Encoded rows: what cells were is known as far as their columns say it.")
+    options = {name: value for name, value in known.reading.items() if value is not None}
+    return Intake(named(place), frame, known.schema, None, told, options, place=place, rows=known.rows)
+
+
 def how_to_read(page: str) -> dict[str, Any]:
     """The questions how a text file is to be read; what was declared, as arguments of `read_frame`."""
     with st.expander("How to read it: encoding, delimiter, decimals"):
@@ -167,6 +223,11 @@ def summary(rows: Intake) -> str:
     """What was read: of an upload, how much, how it was read, and what is left out."""
     if rows.fixed is not None:
         return escaped(rows.read_as)
+    if rows.place is not None:
+        many = say("Its number of rows is not known yet.")
+        if rows.rows is not None:
+            many = say("**About {rows:,} rows, {columns:,} columns**", rows=rows.rows, columns=rows.frame.shape[1])
+        return f"{many} {say('(for your eyes only).')} {escaped(rows.read_as)}"
     missing, out = float(rows.frame.isna().to_numpy().mean()), sum(not one.kept for one in rows.found)
     cells = f"{missing:.2%} of the cells are missing" if missing else "no cell is missing"
     left = {0: "no column is left out", 1: "**one column is left out**"}.get(out, f"**{out:,} columns are left out**")
@@ -198,3 +259,28 @@ def dataset_of(intake: Intake, schema: Schema, test_share: float) -> Dataset:
         raise DataError("The lots put every row aside for testing.", "Use a table with more rows.")
     reading = {"test_share": test_share, "split_seed": intake.split_seed, **intake.options}
     return Dataset(intake.name, train, test, schema, intake.token, intake.read_as, reading, intake.content)
+
+
+def plan(intake: Intake, schema: Schema, test_share: float) -> folders.Plan | None:
+    """What is to become of a table that is longer than the memory; None of one that is in it."""
+    if intake.place is None:
+        return None
+    known: dict[str, Any] = {"name": intake.name, "token": intake.token, "reading": intake.options}
+    with folders.readable():
+        return folders.plan(intake.place, schema, intake.rows, share=test_share, seed=intake.split_seed, **known)
+
+
+def chosen(
+    intake: Intake, schema: Schema, test_share: float, asked: folders.Plan | None, place: Any, **look: Any
+) -> Dataset | None:
+    """The button that puts these data to use, in its place; the data, once somebody pressed it and they are there."""
+    look |= {"icon": ":material/check:"}
+    if asked is not None:
+        jobs.button(asked.label, folders.NAME, "go", place, **look)
+        return folders.bring(asked)
+    pressed = place.button("Use these data", key="data.use", **look)
+    return dataset_of(intake, schema, test_share) if pressed else None
+
+
+OWN = {"upload": (upload, hosting.takes_files), "folder": (local, hosting.own_computer)}
+"""Sources of a person's own rows: what asks for them, and whether this server offers it."""

@@ -20,6 +20,7 @@ from dpcore.dashboard.sections import twin_worlds
 from dpcore.dashboard.shell import escaped, mendable
 from dpcore.dashboard.widgets import choice, lasting
 from dpcore.datasets import Dataset
+from dpcore.datasets.reading import MAX_BYTES
 from dpcore.language import phrase, say
 from dpcore.methods import METHODS
 from dpcore.methods.base import PrivateEstimator
@@ -57,6 +58,12 @@ def own(page: str, data: Dataset) -> None:
             "and the same table without one person, or with that person’s values changed, is the other."
         )
     )
+    if not data.held:
+        needs = phrase(
+            "The rows in use are in a folder. Both worlds need them in memory: upload {size} MB of them at most."
+        )
+        st.info(say(needs, size=MAX_BYTES >> 20))
+        return
     mark = say(REAL_DATA).removeprefix("⚠ ").lower()
     st.warning(say("Everything below: {mark}.", mark=mark), icon=":material/visibility_lock:")
     key = f"{page}.own"

@@ -130,6 +130,17 @@ def plan_of(
     return Config(found, skip=True, **how), left_out
 
 
+def sampled(data: Dataset) -> None:
+    """What of rows in a folder is a sample, in a sentence."""
+    if not data.held:
+        told = phrase(
+            "The rows in use are in a folder. Every run learns from all of them, and distances are of all of them; "
+            "classifiers that runs are compared with learn from {learned:,} real rows, a uniform sample, and "
+            "{tested:,} test rows, another one, judge them all."
+        )
+        st.caption(say(told, learned=len(data.train), tested=len(data.test)))
+
+
 def said(
     config: Config, data: Dataset, left_out: Mapping[str, str], finished: Collection[int], pace: float | None
 ) -> None:

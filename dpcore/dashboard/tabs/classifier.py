@@ -57,6 +57,13 @@ def accuracy(page: str, shown: Shown) -> None:
         deep=DEEP,
     )
     st.caption(told + (say(" Naive Bayes learned from true answers.") if release.model.reports is not None else ""))
+    if not data.held:
+        sampled = phrase(
+            "The real rows are in a folder. The release and its builder learned from all {rows:,} of them; "
+            "scikit-learn’s models, and naive Bayes from true answers, learned from a uniform sample of {some:,}. What "
+            "noise and structure cost apart is shown for rows in memory only: it counts in every tree anew."
+        )
+        st.caption(say(sampled, rows=data.sizes[0], some=len(data.train)))
     panels.chart(charts.mark_real(charts.confusion(confusion)), data=confusion)
     if costs is not None:
         majority = float(scores.loc[scores["model"] == MAJORITY, "accuracy"].iloc[0])
@@ -129,7 +136,7 @@ def compared(shown: Shown, progress: Progress) -> Comparison:
         progress(0.1, phrase("the same method without noise"))
         plain = panels.without_noise(shown)
         models[PLAIN] = plain.predict_proba
-        if "forest" in model.released and model.reports is None:  # reports have noise in every value
+        if "forest" in model.released and model.reports is None and data.held:  # reports have noise in every value
             costs = tree_errors.noise_and_structure(model.released["forest"], plain.forest_, data)
     progress(0.6, phrase("learning from the real rows"))
     if model.reports is not None and not release.exact:

@@ -15,16 +15,17 @@ from dpcore.dashboard import panels
 from dpcore.dashboard.session import Shown, remember
 from dpcore.dashboard.shell import escaped
 from dpcore.dashboard.tabs import redraw
-from dpcore.domain.column import Codes
-from dpcore.domain.range_query import RangeQuery, exact_answers, random_queries
+from dpcore.domain.range_query import RangeQuery, random_queries
 from dpcore.domain.schema import Schema
 from dpcore.domain.taxonomy_tree import Hierarchy
 from dpcore.evaluate import tree_errors
+from dpcore.evaluate.ranges import true_answers
 from dpcore.export.artifacts import CountTree
 from dpcore.language import phrase, say
 from dpcore.methods.synthesizer import Synthesizer
 from dpcore.postprocess import count_tree_frames
 from dpcore.postprocess.count_tree import SURE, ReleasedTree
+from dpcore.rows import HeldRows, Rows
 
 MOST_COLUMNS = 4
 MOST_NODES = 400
@@ -50,9 +51,10 @@ def true_counts(shown: Shown, tree: ReleasedTree | None = None) -> list[Floats]:
     return tree_errors.true_counts(tree or released(shown).tree, real_rows(shown))
 
 
-def real_rows(shown: Shown) -> Codes:
-    """The real rows' codes, cut as those that were counted."""
-    return panels.evaluator(shown).train[panels.likened(shown)]
+def real_rows(shown: Shown) -> Rows:
+    """The real rows, cut as those that were counted."""
+    rows = panels.evaluator(shown).rows
+    return rows.at(panels.likened(shown)) if isinstance(rows, HeldRows) else rows
 
 
 def per_row(shown: Shown) -> float:
@@ -149,7 +151,7 @@ def range_errors(shown: Shown, workload: str) -> pd.DataFrame:
         answers[phrase("no noise, same groups")] = found.answers(queries, true_counts(shown)[-1])
     epsilon, relation = per_row(shown), str(release.ledger.relation)
     if epsilon > 0:
-        truth = exact_answers(real_rows(shown), schema, queries)
+        truth = true_answers(real_rows(shown), schema, queries)
         answers[phrase("flat")] = evaluate.flat_answers(
             truth, queries, schema if workload == EVERY else divided, epsilon=epsilon, relation=relation, seed=0
         )
@@ -245,7 +247,7 @@ def answers(shown: Shown, query: RangeQuery) -> pd.DataFrame:
     release, counts = shown.release, released(shown)
     found = counts.tree
     schema, epsilon = release.schema, per_row(shown)
-    truth = exact_answers(real_rows(shown), schema, [query])
+    truth = true_answers(real_rows(shown), schema, [query])
     noisy, noisy_margin = found.noisy_answers([query])
     rows = [
         ("noisy: as few groups as will do", noisy[0], noisy_margin[0]),

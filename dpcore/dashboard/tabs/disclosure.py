@@ -56,6 +56,10 @@ def learned(page: str, shown: Shown) -> None:
             fits=FITS,
         )
     )
+    if not shown.data.held:
+        st.info(say("Real rows of this release are in a folder; this attack needs them in memory, and is not tried."))
+        why_no_score()
+        return
     sensitive, attack = asked(page, release)
     name, key = f"{page}.learned", f"learned {sensitive!r} {attack}"
     jobs.button(say("Try the attack"), name, "go", icon=":material/person_search:")
@@ -67,6 +71,11 @@ def learned(page: str, shown: Shown) -> None:
     jobs.run(phrase("Trying the attack"), name, work)
     if (found := shown.memory.get(key)) is not None:
         result(found.iloc[0], escaped(sensitive))
+    why_no_score()
+
+
+def why_no_score() -> None:
+    """What distances to real rows do not tell."""
     with st.expander(say("Why there is no score of distances to real rows")):
         st.markdown(say(NO_DISTANCE))
 

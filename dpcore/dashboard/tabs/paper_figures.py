@@ -42,6 +42,11 @@ def figures(page: str, data: Dataset, paper: str, repeats: int = 3) -> None:
     `page` is what the keys of all widgets begin with; `repeats` is how often everything runs unless somebody says more.
     """
     names = list(dict.fromkeys([data.name, *filter(here, SETS.get(paper, PUBLISHED))]))
+    if not data.held:
+        st.info(say("The rows in use are in a folder. Figures need rows in memory, and are made of other data."))
+        names.remove(data.name)
+        if not names:
+            return
     left, right = st.columns([3, 1], gap="large")
     look: dict[str, Any] = {"default": names[:1], "selection_mode": "multi", "format_func": escaped}
     chosen = lasting(left.pills, say("Data sets"), f"{page}.sets:{data.token}", names, **look)

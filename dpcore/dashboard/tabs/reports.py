@@ -15,7 +15,7 @@ from dpcore.dashboard import panels
 from dpcore.dashboard.session import Shown, remember
 from dpcore.dashboard.shell import escaped
 from dpcore.evaluate import reconstruction
-from dpcore.language import phrase
+from dpcore.language import phrase, say
 from dpcore.postprocess.naive_bayes import Bayes
 from dpcore.postprocess.reports import Reports
 
@@ -49,9 +49,14 @@ def reports(page: str, shown: Shown) -> None:
     )
     st.dataframe(remember(shown, "reports", lambda: first(found)), hide_index=True, key=f"{page}.reports")
     st.caption(f"The first {FIRST} rows. {where(shown)}")
-    true = data.train.iloc[panels.likened(shown)].reset_index(drop=True)
-    if release.method == "DTPD":
-        true = remember(shown, "bits", lambda: reconstruction.as_bits(true, release.schema, model.target))
+    true = None
+    if data.held:
+        likened = data.train.iloc[panels.likened(shown)].reset_index(drop=True)
+        bits = release.method == "DTPD"
+        as_bits = partial(reconstruction.as_bits, likened, release.schema, model.target)
+        true = remember(shown, "bits", as_bits) if bits else likened
+    else:
+        st.caption(say("The true rows are in a folder, and are not shown beside the reports."))
     bayes = model.predictor if isinstance(model.predictor, Bayes) else None
     cut = release.schema.persons is not None
     column(f"{page}.reported.{release.method}", found, true, bayes, partial(remember, shown), cut=cut)

@@ -6,7 +6,8 @@ from typing import Any
 import streamlit as st
 
 from dpcore.charts.base import REAL_DATA
-from dpcore.dashboard import links
+from dpcore.dashboard import hosting, links
+from dpcore.dashboard.sections import longer
 from dpcore.dashboard.session import Shown, remember
 from dpcore.dashboard.shell import escaped
 from dpcore.export import Release, bundle, notebook_of, privacy_card, report_of, show_code
@@ -85,6 +86,8 @@ def take_home(page: str, shown: Shown, comparisons: Comparisons) -> None:
             "replay.ipynb",
             help=say("Keep it beside the files of the zip; the README there says how to run it."),
         )
+    if shown.method is not None and hosting.own_computer():
+        longer.written(page, shown)
     card(shown)
     if isinstance(artifact, CountTree):
         groups = artifact.generalized

@@ -1,0 +1,148 @@
+"""A data set whose rows are in a folder: methods ask all of them, and what needs rows in memory gets some, by lot."""
+
+from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass
+from os import PathLike, fspath
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from dpcore.arguments import Floats
+from dpcore.datasets import Dataset, secret_seed
+from dpcore.domain.column import Codes, Column
+from dpcore.domain.schema import Schema
+from dpcore.errors import DataError
+from dpcore.rows.folder import CHANGED, Folder
+from dpcore.rows.given import rows_of
+
+MOST_DRAWN = 50_000  # rows of either part
+
+
+@dataclass(frozen=True, eq=False)
+class FolderData(Dataset):
+    """Rows of a folder, split by secret lot.
+
+    `given`, which methods are fitted on, is the training part. `train` and `test` are uniform samples of at most 50,000
+    rows of the two parts, for what looks at rows in memory: charts of some rows, and classifiers.
+    """
+
+    _: KW_ONLY
+    learned: Folder
+    tested: Folder
+
+    @classmethod
+    def open(
+        cls,
+        path: str | PathLike[str],
+        *,
+        schema: Schema | None = None,
+        test_share: float = 0.3,
+        split_seed: int | None = None,
+        name: str = "",
+        note: str = "",
+        reading: Mapping[str, Any] = MappingProxyType({}),
+    ) -> Self:
+        """A folder that `dp.encode` wrote.
+
+        Parameters
+        ----------
+        path : path
+        schema : Schema, optional
+            What is public, by which the rows have the codes that they have; by default what they were encoded by.
+        test_share, split_seed
+            As for `datasets.split`.
+        name : str
+            For people; by default the folder's.
+        note : str
+            Where the rows come from.
+        reading : mapping
+            How the source was read, as arguments of `dp.encode`, for exports.
+
+        Raises
+        ------
+        DataError
+            If this is no such folder, a file of it has changed, or the lots leave no row to learn from.
+        SchemaError
+            If the folder was encoded by another schema.
+        """
+        whole = Folder.open(Path(fspath(path)))
+        schema = whole.schema if schema is None else schema
+        rows_of(whole, schema, {})
+        seed = secret_seed() if split_seed is None else split_seed
+        learned, tested = whole.split(test_share, seed)
+        train, test = (drawn(part, schema, MOST_DRAWN) for part in (learned, tested))
+        again = {"encoded": True, "test_share": test_share, "split_seed": seed, **reading}
+        kept: dict[str, Any] = {"note": note, "reading": again, "content": whole.content}
+        return cls(name or whole.name, train, test, schema, **kept, learned=learned, tested=tested)
+
+    @property
+    def given(self) -> Folder:
+        return self.learned
+
+    @property
+    def sizes(self) -> tuple[int, int]:
+        return len(self.learned), len(self.tested)
+
+    def key(self, secret: bytes) -> str:
+        return self.learned.key(secret)
+
+
+def drawn(folder: Folder, schema: Schema, most: int, seed: int = 0) -> pd.DataFrame:
+    """Some columns of at most so many rows of a folder, chosen uniformly, in their order.
+
+    Numbers are as they were read; if the folder does not have them, they are drawn inside their bins.
+    """
+    rng, rows = np.random.default_rng(seed), len(folder)
+    places = np.sort(rng.choice(rows, most, replace=False)) if rows > most else np.arange(rows)
+    at = [folder.schema.index(name) for name in schema.names]
+    has = frozenset[str]() if not folder.parts else frozenset.intersection(*(part.columns for part in folder.parts))
+    numbered = [j for j in at if f"n{j}" in has]
+    names = [*(f"c{j}" for j in at), *(f"n{j}" for j in numbered)]
+    found: dict[str, list[Any]] = {name: [] for name in names}
+    first = 0
+    for block in folder.blocks(names):
+        size = len(block[names[0]])
+        here = places[slice(*np.searchsorted(places, [first, first + size]))] - first
+        for name in names:
+            found[name].append(block[name][here])
+        first += size
+    values: dict[str, Any] = {
+        name: np.concatenate(parts) if parts else np.empty(0, dtype=np.uint8) for name, parts in found.items()
+    }
+    return pd.DataFrame(
+        {
+            column.name: cells(column, values[f"c{j}"], values.get(f"n{j}"), rng)
+            for column, j in zip(schema, at, strict=True)
+        }
+    )
+
+
+def first(part: Path, schema: Schema, most: int) -> pd.DataFrame:
+    """The first rows of a file of codes, as `drawn` gives them; DataError if it cannot be read."""
+    try:
+        with pq.ParquetFile(part) as file:
+            table = pa.Table.from_batches([next(file.iter_batches(most))])
+        values = {name: table[name].to_numpy() for name in table.column_names}
+        rng = np.random.default_rng(0)
+        return pd.DataFrame(
+            {one.name: cells(one, values[f"c{j}"], values.get(f"n{j}"), rng) for j, one in enumerate(schema)}
+        )
+    except (OSError, KeyError, StopIteration, pa.ArrowException):
+        raise DataError(f"The file {part.name} of encoded rows cannot be read.", CHANGED) from None
+
+
+def cells(column: Column, codes: Codes, numbers: Floats | None, rng: np.random.Generator) -> "pd.Series[Any]":
+    """Cells that have these codes, and these numbers if they are known."""
+    if numbers is None or not column.numeric:
+        return column.decode(codes, rng)
+    if not column.plain:
+        different, back = np.unique(numbers, return_inverse=True)  # of which NaN is the last, and once
+        told = [None if np.isnan(number) else column.told(float(number)) for number in different]
+        return pd.Series(np.array(told, dtype=object)[back], name=column.name)
+    found = pd.Series(numbers, name=column.name)
+    return found.astype("Int64" if column.missing else "int64") if column.whole else found

@@ -1,0 +1,84 @@
+"""The first rows of long tables: whole rows only, read as any file is, and about how many there are."""
+
+import gzip
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dpcore.datasets import heads
+from dpcore.datasets.heads import head
+from dpcore.datasets.reading import read_frame
+from dpcore.errors import DataError
+
+FRAME = pd.DataFrame({"a": np.arange(5_000), "b": [f'say "{i % 7}"\nline two, and more' for i in range(5_000)]})
+
+
+@pytest.fixture(autouse=True)
+def short(monkeypatch):
+    monkeypatch.setattr(heads, "ROWS", 100)
+
+
+@pytest.mark.parametrize(("encoding", "declared"), [("utf-8", None), ("utf-16", None), ("cp1252", "cp1252")])
+@pytest.mark.parametrize("most", [1 << 23, 1_000, 1_001])
+def test_the_first_whole_rows_of_a_text(tmp_path, monkeypatch, encoding, declared, most):
+    monkeypatch.setattr(heads, "BYTES", most)
+    path = tmp_path / "rows.csv"
+    path.write_bytes(FRAME.assign(b=FRAME["b"] + "é").to_csv(index=False).encode(encoding))
+    found = head(path, encoding=declared)
+    whole = read_frame(path, encoding=declared)
+    assert 5 < len(found.frame) <= 100
+    pd.testing.assert_frame_equal(found.frame, whole.head(len(found.frame)))
+    assert found.rows == pytest.approx(5_000, rel=0.1)
+
+
+def test_a_short_text_is_there_as_a_whole(tmp_path):
+    (tmp_path / "rows.tsv").write_text("a\tb\n1\t2\n3\t4")
+    found = head(tmp_path / "rows.tsv")
+    assert found.frame.to_numpy().tolist() == [["1", "2"], ["3", "4"]]
+    assert found.rows == 2
+
+
+def test_parquet_says_how_many_rows_it_has_and_packed_text_does_not(tmp_path):
+    FRAME.to_parquet(tmp_path / "rows.parquet", row_group_size=700)
+    found = head(tmp_path / "rows.parquet")
+    pd.testing.assert_frame_equal(found.frame, read_frame(tmp_path / "rows.parquet").head(100))
+    assert found.rows == 5_000
+    (tmp_path / "rows.csv.gz").write_bytes(gzip.compress(FRAME.to_csv(index=False).encode()))
+    packed = head(tmp_path / "rows.csv.gz")
+    assert len(packed.frame) == 50  # of two lines each
+    assert packed.rows is None
+
+
+def test_the_rows_of_a_folder_are_those_of_all_its_files(tmp_path):
+    FRAME.to_csv(tmp_path / "a.csv", index=False)
+    FRAME.to_csv(tmp_path / "b.csv", index=False)
+    FRAME.head(70).to_parquet(tmp_path / "c.parquet")
+    assert head(tmp_path).rows == pytest.approx(10_070, rel=0.1)
+    (tmp_path / "d.csv.gz").write_bytes(gzip.compress(b"a,b\n1,2\n"))
+    assert head(tmp_path).rows is None
+
+
+@pytest.mark.parametrize(
+    ("name", "raw", "cause"),
+    [
+        ("rows.csv", b"a,b\n1,\xe9\n", "not valid UTF-8"),
+        ("rows.csv.gz", b"a,b\n1,2\n", "damaged"),
+        ("rows.parquet", b"PAR1", "cut short or damaged"),
+        ("rows.csv", b"", "empty"),
+        ("rows.json", b"{}", "."),
+    ],
+)
+def test_what_cannot_be_read_is_said_without_a_cell(tmp_path, name, raw, cause):
+    (tmp_path / name).write_bytes(raw)
+    with pytest.raises(DataError, match=cause):
+        head(tmp_path / name)
+
+
+def test_a_path_that_the_system_refuses_is_said(tmp_path, monkeypatch):
+    def refused(_):
+        raise PermissionError
+
+    monkeypatch.setattr(heads, "sources", refused)
+    with pytest.raises(DataError, match="cannot be read"):
+        head(tmp_path)

@@ -1,0 +1,158 @@
+"""Data sets in folders: split as the same rows in memory are, known to the books as their file is, sampled fairly."""
+
+import json
+import os
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from folders import write
+from tables import SMALL, make_frame
+
+import dpcore as dp
+from dpcore.datasets import read
+from dpcore.domain.column import Column
+from dpcore.domain.schema import Schema
+from dpcore.errors import DataError, ParameterError, SchemaError
+from dpcore.rows import FolderData, FolderRows, data, exact_counts, folder, writing
+from dpcore.rows.folder import Folder
+
+DATED = Schema(
+    columns=(
+        Column(
+            name="day", kind="date", lower="2020-01-01", upper="2021-12-31", bins="month", missing=True, form="d/m/y"
+        ),
+        Column(name="bill", kind="continuous", lower=0, upper=5_000, bins=4, form="$1,234.50"),
+        Column(name="town", kind="categorical", categories=("Ulm", "Bonn"), missing=True),
+        Column(name="visits", kind="integer", lower=0, upper=9, bins=3, missing=True),
+    )
+)
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch):
+    """Parts and blocks of a few rows."""
+    monkeypatch.setattr(writing, "GROUP", 50)
+    monkeypatch.setattr(writing, "PART", 100)
+    monkeypatch.setattr(exact_counts, "BLOCK", 64)
+    monkeypatch.setattr(folder, "LOTS", 30)
+
+
+def encoded(place, frame, schema, **how):
+    frame.to_csv(place / "rows.csv", index=False)
+    return writing.encode(place / "rows.csv", place / "codes", schema=schema, **how)
+
+
+def test_the_split_is_that_of_the_same_rows_in_memory(tmp_path):
+    codes = encoded(tmp_path, make_frame(430, 1), SMALL)
+    found = FolderData.open(codes, test_share=0.2, split_seed=7)
+    held = read(tmp_path / "rows.csv", schema=SMALL, test_share=0.2, split_seed=7)
+    assert found.sizes == held.sizes == (len(held.train), len(held.test))
+    for part, frame in ((found.train, held.train), (found.test, held.test)):
+        np.testing.assert_array_equal(SMALL.encode(part), SMALL.encode(frame))
+        np.testing.assert_array_equal(part["height"], frame["height"].astype(float))
+    pair = [(0, 4)]
+    for part, frame in ((found.learned, held.train), (found.tested, held.test)):
+        (counts,) = FolderRows(part).tables(pair)
+        np.testing.assert_array_equal(counts, dp.evaluate.distances.counted(frame, SMALL).tables(pair)[0])
+    fitted = [
+        dp.DiffPRFs(random_state=0).fit(one.given, schema=SMALL).structure() for one in (found, held)
+    ]  # which cuts numbers, of rows that were chosen by lot
+    assert fitted[0] == fitted[1]
+
+
+def test_lots_are_secret_and_new_for_each_reading(tmp_path):
+    codes = encoded(tmp_path, make_frame(300, 1), SMALL)
+    first, second = (FolderData.open(codes) for _ in range(2))
+    assert first.token != second.token
+    assert not first.train.equals(second.train)
+    assert str(first.reading["split_seed"]) not in repr(first.learned.parts[0].path)
+
+
+def test_books_know_a_folder_by_its_files_whatever_their_codes_and_order(tmp_path):
+    codes = encoded(tmp_path, make_frame(300, 1), SMALL)
+    fewer = SMALL.select(SMALL.names[:2])
+    other = writing.encode(tmp_path / "rows.csv", tmp_path / "fewer", schema=fewer)
+    keys = {one.key(b"secret") for one in (FolderData.open(codes), FolderData.open(other), Folder.open(codes))}
+    assert keys == {read(tmp_path / "rows.csv", schema=SMALL).key(b"secret")}
+    several = tmp_path / "several"
+    several.mkdir()
+    for name, seed in (("a.csv", 1), ("b.csv", 2)):
+        make_frame(50, seed).to_csv(several / name, index=False)
+    together = FolderData.open(writing.encode(several, tmp_path / "one", schema=SMALL)).key(b"secret")
+    (several / "a.csv").rename(several / "c.csv")
+    again = FolderData.open(writing.encode(several, tmp_path / "two", schema=SMALL)).key(b"secret")
+    assert together == again
+    assert together not in keys
+
+
+def test_only_their_owner_may_look_into_codes(tmp_path):
+    codes = encoded(tmp_path, make_frame(50, 1), SMALL)
+    assert os.name != "posix" or codes.stat().st_mode & 0o077 == 0
+
+
+def test_cells_are_as_they_are_read(tmp_path):
+    frame = pd.DataFrame(
+        {
+            "day": ["05/03/2020", None, "31/12/2021"],
+            "bill": ["$12.50", "$4,321.00", "$0.00"],
+            "town": ["Bonn", None, "Ulm"],
+            "visits": [3, None, 9],
+        }
+    )
+    codes = encoded(tmp_path, frame, DATED)
+    found = FolderData.open(codes, test_share=0)
+    assert found.sizes == (3, 0)
+    assert found.train["visits"].tolist() == [3, pd.NA, 9]
+    assert found.train["bill"].tolist() == ["$12.50", "$4,321.00", "$0.00"]
+    assert found.train["day"].tolist()[::2] == ["2020-03-05", "2021-12-31"]
+    np.testing.assert_array_equal(DATED.encode(found.train), DATED.encode(frame))
+
+
+def test_without_numbers_cells_are_somewhere_in_their_bins(tmp_path):
+    frame = make_frame(200, 3)
+    codes = encoded(tmp_path, frame, SMALL, numbers=False)
+    found = FolderData.open(codes, test_share=0)
+    np.testing.assert_array_equal(SMALL.encode(found.train), SMALL.encode(frame))
+    assert not found.train["height"].equals(frame["height"])
+
+
+def test_a_sample_is_uniform_and_in_order(tmp_path):
+    codes = np.repeat(np.arange(40, dtype=np.uint8), 25)[:, None]
+    schema = Schema(columns=(Column(name="at", kind="ordered", categories=tuple(map(str, range(40)))),))
+    whole = Folder.open(write(tmp_path / "rows", schema, codes, cuts=[130, 131, 600]))
+    times = np.zeros(40)
+    for seed in range(300):
+        some = data.drawn(whole, schema, 100, seed)["at"].astype(int).to_numpy()
+        assert len(some) == 100
+        assert (np.diff(some) >= 0).all()
+        times += np.bincount(some, minlength=40)
+    # 750 each in mean, with a standard deviation below 26.0; six of them are left by one run in 10^7
+    assert np.abs(times - 750).max() < 6 * 26
+
+
+def test_a_schema_may_leave_columns_out_and_must_fit(tmp_path):
+    codes = encoded(tmp_path, make_frame(120, 1), SMALL)
+    fewer = SMALL.select(["ill", "age"])
+    found = FolderData.open(codes, schema=fewer)
+    assert list(found.train) == ["ill", "age"]
+    assert dp.METHODS["NB-Synth"](random_state=1).fit(found.given, schema=fewer).sample(5).shape == (5, 2)
+    wider = replace(SMALL["age"], upper=120)
+    with pytest.raises(SchemaError, match="encoded with another column 'age'"):
+        FolderData.open(codes, schema=replace(SMALL, columns=(wider,), target=None))
+
+
+def test_what_cannot_be_split_is_refused(tmp_path):
+    codes = encoded(tmp_path, make_frame(60, 1), SMALL)
+    with pytest.raises(DataError, match="put every row aside"):
+        Folder.open(codes).split(1 - 1e-12)
+    with pytest.raises(ParameterError, match="share of test rows"):
+        Folder.open(codes).split(1.5)
+    with pytest.raises(ParameterError, match="split already"):
+        Folder.open(codes).split(0.5)[0].split(0.5)
+    manifest = json.loads((codes / folder.MANIFEST).read_text())
+    sources = {name: {**one, "sha256": "Zq"} for name, one in manifest["sources"].items()}
+    (codes / folder.MANIFEST).write_text(json.dumps({**manifest, "sources": sources}))
+    with pytest.raises(DataError, match="a checksum is none"):
+        Folder.open(codes)
