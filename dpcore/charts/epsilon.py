@@ -259,7 +259,7 @@ def known_epsilon(*, lower: float, claimed: float, proved: float) -> Chart:
     return near(
         alt.layer(*layers),
         say("What is claimed, and what is known"),
-        key=say("Blue: where the real epsilon lies. Left end: the attack, 95 % sure. Right end: the proof.")
+        key=say("Blue: where the real epsilon lies. Left end: the attack, 95% sure. Right end: the proof.")
         + (say(" Striped: no limit.") if math.isinf(proved) else ""),
         seen=say("Claimed: {claimed}. It can cost {least}; {most}.", claimed=claim_text, least=least, most=most),
         height=alt.Step(84),

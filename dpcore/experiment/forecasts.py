@@ -12,9 +12,9 @@ The random quantity
 
     with P the shares of the n rows that are fitted on: the distances of the tabs Columns and Pairs. Let T be a random
     table of S and n (`made_up`), M's noise and lots be independent of it, and J be a column drawn at random, or JK a
-    pair. The band of the columns is from the 5 % to the 95 % quantile of E_J, the band of the pairs that of E_JK. So
+    pair. The band of the columns is from the 5% to the 95% quantile of E_J, the band of the pairs that of E_JK. So
     nine of ten columns of nine of ten runs, taken together, lie within: what is covered is counted over columns (pairs)
-    and runs, and 90 % is the mean over tables that are like T. Of one table more or fewer may lie within. How many do
+    and runs, and 90% is the mean over tables that are like T. Of one table more or fewer may lie within. How many do
     of real tables is measured (`benchmarks.forecast`), and not proved.
 
 Noise and guess

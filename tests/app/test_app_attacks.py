@@ -90,8 +90,8 @@ def test_epsilon_0_01_and_1_have_the_same_axes_and_other_words(name: str) -> Non
         seen.append((scale(at, "x"), scale(at, "y"), dict(metrics(at)), said(at)))
     assert seen[0][:2] == seen[1][:2] == ([0.01, 10_000.0], [0.4, 1.0])
     assert seen[0][2] != seen[1][2] or name == "Secrets from counts"  # where both are a coin
-    assert "at most 50.2 %" in seen[0][3] or "more than 50.2 %" in seen[0][3]
-    assert "at most 73.1 %" in seen[1][3] or "more than 73.1 %" in seen[1][3]
+    assert "at most 50.2%" in seen[0][3] or "more than 50.2%" in seen[0][3]
+    assert "at most 73.1%" in seen[1][3] or "more than 73.1%" in seen[1][3]
 
 
 def test_lots_change_by_the_button_alone_and_more_columns_find_more_people() -> None:
@@ -100,7 +100,7 @@ def test_lots_change_by_the_button_alone_and_more_columns_find_more_people() -> 
     change(at, linkage__known=["age", "sex"])
     assert float(dict(metrics(at))["Found by name"].removesuffix(" %")) < few
     change(at, linkage__known=[])
-    assert dict(metrics(at))["Found by name"] == "0 %"
+    assert dict(metrics(at))["Found by name"] == "0%"
     noisy(at, "linkage")
     assert "Nobody is alone in these columns" in said(at)
     change(at, linkage__known=["age", "sex", "education", "hours-per-week"])
@@ -112,8 +112,8 @@ def test_lots_change_by_the_button_alone_and_more_columns_find_more_people() -> 
 
 def test_a_release_passes_the_test_of_distance_and_tells_all_and_a_private_one_does_not() -> None:
     at = tab(started(PAGE), "Distance looks safe")
-    assert dict(metrics(at))["Right if in the data"] == "100 %"
-    assert dict(metrics(at))["Right if not in it"] == "50 %"
+    assert dict(metrics(at))["Right if in the data"] == "100%"
+    assert dict(metrics(at))["Right if not in it"] == "50%"
     assert "this release passes the test" in said(at)
     press(at, f"{PAGE}.near.redraw")
     (named,) = re.findall("released rows: (.*?) columns off", json.dumps(charts(at)[0][0], ensure_ascii=False))[:1]

@@ -80,7 +80,7 @@ def cost_of(child):
     """What an account adds to the one above: by its name, as a reader would work it out."""
     if (times := re.fullmatch(r"(\d+) trees, each|up to (\d+) rows of one person", child.name)) is not None:
         return int(times[1] or times[2]) * added_up(child)
-    if (rate := re.fullmatch(r"a random (.+) % of the rows", child.name)) is not None:
+    if (rate := re.fullmatch(r"a random (.+)% of the rows", child.name)) is not None:
         once = math.log1p(float(rate[1]) / 100 * math.expm1(added_up(child)))
         return once * (2 if child._parent.relation == "replace" else 1)  # one row leaves, one comes
     if not child.in_parallel:
@@ -233,7 +233,7 @@ def test_replay_catches_a_method_that_peeks(small_frame, other_frame, small_sche
 
 
 def test_unseeded_fits_do_not_repeat(small_frame, small_schema):
-    """Seeded ones do: the golden record has what they make. Small trees may be equal, 1.8 % of all pairs of DTPD's."""
+    """Seeded ones do: the golden record has what they make. Small trees may be equal, 1.8% of all pairs of DTPD's."""
     frame = small_frame.head(100)
     for name, kind in METHODS.items():
         if name == "Plain naive Bayes":  # which has nothing to draw lots for

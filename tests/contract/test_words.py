@@ -1,13 +1,42 @@
 """What screens say, and its translations."""
 
+import ast
+import re
+
 import pytest
 
-from dpcore.language import plural, say, speaking, spoken
+from dpcore.language import FOLDER, plural, say, speaking, spoken
 from scripts import words
+
+CODE = FOLDER.parent
+SPACED = re.compile(r"([\d})…”] %(?!\()|%d %%)")  # "%(" would be a value's name
 
 
 def test_catalogs_say_all_that_the_code_says(capsys):
     assert words.main(["--check"]) == 0, capsys.readouterr().out
+
+
+def test_percent_is_written_as_axes_write_it():
+    """Without a space, in all texts; `domain` has words for how a person's own file may write it."""
+    own = CODE / "domain"
+    files = [file for file in CODE.rglob("*.py") if own not in file.parents]
+    texts = [(file.name, text) for file in files for text in strings(file.read_text(encoding="utf-8"))]
+    texts += [(file.name, file.read_text(encoding="utf-8")) for file in CODE.rglob("*.po")]
+    assert len(texts) > 2_000
+    assert not [(name, text) for name, text in texts if SPACED.search(text)]
+    assert strings('f"{x} % of"; "no %"') == ["{} % of", "no %"]
+
+
+def strings(source: str) -> list[str]:
+    """All texts of a source file, with braces where values stand."""
+    found, parts = [], set()
+    for node in ast.walk(ast.parse(source)):  # an f-string comes before its parts
+        if isinstance(node, ast.JoinedStr):
+            parts |= {id(part) for part in node.values}
+            found.append("".join(part.value if isinstance(part, ast.Constant) else "{}" for part in node.values))
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in parts:
+            found.append(node.value)
+    return found
 
 
 def test_english_is_what_the_code_says_and_values_stand_in_braces():

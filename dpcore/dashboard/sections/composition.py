@@ -190,7 +190,7 @@ def floats(page: str) -> None:
         told = {
             say("Telltale answers, {bits} bits", bits=bits): f"{few:.1%}",
             say("… 53 bits (usual)"): f"{full:.2%}" if full else say("none seen"),
-            say("… whole numbers"): "0 %",
+            say("… whole numbers"): "0%",
         }
         figures(told, beside=False)
     answers = zoomed_answers(count, epsilon, bits)
