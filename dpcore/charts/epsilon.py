@@ -162,7 +162,7 @@ def claimed_vs_bound(*, claimed: float, bound: float) -> Chart:
     far = base.transform_filter("datum.endless")
     filled = far.mark_bar(height={"band": 0.5}, color=hatched(RELEASED), **SILENT).encode(x2=alt.X2("low"))
     said: Any = {"align": "left", "fontSize": 17, "fontWeight": "bold"}
-    return present(
+    return near(
         alt.layer(filled, _onward(far), points, captions(base, "epsilon_text", dx=_beside("datum.endless"), **said)),
         say("Epsilon: claimed, and what it can cost"),
         key=say("Striped: no limit.") if math.isinf(bound) else "",

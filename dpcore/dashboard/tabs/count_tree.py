@@ -89,7 +89,7 @@ def tree(page: str, shown: Shown) -> None:
     frame = remember(shown, f"nodes {at}", lambda: count_tree_frames.nodes(found, at=at, most=MOST_NODES))
     inner = frame[frame["level"] < levels - 1].drop_duplicates("name")  # what one level left whole
     named = zip(inner["level"].tolist(), inner["place"].tolist(), inner["name"].tolist(), strict=True)
-    names = {(0, 0): count_tree_frames.ALL, **{(level, place): name for level, place, name in named}}
+    names = {(0, 0): say(count_tree_frames.ALL), **{(level, place): name for level, place, name in named}}
     options = list(names)
     if len(options) > 1:
         st.selectbox(say("From this group down"), options, options.index(at), format_func=names.__getitem__, key=key)

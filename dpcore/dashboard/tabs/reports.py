@@ -140,7 +140,7 @@ def told(frame: pd.DataFrame, found: Reports, name: str, *, cut: bool) -> None:
     elif np.isfinite(frame["high"]).all():
         parts.append(
             f"{inside.sum():,} of {len(frame):,} intervals hold the true share of these rows ({REAL_DATA}); the luck "
-            "in them is that of the lots."
+            "in them is that of the coins."
         )
     else:
         parts.append("The rule gives reports that tell nothing.")
