@@ -57,6 +57,7 @@ from dpcore.errors import ParameterError
 from dpcore.evaluate.distances import MAX_CELLS, subsets
 from dpcore.evaluate.verdict import HALF, TIED, apart, tied
 from dpcore.experiment.made_up import STRENGTHS, functions, made_up, matchings
+from dpcore.language import phrase
 from dpcore.methods.synthesizer import Synthesizer
 from dpcore.rows import joint_counts
 
@@ -69,6 +70,7 @@ UNLIKE = 100.0  # logarithms of cells: a pair with the class is like no other
 MOST_PAIRS = 300
 STANDS, FEWEST = 0.9, 5  # the share of groups of a size that have to stand out, and how many there must be to tell
 NO_NOISE = 1e9  # an epsilon at which noise is far below one count
+AT = phrase("at epsilon {epsilon:g}")  # how far it is
 LEAST = 1e-6  # distance that is told from none
 
 Pair = tuple[str, str]
@@ -212,7 +214,7 @@ def forecast(
     for place, epsilon in enumerate((*epsilons, NO_NOISE)):
 
         def within(part: float, place: int = place, epsilon: float = epsilon) -> None:
-            told = f"at epsilon {epsilon:g}" if epsilon < NO_NOISE else "without noise"
+            told = AT.format(epsilon=epsilon) if epsilon < NO_NOISE else phrase("without noise")
             progress((place + part) / (len(epsilons) + 1), told)
 
         steps.append(stage.expected(epsilon, within))

@@ -5,7 +5,8 @@ import re
 
 import pytest
 
-from dpcore.language import FOLDER, plural, say, speaking, spoken
+from dpcore.audit import bound
+from dpcore.language import FOLDER, plural, retold, say, speaking, spoken
 from scripts import words
 
 CODE = FOLDER.parent
@@ -49,6 +50,7 @@ def test_another_language_for_a_while():
     with speaking("zh"):
         assert say("Home") == "首页"
         assert plural("{n:,} release", "{n:,} releases", 1) == plural("{n:,} release", "{n:,} releases", 1, more=0)
+        assert retold(bound.RUNS.format(run=1_860, trials=2_000)) == "每个世界第 1,860 次，共 2,000 次"
         assert say("nobody translated this") == "nobody translated this"
     assert say("Home") == "Home"
 

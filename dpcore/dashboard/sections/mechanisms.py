@@ -253,8 +253,9 @@ def result(votes: tuple[int, ...], epsilon: float, voter: choices.Voter, chosen:
     assumed(
         say(
             "a candidate’s score is the number of votes; weights are e^(epsilon · score / (2 Δ)) with **Δ = 1**, "
-            "because everybody votes once and for one candidate (with m votes for the same one, Δ would be m). Pure "
-            "epsilon {epsilon:g}; neighbors: {neighbors}. One winner is drawn; a second draw costs epsilon again.",
+            "because everybody votes once and for one candidate (with m votes for the same one, Δ would be m). "
+            "Epsilon {epsilon:g}, without delta; neighbors: {neighbors}. One winner is drawn; a second draw costs "
+            "epsilon again.",
             epsilon=epsilon,
             neighbors=say("add or remove one voter") if voter == "comes" else say("change one voter’s vote"),
         )
@@ -283,7 +284,7 @@ def response(page: str) -> None:
         epsilon = epsilon_slider(key, phrase("epsilon of one report"))
         channel = ERRPH(size, epsilon=epsilon)
         matrix = choices.response_matrix(channel)
-        truth, ratio = float(channel.matrix[0, 0]), f"e^{choices.response_loss(matrix):.3g}"
+        truth, ratio = float(channel.matrix[0, 0]), f"{math.exp(choices.response_loss(matrix)):.3g}"
         shown = {say("A report is the truth"): f"{100 * truth:.1f}%", say("Largest ratio in a column"): ratio}
         figures(shown, beside=False)
         if st.button(say("Play the coin game"), icon=":material/casino:", key=f"{key}.game", width="stretch"):
