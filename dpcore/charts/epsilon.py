@@ -149,7 +149,7 @@ def claimed_vs_bound(*, claimed: float, bound: float) -> Chart:
     ticks = [times * 10.0**power for power in powers for times in ((1, 3) if last - first <= 4 else (1,))]
     sure = "datum.value > 6.9 ? '>99.9%' : format(1 / (1 + exp(-datum.value)), '.1~%')"
     shown: Any = {"values": [tick for tick in ticks if tick <= high]}
-    shown["labelExpr"] = f"[format(datum.value, '~g'), {sure}]"
+    shown["labelExpr"] = f"[format(datum.value, ',~g'), {sure}]"
     title = say("epsilon, and how sure someone who was 50:50 can become")
     base = alt.Chart(data).encode(
         alt.X("epsilon:Q", **scaled(title, span(low, high, type="log"), **shown)),
