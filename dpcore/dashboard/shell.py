@@ -95,7 +95,7 @@ def navigation() -> StreamlitPage:
     menu = {say(name): [page(key) for key, *_ in entries] for name, entries in SECTIONS.items()}
     if hosting.hosted():
         menu[say("Start")].append(page("about"))
-    chosen = st.navigation(menu)
+    chosen = st.navigation(menu, expanded=True)  # of more than twelve pages, some would be folded away
     st.set_page_config(page_title=f"{chosen.title} · dpcore")
     return chosen
 
