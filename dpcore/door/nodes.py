@@ -219,7 +219,7 @@ def account(
         return ledger.parallel(f"{trees} trees on disjoint rows", by="label").part(""), epsilon
     many = ledger.repeated(f"{trees} trees, each", trees) if trees > 1 else ledger.child("one tree")
     if resample == "poisson":
-        sampled = many.sampled(f"a random {100 * rate:.3g}% of the rows", rate, epsilon / trees)
+        sampled = many.sampled(f"a random {100 * rate:.3g} % of the rows", rate, epsilon / trees)
         return sampled, sampled.plan or exact(0.0)
     return (many.bootstrapped("a bootstrap sample", rows) if resample == "bootstrap" else many), epsilon / trees
 

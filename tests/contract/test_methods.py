@@ -80,7 +80,7 @@ def cost_of(child):
     """What an account adds to the one above: by its name, as a reader would work it out."""
     if (times := re.fullmatch(r"(\d+) trees, each|up to (\d+) rows of one person", child.name)) is not None:
         return int(times[1] or times[2]) * added_up(child)
-    if (rate := re.fullmatch(r"a random (.+)% of the rows", child.name)) is not None:
+    if (rate := re.fullmatch(r"a random (.+) % of the rows", child.name)) is not None:
         once = math.log1p(float(rate[1]) / 100 * math.expm1(added_up(child)))
         return once * (2 if child._parent.relation == "replace" else 1)  # one row leaves, one comes
     if not child.in_parallel:

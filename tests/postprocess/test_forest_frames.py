@@ -98,7 +98,7 @@ def test_levels_sum_to_the_account_of_one_tree(small_frame, small_schema):
         ({**full, "relation": "replace"}, 1 / 6, "3 trees, each", True),
         ({**full, "n_trees": 1}, 1.0, "one tree", False),
         ({"steps": "two", "count_share": 0.5, "max_depth": 4}, 1.0, "3 trees on disjoint rows", False),
-        (poisson, inside, "3 trees, each: a random 25% of the rows", True),
+        (poisson, inside, "3 trees, each: a random 25 % of the rows", True),
     ):
         asked = {"epsilon": 1.0, "n_trees": 3, "max_depth": 3, "random_state": 1, **chosen}
         fitted = DiffPRFs(**asked).fit(small_frame, schema=small_schema)
