@@ -3,7 +3,7 @@
     DPCORE_DATA=... python -m benchmarks.forecast [--epsilon 1] [--runs 20] [--rows 10000] [--tables adult hospital]
         [--all]
 
-For every table and synthesizer: the share of columns over all runs whose distance lies in the forecast's band of 90 %,
+For every table and synthesizer: the share of columns over all runs whose distance lies in the forecast's band of 90%,
 the same of pairs (at most 300, drawn once), and of the groups that are at least as large as the smallest one that was
 forecast to stand out, the share that is off by half at most. A forecast sees the schema and the number of rows. The
 first rows of a table are taken, as many as `--rows` says. `--all` has every way in which the dashboard offers a method.

@@ -103,7 +103,7 @@ def tell(title: str, frame: pd.DataFrame) -> None:
     sizes["shown"] = [
         f"{mean:,.3g} ±{high - mean:,.2g}" for mean, high in zip(sizes["absolute"], sizes["absolute_high"], strict=True)
     ]
-    print(f"{title} (± 95 % interval of the mean of {RUNS} runs)")
+    print(f"{title} (± 95% interval of the mean of {RUNS} runs)")
     print(sizes.pivot_table(index="release", columns="bin", values="shown", aggfunc="first", sort=False).to_string())
     means = sizes.pivot_table(index="release", columns="bin", values="absolute", sort=False)
     print(

@@ -91,10 +91,10 @@ def number(epsilon: float) -> str:
 
 
 def percent(share: float, digits: str = ".3g", *, certain: bool = True) -> str:
-    """A share for people; what only rounding makes all of it (`certain=False`: nothing is all) is over 99.9 %."""
+    """A share for people; what only rounding makes all of it (`certain=False`: nothing is all) is over 99.9%."""
     if CERTAIN <= share < 1 or (share == 1 and not certain):
-        return say("over 99.9 %")
-    return f"{100 * share:{digits}} %"
+        return say("over 99.9%")
+    return f"{100 * share:{digits}}%"
 
 
 def odds(epsilon: float) -> float:

@@ -79,12 +79,12 @@ bench = workbench.Workbench(
     told=next_run,
     explained=explained,
 )
-shell.frame(say(bench.title), say(bench.lead))
+shell.frame(say(bench.title), "" if session.shown(PAGE) else say(bench.lead))
 data = session.dataset()
 sections = {FIRST: coin_game.game, phrase("How private is one report?"): report_privacy.measures}
 sections |= {phrase("Learn from reports"): lambda _: bench.bench(data)}
 sections |= {phrase("Open collected reports"): collection.collection}
 with links.of(PAGE, data, "what"):
-    look: dict[str, Any] = {"default": FIRST, "required": True, "format_func": say}
+    look: dict[str, Any] = {"default": FIRST, "required": True, "format_func": say, "label_visibility": "collapsed"}
     what = lasting(st.segmented_control, say("What to do"), f"{PAGE}.what", [*sections], **look)
 sections[what](PAGE)

@@ -303,7 +303,7 @@ def tour(page: Page, address: str, only: Sequence[str], look: str, out: Path, *,
         page.get_by_text("Taxonomies: which values belong together").click()
         for mode, variant, tabs in (
             (CORRECTED, "All levels counted and made consistent", TREE_TABS),
-            ("As published, or reconstructed", "All levels counted, paid once (reconstructed)", ("Price", "Tree")),
+            ("As published, or reconstructed", "Our reconstruction: all levels counted, paid once", ("Price", "Tree")),
             (CORRECTED, "DiffGen: one value at a time", ("Tree",)),
         ):
             released(page, mode, variant)

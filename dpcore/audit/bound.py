@@ -21,10 +21,12 @@ from dpcore.arguments import Floats, Ints, Progress, is_whole, no_progress
 from dpcore.domain.column import Codes
 from dpcore.domain.schema import Schema
 from dpcore.errors import ParameterError
+from dpcore.language import phrase
 from dpcore.methods.base import PrivateEstimator
 
 FEWEST = 20
 TOLD = 200  # how often many runs tell how far they are
+RUNS, WORLD = phrase("Run {run:,} of {trials:,} in each world"), phrase("World {side:d} done")
 Runs = Callable[[pd.DataFrame, int], Sequence[Any]]
 """A mechanism as a function: (frame, number of runs) -> that many independent outputs."""
 
@@ -168,7 +170,7 @@ def audit(
             if len(outputs) != trials:
                 raise ParameterError("The mechanism gave another number of outputs than asked.", "One output per run.")
             found[side] = [event(output) for output in outputs]
-            progress((side + 1) / 2, f"World {side + 1} done")
+            progress((side + 1) / 2, WORLD.format(side=side + 1))
     least = lower_bound_of_statistics(found[0], found[1], alpha=alpha, delta=delta)
     return AuditResult(least, claimed, bound, 1 - alpha, trials, protects)
 
@@ -202,7 +204,7 @@ def statistics(
             ledgers = ledgers or [fitted.ledger_]
             found[world, run] = statistic(fitted)
         if (run + 1) % every == 0 or run + 1 == trials:
-            progress((run + 1) / trials, f"Run {run + 1:,} of {trials:,} in each world")
+            progress((run + 1) / trials, RUNS.format(run=run + 1, trials=trials))
     return found, ledgers[0]
 
 

@@ -45,7 +45,7 @@ def share_right(frame: pd.DataFrame, *, epsilon: float, exact: float, title: str
     here = alt.Chart(chosen).encode(across, up, tooltip=tooltips("epsilon|epsilon|,~g", "share|right|.1%"))
     side = "left" if epsilon < 1_000 else "right"
     layers = [
-        *_level(up, 0.5, say("a coin: 50 %"), strokeDash=[2, 3]),
+        *_level(up, 0.5, say("a coin: 50%"), strokeDash=[2, 3]),
         *_level(up, exact, say("exact numbers: {share}", share=percent(exact))),
         most.encode(across, up, tooltip=tooltips("epsilon|epsilon|,.2~g", "at|at most|.1%")),
         single(epsilon=epsilon).mark_rule(**HERE).encode(across, tooltip=NO_TIP),
@@ -55,7 +55,7 @@ def share_right(frame: pd.DataFrame, *, epsilon: float, exact: float, title: str
         words(here, "text", align=side, dx=10 if side == "left" else -10, dy=-14, **BOLD),
     ]
     seen = say(
-        "{title}, against epsilon from 0.01 to 10,000, on a scale from 40 % to 100 %. Exact numbers: {exact}.",
+        "{title}, against epsilon from 0.01 to 10,000, on a scale from 40% to 100%. Exact numbers: {exact}.",
         title=title,
         exact=percent(exact),
     )
@@ -92,7 +92,7 @@ def share_found(
     tips = tooltips(f"number|{what}|,.0f", f"share|{found}|.1%")
     base = alt.Chart(known).encode(across, up, tooltip=tips)
     here = alt.Chart(known[known["number"] == at]).encode(across, up, tooltip=tips)
-    layers: list[Any] = _level(up, 0.5, say("a coin: 50 %"), strokeDash=[2, 3]) if lowest else []
+    layers: list[Any] = _level(up, 0.5, say("a coin: 50%"), strokeDash=[2, 3]) if lowest else []
     if band:
         ends = alt.Chart(data.dropna(subset=band)).mark_area(color=NEUTRAL, opacity=0.22)
         layers.append(ends.encode(across, alt.Y("low:Q", **_shares(found, lowest)), alt.Y2("high:Q"), tooltip=NO_TIP))
@@ -105,7 +105,7 @@ def share_found(
         words(here, "text", align=side, dx=10 if side == "left" else -10, dy=16, **BOLD),
     ]
     seen = say(
-        "{title}: {found}, against {what} up to {most:,}, on a scale from {lowest:.0f} % to 100 %.",
+        "{title}: {found}, against {what} up to {most:,}, on a scale from {lowest:.0f}% to 100%.",
         title=title,
         found=found,
         what=what,

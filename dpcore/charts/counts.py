@@ -129,7 +129,7 @@ def count_tree(frame: pd.DataFrame, *, width: int = 820) -> Chart:
     """A tree's nodes as rectangles, a row per level, twice: noisy counts, and consistent ones, on one color scale.
 
     `frame`: of `count_tree_frames.nodes`, maybe `with_truth`. Colors are absolute errors if the true counts are there;
-    without them half the widths of 95 % intervals, and the chart shows nothing private. Levels that were not measured
+    without them half the widths of 95% intervals, and the chart shows nothing private. Levels that were not measured
     say so among the noisy ones. `width`: the pixels of both pictures.
     """
     private = "true" in frame

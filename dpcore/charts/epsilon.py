@@ -149,7 +149,7 @@ def claimed_vs_bound(*, claimed: float, bound: float) -> Chart:
     ticks = [times * 10.0**power for power in powers for times in ((1, 3) if last - first <= 4 else (1,))]
     sure = "datum.value > 6.9 ? '>99.9%' : format(1 / (1 + exp(-datum.value)), '.1~%')"
     shown: Any = {"values": [tick for tick in ticks if tick <= high]}
-    shown["labelExpr"] = f"[format(datum.value, '~g'), {sure}]"
+    shown["labelExpr"] = f"[format(datum.value, ',~g'), {sure}]"
     title = say("epsilon, and how sure someone who was 50:50 can become")
     base = alt.Chart(data).encode(
         alt.X("epsilon:Q", **scaled(title, span(low, high, type="log"), **shown)),
@@ -162,7 +162,7 @@ def claimed_vs_bound(*, claimed: float, bound: float) -> Chart:
     far = base.transform_filter("datum.endless")
     filled = far.mark_bar(height={"band": 0.5}, color=hatched(RELEASED), **SILENT).encode(x2=alt.X2("low"))
     said: Any = {"align": "left", "fontSize": 17, "fontWeight": "bold"}
-    return present(
+    return near(
         alt.layer(filled, _onward(far), points, captions(base, "epsilon_text", dx=_beside("datum.endless"), **said)),
         say("Epsilon: claimed, and what it can cost"),
         key=say("Striped: no limit.") if math.isinf(bound) else "",
@@ -259,7 +259,7 @@ def known_epsilon(*, lower: float, claimed: float, proved: float) -> Chart:
     return near(
         alt.layer(*layers),
         say("What is claimed, and what is known"),
-        key=say("Blue: where the real epsilon lies. Left end: the attack, 95 % sure. Right end: the proof.")
+        key=say("Blue: where the real epsilon lies. Left end: the attack, 95% sure. Right end: the proof.")
         + (say(" Striped: no limit.") if math.isinf(proved) else ""),
         seen=say("Claimed: {claimed}. It can cost {least}; {most}.", claimed=claim_text, least=least, most=most),
         height=alt.Step(84),

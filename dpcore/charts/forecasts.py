@@ -13,7 +13,7 @@ KINDS = {phrase("pairs"): RELEASED, phrase("columns"): SERIES[2]}
 
 
 def forecast_bands(frame: pd.DataFrame, *, epsilon: float, low: float, high: float) -> Chart:
-    """The bands of 90 % of what columns and pairs are expected to be off by, on a log axis of epsilon from low to high.
+    """The bands of 90% of what columns and pairs are expected to be off by, on a log axis of epsilon from low to high.
 
     `frame`: one row per epsilon and kind: `of` ("columns" or "pairs"), `epsilon`, and as shares `low`, `middle`,
     `high`. A line stands at the epsilon that is chosen.

@@ -84,6 +84,6 @@ def largest(values: Iterable[float], at_least: float) -> float:
 
 
 def t_quantile(freedom: int) -> float:
-    """Student's t that 97.5 % of the draws stay below, to 3 digits; NaN without a degree of freedom."""
+    """Student's t that 97.5% of the draws stay below, to 3 digits; NaN without a degree of freedom."""
     few = [math.nan, 12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469, 2.3646, 2.3060, 2.2622]
     return few[freedom] if freedom < len(few) else 1.95996 + 2.3723 / freedom + 2.8225 / freedom**2 + 2.56 / freedom**3

@@ -166,7 +166,7 @@ def channel_matrix(frame: pd.DataFrame) -> Chart:
     return present(
         _colored(base, "probability", say("probability")) + numbers,
         say("What becomes of an answer"),
-        key=say("Each row of cells sums to 100 %. The more alike the rows, the less a report tells."),
+        key=say("Each row of cells sums to 100%. The more alike the rows, the less a report tells."),
         seen=say(
             "Matrix of the probabilities with which {values} true values are reported as each value.", values=len(names)
         ),

@@ -103,7 +103,7 @@ def belief(frame: pd.DataFrame, *, prior: float) -> Chart:
     same = same.encode(alt.Y("prior:Q", scale=scale), tooltip=NO_TIP)
     here = data.iloc[(data["prior"] - prior).abs().argsort()[:1]]
     ends = here.melt(["prior"], ["low", "high"], var_name="end", value_name="sure")
-    ends["text"] = [f"{100 * value:.3g} %" for value in ends["sure"]]
+    ends["text"] = [f"{100 * value:.3g}%" for value in ends["sure"]]
     mark = alt.Chart(ends).encode(across, alt.Y("sure:Q", scale=scale), tooltip=tooltips("text|sure after"))
     rule = alt.Chart(here).mark_rule(color=RELEASED, strokeWidth=4).encode(across, up, alt.Y2("high:Q"), tooltip=NO_TIP)
     told = say(" to ").join(ends["text"])
@@ -111,9 +111,7 @@ def belief(frame: pd.DataFrame, *, prior: float) -> Chart:
         alt.layer(area, same, rule, diamonds(mark, RELEASED)),
         say("Sure before, sure after"),
         key=say("Blue: where somebody’s belief may move. Dashed: it stays. Here: {told}.", told=told),
-        seen=say(
-            "A band around the diagonal: from {prior:.3g} % before to {told} after.", prior=100 * prior, told=told
-        ),
+        seen=say("A band around the diagonal: from {prior:.3g}% before to {told} after.", prior=100 * prior, told=told),
         height=400,
     )
 

@@ -144,7 +144,7 @@ def crowd(frame: pd.DataFrame, *, revealed: bool = False) -> Chart:
 
 
 def coin_estimates(frame: pd.DataFrame, *, truth: float) -> Chart:
-    """Estimated shares with the first one's interval, on an axis that goes beyond 0 % and 100 %.
+    """Estimated shares with the first one's interval, on an axis that goes beyond 0% and 100%.
 
     `frame`: one row per crowd: `estimate`, `low`, `high` (shares; they may be below 0 and above 1; an interval without
     ends goes to the edges). The first crowd is on the screen, others are dots. `truth`: the true share of all of them.
@@ -160,7 +160,7 @@ def coin_estimates(frame: pd.DataFrame, *, truth: float) -> Chart:
     data["low"], data["high"] = data["low"].fillna(left).clip(left), data["high"].fillna(right).clip(upper=right)
     data["kept"] = data["estimate"].clip(0, 1)
     data["shown"] = data["estimate"].clip(left, right)
-    data["text"] = [say("estimate {share:.1f} %", share=100 * value) for value in data["estimate"]]
+    data["text"] = [say("estimate {share:.1f}%", share=100 * value) for value in data["estimate"]]
     repeated = len(data) > 1
 
     title: str = say("share of people whose true answer is yes")
@@ -175,14 +175,14 @@ def coin_estimates(frame: pd.DataFrame, *, truth: float) -> Chart:
     layers = [shade, edges, words(label, "text", baseline="top", **bold)]
     at, said, look = (
         alt.X("at:Q", **across),
-        say("truth {share:.3g} %", share=100 * truth),
+        say("truth {share:.3g}%", share=100 * truth),
         {"baseline": "bottom", **bold},
     )
     layers += ruled(
         at, truth, said, {"y": alt.value(-4)}, look, phrase("only the game knows"), color=REAL, strokeWidth=4
     )
 
-    tips = tooltips("which|crowd", "estimate|estimate|.1%", "kept|clipped to 0…100 %|.1%")
+    tips = tooltips("which|crowd", "estimate|estimate|.1%", "kept|clipped to 0…100%|.1%")
     lanes = alt.Y("lane:Q", axis=None, scale=span(-0.1 if repeated else 0.55, 1.15))
     base = alt.Chart(data).encode(lanes, tooltip=tips)
     here = base.transform_filter(f"datum.which == '{this}'")
@@ -211,10 +211,10 @@ def coin_estimates(frame: pd.DataFrame, *, truth: float) -> Chart:
     return present(
         alt.layer(*layers),
         say("What the reports say about everybody"),
-        key=say("Diamond and bar: this crowd’s estimate and its 95 % interval.") + clipped + many,
+        key=say("Diamond and bar: this crowd’s estimate and its 95% interval.") + clipped + many,
         seen=say(
-            "Estimated share {estimate}, truth {truth:.3g} %, on an axis from {low:.0f} % to {high:.0f} %; below 0 % "
-            "and above 100 % is marked as impossible.",
+            "Estimated share {estimate}, truth {truth:.3g}%, on an axis from {low:.0f}% to {high:.0f}%; below 0% "
+            "and above 100% is marked as impossible.",
             estimate=", ".join(data["text"].head(1)),
             truth=100 * truth,
             low=100 * left,
@@ -253,9 +253,9 @@ def descriptions(
         )
         layers.insert(0, rule.mark_rule(color=NEUTRAL, strokeWidth=2, strokeDash=[4, 3]))
     if crossing is not None:
-        meet = single(
-            x=crossing[0], value=crossing[1], label=say("both {share:.1f} %", share=100 * crossing[1])
-        ).encode(across, up)
+        meet = single(x=crossing[0], value=crossing[1], label=say("both {share:.1f}%", share=100 * crossing[1])).encode(
+            across, up
+        )
         dot = meet.mark_point(color=INK, filled=False, size=180, strokeWidth=3, opacity=1)
         layers.append(dot.encode(tooltip=tooltips("label|they meet", "x|at|.3~g")))
         layers.append(words(meet, "label", align="left", dx=8, dy=16, fontWeight="bold"))
@@ -314,9 +314,9 @@ def averaging(frame: pd.DataFrame, *, alone: float | None = None) -> Chart:
         layers.append(words(own, "label", align="right", dx=-4, dy=move, **bold))
     if alone is not None:
         place: Any = {"x": 14, "align": "left", "dy": 13, "baseline": "middle"}
-        layers += _level(alone, say("guess without any report {share:.1f} %", share=100 * alone), **place)
+        layers += _level(alone, say("guess without any report {share:.1f}%", share=100 * alone), **place)
     ends = [
-        say("{share:.0f} % after {reports:,.0f}", share=100 * r, reports=n)
+        say("{share:.0f}% after {reports:,.0f}", share=100 * r, reports=n)
         for r, n in known.tail(1)[["right", "reports"]].to_numpy()
     ]
     return present(

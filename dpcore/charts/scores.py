@@ -1,6 +1,7 @@
 """How good a release and its classifier are on real rows, beside their references, and when drawn again."""
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import altair as alt
@@ -24,6 +25,7 @@ from dpcore.charts.marks import (
     words,
 )
 from dpcore.language import phrase, say
+from dpcore.text import percent
 
 TRAINED_ON = {
     phrase("released"): (RELEASED, "diamond"),
@@ -88,7 +90,7 @@ def redraws(frame: pd.DataFrame, *, references: pd.DataFrame | None = None, smal
     """The same method run again and again, to see how lucky the release on the screen is, on one axis from 0 to 1.
 
     `frame`: one row per metric and run: `metric`, `value` (0..1), `run`, `chosen` (bool: the release on the screen).
-    `references`: `metric`, `label`, `value`. With `small`, numbers near 0 can be told apart.
+    `references`: `metric`, `label`, `value`. With `small`, numbers near 0 can be told apart; else all are shares.
     """
     which = [say(OTHERS), say(HERE)]
     data = tidy(frame, ["metric", "run"], ["value"])
@@ -100,12 +102,12 @@ def redraws(frame: pd.DataFrame, *, references: pd.DataFrame | None = None, smal
     )  # the release is drawn last, on top
     data["lane"] = data.groupby("metric").cumcount() * 0.618 % 1
 
-    across = distances("") if small else accuracies("")
+    across, told, tip = (distances(""), "{:.3g}".format, ".4~g") if small else (accuracies(""), percent, ".1%")
     down = alt.Y("metric:N", axis=None, scale=alt.Scale(domain=metrics, padding=0.05))
     base = alt.Chart(data).encode(
         down,
         alt.X("value:Q", **across),
-        tooltip=tooltips("metric|metric", "run|run", "value|value|.4~g", "which|which"),
+        tooltip=tooltips("metric|metric", "run|run", f"value|value|{tip}", "which|which"),
     )
     draws = base.mark_point(filled=True, opacity=0.9).encode(
         alt.YOffset("lane:Q", scale=alt.Scale(domain=[-0.55, 1.55])),
@@ -117,14 +119,14 @@ def redraws(frame: pd.DataFrame, *, references: pd.DataFrame | None = None, smal
     beside[["metric", "label"]] = beside[["metric", "label"]].map(say)
     beside = beside[beside["metric"].isin(metrics)].reset_index(drop=True)
     beside["first"] = beside["value"] == beside.groupby("metric")["value"].transform("min")
-    beside["text"] = [f"{label} {value:.3g}" for label, value in zip(beside["label"], beside["value"], strict=True)]
+    beside["text"] = [f"{label} {told(value)}" for label, value in zip(beside["label"], beside["value"], strict=True)]
     rule = alt.Chart(beside).encode(down, alt.X("value:Q", **across), tooltip=tooltips("text|reference"))
     rules = rule.mark_point(shape="stroke", angle=90, size=3600, strokeWidth=3, color=INK, opacity=1)
     said = [  # the lowest to the left of its line, if there is room
         words(rule.transform_filter(left), "text", align=align, dx=dx, dy=ROW / 2 - 14, fontSize=13)
         for left, align, dx in ((TO_LEFT, "right", 2), (f"!({TO_LEFT})", "left", -2))
     ]
-    names = pd.DataFrame({"metric": metrics, "text": [_spread(data, metric) for metric in metrics]})
+    names = pd.DataFrame({"metric": metrics, "text": [_spread(data, metric, told) for metric in metrics]})
     heads = words(
         alt.Chart(names).encode(down, x=alt.value(0)), "text", align="left", dy=14 - ROW / 2, fontWeight="bold"
     )
@@ -142,12 +144,12 @@ def redraws(frame: pd.DataFrame, *, references: pd.DataFrame | None = None, smal
     )
 
 
-def _spread(data: pd.DataFrame, metric: str) -> str:
+def _spread(data: pd.DataFrame, metric: str, told: Callable[[float], str]) -> str:
     """A metric, what the release on the screen has of it, and between what the others lie."""
     own = data[data["metric"] == metric].set_index("which")["value"]
-    here = [f"{value:.3g}" for value in own[own.index == say(HERE)]]
-    low, high = (f"{end:.3g}" for end in own[own.index == say(OTHERS)].agg(["min", "max"]))
-    others = say("no others") if "nan" in low else say("others {low} to {high}", low=low, high=high)
+    here, rest = own[own.index == say(HERE)].map(told), own[own.index == say(OTHERS)]
+    low, high = rest.min(), rest.max()
+    others = say("no others") if rest.empty else say("others {low} to {high}", low=told(low), high=told(high))
     return say("{metric}: {values}", metric=metric, values=", ".join([*here, others]))
 
 

@@ -21,7 +21,7 @@ def marginal(frame: pd.DataFrame, *, column: str) -> Chart:
     """One column's shares, real and released, with the noise floor.
 
     `frame`: one row per value, in the order to draw: `value`; `real`, `released` (shares, 0..1); `floor_low`,
-    `floor_high` (the share's 2.5 % and 97.5 % points in same-size resamples of the real data). Of many values the
+    `floor_high` (the share's 2.5% and 97.5% points in same-size resamples of the real data). Of many values the
     frequent ones are drawn, and the others together.
     """
     data = distinct(tidy(frame, ["value"], ["real", "released", "floor_low", "floor_high"]), "value")
@@ -46,7 +46,7 @@ def reported_shares(frame: pd.DataFrame, *, column: str) -> Chart:
     """One column's true shares, what people reported, and what is reconstructed from the reports.
 
     `frame`: one row per value, in the order to draw: `value`; `real` (NaN if nobody knows), `reported` (NaN if reports
-    are no values), `reconstructed`, `low`, `high` (its 95 % interval). Of many values the frequent ones are drawn, and
+    are no values), `reconstructed`, `low`, `high` (its 95% interval). Of many values the frequent ones are drawn, and
     the others together.
     """
     known = frame["real"].notna().any()

@@ -306,7 +306,7 @@ def world_ratios(frame: pd.DataFrame, *, number: str, claimed: float, proved: fl
         say("How many times as frequent in world B as in world A"),
         key=say("{claimed} {proved}", claimed=key, proved=known),
         seen=say(
-            "For every bin of the distributions, the ratio of its two frequencies with a 95 % interval. {told}",
+            "For every bin of the distributions, the ratio of its two frequencies with a 95% interval. {told}",
             told=told,
         ),
         height=380,

@@ -28,7 +28,7 @@ RELEASE = phrase(
     "its proof holds."
 )
 # Up to an epsilon, what it is called. Ponomareva and others (2023) call up to 1 strong and up to 10 reasonable; here
-# the worst case speaks, in which 3 makes somebody who was 50:50 unsure 95 % sure.
+# the worst case speaks, in which 3 makes somebody who was 50:50 unsure 95% sure.
 USUAL = {0.1: phrase("◀ strict"), 1.0: phrase("usual"), 3.0: phrase("generous"), math.inf: phrase("weak ▶")}
 RELATIONS = {"add_remove": phrase("Add or remove one row"), "replace": phrase("Change one row's values")}
 MEANT = {
@@ -53,7 +53,7 @@ def odds_sentence(epsilon: float, seen: str = SEEN) -> str:
             seen=say(seen),
         )
     return say(
-        "Somebody who is 50:50 unsure about you could become at most **{sure} % sure** from seeing {seen}.",
+        "Somebody who is 50:50 unsure about you could become at most **{sure}% sure** from seeing {seen}.",
         sure=f"{100 * sure:.{1 if sure < 0.999 else 3}f}",
         seen=say(seen),
     )

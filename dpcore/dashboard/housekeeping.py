@@ -131,7 +131,7 @@ def library(name: str, *values: int) -> None:
 def uploader(label: str, *, key: str, **look: Any) -> Any:
     """`st.file_uploader`, one file; the server forgets the one before. Where it takes none, nobody is asked for any."""
     if not hosting.takes_files():
-        st.caption(say("This server takes no files: {label}", label=label))
+        st.caption(say("{label}: not here, as this server takes no files.", label=label))
         return None
     file = st.file_uploader(label, key=key, **look)
     now, before = None if file is None else file.file_id, st.session_state.get(f"dpcore.upload:{key}")

@@ -97,7 +97,7 @@ ATTACKS = Lesson(
     (
         Step(
             "attacks",
-            "A table without names, and a list with names and six of its columns: **45.3 %** are alone in these, and "
+            "A table without names, and a list with names and six of its columns: **45.3%** are alone in these, and "
             "so found, with all else in their rows.",
             {"linkage.step": "exact", **LISTED},
             ALONE,
@@ -111,7 +111,7 @@ ATTACKS = Lesson(
         ),
         Step(
             "attacks",
-            "No rows at all, only 500 exact counts over large groups. A computer solves them, and has **100 %** of 500 "
+            "No rows at all, only 500 exact counts over large groups. A computer solves them, and has **100%** of 500 "
             "people's secrets.",
             {"bits.step": "exact", "bits.questions": 500},
             COUNTED,
@@ -167,13 +167,13 @@ EPSILON = Lesson(
         Step(
             "mechanisms",
             "Epsilon bounds what a release can tell anybody because of one person's row. At 0.1, somebody who is "
-            "50:50 unsure about you becomes at most **52.5 % sure**.",
+            "50:50 unsure about you becomes at most **52.5% sure**.",
             {"odds.epsilon": 0.1},
             "What epsilon means",
         ),
         Step(
             "mechanisms",
-            "At 5 they may become **99.3 % sure**, which settles the matter. Small epsilons protect; what do large "
+            "At 5 they may become **99.3% sure**, which settles the matter. Small epsilons protect; what do large "
             "ones buy?",
             {"odds.epsilon": 5.0},
             "What epsilon means",
@@ -243,7 +243,7 @@ PRICE = Lesson(
             "Attack a method",
             RUN,
             "**Caught**. With epsilon 1, nothing could be more than 2.72 times as frequent in one world as in the "
-            "other. Something is, with 95 % confidence.",
+            "other. Something is, with 95% confidence.",
             look=VERDICT,
         ),
         Step(
@@ -340,7 +340,7 @@ METHODS = Lesson(
         ),
         Step(
             "responses",
-            "And what is it good for? A crowd of 1,000, of whom 30 % would say yes. Press Ask them.",
+            "And what is it good for? A crowd of 1,000, of whom 30% would say yes. Press Ask them.",
             {"what": "Play the coin game"},
             act=ASK,
             after="The crowd's share is known to a few points, and nobody's own answer is. Where nobody is trusted, "

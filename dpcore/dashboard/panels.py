@@ -70,8 +70,8 @@ def draw_open(page: str, panels: Mapping[str, Callable[[], None]]) -> None:
                 draw()
 
 
-def headline(shown: Shown) -> None:
-    """The release in one line: what it is, what it cost, and whether a guarantee holds."""
+def headline(shown: Shown, remark: str = "") -> None:
+    """The release in one line: what it is, what it cost, and whether a guarantee holds. The first chart needs room."""
     release, ledger = shown.release, shown.release.ledger
     cells = st.columns(4)
     unit = release.schema.unit
@@ -88,16 +88,15 @@ def headline(shown: Shown) -> None:
     cells[2].metric(say(what), many, border=True)
     hangs = say("{mark}. It hangs on the real rows, as nothing else in this line does.", mark=say(REAL_DATA))
     cells[3].metric(say("⚠ Run time"), say("{seconds:.2f} s", seconds=release.seconds), border=True, help=hangs)
-    st.caption(
-        say(
-            "{method} ({by}), {mode} mode, made from {data}. {neighbors}",
-            method=escaped(release.method),
-            by=say(METHODS[release.method].by),
-            mode=say(release.parameters["mode"]),
-            data=escaped(release.data_name),
-            neighbors=say(ledger.relation.sentence_for(protection.protects(unit))),
-        )
+    made = say(
+        "{method} ({by}), {mode} mode, made from {data}. {neighbors}",
+        method=escaped(release.method),
+        by=say(METHODS[release.method].by),
+        mode=say(release.parameters["mode"]),
+        data=escaped(release.data_name),
+        neighbors=say(ledger.relation.sentence_for(protection.protects(unit))),
     )
+    st.caption(f"{made} {say(remark)}" if remark else made)
     if person := protection.for_person(unit, ledger.epsilon_bound):
         told = say("One person may have several rows. For a person: {price}.", price=escaped(person))
         st.info(told, icon=":material/groups:")

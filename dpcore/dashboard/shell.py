@@ -63,7 +63,7 @@ ROOM = (
     "[data-testid='stHeading'] h2 {font-size: 1.5rem} .st-key-verdict h2 {font-size: 2.25rem !important} "
     f"[data-testid='stMainBlockContainer'] > [data-testid='stVerticalBlock'], .st-key-{MADE} {{gap: 0.6rem}} "
     "[data-testid='stMetric'] {padding-block: 0} div[data-testid='stMetric'] > div {padding-block: 0.5rem} "
-    "[data-testid='stMetricValue'] {font-size: 1.75rem} "
+    "[data-testid='stMetricValue'] {font-size: 1.75rem} [data-testid='stMetricValue'] * {line-height: 2.3rem} "
     "div:has(> .vega-embed g.role-scope.cell), .vega-embed:has(g.role-scope.cell), "
     "svg.marks:has(g.role-scope.cell) {width: 100%; max-width: 80rem; height: auto} "
     ".st-key-over [data-testid='stMetricValue'] {color: #b3261e} "
@@ -95,7 +95,7 @@ def navigation() -> StreamlitPage:
     menu = {say(name): [page(key) for key, *_ in entries] for name, entries in SECTIONS.items()}
     if hosting.hosted():
         menu[say("Start")].append(page("about"))
-    chosen = st.navigation(menu)
+    chosen = st.navigation(menu, expanded=True)  # of more than twelve pages, some would be folded away
     st.set_page_config(page_title=f"{chosen.title} · dpcore")
     return chosen
 

@@ -29,7 +29,7 @@ from dpcore.text import number
 NEXT = ("next",)
 NOISE = "relation noise random_state"
 LAYOUT = (("epsilon",), ("method", "rows target own", NOISE))
-CHARGED = phrase("Every run is charged to the ledger.")
+CHARGED = phrase("It is charged.")
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Workbench:
     printed: str = phrase("As the paper prints it")  # what paper mode is called
     # While there is no release; `waiting` draws more.
     invitation: str = phrase("Press Run to make a copy. Every run is charged to the ledger.")
-    remark: str = ""  # below what was released
+    remark: str = ""  # about what was released
     waiting: Callable[[Dataset], None] = lambda _: None
     told: Callable[[PrivateEstimator], str] | None = None  # what the next run is; below it, `explained` draws more
     explained: Callable[[PrivateEstimator, int | None], None] = lambda *_: None  # of the method, and its public rows
@@ -79,9 +79,7 @@ class Workbench:
             self.waiting(data)
             return
         with st.container(key=MADE):
-            panels.headline(shown)
-            if self.remark:
-                st.caption(say(self.remark))
+            panels.headline(shown, self.remark)
             panels.draw_open(self.page, self.tabs(shown, data))
 
     def release(self, data: Dataset) -> jobs.Work:

@@ -298,7 +298,7 @@ def _adult(download: bool) -> Dataset:
 
 
 def _big5(download: bool) -> Dataset:
-    """The Open-Source Psychometrics Project's Big Five answers: 19,719 rows, 70 % of them for training."""
+    """The Open-Source Psychometrics Project's Big Five answers: 19,719 rows, 70% of them for training."""
     raw = _published("big5/data.csv", download)
     # "NA" is Namibia here; only an empty cell is missing
     frame = read_frame(raw, "data.tsv", delimiter="\t", encoding="utf-8", decimal=".", missing=("",), trusted=True)

@@ -139,7 +139,7 @@ def marginals(real: Table | Rows, synthetic: Table, schema: Schema, column: str)
     """Shares of one column's values, with the range that resampling alone explains. Reads real rows: not private.
 
     One row per label of the column, in label order: `value`, the shares `real` and `released`, and `floor_low`,
-    `floor_high`: the 2.5 % and 97.5 % quantiles of the share in a resample of the real rows as long as the released
+    `floor_high`: the 2.5% and 97.5% quantiles of the share in a resample of the real rows as long as the released
     table. Such a resample's count is binomial, so the quantiles are exact and nothing is drawn.
     """
     p, q = _shares(real, synthetic, schema, [column])

@@ -21,7 +21,7 @@ from dpcore.postprocess.count_tree import ReleasedTree
 from dpcore.rows import Rows
 
 EDGES = (0.0004, 0.002, 0.01, 0.05, 0.25)  # of bins of the share of the domain; the last one has no upper end
-BINS = (phrase("below 0.04 %"), "0.04–0.2 %", "0.2–1 %", "1–5 %", "5–25 %", phrase("25 % and more"))
+BINS = (phrase("below 0.04%"), "0.04–0.2%", "0.2–1%", "1–5%", "5–25%", phrase("25% and more"))
 SANE = 0.001  # of the rows: relative errors of smaller counts are measured against this
 NEARLY_NORMAL = 1e15  # so many Laplace variables sum to a normal one, as far as 53 bits can tell
 
@@ -148,14 +148,14 @@ def by_size(frame: pd.DataFrame) -> pd.DataFrame:
     """Mean errors by how much of the domain a query covers, of a frame of `range_queries`.
 
     Several runs, told apart by a column `repeat`, have intervals. `EDGES` are where bins of the share of the domain
-    meet; the last bin is 25 % and more.
+    meet; the last bin is 25% and more.
 
     Returns
     -------
     DataFrame
         One row per release and bin that has queries: `release`, `bin`, `size` (the geometric mean of its queries'
         shares), `queries`, `runs`, `absolute` and `relative` (means of the runs' means), and for both `_low` and
-        `_high`: the 95 % t-interval of the mean over runs, NaN for a single one.
+        `_high`: the 95% t-interval of the mean over runs, NaN for a single one.
     """
     data = frame.assign(repeat=frame.get("repeat", 0)).dropna(subset=["absolute"])
     if data.empty:

@@ -56,7 +56,7 @@ def shares_of_column(reports: Reports, frame: pd.DataFrame | None, column: str) 
     """A column of categories: how often each value is true, reported, and reconstructed.
 
     By `value`: the shares `real` (of the true rows `frame`), `reported` (NaN if reports are no values), `reconstructed`
-    (unbiased: it can be below 0 or above 1), and `low` to `high`, its 95 % interval for the share of these people: luck
+    (unbiased: it can be below 0 or above 1), and `low` to `high`, its 95% interval for the share of these people: luck
     is in their lots, and in who was asked.
     """
     told = (margin(reports, family, column) for family in families_of(reports, column))

@@ -12,9 +12,9 @@ The random quantity
 
     with P the shares of the n rows that are fitted on: the distances of the tabs Columns and Pairs. Let T be a random
     table of S and n (`made_up`), M's noise and lots be independent of it, and J be a column drawn at random, or JK a
-    pair. The band of the columns is from the 5 % to the 95 % quantile of E_J, the band of the pairs that of E_JK. So
+    pair. The band of the columns is from the 5% to the 95% quantile of E_J, the band of the pairs that of E_JK. So
     nine of ten columns of nine of ten runs, taken together, lie within: what is covered is counted over columns (pairs)
-    and runs, and 90 % is the mean over tables that are like T. Of one table more or fewer may lie within. How many do
+    and runs, and 90% is the mean over tables that are like T. Of one table more or fewer may lie within. How many do
     of real tables is measured (`benchmarks.forecast`), and not proved.
 
 Noise and guess
@@ -57,6 +57,7 @@ from dpcore.errors import ParameterError
 from dpcore.evaluate.distances import MAX_CELLS, subsets
 from dpcore.evaluate.verdict import HALF, TIED, apart, tied
 from dpcore.experiment.made_up import STRENGTHS, functions, made_up, matchings
+from dpcore.language import phrase
 from dpcore.methods.synthesizer import Synthesizer
 from dpcore.rows import joint_counts
 
@@ -69,6 +70,7 @@ UNLIKE = 100.0  # logarithms of cells: a pair with the class is like no other
 MOST_PAIRS = 300
 STANDS, FEWEST = 0.9, 5  # the share of groups of a size that have to stand out, and how many there must be to tell
 NO_NOISE = 1e9  # an epsilon at which noise is far below one count
+AT = phrase("at epsilon {epsilon:g}")  # how far it is
 LEAST = 1e-6  # distance that is told from none
 
 Pair = tuple[str, str]
@@ -212,7 +214,7 @@ def forecast(
     for place, epsilon in enumerate((*epsilons, NO_NOISE)):
 
         def within(part: float, place: int = place, epsilon: float = epsilon) -> None:
-            told = f"at epsilon {epsilon:g}" if epsilon < NO_NOISE else "without noise"
+            told = AT.format(epsilon=epsilon) if epsilon < NO_NOISE else phrase("without noise")
             progress((place + part) / (len(epsilons) + 1), told)
 
         steps.append(stage.expected(epsilon, within))

@@ -28,6 +28,7 @@ from dpcore.experiment.store import Store, restored
 from dpcore.language import phrase
 from dpcore.methods.base import PrivateClassifier
 
+RUN = phrase("run {run:,}")
 PURPOSE = "Comparison"  # what books call its runs
 ORDER = ["method", "epsilon", "repeat", "metric", "model"]
 COLUMNS = [*ORDER, "value", *EPSILONS, "void", "relation", "seconds", "error"]
@@ -202,7 +203,7 @@ def sweep(
     found = stream(methods, data, epsilons=epsilons, repeats=repeats, rows=rows, store=store, n_jobs=n_jobs, **asked)
     for fraction, frame in found:
         frames.append(frame)
-        progress(fraction, f"run {len(frames):,}")
+        progress(fraction, RUN.format(run=len(frames)))
     return tidy(frames)
 
 

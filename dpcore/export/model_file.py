@@ -80,7 +80,7 @@ class Model(Artifact):
     def size(self) -> tuple[str, str]:
         found = self.predictor
         if isinstance(found, Bayes):
-            return phrase("Columns that tell"), f"{len(found.columns):,}"
+            return phrase("Columns in use"), f"{len(found.columns):,}"
         if isinstance(found, GroupTree):
             return phrase("Nodes of the tree"), f"{len(found.tree):,}"
         return phrase("Trees"), f"{found.trees:,}"

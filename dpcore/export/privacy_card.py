@@ -133,7 +133,7 @@ def in_odds(proved: float, who: str) -> str:
             who=who,
         )
     return say(
-        "somebody who was 50:50 unsure about a person and {who} could become at most {sure} % sure, in the worst case.",
+        "somebody who was 50:50 unsure about a person and {who} could become at most {sure}% sure, in the worst case.",
         who=who,
         sure=f"{100 * sure:.{1 if sure < 0.999 else 3}f}",
     )

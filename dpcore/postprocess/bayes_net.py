@@ -71,7 +71,7 @@ def sample_binarized(
 ) -> Codes:
     """n rows of codes from a sampler of bits. Rows with a bit pattern that stands for no code are drawn again.
 
-    A row is given up to 50 tries. Then the tables are smoothed by 1 % of the rows, and by twice as much at each further
+    A row is given up to 50 tries. Then the tables are smoothed by 1% of the rows, and by twice as much at each further
     retry, as PrivBayes's authors do. Where that is of no use (with many columns hardly any row is free of such
     patterns), a column without a code takes one of the codes that the sampler gave it elsewhere.
 

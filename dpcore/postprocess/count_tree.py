@@ -26,7 +26,7 @@ from dpcore.postprocess.simplex import project
 MOST = 2.0**53  # from here on a float does not hold every whole number
 
 HUGE = 1e100  # stands for the variance of noise that says nothing, where a number is needed
-# Half the width of a 95 % interval, in standard deviations, of one Laplace variable; of sums, which are nearer to
+# Half the width of a 95% interval, in standard deviations, of one Laplace variable; of sums, which are nearer to
 # normal, it covers more.
 SURE = log(20) / sqrt(2)
 
@@ -83,7 +83,7 @@ class ReleasedTree:
         return np.array([(share * counts).sum() for share in shares])  # BLAS threads make small products slower
 
     def margin(self, variance: Floats | float) -> Floats:
-        """Half the width of a 95 % interval around an estimate of that variance.
+        """Half the width of a 95% interval around an estimate of that variance.
 
         Noise on whole numbers has steps, so that an interval may end just before the one that matters. One row more
         makes up for it: for a single count, P(|z| > m + 1) <= 2q / (1+q) exp(-m / scale), below .05 at every scale.
@@ -92,7 +92,7 @@ class ReleasedTree:
         return np.where(variance > 0, SURE * np.sqrt(variance) + self.whole_noise, 0.0)
 
     def margins(self, queries: Sequence[RangeQuery]) -> Floats:
-        """Half the widths of the 95 % intervals of `answers`, from the noise alone.
+        """Half the widths of the 95% intervals of `answers`, from the noise alone.
 
         Not in it: that values inside a leaf are no more uniform than they are, and what a later projection moves.
         """
@@ -100,7 +100,7 @@ class ReleasedTree:
         return self.margin(np.array(variances))
 
     def noisy_answers(self, queries: Sequence[RangeQuery]) -> tuple[Floats, Floats]:
-        """Answers without consistency, and half the widths of their 95 % intervals.
+        """Answers without consistency, and half the widths of their 95% intervals.
 
         A query is the sum of the fewest measured nodes that lie inside it, from the top, and of shares of leaves.
         """

@@ -4,7 +4,7 @@ A report is w = x + r, with r of a public density. The public range of x falls i
 m_p; reports fall into a grid of the same width that goes on beyond the range. From f_p = 1/m on,
     f_p <- 1/n sum_s N_s f_R(m_s - m_p) f_p / sum_t f_R(m_s - m_t) f_t,
 N_s the number of reports in cell s. This is expectation maximization for a mixture whose parts are the intervals, so
-that the likelihood of the reports never falls. It ends where a step is less than 1 % of what a chi-squared test at 95 %
+that the likelihood of the reports never falls. It ends where a step is less than 1% of what a chi-squared test at 95%
 would notice, or after 500 of them.
 
 How far the grid goes: for uniform noise as far as reports can lie, for normal noise `REACH` standard deviations, and
@@ -24,8 +24,8 @@ REACH = 4.0  # of 100,000 normal numbers, six lie further out
 ROUNDS, NOTICED = 500, 0.01
 TINY = 1e-200  # a density that a report can be divided by
 MOST_BEYOND = 5_000  # cells on either side
-NORMAL_95 = 1.6448536269514722  # 95 % of a normal distribution lie below
-TWO_SIDED_95 = 1.959963984540054  # and 95 % within
+NORMAL_95 = 1.6448536269514722  # 95% of a normal distribution lie below
+TWO_SIDED_95 = 1.959963984540054  # and 95% within
 
 
 def density(kind: str, scale: float, distance: Floats) -> Floats:
@@ -44,7 +44,7 @@ def density(kind: str, scale: float, distance: Floats) -> Floats:
 
 
 def width(kind: str, scale: float) -> float:
-    """How wide the interval is that holds 95 % of the noise: what the paper measures privacy by."""
+    """How wide the interval is that holds 95% of the noise: what the paper measures privacy by."""
     if kind == "laplace":
         return 2 * float(np.log(20)) * scale
     return 2 * (0.95 if kind == "uniform" else TWO_SIDED_95) * scale
@@ -142,7 +142,7 @@ def log_likelihood(counts: Floats, expected: Floats) -> Floats:
 
 
 def threshold(freedom: int) -> float:
-    """95 % of a chi-squared distribution lie below (Wilson and Hilferty 1931, out by 3 % at most)."""
+    """95% of a chi-squared distribution lie below (Wilson and Hilferty 1931, out by 3% at most)."""
     if freedom < 1:
         return inf
     spread = 2 / (9 * freedom)

@@ -18,7 +18,7 @@ class Piles:
     """Bins with their counts, the edge at the event's threshold, and how many runs gave no number.
 
     `frame` has one row per bin: `left`, `right`, `first`, `second` (runs), and of the ratio second / first its
-    `log_ratio` and the ends `low` and `high` of a 95 % interval; infinite where a world has no run, missing where
+    `log_ratio` and the ends `low` and `high` of a 95% interval; infinite where a world has no run, missing where
     neither has one.
     """
 
@@ -63,7 +63,7 @@ def edges_of(values: Floats, threshold: float, *, above: bool) -> tuple[Floats, 
 
 
 def ratios(frame: pd.DataFrame, runs: int) -> pd.DataFrame:
-    """The logarithms of second / first with intervals, from one 97.5 % interval for each of the two shares."""
+    """The logarithms of second / first with intervals, from one 97.5% interval for each of the two shares."""
     first, second = (frame[name].to_numpy(dtype=float) for name in ("first", "second"))
     (first_low, first_high), (second_low, second_high) = (interval(hits, runs, 0.025) for hits in (first, second))
     nobody = (first == 0) & (second == 0)

@@ -164,7 +164,7 @@ def posterior_width(channel: TRR, mean: float, variance: float, sure: float = SU
     noise, that of the noise around x moved into the bounds. The places are those of the highest density; they may be
     two intervals, because a number times a has lost its sign where a has either. The mean is over y.
 
-    Numerically on a grid of 3,000 x by 500 y; good to about 1 % of the prior's standard deviation.
+    Numerically on a grid of 3,000 x by 500 y; good to about 1% of the prior's standard deviation.
     """
     sigma = sqrt(variance)
     x, cell = np.linspace(mean - REACH * sigma, mean + REACH * sigma, X_CELLS, retstep=True)
@@ -238,8 +238,8 @@ def width_measures(channel: TRR, mean: float, variance: float, sure: float = SUR
     told = "Some reports are unboundedly more likely for one number than for another: no protection in figures."
     if not isinf(epsilon):
         told = believed(epsilon, "numbers")
-    whole = f"{100 * sure:g} % of all numbers: the prior, as if nobody reported."
-    kept = f"{100 * sure:g} % of what a number can still be: {100 * (1 - left / claimed):.0f} % narrower."
+    whole = f"{100 * sure:g}% of all numbers: the prior, as if nobody reported."
+    kept = f"{100 * sure:g}% of what a number can still be: {100 * (1 - left / claimed):.0f}% narrower."
     rows = [
         ("BreachWidth, as claimed", claimed, whole),
         ("width after the report", left, kept),

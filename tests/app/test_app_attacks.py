@@ -90,17 +90,32 @@ def test_epsilon_0_01_and_1_have_the_same_axes_and_other_words(name: str) -> Non
         seen.append((scale(at, "x"), scale(at, "y"), dict(metrics(at)), said(at)))
     assert seen[0][:2] == seen[1][:2] == ([0.01, 10_000.0], [0.4, 1.0])
     assert seen[0][2] != seen[1][2] or name == "Secrets from counts"  # where both are a coin
-    assert "at most 50.2 %" in seen[0][3] or "more than 50.2 %" in seen[0][3]
-    assert "at most 73.1 %" in seen[1][3] or "more than 73.1 %" in seen[1][3]
+    assert "at most 50.2%" in seen[0][3] or "more than 50.2%" in seen[0][3]
+    assert "at most 73.1%" in seen[1][3] or "more than 73.1%" in seen[1][3]
+
+
+def test_few_exact_counts_find_few_secrets_and_as_many_as_people_all() -> None:
+    """Groups are other coins than secrets: a group that is whoever has the secret would give all away at once."""
+    at = tab(started(PAGE), "Secrets from counts")
+    found = []
+    for questions in (50, 250, 500):
+        change(at, bits__questions=questions)
+        found.append(int(dict(metrics(at))["Secrets found"].removesuffix(" of 500")))
+    assert 270 <= found[0] < 350
+    assert 390 <= found[1] < 450
+    assert found[2] == 500
+    sizes = [int(text.split()[4]) for text in at.dataframe[0].value["question"]]
+    answers = at.dataframe[0].value["exact answer"].astype(int).tolist()
+    assert all(size / 3 < answer < 2 * size / 3 for size, answer in zip(sizes, answers, strict=True))
 
 
 def test_lots_change_by_the_button_alone_and_more_columns_find_more_people() -> None:
     at = tab(started(PAGE), "Who is alone")
-    few = float(dict(metrics(at))["Found by name"].removesuffix(" %"))
+    few = float(dict(metrics(at))["Found by name"].removesuffix("%"))
     change(at, linkage__known=["age", "sex"])
-    assert float(dict(metrics(at))["Found by name"].removesuffix(" %")) < few
+    assert float(dict(metrics(at))["Found by name"].removesuffix("%")) < few
     change(at, linkage__known=[])
-    assert dict(metrics(at))["Found by name"] == "0 %"
+    assert dict(metrics(at))["Found by name"] == "0%"
     noisy(at, "linkage")
     assert "Nobody is alone in these columns" in said(at)
     change(at, linkage__known=["age", "sex", "education", "hours-per-week"])
@@ -112,14 +127,14 @@ def test_lots_change_by_the_button_alone_and_more_columns_find_more_people() -> 
 
 def test_a_release_passes_the_test_of_distance_and_tells_all_and_a_private_one_does_not() -> None:
     at = tab(started(PAGE), "Distance looks safe")
-    assert dict(metrics(at))["Right if in the data"] == "100 %"
-    assert dict(metrics(at))["Right if not in it"] == "50 %"
+    assert dict(metrics(at))["Right if in the data"] == "100%"
+    assert dict(metrics(at))["Right if not in it"] == "50%"
     assert "this release passes the test" in said(at)
     press(at, f"{PAGE}.near.redraw")
     (named,) = re.findall("released rows: (.*?) columns off", json.dumps(charts(at)[0][0], ensure_ascii=False))[:1]
     noisy(at, "near")
     assert f"rows of the one that leaks are {named} columns away" in said(at)  # the deal of the step before
-    assert float(dict(metrics(at))["Right if in the data"].removesuffix(" %")) < 80
+    assert float(dict(metrics(at))["Right if in the data"].removesuffix("%")) < 80
     assert "at most 46.3 percentage points more often" in said(at)
 
 

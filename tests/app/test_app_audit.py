@@ -90,7 +90,7 @@ def test_a_flaw_is_caught_and_the_result_is_kept_by_its_case(monkeypatch: pytest
     at = attacked(trials=300)
     text = said(at)
     assert ":material/gavel: Caught" in text
-    assert "95 % confidence, this run costs at least epsilon" in text
+    assert "95% confidence, this run costs at least epsilon" in text
     assert "and 1 is claimed" in text
     assert titles(at) == TITLES
     assert REAL_DATA not in str(charts(at))
@@ -233,7 +233,7 @@ def test_a_round_is_dealt_guessed_once_and_revealed(monkeypatch: pytest.MonkeyPa
     assert ":green[:material/check_circle: Right]" in said(at)
     assert playing(at).scores == {(Rules(1.0), membership_game.PLAYERS): (1, 2)}
     (table,) = [found.value for found in at.dataframe if "rounds" in found.value]
-    assert table[["rounds", "right", "share", "allowed"]].to_numpy().tolist() == [[2, 1, "50.0 %", "73.1 %"]]
+    assert table[["rounds", "right", "share", "allowed"]].to_numpy().tolist() == [[2, 1, "50.0%", "73.1%"]]
     assert playing(press(at, f"{PAGE}.game.reset")) == Game()
     assert books(at) == {}
 
@@ -246,7 +246,7 @@ def test_the_best_strategy_plays_in_both_modes(monkeypatch: pytest.MonkeyPatch) 
         assert len(playing(at).scores) == number
         assert playing(at).scores[Rules(1.0, mode), membership_game.BEST][1] == 100
         assert "Scores, and the most that epsilon allows" in titles(at)
-        assert f"{100 * odds(1.0):.1f} %" in said(at)
+        assert f"{100 * odds(1.0):.1f}%" in said(at)
         assert ("It is not: 9 answers cost 9 × 1 = **9**" in said(at)) == (mode == "paper")
         assert "Low scores prove nothing" in said(at)
     one = playing(press(at, f"{PAGE}.game.deal")).round

@@ -54,7 +54,7 @@ def test_only_buttons_draw_and_fifty_crowds_more_are_like_the_first(at: AppTest)
     first = kept(at, "crowd")
     assert first.counts["people"].sum() == 1_000
     assert first.counts.loc[first.counts["truth"] == "yes", "people"].sum() == 300
-    assert dict(metrics(at))["Estimate"] == f"{100 * first.estimates['estimate'].iloc[0]:.1f} %"
+    assert dict(metrics(at))["Estimate"] == f"{100 * first.estimates['estimate'].iloc[0]:.1f}%"
     assert titles(at)[1:] == ["What the reports say about everybody", "What they said"]
     press(at, f"{PAGE}.again")
     answer, crowd = kept(at, "answer"), kept(at, "crowd")
@@ -70,10 +70,10 @@ def test_only_buttons_draw_and_fifty_crowds_more_are_like_the_first(at: AppTest)
     assert (kept(at, "answer"), kept(at, "crowd")) == (answer, crowd)
     assert "The rule was changed since" in said(at)
     assert "Settings were changed since" in said(at)
-    assert dict(metrics(at))["Truth"] == "30 %"
+    assert dict(metrics(at))["Truth"] == "30%"
     press(at, f"{PAGE}.ask")
     assert kept(at, "answer") is answer
-    assert dict(metrics(at))["Truth"] == "60 %"
+    assert dict(metrics(at))["Truth"] == "60%"
     assert "Settings were changed since" not in said(at)
     assert all(found.key.startswith("page.") for found in elements(at) if getattr(found, "key", None))
 
@@ -90,19 +90,19 @@ def test_one_answer_is_told_and_noise_has_no_seed(at: AppTest) -> None:
     assert answer.truth == 1
     assert f"“{ANSWERS[answer.said]}”" in said(at)
     assert ("tell the truth" if answer.honest else "toss again") in said(at).partition("Only you know")[2]
-    assert dict(metrics(at))["Sure of “yes” after"] == ("75 %" if answer.said else "25 %")
-    assert "25 % say" in said(at)
+    assert dict(metrics(at))["Sure of “yes” after"] == ("75%" if answer.said else "25%")
+    assert "25% say" in said(at)
 
 
 def test_words_change_with_the_rule_and_the_extremes_are_told(at: AppTest) -> None:
     assert "Tails: toss again" in said(at)
     assert "say the opposite" in said(change(at, rule="Warner"))
-    assert "probability 75 %" in said(at)
-    assert "probability 70 %" in said(change(at, p0=40))
-    assert "probability 40 %" in said(change(at, rule="RRPH"))
+    assert "probability 75%" in said(at)
+    assert "probability 70%" in said(change(at, p0=40))
+    assert "probability 40%" in said(change(at, rule="RRPH"))
     for rule in ("RRPH", "Warner"):
         press(change(at, rule=rule, p0=0), f"{PAGE}.toss")
-        assert dict(metrics(at))["… if 10 % of all are “yes”"] == "10 % → 10 %"
+        assert dict(metrics(at))["… if 10% of all are “yes”"] == "10% → 10%"
         assert "tells nothing about you" in said(at)
     press(at, f"{PAGE}.ask")
     assert at.button(f"{PAGE}.again").disabled  # nothing can be seen of others either
@@ -113,13 +113,13 @@ def test_words_change_with_the_rule_and_the_extremes_are_told(at: AppTest) -> No
 
 def test_impossible_estimates_are_shown_and_explained(at: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
     change(at, p0=5, share=0, people=100)
-    for yes, text, told in ((40, "below 0 %", ["-150.0 %", "0.0 %"]), (60, "above 100 %", ["250.0 %", "100.0 %"])):
+    for yes, text, told in ((40, "below 0%", ["-150.0%", "0.0%"]), (60, "above 100%", ["250.0%", "100.0%"])):
         found = estimate(Rule("RRPH", 0.05), np.repeat([0, 1], [100 - yes, yes]), 100)
         crowd = replace(ask(Rule("RRPH", 0.05), 0.0, 100, np.random.default_rng(0)), estimates=found)
         monkeypatch.setattr(coin_game, "ask", lambda *_, crowd=crowd: crowd)
         press(at, f"{PAGE}.ask")
         assert f"An estimate {text}" in said(at)
-        assert [dict(metrics(at))[name] for name in ("Estimate", "Clipped to 0 … 100 %")] == told
+        assert [dict(metrics(at))[name] for name in ("Estimate", "Clipped to 0 … 100%")] == told
 
 
 # The measures
@@ -135,16 +135,16 @@ def set_to(at: AppTest, **values: Any) -> AppTest:
 def test_the_same_channel_has_two_breaches_and_an_axis_of_its_own(measures: AppTest) -> None:
     shown = dict(metrics(measures))
     assert [shown[name] for name in ("Breach (the paper’s)", "A report is the truth", "Epsilon")] == [
-        *("33.3 %", "75.0 %", "1.1")
+        *("33.3%", "75.0%", "1.1")
     ]
-    assert "33.3 % for the first and 62.5 % for the second" in said(measures)
+    assert "33.3% for the first and 62.5% for the second" in said(measures)
     assert all(spec["description"] for spec, _ in charts(measures))
     assert titles(measures)[:3] == ["Breach", "Best guess is right", "Right after 9 reports"]
-    assert ["both 58.6 %" in str(chart) for chart in charts(measures)[:3]] == [True, False, False]
+    assert ["both 58.6%" in str(chart) for chart in charts(measures)[:3]] == [True, False, False]
     assert "Dashed upright line: your setting" in said(measures)
     set_to(measures, measures__against="epsilon", measures__p0=100)
     assert "Against epsilon:" in said(measures)
-    assert "both 58.6 %" not in str(charts(measures))
+    assert "both 58.6%" not in str(charts(measures))
     assert "no finite epsilon, and no line" in said(measures)
     assert "Dashed upright line" not in said(measures)
     assert all(found.key.startswith("page.") for found in elements(measures) if getattr(found, "key", None))
@@ -156,13 +156,13 @@ def test_measures_at_the_extremes(measures: AppTest) -> None:
             f"{part}__{name}": value for part in ("measures", "averaging") for name, value in (("k", k), ("p0", p0))
         }
         shown = dict(metrics(set_to(measures, **pairs)))
-        assert shown["Guessing without it"] == f"{100 / k:.1f} %"
-        assert shown["A report is the truth"] == f"{p0 + (100 - p0) / k:.1f} %"
+        assert shown["Guessing without it"] == f"{100 / k:.1f}%"
+        assert shown["A report is the truth"] == f"{p0 + (100 - p0) / k:.1f}%"
         assert shown["Epsilon"] == epsilon
         text = said(measures)
         assert ("An example with two values" in text) == (k > 2)
-        assert f"“Truth with {p0} %, otherwise toss”" in text
-        assert f"“truth with {50 + p0 / 2:.3g} %, otherwise the opposite”" in text
+        assert f"“Truth with {p0}%, otherwise toss”" in text
+        assert f"“truth with {50 + p0 / 2:.3g}%, otherwise the opposite”" in text
         assert ("for both" in text) == (p0 == 100)
         assert [part in text for part in ("Nothing to attack", "**The remedy:**", "No remedy")] == [
             *(p0 == 0, 0 < p0 < 100, p0 == 100)

@@ -54,7 +54,7 @@ def comparison(at: AppTest) -> sweep_runs.Comparison:
 def test_the_cost_is_said_before_anything_runs():
     at = at_page()
     assert "27 runs; together epsilon 23.4 (add or remove one row)." in said(at).replace("**", "")
-    assert "Releases a classifier and no rows, so there is no 2-way AVD of it: DiffPRFs." in said(at)
+    assert "Releases a classifier and no rows, so there is no 2-way distance of it: DiffPRFs." in said(at)
     assert books(at) == {}
     change(at, modes=["corrected", "paper"])
     told = said(at).replace("**", "")

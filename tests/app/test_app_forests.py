@@ -141,7 +141,7 @@ def test_one_person_by_hand_is_predicted_as_in_a_file(ready: AppTest) -> None:
     found = model.predictions(pd.DataFrame([last])).iloc[0]
     told = dict(metrics(at))
     assert told["Predicted ill"] == found["predicted ill"]
-    assert told["The model’s probability"] == f"{100 * found['probability']:.1f} %"
+    assert told["The model’s probability"] == f"{100 * found['probability']:.1f}%"
     assert books(at) == {}
 
 

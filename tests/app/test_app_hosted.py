@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+import streamlit as st
 from driving import PAGES, ROOT, opened, released, started
 from screen import said, widget, words
 
@@ -36,6 +37,16 @@ def test_only_tables_that_come_with_the_program_are_offered(monkeypatch):
     at = started("data")
     assert "My own file" in widget(at, "data.source").options
     assert "UCI Adult" not in widget(at, "data.source").options
+
+
+def test_the_menu_folds_no_page_away(monkeypatch):
+    """Streamlit would, as soon as there are more than twelve."""
+    seen, menu = [], st.navigation
+    monkeypatch.setattr(st, "navigation", lambda pages, **look: seen.append((pages, look)) or menu(pages, **look))
+    started("about")
+    pages, look = seen[-1]
+    assert sum(map(len, pages.values())) == 13
+    assert look["expanded"] is True
 
 
 def test_visitors_learn_who_runs_it_and_what_it_lets_them_do(monkeypatch):

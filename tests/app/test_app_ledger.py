@@ -141,7 +141,7 @@ def test_accounts_of_rows_and_of_persons_of_one_file_name_each_other(ledger_file
     at.session_state["dpcore.data"] = some
     told = said(run(at))
     assert "That is per row, which is 3 × 1 = 3 for somebody with 3 rows. For them: Somebody who" in told
-    assert "95.3 % sure" in told
+    assert "95.3% sure" in told
     at.session_state["dpcore.data"] = persons
     assert "Change one person" not in said(run(at))
     released(opened(at, PAGE), epsilon=0.5)

@@ -28,7 +28,7 @@ TABS: dict[str, tuple[list[str], dict[str, tuple[Any, ...]]]] = {  # its charts,
     ),
     "Randomized response": (["What becomes of an answer"], {"k": (2, 10), "epsilon": EPSILONS}),
     "What epsilon means": (
-        ["At least 8.42 %", "Before 20 %", "At most 40.5 %", "Sure before, sure after"],
+        ["At least 8.42%", "Before 20%", "At most 40.5%", "Sure before, sure after"],
         {"epsilon": EPSILONS, "prior": (1, 99)},
     ),
     "Asking again": (
@@ -155,8 +155,8 @@ def test_what_other_tabs_say_of_their_settings() -> None:
     assert dict(metrics(at))["… 53 bits (usual)"] == "none seen"
     tab(at, "What epsilon means")
     change(at, odds__prior=1, odds__epsilon=5.0)
-    assert "from **0.00681 %** to **60 %**" in said(at)
+    assert "from **0.00681%** to **60%**" in said(at)
     tab(at, "Randomized response")
-    assert dict(metrics(at))["A report is the truth"] == "47.5 %"
+    assert dict(metrics(at))["A report is the truth"] == "47.5%"
     press(at, f"{PAGE}.response.game")
     assert at.title[0].value == "Randomized responses"

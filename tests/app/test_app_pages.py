@@ -60,11 +60,11 @@ def test_first_thing_done_behind_a_deep_link_counts(page: str, server) -> None:
 
 def test_home_leads_on_and_its_primer_moves_without_touching_data() -> None:
     at = started()
-    assert "73.1 % sure" in said(at)
+    assert "73.1% sure" in said(at)
     for option in at.select_slider("home.epsilon").options[::-4]:
         at.select_slider("home.epsilon").set_value(float(option))
         text = said(run(at))
-        assert " % sure**" in text or "practically certain" in text
+        assert "% sure**" in text or "practically certain" in text
         assert "100.0" not in text
     assert "provably protect every row" in said(at)
     assert books(at) == {}

@@ -208,7 +208,7 @@ def test_whose_epsilon_it_is_stands_beside_every_number() -> None:
         assert f"What is protected: one {label}" in [radio.label for radio in at.radio]
         assert line in said(at)
         assert sentence in said(at)
-        assert f"at most **{'73.1' if unit.column else '95.3'} % sure**" in said(at)  # of a person, by e or by e cubed
+        assert f"at most **{'73.1' if unit.column else '95.3'}% sure**" in said(at)  # of a person, by e or by e cubed
         assert ("For a person: 3 × 1 = 3 per person" in said(at)) == (unit.column is None)
 
 

@@ -38,7 +38,7 @@ def test_the_ends_have_closed_forms():
 
 
 def test_textbook_intervals():
-    """8 of 10: [0.4439, 0.9748]. 1 of 10: [0.0025, 0.4450]. (95 %, Clopper and Pearson's exact limits.)"""
+    """8 of 10: [0.4439, 0.9748]. 1 of 10: [0.0025, 0.4450]. (95%, Clopper and Pearson's exact limits.)"""
     assert lower_bound(8, 1, 10) == 0  # 0.4439 / 0.4450 is below 1
     assert lower_bound(8, 0, 10) == pytest.approx(math.log(0.4439 / 0.3085), abs=2e-4)
     assert lower_bound(50, 5, 100) == pytest.approx(math.log(0.3983 / 0.1128), abs=1e-3)

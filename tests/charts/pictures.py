@@ -179,7 +179,7 @@ def errors(names=("tree", "flat"), **changes):
     rows = [
         (name, label, size, 10, 4.0 * (i + 1) * size**0.5, 0.2 * (i + 1))
         for i, name in enumerate(names)
-        for label, size in (("below 1 %", 0.001), ("25 % and more", 0.4))
+        for label, size in (("below 1%", 0.001), ("25% and more", 0.4))
     ]
     found = frame("release bin size queries absolute relative", rows)
     for name in ("absolute", "relative"):

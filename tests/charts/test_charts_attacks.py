@@ -19,15 +19,15 @@ def test_two_epsilons_are_on_one_scale_and_told_apart():
         assert domain(low, channel) == domain(high, channel) == ends
     halved = right(data=attacked().assign(share=0.5))
     assert domain(halved, "y") == (0.4, 1.0)
-    assert [rows_of(chart, "epsilon", "text")["text"].iloc[-1] for chart in (low, high)] == ["39 %", "52 %"]
+    assert [rows_of(chart, "epsilon", "text")["text"].iloc[-1] for chart in (low, high)] == ["39%", "52%"]
     assert rows_of(low, "at", "text")["at"].min() == 0.4  # what is below the scale stands on its edge
-    assert "At epsilon 1: 52 %" in high.description
+    assert "At epsilon 1: 52%" in high.description
 
 
 def test_the_most_that_epsilon_allows_a_coin_and_exact_numbers_stand_beside_an_attack():
     chart = right()
     lines = rows_of(chart, "label", "at")
-    assert dict(zip(lines["label"], lines["at"], strict=True)) == {"a coin: 50 %": 0.5, "exact numbers: 98 %": 0.98}
+    assert dict(zip(lines["label"], lines["at"], strict=True)) == {"a coin: 50%": 0.5, "exact numbers: 98%": 0.98}
     curve = rows_of(chart, "epsilon", "at")
     at_one = curve.iloc[(curve["epsilon"] - 1).abs().argsort()]
     assert math.e / (1 + math.e) == pytest.approx(at_one["at"].iloc[:3].max(), abs=1e-3)
@@ -40,11 +40,11 @@ def test_what_is_known_has_the_same_axis_whatever_is_chosen():
         chart = charts.share_found(found_out(low=0.0, high=0.9), at=at, **look)
         assert domain(chart, "x") == (1, 9)
         assert domain(chart, "y") == (0, 1)
-    assert "At 2: 20 %" in chart.description
+    assert "At 2: 20%" in chart.description
     assert len(rows_of(chart, "low", "high").drop_duplicates("number")) == 3  # the band goes on where the line ends
     coin = charts.share_found(found_out(), at=1, lowest=0.4, **look)
     assert domain(coin, "y") == (0.4, 1)
-    assert rows_of(coin, "label")["label"].tolist() == ["a coin: 50 %"]
+    assert rows_of(coin, "label")["label"].tolist() == ["a coin: 50%"]
 
 
 def test_groups_stand_beside_each_other_and_keep_their_axis():

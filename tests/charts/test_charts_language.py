@@ -26,7 +26,7 @@ GIVEN |= {
     "Warner",
 }
 GIVEN |= {"with delta", "epsilon 2.9", "Holes", "A number", "Number", "Right", "Alone", "alone", "columns", "questions"}
-GIVEN |= {"below 1 %", "change one row", "Scores", "score", "did not", "took part"}
+GIVEN |= {"below 1%", "change one row", "Scores", "score", "did not", "took part"}
 UNSEEN = {"baseline", "method", "filled", "open", "noise", "truth", "noisy", "consistent", "low", "high"}  # in no place
 
 

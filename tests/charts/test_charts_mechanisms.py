@@ -33,7 +33,7 @@ def test_a_belief_is_marked_where_it_is():
     chart = charts.belief(believed(), prior=0.2)
     ends = rows_of(chart, "sure")
     assert ends["sure"].tolist() == pytest.approx([0.2 / (0.2 + 0.8 * math.e), 0.2 * math.e / (0.2 * math.e + 0.8)])
-    assert "8.42 % to 40.5 %" in subtitle(chart)
+    assert "8.42% to 40.5%" in subtitle(chart)
 
 
 # Composition, groups and floats

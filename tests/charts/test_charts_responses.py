@@ -68,7 +68,7 @@ def test_other_crowds_are_dots_and_the_truth_a_grey_rule():
     marks = [layer["mark"] for layer in marks_of(chart)]
     assert any(mark["type"] == "rule" and mark["color"] == REAL for mark in marks)
     assert any(mark["type"] == "point" and mark["color"] == RELEASED and mark["opacity"] < 1 for mark in marks)
-    assert rows_of(chart, "at")["label"].tolist() == ["truth 25 %"]
+    assert rows_of(chart, "at")["label"].tolist() == ["truth 25%"]
     assert "other crowds" not in subtitle(charts.coin_estimates(estimates(0.1), truth=0.25))
 
 
@@ -87,7 +87,7 @@ def test_against_epsilon_honest_measures_are_one_curve_and_breach_is_two():
 def test_rules_stand_at_the_setting_and_the_crossing_and_overlapping_lines_can_both_be_seen():
     make, build = LESSONS["descriptions, by setting"]
     rows = rows_of(build(make()), "label").set_index("label")["x"]
-    assert rows.loc[["your setting", "both 58.6 %"]].tolist() == [0.5, 0.7071]
+    assert rows.loc[["your setting", "both 58.6%"]].tolist() == [0.5, 0.7071]
     assert rows_of(charts.descriptions(described(), against="epsilon", at=math.inf), "label").empty
     beyond = charts.descriptions(described(), against="epsilon", at=9.0)
     assert rows_of(beyond, "label")["x"].tolist() == [6]

@@ -29,6 +29,9 @@ def test_the_release_on_the_screen_is_drawn_on_top_of_others_and_beside_referenc
     assert rows_of(chart, "label")["text"].tolist() == ["low 0.1", "high 0.5"]
     alone = charts.redraws(draws(["AVD"]).query("run == 3"))
     assert "AVD: 0.3, no others" in rows_of(alone, "text")["text"].tolist()
+    shares = charts.redraws(draws(["accuracy"]), references=beside.assign(metric="accuracy"), small=False)
+    assert "accuracy: 30%, others 0% to 40%" in rows_of(shares, "text")["text"].tolist()  # as its axis has it
+    assert rows_of(shares, "label")["text"].tolist() == ["low 10%", "high 50%", "no 20%"]
 
 
 def test_axes_of_accuracies_and_of_redraws_are_the_same_for_every_release():

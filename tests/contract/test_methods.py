@@ -233,7 +233,7 @@ def test_replay_catches_a_method_that_peeks(small_frame, other_frame, small_sche
 
 
 def test_unseeded_fits_do_not_repeat(small_frame, small_schema):
-    """Seeded ones do: the golden record has what they make. Small trees may be equal, 1.8 % of all pairs of DTPD's."""
+    """Seeded ones do: the golden record has what they make. Small trees may be equal, 1.8% of all pairs of DTPD's."""
     frame = small_frame.head(100)
     for name, kind in METHODS.items():
         if name == "Plain naive Bayes":  # which has nothing to draw lots for

@@ -90,7 +90,7 @@ def test_rows_fit_the_schema_and_marginals_within_classes_are_as_documented(depe
         assert n / len(train) == pytest.approx(share, abs=ERRORS * (share * (1 - share) / len(train)) ** 0.5)
         for each in ATTRIBUTES:
             cells = rows[each.column.name]
-            if each.column.numeric:  # the median and the 84 % point are what clipping leaves alone; 1.6 is the larger
+            if each.column.numeric:  # the median and the 84% point are what clipping leaves alone; 1.6 is the larger
                 mean, deviation = each.classes[place]  # factor of their errors, rounding is added
                 near = ERRORS * 1.6 * deviation / n**0.5 + (0.5 if each.column.kind == "integer" else 0.01)
                 assert cells.median() == pytest.approx(mean, abs=near)

@@ -36,7 +36,7 @@ def door(relation, seed, kind="laplace", *, codes=ROWS, schema=NARROW):
 
 
 def noise_on_counts(relation, epsilon, seed, kind="laplace", times=12, **how):
-    """60,000 draws, enough to see a scale that is 10 % off; a row of them for each table."""
+    """60,000 draws, enough to see a scale that is 10% off; a row of them for each table."""
     table = door(relation, seed, kind, codes=FEW, schema=WIDE)
     families, exact = [("bin",)] * len(how.get("weights", "1")), np.bincount(FEW[:, 0], minlength=5_000)
     asked = [np.array(table.counts(families, epsilon=epsilon, **how)) - exact for _ in range(times)]

@@ -159,7 +159,7 @@ def test_errors_are_averaged_by_size():
     other = table(sizes[:1], [7.0], release="a first one in the alphabet")
     found = evaluate.by_size(pd.concat([*runs, other]))
     assert found["release"].tolist() == ["r", "r", "a first one in the alphabet"]
-    assert found["bin"].tolist() == ["1–5 %", "25 % and more", "1–5 %"]
+    assert found["bin"].tolist() == ["1–5%", "25% and more", "1–5%"]
     assert found["size"].tolist() == pytest.approx([0.02, 0.5, 0.01])
     assert found["queries"].tolist() == [2, 2, 1]
     assert found["runs"].tolist() == [3, 3, 1]
@@ -171,7 +171,7 @@ def test_errors_are_averaged_by_size():
     assert found["relative_high"][1] == pytest.approx(3.5 + half / 10, rel=1e-4)
     assert found.loc[2, ["absolute_low", "relative_high"]].isna().all()
     single = evaluate.by_size(table([0.0003, 0.03, 0.5], [1.0, 2, 3]).drop(columns="repeat"))
-    assert single["bin"].tolist() == ["below 0.04 %", "1–5 %", "25 % and more"]
+    assert single["bin"].tolist() == ["below 0.04%", "1–5%", "25% and more"]
     assert single["runs"].tolist() == [1, 1, 1]
     with pytest.raises(ParameterError):
         evaluate.by_size(table([], []))

@@ -38,9 +38,9 @@ def fitted(**given):
 
 
 def test_intervals_hold_the_true_shares_as_often_as_they_say_and_are_not_wider_than_they_have_to_be():
-    """40 rounds x 4 values: 160 intervals of 95 %; fewer than 134 hits has a chance below 1e-6.
+    """40 rounds x 4 values: 160 intervals of 95%; fewer than 134 hits has a chance below 1e-6.
 
-    Their spread is what the intervals say, to within 40 % (a chi-square of 39: 1 in 1,000).
+    Their spread is what the intervals say, to within 40% (a chi-square of 39: 1 in 1,000).
     """
     for given in (
         {"pairs": True, "protocol": "ERRPH", "asked": None},
@@ -83,7 +83,7 @@ def test_the_class_is_told_by_all_pairs():
     *_, variance = reconstruction.margin(reports, ("ill", "town"), "ill")
     assert ((frame["high"] - frame["low"]) < 2 * reconstruction.SURE * np.sqrt(variance)).all()
     hits = 0
-    for seed in range(40):  # 40 intervals of 95 %: fewer than 31 hits has a chance below 1e-4
+    for seed in range(40):  # 40 intervals of 95%: fewer than 31 hits has a chance below 1e-4
         frame = reconstruction.shares_of_column(fitted(asked=1, random_state=seed).reports_, PEOPLE, "ill")
         hits += bool(frame["real"].between(frame["low"], frame["high"]).iloc[0])
     assert hits >= 31

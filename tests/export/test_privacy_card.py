@@ -29,7 +29,7 @@ def test_a_release_that_keeps_its_promise(relation):
     assert told["Neighboring relation"] == f"{made.ledger.relation.short}. {made.ledger.relation.sentence}"
     assert relation not in told["Neighboring relation"].split()
     assert told["Epsilon claimed by the method's source"] == told["Epsilon that can be proved"] == "1"
-    assert "at most 73.1 % sure" in told["In odds"]
+    assert "at most 73.1% sure" in told["In odds"]
     assert told["Trusted party"].startswith("Whoever runs the method")
     assert told["Protected against"].startswith("whoever sees the release, whatever else they know")
     assert told["Publication"].startswith("the noise is fit for publication")

@@ -39,7 +39,7 @@ def door(noise, relation="add_remove"):
     [(1.0, "laplace"), (0.3, "geometric"), (1.5, "geometric"), (2.4, "geometric"), (6.0, "geometric")],
 )
 def test_intervals_cover_what_they_say(epsilon, noise):
-    """1,024 answers of 4 runs, 95 % of them or more: three standard errors are .02."""
+    """1,024 answers of 4 runs, 95% of them or more: three standard errors are .02."""
     truth, covered = exact_answers(CODES, GRID, CELLS), []
     for seed in range(4):
         method = TaxonomyRelease(

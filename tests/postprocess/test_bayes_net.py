@@ -124,7 +124,7 @@ class Sampler:
 
 
 def test_few_rejections_give_the_distribution_among_the_rows_that_exist():
-    """Size 3 with its fourth pattern at 10 %, beside a column that depends on nothing."""
+    """Size 3 with its fourth pattern at 10%, beside a column that depends on nothing."""
     binarization = binarization_of(3, 2)
     sampler = Sampler(binarization, [[0.5, 0.3, 0.1, 0.1], [0.25, 0.75]], seed=5)
     codes = sample_binarized(binarization, sampler, 20_000, fresh())
@@ -177,7 +177,7 @@ def test_no_drawn_row_is_given_out_twice_and_smoothing_that_helps_is_used():
     assert len(codes) == 400
     assert np.bincount(codes[:, 1])[1:].max() == 1
 
-    def smooth(rows, smoothing):  # whole rows come only once the tables are smoothed by 4 % or more
+    def smooth(rows, smoothing):  # whole rows come only once the tables are smoothed by 4% or more
         return patterns_of([np.full(rows, 2 if smoothing >= 0.04 else 3)], binarization_of(3))
 
     assert sample_binarized(binarization_of(3), smooth, 10, fresh()).tolist() == [[2]] * 10

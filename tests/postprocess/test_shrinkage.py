@@ -63,8 +63,8 @@ TWO = Schema(columns=(COLUMN, CLASS), target="y")
 
 @pytest.mark.parametrize(("make", "pairs"), [(ERRPH, True), (OUE, True), (ERRPH, False), (OUE, False)])
 def test_the_noise_of_a_difference_is_what_is_measured(make, pairs):
-    """500 rounds of 2,000 people who do not depend on their class: variances to within 35 % (1 in a million each is
-    off by 31 %), on average over cells to within 12 %; too little for pairs by ERRPH, whose cells exclude each other.
+    """500 rounds of 2,000 people who do not depend on their class: variances to within 35% (1 in a million each is
+    off by 31%), on average over cells to within 12%; too little for pairs by ERRPH, whose cells exclude each other.
     """
     rng, people = np.random.default_rng(5), 2_000
     found, said = [], None

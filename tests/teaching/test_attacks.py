@@ -85,7 +85,7 @@ def test_three_people_and_their_counts_by_hand():
 
 
 def test_exact_counts_give_500_secrets_away_and_noisy_ones_do_not():
-    """The page's promise: at least 95 % from exact counts, at most 60 % at epsilon 1 per person in all."""
+    """The page's promise: at least 95% from exact counts, at most 60% at epsilon 1 per person in all."""
     bits, rng = half(), np.random.default_rng(5)
     asked = secret_bits.asked(bits, 1_000, rng)
     exact = secret_bits.exact_share(bits, asked, [50, 250, 500, 1_000]).set_index("number")["share"]

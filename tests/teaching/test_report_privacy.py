@@ -66,7 +66,7 @@ def test_limits():
         assert "no protection" in last["sentence"].iloc[-2]
     assert [report_privacy.odds(epsilon) for epsilon in (0, 1e6)] == [0.5, 1]
     (sentence,) = report_privacy.measures(ERRPH(2, epsilon=12.0)).query("measure == 'epsilon'")["sentence"]
-    assert "can be over 99.9 % sure" in sentence
+    assert "can be over 99.9% sure" in sentence
 
 
 # Many reports
@@ -135,10 +135,10 @@ def test_laplace_noise():
     assert widths[-1] == pytest.approx(2 * 0.2 * log(20), rel=0.1)  # the noise's own, where the prior says nothing
     rows = report_privacy.width_measures(TRR(lower=0, upper=10, epsilon=1.0), 5, 4)
     assert rows["value"].tolist() == pytest.approx([7.84, widths[1], 1.0], abs=1e-3)
-    assert "73.1 %" in rows["sentence"].iloc[2]
+    assert "73.1%" in rows["sentence"].iloc[2]
     rows = report_privacy.width_measures(report_privacy.linear((1, 1), (0, 1)), 5, 4)
     assert rows["value"].iloc[2] == inf
-    assert "16 % narrower" in rows["sentence"].iloc[1]
+    assert "16% narrower" in rows["sentence"].iloc[1]
 
 
 def test_tails():

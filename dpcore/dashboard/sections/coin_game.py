@@ -70,7 +70,7 @@ def rule_picker(key: str) -> Rule:
     name = choice(left.radio, say("How it is told"), f"{key}.rule", RULES)
     label = say("Share of answers that count (p0)")
     note = say("The rest is as good as a fair coin. With Warner's words the truth is told with p = (1 + p0) / 2.")
-    p0 = lasting(right.slider, label, f"{key}.p0", 0, 100, 50, 5, format="%d %%", help=note)
+    p0 = lasting(right.slider, label, f"{key}.p0", 0, 100, 50, 5, format="%d%%", help=note)
     rule = Rule(name, p0 / 100)
     st.info(words(rule), icon=":material/casino:")
     st.caption(
@@ -116,9 +116,9 @@ def told(key: str, answer: Answer) -> None:
     with public.container(border=True, height="stretch"):
         st.markdown(say(":material/visibility: **What the collector gets**"))
         st.markdown(f"### “{said}”")
-    after, rare = rule.after(answer.said), f"10 % → {percent(rule.after(answer.said, 0.1))}"
+    after, rare = rule.after(answer.said), f"10% → {percent(rule.after(answer.said, 0.1))}"
     sure = {say("Sure of “yes” before"): percent(0.5), say("Sure of “yes” after"): percent(after)}
-    figures({**sure, say("… if 10 % of all are “yes”"): rare})
+    figures({**sure, say("… if 10% of all are “yes”"): rare})
     if rule.p0 == 0:
         why = say("The report has nothing to do with the truth: it tells nothing about you, and nothing about anybody.")
     elif rule.p0 == 1:
@@ -139,7 +139,7 @@ def many(key: str, rule: Rule) -> None:
     """A crowd that the visitor makes up."""
     left, middle, right = st.columns([3, 3, 2], gap="large", vertical_alignment="bottom")
     label = say("Share whose true answer is yes")
-    share = lasting(left.slider, label, f"{key}.share", 0, 100, 30, 1, format="%d %%")
+    share = lasting(left.slider, label, f"{key}.share", 0, 100, 30, 1, format="%d%%")
     how = {"value": 1_000, "format_func": "{:,}".format}
     people = lasting(middle.select_slider, say("People"), f"{key}.people", PEOPLE, **how)
     wanted = (rule, share, people)
@@ -182,11 +182,11 @@ def result(key: str, rule: Rule, crowd: Crowd) -> None:
     said, share, high = (float(crowd.estimates[name].iloc[0]) for name in ("said", "estimate", "high"))
     clipped, half = percent(min(max(share, 0), 1), TENTHS), percent(high - share, TENTHS)
     look: Any = {"border": True, "height": "stretch"}
-    near: Any = {"delta": f"± {half} (95 %)", "delta_color": "off", "delta_arrow": "off"} if rule.p0 else {}
+    near: Any = {"delta": f"± {half} (95%)", "delta_color": "off", "delta_arrow": "off"} if rule.p0 else {}
     cells = st.container(key=f"{key}.estimate").columns(4)
     cells[0].metric(say("Said yes"), percent(said, TENTHS), **look)
     cells[1].metric(say("Estimate"), percent(share, TENTHS) if rule.p0 else say("none"), **look, **near)
-    cells[2].metric(say("Clipped to 0 … 100 %"), clipped if rule.p0 else say("none"), **look)
+    cells[2].metric(say("Clipped to 0 … 100%"), clipped if rule.p0 else say("none"), **look)
     cells[3].metric(say("Truth"), percent(crowd.share), **look, help=say("Only this game knows it."))
     if not rule.p0:
         st.warning(say("With p0 = 0 half of all say yes whatever is true: perfect privacy, and nothing to learn."))
@@ -204,9 +204,9 @@ def result(key: str, rule: Rule, crowd: Crowd) -> None:
     )
     if share < 0 or share > 1:
         if share < 0:
-            where = say("An estimate below 0 %: fewer people said yes than the rule makes likely for any crowd.")
+            where = say("An estimate below 0%: fewer people said yes than the rule makes likely for any crowd.")
         else:
-            where = say("An estimate above 100 %: more people said yes than the rule makes likely for any crowd.")
+            where = say("An estimate above 100%: more people said yes than the rule makes likely for any crowd.")
         more = say(
             "That is noise and no mistake. Clipping it looks better, but then estimates of many crowds are wrong on "
             "average."

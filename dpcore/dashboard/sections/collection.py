@@ -114,7 +114,7 @@ def about(found: Collection) -> None:
     made, said = found.reports, found.about
     questions = "one question" if len(made.channels) == 1 else f"{len(made.channels):,} questions"
     if made.asked:
-        questions += "; which of them each person was asked, lots decided"
+        questions += "; which of them each person was asked, chance decided"
     whose = "of one of a person's rows" if "unit" in said else "of one person"
     st.markdown(
         f"**{made.people:,} {'rows' if 'unit' in said else 'people'}** answered {questions}. The class is "

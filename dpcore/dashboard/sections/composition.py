@@ -32,7 +32,7 @@ def asking(page: str) -> None:
         answers = lasting(st.slider, say("Answers to one question (k)"), f"{key}.k", 1, MOST_ANSWERS, 20)
         epsilon = epsilon_slider(key, default=0.5)
         window = zoom(key)
-        seed = redrawn(key, say("Ask other lots"))
+        seed = redrawn(key, say("Ask anew"))
         errors = teaching.average_deviations(epsilon, MOST_ANSWERS)
         here = errors[errors["answers"] == answers].iloc[0]
         told = {
@@ -190,7 +190,7 @@ def floats(page: str) -> None:
         told = {
             say("Telltale answers, {bits} bits", bits=bits): f"{few:.1%}",
             say("… 53 bits (usual)"): f"{full:.2%}" if full else say("none seen"),
-            say("… whole numbers"): "0 %",
+            say("… whole numbers"): "0%",
         }
         figures(told, beside=False)
     answers = zoomed_answers(count, epsilon, bits)

@@ -58,6 +58,6 @@ def answered(epsilon: float) -> None:
         frame = {
             say("rows of yours"): TIMES,
             say("epsilon for you"): [number(times * epsilon) for times in TIMES],
-            say("50:50 before, at most after"): [f"{100 * odds(times * epsilon):.1f} %" for times in TIMES],
+            say("50:50 before, at most after"): [f"{100 * odds(times * epsilon):.1f}%" for times in TIMES],
         }
         st.dataframe(pd.DataFrame(frame), hide_index=True, width="content")

@@ -92,7 +92,7 @@ def found(known: tuple[str, ...], alone: np.ndarray) -> Found:
         charts.share_found(frame, **look),
         say("Who is alone in what others know is found by name, although the table has no names."),
         say(
-            "Sweeney (2000) estimated that ZIP code, sex and date of birth are likely to make 87 % of the people in "
+            "Sweeney (2000) estimated that ZIP code, sex and date of birth are likely to make 87% of the people in "
             "the United States unique. Columns that others know as well are called quasi-identifiers."
         ),
         frame,

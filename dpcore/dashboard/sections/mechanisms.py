@@ -135,7 +135,7 @@ def noise(page: str) -> None:
         window = zoom(key)
         mechanism = noise_of(name, epsilon, delta)
         seed = redrawn(key, say("Draw {n} others", n=DRAWN))
-        shown = {say("Standard deviation"): mechanism.deviation, say("95 % are within ±"): mechanism.within()}
+        shown = {say("Standard deviation"): mechanism.deviation, say("95% are within ±"): mechanism.within()}
         figures({label: f"{value:.3g}" for label, value in shown.items()}, beside=False)
     found = counts.worlds(mechanism, count, window=window)
     room = 0.6 if mechanism.whole else 0.0
@@ -253,8 +253,9 @@ def result(votes: tuple[int, ...], epsilon: float, voter: choices.Voter, chosen:
     assumed(
         say(
             "a candidate’s score is the number of votes; weights are e^(epsilon · score / (2 Δ)) with **Δ = 1**, "
-            "because everybody votes once and for one candidate (with m votes for the same one, Δ would be m). Pure "
-            "epsilon {epsilon:g}; neighbors: {neighbors}. One winner is drawn; a second draw costs epsilon again.",
+            "because everybody votes once and for one candidate (with m votes for the same one, Δ would be m). "
+            "Epsilon {epsilon:g}, without delta; neighbors: {neighbors}. One winner is drawn; a second draw costs "
+            "epsilon again.",
             epsilon=epsilon,
             neighbors=say("add or remove one voter") if voter == "comes" else say("change one voter’s vote"),
         )
@@ -283,8 +284,8 @@ def response(page: str) -> None:
         epsilon = epsilon_slider(key, phrase("epsilon of one report"))
         channel = ERRPH(size, epsilon=epsilon)
         matrix = choices.response_matrix(channel)
-        truth, ratio = float(channel.matrix[0, 0]), f"e^{choices.response_loss(matrix):.3g}"
-        shown = {say("A report is the truth"): f"{100 * truth:.1f} %", say("Largest ratio in a column"): ratio}
+        truth, ratio = float(channel.matrix[0, 0]), f"{math.exp(choices.response_loss(matrix)):.3g}"
+        shown = {say("A report is the truth"): f"{100 * truth:.1f}%", say("Largest ratio in a column"): ratio}
         figures(shown, beside=False)
         if st.button(say("Play the coin game"), icon=":material/casino:", key=f"{key}.game", width="stretch"):
             shell.open_page("responses")
@@ -301,7 +302,7 @@ def response(page: str) -> None:
         central = 2 * noise_of("Laplace", epsilon, 0.0).deviation / PEOPLE
         st.markdown(
             say(
-                "**The price:** from {people:,} such reports a share of 30 % is known to about **± {near:.3g} "
+                "**The price:** from {people:,} such reports a share of 30% is known to about **± {near:.3g} "
                 "points**. A trusted curator who counts the same {people:,} people and adds Laplace noise once, with "
                 "the same epsilon: about ± {central:.2g} points.",
                 people=PEOPLE,
@@ -330,12 +331,12 @@ def beliefs(page: str) -> None:
     left, right = st.columns([2, 5], gap="large")
     with left:
         label = say("How sure is somebody about you before?")
-        prior = lasting(st.slider, label, f"{key}.prior", 1, 99, 20, format="%d %%") / 100
+        prior = lasting(st.slider, label, f"{key}.prior", 1, 99, 20, format="%d%%") / 100
         low, high = (float(choices.posterior(prior, sign * epsilon)) for sign in (-1, 1))
         st.markdown(
             say(
                 "Odds before: **{odds:.3g}** to 1. An answer multiplies them by {least:.3g} at least and {most:.3g} at "
-                "most. So afterwards: from **{low:.3g} %** to **{high:.3g} %**.",
+                "most. So afterwards: from **{low:.3g}%** to **{high:.3g}%**.",
                 odds=prior / (1 - prior),
                 least=math.exp(-epsilon),
                 most=math.exp(epsilon),
@@ -353,7 +354,7 @@ def beliefs(page: str) -> None:
     with right:
         chances = {phrase("At least"): low, phrase("Before"): prior, phrase("At most"): high}
         for place, (name, chance) in zip(st.columns(3), chances.items(), strict=True):
-            icons = charts.odds_icons(chance, title=f"{say(name)} {100 * chance:.3g} %")
+            icons = charts.odds_icons(chance, title=f"{say(name)} {100 * chance:.3g}%")
             place.vega_lite_chart(charts.specification(icons), width="content", key=f"{key}.icons.{name}")
         grid = np.linspace(0, 1, 101)
         ends = {"low": choices.posterior(grid, -epsilon), "high": choices.posterior(grid, epsilon)}

@@ -125,15 +125,15 @@ def scores(page: str, rules: Rules, playing: Game) -> None:
     of = {"epsilon": rules.epsilon, "limit": 100 * limit}
     if rules.asked == 1:
         held = say(
-            "If epsilon {epsilon:g} is true, nobody is right in more than **{limit:.1f} %** of all rounds in the long "
+            "If epsilon {epsilon:g} is true, nobody is right in more than **{limit:.1f}%** of all rounds in the long "
             "run, however clever. The best strategy reaches exactly that.",
             **of,
         )
     else:
         held = say(
-            "If epsilon {epsilon:g} is true, nobody is right in more than **{limit:.1f} %** of all rounds in the long "
+            "If epsilon {epsilon:g} is true, nobody is right in more than **{limit:.1f}%** of all rounds in the long "
             "run. It is not: {asked} answers cost {asked} × {epsilon:g} = **{sum:g}**, and the best strategy is right "
-            "in **{best:.1f} %**.",
+            "in **{best:.1f}%**.",
             asked=ASKED,
             sum=ASKED * rules.epsilon,
             best=100 * best,
@@ -150,9 +150,9 @@ def scores(page: str, rules: Rules, playing: Game) -> None:
         marks = pd.DataFrame({"epsilon": EPSILONS, "share": [odds(epsilon) for epsilon in EPSILONS]})
         told = found.assign(release=[say(MODES[mode]) for mode in found["mode"]], who=found["who"].map(say))
         for name in ("share", "low", "high", "allowed"):
-            told[name] = [f"{100 * value:.1f} %" for value in told[name]]
+            told[name] = [f"{100 * value:.1f}%" for value in told[name]]
         st.dataframe(told[list(HEADINGS)].rename(columns=say), hide_index=True)
-        st.caption(say("Low and high: a 95 % interval (Clopper and Pearson). Allowed: the most that epsilon allows."))
+        st.caption(say("Low and high: a 95% interval (Clopper and Pearson). Allowed: the most that epsilon allows."))
         panels.chart(charts.game_scores(found.assign(honest=found["mode"] == "corrected"), limit=marks))
     st.caption(
         say(

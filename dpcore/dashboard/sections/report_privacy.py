@@ -49,7 +49,7 @@ def pickers(key: str) -> tuple[int, float]:
     left, right = st.columns(2, gap="large")
     size = lasting(left.slider, "Values to choose from (k)", f"{key}.k", 2, 10, 2)
     note = "How often people are told to say the truth; otherwise a fair lot among all values answers for them."
-    p0 = lasting(right.slider, "p0, in percent", f"{key}.p0", 0, 100, 50, 5, format="%d %%", help=note)
+    p0 = lasting(right.slider, "p0, in percent", f"{key}.p0", 0, 100, 50, 5, format="%d%%", help=note)
     return size, p0 / 100
 
 
@@ -96,8 +96,8 @@ def same_channel(size: int, p0: float) -> str:
     title = "**Same channel, different Breach.**" if p0 < 1 else "**Same channel, and here the same Breach.**"
     example = f"An example with two values instead of {size}, and the same p0: " if size > 2 else ""
     told = (
-        f"{title} {example}“Truth with {100 * p0:.3g} %, otherwise toss” (RRPH) and “truth with {100 * second.p:.3g} "
-        "%, otherwise the opposite” (Warner) make the same reports with the same probabilities. "
+        f"{title} {example}“Truth with {100 * p0:.3g}%, otherwise toss” (RRPH) and “truth with {100 * second.p:.3g}%, "
+        "otherwise the opposite” (Warner) make the same reports with the same probabilities. "
     )
     if p0 == 1:
         return told + f"Both rules always tell the truth, and Breach says {one} for both."
@@ -147,7 +147,7 @@ def averaging(page: str) -> None:
         )
     elif p0 == 1:
         told = (
-            "**No remedy:** with p0 = 100 % everybody always tells the truth, and the first report gives it away. "
+            "**No remedy:** with p0 = 100% everybody always tells the truth, and the first report gives it away. "
             "Writing it down hides nothing, and no epsilon holds."
         )
     else:
@@ -171,7 +171,7 @@ def numbers(page: str) -> None:
         "still holds a share of them after a report, and takes the width that it has **before** any report."
     )
     left, middle, right = st.columns([2, 1, 2], gap="large")
-    sure = lasting(middle.selectbox, "Of them", f"{key}.sure", list(SURE), 1, format_func="{:.3g} %".format) / 100
+    sure = lasting(middle.selectbox, "Of them", f"{key}.sure", list(SURE), 1, format_func="{:.3g}%".format) / 100
     sets = lasting(left.selectbox, "As printed", f"{key}.sets", list(SETS))
     label = f"Corrected: Laplace noise, bounds {BOUNDS[0]:g} to {BOUNDS[1]:g}, epsilon"
     epsilon = lasting(right.select_slider, label, f"{key}.epsilon", EPSILONS, value=1.0)

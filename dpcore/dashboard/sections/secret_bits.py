@@ -61,7 +61,8 @@ def tossed() -> np.ndarray:
 
 def told(bits: np.ndarray, number: int, epsilon: float | None, seed: int) -> Found:
     """The shares that answers give away, by their number if they are exact, else by epsilon."""
-    every = once(("questions", seed), lambda: secret_bits.asked(bits, NUMBERS[-1], np.random.default_rng(seed)))
+    rng = np.random.default_rng([seed, 1])  # not the coins of `tossed`: the first group would be whoever has the secret
+    every = once(("questions", seed), lambda: secret_bits.asked(bits, NUMBERS[-1], rng))
     share = once(("bits", seed), lambda: secret_bits.exact_share(bits, every, NUMBERS))
     exact, asked = float(share.loc[share["number"] == number, "share"].iloc[0]), every.first(number)
     return found(asked, share, exact, number) if epsilon is None else hidden(bits, asked, exact, epsilon, seed)

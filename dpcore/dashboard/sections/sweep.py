@@ -155,7 +155,7 @@ def said(
         st.caption(say(":material/block: **{label}** is left out: {reason}", **why))
     lacking: dict[str, list[str]] = {}
     for label, without in experiment.left_out(config.methods, config.measures).items():
-        lacking.setdefault(", ".join(map(say, without)), []).append(label.partition(" | ")[0])
+        lacking.setdefault(", ".join(say(in_words(metric)) for metric in without), []).append(label.partition(" | ")[0])
     for metrics, labels in lacking.items():
         them = {"metrics": escaped(metrics), "names": escaped(", ".join(dict.fromkeys(labels)))}
         st.caption(say("Releases a classifier and no rows, so there is no {metrics} of it: {names}.", **them))

@@ -261,7 +261,8 @@ def tables(good: pd.DataFrame) -> None:
 
 def told(frame: pd.DataFrame) -> pd.DataFrame:
     """A table of this page, all of it ours, as the screen says it."""
-    return frame.assign(**{name: frame[name].map(retold) for name in WORDS & {*frame}}).rename(columns=say)
+    said = {name: frame[name].map(in_words).map(retold) for name in WORDS & {*frame}}
+    return frame.assign(**said).rename(columns=say)
 
 
 def failures(lost: pd.DataFrame) -> None:

@@ -28,7 +28,7 @@ SOURCE = phrase(
 @st.fragment
 def part(page: str) -> None:
     """Averages of a study, and who took part in it; then the same with noise."""
-    with settings(page, "averages", [9, 7, 6, 9]) as (key, epsilon, (first, second)):
+    with settings(page, "averages", [11, 7, 6, 9]) as (key, epsilon, (first, second)):
         degree = choice(first.radio, say("The share of people with"), f"{key}.degree", PUBLISHED)
         label = say("People in the study")
         people = number_choice(second.select_slider, label, f"{key}.people", PEOPLE, value=50)

@@ -191,7 +191,7 @@ def pictures(page: str, case: Case, twins: Twins, *, real: bool = False) -> None
     ratios = charts.world_ratios(piles.frame, number=case.looks_at, claimed=result.claimed, proved=result.bound)
     panels.chart(mark(ratios))
     about = say(
-        "All runs are drawn; the outermost bars also hold what lies beyond. Every bar has its own 95 % interval, so "
+        "All runs are drawn; the outermost bars also hold what lies beyond. Every bar has its own 95% interval, so "
         "that of many bars some leave a band by luck: the verdict rests on the one event, which was chosen on other "
         "runs than those that count."
     )
@@ -210,11 +210,11 @@ def verdict(case: Case, twins: Twins) -> None:
         if twins.verdict == "caught":
             st.markdown(say("## :red[:material/gavel: Caught]"))
             part = phrase(
-                "### With {sure} % confidence, what is attacked costs at least epsilon {least}, and {claimed} is "
+                "### With {sure}% confidence, what is attacked costs at least epsilon {least}, and {claimed} is "
                 "claimed."
             )
             whole = phrase(
-                "### With {sure} % confidence, this run costs at least epsilon {least}, and {claimed} is claimed."
+                "### With {sure}% confidence, this run costs at least epsilon {least}, and {claimed} is claimed."
             )
             st.markdown(say(part if case.step else whole, **of))
             if result.lower_bound > result.bound:
@@ -228,14 +228,14 @@ def verdict(case: Case, twins: Twins) -> None:
             told = phrase("### This attack shows nothing; {claimed} is claimed. Another attack might show more.")
             if result.lower_bound:
                 told = phrase(
-                    "### With {sure} % confidence at least epsilon {least}, by this attack; {claimed} is claimed. "
+                    "### With {sure}% confidence at least epsilon {least}, by this attack; {claimed} is claimed. "
                     "Another attack might show more."
                 )
             st.markdown(say(told, **of))
             st.markdown(unshown(result.claimed, result.bound))
         else:
             st.markdown(say("## :orange[:material/info: No claim to refute]"))
-            told = phrase("### The source claims no epsilon; with {sure} % confidence, at least {least} is leaked.")
+            told = phrase("### The source claims no epsilon; with {sure}% confidence, at least {least} is leaked.")
             st.markdown(say(told, **of))
 
 
@@ -271,7 +271,7 @@ def explained() -> None:
             ),
             say(
                 "**The lower bound:** counts are luck, so Clopper and Pearson’s bounds take the smaller frequency as "
-                "high and the larger one as low as the counts allow with 95 % confidence; the logarithm of their ratio "
+                "high and the larger one as low as the counts allow with 95% confidence; the logarithm of their ratio "
                 "is a lower bound of what such a run can cost."
             ),
             say(

@@ -99,7 +99,7 @@ def pictures(page: str, shown: Shown) -> list[tuple[Any, pd.DataFrame]] | None:
 
 
 def margin(share: float, rows: int) -> float:
-    """Half the width of a 95 % interval of a share of so many rows."""
+    """Half the width of a 95% interval of a share of so many rows."""
     return 1.96 * math.sqrt(max(share * (1 - share), 1 / rows) / rows)
 
 

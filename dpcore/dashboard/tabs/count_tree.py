@@ -91,7 +91,7 @@ def tree(page: str, shown: Shown) -> None:
     frame = remember(shown, f"nodes {at}", lambda: count_tree_frames.nodes(found, at=at, most=MOST_NODES))
     inner = frame[frame["level"] < levels - 1].drop_duplicates("name")  # what one level left whole
     named = zip(inner["level"].tolist(), inner["place"].tolist(), inner["name"].tolist(), strict=True)
-    names = {(0, 0): count_tree_frames.ALL, **{(level, place): name for level, place, name in named}}
+    names = {(0, 0): say(count_tree_frames.ALL), **{(level, place): name for level, place, name in named}}
     options = list(names)
     if len(options) > 1:
         st.selectbox(say("From this group down"), options, options.index(at), format_func=names.__getitem__, key=key)
@@ -182,7 +182,7 @@ def ask(page: str, shown: Shown) -> None:
     query = RangeQuery.of(sets)
     frame = remember(shown, f"ask {query!r}", lambda: answers(shown, query))
     size, truth = query.size(schema), float(frame["true"].iloc[0])
-    cells = say("all") if size > 0.9995 else f"{100 * size:.3g} %"
+    cells = say("all") if size > 0.9995 else f"{100 * size:.3g}%"
     covers = say("This range covers **{cells}** of the domain.", cells=cells)
     if people:
         fall = say("**{truth:,.0f}** real people fall into it ({mark}).", truth=truth, mark=say(REAL_DATA))
@@ -196,7 +196,7 @@ def ask(page: str, shown: Shown) -> None:
         row = flat.iloc[0]
         st.markdown(
             say(
-                "Off the chart: **flat** would have answered **{estimate:,.0f}** (95 %: {low:,.0f} to {high:,.0f}; "
+                "Off the chart: **flat** would have answered **{estimate:,.0f}** (95%: {low:,.0f} to {high:,.0f}; "
                 "{mark}).",
                 estimate=row["estimate"],
                 low=row["low"],
@@ -205,7 +205,7 @@ def ask(page: str, shown: Shown) -> None:
             )
         )
     panels.chart(charts.mark_real(charts.range_answers(frame[near] if apart else frame)), data=frame)
-    lines = say("Lines are 95 % intervals of the noise. They do not know how unevenly rows are spread inside a group.")
+    lines = say("Lines are 95% intervals of the noise. They do not know how unevenly rows are spread inside a group.")
     st.caption(f"{lines} {say(FLAT)}")
     with st.expander(say("Two ways to answer (the patent's figures 1 and 2)")):
         panels.chart(charts.frameworks())

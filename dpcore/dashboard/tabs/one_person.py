@@ -34,7 +34,7 @@ def one_person(page: str, model: Model) -> None:
     found = model.predictions(pd.DataFrame({name: [value] for name, value in cells.items()})).iloc[0]
     with told:
         st.metric(say("Predicted {target}", target=escaped(model.target)), escaped(str(found.iloc[-2])), border=True)
-        st.metric(say("The model’s probability"), f"{100 * found.iloc[-1]:.1f} %", border=True)
+        st.metric(say("The model’s probability"), f"{100 * found.iloc[-1]:.1f}%", border=True)
         st.caption(say("Nobody of that kind needs to exist. What a model says of them is no fact about anybody."))
 
 

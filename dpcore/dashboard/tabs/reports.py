@@ -145,7 +145,7 @@ def told(frame: pd.DataFrame, found: Reports, name: str, *, cut: bool) -> None:
     elif np.isfinite(frame["high"]).all():
         parts.append(
             f"{inside.sum():,} of {len(frame):,} intervals hold the true share of these rows ({REAL_DATA}); the luck "
-            "in them is that of the lots."
+            "in them is that of the coins."
         )
     else:
         parts.append("The rule gives reports that tell nothing.")
@@ -153,7 +153,7 @@ def told(frame: pd.DataFrame, found: Reports, name: str, *, cut: bool) -> None:
     if impossible:
         some = "One estimate lies" if impossible == 1 else f"{impossible:,} estimates lie"
         parts.append(
-            f"{some} below 0 % or above 100 %: estimates are right on average, and noise can carry them there. "
+            f"{some} below 0% or above 100%: estimates are right on average, and noise can carry them there. "
             "Clipping them to 0 would make rare values look more frequent than they are."
         )
     if frame["reported"].isna().all():

@@ -1,7 +1,5 @@
 """The figures of paper 000: accuracy of what learned from synthetic rows, as printed and corrected."""
 
-from math import isfinite
-
 import pandas as pd
 
 from dpcore import charts, evaluate
@@ -12,7 +10,7 @@ from dpcore.experiment.figures.base import Drawn, Figure, Named, Plan
 from dpcore.experiment.figures.claims import PRINTED, Cases, Claim, each, points, rising
 from dpcore.language import phrase, say
 from dpcore.methods import NaiveBayesSynthesizer
-from dpcore.text import number
+from dpcore.text import claim, limit
 
 EPSILONS = tuple(round(0.1 * step, 1) for step in range(16))
 MODELS = (evaluate.MODELS[0], evaluate.MODELS[2])
@@ -58,9 +56,8 @@ def draw_accuracies(frame: pd.DataFrame) -> Drawn:
         cost = []
         for series, runs in part.drop_duplicates(["series", "epsilon", "repeat"]).groupby("series", sort=False):
             claimed, bound = runs["epsilon_claimed"].sum(), runs["epsilon_bound"].sum()
-            proved = number(bound) if isfinite(bound) else say("none")
-            of = {"series": series, "claimed": number(claimed), "proved": proved}
-            cost.append(say("{series}: claimed {claimed}, proved {proved}", **of))
+            of = {"series": series, "claimed": claim(claimed), "most": limit(bound)}
+            cost.append(say("{series}: claimed {claimed}, it can cost up to {most}", **of))
         yield say("All these runs together cost epsilon, by method: {costs}.", costs="; ".join(cost))
 
 
@@ -98,8 +95,8 @@ FIGURES = (
         "Fig. 1 to 4: accuracy",
         phrase(
             "The paper (Fig. 1 to 4) trains two classifiers on the synthetic rows of Adult and prints mean and "
-            "variance of their accuracy over 5 repeats. It states, for logistic regression: at epsilon 0 between 23.3 "
-            "% and 73.8 %, at epsilon 1.5 between 82.2 % and 83.6 %. Look at the corrected curve at a **tenth** of "
+            "variance of their accuracy over 5 repeats. It states, for logistic regression: at epsilon 0 between "
+            "23.3% and 73.8%, at epsilon 1.5 between 82.2% and 83.6%. Look at the corrected curve at a **tenth** of "
             "the epsilon. None of the readings of the paper that were tried meets the last of them. A repeat is "
             "{releases:,} releases, each of as many rows as the data may have ({rows:,} where that is not known); 5 "
             "repeats take about a minute on a laptop."

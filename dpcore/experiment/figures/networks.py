@@ -277,7 +277,7 @@ FIGURES = (
         "The paper prints a “probability of inferring the salary” that falls from .40 to .10 as Adult, padded with "
         "random rows, grows to 100,000 rows, at epsilon 0.2. As the accuracy of a guess between two values that is "
         "impossible: a constant guess is right more than half of the time. Here it is the share of people for whom at "
-        "least 80 % of the rows that match on the first four columns have the right class. All sizes are drawn from "
+        "least 80% of the rows that match on the first four columns have the right class. All sizes are drawn from "
         "the same padded rows, so the share of padding is the same for each (on Adult seven rows in ten).",
         risks,
         draw_risks,

@@ -43,8 +43,9 @@ What the patent claims, and where it is wrong
   paper mode is our reconstruction of how the patent could have gained, not its words: each level gets the whole of
   epsilon_cnt, which can cost that many times.
 
-Reference  Patent 002, on non-interactive differentially private release with consistency; Hay, Rastogi, Miklau and
-Suciu, PVLDB 3(1), 2010, for the adjustment; Cormode et al., ICDE 2012, for shares that grow geometrically.
+Reference  A Chinese patent on optimizing non-interactive differentially private release by consistency, of which our
+copy names no inventors and no year; Hay, Rastogi, Miklau and Suciu, PVLDB 3(1), 2010, for the adjustment; Cormode et
+al., ICDE 2012, for shares that grow geometrically.
 """
 
 from collections.abc import Sequence
@@ -101,7 +102,7 @@ class TaxonomyRelease(GeneralizingSynthesizer):
     """Taxonomy-tree release with consistency. See the module for steps and privacy."""
 
     title = "TaxonomyRelease"
-    by = phrase("patent 002")
+    by = phrase("a Chinese patent; our copy names no inventors and no year")
     good_for = "range queries with intervals"
     provable_printed = "epsilon; our reconstruction: once per level"
     page = "taxonomy"
@@ -130,7 +131,7 @@ class TaxonomyRelease(GeneralizingSynthesizer):
     controls = (
         Control("target", "Class column"),
         Control("iterations", "Divisions (iterations)", slider=(1, 20)),
-        Control("with_class", "The class guides the choice", help=GUIDES, needs="target"),
+        Control("with_class", "Guided by the class", help=GUIDES, needs="target"),
         Control(
             "level_shares",
             "Shares of the levels",

@@ -32,7 +32,7 @@ ABOUT = phrase(
     "where its proof holds."
 )
 HIDDEN = phrase("Hides what you answer, not whether you take part.")
-LOTS = {"auto": phrase("The operating system, exact noise (for publication)"), "laplace": phrase("NumPy (teaching)")}
+LOTS = {"auto": phrase("Exact (for publication)"), "laplace": phrase("NumPy (teaching)")}
 P0 = (0.05, 0.1, 0.2, 0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.8, 0.9, 0.95)
 DEEP, UNLESS = phrase("Depth at most"), "by default, as printed and corrected,"
 NO_EPSILON = phrase("The paper knows no epsilon: it was written before that was a habit.")
@@ -51,7 +51,7 @@ class LocalClassifier(PrivateClassifier):
     controls: ClassVar[tuple[Control, ...]] = (
         Control("epsilon", "Privacy budget epsilon", steps=EPSILONS, shown=4.0, told=ABOUT, when=CORRECTED),
         Control("relation", "What is protected: one row", told=HIDDEN),
-        Control("noise", "Lots and noise", as_here(LOTS)),
+        Control("noise", "Coins and noise", as_here(LOTS)),
     )
     relation: str = text(
         default="replace", kind="{'replace'}", about="Reports hide what people say, not who takes part."

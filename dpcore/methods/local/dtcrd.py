@@ -5,8 +5,8 @@ Idea      Each person adds noise of a public density to every number. The distri
           a tree is grown on the intervals.
 
 Steps, as printed (mode="paper")
-  1  Numbers with uniform or normal noise. Its width: the interval that holds 95 % of it, as a share of the public range
-     (`privacy`; 1 is "100 % privacy").                                                                unprotected, each
+  1  Numbers with uniform or normal noise. Its width: the interval that holds 95% of it, as a share of the public range
+     (`privacy`; 1 is "100% privacy").                                                                unprotected, each
   2  The class is handed in as it is. Categories are not used: the source knows none.                       unprotected
   3  The range of each number falls into m equal intervals (100 people for each; 10 to 100 of them: our choice), and its
      distribution over them is reconstructed (`deconvolution`): for each class (variant="by_class"), for all together
@@ -18,7 +18,7 @@ Steps, as printed (mode="paper")
 
 Steps, corrected (mode="corrected"): epsilon is what all reports of one person cost together, in r + 1 equal parts e
   1  Numbers, moved into their public bounds [L, U], with Laplace noise of scale (U - L) / e.             randomize, e
-     95 % of it lie in an interval of 6 (U - L) / e.
+     95% of it lie in an interval of 6 (U - L) / e.
   2  The class by ERRPH.                                                                                  randomize, e
   3  As printed, with "class" for the reported class, and until a step is ten times shorter.          post-processing
   5  Counts of classes in nodes are corrected for the rule of step 2, and moved to 0 or more. Each side of a division
@@ -32,7 +32,7 @@ Privacy   Local.
   Sum       r numbers and the class: sequential composition for one record.
 
 What the paper claims, and where it is wrong
-  It claims no epsilon, but "privacy": how wide the interval is that holds 95 % of the noise. (1) That is the width if
+  It claims no epsilon, but "privacy": how wide the interval is that holds 95% of the noise. (1) That is the width if
   a report were all that is known; with the reconstructed distribution, which is public, it is often far narrower, and
   reports near the ends of uniform noise tell the number itself. (2) r numbers of one person are r reports. (3) The
   class is not protected.
@@ -65,7 +65,7 @@ from dpcore.postprocess.reports import Family, Questionnaire, Reports
 CUTS, CHILDREN = "lengths", "few"
 VARIANTS = ("by_class", "global", "local")
 RANDOMIZERS = ("uniform", "normal")
-WIDTH = phrase("95 % of the noise, as a share of the range")
+WIDTH = phrase("95% of the noise, as a share of the range")
 NOISES = {"uniform": phrase("Uniform"), "normal": phrase("Normal")}
 FOR_WHOM = {
     "by_class": phrase("By class"),
@@ -114,7 +114,7 @@ class DTCRD(LocalTree):
         default=1.0,
         most=WIDEST,
         open="(",
-        about="Paper mode: the width of the noise's 95 % interval, as a share of a number's public range.",
+        about="Paper mode: the width of the noise's 95% interval, as a share of a number's public range.",
     )
     intervals: int | None = whole(
         default=None,

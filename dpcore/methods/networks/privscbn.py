@@ -29,7 +29,7 @@ What the source claims, and where it is wrong
   Jaccard's index has sensitivity 1, not O(1/n): the union of two bits may be one person. Pairs and clusters are taken
   as parallel, as in HMPrivBayes, though every person is in all of them.
 
-Reference  Hong et al. 2022 (PrivSCBN), by its abstract and the remarks of paper 001.
+Reference  Hong et al. 2022 (PrivSCBN), by its abstract and the remarks of Zhang, Shen and Yang (2022).
 """
 
 from collections.abc import Callable, Sequence
@@ -67,7 +67,8 @@ class PrivSCBN(ClusteredSynthesizer):
     offers = both("PrivSCBN (reconstructed): clusters by Jaccard's index", "PrivSCBN (reconstructed)")
     variants = ({}, {"score": "MI", "max_parents": 1})
     reconstructed = phrase(
-        "The source was not to be had: what is claimed here is our reading of its abstract and of paper 001."
+        "The source was not to be had: what is claimed here is our reading of its abstract and of Zhang, Shen and Yang "
+        "(2022)."
     )
     exhaustive = False
     overlap = CLUSTERS

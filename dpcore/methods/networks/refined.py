@@ -4,13 +4,13 @@ Idea      Spend most of epsilon on every column beside the class. What is known 
           rare values are merged, pairs are rated against the released margins, and tables are fitted to them.
 
 Steps, corrected (the only mode); C is the class column, if there is one
-  1  Tables (X, C) of all columns X, 85 % of epsilon, in proportion to the square root of their cells; then class
+  1  Tables (X, C) of all columns X, 85% of epsilon, in proportion to the square root of their cells; then class
      totals, and tables moved to the nearest non-negative ones with these totals.                                 counts
   2  Coarse columns: values that count too little for the noise of step 4, or less than a hundredth of the rows, are
      merged, adjacent ones in ordered columns.
      A column with one group left hangs on the class alone.                                              post-processing
   3  A tree over the others, one column after the other: an exponential mechanism over (child outside, parent inside) by
-     the distance of their table from the product of the released margins, less a public penalty per cell; 3 % of
+     the distance of their table from the product of the released margins, less a public penalty per cell; 3% of
      epsilon.                                                                                                     choose
   4  The tables (child, parent, C) of the tree's edges on coarse columns, the rest of epsilon.                    counts
   5  Each is fitted to the margins that step 1 released.                                                 post-processing

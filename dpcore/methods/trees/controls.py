@@ -61,9 +61,9 @@ def rest(method: Any, _: Schema) -> str:
     return say("{left:.0%} of epsilon choose the divisions.", left=left)
 
 
-BY = usual(phrase("Information gain (usual)"), phrase("Gini impurity, then Max (usual)"), CRITERIA)
+BY = usual(phrase("Information gain (usual)"), phrase("Gini, then Max (usual)"), CRITERIA)
 COLUMNS = usual(phrase("Their root, by lot (usual)"), phrase("All of them (usual)"), FEATURES)
-ANYWHERE = phrase("Anywhere in their range (usual)")
+ANYWHERE = phrase("Anywhere (usual)")
 CRITERION = Control("criterion", "Divisions are rated by", BY, told=unbounded, key=".{title}")
 CONTROLS: tuple[Control, ...] = (
     Control("n_trees", "Trees", within=(1, 100), shown=25, rule=RULE, key=".{usual}"),

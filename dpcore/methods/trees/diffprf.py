@@ -64,7 +64,7 @@ class DiffPRF(TreeClassifier):
     )
     variants = ({}, {"n_trees": 2, "max_features": "all"}, {"n_trees": 2, "resample": "full", "criterion": "Gini"})
     reconstructed = phrase(
-        "The paper's text is not available; this is DiffP-ID3 on bootstrap samples, as paper 003 has it."
+        "The paper's text is not available; this is DiffP-ID3 on bootstrap samples, as Mu et al. (2016) have it."
     )
     n_trees: int = whole(default=25, most=MOST_TREES, about="How many trees.")
     max_depth: int = whole(default=5, most=MOST_DEPTH, about=DEPTH)
