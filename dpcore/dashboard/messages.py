@@ -37,4 +37,5 @@ def without_path(raw: bytes) -> bytes:
     if told.WhichOneof("type") != "new_session":
         return raw
     told.new_session.main_script_path = Path(told.new_session.main_script_path).name
-    return told.SerializeToString()
+    found: bytes = told.SerializeToString()
+    return found
