@@ -253,9 +253,10 @@ def released() -> None:
     with sync_playwright() as playwright:
         browser = launch(playwright, program)
         page = browser.new_page()
+        page.set_default_timeout(PATIENCE * 1000)
         page.goto("http://127.0.0.1:8501")
         page.get_by_role("button", name="Try it now").click()
-        page.get_by_text("It can cost up to").first.wait_for(timeout=PATIENCE * 1000)
+        page.get_by_text("It can cost up to").first.wait_for()
         print("a release was made through the browser")
         browser.close()
 

@@ -14,6 +14,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from dpcore.dashboard.hosting import takes_files
+from dpcore.dashboard.messages import needed, without_path
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -46,7 +47,7 @@ class Guard:
         elif not takes_files() and "_stcore/upload_file" in scope["path"] and scope.get("method") != "DELETE":
             await refuse(scope, send, FORBIDDEN, "This server takes no files.")
         else:
-            await self.app(settled(scope), receive, with_headers(send))
+            await self.app(settled(scope), judged(receive), with_headers(send))
 
     def wrong(self, scope: Message) -> str:
         """Why a request is refused; nothing if it is not."""
@@ -103,8 +104,21 @@ def numeric(host: str) -> bool:
     return True
 
 
+def judged(receive: Receive) -> Receive:
+    """Receive, without messages that no page of the dashboard needs to send."""
+
+    async def receiving() -> Message:
+        while True:
+            message = await receive()
+            raw = message.get("bytes") if message["type"] == "websocket.receive" else None
+            if not raw or needed(raw):
+                return message
+
+    return receiving
+
+
 def with_headers(send: Send) -> Send:
-    """Send, with what every answer tells browsers."""
+    """Send, with what every answer tells browsers, and without what no page needs to know."""
 
     async def sending(message: Message) -> None:
         if message["type"] == "http.response.start":
@@ -113,6 +127,8 @@ def with_headers(send: Send) -> Send:
                 *(pair for pair in message.get("headers", []) if pair[0].lower() not in ours),
                 *HEADERS,
             ]
+        elif message["type"] == "websocket.send" and (raw := message.get("bytes")):
+            message = {**message, "bytes": without_path(raw)}
         await send(message)
 
     return sending

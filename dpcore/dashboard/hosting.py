@@ -38,9 +38,10 @@ class Limits:
     megabytes: float = inf  # of the server's memory, above which nothing new begins
     rows: float = inf  # of an uploaded table
     columns: float = inf
+    visitors: float = inf  # who are here at the same time
 
 
-HOSTED = Limits(2, 2, 600, 1, 4_000, 100_000, 60)
+HOSTED = Limits(2, 2, 600, 1, 4_000, 100_000, 60, 200)
 
 
 def hosted() -> bool:
@@ -73,14 +74,19 @@ def offers(name: str) -> bool:
 
 def check(frame: pd.DataFrame) -> pd.DataFrame:
     """An uploaded table; DataError if it is larger than a visitor's may be."""
+    check_size(*frame.shape)
+    return frame
+
+
+def check_size(rows: int, columns: int) -> None:
+    """DataError if an uploaded table has more of either than a visitor's may have."""
     most = limits()
-    if len(frame) > most.rows or frame.shape[1] > most.columns:
+    if rows > most.rows or columns > most.columns:
         raise DataError(
-            f"The table has {len(frame):,} rows and {frame.shape[1]:,} columns; this server takes {most.rows:,} and "
+            f"The table has {rows:,} rows and {columns:,} columns; this server takes {most.rows:,} and "
             f"{most.columns:,} at most.",
             "Upload fewer of them, or run dpcore on your own computer.",
         )
-    return frame
 
 
 def operator() -> str:

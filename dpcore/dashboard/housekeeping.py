@@ -10,8 +10,9 @@ import gc
 import sys
 import time
 from dataclasses import dataclass
+from threading import Lock
 from typing import Any
-from weakref import ref
+from weakref import WeakSet, ref
 
 import streamlit as st
 from streamlit import runtime
@@ -77,6 +78,7 @@ class Visit:
     """Somebody's stay in a session."""
 
     left: float | None = None  # since when nobody is there, by the monotonic clock
+    welcome: bool = False  # until there is room on a server for visitors
 
     @property
     def away(self) -> float:
@@ -90,6 +92,19 @@ def presence() -> Visit:
     visit.left = None
     watched(ref(visit))
     return visit
+
+
+def let_in(visit: Visit) -> bool:
+    """Whether there is room for a visitor; who was let in stays, and finds room on coming back."""
+    with _door:
+        if not visit.welcome and sum(other.left is None for other in guests) < hosting.limits().visitors:
+            visit.welcome = True
+            guests.add(visit)
+    return visit.welcome
+
+
+guests: WeakSet[Visit] = WeakSet()
+_door = Lock()
 
 
 def leave(watched: tuple[ref[Visit], Held]) -> None:

@@ -132,7 +132,9 @@ def prepared() -> None:
 def run() -> None:
     """What app.py does: the menu, then the chosen page."""
     chosen = navigation()
-    housekeeping.presence()
+    if not housekeeping.let_in(housekeeping.presence()):
+        full()
+        return
     now, before = chosen.url_path or "home", st.session_state.get("dpcore.page")
     if before not in (None, now):  # who leaves a page does not want what was asked for there any more
         forget(before)
@@ -147,6 +149,12 @@ def run() -> None:
         _inside_app.reset(token)
     prepare()
     forget(now)  # what was asked for in a tab that was left
+
+
+def full() -> None:
+    """What somebody sees for whom a server has no room."""
+    st.title(say("This server is full"), anchor=False)
+    st.markdown(say("As many people use it as it can serve at a time. Load this page again in a few minutes."))
 
 
 def forget(left: str) -> None:

@@ -1,18 +1,38 @@
-"""Python in the README and in docs/ runs: the blocks of a page one after the other, in a folder of its own."""
+"""What pages show runs: Python in a folder of its own, one block after the other; commands are understood."""
 
+import os
 import re
+import shlex
+import tomllib
+from importlib import import_module
 from pathlib import Path
 from textwrap import dedent
 
 import pytest
+from packaging.requirements import Requirement
+from streamlit.web import cli
+
+from dpcore.dashboard import __main__ as command
 
 ROOT = Path(__file__).resolve().parents[2]
-BLOCK = re.compile(r"^( *)```python\n(.*?)^\1```$", re.DOTALL | re.MULTILINE)
-PAGES = {
-    path.relative_to(ROOT).as_posix(): blocks
-    for path in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-    if (blocks := [dedent(block) for _, block in BLOCK.findall(path.read_text(encoding="utf-8"))])
+BLOCK = re.compile(r"^( *)```(\w+)\n(.*?)^\1```$", re.DOTALL | re.MULTILINE)
+PATHS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+SHOWN = {
+    path.relative_to(ROOT).as_posix(): [
+        (kind, dedent(text)) for _, kind, text in BLOCK.findall(path.read_text("utf-8"))
+    ]
+    for path in PATHS
 }
+PAGES = {page: code for page, blocks in SHOWN.items() if (code := [text for kind, text in blocks if kind == "python"])}
+LINES = sorted(
+    {
+        line
+        for blocks in SHOWN.values()
+        for kind, text in blocks
+        for line in text.splitlines()
+        if kind in ("sh", "text") and line.split(" ")[0] in ("dpcore", "make", "pip")
+    }
+)
 
 
 @pytest.mark.slow
@@ -23,3 +43,28 @@ def test_blocks_of_a_page_run(page: str, tmp_path: Path, monkeypatch: pytest.Mon
     names: dict[str, object] = {"__name__": "__main__"}
     for place, block in enumerate(PAGES[page], 1):
         exec(compile(block, f"{page}, block {place}", "exec"), names)
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_commands_are_understood(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    program, *words = shlex.split(line, comments=True)
+    if program == "make":
+        assert re.search(rf"^{words[0]}:", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)
+    elif program == "pip":
+        extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
+        asked = re.sub(r"^\./dpcore[^\[]*|^\.(?=\[)", "dpcore", words[1])  # a wheel, or this folder
+        assert Requirement(asked).name == "dpcore"
+        assert Requirement(asked).extras <= extras.keys()
+    elif words and words[0] in command.COMMANDS:
+        import_module(f"dpcore.experiment.commands.{words[0]}").command().parse_intermixed_args(words[1:])
+    else:
+        monkeypatch.setattr(os, "environ", {**os.environ})
+        monkeypatch.setattr(command, "unusable", lambda _: "")  # whatever listens on this computer
+        monkeypatch.setattr(cli, "main", lambda *_, **__: None)
+        assert command.main(words) == 0
+
+
+def test_settings_are_of_their_format() -> None:
+    settings = [text for blocks in SHOWN.values() for kind, text in blocks if kind == "toml"]
+    assert all(tomllib.loads(text) for text in settings)
+    assert settings

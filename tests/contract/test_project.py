@@ -58,7 +58,7 @@ CONVERTS = {"save", "show", "to_dict", "to_html", "to_json", "to_url"}
 ON_FIRST_USE = {"charset_normalizer", "opendp", "python_calamine", "vl_convert"}
 LOOKED_AT = (ast.Attribute, ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.Name, ast.keyword)
 DEFINED = (types.FunctionType, property, cached_property, classmethod, staticmethod)
-USE_STREAMLITS_OWN = ("dpcore.dashboard.housekeeping",)  # to give memory back
+USE_STREAMLITS_OWN = ("dpcore.dashboard.housekeeping", "dpcore.dashboard.messages")  # to give memory back, and to guard
 STREAMLITS_OWN = ("streamlit.runtime", "streamlit.proto", "streamlit.elements", "streamlit.delta_generator")
 PICKLES = {"pickle", "cPickle", "cloudpickle", "dill", "shelve", "marshal"}
 

@@ -4,6 +4,8 @@ import asyncio
 
 import pytest
 from streamlit import net_util
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.web.server.starlette.starlette_websocket import _is_origin_allowed
 
 from dpcore.dashboard.guard import FORBIDDEN, HEADERS, MISDIRECTED, Guard, settled
@@ -103,3 +105,45 @@ def test_no_file_is_taken_where_none_is_asked_for(monkeypatch):
     assert asked(**upload)[0]["status"] == FORBIDDEN
     monkeypatch.setenv("DPCORE_UPLOADS", "1")
     assert answered(**upload)
+
+
+def conversation(*frames):
+    """What reaches an application of those frames of a page, and what the page gets as an answer to each."""
+    came, sent = [], []
+    waiting = [{"type": "websocket.receive", "bytes": frame} for frame in frames] + [{"type": "websocket.disconnect"}]
+
+    async def app(scope, receive, send):
+        while (message := await receive())["type"] == "websocket.receive":
+            came.append(message["bytes"])
+            told = ForwardMsg()
+            told.new_session.main_script_path, told.new_session.name = "/home/somebody/app.py", "app"
+            await send({"type": "websocket.send", "bytes": told.SerializeToString()})
+
+    async def receive():
+        return waiting.pop(0)
+
+    async def send(message):
+        sent.append(message["bytes"])
+
+    scope = {"type": "websocket", "path": "/_stcore/stream", "headers": [(b"host", b"localhost")]}
+    asyncio.run(Guard(app, ())(scope, receive, send))
+    return came, sent
+
+
+def frame(**asked):
+    return BackMsg(**asked).SerializeToString()
+
+
+def test_a_page_is_heard_only_where_it_asks_for_what_pages_need():
+    run, files = frame(rerun_script={"query_string": "a"}), frame(file_urls_request={"request_id": "1"})
+    download = frame(backend_operation_request={"request_id": "1", "deferred_file": {}})
+    others = [frame(**{name: True}) for name in ("load_git_info", "clear_cache", "set_run_on_save")]
+    others.append(frame(backend_operation_request={"request_id": "1", "install_skills": {}}))
+    broken = b"\xff\xff"
+    assert conversation(run, *others, files, download, broken)[0] == [run, files, download, broken]
+
+
+def test_no_page_learns_where_the_script_lies():
+    _, (told,) = conversation(frame(rerun_script={}))
+    session = ForwardMsg.FromString(told).new_session
+    assert (session.main_script_path, session.name) == ("app.py", "app")

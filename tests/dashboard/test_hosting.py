@@ -2,13 +2,14 @@
 
 import threading
 import time
+from weakref import WeakSet
 
 import pandas as pd
 import pytest
 
-from dpcore.dashboard import hosting, jobs
+from dpcore.dashboard import hosting, housekeeping, jobs
 from dpcore.dashboard.hosting import HOSTED, Limits, Turns
-from dpcore.dashboard.housekeeping import Visit
+from dpcore.dashboard.housekeeping import Visit, let_in
 from dpcore.errors import DataError, LimitError, ParameterError
 
 PATIENCE = 30.0
@@ -38,7 +39,7 @@ def test_a_dashboard_of_ones_own_has_no_limits(monkeypatch):
 
 
 def test_limits_are_read_whole_or_not_at_all():
-    assert hosting.read("seconds=9, rows = 100") == Limits(2, 2, 9, 1, 4_000, 100, 60)
+    assert hosting.read("seconds=9, rows = 100") == Limits(2, 2, 9, 1, 4_000, 100, 60, 200)
     for text in ("hours=1", "rows", "rows=-1", "rows=1e3", "rows=0", "rows=١"):
         with pytest.raises(ParameterError):
             hosting.read(text)
@@ -58,6 +59,20 @@ def test_caps_of_tables_of_work_and_of_memory(monkeypatch):
     monkeypatch.setattr(hosting, "memory", lambda: 2.0)
     with pytest.raises(LimitError, match="memory"):
         hosting.admit(0)
+
+
+def test_a_server_that_is_full_lets_nobody_in_until_somebody_leaves(monkeypatch):
+    monkeypatch.setenv("DPCORE_LIMITS", "visitors=2")
+    monkeypatch.setattr(housekeeping, "guests", WeakSet())
+    first, second, third = Visit(), Visit(), Visit()
+    assert [let_in(first), let_in(second), let_in(third), let_in(first)] == [True, True, False, True]
+    first.left = time.monotonic()
+    assert let_in(third)
+    first.left = None  # a connection that was lost for a moment
+    assert let_in(first)
+    assert not let_in(Visit())
+    del first, second
+    assert let_in(Visit())
 
 
 def test_work_that_takes_too_long_is_ended_and_says_so(monkeypatch):

@@ -130,3 +130,11 @@ def test_no_noise_is_exact_and_takes_the_best():
         assert noise.select_among(BLOCKS, factor) == (2, 2)
         assert noise.select_among(blocks_of([0.0, 1.0], [1.0, 1.0]), factor) == (0, 1)  # the first of the best
     assert not noise.publishable
+
+
+def test_what_opendp_loads_besides_is_whole_before_other_threads_go_on(monkeypatch):
+    loaded = []
+    monkeypatch.setattr(noises, "there", lambda _: True)
+    monkeypatch.setattr(noises, "import_module", loaded.append)
+    noises.load_in_background()
+    assert loaded[0] == "polars"

@@ -12,7 +12,7 @@ import pandas as pd
 import streamlit as st
 
 from dpcore import charts
-from dpcore.dashboard import controls, housekeeping, panels
+from dpcore.dashboard import controls, hosting, housekeeping, panels
 from dpcore.dashboard.shell import escaped, refused
 from dpcore.dashboard.tabs import predict, reports
 from dpcore.dashboard.tabs.forest import MOST_NODES
@@ -52,7 +52,9 @@ def collection(page: str) -> None:
     def opened() -> Opened:
         assert table is not None
         assert rules is not None
-        return Opened.of(Collection.read(table.getvalue(), rules.getvalue(), table.name))
+        found = Collection.read(table.getvalue(), rules.getvalue(), table.name)
+        hosting.check_size(found.reports.people, len(found.reports.channels))
+        return Opened.of(found)
 
     asked = None if table is None or rules is None else (table.file_id, rules.file_id)
     found = predict.kept(f"dpcore.{key}", asked, opened)

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 import pandas as pd
 import streamlit as st
 
-from dpcore.dashboard import housekeeping
+from dpcore.dashboard import hosting, housekeeping
 from dpcore.dashboard.sections.intake import how_to_read
 from dpcore.dashboard.session import Shown
 from dpcore.dashboard.shell import escaped, mendable
@@ -80,7 +80,8 @@ def by(page: str, model: Model) -> None:
 
     def work() -> Predicted:
         assert file is not None
-        return Predicted(file.name, model, model.predictions(read_frame(file.getvalue(), file.name, **options)))
+        rows = hosting.check(read_frame(file.getvalue(), file.name, **options))
+        return Predicted(file.name, model, model.predictions(rows))
 
     asked = None if file is None else (file.file_id, model, *options.items())
     found = kept(f"dpcore.predicted:{page}", asked, work)

@@ -72,6 +72,8 @@ def make_noise(noise: str, random_state: int | None, stream: int = 0) -> Noise:
 def load_in_background() -> None:
     """Load OpenDP, if it is there, in a thread of its own: the first release need not wait a second or more for it."""
     if there("opendp"):
+        if there("polars"):  # OpenDP loads it, and scikit-learn's look from another thread would find it half loaded
+            import_module("polars")
         Thread(target=import_module, args=("opendp.prelude",), name="opendp", daemon=True).start()
 
 

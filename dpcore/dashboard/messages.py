@@ -1,0 +1,41 @@
+"""What passes between a page and its server: what the dashboard's pages ask for, and no path of the computer.
+
+Streamlit would do more for whoever asks: tell which files of a checkout are new, empty the caches of all sessions,
+install files beside the script. Its menu does not offer that here, but a visitor could send it. And it tells every page
+where on the computer its script lies.
+"""
+
+from pathlib import Path
+
+from google.protobuf.message import DecodeError
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+
+from dpcore.dashboard import FOLDER
+
+SCRIPT = FOLDER / "app.py"
+NEEDED = {"rerun_script", "stop_script", "file_urls_request", "app_heartbeat", "deferred_file", "dataframe_chunk"}
+
+
+def needed(raw: bytes) -> bool:
+    """Whether a page needs what it asks for. What is no message is left to Streamlit, which hangs up."""
+    try:
+        asked = BackMsg.FromString(raw)
+    except DecodeError:
+        return True
+    kind = asked.WhichOneof("type")
+    if kind == "backend_operation_request":
+        kind = asked.backend_operation_request.WhichOneof("payload")
+    return kind in NEEDED
+
+
+def without_path(raw: bytes) -> bytes:
+    """A message to a page, with the script's name in place of its path."""
+    if SCRIPT.name.encode() not in raw:
+        return raw
+    told = ForwardMsg.FromString(raw)
+    if told.WhichOneof("type") != "new_session":
+        return raw
+    told.new_session.main_script_path = Path(told.new_session.main_script_path).name
+    found: bytes = told.SerializeToString()
+    return found
