@@ -36,6 +36,7 @@ from secrets import token_hex
 from typing import Any, Protocol
 
 from dpcore import text as texts
+from dpcore.accounting.currency import PURE, Currency
 from dpcore.accounting.ledger import Ledger
 from dpcore.accounting.relation import Epsilon, Relation, Unit, exact
 from dpcore.accounting.store.file import BookFile
@@ -76,6 +77,11 @@ class Line(Spent):
     totals: Totals
     looks: int
     void: str
+
+    @property
+    def currency(self) -> Currency:
+        """What is counted."""
+        return PURE
 
     @property
     def file(self) -> str:
