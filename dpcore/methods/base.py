@@ -17,6 +17,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 
+from dpcore.accounting.currency import Amount, Currency
 from dpcore.accounting.ledger import Ledger
 from dpcore.accounting.relation import Relation, exact
 from dpcore.arguments import Floats, Progress, no_progress, one_per_row, plain, require_frame
@@ -32,7 +33,18 @@ from dpcore.methods.parameters import Control, Declared, is_learned, learned, nu
 from dpcore.rows import Given, HeldRows, NumberRule, rows_of
 
 NO_CLASS = phrase("This method needs a column with categories as class. Declare one on the page Data & schema.")
+MOST_DELTA = 0.001
 SEED = phrase("A seed makes a demo repeatable and its protection worthless: whoever knows it can subtract the noise.")
+
+
+def with_delta() -> Any:
+    """The parameter of methods that are made of counts and choices: these run in either currency."""
+    return number(
+        default=0.0,
+        most=MOST_DELTA,
+        about="0 for pure epsilon. Otherwise the run counts rho (zCDP), with Gaussian noise, and `epsilon` is what the "
+        "whole fit costs at this delta; far below 1 / rows, as 1e-9. Corrected mode only.",
+    )
 
 
 class PrivateEstimator(Declared, BaseEstimator, ABC):
@@ -67,6 +79,7 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
         Control("random_state", "Seed (empty: none)", help=SEED, within=(0, 2**31), told=taught, key="seed"),
     )
 
+    delta = 0.0  # pure epsilon; whoever can count in rho has a parameter of this name (`with_delta`)
     epsilon: float = number(
         default=1.0, about="What the whole fit costs, under `relation`: a row, or a person if a `Unit` names persons."
     )
@@ -130,7 +143,8 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
         rows = rows_of(frame, schema, self._numbers(schema))
         if not isinstance(ledger, Ledger | None):
             raise ParameterError("The 'ledger' argument is no ledger.", "Pass dp.Ledger(relation), or leave it out.")
-        source = make_noise(self.noise, self.random_state)
+        currency = Currency.of(self.delta)
+        source = make_noise(self.noise, self.random_state, 0, currency.law)
         if unit is not None:
             if not isinstance(rows, HeldRows) or not isinstance(frame, pd.DataFrame):
                 raise DataError("A folder of rows does not say whose rows they are.", "Fit on a DataFrame, or by rows.")
@@ -145,16 +159,21 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
             raise ParameterError(
                 f"The ledger counts under {ledger.relation}, the method under {relation}.", "Use one relation per run."
             )
+        if ledger is not None and ledger.currency != currency:
+            raise ParameterError(
+                f"The ledger counts {ledger.currency}, the method {currency}.", "Give both the same delta."
+            )
         whose = None if unit is None else unit.column
         if ledger is not None:
             ledger.protect(whose)
-        plan = None if self._paper else self.epsilon
-        run = Ledger(relation, plan=plan, name=self.title) if ledger is None else ledger.child(self.title, plan=plan)
+        plan = None if self._paper else currency.amount(self.epsilon)
+        own = Ledger(relation, plan=plan, name=self.title, delta=self.delta)
+        run = own if ledger is None else ledger.child(self.title, plan=plan)
         run.protect(whose)
         method, account = self, run
         if unit is not None:
             method = self.for_rows(unit.rows)
-            account = run.of_person(unit.rows, plan=None if self._paper else method.epsilon)
+            account = run.of_person(unit.rows, plan=None if plan is None else plan / currency.rows(unit.rows))
         known = schema if schema.unit is None else replace(schema, unit=None)  # the door knows rows, and no persons
         table = PrivateTable(rows, known, account, source, unprotected_allowed=self._paper)
         self._forget()
@@ -177,6 +196,10 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
         self.schema_ = schema
         self.publishable_ = source.publishable and isfinite(run.epsilon_bound) and not run.void
         return self
+
+    def _budget(self, table: PrivateTable) -> Amount:
+        """What may be spent on a table, in the run's currency; as printed nothing is planned, and it is epsilon."""
+        return exact(self.epsilon) if table.ledger.plan is None else table.ledger.plan
 
     def _forget(self) -> None:
         """Drop what was learned: a fit that fails leaves no mixture of two releases behind."""
@@ -206,6 +229,9 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
             raise ParameterError(f"{self.title} is not defined under {relation}.", f"Use {allowed}.")
         if self.mode not in self.modes:
             raise ParameterError("The 'mode' parameter is not known.", f"Choose one of {', '.join(self.modes)}.")
+        if self._paper and self.delta:
+            raise ParameterError(f"{self.title} as printed has no delta.", "Use delta=0, or mode='corrected'.")
+        Currency.of(self.delta)
         if not isinstance(schema, Schema):
             raise ParameterError("The 'schema' argument is no schema.", "Declare one: dp.Schema(columns=(…)).")
         self._check(schema)
