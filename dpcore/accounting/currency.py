@@ -38,11 +38,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from math import exp, inf, isinf, log, log1p, nextafter, sqrt
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from dpcore.accounting.relation import Epsilon, Relation, exact
 from dpcore.arguments import is_number
 from dpcore.errors import ParameterError
+from dpcore.language import phrase
 
 Law = Literal["laplace", "gaussian"]
 """The distribution that noise has, as whole numbers or not."""
@@ -52,6 +53,12 @@ Amount = Epsilon
 ROUNDING = 2.0**-46  # relative: far more than a dozen operations are out
 LEAST = 1e-300  # delta
 HALVINGS = 200
+# Two runs of which (epsilon, delta)-differential privacy holds are each, but for a probability of at most delta, two of
+# which epsilon alone holds (Dwork and Roth 2014, Lemma 3.17).
+DELTA = phrase(
+    "Delta is {delta}: but for a chance of at most one in {runs:,}, all is as epsilon says; in that rare case somebody "
+    "can learn more. With Gaussian noise, much more is much rarer still."
+)
 
 
 @dataclass(frozen=True)
@@ -80,6 +87,10 @@ class Currency:
     def rows(self, many: int) -> int:
         """How many times more a person with so many rows pays than one with a single row."""
         return many
+
+    def for_rows(self, epsilon: float, many: int) -> float:
+        """What an epsilon of one row is for somebody with so many rows, for people."""
+        return many * epsilon
 
     def histogram(self, relation: Relation) -> float:
         """How much one person moves one contingency table of counts, in the norm that the noise answers to."""
@@ -117,6 +128,9 @@ class Rho(Currency):
     def rows(self, many: int) -> int:
         return many * many
 
+    def for_rows(self, epsilon: float, many: int) -> float:
+        return self.epsilon(self.amount(epsilon * (1 + ROUNDING)) * self.rows(many))
+
     def histogram(self, relation: Relation) -> float:
         return sqrt(relation.squared_histogram_l2)
 
@@ -131,6 +145,11 @@ class Rho(Currency):
 
 
 PURE = Currency()
+
+
+def told_of(delta: float) -> dict[str, Any]:
+    """What `DELTA` says of a delta above 0."""
+    return {"delta": f"{delta:g}", "runs": int((1 + ROUNDING) / delta)}
 
 
 def rho_of_pure(epsilon: Epsilon) -> Amount:

@@ -76,14 +76,14 @@ def headline(shown: Shown) -> None:
     cells = st.columns(4)
     unit = release.schema.unit
     claims = say("The paper claims") if release.parameters["mode"] == "paper" else say("Claimed")
-    cells[0].metric(of_unit(claims, unit), claim(ledger.epsilon_claimed), border=True)
+    cells[0].metric(of_unit(claims, unit, ledger.delta), claim(ledger.epsilon_claimed), border=True)
     more = ledger.epsilon_bound > ledger.epsilon_claimed
     costs = say("It can cost up to, in exact arithmetic") if release.attackable else say(COSTS)
     with cells[1].container(key="over" if more else None):
         if release.schema.source == "inferred":
             st.metric(say("Guarantee"), say("none"), border=True)
         else:
-            st.metric(of_unit(costs, unit), limit(ledger.epsilon_bound), border=True)
+            st.metric(of_unit(costs, unit, ledger.delta), limit(ledger.epsilon_bound), border=True)
     what, many = release.artifact.size
     cells[2].metric(say(what), many, border=True)
     hangs = say("{mark}. It hangs on the real rows, as nothing else in this line does.", mark=say(REAL_DATA))
@@ -98,7 +98,9 @@ def headline(shown: Shown) -> None:
             neighbors=say(ledger.relation.sentence_for(protection.protects(unit))),
         )
     )
-    if person := protection.for_person(unit, ledger.epsilon_bound):
+    if ledger.delta:
+        st.caption(protection.of_delta(ledger.delta))
+    if person := protection.for_person(unit, ledger.epsilon_bound, ledger.delta):
         told = say("One person may have several rows. For a person: {price}.", price=escaped(person))
         st.info(told, icon=":material/groups:")
     if release.guarantee_void:
@@ -114,9 +116,10 @@ def headline(shown: Shown) -> None:
         st.info(told, icon=":material/update:")
 
 
-def of_unit(title: str, unit: Unit | None) -> str:
-    """What an epsilon is called, and whose it is if a row is not a person."""
+def of_unit(title: str, unit: Unit | None, delta: float = 0.0) -> str:
+    """What an epsilon is called, whose it is if a row is not a person, and at which delta it holds."""
     whose = protection.protects(unit)
+    title = say("{title}, at delta {delta}", title=title, delta=f"{delta:g}") if delta else title
     return title if unit is None else say("{title}, per {whose}", title=title, whose=say(whose))
 
 
@@ -151,7 +154,7 @@ def price(shown: Shown) -> None:
                 st.markdown(say("Its source promises nothing that could be put so."))
             else:
                 seen = phrase("your reports") if reported(shown) else phrase("the release")
-                own = epsilon if unit is None else unit.of_one(epsilon)
+                own = protection.of_one(unit, epsilon, ledger.delta)
                 void = ledger.void if place is right else ""
                 st.markdown(say(void) if void else controls.odds_sentence(own, seen))
                 if place is right and shown.release.attackable:
@@ -168,6 +171,9 @@ def price(shown: Shown) -> None:
                 epsilon=amount(ledger.epsilon_of_noise),
             )
         )
+    if ledger.delta:
+        rho = say("Questions are paid in rho, which adds up: {rho:.4g} in all.", rho=float(ledger.totals.of_noise))
+        st.caption(f"{rho} {protection.of_delta(ledger.delta)}")
     chart(charts.epsilon_split(frame))
     st.caption(say("{sentence}.", sentence=escaped(retold(shown.release.noise_label))))
     asked = say("What each person reported") if reported(shown) else say("Every question that was asked of the rows")

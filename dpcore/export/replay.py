@@ -146,7 +146,7 @@ def sentence(release: Release, table: Table) -> str:
     file = "model-again.json" if model else "synthetic-again.csv"
     if release.seed is None:
         return (
-            "spent = f'epsilon {dp.export.protection.headline(schema.unit, ledger.epsilon_bound)}'\n"
+            "spent = f'epsilon {dp.export.protection.headline(schema.unit, ledger.epsilon_bound, ledger.delta)}'\n"
             "if ledger.epsilon_bound == float('inf'):\n    spent = 'an epsilon that cannot be proved'\n"
             f"print(f'A new release came out ({file}), with new noise and for {{spent}} once more.')\n"
             "print(f'{method.noise_label_}.')\n"
@@ -173,6 +173,7 @@ def steps(release: Release, file: str, table: Table | None) -> list[Stage]:
             reading = {key: value for key, value in reading.items() if key != "split_seed"}
         how = "".join(f", {key}={literal(value)}" for key, value in reading.items())
         source = f"private = dp.datasets.read({file}, schema=schema{how}){known}\n"
+    at = ", delta=method.delta" if release.ledger.delta else ""
     return [
         Stage("`dpcore` runs the method.", imports),
         Stage(
@@ -182,7 +183,7 @@ def steps(release: Release, file: str, table: Table | None) -> list[Stage]:
         Stage(
             f"The same method with the same parameters. {again(release)}",
             f"method = dp.{release.class_name}(\n{arguments})\n"
-            f"ledger = dp.durable_ledger(private, method.relation, purpose={f'Replay of {release.method}'!r})\n"
+            f"ledger = dp.durable_ledger(private, method.relation, purpose={f'Replay of {release.method}'!r}{at})\n"
             "method.fit(private.train, schema=schema, ledger=ledger)  # reads the rows, and books what it spends\n",
         ),
         *last,

@@ -17,7 +17,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 
-from dpcore.accounting.currency import Amount, Currency
+from dpcore.accounting.currency import DELTA, Amount, Currency, told_of
 from dpcore.accounting.ledger import Ledger
 from dpcore.accounting.relation import Relation, exact
 from dpcore.arguments import Floats, Progress, no_progress, one_per_row, plain, require_frame
@@ -25,16 +25,25 @@ from dpcore.domain.documents import json_ready
 from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
 from dpcore.errors import DataError, ParameterError
-from dpcore.language import phrase
+from dpcore.language import phrase, say
 from dpcore.mechanisms.noise import CUT, SEEDED, make_noise
 from dpcore.methods.noises import NOISES, as_here, taught
 from dpcore.methods.offers import INFERRED, Offer
-from dpcore.methods.parameters import Control, Declared, is_learned, learned, number, text, whole
+from dpcore.methods.parameters import CORRECTED, Control, Declared, is_learned, learned, number, text, whole
 from dpcore.rows import Given, HeldRows, NumberRule, rows_of
 
 NO_CLASS = phrase("This method needs a column with categories as class. Declare one on the page Data & schema.")
-MOST_DELTA = 0.001
+MOST_DELTA, DELTAS = 0.001, (0.0, 1e-12, 1e-9, 1e-6)
+WITH_DELTA = phrase(
+    "0: pure epsilon. Above, epsilon is allowed to fail with this small chance, which buys less noise. It is chosen "
+    "once for a data set, and should be far below one over the number of rows."
+)
 SEED = phrase("A seed makes a demo repeatable and its protection worthless: whoever knows it can subtract the noise.")
+
+
+def said_of_delta(method: Any, _: Schema) -> str:
+    """What is risked."""
+    return say(DELTA, **told_of(method.delta)) if method.delta else ""
 
 
 def with_delta() -> Any:
@@ -74,6 +83,7 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
     controls: ClassVar[tuple[Control, ...]] = (
         Control("epsilon", "Privacy budget epsilon"),
         Control("target", "Class column", told=NO_CLASS),
+        Control("delta", "Delta", help=WITH_DELTA, steps=DELTAS, form="{:g}", told=said_of_delta, when=CORRECTED),
         Control("relation", "What is protected: one row"),
         Control("noise", "Noise", as_here(NOISES)),
         Control("random_state", "Seed (empty: none)", help=SEED, within=(0, 2**31), told=taught, key="seed"),
@@ -208,7 +218,9 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
 
     def for_rows(self, rows: int) -> Self:
         """An unfitted copy that runs on rows, so many of them a person's: each has its exact share of epsilon."""
-        copy: Self = clone(self).set_params(epsilon=exact(self.epsilon) / rows)
+        currency = Currency.of(self.delta)
+        share = currency.epsilon(currency.amount(self.epsilon) / currency.rows(rows)) if self.delta else None
+        copy: Self = clone(self).set_params(epsilon=exact(self.epsilon) / rows if share is None else share)
         return copy
 
     def _check_fitted(self) -> None:

@@ -270,7 +270,7 @@ def test_redraws_and_runs_of_a_figure_are_looks_and_a_copy_has_them(
     widget(tab(at, "The paper's figures"), f"{PAGE}.figures.repeats").set_value(1)
     press(run(at), f"{PAGE}.figures.figure_1.go")
     assert charts(at)
-    for (key, relation), asked in at.session_state["dpcore.accounts"].items():
+    for (key, relation, _), asked in at.session_state["dpcore.accounts"].items():
         found = Books(ledger_file).account(key, relation)
         assert found.epsilon_claimed == pytest.approx(asked.epsilon_claimed)
         assert found.epsilon_bound == pytest.approx(asked.epsilon_bound)

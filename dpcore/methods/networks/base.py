@@ -149,7 +149,7 @@ class NetworkSynthesizer(Synthesizer):
                 "parents": list(family[1:]),
                 "cluster": cluster_of.get(family[0], 1),
                 "cells": int(table.size),
-                "epsilon": finite_or_text(price),
+                Currency.of(self.delta).unit: finite_or_text(price),
             }
             for family, table, price in zip(self.families_, self.tables_, self.epsilons_, strict=True)
         ]
