@@ -88,8 +88,8 @@ class Currency:
         """How many times more a person with so many rows pays than one with a single row."""
         return many
 
-    def for_rows(self, epsilon: float, many: int) -> float:
-        """What an epsilon of one row is for somebody with so many rows, for people."""
+    def for_rows(self, epsilon: float, many: float) -> float:
+        """What an epsilon of one row is for somebody with so many rows; with it, noise is so many times less."""
         return many * epsilon
 
     def histogram(self, relation: Relation) -> float:
@@ -128,8 +128,8 @@ class Rho(Currency):
     def rows(self, many: int) -> int:
         return many * many
 
-    def for_rows(self, epsilon: float, many: int) -> float:
-        return self.epsilon(self.amount(epsilon * (1 + ROUNDING)) * self.rows(many))
+    def for_rows(self, epsilon: float, many: float) -> float:
+        return self.epsilon(self.amount(epsilon * (1 + ROUNDING)) * Fraction(many) ** 2)
 
     def histogram(self, relation: Relation) -> float:
         return sqrt(relation.squared_histogram_l2)
