@@ -119,6 +119,17 @@ def test_laplace_noise_is_kept_exactly_as_often_as_a_gaussian_asks(monkeypatch):
             assert kept == (lot < chance), (sigma, offered, step)
 
 
+def test_no_word_near_a_gaussians_chance_is_sure(monkeypatch):
+    """Within what logarithms and rounding may be out, exact arithmetic is asked, whatever floats say."""
+    asked = []
+    monkeypatch.setattr(draws, "is_below", lambda *given: asked.append(given) or True)
+    for place, (sigma, offered, off) in enumerate(product((0.8, 3.7, 1e6), (0, 3), (-(2.0**-42), 2.0**-42))):
+        chance = np.exp(-((abs(offered) - sigma**2 / (floor(sigma) + 1)) ** 2) / (2 * sigma**2))
+        tape(monkeypatch, [int(min(chance * (1 + off), 1 - 2.0**-50) * 2**64)])
+        assert keep_gaussian(np.array([offered]), np.array([sigma])).tolist() == [True]
+        assert len(asked) == place + 1, (sigma, offered, off)
+
+
 def test_laplace_noise_that_is_kept_is_gaussian(monkeypatch):
     """What is offered times what is kept is proportional to exp(-z^2 / 2 sigma^2), for fractions of a sigma as well."""
     for sigma in (0.2, 1.0, 2.5):
