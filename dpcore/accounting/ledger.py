@@ -6,6 +6,10 @@ really drawn costs, if nothing else gives it away; and `epsilon_bound`, what can
 unless the ledger is void: a known seed or an inferred schema gives the rows away whatever the noise, and then nothing
 can be proved. In corrected mode claim and noise are equal. Sums are exact (rational arithmetic).
 
+A ledger counts pure epsilon, or, if it was given a `delta`, rho (`currency`). Entries and sums are then of rho, and the
+three totals are the epsilons that these make at that delta, rounded up. One ledger with all its parts has one currency
+and one delta.
+
 Composition lives here alone:
 
 sequential   Questions about the same rows add up (Dwork and Roth 2014, Theorem 3.16).
@@ -17,9 +21,10 @@ parallel     Questions about disjoint *records* cost the largest of the parts (M
 repeated     The same questions t times over: t times their cost.
 of a person  What is asked of rows, of which one person has k at most, costs that person k times as much: two tables
              that differ by one person are k steps of one row apart (group privacy, Dwork and Roth 2014, Theorem 2.2).
-             It holds for whatever the questions come to together, samples and parallel parts included.
+             It holds for whatever the questions come to together, samples and parallel parts included. Of rho it is
+             k^2 times as much.
 sampled      Questions about a secret random sample cost less than they would on all rows, and questions about a
-             bootstrap sample more (`amplification`).
+             bootstrap sample more (`amplification`). In pure epsilon only.
 
 `tally` has the sums, the caps and the lock: any thread of one process may charge; copies and other processes may not.
 """
@@ -35,6 +40,7 @@ from typing import Any, Literal
 import pandas as pd
 
 from dpcore.accounting.amplification import bootstrap_loss, poisson_inside
+from dpcore.accounting.currency import Amount, Currency
 from dpcore.accounting.relation import Epsilon, Relation, Unit, exact
 from dpcore.accounting.tally import EPSILONS, Prices, Tally, Totals, held, whole
 from dpcore.errors import ParameterError
@@ -43,7 +49,7 @@ from dpcore.text import finite_or_text
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """One question to the door. Its epsilons are for all `draws` together."""
+    """One question to the door. Its epsilons are for all `draws` together; where its `unit` is rho, they are of rho."""
 
     name: str  # what was asked, in the schema's terms
     mechanism: str  # laplace, geometric, exponential, … or "none" for raw access
@@ -52,6 +58,7 @@ class Entry:
     sensitivity: float  # the true one, under the ledger's relation
     claimed_sensitivity: float  # what the source says it is
     scale: float  # of the noise, in the question's units (exponential mechanism: one over the exponent's factor)
+    unit: Literal["epsilon", "rho"] = "epsilon"  # what the door priced it in
     draws: int = 1  # how many answers were drawn
     reason: str = ""  # why claim and noise differ, in words
     void: bool = False  # whether its ledger is void
@@ -81,10 +88,12 @@ class Ledger(Tally):
     epsilon : float, optional
         Somebody's cap on `epsilon_bound`. A question that would exceed it raises BudgetError and is not recorded. No
         cap lets through what is void.
-    plan : float, optional
-        What a method means to draw: a cap on `epsilon_of_noise`.
+    plan : float or Fraction, optional
+        What a method means to draw, in the ledger's currency: a cap on what the noise costs.
     name : str
         For people.
+    delta : float
+        With 0 the ledger counts pure epsilon, otherwise rho, and its epsilons hold at this delta.
 
     Attributes
     ----------
@@ -97,16 +106,19 @@ class Ledger(Tally):
         relation: Relation | str,
         *,
         epsilon: Epsilon | None = None,
-        plan: Epsilon | None = None,
+        plan: Amount | None = None,
         name: str = "run",
+        delta: float = 0.0,
     ) -> None:
-        super().__init__(name, epsilon, plan)
+        currency = Currency.of(delta)
+        super().__init__(name, None if epsilon is None else currency.amount(epsilon), plan, currency)
         self.relation = Relation.parse(relation)
         self.whose: str | None = None  # the column that names whom its runs protect, "" for rows; None before any run
 
     def __repr__(self) -> str:
         status = "" if self.status == "open" else f", {self.status}"
-        return f"Ledger({self.name!r}, claimed={self.epsilon_claimed:g}, bound={self.epsilon_bound:g}{status})"
+        at = f", delta={self.delta:g}" if self.delta else ""
+        return f"Ledger({self.name!r}, claimed={self.epsilon_claimed:g}, bound={self.epsilon_bound:g}{at}{status})"
 
     @property
     def entries(self) -> list[Entry]:
@@ -167,15 +179,20 @@ class Ledger(Tally):
         self._refuse_group()
         if not all(isinstance(entry, Entry) for entry in entries):
             raise ParameterError("Only questions are charged.", "Pass Entry objects.")
+        if any(entry.unit != self.currency.unit for entry in entries):
+            raise ParameterError(
+                f"{self.name!r} counts {self.currency}, and a question was priced otherwise.",
+                "Ask it through a door of this ledger.",
+            )
         if entries:
             claimed = sum((entry.epsilon_claimed for entry in entries), start=exact(0))
             paid = sum((entry.epsilon_of_noise for entry in entries), start=exact(0))
             self._charge(entries, Totals(claimed, paid, paid))
 
-    def child(self, name: str, epsilon: Epsilon | None = None, *, plan: Epsilon | None = None) -> Ledger:
+    def child(self, name: str, epsilon: Epsilon | None = None, *, plan: Amount | None = None) -> Ledger:
         """A sequential part of this ledger, optionally with a cap or plan of its own."""
         self._refuse_group()
-        return self._new(Ledger(self.relation, epsilon=epsilon, plan=plan, name=name))
+        return self._new(self._part(name, epsilon=epsilon, plan=plan))
 
     def parallel(self, name: str, *, by: Literal["value", "label"], plainly_claimed: bool = False) -> Ledger:
         """A group whose parts (`part`) hold disjoint records.
@@ -193,7 +210,7 @@ class Ledger(Tally):
         if by not in ("value", "label"):
             raise ParameterError("The parts of a group are not formed like that.", "Choose by='value' or by='label'.")
         twofold = by == "value" and self.relation is Relation.REPLACE
-        group = Ledger(Relation.ADD_REMOVE if twofold else self.relation, name=name)
+        group = self._part(name, Relation.ADD_REMOVE if twofold else self.relation)
         group._rule = "parallel"
         if twofold:
             group._of_parts = Prices(claimed=exact if plainly_claimed else twice, bound=twice)
@@ -203,10 +220,10 @@ class Ledger(Tally):
         """One part of a parallel group."""
         if not self.in_parallel:
             raise ParameterError("Only a parallel group has parts.", "Call parallel(…) first.")
-        return self._new(Ledger(self.relation, name=name), self._of_parts)
+        return self._new(self._part(name), self._of_parts)
 
-    def share_of(self, epsilon: Epsilon) -> Epsilon:
-        """What this part of a parallel group may spend, for the group to cost `epsilon`."""
+    def share_of(self, epsilon: Amount) -> Amount:
+        """What this part of a parallel group may spend, for the group to cost `epsilon`, in the ledger's currency."""
         if self._parent is None or self._parent._rule != "parallel":
             raise ParameterError("This is no part of a parallel group.", "Ask one of its parts.")
         return exact(epsilon) / self._prices.bound(Fraction(1))
@@ -215,14 +232,14 @@ class Ledger(Tally):
         """An account of what is done `times` times over, once or more, with the same questions each time."""
         self._refuse_group()
         many = whole(times, "number of times", least=1)
-        return self._new(Ledger(self.relation, name=name), many_times(many))
+        return self._new(self._part(name), many_times(many))
 
-    def of_person(self, rows: int, *, plan: Epsilon | None = None) -> Ledger:
-        """An account of questions about rows, of which one person has so many at most: that many times their cost."""
+    def of_person(self, rows: int, *, plan: Amount | None = None) -> Ledger:
+        """An account of questions about rows, of which one person has so many at most: see the module."""
         self._refuse_group()
         many = whole(rows, "number of rows", least=1)
         name = f"up to {many:,} rows of one person" if many > 1 else "one row of one person"
-        return self._new(Ledger(self.relation, plan=plan, name=name), many_times(many))
+        return self._new(self._part(name, plan=plan), many_times(self.currency.rows(many)))
 
     def sampled(self, name: str, rate: float, epsilon: Epsilon) -> Ledger:
         """An account of questions about a secret Poisson sample, whose plan costs this ledger `epsilon`.
@@ -231,6 +248,7 @@ class Ledger(Tally):
         inside and 0 at 0. Under replace the row that leaves and the row that comes cost one addition or removal each.
         """
         self._refuse_group()
+        self._refuse_rho()
         cost = exact(epsilon)
         if math.isinf(cost) or not 0 < rate <= 1:
             raise ParameterError("No such sample has a price.", "Use a rate in (0, 1] and a finite epsilon.")
@@ -244,6 +262,7 @@ class Ledger(Tally):
     def bootstrapped(self, name: str, rows: int) -> Ledger:
         """An account of questions about a bootstrap sample, for sources that claim what they would cost on the rows."""
         self._refuse_group()
+        self._refuse_rho()
         size = whole(rows, "number of rows", least=0)
         prices = Prices(bound=lambda paid: bootstrap_loss(paid, self.relation, size))
         return self._new(Ledger(self.relation, name=name), prices)
@@ -264,10 +283,18 @@ class Ledger(Tally):
                 f"{ledger.name!r} counts under {ledger.relation}, {self.name!r} under {self.relation}.",
                 "Epsilons of different relations do not add up: keep two ledgers.",
             )
+        if ledger.currency != self.currency:
+            raise ParameterError(
+                f"{ledger.name!r} counts {ledger.currency}, {self.name!r} {self.currency}.",
+                "Amounts of different currencies do not add up: keep two ledgers.",
+            )
         if ledger.whose is not None:
             self.protect(ledger.whose)
         self._join(ledger)
         return ledger
+
+    def _part(self, name: str, relation: Relation | None = None, **limits: Amount | None) -> Ledger:
+        return Ledger(relation or self.relation, name=name, delta=self.delta, **limits)
 
     def _new(self, ledger: Ledger, prices: Prices | None = None) -> Ledger:
         ledger._prices = prices or ledger._prices
@@ -281,6 +308,10 @@ class Ledger(Tally):
                 "Use one of its parts: part(…) makes one.",
             )
 
+    def _refuse_rho(self) -> None:
+        if self.delta:
+            raise ParameterError("A sample's price is known in pure epsilon only.", "Use delta=0, or ask all rows.")
+
     def _walk(self, scope: tuple[str, ...] = ()) -> list[tuple[tuple[str, ...], Relation, Entry]]:
         rows = []
         void = bool(self._reasons_above())
@@ -292,7 +323,10 @@ class Ledger(Tally):
         return rows
 
     def to_frame(self) -> pd.DataFrame:
-        """One row per question, in order: its scope, the fields of `Entry`, and the relation it was charged under."""
+        """One row per question, in order: its scope, the fields of `Entry`, and the relation it was charged under.
+
+        Of a ledger that counts rho, `rho_claimed`, `rho_of_noise` and `rho_bound` stand in the epsilons' place.
+        """
         rows = [
             {
                 **vars(entry),
@@ -303,7 +337,8 @@ class Ledger(Tally):
             for scope, relation, entry in self._walk()
         ]
         columns = ["scope", "name", "mechanism", "relation", "draws", "sensitivity", "claimed_sensitivity", "scale"]
-        return pd.DataFrame(rows, columns=[*columns, *EPSILONS, "void", "reason"])
+        frame = pd.DataFrame(rows, columns=[*columns, *EPSILONS, "void", "reason"])
+        return frame.rename(columns={name: name.replace("epsilon", self.currency.unit) for name in EPSILONS})
 
     def to_dict(self) -> dict[str, Any]:
         """The ledger as JSON-ready values; infinite numbers become the text "infinity"."""
@@ -314,6 +349,7 @@ class Ledger(Tally):
             **({"unit_column": self.whose} if self.whose else {}),
             "status": self.status,
             **{name: finite_or_text(getattr(self, name)) for name in EPSILONS},
+            **({"delta": self.delta, "rho_bound": finite_or_text(float(self.totals.bound))} if self.delta else {}),
             "void": self.void,
             "entries": [
                 {key: finite_or_text(value) for key, value in row.items()} for row in self.to_frame().to_dict("records")

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal, NamedTuple, Protocol, Self
 
+from dpcore.accounting.currency import PURE, Amount, Currency
 from dpcore.accounting.relation import Epsilon, exact
 from dpcore.arguments import is_whole
 from dpcore.errors import BudgetError, ParameterError
@@ -34,7 +35,7 @@ ELSEWHERE = (
 
 
 class Totals(NamedTuple):
-    """What is claimed, what the noise alone costs, and what can be proved, exactly."""
+    """What is claimed, what the noise alone costs, and what can be proved, exactly and in one currency."""
 
     claimed: Epsilon = Fraction(0)
     of_noise: Epsilon = Fraction(0)
@@ -61,31 +62,40 @@ class HasTotals(Protocol):
     def totals(self) -> Totals:
         """Claimed, of the noise, and proved, as exact numbers."""
 
+    @property
+    def currency(self) -> Currency:
+        """What they count."""
+
 
 class Spent:
-    """What `HasTotals`, as numbers for people."""
+    """What `HasTotals`, as numbers for people: epsilons, which hold at `delta` where that is not 0."""
 
     @property
     def epsilon_claimed(self: HasTotals) -> float:
         """What the methods' sources say was spent."""
-        return float(self.totals.claimed)
+        return self.currency.epsilon(self.totals.claimed)
 
     @property
     def epsilon_of_noise(self: HasTotals) -> float:
         """What the noise that was drawn costs, if nothing else gives it away."""
-        return float(self.totals.of_noise)
+        return self.currency.epsilon(self.totals.of_noise)
 
     @property
     def epsilon_bound(self: HasTotals) -> float:
         """What can be proved that was spent; infinite where nothing can."""
-        return float(self.totals.bound)
+        return self.currency.epsilon(self.totals.bound)
+
+    @property
+    def delta(self: HasTotals) -> float:
+        """The delta at which these epsilons hold; 0 for pure ones."""
+        return self.currency.delta
 
 
 class Tally(Spent):
-    """One level of a tree of totals."""
+    """One level of a tree of totals; cap and plan are amounts in its currency."""
 
-    def __init__(self, name: str, cap: Epsilon | None, plan: Epsilon | None) -> None:
-        self.name = name
+    def __init__(self, name: str, cap: Amount | None, plan: Amount | None, currency: Currency = PURE) -> None:
+        self.name, self.currency = name, currency
         self.cap = None if cap is None else exact(cap)
         self.plan = None if plan is None else exact(plan)
         self.status: Literal["open", "finished", "stopped"] = "open"
@@ -204,9 +214,9 @@ class Tally(Spent):
     def _check(self, new: Totals, void: str) -> None:
         """BudgetError if these totals are too many."""
         if self.plan is not None and new.of_noise > self.plan:
-            raise BudgetError(*refusal(new.of_noise, self.name, self.plan, ""))
+            raise BudgetError(*refusal(new.of_noise, self.name, self.plan, "", self.currency))
         if self.cap is not None and new.bound > self.cap:
-            raise BudgetError(*refusal(new.bound, self.name, self.cap, void))
+            raise BudgetError(*refusal(new.bound, self.name, self.cap, void, self.currency))
 
     def _write_down(self, new: Totals, void: str, *, drawn: bool) -> None:
         """Keep the totals that are about to be; raising here counts nothing (`store`)."""
@@ -286,11 +296,12 @@ def held(*tallies: Tally) -> Iterator[None]:
                 return
 
 
-def refusal(total: Epsilon, name: str, cap: Epsilon, void: str) -> tuple[str, str]:
+def refusal(total: Amount, name: str, cap: Amount, void: str, currency: Currency = PURE) -> tuple[str, str]:
     """Why a cap lets a question not through, and what to do."""
-    capped = f"{name!r} is capped at {float(cap):g}"
+    at = f" at delta {currency.delta:g}" if currency.delta else ""
+    capped = f"{name!r} is capped at {currency.epsilon(cap):g}{at}"
     if not math.isinf(total):
-        needs = f"This question needs a total of epsilon {number(float(total))}, but {capped}."
+        needs = f"This question needs a total of epsilon {number(currency.epsilon(total))}, but {capped}."
         return needs, "Nothing was drawn. Ask for less, or raise the cap."
     if not void:
         needs = f"This question needs more than any epsilon, but {capped}."

@@ -3,6 +3,11 @@
 If a method is epsilon-DP, then Pr[event | D] <= e^epsilon Pr[event | D'] for every event. Confidence bounds on the two
 probabilities (Clopper and Pearson 1934) turn counts into a lower bound that is too high with probability at most
 `alpha`. A bound above the claim refutes the claim; a bound below it proves nothing.
+
+A run that counts rho claims more than one pair of epsilon and delta: a whole curve of them, as the Rényi divergences of
+all orders say. Whether an event happens is post-processing, so the divergence of its two probabilities is at most rho
+alpha for every order alpha; it rises with the larger one and falls with the smaller. The same two confidence bounds
+hence bound rho from below, whatever orders are tried, and the epsilon of that rho stands beside the claimed one.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,6 +20,7 @@ from numpy.typing import NDArray
 from scipy.stats import beta
 from sklearn.base import clone
 
+from dpcore.accounting.currency import PURE, Currency
 from dpcore.accounting.ledger import Ledger
 from dpcore.accounting.relation import Unit
 from dpcore.arguments import Floats, Ints, Progress, is_whole, no_progress
@@ -25,6 +31,8 @@ from dpcore.language import phrase
 from dpcore.methods.base import PrivateEstimator
 
 FEWEST = 20
+ORDERS = 1 + np.geomspace(1e-3, 1e3, 60)  # of Rényi divergences; each bounds rho by itself
+LEAST = 1e-300  # in place of a probability of 0, where it is 0 in both worlds
 TOLD = 200  # how often many runs tell how far they are
 RUNS, WORLD = phrase("Run {run:,} of {trials:,} in each world"), phrase("World {side:d} done")
 Runs = Callable[[pd.DataFrame, int], Sequence[Any]]
@@ -37,7 +45,8 @@ class AuditResult:
 
     `claimed` and `bound` are the ledger's two epsilons of one run (NaN if the mechanism has no ledger), and `trials`
     the runs on each of the two tables, half of which chose the threshold. All epsilons are those of what a run
-    `protects`: a row, or a person with all rows (`Schema.unit`), by whom the two tables then differ.
+    `protects`: a row, or a person with all rows (`Schema.unit`), by whom the two tables then differ. They hold at
+    `delta`, where that is not 0.
     """
 
     lower_bound: float
@@ -46,6 +55,7 @@ class AuditResult:
     confidence: float
     trials: int
     protects: Unit = "row"
+    delta: float = 0.0
 
     @property
     def caught(self) -> bool:
@@ -65,21 +75,33 @@ class Event:
     lower_bound: float
 
 
-def lower_bound(hits: int, hits_other: int, trials: int, *, alpha: float = 0.05, delta: float = 0.0) -> float:
+def lower_bound(
+    hits: int, hits_other: int, trials: int, *, alpha: float = 0.05, delta: float = 0.0, currency: Currency = PURE
+) -> float:
     """Lower confidence bound on epsilon from event counts in `trials` runs on each of two neighboring tables.
 
-    ln((p_lo - delta) / q_hi) with one-sided Clopper-Pearson bounds at alpha/2 each; at least 0.
+    ln((p_lo - delta) / q_hi) with one-sided Clopper-Pearson bounds at alpha/2 each; at least 0. In a `currency` of rho
+    it is the epsilon of the rho that these bounds call for.
     """
-    return float(_lower_bounds(np.array([hits]), np.array([hits_other]), trials, alpha, delta)[0])
+    found = _lower_bounds(np.array([hits]), np.array([hits_other]), trials, alpha, delta, currency)
+    return currency.epsilon(float(found[0]))
 
 
-def _lower_bounds(hits: Ints, others: Ints, trials: int, alpha: float, delta: float) -> Floats:
-    """The same for many events at once."""
+def _lower_bounds(
+    hits: Ints, others: Ints, trials: int, alpha: float, delta: float, currency: Currency = PURE
+) -> Floats:
+    """The same for many events at once, as amounts of the currency."""
     with np.errstate(invalid="ignore"):
         low = np.where(hits > 0, beta.ppf(alpha / 2, hits, trials - hits + 1), 0.0) - delta
         high = np.where(others < trials, beta.ppf(1 - alpha / 2, others + 1, trials - others), 1.0)
-    found: Floats = np.log(np.maximum(low, high) / high)
-    return found
+    low = np.maximum(low, high)
+    if not currency.delta:
+        found: Floats = np.log(low / high)
+        return found
+    logs = [np.log(np.maximum(each, LEAST))[..., None] for each in (low, high, 1 - low, 1 - high)]
+    parts = [ORDERS * one - (ORDERS - 1) * other for one, other in (logs[:2], logs[2:])]
+    divergences = np.logaddexp(*parts) / (ORDERS - 1)
+    return np.where(low > high, np.maximum((divergences / ORDERS).max(axis=-1), 0.0), 0.0)
 
 
 def lower_bound_of_statistics(
@@ -88,9 +110,10 @@ def lower_bound_of_statistics(
     *,
     alpha: float = 0.05,
     delta: float = 0.0,
+    currency: Currency = PURE,
 ) -> float:
     """Lower bound from one number per run on each of two neighboring tables, shape (trials,) each."""
-    return separating_event(first, second, alpha=alpha, delta=delta).lower_bound
+    return separating_event(first, second, alpha=alpha, delta=delta, currency=currency).lower_bound
 
 
 def separating_event(
@@ -99,6 +122,7 @@ def separating_event(
     *,
     alpha: float = 0.05,
     delta: float = 0.0,
+    currency: Currency = PURE,
 ) -> Event:
     """The event that tells two worlds apart best, from one number per run in each of them, shape (trials,) each.
 
@@ -119,13 +143,14 @@ def separating_event(
     above = np.array([half - np.searchsorted(np.sort(values), thresholds) for values in choose])
     below = np.array([np.searchsorted(np.sort(values), thresholds, "right") for values in choose])
     hits = np.stack([above, below], axis=-1)  # by world, threshold and sign
-    promised = _lower_bounds(hits, hits[::-1], half, alpha, delta).transpose(1, 2, 0)
+    promised = _lower_bounds(hits, hits[::-1], half, alpha, delta, currency).transpose(1, 2, 0)
     threshold, sign, side = np.inf, 1.0, 0
     if promised.max() > 0:
         place, below_it, side = map(int, np.unravel_index(promised.argmax(), promised.shape))
         threshold, sign = float(thresholds[place]), 1.0 - 2 * below_it
     counted = [int((sign * values >= sign * threshold).sum()) for values in count]
-    found = lower_bound(counted[side], counted[1 - side], len(count[0]), alpha=alpha, delta=delta)
+    how: dict[str, Any] = {"alpha": alpha, "delta": delta, "currency": currency}
+    found = lower_bound(counted[side], counted[1 - side], len(count[0]), **how)
     return Event(threshold, sign > 0, side, (counted[0], counted[1]), len(count[0]), found)
 
 
@@ -153,16 +178,22 @@ def audit(
         Output -> number (or bool); how the number separates the tables is found from the first half of the runs.
     trials : int
         Runs on each table.
+    alpha, delta : float
+        Of `lower_bound`. An estimator that counts rho is audited by the whole curve, and takes no delta here.
     """
     if not is_whole(trials, FEWEST):
         raise ParameterError(f"An audit needs {FEWEST} runs or more on each table.", "Raise trials.")
     claimed = bound = np.nan
     protects: Unit = "row"
+    currency = PURE
     if isinstance(method, PrivateEstimator):
         if schema is None or method.random_state is not None:
             raise ParameterError("An audited method needs a schema and no seed.", "Pass schema=, random_state=None.")
         found, ledger = statistics(method, schema, pair, event, trials, progress=progress)
         claimed, bound, protects = ledger.epsilon_claimed, ledger.epsilon_of_noise, ledger.protects
+        currency = ledger.currency
+        if currency.delta and delta:
+            raise ParameterError("A run in rho is audited by its whole curve.", "Leave delta= out.")
     else:
         found = np.empty((2, trials))
         for side, frame in enumerate(pair):
@@ -171,8 +202,8 @@ def audit(
                 raise ParameterError("The mechanism gave another number of outputs than asked.", "One output per run.")
             found[side] = [event(output) for output in outputs]
             progress((side + 1) / 2, WORLD.format(side=side + 1))
-    least = lower_bound_of_statistics(found[0], found[1], alpha=alpha, delta=delta)
-    return AuditResult(least, claimed, bound, 1 - alpha, trials, protects)
+    least = lower_bound_of_statistics(found[0], found[1], alpha=alpha, delta=delta, currency=currency)
+    return AuditResult(least, claimed, bound, 1 - alpha, trials, protects, currency.delta or delta)
 
 
 def statistics(

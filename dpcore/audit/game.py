@@ -82,7 +82,8 @@ class Case:
         if not self.step:
             return ledger.epsilon_claimed, ledger.epsilon_of_noise
         entries = [entry for entry in ledger.entries if self.step in entry.name]
-        return float(sum(e.epsilon_claimed for e in entries)), float(sum(e.epsilon_of_noise for e in entries))
+        of = ledger.currency.epsilon
+        return of(sum(e.epsilon_claimed for e in entries)), of(sum(e.epsilon_of_noise for e in entries))
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,6 +125,6 @@ def run(
     claimed, bound = case.epsilons(ledger)
     if case.schema.source == "inferred":  # whoever reads bounds off the rows has proved nothing
         bound = np.inf
-    event = separating_event(first, second, alpha=alpha)
-    result = AuditResult(event.lower_bound, claimed, bound, 1 - alpha, trials, ledger.protects)
+    event = separating_event(first, second, alpha=alpha, currency=ledger.currency)
+    result = AuditResult(event.lower_bound, claimed, bound, 1 - alpha, trials, ledger.protects, ledger.delta)
     return Twins(first, second, result, event, time.perf_counter() - start)

@@ -56,10 +56,12 @@ MOST_ALIKE = 6  # kinds of tables that are told one by one
 def epsilon_split(frame: pd.DataFrame) -> Chart:
     """Where epsilon went: what the ledger books per entry name.
 
-    `frame`: one row per ledger entry: `name`; `epsilon_claimed`, `epsilon_of_noise` (0..inf); `void`: whether the
-    latter is no bound. Entries of one name are summed, and tables of one price are told together; the 20 largest are
-    drawn, the rest summed.
+    `frame`: one row per ledger entry: `name`; `epsilon_claimed`, `epsilon_of_noise` (0..inf), or the same of rho;
+    `void`: whether the latter is no bound. Entries of one name are summed, and tables of one price are told together;
+    the 20 largest are drawn, the rest summed.
     """
+    in_rho = "rho_of_noise" in frame
+    frame = frame.rename(columns={name.replace("epsilon", "rho"): name for name in WHICH}) if in_rho else frame
     columns = [*WHICH]
     paid = say("what the noise alone costs") if frame["void"].any() else say("what it can cost up to")
     data = pd.DataFrame({"name": texts(frame["name"])} | {name: frame[name].to_numpy(float) for name in columns})
@@ -75,7 +77,7 @@ def epsilon_split(frame: pd.DataFrame) -> Chart:
 
     data["claims"] = data["epsilon_claimed"] < math.inf
     base = alt.Chart(_to_the_edge(data, columns, edge)).encode(
-        alt.X("epsilon_of_noise:Q", **scaled(say("epsilon"), span(0, edge), tickCount=8)),
+        alt.X("epsilon_of_noise:Q", **scaled(say("rho") if in_rho else say("epsilon"), span(0, edge), tickCount=8)),
         alt.Y("name:N", sort=None, title=None, scale=as_listed(data["name"])),
         tooltip=tooltips("name|entry", "epsilon_claimed_text|claimed", f"epsilon_of_noise_text|{paid}"),
     )
@@ -85,10 +87,12 @@ def epsilon_split(frame: pd.DataFrame) -> Chart:
     amount = captions(base, "epsilon_of_noise_text", align="left", dx=_beside(endless))
     return present(
         alt.layer(bars, _onward(base.transform_filter(endless)), claimed, amount),
-        say("Where did epsilon go?"),
+        say("Where did rho go?") if in_rho else say("Where did epsilon go?"),
         key=say("Bar and number: {paid}.", paid=paid)
         + (say(" Diamond: claimed.") if data["claims"].any() else say(" None is claimed.")),
-        seen=say("Epsilon per step of the method, largest first: {paid}, and what the paper claims.", paid=paid),
+        seen=say("Epsilon per step of the method, largest first: {paid}, and what the paper claims.", paid=paid)
+        if not in_rho
+        else say("Rho per step of the method, largest first: {paid}.", paid=paid),
         height=alt.Step(30),
     )
 

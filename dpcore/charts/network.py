@@ -33,7 +33,8 @@ def network(families: pd.DataFrame, longest: int = 40) -> Chart:
 
     `families`: one row per family, in order of selection: `child` (text); `parents` (a list or tuple of such texts,
     maybe empty); `cluster` (text or int); `cells` (of the family's table, >= 1); `epsilon` (spent on the table, >= 0; 0
-    if it was derived from another one); maybe `score`. Up to 60 nodes are named, with at most `longest` letters.
+    if it was derived from another one; of rho, if there is a column `rho`); maybe `score`. Up to 60 nodes are named,
+    with at most `longest` letters.
     """
     parents = [list(texts(value)) if isinstance(value, list | tuple) else [] for value in families["parents"]]
     data = _nodes(families, "child", parents, longest)
@@ -54,7 +55,7 @@ def network(families: pd.DataFrame, longest: int = 40) -> Chart:
         ),
         key=say("Arrows: from parent to child.") + "".join(told) + say(" Point at a node to light up its family."),
         seen=say(
-            "Graph of {count:,} nodes, arrows from parents to children, sized by epsilon, colored by table size.",
+            "Graph of {count:,} nodes, arrows from parents to children, sized by price, colored by table size.",
             count=len(data),
         )
         + "".join(told),
@@ -96,7 +97,7 @@ def graph(edges: pd.DataFrame, nodes: pd.DataFrame, longest: int = 40) -> Chart:
         title=say("The graph: {nodes:,} nodes and {edges:,} edges", nodes=len(data), edges=len(links)),
         key=say("Point at a node to see its neighbors."),
         seen=say(
-            "Graph of {nodes:,} nodes and {edges:,} edges, sized by epsilon, colored by table size.",
+            "Graph of {nodes:,} nodes and {edges:,} edges, sized by price, colored by table size.",
             nodes=len(data),
             edges=len(links),
         ),
@@ -116,6 +117,7 @@ def _nodes(frame: pd.DataFrame, name: str, near: Iterable[Sequence[str]], longes
         epsilon=spent,
         paid=spent.map(number),
         share=spent / largest([spent.sum()], 1e-300),
+        in_rho="rho" in frame,
         kind=np.where(spent > 0, *map(say, KINDS)),
         label=[short(text, longest) for text in data["name"]],
     )
@@ -160,7 +162,10 @@ def _drawn(data: pd.DataFrame, links: Links, called: tuple[str, str], *, arrows:
         layers.append(_heads(marks, [(node, path) for _, node, path in ways], radius, 70 if named else 40, **look))
 
     tips = tooltips(f"name|{called[0]}", f"near|{called[1]}", "cluster|cluster", "cells|cells of its table|,")
-    tips += tooltips("paid|epsilon", "share|share of epsilon|.1%", "kind|table")
+    if data["in_rho"].any():
+        tips += tooltips("paid|rho", "share|share of rho|.1%", "kind|table")
+    else:
+        tips += tooltips("paid|epsilon", "share|share of epsilon|.1%", "kind|table")
     tips += tooltips("score|noisy score|.4~g") if "score" in data else []
     dots = marks(data).mark_point(filled=True, opacity=1, stroke=NEUTRAL, strokeWidth=1)
     layers.append(dots.encode(*_looks(data, low, high), tooltip=tips).add_params(pointed))
@@ -182,9 +187,8 @@ def _looks(data: pd.DataFrame, low: float, high: float) -> list[Any]:
     told = say("cells of its table")
     told = say("{title} (log scale)", title=told) if log else told
     cells = alt.Color("cells:Q", title=told, scale=scale)
-    area = alt.Size(
-        "epsilon:Q", title=say("epsilon of its table"), scale=alt.Scale(domain=[0, spent], range=[low, high])
-    )
+    paid = say("rho of its table") if data["in_rho"].any() else say("epsilon of its table")
+    area = alt.Size("epsilon:Q", title=paid, scale=alt.Scale(domain=[0, spent], range=[low, high]))
     shape = alt.Shape("kind:N", title=say("table"), scale=alt.Scale(domain=[*kinds], range=[*kinds.values()]))
     return [
         cells.legend(alt.Legend(format="~s", tickCount=4)),

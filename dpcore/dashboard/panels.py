@@ -17,14 +17,13 @@ from dpcore import charts, evaluate
 from dpcore.accounting.relation import Relation
 from dpcore.arguments import Ints, Progress
 from dpcore.charts.base import REAL_DATA
-from dpcore.dashboard import controls, jobs, session
+from dpcore.dashboard import controls, jobs
 from dpcore.dashboard.session import Shown, remember
 from dpcore.dashboard.shell import escaped, mendable
 from dpcore.dashboard.tabs import disclosure
 from dpcore.dashboard.tabs.take_home import take_home
 from dpcore.dashboard.tabs.verdict import judged
 from dpcore.dashboard.widgets import worded
-from dpcore.domain.unit import Unit
 from dpcore.evaluate.evaluator import Evaluator
 from dpcore.export import protection
 from dpcore.export.model_file import Model
@@ -34,7 +33,6 @@ from dpcore.text import claim, limit, number
 
 NO_NOISE = 1e9  # an epsilon at which noise is far below one count
 FIRST = 8  # rows: two tables fit a laptop
-COSTS = phrase("It can cost up to")  # the epsilon that can be proved
 PAIRS_AT_MOST = 60  # columns; beyond it the pairs panel compares a sample of the pairs
 
 
@@ -68,55 +66,6 @@ def draw_open(page: str, panels: Mapping[str, Callable[[], None]]) -> None:
         if tab.open:
             with tab, mendable():
                 draw()
-
-
-def headline(shown: Shown, remark: str = "") -> None:
-    """The release in one line: what it is, what it cost, and whether a guarantee holds. The first chart needs room."""
-    release, ledger = shown.release, shown.release.ledger
-    cells = st.columns(4)
-    unit = release.schema.unit
-    claims = say("The paper claims") if release.parameters["mode"] == "paper" else say("Claimed")
-    cells[0].metric(of_unit(claims, unit), claim(ledger.epsilon_claimed), border=True)
-    more = ledger.epsilon_bound > ledger.epsilon_claimed
-    costs = say("It can cost up to, in exact arithmetic") if release.attackable else say(COSTS)
-    with cells[1].container(key="over" if more else None):
-        if release.schema.source == "inferred":
-            st.metric(say("Guarantee"), say("none"), border=True)
-        else:
-            st.metric(of_unit(costs, unit), limit(ledger.epsilon_bound), border=True)
-    what, many = release.artifact.size
-    cells[2].metric(say(what), many, border=True)
-    hangs = say("{mark}. It hangs on the real rows, as nothing else in this line does.", mark=say(REAL_DATA))
-    cells[3].metric(say("⚠ Run time"), say("{seconds:.2f} s", seconds=release.seconds), border=True, help=hangs)
-    made = say(
-        "{method} ({by}), {mode} mode, made from {data}. {neighbors}",
-        method=escaped(release.method),
-        by=say(METHODS[release.method].by),
-        mode=say(release.parameters["mode"]),
-        data=escaped(release.data_name),
-        neighbors=say(ledger.relation.sentence_for(protection.protects(unit))),
-    )
-    st.caption(f"{made} {say(remark)}" if remark else made)
-    if person := protection.for_person(unit, ledger.epsilon_bound):
-        told = say("One person may have several rows. For a person: {price}.", price=escaped(person))
-        st.info(told, icon=":material/groups:")
-    if release.guarantee_void:
-        st.error(release.guarantee_void, icon=":material/gpp_bad:")
-    if release.attackable:
-        st.warning(release.attackable, icon=":material/warning:")
-    if shown.data.token != session.dataset().token:
-        told = say(
-            "This was made from {made}. Press Run to use {now}, which was chosen since.",
-            made=escaped(release.data_name),
-            now=escaped(session.dataset().name),
-        )
-        st.info(told, icon=":material/update:")
-
-
-def of_unit(title: str, unit: Unit | None) -> str:
-    """What an epsilon is called, and whose it is if a row is not a person."""
-    whose = protection.protects(unit)
-    return title if unit is None else say("{title}, per {whose}", title=title, whose=say(whose))
 
 
 def rows(page: str, shown: Shown) -> None:
@@ -154,7 +103,7 @@ def price(shown: Shown) -> None:
                 st.markdown(say("Its source promises nothing that could be put so."))
             else:
                 seen = phrase("your reports") if reported(shown) else phrase("the release")
-                own = epsilon if unit is None else unit.of_one(epsilon)
+                own = protection.of_one(unit, epsilon, ledger.delta)
                 void = ledger.void if place is right else ""
                 st.markdown(say(void) if void else controls.odds_sentence(own, seen))
                 if place is right and shown.release.attackable:
@@ -171,6 +120,9 @@ def price(shown: Shown) -> None:
                 epsilon=amount(ledger.epsilon_of_noise),
             )
         )
+    if ledger.delta:
+        rho = say("Questions are paid in rho, which adds up: {rho:.4g} in all.", rho=float(ledger.totals.of_noise))
+        st.caption(f"{rho} {protection.of_delta(ledger.delta)}")
     chart(charts.epsilon_split(frame))
     st.caption(say("{sentence}.", sentence=escaped(retold(shown.release.noise_label))))
     asked = say("What each person reported") if reported(shown) else say("Every question that was asked of the rows")

@@ -28,6 +28,8 @@ if TYPE_CHECKING:  # the first page does without what makes releases
 
 
 Value = TypeVar("Value")
+Accounts = dict[tuple[str, str, float], Ledger]
+"""A session's questions, by the books' key of the data, relation and delta."""
 MOST_REMEMBERED = 60
 THINGS, CONTROLS, ASIDE, BACK = "dpcore.things", "dpcore.controls", "dpcore.aside", "dpcore.back"
 STAYS = {"dpcore.visit", "dpcore.learned"}
@@ -235,9 +237,9 @@ def keep_books(path: Path | None) -> None:
     keep("dpcore.books", Books(None if passing() else path))
 
 
-def accounts() -> dict[tuple[str, str], Ledger]:
-    """What this session asked, question by question, by the books' key of the data and relation; they never add up."""
-    return kept("dpcore.accounts", dict[tuple[str, str], Ledger])
+def accounts() -> Accounts:
+    """What this session asked, question by question; accounts never add up."""
+    return kept("dpcore.accounts", Accounts)
 
 
 def spending() -> Spending:
@@ -250,21 +252,22 @@ class Spending:
     """Where a session's runs are charged: the books, and its own list of questions. Work in a thread takes it along."""
 
     books: Books
-    accounts: dict[tuple[str, str], Ledger]
+    accounts: Accounts
 
-    def account(self, data: Dataset, relation: str, purpose: str) -> Ledger:
+    def account(self, data: Dataset, relation: str, purpose: str, delta: float = 0.0) -> Ledger:
         """A new part of the data's account, to be charged by one run; every charge is written down before it counts."""
-        return self.of_session(data, relation).adopt(self.open_run(data, relation, purpose).ledger())
+        run = self.open_run(data, relation, purpose, delta)
+        return self.of_session(data, relation, delta).adopt(run.ledger())
 
-    def note(self, data: Dataset, relation: str, purpose: str) -> Ledger:
+    def note(self, data: Dataset, relation: str, purpose: str, delta: float = 0.0) -> Ledger:
         """A new part of the session's list of questions, for what is written down already, as by `Books.open_runs`."""
-        return self.of_session(data, relation).child(purpose)
+        return self.of_session(data, relation, delta).child(purpose)
 
-    def of_session(self, data: Dataset, relation: str) -> Ledger:
+    def of_session(self, data: Dataset, relation: str, delta: float = 0.0) -> Ledger:
         """The session's account of these data."""
-        key = self.books.key(data), relation
-        return self.accounts.setdefault(key, Ledger(Relation.parse(relation), name=data.name))
+        key = self.books.key(data), relation, delta
+        return self.accounts.setdefault(key, Ledger(Relation.parse(relation), name=data.name, delta=delta))
 
-    def open_run(self, data: Dataset, relation: str, purpose: str) -> OpenRun:
+    def open_run(self, data: Dataset, relation: str, purpose: str, delta: float = 0.0) -> OpenRun:
         """A new line in the books."""
-        return self.books.open_run(data, relation, purpose)
+        return self.books.open_run(data, relation, purpose, delta)

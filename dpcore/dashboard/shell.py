@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from dpcore import dashboard
-from dpcore.accounting.store import Line, file_of
+from dpcore.accounting.store.lines import Line, file_of
 from dpcore.dashboard import FOLDER, hosting, housekeeping, lessons, links, session, steps
 from dpcore.dashboard.widgets import MADE, OUTDATED
 from dpcore.domain.unit import Unit
@@ -307,6 +307,14 @@ def for_person(line: Line, unit: Unit | None) -> str:
     """What epsilons of rows come to for somebody who has as many as a unit says, in a few words."""
     if unit is None or line.protects == "person" or math.isinf(line.epsilon_bound):
         return ""
+    if line.delta:
+        product = number(line.currency.for_rows(line.epsilon_bound, unit.rows))
+        return plural(
+            ", which is {product} for somebody with {n:,} row",
+            ", which is {product} for somebody with {n:,} rows",
+            unit.rows,
+            product=product,
+        )
     values = {"epsilon": number(line.epsilon_bound), "product": number(unit.rows * line.epsilon_bound)}
     return plural(
         ", which is {n:,} × {epsilon} = {product} for somebody with {n:,} row",
@@ -320,6 +328,13 @@ def price(line: Line) -> str:
     """What can be proved of a line of the books."""
     if math.isinf(line.epsilon_bound):
         return say("no guarantee is left")
+    return in_full(line)
+
+
+def in_full(line: Line) -> str:
+    """The epsilon of a line of the books, with its delta if it has one."""
+    if line.delta:
+        return say("epsilon {epsilon} at delta {delta}", epsilon=number(line.epsilon_bound), delta=f"{line.delta:g}")
     return say("epsilon {epsilon}", epsilon=number(line.epsilon_bound))
 
 

@@ -23,6 +23,9 @@ HEADINGS = frozenset(  # of tables of ours
         phrase("epsilon_claimed"),
         phrase("epsilon_bound"),
         phrase("epsilon_of_noise"),
+        phrase("rho_claimed"),
+        phrase("rho_bound"),
+        phrase("rho_of_noise"),
         phrase("void"),
         phrase("reason"),
     }
@@ -66,6 +69,8 @@ def worded(frame: pd.DataFrame) -> pd.DataFrame:
     """A table of ours for the screen: what its columns are called, and texts of ours in it, as the screen says them."""
     if spoken() == ENGLISH:
         return frame
-    ours = OURS & {*frame} if "epsilon_of_noise" in frame else ()  # a ledger; elsewhere these may be people's own words
+    ours = (
+        OURS & {*frame} if {"epsilon_of_noise", "rho_of_noise"} & {*frame} else ()
+    )  # a ledger; elsewhere these may be people's own words
     texts = {name: frame[name].map(lambda cell: retold(cell) if isinstance(cell, str) else cell) for name in ours}
     return frame.assign(**texts).rename(columns=lambda name: say(name) if name in HEADINGS else name)

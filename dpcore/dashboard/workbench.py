@@ -13,6 +13,7 @@ from dpcore import export
 from dpcore.accounting.ledger import Ledger
 from dpcore.arguments import Progress
 from dpcore.dashboard import controls, jobs, links, panels, session, shell
+from dpcore.dashboard.headline import headline
 from dpcore.dashboard.sections import forecast
 from dpcore.dashboard.session import Shown
 from dpcore.dashboard.widgets import MADE, outdated
@@ -24,7 +25,6 @@ from dpcore.methods import METHODS, offers
 from dpcore.methods.base import PrivateEstimator
 from dpcore.methods.parameters import Control
 from dpcore.methods.synthesizer import Synthesizer
-from dpcore.text import number
 
 NEXT = ("next",)
 NOISE = "relation noise random_state"
@@ -79,7 +79,7 @@ class Workbench:
             self.waiting(data)
             return
         with st.container(key=MADE):
-            panels.headline(shown, self.remark)
+            headline(shown, self.remark)
             panels.draw_open(self.page, self.tabs(shown, data))
 
     def release(self, data: Dataset) -> jobs.Work:
@@ -94,7 +94,8 @@ class Workbench:
         def work(progress: Progress) -> None:
             start = time.perf_counter()
             method: Any = METHODS[name](**given)
-            ledger = spending.account(data, method.relation, PURPOSE.format(method=name, mode=method.mode))
+            purpose = PURPOSE.format(method=name, mode=method.mode)
+            ledger = spending.account(data, method.relation, purpose, method.delta)
             try:
                 method.fit(data.given, schema=data.schema, ledger=ledger, progress=progress)
             except jobs.CanceledError as stopped:
@@ -164,8 +165,11 @@ class Workbench:
         relation = say(controls.relation_words(method.relation, unit is not None and unit.column is not None))
         printed = say(self.printed)
         mode = say("corrected") if method.mode == "corrected" else f"{printed[0].lower()}{printed[1:]}"
-        price = say("epsilon {epsilon:g} ({relation})", epsilon=method.epsilon, relation=relation.lower())
-        if person := protection.for_person(unit, method.epsilon):
+        at = {"epsilon": method.epsilon, "relation": relation.lower()}
+        price = say("epsilon {epsilon:g} ({relation})", **at)
+        if method.delta:
+            price = say("epsilon {epsilon:g} at delta {delta} ({relation})", delta=f"{method.delta:g}", **at)
+        if person := protection.for_person(unit, method.epsilon, method.delta):
             price = say("{price}: {person}", price=price, person=person)
         told = say("{price}, {mode}", price=price, mode=mode)
         if rows:
@@ -180,7 +184,7 @@ def paid(ledger: Ledger) -> str:
     if math.isinf(ledger.epsilon_bound):
         return phrase("The run was stopped. What it had asked by then **stays charged: without a bound.**")
     told = phrase("The run was stopped. What it had asked by then **stays charged: epsilon {price}.**")
-    return told.format(price=number(ledger.epsilon_bound))
+    return told.format(price=protection.headline(None, ledger.epsilon_bound, ledger.delta))
 
 
 def on_rows(method: PrivateEstimator, data: Dataset) -> tuple[PrivateEstimator, int | None]:

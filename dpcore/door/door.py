@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Literal, TypeVar
+from typing import Literal, TypeVar, Unpack
 
+from dpcore.accounting.currency import Amount
 from dpcore.accounting.ledger import Entry, Ledger
 from dpcore.accounting.relation import Epsilon, Relation, exact
 from dpcore.door import prices
-from dpcore.door.prices import Claim
+from dpcore.door.prices import Claim, Claimed
 from dpcore.errors import ParameterError
 from dpcore.mechanisms.noise import Noise
 from dpcore.mechanisms.scores import Bounds, Score
@@ -28,6 +29,11 @@ class Door:
     def __init__(
         self, ledger: Ledger, noise: Noise, *, rows: int | None = None, unprotected_allowed: bool = False
     ) -> None:
+        if noise.law != ledger.currency.law and noise.on_counts != "none":
+            raise ParameterError(
+                f"The noise is {noise.law.title()}'s, and the ledger counts {ledger.currency}.",
+                "Make the noise with the law of the ledger's currency.",
+            )
         self.ledger, self.noise, self.rows, self.unprotected_allowed = ledger, noise, rows, unprotected_allowed
 
     @property
@@ -46,7 +52,7 @@ class Door:
 
     def unprotected(self, name: str, reason: str, claimed: Epsilon, look: Callable[[], Answer]) -> Answer:
         """What is seen of the rows themselves: the bound becomes infinite, and only paper mode may ask."""
-        if not self.unprotected_allowed:
+        if not self.unprotected_allowed or self.ledger.delta:
             raise ParameterError("Raw rows are not to be had in corrected mode.", "Ask the door a charged question.")
         return self.answer("unprotected", [prices.unprotected(name, reason, claimed)], look)
 
@@ -54,8 +60,14 @@ class Door:
         """What one person may do to scores of tables of these shapes; public, no question."""
         return score.bounds(shapes, self.relation, self.rows)
 
+    def claim(self, **claimed: Unpack[Claimed]) -> Claim:
+        """What a source says of a question, in the account's currency; in rho none says anything."""
+        if self.ledger.delta and {claimed.get("claimed_epsilon"), claimed.get("claimed_sensitivity")} != {None}:
+            raise ParameterError("What a source claims is in pure epsilon.", "Ask with delta=0.")
+        return Claim(**claimed, currency=self.ledger.currency)
+
     def choice(
-        self, score: Score, shapes: Sequence[Shape], epsilon: Epsilon, claim: Claim, *, draws: int = 1
+        self, score: Score, shapes: Sequence[Shape], epsilon: Amount, claim: Claim, *, draws: int = 1
     ) -> tuple[Entry, float]:
         """What choices among families of these shapes cost, and the factor of their exponent; no question."""
         bounds, exactly = self.bounds(score, shapes), self.noise.publishable

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from typing import Unpack
 
-from dpcore.accounting.relation import Epsilon
+from dpcore.accounting.currency import Amount
 from dpcore.domain.schema import Schema
 from dpcore.door.door import Door
 from dpcore.door.exact_family_scores import FamilySearch
-from dpcore.door.prices import Claim, Claimed
+from dpcore.door.prices import Claimed
 from dpcore.errors import ParameterError
 
 Family = tuple[str, ...]
@@ -31,11 +31,14 @@ class Growth:
         self.open.remove(name)
         self._search.place(self._schema.index(name))
 
-    def choose(self, *, epsilon: Epsilon, **claimed: Unpack[Claimed]) -> Family:
-        """One exponential mechanism over all families: the child and its parents. The child is then placed."""
+    def choose(self, *, epsilon: Amount, **claimed: Unpack[Claimed]) -> Family:
+        """One exponential mechanism over all families: the child and its parents. The child is then placed.
+
+        `epsilon` is an amount in the account's currency, as for `PrivateTable`.
+        """
         if not self.open:
             raise ParameterError("Every column of this network is placed.", "There is nothing left to choose.")
-        entry, factor = self._door.choice(self._search.score, self._search.shapes, epsilon, Claim(**claimed))
+        entry, factor = self._door.choice(self._search.score, self._search.shapes, epsilon, self._door.claim(**claimed))
         family: Family = self._door.answer("choose", [entry], lambda: self._draw(factor))
         self.place(family[0])
         return family

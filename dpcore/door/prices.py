@@ -7,8 +7,12 @@ Exponential    choosing r with probability proportional to exp(t q(r)) costs 2 t
                the same way or one score only (see `Bounds.loss`).
 Epsilon 0      buys nothing: counts come back as zeros and choices are uniform, whatever the rows.
 
+Where a run counts rho, Gaussian noise takes Laplace's place, and `accounting.currency` has the lemmas: one table of
+counts moves by 1 in L2 under add_remove and by the root of 2 under replace, the scores of m candidates by root m times
+the sensitivity of one. What a question may spend is then of rho, and so is what its entry says.
+
 A claim is the source's: a sensitivity, to which the noise is then scaled, or an epsilon for the whole question. It
-never touches the bound, which follows from the noise and the true sensitivity.
+never touches the bound, which follows from the noise and the true sensitivity. Claims are in pure epsilon.
 """
 
 from collections.abc import Sequence
@@ -18,6 +22,7 @@ from typing import TypedDict
 
 import numpy as np
 
+from dpcore.accounting.currency import PURE, Currency
 from dpcore.accounting.ledger import Entry
 from dpcore.accounting.relation import Epsilon, Relation, exact, shares_of
 from dpcore.errors import ParameterError
@@ -45,6 +50,7 @@ class Claim:
     claimed_epsilon: Epsilon | None = None
     claimed_sensitivity: float | None = None
     reason: str = ""
+    currency: Currency = PURE
 
     def scaled_to(self, sensitivity: float) -> float:
         """The sensitivity that the noise is scaled to."""
@@ -68,6 +74,7 @@ class Claim:
             scale=scale,
             draws=draws,
             reason=self.reason,
+            unit=self.currency.unit,
         )
 
 
@@ -85,7 +92,7 @@ def tables(
     claim: Claim,
 ) -> list[Entry]:
     """One entry per noisy contingency table; its `scale` is the noise to draw."""
-    sensitivity = relation.histogram_l1
+    sensitivity = claim.currency.histogram(relation)
     scaled_to = claim.scaled_to(sensitivity)
     parts = len(families) if weights is None else weights
     shares = shares_of(epsilon, parts)
@@ -93,7 +100,7 @@ def tables(
     entries = []
     for family, share, claimed_share in zip(families, shares, claimed, strict=True):
         name = f"counts of {' × '.join(family)}" if family else "number of rows"
-        scale = scaled_to / float(share) if float(share) else np.inf
+        scale = claim.currency.scale(share, scaled_to)
         bound = bound_of(share, sensitivity, scaled_to)
         own = replace(claim, claimed_epsilon=claimed_share)
         entries.append(own.entry(name, mechanism, sensitivity, scale, paid=share, bound=bound, draws=1))
@@ -116,7 +123,7 @@ def choice(
     """
     sensitivity, loss, rounding = bounds
     divisor = loss if claim.claimed_sensitivity is None else 2 * claim.scaled_to(sensitivity)
-    factor = float(per_draw) / divisor if divisor else 0.0
+    factor = claim.currency.exponent(per_draw) / divisor if divisor else 0.0
     bound = draws * (per_draw if divisor == loss else exact(factor * loss))
     if exactly and loss:
         factor /= 1 + 2 * rounding / loss
@@ -127,7 +134,7 @@ def choice(
 def noisy_values(
     name: str, bounds: Bounds, values: int, epsilon: Epsilon, claim: Claim, *, exactly: bool
 ) -> tuple[Entry, float]:
-    """The entry of one Laplace mechanism on the scores of all candidates, and the grid that the noise is drawn on.
+    """The entry of noise on the scores of all candidates, and the grid that it is drawn on.
 
     The entry's `scale` is the noise to draw. Exactly: scores that are D apart, and out by their rounding, are at most
     D + rounding + grid apart on the grid, and the scale is larger by that ratio, so that what is booked covers both.
@@ -136,9 +143,10 @@ def noisy_values(
     scaled_to, total = claim.scaled_to(sensitivity), exact(epsilon)
     grid = 2.0 ** (floor(log2(sensitivity)) - GRID_BITS) if sensitivity else 1.0  # dividing by it is exact
     wider = 1 + (rounding + grid) / sensitivity if exactly and sensitivity else 1.0
-    scale = wider * (values * scaled_to / float(total)) if total else np.inf
+    scale = wider * claim.currency.scale(total, scaled_to, values)
     name, bound = f"{values} values of {name}", bound_of(total, sensitivity, scaled_to)
-    return claim.entry(name, "laplace", sensitivity, scale, paid=total, bound=bound, draws=values), grid
+    law = claim.currency.law
+    return claim.entry(name, law, sensitivity, scale, paid=total, bound=bound, draws=values), grid
 
 
 def unasked(name: str, claimed_epsilon: Epsilon, bound: Epsilon) -> Entry:

@@ -9,6 +9,7 @@ from typing import Any, Self, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcore.accounting.currency import Amount
 from dpcore.accounting.ledger import Ledger
 from dpcore.accounting.relation import Epsilon, Relation, exact
 from dpcore.arguments import Flags, Floats, Ints
@@ -20,7 +21,7 @@ from dpcore.door.door import Door
 from dpcore.door.exact_family_scores import FamilySearch
 from dpcore.door.exact_node_counts import records_of
 from dpcore.door.network_growth import Growth
-from dpcore.door.prices import Claim, Claimed
+from dpcore.door.prices import Claimed
 from dpcore.errors import ParameterError, SchemaError
 from dpcore.mechanisms.noise import Noise, NoNoise, NumpyNoise, Weights, generator
 from dpcore.mechanisms.scores import Score, TableScore
@@ -32,6 +33,9 @@ Family = Sequence[str]
 
 class PrivateTable:
     """Private rows, encoded by `Schema.encode`, and the questions that the ledger is charged for.
+
+    What a question may spend is called `epsilon`, and is an amount in the ledger's currency: of epsilon or of rho. A
+    method that states shares of its budget (`PrivateEstimator._budget`) is the same in both.
 
     Codes of shape (n, d) are `HeldRows`. `unprotected` may be called if it is allowed (paper mode). The rows' numbers
     are what a method needs of columns besides their bins: the grid's places for trees that cut them (`splits`), or
@@ -109,7 +113,7 @@ class PrivateTable:
         self,
         families: Sequence[Family],
         *,
-        epsilon: Epsilon,
+        epsilon: Amount,
         weights: list[float] | None = None,
         **claimed: Unpack[Claimed],
     ) -> list[Floats]:
@@ -120,7 +124,8 @@ class PrivateTable:
         families : sequence of sequences of column names
             An empty one asks for the number of rows.
         epsilon : float or Fraction
-            For all tables together: table f is drawn with the scale sensitivity / (the family's share of epsilon).
+            For all tables together: table f is drawn with the scale sensitivity / (the family's share of epsilon); of
+            rho with sigma^2 = L2 sensitivity^2 / (2 its share).
         weights : list of float, optional
             Public, positive, one per family, to which shares are proportional; by default they are equal.
         **claimed
@@ -128,7 +133,8 @@ class PrivateTable:
         """
         shapes = [self._shape(family) for family in families]  # unknown columns are refused before they are charged
         noise = self._door.noise
-        entries = prices.tables(families, self.relation, noise.on_counts, epsilon, weights, Claim(**claimed))
+        claim = self._door.claim(**claimed)
+        entries = prices.tables(families, self.relation, noise.on_counts, epsilon, weights, claim)
 
         def draw() -> list[Floats]:
             bought = [i for i, entry in enumerate(entries) if np.isfinite(entry.scale)]
@@ -142,22 +148,23 @@ class PrivateTable:
 
         return self._door.answer("counts", entries, draw)
 
-    def cell_variance(self, epsilon: Epsilon) -> float:
+    def cell_variance(self, epsilon: Amount) -> float:
         """The variance of the noise in every cell of a table that is bought for `epsilon`; public, no question."""
-        scale = self.relation.histogram_l1 / float(epsilon) if float(epsilon) else np.inf
+        currency = self.ledger.currency
+        scale = currency.scale(epsilon, currency.histogram(self.relation))
         return self._door.noise.variance(scale) if np.isfinite(scale) else np.inf
 
     @property
     def whole_noise(self) -> bool:
         """Whether noisy counts are whole numbers; public."""
-        return self._door.noise.on_counts != "laplace"
+        return self._door.noise.on_counts not in ("laplace", "gaussian")
 
     def choose(
         self,
         score: Score,
         candidates: Sequence[Family],
         *,
-        epsilon: Epsilon,
+        epsilon: Amount,
         draws: int = 1,
         **claimed: Unpack[Claimed],
     ) -> Ints:
@@ -175,7 +182,7 @@ class PrivateTable:
         """
         shapes = [self._shape(family) for family in candidates]
         noise = self._door.noise
-        entry, factor = self._door.choice(score, shapes, epsilon, Claim(**claimed), draws=draws)
+        entry, factor = self._door.choice(score, shapes, epsilon, self._door.claim(**claimed), draws=draws)
 
         def draw() -> Ints:
             values = score.values(self._count, candidates, self.relation)
@@ -193,15 +200,15 @@ class PrivateTable:
         return self._door.answer("choose", [entry], draw)
 
     def noisy_scores(
-        self, score: Score, candidates: Sequence[Family], *, epsilon: Epsilon, **claimed: Unpack[Claimed]
+        self, score: Score, candidates: Sequence[Family], *, epsilon: Amount, **claimed: Unpack[Claimed]
     ) -> Floats:
-        """Scores of all candidates with Laplace noise, shape (len(candidates),); `epsilon` is for all together."""
+        """Scores of all candidates with noise, shape (len(candidates),); `epsilon` is for all together."""
         if not candidates:
             raise ParameterError("There is nothing to score.", "Give one candidate or more.")
         shapes = [self._shape(family) for family in candidates]
         noise, bounds = self._door.noise, self._door.bounds(score, shapes)
         entry, grid = prices.noisy_values(
-            score.name, bounds, len(shapes), epsilon, Claim(**claimed), exactly=noise.publishable
+            score.name, bounds, len(shapes), epsilon, self._door.claim(**claimed), exactly=noise.publishable
         )
 
         def draw() -> Floats:
@@ -240,6 +247,7 @@ class PrivateTable:
         Under add_remove nobody may ask; without a finite epsilon only a paper's own method. The claim is for each
         question, with a reason by family.
         """
+        self._need_pure("Randomized answers")
         responses.check(questions, self.schema, self._rows.numbered, self.relation)
         entries = responses.entries(questions, claimed_epsilon, reasons)
         if not self._door.unprotected_allowed and any(entry.epsilon_of_noise == np.inf for entry in entries):
@@ -299,12 +307,17 @@ class PrivateTable:
         plainly_claimed : bool
             Whether the source claims that nodes cost the largest of them under replace as well.
         """
+        self._need_pure("Trees")
         account, budget = nodes.account(self.ledger, trees, exact(epsilon), resample, rate, len(self._rows))
         place, classes = self.schema.index(target), self.schema[target].size
         records = records_of(self._rows, dict(attributes), place, classes)
         rows = nodes.sample(records, self._door.noise, trees, resample, rate)
         part = account.parallel("", by="value", plainly_claimed=plainly_claimed).part("")
         return nodes.PrivateNodes(self._door.on(part), rows), budget if plainly_claimed else part.share_of(budget)
+
+    def _need_pure(self, what: str) -> None:
+        if self.ledger.delta:
+            raise ParameterError(f"{what} are priced in pure epsilon only.", "Use delta=0.")
 
     def _count(self, families: Sequence[Family]) -> list[Counts]:
         position = {name: j for j, name in enumerate(self.schema.names)}

@@ -84,8 +84,11 @@ class Config:
             )
             if not sound:
                 raise ParameterError("This description of a sweep contradicts itself.", remedy)
+            made = {name: method_of(raw) for name, raw in methods.items()}
+            if any(method.delta for method in made.values()):  # its sums, caps and charts are of pure epsilons
+                raise ParameterError("A comparison counts pure epsilon, and a method in this one has a delta.", remedy)
             return cls(
-                methods={name: method_of(raw) for name, raw in methods.items()},
+                methods=made,
                 epsilons=[float(number) for number in epsilons],
                 repeats=repeats,
                 measures=some_of(found["measures"], MEASURES),

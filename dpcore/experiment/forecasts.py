@@ -50,6 +50,7 @@ from itertools import combinations
 import numpy as np
 from sklearn.base import clone
 
+from dpcore.accounting.currency import Currency
 from dpcore.arguments import Floats, Progress, is_whole, no_progress
 from dpcore.domain.column import Codes
 from dpcore.domain.schema import Schema
@@ -260,9 +261,9 @@ class Stage:
         )
         method = clone(self.method).set_params(noise="laplace", random_state=self.seed + place)
         if epsilon == NO_NOISE:  # of the sizes that it has at an epsilon of 1
-            method = method.set_params(epsilon=1 / share).at_epsilon(NO_NOISE)
+            method = method.set_params(epsilon=as_much(method, 1.0, share)).at_epsilon(NO_NOISE)
         else:
-            method.set_params(epsilon=epsilon / share)
+            method.set_params(epsilon=as_much(method, epsilon, share))
         method.set_params(**method.implied(count))
         method.fit(bound.decode(codes, self.lots(4, place)), schema=bound)
         return bound.encode(method.sample(count))
@@ -324,6 +325,11 @@ def shares(
     """The joint shares of some columns in two tables."""
     tables = zip(*(joint_counts(codes, schema.sizes, families) for codes in (first, second)), strict=True)
     return [(p / len(first), q / len(second)) for p, q in tables]
+
+
+def as_much(method: Synthesizer, epsilon: float, share: float) -> float:
+    """The epsilon at which noise is as large beside a share of the rows as at this one beside all of them."""
+    return Currency.of(method.delta).for_rows(epsilon, 1 / share) if method.delta else epsilon / share
 
 
 def smallest_group(found: Floats) -> float | None:

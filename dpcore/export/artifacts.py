@@ -108,9 +108,12 @@ class Network(Rows):
 
     @cached_property
     def families(self) -> pd.DataFrame:
-        """The families, a row each; exact tables, which have no finite price, count as free."""
+        """The families, a row each; exact tables, which have no finite price, count as free.
+
+        `epsilon` is what each was charged, which is of rho where there is a column `rho`.
+        """
         frame = pd.DataFrame(self.released["families"])
-        prices = pd.to_numeric(frame["epsilon"], errors="coerce")
+        prices = pd.to_numeric(frame["rho" if "rho" in frame else "epsilon"], errors="coerce")
         return frame.assign(epsilon=prices.where(np.isfinite(prices), 0.0))
 
     @property

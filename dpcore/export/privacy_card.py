@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
+from dpcore.accounting.currency import above
 from dpcore.domain.unit import Unit
 from dpcore.export import protection
 from dpcore.export.quoting import plain
@@ -74,11 +75,12 @@ def card(release: Release) -> Card:
             say("{what}: {many}. Made from {data}.", what=say(what), many=many, data=repr(plain(release.data_name))),
         ),
         (say("Guarantee"), guarantee(release, proved)),
-        (say("Unit of protection"), protection.protected(unit, ledger.relation)),
+        (say("Unit of protection"), protection.protected(unit, ledger.relation, delta=ledger.delta)),
         (say("Neighboring relation"), protection.neighbors(unit, ledger.relation)),
-        (claimed, said(ledger.epsilon_claimed, unit)),
+        (claimed, said(ledger.epsilon_claimed, unit, ledger.delta)),
         (say("Epsilon that can be proved"), bound(release)),
-        (say("In odds"), in_odds(proved if unit is None else unit.of_one(proved), who)),
+        *([(say("Delta"), protection.of_delta(ledger.delta))] if ledger.delta else []),
+        (say("In odds"), in_odds(protection.of_one(unit, proved, ledger.delta), who)),
         (say("Trusted party"), say(LOCAL if local else CENTRAL)),
         (
             say("Protected against"),
@@ -104,6 +106,15 @@ def guarantee(release: Release, proved: float) -> str:
     if math.isinf(proved):
         return say("none that can be proved.")
     epsilon = said(proved, release.schema.unit)
+    if release.ledger.delta:
+        epsilon = said(proved, release.schema.unit, release.ledger.delta)
+        told = say(
+            "zero-concentrated differential privacy with rho {rho:.4g}, hence approximate differential privacy with "
+            "epsilon {epsilon}.",
+            rho=above(release.ledger.totals.bound),
+            epsilon=epsilon,
+        )
+        return f"{told} {release.attackable}".strip()
     if is_local(release):
         told = phrase("pure local differential privacy (no delta) with epsilon {epsilon}.")
     else:
@@ -114,13 +125,15 @@ def guarantee(release: Release, proved: float) -> str:
 def bound(release: Release) -> str:
     """The epsilon that can be proved; where there is none, also what the noise alone would give."""
     unit, ledger = release.schema.unit, release.ledger
-    proved, of_noise = said(ledger.epsilon_bound, unit), said(ledger.epsilon_of_noise, unit)
+    proved, of_noise = (
+        said(epsilon, unit, ledger.delta) for epsilon in (ledger.epsilon_bound, ledger.epsilon_of_noise)
+    )
     return proved if proved == of_noise else say("none (the noise alone would give {epsilon})", epsilon=of_noise)
 
 
-def said(epsilon: float, unit: Unit | None) -> str:
+def said(epsilon: float, unit: Unit | None, delta: float = 0.0) -> str:
     """An epsilon in a sentence."""
-    return protection.headline(unit, epsilon) if math.isfinite(epsilon) else say("none")
+    return protection.headline(unit, epsilon, delta) if math.isfinite(epsilon) else say("none")
 
 
 def in_odds(proved: float, who: str) -> str:
@@ -173,7 +186,7 @@ def not_protected(release: Release, *, local: bool) -> list[str]:
             "What holds for people in general. Whoever learns from the release that an illness is frequent at some "
             "age can say so of anybody, whether they are in the data or not."
         ),
-        protection.groups(release.schema.unit),
+        protection.groups(release.schema.unit, release.ledger.delta),
         say("Other releases from the same rows, by this program or any other: their epsilons add up."),
         say(COMPARISONS),
         say("The schema: columns, categories, bounds and bins are taken to be public, and so are the settings."),

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from dpcore.accounting.currency import DELTA, Currency, told_of
 from dpcore.accounting.relation import Relation, Unit
 from dpcore.domain import unit
 from dpcore.export.quoting import plain
@@ -18,31 +19,58 @@ def protects(declared: unit.Unit | None) -> Unit:
     return ROW if declared is None or declared.column is None else PERSON
 
 
-def headline(declared: unit.Unit | None, epsilon: float) -> str:
+def headline(declared: unit.Unit | None, epsilon: float, delta: float = 0.0) -> str:
     """An epsilon and whose it is: "1 per person", or "1 per row, 3 × 1 = 3 per person"; bare where a row is a person.
+
+    With a delta, it stands behind.
 
     >>> headline(unit.Unit(rows=3), 0.5)
     '0.5 per row, 3 × 0.5 = 1.5 per person'
     """
-    if declared is None:
-        return number(epsilon)
-    if declared.column is not None:
-        return say("{epsilon} per person", epsilon=number(epsilon))
-    return say("{epsilon} per row, {person}", epsilon=number(epsilon), person=for_person(declared, epsilon))
+    told = number(epsilon)
+    if declared is not None and declared.column is not None:
+        told = say("{epsilon} per person", epsilon=number(epsilon))
+    elif declared is not None:
+        person = for_person(declared, epsilon, delta)
+        told = say("{epsilon} per row, {person}", epsilon=number(epsilon), person=person)
+    return say("{epsilon} at delta {delta}", epsilon=told, delta=f"{delta:g}") if delta else told
 
 
-def for_person(declared: unit.Unit | None, epsilon: float) -> str:
+def of_delta(delta: float) -> str:
+    """What a delta means."""
+    return say(DELTA, **told_of(delta))
+
+
+def of_one(declared: unit.Unit | None, epsilon: float, delta: float = 0.0) -> float:
+    """What a run's epsilon is for one person: of rho, k rows cost k^2 as much."""
+    if declared is None or declared.column is not None:
+        return epsilon
+    return Currency.of(delta).for_rows(epsilon, declared.rows)
+
+
+def for_person(declared: unit.Unit | None, epsilon: float, delta: float = 0.0) -> str:
     """What the epsilon of one row is for a person, in a few words; empty where it is the person's own already."""
     if declared is None or declared.column is not None:
         return ""
-    whole = number(declared.of_one(epsilon))
+    whole = number(of_one(declared, epsilon, delta))
+    if delta:
+        return say("{whole} per person with {rows:,} rows", whole=whole, rows=declared.rows)
     return say("{rows:,} × {epsilon} = {whole} per person", rows=declared.rows, epsilon=number(epsilon), whole=whole)
 
 
-def protected(declared: unit.Unit | None, relation: Relation | str, written: Callable[[str], str] = plain) -> str:
+def protected(
+    declared: unit.Unit | None, relation: Relation | str, written: Callable[[str], str] = plain, delta: float = 0.0
+) -> str:
     """The unit of protection, in a sentence or two; `written` is how a column's name may stand there."""
     if declared is None:
         return say("one row. Somebody with several rows is protected several times less.")
+    if declared.column is None and delta:
+        return plural(
+            "one row. One person has {n:,} row at most, as declared: rho is {times:,} times as much for them.",
+            "one row. One person has {n:,} rows at most, as declared: rho is {times:,} times as much for them.",
+            declared.rows,
+            times=declared.rows**2,
+        )
     if declared.column is None:
         return plural(
             "one row. One person has {n:,} row at most, as declared: epsilon is {n:,} times as much for them.",
@@ -75,8 +103,10 @@ def neighbors(declared: unit.Unit | None, relation: Relation | str) -> str:
     return say("{short}. {sentence}", short=say(known.short_for(what)), sentence=say(known.sentence_for(what)))
 
 
-def groups(declared: unit.Unit | None) -> str:
+def groups(declared: unit.Unit | None, delta: float = 0.0) -> str:
     """Who is protected less than a unit is."""
+    if delta:
+        return say("People with several rows, and groups taken together: k rows, or people, cost k × k times the rho.")
     if protects(declared) == "row":
         return say("People with several rows, and groups of people taken together: k rows cost k times epsilon.")
     return say(

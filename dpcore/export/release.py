@@ -137,11 +137,12 @@ class Release:
             "method": self.method,
             "mode": self.parameters["mode"],
             "relation": str(self.ledger.relation),
-            **({} if unit is None else {"unit": protected(unit, self.ledger.relation)}),
+            **({} if unit is None else {"unit": protected(unit, self.ledger.relation, delta=self.ledger.delta)}),
             "noise": f"{self.noise_label}. {self.attackable}" if self.attackable else self.noise_label,
             "guarantee_void": self.guarantee_void,
             "epsilon_claimed": self.ledger.epsilon_claimed,
             "epsilon_bound": self.ledger.epsilon_bound,
+            **({"delta": self.ledger.delta} if self.ledger.delta else {}),
         }
 
     def config(self) -> dict[str, Any]:

@@ -147,7 +147,7 @@ def sentence(release: Release, table: Table) -> str:
     file = "model-again.json" if model else "synthetic-again.csv"
     if release.seed is None:
         return (
-            "spent = f'epsilon {dp.export.protection.headline(schema.unit, ledger.epsilon_bound)}'\n"
+            "spent = f'epsilon {dp.export.protection.headline(schema.unit, ledger.epsilon_bound, ledger.delta)}'\n"
             "if ledger.epsilon_bound == float('inf'):\n    spent = 'an epsilon that cannot be proved'\n"
             f"print(f'A new release came out ({file}), with new noise and for {{spent}} once more.')\n"
             "print(f'{method.noise_label_}.')\n"
@@ -184,6 +184,7 @@ def steps(release: Release, file: str, table: Table | None) -> list[Stage]:
                 f"codes = dp.encode({file}, 'codes', schema=schema{how_read(others)})  # goes on if it was stopped\n"
                 f"private = FolderData.open(codes, schema=schema{how_read(asked)})\n"
             )
+    at = ", delta=method.delta" if release.ledger.delta else ""
     return [
         Stage("`dpcore` runs the method.", imports),
         Stage(
@@ -193,7 +194,7 @@ def steps(release: Release, file: str, table: Table | None) -> list[Stage]:
         Stage(
             f"The same method with the same parameters. {again(release)}",
             f"method = dp.{release.class_name}(\n{arguments})\n"
-            f"ledger = dp.durable_ledger(private, method.relation, purpose={f'Replay of {release.method}'!r})\n"
+            f"ledger = dp.durable_ledger(private, method.relation, purpose={f'Replay of {release.method}'!r}{at})\n"
             f"method.fit(private.{rows}, schema=schema, ledger=ledger)  # reads the rows, and books what it spends\n",
         ),
         *last,

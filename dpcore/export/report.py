@@ -39,8 +39,10 @@ MOST_BARS = 4  # side by side
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 LEDGER = {"scope": "where", "name": "question", "mechanism": "mechanism", "scale": "noise scale"}
 LEDGER |= {"epsilon_claimed": "claimed, each", "epsilon_of_noise": "proved, each"}
+IN_RHO = {"rho_claimed": "rho claimed, each", "rho_of_noise": "rho proved, each"}  # in these two's place
 OF_NOISE = "of the noise, each"  # where nothing is proved
 EPSILONS = {"epsilon", "spent", "epsilon_claimed", "epsilon_of_noise", "claimed, each", "proved, each", OF_NOISE}
+EPSILONS |= {*IN_RHO, *IN_RHO.values()}
 LETTERS, LABEL, LONGEST = 110, 46, 80  # of a subtitle's line, of a line of an axis, and of a node's name
 MOST_CLASSES = 10  # beside each other
 LINE, SPACE = 17, 8  # pixels of a label's line, and around a label
@@ -103,15 +105,18 @@ def price(release: Release) -> str:
     if unit is not None and unit.column is not None:
         told += f" Questions are priced for one row, and one person has {unit.rows:,} at most: sums are the person's."
     elif unit is not None and math.isfinite(ledger.epsilon_bound):
-        told += f" What can be proved is {protection.headline(unit, ledger.epsilon_bound)}."
+        told += f" What can be proved is {protection.headline(unit, ledger.epsilon_bound, ledger.delta)}."
     words = LEDGER
+    if ledger.delta:
+        told += f" {protection.of_delta(ledger.delta)} Questions are priced in rho, which adds up."
+        words = {name: told_as for name, told_as in LEDGER.items() if name not in EPSILONS} | IN_RHO
     if ledger.void:
-        words = LEDGER | {"epsilon_of_noise": OF_NOISE}
+        words = words | {f"{ledger.currency.unit}_of_noise": OF_NOISE}
         told += f" The noise alone would give {number(ledger.epsilon_of_noise)}, and the shares below are of that. "
         told += "They are no bound: the guarantee is void."
     told = f"{told} {release.attackable}".strip()
     reasons = "".join(f"<p>{escape(reason)}</p>" for reason in dict.fromkeys(frame["reason"]) if reason)
-    columns = list(LEDGER)[0 if frame["scope"].any() else 1 :]
+    columns = list(words)[0 if frame["scope"].any() else 1 :]
     entries = frame.groupby(columns, sort=False, dropna=False).size().reset_index(name="times").rename(columns=words)
     return (
         f"<p>{escape(told)}</p>"

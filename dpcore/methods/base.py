@@ -17,6 +17,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 
+from dpcore.accounting.currency import DELTA, Amount, Currency, told_of
 from dpcore.accounting.ledger import Ledger
 from dpcore.accounting.relation import Relation, exact
 from dpcore.arguments import Floats, Progress, no_progress, one_per_row, plain, require_frame
@@ -24,15 +25,35 @@ from dpcore.domain.documents import json_ready
 from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
 from dpcore.errors import DataError, ParameterError
-from dpcore.language import phrase
+from dpcore.language import phrase, say
 from dpcore.mechanisms.noise import CUT, SEEDED, make_noise
 from dpcore.methods.noises import NOISES, as_here, taught
 from dpcore.methods.offers import INFERRED, Offer
-from dpcore.methods.parameters import Control, Declared, is_learned, learned, number, text, whole
+from dpcore.methods.parameters import CORRECTED, Control, Declared, is_learned, learned, number, text, whole
 from dpcore.rows import Given, HeldRows, NumberRule, held, rows_of
 
 NO_CLASS = phrase("This method needs a column with categories as class. Declare one on the page Data & schema.")
+MOST_DELTA, DELTAS = 0.001, (0.0, 1e-12, 1e-9, 1e-6)
+WITH_DELTA = phrase(
+    "0: pure epsilon. Above, epsilon is allowed to fail with this small chance, which buys less noise. It is chosen "
+    "once for a data set, and should be far below one over the number of rows."
+)
 SEED = phrase("A seed makes a demo repeatable and its protection worthless: whoever knows it can subtract the noise.")
+
+
+def said_of_delta(method: Any, _: Schema) -> str:
+    """What is risked."""
+    return say(DELTA, **told_of(method.delta)) if method.delta else ""
+
+
+def with_delta() -> Any:
+    """The parameter of methods that are made of counts and choices: these run in either currency."""
+    return number(
+        default=0.0,
+        most=MOST_DELTA,
+        about="0 for pure epsilon. Otherwise the run counts rho (zCDP), with Gaussian noise, and `epsilon` is what the "
+        "whole fit costs at this delta; far below 1 / rows, as 1e-9. Corrected mode only.",
+    )
 
 
 class PrivateEstimator(Declared, BaseEstimator, ABC):
@@ -62,11 +83,13 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
     controls: ClassVar[tuple[Control, ...]] = (
         Control("epsilon", "Privacy budget epsilon"),
         Control("target", "Class column", told=NO_CLASS),
+        Control("delta", "Delta", help=WITH_DELTA, steps=DELTAS, form="{:g}", told=said_of_delta, when=CORRECTED),
         Control("relation", "What is protected: one row"),
         Control("noise", "Noise", as_here(NOISES)),
         Control("random_state", "Seed (empty: none)", help=SEED, within=(0, 2**31), told=taught, key="seed"),
     )
 
+    delta = 0.0  # pure epsilon; whoever can count in rho has a parameter of this name (`with_delta`)
     epsilon: float = number(
         default=1.0, about="What the whole fit costs, under `relation`: a row, or a person if a `Unit` names persons."
     )
@@ -132,7 +155,8 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
         rows = rows_of(frame, schema, self._numbers(schema))
         if not isinstance(ledger, Ledger | None):
             raise ParameterError("The 'ledger' argument is no ledger.", "Pass dp.Ledger(relation), or leave it out.")
-        source = make_noise(self.noise, self.random_state)
+        currency = Currency.of(self.delta)
+        source = make_noise(self.noise, self.random_state, 0, currency.law)
         if unit is not None:
             if not isinstance(rows, HeldRows) or not isinstance(frame, pd.DataFrame):
                 raise DataError(
@@ -149,16 +173,21 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
             raise ParameterError(
                 f"The ledger counts under {ledger.relation}, the method under {relation}.", "Use one relation per run."
             )
+        if ledger is not None and ledger.currency != currency:
+            raise ParameterError(
+                f"The ledger counts {ledger.currency}, the method {currency}.", "Give both the same delta."
+            )
         whose = None if unit is None else unit.column
         if ledger is not None:
             ledger.protect(whose)
-        plan = None if self._paper else self.epsilon
-        run = Ledger(relation, plan=plan, name=self.title) if ledger is None else ledger.child(self.title, plan=plan)
+        plan = None if self._paper else currency.amount(self.epsilon)
+        own = Ledger(relation, plan=plan, name=self.title, delta=self.delta)
+        run = own if ledger is None else ledger.child(self.title, plan=plan)
         run.protect(whose)
         method, account = self, run
         if unit is not None:
             method = self.for_rows(unit.rows)
-            account = run.of_person(unit.rows, plan=None if self._paper else method.epsilon)
+            account = run.of_person(unit.rows, plan=None if plan is None else plan / currency.rows(unit.rows))
         known = schema if schema.unit is None else replace(schema, unit=None)  # the door knows rows, and no persons
         table = PrivateTable(rows, known, account, source, unprotected_allowed=self._paper)
         self._forget()
@@ -182,6 +211,10 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
         self.publishable_ = source.publishable and isfinite(run.epsilon_bound) and not run.void
         return self
 
+    def _budget(self, table: PrivateTable) -> Amount:
+        """What may be spent on a table, in the run's currency; as printed nothing is planned, and it is epsilon."""
+        return exact(self.epsilon) if table.ledger.plan is None else table.ledger.plan
+
     def _forget(self) -> None:
         """Drop what was learned: a fit that fails leaves no mixture of two releases behind."""
         for found in filter(is_learned, list(vars(self))):
@@ -189,7 +222,9 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
 
     def for_rows(self, rows: int) -> Self:
         """An unfitted copy that runs on rows, so many of them a person's: each has its exact share of epsilon."""
-        copy: Self = clone(self).set_params(epsilon=exact(self.epsilon) / rows)
+        currency = Currency.of(self.delta)
+        share = currency.epsilon(currency.amount(self.epsilon) / currency.rows(rows)) if self.delta else None
+        copy: Self = clone(self).set_params(epsilon=exact(self.epsilon) / rows if share is None else share)
         return copy
 
     def _check_fitted(self) -> None:
@@ -210,6 +245,9 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
             raise ParameterError(f"{self.title} is not defined under {relation}.", f"Use {allowed}.")
         if self.mode not in self.modes:
             raise ParameterError("The 'mode' parameter is not known.", f"Choose one of {', '.join(self.modes)}.")
+        if self._paper and self.delta:
+            raise ParameterError(f"{self.title} as printed has no delta.", "Use delta=0, or mode='corrected'.")
+        Currency.of(self.delta)
         if not isinstance(schema, Schema):
             raise ParameterError("The 'schema' argument is no schema.", "Declare one: dp.Schema(columns=(…)).")
         self._check(schema)

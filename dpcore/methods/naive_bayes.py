@@ -27,6 +27,7 @@ Privacy
   C1        one table has L1 sensitivity 1 (add_remove) or 2 (replace); each gets epsilon / n; sequential: epsilon.
   C2        the exponent's loss is (n+1) ln((1+s)/s) per draw under add_remove, because one record moves one class's
             score only, twice that under replace (`ClassLogScore`); S draws at epsilon / S: epsilon.
+            With a delta, C1 and C2 spend shares of rho in the same way.
   Paper     the same loss at the paper's exponent: S epsilon (n+1) ln 2 / (2 Dq), about 13,000 epsilon on Adult.
 
 What the paper claims, and where it is wrong
@@ -47,7 +48,7 @@ from typing import Any
 
 import numpy as np
 
-from dpcore.accounting.relation import Relation, exact
+from dpcore.accounting.relation import Relation
 from dpcore.arguments import Floats, Ints, Progress
 from dpcore.domain.column import Codes, code_dtype
 from dpcore.domain.schema import Schema
@@ -56,6 +57,7 @@ from dpcore.errors import ParameterError
 from dpcore.language import phrase
 from dpcore.mechanisms.noise import generator
 from dpcore.mechanisms.scores.naive_bayes import ClassLogScore, class_log_scores
+from dpcore.methods.base import with_delta
 from dpcore.methods.offers import Offer
 from dpcore.methods.parameters import Control, choice, learned, number, text, whole
 from dpcore.methods.synthesizer import Synthesizer, most_rows
@@ -86,9 +88,10 @@ class NaiveBayesSynthesizer(Synthesizer):
         "NB-Synth": {"corrected": {"x_source": "model"}, "paper": {"variant": "Alg2"}},
         "NB-Synth C1 (random rows)": {"corrected": {}},
     }
-    variants = ({}, {"x_source": "model"}, {"variant": "C2"}, {"kappa": "argmax"})
+    variants = ({}, {"x_source": "model"}, {"variant": "C2"}, {"kappa": "argmax"}, {"delta": 1e-9})
     paper = "000"
     controls = (Control("smoothing", "Smoothing (pseudo-count)", within=(0.01, 1000.0)),)
+    delta: float = with_delta()
     variant: str | None = choice(
         default=None,
         options=chain(*VARIANTS.values()),
@@ -155,7 +158,7 @@ class NaiveBayesSynthesizer(Synthesizer):
 
     def _fit_tables(self, table: PrivateTable) -> None:
         families: list[tuple[str, ...]] = [(self.target_, feature) for feature in self.features_] or [(self.target_,)]
-        noisy = [t.reshape(len(t), -1) for t in table.counts(families, epsilon=self.epsilon)]
+        noisy = [t.reshape(len(t), -1) for t in table.counts(families, epsilon=self._budget(table))]
         totals = combine_row_sums(noisy)
         public_total = float(table.public_rows or 0) if table.relation is Relation.REPLACE else totals.sum()
         totals = project(totals, public_total)
@@ -183,7 +186,7 @@ class NaiveBayesSynthesizer(Synthesizer):
         if self._variant == "Alg1":
             labels = self._most_probable(table, queries)
         elif self._variant == "C2":
-            share = exact(self.epsilon) * Fraction(1, size)
+            share = self._budget(table) * Fraction(1, size)
             labels = table.choose(score, [], epsilon=share, draws=size)
         else:
             unit = LOG_BASES[self.log_base]  # q in this base is q in nats over the unit

@@ -23,8 +23,8 @@ def entry(claimed, bound=None, **more):
     return Entry(name="q", mechanism="laplace", epsilon_claimed=claimed, epsilon_of_noise=bound, **numbers, **more)
 
 
-def new_run(books, relation=ADD, purpose="a run", sha=SHA):
-    return books.begin(sha, "people.csv", relation, purpose).ledger()
+def new_run(books, relation=ADD, purpose="a run", sha=SHA, delta=0.0):
+    return books.begin(sha, "people.csv", relation, purpose, delta).ledger()
 
 
 def charge_for_ever(path, log):

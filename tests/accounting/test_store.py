@@ -16,12 +16,14 @@ import pytest
 from booked import ADD, REPLACE, ROOT, SHA, charge_for_ever, entry, new_run, set_aside
 
 from dpcore import NaiveBayesSynthesizer, datasets, export
+from dpcore.accounting.currency import epsilon_of, rho_of
+from dpcore.accounting.ledger import Ledger
 from dpcore.accounting.store import Books, durable_ledger, usual_path
 from dpcore.arguments import no_progress
 from dpcore.dashboard import session
 from dpcore.dashboard.tabs import redraw
 from dpcore.domain.unit import Unit
-from dpcore.errors import BookError, BudgetError
+from dpcore.errors import BookError, BudgetError, ParameterError
 from dpcore.methods import METHODS
 
 posix = pytest.mark.skipif(os.name != "posix", reason="kills processes, forks and permits as on POSIX")
@@ -264,6 +266,87 @@ def test_no_cap_is_evaded_by_whoever_switches_the_unit(books):
         books.set_cap(house, "a, persons of 'house'", relation, None)
         new_run(books, relation, sha="b" * 64).charge(entry(Fraction(50)))  # another file
     assert [line.protects for line in books.accounts()] == ["row", "person", "row"] * 2
+
+
+# Rho
+
+
+DELTA = 1e-9
+RHO = {"unit": "rho"}
+
+
+def test_rho_has_an_account_of_its_own_and_its_sums_are_exact(books):
+    new_run(books).charge(entry(Fraction(1, 2)))
+    run = new_run(books, delta=DELTA)
+    for _ in range(3):
+        run.child("a fit").charge(entry(Fraction(1, 512), **RHO))
+    pure, rho = books.account(SHA, ADD), books.account(SHA, ADD, DELTA)
+    assert (pure.totals.bound, pure.delta, pure.epsilon_bound) == (Fraction(1, 2), 0, 0.5)
+    assert (rho.totals.bound, rho.delta, rho.looks) == (Fraction(3, 512), DELTA, 3)
+    assert rho.epsilon_bound == epsilon_of(3 / 512, DELTA)
+    assert [one.epsilon_bound for one in books.runs(SHA, ADD, DELTA)] == [rho.epsilon_bound]
+    assert [one.totals.bound for one in books.runs(SHA, ADD)] == [Fraction(1, 2)]
+    assert Books(books.path).accounts() == [pure, rho]
+
+
+def test_the_delta_of_a_data_set_is_chosen_once(books):
+    unasked = new_run(books, delta=1e-6)  # spends nothing before another delta has come
+    new_run(books, delta=DELTA).charge(entry(Fraction(1, 100), **RHO))
+    person = f"{SHA}+{'1' * 64}"
+    for relation, sha in ((ADD, SHA), (REPLACE, SHA), (ADD, person)):
+        with pytest.raises(BudgetError, match=r"The delta of 'people.csv' is 1e-09.*Use delta=1e-09, or 0"):
+            new_run(books, relation, sha=sha, delta=1e-6)
+        new_run(books, relation, sha=sha, delta=DELTA).charge(entry(Fraction(1, 100), **RHO))
+    with pytest.raises(BudgetError, match=r"The delta of 'people.csv' is 1e-09"):
+        unasked.charge(entry(Fraction(1, 100), **RHO))
+    assert not unasked.entries
+    new_run(books, sha="b" * 64, delta=1e-6).charge(entry(Fraction(1, 100), **RHO))  # other data
+    new_run(books).charge(entry(Fraction(1)))
+
+
+def test_no_cap_is_evaded_by_whoever_switches_the_currency(books):
+    """Of rho, all pure epsilon together costs half its square; no pure epsilon covers rho."""
+    books.set_cap(SHA, "people.csv", ADD, 1.0, DELTA)
+    most = rho_of(1.0, DELTA)
+    new_run(books, delta=DELTA).charge(entry(most / 2, **RHO))
+    new_run(books).charge(entry(Fraction(1, 10)))  # 1/200 of rho
+    with pytest.raises(BudgetError, match=r"a total of epsilon .* at delta 1e-09 for 'people.csv', .* capped at 1"):
+        new_run(books).charge(entry(Fraction(1, 10)))  # 1/50 together
+    with pytest.raises(BudgetError, match="capped at 1"):
+        new_run(books, delta=DELTA).charge(entry(most / 4, **RHO))
+    new_run(books, delta=DELTA).charge(entry(most / 8, **RHO))
+    assert books.account(SHA, ADD, DELTA).epsilon_bound < 1
+    books.set_cap(SHA, "people.csv", ADD, None, DELTA)
+    books.set_cap(SHA, "people.csv", ADD, 100.0)
+    for run, asked in ((new_run(books), {}), (new_run(books, delta=DELTA), RHO)):
+        with pytest.raises(BudgetError, match="no pure epsilon covers"):
+            run.charge(entry(Fraction(1, 1000), **asked))
+
+
+def test_a_row_pays_four_times_the_rho_of_a_person_who_comes(books):
+    for relation, times in ((ADD, 4), (REPLACE, 1)):
+        new_run(books, relation, sha=f"{SHA}+{'1' * 64}", delta=DELTA).charge(entry(Fraction(1, 512), **RHO))
+        books.set_cap(SHA, "a", relation, epsilon_of((times + 1) / 512, DELTA) * 1.0001, DELTA)
+        new_run(books, relation, delta=DELTA).charge(entry(Fraction(1, 512), **RHO))
+        with pytest.raises(BudgetError, match="is capped"):
+            new_run(books, relation, delta=DELTA).charge(entry(Fraction(1, 5120), **RHO))
+        books.set_cap(SHA, "a", relation, None, DELTA)
+
+
+def test_a_fit_in_rho_is_written_down_and_another_delta_draws_nothing(books):
+    data = datasets.load("sample")
+    method = NaiveBayesSynthesizer(epsilon=0.5, delta=DELTA)
+    ledger = books.open_run(data, ADD, "fit", DELTA).ledger()
+    method.fit(data.train.head(500), schema=data.schema, ledger=ledger)
+    account = books.account(books.key(data), ADD, DELTA)
+    assert account.totals.bound == rho_of(0.5, DELTA)
+    assert 0.499999 < account.epsilon_bound <= 0.5
+    (run,) = books.open_runs({"a": method}, data, "more").values()
+    assert run().delta == DELTA
+    for other in (Ledger(ADD), Ledger(ADD, delta=1e-6)):
+        with pytest.raises(ParameterError, match="Give both the same delta"):
+            method.fit(data.train.head(500), schema=data.schema, ledger=other)
+        assert not other.entries
 
 
 def test_another_process_charges_the_same_run_and_charges_at_once_wait_for_each_other(books):

@@ -104,7 +104,7 @@ def dataset(at: AppTest) -> Dataset:
 def books(at: AppTest) -> dict[tuple[str, str], tuple[int, float, float]]:
     """Questions, epsilon claimed and epsilon proved of every account of the session."""
     accounts = at.session_state.get("dpcore.accounts", {})
-    return {key: (len(book.entries), book.epsilon_claimed, book.epsilon_bound) for key, book in accounts.items()}
+    return {key[:2]: (len(book.entries), book.epsilon_claimed, book.epsilon_bound) for key, book in accounts.items()}
 
 
 def key_of(at: AppTest, data: Dataset | None = None) -> str:

@@ -77,6 +77,25 @@ def test_relations_and_data_have_accounts_of_their_own() -> None:
     assert len({key for key, _ in books(at)}) == 2
 
 
+def test_runs_with_a_delta_have_an_account_that_says_so(ledger_file: Path) -> None:
+    at = released(page(), epsilon=1.0)
+    released(at, delta=1e-9)
+    released(at)
+    text = said(opened(at, "ledger"))
+    assert [found.value for found in at.header][1].endswith("with delta 1e-09")
+    (first, _), (second, both) = looked(at)
+    assert (first, second) == ("1", "2")
+    assert 1.4 < float(both) < 1.5  # rho adds up: epsilon does not
+    assert "one in 1,000,000,000" in text
+    assert "An epsilon with a delta and one without are different promises" in text
+    assert f"epsilon {both} at delta 1e-09" in text  # beside the data in use, and beside the account without one
+    assert Books(ledger_file).account(key_of(at), KEY, 1e-9).looks == 2
+    change(opened(at, PAGE), delta=1e-6)
+    press(at, f"{PAGE}.run")
+    assert "The delta of" in " ".join(errors(at))
+    assert Books(ledger_file).account(key_of(at), KEY, 1e-6) is None
+
+
 def test_what_has_no_proof_is_listed_apart(ledger_file: Path) -> None:
     at = change(page(), mode="paper")
     variants = widget(at, f"{PAGE}.variant.paper").options
@@ -270,7 +289,7 @@ def test_redraws_and_runs_of_a_figure_are_looks_and_a_copy_has_them(
     widget(tab(at, "The paper's figures"), f"{PAGE}.figures.repeats").set_value(1)
     press(run(at), f"{PAGE}.figures.figure_1.go")
     assert charts(at)
-    for (key, relation), asked in at.session_state["dpcore.accounts"].items():
+    for (key, relation, _), asked in at.session_state["dpcore.accounts"].items():
         found = Books(ledger_file).account(key, relation)
         assert found.epsilon_claimed == pytest.approx(asked.epsilon_claimed)
         assert found.epsilon_bound == pytest.approx(asked.epsilon_bound)

@@ -103,3 +103,20 @@ def test_the_reference_without_noise_is_for_the_screen(mode: str, variant: str) 
     assert trained >= {"released", "real"}
     if variant != NO_PRIVACY:
         assert type(panels.without_noise(shown(at))).__name__ == (CORRECTED if mode == "corrected" else PAPER)[variant]
+
+
+def test_a_delta_is_explained_and_stands_beside_every_epsilon() -> None:
+    at = choose(page(BOUNDED), "corrected", "Independent margins: every column by itself")
+    assert "one in 1,000,000,000" not in said(at)
+    at = change(at, delta=1e-9)
+    assert "one in 1,000,000,000" in said(at)
+    assert "epsilon 1 at delta 1e-09" in said(at)
+    at = released(at)
+    labels = [label for label, _ in metrics(at)]
+    assert "Claimed, at delta 1e-09" in labels
+    assert "It can cost up to, at delta 1e-09" in labels
+    assert "Questions are paid in rho, which adds up: 0.01497 in all." in said(tab(at, "Price"))
+    assert not errors(at)
+    tab(at, "Network")
+    assert shown(at).release.structure["families"][0].keys() >= {"rho"}
+    assert "delta" not in keys(choose(at, "paper", NO_PRIVACY))

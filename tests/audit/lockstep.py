@@ -10,6 +10,9 @@ is a proof. Answers are therefore chosen in order to lose much, and likely ones 
 Each draw has to be paid for as well: it may lose what was charged for it just before, and no more. The sum over all
 draws alone would not show a wrong sensitivity where other questions lose less than they may.
 
+Rho      A run that counts rho promises something of whole distributions: their Rényi divergences of every order. Given
+         the answers before, both worlds' laws of a draw are known, so its divergences are worked out, at `ORDERS` and
+         both ways, and compared with what was charged for it; and their sum over a path with the whole budget.
 Lots     Who is in which tree, or is asked which question, is drawn for each person apart from all values. Worlds share
          those of the people they have in common; the bound then has to hold for any lots. Only a secret sample
          (Poisson) is worth more than that: there the changed person's lots are all tried, a world for each, and the
@@ -40,6 +43,7 @@ __all__ = ["ROUNDING", "Auditor", "CutWorld", "LeakError", "LossError", "World",
 
 here = threading.local()  # .world: whose thread this is
 ROUNDING = 1e-9
+ORDERS = (1.001, 1.1, 1.5, 2.0, 4.0, 16.0, 256.0)
 STYLES = ("greedy", "greedy", "greedy", "likely", "wide")
 
 
@@ -79,17 +83,24 @@ class Candidates:
 class World(Noise):
     """A source of noise that has the auditor draw, for one side: `people` says who is in each of its rows.
 
-    If `exact`, noise is whole and the rounding of scores is paid for; otherwise it is continuous. `coins` say whether
-    the changed person is in the secret sample of each tree. If `each_paid`, every draw of counts, values or choices has
-    an entry of its own in the ledger.
+    If `exact`, noise is whole and the rounding of scores is paid for; otherwise it is continuous. Its law is Gaussian
+    where runs count rho. `coins` say whether the changed person is in the secret sample of each tree. If `each_paid`,
+    every draw of counts, values or choices has an entry of its own in the ledger.
     """
 
     label = "the auditor's"
 
     def __init__(
-        self, side: int, people: np.ndarray, *, exact: bool, each_paid: bool, coins: Sequence[bool] = ()
+        self,
+        side: int,
+        people: np.ndarray,
+        *,
+        exact: bool,
+        each_paid: bool,
+        coins: Sequence[bool] = (),
+        law: str = "laplace",
     ) -> None:
-        self.on_counts, self.publishable = "discrete laplace" if exact else "laplace", exact
+        self.on_counts, self.publishable, self.law = f"discrete {law}" if exact else law, exact, law
         self.side, self.people = side, people
         self.coins, self.samples = coins, 0
         self.each_paid, self.paid = each_paid, deque[float]()
@@ -121,7 +132,8 @@ class World(Noise):
         return answer
 
     def variance(self, scale):
-        return super().variance(scale) if self.publishable else 2 * scale * scale
+        continuous = (2 if self.law == "laplace" else 1) * scale * scale
+        return super().variance(scale) if self.publishable else continuous
 
     def counts(self, counts, scale):
         return self.ask("noisy", (counts.shape, scale, self.publishable), counts.astype(float))
@@ -217,6 +229,7 @@ class Auditor:
         if rng.random() < 0.5:
             self.leads = self.leads[::-1]
         self.style, self.draws = str(rng.choice(STYLES)), 0
+        self.in_rho, self.rho = worlds[0].law == "gaussian", np.zeros((2, len(ORDERS)))
 
     @property
     def loss(self) -> float:
@@ -239,7 +252,11 @@ class Auditor:
                 before = self.loss
                 answers = getattr(self, f"_{first.kind}")(first.public, [draw.private for draw in asked])
                 self.draws += first.kind != "lots"
-                if (lost := abs(self.loss - before)) > first.paid * (1 + ROUNDING) + ROUNDING:
+                lost = abs(self.loss - before)
+                if self.in_rho:
+                    moved = self._rho_of(first.kind, first.public, [asked[lead].private for lead in self.leads])
+                    self.rho, lost = self.rho + moved, moved.max()
+                if lost > first.paid * (1 + ROUNDING) + ROUNDING:
                     raise LossError(f"Draw {self.draws}, {first.kind} of {first.public}: {lost:g} of {first.paid:g}.")
                 for i, (world, answer) in enumerate(zip(self.worlds, answers, strict=True)):
                     world.told.put(answer)
@@ -250,6 +267,23 @@ class Auditor:
             for world in self.worlds:
                 world.told.put(StoppedError)
         return [future.exception() or future.result() for future in futures]
+
+    def _rho_of(self, kind: str, public: tuple[Any, ...], private: Sequence[Any]) -> np.ndarray:
+        """The Rényi divergences of a draw over their orders, one way and the other, shape (2, orders)."""
+        one, other = private
+        if kind == "noisy":
+            scale = public[1]
+            return np.full((2, len(ORDERS)), ((one - other) ** 2).sum() / (2 * scale * scale) if scale else 0.0)
+        if kind == "lots":
+            return np.zeros((2, len(ORDERS)))
+        assert kind == "select", f"The audit knows no divergence of {kind}."
+        logs = [log_softmax(public[1] * rows) for rows in (one, other)]
+        return np.array(
+            [
+                [logsumexp(order * p - (order - 1) * q, axis=1).sum() / (order - 1) / order for order in ORDERS]
+                for p, q in (logs, logs[::-1])
+            ]
+        )
 
     def _now(self) -> str:
         """How to answer this time: even whoever wants to lose much has to see other ways than the worst."""
@@ -271,7 +305,10 @@ class Auditor:
         else:
             found = one + rng.laplace(0.0, scale * (1.0 if style == "likely" else 30.0), shape)
         found = (np.rint(found) if whole else found).reshape(shape)
-        self.logs -= [(np.abs(found - each) - np.abs(found - one)).sum() / scale for each in exact]
+        if self.in_rho:
+            self.logs -= [((found - each) ** 2 - (found - one) ** 2).sum() / (2 * scale * scale) for each in exact]
+        else:
+            self.logs -= [(np.abs(found - each) - np.abs(found - one)).sum() / scale for each in exact]
         return [found.copy() for _ in exact]
 
     def _select(self, public, scores):

@@ -1,12 +1,15 @@
 """The audit's own arithmetic, and that it is right as often as it says."""
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import optimize, stats
+from scipy.stats import beta
 
+from dpcore.accounting.currency import Currency
 from dpcore.audit.bound import AuditResult, audit, lower_bound, lower_bound_of_statistics
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
@@ -133,9 +136,11 @@ def test_a_laplace_count_stays_below_its_epsilon_and_a_fifth_of_the_noise_is_cau
 class Noisier(NaiveBayesSynthesizer):
     """A planted fault: a fifth of the noise, at the price of all of it."""
 
+    times = 5
+
     def _fit_tables(self, table):
         real = table._door.noise.many_counts
-        table._door.noise.many_counts = lambda tables, scales: real(tables, [scale / 5 for scale in scales])
+        table._door.noise.many_counts = lambda tables, scales: real(tables, [scale / self.times for scale in scales])
         super()._fit_tables(table)
 
 
@@ -154,6 +159,66 @@ def test_an_estimators_ledger_stands_beside_what_was_found():
     assert caught.lower_bound > 1.5
     assert caught.caught
     assert caught.claimed == caught.bound == 1.0
+
+
+# Rho
+
+
+def gaussian(sigma):
+    rng = np.random.default_rng(7)
+    return lambda frame, trials: len(frame) + rng.normal(0, sigma, trials)
+
+
+def rho_found(sigma, trials=40_000):
+    mechanism = gaussian(sigma)
+    sides = [mechanism(frame, trials) for frame in (FEW, MORE)]
+    return lower_bound_of_statistics(*sides, currency=Currency.of(1e-9))
+
+
+def test_a_gaussian_count_stays_below_its_rho_and_half_the_noise_is_caught():
+    rho = Currency.of(1e-9)
+    claimed = rho.epsilon(Fraction(1, 2))  # of sigma 1
+    assert 0.5 * claimed < rho_found(1.0) <= claimed
+    assert rho_found(0.4) > claimed
+    assert lower_bound(0, 0, 100, currency=rho) == lower_bound(100, 100, 100, currency=rho) == 0
+    assert 0 < lower_bound(100, 0, 100, currency=rho) < math.inf
+
+
+def test_a_curve_is_refuted_where_one_of_its_points_is_not():
+    """At its delta alone, such an epsilon could not be refuted: the event is too rare. All other deltas do it."""
+    rho, hits = Currency.of(1e-9), (900, 100)
+    at_a_point = lower_bound(*hits, 1_000, delta=1e-9)
+    assert at_a_point < lower_bound(*hits, 1_000, currency=rho)
+
+
+def test_rho_from_an_event_is_what_every_order_allows():
+    """By a search over rho: the largest for which some order's divergence of the two bounds exceeds rho alpha."""
+    low, high = beta.ppf(0.025, 300, 701), beta.ppf(0.975, 51, 950)
+    orders = 1 + np.geomspace(1e-4, 1e4, 4_000)
+    sums = np.logaddexp(
+        orders * np.log(low) + (1 - orders) * np.log(high), orders * np.log1p(-low) + (1 - orders) * np.log1p(-high)
+    )
+    most = (sums / (orders - 1) / orders).max()
+    found = lower_bound(300, 50, 1_000, currency=Currency.of(1e-6))
+    limit = Currency.of(1e-6).epsilon(float(most))
+    assert 0.995 * limit < found <= limit
+
+
+def test_an_estimator_in_rho_is_audited_by_its_curve(monkeypatch):
+    delta = 1e-9
+
+    def event(fitted):
+        return float(fitted.class_totals_.sum())
+
+    result = audit(NaiveBayesSynthesizer(epsilon=1.0, delta=delta), (FEW, MORE), event, 60, schema=BIT)
+    assert result.claimed == result.bound == pytest.approx(1.0)
+    assert result.delta == delta
+    assert not result.caught
+    noisier = Noisier(epsilon=1.0, delta=delta)
+    monkeypatch.setattr(Noisier, "times", 25)
+    assert audit(noisier, (FEW, MORE), event, 60, schema=BIT).caught
+    with pytest.raises(ParameterError, match="whole curve"):
+        audit(NaiveBayesSynthesizer(delta=delta), (FEW, MORE), event, 120, schema=BIT, delta=delta)
 
 
 # Bad arguments

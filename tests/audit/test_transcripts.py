@@ -17,6 +17,7 @@ from sklearn.base import clone
 from variants import VARIANTS, alike
 
 import dpcore.accounting.ledger
+from dpcore.accounting.currency import Currency, Rho
 from dpcore.accounting.ledger import Ledger
 from dpcore.accounting.relation import Relation
 from dpcore.domain.unit import Unit
@@ -76,7 +77,8 @@ def lost(name, relation, seed, pool, *, rows=0, **given):
         return None
     # Reports of one question each are paid for together, and what a sample saves shows in the sum alone.
     each_paid = not isinstance(method, LocalClassifier) and extra.get("resample") != "poisson"
-    worlds, weights = worlds_of(pair, extra, exact=exact, each_paid=each_paid)
+    law = Currency.of(method.delta).law
+    worlds, weights = worlds_of(pair, extra, exact=exact, each_paid=each_paid, law=law)
     auditor = Auditor(worlds, np.log(weights), pair.changed, extra.get("rate", 1.0), rng)
     here.seed = seed
 
@@ -90,6 +92,11 @@ def lost(name, relation, seed, pool, *, rows=0, **given):
         if auditor.draws or worlds[0].paid or not isinstance(found[0], DPCoreError):  # refused too late
             raise found[0]
         return None
+    if method.delta:
+        least = min(found[0].ledger_.totals.bound, Currency.of(method.delta).amount(method.epsilon))
+        if not auditor.rho.max() <= least * (1 + ROUNDING) + ROUNDING:
+            raise LossError(f"Seed {seed}: {auditor.rho.max():.6g} of rho {float(least):g} was lost by {method}")
+        return auditor.rho.max() / float(least)
     least = min(found[0].ledger_.epsilon_bound, method.epsilon)
     if not abs(auditor.loss) <= least * (1 + ROUNDING) + ROUNDING:
         told = f"{abs(auditor.loss):.6g} of {least:g} was lost in {auditor.draws} draws by {method}"
@@ -153,6 +160,28 @@ def test_no_transcript_of_many_loses_more_than_epsilon(name, relation, door, poo
     found = [share for seed in tried if (share := lost(name, relation, seed, pool)) is not None]
     assert len(found) > 0.7 * len(tried)
     assert 0.6 < max(found) <= 1 + ROUNDING  # the audit comes near what is promised
+
+
+# Rho
+
+
+IN_RHO = [(name, relation) for name, relation in COMBINATIONS if "delta" in METHODS[name].parameters()]
+
+
+@pytest.mark.parametrize(("name", "relation"), IN_RHO)
+def test_no_draw_and_no_transcript_loses_more_than_its_rho(name, relation, door, pool, seeds):
+    found = [lost(name, relation, seed, pool, delta=1e-9, rows=(0, 0, 3)[seed % 3]) for seed in seeds(12)]
+    assert max(share for share in found if share is not None) <= 1 + ROUNDING
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "relation"), IN_RHO)
+def test_no_transcript_of_many_loses_more_than_its_rho(name, relation, door, pool):
+    tried = range(30_000, 30_100)
+    found = [lost(name, relation, seed, pool, delta=(1e-3, 1e-9)[seed % 2], rows=(0, 0, 3)[seed % 3]) for seed in tried]
+    shares = [share for share in found if share is not None]
+    assert len(shares) > 0.7 * len(found)
+    assert 0.6 < max(shares) <= 1 + ROUNDING
 
 
 # Persons
@@ -254,6 +283,11 @@ UNKNOWN_NOISE = kept_as("noise_", lambda _: np.random.default_rng().normal())
 UNCUT = falsely(Unit, "kept", lambda _honest, _unit, persons, _lots, **_fill: np.argsort(persons, kind="stable"))
 PAID_ONCE = falsely(dpcore.accounting.ledger, "many_times", lambda true, _many: true(1))
 THREE_ROWS = {"rows": 3}
+RHO = {"delta": 1e-9}
+ONE_CELL = changed(Relation, "squared_histogram_l2", lambda _: 1)
+PROPORTION = falsely(Rho, "rows", lambda _honest, _currency, many: many)
+STEEPER = falsely(Rho, "exponent", lambda honest, *given: 2**0.5 * honest(*given))
+NARROW = falsely(Rho, "scale", lambda honest, *given: honest(*given) / 2**0.5)
 REFUSED = falsely(METHODS["PrivBayes"], "_fit", refused_by_a_value)
 BUYS_CHOICES = {"n_trees": 1, "max_depth": 1, "leaf_share": 0.05, "criterion": "Max", "epsilon": 20.0}
 PAIRS = {"score": "MI", "n_clusters": 1}
@@ -292,6 +326,10 @@ PLANTS = {
     "persons who are not cut": (UNCUT, "NB-Synth", "add_remove", LossError, THREE_ROWS),
     "persons whose places are not filled": (UNCUT, "PrivBayes", "replace", LeakError, THREE_ROWS),
     "persons who pay for one row": (PAID_ONCE, "DiffGen", "replace", LossError, THREE_ROWS),
+    "rho of a replaced row that moves one cell": (ONE_CELL, "Independent margins", "replace", LossError, RHO),
+    "rho of persons who pay in proportion": (PROPORTION, "NB-Synth", "add_remove", LossError, RHO | THREE_ROWS),
+    "rho of choices at a half": (STEEPER, "NB-Synth", "add_remove", LossError, RHO | {"variant": "C2"}),
+    "rho of noise at a half": (NARROW, "PrivBayes refined", "replace", LossError, RHO),
     "refused by a value": (REFUSED, "PrivBayes", "replace", LeakError, ANY),
 }  # fmt: skip
 

@@ -14,7 +14,8 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from dpcore import datasets
-from dpcore.accounting.store import Account, Books
+from dpcore.accounting.store import Books
+from dpcore.accounting.store.lines import Account
 from dpcore.datasets import Dataset
 from dpcore.text import number
 from scripts.screenshots import Server, settle, started

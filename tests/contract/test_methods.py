@@ -79,7 +79,8 @@ def added_up(ledger):
 def cost_of(child):
     """What an account adds to the one above: by its name, as a reader would work it out."""
     if (times := re.fullmatch(r"(\d+) trees, each|up to (\d+) rows of one person", child.name)) is not None:
-        return int(times[1] or times[2]) * added_up(child)
+        many = int(times[1] or times[2])
+        return (many**2 if child.delta and times[2] else many) * added_up(child)
     if (rate := re.fullmatch(r"a random (.+) % of the rows", child.name)) is not None:
         once = math.log1p(float(rate[1]) / 100 * math.expm1(added_up(child)))
         return once * (2 if child._parent.relation == "replace" else 1)  # one row leaves, one comes
@@ -90,12 +91,16 @@ def cost_of(child):
 
 
 def spends(ledger, epsilon, *, seeded, case):
-    assert ledger.totals.of_noise == ledger.totals.claimed == Fraction(epsilon), case  # exactly, not to a float
-    assert ledger.epsilon_bound == (math.inf if seeded else epsilon), case  # of a known seed nothing is proved
-    assert added_up(ledger) == pytest.approx(epsilon), case
+    amount = ledger.currency.amount(epsilon)
+    assert ledger.totals.of_noise == ledger.totals.claimed == amount, case  # exactly, not to a float
+    assert amount == Fraction(epsilon) or ledger.delta, case
+    assert epsilon * (1 - 1e-9) <= ledger.epsilon_claimed <= epsilon, case
+    assert ledger.epsilon_bound == (math.inf if seeded else ledger.epsilon_claimed), case  # of a known seed: nothing
+    assert added_up(ledger) == pytest.approx(float(amount)), case
     for entry in ledger.entries:  # the noise that was drawn is the noise that was booked
-        if entry.mechanism == "laplace" and epsilon:
-            booked = entry.draws * entry.sensitivity / entry.scale
+        if entry.mechanism in ("laplace", "gaussian") and epsilon:
+            moved = entry.sensitivity / entry.scale
+            booked = entry.draws * (moved if entry.mechanism == "laplace" else moved**2 / 2)
             assert booked == pytest.approx(float(entry.epsilon_of_noise)), (case, entry.name)
 
 

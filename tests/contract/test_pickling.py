@@ -25,7 +25,7 @@ def stands_for(copied, method, frame, case):
     assert copied.ledger_.to_json() == method.ledger_.to_json(), case
     assert copied.ledger_.totals == method.ledger_.totals, case
     with pytest.raises(ParameterError, match="closed"):
-        copied.ledger_.charge(Entry(name="more", mechanism="laplace", **MORE))
+        copied.ledger_.charge(Entry(name="more", mechanism="laplace", **MORE, unit=copied.ledger_.currency.unit))
 
 
 def test_a_copy_releases_the_same_and_charges_nothing(small_frame):

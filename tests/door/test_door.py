@@ -4,14 +4,19 @@ All draws are seeded, so these tests either always pass or always fail. False-al
 each assertion would fail for right code about once in 10,000 (p-values below ALARM); some 20 assertions.
 """
 
+from fractions import Fraction
+
 import numpy as np
+import pytest
 from private_rows import PEOPLE, RELATIONS, REPLACE
 from scipy import stats
 
 from dpcore.accounting.ledger import Ledger
+from dpcore.accounting.relation import shares_of
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
+from dpcore.errors import ParameterError
 from dpcore.mechanisms.noise import make_noise
 from dpcore.mechanisms.scores import ClassLogScore, Max, R
 from dpcore.mechanisms.scores.naive_bayes import class_log_scores
@@ -33,6 +38,11 @@ ROWS = np.asfortranarray(np.random.default_rng(5).integers(0, [2, 3, 3], size=(1
 
 def door(relation, seed, kind="laplace", *, codes=ROWS, schema=NARROW):
     return PrivateTable(codes, schema, Ledger(relation), make_noise(kind, seed))
+
+
+def in_rho(relation, seed, kind="laplace", *, codes=ROWS, schema=NARROW):
+    noise = make_noise(kind, seed, 0, "gaussian")
+    return PrivateTable(codes, schema, Ledger(relation, delta=1e-9), noise, unprotected_allowed=True)
 
 
 def noise_on_counts(relation, epsilon, seed, kind="laplace", times=12, **how):
@@ -65,6 +75,60 @@ def test_noise_on_counts_and_scores():
         exact = np.tile(R().values(table._count, candidates[:3], table.relation), 5_000)
         noise = table.noisy_scores(R(), candidates, epsilon=1.5) - exact
         assert stats.kstest(noise, "laplace", args=(0, 15_000 * step / 1.5)).pvalue > ALARM, relation
+
+
+def test_noise_in_rho_is_gaussian_by_what_one_person_moves_in_squares():
+    """A table of counts by 1, or by 1 in each of two cells; three scores by their sensitivity each."""
+    for relation, squared in (("add_remove", 1), (REPLACE, 2)):
+        for kind in ("laplace", "geometric"):
+            table = in_rho(relation, 7, kind, codes=FEW, schema=WIDE)
+            exact = np.bincount(FEW[:, 0], minlength=5_000)
+            small, large = np.array(table.counts([("bin",)] * 2, epsilon=0.004, weights=[1.0, 3.0])) - exact
+            for noise, rho in ((small, 0.001), (large, 0.003)):
+                sigma = (squared / (2 * rho)) ** 0.5
+                jitter = np.random.default_rng(2).uniform(-0.5, 0.5, len(noise)) if kind == "geometric" else 0.0
+                assert stats.kstest(noise + jitter, "norm", args=(0, sigma)).pvalue > ALARM, (relation, kind)
+            assert [entry.epsilon_of_noise for entry in table.ledger.entries] == shares_of(0.004, [1.0, 3.0])
+            assert {entry.sensitivity for entry in table.ledger.entries} == {squared**0.5}
+            (entry, _) = table.ledger.entries
+            assert entry.mechanism == ("gaussian" if kind == "laplace" else "discrete gaussian")
+            assert table.cell_variance(0.002) == pytest.approx(squared / 0.004)
+    for relation, step in (("add_remove", 2.0), (REPLACE, 3 * 11 / 12**2)):
+        table, candidates = in_rho(relation, 4), [("a", "b"), ("a", "y"), ("b", "y")] * 5_000
+        exact = np.tile(R().values(table._count, candidates[:3], table.relation), 5_000)
+        noise = table.noisy_scores(R(), candidates, epsilon=1.5) - exact
+        assert stats.kstest(noise, "norm", args=(0, step * (15_000 / 3) ** 0.5)).pvalue > ALARM, relation
+
+
+def test_choices_in_rho_have_an_exponent_that_moves_by_the_root_of_eight_rho():
+    table, votes = in_rho("add_remove", 9), np.array([2.0, 0.0, 1.0])
+
+    class Told(Max):
+        """Scores that are told, many times over; one person moves each by 1, one way."""
+
+        def values(self, count, candidates, relation):
+            return np.tile(votes, (20_000, 1))
+
+    chosen = table.choose(Told(), [("a", "y")] * 3, epsilon=0.02, draws=20_000)
+    expected = np.exp((8 * 0.02) ** 0.5 * votes)
+    assert stats.chisquare(np.bincount(chosen), 20_000 * expected / expected.sum()).pvalue > ALARM
+    assert table.ledger.totals.bound == 20_000 * Fraction(0.02)
+    with pytest.raises(ParameterError, match="pure epsilon"):
+        table.choose(Told(), [("a", "y")] * 3, epsilon=0.02, claimed_sensitivity=2.0)
+
+
+def test_what_has_no_price_in_rho_is_refused_before_it_is_charged():
+    table = in_rho(REPLACE, 1)
+    for ask in (
+        lambda: table.trees("y", {}, trees=1, epsilon=0.1),
+        lambda: table.randomize(None),
+        lambda: table.unprotected("why", claimed_epsilon=1.0),
+    ):
+        with pytest.raises(ParameterError):
+            ask()
+    assert not table.ledger.entries
+    with pytest.raises(ParameterError, match="law of the ledger"):
+        PrivateTable(ROWS, NARROW, Ledger(REPLACE, delta=1e-9), make_noise("laplace", 1))
 
 
 def test_choices_of_families_are_the_exponential_mechanism():

@@ -2,11 +2,13 @@
 
 import html
 import math
+from dataclasses import replace
 
 import pytest
-from taken_home import HOSTILE, people, released
+from taken_home import HOSTILE, SCHEMA, people, released
 
 from dpcore.domain.schema import Schema
+from dpcore.domain.unit import Unit
 from dpcore.export import archive, privacy_card
 from dpcore.methods import METHODS
 from dpcore.text import number
@@ -39,6 +41,23 @@ def test_a_release_that_keeps_its_promise(relation):
     parts = "people in general", "k rows cost k times", "Other releases", "Comparisons with the real rows", "schema"
     assert all(part in left_open for part in parts)
     assert ("how many" in left_open) == (relation == "replace")
+
+
+def test_a_release_with_a_delta_says_so_wherever_it_says_epsilon():
+    made = rows(delta=1e-9)
+    told, card = facts(made), privacy_card.card(made)
+    assert told["Guarantee"].startswith("zero-concentrated differential privacy with rho 0.01497, hence approximate")
+    assert told["Guarantee"].endswith("epsilon 1 at delta 1e-09.")
+    assert told["Epsilon claimed by the method's source"] == told["Epsilon that can be proved"] == "1 at delta 1e-09"
+    assert "one in 1,000,000,000" in told["Delta"]
+    assert "pure" not in privacy_card.markdown(card)
+    assert "k × k times the rho" in " ".join(card.open)
+    assert made.about["delta"] == 1e-9
+    assert "Delta" not in facts(rows())
+    several = facts(rows(delta=1e-9, schema=replace(SCHEMA, unit=Unit(rows=3))))
+    assert several["Epsilon that can be proved"] == "1 per row, 3.19 per person with 3 rows at delta 1e-09"
+    assert "rho is 9 times as much" in several["Unit of protection"]
+    assert "at most 96.0 % sure" in several["In odds"]
 
 
 def test_teaching_noise_is_called_so():

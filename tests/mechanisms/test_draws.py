@@ -13,7 +13,16 @@ import pytest
 from scipy import stats
 
 from dpcore.mechanisms.noise import draws, make_noise, opendp_noise
-from dpcore.mechanisms.noise.draws import Choice, Weights, geometric, laplace, one_geometric, uniform
+from dpcore.mechanisms.noise.draws import (
+    Choice,
+    Weights,
+    gaussian,
+    geometric,
+    keep_gaussian,
+    laplace,
+    one_geometric,
+    uniform,
+)
 from dpcore.mechanisms.noise.opendp_noise import SPARE
 
 RARE = 1e-6
@@ -87,6 +96,68 @@ def test_whole_numbers_below_bounds(monkeypatch):
     assert stats.kstest(many / 2**40, "uniform").pvalue > RARE
     tape(monkeypatch, [7, 6, 8], [3], [1])  # of three values: 7 & 3 is none and drawn anew, twice
     assert uniform(np.array([3, 3, 3])).tolist() == [1, 2, 0]
+
+
+def test_laplace_noise_is_kept_exactly_as_often_as_a_gaussian_asks(monkeypatch):
+    """Words next to the chance to be kept, above and below: the decision is that of exact rational arithmetic."""
+    for sigma, offered in product((1e-3, 0.3, 1.0, 3.7, 1e5, 2.0**36 - 1), (0, 1, -2, 7, 40, 10**6)):
+        t = Fraction(floor(sigma) + 1)
+        behind = abs(offered) - Fraction(sigma) ** 2 / t
+        exponent = -(behind**2) / (2 * Fraction(sigma) ** 2)
+        if exponent < -10_000:
+            chance = Fraction(0)
+        else:
+            with localcontext() as context:
+                context.prec = 80
+                chance = Fraction((Decimal(exponent.numerator) / Decimal(exponent.denominator)).exp())
+        for step, more in product((-(2**30), -(2**12), -1, 0, 1, 2**12, 2**30), (0, 2**64 - 1)):
+            word = min(max(floor(chance * 2**64) + step, 0), 2**64 - 1)
+            bits = [word, more, *[1] * 9]
+            tape(monkeypatch, bits[:1], more=bits[1:])
+            (kept,) = keep_gaussian(np.array([offered]), np.array([sigma]))
+            lot = sum(Fraction(part, 2 ** (64 * place)) for place, part in enumerate(bits, start=1))
+            assert kept == (lot < chance), (sigma, offered, step)
+
+
+def test_no_word_near_a_gaussians_chance_is_sure(monkeypatch):
+    """Within what logarithms and rounding may be out, exact arithmetic is asked, whatever floats say."""
+    asked = []
+    monkeypatch.setattr(draws, "is_below", lambda *given: asked.append(given) or True)
+    for place, (sigma, offered, off) in enumerate(product((0.8, 3.7, 1e6), (0, 3), (-(2.0**-42), 2.0**-42))):
+        chance = np.exp(-((abs(offered) - sigma**2 / (floor(sigma) + 1)) ** 2) / (2 * sigma**2))
+        tape(monkeypatch, [int(min(chance * (1 + off), 1 - 2.0**-50) * 2**64)])
+        assert keep_gaussian(np.array([offered]), np.array([sigma])).tolist() == [True]
+        assert len(asked) == place + 1, (sigma, offered, off)
+
+
+def test_laplace_noise_that_is_kept_is_gaussian(monkeypatch):
+    """What is offered times what is kept is proportional to exp(-z^2 / 2 sigma^2), for fractions of a sigma as well."""
+    for sigma in (0.2, 1.0, 2.5):
+        t, z = floor(sigma) + 1, np.arange(0, 12)
+        kept = -((z - sigma**2 / t) ** 2) / (2 * sigma**2)
+        ratios = -z / t + kept + z**2 / (2 * sigma**2)
+        np.testing.assert_allclose(ratios, ratios[0], atol=1e-9)
+    heard = []
+    monkeypatch.setattr(draws, "laplace", lambda scales: heard.extend(scales) or np.zeros(len(scales), dtype=np.int64))
+    gaussian(np.array([0.2, 1.0, 2.5, 1e9]))
+    assert heard[:4] == [1.0, 2.0, 3.0, 1e9 + 1]
+
+
+def test_every_gaussian_has_a_sigma_of_its_own():
+    """And the distribution that it is asked for, across the pieces in which many are drawn."""
+    sigmas = np.tile([0.05, 0.8, 6.0], 30_000)
+    drawn = gaussian(sigmas).reshape(-1, 3)
+    assert not drawn[:, 0].any()
+    for place, sigma in ((1, 0.8), (2, 6.0)):
+        z = np.arange(-40, 41)
+        shares = np.exp(-(z**2) / (2 * sigma**2))
+        shares *= len(drawn) / shares.sum()
+        counts, often = (drawn[:, place][:, None] == z).sum(axis=0), shares > 5
+        assert (
+            stats.chisquare([*counts[often], counts[~often].sum()], [*shares[often], shares[~often].sum()]).pvalue
+            > RARE
+        )
+    assert stats.pearsonr(drawn[:-1, 2], drawn[1:, 2]).pvalue > RARE
 
 
 # Choices: rejection is exact whatever the integer weights are, so what is tested is the decision to take
@@ -176,6 +247,9 @@ def test_scales_are_a_little_wider_and_factors_a_little_smaller_than_asked_for(m
     monkeypatch.setattr(Choice, "__init__", lambda self, *how: heard.append(how[2]) or original(self, *how))
     make_noise("auto", None).select(np.zeros(3), 1 / 3)
     assert 1 - Fraction(heard[1]) * 3 >= Fraction(SPARE) / 2
+    monkeypatch.setattr(opendp_noise, "gaussian", lambda sigmas: heard.append(sigmas) or np.zeros(len(sigmas)))
+    make_noise("auto", None, 0, "gaussian").counts(np.zeros(1_000, dtype=np.int64), 1 / 3)
+    assert (Fraction(heard[2][0]) * 3 - 1) >= Fraction(SPARE) / 2
 
 
 def test_tables_have_scales_of_their_own_and_reals_one_in_steps(monkeypatch):

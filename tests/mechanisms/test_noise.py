@@ -2,6 +2,7 @@
 
 import sys
 import threading
+from itertools import product
 
 import numpy as np
 import pytest
@@ -16,22 +17,26 @@ RARE = 1e-6
 VOTES = np.array([30.0, 25.0, 8.0, 2.0])
 
 
-def seeded(kind, seed):
-    return make_noise(kind, None if kind in ("auto", "opendp") else seed)
+def seeded(kind, seed, law="laplace"):
+    return make_noise(kind, None if kind in ("auto", "opendp") else seed, 0, law)
 
 
+@pytest.mark.parametrize("law", ["laplace", "gaussian"])
 @pytest.mark.parametrize("kind", NOISES)
-def test_noise_on_counts_has_its_distribution_and_its_variance(kind):
-    """Laplace's, or P(z) proportional to exp(-|z| / scale) on whole numbers."""
+def test_noise_on_counts_has_its_distribution_and_its_variance(kind, law):
+    """Laplace's or Gauss's, or P(z) proportional to exp(-|z| / scale) or exp(-z^2 / 2 scale^2) on whole numbers."""
     scale, draws, many = {"auto": 40.0, "opendp": 0.6}.get(kind, 1.5), 20_000, np.arange(-2_000, 2_001)
-    noise = seeded(kind, 7)
+    noise = seeded(kind, 7, law)
     noisy = noise.counts(np.full(draws, 100), scale) - 100
+    assert noise.law == law
     if kind == "laplace":
-        assert stats.kstest(noisy, "laplace", args=(0, scale)).pvalue > RARE
-        assert noise.variance(scale) == 2 * scale**2
+        assert noise.on_counts == law
+        assert stats.kstest(noisy, "laplace" if law == "laplace" else "norm", args=(0, scale)).pvalue > RARE
+        assert noise.variance(scale) == (2 if law == "laplace" else 1) * scale**2
         return
+    assert noise.on_counts == ("geometric" if (kind, law) == ("geometric", "laplace") else f"discrete {law}")
     assert (noisy == np.round(noisy)).all()
-    shares = np.exp(-np.abs(many) / scale)
+    shares = np.exp(-np.abs(many) / scale if law == "laplace" else -(many**2) / (2 * scale**2))
     shares /= shares.sum()
     assert noise.variance(scale) == pytest.approx((many**2 * shares).sum())
     # A place that is expected 0.001 times is met once in a thousand runs: chi-squared is for places met often.
@@ -56,12 +61,30 @@ def test_opendp_agrees_with_the_scale_we_ask_for():
     dp.enable_features("contrib")
     space = dp.vector_domain(dp.atom_domain(T="i64")), dp.l1_distance(T="i64")
     assert dp.m.make_laplace(*space, scale=14.0).map(1) == pytest.approx(1 / 14)
+    space = dp.vector_domain(dp.atom_domain(T="i64")), dp.l2_distance(T="f64")
+    assert dp.m.make_gaussian(*space, scale=14.0).map(2.0) == pytest.approx(2**2 / (2 * 14**2))  # in rho
 
 
-def test_reals_get_laplace_noise():
-    for kind in ("laplace", "opendp"):
-        noisy = seeded(kind, 2).reals(np.zeros(5_000), 2.0, grid=2.0**-20)
-        assert stats.kstest(noisy, "laplace", args=(0, 2.0)).pvalue > RARE
+def test_reals_get_noise_of_the_law():
+    for kind, (law, known) in product(("laplace", "opendp"), {"laplace": "laplace", "gaussian": "norm"}.items()):
+        noisy = seeded(kind, 2, law).reals(np.zeros(5_000), 2.0, grid=2.0**-20)
+        assert stats.kstest(noisy, known, args=(0, 2.0)).pvalue > RARE
+
+
+def test_gaussian_variances_from_next_to_nothing_to_more_than_any_table():
+    """By the sum, where there is one; and what NumPy's whole numbers have, drawn or rounded."""
+    noise = make_noise("geometric", 3, 0, "gaussian")
+    for sigma in (0.02, 0.3, 2.999, 3.0, 50.0):
+        z = np.arange(-1_000, 1_001)
+        shares = np.exp(-(z**2) / (2 * sigma**2))
+        assert noise.variance(sigma) == pytest.approx((z**2 * shares).sum() / shares.sum(), rel=1e-9)
+    for sigma in (0.3, 2.0, 1e3, 2.0**20 + 1, 1e12):
+        drawn = noise.counts(np.zeros(100_000, dtype=np.int64), sigma)
+        assert (drawn == np.rint(drawn)).all()
+        assert np.mean(drawn**2) == pytest.approx(noise.variance(sigma), rel=0.03)
+    assert noise.variance(1e-200) == 0
+    assert not noise.counts(np.zeros(10, dtype=np.int64), 1e-200).any()
+    assert noise.exact().law == "gaussian"
 
 
 def test_seeds_reproduce_and_streams_differ():

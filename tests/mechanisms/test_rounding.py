@@ -9,6 +9,7 @@ from math import inf
 import numpy as np
 import pytest
 
+from dpcore.accounting.currency import Currency
 from dpcore.accounting.relation import Relation, exact
 from dpcore.door import prices
 from dpcore.door.prices import Claim
@@ -187,6 +188,27 @@ def test_exact_noise_on_scores_never_costs_more_than_is_booked(relation, monkeyp
             noise.reals(score.of_many(tables[..., side], relation), entry.scale, grid=grid)
         (before, scale), (after, _) = heard[-2:]
         assert int(np.abs(after - before).max()) / Fraction(scale * (1 + SPARE)) <= Fraction(entry.epsilon_bound)
+
+
+@BOTH
+def test_exact_draws_in_rho_never_cost_more_than_is_booked(relation, monkeypatch):
+    """Choices by the interval that their log ratios lie in, noise on scores by the squares of what they move."""
+    heard, noise = [], make_noise("auto", None, 0, "gaussian")
+    claim = Claim(currency=Currency.of(1e-9))
+    monkeypatch.setattr(type(noise), "counts", lambda _, steps, scale: heard.append((steps, scale)) or steps)
+    for score, n in product((R(), MutualInformation(), Entropy()), (4, LARGE[-1])):
+        bounds = bounds_of(score, relation, n)
+        entry, factor = prices.choice(score.name, bounds, exact(0.3), 2, claim, exactly=True)
+        low, high = moved(score, relation, n)
+        assert entry.unit == "rho"
+        assert 2 * (Fraction(factor * (1 - SPARE)) * (high - low)) ** 2 / 8 <= Fraction(entry.epsilon_bound)
+        entry, grid = prices.noisy_values(score.name, bounds, 5, exact(0.3), claim, exactly=True)
+        tables = pairs(shape_of(score, n), n, relation)
+        for side in (0, 1):
+            noise.reals(score.of_many(tables[..., side], relation), entry.scale, grid=grid)
+        (before, scale), (after, _) = heard[-2:]
+        worst = Fraction(int(np.abs(after - before).max()))
+        assert 5 * worst**2 / (2 * Fraction(scale * (1 + SPARE)) ** 2) <= Fraction(entry.epsilon_bound)
 
 
 def test_teaching_noise_pays_for_no_rounding():

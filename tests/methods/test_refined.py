@@ -129,11 +129,14 @@ def test_columns_of_very_many_bins_are_merged_and_not_refused():
 
 
 def test_what_is_bought_twice_counts_by_the_inverse_of_its_variance(monkeypatch):
-    method, means = RefinedPrivBayes(), []
-    monkeypatch.setattr(method, "_tables", lambda *_: ([np.ones(1)], [0.0]))
-    monkeypatch.setattr(method, "_set_margins", lambda _table, noisy, _names: means.extend(noisy))
-    method._measure_again(None, [], [np.zeros(1)], [], TREE + EDGES)
+    means = []
+    for delta in (0.0, 1e-9):
+        method = RefinedPrivBayes(delta=delta)
+        monkeypatch.setattr(method, "_tables", lambda *_: ([np.ones(1)], [0.0]))
+        monkeypatch.setattr(method, "_set_margins", lambda _table, noisy, _names: means.extend(noisy))
+        method._measure_again(None, [], [np.zeros(1)], [], TREE + EDGES)
     assert means[0] == pytest.approx(0.15**2 / (0.85**2 + 0.15**2))  # of noise with scales of 1 / .85 and 1 / .15
+    assert means[1] == pytest.approx(0.15)  # of Gaussian noise with variances of 1 / .85 and 1 / .15
 
 
 def test_pairs_that_are_counted_together_are_those_that_are_counted_one_after_the_other(monkeypatch):

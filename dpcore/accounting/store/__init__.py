@@ -2,10 +2,11 @@
 
 A session's `Ledger` knows what every question cost; the books know what all sessions together spent, and survive them.
 Rows are known by the HMAC of their file's content, keyed with a secret beside the ledger. There is one account per
-data set, neighboring relation and unit of protection (rows, or the persons of a column), because epsilons of different
-ones do not add up, and one line per run. Accounts of one file know each other: a cap counts what the others cost whom
-its account protects (`price`). Runs of which nothing can be proved are told apart: what is proved of all others stays
-true of those, and no total holds them; a cap refuses them.
+data set, neighboring relation, unit of protection (rows, or the persons of a column) and currency (epsilon, or rho),
+because amounts of different ones do not add up, and one line per run (`lines`). A delta is chosen once for a data set,
+by the first run that spends rho on it: another one is refused. Accounts of one file know each other: a cap counts what
+the others cost whom its account protects (`price`). Runs of which nothing can be proved are told apart: what is proved
+of all others stays true of those, and no total holds them; a cap refuses them.
 
 What is promised:
 
@@ -18,33 +19,47 @@ What is promised:
   an error, and not a smaller total. A ledger and its witness that are deleted, or put back, together go unnoticed.
 - Several tabs and processes of one computer at once: read, check against the cap and write are one transaction.
 
-Epsilons are fractions, as text: totals rounded up to multiples of 2^-100; "inf" where nothing can be proved. The file
-holds no row, and no sum of rows that could be tested by whoever lacks the secret (`datasets.Content`).
+Amounts of epsilon or rho are fractions, as text: totals rounded up to multiples of 2^-100; "inf" where nothing can be
+proved. Caps are epsilons. The file holds no row, and no sum of rows that could be tested by whoever lacks the secret
+(`datasets.Content`).
 """
 
 from __future__ import annotations
 
 import hmac
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from fractions import Fraction
 from math import inf
 from pathlib import Path
 from secrets import token_hex
-from typing import Any, Protocol
+from typing import Protocol
 
-from dpcore import text as texts
+from dpcore.accounting.currency import Currency
 from dpcore.accounting.ledger import Ledger
-from dpcore.accounting.relation import Epsilon, Relation, Unit, exact
+from dpcore.accounting.relation import Relation, exact
 from dpcore.accounting.store.file import BookFile
-from dpcore.accounting.store.sheet import Cell, Sheet, UnreadableError, known, moment, number, rounded, text, whole
-from dpcore.accounting.tally import Spent, Totals
-from dpcore.errors import BookError, BudgetError
+from dpcore.accounting.store.lines import (
+    NOTHING,
+    Account,
+    Run,
+    account_of,
+    accounts_of,
+    counted,
+    file_of,
+    growth,
+    known_count,
+    more,
+    read,
+    refuse,
+    refuse_delta,
+)
+from dpcore.accounting.store.sheet import UnreadableError, moment, number, text, whole
+from dpcore.accounting.tally import Totals
+from dpcore.errors import BookError
 
 SESSION = "session"
-NOTHING: tuple[Cell, ...] = ("0", "0", "0", 0, "")  # claimed, of the noise, proved, looks, void
 
 
 class Rows(Protocol):
@@ -65,45 +80,9 @@ class Related(Protocol):
     def relation(self) -> str:
         """Which tables are neighbors."""
 
-
-@dataclass(frozen=True)
-class Line(Spent):
-    """What was spent under one relation on one data set, in one run or altogether; `looks` counts releases."""
-
-    key: str
-    relation: Relation
-    name: str
-    totals: Totals
-    looks: int
-    void: str
-
     @property
-    def file(self) -> str:
-        """What the data are called here, whomever runs protected."""
-        return file_of(self.key)
-
-    @property
-    def protects(self) -> Unit:
-        """Whose its epsilons are."""
-        return "row" if self.key == self.file else "person"
-
-
-@dataclass(frozen=True)
-class Run(Line):
-    """One run; `name` is its purpose."""
-
-    begun: datetime
-
-
-@dataclass(frozen=True)
-class Account(Line):
-    """All runs on one data set under one relation of which something can be proved; `cap` refuses what exceeds it.
-
-    `apart`: how many releases are of other runs; `void`: why nothing can be proved of those, where it is known.
-    """
-
-    cap: Epsilon | None
-    apart: int = 0
+    def delta(self) -> float:
+        """0 for pure epsilon."""
 
 
 class Books(BookFile):
@@ -122,24 +101,27 @@ class Books(BookFile):
         column = told_by(data)
         return f"{data.name}, persons of {column!r}" if column else data.name
 
-    def begin(self, key: str, name: str, relation: Relation | str, purpose: str) -> OpenRun:
-        """A new run, which has spent nothing yet."""
-        relation = Relation.parse(relation)
+    def begin(self, key: str, name: str, relation: Relation | str, purpose: str, delta: float = 0.0) -> OpenRun:
+        """A new run, which has spent nothing yet; BudgetError if these data have another delta."""
+        relation, currency = Relation.parse(relation), Currency.of(delta)
         with self.transaction() as sheet:
-            place, _, *spent = account_of(sheet, key, relation)
-            place = sheet.write("accounts", place, key, str(relation), name, *spent)
+            refuse_delta(accounts_of(sheet), key, name, delta)
+            place, _, *spent = account_of(sheet, key, relation, currency)
+            place = sheet.write("accounts", place, key, counted(relation, currency), name, *spent)
             now = datetime.now(UTC).isoformat(timespec="seconds")
             token = token_hex(16)  # numbers would begin again in a new file
             run = sheet.write("runs", None, token, place, purpose, now, *NOTHING)
-        return OpenRun(self, run, token, relation, purpose)
+        return OpenRun(self, run, token, relation, purpose, delta)
 
-    def open_run(self, data: Rows, relation: Relation | str, purpose: str) -> OpenRun:
+    def open_run(self, data: Rows, relation: Relation | str, purpose: str, delta: float = 0.0) -> OpenRun:
         """A new run on the account of these rows."""
-        return self.begin(self.key(data), self.called(data), relation, purpose)
+        return self.begin(self.key(data), self.called(data), relation, purpose, delta)
 
     def open_runs(self, methods: Mapping[str, Related], data: Rows, purpose: str) -> dict[str, Callable[[], Ledger]]:
         """By method, ledgers for runs in other processes, which write every charge down before it counts."""
-        runs = {label: self.open_run(data, one.relation, f"{purpose}: {label}") for label, one in methods.items()}
+        runs = {
+            label: self.open_run(data, one.relation, f"{purpose}: {label}", one.delta) for label, one in methods.items()
+        }
         return {label: run.ledger for label, run in runs.items()}
 
     @property
@@ -166,9 +148,10 @@ class Books(BookFile):
             sheet.write("runs", run.place, token, place, purpose, begun, *after)
             sheet.write("accounts", whole(place), key, relation, name, *more(earlier, spent, looks, void), cap)
             if not drawn:
-                accounts = accounts_of(sheet)
+                accounts, (told, currency) = accounts_of(sheet), known_count(relation)
+                refuse_delta(accounts, str(key), str(name), currency.delta)
                 for one in accounts:
-                    if one.file == file_of(str(key)) and one.relation == relation:
+                    if one.file == file_of(str(key)) and one.relation == told:
                         refuse(one, accounts, void, proved=number(after[2]) < inf)
 
     def accounts(self) -> list[Account]:
@@ -177,29 +160,30 @@ class Books(BookFile):
             found = accounts_of(sheet)
             return [account for account in found if account.looks or account.apart or account.cap is not None]
 
-    def account(self, key: str, relation: Relation | str) -> Account | None:
+    def account(self, key: str, relation: Relation | str, delta: float = 0.0) -> Account | None:
         """The account of one data set under one relation, if there is one."""
-        found = [line for line in self.accounts() if (line.key, line.relation) == (key, Relation.parse(relation))]
+        asked = key, Relation.parse(relation), Currency.of(delta)
+        found = [line for line in self.accounts() if (line.key, line.relation, line.currency) == asked]
         return found[0] if found else None
 
-    def runs(self, key: str, relation: Relation | str) -> list[Run]:
+    def runs(self, key: str, relation: Relation | str, delta: float = 0.0) -> list[Run]:
         """The runs of one account that spent something, in order."""
-        relation = Relation.parse(relation)
+        relation, currency = Relation.parse(relation), Currency.of(delta)
         with self.transaction(writes=False) as sheet:
-            place, *_ = account_of(sheet, key, relation)
+            place, *_ = account_of(sheet, key, relation, currency)
             return [
-                Run(key, relation, str(purpose), *read(spent), moment(begun))
+                Run(key, relation, str(purpose), *read(spent), moment(begun), currency=currency)
                 for _, _, account, purpose, begun, *spent in sheet.lines("runs")
                 if account == place and spent[3]
             ]
 
-    def set_cap(self, key: str, name: str, relation: Relation | str, cap: float | None) -> None:
-        """Refuse, from now on, what would take the account's provable total above `cap`; None: nothing is refused."""
-        relation = Relation.parse(relation)
+    def set_cap(self, key: str, name: str, relation: Relation | str, cap: float | None, delta: float = 0.0) -> None:
+        """Refuse, from now on, what would take the account's provable epsilon above `cap`; None: nothing is refused."""
+        relation, currency = Relation.parse(relation), Currency.of(delta)
         with self.transaction() as sheet:
-            place, called, *spent, _ = account_of(sheet, key, relation)
+            place, called, *spent, _ = account_of(sheet, key, relation, currency)
             told = None if cap is None else text(exact(cap))
-            sheet.write("accounts", place, key, str(relation), called or name, *spent, told)
+            sheet.write("accounts", place, key, counted(relation, currency), called or name, *spent, told)
 
 
 @dataclass(frozen=True)
@@ -211,6 +195,7 @@ class OpenRun:
     token: str
     relation: Relation
     purpose: str
+    delta: float = 0.0
 
     def ledger(self) -> BookedLedger:
         """A new ledger whose charges are written down as this run's."""
@@ -221,7 +206,7 @@ class BookedLedger(Ledger):
     """A ledger every charge of which is written in the books before it counts; not to be copied."""
 
     def __init__(self, run: OpenRun) -> None:
-        super().__init__(run.relation, name=run.purpose)
+        super().__init__(run.relation, name=run.purpose, delta=run.delta)
         self.run, self._looks = run, 0
 
     def _write_down(self, new: Totals, void: str, *, drawn: bool) -> None:
@@ -231,7 +216,7 @@ class BookedLedger(Ledger):
         self._looks = looks
 
 
-def durable_ledger(data: Rows, relation: Relation | str, *, purpose: str = "Python") -> Ledger:
+def durable_ledger(data: Rows, relation: Relation | str, *, purpose: str = "Python", delta: float = 0.0) -> Ledger:
     """A ledger for `fit(ledger=...)` whose charges are written to the user's file before anything is drawn.
 
     Parameters
@@ -242,13 +227,17 @@ def durable_ledger(data: Rows, relation: Relation | str, *, purpose: str = "Pyth
         The relation of the methods that will charge it.
     purpose : str
         What the page Ledger calls this run.
+    delta : float
+        Of the methods that will charge it; 0 for pure epsilon.
 
     Raises
     ------
     BookError
         If the file cannot be read or written.
+    BudgetError
+        If another delta was chosen for these data before.
     """
-    return Books(asked_path()).open_run(data, relation, purpose).ledger()
+    return Books(asked_path()).open_run(data, relation, purpose, delta).ledger()
 
 
 def told_by(data: Rows) -> str:
@@ -266,101 +255,3 @@ def asked_path() -> Path | None:
 def usual_path() -> Path:
     """Where the file is if nobody says more: `$XDG_STATE_HOME/dpcore` or `~/.local/state/dpcore`."""
     return Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state") / "dpcore" / "ledger.sqlite"
-
-
-def account_of(sheet: Sheet, key: str, relation: Relation) -> tuple[Any, ...]:
-    """An account's number, name, what was spent, and cap; no number if there is none yet."""
-    for place, known_key, known_relation, *rest in sheet.lines("accounts"):
-        if (known_key, known_relation) == (key, str(relation)):
-            return place, *rest
-    return None, "", *NOTHING, None
-
-
-def file_of(key: str) -> str:
-    """The data set of an account, whomever it protects."""
-    return key.partition("+")[0]
-
-
-def price(spent: Line, whom: Line) -> Epsilon:
-    """What was spent on one account of a file, for whom another account of that file and relation protects.
-
-    Where runs protect persons, tables that differ by one row are neighbors (`replace`), or each is a neighbor of the
-    table without that row's person (`add_remove`), so a row pays once, or twice. What runs on rows cost a person hangs
-    on how many rows that person has, which no account knows; other columns name other persons.
-    """
-    paid = spent.totals.bound
-    if spent.key == whom.key or not paid:
-        return paid
-    if whom.protects == "person":
-        return inf
-    return paid if whom.relation is Relation.REPLACE else 2 * paid
-
-
-def refuse(capped: Account, accounts: Sequence[Account], void: str, *, proved: bool) -> None:
-    """BudgetError if an account's cap is exceeded by what it and others of its file have spent.
-
-    `proved`: whether anything can be proved of the run that asks; if not, any cap is exceeded, `void` may say why.
-    """
-    beside = [line for line in accounts if (line.file, line.relation) == (capped.file, capped.relation)]
-    prices = [price(line, capped) for line in beside]
-    total = sum(prices, start=Fraction(0)) if proved else inf
-    if capped.cap is None or total <= capped.cap:
-        return
-    told = f"The budget of {capped.name!r} is capped at {float(capped.cap):g}, and"
-    if void:
-        raise BudgetError(
-            f"{told} of this run nothing can be proved: {void}",
-            "Nothing was drawn. Use no seed and a schema that was declared, or remove the cap on the page Ledger.",
-        )
-    if proved and any(line.totals.bound < cost == inf for line, cost in zip(beside, prices, strict=True)):
-        raise BudgetError(
-            f"{told} runs on the same file that protect rows, or other persons, have no price for these persons.",
-            "Nothing was drawn. Declare whose rows they are as before, or remove the cap on the page Ledger.",
-        )
-    needs = f"a total of epsilon {texts.number(float(total))}" if total < inf else "more than any epsilon"
-    way = "Ask for less, or raise the cap" if total < inf else "No cap allows that: remove it"
-    raise BudgetError(
-        f"This question needs {needs} for {capped.name!r}, whose budget is capped at {float(capped.cap):g}.",
-        f"Nothing was drawn. {way} on the page Ledger.",
-    )
-
-
-def accounts_of(sheet: Sheet) -> list[Account]:
-    """All accounts. A line adds up all runs; where that is infinite, those that are not are added up here."""
-    lines = sheet.lines("accounts")
-    infinite = {place for place, _, _, _, *spent, _ in lines if number(spent[2]) == inf}
-    runs = sheet.lines("runs") if infinite else []
-    accounts = []
-    for place, key, relation, name, *spent, cap in lines:
-        totals, looks, void = read(spent)
-        parts = [read(paid) for _, _, account, _, _, *paid in runs if account == place and place in infinite]
-        proved = [part for part in parts if part[0].bound < inf]
-        apart = sum(many for _, many, _ in parts) - sum(many for _, many, _ in proved)
-        if apart:
-            totals = sum_of([part for part, _, _ in proved])
-        told = None if cap is None else number(cap)
-        accounts.append(Account(str(key), known(relation), str(name), totals, looks - apart, void, told, apart))
-    return accounts
-
-
-def sum_of(parts: Sequence[Totals]) -> Totals:
-    """Totals together."""
-    return Totals(*(sum(each, start=Fraction(0)) for each in zip(Totals(), *parts, strict=True)))
-
-
-def growth(old: Epsilon, new: Epsilon) -> Epsilon:
-    """What comes to the books when a ledger's total grows; totals may be infinite."""
-    return Fraction(0) if new == old else rounded(new) - rounded(old)
-
-
-def more(before: Sequence[Cell], spent: Totals, looks: int, void: str) -> tuple[Cell, ...]:
-    """What a line says after a charge."""
-    *sums, was_looks, was_void = before
-    told = str(was_void) if void in str(was_void) else f"{was_void} {void}".strip()
-    return (*(text(number(a) + b) for a, b in zip(sums, spent, strict=True)), whole(was_looks) + looks, told)
-
-
-def read(spent: Sequence[Cell]) -> tuple[Totals, int, str]:
-    """What a line says."""
-    *sums, looks, void = spent
-    return Totals(*map(number, sums)), whole(looks), str(void)

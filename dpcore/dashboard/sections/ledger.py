@@ -10,13 +10,15 @@ import streamlit as st
 
 from dpcore import charts
 from dpcore.accounting.relation import Relation
-from dpcore.accounting.store import Account, Run, file_of, price, usual_path
+from dpcore.accounting.store import usual_path
 from dpcore.accounting.store.file import IncompleteError
+from dpcore.accounting.store.lines import Account, Run, file_of, price
 from dpcore.dashboard import controls, panels, session
-from dpcore.dashboard.shell import escaped, for_person, mendable
+from dpcore.dashboard.shell import escaped, for_person, in_full, mendable
 from dpcore.dashboard.widgets import figures
 from dpcore.domain.unit import Unit
 from dpcore.errors import BookError
+from dpcore.export import protection
 from dpcore.language import phrase, plural, retold, say
 from dpcore.text import claim, limit, number
 
@@ -54,8 +56,10 @@ def read_accounts() -> list[Account] | None:
 
 def account_panel(account: Account, accounts: list[Account]) -> None:
     """One data set under one relation: totals, cap, runs, and this session's questions; `accounts` are all."""
-    key = f"{account.key}.{account.relation}"
+    key = f"{account.key}.{account.relation}{f'.{account.delta:g}' if account.delta else ''}"
     words = say(controls.relation_words(account.relation, account.protects == "person")).lower()
+    if account.delta:
+        words = say("{words}, with delta {delta}", words=words, delta=f"{account.delta:g}")
     st.header(f"{escaped(account.name)} · {words}", anchor=False)
     told = {
         say("Claimed, in all"): claim(account.epsilon_claimed),
@@ -68,6 +72,8 @@ def account_panel(account: Account, accounts: list[Account]) -> None:
     figures({say("Releases looked at"): f"{account.looks:,}", **told, **capped})
     if account.looks or not account.apart:
         st.markdown(f"{looked(account)} {meaning(account)}")
+    if account.delta:
+        st.markdown(protection.of_delta(account.delta))
     for sentence in beside(account, accounts):
         st.markdown(sentence)
     st.caption(say(account.relation.sentence_for(account.protects)))
@@ -79,17 +85,18 @@ def account_panel(account: Account, accounts: list[Account]) -> None:
         st.button(say("Set the cap"), **look)
         if account.cap is not None:
             st.button(say("Remove the cap"), key=f"ledger.free.{key}", on_click=set_cap, args=(account, None))
-    runs = session.books().runs(account.key, account.relation)[::-1]
+    runs = session.books().runs(account.key, account.relation, account.delta)[::-1]
     if proved := [run for run in runs if math.isfinite(run.epsilon_bound)]:
-        beneath = fsum(price(other, account) for other in accounts if counted(other, account))
-        panels.chart(charts.staircase(steps(proved[::-1]), cap=cap, others=beneath))
+        beneath = 0.0 if account.delta else fsum(price(other, account) for other in accounts if counted(other, account))
+        if not account.delta:  # epsilons of rho do not add up, so there are no steps to draw
+            panels.chart(charts.staircase(steps(proved[::-1]), cap=cap, others=beneath))
         costs = lines(proved, say("can cost up to"), lambda run: limit(run.epsilon_bound))
         st.dataframe(costs, hide_index=True, key=f"ledger.{key}")
     if account.apart:
         st.warning(apart(account), icon=":material/gpp_bad:")
         others = [run for run in runs if math.isinf(run.epsilon_bound)]
         st.dataframe(lines(others, say("why"), why), hide_index=True, key=f"ledger.apart.{key}")
-    asked = session.accounts().get((account.key, str(account.relation)))
+    asked = session.accounts().get((account.key, str(account.relation), account.delta))
     if asked is not None and asked.entries:
         panels.table_behind(asked.to_frame(), say("Every question of this session"))
 
@@ -171,7 +178,7 @@ def meaning(account: Account) -> str:
     if account.protects == "person" or unit is None:
         odds = controls.odds_sentence(account.epsilon_bound, seen)
         return odds if account.protects == "person" else f"{odds} {say('Whoever has several rows pays for each.')}"
-    odds = controls.odds_sentence(unit.rows * account.epsilon_bound, seen)
+    odds = controls.odds_sentence(account.currency.for_rows(account.epsilon_bound, unit.rows), seen)
     return say("That is per row{for_person}. For them: {odds}", for_person=for_person(account, unit), odds=odds)
 
 
@@ -184,6 +191,7 @@ def unit_of(account: Account) -> Unit | None:
 def counted(other: Account, account: Account) -> bool:
     """Whether what an account of the same file cost counts against this one, and its cap."""
     same = other.file == account.file and other.key != account.key and other.looks > 0
+    same = same and other.currency == account.currency
     return same and other.relation is account.relation and account.protects == "row"
 
 
@@ -191,9 +199,11 @@ def beside(account: Account, accounts: list[Account]) -> list[str]:
     """What was spent on the same file to protect others, and what whom this account protects pays for it."""
     told = []
     for other in accounts:
-        if other.file != account.file or other.key == account.key or not other.looks:
+        if other.file != account.file or other is account or not other.looks:
             continue
-        spent = say("epsilon {epsilon}", epsilon=number(other.epsilon_bound))
+        if other.key == account.key and other.currency == account.currency:
+            continue  # under the other relation
+        spent = in_full(other)
         of = {
             "made": plural("{n:,} release of the same file", "{n:,} releases of the same file", other.looks),
             "spent": spent if math.isfinite(other.epsilon_bound) else say("no limit"),
@@ -211,8 +221,15 @@ def beside(account: Account, accounts: list[Account]) -> list[str]:
                 "**Besides, {made} protect persons ({name}), with {spent}.** A row pays at most epsilon {cost} for "
                 "that, in all {total}; a cap counts both."
             )
-            cost = float(price(other, account))
-            of |= {"cost": limit(cost), "total": limit(cost + account.epsilon_bound)}
+            cost, of_amount = price(other, account), account.currency.epsilon
+            of |= {"cost": limit(of_amount(cost)), "total": limit(of_amount(cost + account.totals.bound))}
+        elif other.currency != account.currency:
+            if other.key != account.key or other.relation is not account.relation:
+                continue
+            message = phrase(
+                "**Besides, {made} cost {spent}.** An epsilon with a delta and one without are different promises, and "
+                "no total here holds both."
+            )
         else:
             message = phrase("**Besides, {made} protect others ({name}), with {spent}.** No total is known.")
         told.append(say(message, **of))
@@ -223,7 +240,7 @@ def both_relations(accounts: list[Account]) -> None:
     """What data that were asked under both relations cost altogether."""
     by_data: dict[str, dict[Relation, Account]] = {}
     for account in accounts:
-        if account.looks:
+        if account.looks and not account.delta:
             by_data.setdefault(account.key, {})[account.relation] = account
     for found in by_data.values():
         if len(found) == 2:
@@ -304,7 +321,7 @@ def keeping() -> None:
 def set_cap(account: Account, cap: float | None) -> None:
     """A button's callback."""
     with mendable():
-        session.books().set_cap(account.key, account.name, account.relation, cap)
+        session.books().set_cap(account.key, account.name, account.relation, cap, account.delta)
 
 
 def leave_file() -> None:

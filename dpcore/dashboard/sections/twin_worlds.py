@@ -171,7 +171,7 @@ def headline(case: Case, done: Twins) -> None:
     """The verdict, and the epsilons that it compares."""
     result = done.result
     verdict(case, done)
-    epsilons = {say("Claimed"): claim(result.claimed), say(panels.COSTS): limit(result.bound)}
+    epsilons = {say("Claimed"): claim(result.claimed), say(COSTS): limit(result.bound)}
     epsilons[say("At least, by this attack")] = at_least(result.lower_bound)
     figures({**epsilons, say("Runs in each world"): f"{result.trials:,}"})
     told = phrase("Took {seconds:.1f} seconds. Another {runs:,} runs would give other numbers, a little.")

@@ -97,11 +97,11 @@ def limit(release: Release) -> str:
             "guess, is right about a {whose} at most that much more often than if this {whose} had had other values. "
             "It follows from epsilon {epsilon} alone, and holds for every attack."
         )
-    whose, price = say(protection.protects(unit)), escaped(protection.headline(unit, epsilon))
+    whose, price = say(protection.protects(unit)), escaped(protection.headline(unit, epsilon, release.ledger.delta))
     told = say(told, points=points(epsilon), whose=whose, epsilon=price)
     if unit is not None and unit.column is None:
         more = phrase(" For a person with {rows:,} rows the limit is {points} points.")
-        told += say(more, rows=unit.rows, points=points(unit.of_one(epsilon)))
+        told += say(more, rows=unit.rows, points=points(protection.of_one(unit, epsilon, release.ledger.delta)))
     return f"{told} {release.attackable}".strip()
 
 

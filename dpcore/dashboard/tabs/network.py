@@ -46,6 +46,8 @@ def network(shown: Shown) -> None:
     with st.expander(say("Every family: its table's size and price")):
         shares_of_all = st.column_config.NumberColumn(say("share of all tables"), format="percent")
         names: dict[str, Any] = {name: say(name) for name in COLUMNS}
+        if "rho" in table:
+            table, names["epsilon"] = table.drop(columns=["rho"]), say("rho")
         st.dataframe(table, hide_index=True, column_config=names | {"share": shares_of_all})
 
 

@@ -116,7 +116,7 @@ def draw_again(
     """
     release, data = shown.release, replace(shown.data, schema=shown.release.schema)
     method = METHODS[release.method](**release.parameters).set_params(random_state=release.seed)
-    ledger = spending.account(data, method.relation, PURPOSE.format(n=REDRAWS, method=release.method))
+    ledger = spending.account(data, method.relation, PURPOSE.format(n=REDRAWS, method=release.method), method.delta)
     models = isinstance(release.artifact, Model)
     made: Any = release.model if models else release.synthetic
     read = of_models(release, Evaluator(data)) if models else of_rows(release, Evaluator(data))

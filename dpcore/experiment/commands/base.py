@@ -13,7 +13,7 @@ from secrets import token_hex
 from typing import Any
 
 from dpcore import datasets
-from dpcore.accounting.relation import Epsilon, exact
+from dpcore.accounting.currency import Amount, Currency
 from dpcore.accounting.store import Books
 from dpcore.datasets import DATASETS, Dataset
 from dpcore.datasets.reading import MAX_BYTES, source_bytes
@@ -115,17 +115,18 @@ def affordable(books: Books, data: Dataset, methods: Iterable[Method]) -> None:
 
     Runs of which less than their epsilon, or nothing, can be proved are left to the ledger, which asks at every charge.
     """
-    needs: dict[str, Epsilon] = {}
+    needs: dict[tuple[str, float], Amount] = {}
     for method in methods:
         if method.mode == "corrected" and method.random_state is None and 0 < method.epsilon < math.inf:
-            needs[method.relation] = needs.get(method.relation, Fraction(0)) + exact(method.epsilon)
-    for relation, need in needs.items():
-        account = books.account(books.key(data), relation)
-        if account is None or account.cap is None or account.totals.bound + need <= account.cap:
+            asked = method.relation, method.delta
+            needs[asked] = needs.get(asked, Fraction(0)) + Currency.of(method.delta).amount(method.epsilon)
+    for (relation, delta), need in needs.items():
+        account, currency = books.account(books.key(data), relation, delta), Currency.of(delta)
+        if account is None or account.cap is None or account.totals.bound + need <= currency.amount(account.cap):
             continue
         raise BudgetError(
-            f"This needs epsilon {number(float(need))} for {account.name!r}, whose budget is capped at "
-            f"{float(account.cap):g}; {number(float(account.totals.bound))} are spent.",
+            f"This needs epsilon {number(currency.epsilon(need))} for {account.name!r}, whose budget is capped at "
+            f"{float(account.cap):g}; {number(account.epsilon_bound)} are spent.",
             "Nothing was drawn. Ask for less, or raise the cap on the page Ledger.",
         )
 

@@ -29,9 +29,9 @@ from dpcore.experiment.commands.base import (
 from dpcore.experiment.config import method_of
 from dpcore.export.archive import bundle, settings_of_release
 from dpcore.export.model_file import Model
+from dpcore.export.protection import headline
 from dpcore.export.release import PURPOSE, release_of
 from dpcore.methods.base import PrivateClassifier
-from dpcore.text import number
 
 CAUSE, REMEDY = "These are no settings of a release", "Choose the zip of a release, or the config.json in it."
 FORMAT = "dpcore release 1"
@@ -68,7 +68,7 @@ def made(asked: argparse.Namespace) -> int:
     data = rows_of(asked, str(config["data"]["name"]), schema_beside(raw))
     books = Books(asked_path())
     affordable(books, data, [method])
-    ledger = books.open_run(data, method.relation, PURPOSE.format(method=name, mode=method.mode)).ledger()
+    ledger = books.open_run(data, method.relation, PURPOSE.format(method=name, mode=method.mode), method.delta).ledger()
     fitted = method.fit(data.train, schema=data.schema, ledger=ledger, progress=told)
     copy = [] if isinstance(fitted, PrivateClassifier) else [fitted.sample(rows)]
     told(1.0, "")
@@ -77,7 +77,11 @@ def made(asked: argparse.Namespace) -> int:
     if isinstance(release.artifact, Model) and release.exact:
         raise ParameterError("This model holds exact counts of real rows.", "Choose a method that adds noise.")
     write(asked.out, bundle(release, table=asked.table), force=asked.force)
-    price = "nothing can be proved" if math.isinf(ledger.epsilon_bound) else f"epsilon {number(ledger.epsilon_bound)}"
+    price = (
+        "nothing can be proved"
+        if math.isinf(ledger.epsilon_bound)
+        else f"epsilon {headline(None, ledger.epsilon_bound, ledger.delta)}"
+    )
     summary(
         asked,
         {
@@ -90,6 +94,7 @@ def made(asked: argparse.Namespace) -> int:
             "rows": len(copy[0]) if copy else None,
             "epsilon_claimed": ledger.epsilon_claimed,
             "epsilon_bound": ledger.epsilon_bound,
+            "delta": ledger.delta,
             "guarantee_void": release.guarantee_void,
             "noise": release.noise_label,
             "publishable": release.publishable and not release.guarantee_void,

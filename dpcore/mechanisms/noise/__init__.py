@@ -10,6 +10,9 @@ laplace     NumPy, continuous Laplace on counts. Seedable. Teaching grade: the l
 geometric   NumPy, two-sided geometric ("discrete Laplace") on counts: integers in, integers out. Seedable, teaching
             grade (NumPy's sampler is an approximation in floating point).
 
+Where a run counts rho (`accounting.currency`), all of them draw Gaussian noise in Laplace's place: of whole numbers
+where they draw these, and continuous otherwise.
+
 Only the door (`dpcore.door`) calls these; sampling rows from a released model is not private and uses a plain
 generator of its own.
 """
@@ -20,6 +23,7 @@ from typing import Literal
 
 import numpy as np
 
+from dpcore.accounting.currency import Law
 from dpcore.errors import ParameterError
 from dpcore.extras import need, there
 from dpcore.language import phrase
@@ -61,12 +65,13 @@ def noise_kind(noise: str, random_state: int | None) -> str:
     return noise if noise != "auto" else "opendp" if random_state is None and there("opendp") else "laplace"
 
 
-def make_noise(noise: str, random_state: int | None, stream: int = 0) -> Noise:
+def make_noise(noise: str, random_state: int | None, stream: int = 0, law: Law = "laplace") -> Noise:
     """The source of that name, with a seed on a stream of its own; ParameterError as for `noise_kind`."""
     kind = noise_kind(noise, random_state)
     if kind == "opendp":
-        return OpenDPNoise(everywhere=noise == "opendp")
-    return NumpyNoise(generator(random_state, stream), discrete=kind == "geometric", seeded=random_state is not None)
+        return OpenDPNoise(everywhere=noise == "opendp", law=law)
+    rng, discrete = generator(random_state, stream), kind == "geometric"
+    return NumpyNoise(rng, discrete=discrete, seeded=random_state is not None, law=law)
 
 
 def load_in_background() -> None:

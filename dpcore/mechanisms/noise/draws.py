@@ -9,6 +9,9 @@ floats that are given taken as rational numbers. How long a draw takes may tell 
 
 laplace   The difference of two geometric variables. floor(-b ln U) is geometric: it is k or more if U <= exp(-k / b).
           Hence P(z) is proportional to exp(-|z| / b), for integers (Ghosh, Roughgarden and Sundararajan 2012).
+gaussian  Rejection (Canonne, Kamath and Steinke 2020, algorithm 3). With t = floor(sigma) + 1, Laplace noise y of scale
+          t is taken with probability exp(-(|y| - sigma^2 / t)^2 / (2 sigma^2)), or all begins again. Multiplied with
+          exp(-|y| / t), the mixed term of the square cancels: P(y) is proportional to exp(-y^2 / (2 sigma^2)).
 Choice    Rejection. Candidate r of a group weighs w(r) = weight(r) exp(factor (score(r) - best score)). An integer
           W(r) >= 2^bits w(r) is found in floating point; r is proposed with probability W(r) / sum of W, by an exact
           lot among whole numbers, and taken with probability 2^bits w(r) / W(r), or all begins again. So r comes with
@@ -77,6 +80,59 @@ def geometric(scales: Floats) -> Integers:
     for place in np.flatnonzero(low != high).tolist():
         low[place] = one_geometric(float(scales[place]), int(drawn[place]))
     return low.astype(np.int64)
+
+
+def gaussian(sigmas: Floats) -> Integers:
+    """Discrete Gaussian noise, P(z) proportional to exp(-z^2 / (2 sigma^2)); positive sigmas of shape (n,)."""
+    found = np.empty(len(sigmas), dtype=np.int64)
+    for start in range(0, len(sigmas), TOGETHER):
+        open_ = np.arange(start, min(start + TOGETHER, len(sigmas)))
+        while len(open_):
+            offered = laplace(np.floor(sigmas[open_]) + 1)
+            taken = keep_gaussian(offered, sigmas[open_])
+            found[open_[taken]] = offered[taken]
+            open_ = open_[~taken]
+    return found
+
+
+def keep_gaussian(offered: Integers, sigmas: Floats) -> Flags:
+    """Which values of `gaussian`'s Laplace noise are taken.
+
+    The exponent is (|y| - sigma^2 / t)^2 / (2 sigma^2). Each operation is out by a unit, 2^-53, of what it gives, hence
+    the difference by 3 units of r sigma, the sum of its two parts, and the exponent by less than 8 units of r^2.
+    """
+    far, size = np.abs(offered).astype(float), np.floor(sigmas) + 1
+    with np.errstate(over="ignore", divide="ignore"):
+        centre = sigmas * (sigmas / size)
+        chance = np.exp(-0.5 * ((far - centre) / sigmas) ** 2)
+        error = EXP_ERROR + 2.0**-50 * np.minimum(((far + centre) / sigmas) ** 2, 2.0**49)
+    drawn = words(len(offered))
+    lot = (drawn >> np.uint64(11)).astype(float) * 2.0**-53  # at most 2^-53 below U
+    taken: Flags = lot + 2.0**-52 < chance * (1 - error)
+    for i in np.flatnonzero(~taken & (lot <= chance * (1 + error))).tolist():
+        sigma, t = Fraction(float(sigmas[i])), int(size[i])
+        behind = abs(int(offered[i])) - sigma * sigma / t
+        taken[i] = is_below(int(drawn[i]), Fraction(1), -behind * behind / (2 * sigma * sigma))
+    return taken
+
+
+def is_below(drawn: int, ratio: Fraction, exponent: Fraction) -> bool:
+    """Whether U, whose first bits are given, is below ratio * e^exponent, of an exponent of 0 or less."""
+    width = WORD
+    while True:
+        digits = width // 2 + 30
+        context = Context(prec=digits)
+        if exponent < NEVER:
+            low, high = Fraction(0), Fraction(1, 1 << -NEVER)
+        else:
+            power = context.exp(context.divide(Decimal(exponent.numerator), Decimal(exponent.denominator)))
+            near, slack = Fraction(power) * ratio, Fraction(1, 10 ** (digits - 15))
+            low, high = near * (1 - slack), near * (1 + slack)
+        if Fraction(drawn + 1, 1 << width) <= low:
+            return True
+        if Fraction(drawn, 1 << width) >= high:
+            return False
+        drawn, width = drawn << WORD | secrets.randbits(WORD), width + WORD
 
 
 def one_geometric(scale: float, drawn: int) -> int:
@@ -162,18 +218,4 @@ class Choice:
         part, whole = (1, 1) if self._weights is None else (int(array[place]) for array in self._weights)
         ratio = Fraction(part << self._bits, whole * offered)
         exponent = Fraction(self._factor) * (Fraction(float(self._scores[place])) - Fraction(best))
-        width = WORD
-        while True:
-            digits = width // 2 + 30
-            context = Context(prec=digits)
-            if exponent < NEVER:
-                low, high = Fraction(0), Fraction(1, 1 << -NEVER)
-            else:
-                power = context.exp(context.divide(Decimal(exponent.numerator), Decimal(exponent.denominator)))
-                near, slack = Fraction(power) * ratio, Fraction(1, 10 ** (digits - 15))
-                low, high = near * (1 - slack), near * (1 + slack)
-            if Fraction(drawn + 1, 1 << width) <= low:
-                return True
-            if Fraction(drawn, 1 << width) >= high:
-                return False
-            drawn, width = drawn << WORD | secrets.randbits(WORD), width + WORD
+        return is_below(drawn, ratio, exponent)

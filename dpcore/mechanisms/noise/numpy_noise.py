@@ -7,11 +7,13 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcore.accounting.currency import Law
 from dpcore.arguments import Floats, Ints
 from dpcore.language import phrase
 from dpcore.mechanisms.noise.base import LOTS, WIDEST, Noise, Scored, behind_the_best, best_of_groups
 from dpcore.mechanisms.noise.draws import Weights
 
+ROUNDED = 2.0**20  # a sigma: beyond, rounding moves a Gaussian's probabilities by less than one in 10^12
 ROUNDING = 1e-9  # relative; scores this close are equal for an exact choice
 
 SEEDED, UNSEEDED = (
@@ -23,15 +25,18 @@ SEEDED, UNSEEDED = (
 class NumpyNoise(Noise):
     """Seedable noise for teaching."""
 
-    def __init__(self, rng: np.random.Generator, *, discrete: bool, seeded: bool) -> None:
+    def __init__(self, rng: np.random.Generator, *, discrete: bool, seeded: bool, law: Law = "laplace") -> None:
         self._rng = rng
         self._discrete = discrete
-        self.on_counts = "geometric" if discrete else "laplace"
+        self.law = law
+        self.on_counts = law if not discrete else "geometric" if law == "laplace" else "discrete gaussian"
         self.label = (SEEDED if seeded else UNSEEDED).format(kind=self.on_counts)
 
     def counts(self, counts: NDArray[np.int64], scale: float) -> Floats:
         if not self._discrete:
-            return counts + self._rng.laplace(0.0, scale, counts.shape)
+            return self.reals(counts.astype(float), scale, grid=1.0)
+        if self.law == "gaussian":
+            return (counts + self._whole_gaussian(scale, counts.size).reshape(counts.shape)).astype(np.float64)
         if scale > WIDEST:
             return np.rint(counts + self._rng.laplace(0.0, scale, counts.shape))
         success = -np.expm1(-1.0 / scale)
@@ -40,11 +45,31 @@ class NumpyNoise(Noise):
         return (counts + up - down).astype(np.float64)
 
     def variance(self, scale: float) -> float:
-        """See `Noise.variance`; 2 scale^2 for continuous noise."""
-        return super().variance(scale) if self._discrete else 2 * scale * scale  # infinite, where a power would raise
+        """See `Noise.variance`; 2 scale^2, or the Gaussian's scale^2, for continuous noise."""
+        if self._discrete:
+            return super().variance(scale)
+        return (2 if self.law == "laplace" else 1) * scale * scale  # infinite, where a power would raise
 
     def reals(self, values: Floats, scale: float, *, grid: float, origin: float = 0.0) -> Floats:
-        return values + self._rng.laplace(0.0, scale, values.shape)
+        draw = self._rng.laplace if self.law == "laplace" else self._rng.normal
+        return values + draw(0.0, scale, values.shape)
+
+    def _whole_gaussian(self, sigma: float, count: int) -> Floats:
+        """As `draws.gaussian` does it, in floating point; a rounded Gaussian where that is as good."""
+        if sigma > ROUNDED:
+            return np.rint(self._rng.normal(0.0, sigma, count))
+        found, open_ = np.zeros(count), np.arange(count)
+        wide = np.floor(sigma) + 1
+        success = -np.expm1(-1.0 / wide)
+        while len(open_):
+            up, down = self._rng.geometric(success, len(open_)), self._rng.geometric(success, len(open_))
+            offered = (up - down).astype(float)
+            with np.errstate(over="ignore"):
+                far = (np.abs(offered) - sigma * (sigma / wide)) / sigma
+                taken = self._rng.random(len(open_)) < np.exp(-0.5 * far**2)
+            found[open_[taken]] = offered[taken]
+            open_ = open_[~taken]
+        return found
 
     def select(self, scores: Floats, factor: float) -> Ints:
         """See `Noise.select`; drawn by the Gumbel-max identity, which needs no normalizing sum."""
@@ -64,7 +89,7 @@ class NumpyNoise(Noise):
 
     def exact(self) -> ExactNoise:
         """The same numbers drawn, to no effect but which of equal candidates is chosen."""
-        return ExactNoise(self._rng, discrete=self._discrete, seeded=False)
+        return ExactNoise(self._rng, discrete=self._discrete, seeded=False, law=self.law)
 
     def select_among(self, blocks: Sequence[Scored], factor: float) -> tuple[int, int]:
         """See `Noise.select_among`: first the block by its total weight, then a place in it; the same distribution."""
@@ -78,8 +103,8 @@ class ExactNoise(NumpyNoise):
     It draws what the other draws, so that the same seed gives the same lots.
     """
 
-    def __init__(self, rng: np.random.Generator, *, discrete: bool, seeded: bool) -> None:
-        super().__init__(rng, discrete=discrete, seeded=seeded)
+    def __init__(self, rng: np.random.Generator, *, discrete: bool, seeded: bool, law: Law = "laplace") -> None:
+        super().__init__(rng, discrete=discrete, seeded=seeded, law=law)
         self.on_counts, self.label = "none", NoNoise.label
 
     def counts(self, counts: NDArray[np.int64], scale: float) -> Floats:

@@ -7,10 +7,11 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcore.accounting.currency import Law
 from dpcore.arguments import Floats, Ints
 from dpcore.language import phrase
 from dpcore.mechanisms.noise.base import Noise, Scored
-from dpcore.mechanisms.noise.draws import WIDEST_SCALE, Choice, Weights, laplace
+from dpcore.mechanisms.noise.draws import WIDEST_SCALE, Choice, Weights, gaussian, laplace
 
 FEW = 20  # draws of one question; OpenDP takes some 10 µs for each, and 300 µs to be asked
 SPARE = 2.0**-40  # relative; scales and factors are worked out in floats, whose rounding is far less
@@ -23,15 +24,15 @@ class OpenDPNoise(Noise):
     A scale is taken larger, and a factor smaller, than was asked for by a relative `SPARE`: what is booked for them is
     never less than what they cost, however they were rounded on their way here.
 
-    OpenDP's discrete Laplace sampler (Canonne, Kamath and Steinke 2020) draws where a question has few counts, or
-    where its scale is too wide for ours; or for all counts (`everywhere`). The two give the same distribution, to the
-    last bit.
+    OpenDP's samplers of discrete Laplace and Gaussian noise (Canonne, Kamath and Steinke 2020) draw where a question
+    has few counts, or where its scale is too wide for ours; or for all counts (`everywhere`). They give the same
+    distributions as ours, to the last bit.
     """
 
-    on_counts = "discrete laplace"
     publishable = True
 
-    def __init__(self, *, everywhere: bool = False) -> None:
+    def __init__(self, *, everywhere: bool = False, law: Law = "laplace") -> None:
+        self.law, self.on_counts = law, f"discrete {law}"
         alone = phrase("Exact discrete noise (OpenDP), from the operating system's entropy")
         mixed = phrase(
             "Exact discrete noise (OpenDP; many draws at once by this package), from the operating system's entropy"
@@ -47,8 +48,9 @@ class OpenDPNoise(Noise):
         wider = [scale * (1 + SPARE) for scale in scales]
         sizes = [table.size for table in tables]
         if sum(sizes) <= self._few or max(wider) > WIDEST_SCALE:
-            return [by_opendp(table, scale) for table, scale in zip(tables, wider, strict=True)]
-        drawn = np.split(laplace(np.repeat(wider, sizes)), np.cumsum(sizes)[:-1])
+            return [by_opendp(table, scale, self.law) for table, scale in zip(tables, wider, strict=True)]
+        many = laplace if self.law == "laplace" else gaussian
+        drawn = np.split(many(np.repeat(wider, sizes)), np.cumsum(sizes)[:-1])
         return [(table + noise.reshape(table.shape)).astype(float) for table, noise in zip(tables, drawn, strict=True)]
 
     def reals(self, values: Floats, scale: float, *, grid: float, origin: float = 0.0) -> Floats:
@@ -96,11 +98,14 @@ def choice(
     return Choice(scores, starts, factor * (1 - SPARE), weights, bits)
 
 
-def by_opendp(counts: NDArray[np.int64], scale: float) -> Floats:
+def by_opendp(counts: NDArray[np.int64], scale: float, law: Law) -> Floats:
     """OpenDP's noise on counts; it takes over a second to load, so it is loaded here."""
     import opendp.prelude as opendp
 
     opendp.enable_features("contrib")
-    domain, distance = opendp.vector_domain(opendp.atom_domain(T="i64")), opendp.l1_distance(T="i64")
-    noisy = opendp.m.make_laplace(domain, distance, scale=scale)(counts.ravel().tolist())
-    return np.array(noisy, dtype=np.float64).reshape(counts.shape)
+    domain = opendp.vector_domain(opendp.atom_domain(T="i64"))
+    if law == "laplace":
+        noise = opendp.m.make_laplace(domain, opendp.l1_distance(T="i64"), scale=scale)
+    else:
+        noise = opendp.m.make_gaussian(domain, opendp.l2_distance(T="f64"), scale=scale)
+    return np.array(noise(counts.ravel().tolist()), dtype=np.float64).reshape(counts.shape)

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from dpcore.accounting.currency import Amount, Currency
 from dpcore.accounting.relation import Epsilon, Relation
 from dpcore.arguments import Floats, Progress
 from dpcore.domain.binarize import Binarization
@@ -73,16 +74,19 @@ class NetworkSynthesizer(Synthesizer):
         "list of tuples of column or bit names", "The child first; parents are children of earlier families."
     )
     tables_: list[Floats] = learned("list of arrays", "Each family's noisy table, one axis per name.")
-    epsilons_: list[float] = learned("list of float", "What each table was charged; 0 for a margin of another.")
+    epsilons_: list[float] = learned(
+        "list of float", "What each table was charged, of rho if there is a delta; 0 for a margin of another."
+    )
     rows_: float = learned("float", "The number of rows: public, or estimated from noisy answers.")
 
     @property
     def _binary(self) -> bool:
         return True
 
-    @property
-    def _table_l1(self) -> int:
-        return Relation.parse(self.relation).histogram_l1
+    def _cell_scale(self, share: Amount) -> float:
+        """The scale of the noise in every cell of a table that is bought for a share of the budget."""
+        currency = Currency.of(self.delta)
+        return currency.scale(share, currency.histogram(Relation.parse(self.relation)))
 
     def _check_relation(self, schema: Schema, *, bounded: bool) -> None:
         if self.relation == Relation.ADD_REMOVE:
@@ -109,7 +113,7 @@ class NetworkSynthesizer(Synthesizer):
         return table.recode(binarization.schema, binarization.rules)
 
     def _ask(
-        self, table: PrivateTable, families: Sequence[Family], epsilon: Epsilon, **how: Any
+        self, table: PrivateTable, families: Sequence[Family], epsilon: Amount, **how: Any
     ) -> tuple[list[Floats], list[float]]:
         """Noisy tables (`how` as for `counts`), and what each was charged."""
         before = len(table.ledger.entries)
@@ -145,7 +149,7 @@ class NetworkSynthesizer(Synthesizer):
                 "parents": list(family[1:]),
                 "cluster": cluster_of.get(family[0], 1),
                 "cells": int(table.size),
-                "epsilon": finite_or_text(price),
+                Currency.of(self.delta).unit: finite_or_text(price),
             }
             for family, table, price in zip(self.families_, self.tables_, self.epsilons_, strict=True)
         ]

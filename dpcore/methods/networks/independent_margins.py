@@ -12,7 +12,7 @@ Steps, corrected (the only mode)
 Privacy
   Public    the schema; n under replace.
   1         each table has L1 sensitivity 1 (add_remove) or 2 (replace); sequential.
-  Sum       epsilon.
+  Sum       epsilon; with a delta, all that is said here of epsilon holds of rho.
 
 Reference  McKenna, Miklau and Sheldon: Winning the NIST contest, Journal of Privacy and Confidentiality 11(3), 2021,
 where one-way margins come first; by themselves they are the field's usual baseline.
@@ -21,6 +21,7 @@ where one-way margins come first; by themselves they are the field's usual basel
 from dpcore.arguments import Progress
 from dpcore.door import PrivateTable
 from dpcore.language import phrase
+from dpcore.methods.base import with_delta
 from dpcore.methods.networks.base import NetworkSynthesizer
 from dpcore.methods.offers import Offer
 
@@ -34,6 +35,8 @@ class IndependentMargins(NetworkSynthesizer):
     modes = ("corrected",)
     good_for = "what every other table has to beat"
     offers = (Offer("Independent margins: every column by itself"),)
+    variants = ({}, {"delta": 1e-9})
+    delta: float = with_delta()
 
     @property
     def _binary(self) -> bool:
@@ -43,7 +46,7 @@ class IndependentMargins(NetworkSynthesizer):
         schema = table.schema
         self.families_ = [(name,) for name in schema.names]
         weights = [schema[name].size ** 0.5 for name in schema.names]
-        noisy, prices = self._ask(table, self.families_, self.epsilon, weights=weights)
+        noisy, prices = self._ask(table, self.families_, self._budget(table), weights=weights)
         public = table.public_rows if self.relation == "replace" else None
         self.rows_ = max(float(sum(cells.sum() for cells in noisy) / len(noisy)) if public is None else public, 1.0)
         self._keep(self.families_, noisy, prices)

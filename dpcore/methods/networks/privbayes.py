@@ -22,7 +22,8 @@ Privacy
   Public    the schema, beta, theta, the largest number of parents, and n under replace.
   1         d - 1 exponential mechanisms, sequential (sensitivities: `scores`).
   2         each table has L1 sensitivity 2 (replace) or 1 (add_remove); sequential.
-  Sum       beta epsilon + (1 - beta) epsilon, of what is left after n; all of it for tables if k = 0.
+  Sum       beta epsilon + (1 - beta) epsilon, of what is left after n; all of it for tables if k = 0. With a delta, all
+            of this is of rho, and theta compares counts with the Gaussian's sigma.
 
 What the papers claim   epsilon, and they are right; on columns the constant of R is even a little too careful.
 
@@ -34,7 +35,8 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any, Self
 
-from dpcore.accounting.relation import Epsilon, Relation, exact
+from dpcore.accounting.currency import Amount, Currency
+from dpcore.accounting.relation import Relation, exact
 from dpcore.arguments import Progress
 from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
@@ -42,6 +44,7 @@ from dpcore.errors import ParameterError
 from dpcore.language import phrase
 from dpcore.mechanisms.noise import generator
 from dpcore.mechanisms.scores import LinearF
+from dpcore.methods.base import with_delta
 from dpcore.methods.networks.base import (
     MOST_PARENTS,
     NAMES,
@@ -75,7 +78,14 @@ class PrivBayes(NetworkSynthesizer):
         for mode in ("corrected", "paper")
         for label, variant in ((phrase("PrivBayes on columns"), "general"), (phrase("PrivBayes on bits"), "binary"))
     )
-    variants = ({}, {"variant": "binary"}, {"variant": "binary", "score": "MI", "theta": 0.01}, {"score": "MI"})
+    variants = (
+        {},
+        {"variant": "binary"},
+        {"variant": "binary", "score": "MI", "theta": 0.01},
+        {"score": "MI"},
+        {"delta": 1e-9},
+        {"delta": 1e-6, "variant": "binary"},
+    )
     controls = (
         replace(
             SCORE,
@@ -84,6 +94,7 @@ class PrivBayes(NetworkSynthesizer):
             told=lambda method, _: SLOW if method.implied(0) else "",
         ),
     )
+    delta: float = with_delta()
     variant: str = choice(
         default="general", options=VARIANTS, about="Whether the network is over columns as they are, or over bits."
     )
@@ -117,7 +128,8 @@ class PrivBayes(NetworkSynthesizer):
 
     def at_epsilon(self, epsilon: float) -> Self:
         """The same families' sizes: theta grows along, because usefulness compares n epsilon with it."""
-        times = epsilon / self.epsilon if self.epsilon else 1.0
+        ours, theirs = (self._cell_scale(Currency.of(self.delta).amount(each)) for each in (self.epsilon, epsilon))
+        times = ours / theirs if self.epsilon else 1.0
         copy: Self = super().at_epsilon(epsilon).set_params(theta=self.theta * times)
         return copy
 
@@ -134,7 +146,7 @@ class PrivBayes(NetworkSynthesizer):
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
         progress(0.0, phrase("Preparing"))
-        total = exact(self.epsilon)
+        total = self._budget(table)
         if self.relation == Relation.REPLACE:
             self.rows_ = float(table.public_rows or 0)
         else:
@@ -146,9 +158,9 @@ class PrivBayes(NetworkSynthesizer):
         else:
             self._fit_columns(table, for_network, total - for_network, progress)
 
-    def _fit_bits(self, bits: PrivateTable, for_network: Epsilon, for_tables: Epsilon, progress: Progress) -> None:
+    def _fit_bits(self, bits: PrivateTable, for_network: Amount, for_tables: Amount, progress: Progress) -> None:
         left = list(bits.schema.names)
-        k = self._parents_of_bits(len(left), float(for_tables))
+        k = self._parents_of_bits(len(left), for_tables)
         if k == 0:
             for_network, for_tables = Fraction(0), for_tables + for_network
             self.families_ = [(name,) for name in left]
@@ -165,18 +177,18 @@ class PrivBayes(NetworkSynthesizer):
         measured = to_measure(self.families_, k)
         self._keep(measured, *self._ask(bits, measured, for_tables))
 
-    def _parents_of_bits(self, d: int, for_tables: float) -> int:
+    def _parents_of_bits(self, d: int, for_tables: Amount) -> int:
         """The largest number of parents whose tables are useful: SIGMOD 2014, section 4.3, with the door's noise."""
         useful = [
             k
             for k in range(1, min(self.max_parents, d - 1) + 1)
-            if 2 * self.rows_ * for_tables >= self.theta * self._table_l1 * (d - k) * 2 ** (k + 2)
+            if self.rows_ >= self.theta * self._cell_scale(for_tables / (d - k)) * 2 ** (k + 1)
         ]
         return max(useful, default=0)
 
-    def _fit_columns(self, table: PrivateTable, for_network: Epsilon, for_tables: Epsilon, progress: Progress) -> None:
+    def _fit_columns(self, table: PrivateTable, for_network: Amount, for_tables: Amount, progress: Progress) -> None:
         schema, left = table.schema, list(table.schema.names)
-        room = self.rows_ * float(for_tables) / (self._table_l1 * len(left) * self.theta)
+        room = self.rows_ / (self.theta * self._cell_scale(for_tables / len(left)))
         first = left.pop(int(generator(self.random_state, 1).integers(len(left))))
         self.families_ = [(first,)]
         score = ALL_SCORES[self._score]

@@ -22,7 +22,8 @@ Privacy
             by record, that depend on released tables only.
   3         the margins are fixed by then, so the score moves by half of what the table moves: ½ or 1
             (`DistanceFromMargins`). One mechanism per edge, sequential.
-  Sum       .85 + .03 + .12 of epsilon. If no edge is left, its epsilon measures step 1's tables again.
+  Sum       .85 + .03 + .12 of epsilon. If no edge is left, its epsilon buys step 1's tables again. With a delta, all
+            of this is of rho; the constants were not chosen for it.
 
 Where it comes from   PrivBayes's network and tables; margins before pairs, from MST and AIM; the penalty, from AIM;
           merging of rare values, from MST. All constants were chosen on UCI Adult at epsilon 0.1 and 1.
@@ -35,17 +36,18 @@ Bayesian network classifiers, Machine Learning 29, 1997 (a tree with the class i
 from dataclasses import replace
 from fractions import Fraction
 from itertools import permutations
-from math import inf
 
 import numpy as np
 
-from dpcore.accounting.relation import Epsilon, Relation, exact
+from dpcore.accounting.currency import Amount
+from dpcore.accounting.relation import Relation
 from dpcore.arguments import Floats, Ints, Progress
 from dpcore.domain.column import Codes, Column, code_dtype
 from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
 from dpcore.language import phrase
 from dpcore.mechanisms.scores import DistanceFromMargins
+from dpcore.methods.base import with_delta
 from dpcore.methods.networks.base import NetworkSynthesizer
 from dpcore.methods.offers import Offer
 from dpcore.methods.parameters import learned, text
@@ -67,7 +69,8 @@ class RefinedPrivBayes(NetworkSynthesizer):
     by = phrase("dpcore, after Zhang et al. 2017")
     good_for = "the closest synthetic table here"
     offers = (Offer("PrivBayes refined: a tree, with the class in every table"),)
-    variants = ({}, {"target": "grade"})
+    variants = ({}, {"target": "grade"}, {"delta": 1e-9})
+    delta: float = with_delta()
     paper = ""
     modes = ("corrected",)
     mode: str = text(default="corrected", kind="{'corrected'}", about="There is no other.")
@@ -101,7 +104,7 @@ class RefinedPrivBayes(NetworkSynthesizer):
         return name if self.target or few else ""
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
-        schema, total = table.schema, exact(self.epsilon)
+        schema, total = table.schema, self._budget(table)
         self.class_ = self._class_of(schema)
         class_family = (self.class_,) if self.class_ else ()
         names = [name for name in schema.names if name != self.class_]
@@ -110,7 +113,7 @@ class RefinedPrivBayes(NetworkSynthesizer):
         noisy, prices = self._tables(table, one_ways, total * ONE_WAYS)
         self._set_margins(table, noisy, names)
 
-        least = max(ENOUGH * self._edge_scale(len(names)), self.rows_ / MOST_GROUPS)
+        least = max(ENOUGH * self._edge_scale(total, len(names)), self.rows_ / MOST_GROUPS)
         self.groups_ = [
             merge_rare(margin.sum(axis=1), least, ordered=schema[name].numeric or schema[name].kind == "ordered")
             for name, margin in zip(names, self.margins_, strict=True)
@@ -126,7 +129,8 @@ class RefinedPrivBayes(NetworkSynthesizer):
         if len(coarse) > 1:
             progress(0.3, phrase("Choosing pairs"))
             merged = self._coarse_table(table, names, coarse)
-            self._choose_tree(merged, coarse, total * TREE)
+            penalty = PENALTY * min(self._edge_scale(total, len(coarse)), MOST_SCALE)
+            self._choose_tree(merged, coarse, total * TREE, penalty)
             progress(0.7, phrase("Measuring pairs"))
             noisy, found = self._tables(merged, [(*edge, *class_family) for edge in self.edges_], total * EDGES)
             edge_prices = dict(zip(self.edges_, found, strict=True))
@@ -137,19 +141,19 @@ class RefinedPrivBayes(NetworkSynthesizer):
         else:
             again = self._measure_again(table, one_ways, noisy, names, total * (TREE + EDGES))
             prices = [first + second for first, second in zip(prices, again, strict=True)]
-        self._describe(names, dict(zip(names, prices, strict=False)), edge_prices)
+        of_class = 0.0 if names else float(total)  # a margin of the others, unless it is alone
+        self._describe(names, of_class, dict(zip(names, prices, strict=False)), edge_prices)
 
     def _tables(
-        self, table: PrivateTable, families: list[tuple[str, ...]], epsilon: Epsilon
+        self, table: PrivateTable, families: list[tuple[str, ...]], epsilon: Amount
     ) -> tuple[list[Floats], list[float]]:
-        """Noisy tables and their prices. With shares by the root of the cells, all totals have one variance."""
+        """Noisy tables and their prices. With shares of epsilon by the root of the cells, totals have one variance."""
         weights = [float(np.sqrt(np.prod([table.schema[name].size for name in family]))) for family in families]
         return self._ask(table, families, epsilon, weights=weights)
 
-    def _edge_scale(self, columns: int) -> float:
+    def _edge_scale(self, total: Amount, columns: int) -> float:
         """The noise scale of an edge's table if all edges had equal shares."""
-        share = float(self.epsilon * EDGES) / max(columns - 1, 1)
-        return self._table_l1 / share if share else inf
+        return self._cell_scale(total * EDGES / max(columns - 1, 1))
 
     def _set_margins(self, table: PrivateTable, noisy: list[Floats], names: list[str]) -> None:
         flat = [cells.reshape(len(cells), -1) if names and self.class_ else cells.reshape(-1, 1) for cells in noisy]
@@ -175,12 +179,10 @@ class RefinedPrivBayes(NetworkSynthesizer):
             rules.append((self.class_, np.arange(table.schema[self.class_].size)))
         return table.recode(replace(table.schema, columns=tuple(columns), target=None), rules)
 
-    def _choose_tree(self, merged: PrivateTable, coarse: dict[str, Floats], epsilon: Epsilon) -> None:
+    def _choose_tree(self, merged: PrivateTable, coarse: dict[str, Floats], epsilon: Amount, penalty: float) -> None:
         """One edge after the other, from the first column on."""
         class_family = (self.class_,) if self.class_ else ()
-        score = DistanceFromMargins(
-            coarse, self.class_totals_, PENALTY * min(self._edge_scale(len(coarse)), MOST_SCALE)
-        )
+        score = DistanceFromMargins(coarse, self.class_totals_, penalty)
         inside, outside = list(coarse)[:1], list(coarse)[1:]
         share = epsilon * Fraction(1, len(outside))
         merged.expect([(*edge, *class_family) for edge in permutations(coarse, 2)])  # each pair will be offered once
@@ -197,15 +199,18 @@ class RefinedPrivBayes(NetworkSynthesizer):
         families: list[tuple[str, ...]],
         noisy: list[Floats],
         names: list[str],
-        epsilon: Epsilon,
+        epsilon: Amount,
     ) -> list[float]:
         """No edge to measure: the rest of epsilon buys the same tables once more; means by inverse variance."""
         second, prices = self._tables(table, families, epsilon)
-        weight = float(ONE_WAYS**2 / (ONE_WAYS**2 + (1 - ONE_WAYS) ** 2))
+        one, other = (self._cell_scale(share) ** 2 for share in (ONE_WAYS, 1 - ONE_WAYS))
+        weight = other / (one + other)
         self._set_margins(table, [weight * a + (1 - weight) * b for a, b in zip(noisy, second, strict=True)], names)
         return prices
 
-    def _describe(self, names: list[str], prices: dict[str, float], edges: dict[tuple[str, str], float]) -> None:
+    def _describe(
+        self, names: list[str], of_class: float, prices: dict[str, float], edges: dict[tuple[str, str], float]
+    ) -> None:
         """The network's families with their tables and prices, in the order of sampling."""
         class_family = (self.class_,) if self.class_ else ()
         parents = dict(self.edges_)
@@ -220,7 +225,6 @@ class RefinedPrivBayes(NetworkSynthesizer):
         self.tables_ = [self.class_totals_] if self.class_ else []
         self.tables_ += [tables.get(name, margins[name]) for name in order]
         costs = [prices[name] + sum(cost for edge, cost in edges.items() if edge[0] == name) for name in order]
-        of_class = 0.0 if names else float(exact(self.epsilon))  # a margin of the others, unless it is alone
         self.epsilons_ = ([of_class] if self.class_ else []) + costs
 
     def _sample(self, n: int | None, rng: np.random.Generator) -> Codes:
