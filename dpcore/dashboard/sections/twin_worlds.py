@@ -16,6 +16,7 @@ from dpcore.audit import cases as attacks
 from dpcore.audit.cases import Case, Twins
 from dpcore.charts.base import REAL_DATA
 from dpcore.dashboard import controls, jobs, links, panels, session
+from dpcore.dashboard.headline import COSTS
 from dpcore.dashboard.widgets import choice, figures, lasting
 from dpcore.datasets import Dataset
 from dpcore.language import phrase, say
