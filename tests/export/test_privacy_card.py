@@ -57,7 +57,7 @@ def test_a_release_with_a_delta_says_so_wherever_it_says_epsilon():
     several = facts(rows(delta=1e-9, schema=replace(SCHEMA, unit=Unit(rows=3))))
     assert several["Epsilon that can be proved"] == "1 per row, 3.19 per person with 3 rows at delta 1e-09"
     assert "rho is 9 times as much" in several["Unit of protection"]
-    assert "at most 96.0 % sure" in several["In odds"]
+    assert "at most 96.0% sure" in several["In odds"]
 
 
 def test_teaching_noise_is_called_so():

@@ -107,7 +107,8 @@ def test_opendp_is_loaded_when_it_is_needed_or_in_the_background(monkeypatch):
     for thread in threading.enumerate():
         if thread.name == "opendp":
             thread.join()
-    assert loaded == [("opendp.prelude", "opendp")]
+    assert loaded[-1] == ("opendp.prelude", "opendp")
+    assert {name for name, _ in loaded[:-1]} <= {"polars"}  # which OpenDP would load half in that thread, where it is
 
 
 def test_a_seed_for_opendp_or_an_unknown_source_is_refused():

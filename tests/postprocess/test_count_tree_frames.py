@@ -12,6 +12,7 @@ from dpcore.errors import ParameterError
 from dpcore.evaluate import tree_errors
 from dpcore.postprocess import count_tree_frames
 from dpcore.postprocess.count_tree import SURE, ReleasedTree
+from dpcore.rows import HeldRows
 
 AWKWARD = "a.b[0]:Q"
 SCHEMA = Schema(
@@ -28,6 +29,7 @@ HALVES = CLASSES.refined(AWKWARD, np.array([0, 1, 0, 1]), ["pr", "qs"])
 LEAVES = HALVES.refined(AWKWARD, np.arange(4), SCHEMA[AWKWARD].labels)
 CHAIN = [WHOLE, CLASSES, HALVES, LEAVES]
 CODES = np.array([[0, 0]] * 5 + [[2, 0]] * 3 + [[1, 1]] * 2 + [[3, 1]], dtype=np.uint8)
+ROWS = HeldRows(CODES, SCHEMA.sizes)
 TRUTH = [[11], [8, 3], [8, 0, 0, 3], [5, 0, 0, 2, 3, 0, 0, 1]]
 VARIANCES = [1.0, math.inf, 4.0, 2.0]
 
@@ -40,13 +42,14 @@ def tree(seed=0, variances=VARIANCES):
 
 
 def test_true_counts_by_hand():
-    assert [counts.tolist() for counts in tree_errors.true_counts(tree(), CODES)] == TRUTH
+    assert [counts.tolist() for counts in tree_errors.true_counts(tree(), ROWS)] == TRUTH
     # In the order of the cells, whatever the order of the blocks.
     names = [Column(name=f"x{size}", kind="categorical", categories=tuple("abc"[:size])) for size in (2, 3)]
     whole = Partition.whole(Schema(columns=tuple(names)))
     leaves = whole.refined("x2", np.arange(2), "ab").refined("x3", np.array([2, 0, 1]), "bca")
     codes = np.array([[0, 0], [0, 1], [0, 1], [1, 2], [1, 2], [1, 2], [1, 0]])
-    found = tree_errors.true_counts(ReleasedTree([whole, leaves], [np.empty(0), np.ones(6)], [math.inf, 1.0]), codes)
+    released = ReleasedTree([whole, leaves], [np.empty(0), np.ones(6)], [math.inf, 1.0])
+    found = tree_errors.true_counts(released, HeldRows(codes, (2, 3)))
     assert [counts.tolist() for counts in found] == [[7], [2, 0, 1, 0, 3, 1]]
 
 
@@ -70,7 +73,7 @@ def test_nodes_by_hand():
     assert frame["noisy_margin"].dropna().unique() == pytest.approx(SURE * np.sqrt([1, 4, 2]))
     expected = SURE * math.sqrt(released.consistent.variances[1][0])
     assert frame["consistent_margin"][1] == pytest.approx(expected)
-    found = tree_errors.with_truth(frame, tree_errors.true_counts(released, CODES))
+    found = tree_errors.with_truth(frame, tree_errors.true_counts(released, ROWS))
     assert found["true"].tolist() == [11, 8, 3, 8, 0, 0, 3, 5, 3, 0, 0, 0, 0, 2, 1]
     np.testing.assert_allclose(found["noise"], frame["noisy"] - found["true"])
     assert "true" not in frame
@@ -99,7 +102,7 @@ def test_whole_levels_of_a_part_are_shown_as_long_as_there_is_room():
 
 def test_errors_per_level_by_hand():
     released = tree()
-    found = tree_errors.level_errors(released, tree_errors.true_counts(released, CODES))
+    found = tree_errors.level_errors(released, tree_errors.true_counts(released, ROWS))
     assert found["which"].tolist() == ["noisy", "consistent", "consistent", *["noisy", "consistent"] * 2]
     assert found["level"].tolist() == [0, 0, 1, 2, 2, 3, 3]
     assert found["nodes"].tolist() == [1, 1, 2, 4, 4, 8, 8]
