@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 METHODS: Registry[type[PrivateEstimator]] = Registry(
     {
         "NB-Synth": "methods.naive_bayes:NaiveBayesSynthesizer",
+        "Adaptive tables": "methods.networks.adaptive_tables:AdaptiveTables",
         "PrivBayes refined": "methods.networks.refined:RefinedPrivBayes",
         "HMPrivBayes": "methods.networks.hmprivbayes:HMPrivBayes",
         "PrivSCBN": "methods.networks.privscbn:PrivSCBN",

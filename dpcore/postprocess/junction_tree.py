@@ -63,6 +63,22 @@ def joinable(pairs: Iterable[Edge], cliques: Sequence[Scope], sizes: Sequence[in
     return kept
 
 
+def largest_with(pairs: Iterable[Edge], cliques: Sequence[Scope], sizes: Sequence[int]) -> dict[Edge, int]:
+    """For each pair the cells of the largest clique that joining it would make, or that holds one of its columns."""
+    graph, part = _graph(pairs_within(cliques), len(sizes)), _parts(cliques, len(sizes))
+    held = {j: max(cells_of(clique, sizes) for clique in cliques if j in clique) for j in range(len(sizes))}
+    found = {}
+    for a, b in pairs:
+        largest = max(held[a], held[b])
+        if part[a] is not part[b]:
+            largest = max(largest, sizes[a] * sizes[b])
+        elif b not in graph[a]:
+            changed = {j: graph[j] | {a: {b}, b: {a}}.get(j, set()) for j in sorted(part[a])}
+            largest = max(largest, *(cells_of(bag, sizes) for bag in _eliminate(changed, sizes)))
+        found[a, b] = largest
+    return found
+
+
 def junction_tree(cliques: Sequence[Scope]) -> tuple[list[Scope], list[int]]:
     """The cliques from a root downwards, and the position of each one's parent in that order (-1 for the root).
 
