@@ -34,7 +34,8 @@ def likely_histogram(noisy: Floats, scale: float, total: float, *, neighbors: in
     if len(noisy) > 1 and np.isfinite(scale) and scale > 0:
         nearest = (nearest + _likely(noisy, scale, total, neighbors)) / 2
     found: Floats = nearest + TRACE
-    return found * (total / found.sum())
+    found *= total / found.sum()
+    return found
 
 
 def _likely(noisy: Floats, scale: float, total: float, neighbors: int) -> Floats:
@@ -53,9 +54,10 @@ def _likely(noisy: Floats, scale: float, total: float, neighbors: int) -> Floats
     low, high = 0.0, 1.0
     for _ in range(HALVINGS):
         middle = (low + high) / 2
-        found = np.array([np.interp(middle, row, ends[1:]) for row in below])
+        found: Floats = np.array([np.interp(middle, row, ends[1:]) for row in below])
         low, high = (middle, high) if found.sum() < total else (low, middle)
-    return found * (total / max(found.sum(), TRACE))
+    found *= total / max(found.sum(), TRACE)
+    return found
 
 
 def _grid(noisy: Floats, scale: float) -> Floats:

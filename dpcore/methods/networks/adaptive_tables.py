@@ -222,7 +222,7 @@ class _Columns:
             return
         classes = project(np.mean([cells.sum(axis=0) for cells in noisy], axis=0), self.rows) + TRACE
         classes *= self.rows / classes.sum()
-        for (j, _), cells in zip(scopes, noisy, strict=True):
+        for (j, *_), cells in zip(scopes, noisy, strict=True):
             joint = project_rows(cells.T, classes).T + TRACE
             self.beside_class[j] = joint * (classes / joint.sum(axis=0))
         self.margins = [self.beside_class[j].sum(axis=1) if j != at else classes for j in range(len(schema))]
