@@ -7,7 +7,7 @@ Idea      Start from the columns by themselves. Again and again find the pair of
 Steps, corrected (the only mode); C is the class column, if there is one; d is the number of columns
   0  A rough number of rows, 1 % of epsilon, unless it is public. With s = n epsilon / d², halved under replace, this
      fixes by formula (`Plan`) the share of step 1, the number of rounds of step 3, and whether C is in every table of
-     step 1. If s < 3 there are no rounds, and step 1 has all of epsilon.                                       counts
+     step 1. If s < 8 there are no rounds, and step 1 has all of epsilon.                                       counts
   1  A table of every column X, or of (X, C), epsilon in proportion to the root of its cells; then histograms with one
      total and no negative counts.                                                                              counts
   2  Values that count too little for the noise of a round are merged (adjacent ones in ordered columns), at three
@@ -70,6 +70,7 @@ Candidate = tuple[Edge, Levels]
 
 ROUGH = Fraction(1, 100)  # of epsilon, for the number of rows
 ENOUGH = (4.0, 15.0, 60.0)  # noise scales that merged values count, by resolution
+FEWEST = 8.0  # of a plan's strength: below, what rounds find is not worth what they cost
 PENALTY = 0.5  # noise scales per cell: the expected distance that noise makes
 MOST_CELLS = 20_000  # of a clique
 SWEEPS, LAST_SWEEPS = 2, 10
@@ -90,10 +91,11 @@ class Plan:
         """The plan for so many rows; `classes` is 0 without a class column."""
         columns = len(sizes)
         strength = rows * float(epsilon) / (relation.histogram_l1 * columns**2)
-        if strength < 3 or sum(size > 1 for size in sizes) < 2:
+        if strength < FEWEST or sum(size > 1 for size in sizes) < 2:
             return cls(Fraction(1), 0, False)
         with_class = 2 <= classes <= 3 and strength >= 12
-        later = 0.65 * strength / (strength + 22) * (0.8 if with_class else 1.0)
+        above = strength - 3
+        later = 0.65 * above / (above + (60 if with_class else 22))
         rounds = min(2.5, 0.12 * strength**0.55) * (0.6 if with_class else 1.0) * (columns - 1)
         return cls(1 - Fraction(round(1000 * later), 1000), max(round(rounds), 1), with_class)
 
