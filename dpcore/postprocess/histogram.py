@@ -24,7 +24,10 @@ from dpcore.postprocess.simplex import TRACE, project
 
 SHAPES = (0.3, 1.0)
 NEAR, STEPS, FAR = 10.0, 3, 25  # grid: that many scales at 1/3 of one, then so many points in geometric progression
-AROUND = np.arange(-4.0, 4.01, 0.4)  # scales around each noisy count
+STEP = 0.4
+AROUND = np.arange(-4.0, 4.01, STEP)  # scales around each noisy count
+MANY = 200  # values; beyond, the grid has multiples of a step only
+MOST_CELLS = 1_000_000  # values times grid; beyond, as with all but no noise on very many values, the nearest is taken
 HALVINGS = 25  # of intervals in which a root is looked for
 
 
@@ -32,14 +35,15 @@ def likely_histogram(noisy: Floats, scale: float, total: float, *, neighbors: in
     """Positive counts of shape (values,) with that positive sum; the first `neighbors` values are in order."""
     nearest = project(noisy, total)
     if len(noisy) > 1 and np.isfinite(scale) and scale > 0:
-        nearest = (nearest + _likely(noisy, scale, total, neighbors)) / 2
+        ends = _grid(noisy, scale)
+        if len(ends) * len(noisy) <= MOST_CELLS:
+            nearest = (nearest + _likely(noisy, ends, scale, total, neighbors)) / 2
     found: Floats = nearest + TRACE
     found *= total / found.sum()
     return found
 
 
-def _likely(noisy: Floats, scale: float, total: float, neighbors: int) -> Floats:
-    ends = _grid(noisy, scale)
+def _likely(noisy: Floats, ends: Floats, scale: float, total: float, neighbors: int) -> Floats:
     counts = (ends[1:] + ends[:-1]) / 2
     groups = [*_halves(0, neighbors), *((j, j + 1) for j in range(neighbors, len(noisy)))]
     likelihood = np.cumsum(np.vstack([np.zeros(len(counts)), -np.abs(noisy[:, None] - counts) / scale]), axis=0)
@@ -65,8 +69,10 @@ def _grid(noisy: Floats, scale: float) -> Floats:
     top = max(float(noisy.max()) + 12 * scale, 2 * scale)
     even = np.arange(0.0, min(top, NEAR * scale), scale / STEPS)
     far = np.geomspace(NEAR * scale, top, FAR) if top > NEAR * scale else np.empty(0)
-    around = np.clip(noisy[:, None] + scale * AROUND, 0.0, top).ravel()
-    return np.unique(np.concatenate([even, far, around]))
+    around = noisy[:, None] / scale + AROUND
+    if len(noisy) > MANY:
+        around = np.unique(np.rint(around / STEP)) * STEP
+    return np.unique(np.concatenate([even, far, np.clip(scale * around, 0.0, top).ravel()]))
 
 
 def _halves(first: int, last: int) -> list[tuple[int, int]]:

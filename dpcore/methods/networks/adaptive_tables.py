@@ -72,6 +72,7 @@ ROUGH = Fraction(1, 100)  # of epsilon, for the number of rows
 ENOUGH = (4.0, 15.0, 60.0)  # noise scales that merged values count, by resolution
 FEWEST = 8.0  # of a plan's strength: below, what rounds find is not worth what they cost
 PENALTY = 0.5  # noise scales per cell: the expected distance that noise makes
+MOST_GROUPS = 128  # of a column's values, about: a table of two columns is a clique at most
 MOST_CELLS = 20_000  # of a clique
 SWEEPS, LAST_SWEEPS = 2, 10
 MOST_SCALE = 1e12  # of noise, where epsilon is all but nothing
@@ -236,7 +237,8 @@ class _Resolution:
     def __init__(self, column: Column, margin: Floats, scale: float) -> None:
         self.margin, self.levels = margin, [np.arange(len(margin))]
         for least in ENOUGH:
-            self.levels.append(merge_more(self.levels[-1], margin, least * scale, column))
+            enough = max(least * scale, float(margin.sum()) / MOST_GROUPS)
+            self.levels.append(merge_more(self.levels[-1], margin, enough, column))
         self.levels = self.levels[1:]
         finest = self.levels[0]
         self.sums = np.bincount(finest, weights=margin).astype(float)  # of the finest groups
@@ -297,11 +299,10 @@ class _Rounds:
         self.pairs = [
             pair for pair in combinations(range(len(schema)), 2) if min(self.resolutions[j].size(0) for j in pair) > 1
         ]
-        for j, joint in columns.beside_class.items() if rounds else ():
+        for j, joint in columns.beside_class.items():
             pair = (min(j, columns.at), max(j, columns.at))
-            if pair in self.pairs:
-                merges = [self.resolutions[k].levels[0] for k in pair]
-                self._give(pair, (0, 0), merged(joint if j < columns.at else joint.T, merges))
+            merges = [self.resolutions[k].levels[0] for k in pair]
+            self._give(pair, (0, 0), merged(joint if j < columns.at else joint.T, merges))
         self.model.fit(SWEEPS)
 
     def _recoded(self, groups: Mapping[int, Ints]) -> PrivateTable:
@@ -336,15 +337,16 @@ class _Rounds:
         self.bought.append((pair, float(self.share)))
 
     def _candidates(self) -> Iterator[Candidate]:
-        """Pairs of columns, each at different resolutions, for which the model has room."""
-        sizes = self.model.sizes
+        """Pairs of columns, each at different resolutions, for which the model has room: as it is, or grown."""
+        sizes, held = self.model.sizes, junction_tree.pairs_within(self.model.cliques)
         room = junction_tree.largest_with(self.pairs, self.model.cliques, sizes)
         for pair in self.pairs:
             seen = set()
             for levels in product(range(len(ENOUGH)), range(len(ENOUGH))):
                 shape = tuple(self.resolutions[j].size(level) for j, level in zip(pair, levels, strict=True))
                 grown = [max(size / sizes[j], 1.0) for j, size in zip(pair, shape, strict=True)]
-                if shape not in seen and room[pair] * grown[0] * grown[1] <= MOST_CELLS:
+                fits = room[pair] * grown[0] * grown[1] <= MOST_CELLS or (pair in held and max(grown) <= 1)
+                if shape not in seen and fits:
                     seen.add(shape)
                     yield pair, levels
 
