@@ -7,7 +7,7 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 import pytest
-from test_refined import CHAIN, HUGE, chain, listed
+from chains import CHAIN, HUGE, chain, listed
 
 from dpcore.accounting.relation import Relation
 from dpcore.domain.column import Column
