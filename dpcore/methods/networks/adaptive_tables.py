@@ -10,8 +10,8 @@ Steps, corrected (the only mode); C is the class column, if there is one; d is t
      step 1. If s < 8 there are no rounds, and step 1 has all of epsilon.                                       counts
   1  A table of every column X, or of (X, C), epsilon in proportion to the root of its cells; then histograms with one
      total and no negative counts.                                                                              counts
-  2  Values that count too little for the noise of a round are merged (adjacent ones in ordered columns), at three
-     resolutions, each within the one before.                                                          post-processing
+  2  Values that count too little for the noise of a round, or beside all rows, are merged (adjacent ones in ordered
+     columns), at three resolutions, each within the one before.                                       post-processing
   3  Rounds, with equal parts of the rest of epsilon. All pairs of columns at all resolutions are rated by the distance
      of their table from the model's, less half the distance that noise makes; an exponential mechanism chooses one.
                                                                                                                 choose
