@@ -26,7 +26,7 @@ SHAPES = (0.3, 1.0)
 NEAR, STEPS, FAR = 10.0, 3, 25  # grid: that many scales at 1/3 of one, then so many points in geometric progression
 STEP = 0.4
 AROUND = np.arange(-4.0, 4.01, STEP)  # scales around each noisy count
-MANY = 200  # values; beyond, the grid has multiples of a step only
+MANY = 50  # values; beyond, the grid has multiples of a step only
 MOST_CELLS = 1_000_000  # values times grid; beyond, as with all but no noise on very many values, the nearest is taken
 HALVINGS = 25  # of intervals in which a root is looked for
 
