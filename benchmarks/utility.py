@@ -283,6 +283,7 @@ EXAMPLES = {
 }
 
 METHODS: dict[str, Callable[..., Synthesizer]] = {
+    "adaptive": dp.AdaptiveTables,
     "refined": dp.RefinedPrivBayes,
     "jtree": dp.JTree,
     "privbayes": dp.PrivBayes,

@@ -37,6 +37,7 @@ from dpcore.methods.local.dtpd import DTPD as DTPD
 from dpcore.methods.local.ppnb import PPNB as PPNB
 from dpcore.methods.local.ppnb import PlainNaiveBayes as PlainNaiveBayes
 from dpcore.methods.naive_bayes import NaiveBayesSynthesizer as NaiveBayesSynthesizer
+from dpcore.methods.networks.adaptive_tables import AdaptiveTables as AdaptiveTables
 from dpcore.methods.networks.hmprivbayes import HMPrivBayes as HMPrivBayes
 from dpcore.methods.networks.hmprivbayes import NoPrivacy as NoPrivacy
 from dpcore.methods.networks.independent_margins import IndependentMargins as IndependentMargins

@@ -50,7 +50,7 @@ def joinable(pairs: Iterable[Edge], cliques: Sequence[Scope], sizes: Sequence[in
     checked here, for the connected part of the graph that it changes.
     """
     graph = _graph(pairs_within(cliques), len(sizes))
-    part = _parts(cliques, len(sizes))
+    part = parts(cliques)
     kept = []
     for a, b in pairs:
         if b in graph[a] or sizes[a] * sizes[b] > max_cells:
@@ -61,6 +61,22 @@ def joinable(pairs: Iterable[Edge], cliques: Sequence[Scope], sizes: Sequence[in
                 continue
         kept.append((a, b))
     return kept
+
+
+def largest_with(pairs: Iterable[Edge], cliques: Sequence[Scope], sizes: Sequence[int]) -> dict[Edge, int]:
+    """For each pair the cells of the largest clique that joining it would make, or that holds one of its columns."""
+    graph, part = _graph(pairs_within(cliques), len(sizes)), parts(cliques)
+    held = {j: max(cells_of(clique, sizes) for clique in cliques if j in clique) for j in range(len(sizes))}
+    found = {}
+    for a, b in pairs:
+        largest = max(held[a], held[b])
+        if part[a] is not part[b]:
+            largest = max(largest, sizes[a] * sizes[b])
+        elif b not in graph[a]:
+            changed = {j: graph[j] | {a: {b}, b: {a}}.get(j, set()) for j in sorted(part[a])}
+            largest = max(largest, *(cells_of(bag, sizes) for bag in _eliminate(changed, sizes)))
+        found[a, b] = largest
+    return found
 
 
 def junction_tree(cliques: Sequence[Scope]) -> tuple[list[Scope], list[int]]:
@@ -137,9 +153,10 @@ def _next(graph: Graph, sizes: Sequence[int]) -> int:
     return min(ranks)[2]
 
 
-def _parts(cliques: Iterable[Scope], columns: int) -> Graph:
+def parts(cliques: Iterable[Scope]) -> Graph:
     """The connected part of each column; columns of one part hold the same set."""
-    part = {j: {j} for j in range(columns)}
+    cliques = list(cliques)
+    part = {j: {j} for clique in cliques for j in clique}
     for clique in cliques:
         joined = set().union(*(part[j] for j in clique))
         part |= dict.fromkeys(joined, joined)

@@ -80,6 +80,18 @@ def shrunk(joint: Floats, noise: Floats, prior: Floats, alpha: float) -> Floats:
     return floored(values + kept * (joint / prior[:, None] - values))
 
 
+def towards(noisy: Floats, before: Floats, variance: float) -> Floats:
+    """Noisy cells moved towards what they were taken for before, by as much as noise of that variance makes likely.
+
+    The positive-part estimate of James and Stein (1961): the difference d is kept by 1 - cells * variance / |d|^2, as
+    the noise alone has a squared length of cells * variance in expectation.
+    """
+    difference = noisy - before
+    length = float((difference**2).sum())
+    kept = max(1 - noisy.size * variance / length, 0.0) if length else 0.0
+    return before + kept * difference
+
+
 def floored(distributions: Floats) -> Floats:
     """Rows that sum to 1, with nothing below `FLOOR` of it."""
     raised = np.maximum(distributions, FLOOR)

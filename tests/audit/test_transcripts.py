@@ -25,7 +25,7 @@ from dpcore.door import PrivateNodes, PrivateTable, responses
 from dpcore.door.exact_node_counts import NodeRows
 from dpcore.errors import DPCoreError, ParameterError
 from dpcore.mechanisms.randomizers import categorical
-from dpcore.mechanisms.scores import Bounds, Max, MutualInformation, R, TableScore
+from dpcore.mechanisms.scores import Bounds, DistanceFromMargins, Max, MutualInformation, R, TableScore
 from dpcore.mechanisms.scores.splits import OwnCandidates
 from dpcore.methods import METHODS
 from dpcore.methods.local.base import LocalClassifier
@@ -40,6 +40,7 @@ MORE = {  # instead of the variants of the contract: other tables, and more of e
         {"structure_share": 0.9, "edges": 2, "max_cells": 1_000, "score": "MI"},
     ),
     "PrivBayes refined": ({}, {"target": "y"}),
+    "Adaptive tables": ({}, {"target": "y"}),
     "DiffPRFs": (
         *VARIANTS["DiffPRFs"],
         {"n_trees": 3, "max_depth": 2, "count_share": 0.3},
@@ -151,6 +152,28 @@ def compare(found, *, whole):
 def test_no_transcript_loses_more_than_epsilon(name, relation, door, pool, seeds):
     for seed in seeds(12):
         lost(name, relation, seed, pool)
+
+
+@pytest.mark.parametrize("relation", Relation)
+def test_rounds_of_adaptive_tables_lose_no_more(relation, door, pool, monkeypatch):
+    """With few rows a small epsilon buys no rounds; a larger one does, with and without the class in first tables."""
+    method, plans = METHODS["Adaptive tables"], []
+
+    def fit(honest, self, table, progress):
+        honest(self, table, progress)
+        names = [entry.name for entry in table.ledger.entries]
+        plans.append((len(self.pairs_), sum(" × " in name for name in names) > len(self.pairs_)))
+
+    falsely(method, "_fit", fit)(monkeypatch)
+    shares = [
+        lost("Adaptive tables", str(relation), seed, pool, epsilon=(20.0, 300.0)[seed % 2])
+        for seed in range(30_000, 30_040)
+    ]
+    assert 0.5 < max(shares) <= 1 + ROUNDING
+    rounds = np.array([rounds for rounds, _ in plans])
+    assert (rounds > 0).mean() > 0.3
+    assert rounds.max() > 2
+    assert {with_class for some, with_class in plans if some} == {False, True}
 
 
 @pytest.mark.slow
@@ -293,6 +316,7 @@ BUYS_CHOICES = {"n_trees": 1, "max_depth": 1, "leaf_share": 0.05, "criterion": "
 PAIRS = {"score": "MI", "n_clusters": 1}
 TWO = {"asked": 2, "pairs": False, "protocol": "ERRPH", "epsilon": 20.0}
 NUMBERS = BUYS_CHOICES | {"resample": "full", "cuts": "numbers"}
+FAR = {"epsilon": 300.0}
 ANY = {}
 PLANTS = {
     "half sensitivity, add_remove": (HALF, "PrivBayes refined", "add_remove", LossError, ANY),
@@ -307,6 +331,13 @@ PLANTS = {
     "peeked number of rows": (PEEKED_ROWS, "PrivBayes", "add_remove", LeakError, ANY),
     "peeked counts": (falsely(PrivateNodes, "counts", peeked_counts), "PINQ-ID3", "add_remove", LeakError, ANY),
     "empty nodes left out": (falsely(PrivateNodes, "_counted", shorter), "DiffP-C4.5", "replace", LeakError, ANY),
+    "half sensitivity of a distance": (
+        halved(DistanceFromMargins, "bounds", Bounds._fields.index("loss")),
+        "Adaptive tables", "replace", LossError, FAR,
+    ),
+    "uncharged round": (
+        uncharged(lambda _, name: name.startswith("choice")), "Adaptive tables", "add_remove", LossError, FAR
+    ),
     "not doubled": (UNDOUBLED, "DiffP-ID3", "replace", LossError, ANY),
     "half exponent loss": (
         halved(OwnCandidates, "bounds", Bounds._fields.index("loss")), "DiffGen", "add_remove", LossError, ANY

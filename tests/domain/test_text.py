@@ -25,4 +25,4 @@ def test_a_share_is_never_rounded_up_to_all():
     shares = [0.0, 0.00049, 0.5, 0.73105, 0.9994, 0.99951, 1.0]
     assert [percent(share) for share in shares[:4]] == ["0%", "0.049%", "50%", "73.1%"]
     assert [percent(share, TENTHS) for share in shares[4:]] == ["99.9%", "over 99.9%", "100.0%"]
-    assert percent(1.0, certain=False) == "over 99.9 %"
+    assert percent(1.0, certain=False) == "over 99.9%"

@@ -133,18 +133,22 @@ def test_a_computed_score_is_out_by_half_of_its_rounding_at_most(relation):
 
 def test_labels_and_distances_are_out_by_no_more():
     rng = np.random.default_rng(2)
-    margins = {"a": rng.uniform(0, 50, (4, 3)), "b": rng.uniform(0, 50, (5, 3))}
-    totals = rng.uniform(20, 60, 3)
-    score = DistanceFromMargins(margins, totals, penalty=0.3)
+    released, merges = rng.uniform(0, 50, (4, 5, 3)), [np.array([0, 1, 1, 0]), np.arange(5) // 2, np.arange(3)]
+    coarse = rng.uniform(0, 200, (2, 3, 3))
+    score, merged = DistanceFromMargins([released], penalty=0.3), DistanceFromMargins([coarse], 0.3, [merges])
     with localcontext() as context:
         context.prec = 60
         for _ in range(8):
             table = rng.integers(0, 90, (4, 5, 3))
-            (value,) = score.values(lambda _, table=table: [table], [("a", "b", "y")], ADD)
-            fixed = margins["a"][:, None] * margins["b"][None] / totals  # what it is in floats
-            off = sum(abs(Fraction(int(x)) - Fraction(float(e))) for x, e in zip(table.flat, fixed.flat, strict=True))
-            off = off / 2 - Fraction(score.penalty * table.size) - Fraction(float(value))
-            assert abs(off) <= Fraction(score.bounds([table.shape], ADD, int(table.sum())).rounding) / 2
+            sums = np.zeros(coarse.shape, dtype=np.int64)
+            for cell in np.ndindex(table.shape):
+                sums[tuple(merge[value] for merge, value in zip(merges, cell, strict=True))] += table[cell]
+            for distance, counts in ((score, table), (merged, sums)):
+                (value,) = distance.values(lambda _, table=table: [table], [("a", "b", "y")], ADD)
+                cells = zip(counts.flat, distance.tables[0].flat, strict=True)
+                off = sum(abs(Fraction(int(x)) - Fraction(float(e))) for x, e in cells)
+                off = off / 2 - Fraction(distance.penalty * counts.size) - Fraction(float(value))
+                assert abs(off) <= Fraction(distance.bounds([table.shape], ADD, int(table.sum())).rounding) / 2
         labels = ClassLogScore("y", ("a",), np.array([[0], [1]], dtype=np.uint8), 0.7)
         for _ in range(8):
             prior, table = rng.integers(0, 10**6, 2), rng.integers(0, 10**6, (2, 2))

@@ -14,7 +14,9 @@ RECORDS = list(product(range(3), range(2), range(2)))  # of x, z and the class
 INNER = {"target": "y", "classes": 2}
 # Values: all of x in three; 1 and 2 of x, which 0 is outside of; z; and an x of which two parts are one
 DIVISIONS = [("x", np.arange(3)), ("x", np.array([-1, 0, 1])), ("z", np.arange(2)), ("x", np.array([0, 1, 1]))]
-MARGINS = {"x": np.array([[1.2, 0.3], [2.9, 0.6], [0.1, 1.7]]), "z": np.array([[1.1, 2.2], [3.1, 0.4]])}
+RELEASED = np.array([[[0.7, 0.4], [1.1, 0.1]], [[1.4, 0.3], [2.2, 0.2]], [[0.1, 1.8], [0.2, 0.4]]])
+MERGES = [[np.array([0, 1, 0]), np.arange(2), np.arange(2)], [np.array([1, 0, 0]), np.zeros(2, int), np.arange(2)]]
+COARSER = [np.array([[[0.7, 0.4], [1.1, 0.1]], [[1.4, 0.3], [0.2, 0.2]]]), np.array([[[1.3, 0.8]], [[0.6, 0.9]]])]
 SPLITS = [
     lambda rate: Specialization(**INNER, rated_by=rate, divisions=DIVISIONS),
     lambda rate: IntervalSplit(**INNER, rated_by=rate, column="x", low=0, high=3),
@@ -24,7 +26,9 @@ SPLITS = [
     ),
 ]
 SCORES = [(split(rate), rate.name) for split, rate in product(SPLITS, (Max(), InfoGain()))]
-SCORES.append((DistanceFromMargins(MARGINS, np.array([2.0, 2.0]), penalty=0.3), "distance"))
+SCORES.append((DistanceFromMargins([RELEASED], penalty=0.3), "distance"))
+SCORES.append((DistanceFromMargins([RELEASED - 1], penalty=0.0), "distance"))  # the model may be wrong about all
+SCORES.append((DistanceFromMargins(COARSER, penalty=0.3, merges=MERGES), "distances at two resolutions"))
 
 
 def answers(rows):
@@ -58,7 +62,8 @@ def test_one_person_moves_scores_and_chances_by_no_more_than_they_say(score, rat
     bounds = score.bounds([(3, 2, 2)], relation, None)
 
     def values(rows):
-        return np.asarray(score.values(answers(rows), [("x", "z", "y")], relation))
+        candidates = [("x", "z", "y")] * len(getattr(score, "tables", [None]))
+        return np.asarray(score.values(answers(rows), candidates, relation))
 
     def chances(rows):
         part, whole = score.weights if getattr(score, "weights", None) else (1, 1)

@@ -6,6 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 import pytest
+from chains import CHAIN, HUGE, chain, listed
 from tables import SMALL, make_frame
 from variants import alike, fitted, fitted_state
 
@@ -17,27 +18,6 @@ from dpcore.methods import RefinedPrivBayes
 from dpcore.methods.networks.refined import EDGES, MOST_GROUPS, ONE_WAYS, TREE
 from dpcore.postprocess.simplex import fit_margins, merge_rare
 from dpcore.rows import exact_counts
-
-HUGE = 1e7
-
-
-def listed(name, size, kind="categorical"):
-    return Column(name=name, kind=kind, categories=tuple(map(str, range(size))))
-
-
-CHAIN = Schema(
-    columns=(listed("a", 3), listed("b", 4, "ordered"), listed("c", 3), listed("y", 2)), target="y", max_rows=50_000
-)
-
-
-def chain(rows=20_000, seed=0):
-    """a -> b -> c given y; a and c know of each other through b alone."""
-    rng = np.random.default_rng(seed)
-    y = rng.random(rows) < 0.4
-    a = rng.integers(0, 3, rows)
-    b = np.where(rng.random(rows) < 0.8, (a + y) % 4, rng.integers(0, 4, rows))
-    c = np.where(rng.random(rows) < 0.8, b % 3, rng.integers(0, 3, rows))
-    return pd.DataFrame({"a": a, "b": b, "c": c, "y": y.astype(int)}).astype(str)
 
 
 @pytest.mark.parametrize(

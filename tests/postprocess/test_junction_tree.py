@@ -10,6 +10,7 @@ from dpcore.postprocess.junction_tree import (
     cells_of,
     joinable,
     junction_tree,
+    largest_with,
     make_consistent,
     merge_scopes,
     non_negative,
@@ -183,3 +184,19 @@ def test_counts_at_each_separator_are_the_expected_ones_rounded():
         assert np.abs(root - size * tables[0] / joint.sum()).max() < 1
         assert np.abs(child - child.sum(axis=1, keepdims=True) * conditional).max() < 1
         assert (child[tables[1] == 0] == 0).all()
+
+
+def test_how_large_a_clique_gets(seeds):
+    """What `largest_with` says of a pair is what joining it gives, or a clique that holds one of the two already."""
+    assert largest_with([(0, 1), (0, 2), (0, 3)], [(0, 1), (1, 2), (3,)], [3, 4, 5, 2]) == {
+        (0, 1): 20, (0, 2): 60, (0, 3): 12
+    }  # fmt: skip
+    for seed in range(5 * len(seeds(10))):
+        rng = np.random.default_rng(seed)
+        sizes, edges = random_graph(rng, columns := int(rng.integers(3, 12)), 0.25)
+        cliques, pairs = triangulate(edges, sizes), list(combinations(range(columns), 2))
+        for pair, cells in largest_with(pairs, cliques, sizes).items():
+            joined = triangulate({*pairs_within(cliques), pair}, sizes)
+            new = [cells_of(clique, sizes) for clique in joined if clique not in cliques]
+            holding = [cells_of(clique, sizes) for clique in joined if set(pair) & set(clique)]
+            assert max([*new, *holding]) <= cells <= max(cells_of(clique, sizes) for clique in [*joined, *cliques])

@@ -13,7 +13,7 @@ from dpcore.mechanisms.randomizers import ERRPH, OUE
 from dpcore.methods import PPNB
 from dpcore.methods.local.bayes_from_reports import class_shares, joint_shares
 from dpcore.postprocess.reports import Reports
-from dpcore.postprocess.shrinkage import affordable_bins, merged, merging, shrunk, spread
+from dpcore.postprocess.shrinkage import affordable_bins, merged, merging, shrunk, spread, towards
 
 COLUMNS = [
     Column(name="a", kind="integer", lower=0, upper=99, bins=16),
@@ -115,3 +115,19 @@ def test_shrinking_helps_where_noise_is_large():
     for pairs in (True, False):
         plain, ours = scores(pairs=pairs, reconstruction="clip", merge=False), scores(pairs=pairs)
         assert ours.mean() - plain.mean() > 3 * math.hypot(ours.std(ddof=1), plain.std(ddof=1)) / math.sqrt(5)
+
+
+def test_noisy_cells_are_moved_by_what_noise_is_likely_to_make():
+    before = np.array([10.0, 10, 10, 10])
+    noisy = before + np.array([3.0, -1, 1, 5])  # a squared length of 36
+    np.testing.assert_allclose(towards(noisy, before, 0.0), noisy)
+    np.testing.assert_allclose(towards(noisy, before, 3.0), before + np.array([2.0, -2 / 3, 2 / 3, 10 / 3]))
+    assert towards(noisy, before, 9.0).tolist() == towards(noisy, before, 1e20).tolist() == before.tolist()
+    assert towards(before, before, 3.0).tolist() == before.tolist()
+    rng, truth = np.random.default_rng(0), np.linspace(8, 12, 40)
+    errors = []
+    for _ in range(50):
+        heard = truth + rng.laplace(0, 1, 40)
+        errors.append([((guess - truth) ** 2).sum() for guess in (towards(heard, np.full(40, 10.0), 2.0), heard)])
+    moved, raw = np.mean(errors, axis=0)
+    assert moved < 0.6 * raw  # the best there is: 1.4 / (1.4 + 2) of it

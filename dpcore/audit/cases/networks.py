@@ -9,7 +9,16 @@ import numpy as np
 from dpcore.audit.game import Case
 from dpcore.audit.tables import Neighbors, bits, both, changed, clipped, difference_ratio, even, frame_of, gained, more
 from dpcore.language import phrase
-from dpcore.methods import HMPrivBayes, IndependentMargins, JTree, NoPrivacy, PrivBayes, PrivSCBN, RefinedPrivBayes
+from dpcore.methods import (
+    AdaptiveTables,
+    HMPrivBayes,
+    IndependentMargins,
+    JTree,
+    NoPrivacy,
+    PrivBayes,
+    PrivSCBN,
+    RefinedPrivBayes,
+)
 
 TWO, THREE, FOUR, EIGHT = bits("ab"), bits("abc"), bits("abcd"), bits("abcdwxyz")
 N = 40
@@ -209,6 +218,19 @@ CASES = (
         (phrase("Released number of rows (1, 1)"), phrase("Released number of rows (1, 1) less that of rows (0, 0)")),
         lambda fitted: gained(fitted.margins_[0], fitted.relation),
         3_000,
+    ),
+    *both(
+        "Adaptive tables/corrected",
+        phrase("The one pair, measured again and again"),
+        phrase(
+            "Fifty rows of each kind, or {other}. The number of rows, the table of the column and the class, and every "
+            "round's choice and table are paid for in turn. The attacker looks at the cell that gains a row."
+        ),
+        EVEN,
+        AdaptiveTables(),
+        (phrase("Released number of rows (1, 1)"), phrase("Released number of rows (1, 1) less that of rows (0, 0)")),
+        lambda fitted: gained(fitted.tables_[0], fitted.relation),
+        1_000,
     ),
     Case(
         key="PrivSCBN/paper/index",

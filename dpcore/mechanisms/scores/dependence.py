@@ -1,13 +1,13 @@
 """Scores of dependence between columns: entropy, mutual information, R, F, Jaccard; also beside released margins."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import log2, prod
 
 import numpy as np
 
 from dpcore.accounting.relation import Relation
-from dpcore.arguments import Floats
+from dpcore.arguments import Floats, Ints
 from dpcore.domain.column import Counts
 from dpcore.errors import ParameterError
 from dpcore.language import phrase
@@ -206,37 +206,50 @@ def binary_information_step(n: int) -> float:
 
 @dataclass(frozen=True, eq=False)
 class DistanceFromMargins(Score):
-    r"""½ sum |M(p, x, c) - m(p, c) m(x, c) / m(c)| - penalty * cells: what a table tells beyond released margins.
+    r"""½ sum |M - m| - penalty * cells: how far a table M of counts is from a released one, m.
 
-    Only M is private: the margins m are noisy answers, and the penalty is public. So the score is half an L1 distance
-    of M to a fixed table, and moves by at most half of what one person moves M in L1: ½ under add_remove, 1 under
-    replace.
+    Only M is private: m is made of noisy answers, and the penalty is public. So the score is half an L1 distance of M
+    to a fixed table, and moves by at most half of what one person moves M in L1: ½ under add_remove, 1 under replace.
     (Against exact margins, which move with M, the same distance has up to four times that sensitivity: see `R`.)
 
-    Margins are non-negative and of shape (values, classes), by column; the positive totals are their common sums.
+    `tables` has m for each candidate. With `merges`, M is of merged values: for each candidate and axis, the merged
+    value of every value, public as well. Merging is record by record, and sums of counts are exact.
     """
 
-    margins: Mapping[str, Floats]
-    totals: Floats
+    tables: Sequence[Floats]
     penalty: float
+    merges: Sequence[Sequence[Ints]] | None = None
     name = phrase("distance from released margins")
 
     def values(self, count: CountTables, candidates: Sequence[Sequence[str]], relation: Relation) -> Floats:
-        """See `Score.values`; candidates are (column, column) or (column, column, class)."""
-        scores = []
-        for (first, second, *_), table in zip(candidates, count(candidates), strict=True):
-            expected = self.margins[first][:, None] * self.margins[second][None] / self.totals
-            distance = np.abs(table.reshape(expected.shape) - expected).sum() / 2
-            scores.append(distance - self.penalty * table.size)
+        """See `Score.values`."""
+        scores, known = [], dict[int, Floats]()  # the same few merges stand in many candidates
+        for i, (expected, table) in enumerate(zip(self.tables, count(candidates), strict=True)):
+            counts = table if self.merges is None else merged_counts(table, self.merges[i], known)
+            distance = np.abs(counts.reshape(expected.shape) - expected).sum() / 2
+            scores.append(distance - self.penalty * expected.size)
         return np.array(scores)
 
     def bounds(self, shapes: Sequence[Shape], relation: Relation, rows: int | None) -> Bounds:
         """See the class. Rounding: a unit of every cell's distance, and of their sum per addition.
 
-        The fixed table is what it is in floats, for both neighbors; its cells sum to the totals' sum, but for rounding.
+        The released table is what it is in floats, for both neighbors.
         """
-        cells = max(prod(shape) for shape in shapes)
-        distance = most_rows(rows) + 2 * float(self.totals.sum())
+        cells = max(table.size for table in self.tables)
+        distance = most_rows(rows) + 2 * max(float(np.abs(table).sum()) for table in self.tables)
         rounding = (cells + 4) * UNIT * (distance + 2 * self.penalty * cells)
         sensitivity = relation.histogram_l1 / 2
         return Bounds(sensitivity, 2 * sensitivity, rounding)
+
+
+def merged_counts(table: Counts, merges: Sequence[Ints], known: dict[int, Floats]) -> Floats:
+    """The table of counts of merged values: for each axis, the merged value of every value, from 0 without gaps.
+
+    Sums of counts are exact in floats. `known` has the matrix of 0 and 1 of each merge by its identity.
+    """
+    found: Floats = table.astype(float)
+    for merge in merges:  # each takes the first axis away, and adds one at the end
+        if id(merge) not in known:
+            known[id(merge)] = (merge[:, None] == np.arange(merge.max() + 1)).astype(float)
+        found = np.tensordot(found, known[id(merge)], (0, 0))
+    return found

@@ -182,12 +182,13 @@ class RefinedPrivBayes(NetworkSynthesizer):
     def _choose_tree(self, merged: PrivateTable, coarse: dict[str, Floats], epsilon: Amount, penalty: float) -> None:
         """One edge after the other, from the first column on."""
         class_family = (self.class_,) if self.class_ else ()
-        score = DistanceFromMargins(coarse, self.class_totals_, penalty)
         inside, outside = list(coarse)[:1], list(coarse)[1:]
         share = epsilon * Fraction(1, len(outside))
         merged.expect([(*edge, *class_family) for edge in permutations(coarse, 2)])  # each pair will be offered once
         while outside:
             edges = [(child, parent) for parent in inside for child in outside]
+            expected = [coarse[child][:, None] * coarse[parent][None] / self.class_totals_ for child, parent in edges]
+            score = DistanceFromMargins(expected, penalty)
             chosen = merged.choose(score, [(*edge, *class_family) for edge in edges], epsilon=share)
             self.edges_.append(edges[int(chosen)])
             inside.append(self.edges_[-1][0])

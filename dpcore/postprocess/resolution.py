@@ -1,0 +1,93 @@
+"""How a column's values are merged where noise would drown them, finer and coarser.
+
+Post-processing of released margins: no private input, no cost.
+"""
+
+import numpy as np
+
+from dpcore.arguments import Floats, Ints
+from dpcore.domain.column import Column
+from dpcore.postprocess.max_entropy import one_hot
+from dpcore.postprocess.simplex import merge_rare
+
+ENOUGH = (4.0, 15.0, 60.0)  # noise scales that merged values count, by resolution
+MOST_GROUPS = 80  # of a column's values, about: a model of two such columns has 6,400 cells
+
+
+class Resolution:
+    """A column's values at resolutions, each within the one before; a model has one of these, first the coarsest."""
+
+    def __init__(self, column: Column, margin: Floats, scale: float) -> None:
+        self.margin, self.levels = margin, [np.arange(len(margin))]
+        for least in ENOUGH:
+            enough = max(least * scale, float(margin.sum()) / MOST_GROUPS)
+            self.levels.append(merge_more(self.levels[-1], margin, enough, column))
+        self.levels = self.levels[1:]
+        finest = self.levels[0]
+        self.sums = np.bincount(finest, weights=margin).astype(float)  # of the finest groups
+        self.coarser = [level[np.unique(finest, return_index=True)[1]] for level in self.levels]
+        self.ones = [one_hot(own) for own in self.coarser]
+        self.level = len(self.levels) - 1
+
+    @property
+    def groups(self) -> Ints:
+        """The model's value of each value."""
+        return self.levels[self.level]
+
+    def size(self, level: int) -> int:
+        """How many values there are at a level."""
+        return int(self.levels[level].max()) + 1
+
+    def counts(self, level: int) -> Floats:
+        """The released counts at a level."""
+        return np.asarray(self.ones[level] @ self.sums)
+
+    @property
+    def spread(self) -> Floats:
+        """P(finest group | the model's value)."""
+        return self._spread(self.coarser[self.level], self.sums)
+
+    def refined(self, level: int) -> Floats:
+        """P(value at a finer level | the model's value); the model has that level from now on."""
+        sums = np.bincount(self.coarser[level], weights=self.sums).astype(float)
+        own = self._between(self.level, level)
+        self.level = level
+        return self._spread(own, sums)
+
+    def merge_to(self, level: int) -> Ints:
+        """The value at a level of each of the model's values, which are as fine."""
+        return self._between(level, self.level)
+
+    def _between(self, coarse: int, fine: int) -> Ints:
+        first = np.unique(self.coarser[fine], return_index=True)[1]
+        found: Ints = self.coarser[coarse][first]
+        return found
+
+    @staticmethod
+    def _spread(own: Ints, sums: Floats) -> Floats:
+        weights = one_hot(own) * sums
+        return np.asarray(weights / weights.sum(axis=1, keepdims=True))
+
+
+def neighbors(column: Column) -> int:
+    """How many of a column's values, from the first on, are in an order: all but "missing", or none."""
+    return column.size - column.missing if column.numeric or column.kind == "ordered" else 0
+
+
+def merge_more(groups: Ints, margin: Floats, least: float, column: Column) -> Ints:
+    """Groups of values merged until each counts so much (`merge_rare`); "missing" stays apart, or joins the last.
+
+    Two groups are left at least, if there are two.
+    """
+    counts = np.bincount(groups, weights=margin).astype(float)
+    if len(counts) < 3:
+        return groups
+    ordered = neighbors(column) > 0
+    apart = ordered and column.missing  # the last group has "missing" alone until it is merged with others
+    merge = merge_rare(counts[:-1] if apart else counts, least, ordered=ordered)
+    if apart:
+        merge = np.append(merge, merge[-1] + (counts[-1] >= least / 2))
+    if merge.max() == 0:
+        merge = (np.cumsum(counts) > counts.sum() / 2).astype(np.intp)
+        merge[0], merge[-1] = 0, 1
+    return merge[groups]

@@ -1,0 +1,232 @@
+"""Adaptive tables: the plan and its pieces by hand, the budget, and what is found when epsilon is no obstacle."""
+
+from dataclasses import replace
+from fractions import Fraction
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+import pytest
+from chains import CHAIN, HUGE, chain, listed
+
+from dpcore.accounting.relation import Relation
+from dpcore.domain.column import Column
+from dpcore.domain.schema import Schema
+from dpcore.evaluate.distances import marginal_avd
+from dpcore.methods import AdaptiveTables
+from dpcore.methods.networks import adaptive_tables
+from dpcore.methods.networks.adaptive_tables import MOST_CELLS, ROUGH, Plan
+from dpcore.postprocess.junction_tree import cells_of
+from dpcore.postprocess.resolution import ENOUGH, MOST_GROUPS, Resolution, merge_more, neighbors
+
+ADD, REPLACE = Relation.ADD_REMOVE, Relation.REPLACE
+TEN = (3,) * 10
+CLASSLESS = replace(CHAIN, target=None)
+
+
+@pytest.mark.parametrize(
+    ("rows", "epsilon", "relation", "sizes", "classes", "plan"),
+    [
+        (100, 0.31, ADD, (3, 2), 2, (1000, 0, False)),  # s = 7.75
+        (100, 0.32, ADD, (3, 2), 0, (880, 1, False)),  # s = 8: .65 * 5 / 27
+        (200, 0.32, REPLACE, (3, 2), 0, (880, 1, False)),
+        (199, 0.32, REPLACE, (3, 2), 0, (1000, 0, False)),
+        (47, 1.0, ADD, (3, 2), 2, (815, 1, False)),  # s = 11.75: .65 * 8.75 / 30.75
+        (48, 1.0, ADD, (3, 2), 2, (915, 1, True)),  # s = 12: .65 * 9 / 69
+        (48, 1.0, ADD, (3, 2), 3, (915, 1, True)),
+        (48, 1.0, ADD, (3, 2), 4, (811, 1, False)),  # .65 * 9 / 31
+        (48, 1.0, ADD, (3, 1), 1, (1000, 0, False)),  # no pair has anything to say
+        (100_000, 1.0, ADD, TEN, 0, (364, 22, False)),  # s = 1000: 2.5 * 9 rounds
+        (100_000, 1.0, ADD, TEN, 2, (387, 14, True)),
+        (4_800, 1.0, ADD, TEN, 0, (563, 9, False)),  # s = 48: .12 * 48^.55 * 9 = 9.08
+        (0, 0.0, ADD, TEN, 0, (1000, 0, False)),
+    ],
+)
+def test_the_plan_by_hand(rows, epsilon, relation, sizes, classes, plan):
+    found = Plan.of(rows, Fraction(epsilon), relation, sizes, classes)
+    assert (found.one_ways * 1000, found.rounds, found.with_class) == plan
+
+
+@pytest.mark.parametrize("relation", Relation)
+@pytest.mark.parametrize("schema", [CHAIN, CLASSLESS])
+def test_epsilon_is_divided_as_documented(relation, schema):
+    method = AdaptiveTables(epsilon=1.3, relation=relation, random_state=0).fit(chain(), schema=schema)
+    entries, whole = list(method.ledger_.entries), Fraction(1.3)
+    plan = Plan.of(20_000, whole, relation, schema.sizes, 2 if schema.target else 0)
+    assert plan.rounds > 1
+    assert plan.with_class == bool(schema.target)
+    if relation is ADD:
+        rough = entries.pop(0)
+        assert (rough.epsilon_of_noise, rough.sensitivity) == (whole * ROUGH, 1)
+        whole -= rough.epsilon_of_noise
+    names = [f"counts of {name}" for name in "abcy"] if not plan.with_class else [f"counts of {x} × y" for x in "abc"]
+    first, later = entries[: len(names)], entries[len(names) :]
+    assert [entry.name for entry in first] == names
+    assert sum(entry.epsilon_of_noise for entry in first) == whole * plan.one_ways
+    roots = np.sqrt([6, 8, 6] if plan.with_class else [3, 4, 3, 2])
+    shares = [float(entry.epsilon_of_noise / (whole * plan.one_ways)) for entry in first]
+    np.testing.assert_allclose(shares, roots / roots.sum())
+    assert len(method.pairs_) == plan.rounds == len(later) / 2
+    for choice, table in zip(later[::2], later[1::2], strict=True):
+        assert (choice.mechanism, table.mechanism) == ("exponential", "laplace")
+        assert choice.epsilon_of_noise + table.epsilon_of_noise == whole * (1 - plan.one_ways) / plan.rounds
+    tables = [entry for entry in entries if entry.mechanism == "laplace"]
+    assert all(entry.sensitivity == relation.histogram_l1 for entry in tables)
+    assert all(entry.sensitivity == Fraction(relation.histogram_l1, 2) for entry in later[::2])
+    assert method.ledger_.epsilon_of_noise == pytest.approx(1.3, rel=1e-15)
+    assert sum(method.epsilons_) == pytest.approx(float(whole))
+
+
+def test_each_round_tells_how_far_it_is():
+    told = []
+    method = AdaptiveTables(epsilon=1.0, random_state=0)
+    method.fit(chain(), schema=CHAIN, progress=lambda share, text="": told.append((share, str(text))))
+    of = len(method.pairs_)
+    assert [text for _, text in told if "pairs measured" in text] == [f"{i} of {of} pairs measured" for i in range(of)]
+    assert [share for share, _ in told] == sorted(share for share, _ in told)
+
+
+def test_with_much_epsilon_the_chain_is_found_and_tables_are_the_datas():
+    frame = chain()
+    for schema in (CHAIN, CLASSLESS):
+        method = AdaptiveTables(epsilon=HUGE, random_state=0).fit(frame, schema=schema)
+        assert {"a", "b"} in map(set, method.pairs_)
+        assert {"b", "c"} in map(set, method.pairs_)
+        assert method.rows_ == pytest.approx(len(frame), abs=1e-2)
+        pairs = marginal_avd(frame, method.sample(len(frame)), schema, 2).set_index("attributes")["avd"]
+        measured = {tuple(sorted(pair)) for pair in method.pairs_}
+        assert pairs[[pair for pair in pairs.index if tuple(sorted(pair)) in measured]].max() < 2e-3
+        assert pairs.max() < 0.03
+        if schema.target:
+            assert all(pairs[pair] < 2e-3 for pair in pairs.index if "y" in pair)
+
+
+def test_the_class_is_whatever_is_asked_for():
+    by_name = AdaptiveTables(epsilon=1.0, target="b", random_state=0).fit(chain(), schema=CHAIN)
+    assert not any(" × b" in entry.name for entry in by_name.ledger_.entries[1:5])  # four values: too many
+    three = AdaptiveTables(epsilon=1.0, target="c", random_state=0).fit(chain(), schema=CHAIN)
+    assert [entry.name for entry in three.ledger_.entries[1:4]] == [
+        "counts of a × c",
+        "counts of b × c",
+        "counts of y × c",
+    ]
+    assert marginal_avd(chain(), three.sample(20_000), CHAIN, 1)["avd"].max() < 0.02
+
+
+@pytest.mark.parametrize("relation", Relation)
+def test_few_rows_buy_columns_by_themselves(relation):
+    """Twelve columns: of few, a rough number of rows may be taken for many."""
+    frame = pd.concat([chain(200, seed).add_suffix(str(seed)) for seed in range(3)], axis=1)
+    schema = Schema(columns=tuple(replace(CHAIN[name[0]], name=name) for name in frame), target="y0", max_rows=50_000)
+    method = AdaptiveTables(epsilon=0.1, relation=relation, random_state=0).fit(frame, schema=schema)
+    assert method.pairs_ == []
+    assert method.cliques_ == [(name,) for name in frame]
+    assert [entry.name for entry in method.ledger_.entries[-12:]] == [f"counts of {name}" for name in frame]
+    assert len(method.ledger_.entries) == 12 + (relation is ADD)
+    assert method.ledger_.epsilon_of_noise == pytest.approx(0.1)
+    sample = method.sample(50_000)
+    for name, margin in zip(frame, method.margins_, strict=True):
+        shares = sample[name].value_counts(normalize=True).reindex(list(map(str, range(len(margin)))), fill_value=0)
+        np.testing.assert_allclose(shares, margin / margin.sum(), atol=1e-3)
+    table = pd.crosstab(sample["a0"], sample["b0"], normalize=True)
+    np.testing.assert_allclose(table, np.outer(table.sum(axis=1), table.sum(axis=0)), atol=0.01)
+
+
+def test_numbers_dates_and_what_is_missing():
+    rng, rows = np.random.default_rng(3), 20_000
+    x = rng.normal(50, 20, rows).clip(0, 100)
+    day = pd.Timestamp("2020-01-01") + pd.to_timedelta((x * 10 + rng.integers(0, 50, rows)).astype(int), unit="D")
+    frame = pd.DataFrame({"x": x, "day": day.strftime("%Y-%m-%d"), "g": np.where(x > 50, "1", "0")})
+    frame.loc[rng.random(rows) < 0.2, "x"] = np.nan
+    schema = Schema(
+        columns=(
+            Column(name="x", kind="continuous", lower=0.0, upper=100.0, bins=40, missing=True),
+            Column(name="day", kind="date", lower="2020-01-01", upper="2023-01-01", bins=30),
+            listed("g", 2),
+        ),
+        target="g",
+        max_rows=50_000,
+    )
+    method = AdaptiveTables(epsilon=20.0, random_state=0).fit(frame, schema=schema)
+    sample = method.sample(rows)
+    assert sample["x"].isna().mean() == pytest.approx(0.2, abs=0.02)
+    mixed = frame.apply(lambda column: rng.permutation(column))  # each column by itself
+    apart, distance = (marginal_avd(frame, rows, schema, 2)["avd"].max() for rows in (mixed, sample))
+    assert distance < 0.35 * apart
+
+
+def test_columns_of_very_many_bins_are_merged_and_not_refused():
+    """All but no noise leaves every value apart: their number is limited, or no pair would fit into a clique."""
+    rng = np.random.default_rng(4)
+    schema = Schema(
+        columns=tuple(Column(name=name, kind="continuous", lower=0.0, upper=1.0, bins=1_500) for name in "xz"),
+        max_rows=50_000,
+    )
+    x = rng.random(30_000)
+    frame = pd.DataFrame({"x": x, "z": (x + rng.random(30_000) / 4) / 1.25})
+    method = AdaptiveTables(epsilon=HUGE, random_state=0).fit(frame, schema=schema)
+    assert set(method.pairs_) == {("x", "z")}
+    assert max(groups.max() for groups in method.groups_) < MOST_GROUPS
+    sample = method.sample(30_000)
+    assert marginal_avd(frame, sample, schema, 1)["avd"].max() < 1e-2
+    assert np.corrcoef(sample["x"], sample["z"])[0, 1] == pytest.approx(np.corrcoef(x, frame["z"])[0, 1], abs=0.01)
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 10.0, HUGE])
+def test_columns_of_one_value_are_there(epsilon):
+    schema = Schema(columns=(listed("one", 1), listed("a", 3), listed("y", 2)), target="y", max_rows=50_000)
+    frame = chain().assign(one="0")[["one", "a", "y"]]
+    method = AdaptiveTables(epsilon=epsilon, random_state=0).fit(frame, schema=schema)
+    assert set(method.pairs_) == {("a", "y")}
+    assert method.ledger_.epsilon_of_noise == pytest.approx(epsilon)
+    assert set(method.sample(50)["one"]) == {"0"}
+
+
+def test_cliques_stay_small(monkeypatch):
+    """With room for little the model grows no further, and what is in it is measured again."""
+    monkeypatch.setattr(adaptive_tables, "MOST_CELLS", 12)
+    method = AdaptiveTables(epsilon=HUGE, random_state=0).fit(chain(), schema=CLASSLESS)
+    sizes = dict(zip(CHAIN.names, CHAIN.sizes, strict=True))
+    assert max(cells_of(clique, sizes) for clique in method.cliques_) <= 12 < MOST_CELLS
+    assert len(method.pairs_) > len(set(method.pairs_))
+    monkeypatch.setattr(adaptive_tables, "MOST_CELLS", 7)  # (b, y) with 8 cells is there by the class
+    with_class = AdaptiveTables(epsilon=HUGE, random_state=0).fit(chain(), schema=CHAIN)
+    assert set(map(frozenset, with_class.pairs_)) <= {frozenset("ay"), frozenset("by"), frozenset("cy")}
+
+
+@pytest.mark.parametrize(
+    ("margin", "least", "kind", "missing", "groups"),
+    [
+        ([9, 9], 100, "categorical", False, [0, 1]),  # two are left alone
+        ([5, 5, 5, 5], 10, "ordered", False, [0, 0, 1, 1]),
+        ([5, 5, 5, 5], 10, "categorical", False, [0, 0, 1, 1]),  # all are rare: halves
+        ([12, 4, 20, 4], 10, "categorical", False, [0, 2, 1, 2]),
+        ([5, 5, 5, 5, 6], 10, "ordered", True, [0, 0, 1, 1, 2]),  # "missing" has half of what is enough
+        ([5, 5, 5, 5, 4], 10, "ordered", True, [0, 0, 1, 1, 1]),
+        ([5, 5, 5, 4], 100, "ordered", True, [0, 1, 1, 1]),  # nothing is enough: halves by count
+        ([1, 1, 1, 60], 100, "ordered", True, [0, 0, 0, 1]),
+    ],
+)
+def test_values_are_merged(margin, least, kind, missing, groups):
+    inside = len(margin) - missing
+    column = Column(name="c", kind=kind, categories=tuple(map(str, range(inside))), missing=missing)
+    assert neighbors(column) == (inside if kind == "ordered" else 0)
+    assert merge_more(np.arange(len(margin)), np.array(margin, dtype=float), least, column).tolist() == groups
+
+
+def test_resolutions_are_within_each_other():
+    rng = np.random.default_rng(6)
+    column = Column(name="c", kind="ordered", categories=tuple(map(str, range(60))), missing=True)
+    margin = rng.dirichlet(np.full(61, 0.7)) * 5_000
+    own = Resolution(column, margin, 4.0)
+    assert own.level == len(ENOUGH) - 1
+    assert own.size(0) > own.size(1) > own.size(2) > 1
+    for fine, coarse in combinations(range(len(ENOUGH)), 2):
+        pairs = set(zip(own.levels[fine].tolist(), own.levels[coarse].tolist(), strict=True))
+        assert len(pairs) == own.size(fine)  # each finer value has one coarser
+    before = np.bincount(own.groups, weights=margin)
+    within = own.refined(0)
+    assert own.level == 0
+    np.testing.assert_allclose(before @ within, np.bincount(own.groups, weights=margin))
+    assert own.merge_to(2)[own.groups].tolist() == own.levels[2].tolist()
+    np.testing.assert_allclose(own.spread, np.eye(own.size(0)))
