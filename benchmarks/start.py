@@ -2,11 +2,13 @@
 
     python -m benchmarks.start [--runs 5] [--folder another/checkout --command "python -m streamlit run app.py"]
 
-The clocks of Home start with the server's process and with its first answer, with Chromium running, and stop when the
-title is painted.
+The clocks start with the server's process, the last one with its first answer. A client of Streamlit's protocol,
+without a browser, reads the first page, then Home; "processors" is what the server's process had of them when the title
+came. In Chromium, which runs by then, the title has to be painted.
 """
 
 import argparse
+import os
 import shlex
 import statistics
 import subprocess
@@ -14,10 +16,15 @@ import sys
 import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
+from urllib.request import urlopen
 
 from playwright.sync_api import Browser, sync_playwright
 
 from scripts.screenshots import COMMAND, ROOT, chromium, launch, started
+
+sys.path.insert(0, str(ROOT / "tests" / "app"))
+from protocol import Visitor
 
 IMPORTS = {"nothing": "", "import dpcore": "import dpcore", "dp.Schema": "import dpcore as dp; dp.Schema"}
 
@@ -27,6 +34,32 @@ def process(code: str, folder: Path) -> float:
     begin = time.perf_counter()
     subprocess.run([sys.executable, "-c", code], check=True, cwd=folder)
     return time.perf_counter() - begin
+
+
+class Guest(Visitor):
+    """Notes when the title came, and what the server's process had used of processors by then."""
+
+    process, came, used = 0, 0.0, 0.0
+
+    def keep(self, delta: Any) -> None:
+        if not self.came and delta.new_element.WhichOneof("type") == "heading":
+            self.came = time.perf_counter()
+            times = Path(f"/proc/{self.process}/stat").read_text().rpartition(")")[2].split()
+            self.used = sum(map(int, times[11:13])) / os.sysconf("SC_CLK_TCK")
+        super().keep(delta)
+
+
+def told(log: Path, command: list[str], folder: Path) -> tuple[float, float, float, float]:
+    """Seconds from the start of a process to its first page, to Home's title and to all of Home; and of processors."""
+    begin = time.perf_counter()
+    with started(log, command=command, folder=folder) as server:
+        with urlopen(server.address) as page:
+            page.read()
+        first = time.perf_counter()
+        with Guest(server.address) as guest:
+            guest.process = server.process.pid
+            guest.open("")
+        return first - begin, guest.came - begin, time.perf_counter() - begin, guest.used
 
 
 def home(browser: Browser, log: Path, command: list[str], folder: Path) -> tuple[float, float]:
@@ -54,6 +87,12 @@ def main() -> None:
     given = parser.parse_args()
     for what, code in IMPORTS.items():
         tell(what, [process(code, given.folder) for _ in range(given.runs)])
+    with TemporaryDirectory() as folder:
+        heard = [told(Path(folder) / "log", given.command, given.folder) for _ in range(given.runs)]
+    for what, seconds in zip(
+        ("first page", "title sent", "Home sent", "processors"), zip(*heard, strict=True), strict=True
+    ):
+        tell(what, list(seconds))
     program = chromium()
     if program is None:
         sys.exit("Chromium is not on PATH.")

@@ -1,11 +1,13 @@
 """The controls of a method's page: which method, and one for every parameter that it declares to be asked for."""
 
+from __future__ import annotations
+
 import math
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
@@ -17,9 +19,11 @@ from dpcore.datasets import Dataset
 from dpcore.domain.schema import Schema
 from dpcore.language import phrase, say, spoken
 from dpcore.methods import METHODS
-from dpcore.methods.base import PrivateEstimator
 from dpcore.methods.offers import Offer
 from dpcore.methods.parameters import Choice, Control, Flag
+
+if TYPE_CHECKING:
+    from dpcore.methods.base import PrivateEstimator  # with scikit-learn, which Home does without
 
 EPSILONS = (0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0)
 RELEASE = phrase(

@@ -15,8 +15,10 @@ USUAL = "networks"  # where rows go if nobody chose a method yet
 
 def bar(page: str) -> None:
     """The strip, on the page of the data and on those of methods; it remembers which method somebody works with."""
+    if page == "home" or "dpcore.lesson" in st.session_state:
+        return  # before every method, and scikit-learn, is imported: Home is what a fresh server is waited for
     methods = {kind.page for kind in METHODS.values()}
-    if "dpcore.lesson" in st.session_state or page not in {"data", *methods}:
+    if page not in {"data", *methods}:
         return
     if page in methods:
         st.session_state["dpcore.method"] = page

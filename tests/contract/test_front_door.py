@@ -43,6 +43,19 @@ def test_the_first_page_is_shown_before_anything_heavy_is_loaded() -> None:
     assert not loaded("\n".join(map(ast.unparse, first))) & HEAVY - {"streamlit"}
 
 
+def test_what_stands_above_the_first_page_loads_nothing_heavy() -> None:
+    until_title = """import os, streamlit
+from streamlit.testing.v1 import AppTest
+streamlit.title = lambda *_, **__: (print(*sys.modules, flush=True), os._exit(0))
+AppTest.from_file("app.py", default_timeout=60).run()
+sys.exit("The page has no title.")"""
+    assert not loaded(until_title) & HEAVY - {"streamlit"}
+
+
+def test_nor_does_a_picker_of_epsilon_load_methods() -> None:
+    assert not loaded("from dpcore.dashboard.sections import epsilon_in_use") & {"sklearn", "scipy", "joblib"}
+
+
 def test_every_public_name_is_there() -> None:
     assert dpcore.__all__ == sorted({*dpcore.PLACES, *(kind.__name__ for kind in METHODS.values())})
     assert set(dir(dpcore)) == {*dpcore.__all__, "__version__"}
