@@ -218,7 +218,7 @@ def test_resolutions_are_within_each_other():
     rng = np.random.default_rng(6)
     column = Column(name="c", kind="ordered", categories=tuple(map(str, range(60))), missing=True)
     margin = rng.dirichlet(np.full(61, 0.7)) * 5_000
-    own = Resolution(column, margin, 4.0)
+    own = Resolution(column, margin, 8.0)
     assert own.level == len(ENOUGH) - 1
     assert own.size(0) > own.size(1) > own.size(2) > 1
     for fine, coarse in combinations(range(len(ENOUGH)), 2):
