@@ -278,7 +278,7 @@ def chosen(
     if asked is not None:
         jobs.button(asked.label, folders.NAME, "go", place, **look)
         return folders.bring(asked)
-    pressed = place.button("Use these data", key="data.use", **look)
+    pressed = place.button(say("Use these data"), key="data.use", **look)
     return dataset_of(intake, schema, test_share) if pressed else None
 
 
