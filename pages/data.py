@@ -7,22 +7,25 @@ import streamlit as st
 from dpcore.dashboard import session, shell
 from dpcore.dashboard.sections import declaration, intake, left_out, schema_editor, schema_files, whose_rows
 from dpcore.domain.declaration import undeclared
+from dpcore.language import say
 
 shell.frame(
-    "Data & schema",
-    "Choose the rows, then say what everybody may know about them: columns, bounds, categories. A method learns that "
-    "for free, and pays for everything else.",
+    say("Data & schema"),
+    say(
+        "Choose the rows, then say what everybody may know about them: columns, bounds, categories. A method learns "
+        "that for free, and pays for everything else."
+    ),
 )
 intake.choose()
 rows = intake.current()
 st.caption(intake.summary(rows))
 for doubt in rows.doubts:
     st.warning(shell.escaped(doubt), icon=":material/help:")
-whose = "real data, for your eyes only" if rows.people else "made up, of no real person"
-with st.expander(f"The first rows of {shell.escaped(rows.name)}: {whose}", expanded=False):
+whose = say("real data, for your eyes only") if rows.people else say("made up, of no real person")
+with st.expander(say("The first rows of {data}: {whose}", data=shell.escaped(rows.name), whose=whose), expanded=False):
     st.dataframe(rows.frame.head(20), hide_index=True)
 
-st.header("What is public")
+st.header(say("What is public"))
 headers = [str(name) for name in rows.frame.columns]
 with shell.mendable():
     schema_files.load(rows, headers)
@@ -40,18 +43,18 @@ back = left_out.brought_back(rows.found, used, key)
 left, middle, right = st.columns(3, vertical_alignment="bottom")
 options = [None, *used]
 target = left.selectbox(
-    "Class column",
+    say("Class column"),
     options,
     index=options.index(base.target) if base.target in used else 0,
-    format_func=lambda name: "(none)" if name is None else name,
+    format_func=lambda name: say("(none)") if name is None else name,
     key=f"data.target:{key}",
 )
 bound = middle.number_input(
-    "At most how many rows? (public; empty: not known)", 1, None, base.max_rows, key=f"data.max_rows:{key}"
+    say("At most how many rows? (public; empty: not known)"), 1, None, base.max_rows, key=f"data.max_rows:{key}"
 )
 least, usual, key_of_share = (0.1, 0.3, "data.share") if rows.place is None else (0.01, 0.1, "data.share_of_many")
 share = right.slider(
-    "Rows kept aside for testing",
+    say("Rows kept aside for testing"),
     least,
     0.5,
     usual,

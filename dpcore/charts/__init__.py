@@ -15,7 +15,7 @@ and the page stretches its picture.
 """
 
 from dpcore.charts.attacks import groups_apart, share_found, share_right
-from dpcore.charts.base import mark_real, specification
+from dpcore.charts.base import mark_real, on_phones, specification
 from dpcore.charts.counts import count_tree, error_by_range, level_errors, range_answers
 from dpcore.charts.curves import compared, curves, sweep, sweep_variance
 from dpcore.charts.epsilon import claimed_vs_bound, epsilon_split, forest_budget, known_epsilon, odds_icons
@@ -57,8 +57,8 @@ __all__ = [
     "count_tree", "crowd", "curves", "descriptions", "election", "epsilon_split", "error_by_range",
     "forecast_bands", "forest_budget", "forest_tree", "frameworks", "game_scores", "graph", "groups_apart",
     "importance", "known_epsilon", "level_errors", "loss_sums", "marginal", "mark_real", "network", "odds",
-    "odds_icons", "pair_heatmap", "pair_tables", "possible_numbers", "range_answers", "ratio_band", "redraws",
-    "reported_numbers", "reported_shares", "round_worlds", "running_average", "share_found", "share_right",
+    "odds_icons", "on_phones", "pair_heatmap", "pair_tables", "possible_numbers", "range_answers", "ratio_band",
+    "redraws", "reported_numbers", "reported_shares", "round_worlds", "running_average", "share_found", "share_right",
     "specification", "split_table", "staircase", "steps", "sweep",
     "sweep_variance", "tails", "taxonomy", "telltale", "trust", "two_worlds", "votes", "world_piles",
     "world_ratios", "worst_columns",

@@ -1,17 +1,21 @@
 """What every chart ends with: its panels, title, alternative text, and the conversion into Vega-Lite."""
 
 import hashlib
+import json
+import re
 from typing import Any, TypeAlias
 
 import altair as alt
 import pandas as pd
 
 from dpcore.charts.colors import FADED, INK
-from dpcore.charts.frames import wrapped
+from dpcore.charts.frames import WIDE, wrapped
 from dpcore.language import phrase, say
 
 Chart: TypeAlias = alt.Chart | alt.LayerChart | alt.FacetChart
 
+NARROW = 420  # pixels between a chart's axes: less on a phone, and beside another chart
+LETTERS = {"text": 38, "subtitle": 42}  # of a line of a title and of a key there
 REAL_DATA = phrase("⚠ Uses real data: do not publish")
 
 
@@ -79,6 +83,34 @@ def specification(chart: Chart) -> dict[str, Any]:
     inner = {"top_level": False, "datasets": tables}
     converted: dict[str, Any] = named(chart, tables).to_dict(validate=False, context=inner)
     return {"$schema": alt.SCHEMA_URL, **converted, "datasets": tables}
+
+
+def on_phones(spec: dict[str, Any]) -> dict[str, Any]:
+    """The same specification, in place, with a title, a key and legends that give way where the chart is narrow.
+
+    How wide a chart is only the browser knows, so it chooses: Vega asks for the width whenever that changes.
+    """
+    if spec.get("width") != "container":  # a picture of panels is made smaller as a whole
+        return spec
+    title, config, mark = spec["title"], spec["config"], say(REAL_DATA)
+    for part, most in LETTERS.items():
+        lines = title.get(part) or []
+        glue = "" if re.search(WIDE, "".join(lines)) else " "
+        told = wrapped(glue.join(line for line in lines if line != mark), most)
+        title[part] = by_width(lines, [*told, mark] if mark in lines else told)
+    title |= {"fontSize": by_width(18, 16), "subtitleFontSize": by_width(15, 14)}
+    config["axis"] |= {"titleFontSize": by_width(14, 11), "labelLimit": by_width(230, 130)}
+    config["legend"] |= {"labelFontSize": by_width(14, 12), "columns": by_width(0, 1)}
+    for layer in (spec, *spec.get("layer", [])):
+        for channel in layer.get("encoding", {}).values():
+            if isinstance(channel, dict) and "columns" in (channel.get("legend") or {}):
+                channel["legend"] |= {"columns": by_width(channel["legend"]["columns"], 1)}
+    return spec
+
+
+def by_width(wide: Any, narrow: Any) -> dict[str, str]:
+    """What Vega takes for a value that follows the width of the chart."""
+    return {"expr": f"width >= {NARROW} ? {json.dumps(wide)} : {json.dumps(narrow)}"}
 
 
 def named(chart: Any, tables: dict[str, pd.DataFrame]) -> Any:

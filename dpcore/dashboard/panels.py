@@ -330,7 +330,8 @@ def distances(shown: Shown, degree: int) -> pd.DataFrame:
 
 def chart(picture: Any, *, data: pd.DataFrame | None = None) -> None:
     """A chart with its alternative text, and the table behind it, marked as the chart is."""
-    st.vega_lite_chart(charts.specification(picture), width="stretch")  # its description is the alternative text
+    spec = charts.on_phones(charts.specification(picture))
+    st.vega_lite_chart(spec, width="stretch")  # its description is the alternative text
     if data is not None:
         told, mark = say("The numbers behind this chart"), say(REAL_DATA)
         table_behind(data, say("{title}. {mark}", title=told, mark=mark) if mark in picture.title.text else told)

@@ -10,6 +10,7 @@ from streamlit.dataframe_util import convert_arrow_bytes_to_pandas_df
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Block, Element
 
+from dpcore.charts.base import NARROW
 from dpcore.datasets import Dataset
 from dpcore.language import ENGLISH
 
@@ -83,8 +84,20 @@ def charts(at: AppTest) -> list[tuple[dict[str, Any], list[pd.DataFrame]]]:
     for element in at.get("vega_lite_chart"):
         tables = [dataset.data.data for dataset in element.proto.datasets]
         tables += [element.proto.data.data] if element.proto.data.data else []
-        found.append((json.loads(element.proto.spec), [convert_arrow_bytes_to_pandas_df(table) for table in tables]))
+        found.append(
+            (wide(json.loads(element.proto.spec)), [convert_arrow_bytes_to_pandas_df(table) for table in tables])
+        )
     return found
+
+
+def wide(found: Any) -> Any:
+    """A specification as it is where there is room: what follows the width is what it is then."""
+    if isinstance(found, list):
+        return [wide(value) for value in found]
+    if not isinstance(found, dict):
+        return found
+    chosen = str(found.get("expr", "")).partition(f"width >= {NARROW} ? ")[2]
+    return json.JSONDecoder().raw_decode(chosen)[0] if chosen else {key: wide(value) for key, value in found.items()}
 
 
 def titles(at: AppTest) -> list[str]:

@@ -12,6 +12,7 @@ from screen import charts, elements, mendable, said, widget
 from streamlit.testing.v1 import AppTest
 
 from dpcore import datasets, experiment
+from dpcore.charts.frames import WIDE
 from dpcore.dashboard.sections import sweep
 from dpcore.dashboard.session import Shown
 from dpcore.language import speaking
@@ -101,6 +102,15 @@ def test_a_tab_says_nothing_in_english(page: str, name: str) -> None:
         for key, value in {"tab": name, **settings}.items():
             at.session_state[f"{page}.{key}"] = value
         assert english(turned(run(at))) == set()
+
+
+def test_no_sentence_of_the_data_page_is_in_two_languages() -> None:
+    """Its table and its notes are English, whole; where the rows come from, and what is asked, is Chinese."""
+    at = turned(started("data"))
+    told = {text for text in texts(at) if re.search(WIDE, text)}
+    assert {text for text in told if LATIN.search(LINK.sub(" ", text))} == set()
+    assert {"数据与模式", "什么是公开的", "类别列"} <= {*told}
+    assert all(re.search(WIDE, name) for name in widget(at, "data.source").options if name != "UCI Adult")
 
 
 def test_the_ledger_says_nothing_in_english() -> None:

@@ -1,9 +1,11 @@
 """Every chart carries aggregates only, under our own field names, and nothing that JSON cannot say."""
 
+import html
 import json
 import re
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,6 +17,7 @@ from specs import walk
 
 from dpcore import charts
 from dpcore.charts.base import REAL_DATA
+from dpcore.language import LANGUAGES, say, speaking
 
 LOUD = ("a.b", "<img", "xxx", "zzz", "quoted", "{{y}}")
 EXPRESSIONS = {"filter", "expr", "labelExpr", "test", "calculate", "signal"}
@@ -22,7 +25,7 @@ PLAIN = {"white", "black", "#fff", "#ffffff", "#000", "#000000"}  # what cannot 
 
 
 def test_every_chart_is_among_the_pictures():
-    functions = {*charts.__all__} - {"mark_real", "odds", "specification"}
+    functions = {*charts.__all__} - {"mark_real", "odds", "on_phones", "specification"}
     assert {name.partition(",")[0] for name in PICTURES} == functions
 
 
@@ -82,6 +85,33 @@ def test_charts_with_expressions_are_drawn():
     for name in ("network", "world_ratios", "known_epsilon"):
         spec = PICTURES[name][1](frame_of(name)).to_dict(validate=False)
         assert vl_convert.vegalite_to_svg(spec | {"width": 600}).startswith("<svg")
+
+
+def drawn(spec: dict[str, Any], width: int) -> str:
+    size = {"width": width, "autosize": {"type": "fit", "contains": "padding"}}
+    tables = {name: json.loads(table.to_json(orient="records")) for name, table in spec["datasets"].items()}
+    return re.sub(r"(gradient_|clip)\d+", "", vl_convert.vegalite_to_svg(spec | size | {"datasets": tables}))
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("name", ["claimed_vs_bound", "error_by_range", "classifier_scores", "world_piles"])
+def test_on_a_phone_a_title_takes_more_lines_and_nothing_changes_where_there_is_room(name, language):
+    with speaking(language):
+        chart = charts.mark_real(PICTURES[name][1](frame_of(name)))
+        spec = charts.on_phones(charts.specification(chart))
+        assert drawn(spec, 1000) == drawn(charts.specification(chart), 1000)
+        narrow, mark = drawn(spec, 340), say(REAL_DATA)
+    said = html.unescape(re.sub("<[^>]+>", "\n", narrow))
+    whole = "".join(said.split())
+    for line in (*chart.title.text, *chart.title.subtitle):
+        assert "".join(line.split()) in whole
+    assert mark in said.split("\n")  # on a line of its own
+    assert "…" not in "".join(re.findall(r'<g class="mark-text role-title.*?</g>', narrow, re.DOTALL))
+
+
+def test_words_of_a_title_are_no_expression():
+    spec = charts.on_phones(charts.specification(charts.marginal(frame_of("marginal"), column="\"] + alert('x') + ['")))
+    assert "alert('x')" in html.unescape(drawn(spec, 340))
 
 
 def test_charts_import_altair_pandas_numpy_and_nothing_else_of_others():

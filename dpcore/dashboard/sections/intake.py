@@ -28,12 +28,12 @@ from dpcore.language import phrase, say
 from dpcore.rows.data import first
 
 SOURCES = {
-    "sample": "Bundled sample",
-    "adult": "UCI Adult",
-    "big5": "Big Five answers",
-    "bank cards": "Bank cards",
-    "bank cards, dependent": "Bank cards, dependent",
-    "upload": "My own file",
+    "sample": phrase("Bundled sample"),
+    "adult": phrase("UCI Adult"),
+    "big5": phrase("Big Five answers"),
+    "bank cards": phrase("Bank cards"),
+    "bank cards, dependent": phrase("Bank cards, dependent"),
+    "upload": phrase("My own file"),
     "folder": phrase("A file or folder on this computer"),
 }
 # What is not chosen follows from the header and from rules, never from the rows (`delimited`).
@@ -106,7 +106,7 @@ def choose() -> None:
     offered = {
         name: label for name, label in SOURCES.items() if (OWN[name][1]() if name in OWN else hosting.offers(name))
     }
-    source: str = choice(st.segmented_control, "Where do the rows come from?", "data.source", offered, **how)
+    source: str = choice(st.segmented_control, say("Where do the rows come from?"), "data.source", offered, **how)
     if source in OWN:
         OWN[source][0]()
         return
@@ -278,7 +278,7 @@ def chosen(
     if asked is not None:
         jobs.button(asked.label, folders.NAME, "go", place, **look)
         return folders.bring(asked)
-    pressed = place.button("Use these data", key="data.use", **look)
+    pressed = place.button(say("Use these data"), key="data.use", **look)
     return dataset_of(intake, schema, test_share) if pressed else None
 
 

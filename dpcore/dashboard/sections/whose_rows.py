@@ -10,6 +10,7 @@ from dpcore.dashboard.shell import escaped
 from dpcore.domain.schema import Schema
 from dpcore.domain.unit import MOST_ROWS, Unit
 from dpcore.export import protection
+from dpcore.language import say
 
 PEOPLE = {
     "citizen",
@@ -82,5 +83,6 @@ def unit(schema: Schema, rows: Intake, used: Sequence[str], key: str) -> Unit | 
             st.caption(told)
         elif not column:
             st.info(f"{told} If each is a person, choose it: now one row is protected.", icon=":material/group:")
-    st.caption(f"Protected is {escaped(protection.protected(found, 'add_remove', str))}")
+    told = escaped(protection.protected(found, "add_remove", str))  # a sentence
+    st.caption(say("Protected is {unit}", unit=told))
     return found
