@@ -67,7 +67,7 @@ class RefinedPrivBayes(NetworkSynthesizer):
 
     title = "PrivBayes refined"
     by = phrase("dpcore, after Zhang et al. 2017")
-    good_for = "the closest synthetic table here"
+    good_for = "close rows that teach a classifier, at once"
     offers = (Offer("PrivBayes refined: a tree, with the class in every table"),)
     variants = ({}, {"target": "grade"}, {"delta": 1e-9})
     delta: float = with_delta()
