@@ -226,10 +226,8 @@ ask(asked_language)
 
 def language() -> None:
     """Choose another language. It is nobody's setting of a page: a lesson leaves it as it is."""
-    if LANGUAGE not in st.session_state:
-        st.session_state[LANGUAGE] = spoken()
     look: Any = {"key": LANGUAGE, "persist_state": "session", "label_visibility": "collapsed"}
-    look["on_change"] = session.set_again
+    look |= {"index": [*LANGUAGES].index(spoken()), "on_change": session.set_again}  # a value set by hand is lost
     st.selectbox("Language · 语言", list(LANGUAGES), format_func=LANGUAGES.__getitem__, **look)
     st.html(f"<script>document.documentElement.lang = '{spoken()}'</script>", unsafe_allow_javascript=True)
 

@@ -127,3 +127,11 @@ def test_settings_that_were_opened_are_folded_away_by_a_release(visitor):
         visitor.run()
         settle(visitor.page)
     expect(visitor.page.get_by_role("slider", name="Privacy budget epsilon")).to_be_hidden()
+
+
+def test_a_chinese_browser_stays_with_chinese_from_page_to_page(visitor):
+    visitor.speak("zh")
+    visitor.open()
+    for title in ("Trees & forests", "Naive Bayes"):
+        visitor.go(title)
+        expect(visitor.page.get_by_role("button", name=visitor.told("Run"), exact=True)).to_be_visible()
