@@ -52,7 +52,7 @@ def two_worlds(frame: pd.DataFrame, *, whole: bool = False) -> Chart:
         layers.append(lines.mark_line(strokeWidth=3.5, **CLIP).encode(color, dash))
     key = ""
     if beyond:
-        key = say("Orange: where one world is above e^epsilon times the other. Each orange area is delta.")
+        key = say("Orange: where one world is above exp(epsilon) times the other. Each orange area is delta.")
     return near(
         alt.layer(*layers),
         say("Two worlds, one person apart"),
@@ -378,7 +378,7 @@ def game_scores(frame: pd.DataFrame, *, limit: pd.DataFrame) -> Chart:
     return near(
         alt.layer(half, allowed, whiskers, *dots),
         say("Scores, and the most that epsilon allows"),
-        key=say("Orange: e^epsilon / (1 + e^epsilon). Dashed: a fair coin. Hollow marks: as printed."),
+        key=say("Orange: exp(epsilon) / (1 + exp(epsilon)). Dashed: a fair coin. Hollow marks: as printed."),
         seen=say("Shares of rounds guessed right, with intervals, against epsilon: {shares}.", shares=said),
         height=400,
     )

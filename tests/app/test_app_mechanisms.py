@@ -130,7 +130,7 @@ def test_votes_that_cannot_be_are_told_with_a_remedy() -> None:
     assert widget(at, f"{PAGE}.choosing.chosen").value == "A"
     change(at, choosing__chosen="B", choosing__epsilon=1.0)
     assert mendable(at) == []
-    assert "e^epsilon = 2.718" in said(at)
+    assert "exp(epsilon) = 2.718" in said(at)
     change(at, choosing__voter="comes", choosing__votes="1000000, 0", choosing__epsilon=5.0)
     assert "with probability over 0.9999" in said(at)  # and never for sure
 

@@ -170,8 +170,8 @@ def told(mechanism: counts.CountNoise) -> str:
     if mechanism.name == "Gaussian":
         look(
             say(
-                "in the tails the ratio leaves the band. What one world has above e^epsilon = {factor:.3g} times the "
-                "other (orange) sums to **delta = {delta:g}**; an answer is outside the band with probability "
+                "in the tails the ratio leaves the band. What one world has above exp(epsilon) = {factor:.3g} times "
+                "the other (orange) sums to **delta = {delta:g}**; an answer is outside the band with probability "
                 "{outside:.3g}. Gaussian noise always needs a delta: no epsilon holds **without one**.",
                 factor=factor,
                 delta=mechanism.delta,
@@ -181,14 +181,14 @@ def told(mechanism: counts.CountNoise) -> str:
         smallest = phrase("({epsilon:g}, {delta:g}), with the smallest such noise")
         return say(smallest, epsilon=epsilon, delta=mechanism.delta)
     text = phrase(
-        "the ratio of the two worlds stays between {least:.3g} and {factor:.3g}, which are 1/e^epsilon and e^epsilon: "
-        "it is flat below and above both counts. No answer tells more about you."
+        "the ratio of the two worlds stays between {least:.3g} and {factor:.3g}, which are 1/exp(epsilon) and "
+        "exp(epsilon): it is flat below and above both counts. No answer tells more about you."
     )
     if mechanism.whole:
         text = phrase(
-            "the ratio of the two worlds stays between {least:.3g} and {factor:.3g}, which are 1/e^epsilon and "
-            "e^epsilon: at every whole number it is {factor:.3g} or one over it, exactly. No answer tells more about "
-            "you."
+            "the ratio of the two worlds stays between {least:.3g} and {factor:.3g}, which are 1/exp(epsilon) and "
+            "exp(epsilon): at every whole number it is {factor:.3g} or one over it, exactly. No answer tells more "
+            "about you."
         )
     look(say(text, least=1 / factor, factor=factor))
     return say("epsilon {epsilon:g}, without delta", epsilon=epsilon)
@@ -237,22 +237,22 @@ def result(votes: tuple[int, ...], epsilon: float, voter: choices.Voter, chosen:
     worst = choices.choice_loss(votes, epsilon, voter)
     if voter == "comes":
         half = say(
-            "Whoever the voter is for, no ratio exceeds e^{worst:.3g}: one more vote moves one score, and only up, so "
-            "that even e^(epsilon/2) = {most:.4g} is never exceeded.",
+            "Whoever the voter is for, no ratio exceeds exp({worst:.3g}): one more vote moves one score, and only up, "
+            "so that even exp(epsilon/2) = {most:.4g} is never exceeded.",
             worst=worst,
             most=math.exp(epsilon / 2),
         )
     else:
         half = say(
-            "Whoever changes to whom, no ratio exceeds e^{worst:.3g}: one score goes up and another down, which takes "
-            "more than half of epsilon, and at most e^epsilon = {most:.4g}.",
+            "Whoever changes to whom, no ratio exceeds exp({worst:.3g}): one score goes up and another down, which "
+            "takes more than half of epsilon, and at most exp(epsilon) = {most:.4g}.",
             worst=worst,
             most=math.exp(epsilon),
         )
     st.markdown(half)
     assumed(
         say(
-            "a candidate’s score is the number of votes; weights are e^(epsilon · score / (2 Δ)) with **Δ = 1**, "
+            "a candidate’s score is the number of votes; weights are exp(epsilon · score / (2 Δ)) with **Δ = 1**, "
             "because everybody votes once and for one candidate (with m votes for the same one, Δ would be m). "
             "Epsilon {epsilon:g}, without delta; neighbors: {neighbors}. One winner is drawn; a second draw costs "
             "epsilon again.",
@@ -293,7 +293,7 @@ def response(page: str) -> None:
         look(
             say(
                 "every report is possible for every truth. Compare the cells of one column: the darkest and the "
-                "brightest differ by the factor e^epsilon = {factor:.3g}, exactly.",
+                "brightest differ by the factor exp(epsilon) = {factor:.3g}, exactly.",
                 factor=math.exp(epsilon),
             )
         )

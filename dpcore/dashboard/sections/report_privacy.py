@@ -182,8 +182,8 @@ def numbers(page: str) -> None:
     five = frame[(frame["series"] == PRINTED) & (frame["beyond"] == 5)].iloc[0]
     st.markdown(
         f"**No epsilon holds as printed.** A report beyond ±5 has probability {five['at_x']:.2g} if the number is 0, "
-        f"and {five['at_other']:.2g} if it is 10: a ratio of e^{five['log_ratio']:.3g}, and it grows the further one "
-        f"looks. Laplace noise keeps every ratio below e^{epsilon:g}."
+        f"and {five['at_other']:.2g} if it is 10: a ratio of exp({five['log_ratio']:.3g}), and it grows the further "
+        f"one looks. Laplace noise keeps every ratio below exp({epsilon:g})."
     )
     both = pd.concat([printed.assign(noise=PRINTED), corrected.assign(noise=CORRECTED)], ignore_index=True)
     both["value"] = [

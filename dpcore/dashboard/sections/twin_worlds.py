@@ -50,7 +50,7 @@ def attack(page: str, data: Dataset) -> None:
     """Choose a case, run it in both worlds, and see."""
     st.markdown(
         say(
-            "**Two worlds that differ in one person.** A method with epsilon may give no answer more than e^epsilon "
+            "**Two worlds that differ in one person.** A method with epsilon may give no answer more than exp(epsilon) "
             "times as often in one world as in the other. Here it runs in both, over and over, and an attacker counts. "
             "All tables are invented: **nothing is charged.**"
         )
