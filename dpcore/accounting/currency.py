@@ -53,11 +53,10 @@ Amount = Epsilon
 ROUNDING = 2.0**-46  # relative: far more than a dozen operations are out
 LEAST = 1e-300  # delta
 HALVINGS = 200
-# Two runs of which (epsilon, delta)-differential privacy holds are each, but for a probability of at most delta, two of
-# which epsilon alone holds (Dwork and Roth 2014, Lemma 3.17).
 DELTA = phrase(
-    "Delta is {delta}: but for a chance of at most one in {runs:,}, all is as epsilon says; in that rare case somebody "
-    "can learn more. With Gaussian noise, much more is much rarer still."
+    "Delta is {delta}: with a person in the data no event is more than exp(epsilon) times as probable as without, plus "
+    "one in {runs:,}. So epsilon alone does not limit what somebody may learn; how sure they can become is said but "
+    "for a chance of delta, and is more than epsilon alone would say."
 )
 
 
@@ -82,6 +81,10 @@ class Currency:
 
     def epsilon(self, amount: Amount) -> float:
         """The epsilon that goes with the delta, rounded up."""
+        return float(amount)
+
+    def gained(self, amount: Amount) -> float:
+        """The most that one look moves the log-odds of who is in the data, but for a chance of delta; rounded up."""
         return float(amount)
 
     def rows(self, many: int) -> int:
@@ -124,6 +127,15 @@ class Rho(Currency):
 
     def epsilon(self, amount: Amount) -> float:
         return float(amount) if not amount or isinf(amount) else epsilon_of(above(amount), self.delta)
+
+    def gained(self, amount: Amount) -> float:
+        """The loss L of rho has E exp(s L) <= exp(s (s + 1) rho) for s > 0: P(L > t) is below exp(s (s + 1) rho - s t).
+
+        At the best s, with t = rho + 2 sqrt(rho log(1 / delta)), that is delta (Bun and Steinke 2016, in the proof of
+        Proposition 1.3).
+        """
+        rho = above(amount)
+        return rho if not rho or isinf(rho) else (rho + 2 * sqrt(rho * -log(self.delta))) * (1 + ROUNDING)
 
     def rows(self, many: int) -> int:
         return many * many
@@ -181,7 +193,7 @@ def rho_of(epsilon: float, delta: float) -> Fraction:
         low, high = (middle, high) if more else (low, middle)
     rho = (epsilon - sum(fixed_terms(exp(low), delta))) / (1 + exp(low))
     while rho > 0 and epsilon_of(rho, delta) > epsilon:
-        rho *= 1 - 2 * ROUNDING
+        rho = nextafter(rho * (1 - 2 * ROUNDING), 0.0)
     return Fraction(max(rho, 0.0))
 
 

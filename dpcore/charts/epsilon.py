@@ -136,8 +136,11 @@ def _together(own: pd.DataFrame, head: str) -> pd.DataFrame:
     return own[[*WHICH]].sum().to_frame().T.assign(name=name)
 
 
-def claimed_vs_bound(*, claimed: float, bound: float) -> Chart:
-    """The epsilon (0..inf) that a paper claims beside the one that can be proved; the log scale gives the odds too."""
+def claimed_vs_bound(*, claimed: float, bound: float, delta: float = 0.0) -> Chart:
+    """The epsilon (0..inf) that a paper claims beside the one that can be proved.
+
+    The log scale gives the odds too, which hang on epsilon alone where there is no delta.
+    """
     who = [say(CLAIM), say(COST)]
     positive = [value for value in (claimed, bound) if 0 < value < math.inf]
     first = min(-2, math.floor(math.log10(min(positive, default=1))))
@@ -155,6 +158,11 @@ def claimed_vs_bound(*, claimed: float, bound: float) -> Chart:
     shown: Any = {"values": [tick for tick in ticks if tick <= high]}
     shown["labelExpr"] = f"[format(datum.value, ',~g'), {sure}]"
     title = say("epsilon, and how sure someone who was 50:50 can become")
+    if delta:
+        title, shown = (
+            say("epsilon at delta {delta}", delta=f"{delta:g}"),
+            {**shown, "labelExpr": "format(datum.value, ',~g')"},
+        )
     base = alt.Chart(data).encode(
         alt.X("epsilon:Q", **scaled(title, span(low, high, type="log"), **shown)),
         alt.Y("who:N", title=None, scale=alt.Scale(domain=who), axis=alt.Axis(labelFontSize=16)),

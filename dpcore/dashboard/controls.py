@@ -47,8 +47,11 @@ MEANT_FOR_PERSONS = {
 SEEN = phrase("the release")
 
 
-def odds_sentence(epsilon: float, seen: str = SEEN) -> str:
-    """What an epsilon means for one person, in the worst case, for somebody who has seen something."""
+def odds_sentence(epsilon: float, seen: str = SEEN, delta: float = 0.0) -> str:
+    """What log-odds of epsilon mean for one person, in the worst case, for somebody who has seen something.
+
+    With a delta, for all but a chance of that (`Currency.gained`).
+    """
     sure = charts.odds(epsilon)
     if sure >= 0.99995:
         return say(
@@ -56,9 +59,18 @@ def odds_sentence(epsilon: float, seen: str = SEEN) -> str:
             "no protection that one could put a number on.",
             seen=say(seen),
         )
+    percent = f"{100 * sure:.{1 if sure < 0.999 else 3}f}"
+    if delta:
+        return say(
+            "Somebody who is 50:50 unsure about you could become at most **{sure}% sure** from seeing {seen}, but for "
+            "a chance of {delta}.",
+            sure=percent,
+            seen=say(seen),
+            delta=f"{delta:g}",
+        )
     return say(
         "Somebody who is 50:50 unsure about you could become at most **{sure}% sure** from seeing {seen}.",
-        sure=f"{100 * sure:.{1 if sure < 0.999 else 3}f}",
+        sure=percent,
         seen=say(seen),
     )
 

@@ -42,7 +42,7 @@ def headline(shown: Shown, remark: str = "") -> None:
         neighbors=say(ledger.relation.sentence_for(protection.protects(unit))),
     )
     st.caption(f"{made} {say(remark)}" if remark else made)
-    if ledger.delta:
+    if ledger.delta and not ledger.void:
         st.caption(protection.of_delta(ledger.delta))
     if person := protection.for_person(unit, ledger.epsilon_bound, ledger.delta):
         told = say("One person may have several rows. For a person: {price}.", price=escaped(person))

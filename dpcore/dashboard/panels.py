@@ -14,6 +14,7 @@ import pandas as pd
 import streamlit as st
 
 from dpcore import charts, evaluate
+from dpcore.accounting.currency import above
 from dpcore.accounting.relation import Relation
 from dpcore.arguments import Ints, Progress
 from dpcore.charts.base import REAL_DATA
@@ -90,22 +91,22 @@ def price(shown: Shown) -> None:
     rows = 1 if persons is None else persons.rows  # questions are priced for one of them
     frame = ledger.to_frame()
     bound = ledger.epsilon_bound
-    chart(charts.claimed_vs_bound(claimed=ledger.epsilon_claimed, bound=bound))
+    chart(charts.claimed_vs_bound(claimed=ledger.epsilon_claimed, bound=bound, delta=ledger.delta))
     left, right = st.columns(2, gap="large")
     more = bound > ledger.epsilon_claimed
-    for place, title, epsilon in (
-        (left, say("Claimed: {epsilon}", epsilon=claim(ledger.epsilon_claimed)), ledger.epsilon_claimed),
-        (right, say("It can cost up to: {epsilon}", epsilon=limit(bound)), bound),
+    for place, title, spent in (
+        (left, say("Claimed: {epsilon}", epsilon=claim(ledger.epsilon_claimed)), ledger.totals.claimed),
+        (right, say("It can cost up to: {epsilon}", epsilon=limit(bound)), ledger.totals.bound),
     ):
         with place:
             st.markdown(f":red[**{title}**]" if place is right and more else f"**{title}**")
-            if place is left and math.isinf(epsilon):
+            if place is left and math.isinf(spent):
                 st.markdown(say("Its source promises nothing that could be put so."))
             else:
                 seen = phrase("your reports") if reported(shown) else phrase("the release")
-                own = protection.of_one(unit, epsilon, ledger.delta)
+                own = protection.gained(unit, ledger.currency, spent)
                 void = ledger.void if place is right else ""
-                st.markdown(say(void) if void else controls.odds_sentence(own, seen))
+                st.markdown(say(void) if void else controls.odds_sentence(own, seen, ledger.delta))
                 if place is right and shown.release.attackable:
                     st.markdown(shown.release.attackable)
     for reason, part in frame[frame["reason"] != ""].groupby("reason", sort=False):
@@ -121,8 +122,8 @@ def price(shown: Shown) -> None:
             )
         )
     if ledger.delta:
-        rho = say("Questions are paid in rho, which adds up: {rho:.4g} in all.", rho=float(ledger.totals.of_noise))
-        st.caption(f"{rho} {protection.of_delta(ledger.delta)}")
+        rho = say("Questions are paid in rho, which adds up: {rho} in all.", rho=number(above(ledger.totals.of_noise)))
+        st.caption(rho if ledger.void else f"{rho} {protection.of_delta(ledger.delta)}")
     chart(charts.epsilon_split(frame))
     st.caption(say("{sentence}.", sentence=escaped(retold(shown.release.noise_label))))
     asked = say("What each person reported") if reported(shown) else say("Every question that was asked of the rows")

@@ -17,7 +17,7 @@ from dpcore.export.release import Release
 from dpcore.language import phrase, retold, say
 from dpcore.methods import METHODS
 from dpcore.methods.local.base import LocalClassifier
-from dpcore.text import odds
+from dpcore.text import number, odds
 
 SCHEMA_SOURCES = {
     "declared": phrase("declared. Bounds, bins and categories are public by declaration."),
@@ -79,8 +79,8 @@ def card(release: Release) -> Card:
         (say("Neighboring relation"), protection.neighbors(unit, ledger.relation)),
         (claimed, said(ledger.epsilon_claimed, unit, ledger.delta)),
         (say("Epsilon that can be proved"), bound(release)),
-        *([(say("Delta"), protection.of_delta(ledger.delta))] if ledger.delta else []),
-        (say("In odds"), in_odds(protection.of_one(unit, proved, ledger.delta), who)),
+        *([(say("Delta"), protection.of_delta(ledger.delta))] if ledger.delta and proved < math.inf else []),
+        (say("In odds"), in_odds(protection.gained(unit, ledger.currency, ledger.totals.bound), who, ledger.delta)),
         (say("Trusted party"), say(LOCAL if local else CENTRAL)),
         (
             say("Protected against"),
@@ -109,9 +109,9 @@ def guarantee(release: Release, proved: float) -> str:
     if release.ledger.delta:
         epsilon = said(proved, release.schema.unit, release.ledger.delta)
         told = say(
-            "zero-concentrated differential privacy with rho {rho:.4g}, hence approximate differential privacy with "
+            "zero-concentrated differential privacy with rho {rho}, hence approximate differential privacy with "
             "epsilon {epsilon}.",
-            rho=above(release.ledger.totals.bound),
+            rho=number(above(release.ledger.totals.bound)),
             epsilon=epsilon,
         )
         return f"{told} {release.attackable}".strip()
@@ -136,19 +136,28 @@ def said(epsilon: float, unit: Unit | None, delta: float = 0.0) -> str:
     return protection.headline(unit, epsilon, delta) if math.isfinite(epsilon) else say("none")
 
 
-def in_odds(proved: float, who: str) -> str:
-    """What an epsilon means for one person, in the worst case."""
-    sure = odds(proved)
+def in_odds(gained: float, who: str, delta: float) -> str:
+    """What log-odds mean for one person, in the worst case but for a chance of delta."""
+    sure = odds(gained)
     if sure >= 0.99995:
         return say(
             "somebody who was 50:50 unsure about a person and {who} could become practically certain, in the worst "
             "case.",
             who=who,
         )
+    percent = f"{100 * sure:.{1 if sure < 0.999 else 3}f}"
+    if delta:
+        return say(
+            "somebody who was 50:50 unsure about a person and {who} could become at most {sure}% sure, in the worst "
+            "case but for a chance of {delta}.",
+            who=who,
+            sure=percent,
+            delta=f"{delta:g}",
+        )
     return say(
         "somebody who was 50:50 unsure about a person and {who} could become at most {sure}% sure, in the worst case.",
         who=who,
-        sure=f"{100 * sure:.{1 if sure < 0.999 else 3}f}",
+        sure=percent,
     )
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from dpcore.accounting.currency import DELTA, Currency, told_of
+from dpcore.accounting.currency import DELTA, Amount, Currency, told_of
 from dpcore.accounting.relation import Relation, Unit
 from dpcore.domain import unit
 from dpcore.export.quoting import plain
@@ -46,6 +46,12 @@ def of_one(declared: unit.Unit | None, epsilon: float, delta: float = 0.0) -> fl
     if declared is None or declared.column is not None:
         return epsilon
     return Currency.of(delta).for_rows(epsilon, declared.rows)
+
+
+def gained(declared: unit.Unit | None, currency: Currency, amount: Amount) -> float:
+    """The most that a run moves the log-odds of whether one person is in the data, but for a chance of its delta."""
+    rows = 1 if declared is None or declared.column is not None else declared.rows
+    return currency.gained(amount * currency.rows(rows))
 
 
 def for_person(declared: unit.Unit | None, epsilon: float, delta: float = 0.0) -> str:

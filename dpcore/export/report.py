@@ -108,11 +108,13 @@ def price(release: Release) -> str:
         told += f" What can be proved is {protection.headline(unit, ledger.epsilon_bound, ledger.delta)}."
     words = LEDGER
     if ledger.delta:
-        told += f" {protection.of_delta(ledger.delta)} Questions are priced in rho, which adds up."
+        told += f" {protection.of_delta(ledger.delta)}" if math.isfinite(ledger.epsilon_bound) else ""
+        told += " Questions are priced in rho, which adds up."
         words = {name: told_as for name, told_as in LEDGER.items() if name not in EPSILONS} | IN_RHO
     if ledger.void:
         words = words | {f"{ledger.currency.unit}_of_noise": OF_NOISE}
-        told += f" The noise alone would give {number(ledger.epsilon_of_noise)}, and the shares below are of that. "
+        at = f" at delta {ledger.delta:g}" if ledger.delta else ""
+        told += f" The noise alone would give {number(ledger.epsilon_of_noise)}{at}, and the shares below are of that. "
         told += "They are no bound: the guarantee is void."
     told = f"{told} {release.attackable}".strip()
     reasons = "".join(f"<p>{escape(reason)}</p>" for reason in dict.fromkeys(frame["reason"]) if reason)
@@ -120,7 +122,11 @@ def price(release: Release) -> str:
     entries = frame.groupby(columns, sort=False, dropna=False).size().reset_index(name="times").rename(columns=words)
     return (
         f"<p>{escape(told)}</p>"
-        + figure(charts.claimed_vs_bound(claimed=ledger.epsilon_claimed, bound=ledger.epsilon_bound), None, 1)
+        + figure(
+            charts.claimed_vs_bound(claimed=ledger.epsilon_claimed, bound=ledger.epsilon_bound, delta=ledger.delta),
+            None,
+            1,
+        )
         + reasons
         + figure(charts.epsilon_split(frame), None, 2)
         + f"<h3>Every question that was asked of the rows</h3>{table(entries.head(MOST_ENTRIES))}"

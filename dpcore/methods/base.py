@@ -35,8 +35,8 @@ from dpcore.rows import Given, HeldRows, NumberRule, held, rows_of
 NO_CLASS = phrase("This method needs a column with categories as class. Declare one on the page Data & schema.")
 MOST_DELTA, DELTAS = 0.001, (0.0, 1e-12, 1e-9, 1e-6)
 WITH_DELTA = phrase(
-    "0: pure epsilon. Above, epsilon is allowed to fail with this small chance, which buys less noise. It is chosen "
-    "once for a data set, and should be far below one over the number of rows."
+    "0: pure epsilon. Above, any event may be more probable by this small number besides, which buys less noise. It "
+    "is chosen once for a data set, and should be far below one over the number of rows."
 )
 SEED = phrase("A seed makes a demo repeatable and its protection worthless: whoever knows it can subtract the noise.")
 

@@ -230,3 +230,22 @@ def test_currencies_and_deltas_are_not_mixed():
         with pytest.raises(ParameterError, match="pure epsilon only"):
             sampled()
     assert rho.adopt(Ledger("replace", delta=DELTA)).delta == rho.child("c").delta == DELTA
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(1.0, 1e-9), (0.1, 1e-6), (1.0, 1e-6)])
+def test_what_somebody_gains_is_more_than_epsilon_but_for_a_chance_of_delta(epsilon, delta):
+    """One count with discrete Gaussian noise: the chance of a loss above, summed over all answers."""
+    currency = Currency.of(delta)
+    rho = currency.amount(epsilon)
+    sigma = currency.scale(rho, 1.0)
+    z = np.arange(-int(12 * sigma), int(12 * sigma) + 2)
+    chances = np.exp(-(z.astype(float) ** 2) / (2 * sigma**2))
+    chances /= chances.sum()
+    loss = (1 - 2.0 * z) / (2 * sigma**2)  # of an answer z + n, beside the same answer with one more row
+    assert chances[loss > epsilon].sum() > 2 * delta  # so that epsilon alone says nothing of what is gained
+    assert chances[loss > currency.gained(rho)].sum() <= delta
+    assert Currency.of(0.0).gained(rho) == float(rho)
+
+
+def test_tiny_budgets_come_to_an_end():
+    assert Ledger("replace", epsilon=1e-158, delta=1e-200).delta == 1e-200

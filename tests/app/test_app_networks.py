@@ -115,7 +115,7 @@ def test_a_delta_is_explained_and_stands_beside_every_epsilon() -> None:
     labels = [label for label, _ in metrics(at)]
     assert "Claimed, at delta 1e-09" in labels
     assert "It can cost up to, at delta 1e-09" in labels
-    assert "Questions are paid in rho, which adds up: 0.01497 in all." in said(tab(at, "Price"))
+    assert "Questions are paid in rho, which adds up: 0.015 in all." in said(tab(at, "Price"))
     assert not errors(at)
     tab(at, "Network")
     assert shown(at).release.structure["families"][0].keys() >= {"rho"}

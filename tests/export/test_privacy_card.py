@@ -46,7 +46,7 @@ def test_a_release_that_keeps_its_promise(relation):
 def test_a_release_with_a_delta_says_so_wherever_it_says_epsilon():
     made = rows(delta=1e-9)
     told, card = facts(made), privacy_card.card(made)
-    assert told["Guarantee"].startswith("zero-concentrated differential privacy with rho 0.01497, hence approximate")
+    assert told["Guarantee"].startswith("zero-concentrated differential privacy with rho 0.015, hence approximate")
     assert told["Guarantee"].endswith("epsilon 1 at delta 1e-09.")
     assert told["Epsilon claimed by the method's source"] == told["Epsilon that can be proved"] == "1 at delta 1e-09"
     assert "one in 1,000,000,000" in told["Delta"]
@@ -57,7 +57,7 @@ def test_a_release_with_a_delta_says_so_wherever_it_says_epsilon():
     several = facts(rows(delta=1e-9, schema=replace(SCHEMA, unit=Unit(rows=3))))
     assert several["Epsilon that can be proved"] == "1 per row, 3.19 per person with 3 rows at delta 1e-09"
     assert "rho is 9 times as much" in several["Unit of protection"]
-    assert "at most 96.0% sure" in several["In odds"]
+    assert "at most 97.0% sure, in the worst case but for a chance of 1e-09" in several["In odds"]
 
 
 def test_teaching_noise_is_called_so():

@@ -176,9 +176,10 @@ def meaning(account: Account) -> str:
     seen = phrase("those, and nothing else") if account.apart else phrase("all of them")
     unit = unit_of(account)
     if account.protects == "person" or unit is None:
-        odds = controls.odds_sentence(account.epsilon_bound, seen)
+        odds = controls.odds_sentence(account.currency.gained(account.totals.bound), seen, account.delta)
         return odds if account.protects == "person" else f"{odds} {say('Whoever has several rows pays for each.')}"
-    odds = controls.odds_sentence(account.currency.for_rows(account.epsilon_bound, unit.rows), seen)
+    gained = protection.gained(unit, account.currency, account.totals.bound)
+    odds = controls.odds_sentence(gained, seen, account.delta)
     return say("That is per row{for_person}. For them: {odds}", for_person=for_person(account, unit), odds=odds)
 
 

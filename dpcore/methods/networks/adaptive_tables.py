@@ -13,7 +13,7 @@ Steps, corrected (the only mode); C is the class column, if there is one; d is t
   2  Values that count too little for the noise of a round, or beside all rows, are merged (adjacent ones in ordered
      columns), at three resolutions, each within the one before.                                       post-processing
   3  Rounds, with equal parts of the rest of epsilon. All pairs of columns at all resolutions are rated by the distance
-     of their table from the model's, less half the distance that noise makes; an exponential mechanism chooses one.
+     of their table from the model's, less the distance that noise makes; an exponential mechanism chooses one.
                                                                                                                 choose
      Its table is measured, moved towards the model's by as much as its noise makes likely (James and Stein 1961), and
      fitted to the margins of step 1; the model is fitted to all tables so far.                                 counts
