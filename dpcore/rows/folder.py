@@ -47,7 +47,7 @@ CHANGED = "Encode its source again, and open the folder anew."
 class Lots:
     """Which rows of a file are looked at, by a secret lot of each: those that `datasets.split` takes of all rows."""
 
-    seed: int
+    seed: int = field(repr=False)
     first: int  # rows of the table that stand before this file
     share: float  # that is put aside
     aside: bool  # whether these are the ones that are looked at
@@ -63,7 +63,7 @@ class Lots:
 class Part:
     """A file of rows, and what it was when the folder was opened."""
 
-    path: Path
+    path: Path = field(repr=False)
     rows: int  # that are looked at
     size: int
     written: int  # in nanoseconds
