@@ -40,7 +40,7 @@ MANIFEST, FORMAT = "manifest.json", "dpcore rows 1"
 MOST = 1 << 26  # bytes of a manifest
 LOTS = 1 << 20  # rows whose lots are drawn together
 WORTH_PROCESSES = 1 << 31  # rows times families; below, starting them takes longer than counting
-CHANGED = "Encode its source again, and open the folder anew."
+CHANGED = "Encode its source anew, with replace=True or to another folder, and open that."
 
 
 @dataclass(frozen=True)
