@@ -124,7 +124,7 @@ class Dataset:
     schema: Schema
     token: str = field(default_factory=new_token)
     note: str = ""
-    reading: Mapping[str, Any] | None = None
+    reading: Mapping[str, Any] | None = field(default=None, repr=False)  # with the seed of the lots
     content: Content | None = field(default=None, repr=False)
 
     @property

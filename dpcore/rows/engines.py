@@ -81,9 +81,14 @@ class DuckDB:
         return exact
 
     def beside(self, keys: Lazy, table: pa.Table) -> Lazy:
-        """As `Polars.beside`; of the same connection, which finds the table by the name that it has here."""
-        columns, mapping = ", ".join(f'"{name}"' for name in table.column_names), table  # noqa: F841
-        found: Lazy = nw.from_native(keys.to_native().query("dpcore_rows", f"SELECT {columns} FROM mapping"))
+        """As `Polars.beside`; of the same connection, which finds the table by the name that it has here.
+
+        Tables and views of the connection come first, so the name is one that nobody else gives.
+        """
+        dpcore_codes_7c1e0b94d2f85a36 = table  # noqa: F841
+        columns = ", ".join(f'"{name}"' for name in table.column_names)
+        query = f"SELECT {columns} FROM dpcore_codes_7c1e0b94d2f85a36"
+        found: Lazy = nw.from_native(keys.to_native().query("dpcore_rows_7c1e0b94d2f85a36", query))
         return found
 
     def batches(self, keys: Lazy) -> Iterator[pa.RecordBatch]:

@@ -40,14 +40,14 @@ MANIFEST, FORMAT = "manifest.json", "dpcore rows 1"
 MOST = 1 << 26  # bytes of a manifest
 LOTS = 1 << 20  # rows whose lots are drawn together
 WORTH_PROCESSES = 1 << 31  # rows times families; below, starting them takes longer than counting
-CHANGED = "Encode its source again, and open the folder anew."
+CHANGED = "Encode its source anew, with replace=True or to another folder, and open that."
 
 
 @dataclass(frozen=True)
 class Lots:
     """Which rows of a file are looked at, by a secret lot of each: those that `datasets.split` takes of all rows."""
 
-    seed: int
+    seed: int = field(repr=False)
     first: int  # rows of the table that stand before this file
     share: float  # that is put aside
     aside: bool  # whether these are the ones that are looked at
@@ -63,7 +63,7 @@ class Lots:
 class Part:
     """A file of rows, and what it was when the folder was opened."""
 
-    path: Path
+    path: Path = field(repr=False)
     rows: int  # that are looked at
     size: int
     written: int  # in nanoseconds

@@ -4,13 +4,16 @@ A folder holds `manifest.json` and parts. Columns of a part are `c0`, `c1`, ... 
 type) and `n0`, ... (a numeric column's numbers, NaN if missing), by the column's place in the schema; rows are in the
 order of the source. It is as private as the rows, manifest and all.
 
-Parts are written whole, one after the other, and `unfinished.json` says which there are. Whoever was stopped goes on
-after the last one, if the sources and the schema are still the same; the manifest comes last, so that a folder that has
-one is complete.
+Parts are written whole, one after the other, and `unfinished.json` says which there are, from before the first one on.
+Whoever was stopped goes on after the last one, if the sources and the schema are still the same; the manifest comes
+last, so that a folder that has one is complete. Nothing is written to a folder, nor taken out of it, that holds files
+and neither of the two.
 """
 
 import hashlib
 import json
+import os
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -48,6 +51,8 @@ DIFFERS = {
     "numbers": "other columns (numbers)",
 }
 BEGIN = "Choose another folder, or encode it anew: replace=True."
+ELSEWHERE = "Choose a new folder, or an empty one."
+OURS = re.compile(r"part-\d{5,}\.parquet(\.new)?|(manifest|unfinished)\.json\.new")  # names beside the two documents
 
 
 def encode(
@@ -74,7 +79,8 @@ def encode(
         csv, tsv, txt (also packed) or Parquet, or a folder of such files, which are taken in the order of their names;
         those that begin with a point or an underscore are left out.
     folder : path
-        Where the codes go: a new folder, an empty one, or one that was begun with the same source and schema.
+        Where the codes go: a new folder, an empty one, or one that was begun with the same source and schema; neither
+        inside of the source nor around it. Codes that are all there are compared with their checksums.
     schema : Schema
         What is public about the rows.
     numbers : bool, default=True
@@ -83,7 +89,7 @@ def encode(
     delimiter, encoding, decimal, missing
         As for `datasets.read`; of Parquet only `missing` is asked.
     replace : bool, default=False
-        Whether codes that are in the folder are dropped first.
+        Whether codes that are in the folder are dropped first; files of other names never are.
     progress : callable
 
     Returns
@@ -95,7 +101,8 @@ def encode(
     ------
     DataError
         If a file cannot be read, changes while it is read, or does not fit the schema: how many cells of which column,
-        counted over all rows, and never a cell's value. If the folder holds something else. If rows belong to persons.
+        counted over all rows, and never a cell's value. If the folder holds something else, or codes that are damaged.
+        If rows belong to persons.
     """
     if schema.persons is not None:
         raise DataError(
@@ -106,6 +113,7 @@ def encode(
         )
     place, files = Path(fspath(folder)), sources(source)
     written = {"delimiter": delimiter, "encoding": encoding, "decimal": decimal}
+    _check_apart(place, [Path(fspath(source)), *(file.path for file in files)])
     if replace:
         _drop(place)
     watched = _Watched(files, progress)
@@ -124,14 +132,18 @@ def encode(
     done = sum(part["rows"] for part in parts)
     misfits = [Counter[str]() for _ in schema]
     found = _fitting(zip(tables, watched.sizes, strict=True), schema, missing, done, misfits, progress)
-    for part in _written(place, _groups(found, schema, numbers), len(parts)):
-        watched.check()
-        parts.append(part)
+    groups = _groups(found, schema, numbers)
+    for head in islice(groups, 1):
         _write_json(place / UNFINISHED, {"format": STARTED, **asked, "parts": parts})
+        for part in _written(place, chain([head], groups), len(parts)):
+            watched.check()
+            parts.append(part)
+            _write_json(place / UNFINISHED, {"format": STARTED, **asked, "parts": parts})
     watched.check()
     for column, counts in zip(schema, misfits, strict=True):
         if counts:
             _drop(place)
+            (place / UNFINISHED).unlink(missing_ok=True)
             column.refuse(counts)
     if not parts:
         raise DataError("The file has a header line but no rows.", "Choose a file with rows.")
@@ -171,16 +183,18 @@ class Begun:
 
 
 def begun(folder: str | PathLike[str]) -> Begun | None:
-    """What is in a folder of codes, whole or not, without a look at the codes; None if it is no such folder."""
+    """What is in a folder of codes, whole or not, without a look at them; None if it is none, or has no part yet."""
     place = Path(fspath(folder))
     name = next((name for name in (MANIFEST, UNFINISHED) if (place / name).is_file()), None)
     if name is None:
         return None
     cause = f"The folder {place.name!r} cannot be read as encoded rows"
     path = place / name
-    there = json_value(path.read_bytes(), DataError, f"{cause}: its {name}", BEGIN, most=MOST)
+    there = json_value(path.read_bytes(), DataError, f"{cause}: its {name}", ELSEWHERE, most=MOST)
     if not isinstance(there, dict) or there.get("format") not in (FORMAT, STARTED):
         return None  # somebody else's
+    if name == UNFINISHED and there.get("parts") == []:
+        return None
     try:
         parts = [str(part["file"]) for part in there["parts"]]
         rows = sum(int(part["rows"]) for part in there["parts"])
@@ -232,6 +246,16 @@ def checksum(path: Path, watch: Callable[[], None] = lambda: None) -> str:
     return found.hexdigest()
 
 
+def _check_apart(folder: Path, taken: Sequence[Path]) -> None:
+    """DataError if codes would go where the table lies: into its folder, or into one that it is in."""
+    place, (source, *files) = folder.resolve(), (path.resolve() for path in taken)
+    if place == source or source in place.parents or any(place in path.parents for path in (source, *files)):
+        raise DataError(
+            f"The folder {folder.name!r} cannot be written to: it is the source, or lies inside it, or around it.",
+            "Choose a folder beside the source.",
+        )
+
+
 def _begun(folder: Path, asked: Mapping[str, Any]) -> list[dict[str, Any]] | None:
     """The parts that are there of what is asked for, none if the folder is new; None if all of it is there."""
     if not folder.exists():
@@ -241,19 +265,28 @@ def _begun(folder: Path, asked: Mapping[str, Any]) -> list[dict[str, Any]] | Non
         raise DataError(f"{cause}: it is a file.", "Choose a folder.")
     name = next((name for name in (MANIFEST, UNFINISHED) if (folder / name).exists()), None)
     if name is None:
-        if any(not path.name.startswith("part-") for path in folder.iterdir()):
-            raise DataError(f"{cause}: it holds other files.", "Choose a new folder.")
+        if any(folder.iterdir()):
+            raise DataError(f"{cause}: it holds other files.", ELSEWHERE)
         return []
-    there = json_value((folder / name).read_bytes(), DataError, f"{cause}: its {name}", BEGIN, most=MOST)
+    there = json_value((folder / name).read_bytes(), DataError, f"{cause}: its {name}", ELSEWHERE, most=MOST)
     if not isinstance(there, dict) or there.get("format") != (FORMAT if name == MANIFEST else STARTED):
-        raise DataError(f"{cause}: its {name} is of another kind.", BEGIN)
+        raise DataError(f"{cause}: its {name} is of another kind.", ELSEWHERE)
+    if name == UNFINISHED and there.get("parts") == []:
+        _drop(folder)  # what is left if somebody was stopped in it, or in the first part
+        return []
     for key, differs in DIFFERS.items():
         if there.get(key) != json.loads(json.dumps(asked[key])):
             raise DataError(f"{cause}: it holds codes of {differs}.", BEGIN)
-    if name == MANIFEST:
-        return None
-    parts: list[dict[str, Any]] = there["parts"]
-    return list(takewhile(lambda part: _is_there(folder / part["file"], part["sha256"]), parts))
+    try:
+        parts: list[dict[str, Any]] = there["parts"]
+        sound = list(takewhile(lambda part: _is_there(folder / part["file"], part["sha256"]), parts))
+    except (KeyError, TypeError):
+        raise DataError(f"{cause}: its {name} lacks something.", BEGIN) from None
+    if name == UNFINISHED:
+        return sound
+    if sound != parts:
+        raise DataError(f"{cause}: it holds codes that are damaged, or not all there.", BEGIN)
+    return None
 
 
 def _is_there(path: Path, expected: str) -> bool:
@@ -261,10 +294,23 @@ def _is_there(path: Path, expected: str) -> bool:
 
 
 def _drop(folder: Path) -> None:
-    """Take away what `encode` has written."""
-    if any((folder / name).exists() for name in (MANIFEST, UNFINISHED)):
-        for path in (folder / MANIFEST, *folder.glob("part-*.parquet*"), folder / UNFINISHED):
-            path.unlink(missing_ok=True)
+    """Take away what `encode` has written, but for the note that it began; nothing if a document is somebody else's."""
+    documents = [path for path in (folder / MANIFEST, folder / UNFINISHED) if path.exists()]
+    if not documents or not all(_is_own(path) for path in documents):
+        return
+    _write_json(folder / UNFINISHED, {"format": STARTED, "parts": []})
+    (folder / MANIFEST).unlink(missing_ok=True)
+    for path in list(folder.iterdir()):
+        if OURS.fullmatch(path.name) and path.is_file():
+            path.unlink()
+
+
+def _is_own(path: Path) -> bool:
+    try:
+        found = json_value(path.read_bytes(), DataError, path.name, ELSEWHERE, most=MOST)
+    except (DataError, OSError):
+        return False
+    return isinstance(found, dict) and found.get("format") in (FORMAT, STARTED)
 
 
 def _fitting(
@@ -332,5 +378,8 @@ def _written(folder: Path, groups: Iterator[pa.Table], first: int) -> Iterator[d
 def _write_json(path: Path, document: Mapping[str, Any]) -> None:
     """Write a document so that others see all of it or nothing."""
     new = path.with_name(f"{path.name}.new")
-    new.write_text(json.dumps(document, ensure_ascii=False), encoding="utf-8")
+    with new.open("w", encoding="utf-8") as file:
+        json.dump(document, file, ensure_ascii=False)
+        file.flush()
+        os.fsync(file.fileno())  # else the name may outlive a power cut, and the text not
     new.replace(path)

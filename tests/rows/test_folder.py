@@ -22,7 +22,7 @@ from dpcore.door.nodes import sample
 from dpcore.errors import DataError, SchemaError
 from dpcore.mechanisms.noise import NoNoise, make_noise
 from dpcore.methods import METHODS
-from dpcore.rows import Folder, FolderRows, HeldRows, exact_counts, folder, writing
+from dpcore.rows import Folder, FolderData, FolderRows, HeldRows, exact_counts, folder, writing
 
 
 def schema_of(sizes):
@@ -179,6 +179,16 @@ def test_a_folder_that_changes_between_two_questions_is_refused(tmp_path):
     path.unlink()
     with pytest.raises(DataError, match="changed"):
         rows.tables([(0, 1)])
+
+
+def test_lots_are_not_printed(small):
+    """Whoever prints or logs rows shows neither the secret lots nor where the rows lie."""
+    found = FolderData.open(small, split_seed=8_675_309)
+    for shown in map(repr, (found, found.learned, found.tested)):
+        assert "part" in shown
+        assert "8675309" not in shown
+        assert str(small) not in shown
+    assert found.learned.parts[0].lots.seed == found.reading["split_seed"] == 8_675_309
 
 
 def test_a_folder_that_is_none_is_refused(tmp_path):

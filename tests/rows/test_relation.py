@@ -94,6 +94,21 @@ def test_an_error_of_the_engine_is_not_told(engine):
     assert "Smith" not in "".join(traceback.format_exception(refused.value))
 
 
+def test_tables_of_the_connection_are_not_taken_for_codes():
+    duckdb = pytest.importorskip("duckdb")
+    connection = duckdb.connect()
+    table = arrow(make_frame(100, 2))
+    for name in ("mapping", "dpcore_rows", "table"):
+        connection.execute(f'CREATE TABLE "{name}" AS SELECT 0 AS v0, 1 AS m0, 0 AS v1, 1 AS m1')
+    connection.from_arrow(table).create("people")
+    before = connection.execute("SHOW TABLES").fetchall()
+    held, found = rows_of(table.to_pandas(), SMALL, {}), rows_of(connection.table("people"), SMALL, {})
+    families = [(j,) for j in range(len(SMALL))]
+    for mine, other in zip(held.tables(families), found.tables(families), strict=True):
+        np.testing.assert_array_equal(mine, other)
+    assert connection.execute("SHOW TABLES").fetchall() == before
+
+
 def test_a_table_that_changes_between_two_questions_is_refused():
     duckdb = pytest.importorskip("duckdb")
     schema = Schema(columns=tuple(Column(name=n, kind="categorical", categories=("a", "b")) for n in "xy"))

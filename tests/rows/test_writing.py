@@ -261,9 +261,11 @@ def test_other_sources_and_schemas_do_not_go_on_and_say_why(tmp_path):
     assert manifest["rows"] == 20
     assert set(manifest["sources"]) == {"a.csv", "b/c.parquet"}
     assert pq.read_schema(tmp_path / "codes" / "part-00000.parquet").names == ["c0", "c1", "c2", "c3", "c4"]
+    (tmp_path / "others").mkdir()
+    (tmp_path / "others" / "notes.txt").write_text("")
     with pytest.raises(DataError, match="holds other files"):
-        encode(tmp_path / "table", tmp_path / "table", schema=TIDY, replace=True)
-    assert (tmp_path / "table" / "a.csv").exists()
+        encode(tmp_path / "table", tmp_path / "others", schema=TIDY, replace=True)
+    assert (tmp_path / "others" / "notes.txt").exists()
 
 
 def test_a_source_that_changes_while_it_is_read_is_refused(tmp_path):

@@ -78,7 +78,7 @@ class Intake:
     doubts: tuple[str, ...] = ()
     content: Content | None = field(default=None, repr=False)
     token: str = field(default_factory=datasets.new_token)
-    split_seed: int = field(default_factory=datasets.secret_seed)
+    split_seed: int = field(default_factory=datasets.secret_seed, repr=False)
     found: tuple[Recognized, ...] = field(default=(), repr=False)
     place: Path | None = None
     rows: int | None = None

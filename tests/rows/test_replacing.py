@@ -1,0 +1,130 @@
+"""What is in the folder where codes go: files of others stay, and codes that are not whole are not taken for whole."""
+
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from test_writing import TIDY, StoppedError, of_folder, some_files
+
+from dpcore.errors import DataError
+from dpcore.rows import Folder, writing
+from dpcore.rows.writing import encode
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch):
+    """Parts of a few rows."""
+    monkeypatch.setattr(writing, "GROUP", 3)
+    monkeypatch.setattr(writing, "PART", 6)
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize("replace", [False, True])
+def test_files_of_others_are_never_taken_away(tmp_path, replace):
+    """Also if they have the names that Spark gives, which are like ours, or a manifest of another program."""
+    some_files(tmp_path / "table")
+    spark = tmp_path / "spark"
+    (spark / "2024").mkdir(parents=True)
+    rows = pa.table({name: ["1"] for name in TIDY.names})
+    for name in ("part-00000.parquet", "part-00001-5f0e.c000.snappy.parquet", "2024/part-00000.parquet"):
+        pq.write_table(rows, spark / name)
+    before = contents(tmp_path)
+    for source, folder in [
+        (spark, spark),
+        (spark, tmp_path / "2024" / ".." / "spark"),
+        (spark, spark / "codes"),
+        (spark, tmp_path),
+        (spark / "part-00000.parquet", spark),
+        (spark / "2024", spark),
+    ]:
+        with pytest.raises(DataError, match="is the source, or lies inside it, or around it"):
+            encode(source, folder, schema=TIDY, replace=replace)
+    with pytest.raises(DataError, match="holds other files"):
+        encode(tmp_path / "table", spark, schema=TIDY, replace=replace)
+    assert contents(tmp_path) == before
+    for name, text in (("manifest.json", "{}"), ("unfinished.json", '{"format": "another"}'), ("manifest.json", "no")):
+        (spark / name).write_text(text)
+        before = contents(tmp_path)
+        with pytest.raises(DataError, match=f"its {name}") as refused:
+            encode(tmp_path / "table", spark, schema=TIDY, replace=replace)
+        assert "replace=True" not in str(refused.value)
+        assert contents(tmp_path) == before
+        (spark / name).unlink()
+
+
+def test_codes_are_replaced_and_files_beside_them_stay(tmp_path):
+    some_files(tmp_path / "table")
+    folder = encode(tmp_path / "table", tmp_path / "codes", schema=TIDY)
+    for name in ("part-00000-5f0e.snappy.parquet", "part-1.parquet", "notes.txt"):
+        (folder / name).write_bytes(b"own")
+    (folder / "part-00009.parquet.new").write_bytes(b"cut")
+    encode(tmp_path / "table", folder, schema=TIDY.select(["real"]), replace=True)
+    found = contents(folder)
+    assert {name for name, text in found.items() if text == b"own"} == {
+        "part-00000-5f0e.snappy.parquet",
+        "part-1.parquet",
+        "notes.txt",
+    }
+    assert "part-00009.parquet.new" not in found
+    assert pq.read_schema(folder / "part-00000.parquet").names == ["c0", "n0"]
+
+
+@pytest.mark.parametrize("after", [0, 1, 2])
+def test_whoever_was_stopped_while_codes_were_dropped_can_begin_anew(tmp_path, monkeypatch, after):
+    some_files(tmp_path / "table")
+    folder = encode(tmp_path / "table", tmp_path / "codes", schema=TIDY)
+    unlink, taken = Path.unlink, iter(range(after))
+
+    def stop(path: Path, **how: bool) -> None:
+        if next(taken, None) is None:
+            raise StoppedError
+        unlink(path, **how)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "unlink", stop)
+        with pytest.raises(StoppedError):
+            encode(tmp_path / "table", folder, schema=TIDY, replace=True)
+    if not after:
+        assert len(Folder.open(folder)) == 19
+        return
+    assert writing.begun(folder) is None
+    encode(tmp_path / "table", folder, schema=TIDY.select(["real"]))
+    of_folder(folder, TIDY.select(["real"]))
+
+
+def test_a_folder_is_marked_before_its_first_part(tmp_path, monkeypatch):
+    """So that whoever is stopped in it can begin again there, by another schema, too."""
+    some_files(tmp_path / "table")
+
+    def stop(*_: object, **__: object) -> None:
+        raise StoppedError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(pq.ParquetWriter, "write_table", stop)
+        with pytest.raises(StoppedError):
+            encode(tmp_path / "table", tmp_path / "codes", schema=TIDY)
+    assert json.loads((tmp_path / "codes" / "unfinished.json").read_text())["parts"] == []
+    assert writing.begun(tmp_path / "codes") is None
+    (tmp_path / "codes" / "part-00000.parquet").write_bytes(b"PAR1")
+    encode(tmp_path / "table", tmp_path / "codes", schema=TIDY.select(["real"]))
+    assert writing.begun(tmp_path / "codes").rows == 19
+
+
+@pytest.mark.parametrize("damage", [lambda path: path.unlink(), lambda path: path.write_bytes(path.read_bytes()[:-1])])
+def test_damaged_codes_are_not_taken_for_whole_and_the_remedy_works(tmp_path, damage):
+    some_files(tmp_path / "table")
+    folder = encode(tmp_path / "table", tmp_path / "codes", schema=TIDY)
+    before = contents(folder)
+    damage(folder / "part-00001.parquet")
+    with pytest.raises(DataError, match="replace=True"):
+        Folder.open(folder)
+    with pytest.raises(DataError, match=r"damaged, or not all there\..*replace=True"):
+        encode(tmp_path / "table", folder, schema=TIDY)
+    encode(tmp_path / "table", folder, schema=TIDY, replace=True)
+    assert contents(folder) == before
+    assert len(Folder.open(folder)) == 19
