@@ -55,6 +55,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     chosen |= {"server.headless": ["true"]} if asked.no_browser else {}
     flags = configured() | chosen | flags
     os.environ.update({f"DPCORE_{name.upper()}": value for name in HOSTING if (value := getattr(asked, name))})
+    own = os.environ.get("DPCORE_LOCAL") != "0" and hosting.local(*flags["server.address"])
+    os.environ["DPCORE_LOCAL"] = str(int(own))  # whether paths are offered: only behind the guard, as here
     try:
         hosting.limits()
         if hosting.login():

@@ -18,6 +18,7 @@ from threading import Condition
 from typing import TYPE_CHECKING
 
 from dpcore.errors import DataError, LimitError, ParameterError
+from dpcore.language import phrase
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -55,14 +56,29 @@ def takes_files() -> bool:
 
 
 def own_computer() -> bool:
-    """Whether whoever looks at the screen sits at this very computer, so that its files may be chosen by their path.
+    """Whether only this very computer reaches the server, so that its files may be chosen by their path.
 
-    Nobody else reaches a server that listens on the loopback address only, and is behind no proxy.
+    The command says so in `DPCORE_LOCAL`: it alone knows that the guard is in front. As with any server on the loopback
+    address, other accounts of this computer reach it too, and act with the rights of whoever started it.
     """
     import streamlit as st  # the command begins before it is loaded
 
-    address = str(st.get_option("server.address") or "")
-    return address in LOOPBACK and not (hosted() or login() or os.environ.get("DPCORE_PUBLIC"))
+    marked = os.environ.get("DPCORE_LOCAL", "") not in ("", "0")
+    return marked and local(str(st.get_option("server.address") or ""))
+
+
+def local(*addresses: str) -> bool:
+    """Whether a server that listens there is for its own computer: no visitors, no log-in, no proxy."""
+    return {*addresses} <= {*LOOPBACK} and not (hosted() or login() or os.environ.get("DPCORE_PUBLIC"))
+
+
+def require_own_computer() -> None:
+    """DataError where paths are not offered: whatever a page was sent, no file is looked at or written by its path."""
+    if not own_computer():
+        raise DataError(
+            phrase("This server takes no paths of files."),
+            phrase("Start the dashboard on your own computer, by the command dpcore."),
+        )
 
 
 def offers(name: str) -> bool:

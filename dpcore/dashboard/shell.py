@@ -217,8 +217,10 @@ def frame(title: str, lead: str) -> None:
 
 def asked_language() -> str:
     """The language that somebody chose, or that their browser asks for if it is one of ours."""
-    chosen: str | None = st.session_state.get(LANGUAGE)
-    return chosen or next((name for name in LANGUAGES if (st.context.locale or "").split("-")[0] == name), ENGLISH)
+    chosen = st.session_state.get(LANGUAGE)  # anything at all, if somebody forged it
+    if isinstance(chosen, str) and chosen in LANGUAGES:
+        return chosen
+    return next((name for name in LANGUAGES if (st.context.locale or "").split("-")[0] == name), ENGLISH)
 
 
 ask(asked_language)

@@ -4,6 +4,7 @@ import json
 import re
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
@@ -13,8 +14,11 @@ from screen import dataset, errors, mendable, said, tabs, widget, words
 from streamlit import config
 from test_app_repeats import cancel
 
+from dpcore.arguments import no_progress
 from dpcore.dashboard import hosting
-from dpcore.dashboard.sections import folders
+from dpcore.dashboard.sections import folders, intake
+from dpcore.dashboard.tabs import take_home
+from dpcore.errors import DataError
 from dpcore.rows import FolderData, data, exact_counts, writing
 from dpcore.rows.writing import begun, encode
 
@@ -34,6 +38,12 @@ def small(monkeypatch):
 @pytest.fixture(autouse=True)
 def cache(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+
+@pytest.fixture(autouse=True)
+def own_computer(monkeypatch):
+    """As the command says of a server that it starts for this computer alone."""
+    monkeypatch.setenv("DPCORE_LOCAL", "1")
 
 
 @pytest.fixture
@@ -214,7 +224,13 @@ def test_a_folder_of_codes_is_known_by_its_manifest(table, tmp_path):
 
 def test_only_a_server_of_ones_own_offers_paths(monkeypatch, table):
     assert hosting.own_computer()
-    for name, value in (("HOSTED", "1"), ("PUBLIC", "https://dp.example.org"), ("LOGIN", "1")):
+    for name, value in (
+        ("HOSTED", "1"),
+        ("PUBLIC", "https://dp.example.org"),
+        ("LOGIN", "1"),
+        ("LOCAL", "0"),
+        ("LOCAL", ""),
+    ):
         with monkeypatch.context() as patch:
             patch.setenv(f"DPCORE_{name}", value)
             assert not hosting.own_computer()
@@ -227,6 +243,26 @@ def test_only_a_server_of_ones_own_offers_paths(monkeypatch, table):
         monkeypatch.setattr(config, "_config_options", {**config._config_options})
         monkeypatch.setattr("streamlit.get_option", lambda _, address=address: address)
         assert hosting.own_computer() == own
+
+
+def test_where_no_paths_are_offered_none_is_looked_at_or_written(monkeypatch, table, tmp_path):
+    refused = "This server takes no paths of files"
+    made = tab(press(in_use(table, PAGE), f"{PAGE}.run"), "Take home")
+    widget(made, f"{PAGE}.longer.path").set_value(str(tmp_path / "out.parquet"))
+    known = at_path(table)
+    assert button(known).label == "Use these data"
+    monkeypatch.setenv("DPCORE_LOCAL", "0")
+    # Whoever gets past the questions what is offered, and finds the fields all the same:
+    monkeypatch.setitem(intake.OWN, "folder", (intake.local, lambda: True))
+    monkeypatch.setattr(take_home, "hosting", SimpleNamespace(own_computer=lambda: True))
+    assert refused in mendable(at_path(table))[0]
+    assert refused in mendable(run(known))[0]
+    assert not [one for one in known.button if (one.key or "").startswith("data.encode.go:")]
+    with pytest.raises(DataError, match=refused):
+        folders.work(None, {}, no_progress)
+    press(made, f"{PAGE}.longer.go")
+    assert refused in mendable(made)[0]
+    assert not (tmp_path / "out.parquet").exists()
 
 
 def test_a_release_is_made_compared_and_taken_home_from_the_folder(table, tmp_path):

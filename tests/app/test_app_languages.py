@@ -13,6 +13,7 @@ from streamlit.testing.v1 import AppTest
 
 from dpcore import datasets, experiment
 from dpcore.charts.frames import WIDE
+from dpcore.dashboard import shell
 from dpcore.dashboard.sections import sweep
 from dpcore.dashboard.session import Shown
 from dpcore.language import speaking
@@ -214,3 +215,19 @@ def test_who_chooses_another_language_loses_nothing():
             run(at)
         assert word in said(at)
         assert widget(at, f"{PAGE}.epsilon").value == 2.0
+
+
+@pytest.mark.parametrize("forged", ["../../x", "'</script><script>alert(1)"])
+def test_a_language_that_is_none_of_ours_is_not_spoken(forged):
+    at = started()
+    box = at.selectbox(shell.LANGUAGE)
+    box.options.append(forged)  # as a browser can send what no page offers
+    box.set_value(forged)
+    run(at)
+    assert "documentElement.lang = 'en'" in "".join(element.proto.body for element in at.get("html"))
+
+
+@pytest.mark.parametrize("forged", [["zh"], 7, None, ""])
+def test_a_language_may_be_anything_in_the_session(forged, monkeypatch):
+    monkeypatch.setattr(shell.st, "session_state", {shell.LANGUAGE: forged})
+    assert shell.asked_language() == "en"

@@ -132,6 +132,24 @@ def test_what_is_asked_for_wins_and_is_said_once(handed):
     assert handed[-4:] == [word for value in "ab" for word in ("--server.customComponentPathAllowlist", value)]
 
 
+def test_the_command_marks_a_server_that_only_this_computer_reaches(handed, monkeypatch):
+    for asked, before, own in (
+        ([], {}, "1"),
+        (["--server.address", "::1"], {}, "1"),
+        ([], {"LOCAL": "0"}, "0"),
+        (["--server.address", "0.0.0.0"], {"LOCAL": "1"}, "0"),
+        (["--server.address", "localhost", "--server.address", "0.0.0.0"], {}, "0"),
+        (["--hosted"], {"LOCAL": "1"}, "0"),
+        (["--public", "https://dp.example.org"], {}, "0"),
+        ([], {"PUBLIC": "https://dp.example.org"}, "0"),
+        ([], {"LOGIN": "1"}, "0"),
+    ):
+        monkeypatch.setattr(os, "environ", {f"DPCORE_{name}": value for name, value in before.items()})
+        monkeypatch.setattr("dpcore.dashboard.__main__.need", lambda *_: None)  # what a log-in is made of
+        assert main(asked) == 0
+        assert os.environ["DPCORE_LOCAL"] == own, (asked, before)
+
+
 def test_comparisons_of_visitors_have_as_many_workers_as_the_limit(handed):
     assert main(["--hosted", "--limits", "processes=1"]) == 0
     assert joblib.effective_n_jobs(-1) == 1

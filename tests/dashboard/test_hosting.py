@@ -2,6 +2,7 @@
 
 import threading
 import time
+from contextlib import nullcontext
 from weakref import WeakSet
 
 import pandas as pd
@@ -36,6 +37,21 @@ def test_a_dashboard_of_ones_own_has_no_limits(monkeypatch):
     assert hosting.takes_files()
     assert hosting.offers("adult")
     hosting.admit(1_000)
+
+
+def test_paths_are_taken_only_where_the_command_marked_the_server(monkeypatch):
+    monkeypatch.setattr("streamlit.get_option", lambda _: "127.0.0.1")
+    monkeypatch.delenv("DPCORE_HOSTED")
+    for marked, own in ((None, False), ("", False), ("0", False), ("1", True)):
+        if marked is None:
+            monkeypatch.delenv("DPCORE_LOCAL", raising=False)  # as `streamlit run app.py` leaves it, without the guard
+        else:
+            monkeypatch.setenv("DPCORE_LOCAL", marked)
+        assert hosting.own_computer() == own
+        with nullcontext() if own else pytest.raises(DataError, match="takes no paths"):
+            hosting.require_own_computer()
+    monkeypatch.setenv("DPCORE_HOSTED", "1")
+    assert not hosting.own_computer()
 
 
 def test_limits_are_read_whole_or_not_at_all():

@@ -18,7 +18,7 @@ from typing import Any
 import streamlit as st
 
 from dpcore.arguments import Progress
-from dpcore.dashboard import jobs, session
+from dpcore.dashboard import hosting, jobs, session
 from dpcore.dashboard.shell import escaped
 from dpcore.dashboard.widgets import choice
 from dpcore.domain.column import code_dtype
@@ -39,7 +39,8 @@ STOPPED_EARLY = phrase("Stopped before any rows were kept.")
 
 @contextmanager
 def readable() -> Iterator[None]:
-    """Where a path of somebody's is looked at: DataError if the system refuses it."""
+    """Where a path of somebody's is looked at: DataError if the system refuses it, or this server takes none."""
+    hosting.require_own_computer()
     try:
         yield
     except DPCoreError:
@@ -187,6 +188,7 @@ def bring(asked: Plan) -> FolderData | None:
 
 def work(asked: Plan, made: dict[str, FolderData], progress: Progress) -> None:
     """Encode what is not encoded yet, and open it; what is encoded is kept if somebody cancels."""
+    hosting.require_own_computer()
     if not asked.usable:
         begun_with = asked.known.schema if asked.known is not None and asked.same else asked.schema
         how: dict[str, Any] = {"schema": begun_with, "numbers": asked.numbers, **asked.reading}

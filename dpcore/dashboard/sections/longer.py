@@ -7,7 +7,7 @@ from typing import Any
 import streamlit as st
 
 from dpcore.arguments import Progress
-from dpcore.dashboard import jobs
+from dpcore.dashboard import hosting, jobs
 from dpcore.dashboard.session import Shown
 from dpcore.dashboard.shell import escaped
 from dpcore.errors import DataError
@@ -46,6 +46,7 @@ def written(page: str, shown: Shown) -> None:
     method, memory = shown.method, shown.memory
 
     def work(progress: Progress) -> None:
+        hosting.require_own_computer()
         place = Path(path).expanduser()
         if not place.is_absolute():
             raise DataError(
