@@ -54,7 +54,9 @@ class Label:
     def threshold(self) -> float:
         """What cells are compared with: a number, or the days of a date since 1970-01-01."""
         found = day_of(self.below) if isinstance(self.below, str) else self.below
-        return float(found)  # type: ignore[arg-type]
+        assert found is not None  # such rules compare with `equals`
+        assert not isinstance(found, date)  # `__post_init__` has made a text of it
+        return float(found)
 
     def check(self, schema: Schema) -> None:
         """Raise SchemaError or ParameterError if the rule does not fit its column or decides nothing."""

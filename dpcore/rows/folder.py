@@ -54,9 +54,9 @@ class Lots:
 
     def here(self, start: int, rows: int) -> Flags:
         """Whether each of some rows, from the file's row `start` on, is looked at."""
-        rng = np.random.default_rng(self.seed)
-        rng.bit_generator.advance(self.first + start)  # type: ignore[attr-defined]
-        return np.asarray((rng.random(rows) < self.share) == self.aside)
+        bits = np.random.PCG64(self.seed)  # what `default_rng` draws from
+        bits.advance(self.first + start)
+        return np.asarray((np.random.Generator(bits).random(rows) < self.share) == self.aside)
 
 
 @dataclass(frozen=True)

@@ -31,6 +31,7 @@ from dpcore.rows.exact_counts import Family
 from dpcore.rows.views import SourceRows, own_columns
 
 T = TypeVar("T")
+COMPUTE: Callable[..., tuple[Any, ...]] = compute  # which has no types of its own
 TOGETHER = 64  # partitions whose tables are in memory at once
 
 
@@ -107,7 +108,7 @@ class Partitions:
     def _answers(self, works: Sequence[Callable[[pd.DataFrame], T]], parts: Sequence[Any]) -> list[T]:
         """What workers make of some partitions."""
         tasks = [delayed(work, traverse=False)(part) for work, part in zip(works, parts, strict=True)]
-        return list(asked(lambda: compute(*tasks)))  # type: ignore[no-untyped-call]
+        return list(asked(lambda: COMPUTE(*tasks)))
 
     def asked(self, work: Callable[[Part], T], names: Sequence[str], most: int) -> Iterator[T]:
         """What is made of some columns of every partition in order, by workers; at most so many at once."""

@@ -3,6 +3,7 @@
 import ast
 import inspect
 from itertools import combinations, pairwise
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -61,7 +62,7 @@ def test_there_is_no_way_to_a_row() -> None:
         imported = {node.module for node in ast.walk(ast.parse(source)) if isinstance(node, ast.ImportFrom)}
         assert not {name for name in imported if name and ("dataset" in name or "evaluator" in name)}, place
     with pytest.raises(ParameterError, match="no schema"):
-        front(MARGINS(), make_frame(50, 0), 1_000)  # type: ignore[arg-type]
+        front(MARGINS(), cast(Any, make_frame(50, 0)), 1_000)
 
 
 @pytest.mark.parametrize("distance", [0.2, 0.1, 0.05])

@@ -7,6 +7,11 @@ from itertools import pairwise
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
+from hypothesis import strategies as st
+from tables import SMALL, make_frame
+
+from dpcore.rows import writing
 
 
 def write(folder, schema, codes, numbers=None, cuts=()):
@@ -22,3 +27,32 @@ def write(folder, schema, codes, numbers=None, cuts=()):
     manifest = {"format": "dpcore rows 1", "schema": json.loads(schema.to_json()), "rows": len(codes), "parts": parts}
     (folder / "manifest.json").write_text(json.dumps({**manifest, "sources": {}}), encoding="utf-8")
     return folder
+
+
+def views_of(pair, data):
+    """The same views of the same rows in two places: up to three rules or parts, one after the other, drawn."""
+    for _ in range(data.draw(st.integers(0, 3))):
+        now, way = pair[0].sizes, data.draw(st.sampled_from(["recoded", "derived", "split"]))
+        rng, place = np.random.default_rng(data.draw(st.integers(0, 99))), data.draw(st.integers(0, len(now) - 1))
+        if way == "recoded":
+            sources = rng.integers(0, len(now), 3).tolist()
+            pair = [one.recoded([4, 2, 2], [(j, np.arange(now[j]) % 2) for j in sources]) for one in pair]
+        elif way == "derived":
+            rule = rng.integers(0, 3, (now[place], now[0]))
+            pair = [one.derived(3, [place, 0], rule) for one in pair]
+        else:
+            parts = [one.split(place) for one in pair]
+            assert len(parts[0]) == len(parts[1]) == now[place]
+            assert [*map(len, parts[0])] == [*map(len, parts[1])]
+            code = data.draw(st.integers(0, now[place] - 1))
+            pair = [found[code] for found in parts]
+    return pair
+
+
+def encoded_small(place, part):
+    """The rows of `make_frame(600, 1)`, encoded in parts of so many."""
+    make_frame(600, 1).to_parquet(place / "rows.parquet")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(writing, "GROUP", 50)
+        patch.setattr(writing, "PART", part)
+        return writing.encode(place / "rows.parquet", place / "codes", schema=SMALL)

@@ -7,11 +7,12 @@ from contextlib import nullcontext, suppress
 import joblib
 import pytest
 from distributed import Client, LocalCluster
-from tables import SMALL, make_frame
+from folders import encoded_small
+from tables import SMALL
 from variants import CLASSIFIERS, VARIANTS, alike, fitted_state
 
 from dpcore.methods import METHODS
-from dpcore.rows import FolderRows, given, writing
+from dpcore.rows import FolderRows, given
 
 pytestmark = pytest.mark.slow
 
@@ -33,12 +34,7 @@ class Watched(FolderRows):
 @pytest.fixture(scope="module")
 def codes(tmp_path_factory):
     """The rows of `make_frame(600, 1)` in six parts."""
-    place = tmp_path_factory.mktemp("cluster")
-    make_frame(600, 1).to_parquet(place / "rows.parquet")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(writing, "GROUP", 50)
-        patch.setattr(writing, "PART", 100)
-        return writing.encode(place / "rows.parquet", place / "codes", schema=SMALL)
+    return encoded_small(tmp_path_factory.mktemp("cluster"), 100)
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ from itertools import combinations
 import joblib
 import numpy as np
 import pytest
-from folders import write
+from folders import encoded_small, views_of, write
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tables import SMALL, make_frame
@@ -50,21 +50,7 @@ def test_tables_and_blocks_of_rows_and_of_views_of_them(tmp_path_factory, data):
     rows = data.draw(st.sampled_from([0, 1, 63, 64, 65, 200]))
     cuts = data.draw(st.lists(st.integers(0, rows), max_size=3))
     pair = both(tmp_path_factory.mktemp("rows"), sizes, rows, data.draw(st.integers(0, 99)), cuts, numbers=(1,))
-    for _ in range(data.draw(st.integers(0, 3))):
-        now, way = pair[0].sizes, data.draw(st.sampled_from(["recoded", "derived", "split"]))
-        rng, place = np.random.default_rng(data.draw(st.integers(0, 99))), data.draw(st.integers(0, len(now) - 1))
-        if way == "recoded":
-            sources = rng.integers(0, len(now), 3).tolist()
-            pair = [one.recoded([4, 2, 2], [(j, np.arange(now[j]) % 2) for j in sources]) for one in pair]
-        elif way == "derived":
-            rule = rng.integers(0, 3, (now[place], now[0]))
-            pair = [one.derived(3, [place, 0], rule) for one in pair]
-        else:
-            parts = [one.split(place) for one in pair]
-            assert len(parts[0]) == len(parts[1]) == now[place]
-            assert [*map(len, parts[0])] == [*map(len, parts[1])]
-            code = data.draw(st.integers(0, now[place] - 1))
-            pair = [found[code] for found in parts]
+    pair = views_of(pair, data)
     held, streamed = pair
     assert held.sizes == streamed.sizes
     assert len(held) == len(streamed)
@@ -144,12 +130,7 @@ def test_counts_of_nodes_however_trees_are_sampled(tmp_path, monkeypatch, resamp
 @pytest.fixture(scope="module")
 def small(tmp_path_factory):
     """The rows of `make_frame(600, 1)`."""
-    place = tmp_path_factory.mktemp("small")
-    make_frame(600, 1).to_parquet(place / "rows.parquet")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(writing, "GROUP", 50)
-        patch.setattr(writing, "PART", 150)
-        return writing.encode(place / "rows.parquet", place / "codes", schema=SMALL)
+    return encoded_small(tmp_path_factory.mktemp("small"), 150)
 
 
 PRINTED = {"mode": "paper"}

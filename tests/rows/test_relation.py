@@ -9,6 +9,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from engines import ENGINES, arrow, both, every_engine
+from folders import views_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sources import Tape
@@ -46,21 +47,7 @@ def test_tables_and_blocks_of_rows_and_of_views_of_them(engine, data):
     rows = data.draw(st.lists(ROW, max_size=30)) * data.draw(st.sampled_from([1, 3]))
     table = pa.table([pa.array([row[j] for row in rows], kind.type) for j, kind in enumerate(STORED)], schema=STORED)
     pair = both(engine, table, WIDE, numbers=(1, 3))
-    for _ in range(data.draw(st.integers(0, 3))):
-        now, way = pair[0].sizes, data.draw(st.sampled_from(["recoded", "derived", "split"]))
-        rng, place = np.random.default_rng(data.draw(st.integers(0, 99))), data.draw(st.integers(0, len(now) - 1))
-        if way == "recoded":
-            sources = rng.integers(0, len(now), 3).tolist()
-            pair = [one.recoded([4, 2, 2], [(j, np.arange(now[j]) % 2) for j in sources]) for one in pair]
-        elif way == "derived":
-            rule = rng.integers(0, 3, (now[place], now[0]))
-            pair = [one.derived(3, [place, 0], rule) for one in pair]
-        else:
-            parts = [one.split(place) for one in pair]
-            assert len(parts[0]) == len(parts[1]) == now[place]
-            assert [*map(len, parts[0])] == [*map(len, parts[1])]
-            code = data.draw(st.integers(0, now[place] - 1))
-            pair = [found[code] for found in parts]
+    pair = views_of(pair, data)
     mine, other = pair
     assert (mine.sizes, len(mine), mine.numbered) == (other.sizes, len(other), other.numbered)
     every = range(len(mine.sizes))
