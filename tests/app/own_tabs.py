@@ -34,6 +34,7 @@ def networks(at: AppTest, variant: str, content: dict[str, bytes]) -> None:
     (families,) = (table.value for table in at.dataframe)
     assert list(families["child"]) == [family["child"] for family in structure["families"]]
     assert f"{len(families)} {'cliques' if name in ('JTree', 'Adaptive tables') else 'families'}" in said(at)
+    assert ("fitted to tables measured" in said(at)) == (name == "Adaptive tables")
     assert ("chosen and measured privately" in said(at)) == (not release.guarantee_void and not exact)
     assert marked(at)[-1] == exact
     tab(at, "Clusters")

@@ -27,6 +27,8 @@ def network(shown: Shown) -> None:
     if found.junction_tree:
         tables = len(found.clusters)
         what = say("{n:,} cliques, from {tables:,} tables that were measured with noise.", n=len(frame), tables=tables)
+        if not tables:
+            what = say("{n:,} cliques of a model that was fitted to tables measured with noise.", n=len(frame))
     if exact:
         st.markdown(say("{n:,} families, the best ones, chosen and measured without any noise.", n=len(frame)))
     elif shown.release.guarantee_void:
