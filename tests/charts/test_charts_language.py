@@ -27,6 +27,7 @@ GIVEN |= {
 }
 GIVEN |= {"with delta", "epsilon 2.9", "Holes", "A number", "Number", "Right", "Alone", "alone", "columns", "questions"}
 GIVEN |= {"below 1%", "change one row", "Scores", "score", "did not", "took part"}
+GIVEN |= {"exp("}  # the function, by the name that every language gives it
 UNSEEN = {"baseline", "method", "filled", "open", "noise", "truth", "noisy", "consistent", "low", "high"}  # in no place
 
 
