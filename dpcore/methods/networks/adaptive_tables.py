@@ -38,33 +38,30 @@ differential privacy, ICML 2019.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations, product
 from math import log, sqrt
-from typing import Any
 
 import numpy as np
 
 from dpcore.accounting.relation import Epsilon, Relation, exact
-from dpcore.arguments import Floats, Ints, Progress
-from dpcore.domain.column import Codes, Column, code_dtype
+from dpcore.arguments import Floats, Progress
 from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
 from dpcore.language import phrase
 from dpcore.mechanisms.scores import DistanceFromMargins
+from dpcore.methods.networks.measured import MeasuredTables, in_groups
 from dpcore.methods.offers import Offer
-from dpcore.methods.parameters import learned, text
-from dpcore.methods.synthesizer import Synthesizer
+from dpcore.methods.parameters import text
 from dpcore.postprocess import junction_tree
 from dpcore.postprocess.histogram import likely_histogram
 from dpcore.postprocess.junction_tree import Edge
-from dpcore.postprocess.max_entropy import MaximalEntropy, merged, one_hot
+from dpcore.postprocess.max_entropy import MaximalEntropy, merged
 from dpcore.postprocess.resolution import ENOUGH, Resolution, neighbors
 from dpcore.postprocess.shrinkage import towards
-from dpcore.postprocess.simplex import TRACE, draw_given, fit_margins, project, project_rows
-from dpcore.text import finite_or_text
+from dpcore.postprocess.simplex import TRACE, fit_margins, project, project_rows
 
 Levels = tuple[int, int]
 Candidate = tuple[Edge, Levels]
@@ -100,38 +97,19 @@ class Plan:
         return cls(1 - Fraction(round(1000 * later), 1000), max(round(rounds), 1), with_class)
 
 
-class AdaptiveTables(Synthesizer):
+class AdaptiveTables(MeasuredTables):
     """Tables of pairs that are measured where the model is most wrong. See the module for steps and privacy."""
 
     title = "Adaptive tables"
     by = phrase("dpcore, after McKenna et al. 2022")
     good_for = "the closest synthetic table here"
-    page = "networks"
     offers = (Offer("Adaptive tables: pairs that the model is most wrong about"),)
     variants = ({}, {"target": "grade"})
-    paper = ""
-    modes = ("corrected",)
-    mode: str = text(default="corrected", kind="{'corrected'}", about="There is no other.")
-    relation: str = text(
-        default="add_remove", kind="{'add_remove', 'replace'}", about="Which tables are neighbors (`Relation`)."
-    )
     target: str | None = text(
         default=None,
         optional=True,
         about="The class column, which is in all first tables if it has three values at most; by default the schema's.",
     )
-    rows_: float = learned("float", "The number of rows: public, or estimated from noisy answers.")
-    margins_: list[Floats] = learned("list of arrays of shape (values,)", "Per column: the released counts.")
-    groups_: list[Ints] = learned(
-        "list of int arrays of shape (values,)", "Per column: the model's value of each value."
-    )
-    pairs_: list[tuple[str, str]] = learned("list of pairs of column names", "What was measured, in this order.")
-    cliques_: list[tuple[str, ...]] = learned(
-        "list of tuples of column names", "The junction tree, from its root downwards."
-    )
-    parents_: list[int] = learned("list of int", "For each clique the position of its parent, -1 for the root.")
-    tables_: list[Floats] = learned("list of arrays", "Each clique's counts, an axis per column in groups.")
-    epsilons_: list[float] = learned("list of float", "What was charged for the tables that a clique holds first.")
 
     def _check(self, schema: Schema) -> None:
         if self.target is not None:
@@ -157,47 +135,15 @@ class AdaptiveTables(Synthesizer):
             progress(0.1 + 0.8 * done / plan.rounds, MEASURED.format(done=done, rounds=plan.rounds))
             rounds.one_more()
         rounds.model.fit(LAST_SWEEPS)
-        self._keep(schema, columns, rounds)
-
-    def _keep(self, schema: Schema, columns: _Columns, rounds: _Rounds) -> None:
-        def named(scope: Sequence[int]) -> tuple[str, ...]:
-            return tuple(schema.names[j] for j in scope)
-
-        model, self.rows_, self.margins_ = rounds.model, columns.rows, columns.margins
-        self.groups_ = [own.groups for own in rounds.resolutions]
-        self.pairs_ = [(schema.names[a], schema.names[b]) for (a, b), _ in rounds.bought]
-        self.cliques_, self.parents_ = [named(clique) for clique in model.cliques], list(model.parents)
-        self.tables_ = [belief * self.rows_ for belief in model.beliefs]
-        self.epsilons_ = [0.0] * len(model.cliques)
-        for scope, price in [*columns.bought, *rounds.bought]:
-            holder = next(i for i, clique in enumerate(model.cliques) if set(scope) <= set(clique))
-            self.epsilons_[holder] += price
-
-    def released(self) -> dict[str, Any]:
-        """See `PrivateEstimator.released`: the cliques as `families`, and the junction tree's `edges`."""
-        families = [
-            {
-                "child": clique[0],
-                "parents": list(clique[1:]),
-                "cluster": 1,
-                "cells": int(table.size),
-                "epsilon": finite_or_text(price),
-            }
-            for clique, table, price in zip(self.cliques_, self.tables_, self.epsilons_, strict=True)
-        ]
-        names = [", ".join(clique) for clique in self.cliques_]
-        edges = [[names[up], name] for name, up in zip(names, self.parents_, strict=True) if up >= 0]
-        return {"families": families, "edges": edges, "clusters": []}
-
-    def _sample(self, n: int | None, rng: np.random.Generator) -> Codes:
-        schema, size = self.schema_, n or self._rows_of(self.rows_)
-        cliques = [tuple(schema.index(name) for name in clique) for clique in self.cliques_]
-        rows = junction_tree.sample_rows(cliques, self.parents_, self.tables_, size, rng)
-        codes: Codes = np.empty((size, len(schema)), dtype=code_dtype(max(schema.sizes)), order="F")
-        for j, (groups, margin) in enumerate(zip(self.groups_, self.margins_, strict=True)):
-            weights = one_hot(groups) * margin
-            codes[:, j] = draw_given(weights / weights.sum(axis=1, keepdims=True), rows[:, j], rng)
-        return codes
+        self._keep(
+            schema,
+            rounds.model,
+            rows=columns.rows,
+            margins=columns.margins,
+            groups=[own.groups for own in rounds.resolutions],
+            pairs=[pair for pair, _ in rounds.bought],
+            bought=[*columns.bought, *rounds.bought],
+        )
 
 
 class _Columns:
@@ -245,7 +191,7 @@ class _Rounds:
         self.model = MaximalEntropy(
             [np.bincount(own.groups, weights=own.margin) / columns.rows for own in self.resolutions]
         )
-        self.fine = self._recoded({j: own.levels[0] for j, own in enumerate(self.resolutions)})
+        self.fine = in_groups(table, {j: own.levels[0] for j, own in enumerate(self.resolutions)})
         self.pairs = [
             pair for pair in combinations(range(len(schema)), 2) if min(self.resolutions[j].size(0) for j in pair) > 1
         ]
@@ -254,16 +200,6 @@ class _Rounds:
             merges = [self.resolutions[k].levels[0] for k in pair]
             self._give(pair, (0, 0), merged(joint if j < columns.at else joint.T, merges))
         self.model.fit(SWEEPS)
-
-    def _recoded(self, groups: Mapping[int, Ints]) -> PrivateTable:
-        """Some columns in groups."""
-        schema = self.table.schema
-        columns = [
-            Column(name=schema.names[j], kind="categorical", categories=tuple(map(str, range(own.max() + 1))))
-            for j, own in groups.items()
-        ]
-        rules = [(schema.names[j], own) for j, own in groups.items()]
-        return self.table.recode(replace(schema, columns=tuple(columns), target=None), rules)
 
     def one_more(self) -> None:
         """Choose a pair and a resolution, and measure it."""
@@ -280,7 +216,7 @@ class _Rounds:
         chosen = int(self.fine.choose(score, families, epsilon=choosing))
         (pair, levels), model = candidates[chosen], expected[chosen]
         groups = {j: self.resolutions[j].levels[level] for j, level in zip(pair, levels, strict=True)}
-        noisy = self._recoded(groups).counts([families[chosen]], epsilon=measuring)[0]
+        noisy = in_groups(self.table, groups).counts([families[chosen]], epsilon=measuring)[0]
         shrunk = towards(noisy, model, self.table.cell_variance(measuring))
         self._give(pair, levels, shrunk)
         self.model.fit(SWEEPS)

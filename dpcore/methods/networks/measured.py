@@ -1,0 +1,108 @@
+"""What methods share that fit the distribution of maximal entropy to tables of columns and pairs that they measured."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from dpcore.accounting.currency import Currency
+from dpcore.arguments import Floats, Ints
+from dpcore.domain.column import Codes, Column, code_dtype
+from dpcore.domain.schema import Schema
+from dpcore.door import PrivateTable
+from dpcore.methods.parameters import learned, text
+from dpcore.methods.synthesizer import Synthesizer
+from dpcore.postprocess import junction_tree
+from dpcore.postprocess.junction_tree import Scope
+from dpcore.postprocess.max_entropy import MaximalEntropy, one_hot
+from dpcore.postprocess.simplex import draw_given
+from dpcore.text import finite_or_text
+
+
+class MeasuredTables(Synthesizer):
+    """A release of the cliques of a junction tree, and of what tells values apart that the model has as one."""
+
+    page = "networks"
+    paper = ""
+    modes = ("corrected",)
+    mode: str = text(default="corrected", kind="{'corrected'}", about="There is no other.")
+    relation: str = text(
+        default="add_remove", kind="{'add_remove', 'replace'}", about="Which tables are neighbors (`Relation`)."
+    )
+    rows_: float = learned("float", "The number of rows: public, or estimated from noisy answers.")
+    margins_: list[Floats] = learned("list of arrays of shape (values,)", "Per column: the released counts.")
+    groups_: list[Ints] = learned(
+        "list of int arrays of shape (values,)", "Per column: the model's value of each value."
+    )
+    pairs_: list[tuple[str, ...]] = learned("list of tuples of column names", "What was chosen, in this order.")
+    cliques_: list[tuple[str, ...]] = learned(
+        "list of tuples of column names", "The junction tree, from its root downwards."
+    )
+    parents_: list[int] = learned("list of int", "For each clique the position of its parent, -1 for the root.")
+    tables_: list[Floats] = learned("list of arrays", "Each clique's counts, an axis per column in groups.")
+    epsilons_: list[float] = learned(
+        "list of float", "What was charged for the tables that a clique holds first, of rho if there is a delta."
+    )
+
+    def _keep(
+        self,
+        schema: Schema,
+        model: MaximalEntropy,
+        *,
+        rows: float,
+        margins: list[Floats],
+        groups: list[Ints],
+        pairs: Sequence[Scope],
+        bought: Sequence[tuple[Scope, float]],
+    ) -> None:
+        """Set what was learned; `bought` has what was measured, with its price."""
+
+        def named(scope: Sequence[int]) -> tuple[str, ...]:
+            return tuple(schema.names[j] for j in scope)
+
+        self.rows_, self.margins_, self.groups_ = rows, margins, groups
+        self.pairs_ = [named(pair) for pair in pairs]
+        self.cliques_, self.parents_ = [named(clique) for clique in model.cliques], list(model.parents)
+        self.tables_ = [belief * self.rows_ for belief in model.beliefs]
+        self.epsilons_ = [0.0] * len(model.cliques)
+        for scope, price in bought:
+            holder = next(i for i, clique in enumerate(model.cliques) if set(scope) <= set(clique))
+            self.epsilons_[holder] += price
+
+    def released(self) -> dict[str, Any]:
+        """See `PrivateEstimator.released`: the cliques as `families`, and the junction tree's `edges`."""
+        families = [
+            {
+                "child": clique[0],
+                "parents": list(clique[1:]),
+                "cluster": 1,
+                "cells": int(table.size),
+                Currency.of(self.delta).unit: finite_or_text(price),
+            }
+            for clique, table, price in zip(self.cliques_, self.tables_, self.epsilons_, strict=True)
+        ]
+        names = [", ".join(clique) for clique in self.cliques_]
+        edges = [[names[up], name] for name, up in zip(names, self.parents_, strict=True) if up >= 0]
+        return {"families": families, "edges": edges, "clusters": []}
+
+    def _sample(self, n: int | None, rng: np.random.Generator) -> Codes:
+        schema, size = self.schema_, n or self._rows_of(self.rows_)
+        cliques = [tuple(schema.index(name) for name in clique) for clique in self.cliques_]
+        rows = junction_tree.sample_rows(cliques, self.parents_, self.tables_, size, rng)
+        codes: Codes = np.empty((size, len(schema)), dtype=code_dtype(max(schema.sizes)), order="F")
+        for j, (groups, margin) in enumerate(zip(self.groups_, self.margins_, strict=True)):
+            weights = one_hot(groups) * margin
+            codes[:, j] = draw_given(weights / weights.sum(axis=1, keepdims=True), rows[:, j], rng)
+        return codes
+
+
+def in_groups(table: PrivateTable, groups: Mapping[int, Ints]) -> PrivateTable:
+    """Some columns of a table, by position, with values in groups: record by record, hence free."""
+    schema = table.schema
+    columns = [
+        Column(name=schema.names[j], kind="categorical", categories=tuple(map(str, range(own.max() + 1))))
+        for j, own in groups.items()
+    ]
+    rules = [(schema.names[j], own) for j, own in groups.items()]
+    return table.recode(replace(schema, columns=tuple(columns), target=None), rules)
