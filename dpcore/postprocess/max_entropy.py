@@ -43,11 +43,11 @@ class Given:
 
 
 class MaximalEntropy:
-    """A distribution over columns, at first independent with the given margins."""
+    """A distribution over columns: at first independent with the given margins, or with a junction tree's tables."""
 
-    def __init__(self, margins: Sequence[Floats]) -> None:
+    def __init__(self, tables: Sequence[Floats], cliques: Sequence[Scope] | None = None) -> None:
         self.given: list[Given] = []
-        self._span([(j,) for j in range(len(margins))], list(margins))
+        self._span(list(cliques or ((j,) for j in range(len(tables)))), list(tables))
 
     @property
     def sizes(self) -> list[int]:

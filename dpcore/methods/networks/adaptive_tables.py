@@ -7,7 +7,8 @@ Idea      Start from the columns by themselves. Again and again find the pair of
 Steps, corrected (the only mode); C is the class column, if there is one; d is the number of columns
   0  A rough number of rows, 1% of epsilon, unless it is public. With s = n epsilon / d², halved under replace, this
      fixes by formula (`Plan`) the share of step 1, the number of rounds of step 3, and whether C is in every table of
-     step 1. If s < 8 there are no rounds, and step 1 has all of epsilon.                                       counts
+     step 1; if not, up to three of the first rounds are for pairs with C. If s < 8 there are no rounds, and step 1
+     has all of epsilon.                                                                                         counts
   1  A table of every column X, or of (X, C), epsilon in proportion to the root of its cells; then histograms with one
      total and no negative counts.                                                                              counts
   2  Values that count too little for the noise of a round, or beside all rows, are merged (adjacent ones in ordered
@@ -17,7 +18,8 @@ Steps, corrected (the only mode); C is the class column, if there is one; d is t
                                                                                                                 choose
      Its table is measured, moved towards the model's by as much as its noise makes likely (James and Stein 1961), and
      fitted to the margins of step 1; the model is fitted to all tables so far.                                 counts
-  4  Rows along the model's junction tree; values within merged ones by the histograms.                 post-processing
+  4  Rows along the model's junction tree; values within merged ones by the histograms. If rows are few, they exchange
+     values so that the tables of all pairs of columns come closer to the model's (`exchanges`).        post-processing
 
 Privacy
   Public    the schema and the target; n under replace.
@@ -48,6 +50,7 @@ import numpy as np
 
 from dpcore.accounting.relation import Epsilon, Relation, exact
 from dpcore.arguments import Floats, Progress
+from dpcore.domain.column import Codes
 from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
 from dpcore.language import phrase
@@ -55,7 +58,7 @@ from dpcore.mechanisms.scores import DistanceFromMargins
 from dpcore.methods.networks.measured import MeasuredTables, in_groups
 from dpcore.methods.offers import Offer
 from dpcore.methods.parameters import text
-from dpcore.postprocess import junction_tree
+from dpcore.postprocess import exchanges, junction_tree
 from dpcore.postprocess.histogram import likely_histogram
 from dpcore.postprocess.junction_tree import Edge
 from dpcore.postprocess.max_entropy import MaximalEntropy, merged
@@ -82,6 +85,7 @@ class Plan:
     one_ways: Fraction
     rounds: int
     with_class: bool
+    of_class: int  # so many rounds, the first, choose among pairs with the class
 
     @classmethod
     def of(cls, rows: float, epsilon: Epsilon, relation: Relation, sizes: tuple[int, ...], classes: int) -> Plan:
@@ -89,12 +93,13 @@ class Plan:
         columns = len(sizes)
         strength = rows * float(epsilon) / (relation.histogram_l1 * columns**2)
         if strength < FEWEST or sum(size > 1 for size in sizes) < 2:
-            return cls(Fraction(1), 0, False)
-        with_class = 2 <= classes <= 3 and strength >= 12
+            return cls(Fraction(1), 0, False, 0)
+        with_class = 2 <= classes <= 3 and strength >= 10
         above = strength - 3
         later = 0.65 * above / (above + (60 if with_class else 22))
         rounds = min(2.5, 0.12 * strength**0.55) * (0.6 if with_class else 1.0) * (columns - 1)
-        return cls(1 - Fraction(round(1000 * later), 1000), max(round(rounds), 1), with_class)
+        of_class = min(max(round(0.4 * rounds), 1), 3) if classes > 1 and not with_class else 0
+        return cls(1 - Fraction(round(1000 * later), 1000), max(round(rounds), 1), with_class, of_class)
 
 
 class AdaptiveTables(MeasuredTables):
@@ -133,7 +138,7 @@ class AdaptiveTables(MeasuredTables):
         rounds = _Rounds(table, columns, left, plan.rounds)
         for done in range(plan.rounds):
             progress(0.1 + 0.8 * done / plan.rounds, MEASURED.format(done=done, rounds=plan.rounds))
-            rounds.one_more()
+            rounds.one_more(at if done < plan.of_class else -1)
         rounds.model.fit(LAST_SWEEPS)
         self._keep(
             schema,
@@ -144,6 +149,12 @@ class AdaptiveTables(MeasuredTables):
             pairs=[pair for pair, _ in rounds.bought],
             bought=[*columns.bought, *rounds.bought],
         )
+
+    def _sample(self, n: int | None, rng: np.random.Generator) -> Codes:
+        codes = super()._sample(n, rng)
+        if exchanges.worthwhile(*codes.shape):
+            exchanges.exchange(codes, self._expected(len(codes)), rng)
+        return codes
 
 
 class _Columns:
@@ -201,9 +212,10 @@ class _Rounds:
             self._give(pair, (0, 0), merged(joint if j < columns.at else joint.T, merges))
         self.model.fit(SWEEPS)
 
-    def one_more(self) -> None:
-        """Choose a pair and a resolution, and measure it."""
-        names, candidates = self.table.schema.names, list(self._candidates())
+    def one_more(self, column: int) -> None:
+        """Choose a pair and a resolution, and measure it; a pair with this column, unless it is -1."""
+        names, every = self.table.schema.names, list(self._candidates())
+        candidates = [found for found in every if column in found[0]] or every
         expected = self._expected(candidates)
         costs = sqrt(float(np.median([cells.size for cells in expected])))
         wrong = sqrt(2 * log(max(len(candidates), 2)))

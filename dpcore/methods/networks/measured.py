@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from dpcore.door import PrivateTable
 from dpcore.methods.parameters import learned, text
 from dpcore.methods.synthesizer import Synthesizer
 from dpcore.postprocess import junction_tree
-from dpcore.postprocess.junction_tree import Scope
+from dpcore.postprocess.junction_tree import Edge, Scope
 from dpcore.postprocess.max_entropy import MaximalEntropy, one_hot
 from dpcore.postprocess.simplex import draw_given
 from dpcore.text import finite_or_text
@@ -88,13 +89,28 @@ class MeasuredTables(Synthesizer):
 
     def _sample(self, n: int | None, rng: np.random.Generator) -> Codes:
         schema, size = self.schema_, n or self._rows_of(self.rows_)
-        cliques = [tuple(schema.index(name) for name in clique) for clique in self.cliques_]
-        rows = junction_tree.sample_rows(cliques, self.parents_, self.tables_, size, rng)
+        rows = junction_tree.sample_rows(self._scopes, self.parents_, self.tables_, size, rng)
         codes: Codes = np.empty((size, len(schema)), dtype=code_dtype(max(schema.sizes)), order="F")
-        for j, (groups, margin) in enumerate(zip(self.groups_, self.margins_, strict=True)):
-            weights = one_hot(groups) * margin
-            codes[:, j] = draw_given(weights / weights.sum(axis=1, keepdims=True), rows[:, j], rng)
+        for j, within in enumerate(self._within):
+            codes[:, j] = draw_given(within, rows[:, j], rng)
         return codes
+
+    def _expected(self, size: int) -> dict[Edge, Floats]:
+        """The counts of all pairs of columns' values that so many rows are expected to have."""
+        model, within = MaximalEntropy(self.tables_, self._scopes), self._within
+        share = size / self.tables_[0].sum()
+        pairs = combinations(range(len(within)), 2)
+        return {(a, b): within[a].T @ (model.table((a, b)) * share) @ within[b] for a, b in pairs}
+
+    @property
+    def _scopes(self) -> list[Scope]:
+        return [tuple(self.schema_.index(name) for name in clique) for clique in self.cliques_]
+
+    @property
+    def _within(self) -> list[Floats]:
+        """P(value | the model's value), per column."""
+        weights = [one_hot(groups) * margin for groups, margin in zip(self.groups_, self.margins_, strict=True)]
+        return [own / own.sum(axis=1, keepdims=True) for own in weights]
 
 
 def in_groups(table: PrivateTable, groups: Mapping[int, Ints]) -> PrivateTable:
