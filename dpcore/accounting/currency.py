@@ -37,7 +37,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from math import exp, inf, isinf, log, log1p, nextafter, sqrt
+from math import exp, inf, isinf, log, log1p, nextafter, pi, sqrt
 from typing import Any, ClassVar, Literal
 
 from dpcore.accounting.relation import Epsilon, Relation, exact
@@ -106,6 +106,15 @@ class Currency:
         """
         return values * sensitivity / float(share) if float(share) else inf
 
+    def error(self, scale: float) -> float:
+        """The mean distance of a noisy count from the true one under noise of that scale, roughly if it is whole."""
+        return scale
+
+    @property
+    def balance(self) -> float:
+        """A sum of errors is least if things have shares in proportion to this power of the error with equal shares."""
+        return 1 / 2
+
     def exponent(self, share: Amount) -> float:
         """By how much a share lets the exponent of a choice move."""
         return float(share)
@@ -148,6 +157,13 @@ class Rho(Currency):
 
     def scale(self, share: Amount, sensitivity: float, values: int = 1) -> float:
         return sensitivity * sqrt(values / (2 * float(share))) if float(share) else inf
+
+    def error(self, scale: float) -> float:
+        return scale * sqrt(2 / pi)
+
+    @property
+    def balance(self) -> float:
+        return 2 / 3
 
     def exponent(self, share: Amount) -> float:
         return sqrt(8 * float(share))

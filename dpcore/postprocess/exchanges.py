@@ -3,7 +3,8 @@
 Rows that are drawn from a distribution have its tables up to chance, and with few rows that is a good part of their
 distance from it. Two rows that exchange their values in one column leave every column by itself as it is, and change
 the tables of that column with all others. Rows meet in pairs at random, once per column, and exchange where that lowers
-the sum of squared differences from the expected counts, over all tables.
+the sum of (count - expected)² / (expected + `EASE`) over all tables: Pearson's statistic, but for `EASE`. So no row
+comes to a combination of values that hardly occurs, only because others are better off.
 
 Post-processing of a distribution and of rows that were drawn from it: no private input, no cost.
 """
@@ -17,13 +18,14 @@ from dpcore.arguments import Floats, Ints
 from dpcore.domain.column import Codes
 from dpcore.postprocess.junction_tree import Edge
 
-MOST = 20_000_000  # rows times squared columns: a few seconds; with more rows chance hardly matters
-AT_ONCE = 64  # meetings: they do not see each other's exchanges
+EASE = 0.1  # rows: without it a cell in which nobody is expected would shut all others out
+MOST = 500_000  # rows times columns: a few seconds at most; with more rows chance hardly matters
+FEWEST_AT_ONCE, MOST_AT_ONCE = 8, 64  # meetings, which do not see each other's exchanges
 
 
-def worthwhile(rows: int, columns: int) -> bool:
-    """Whether so many rows are few enough."""
-    return rows > 1 and columns > 1 and rows * columns**2 <= MOST
+def worthwhile(rows: int, sizes: tuple[int, ...]) -> bool:
+    """Whether rows are few enough for the time that it takes, and not fewer than the cells of a table, in the mean."""
+    return len(sizes) > 1 and _cells(sizes) <= rows <= MOST // len(sizes)
 
 
 def exchange(codes: Codes, expected: Mapping[Edge, Floats], rng: np.random.Generator) -> None:
@@ -32,33 +34,42 @@ def exchange(codes: Codes, expected: Mapping[Edge, Floats], rng: np.random.Gener
     `expected` has for every pair of columns its table, of shape (values, values), whose cells sum to the rows.
     """
     rows, columns = codes.shape
-    over = _Differences(codes, expected)
+    tables = _Tables(codes, expected)
+    # So few that they seldom change the same cells.
+    at_once = int(np.clip(len(tables.over) / len(expected) / 2, FEWEST_AT_ONCE, MOST_AT_ONCE))
     for j in rng.permutation(columns):
         meeting = rng.permutation(rows)[: rows // 2 * 2].reshape(2, -1)
-        for start in range(0, meeting.shape[1], AT_ONCE):
-            first, second = meeting[:, start : start + AT_ONCE]
+        for start in range(0, meeting.shape[1], at_once):
+            first, second = meeting[:, start : start + at_once]
             differ = codes[first, j] != codes[second, j]
             first, second = first[differ], second[differ]
-            better = over.exchange(j, codes[first], codes[second])
+            better = tables.exchange(j, codes[first], codes[second])
             first, second = first[better], second[better]
             codes[first, j], codes[second, j] = codes[second, j], codes[first, j]
 
 
-class _Differences:
-    """Counts less expected ones, of all pairs of columns, on one line."""
+def _cells(sizes: tuple[int, ...]) -> float:
+    """Of the table of a pair of columns, in the mean."""
+    pairs = len(sizes) * (len(sizes) - 1)
+    return float((sum(sizes) ** 2 - sum(size**2 for size in sizes)) / pairs)
+
+
+class _Tables:
+    """All cells of the tables of pairs, on one line: how far over what is expected they are, and what that weighs."""
 
     def __init__(self, codes: Codes, expected: Mapping[Edge, Floats]) -> None:
         columns, start = codes.shape[1], 0
         self.starts, self.strides = np.zeros((2, columns, columns), dtype=np.intp)
-        tables = []
+        over, weights = [], []
         for a, b in combinations(range(columns), 2):
             table = expected[a, b]
             cells = np.bincount(np.ravel_multi_index((codes[:, a], codes[:, b]), table.shape), minlength=table.size)
-            tables.append(cells - table.ravel())
+            over.append(cells - table.ravel())
+            weights.append(1 / (table.ravel() + EASE))
             self.starts[a, b] = self.starts[b, a] = start
             self.strides[a, b], self.strides[b, a] = table.shape[1], 1  # of a step along a's values, and along b's
             start += table.size
-        self.line = np.concatenate(tables)
+        self.over, self.weights = np.concatenate(over), np.concatenate(weights)
 
     def exchange(self, j: int, first: Codes, second: Codes) -> Ints:
         """Positions of those pairs of rows that had better exchange their values in column j, as they now have."""
@@ -67,9 +78,10 @@ class _Differences:
         here, there = starts + first[:, others] * along, starts + second[:, others] * along
         value, other = first[:, j, None] * own, second[:, j, None] * own
         leaves, comes = (here + value, there + other), (here + other, there + value)
-        change = sum(self.line[cell] for cell in comes) - sum(self.line[cell] for cell in leaves) + 2
-        better = np.flatnonzero((change * (here != there)).sum(axis=1) < 0)
+        worse = sum(self.weights[cell] * (1 + 2 * self.over[cell]) for cell in comes)
+        worse += sum(self.weights[cell] * (1 - 2 * self.over[cell]) for cell in leaves)
+        found = np.flatnonzero((worse * (here != there)).sum(axis=1) < 0)
         for cells, step in ((leaves, -1), (comes, 1)):
             for cell in cells:
-                np.add.at(self.line, cell[better].ravel(), step)
-        return better
+                np.add.at(self.over, cell[found].ravel(), step)
+        return found

@@ -4,9 +4,9 @@ Half of it is the nearest histogram of that total (`simplex.project`), which is 
 half is what is likely where noise is large. Before anybody looks, a group of neighboring values has equal counts, of a
 Gamma distribution of shape a around the mean count; in every group of two values or more, halves share that count or
 have groups of their own with even odds (context-tree weighting: Willems, Shtarkov and Tjalkens 1995); and shapes are
-equally likely. Categories are not neighbors of each other. Then, with Laplace noise of the scale b and a factor
-exp(-t x) for every count x that makes the expected counts sum to the total, each count has a distribution, exact but
-for the grid. All counts are then the same quantile of theirs, that at which they sum to the total: no other counts
+equally likely. Categories are not neighbors of each other. Then, with Laplace or Gaussian noise and a factor exp(-t x)
+for every count x that makes the expected counts sum to the total, each count has a distribution, exact but for the
+grid. All counts are then the same quantile of theirs, that at which they sum to the total: no other counts
 with this total have a smaller expected sum of absolute errors.
 
 Post-processing: no private input, no cost.
@@ -19,6 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import gammainc
 
+from dpcore.accounting.currency import Law
 from dpcore.arguments import Floats
 from dpcore.postprocess.simplex import TRACE, project
 
@@ -31,22 +32,24 @@ MOST_CELLS = 1_000_000  # values times grid; beyond, as with all but no noise on
 HALVINGS = 25  # of intervals in which a root is looked for
 
 
-def likely_histogram(noisy: Floats, scale: float, total: float, *, neighbors: int = 0) -> Floats:
+def likely_histogram(noisy: Floats, scale: float, total: float, *, neighbors: int = 0, law: Law = "laplace") -> Floats:
     """Positive counts of shape (values,) with that positive sum; the first `neighbors` values are in order."""
     nearest = project(noisy, total)
     if len(noisy) > 1 and np.isfinite(scale) and scale > 0:
         ends = _grid(noisy, scale)
         if len(ends) * len(noisy) <= MOST_CELLS:
-            nearest = (nearest + _likely(noisy, ends, scale, total, neighbors)) / 2
+            nearest = (nearest + _likely(noisy, ends, scale, total, neighbors, law)) / 2
     found: Floats = nearest + TRACE
     found *= total / found.sum()
     return found
 
 
-def _likely(noisy: Floats, ends: Floats, scale: float, total: float, neighbors: int) -> Floats:
+def _likely(noisy: Floats, ends: Floats, scale: float, total: float, neighbors: int, law: Law = "laplace") -> Floats:
     counts = (ends[1:] + ends[:-1]) / 2
     groups = [*_halves(0, neighbors), *((j, j + 1) for j in range(neighbors, len(noisy)))]
-    likelihood = np.cumsum(np.vstack([np.zeros(len(counts)), -np.abs(noisy[:, None] - counts) / scale]), axis=0)
+    off = np.abs(noisy[:, None] - counts) / scale
+    logs_of_noise = -off if law == "laplace" else -(off**2) / 2
+    likelihood = np.cumsum(np.vstack([np.zeros(len(counts)), logs_of_noise]), axis=0)
     beliefs = []
     for shape in SHAPES:
         mass = np.maximum(np.diff(gammainc(shape, ends * (shape * len(noisy) / total))), 1e-300)

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from chains import CHAIN, HUGE, chain, listed
 
+from dpcore.accounting.currency import PURE, Currency
 from dpcore.accounting.relation import Relation
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
@@ -27,24 +28,25 @@ CLASSLESS = replace(CHAIN, target=None)
 @pytest.mark.parametrize(
     ("rows", "epsilon", "relation", "sizes", "classes", "plan"),
     [
-        (100, 0.31, ADD, (3, 2), 2, (1000, 0, False)),  # s = 7.75
-        (100, 0.32, ADD, (3, 2), 0, (880, 1, False)),  # s = 8: .65 * 5 / 27
-        (200, 0.32, REPLACE, (3, 2), 0, (880, 1, False)),
-        (199, 0.32, REPLACE, (3, 2), 0, (1000, 0, False)),
-        (47, 1.0, ADD, (3, 2), 2, (815, 1, False)),  # s = 11.75: .65 * 8.75 / 30.75
-        (48, 1.0, ADD, (3, 2), 2, (915, 1, True)),  # s = 12: .65 * 9 / 69
-        (48, 1.0, ADD, (3, 2), 3, (915, 1, True)),
-        (48, 1.0, ADD, (3, 2), 4, (811, 1, False)),  # .65 * 9 / 31
-        (48, 1.0, ADD, (3, 1), 1, (1000, 0, False)),  # no pair has anything to say
-        (100_000, 1.0, ADD, TEN, 0, (364, 22, False)),  # s = 1000: 2.5 * 9 rounds
-        (100_000, 1.0, ADD, TEN, 2, (387, 14, True)),
-        (4_800, 1.0, ADD, TEN, 0, (563, 9, False)),  # s = 48: .12 * 48^.55 * 9 = 9.08
-        (0, 0.0, ADD, TEN, 0, (1000, 0, False)),
+        (100, 0.31, ADD, (3, 2), 2, (1000, 0, False, 0)),  # s = 7.75
+        (100, 0.32, ADD, (3, 2), 0, (880, 1, False, 0)),  # s = 8: .65 * 5 / 27
+        (200, 0.32, REPLACE, (3, 2), 0, (880, 1, False, 0)),
+        (199, 0.32, REPLACE, (3, 2), 0, (1000, 0, False, 0)),
+        (39, 1.0, ADD, (3, 2), 2, (847, 1, False, 1)),  # s = 9.75: .65 * 6.75 / 28.75
+        (40, 1.0, ADD, (3, 2), 2, (932, 1, True, 0)),  # s = 10: .65 * 7 / 67
+        (48, 1.0, ADD, (3, 2), 3, (915, 1, True, 0)),
+        (48, 1.0, ADD, (3, 2), 4, (811, 1, False, 1)),  # .65 * 9 / 31
+        (48, 1.0, ADD, (3, 1), 1, (1000, 0, False, 0)),  # no pair has anything to say
+        (100_000, 1.0, ADD, TEN, 0, (364, 22, False, 0)),  # s = 1000: 2.5 * 9 rounds
+        (100_000, 1.0, ADD, TEN, 2, (387, 14, True, 0)),
+        (4_800, 1.0, ADD, TEN, 0, (563, 9, False, 0)),  # s = 48: .12 * 48^.55 * 9 = 9.08
+        (4_800, 1.0, ADD, TEN, 4, (563, 9, False, 3)),
+        (0, 0.0, ADD, TEN, 0, (1000, 0, False, 0)),
     ],
 )
 def test_the_plan_by_hand(rows, epsilon, relation, sizes, classes, plan):
-    found = Plan.of(rows, Fraction(epsilon), relation, sizes, classes)
-    assert (found.one_ways * 1000, found.rounds, found.with_class) == plan
+    found = Plan.of(rows, Fraction(epsilon), PURE, relation, sizes, classes)
+    assert (found.one_ways * 1000, found.rounds, found.with_class, found.of_class) == plan
 
 
 @pytest.mark.parametrize("relation", Relation)
@@ -52,7 +54,7 @@ def test_the_plan_by_hand(rows, epsilon, relation, sizes, classes, plan):
 def test_epsilon_is_divided_as_documented(relation, schema):
     method = AdaptiveTables(epsilon=1.3, relation=relation, random_state=0).fit(chain(), schema=schema)
     entries, whole = list(method.ledger_.entries), Fraction(1.3)
-    plan = Plan.of(20_000, whole, relation, schema.sizes, 2 if schema.target else 0)
+    plan = Plan.of(20_000, whole, PURE, relation, schema.sizes, 2 if schema.target else 0)
     assert plan.rounds > 1
     assert plan.with_class == bool(schema.target)
     if relation is ADD:
@@ -75,6 +77,28 @@ def test_epsilon_is_divided_as_documented(relation, schema):
     assert all(entry.sensitivity == Fraction(relation.histogram_l1, 2) for entry in later[::2])
     assert method.ledger_.epsilon_of_noise == pytest.approx(1.3, rel=1e-15)
     assert sum(method.epsilons_) == pytest.approx(float(whole))
+
+
+def test_rho_is_divided_as_documented():
+    method = AdaptiveTables(epsilon=1.3, delta=1e-9, random_state=0).fit(chain(), schema=CLASSLESS)
+    (rough, *entries), whole = method.ledger_.entries, Currency.of(1e-9).amount(1.3)
+    plan = Plan.of(20_000, whole, method.ledger_.currency, ADD, CLASSLESS.sizes, 0)
+    assert plan.one_ways < Plan.of(20_000, Fraction(1.3), PURE, ADD, CLASSLESS.sizes, 0).one_ways
+    assert rough.epsilon_of_noise == whole * ROUGH
+    left = whole - rough.epsilon_of_noise
+    shares = [float(entry.epsilon_of_noise / (left * plan.one_ways)) for entry in entries[:4]]
+    powers = np.array([3, 4, 3, 2]) ** (2 / 3)
+    np.testing.assert_allclose(shares, powers / powers.sum())
+    assert {entry.mechanism for entry in entries} == {"gaussian", "exponential"}
+    assert sum(entry.epsilon_of_noise for entry in entries) == left
+    assert len(method.pairs_) == plan.rounds
+
+
+def test_the_first_rounds_are_for_a_class_of_many_values():
+    for seed in range(5):
+        method = AdaptiveTables(epsilon=1.0, target="b", random_state=seed).fit(chain(), schema=CHAIN)
+        assert len(method.pairs_) > 2
+        assert all("b" in pair for pair in method.pairs_[:2])
 
 
 def test_each_round_tells_how_far_it_is():

@@ -27,7 +27,8 @@ Privacy
   3         the model, resolutions, and penalties are made of answers that are fixed by then, so the score moves by half
             of what the table moves: ½ or 1 (`DistanceFromMargins`). One mechanism and one table a round, sequential:
             merging is record by record, so the table's sensitivity is as above.
-  Sum       epsilon.
+  Sum       epsilon. With a delta, all of this is of rho: s is that of an epsilon with as much noise in 2 d tables, step
+            1 divides by the power 2/3 of the cells, and later shares are larger (`Currency.balance`).
 
 Where it comes from   rounds, and the penalty for cells, from AIM; merging of rare values, from MST; maximal
           entropy over a junction tree, from Private-PGM. The formulas' constants were chosen on the tables `TUNING` of
@@ -44,17 +45,19 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations, product
-from math import log, sqrt
+from math import log
 
 import numpy as np
 
-from dpcore.accounting.relation import Epsilon, Relation, exact
+from dpcore.accounting.currency import Amount, Currency
+from dpcore.accounting.relation import Relation
 from dpcore.arguments import Floats, Progress
 from dpcore.domain.column import Codes
 from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
 from dpcore.language import phrase
 from dpcore.mechanisms.scores import DistanceFromMargins
+from dpcore.methods.base import with_delta
 from dpcore.methods.networks.measured import MeasuredTables, in_groups
 from dpcore.methods.offers import Offer
 from dpcore.methods.parameters import text
@@ -80,7 +83,7 @@ MEASURED = phrase("{done:d} of {rounds:d} pairs measured")
 
 @dataclass(frozen=True)
 class Plan:
-    """What follows from s = n epsilon / (sensitivity d²), by formula: shares and rounds."""
+    """What follows from the rows that one of 2 d tables has beside its noise, by formula: shares and rounds."""
 
     one_ways: Fraction
     rounds: int
@@ -88,18 +91,22 @@ class Plan:
     of_class: int  # so many rounds, the first, choose among pairs with the class
 
     @classmethod
-    def of(cls, rows: float, epsilon: Epsilon, relation: Relation, sizes: tuple[int, ...], classes: int) -> Plan:
+    def of(
+        cls, rows: float, budget: Amount, currency: Currency, relation: Relation, sizes: tuple[int, ...], classes: int
+    ) -> Plan:
         """The plan for so many rows; `classes` is 0 without a class column."""
         columns = len(sizes)
-        strength = rows * float(epsilon) / (relation.histogram_l1 * columns**2)
+        noise = currency.error(currency.scale(budget / (2 * columns), currency.histogram(relation)))
+        strength = 2 * rows / (columns * max(noise, 1 / MOST_SCALE))
         if strength < FEWEST or sum(size > 1 for size in sizes) < 2:
             return cls(Fraction(1), 0, False, 0)
         with_class = 2 <= classes <= 3 and strength >= 10
         above = strength - 3
         later = 0.65 * above / (above + (60 if with_class else 22))
+        odds = (later / (1 - later)) ** (2 * currency.balance)  # as before in epsilon, where noise falls faster
         rounds = min(2.5, 0.12 * strength**0.55) * (0.6 if with_class else 1.0) * (columns - 1)
         of_class = min(max(round(0.4 * rounds), 1), 3) if classes > 1 and not with_class else 0
-        return cls(1 - Fraction(round(1000 * later), 1000), max(round(rounds), 1), with_class, of_class)
+        return cls(1 - Fraction(round(1000 * odds / (1 + odds)), 1000), max(round(rounds), 1), with_class, of_class)
 
 
 class AdaptiveTables(MeasuredTables):
@@ -109,7 +116,8 @@ class AdaptiveTables(MeasuredTables):
     by = phrase("dpcore, after McKenna et al. 2022")
     good_for = "the closest synthetic table here"
     offers = (Offer("Adaptive tables: pairs that the model is most wrong about"),)
-    variants = ({}, {"target": "grade"})
+    variants = ({}, {"target": "grade"}, {"delta": 1e-9})
+    delta: float = with_delta()
     target: str | None = text(
         default=None,
         optional=True,
@@ -121,18 +129,19 @@ class AdaptiveTables(MeasuredTables):
             self._target(schema, self.target)
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
-        schema, left = table.schema, exact(self.epsilon)
+        schema, budget = table.schema, self._budget(table)
         name = self.target or schema.target
         at = schema.index(name) if name and not schema[name].numeric else -1
         public = table.public_rows if table.relation is Relation.REPLACE else None
         progress(0.0, phrase("Measuring columns"))
+        left = budget
         if public is None:
-            rough = max(float(table.counts([()], epsilon=left * ROUGH)[0]), 1.0)
-            left -= left * ROUGH
+            rough = max(float(table.counts([()], epsilon=budget * ROUGH)[0]), 1.0)
+            left -= budget * ROUGH
         else:
             rough = float(max(public, 1))
         classes = schema.columns[at].size if at >= 0 else 0
-        plan = Plan.of(rough, self.epsilon, table.relation, schema.sizes, classes)
+        plan = Plan.of(rough, budget, table.ledger.currency, table.relation, schema.sizes, classes)
         columns = _Columns(table, left * plan.one_ways, at if plan.with_class else -1, public)
         left -= left * plan.one_ways
         rounds = _Rounds(table, columns, left, plan.rounds)
@@ -152,7 +161,7 @@ class AdaptiveTables(MeasuredTables):
 
     def _sample(self, n: int | None, rng: np.random.Generator) -> Codes:
         codes = super()._sample(n, rng)
-        if exchanges.worthwhile(*codes.shape):
+        if exchanges.worthwhile(len(codes), self.schema_.sizes):
             exchanges.exchange(codes, self._expected(len(codes)), rng)
         return codes
 
@@ -160,22 +169,22 @@ class AdaptiveTables(MeasuredTables):
 class _Columns:
     """Step 1: the released histograms of all columns; with the class at a position, or at -1 without."""
 
-    def __init__(self, table: PrivateTable, epsilon: Epsilon, at: int, public: int | None) -> None:
-        schema = table.schema
+    def __init__(self, table: PrivateTable, share: Amount, at: int, public: int | None) -> None:
+        schema, currency = table.schema, table.ledger.currency
         scopes = [(j, at) if at >= 0 else (j,) for j in range(len(schema)) if j != at]
-        weights = [float(np.sqrt(np.prod([schema.sizes[j] for j in scope]))) for scope in scopes]
+        weights = [float(np.prod([schema.sizes[j] for j in scope])) ** currency.balance for scope in scopes]
         before = len(table.ledger.entries)
         names = [[schema.names[j] for j in scope] for scope in scopes]
-        noisy = table.counts(names, epsilon=epsilon, weights=weights)
+        noisy = table.counts(names, epsilon=share, weights=weights)
         entries = table.ledger.entries[before:]
         self.bought = [(s, float(entry.epsilon_of_noise)) for s, entry in zip(scopes, entries, strict=True)]
-        # All totals have one variance: shares by the root of the cells.
+        # In epsilon all totals have one variance: shares by the root of the cells.
         total = float(np.mean([cells.sum() for cells in noisy])) if public is None else float(public)
         self.rows, self.at = max(total, 1.0), at
         self.beside_class: dict[int, Floats] = {}  # counts of shape (values, classes), positive
         if at < 0:
             self.margins = [
-                likely_histogram(cells, entry.scale, self.rows, neighbors=neighbors(column))
+                likely_histogram(cells, entry.scale, self.rows, neighbors=neighbors(column), law=currency.law)
                 for column, cells, entry in zip(schema, noisy, entries, strict=True)
             ]
             return
@@ -190,14 +199,14 @@ class _Columns:
 class _Rounds:
     """Step 3: the model, and what it was given."""
 
-    def __init__(self, table: PrivateTable, columns: _Columns, epsilon: Epsilon, rounds: int) -> None:
+    def __init__(self, table: PrivateTable, columns: _Columns, left: Amount, rounds: int) -> None:
         self.table, self.columns, self.bought = table, columns, list[tuple[Edge, float]]()
         self.apart: dict[Candidate, Floats] = {}  # tables of columns that the model takes for independent
-        self.share = epsilon * Fraction(1, max(rounds, 1))
-        scale = min(table.relation.histogram_l1 / max(float(self.share), 1 / MOST_SCALE), MOST_SCALE)
+        self.share = left * Fraction(1, max(rounds, 1))
+        noise = self._noise(self.share)
         schema = table.schema
         self.resolutions = [
-            Resolution(column, margin, scale) for column, margin in zip(schema, columns.margins, strict=True)
+            Resolution(column, margin, noise) for column, margin in zip(schema, columns.margins, strict=True)
         ]
         self.model = MaximalEntropy(
             [np.bincount(own.groups, weights=own.margin) / columns.rows for own in self.resolutions]
@@ -212,18 +221,23 @@ class _Rounds:
             self._give(pair, (0, 0), merged(joint if j < columns.at else joint.T, merges))
         self.model.fit(SWEEPS)
 
+    def _noise(self, share: Amount) -> float:
+        """The mean error of a cell of a table that is bought for a share."""
+        currency = self.table.ledger.currency
+        return min(currency.error(currency.scale(share, currency.histogram(self.table.relation))), MOST_SCALE)
+
     def one_more(self, column: int) -> None:
         """Choose a pair and a resolution, and measure it; a pair with this column, unless it is -1."""
         names, every = self.table.schema.names, list(self._candidates())
         candidates = [found for found in every if column in found[0]] or every
         expected = self._expected(candidates)
-        costs = sqrt(float(np.median([cells.size for cells in expected])))
-        wrong = sqrt(2 * log(max(len(candidates), 2)))
+        balance = self.table.ledger.currency.balance
+        costs = float(np.median([cells.size for cells in expected])) ** balance
+        wrong = (2 * log(max(len(candidates), 2))) ** balance
         choosing = self.share * Fraction(round(100 * wrong / (wrong + costs)), 100)
         measuring = self.share - choosing
-        scale = self.table.relation.histogram_l1 / float(measuring) if measuring else MOST_SCALE
         merges = [[self.resolutions[j].coarser[level] for j, level in zip(*c, strict=True)] for c in candidates]
-        score = DistanceFromMargins(expected, PENALTY * min(scale, MOST_SCALE), merges)
+        score = DistanceFromMargins(expected, PENALTY * self._noise(measuring), merges)
         families = [(names[a], names[b]) for (a, b), _ in candidates]
         chosen = int(self.fine.choose(score, families, epsilon=choosing))
         (pair, levels), model = candidates[chosen], expected[chosen]

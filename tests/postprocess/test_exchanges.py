@@ -1,0 +1,68 @@
+"""Rows that exchange values: what stays, what comes closer, and a case by hand."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from dpcore.postprocess.exchanges import EASE, MOST, exchange, worthwhile
+
+SIZES = (4, 3, 2, 5)
+
+
+def tables(codes):
+    pairs = combinations(range(len(SIZES)), 2)
+    found = {(a, b): np.zeros((SIZES[a], SIZES[b])) for a, b in pairs}
+    for (a, b), table in found.items():
+        np.add.at(table, (codes[:, a], codes[:, b]), 1)
+    return found
+
+
+def statistic(codes, expected):
+    return sum(((table - expected[pair]) ** 2 / (expected[pair] + EASE)).sum() for pair, table in tables(codes).items())
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int64])
+@pytest.mark.parametrize(("rows", "left"), [(2, 1.0), (101, 0.5), (5_000, 0.2)])
+def test_columns_stay_and_pairs_come_closer(rows, left, dtype):
+    """From values that are in some order to dependent ones, as far as one exchange per value goes."""
+    rng = np.random.default_rng(1)
+    shape = rng.dirichlet(np.full(np.prod(SIZES), 0.3))
+    wanted = np.array(np.unravel_index(rng.choice(len(shape), rows, p=shape), SIZES)).T
+    before, expected = rng.permuted(wanted, axis=0), tables(wanted)
+    codes = np.asfortranarray(before.astype(dtype))
+    exchange(codes, expected, np.random.default_rng(2))
+    for j in range(len(SIZES)):
+        assert np.bincount(codes[:, j]).tolist() == np.bincount(wanted[:, j]).tolist()
+    assert statistic(codes, expected) <= left * statistic(before, expected)
+
+
+def test_two_rows_exchange_where_that_gives_what_is_expected():
+    codes = np.array([[0, 1], [1, 0]])
+    exchange(codes, {(0, 1): np.eye(2)}, np.random.default_rng(0))
+    assert sorted(codes.tolist()) == [[0, 0], [1, 1]]
+    exchange(codes, {(0, 1): np.eye(2)}, np.random.default_rng(0))
+    assert sorted(codes.tolist()) == [[0, 0], [1, 1]]
+
+
+def test_nobody_comes_where_nobody_is_expected():
+    """Of rows on the diagonal of a table with very many cells, exchanges leave it."""
+    place = np.arange(200)
+    codes = np.column_stack([place, place, place % 2])
+    expected = {(0, 1): np.eye(200), (0, 2): np.full((200, 2), 0.5), (1, 2): np.full((200, 2), 0.5)}
+    exchange(codes, expected, np.random.default_rng(3))
+    assert (codes[:, 0] == codes[:, 1]).all()
+
+
+@pytest.mark.parametrize(
+    ("rows", "sizes", "expected"),
+    [
+        (100, (5,), False),
+        (11, (2, 3, 4), True),  # (6 + 8 + 12) / 3 = 8.7 cells
+        (8, (2, 3, 4), False),
+        (MOST // 3, (2, 3, 4), True),
+        (MOST // 3 + 1, (2, 3, 4), False),
+    ],
+)
+def test_it_is_done_where_it_helps(rows, sizes, expected):
+    assert worthwhile(rows, sizes) == expected
