@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 METHODS: Registry[type[PrivateEstimator]] = Registry(
     {
         "NB-Synth": "methods.naive_bayes:NaiveBayesSynthesizer",
-        "PrivBayes refined": "methods.networks.refined:RefinedPrivBayes",
         "Adaptive tables": "methods.networks.adaptive_tables:AdaptiveTables",
+        "PrivBayes refined": "methods.networks.refined:RefinedPrivBayes",
         "HMPrivBayes": "methods.networks.hmprivbayes:HMPrivBayes",
         "PrivSCBN": "methods.networks.privscbn:PrivSCBN",
         "PrivBayes": "methods.networks.privbayes:PrivBayes",
