@@ -18,6 +18,8 @@ METHODS: Registry[type[PrivateEstimator]] = Registry(
         "NB-Synth": "methods.naive_bayes:NaiveBayesSynthesizer",
         "Adaptive tables": "methods.networks.adaptive_tables:AdaptiveTables",
         "PrivBayes refined": "methods.networks.refined:RefinedPrivBayes",
+        "MST": "methods.networks.mst:MST",
+        "AIM": "methods.networks.aim:AIM",
         "HMPrivBayes": "methods.networks.hmprivbayes:HMPrivBayes",
         "PrivSCBN": "methods.networks.privscbn:PrivSCBN",
         "PrivBayes": "methods.networks.privbayes:PrivBayes",

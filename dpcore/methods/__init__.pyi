@@ -13,10 +13,12 @@ from dpcore.methods.local.ppnb import PPNB as PPNB
 from dpcore.methods.local.ppnb import PlainNaiveBayes as PlainNaiveBayes
 from dpcore.methods.naive_bayes import NaiveBayesSynthesizer as NaiveBayesSynthesizer
 from dpcore.methods.networks.adaptive_tables import AdaptiveTables as AdaptiveTables
+from dpcore.methods.networks.aim import AIM as AIM
 from dpcore.methods.networks.hmprivbayes import HMPrivBayes as HMPrivBayes
 from dpcore.methods.networks.hmprivbayes import NoPrivacy as NoPrivacy
 from dpcore.methods.networks.independent_margins import IndependentMargins as IndependentMargins
 from dpcore.methods.networks.jtree import JTree as JTree
+from dpcore.methods.networks.mst import MST as MST
 from dpcore.methods.networks.privbayes import PrivBayes as PrivBayes
 from dpcore.methods.networks.privscbn import PrivSCBN as PrivSCBN
 from dpcore.methods.networks.refined import RefinedPrivBayes as RefinedPrivBayes

@@ -79,6 +79,39 @@ def largest_with(pairs: Iterable[Edge], cliques: Sequence[Scope], sizes: Sequenc
     return found
 
 
+def cells_with(
+    pairs: Iterable[Edge], cliques: Sequence[Scope], parents: Sequence[int], sizes: Sequence[int]
+) -> dict[Scope, int]:
+    """For each pair the cells of all cliques of a junction tree together, if it is joined.
+
+    Only cliques between the two columns change: all others are eliminated first, without fill-in.
+    """
+    cells = [cells_of(clique, sizes) for clique in cliques]
+    ways: list[list[int]] = []  # from each clique to the root
+    for i, parent in enumerate(parents):
+        ways.append([i] if parent < 0 else [i, *ways[parent]])
+    first = {j: i for i, clique in reversed(list(enumerate(cliques))) for j in clique}
+    part, lone = parts(cliques), {j: sizes[j] for j, *others in cliques if not others}
+    total, found = sum(cells), dict[Scope, int]()
+    for a, b in pairs:
+        if part[a] is not part[b]:
+            found[a, b] = total + sizes[a] * sizes[b] - lone.get(a, 0) - lone.get(b, 0)
+            continue
+        up, down = ways[first[a]], ways[first[b]]
+        meet = next(i for i in up if i in down)
+        path = [*up[: up.index(meet) + 1], *reversed(down[: down.index(meet)])]
+        path = path[max(k for k, i in enumerate(path) if a in cliques[i]) :]
+        path = path[: 1 + next(k for k, i in enumerate(path) if b in cliques[i])]
+        found[a, b] = total
+        if len(path) > 1:
+            graph: Graph = {j: set() for i in path for j in cliques[i]}
+            for one, other in [*(edge for i in path for edge in combinations(cliques[i], 2)), (a, b)]:
+                graph[one].add(other)
+                graph[other].add(one)
+            found[a, b] += sum(cells_of(bag, sizes) for bag in _eliminate(graph, sizes)) - sum(cells[i] for i in path)
+    return found
+
+
 def junction_tree(cliques: Sequence[Scope]) -> tuple[list[Scope], list[int]]:
     """The cliques from a root downwards, and the position of each one's parent in that order (-1 for the root).
 

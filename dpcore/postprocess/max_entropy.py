@@ -27,7 +27,7 @@ import numpy as np
 from dpcore.arguments import Floats, Ints
 from dpcore.postprocess import junction_tree
 from dpcore.postprocess.bayes_net import margin
-from dpcore.postprocess.junction_tree import Scope
+from dpcore.postprocess.junction_tree import Edge, Scope
 
 LEAST = 1e-300
 SMALL = 1e-5  # L1 distance of a table from what is given that is as good as none
@@ -118,15 +118,51 @@ class MaximalEntropy:
         clique, shared = self.cliques[i], self._shared[i]
         if not parts and not (wanted & set(clique)) - set(shared):
             return None
-        columns = list(clique)
         operands: list[tuple[Floats, Scope]] = [(self.beliefs[i], clique)]
         for (table, scope), child in parts:
             own = margin(self.beliefs[i], clique, self._shared[child])
             operands.append((table / np.maximum(_along(own, self._shared[child], scope), LEAST), scope))
-            columns += [j for j in scope if j not in columns]
+        columns = dict.fromkeys(j for _, scope in operands for j in scope)
         kept = tuple(j for j in columns if j in wanted or j in shared)
-        labeled: list[Any] = [part for table, scope in operands for part in (table, [columns.index(j) for j in scope])]
-        return np.einsum(*labeled, [columns.index(j) for j in kept], optimize=len(operands) > 2), kept
+        return _summed(operands, kept), kept
+
+    def pairs(self) -> dict[Edge, Floats]:
+        """The tables of all pairs of columns that hang together: from each column outwards along the tree."""
+        chances: dict[tuple[int, Scope, Scope], tuple[Floats, Scope]] = {}
+
+        def chance(i: int, known: Scope, wanted: Scope) -> tuple[Floats, Scope]:
+            """P(wanted | known) in a clique, and the columns of its axes."""
+            if (i, known, wanted) not in chances:
+                own = tuple(sorted({*known, *wanted}))
+                ratio = np.maximum(margin(self.beliefs[i], self.cliques[i], known), LEAST)
+                table = margin(self.beliefs[i], self.cliques[i], own)
+                chances[i, known, wanted] = table / _along(ratio, known, own), own
+            return chances[i, known, wanted]
+
+        found: dict[Edge, Floats] = {}
+
+        def visit(a: int, i: int, before: int, known: Scope, table: Floats) -> None:
+            """Go on from a clique, given the table of column a and of a separator that does not hold it."""
+
+            def beside(wanted: Scope) -> Floats:
+                if a in self.cliques[i]:
+                    own = tuple(sorted({a, *wanted}))
+                    return _summed([(margin(self.beliefs[i], self.cliques[i], own), own)], (a, *wanted))
+                return _summed([(table, (a, *known)), chance(i, known, wanted)], (a, *wanted))
+
+            for b in self.cliques[i]:
+                if a < b and (a, b) not in found:
+                    found[a, b] = beside((b,))
+            for place in [*self._children[i], self.parents[i]]:
+                shared = self._shared[i if place == self.parents[i] else place]
+                if place not in (before, -1) and shared:
+                    kept = tuple(j for j in shared if j != a)
+                    visit(a, place, i, kept, beside(kept))
+
+        for a in range(len(self.sizes)):
+            start = next(i for i, clique in enumerate(self.cliques) if a in clique)
+            visit(a, start, -1, (), np.ones(1))
+        return found
 
     def sweep(self) -> float:
         """Fit every given table once or twice; the largest L1 distance of one from what was given, before."""
@@ -185,6 +221,14 @@ def merged(table: Floats, merges: Sequence[Ints]) -> Floats:
 def one_hot(merge: Ints) -> Floats:
     """Which values each merged value has, as a matrix of 0 and 1."""
     found: Floats = (np.arange(merge.max() + 1)[:, None] == merge).astype(float)
+    return found
+
+
+def _summed(operands: Sequence[tuple[Floats, Scope]], kept: Scope) -> Floats:
+    """The product of tables, each with its columns, summed over all columns but some."""
+    columns = list(dict.fromkeys(j for _, scope in operands for j in scope))
+    labeled: list[Any] = [part for table, scope in operands for part in (table, [columns.index(j) for j in scope])]
+    found: Floats = np.einsum(*labeled, [columns.index(j) for j in kept], optimize=len(operands) > 2)
     return found
 
 

@@ -23,6 +23,7 @@ NO_CLUSTERS = {
     for name, kind in METHODS.items()
     if kind.page == "networks" and not issubclass(kind, ClusteredSynthesizer | JTree)
 }
+FITTED = ("Adaptive tables", "MST", "AIM")  # a model of all tables, and no table for each clique
 
 
 def networks(at: AppTest, variant: str, content: dict[str, bytes]) -> None:
@@ -33,8 +34,8 @@ def networks(at: AppTest, variant: str, content: dict[str, bytes]) -> None:
     assert len(charts(tab(at, "Network"))) == 2
     (families,) = (table.value for table in at.dataframe)
     assert list(families["child"]) == [family["child"] for family in structure["families"]]
-    assert f"{len(families)} {'cliques' if name in ('JTree', 'Adaptive tables') else 'families'}" in said(at)
-    assert ("fitted to tables measured" in said(at)) == (name == "Adaptive tables")
+    assert f"{len(families)} {'cliques' if name in ('JTree', *FITTED) else 'families'}" in said(at)
+    assert ("fitted to tables measured" in said(at)) == (name in FITTED)
     assert ("chosen and measured privately" in said(at)) == (not release.guarantee_void and not exact)
     assert marked(at)[-1] == exact
     tab(at, "Clusters")
@@ -50,7 +51,7 @@ def networks(at: AppTest, variant: str, content: dict[str, bytes]) -> None:
         assert family["cells"] >= 1
         assert math.isinf(float(family["epsilon"])) == (exact and float(family["epsilon"]) > 0)
     assert set(structure.get("similarity", {"names", "scores"})) == {"names", "scores"}
-    schema, on_columns = dataset(at).schema, ("JTree", "Adaptive tables", "PrivBayes refined", "Independent")
+    schema, on_columns = dataset(at).schema, ("JTree", *FITTED, "PrivBayes refined", "Independent")
     bits = "columns" not in variant and not variant.startswith(on_columns)
     names = set((Binarization(schema).schema if bits else schema).names)
     assert {one for family in structure["families"] for one in (family["child"], *family["parents"])} == names

@@ -338,6 +338,13 @@ PLANTS = {
     "uncharged round": (
         uncharged(lambda _, name: name.startswith("choice")), "Adaptive tables", "add_remove", LossError, FAR
     ),
+    "uncharged choice of a tree": (
+        uncharged(lambda _, name: name.startswith("choice")), "MST", "replace", LossError, FAR
+    ),
+    "half sensitivity of a weighted distance": (
+        halved(DistanceFromMargins, "bounds", Bounds._fields.index("loss")), "AIM", "add_remove", LossError, ANY
+    ),
+    "rho of a round at a half": (NARROW, "AIM", "replace", LossError, RHO),
     "not doubled": (UNDOUBLED, "DiffP-ID3", "replace", LossError, ANY),
     "half exponent loss": (
         halved(OwnCandidates, "bounds", Bounds._fields.index("loss")), "DiffGen", "add_remove", LossError, ANY

@@ -136,6 +136,7 @@ def test_labels_and_distances_are_out_by_no_more():
     released, merges = rng.uniform(0, 50, (4, 5, 3)), [np.array([0, 1, 1, 0]), np.arange(5) // 2, np.arange(3)]
     coarse = rng.uniform(0, 200, (2, 3, 3))
     score, merged = DistanceFromMargins([released], penalty=0.3), DistanceFromMargins([coarse], 0.3, [merges])
+    weighted = DistanceFromMargins([released], penalty=0.3, factors=[1 / 3])
     with localcontext() as context:
         context.prec = 60
         for _ in range(8):
@@ -143,11 +144,12 @@ def test_labels_and_distances_are_out_by_no_more():
             sums = np.zeros(coarse.shape, dtype=np.int64)
             for cell in np.ndindex(table.shape):
                 sums[tuple(merge[value] for merge, value in zip(merges, cell, strict=True))] += table[cell]
-            for distance, counts in ((score, table), (merged, sums)):
+            for distance, counts in ((score, table), (merged, sums), (weighted, table)):
                 (value,) = distance.values(lambda _, table=table: [table], [("a", "b", "y")], ADD)
                 cells = zip(counts.flat, distance.tables[0].flat, strict=True)
                 off = sum(abs(Fraction(int(x)) - Fraction(float(e))) for x, e in cells)
-                off = off / 2 - Fraction(distance.penalty * counts.size) - Fraction(float(value))
+                off = off / 2 - Fraction(distance.penalty * counts.size)
+                off = off * Fraction(distance.factors[0] if distance.factors else 1) - Fraction(float(value))
                 assert abs(off) <= Fraction(distance.bounds([table.shape], ADD, int(table.sum())).rounding) / 2
         labels = ClassLogScore("y", ("a",), np.array([[0], [1]], dtype=np.uint8), 0.7)
         for _ in range(8):

@@ -8,6 +8,7 @@ import pytest
 from dpcore.postprocess.junction_tree import (
     calibrate,
     cells_of,
+    cells_with,
     joinable,
     junction_tree,
     largest_with,
@@ -184,6 +185,22 @@ def test_counts_at_each_separator_are_the_expected_ones_rounded():
         assert np.abs(root - size * tables[0] / joint.sum()).max() < 1
         assert np.abs(child - child.sum(axis=1, keepdims=True) * conditional).max() < 1
         assert (child[tables[1] == 0] == 0).all()
+
+
+def test_how_many_cells_a_model_gets(seeds):
+    """What `cells_with` says of a pair is what joining it gives, whichever part of the tree changes."""
+    cliques, sizes = [(0, 1), (1, 2), (3,), (4,)], [3, 4, 5, 2, 6]
+    assert cells_with([(0, 1), (0, 2), (0, 3), (3, 4)], cliques, [-1, 0, 0, 0], sizes) == {
+        (0, 1): 40, (0, 2): 68, (0, 3): 44, (3, 4): 44
+    }  # fmt: skip
+    for seed in range(5 * len(seeds(10))):
+        rng = np.random.default_rng(seed)
+        sizes, edges = random_graph(rng, columns := int(rng.integers(3, 12)), 0.25)
+        cliques, parents = junction_tree(triangulate(edges, sizes))
+        pairs = list(combinations(range(columns), 2))
+        for pair, cells in cells_with(pairs, cliques, parents, sizes).items():
+            joined = triangulate({*pairs_within(cliques), pair}, sizes)
+            assert cells == sum(cells_of(clique, sizes) for clique in joined)
 
 
 def test_how_large_a_clique_gets(seeds):

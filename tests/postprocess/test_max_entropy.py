@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
+from dpcore.postprocess.junction_tree import parts
 from dpcore.postprocess.max_entropy import MaximalEntropy, merged, one_hot
 
 SIZES = (2, 3, 2, 3)
@@ -170,3 +171,21 @@ def test_merged_tables_by_hand():
     assert one_hot(np.array([0, 1, 0])).tolist() == [[1, 0, 1], [0, 1, 0]]
     assert merged(table, [np.arange(2), np.array([0, 1, 0])]).tolist() == [[4, 2], [10, 5]]
     assert merged(table, [np.zeros(2, dtype=int), np.zeros(3, dtype=int)]).tolist() == [[21]]
+
+
+def test_tables_of_all_pairs_are_those_that_are_asked_for_one_by_one(seeds):
+    """More columns than letters, in parts that do not hang together."""
+    for seed in seeds(6):
+        rng = np.random.default_rng(seed)
+        sizes = rng.integers(1, 4, 60 if seed == 0 else 8).tolist()
+        model = MaximalEntropy([rng.dirichlet(np.ones(size)) for size in sizes])
+        for _ in range(2 * len(sizes) // 3):
+            a, b = sorted(rng.choice(len(sizes), 2, replace=False).tolist())
+            table = rng.dirichlet(np.ones(sizes[a] * sizes[b])).reshape(sizes[a], sizes[b])
+            model.join((a, b), keep((a, b), sizes), table)
+            model.fit(1)
+        part, found = parts(model.cliques), model.pairs()
+        for a, b in combinations(range(len(sizes)), 2):
+            assert ((a, b) in found) == (part[a] is part[b])
+            if (a, b) in found:
+                np.testing.assert_allclose(found[a, b], model.table((a, b)), atol=1e-12)

@@ -10,6 +10,8 @@ from dpcore.audit.game import Case
 from dpcore.audit.tables import Neighbors, bits, both, changed, clipped, difference_ratio, even, frame_of, gained, more
 from dpcore.language import phrase
 from dpcore.methods import (
+    AIM,
+    MST,
     AdaptiveTables,
     HMPrivBayes,
     IndependentMargins,
@@ -231,6 +233,25 @@ CASES = (
         (phrase("Released number of rows (1, 1)"), phrase("Released number of rows (1, 1) less that of rows (0, 0)")),
         lambda fitted: gained(fitted.tables_[0], fitted.relation),
         1_000,
+    ),
+    *pairs(
+        "tables",
+        phrase(
+            "A third of epsilon measures both columns, a third chooses their pair, and a third measures it. The "
+            "attacker sees the table that is fitted to all of it."
+        ),
+        MST(epsilon=4.0),
+        1_000,
+    ),
+    *pairs(
+        "rounds",
+        phrase(
+            "Both columns are measured, and then, round by round, one of them or their pair, until epsilon is spent. "
+            "The attacker sees what is fitted to all of it."
+        ),
+        AIM(epsilon=4.0),
+        500,
+        title=phrase("Rounds of tables, one row"),
     ),
     Case(
         key="PrivSCBN/paper/index",

@@ -214,11 +214,15 @@ class DistanceFromMargins(Score):
 
     `tables` has m for each candidate. With `merges`, M is of merged values: for each candidate and axis, the merged
     value of every value, public as well. Merging is record by record, and sums of counts are exact.
+
+    `factors` are public, too: each candidate's score is multiplied by its own, and one person moves it by so many times
+    as much. The sensitivity of all is that of the largest one.
     """
 
     tables: Sequence[Floats]
     penalty: float
     merges: Sequence[Sequence[Ints]] | None = None
+    factors: Sequence[float] | None = None
     name = phrase("distance from released margins")
 
     def values(self, count: CountTables, candidates: Sequence[Sequence[str]], relation: Relation) -> Floats:
@@ -228,17 +232,18 @@ class DistanceFromMargins(Score):
             counts = table if self.merges is None else merged_counts(table, self.merges[i], known)
             distance = np.abs(counts.reshape(expected.shape) - expected).sum() / 2
             scores.append(distance - self.penalty * expected.size)
-        return np.array(scores)
+        return np.array(scores) if self.factors is None else np.array(scores) * self.factors
 
     def bounds(self, shapes: Sequence[Shape], relation: Relation, rows: int | None) -> Bounds:
-        """See the class. Rounding: a unit of every cell's distance, and of their sum per addition.
+        """See the class. Rounding: a unit of every cell's distance, of their sum per addition, and of the product.
 
         The released table is what it is in floats, for both neighbors.
         """
         cells = max(table.size for table in self.tables)
         distance = most_rows(rows) + 2 * max(float(np.abs(table).sum()) for table in self.tables)
-        rounding = (cells + 4) * UNIT * (distance + 2 * self.penalty * cells)
-        sensitivity = relation.histogram_l1 / 2
+        largest = 1.0 if self.factors is None else max(map(abs, self.factors))
+        rounding = largest * (cells + 5) * UNIT * (distance + 2 * self.penalty * cells)
+        sensitivity = largest * relation.histogram_l1 / 2
         return Bounds(sensitivity, 2 * sensitivity, rounding)
 
 

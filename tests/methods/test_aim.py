@@ -1,0 +1,161 @@
+"""AIM: what rounds cost and when noise falls, how tables are rated, and how large the model gets."""
+
+from dataclasses import replace
+from fractions import Fraction
+from math import pi, sqrt
+
+import numpy as np
+import pandas as pd
+import pytest
+from chains import CHAIN, HUGE, chain, listed
+from sources import Watched
+
+from dpcore import AIM
+from dpcore.accounting.currency import Currency
+from dpcore.accounting.relation import Relation
+from dpcore.domain.schema import Schema
+from dpcore.evaluate.distances import marginal_avd
+from dpcore.methods.networks import aim
+from dpcore.methods.networks.aim import weights
+
+CLASSLESS = replace(CHAIN, target=None)
+TWO = Schema(columns=(listed("a", 2), listed("b", 2)))
+APART = pd.DataFrame({"a": ["0", "0", "1", "1"] * 1_000, "b": ["0", "1", "0", "1"] * 1_000})
+
+
+@pytest.mark.parametrize("relation", Relation)
+@pytest.mark.parametrize(("delta", "times"), [(0.0, 2), (1e-9, 4)])
+def test_rounds_cost_what_is_documented(relation, delta, times):
+    method = AIM(epsilon=1.3, delta=delta, relation=relation, random_state=0).fit(chain(), schema=CHAIN)
+    whole, entries = Currency.of(delta).amount(1.3), list(method.ledger_.entries)
+    share = whole / 64
+    assert [entry.name for entry in entries[:4]] == [f"counts of {name}" for name in "abcy"]
+    assert {entry.epsilon_of_noise for entry in entries[:4]} == {share * Fraction(9, 10)}
+    left = whole - 4 * share * Fraction(9, 10)
+    rounds = list(zip(entries[4::2], entries[5::2], strict=True))
+    assert len(rounds) == len(method.pairs_) > 2
+    shares = [choice.epsilon_of_noise + table.epsilon_of_noise for choice, table in rounds]
+    for (choice, table), paid, scope in zip(rounds, shares, method.pairs_, strict=True):
+        assert choice.epsilon_of_noise == paid / 10
+        assert (choice.mechanism, choice.sensitivity) == ("exponential", Fraction(relation.histogram_l1, 2))
+        assert table.name == f"counts of {' × '.join(scope)}"
+    for paid, after in zip(shares[:-1], [*shares[1:-1], None], strict=True):
+        assert paid == share
+        assert left >= 2 * share
+        left -= paid
+        share = after or (share if left < 2 * share else share * times)
+        assert share in (paid, paid * times)
+    assert shares[-1] == left < 2 * share
+    assert sum(method.epsilons_) == pytest.approx(float(whole))
+
+
+@pytest.mark.parametrize(
+    ("times", "shares"),
+    [  # of the columns' tables 1.8 / 32 was spent, which leaves .94375
+        (2, [1 / 32, 1 / 16, 1 / 8, 1 / 4, 0.475]),
+        (4, [1 / 32, 1 / 8, 0.7875]),
+    ],
+)
+def test_noise_falls_where_a_table_told_nothing(monkeypatch, times, shares):
+    """Independent columns, and no noise: no table moves the model."""
+    monkeypatch.setattr("dpcore.methods.base.make_noise", lambda *_: Watched())
+    monkeypatch.setattr(Currency, "rows", lambda *_: times)
+    method = AIM(epsilon=1.0, relation="replace").fit(APART, schema=TWO)
+    choices, tables = method.ledger_.entries[2::2], method.ledger_.entries[3::2]
+    paid = [float(one.epsilon_of_noise + other.epsilon_of_noise) for one, other in zip(choices, tables, strict=True)]
+    assert paid == pytest.approx(shares, rel=1e-14)
+
+
+def test_noise_stays_where_a_table_told_more():
+    """With all but no noise every table moves the model by more than that."""
+    method = AIM(epsilon=HUGE, random_state=0).fit(chain(), schema=CHAIN)
+    entries = method.ledger_.entries
+    shares = [a.epsilon_of_noise + b.epsilon_of_noise for a, b in zip(entries[4::2], entries[5::2], strict=True)]
+    assert set(shares[:-1]) == {Fraction(HUGE) / 64}
+    assert len(shares) == 64 - 4  # of the columns' tables a tenth was saved: less than a share
+
+
+@pytest.mark.parametrize(("law", "size"), [("laplace", 1.0), ("gaussian", sqrt(2 / pi))])
+def test_tables_are_rated_by_weight_and_noise(monkeypatch, law, size):
+    """The first choice without noise: a = b. Of 400 rows each diagonal cell has 200, where 100 are expected."""
+
+    class Scored(Watched):
+        def __init__(self):
+            super().__init__()
+            self.law, self.on_counts = law, law
+
+        def variance(self, scale):
+            return scale**2 * (2 if law == "laplace" else 1)
+
+        def select(self, scores, factor):
+            self.chosen.append((scores.tolist(), factor))
+            return np.argmax(scores)
+
+    noise = Scored()
+    monkeypatch.setattr("dpcore.methods.base.make_noise", lambda *_: noise)
+    frame = pd.DataFrame({"a": ["0", "1"] * 200, "b": ["0", "1"] * 200})
+    delta = 0.0 if law == "laplace" else 1e-9
+    method = AIM(epsilon=8.0, delta=delta, relation="replace").fit(frame, schema=TWO)
+    currency = Currency.of(delta)
+    share = currency.amount(8.0) / 32
+    error = size * currency.scale(share * Fraction(9, 10), currency.histogram(Relation.REPLACE))
+    scores, factor = noise.chosen[0]
+    singles = 0.5 * (0 - error / 2 * 2)  # a pair has two columns in common with the workload, a column one
+    assert scores == pytest.approx([singles, singles, 200 - error / 2 * 4], abs=1e-2)
+    assert factor == pytest.approx(currency.exponent(share / 10) / 2)  # moved by 1; two ways
+    assert method.pairs_[0] == ("a", "b")
+
+
+def test_weights_by_hand():
+    assert weights(3, [(0, 1), (0, 2), (1, 2)]) == {
+        (0,): 0.5, (1,): 0.5, (2,): 0.5, (0, 1): 1, (0, 2): 1, (1, 2): 1
+    }  # fmt: skip
+    assert weights(4, [(0, 1), (0, 2)]) == {
+        (0,): 2 / 3, (1,): 1 / 3, (2,): 1 / 3, (3,): 0, (0, 1): 1, (0, 2): 1
+    }  # fmt: skip
+    assert weights(2, []) == {(0,): 1, (1,): 1}
+
+
+def test_with_much_epsilon_the_chain_is_found_and_tables_are_the_datas():
+    frame = chain()
+    for extra in ({}, {"relation": "replace"}, {"delta": 1e-9}):
+        method = AIM(epsilon=HUGE, random_state=0, **extra).fit(frame, schema=CHAIN)
+        assert {("a", "b"), ("b", "c")} <= set(method.pairs_)
+        assert method.rows_ == pytest.approx(len(frame), abs=1e-2)
+        pairs = marginal_avd(frame, method.sample(len(frame)), CHAIN, 2).set_index("attributes")["avd"]
+        assert max(pairs[tuple(sorted(pair))] for pair in method.pairs_ if len(pair) == 2) < 2e-3
+
+
+def test_the_model_and_its_tables_stay_small(monkeypatch):
+    def cells(**limits):
+        for name, limit in limits.items():
+            monkeypatch.setattr(aim, name, limit)
+        method = AIM(epsilon=HUGE, random_state=0).fit(chain(), schema=CLASSLESS)
+        return sum(table.size for table in method.tables_), method.pairs_
+
+    free, _ = cells()
+    small, chosen = cells(MOST_CELLS=20)
+    assert small <= 20 < free
+    assert {len(scope) for scope in chosen} >= {2}
+    none, chosen = cells(MOST_CELLS=11)
+    assert none == 12  # the columns by themselves
+    assert {len(scope) for scope in chosen} == {1}
+    _, chosen = cells(MOST_CELLS=100_000, MOST_TABLE=9)
+    pairs = {scope for scope in chosen if len(scope) == 2}
+    assert {("a", "c")} <= pairs <= {("a", "c"), ("a", "y"), ("b", "y"), ("c", "y")}
+
+
+def test_room_grows_with_what_was_spent(monkeypatch):
+    """Of a model of 20 cells at most, a sixteenth has no room for a pair at first."""
+    monkeypatch.setattr(aim, "MOST_CELLS", 20)
+    method = AIM(epsilon=HUGE, random_state=0).fit(chain(), schema=CLASSLESS)
+    assert len(method.pairs_[0]) == 1
+
+
+def test_each_round_tells_how_far_it_is():
+    told = []
+    method = AIM(epsilon=1.0, random_state=0)
+    method.fit(chain(), schema=CHAIN, progress=lambda share, text="": told.append((share, str(text))))
+    measured = range(4, 4 + len(method.pairs_))
+    assert [text for _, text in told if "measured" in text] == [f"Tables measured: {n}" for n in measured]
+    assert [share for share, _ in told] == sorted(share for share, _ in told)
