@@ -20,7 +20,8 @@ from dpcore.postprocess.junction_tree import Edge
 
 EASE = 0.1  # rows: without it a cell in which nobody is expected would shut all others out
 MOST = 500_000  # rows times columns: a few seconds at most; with more rows chance hardly matters
-FEWEST_AT_ONCE, MOST_AT_ONCE = 8, 64  # meetings, which do not see each other's exchanges
+FEWEST_AT_ONCE, MOST_AT_ONCE = 8, 256  # meetings, which do not see each other's exchanges
+COMES = np.array([-1.0, -1.0, 1.0, 1.0])  # two cells lose a row each, and two get one
 
 
 def worthwhile(rows: int, sizes: tuple[int, ...]) -> bool:
@@ -34,18 +35,19 @@ def exchange(codes: Codes, expected: Mapping[Edge, Floats], rng: np.random.Gener
     `expected` has for every pair of columns its table, of shape (values, values), whose cells sum to the rows.
     """
     rows, columns = codes.shape
-    tables = _Tables(codes, expected)
+    tables, own = _Tables(codes, expected), np.ascontiguousarray(codes)
     # So few that they seldom change the same cells.
     at_once = int(np.clip(len(tables.over) / len(expected) / 2, FEWEST_AT_ONCE, MOST_AT_ONCE))
     for j in rng.permutation(columns):
+        column = tables.beside(j)
         meeting = rng.permutation(rows)[: rows // 2 * 2].reshape(2, -1)
+        meeting = meeting[:, own[meeting[0], j] != own[meeting[1], j]]
         for start in range(0, meeting.shape[1], at_once):
             first, second = meeting[:, start : start + at_once]
-            differ = codes[first, j] != codes[second, j]
-            first, second = first[differ], second[differ]
-            better = tables.exchange(j, codes[first], codes[second])
+            better = tables.exchange(column, own[first], own[second])
             first, second = first[better], second[better]
-            codes[first, j], codes[second, j] = codes[second, j], codes[first, j]
+            own[first, j], own[second, j] = own[second, j], own[first, j]
+    codes[:] = own
 
 
 def _cells(sizes: tuple[int, ...]) -> float:
@@ -71,17 +73,20 @@ class _Tables:
             start += table.size
         self.over, self.weights = np.concatenate(over), np.concatenate(weights)
 
-    def exchange(self, j: int, first: Codes, second: Codes) -> Ints:
-        """Positions of those pairs of rows that had better exchange their values in column j, as they now have."""
-        others = np.arange(len(self.starts)) != j
-        starts, along, own = self.starts[j, others], self.strides[others, j], self.strides[j, others]
+    def beside(self, j: int) -> tuple[int, Ints, Ints, Ints, Ints]:
+        """A column; the others, where their tables with it start, and their steps and its own along these."""
+        others = np.flatnonzero(np.arange(len(self.starts)) != j)
+        return j, others, self.starts[j, others], self.strides[others, j], self.strides[j, others]
+
+    def exchange(self, column: tuple[int, Ints, Ints, Ints, Ints], first: Codes, second: Codes) -> Ints:
+        """Positions of those pairs of rows that had better exchange their values in a column, as they now have."""
+        j, others, starts, along, own = column
         here, there = starts + first[:, others] * along, starts + second[:, others] * along
         value, other = first[:, j, None] * own, second[:, j, None] * own
-        leaves, comes = (here + value, there + other), (here + other, there + value)
-        worse = sum(self.weights[cell] * (1 + 2 * self.over[cell]) for cell in comes)
-        worse += sum(self.weights[cell] * (1 - 2 * self.over[cell]) for cell in leaves)
+        cells = np.stack([here + value, there + other, here + other, there + value])
+        worse = np.einsum("smo,smo,s->mo", self.weights[cells], self.over[cells], 2 * COMES)
+        worse += self.weights[cells].sum(axis=0)
         found = np.flatnonzero((worse * (here != there)).sum(axis=1) < 0)
-        for cells, step in ((leaves, -1), (comes, 1)):
-            for cell in cells:
-                np.add.at(self.over, cell[found].ravel(), step)
+        moved = cells[:, found]
+        np.add.at(self.over, moved.ravel(), np.repeat(COMES, moved[0].size))
         return found

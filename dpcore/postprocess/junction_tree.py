@@ -7,7 +7,7 @@ A graph is held as the list of its maximal cliques, triangulated, so that a junc
 a tree in which the cliques that hold any one column hang together (the running intersection property).
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations
 from math import prod
 
@@ -63,53 +63,61 @@ def joinable(pairs: Iterable[Edge], cliques: Sequence[Scope], sizes: Sequence[in
     return kept
 
 
-def largest_with(pairs: Iterable[Edge], cliques: Sequence[Scope], sizes: Sequence[int]) -> dict[Edge, int]:
-    """For each pair the cells of the largest clique that joining it would make, or that holds one of its columns."""
-    graph, part = _graph(pairs_within(cliques), len(sizes)), parts(cliques)
-    held = {j: max(cells_of(clique, sizes) for clique in cliques if j in clique) for j in range(len(sizes))}
-    found = {}
-    for a, b in pairs:
-        largest = max(held[a], held[b])
-        if part[a] is not part[b]:
-            largest = max(largest, sizes[a] * sizes[b])
-        elif b not in graph[a]:
-            changed = {j: graph[j] | {a: {b}, b: {a}}.get(j, set()) for j in sorted(part[a])}
-            largest = max(largest, *(cells_of(bag, sizes) for bag in _eliminate(changed, sizes)))
-        found[a, b] = largest
-    return found
-
-
-def cells_with(
+def joined(
     pairs: Iterable[Edge], cliques: Sequence[Scope], parents: Sequence[int], sizes: Sequence[int]
-) -> dict[Scope, int]:
-    """For each pair the cells of all cliques of a junction tree together, if it is joined.
+) -> Iterator[tuple[Edge, list[int], list[Scope]]]:
+    """Each pair, the positions of the cliques of a junction tree that joining it changes, and what comes instead.
 
-    Only cliques between the two columns change: all others are eliminated first, without fill-in.
+    Only cliques between the two columns change: all others are eliminated first, without fill-in. A pair that shares a
+    clique changes none.
     """
-    cells = [cells_of(clique, sizes) for clique in cliques]
     ways: list[list[int]] = []  # from each clique to the root
     for i, parent in enumerate(parents):
         ways.append([i] if parent < 0 else [i, *ways[parent]])
     first = {j: i for i, clique in reversed(list(enumerate(cliques))) for j in clique}
-    part, lone = parts(cliques), {j: sizes[j] for j, *others in cliques if not others}
-    total, found = sum(cells), dict[Scope, int]()
+    part = parts(cliques)
     for a, b in pairs:
         if part[a] is not part[b]:
-            found[a, b] = total + sizes[a] * sizes[b] - lone.get(a, 0) - lone.get(b, 0)
+            yield (a, b), [first[j] for j in (a, b) if len(part[j]) == 1], [(a, b)]
             continue
         up, down = ways[first[a]], ways[first[b]]
         meet = next(i for i in up if i in down)
         path = [*up[: up.index(meet) + 1], *reversed(down[: down.index(meet)])]
         path = path[max(k for k, i in enumerate(path) if a in cliques[i]) :]
         path = path[: 1 + next(k for k, i in enumerate(path) if b in cliques[i])]
-        found[a, b] = total
-        if len(path) > 1:
-            graph: Graph = {j: set() for i in path for j in cliques[i]}
-            for one, other in [*(edge for i in path for edge in combinations(cliques[i], 2)), (a, b)]:
-                graph[one].add(other)
-                graph[other].add(one)
-            found[a, b] += sum(cells_of(bag, sizes) for bag in _eliminate(graph, sizes)) - sum(cells[i] for i in path)
-    return found
+        if len(path) == 1:
+            yield (a, b), [], []
+            continue
+        graph: Graph = {j: set() for i in path for j in cliques[i]}
+        for one, other in [*(edge for i in path for edge in combinations(cliques[i], 2)), (a, b)]:
+            graph[one].add(other)
+            graph[other].add(one)
+        yield (a, b), path, _eliminate(graph, sizes)
+
+
+def largest_with(
+    pairs: Iterable[Edge], cliques: Sequence[Scope], parents: Sequence[int], sizes: Sequence[int]
+) -> dict[Edge, int]:
+    """For each pair the cells of the largest clique that joining it would make, or that holds one of its columns."""
+    held = dict.fromkeys(range(len(sizes)), 0)
+    for clique in cliques:
+        cells = cells_of(clique, sizes)
+        held |= {j: max(cells, held[j]) for j in clique}
+    return {
+        (a, b): max(held[a], held[b], *(cells_of(clique, sizes) for clique in new))
+        for (a, b), _, new in joined(pairs, cliques, parents, sizes)
+    }
+
+
+def cells_with(
+    pairs: Iterable[Edge], cliques: Sequence[Scope], parents: Sequence[int], sizes: Sequence[int]
+) -> dict[Scope, int]:
+    """For each pair the cells of all cliques of a junction tree together, if it is joined."""
+    cells = [cells_of(clique, sizes) for clique in cliques]
+    return {
+        pair: sum(cells) - sum(cells[i] for i in old) + sum(cells_of(clique, sizes) for clique in new)
+        for pair, old, new in joined(pairs, cliques, parents, sizes)
+    }
 
 
 def junction_tree(cliques: Sequence[Scope]) -> tuple[list[Scope], list[int]]:

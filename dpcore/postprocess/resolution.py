@@ -27,16 +27,13 @@ class Resolution:
         self.sums = np.bincount(finest, weights=margin).astype(float)  # of the finest groups
         self.coarser = [level[np.unique(finest, return_index=True)[1]] for level in self.levels]
         self.ones = [one_hot(own) for own in self.coarser]
+        self.sizes = [int(own.max()) + 1 for own in self.levels]
         self.level = len(self.levels) - 1
 
     @property
     def groups(self) -> Ints:
         """The model's value of each value."""
         return self.levels[self.level]
-
-    def size(self, level: int) -> int:
-        """How many values there are at a level."""
-        return int(self.levels[level].max()) + 1
 
     def counts(self, level: int) -> Floats:
         """The released counts at a level."""

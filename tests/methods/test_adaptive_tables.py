@@ -244,13 +244,13 @@ def test_resolutions_are_within_each_other():
     margin = rng.dirichlet(np.full(61, 0.7)) * 5_000
     own = Resolution(column, margin, 8.0)
     assert own.level == len(ENOUGH) - 1
-    assert own.size(0) > own.size(1) > own.size(2) > 1
+    assert own.sizes[0] > own.sizes[1] > own.sizes[2] > 1
     for fine, coarse in combinations(range(len(ENOUGH)), 2):
         pairs = set(zip(own.levels[fine].tolist(), own.levels[coarse].tolist(), strict=True))
-        assert len(pairs) == own.size(fine)  # each finer value has one coarser
+        assert len(pairs) == own.sizes[fine]  # each finer value has one coarser
     before = np.bincount(own.groups, weights=margin)
     within = own.refined(0)
     assert own.level == 0
     np.testing.assert_allclose(before @ within, np.bincount(own.groups, weights=margin))
     assert own.merge_to(2)[own.groups].tolist() == own.levels[2].tolist()
-    np.testing.assert_allclose(own.spread, np.eye(own.size(0)))
+    np.testing.assert_allclose(own.spread, np.eye(own.sizes[0]))

@@ -205,14 +205,14 @@ def test_how_many_cells_a_model_gets(seeds):
 
 def test_how_large_a_clique_gets(seeds):
     """What `largest_with` says of a pair is what joining it gives, or a clique that holds one of the two already."""
-    assert largest_with([(0, 1), (0, 2), (0, 3)], [(0, 1), (1, 2), (3,)], [3, 4, 5, 2]) == {
-        (0, 1): 20, (0, 2): 60, (0, 3): 12
-    }  # fmt: skip
+    tree, parents = junction_tree([(0, 1), (1, 2), (3,)])
+    assert largest_with([(0, 1), (0, 2), (0, 3)], tree, parents, [3, 4, 5, 2]) == {(0, 1): 20, (0, 2): 60, (0, 3): 12}
     for seed in range(5 * len(seeds(10))):
         rng = np.random.default_rng(seed)
         sizes, edges = random_graph(rng, columns := int(rng.integers(3, 12)), 0.25)
-        cliques, pairs = triangulate(edges, sizes), list(combinations(range(columns), 2))
-        for pair, cells in largest_with(pairs, cliques, sizes).items():
+        cliques, parents = junction_tree(triangulate(edges, sizes))
+        pairs = list(combinations(range(columns), 2))
+        for pair, cells in largest_with(pairs, cliques, parents, sizes).items():
             joined = triangulate({*pairs_within(cliques), pair}, sizes)
             new = [cells_of(clique, sizes) for clique in joined if clique not in cliques]
             holding = [cells_of(clique, sizes) for clique in joined if set(pair) & set(clique)]

@@ -212,9 +212,7 @@ class _Rounds:
             [np.bincount(own.groups, weights=own.margin) / columns.rows for own in self.resolutions]
         )
         self.fine = in_groups(table, {j: own.levels[0] for j, own in enumerate(self.resolutions)})
-        self.pairs = [
-            pair for pair in combinations(range(len(schema)), 2) if min(self.resolutions[j].size(0) for j in pair) > 1
-        ]
+        self.offers = {pair: self._offered(pair) for pair in combinations(range(len(schema)), 2)}
         for j, joint in columns.beside_class.items():
             pair = (min(j, columns.at), max(j, columns.at))
             merges = [self.resolutions[k].levels[0] for k in pair]
@@ -248,34 +246,40 @@ class _Rounds:
         self.model.fit(SWEEPS)
         self.bought.append((pair, float(self.share)))
 
+    def _offered(self, pair: Edge) -> dict[tuple[int, int], Levels]:
+        """The resolutions of a pair of columns that differ, by the shape of their table; the finest of one shape."""
+        found = dict[tuple[int, int], Levels]()
+        for levels in product(range(len(ENOUGH)), range(len(ENOUGH))):
+            first, second = (self.resolutions[j].sizes[level] for j, level in zip(pair, levels, strict=True))
+            found.setdefault((first, second), levels)
+        return found if min(next(iter(found))) > 1 else {}
+
     def _candidates(self) -> Iterator[Candidate]:
         """Pairs of columns, each at different resolutions, for which the model has room: as it is, or grown."""
-        sizes, held = self.model.sizes, junction_tree.pairs_within(self.model.cliques)
-        room = junction_tree.largest_with(self.pairs, self.model.cliques, sizes)
-        for pair in self.pairs:
-            seen = set()
-            for levels in product(range(len(ENOUGH)), range(len(ENOUGH))):
-                shape = tuple(self.resolutions[j].size(level) for j, level in zip(pair, levels, strict=True))
-                grown = [max(size / sizes[j], 1.0) for j, size in zip(pair, shape, strict=True)]
-                fits = room[pair] * grown[0] * grown[1] <= MOST_CELLS or (pair in held and max(grown) <= 1)
-                if shape not in seen and fits:
-                    seen.add(shape)
+        model, sizes = self.model, self.model.sizes
+        held = junction_tree.pairs_within(model.cliques)
+        for pair, room in junction_tree.largest_with(self.offers, model.cliques, model.parents, sizes).items():
+            first, second = sizes[pair[0]], sizes[pair[1]]
+            for shape, levels in self.offers[pair].items():
+                grown = max(shape[0] / first, 1.0) * max(shape[1] / second, 1.0)
+                if room * grown <= MOST_CELLS or (pair in held and grown == 1):
                     yield pair, levels
 
     def _expected(self, candidates: Sequence[Candidate]) -> list[Floats]:
         """The model's table of counts of every candidate, at its resolution."""
-        part, pairs, found = junction_tree.parts(self.model.cliques), dict[Edge, Floats](), []
+        pairs, fine, found = self.model.pairs(), dict[Edge, Floats](), []
+        spread = [own.spread for own in self.resolutions]
         for pair, levels in candidates:
             first, second = (self.resolutions[j] for j in pair)
-            if part[pair[0]] is not part[pair[1]]:  # independent: the same table round by round
+            if pair not in pairs:  # independent: the same table round by round
                 if (pair, levels) not in self.apart:
                     margins = first.counts(levels[0]), second.counts(levels[1])
                     self.apart[pair, levels] = np.outer(*margins) / self.columns.rows
                 found.append(self.apart[pair, levels])
                 continue
-            if pair not in pairs:
-                pairs[pair] = first.spread.T @ self.model.table(pair) @ second.spread * self.columns.rows
-            found.append(first.ones[levels[0]] @ pairs[pair] @ second.ones[levels[1]].T)
+            if pair not in fine:
+                fine[pair] = spread[pair[0]].T @ pairs[pair] @ spread[pair[1]] * self.columns.rows
+            found.append(first.ones[levels[0]] @ fine[pair] @ second.ones[levels[1]].T)
         return found
 
     def _give(self, pair: Edge, levels: Levels, counts: Floats) -> None:

@@ -98,9 +98,11 @@ class MeasuredTables(Synthesizer):
     def _expected(self, size: int) -> dict[Edge, Floats]:
         """The counts of all pairs of columns' values that so many rows are expected to have."""
         model, within = MaximalEntropy(self.tables_, self._scopes), self._within
-        share = size / self.tables_[0].sum()
-        pairs = combinations(range(len(within)), 2)
-        return {(a, b): within[a].T @ (model.table((a, b)) * share) @ within[b] for a, b in pairs}
+        found, share = model.pairs(), size / self.tables_[0].sum()
+        for a, b in combinations(range(len(within)), 2):
+            if (a, b) not in found:
+                found[a, b] = np.outer(model.table((a,)), model.table((b,))) / self.tables_[0].sum()
+        return {(a, b): within[a].T @ (table * share) @ within[b] for (a, b), table in found.items()}
 
     @property
     def _scopes(self) -> list[Scope]:
