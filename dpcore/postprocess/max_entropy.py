@@ -213,6 +213,8 @@ class MaximalEntropy:
 
 def merged(table: Floats, merges: Sequence[Ints]) -> Floats:
     """The table of merged values: per axis, the new value of every value."""
+    if len(merges) == 2:
+        return np.asarray(one_hot(merges[0]) @ table @ one_hot(merges[1]).T)
     for axis, merge in enumerate(merges):
         table = np.moveaxis(np.tensordot(one_hot(merge), table, (1, axis)), 0, axis)
     return table

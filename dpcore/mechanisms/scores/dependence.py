@@ -252,9 +252,13 @@ def merged_counts(table: Counts, merges: Sequence[Ints], known: dict[int, Floats
 
     Sums of counts are exact in floats. `known` has the matrix of 0 and 1 of each merge by its identity.
     """
-    found: Floats = table.astype(float)
-    for merge in merges:  # each takes the first axis away, and adds one at the end
+    for merge in merges:
         if id(merge) not in known:
             known[id(merge)] = (merge[:, None] == np.arange(merge.max() + 1)).astype(float)
+    found: Floats = table.astype(float)
+    if len(merges) == 2:  # the usual case, in a tenth of the time
+        first, second = (known[id(merge)] for merge in merges)
+        return np.asarray(first.T @ found @ second)
+    for merge in merges:  # each takes the first axis away, and adds one at the end
         found = np.tensordot(found, known[id(merge)], (0, 0))
     return found
