@@ -32,7 +32,7 @@ def test_two_methods_are_compared_and_taken_away(visitor):
     visitor.open()
     visitor.go("Compare methods")
     page = visitor.page
-    toggle(visitor, "PrivBayes refined", "DiffPRFs", "DiffP-ID3", "0.1")
+    toggle(visitor, "Adaptive tables", "DiffPRFs", "DiffP-ID3", "0.1")
     visitor.number("Repeats", 2)
     expect(page.get_by_text("8 runs; together epsilon 10 (add or remove one row).")).to_be_visible()
     assert "Spent on them: nothing yet" in visitor.data_in_use
@@ -61,7 +61,7 @@ def test_cancel_keeps_what_is_finished_and_it_goes_on(visitor):
     visitor.open()
     visitor.go("Compare methods")
     page = visitor.page
-    toggle(visitor, "PrivBayes refined", "DiffPRFs")
+    toggle(visitor, "Adaptive tables", "DiffPRFs")
     visitor.number("Repeats", 15)
     expect(page.get_by_text("45 runs; together epsilon 39 (add or remove one row).")).to_be_visible()
     page.get_by_role("button", name="Run", exact=True).click()

@@ -45,7 +45,7 @@ GROUPS: Mapping[str, Offered] = {
 }
 LOCAL = tuple(GROUPS["Local: people randomize their answers"])
 CATALOG: Offered = {name: way for offered in GROUPS.values() for name, way in offered.items()}
-USUAL = ("NB-Synth", "PrivBayes refined", "DiffPRFs")
+USUAL = ("NB-Synth", "Adaptive tables", "DiffPRFs")
 MEASURES = ("accuracy", "balanced accuracy", "1-way AVD", "2-way AVD", "3-way AVD", RANGE_ERROR)
 USUAL_MEASURES = ("accuracy", "2-way AVD")
 # What people read: the papers call a distance AVD, average variation distance.
