@@ -51,7 +51,8 @@ def row(name: str) -> list[str]:
     modes = [{"paper": printed, "corrected": "corrected"}[mode] for mode in reversed(method.modes)]
     relations = [{"add_remove": "add", "replace": "replace"}[relation] for relation in method.relations]
     proofs = [method.provable_printed, method.provable if "corrected" in method.modes else ""]
-    return [name, method.paper or "(own)", ", ".join(modes), ", ".join(relations), *proofs, method.good_for]
+    paper = method.paper or ("(own)" if method.by.startswith("dpcore") else method.by)
+    return [name, paper, ", ".join(modes), ", ".join(relations), *proofs, method.good_for]
 
 
 def exported(places: dict[str, str]) -> list[str]:

@@ -6,7 +6,8 @@ Idea      Measure all columns. Then choose, again and again, a column or pair by
 
 Steps, corrected (the only mode: the published proof holds for what is built here); d is the number of columns
   0  The workload: all pairs with a table of at most 10,000 cells. Candidates are these pairs and all columns; a
-     candidate r weighs w_r, the number of columns that it shares with all pairs of the workload.      post-processing
+     candidate r weighs w_r, the number of columns that it shares with all pairs of the workload; all weigh the same if
+     there is none.                                                                                    post-processing
   1  A round's share is 1 / 16d of the budget: a tenth of it chooses, the rest measures. A table of every column, each
      for what measures in a round.                                                                           counts
   2  Rounds, with what is left:
@@ -82,6 +83,7 @@ class AIM(MeasuredTables):
     good_for = "a published yardstick: rounds of tables"
     offers = (Offer("AIM: rounds of tables, as published"),)
     variants = ({}, {"delta": 1e-9})
+    seconds = (1.1, 1.1)
     delta: float = with_delta()
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:

@@ -65,6 +65,7 @@ class MST(MeasuredTables):
     good_for = "a published yardstick: a tree of pairs"
     offers = (Offer("MST: a tree of pairs, as published"),)
     variants = ({}, {"delta": 1e-9})
+    seconds = (0.1, 0.1)
     delta: float = with_delta()
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
