@@ -214,6 +214,8 @@ class MaximalEntropy:
 def merged(table: Floats, merges: Sequence[Ints]) -> Floats:
     """The table of merged values: per axis, the new value of every value."""
     for axis, merge in enumerate(merges):
+        if len(merge) == merge[-1] + 1 and (np.diff(merge) == 1).all():
+            continue  # nothing is merged
         table = np.moveaxis(np.tensordot(one_hot(merge), table, (1, axis)), 0, axis)
     return table
 
@@ -228,7 +230,7 @@ def _summed(operands: Sequence[tuple[Floats, Scope]], kept: Scope) -> Floats:
     """The product of tables, each with its columns, summed over all columns but some."""
     columns = list(dict.fromkeys(j for _, scope in operands for j in scope))
     labeled: list[Any] = [part for table, scope in operands for part in (table, [columns.index(j) for j in scope])]
-    found: Floats = np.einsum(*labeled, [columns.index(j) for j in kept], optimize=len(operands) > 2)
+    found: Floats = np.einsum(*labeled, [columns.index(j) for j in kept], optimize=len(operands) > 1)
     return found
 
 
