@@ -214,8 +214,6 @@ class MaximalEntropy:
 def merged(table: Floats, merges: Sequence[Ints]) -> Floats:
     """The table of merged values: per axis, the new value of every value."""
     for axis, merge in enumerate(merges):
-        if len(merge) == merge[-1] + 1 and (np.diff(merge) == 1).all():
-            continue  # nothing is merged
         table = np.moveaxis(np.tensordot(one_hot(merge), table, (1, axis)), 0, axis)
     return table
 

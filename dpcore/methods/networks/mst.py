@@ -24,8 +24,8 @@ Privacy
 
 As published, and not
   As published with a delta: the paper counts rho (zCDP) under add_remove, with Gaussian noise. Pure epsilon is divided
-  by the same rule here, with Laplace's noise. That needs more: noise of d tables that share a third grows as d does, and
-  in rho as its root.
+  by the same rule here, with Laplace's noise. That needs more: noise of d tables that share a third grows as d does,
+  and in rho as its root.
   The paper estimates by least squares over all distributions (Private-PGM), and has no limit of 256 values; here tables
   are made to agree by projections. n is estimated from all tables there and here, and public under replace.
 
