@@ -88,6 +88,8 @@ def test_rare_values_are_one_by_three_standard_deviations():
     assert many.max() == MOST_VALUES
     assert many[-MOST_VALUES:].tolist() == list(range(MOST_VALUES))
     assert set(many[:-MOST_VALUES]) == {MOST_VALUES}
+    ties = frequent_apart(np.full(1_000, 20.0), 1e-4)
+    assert ties.tolist() == [*range(MOST_VALUES), *[MOST_VALUES] * (1_000 - MOST_VALUES)]
 
 
 def test_rare_values_are_drawn_evenly():

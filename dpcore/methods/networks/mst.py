@@ -24,7 +24,8 @@ Privacy
 
 As published, and not
   As published with a delta: the paper counts rho (zCDP) under add_remove, with Gaussian noise. Pure epsilon is divided
-  by the same rule here, with Laplace's noise, and costs more: d tables share a third, where rho needs the root of that.
+  by the same rule here, with Laplace's noise. That needs more: noise of d tables that share a third grows as d does,
+  and in rho as its root.
   The paper estimates by least squares over all distributions (Private-PGM), and has no limit of 256 values; here tables
   are made to agree by projections. n is estimated from all tables there and here, and public under replace.
 
@@ -118,8 +119,8 @@ class MST(MeasuredTables):
 
 
 def frequent_apart(noisy: Floats, variance: float) -> Ints:
-    """A group for every value that counts `RARE` standard deviations of noise, and one for all others."""
-    enough = max(RARE * sqrt(variance), float(np.sort(noisy)[-MOST_VALUES:][0]))
-    frequent = noisy >= enough
+    """A group for each of so many values that count `RARE` standard deviations of noise, and one for all others."""
+    frequent = noisy >= RARE * sqrt(variance)
+    frequent[np.argsort(-noisy, kind="stable")[MOST_VALUES:]] = False
     found: Ints = np.where(frequent, np.cumsum(frequent) - 1, frequent.sum())
     return found
