@@ -13,6 +13,7 @@ EXTRAS = {
     "python_calamine": "excel",
     "yaml": "yaml",
     "authlib": "login",
+    "duckdb": "engines",
 }  # by what is imported
 
 

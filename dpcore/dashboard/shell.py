@@ -248,8 +248,9 @@ def gone() -> None:
             "**This is a new session, with the bundled sample.** Your own data were in the memory of the one before, "
             "and nowhere else."
         )
-        source = "folder" if st.query_params[links.OWN] == "folder" and hosting.own_computer() else "upload"
-        if source == "folder":
+        source = "upload"
+        if (kind := st.query_params[links.OWN]) in ("folder", "query") and hosting.own_computer():
+            source = kind
             begins = say(
                 "**This is a new session, with the bundled sample.** Your rows are in their files still, and so are "
                 "their codes: choose them again, and nothing is encoded twice."

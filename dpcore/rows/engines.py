@@ -15,6 +15,7 @@ import narwhals as nw
 import pyarrow as pa
 
 from dpcore.errors import DataError, DPCoreError
+from dpcore.language import phrase
 from dpcore.rows import exact_counts
 
 T = TypeVar("T")
@@ -30,10 +31,11 @@ def asked(work: Callable[[], T]) -> T:
         raise
     except Exception as error:
         kind = type(error).__name__
-    raise DataError(  # outside of the handler: the engine's error is not even this one's context
-        f"The engine that holds the rows stopped with an error of the kind {kind}; what it says may quote cells.",
-        "Run the query in the engine itself, without this program, to see more.",
+    cause = phrase(
+        "The engine that holds the rows stopped with an error of the kind {kind}; its words may quote cells."
     )
+    remedy = phrase("Run the query in the engine itself, without this program, to see more.")
+    raise DataError(cause.format(kind=kind), remedy)  # outside of the handler: that error is not even the context
 
 
 def changed() -> DataError:

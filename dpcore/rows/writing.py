@@ -10,13 +10,10 @@ last, so that a folder that has one is complete. Nothing is written to a folder,
 and neither of the two.
 """
 
-import hashlib
 import json
-import os
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain, count, islice, takewhile
 from os import PathLike, fspath
@@ -30,28 +27,27 @@ from dpcore.arguments import Progress, no_progress
 from dpcore.datasets.delimited import MISSING_CELLS
 from dpcore.datasets.long_parquet import LongParquet
 from dpcore.datasets.long_text import LongText
-from dpcore.datasets.streams import Source, sources
+from dpcore.datasets.streams import Source
 from dpcore.domain.arrow_cells import coded_cells
 from dpcore.domain.coding import Coded
 from dpcore.domain.documents import json_value
 from dpcore.domain.schema import Schema
 from dpcore.errors import DataError
 from dpcore.language import phrase
+from dpcore.rows import queries
 from dpcore.rows.folder import FORMAT, MANIFEST, MOST
+from dpcore.rows.manifest import BEGIN, ELSEWHERE, STARTED, UNFINISHED, checksum, is_own, state, write_json
 
-STARTED, UNFINISHED = f"{FORMAT}, unfinished", "unfinished.json"
+Table = LongText | LongParquet | queries.LongQuery
 GROUP = 1 << 17  # rows that are written together
 PART = 1 << 20  # rows; the first parts are shorter, so that whoever stops early keeps something
-PIECE = 1 << 24  # bytes
 LOOKING, ENCODING = phrase("Looking through the files"), phrase("{rows:,} rows encoded")
 DIFFERS = {
     "schema": "another schema",
     "sources": "other files, or of files that have changed since",
-    "reading": "files that were read otherwise (delimiter, encoding, decimal, missing)",
+    "reading": "files that were read otherwise (delimiter, encoding, decimal, missing, query)",
     "numbers": "other columns (numbers)",
 }
-BEGIN = "Choose another folder, or encode it anew: replace=True."
-ELSEWHERE = "Choose a new folder, or an empty one."
 OURS = re.compile(r"part-\d{5,}\.parquet(\.new)?|(manifest|unfinished)\.json\.new")  # names beside the two documents
 
 
@@ -65,6 +61,7 @@ def encode(
     encoding: str | None = None,
     decimal: str | None = None,
     missing: Sequence[str] = MISSING_CELLS,
+    query: str | None = None,
     replace: bool = False,
     progress: Progress = no_progress,
 ) -> Path:
@@ -77,7 +74,7 @@ def encode(
     ----------
     source : path
         csv, tsv, txt (also packed) or Parquet, or a folder of such files, which are taken in the order of their names;
-        those that begin with a point or an underscore are left out.
+        those that begin with a point or an underscore are left out. With `query`, a DuckDB file.
     folder : path
         Where the codes go: a new folder, an empty one, or one that was begun with the same source and schema; neither
         inside of the source nor around it. Codes that are all there are compared with their checksums.
@@ -87,7 +84,11 @@ def encode(
         Whether the numbers of numeric columns are kept beside their codes, for methods that cut numbers anywhere: 8
         bytes each.
     delimiter, encoding, decimal, missing
-        As for `datasets.read`; of Parquet only `missing` is asked.
+        As for `datasets.read`; of Parquet and queries only `missing` is asked.
+    query : str, optional
+        Of a DuckDB file: the name of a table or view, or one SELECT. The file is opened read-only, and nothing outside
+        of it can be reached. An answer may come in another order each time, so what was stopped begins anew. Needs the
+        extra `engines`.
     replace : bool, default=False
         Whether codes that are in the folder are dropped first; files of other names never are.
     progress : callable
@@ -111,8 +112,11 @@ def encode(
             "Fit on a table in memory; or leave at most that many rows of each person in the file, and declare a unit "
             "without a column: epsilon is then for a row, and as many times as much for a person.",
         )
-    place, files = Path(fspath(folder)), sources(source)
+    place, files = Path(fspath(folder)), queries.files(source, query)
     written = {"delimiter": delimiter, "encoding": encoding, "decimal": decimal}
+    reading: dict[str, Any] = {**written, "missing": sorted(missing)}
+    if query is not None:
+        reading["query"] = query
     _check_apart(place, [Path(fspath(source)), *(file.path for file in files)])
     if replace:
         _drop(place)
@@ -120,13 +124,17 @@ def encode(
     asked = {
         "schema": schema.to_document(),
         "sources": watched.sums,
-        "reading": {**written, "missing": sorted(missing)},
+        "reading": reading,
         "numbers": numbers,
     }
     parts = _begun(place, asked)
     if parts is None:
         return place
-    tables = [file.opened(partial(progress, 0.0, LOOKING), **written) for file in files]
+    asked["written"] = watched.times
+    watch = partial(progress, 0.0, LOOKING)
+    tables: list[Table] = [
+        file.opened(watch, **written) if query is None else queries.LongQuery(file.path, query, watch) for file in files
+    ]
     for table in tables:
         schema.check_headers(table.headers)
     done = sum(part["rows"] for part in parts)
@@ -134,11 +142,11 @@ def encode(
     found = _fitting(zip(tables, watched.sizes, strict=True), schema, missing, done, misfits, progress)
     groups = _groups(found, schema, numbers)
     for head in islice(groups, 1):
-        _write_json(place / UNFINISHED, {"format": STARTED, **asked, "parts": parts})
+        write_json(place / UNFINISHED, {"format": STARTED, **asked, "parts": parts})
         for part in _written(place, chain([head], groups), len(parts)):
             watched.check()
             parts.append(part)
-            _write_json(place / UNFINISHED, {"format": STARTED, **asked, "parts": parts})
+            write_json(place / UNFINISHED, {"format": STARTED, **asked, "parts": parts})
     watched.check()
     for column, counts in zip(schema, misfits, strict=True):
         if counts:
@@ -147,7 +155,7 @@ def encode(
             column.refuse(counts)
     if not parts:
         raise DataError("The file has a header line but no rows.", "Choose a file with rows.")
-    _write_json(
+    write_json(
         place / MANIFEST, {"format": FORMAT, "rows": sum(part["rows"] for part in parts), **asked, "parts": parts}
     )
     (place / UNFINISHED).unlink()
@@ -155,63 +163,13 @@ def encode(
     return place
 
 
-@dataclass(frozen=True)
-class Begun:
-    """What `encode` has written to a folder by now: by which schema, of which files, and whether it is whole."""
-
-    folder: Path
-    schema: Schema
-    rows: int
-    whole: bool
-    numbers: bool
-    reading: Mapping[str, str | None]
-    files: Mapping[str, Mapping[str, Any]]
-    parts: Sequence[str]
-    written: int  # when, in nanoseconds
-
-    @property
-    def bytes(self) -> int:
-        """How much room its parts take."""
-        return sum((self.folder / name).stat().st_size for name in self.parts if (self.folder / name).exists())
-
-    def outdated(self, source: str | PathLike[str]) -> bool:
-        """Whether a table's files are others by now, as far as their names, sizes and times tell."""
-        states = {file.name: _state(file.path) for file in sources(source)}
-        return {name: size for name, (size, _) in states.items()} != {
-            name: one.get("size") for name, one in self.files.items()
-        } or any(written > self.written for _, written in states.values())
-
-
-def begun(folder: str | PathLike[str]) -> Begun | None:
-    """What is in a folder of codes, whole or not, without a look at them; None if it is none, or has no part yet."""
-    place = Path(fspath(folder))
-    name = next((name for name in (MANIFEST, UNFINISHED) if (place / name).is_file()), None)
-    if name is None:
-        return None
-    cause = f"The folder {place.name!r} cannot be read as encoded rows"
-    path = place / name
-    there = json_value(path.read_bytes(), DataError, f"{cause}: its {name}", ELSEWHERE, most=MOST)
-    if not isinstance(there, dict) or there.get("format") not in (FORMAT, STARTED):
-        return None  # somebody else's
-    if name == UNFINISHED and there.get("parts") == []:
-        return None
-    try:
-        parts = [str(part["file"]) for part in there["parts"]]
-        rows = sum(int(part["rows"]) for part in there["parts"])
-        reading = {key: value for key, value in there["reading"].items() if key != "missing"}
-        schema = Schema.from_document(there["schema"])
-        known = (schema, rows, name == MANIFEST, bool(there["numbers"]), reading, dict(there["sources"]), parts)
-    except (AttributeError, KeyError, TypeError):
-        raise DataError(f"{cause}: its {name} lacks something.", BEGIN) from None
-    return Begun(place, *known, path.stat().st_mtime_ns)
-
-
 class _Watched:
     """The files of a table: their checksums, and whether they are still what they were before these were taken."""
 
     def __init__(self, files: Sequence[Source], progress: Progress) -> None:
-        self._were = {file.path: _state(file.path) for file in files}
+        self._were = {file.path: state(file.path) for file in files}
         self.sizes = [size for size, _ in self._were.values()]
+        self.times = {file.name: self._were[file.path][1] for file in files}
         self.sums: dict[str, dict[str, Any]] = {}
         for file, size in zip(files, self.sizes, strict=True):
             self.sums[file.name] = {"size": size, "sha256": checksum(file.path, partial(progress, 0.0, LOOKING))}
@@ -220,30 +178,9 @@ class _Watched:
     def check(self) -> None:
         """DataError if a file is another one by now."""
         for path, was in self._were.items():
-            if _state(path) != was:
+            if state(path) != was:
                 cause = f"The file {path.name!r} changed while it was read."
                 raise DataError(cause, "Wait until nobody writes to it, and encode it anew: replace=True.")
-
-
-def _state(path: Path) -> tuple[int, int]:
-    try:
-        found = path.stat()
-    except OSError:
-        return -1, -1
-    return found.st_size, found.st_mtime_ns
-
-
-def checksum(path: Path, watch: Callable[[], None] = lambda: None) -> str:
-    """The SHA-256 of a file; `watch` is called again and again. DataError if it cannot be read."""
-    found = hashlib.sha256()
-    try:
-        with path.open("rb") as file:
-            while piece := file.read(PIECE):
-                found.update(piece)
-                watch()
-    except OSError:
-        raise DataError(f"The file {path.name!r} cannot be opened.", "Check its permissions.") from None
-    return found.hexdigest()
 
 
 def _check_apart(folder: Path, taken: Sequence[Path]) -> None:
@@ -282,6 +219,9 @@ def _begun(folder: Path, asked: Mapping[str, Any]) -> list[dict[str, Any]] | Non
         sound = list(takewhile(lambda part: _is_there(folder / part["file"], part["sha256"]), parts))
     except (KeyError, TypeError):
         raise DataError(f"{cause}: its {name} lacks something.", BEGIN) from None
+    if name == UNFINISHED and "query" in asked["reading"]:
+        _drop(folder)  # of an answer in another order, perhaps
+        return []
     if name == UNFINISHED:
         return sound
     if sound != parts:
@@ -296,25 +236,17 @@ def _is_there(path: Path, expected: str) -> bool:
 def _drop(folder: Path) -> None:
     """Take away what `encode` has written, but for the note that it began; nothing if a document is somebody else's."""
     documents = [path for path in (folder / MANIFEST, folder / UNFINISHED) if path.exists()]
-    if not documents or not all(_is_own(path) for path in documents):
+    if not documents or not all(is_own(path) for path in documents):
         return
-    _write_json(folder / UNFINISHED, {"format": STARTED, "parts": []})
+    write_json(folder / UNFINISHED, {"format": STARTED, "parts": []})
     (folder / MANIFEST).unlink(missing_ok=True)
     for path in list(folder.iterdir()):
         if OURS.fullmatch(path.name) and path.is_file():
             path.unlink()
 
 
-def _is_own(path: Path) -> bool:
-    try:
-        found = json_value(path.read_bytes(), DataError, path.name, ELSEWHERE, most=MOST)
-    except (DataError, OSError):
-        return False
-    return isinstance(found, dict) and found.get("format") in (FORMAT, STARTED)
-
-
 def _fitting(
-    tables: Iterable[tuple[LongText | LongParquet, int]],
+    tables: Iterable[tuple[Table, int]],
     schema: Schema,
     missing: Sequence[str],
     skip: int,
@@ -372,14 +304,4 @@ def _written(folder: Path, groups: Iterator[pa.Table], first: int) -> Iterator[d
             new.replace(path)
         finally:
             new.unlink(missing_ok=True)
-        yield {"file": path.name, "rows": rows, "sha256": checksum(path)}
-
-
-def _write_json(path: Path, document: Mapping[str, Any]) -> None:
-    """Write a document so that others see all of it or nothing."""
-    new = path.with_name(f"{path.name}.new")
-    with new.open("w", encoding="utf-8") as file:
-        json.dump(document, file, ensure_ascii=False)
-        file.flush()
-        os.fsync(file.fileno())  # else the name may outlive a power cut, and the text not
-    new.replace(path)
+        yield {"file": path.name, "rows": rows, "size": path.stat().st_size, "sha256": checksum(path)}

@@ -1,6 +1,7 @@
 """Tables on this computer, of any length: by their path, encoded with cancel and resume, used on every page."""
 
 import json
+import os
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -20,7 +21,8 @@ from dpcore.dashboard.sections import folders, intake
 from dpcore.dashboard.tabs import take_home
 from dpcore.errors import DataError
 from dpcore.rows import FolderData, data, exact_counts, writing
-from dpcore.rows.writing import begun, encode
+from dpcore.rows.manifest import begun
+from dpcore.rows.writing import encode
 
 PAGE = "networks"
 ROWS = 640
@@ -32,7 +34,7 @@ def small(monkeypatch):
     monkeypatch.setattr(writing, "GROUP", 40)
     monkeypatch.setattr(writing, "PART", 160)
     monkeypatch.setattr(exact_counts, "BLOCK", 64)
-    monkeypatch.setattr(data, "MOST_DRAWN", 100)
+    monkeypatch.setattr(data, "MOST_DRAWN", 40)
 
 
 @pytest.fixture(autouse=True)
@@ -196,6 +198,39 @@ def test_codes_of_other_files_or_columns_are_replaced_and_said_before(table):
     assert button(at).label == "Encode anew"
 
 
+def test_a_file_in_place_of_another_is_noticed_by_its_time(table):
+    in_use(table)
+    file = table / "a.csv"
+    was, raw = file.stat(), file.read_bytes()
+    file.write_bytes(raw.replace(b"yes", b"no ", 1))
+    os.utime(file, ns=(was.st_atime_ns, was.st_mtime_ns - 10**12))  # as of an older file that was moved there
+    assert file.stat().st_size == was.st_size
+    assert button(at_path(table)).label == "Encode anew"
+
+
+@pytest.mark.parametrize("damage", ["gone", "longer", "same size"])
+def test_damaged_codes_are_told_and_encoded_anew(table, damage):
+    in_use(table)
+    codes = table.parent / "_people.codes"
+    part = codes / "part-00001.parquet"
+    raw = part.read_bytes()
+    part.write_bytes({"gone": b"", "longer": raw + b"x", "same size": raw[:9] + bytes([raw[9] ^ 1]) + raw[10:]}[damage])
+    if damage == "gone":
+        part.unlink()
+    at = at_path(table)
+    if damage == "same size":  # which takes reading all of it
+        assert button(at).label == "Use these data"
+        assert "part-00001.parquet of encoded rows is not the one that was written" in mendable(go(at))[0]
+        at = run(at)
+    assert button(at).label == "Encode anew"
+    assert "part-00001.parquet" in said(at)
+    assert "They are encoded anew" in said(at)
+    assert not mendable(at_path(codes)) if damage == "same size" else "part-00001" in mendable(at_path(codes))[0]
+    assert sum(dataset(go(at)).sizes) == ROWS
+    assert part.read_bytes() == raw
+    assert button(at_path(table)).label == "Use these data"
+
+
 def test_the_cache_is_another_place(table, tmp_path):
     at = declare(at_path(table))
     widget(at, "data.codes").set_value("cache")
@@ -259,7 +294,7 @@ def test_where_no_paths_are_offered_none_is_looked_at_or_written(monkeypatch, ta
     assert refused in mendable(run(known))[0]
     assert not [one for one in known.button if (one.key or "").startswith("data.encode.go:")]
     with pytest.raises(DataError, match=refused):
-        folders.work(None, {}, no_progress)
+        folders.work(None, {}, {}, no_progress)
     press(made, f"{PAGE}.longer.go")
     assert refused in mendable(made)[0]
     assert not (tmp_path / "out.parquet").exists()
@@ -277,7 +312,7 @@ def test_a_release_is_made_compared_and_taken_home_from_the_folder(table, tmp_pa
         assert not errors(at), errors(at)
     at = tab(at, "Accuracy")
     learned = dataset(at).sizes[0]
-    assert f"Learned from 100 rows, a uniform sample of {learned:,}." in said(at)
+    assert f"Learned from 40 rows, a uniform sample of {learned:,}." in said(at)
     at = tab(at, "Risk")
     assert "Real rows of this release are in a folder" in said(at)
     at = tab(at, "Take home")

@@ -10,6 +10,7 @@ from test_writing import TIDY, StoppedError, of_folder, some_files
 
 from dpcore.errors import DataError
 from dpcore.rows import Folder, writing
+from dpcore.rows.manifest import begun
 from dpcore.rows.writing import encode
 
 
@@ -92,7 +93,7 @@ def test_whoever_was_stopped_while_codes_were_dropped_can_begin_anew(tmp_path, m
     if not after:
         assert len(Folder.open(folder)) == 19
         return
-    assert writing.begun(folder) is None
+    assert begun(folder) is None
     encode(tmp_path / "table", folder, schema=TIDY.select(["real"]))
     of_folder(folder, TIDY.select(["real"]))
 
@@ -109,10 +110,10 @@ def test_a_folder_is_marked_before_its_first_part(tmp_path, monkeypatch):
         with pytest.raises(StoppedError):
             encode(tmp_path / "table", tmp_path / "codes", schema=TIDY)
     assert json.loads((tmp_path / "codes" / "unfinished.json").read_text())["parts"] == []
-    assert writing.begun(tmp_path / "codes") is None
+    assert begun(tmp_path / "codes") is None
     (tmp_path / "codes" / "part-00000.parquet").write_bytes(b"PAR1")
     encode(tmp_path / "table", tmp_path / "codes", schema=TIDY.select(["real"]))
-    assert writing.begun(tmp_path / "codes").rows == 19
+    assert begun(tmp_path / "codes").rows == 19
 
 
 @pytest.mark.parametrize("damage", [lambda path: path.unlink(), lambda path: path.write_bytes(path.read_bytes()[:-1])])

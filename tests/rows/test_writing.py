@@ -30,6 +30,7 @@ from dpcore.errors import DataError
 from dpcore.methods.networks.refined import RefinedPrivBayes
 from dpcore.methods.trees.c45 import DiffPC45
 from dpcore.rows import writing
+from dpcore.rows.manifest import checksum
 from dpcore.rows.writing import encode
 
 
@@ -66,7 +67,7 @@ def of_folder(folder: Path, schema: Schema) -> tuple[np.ndarray, dict[int, np.nd
     assert {path.name for path in folder.iterdir()} == {"manifest.json", *(part["file"] for part in found["parts"])}
     tables = [pq.read_table(folder / part["file"]) for part in found["parts"]]
     assert [table.num_rows for table in tables] == [part["rows"] for part in found["parts"]]
-    assert [part["sha256"] for part in found["parts"]] == [writing.checksum(folder / p["file"]) for p in found["parts"]]
+    assert [part["sha256"] for part in found["parts"]] == [checksum(folder / p["file"]) for p in found["parts"]]
     table = pa.concat_tables(tables)
     assert table.num_rows == found["rows"]
     assert all(pa.types.is_uint8(table.schema.field(f"c{j}").type) for j in range(len(schema)))

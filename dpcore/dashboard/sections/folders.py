@@ -24,16 +24,20 @@ from dpcore.dashboard.widgets import choice
 from dpcore.domain.column import code_dtype
 from dpcore.domain.schema import Schema
 from dpcore.errors import DataError, DPCoreError, SchemaError
-from dpcore.language import phrase, say
+from dpcore.language import phrase, retold, say
 from dpcore.rows import FolderData
+from dpcore.rows.folder import CHANGED
 from dpcore.rows.given import fits
-from dpcore.rows.writing import Begun, begun, encode
+from dpcore.rows.manifest import Begun, begun
+from dpcore.rows.writing import encode
 
 NAME = "data.encode"
+WRONG = "dpcore.damaged"
 PLACES = {"beside": phrase("Next to the rows"), "cache": phrase("In your user’s cache")}
 PATIENCE = 2.0  # seconds after which somebody is told how long it takes
 LEFT = phrase("{rows} rows encoded, about {seconds:,} seconds left")
 STOPPED = phrase("Stopped after {rows:,} rows. Their codes are kept: Encode goes on from there, tomorrow, too.")
+ASKED_ANEW = phrase("Stopped. A query is asked from its beginning, as its rows may come in another order each time.")
 STOPPED_EARLY = phrase("Stopped before any rows were kept.")
 
 
@@ -65,21 +69,36 @@ def there(place: Path) -> Begun:
     found = begun(place)
     if found is None or not found.parts:
         raise DataError(say("There are no codes in this folder."), say("Encode the rows again."))
+    if gone := damaged(found):
+        raise DataError(gone, say("Choose the file or folder that they are made from, and encode it again."))
     return found
 
 
-def earlier(place: Path) -> Begun | None:
+def damaged(known: Begun) -> str:
+    """What is wrong with codes, as far as their sizes say it or somebody opened them; empty if nothing is."""
+    if name := known.damaged():
+        return say("The file {name} of encoded rows is gone, or has another size than it had.", name=name)
+    return retold(session.kept(WRONG, dict[tuple[Path, int], str]).get((known.folder, known.written), ""))
+
+
+def earlier(place: Path, query: str | None = None) -> Begun | None:
     """Codes of a table that were made, or begun, in one of the usual places and are not outdated."""
-    found = [known for where in PLACES if (known := begun(place_of(where, place))) is not None]
+    found = [known for where in PLACES if (known := begun(place_of(where, place, query))) is not None]
     return next((known for known in found if not known.outdated(place)), None)
 
 
-def place_of(where: str, source: Path) -> Path:
-    """The folder of a table's codes, next to it or in the user's cache."""
+def place_of(where: str, source: Path, query: str | None = None) -> Path:
+    """The folder of a table's codes, next to it or in the user's cache; each query has its own."""
+    name = source.name if query is None else f"{source.name}-{short(query)}"
     if where == "beside":
-        return source.with_name(f"_{source.name}.codes")  # names that begin so are no part of a folder of tables
+        return source.with_name(f"_{name}.codes")  # names that begin so are no part of a folder of tables
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "dpcore" / "codes"
-    return cache / f"{source.name}-{hashlib.sha256(str(source.resolve()).encode()).hexdigest()[:12]}"
+    return cache / f"{name}-{short(str(source.resolve()))}"
+
+
+def short(text: str) -> str:
+    """A name for a text."""
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
 @dataclass(frozen=True)
@@ -97,6 +116,11 @@ class Plan:
     numbers: bool
     share: float  # of rows that are kept aside
     seed: int  # of their lots
+
+    @property
+    def query(self) -> str | None:
+        """What is asked of a database."""
+        return self.reading.get("query")
 
     @property
     def usable(self) -> bool:
@@ -117,16 +141,18 @@ def plan(source: Path, schema: Schema, rows: int | None, **known: Any) -> Plan:
     """Ask where the codes go, and say what is there and what it takes; `known` is the rest of the plan."""
     own = begun(source)
     if own is not None:
+        there(source)
         if other := fits(own.schema, schema):
             raise SchemaError(
                 say("The rows were encoded by another schema: the column {name} differs.", name=repr(other)),
                 say("Undo the change; or choose the file that they were made from, and encode it again."),
             )
         return Plan(source, source, own, same=True, schema=schema, numbers=own.numbers, **known)
-    found = earlier(source)
+    query = known["reading"].get("query")
+    found = earlier(source, query)
     usual = "beside" if os.access(source.parent, os.W_OK) else "cache"
     if found is not None:
-        usual = next(where for where in PLACES if place_of(where, source) == found.folder)
+        usual = next(where for where in PLACES if place_of(where, source, query) == found.folder)
     left, right = st.columns(2, vertical_alignment="center")
     key = f"data.codes:{known['token']}"
     label = say("Where the codes of all rows go")
@@ -138,7 +164,7 @@ def plan(source: Path, schema: Schema, rows: int | None, **known: Any) -> Plan:
         disabled=not any(column.numeric for column in schema),
         help=say("8 bytes each. Trees that cut numbers anywhere need them; other methods do not."),
     )
-    codes = place_of(where, source)
+    codes = place_of(where, source, query)
     made = Plan(source, codes, begun(codes), same=False, schema=schema, numbers=kept, **known)
     made = replace(made, same=made.known is not None and alike(made, made.known))
     st.caption(f"{told(made, rows)} {say('**They are as private as the rows**, and stay until you delete them.')}")
@@ -148,10 +174,10 @@ def plan(source: Path, schema: Schema, rows: int | None, **known: Any) -> Plan:
 def alike(asked: Plan, known: Begun) -> bool:
     """Whether codes that are there are those of the same files, as they are asked for."""
     read = {name: value for name, value in known.reading.items() if value is not None}
-    if known.outdated(asked.source) or read != dict(asked.reading):
+    if (known.whole and damaged(known)) or known.outdated(asked.source) or read != dict(asked.reading):
         return False
     if not known.whole:
-        return known.schema.columns == asked.schema.columns and known.numbers == asked.numbers
+        return asked.query is None and known.schema.columns == asked.schema.columns and known.numbers == asked.numbers
     return not fits(known.schema, asked.schema) and known.numbers >= asked.numbers
 
 
@@ -166,7 +192,9 @@ def told(asked: Plan, rows: int | None) -> str:
         need = rows * sum(code_dtype(one.size).itemsize + 8 * (one.numeric and asked.numbers) for one in asked.schema)
         free = free_bytes(asked.codes) / 1e6
         parts.append(say("They take about {size:,.1f} MB; {free:,.0f} MB are free there.", size=need / 1e6, free=free))
-    if asked.known is not None and not asked.same:
+    if asked.known is not None and not asked.same and (gone := damaged(asked.known)):
+        parts.append(say("**{damage} They are encoded anew.**", damage=escaped(gone)))
+    elif asked.known is not None and not asked.same:
         replaced = phrase(
             "Codes of {rows:,} rows are there, of files that changed since or by another schema: they are replaced."
         )
@@ -182,12 +210,16 @@ def free_bytes(folder: Path) -> int:
 def bring(asked: Plan) -> FolderData | None:
     """The button's work while it is under way; the data, once, when it is over."""
     made = session.kept("dpcore.encoded", dict[str, FolderData])
-    jobs.run(phrase("Encoding"), NAME, partial(work, asked, made))
+    wrong = session.kept(WRONG, dict[tuple[Path, int], str])
+    jobs.run(phrase("Encoding"), NAME, partial(work, asked, made, wrong))
     return made.pop(asked.token, None)
 
 
-def work(asked: Plan, made: dict[str, FolderData], progress: Progress) -> None:
-    """Encode what is not encoded yet, and open it; what is encoded is kept if somebody cancels."""
+def work(asked: Plan, made: dict[str, FolderData], wrong: dict[tuple[Path, int], str], progress: Progress) -> None:
+    """Encode what is not encoded yet, and open it; what is encoded is kept if somebody cancels.
+
+    Codes that cannot be opened are `wrong` from then on.
+    """
     hosting.require_own_computer()
     if not asked.usable:
         begun_with = asked.known.schema if asked.known is not None and asked.same else asked.schema
@@ -196,6 +228,8 @@ def work(asked: Plan, made: dict[str, FolderData], progress: Progress) -> None:
         try:
             encode(asked.source, asked.codes, progress=paced(progress), **how)
         except jobs.CanceledError:
+            if asked.query is not None:
+                raise jobs.CanceledError(ASKED_ANEW) from None
             kept = begun(asked.codes)
             rows = 0 if kept is None else kept.rows
             raise jobs.CanceledError(STOPPED.format(rows=rows) if rows else STOPPED_EARLY) from None
@@ -206,7 +240,12 @@ def work(asked: Plan, made: dict[str, FolderData], progress: Progress) -> None:
     progress(0.99, phrase("Splitting the rows by lot"))
     note = f"{asked.source}, in codes: {asked.codes}"
     how = {"schema": asked.schema, "test_share": asked.share, "split_seed": asked.seed, "reading": asked.reading}
-    found = FolderData.open(asked.codes, name=asked.name, note=note, **how)
+    try:
+        found = FolderData.open(asked.codes, name=asked.name, note=note, **how)
+    except DataError as error:
+        if error.remedy == CHANGED and (known := begun(asked.codes)) is not None:
+            wrong[known.folder, known.written] = error.cause
+        raise
     made[asked.token] = replace(found, token=asked.token)
 
 

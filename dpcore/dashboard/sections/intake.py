@@ -24,7 +24,9 @@ from dpcore.domain.cells import typed
 from dpcore.domain.recognition import Recognized, recognize
 from dpcore.domain.schema import Schema
 from dpcore.errors import DataError
+from dpcore.extras import lacking, there
 from dpcore.language import phrase, say
+from dpcore.rows import queries
 from dpcore.rows.data import first
 
 SOURCES = {
@@ -35,6 +37,7 @@ SOURCES = {
     "bank cards, dependent": phrase("Bank cards, dependent"),
     "upload": phrase("My own file"),
     "folder": phrase("A file or folder on this computer"),
+    "query": phrase("A query on a DuckDB file"),
 }
 # What is not chosen follows from the header and from rules, never from the rows (`delimited`).
 DELIMITERS = {"as in the header": None, "comma": ",", "semicolon": ";", "tab": "\t", "bar": "|"}
@@ -173,19 +176,56 @@ def local() -> None:
     if not path or (st.session_state.get("dpcore.asked") == asked and current().place is not None):
         return
     with mendable(), folders.readable():
-        place = Path(path).expanduser()
-        if not place.is_absolute():
-            raise DataError(say("This path does not say where it begins."), say("Write all of it, from / or ~ on."))
+        place = absolute(path)
         st.session_state["dpcore.intake"] = encoded(place) if folders.whole(place) else longer(place, options)
         st.session_state["dpcore.asked"] = asked
 
 
+def absolute(path: str) -> Path:
+    """A path as somebody types it; DataError if it does not say where it begins."""
+    place = Path(path).expanduser()
+    if not place.is_absolute():
+        raise DataError(say("This path does not say where it begins."), say("Write all of it, from / or ~ on."))
+    return place
+
+
+def database() -> None:
+    """A table of a database on the computer that runs this program, or what a query on it gives."""
+    if not there("duckdb"):
+        command = f"`{lacking('duckdb', '')[1].removesuffix('.')}`"
+        st.info(
+            say("A query needs DuckDB, which is not installed: {command}", command=command), icon=":material/extension:"
+        )
+        return
+    label, note = say("Path of a DuckDB file"), say("It is opened read-only, and nothing else is read.")
+    path = st.text_input(label, key="data.database", help=note, persist_state="session").strip().strip("\"'")
+    if not path:
+        return
+    with mendable(), folders.readable():
+        place = absolute(path)
+        tables = queries.tables(place)
+        st.caption(say("Tables in it: {names}.", names=escaped(", ".join(tables)) or say("(none)")))
+        label = say("Name of a table, or one SELECT")
+        query = st.text_area(label, key="data.query", persist_state="session").strip()
+        st.caption(
+            say(
+                "The query is asked once, and its rows are encoded into a folder: methods learn from that. Whatever is "
+                "asked, the account is that of the whole file."
+            )
+        )
+        asked = (path, query)
+        if query and (st.session_state.get("dpcore.asked") != asked or current().place is None):
+            st.session_state["dpcore.intake"] = longer(place, {"query": query})
+            st.session_state["dpcore.asked"] = asked
+
+
 def longer(place: Path, options: Mapping[str, Any]) -> Intake:
     """The first rows of a table; with the schema of its codes, as far as there are some."""
-    known = folders.earlier(place)
+    query = options.get("query")
+    known = folders.earlier(place, query)
     if known is not None and not options:
         options = {name: value for name, value in known.reading.items() if value is not None}
-    found = head(place, **options)
+    found = head(place, **options) if query is None else queries.head(place, query)
     seems = recognize(found.frame)
     schema = Schema.proposed(seems, found.frame) if known is None else known.schema
     doubts = tuple(found.frame.attrs["read_as"].get("doubts", "").splitlines())
@@ -202,7 +242,7 @@ def named(place: Path) -> str:
 def encoded(place: Path) -> Intake:
     """The first rows of a folder of codes."""
     known = folders.there(place)
-    frame = first(place / known.parts[0], known.schema, HEAD)
+    frame = first(place / next(iter(known.parts)), known.schema, HEAD)
     told = say("Encoded rows: what cells were is known as far as their columns say it.")
     options = {name: value for name, value in known.reading.items() if value is not None}
     return Intake(named(place), frame, known.schema, None, told, options, place=place, rows=known.rows)
@@ -282,5 +322,9 @@ def chosen(
     return dataset_of(intake, schema, test_share) if pressed else None
 
 
-OWN = {"upload": (upload, hosting.takes_files), "folder": (local, hosting.own_computer)}
+OWN = {
+    "upload": (upload, hosting.takes_files),
+    "folder": (local, hosting.own_computer),
+    "query": (database, hosting.own_computer),
+}
 """Sources of a person's own rows: what asks for them, and whether this server offers it."""
