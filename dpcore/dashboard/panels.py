@@ -238,8 +238,17 @@ def accuracy(page: str, shown: Shown) -> None:
         )
     )
     chart(charts.mark_real(charts.accuracy(models, majority=majority)), data=frame)
-    for note in frame.loc[frame["note"].fillna("") != "", "note"].unique():
-        st.caption(escaped(retold(str(note))))
+    tested = evaluator(shown).asked
+    for note in dict.fromkeys(note.removesuffix(tested).strip() for note in frame["note"].fillna("")):
+        if note:
+            st.caption(escaped(retold(note)))
+    of_test_rows(shown)
+
+
+def of_test_rows(shown: Shown) -> None:
+    """Of test rows in a folder, that some of them are asked about."""
+    if told := evaluator(shown).asked:
+        st.caption(escaped(retold(told)))
 
 
 def accuracies(shown: Shown, target: str, progress: Progress) -> pd.DataFrame:

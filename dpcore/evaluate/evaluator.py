@@ -18,7 +18,19 @@ from dpcore.domain.range_query import RangeQuery, exact_answers, random_queries
 from dpcore.errors import ParameterError
 from dpcore.evaluate.distances import marginal_avd, noise_floor, off_by_chance
 from dpcore.evaluate.labels import Label, misclassification
-from dpcore.evaluate.learners import MAJORITY, MODELS, SAMPLED, Judged, Model, Table, counted, judged, tstr
+from dpcore.evaluate.learners import (
+    ASKED,
+    MAJORITY,
+    MODELS,
+    SAMPLED,
+    Judged,
+    Model,
+    Table,
+    counted,
+    judged,
+    noted,
+    tstr,
+)
 from dpcore.evaluate.ranges import range_answers, true_answers
 from dpcore.evaluate.verdict import Verdict, verdict
 from dpcore.language import phrase
@@ -170,11 +182,16 @@ class Evaluator:
         """`tstr` on the test rows, of some rows."""
         schema = self.data.schema
         found = tstr(self.train, self.test, released, schema, target or schema.target or "", **how)
-        if (all_rows := len(self.rows)) == len(self.train):
-            return found
-        real = (found["trained_on"] == "real") & (found["model"] != MAJORITY)
-        told = SAMPLED.format(some=len(self.train), all=all_rows)
-        return found.assign(note=found["note"].mask(real, (found["note"] + " " + told).str.strip()))
+        learns = (found["trained_on"] == "real") & (found["model"] != MAJORITY)
+        of = SAMPLED.format(some=len(self.train), all=len(self.rows)) if len(self.rows) > len(self.train) else ""
+        notes = zip(found["note"], learns, strict=True)
+        return found.assign(note=[noted(note, of if real else "", self.asked) for note, real in notes])
+
+    @property
+    def asked(self) -> str:
+        """That models are asked about some test rows of a folder, in a sentence; empty if it is about all."""
+        some, every = len(self.data.test), self.data.sizes[1]
+        return ASKED.format(some=some, all=every) if every > some else ""
 
     def distances(
         self, released: Table, degree: int, on: str = "columns", most: int | None = MOST_SUBSETS

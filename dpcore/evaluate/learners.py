@@ -41,6 +41,7 @@ BAYES_NET = phrase("Bayes net")
 MODELS = (*LINEAR, BAYES_NET)
 MAJORITY = phrase("majority class")
 SAMPLED = phrase("Learned from {some:,} rows, a uniform sample of {all:,}.")
+ASKED = phrase("All are asked about {some:,} test rows, a uniform sample of {all:,}.")
 Table = pd.DataFrame | Codes | Folder
 """Rows of a schema; or their codes, for callers who encode once; or a folder of these, larger than memory."""
 Model = Callable[[pd.DataFrame], Floats]
@@ -90,19 +91,23 @@ def tstr(
     require_rows(real, asked)
     tables = {"released": released} | ({"real": real} if include_real else {})
     drawn_from = {"released": synthetic, "real": train}
+    judged_by = of_sample(test, asked, ASKED)
     return _scores(tables, asked, schema, target, models, progress).assign(
         note=lambda found: [
-            " ".join(filter(None, (note, of_sample(drawn_from[source], tables[source])))) if model != MAJORITY else note
+            noted(note, "" if model == MAJORITY else of_sample(drawn_from[source], tables[source]), judged_by)
             for model, source, note in found[["model", "trained_on", "note"]].itertuples(index=False)
         ]
     )
 
 
-def of_sample(table: Table, codes: Codes) -> str:
+def noted(*notes: str) -> str:
+    """Some sentences as one note."""
+    return " ".join(filter(None, notes))
+
+
+def of_sample(table: Table, codes: Codes, told: str = SAMPLED) -> str:
     """That a model learned from some rows of a folder, in a sentence; empty if it did from all."""
-    if not isinstance(table, Folder) or len(table) == len(codes):
-        return ""
-    return SAMPLED.format(some=len(codes), all=len(table))
+    return told.format(some=len(codes), all=len(table)) if isinstance(table, Folder) and len(table) > len(codes) else ""
 
 
 def real_ceiling(

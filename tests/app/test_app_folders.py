@@ -313,6 +313,8 @@ def test_a_release_is_made_compared_and_taken_home_from_the_folder(table, tmp_pa
     at = tab(at, "Accuracy")
     learned = dataset(at).sizes[0]
     assert f"Learned from 40 rows, a uniform sample of {learned:,}." in said(at)
+    tested = dataset(at).sizes[1]
+    assert said(at).count(f"All are asked about 40 test rows, a uniform sample of {tested:,}.") == 1
     at = tab(at, "Risk")
     assert "Real rows of this release are in a folder" in said(at)
     at = tab(at, "Take home")

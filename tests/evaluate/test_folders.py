@@ -100,8 +100,9 @@ def test_models_learn_from_a_sample_and_say_so(both):
     found = evaluate.tstr(folder.given, folder.tested, RELEASED, SMALL, "ill")
     real = (found["trained_on"] == "real") & found["model"].isin(MODELS)
     told = f"Learned from 100 rows, a uniform sample of {len(folder.learned):,}."
-    assert found.loc[real, "note"].tolist() == [told] * len(MODELS)
-    assert not found.loc[~real, "note"].any()
+    asked = f"All are asked about 100 test rows, a uniform sample of {len(folder.tested):,}."
+    assert found.loc[real, "note"].tolist() == [f"{told} {asked}"] * len(MODELS)
+    assert found.loc[~real, "note"].unique().tolist() == [asked]
     assert (
         evaluate.tstr(held.train, held.test, folder.given, SMALL, "ill")["note"].str.contains(told, regex=False).any()
     )

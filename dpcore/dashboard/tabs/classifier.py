@@ -64,6 +64,7 @@ def accuracy(page: str, shown: Shown) -> None:
             "noise and structure cost apart is shown for rows in memory only: it counts in every tree anew."
         )
         st.caption(say(sampled, rows=data.sizes[0], some=len(data.train)))
+    panels.of_test_rows(shown)
     panels.chart(charts.mark_real(charts.confusion(confusion)), data=confusion)
     if costs is not None:
         majority = float(scores.loc[scores["model"] == MAJORITY, "accuracy"].iloc[0])

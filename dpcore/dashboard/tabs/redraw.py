@@ -76,6 +76,7 @@ def redraws(
         small = DISTANCE.format(1) in set(shown.redraws["metric"])
         picture = charts.redraws(shown.redraws, references=beside, small=small)
         panels.chart(charts.mark_real(picture), data=shown.redraws)
+        panels.of_test_rows(shown)
     if shown.looks is not None and draw is not None:
         draw(shown.looks)
 
