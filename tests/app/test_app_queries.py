@@ -7,6 +7,7 @@ from screen import dataset, errors, mendable, said, widget, words
 from test_app_folders import ROWS, button, go
 from test_app_repeats import cancel
 
+from dpcore.dashboard.sections import intake
 from dpcore.rows import FolderData, writing
 
 duckdb = pytest.importorskip("duckdb")
@@ -101,3 +102,15 @@ def test_without_the_engine_a_sentence_says_what_to_install(monkeypatch):
     at.segmented_control("data.source").set_value("query")
     assert 'pip install "dpcore[engines]"' in said(run(at))
     assert not at.text_input
+
+
+def test_only_a_server_of_ones_own_takes_queries(file, monkeypatch):
+    known = asked(file, "people")
+    monkeypatch.setenv("DPCORE_LOCAL", "0")
+    at = started("data")
+    assert "A query on a DuckDB file" not in at.segmented_control("data.source").options
+    at.session_state["data.source"] = "query"  # whoever asks for it all the same
+    assert not run(at).text_input
+    monkeypatch.setitem(intake.OWN, "query", (intake.database, lambda: True))
+    assert "This server takes no paths of files" in mendable(asked(file, "people"))[0]
+    assert "This server takes no paths of files" in mendable(run(known))[0]
