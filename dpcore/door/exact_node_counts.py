@@ -6,9 +6,9 @@ scores take them.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property, reduce
 from typing import Any, Self
 
 import numpy as np
@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from dpcore.arguments import Floats, Ints
 from dpcore.domain.splits import Attribute, CodeCut, Groups, NumberCut, OneValue
-from dpcore.rows import HeldRows, Rows
+from dpcore.rows import HeldRows, Rows, exact_counts
 
-DENSE = 4  # cells per place, up to which counting all of them is faster than sorting the places
+DENSE = 1  # cells per place, up to which counting all of them is faster than sorting the places
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +59,7 @@ class HeldRecords(Records):
         super().__init__(rows, attributes, target, classes)
         self.codes, self.labels = rows.codes, rows.codes[:, target]
         self._ranks: dict[int, tuple[Floats, NDArray[np.int32]]] = {}
+        self._orders: dict[int, NDArray[np.int32]] = {}
 
     def ranks(self, position: int) -> tuple[Floats, NDArray[np.int32]]:
         """The distinct ticks of a column, and every row's place among them (their number if missing)."""
@@ -69,6 +70,22 @@ class HeldRecords(Records):
             place[order] = np.arange(len(values))
             self._ranks[position] = values[order], place[code]
         return self._ranks[position]
+
+    def order(self, position: int) -> NDArray[np.int32]:
+        """All rows by a column's ticks, missing ones at the end."""
+        if position not in self._orders:
+            values, rank = self.ranks(position)
+            self._orders[position] = by_radix(rank, len(values)).astype(np.int32)
+        return self._orders[position]
+
+
+def by_radix(numbers: NDArray[Any], most: int) -> Ints:
+    """The places of whole numbers up to so many, in their order.
+
+    NumPy sorts short integers by radix, in the time of a few passes.
+    """
+    order = np.argsort(numbers.astype(np.uint8 if most < 1 << 8 else np.uint16), kind="stable")
+    return order if most < 1 << 16 else order[np.argsort((numbers >> 16).astype(np.uint16)[order], kind="stable")]
 
 
 def records_of(rows: Rows, attributes: dict[int, Attribute], target: int, classes: int) -> Records:
@@ -176,116 +193,190 @@ class Nodes(ABC):
 
 @dataclass(frozen=True, eq=False)
 class NodeRows(Nodes):
-    """The places of one level of all trees: the record at each, and the node that it is in, in increasing order."""
+    """The places of one level of all trees: the record at each, and the node that it is in, in increasing order.
+
+    Where every record has one place, these are in the order of the records instead, and `row` is all of them: so
+    nothing has to be looked up or moved.
+    """
 
     records: HeldRecords
-    row: NDArray[np.int32]
+    row: NDArray[np.int32] | slice
     node: Ints
     size: int
-    _label: NDArray[Any] | None = field(default=None, repr=False)
 
     @cached_property
     def label(self) -> NDArray[Any]:
         """The class at each place."""
-        return self.records.labels[self.row] if self._label is None else self._label
+        return self.records.labels[self.row]
 
     @cached_property
     def classes(self) -> NDArray[np.int64]:
-        return self._count(self.label, self.node, self.size)
+        every = np.arange(self.size)
+        return self._counted(((number, self.label[at]) for at, number in self._places(every, self.size)), self.size)
 
     def only(self, keep: Ints) -> Self:
-        if len(keep) == self.size and (keep == np.arange(self.size)).all():
+        if self._every(keep):
             return self
-        at, number = self._at(keep)
-        found = replace(self, row=self.row[at], node=number, size=len(keep), _label=self.label[at])
-        found.__dict__["classes"] = self.classes[keep]
+        at, number = self._moved(keep)
+        row = at.astype(np.int32) if isinstance(self.row, slice) else self.row[at]
+        found = replace(self, row=row, node=number, size=len(keep))
+        found.__dict__.update(label=self.label[at], classes=self.classes[keep])
         return found
 
     def divided(self, column: Ints, cut: Floats, low: Floats, first: Ints, size: int) -> Self:
-        child = np.empty(len(self.row), dtype=np.intp)
-        for position in np.unique(column).tolist():
-            here = np.flatnonzero(column == position)
-            at, number = self._at(here)
-            node = here[number]
-            child[at] = first[node] + self._side(position, at, cut[node], low[node])
-        # NumPy sorts short integers by radix, in the time of a few passes.
-        order = np.argsort(child.astype(np.uint16) if size <= 1 << 16 else child, kind="stable")
-        return replace(self, row=self.row[order], node=child[order], size=size, _label=self.label[order])
+        positions = np.unique(column).tolist()
+        which = np.searchsorted(positions, column).astype(np.min_scalar_type(len(positions)))
+        child = np.empty(len(self.node), dtype=np.intp)
+        for here, node in self._places(np.arange(self.size)):
+            by = which[node]
+            for number, position in enumerate(positions):
+                at = np.flatnonzero(by == number)
+                own = node[at]
+                at += here.start
+                child[at] = first[own] + self._side(position, at, cut[own], low[own])
+        if isinstance(self.row, slice):
+            found, label = replace(self, node=child, size=size), self.label
+        else:
+            order = by_radix(child, size)
+            found, label = replace(self, row=self.row[order], node=child[order], size=size), self.label[order]
+        found.__dict__["label"] = label
+        return found
 
     def cut(self, position: int, nodes: Ints, cut: Floats, low: Floats) -> NDArray[np.int64]:
-        at, number = self._at(nodes)
-        side = self._side(position, at, cut[number], low[number])
-        left = self._count(self.label[at][side == 0], number[side == 0], len(nodes)).T
+        sides = (
+            (self._side(position, at, cut[number], low[number]), number, self.label[at])
+            for at, number in self._places(nodes, len(nodes))
+        )
+        left = self._counted(((number[side == 0], label[side == 0]) for side, number, label in sides), len(nodes)).T
         return np.stack([left, self.classes[nodes].T - left])
 
     def tables(self, position: int, nodes: Ints, *, by_class: bool = True) -> NDArray[np.int64]:
-        at, number = self._at(nodes)
         size = self.records.attributes[position].column.size
-        group = number * size + self.records.codes[:, position][self.row[at]]
-        counts = self._count(self.label[at], group, len(nodes) * size).reshape(len(nodes), size, -1)
+        counts = self._crossed(self.records.codes[:, position], size, nodes)
         return counts if by_class else counts.sum(axis=2)
+
+    def _numbers(self, position: int, nodes: Ints) -> tuple[Ints, Floats, NDArray[np.int64]]:
+        values, rank = self.records.ranks(position)
+        known, size = len(values), len(nodes) * len(values)
+        if size <= DENSE * len(self.node):
+            every = self._crossed(rank, known + 1, nodes)[:, :known].reshape(
+                size, self.records.classes
+            )  # the last are missing
+            where = np.flatnonzero(reduce(np.bitwise_or, every.T))
+            counts = np.ascontiguousarray(every[where].T)
+        else:
+            order, number, place = self._ordered(position, nodes)
+            where, counts = self._occupied(self.label[order], number, place, known)
+        start = np.arange(len(nodes)) * known
+        many = np.diff(np.searchsorted(where, start), append=len(where))
+        return many, values[where - np.repeat(start, many)], counts
+
+    def _ordered(self, position: int, nodes: Ints) -> tuple[Ints, NDArray[Any], NDArray[np.int32]]:
+        """The places of some nodes where a column has a tick, by node and tick; and which these are of all."""
+        values, rank = self.records.ranks(position)
+        if isinstance(self.row, slice):  # rows are in order already, for all levels
+            order: NDArray[Any] = self.records.order(position)
+            number = self._number(nodes).astype(np.min_scalar_type(-self.size))[self.node[order]]
+            if not self._every(nodes):
+                here = np.flatnonzero(number >= 0)
+                order, number = order[here], number[here]
+        else:
+            at, number = self._at(nodes)
+            by_tick = by_radix(rank[self.row[at]], len(values))
+            order, number = (by_tick if isinstance(at, slice) else at[by_tick]), number[by_tick]
+        by_node = by_radix(number, len(nodes))
+        order, number = order[by_node], number[by_node]
+        place = self._of(rank, order)
+        if place.max(initial=0) == len(values):
+            here = np.flatnonzero(place < len(values))
+            order, number, place = order[here], number[here], place[here]
+        return order, number, place
+
+    def _occupied(
+        self, label: NDArray[Any], number: NDArray[Any], place: NDArray[np.int32], values: int
+    ) -> tuple[Ints, NDArray[np.int64]]:
+        """Which pairs of a node and a value hold places, as one number, and counts of classes x pairs.
+
+        Places are in the order of these pairs.
+        """
+        first = np.ones(len(number), dtype=bool)
+        np.not_equal(number[1:], number[:-1], out=first[1:])
+        first[1:] |= place[1:] != place[:-1]
+        starts = np.flatnonzero(first)
+        where = number[starts] * np.intp(values) + place[starts]
+        pair = np.cumsum(first)
+        pair += (label * np.intp(len(where))) - 1
+        classes = self.records.classes
+        return where, np.bincount(pair, minlength=classes * len(where)).reshape(classes, len(where))
+
+    def _crossed(self, values: NDArray[Any], size: int, nodes: Ints) -> NDArray[np.int64]:
+        """Counts of nodes x values x classes, of what records have, which is below `size`."""
+        places = self._places(nodes, len(nodes) * size)
+        groups = ((number * size + self._of(values, at), self.label[at]) for at, number in places)
+        return self._counted(groups, len(nodes) * size).reshape(len(nodes), size, self.records.classes)
+
+    def _counted(self, groups: Iterable[tuple[Ints, NDArray[Any]]], size: int) -> NDArray[np.int64]:
+        """Counts of groups x classes of some places, by their groups and classes."""
+        classes = self.records.classes
+        counts = np.zeros(size * classes, dtype=np.int64)
+        for group, label in groups:
+            counts += np.bincount(group * classes + label, minlength=len(counts))
+        return counts.reshape(size, classes)
+
+    def _of(self, values: NDArray[Any], at: NDArray[Any] | slice) -> NDArray[Any]:
+        """What some places have of the records' values."""
+        found: NDArray[Any] = values[at if isinstance(self.row, slice) else self.row[at]]
+        return found
 
     def _side(self, position: int, at: Ints | slice, cut: Floats, low: Floats) -> Ints:
         """Into which child a column sends some places."""
         rows = self.records.rows
         values = rows.numbers(position) if position in rows.numbered else rows.codes[:, position]
-        return self.records.attributes[position].side(values[self.row[at]], cut, low)
+        return self.records.attributes[position].side(self._of(values, at), cut, low)
 
-    def _numbers(self, position: int, nodes: Ints) -> tuple[Ints, Floats, NDArray[np.int64]]:
-        values, rank = self.records.ranks(position)
-        at, number = self._at(nodes)
-        place, label = rank[self.row[at]], self.label[at]
-        known = place < len(values)
-        if not known.all():
-            number, place, label = number[known], place[known], label[known]
-        where, counts = self._occupied(label, number, place, len(nodes), len(values))
-        start = np.arange(len(nodes)) * len(values)
-        many = np.diff(np.searchsorted(where, start), append=len(where))
-        return many, values[where - np.repeat(start, many)], counts
+    def _number(self, nodes: Ints) -> Ints:
+        """Of every node, which of these it is; -1 if it is none."""
+        number = np.full(self.size, -1, dtype=np.intp)
+        number[nodes] = np.arange(len(nodes))
+        return number
 
-    def _occupied(
-        self, label: NDArray[Any], number: Ints, place: NDArray[np.int32], nodes: int, values: int
-    ) -> tuple[Ints, NDArray[np.int64]]:
-        """Which pairs of a node and a value hold places, in order and as one number, and counts of classes x pairs."""
-        classes, size = self.records.classes, nodes * values
-        kind: Any = np.uint32 if size * classes <= 1 << 32 else np.int64  # the shorter, the faster they are sorted
-        pair: NDArray[Any] = number.astype(kind)
-        pair *= kind(values)
-        pair += place.view(np.uint32)
-        if size <= DENSE * len(pair):
-            counts = np.bincount(label * np.intp(size) + pair, minlength=classes * size).reshape(classes, size)
-            where = np.flatnonzero(np.logical_or.reduce(counts != 0, axis=0))
-            return where, counts[:, where]
-        pair *= kind(classes)
-        pair += label.astype(kind)
-        pair.sort()
-        start = np.flatnonzero(np.append(True, pair[1:] != pair[:-1])[: len(pair)])
-        found = pair[start].astype(np.intp)
-        own = found // classes
-        new = np.append(True, own[1:] != own[:-1])[: len(own)]
-        where = own[new]
-        counts = np.zeros((classes, len(where)), dtype=np.int64)
-        counts[found - own * classes, np.cumsum(new) - 1] = np.diff(start, append=len(pair))
-        return where, counts
+    def _every(self, nodes: Ints) -> bool:
+        """Whether these are all nodes, in their order."""
+        return len(nodes) == self.size and bool((nodes == np.arange(self.size)).all())
 
-    def _at(self, nodes: Ints) -> tuple[Ints | slice, Ints]:
-        """The places of some nodes, and which of these nodes each is in."""
-        if len(nodes) == self.size and (nodes == np.arange(self.size)).all():
+    def _at(self, nodes: Ints) -> tuple[Any, Ints]:
+        """The places of some nodes, and which of these nodes each is in; of all nodes, places are a slice."""
+        if self._every(nodes):
             return slice(None), self.node
+        if isinstance(self.row, slice) and 2 * self._extent[0][nodes].sum() > len(self.node):
+            found = self._number(nodes)[self.node]
+            here = np.flatnonzero(found >= 0)
+            return here, found[here]
+        return self._moved(nodes)
+
+    def _moved(self, nodes: Ints) -> tuple[Ints, Ints]:
+        """The same, node after node."""
         sizes, starts = self._extent
         length = sizes[nodes]
         moved = np.repeat(starts[nodes] - (np.cumsum(length) - length), length)
         moved += np.arange(len(moved))
-        return moved, np.repeat(np.arange(len(nodes)), length)
+        return self._by_node[moved] if isinstance(self.row, slice) else moved, np.repeat(np.arange(len(nodes)), length)
+
+    def _places(self, nodes: Ints, cells: int = 0) -> Iterator[tuple[Any, Ints]]:
+        """The same in blocks that the processor's cache holds; longer where every block fills so many cells."""
+        at, number = self._at(nodes)
+        long = max(exact_counts.BLOCK, cells)
+        for start in range(0, max(len(number), 1), long):
+            end = min(start + long, len(number))
+            yield slice(start, end) if isinstance(at, slice) else at[start:end], number[start:end]
 
     @cached_property
     def _extent(self) -> tuple[Ints, Ints]:
-        """How many places every node has, and where they begin."""
+        """How many places every node has, and where they begin in the order of nodes."""
         sizes = np.bincount(self.node, minlength=self.size)
         return sizes, np.cumsum(sizes) - sizes
 
-    def _count(self, label: NDArray[Any], group: NDArray[Any], size: int) -> NDArray[np.int64]:
-        """Counts of groups x classes of some places, by their classes and groups."""
-        classes = self.records.classes
-        flat = group.astype(np.intp) * classes + label
-        return np.bincount(flat, minlength=size * classes).reshape(size, classes)
+    @cached_property
+    def _by_node(self) -> Ints:
+        """All places in the order of their nodes."""
+        return by_radix(self.node, self.size)

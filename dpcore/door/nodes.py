@@ -275,8 +275,7 @@ def sample(records: Records, noise: Noise, trees: int, resample: str, rate: floa
         return streamed_node_counts.roots(records, noise, trees, resample, rate)
     if resample == "disjoint":
         tree = np.minimum(noise.lots(n) * trees, trees - 1).astype(np.intp) if trees > 1 else np.zeros(n, np.intp)
-        order = np.argsort(tree, kind="stable")
-        return NodeRows(records, order.astype(np.int32), tree[order], trees)
+        return NodeRows(records, slice(None), tree, trees)
     rows = []
     for _ in range(trees):
         if resample == "poisson":

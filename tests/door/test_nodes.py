@@ -163,7 +163,7 @@ def test_which_rows_a_tree_holds():
     held, codes = {}, np.tile(TREES, (500, 1))
     for resample in ("disjoint", "poisson", "full", "bootstrap"):
         _, nodes, _ = roots(noise=make_noise("laplace", 3), codes=codes, trees=5, resample=resample, rate=0.3)
-        held[resample] = [nodes._rows.row[nodes._rows.node == tree] for tree in range(5)]
+        held[resample] = [np.arange(3000)[nodes._rows.row][nodes._rows.node == tree] for tree in range(5)]
     assert sorted(np.concatenate(held["disjoint"])) == list(range(3000))
     for disjoint, poisson, full, bootstrap in zip(*held.values(), strict=True):
         assert abs(len(disjoint) - 600) < 5 * math.sqrt(480)

@@ -113,7 +113,7 @@ def test_an_overdrawn_ledger_draws_nothing_and_counts_nothing(monkeypatch):
         table, ask, counted = QUESTIONS[name].to(relation, cap=cap)
         with monkeypatch.context() as rows:
             rows.setattr("dpcore.rows.Rows.tables", read)
-            for method in ("_count", "candidates", "tables", "cut"):
+            for method in ("_counted", "candidates", "tables", "cut"):
                 rows.setattr(f"dpcore.door.exact_node_counts.NodeRows.{method}", read)
             with pytest.raises(BudgetError, match="Nothing was drawn"):
                 ask(Fraction(1, counted), **how)
