@@ -7,9 +7,10 @@
 The table is made up: PrivBayes refined, fitted to the bundled sample with a seed, draws as many rows of its 15 columns
 as are wanted. In memory each figure is the least of `--repeats`, on rows that are encoded already; with `--against`
 both checkouts take turns, each time in a process of its own, and the ratio is that of their least. With `--place` the
-rows are first drawn and written there as one Parquet file, then encoded without numbers but for DiffPRFs; every step
-has a process of its own, and `--steps` names some. Seconds are of the clock and of processors, those of helping
-processes included; the peak of memory is the operating system's for the largest process.
+rows are first drawn and written there as one Parquet file, then encoded without numbers but for DiffPRFs; "distances"
+are the 2-way distances of a million other rows, held as codes, from all that the folder has, and their peak of memory
+is that of drawing these. Every step has a process of its own, and `--steps` names some. Seconds are of the clock and of
+processors, those of helping processes included; the peak of memory is the operating system's for the largest process.
 """
 
 import argparse
@@ -34,7 +35,7 @@ CHUNK = 1_000_000
 METHODS = {"PrivBayes refined": dp.RefinedPrivBayes, "NB-Synth": dp.NaiveBayesSynthesizer, "DiffPRFs": dp.DiffPRFs}
 
 
-STEPS = ("sample", "encode", "encode with numbers", "all pairs", *METHODS)
+STEPS = ("sample", "encode", "encode with numbers", "all pairs", "distances", *METHODS)
 WHOSE = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
 
 
@@ -123,6 +124,11 @@ def work(step: str, rows: int, place: Path) -> Callable[[], object]:
         return partial(writing.encode, source, target, schema=public, numbers=numbers, replace=True)
     if step == "all pairs":
         return lambda: FolderRows(Folder.open(place / "codes")).tables(combinations(range(len(public)), 2))
+    if step == "distances":
+        from dpcore.evaluate.distances import marginal_avd
+
+        other = public.encode(next(made_up(min(rows, CHUNK))))
+        return lambda: marginal_avd(Folder.open(place / "codes"), other, public, degree=2)
     method = METHODS[step](epsilon=1.0, random_state=0)
     return partial(method.fit, place / ("numbers" if step == "DiffPRFs" else "codes"), schema=public)
 
