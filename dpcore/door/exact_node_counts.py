@@ -259,9 +259,8 @@ class NodeRows(Nodes):
         values, rank = self.records.ranks(position)
         known, size = len(values), len(nodes) * len(values)
         if size <= DENSE * len(self.node):
-            every = self._crossed(rank, known + 1, nodes)[:, :known].reshape(
-                size, self.records.classes
-            )  # the last are missing
+            every = self._crossed(rank, known + 1, nodes)[:, :known]  # the last are missing
+            every = every.reshape(size, self.records.classes)
             where = np.flatnonzero(reduce(np.bitwise_or, every.T))
             counts = np.ascontiguousarray(every[where].T)
         else:

@@ -9,6 +9,7 @@ of ours in its place, which knows nothing of it.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import islice
 from typing import Any, TypeVar, cast
 
 import narwhals as nw
@@ -19,6 +20,7 @@ from dpcore.language import phrase
 from dpcore.rows import exact_counts
 
 T = TypeVar("T")
+LOGGERS = "DataFrameQueryContextLogger", "SQLQueryContextLogger"  # of PySpark
 Lazy = nw.LazyFrame[Any]
 COPY = "Ask inside one transaction, or of a copy; or write the rows to Parquet files, and encode these: dp.encode."
 
@@ -103,7 +105,44 @@ class DuckDB:
             reader.close()  # a connection answers nothing else while one of its answers is open
 
 
-ENGINES: dict[nw.Implementation, Polars | DuckDB] = {
+class Spark:
+    """Spark's data frames. It has collations as well, so texts go as bytes."""
+
+    def named(self, frame: Lazy, names: Mapping[str, str]) -> Lazy:
+        """As `Polars.named`; by place, as names may hold points and backticks."""
+        from pyspark.logger import PySparkLogger
+
+        for name in LOGGERS:  # which show errors before they are caught
+            PySparkLogger.getLogger(name).disabled = True
+        own = frame.to_native()
+        found: Lazy = nw.from_native(own.toDF(*(names.get(old, f"x{j}") for j, old in enumerate(own.columns))))
+        return found.select(names.values())
+
+    def exact(self, keys: Lazy, texts: Sequence[str]) -> Lazy:
+        """As `Polars.exact`."""
+        own = keys.to_native()
+        exact: Lazy = nw.from_native(
+            own.select(*(own[name].cast("binary").alias(name) if name in texts else own[name] for name in own.columns))
+        )
+        return exact
+
+    def beside(self, keys: Lazy, table: pa.Table) -> Lazy:
+        """As `Polars.beside`."""
+        found: Lazy = nw.from_native(keys.to_native().sparkSession.createDataFrame(table))
+        return found
+
+    def batches(self, keys: Lazy) -> Iterator[pa.RecordBatch]:
+        """As `Polars.batches`; partition by partition, one of which is here at once."""
+        own = keys.to_native()
+        shape = asked(lambda: own.limit(0).toArrow().schema)
+        rows = asked(own.toLocalIterator)
+        while some := asked(lambda: list(islice(rows, exact_counts.BLOCK))):
+            columns = (pa.array(cells, field.type) for cells, field in zip(zip(*some, strict=True), shape, strict=True))
+            yield pa.RecordBatch.from_arrays([*columns], schema=shape)
+
+
+ENGINES: dict[nw.Implementation, Polars | DuckDB | Spark] = {
     nw.Implementation.POLARS: Polars(),
     nw.Implementation.DUCKDB: DuckDB(),
+    nw.Implementation.PYSPARK: Spark(),
 }

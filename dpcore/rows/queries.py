@@ -66,7 +66,8 @@ def files(place: str | PathLike[str], query: str | None) -> list[Source]:
     if found != MAGIC[1]:
         cause = phrase("The file {name} is no DuckDB database.").format(name=repr(path.name))
         raise DataError(cause, phrase("Choose one that DuckDB has written."))
-    if path.with_name(f"{path.name}.wal").exists():
+    real = path.resolve()
+    if real.with_name(f"{real.name}.wal").exists():
         cause = phrase("Some changes of the database {name} are not in its file yet, but beside it, in a file .wal.")
         remedy = phrase("Close what writes to it, or run CHECKPOINT there.")
         raise DataError(cause.format(name=repr(path.name)), remedy)

@@ -1,7 +1,7 @@
 """A query on a DuckDB file of this computer: asked once, encoded into a folder, used on every page."""
 
 import pytest
-from driving import declare, run, started
+from driving import declare, press, run, started
 from prepared import people
 from screen import dataset, errors, mendable, said, widget, words
 from test_app_folders import ROWS, button, go
@@ -64,6 +64,12 @@ def test_a_query_is_asked_declared_encoded_and_used(file):
     assert isinstance(used, FolderData), errors(at)
     assert sum(used.sizes) == many
     first = at.session_state["dpcore.books"].key(used)
+
+    assert at.query_params["own"] == "query"
+    again = started("data")  # after a reload
+    again.query_params["own"] = "query"
+    press(run(again), "dpcore.load_again")
+    assert again.segmented_control("data.source").value == "query"
 
     at = asked(file, "people", at)
     assert button(at).label == "Encode"  # into a folder of its own

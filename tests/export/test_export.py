@@ -239,6 +239,21 @@ def test_replay_of_rows_in_a_folder_encodes_them_and_gives_the_same_rows(tmp_pat
     assert "test_share=0.5" in show_code(secret)
 
 
+def test_replay_of_a_query_asks_it_again(tmp_path, monkeypatch, capsys):
+    duckdb, file = pytest.importorskip("duckdb"), tmp_path / "your-data.csv"  # DuckDB does not look at names
+    with duckdb.connect(str(file)) as connection:
+        connection.register("frame", private_frame())
+        connection.execute("CREATE TABLE people AS SELECT * FROM frame")
+    how = {"query": "SELECT * FROM \"people\" WHERE ill = 'yes'"}
+    codes = encode(file, tmp_path / "elsewhere", schema=PRIVATE, **how)
+    data = FolderData.open(codes, test_share=0.5, split_seed=5, name="people.duckdb", reading=how)
+    assert 0 < sum(data.sizes) < len(private_frame())
+    made = release(data.given, data_name=data.name, random_state=3, n=120, reading=data.reading)
+    said, space = replayed(made, tmp_path, monkeypatch, capsys, "parquet")
+    assert "The release came out again" in said
+    pd.testing.assert_frame_equal(space["synthetic"], made.synthetic)
+
+
 def test_replay_of_a_fit_on_a_frame_says_what_to_do(tmp_path, monkeypatch, capsys):
     """`fit(frame)` tells nobody how the frame was read: the script and the README say so, and the script checks."""
     private_frame().to_csv(tmp_path / "your-data.csv", index=False)

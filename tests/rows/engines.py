@@ -1,5 +1,8 @@
 """The same rows in every engine that is installed."""
 
+from functools import cache
+from importlib.util import find_spec
+
 import pyarrow as pa
 import pytest
 
@@ -30,7 +33,31 @@ def in_dask(table):
     return dask.from_pandas(frame, npartitions=3) if len(frame) else dask.from_pandas(frame, npartitions=1)
 
 
+@cache
+def spark():
+    """A session of Spark in a virtual machine of its own, which ends with the tests."""
+    from pyspark import sql
+
+    how = {"spark.ui.enabled": "false", "spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
+    how |= {"spark.sql.shuffle.partitions": "2", "spark.sql.timestampType": "TIMESTAMP_NTZ"}
+    builder = sql.SparkSession.builder.master("local[2]")
+    for name, value in how.items():
+        builder = builder.config(name, value)
+    session = builder.getOrCreate()
+    session.sparkContext.setLogLevel("OFF")  # the virtual machine's log, which quotes cells
+    return session
+
+
+def in_spark(table):
+    """A data frame; Spark has no numbers without a sign."""
+    signed = {pa.uint8(): pa.int16(), pa.uint16(): pa.int32(), pa.uint32(): pa.int64()}
+    schema = pa.schema([(field.name, signed.get(field.type, field.type)) for field in table.schema])
+    return spark().createDataFrame(table.cast(schema))
+
+
 ENGINES = {"duckdb": in_duckdb, "polars": in_polars, "dask": in_dask}
+if find_spec("pyspark"):  # which needs Java, and is in no extra
+    ENGINES["spark"] = in_spark
 
 
 every_engine = pytest.mark.parametrize("engine", ENGINES)

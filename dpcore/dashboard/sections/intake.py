@@ -210,7 +210,8 @@ def database() -> None:
         st.caption(
             say(
                 "The query is asked once, and its rows are encoded into a folder: methods learn from that. Whatever is "
-                "asked, the account is that of the whole file."
+                "asked, the account is that of the whole file. The query’s own text is public, as a schema is: files "
+                "that are taken home repeat it."
             )
         )
         asked = (path, query)
