@@ -8,7 +8,7 @@ import numpy as np
 from dpcore.arguments import Floats, Ints
 from dpcore.domain.column import Column
 from dpcore.postprocess.max_entropy import one_hot
-from dpcore.postprocess.simplex import merge_rare
+from dpcore.postprocess.simplex import TRACE, merge_rare, project
 
 ENOUGH = (4.0, 15.0, 60.0)  # noise scales that merged values count, by resolution
 MOST_GROUPS = 80  # of a column's values, about: a model of two such columns has 6,400 cells
@@ -17,8 +17,9 @@ MOST_GROUPS = 80  # of a column's values, about: a model of two such columns has
 class Resolution:
     """A column's values at resolutions, each within the one before; a model has one of these, first the coarsest."""
 
-    def __init__(self, column: Column, margin: Floats, scale: float) -> None:
+    def __init__(self, column: Column, margin: Floats, scale: float, variance: float) -> None:
         self.margin, self.levels = margin, [np.arange(len(margin))]
+        self.variances = np.full(len(margin), variance)  # of every count; 0 if it is known well enough
         for least in ENOUGH:
             enough = max(least * scale, float(margin.sum()) / MOST_GROUPS)
             self.levels.append(merge_more(self.levels[-1], margin, enough, column))
@@ -31,12 +32,27 @@ class Resolution:
         self.level = len(self.levels) - 1
 
     @property
+    def known(self) -> Floats:
+        """The counts of the model's values."""
+        return self.counts(self.level)
+
+    def average(self, level: int, said: Floats, variance: float) -> None:
+        """Average counts at a level with noisy ones of that variance, by inverse variance; their total stays."""
+        groups, total = self.levels[level], float(self.margin.sum())
+        own, of_own = (np.bincount(groups, weights=each) for each in (self.margin, self.variances))
+        weight = np.divide(of_own, of_own + variance, out=np.zeros_like(own), where=of_own > 0)
+        new = project(own + weight * (said + (total - said.sum()) / len(said) - own), total) + TRACE
+        self.margin = self.margin * (new * (total / new.sum()) / own)[groups]
+        self.variances = self.variances * (1 - weight)[groups]
+        self.sums = np.bincount(self.levels[0], weights=self.margin).astype(float)
+
+    @property
     def groups(self) -> Ints:
         """The model's value of each value."""
         return self.levels[self.level]
 
     def counts(self, level: int) -> Floats:
-        """The released counts at a level."""
+        """The counts at a level."""
         return np.asarray(self.ones[level] @ self.sums)
 
     @property

@@ -16,8 +16,9 @@ Steps, corrected (the only mode); C is the class column, if there is one; d is t
   3  Rounds, with equal parts of the rest of epsilon. All pairs of columns at all resolutions are rated by the distance
      of their table from the model's, less the distance that noise makes; an exponential mechanism chooses one.
                                                                                                                 choose
-     Its table is measured, moved towards the model's by as much as its noise makes likely (James and Stein 1961), and
-     fitted to the margins of step 1; the model is fitted to all tables so far.                                 counts
+     Its table is measured. What it says of its columns by themselves is averaged with what is known, by inverse
+     variance. The table is moved towards the model's by as much as its noise makes likely (James and Stein 1961), and
+     fitted to that; the model is fitted to all tables so far.                                                  counts
   4  Rows along the model's junction tree; values within merged ones by the histograms. If rows are few, they exchange
      values so that the tables of all pairs of columns come closer to the model's (`exchanges`).        post-processing
 
@@ -34,7 +35,7 @@ Where it comes from   rounds, and the penalty for cells, from AIM; merging of ra
           entropy over a junction tree, from Private-PGM. The formulas' constants were chosen on the tables `TUNING` of
           `benchmarks.utility`.
 
-Reference  McKenna, Miklau, Hay and Machanavajjhala: AIM, PVLDB 15(11), 2022. McKenna, Miklau and Sheldon: Winning the
+Reference  McKenna, Mullins, Sheldon and Miklau: AIM, PVLDB 15(11), 2022. McKenna, Miklau and Sheldon: Winning the
 NIST contest, Journal of Privacy and Confidentiality 11(3), 2021; Graphical-model based estimation and inference for
 differential privacy, ICML 2019.
 """
@@ -51,7 +52,7 @@ import numpy as np
 
 from dpcore.accounting.currency import Amount, Currency
 from dpcore.accounting.relation import Relation
-from dpcore.arguments import Floats, Progress
+from dpcore.arguments import Floats, Ints, Progress
 from dpcore.domain.column import Codes
 from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
@@ -102,11 +103,11 @@ class Plan:
             return cls(Fraction(1), 0, False, 0)
         with_class = 2 <= classes <= 3 and strength >= 10
         above = strength - 3
-        later = 0.65 * above / (above + (60 if with_class else 22))
+        later = 0.85 * above / (above + 40) if not with_class else 0.8 * above / (above + 60)
         odds = (later / (1 - later)) ** (2 * currency.balance)  # as before in epsilon, where noise falls faster
         rounds = min(2.5, 0.12 * strength**0.55) * (0.6 if with_class else 1.0) * (columns - 1)
         of_class = min(max(round(0.4 * rounds), 1), 3) if classes > 1 and not with_class else 0
-        return cls(1 - Fraction(round(1000 * odds / (1 + odds)), 1000), max(round(rounds), 1), with_class, of_class)
+        return cls(1 - Fraction(round(100 * odds / (1 + odds)), 100), max(round(rounds), 1), with_class, of_class)
 
 
 class AdaptiveTables(MeasuredTables):
@@ -153,7 +154,7 @@ class AdaptiveTables(MeasuredTables):
             schema,
             rounds.model,
             rows=columns.rows,
-            margins=columns.margins,
+            margins=[own.margin for own in rounds.resolutions],
             groups=[own.groups for own in rounds.resolutions],
             pairs=[pair for pair, _ in rounds.bought],
             bought=[*columns.bought, *rounds.bought],
@@ -182,6 +183,9 @@ class _Columns:
         total = float(np.mean([cells.sum() for cells in noisy])) if public is None else float(public)
         self.rows, self.at = max(total, 1.0), at
         self.beside_class: dict[int, Floats] = {}  # counts of shape (values, classes), positive
+        self.variances = [0.0] * len(schema)  # of the columns' counts; the class's is 0: all tables have told it
+        for (j, *_), cells, entry in zip(scopes, noisy, entries, strict=True):
+            self.variances[j] = table.cell_variance(entry.epsilon_of_noise) * (cells.size / schema.sizes[j])
         if at < 0:
             self.margins = [
                 likely_histogram(cells, entry.scale, self.rows, neighbors=neighbors(column), law=currency.law)
@@ -206,11 +210,10 @@ class _Rounds:
         noise = self._noise(self.share)
         schema = table.schema
         self.resolutions = [
-            Resolution(column, margin, noise) for column, margin in zip(schema, columns.margins, strict=True)
+            Resolution(column, margin, noise, variance)
+            for column, margin, variance in zip(schema, columns.margins, columns.variances, strict=True)
         ]
-        self.model = MaximalEntropy(
-            [np.bincount(own.groups, weights=own.margin) / columns.rows for own in self.resolutions]
-        )
+        self.model = MaximalEntropy([own.known / columns.rows for own in self.resolutions])
         self.fine = in_groups(table, {j: own.levels[0] for j, own in enumerate(self.resolutions)})
         self.offers = {pair: self._offered(pair) for pair in combinations(range(len(schema)), 2)}
         for j, joint in columns.beside_class.items():
@@ -241,8 +244,9 @@ class _Rounds:
         (pair, levels), model = candidates[chosen], expected[chosen]
         groups = {j: self.resolutions[j].levels[level] for j, level in zip(pair, levels, strict=True)}
         noisy = in_groups(self.table, groups).counts([families[chosen]], epsilon=measuring)[0]
-        shrunk = towards(noisy, model, self.table.cell_variance(measuring))
-        self._give(pair, levels, shrunk)
+        variance = self.table.cell_variance(measuring)
+        self._hear(pair, levels, noisy, variance)
+        self._give(pair, levels, towards(noisy, model, variance))
         self.model.fit(SWEEPS)
         self.bought.append((pair, float(self.share)))
 
@@ -282,16 +286,29 @@ class _Rounds:
             found.append(first.ones[levels[0]] @ fine[pair] @ second.ones[levels[1]].T)
         return found
 
+    def _hear(self, pair: Edge, levels: Levels, noisy: Floats, variance: float) -> None:
+        """Average what is known of two columns with what a table says of them; all tables are fitted to that."""
+        for axis, (j, level) in enumerate(zip(pair, levels, strict=True)):
+            self.resolutions[j].average(level, noisy.sum(axis=1 - axis), variance * noisy.shape[1 - axis])
+        for given in self.model.given:
+            if set(given.scope) & set(pair):
+                given.table = self._fitted(given.table * self.columns.rows, given.scope, given.merges)
+        self.apart = {known: table for known, table in self.apart.items() if not set(known[0]) & set(pair)}
+
+    def _fitted(self, counts: Floats, scope: Sequence[int], merges: Sequence[Ints]) -> Floats:
+        """The shares of a table of counts that is fitted to what is known of its columns by themselves."""
+        known = [
+            np.bincount(merge, weights=self.resolutions[j].known).astype(float)
+            for j, merge in zip(scope, merges, strict=True)
+        ]
+        rows = self.columns.rows
+        fitted = fit_margins(counts[..., None], known[0][:, None], known[1][:, None], np.array([rows]))[..., 0]
+        return np.asarray(fitted / rows)
+
     def _give(self, pair: Edge, levels: Levels, counts: Floats) -> None:
-        """Give the model a table of counts, which is fitted to the released margins first."""
+        """Give the model a table of counts."""
         for j, level in zip(pair, levels, strict=True):
             if level < self.resolutions[j].level:
                 self.model.refine(j, self.resolutions[j].refined(level))
-        margins = [
-            np.bincount(self.resolutions[j].levels[level], weights=self.resolutions[j].margin).astype(float)
-            for j, level in zip(pair, levels, strict=True)
-        ]
-        total = np.array([self.columns.rows])
-        fitted = fit_margins(counts[..., None], margins[0][:, None], margins[1][:, None], total)[..., 0]
         merges = [self.resolutions[j].merge_to(level) for j, level in zip(pair, levels, strict=True)]
-        self.model.join(pair, merges, fitted / self.columns.rows)
+        self.model.join(pair, merges, self._fitted(counts, pair, merges))
