@@ -29,7 +29,7 @@ SCORES = [(split(rate), rate.name) for split, rate in product(SPLITS, (Max(), In
 SCORES.append((DistanceFromMargins([RELEASED], penalty=0.3), "distance"))
 SCORES.append((DistanceFromMargins([RELEASED - 1], penalty=0.0), "distance"))  # the model may be wrong about all
 SCORES.append((DistanceFromMargins(COARSER, penalty=0.3, merges=MERGES), "distances at two resolutions"))
-SCORES.append((DistanceFromMargins(COARSER, penalty=0.3, merges=MERGES, factors=[0.4, 1.7]), "weighted distances"))
+SCORES.append((DistanceFromMargins(COARSER, penalty=[0.3, 0.1], merges=MERGES, factors=[0.4, 1.7]), "weighted"))
 
 
 def answers(rows):

@@ -212,15 +212,16 @@ class DistanceFromMargins(Score):
     to a fixed table, and moves by at most half of what one person moves M in L1: ½ under add_remove, 1 under replace.
     (Against exact margins, which move with M, the same distance has up to four times that sensitivity: see `R`.)
 
-    `tables` has m for each candidate. With `merges`, M is of merged values: for each candidate and axis, the merged
-    value of every value, public as well. Merging is record by record, and sums of counts are exact.
+    `tables` has m for each candidate, and `penalty` is one for all of them, or one for each. With `merges`, M is of
+    merged values: for each candidate and axis, the merged value of every value, public as well. Merging is record by
+    record, and sums of counts are exact.
 
     `factors` are public, too: each candidate's score is multiplied by its own, and one person moves it by so many times
     as much. The sensitivity of all is that of the largest one.
     """
 
     tables: Sequence[Floats]
-    penalty: float
+    penalty: float | Sequence[float]
     merges: Sequence[Sequence[Ints]] | None = None
     factors: Sequence[float] | None = None
     name = phrase("distance from released margins")
@@ -228,10 +229,11 @@ class DistanceFromMargins(Score):
     def values(self, count: CountTables, candidates: Sequence[Sequence[str]], relation: Relation) -> Floats:
         """See `Score.values`."""
         scores, known = [], dict[int, Floats]()  # the same few merges stand in many candidates
+        penalties = np.broadcast_to(self.penalty, len(self.tables))
         for i, (expected, table) in enumerate(zip(self.tables, count(candidates), strict=True)):
             counts = table if self.merges is None else merged_counts(table, self.merges[i], known)
             distance = np.abs(counts.reshape(expected.shape) - expected).sum() / 2
-            scores.append(distance - self.penalty * expected.size)
+            scores.append(distance - penalties[i] * expected.size)
         return np.array(scores) if self.factors is None else np.array(scores) * self.factors
 
     def bounds(self, shapes: Sequence[Shape], relation: Relation, rows: int | None) -> Bounds:
@@ -242,7 +244,7 @@ class DistanceFromMargins(Score):
         cells = max(table.size for table in self.tables)
         distance = most_rows(rows) + 2 * max(float(np.abs(table).sum()) for table in self.tables)
         largest = 1.0 if self.factors is None else max(map(abs, self.factors))
-        rounding = largest * (cells + 5) * UNIT * (distance + 2 * self.penalty * cells)
+        rounding = largest * (cells + 5) * UNIT * (distance + 2 * float(np.max(self.penalty)) * cells)
         sensitivity = largest * relation.histogram_l1 / 2
         return Bounds(sensitivity, 2 * sensitivity, rounding)
 

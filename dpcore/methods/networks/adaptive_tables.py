@@ -14,8 +14,8 @@ Steps, corrected (the only mode); C is the class column, if there is one; d is t
   2  Values that count too little for the noise of a round, or beside all rows, are merged (adjacent ones in ordered
      columns), at three resolutions, each within the one before.                                       post-processing
   3  Rounds, with equal parts of the rest of epsilon. All pairs of columns at all resolutions are rated by the distance
-     of their table from the model's, less the distance that noise makes; an exponential mechanism chooses one.
-                                                                                                                choose
+     of their table from the model's, less the distance that noise makes; and again, per round, as if each had two
+     rounds' epsilon. An exponential mechanism chooses one.                                                     choose
      Its table is measured. What it says of its columns by themselves is averaged with what is known, by inverse
      variance. The table is moved towards the model's by as much as its noise makes likely (James and Stein 1961), and
      fitted to that; the model is fitted to all tables so far.                                                  counts
@@ -77,9 +77,10 @@ ROUGH = Fraction(1, 100)  # of epsilon, for the number of rows
 FEWEST = 8.0  # of a plan's strength: below, what rounds find is not worth what they cost
 PENALTY = 0.5  # noise scales per cell: the expected distance that noise makes
 MOST_CELLS = 8_000  # of a clique
+MOST_ROUNDS = 2  # that one table takes
 SWEEPS, LAST_SWEEPS = 2, 10
 MOST_SCALE = 1e12  # of noise, where epsilon is all but nothing
-MEASURED = phrase("{done:d} of {rounds:d} pairs measured")
+MEASURED = phrase("{done:d} of {rounds:d} rounds")
 
 
 @dataclass(frozen=True)
@@ -145,10 +146,10 @@ class AdaptiveTables(MeasuredTables):
         plan = Plan.of(rough, budget, table.ledger.currency, table.relation, schema.sizes, classes)
         columns = _Columns(table, left * plan.one_ways, at if plan.with_class else -1, public)
         left -= left * plan.one_ways
-        rounds = _Rounds(table, columns, left, plan.rounds)
-        for done in range(plan.rounds):
+        rounds, done = _Rounds(table, columns, left, plan.rounds), 0
+        while done < plan.rounds:
             progress(0.1 + 0.8 * done / plan.rounds, MEASURED.format(done=done, rounds=plan.rounds))
-            rounds.one_more(at if done < plan.of_class else -1)
+            done += rounds.one_more(at if done < plan.of_class else -1, plan.rounds - done)
         rounds.model.fit(LAST_SWEEPS)
         self._keep(
             schema,
@@ -227,28 +228,34 @@ class _Rounds:
         currency = self.table.ledger.currency
         return min(currency.error(currency.scale(share, currency.histogram(self.table.relation))), MOST_SCALE)
 
-    def one_more(self, column: int) -> None:
-        """Choose a pair and a resolution, and measure it; a pair with this column, unless it is -1."""
+    def one_more(self, column: int, left: int) -> int:
+        """Choose a pair, a resolution, and for how many rounds of those that are left; measure it, and say how many.
+
+        It is a pair with this column, unless that is -1.
+        """
         names, every = self.table.schema.names, list(self._candidates())
-        candidates = [found for found in every if column in found[0]] or every
-        expected = self._expected(candidates)
+        once = [found for found in every if column in found[0]] or every
+        many = [rounds for rounds in range(1, min(MOST_ROUNDS, left) + 1) for _ in once]
+        candidates, expected = once * many[-1], self._expected(once) * many[-1]
         balance = self.table.ledger.currency.balance
         costs = float(np.median([cells.size for cells in expected])) ** balance
         wrong = (2 * log(max(len(candidates), 2))) ** balance
         choosing = self.share * Fraction(round(100 * wrong / (wrong + costs)), 100)
-        measuring = self.share - choosing
+        noise = [PENALTY * self._noise(self.share * rounds - choosing) for rounds in range(1, many[-1] + 1)]
         merges = [[self.resolutions[j].coarser[level] for j, level in zip(*c, strict=True)] for c in candidates]
-        score = DistanceFromMargins(expected, PENALTY * self._noise(measuring), merges)
+        penalties, factors = [noise[rounds - 1] for rounds in many], [1 / rounds for rounds in many]
+        score = DistanceFromMargins(expected, penalties, merges, factors)
         families = [(names[a], names[b]) for (a, b), _ in candidates]
         chosen = int(self.fine.choose(score, families, epsilon=choosing))
-        (pair, levels), model = candidates[chosen], expected[chosen]
+        (pair, levels), model, share = candidates[chosen], expected[chosen], self.share * many[chosen]
         groups = {j: self.resolutions[j].levels[level] for j, level in zip(pair, levels, strict=True)}
-        noisy = in_groups(self.table, groups).counts([families[chosen]], epsilon=measuring)[0]
-        variance = self.table.cell_variance(measuring)
+        noisy = in_groups(self.table, groups).counts([families[chosen]], epsilon=share - choosing)[0]
+        variance = self.table.cell_variance(share - choosing)
         self._hear(pair, levels, noisy, variance)
         self._give(pair, levels, towards(noisy, model, variance))
         self.model.fit(SWEEPS)
-        self.bought.append((pair, float(self.share)))
+        self.bought.append((pair, float(share)))
+        return many[chosen]
 
     def _offered(self, pair: Edge) -> dict[tuple[int, int], Levels]:
         """The resolutions of a pair of columns that differ, by the shape of their table; the finest of one shape."""
