@@ -26,8 +26,10 @@ Privacy
   Public    the schema and the target; n under replace.
   0, 1      each table has L1 sensitivity 1 (add_remove) or 2 (replace); sequential.
   3         the model, resolutions, and penalties are made of answers that are fixed by then, so the score moves by half
-            of what the table moves: ½ or 1 (`DistanceFromMargins`). One mechanism and one table a round, sequential:
-            merging is record by record, so the table's sensitivity is as above.
+            of what the table moves: ½ or 1 (`DistanceFromMargins`), and by half of that where it is per round of two.
+            One mechanism and one table a time, sequential: merging is record by record, so the table's sensitivity is
+            as above. Which table takes two rounds hangs on answers before; all rounds' sum is fixed, and never
+            exceeded (`Currency`).
   Sum       epsilon. With a delta, all of this is of rho: s is that of an epsilon with as much noise in 2 d tables, step
             1 divides by the power 2/3 of the cells, and later shares are larger (`Currency.balance`).
 
