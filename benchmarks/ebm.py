@@ -3,9 +3,10 @@
     DPCORE_DATA=... python -m benchmarks.ebm [--tables tuning | held-out | NAME ...] [--epsilons .1 1 3] [--runs 10]
         [--variants NAME ...] [--delta 1e-9]
 
-A sketch without a door, to see whether to build it: nothing that it makes may be published. Accuracy on rows held out,
-and how far it is from that of DiffPRFs (corrected, its defaults) with the standard error of the difference; each run
-divides the rows anew, and both learn from the same ones. With a delta DiffPRFs stays in pure epsilon, as it has none.
+`DPEBM`, and sketches without a door of what it might be: nothing that a sketch makes may be published. Accuracy on rows
+held out, and how far it is from that of DiffPRFs (corrected, its defaults) with the standard error of the difference;
+each run divides the rows anew, and all learn from the same ones. With a delta DiffPRFs stays in pure epsilon, as it has
+none. `--variants` without a name leaves the sketches out.
 
 The score of a class is a sum over columns of a number for the value. A cycle asks, column by column, for the sums by
 value of what rows lack, y - p, with noise. One row is in one sum: two classes have one score, and its sum moves by 1;
@@ -35,7 +36,7 @@ import pandas as pd
 from benchmarks import utility
 from dpcore.accounting.currency import Currency
 from dpcore.arguments import Floats, Ints
-from dpcore.methods import DiffPRFs
+from dpcore.methods import DPEBM, DiffPRFs
 
 WIDTHS = (0.03, 0.06, 0.12, 0.25, 0.5, 1.0, 2.0)  # of a column's steps
 GAIN, LARGEST = 3.0, 2.0
@@ -173,6 +174,8 @@ def runs(name: str, epsilons: Sequence[float], many: int, chosen: Sequence[str],
         for epsilon in epsilons:
             forest = DiffPRFs(epsilon=epsilon, random_state=run).fit(frame.iloc[train], schema=schema)
             one = rows | {"epsilon": epsilon, "DiffPRFs": forest.score(frame.iloc[test])}
+            method = DPEBM(epsilon=epsilon, delta=delta, random_state=run).fit(frame.iloc[train], schema=schema)
+            one["DP-EBM"] = method.score(frame.iloc[test])
             for variant in chosen:
                 own = Learner(x[train], y[train], sizes, classes, currency, np.random.default_rng(1_000 + run))
                 VARIANTS[variant](own, float(currency.amount(epsilon)))
@@ -183,11 +186,11 @@ def runs(name: str, epsilons: Sequence[float], many: int, chosen: Sequence[str],
 
 def summary(found: pd.DataFrame, chosen: Sequence[str]) -> str:
     """Mean accuracies as a Markdown table; of variants how far they are from DiffPRFs, and its standard error."""
-    names = ["majority", "DiffPRFs", *chosen]
+    names = ["majority", "DiffPRFs", "DP-EBM", *chosen]
     lines = ["| table | epsilon | " + " | ".join(names) + " |", "|---" * (2 + len(names)) + "|"]
     for (table, epsilon), part in found.groupby(["table", "epsilon"], sort=False):
         cells = [f"{part[name].mean():.3f}" for name in names[:2]]
-        for name in chosen:
+        for name in names[2:]:
             ahead = part[name] - part["DiffPRFs"]
             cells.append(f"{ahead.mean():+.4f} ({ahead.std(ddof=1) / np.sqrt(len(ahead)):.4f})")
         lines.append(f"| {table} | {epsilon:g} | " + " | ".join(cells) + " |")
@@ -197,7 +200,7 @@ def summary(found: pd.DataFrame, chosen: Sequence[str]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--tables", nargs="+", default=["tuning"], help="tuning, held-out, or names")
-    parser.add_argument("--variants", nargs="+", default=list(VARIANTS), choices=VARIANTS)
+    parser.add_argument("--variants", nargs="*", default=list(VARIANTS), choices=VARIANTS)
     parser.add_argument("--epsilons", nargs="+", type=float, default=[0.1, 1.0, 3.0])
     parser.add_argument("--runs", type=int, default=10)
     parser.add_argument("--delta", type=float, default=0.0)
