@@ -25,7 +25,7 @@ from dpcore.postprocess.reports import Reports
 from dpcore.text import finite_or_text, number
 
 Kind = TypeVar("Kind", bound=Artifact)
-SIZES = ("n_trees", "max_depth")
+SIZES = ("n_trees", "max_depth", "cycles")
 PURPOSE = phrase("{method}, {mode} mode")  # what books call a run
 EXACT = NoNoise.label.capitalize()
 
