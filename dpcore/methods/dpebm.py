@@ -12,7 +12,8 @@ Steps, corrected (the only mode: the published mechanism is sound; d is the numb
      Columns that told nothing in step 3 are left out; if all did, none is. The rest of the budget in equal parts.
   Shrunk: a column's true steps are taken for independent normal ones of a variance that is the likeliest of a few given
   the noise, or 0 where it gains less than 3 in log-likelihood. Steps come to whole 256ths.
-  Cycles, where nobody says: one if n / b is 400 or more and none below, b the scale of the noise with d equal parts.
+  Cycles, where nobody says: one if n / b is 400 or more and none below, b = d / epsilon (with a delta,
+  the root of d / 2 rho), under either relation.
 
 Privacy
   Public    the schema and its bins; n under replace, otherwise `max_rows` or 10,000, for the number of cycles only.
@@ -87,7 +88,7 @@ class DPEBM(PrivateClassifier):
         prior = counts / counts.sum()
         model = Additive(schema, target, steps(np.log(prior) - np.log(prior[0])), {})
         if not names:
-            self.scores_ = model
+            self.scores_, self.cycles_ = model, 0
             return
         progress(0.1, MEASURED)
         first = (FIRST if cycles else ALONE) * budget

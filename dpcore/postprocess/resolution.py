@@ -21,8 +21,7 @@ class Resolution:
         self.margin, self.levels = margin, [np.arange(len(margin))]
         self.variances = np.full(len(margin), variance)  # of every count; 0 if it is known well enough
         for least in ENOUGH:
-            enough = max(least * scale, float(margin.sum()) / MOST_GROUPS)
-            self.levels.append(merge_more(self.levels[-1], margin, enough, column))
+            self.levels.append(merge_more(self.levels[-1], margin, least * scale, column))
         self.levels = self.levels[1:]
         finest = self.levels[0]
         self.sums = np.bincount(finest, weights=margin).astype(float)  # of the finest groups
@@ -90,14 +89,16 @@ def neighbors(column: Column) -> int:
 def merge_more(groups: Ints, margin: Floats, least: float, column: Column) -> Ints:
     """Groups of values merged until each counts so much (`merge_rare`); "missing" stays apart, or joins the last.
 
-    Two groups are left at least, if there are two.
+    Two groups are left at least, if there are two, and about `MOST_GROUPS` at most: ordered ones count a part of all
+    rows each, of others the most frequent stay apart.
     """
     counts = np.bincount(groups, weights=margin).astype(float)
     if len(counts) < 3:
         return groups
     ordered = neighbors(column) > 0
     apart = ordered and column.missing  # the last group has "missing" alone until it is merged with others
-    merge = merge_rare(counts[:-1] if apart else counts, least, ordered=ordered)
+    least = max(least, float(counts.sum()) / MOST_GROUPS) if ordered else least
+    merge = merge_rare(counts[:-1] if apart else counts, least, ordered=ordered, most=MOST_GROUPS - 1)
     if apart:
         merge = np.append(merge, merge[-1] + (counts[-1] >= least / 2))
     if merge.max() == 0:

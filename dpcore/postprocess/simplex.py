@@ -87,12 +87,12 @@ def draw_given(probabilities: Floats, given: NDArray[np.integer[Any]], rng: np.r
     return drawn
 
 
-def merge_rare(counts: Floats, threshold: float, *, ordered: bool) -> NDArray[np.intp]:
+def merge_rare(counts: Floats, threshold: float, *, ordered: bool, most: int | None = None) -> NDArray[np.intp]:
     """A group for each value, so that (nearly) every group counts at least the threshold; from 0, without gaps.
 
     Ordered values: adjacent ones fill a group until it is full; a short one at the end joins the group before. Others:
-    frequent values stay alone, all rare ones form one group, and that joins the rarest frequent value if it counts less
-    than half the threshold.
+    frequent values stay alone (`most` of them at most), all others form one group, and that joins the rarest frequent
+    value if it counts less than half the threshold.
     """
     if ordered:
         groups, group, filled = np.zeros(len(counts), dtype=np.intp), 0, 0.0
@@ -103,6 +103,7 @@ def merge_rare(counts: Floats, threshold: float, *, ordered: bool) -> NDArray[np
                 group, filled = group + 1, 0.0
         return np.minimum(groups, max(group - 1, 0))
     frequent = counts >= threshold
+    frequent[np.argsort(-counts, kind="stable")[most:] if most is not None else []] = False
     groups = np.where(frequent, np.cumsum(frequent) - 1, frequent.sum())
     if frequent.any() and counts[~frequent].sum() < threshold / 2:
         groups[~frequent] = groups[np.argmin(np.where(frequent, counts, np.inf))]

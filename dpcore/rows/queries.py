@@ -1,4 +1,4 @@
-"""A table or a query of a DuckDB file, read once and row after row, as `writing.encode` reads a file.
+"""A table or a query of a DuckDB file, whose rows are read once, as `writing.encode` reads a file.
 
 The file is opened read-only, with nothing that leads out of it: no other file, no address, no extension, no variable
 of this program, and nothing that is written beside it while it answers. One SELECT is asked; whatever else there is, is
@@ -6,7 +6,8 @@ refused before it runs. What the engine itself says may quote cells, so none of 
 
 A query that says no order may give its rows in another one each time, so nobody goes on in the middle of an answer.
 The account of what it gives is that of the whole file, whichever table was asked: two queries on the same people are
-charged together, as they have to be.
+charged together, as they have to be. **What is protected is a row of the answer.** That is a person only if the query
+makes every row from one row of one table of people, and from each of these one row at most: columns and WHERE.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
+from glob import escape
 from io import BytesIO
 from os import PathLike, fspath
 from pathlib import Path
@@ -66,12 +68,17 @@ def files(place: str | PathLike[str], query: str | None) -> list[Source]:
     if found != MAGIC[1]:
         cause = phrase("The file {name} is no DuckDB database.").format(name=repr(path.name))
         raise DataError(cause, phrase("Choose one that DuckDB has written."))
+    settled(path)
+    return [Source(path, path.name)]
+
+
+def settled(path: Path) -> None:
+    """DataError if there are changes beside the file, which DuckDB would read as well: the account is the file's."""
     real = path.resolve()
-    if real.with_name(f"{real.name}.wal").exists():
+    if any(real.parent.glob(f"{escape(real.name)}.wal*")):
         cause = phrase("Some changes of the database {name} are not in its file yet, but beside it, in a file .wal.")
         remedy = phrase("Close what writes to it, or run CHECKPOINT there.")
         raise DataError(cause.format(name=repr(path.name)), remedy)
-    return [Source(path, path.name)]
 
 
 @contextmanager
@@ -80,11 +87,13 @@ def opened(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
     need("duckdb", "A query on a DuckDB file", DataError)
     import duckdb
 
+    settled(path)
     connection = asked(lambda: duckdb.connect(str(path.resolve()), read_only=True, config=CLOSED))
     try:
         yield connection
     finally:
         connection.close()
+    settled(path)
 
 
 def tables(place: str | PathLike[str]) -> list[str]:
@@ -95,7 +104,8 @@ def tables(place: str | PathLike[str]) -> list[str]:
 
 
 def _tables(connection: duckdb.DuckDBPyConnection) -> list[str]:
-    query = "SELECT table_name AS n FROM duckdb_tables() UNION SELECT view_name FROM duckdb_views() WHERE NOT internal"
+    query = """SELECT table_name AS n FROM duckdb_tables() WHERE schema_name = 'main' AND NOT internal
+        UNION SELECT view_name FROM duckdb_views() WHERE schema_name = 'main' AND NOT internal"""
     return sorted(asked(lambda: connection.sql(query).to_arrow_table()["n"].to_pylist()))
 
 

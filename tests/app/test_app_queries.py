@@ -53,7 +53,7 @@ def test_a_query_is_asked_declared_encoded_and_used(file):
     assert not errors(at), errors(at)
     told = said(at)
     assert "Tables in it: notes, people." in told
-    assert "The query is asked once, and its rows are encoded into a folder" in told
+    assert "The rows of the answer are encoded into a folder once" in told
     many = int((people(ROWS)["age"] >= 30).sum())
     assert f"About {many:,} rows, 3 columns" in told
     assert "They are as private as the rows" in told

@@ -203,6 +203,15 @@ def test_columns_of_very_many_bins_are_merged_and_not_refused():
     assert np.corrcoef(sample["x"], sample["z"])[0, 1] == pytest.approx(np.corrcoef(x, frame["z"])[0, 1], abs=0.01)
 
 
+@pytest.mark.parametrize("values", [70, 120])
+def test_many_values_that_are_alike_keep_their_ties(values):
+    schema = Schema(columns=(listed("x", values), listed("z", values)), max_rows=50_000)
+    x = np.random.default_rng(5).integers(0, values, 40_000).astype(str)
+    frame = pd.DataFrame({"x": x, "z": x})
+    sample = AdaptiveTables(epsilon=20.0, random_state=0).fit(frame, schema=schema).sample(40_000)
+    assert (sample["x"] == sample["z"]).mean() > min(MOST_GROUPS / values, 1.0) - 0.05
+
+
 @pytest.mark.parametrize("epsilon", [0.5, 10.0, HUGE])
 def test_columns_of_one_value_are_there(epsilon):
     schema = Schema(columns=(listed("one", 1), listed("a", 3), listed("y", 2)), target="y", max_rows=50_000)

@@ -165,6 +165,15 @@ def test_what_is_no_database_or_is_not_all_there_is_said(file, tmp_path):
         encode(file, tmp_path / "codes", schema=SCHEMA, query="people")
 
 
+@pytest.mark.parametrize("name", ["{}.wal", "{}.wal.checkpoint"])
+def test_changes_that_come_beside_the_file_meanwhile_are_seen(file, name):
+    """DuckDB reads them with the file, whose checksum does not know them."""
+    with pytest.raises(DataError, match="not in its file yet"), queries.opened(file):
+        file.with_name(name.format(file.name)).write_bytes(b"")
+    with pytest.raises(DataError, match="not in its file yet"), queries.opened(file):
+        raise AssertionError("it was opened")
+
+
 def test_who_was_stopped_begins_anew(file, tmp_path):
     def stop(fraction, text):
         if fraction:

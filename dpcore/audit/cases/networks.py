@@ -249,7 +249,7 @@ CASES = (
             "Both columns are measured, and then, round by round, one of them or their pair, until epsilon is spent. "
             "The attacker sees what is fitted to all of it."
         ),
-        AIM(epsilon=4.0),
+        AIM(epsilon=3.0),
         500,
         title=phrase("Rounds of tables, one row"),
     ),

@@ -209,9 +209,16 @@ def database() -> None:
         query = st.text_area(label, key="data.query", persist_state="session").strip()
         st.caption(
             say(
-                "The query is asked once, and its rows are encoded into a folder: methods learn from that. Whatever is "
-                "asked, the account is that of the whole file. The query’s own text is public, as a schema is: files "
-                "that are taken home repeat it."
+                "The rows of the answer are encoded into a folder once: methods learn from that. Whatever is asked, "
+                "the account is that of the whole file. The query’s own text is public, as a schema is: files that "
+                "are taken home repeat it."
+            )
+        )
+        st.caption(
+            say(
+                "**What is protected is a row of the answer.** That is a person only if each row comes from one "
+                "person’s row, and each person gives one at most: choose columns, and rows by WHERE. After a join, a "
+                "GROUP BY, a LIMIT or a window function, epsilon is not a person’s."
             )
         )
         asked = (path, query)

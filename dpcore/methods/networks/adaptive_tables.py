@@ -8,7 +8,7 @@ Steps, corrected (the only mode); C is the class column, if there is one; d is t
   0  A rough number of rows, 1% of epsilon, unless it is public. With s = n epsilon / d², halved under replace, this
      fixes by formula (`Plan`) the share of step 1, the number of rounds of step 3, and whether C is in every table of
      step 1; if not, up to three of the first rounds are for pairs with C. If s < 8 there are no rounds, and step 1
-     has all of epsilon.                                                                                         counts
+     has all that is left.                                                                                        counts
   1  A table of every column X, or of (X, C), epsilon in proportion to the root of its cells; then histograms with one
      total and no negative counts.                                                                              counts
   2  Values that count too little for the noise of a round, or beside all rows, are merged (adjacent ones in ordered
@@ -118,7 +118,7 @@ class AdaptiveTables(MeasuredTables):
 
     title = "Adaptive tables"
     by = phrase("dpcore, after McKenna et al. 2022")
-    good_for = "the closest synthetic table here"
+    good_for = "the closest rows on most tables"
     offers = (Offer("Adaptive tables: pairs that the model is most wrong about"),)
     variants = ({}, {"target": "grade"}, {"delta": 1e-9})
     delta: float = with_delta()
