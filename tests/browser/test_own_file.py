@@ -57,7 +57,7 @@ def test_upload_declare_and_run(visitor):
     assert visitor.ledger() == ["1", "1", "1"]
     expect(page.get_by_role("heading", name="people.csv")).to_be_visible()
     cells = page.get_by_test_id("stDataFrame").filter(visible=True).locator("canvas td")
-    expect(cells.filter(has_text="PrivBayes refined, corrected mode")).to_have_count(1)
+    expect(cells.filter(has_text="Adaptive tables, corrected mode")).to_have_count(1)
 
 
 def test_without_a_declared_schema_a_run_is_asked_for_twice_and_listed_apart(visitor):
