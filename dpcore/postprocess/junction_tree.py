@@ -1,4 +1,4 @@
-"""Junction trees on noisy tables: from chosen edges to consistent tables, and from those to rows.
+"""Junction trees: from chosen edges to cliques and trees of them, and from their tables to rows.
 
 Post-processing only: no private input, no cost. Columns are positions 0 … d-1 with public `sizes`. A scope is a sorted
 tuple of positions, and the axes of its table are in that order. Everything is deterministic but `sample_rows`.
@@ -14,14 +14,12 @@ from math import prod
 import numpy as np
 
 from dpcore.arguments import Floats, Ints
-from dpcore.postprocess.bayes_net import conditional, margin
-from dpcore.postprocess.simplex import draw_given, project, systematic_sample
+from dpcore.postprocess.bayes_net import conditional
+from dpcore.postprocess.simplex import draw_given, systematic_sample
 
 Edge = tuple[int, int]
 Scope = tuple[int, ...]
 Graph = dict[int, set[int]]  # each column's neighbors
-
-ROUNDS = 5  # on Adult one round, five and two hundred give marginals alike to three digits
 
 
 def cells_of(scope: Iterable[int], sizes: Sequence[int]) -> int:
@@ -41,26 +39,6 @@ def triangulate(edges: Iterable[Edge], sizes: Sequence[int]) -> list[Scope]:
     fill-in: its own cliques are returned.
     """
     return sorted(_eliminate(_graph(edges, len(sizes)), sizes))
-
-
-def joinable(pairs: Iterable[Edge], cliques: Sequence[Scope], sizes: Sequence[int], max_cells: int) -> list[Edge]:
-    """Of these pairs, those that share no clique yet and could be joined with no clique above `max_cells` cells.
-
-    A pair (a, b) is joined by `triangulate({*pairs_within(cliques), (a, b)}, sizes)`; what that gives is what is
-    checked here, for the connected part of the graph that it changes.
-    """
-    graph = _graph(pairs_within(cliques), len(sizes))
-    part = parts(cliques)
-    kept = []
-    for a, b in pairs:
-        if b in graph[a] or sizes[a] * sizes[b] > max_cells:
-            continue
-        if part[a] is part[b]:  # an edge between two parts makes the one new clique {a, b}
-            changed = {j: graph[j] | {a: {b}, b: {a}}.get(j, set()) for j in sorted(part[a])}
-            if max(cells_of(bag, sizes) for bag in _eliminate(changed, sizes)) > max_cells:
-                continue
-        kept.append((a, b))
-    return kept
 
 
 def joined(
@@ -202,74 +180,6 @@ def parts(cliques: Iterable[Scope]) -> Graph:
         joined = set().union(*(part[j] for j in clique))
         part |= dict.fromkeys(joined, joined)
     return part
-
-
-def make_consistent(tables: Sequence[Floats], scopes: Sequence[Scope], total: float | None = None) -> list[Floats]:
-    """The tables moved so that any two agree on the columns that they share (PriView's consistency step).
-
-    For every intersection of scopes, smaller ones first: the tables' margins are averaged by inverse variance (a
-    margin that sums k noisy cells weighs 1/k), and each table takes its difference in equal steps over those k cells.
-    A later step leaves the earlier margins alone, so that one pass makes all of them agree. Cells may be negative.
-    The tables' cells have equal noise. `total` is the sum of every table, if it is known; by default their average.
-    """
-    moved = [np.asarray(table, dtype=float) for table in tables]
-    for shared in _intersections(scopes):
-        holders = [t for t, scope in enumerate(scopes) if set(shared) <= set(scope)]
-        margins = [margin(moved[t], scopes[t], shared) for t in holders]
-        rest = [moved[t].size // found.size for t, found in zip(holders, margins, strict=True)]
-        target = np.average(margins, axis=0, weights=1 / np.array(rest, dtype=float))
-        if not shared and total is not None:
-            target = np.asarray(total, dtype=float)
-        for t, found, cells in zip(holders, margins, rest, strict=True):
-            others = tuple(axis for axis, j in enumerate(scopes[t]) if j not in shared)
-            moved[t] = moved[t] + np.expand_dims((target - found) / cells, others)
-    return moved
-
-
-def non_negative(tables: Sequence[Floats], scopes: Sequence[Scope], total: float | None = None) -> list[Floats]:
-    """Consistent tables moved to non-negative ones with one total, which agree up to a small remainder.
-
-    Consistency and the projection on the non-negative tables of the total take turns, `ROUNDS` times; the projection
-    is last. `calibrate` removes the remainder.
-    """
-    moved = make_consistent(tables, scopes, total)
-    known = max(float(moved[0].sum()) if total is None else total, 0.0)
-    for _ in range(ROUNDS):
-        moved = make_consistent([project(table, known) for table in moved], scopes, known)
-    return [project(table, known) for table in moved]
-
-
-def calibrate(
-    cliques: Sequence[Scope], parents: Sequence[int], tables: Sequence[Floats], scopes: Sequence[Scope]
-) -> list[Floats]:
-    """Clique tables of a junction tree that agree on every separator, from non-negative tables that nearly do.
-
-    From the root down, a clique's table is its parent's margin on the separator times the conditional of the first
-    given table that holds the clique. Where that table has nothing at a value of the separator, its margin on the
-    other columns takes the conditional's place.
-    """
-    result: list[Floats] = []
-    for clique, parent in zip(cliques, parents, strict=True):
-        holder = next(t for t, scope in enumerate(scopes) if set(clique) <= set(scope))
-        table = margin(tables[holder], scopes[holder], clique)
-        if parent >= 0:
-            separator = _shared(clique, cliques[parent])
-            rows = margin(result[parent], cliques[parent], separator).reshape(-1, 1)
-            axes = _axes(clique, separator)
-            joint = (rows * _conditional(table, clique, separator)).reshape([table.shape[axis] for axis in axes])
-            table = joint.transpose(np.argsort(axes))
-        result.append(table)
-    return result
-
-
-def _intersections(scopes: Sequence[Scope]) -> list[Scope]:
-    """Every set of columns in which two scopes or more meet, the empty set first, smaller ones before larger ones."""
-    found: set[frozenset[int]] = {frozenset()}
-    new = {frozenset(a) & frozenset(b) for a, b in combinations(scopes, 2)} - found
-    while new:
-        found |= new
-        new = {a & frozenset(b) for a in new for b in scopes} - found
-    return sorted((tuple(sorted(shared)) for shared in found), key=lambda shared: (len(shared), shared))
 
 
 def _shared(a: Scope, b: Scope) -> Scope:

@@ -24,7 +24,8 @@ def test_epsilon_is_shared_by_the_roots_of_the_cells(watched: Watched):
     fitted = IndependentMargins(epsilon=1.2).fit(FRAME, schema=SCHEMA)
     assert [scale for _, scale in watched.counted] == pytest.approx([2 / 0.4, 2 / 0.2, 2 / 0.6])
     assert fitted.epsilons_ == pytest.approx([0.4, 0.2, 0.6])
-    assert [cells.tolist() for cells in fitted.tables_] == [[6, 3, 1, 0], [10], [5, 0, 0, 0, 0, 0, 0, 0, 5]]
+    for cells, exact in zip(fitted.tables_, [[6, 3, 1, 0], [10], [5, 0, 0, 0, 0, 0, 0, 0, 5]], strict=True):
+        np.testing.assert_allclose(cells, exact, atol=1e-4)
 
 
 @pytest.mark.parametrize("relation", ["add_remove", "replace"])

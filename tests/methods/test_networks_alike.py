@@ -105,3 +105,27 @@ def test_a_huge_epsilon_releases_the_datas_tables_and_keeps_its_margins(kind, ho
             real = real_table(frame, scope)
             np.testing.assert_allclose(table, real, atol=0.02)
             assert np.abs(real_table(rows, scope) - real).max() <= most, scope
+
+
+def test_what_tables_share_is_averaged_by_what_was_paid():
+    """A third of epsilon has nine times the variance: (1 * 30 + 9 * 40) / 10 = 39 rows of a's first value."""
+    method = PrivBayes(epsilon=1.0)
+    method.rows_ = 100.0
+    ab, ca = np.array([[10.0, 20], [30, 40]]), np.array([[25.0, 40], [15, 20]])
+    first, second = method._agreed([("a", "b"), ("c", "a")], [ab, ca], [0.1, 0.3])
+    np.testing.assert_allclose(first, [[14.5, 24.5], [25.5, 35.5]], rtol=1e-4)
+    np.testing.assert_allclose(second, [[24.5, 40.5], [14.5, 20.5]], rtol=1e-4)
+
+
+@pytest.mark.parametrize(("kind", "how"), [(kind, how) for kind, how, _ in SHARES])
+def test_corrected_tables_agree_on_every_column(kind, how):
+    for relation in RELATIONS:
+        frame = planted(1, 5, rows=300)
+        method = kind(epsilon=3.0, relation=relation, random_state=1, **how).fit(frame, schema=bits(frame.columns))
+        known = {}
+        for family, table in zip(method.families_, method.tables_, strict=True):
+            assert table.min() >= 0
+            assert table.sum() == pytest.approx(method.rows_)
+            for axis, name in enumerate(family):
+                own = table.sum(axis=tuple(other for other in range(table.ndim) if other != axis))
+                np.testing.assert_allclose(own, known.setdefault(name, own), rtol=0.02, atol=1.0)

@@ -6,15 +6,12 @@ import numpy as np
 import pytest
 
 from dpcore.postprocess.junction_tree import (
-    calibrate,
     cells_of,
     cells_with,
-    joinable,
+    joined,
     junction_tree,
     largest_with,
-    make_consistent,
     merge_scopes,
-    non_negative,
     pairs_within,
     sample_rows,
     triangulate,
@@ -26,12 +23,6 @@ def random_graph(rng, columns, density=0.3):
     return sizes, [pair for pair in combinations(range(columns), 2) if rng.random() < density]
 
 
-def common(tables, scopes, a, b):
-    """The two tables' margins on the columns that both have."""
-    both = set(scopes[a]) & set(scopes[b])
-    return [tables[t].sum(axis=tuple(i for i, j in enumerate(scopes[t]) if j not in both)) for t in (a, b)]
-
-
 def test_graphs_by_hand():
     """A square gets one diagonal, the one of fewest cells; columns without edges are cliques."""
     square = [(0, 1), (1, 2), (2, 3), (0, 3)]
@@ -40,10 +31,6 @@ def test_graphs_by_hand():
     assert triangulate([(0, 2)], [2, 2, 2, 2]) == [(0, 2), (1,), (3,)]
     assert triangulate([], [1]) == [(0,)]
     assert junction_tree([(0,)]) == ([(0,)], [-1])
-    cliques, sizes, every = [(0, 1), (1, 2), (3,)], [3, 4, 5, 2], list(combinations(range(4), 2))
-    assert joinable(every, cliques, sizes, 60) == [(0, 2), (0, 3), (1, 3), (2, 3)]
-    assert joinable(every, cliques, sizes, 59) == [(0, 3), (1, 3), (2, 3)]  # (0, 2) would make 3 * 4 * 5 cells
-    assert joinable(every, cliques, sizes, 8) == [(0, 3), (1, 3)]
     assert merge_scopes([(0,), (1,)], [2, 2], 100) == [(0, 1)]  # 4 * (2 + 2) falls to 1 * 4
     assert merge_scopes([(0,), (1,)], [10, 10], 100) == [(0,), (1,)]  # 4 * 20 would rise to 1 * 100
     assert merge_scopes([(0,), (1,)], [2, 2], 3) == [(0,), (1,)]
@@ -70,85 +57,25 @@ def test_junction_tree_of_any_graph(seeds):
                 assert len([i for i in holders if parents[i] not in holders]) == 1
 
 
-def test_what_is_joinable_is_what_joining_gives(seeds):
+def test_joining_changes_only_what_lies_between(seeds):
+    tree, sizes = [(0, 1), (1, 2), (3,)], [3, 4, 5, 2]
+    assert list(joined([(0, 2), (0, 1), (0, 3)], tree, [-1, 0, 0], sizes)) == [
+        ((0, 2), [0, 1], [(0, 1, 2)]), ((0, 1), [], []), ((0, 3), [2], [(0, 3)])
+    ]  # fmt: skip
     for seed in range(5 * len(seeds(10))):
         rng = np.random.default_rng(seed)
         sizes, edges = random_graph(rng, columns := int(rng.integers(3, 12)), 0.25)
-        cliques, limit = triangulate(edges, sizes), int(rng.integers(8, 60))
-        within, every = pairs_within(cliques), list(combinations(range(columns), 2))
-        kept = joinable(every, cliques, sizes, limit)
-        assert not within & set(kept)
-        if max(cells_of(clique, sizes) for clique in cliques) > limit:
-            continue
-        for pair in set(every) - within:
-            joined = triangulate({*within, pair}, sizes)
-            assert (pair in kept) == all(cells_of(clique, sizes) <= limit for clique in joined)
-
-
-def test_consistency_by_hand():
-    """Margins on the shared column: (3, 7) of sums over 2 cells, (6, 9) of sums over 3; first the totals 10 and 15.
-
-    Totals sum 4 and 6 cells, so the mean is (10/4 + 15/6) / (1/4 + 1/6) = 12, and the tables take +2/4 and -3/6 per
-    cell: margins (4, 8) and (4.5, 7.5). Their mean is (4/2 + 4.5/3) / (1/2 + 1/3) = 4.2, and 7.8.
-    """
-    first, second = np.array([[1.0, 2], [3, 4]]), np.array([[1.0, 2, 3], [3, 3, 3]])
-    moved = make_consistent([first, second], [(0, 1), (0, 2)])
-    np.testing.assert_allclose(moved[0], [[1.6, 2.6], [3.4, 4.4]])
-    np.testing.assert_allclose(moved[1], [[0.4, 1.4, 2.4], [2.6, 2.6, 2.6]])
-    known = make_consistent([first, second], [(0, 1), (0, 2)], 20.0)
-    assert [table.sum() for table in known] == pytest.approx([20, 20])
-
-
-def test_tables_agree_on_every_intersection(seeds):
-    for seed, total in product(seeds(40), (None, 100.0)):
-        rng = np.random.default_rng(seed)
-        sizes = [int(size) for size in rng.integers(1, 4, 6)]
-        scopes = sorted({tuple(sorted(rng.choice(6, rng.integers(1, 5), replace=False).tolist())) for _ in range(5)})
-        tables = [rng.normal(5, 20, [sizes[j] for j in scope]) for scope in scopes]
-        moved = make_consistent(tables, scopes, total)
-        for a, b in combinations(range(len(scopes)), 2):
-            np.testing.assert_allclose(*common(moved, scopes, a, b), atol=1e-9)
-        if total:
-            assert [table.sum() for table in moved] == pytest.approx([total] * len(scopes))
-        for a, b in zip(moved, make_consistent(moved, scopes), strict=True):
-            np.testing.assert_allclose(a, b, atol=1e-9)
-
-
-def test_final_tables_are_non_negative_and_agree_everywhere(seeds):
-    for seed, scale in product(seeds(20), (1e-9, 1.0, 30.0, 1_000.0)):
-        rng = np.random.default_rng(seed)
-        sizes, edges = random_graph(rng, 7)
-        cliques = triangulate(edges, sizes)
-        clusters = merge_scopes(cliques, sizes, 60)
-        noisy = [rng.laplace(5.0, scale, [sizes[j] for j in scope]) for scope in clusters]
-        order, parents = junction_tree(cliques)
-        tables = calibrate(order, parents, non_negative(noisy, clusters, 200.0), clusters)
-        for clique, table in zip(order, tables, strict=True):
-            assert table.shape == tuple(sizes[j] for j in clique)
-            assert table.min() >= 0
-            assert table.sum() == pytest.approx(200)
-        for a, b in combinations(range(len(order)), 2):
-            np.testing.assert_allclose(*common(tables, order, a, b), atol=1e-9)
-
-
-def test_calibration_by_hand():
-    """Consistent tables pass unchanged; where the child has nothing, its margin steps in."""
-    joint = np.random.default_rng(3).uniform(1, 9, (2, 3, 4))
-    cliques, parents, tables = [(0, 1), (1, 2)], [-1, 0], [joint.sum(axis=2), joint.sum(axis=0)]
-    for noisy, scopes in (([joint], [(0, 1, 2)]), (tables, cliques)):
-        for made, expected in zip(calibrate(cliques, parents, noisy, scopes), tables, strict=True):
-            np.testing.assert_allclose(made, expected)
-    # The parent has 4 rows at b = 1, where the child's table is empty: its margin on c is (1, 3) of 4.
-    parent, child = np.array([[2.0, 4.0]]), np.array([[1.0, 3.0], [0.0, 0.0]])
-    _, made = calibrate(cliques, parents, [parent, child], cliques)
-    np.testing.assert_allclose(made, [[0.5, 1.5], [1.0, 3.0]])
+        cliques, parents = junction_tree(triangulate(edges, sizes))
+        for pair, old, new in joined(combinations(range(columns), 2), cliques, parents, sizes):
+            kept = [clique for i, clique in enumerate(cliques) if i not in old]
+            assert sorted({*kept, *new}) == triangulate({*pairs_within(cliques), pair}, sizes)
+            assert (new == []) == (pair in pairs_within(cliques))
 
 
 def test_rows_have_the_trees_joint_distribution():
     rng, sizes, size = np.random.default_rng(0), [2, 3, 2, 3, 2], 100_000
     cliques, parents = [(1, 2), (0, 1), (2, 3), (4,)], [-1, 0, 0, 0]
-    drawn = [rng.uniform(0, 10, [sizes[j] for j in clique]) for clique in cliques]
-    tables = calibrate(cliques, parents, drawn, cliques)
+    tables = [rng.uniform(0, 10, [sizes[j] for j in clique]) for clique in cliques]
     # Cell by cell: the product over the tree of P(clique | columns that stand already).
     joint = np.ones(sizes)
     for cell in np.ndindex(*sizes):
@@ -170,11 +97,8 @@ def test_counts_at_each_separator_are_the_expected_ones_rounded():
     joint = rng.uniform(0, 1, sizes) * (rng.random(sizes) < 0.7)
     tables = [joint.sum(axis=2), joint.sum(axis=0)]
     conditional = tables[1] / tables[1].sum(axis=1, keepdims=True)
-    # Tables of nothing stay nothing, and are sampled uniformly.
-    nothing = calibrate(
-        cliques, parents, non_negative([np.full((2, 2), -1.0), np.full((2, 2), -3.0)], cliques), cliques
-    )
-    assert not any(table.any() for table in nothing)
+    # Tables of nothing are sampled uniformly.
+    nothing = [np.zeros((2, 2)), np.zeros((2, 2))]
     counts = np.bincount(sample_rows(cliques, parents, nothing, 8_000, rng) @ [4, 2, 1], minlength=8)
     assert np.abs(counts - 1_000).max() < 5 * np.sqrt(1_000)
     for size in (1, 7, 1_000):

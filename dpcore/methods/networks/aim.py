@@ -120,7 +120,7 @@ class _Rounds:
         self.pairs = [pair for pair in every if cells_of(pair, schema.sizes) <= MOST_TABLE]
         self.scopes, self.weights = [*columns, *self.pairs], weights(len(schema), self.pairs)
         public = table.public_rows if table.relation is Relation.REPLACE else None
-        self.measured = NoisyTables(schema.sizes, public)
+        self.measured = NoisyTables(public)
         noisy = table.counts([[name] for name in schema.names], epsilon=each * len(schema))
         for scope, cells in zip(columns, noisy, strict=True):
             self.measured.add(scope, cells, table.cell_variance(each))

@@ -23,7 +23,7 @@ from dpcore.mechanisms.scores import MutualInformation, R, TableScore
 from dpcore.methods.parameters import CORRECTED, Control, choice, learned, text, whole
 from dpcore.methods.synthesizer import Synthesizer
 from dpcore.postprocess.bayes_net import Family, contained, margin, sample_binarized, sample_network
-from dpcore.postprocess.simplex import project
+from dpcore.postprocess.noisy_tables import NoisyTables
 from dpcore.text import finite_or_text
 
 SCORES: dict[str, TableScore] = {"R": R(), "MI": MutualInformation()}
@@ -123,11 +123,10 @@ class NetworkSynthesizer(Synthesizer):
     def _keep(self, measured: Sequence[Family], noisy: Sequence[Floats], prices: Sequence[float]) -> None:
         """Set tables and prices of all families from those that were measured.
 
-        Corrected mode moves each table to the nearest one without negative cells and with the right total; the papers
-        set negative cells to 0, which adds mass.
+        In corrected mode tables are made to agree, without negative cells; the papers set these to 0, which adds mass.
         """
         if self.mode == "corrected":
-            noisy = [project(cells, self.rows_) for cells in noisy]
+            noisy = self._agreed(measured, noisy, prices)
         found = dict(zip(measured, zip(noisy, prices, strict=True), strict=True))
         self.tables_, self.epsilons_ = [], []
         for family in self.families_:
@@ -138,6 +137,16 @@ class NetworkSynthesizer(Synthesizer):
                 cells, price = margin(np.maximum(found[holder][0], 0), holder, family), 0.0
             self.tables_.append(cells)
             self.epsilons_.append(price)
+
+    def _agreed(self, families: Sequence[Family], noisy: Sequence[Floats], prices: Sequence[float]) -> list[Floats]:
+        """The tables as `NoisyTables` makes them agree, with `rows_` as their total."""
+        names = sorted({name for family in families for name in family})
+        places = [[names.index(name) for name in family] for family in families]
+        measured = NoisyTables(self.rows_)
+        for place, cells, price in zip(places, noisy, prices, strict=True):
+            measured.add(tuple(sorted(place)), cells.transpose(np.argsort(place)), self._cell_scale(price) ** 2)
+        agreed = measured.agreed()
+        return [agreed[tuple(sorted(place))].transpose(np.argsort(np.argsort(place))) for place in places]
 
     def released(self) -> dict[str, Any]:
         """See `PrivateEstimator.released`: `families`, each a dict; `clusters` and `similarity`, if there are any."""

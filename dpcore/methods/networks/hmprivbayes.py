@@ -29,8 +29,8 @@ Steps, corrected (mode="corrected")
      partition="public" asks nothing and takes the columns in their order; the tables get its epsilon.
   2  As printed, with R by default: d exponential mechanisms over all clusters, at epsilon_2 / d each.    choose, growth
   3  The tables of all clusters in one sequential split, in proportion to exp(-OE).                               counts
-     An early family that is no margin of family l + 1 (because of the filter) is measured as well. Tables move to the
-     nearest ones without negative cells.                                                            post-processing
+     An early family that is no margin of family l + 1 (because of the filter) is measured as well. Tables are made
+     to agree, without negative cells (`noisy_tables`).                                              post-processing
 
 Steps, NoPrivacy: as printed, on exact answers, all scores, the best candidate at every choice, all     without_noise
      tables. What a printed release loses beside it, it loses to privacy; what it loses itself, it loses to bits, to few

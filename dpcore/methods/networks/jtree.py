@@ -18,8 +18,8 @@ Steps, corrected (mode="corrected")
   2  Triangulation by least fill-in; its maximal cliques.                                              post-processing
   3  Cliques merged to m clusters while that lowers m^2 sum |dom(cluster)|, within the bound.         post-processing
   4  A noisy table of every cluster.                                                                            counts
-  5  PriView's consistency and projection on the non-negative tables of one total, in turn; clique tables from the
-     clusters' along the junction tree, so that all separators agree. Rows by systematic sampling.     post-processing
+  5  Tables are made to agree, without negative cells (`noisy_tables`); a model of maximal entropy is fitted to the
+     cliques' margins of the clusters' tables. Rows by systematic sampling.                            post-processing
 
 Privacy
   Public    the schema, every parameter, and n under replace. Everything after a question depends on its answer alone:
@@ -41,12 +41,12 @@ What the paper claims, and where it is wrong
   the computer has room for follows from noisy margins and public sizes alone, so leaving some out costs nothing more.
 
 Reference  R. Chen, Q. Xiao, Y. Zhang, J. Xu: "Differentially Private High-Dimensional Data Publication via
-Sampling-Based Inference", KDD 2015. PriView: W. Qardaji, W. Yang, N. Li, SIGMOD 2014. The flaw of such comparisons:
-M. Lyu, D. Su, N. Li: "Understanding the Sparse Vector Technique for Differential Privacy", VLDB 2017.
+Sampling-Based Inference", KDD 2015. The flaw of such comparisons: M. Lyu, D. Su, N. Li: "Understanding the Sparse
+Vector Technique for Differential Privacy", VLDB 2017.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from itertools import combinations
 from typing import Any
@@ -68,6 +68,7 @@ from dpcore.methods.parameters import choice, learned, number, text, whole
 from dpcore.methods.synthesizer import Synthesizer
 from dpcore.postprocess import junction_tree
 from dpcore.postprocess.junction_tree import Edge, Scope
+from dpcore.postprocess.noisy_tables import NoisyTables
 from dpcore.rows import joint_counts
 
 DEPENDENCE = phrase(
@@ -76,6 +77,7 @@ DEPENDENCE = phrase(
 )
 CHOSEN = phrase("Chose edge {edge:d} of {picks:d}")
 USEFULNESS = 4
+SWEEPS = 30
 COUNT_SHARE = Fraction(1, 100)
 MOST_CELLS = 2**20  # of all tables together: some seconds, and far beyond what any table of people fills
 
@@ -167,13 +169,16 @@ class JTree(Synthesizer):
         noisy = table.counts([named(cluster) for cluster in clusters], epsilon=left)
         self.epsilons_ = [float(left / len(clusters))] * len(clusters)
         progress(0.9, phrase("Making the tables agree"))
-        public_total = float(table.public_rows or 0) if table.relation is Relation.REPLACE else None
-        agreed = junction_tree.non_negative(noisy, clusters, public_total)
-        order, self.parents_ = junction_tree.junction_tree(cliques)
-        self.tables_ = junction_tree.calibrate(order, self.parents_, agreed, clusters)
+        public = table.public_rows if table.relation is Relation.REPLACE else None
+        measured = NoisyTables(public)
+        for cluster, counts in zip(clusters, noisy, strict=True):
+            measured.add(cluster, counts, 1.0)
+        measured.fit(SWEEPS, cliques)
+        self.tables_ = [belief * measured.rows for belief in measured.model.beliefs]
+        self.parents_ = measured.model.parents
         self.edges_ = [named(edge) for edge in edges]
         self.clusters_ = [named(cluster) for cluster in clusters]
-        self.cliques_ = [named(clique) for clique in order]
+        self.cliques_ = [named(clique) for clique in measured.model.cliques]
 
     def _chosen_edges(
         self, table: PrivateTable, structure: Fraction, progress: Progress
@@ -189,7 +194,7 @@ class JTree(Synthesizer):
         self.max_cells_ = self.max_cells or self._useful_cells(rows, table.relation, len(names))
         cliques = junction_tree.triangulate([], sizes)
         varied = [j for j, size in enumerate(sizes) if size > 1]
-        pairs = junction_tree.joinable(combinations(varied, 2), cliques, sizes, self.max_cells_)
+        pairs = self._joinable(combinations(varied, 2), cliques, sizes)
         picks = min(len(names) - 1 if self.edges is None else self.edges, len(pairs))
         edges: list[Edge] = []
         while pairs and len(edges) < picks:
@@ -199,9 +204,16 @@ class JTree(Synthesizer):
             left -= share
             edges.append(chosen)
             cliques = junction_tree.triangulate({*junction_tree.pairs_within(cliques), chosen}, sizes)
-            pairs = junction_tree.joinable(pairs, cliques, sizes, self.max_cells_)
+            pairs = self._joinable(pairs, cliques, sizes)
             progress(0.8 * len(edges) / picks, CHOSEN.format(edge=len(edges), picks=picks))
         return edges, cliques, left
+
+    def _joinable(self, pairs: Iterable[Edge], cliques: Sequence[Scope], sizes: Sequence[int]) -> list[Edge]:
+        """Of these pairs, those that share no clique yet and could be joined with no clique above the bound."""
+        tree, parents = junction_tree.junction_tree(cliques)
+        joined = junction_tree.joined(pairs, tree, parents, sizes)
+        largest = ((pair, max((cells([clique], sizes) for clique in new), default=math.inf)) for pair, _, new in joined)
+        return [pair for pair, most in largest if most <= self.max_cells_]
 
     def _useful_cells(self, rows: float, relation: Relation, columns: int) -> int:
         """The default of `max_cells`: see the module."""

@@ -78,7 +78,7 @@ class MST(MeasuredTables):
         variance = table.cell_variance(third / len(schema))
         groups = [frequent_apart(cells, variance) for cells in noisy]
         public = table.public_rows if table.relation is Relation.REPLACE else None
-        measured = NoisyTables([own.max() + 1 for own in groups], public)
+        measured = NoisyTables(public)
         for j, (cells, own) in enumerate(zip(noisy, groups, strict=True)):
             measured.add((j,), np.bincount(own, cells).astype(float), variance * np.bincount(own).astype(float))
         measured.fit(0)
