@@ -151,9 +151,16 @@ class PrivateTable:
 
     def cell_variance(self, epsilon: Amount) -> float:
         """The variance of the noise in every cell of a table that is bought for `epsilon`; public, no question."""
-        currency = self.ledger.currency
-        scale = currency.scale(epsilon, currency.histogram(self.relation))
+        scale = self._cell_scale(epsilon)
         return self._door.noise.variance(scale) if np.isfinite(scale) else np.inf
+
+    def cell_error(self, epsilon: Amount) -> float:
+        """How far such a cell is from the true count in the mean, roughly; public, no question."""
+        return self.ledger.currency.error(self._cell_scale(epsilon))
+
+    def _cell_scale(self, epsilon: Amount) -> float:
+        currency = self.ledger.currency
+        return currency.scale(epsilon, currency.histogram(self.relation))
 
     @property
     def whole_noise(self) -> bool:

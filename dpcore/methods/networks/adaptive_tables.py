@@ -227,8 +227,7 @@ class _Rounds:
 
     def _noise(self, share: Amount) -> float:
         """The mean error of a cell of a table that is bought for a share."""
-        currency = self.table.ledger.currency
-        return min(currency.error(currency.scale(share, currency.histogram(self.table.relation))), MOST_SCALE)
+        return min(self.table.cell_error(share), MOST_SCALE)
 
     def one_more(self, column: int, left: int) -> int:
         """Choose a pair, a resolution, and for how many rounds of those that are left; measure it, and say how many.

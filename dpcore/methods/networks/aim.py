@@ -51,7 +51,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import combinations
-from math import pi, sqrt
 
 import numpy as np
 
@@ -65,12 +64,13 @@ from dpcore.methods.base import with_delta
 from dpcore.methods.networks.measured import MeasuredTables
 from dpcore.methods.offers import Offer
 from dpcore.postprocess.junction_tree import Edge, Scope, cells_of, cells_with
-from dpcore.postprocess.noisy_tables import MOST, NoisyTables
+from dpcore.postprocess.noisy_tables import NoisyTables
 
 ROUNDS = 16  # per column, with the noise of the first ones
 CHOOSING = Fraction(1, 10)  # of a round's share
 MOST_TABLE = 10_000  # cells of a table that is asked for
 MOST_CELLS = 100_000  # of the model, when all is spent
+MOST_ERROR = 1e12  # of noise, where epsilon is all but nothing
 SWEEPS, LAST_SWEEPS = 2, 30
 MEASURED = phrase("Tables measured: {n:d}")
 
@@ -137,15 +137,14 @@ class _Rounds:
         table, names, currency = self.table, self.table.schema.names, self.table.ledger.currency
         share = self.left if self.left < 2 * self.share else self.share
         choosing, self.left = share * CHOOSING, self.left - share
-        variance = table.cell_variance(share - choosing)
-        error = sqrt(min(variance, MOST) * (2 / pi if currency.law == "gaussian" else 1 / 2))
+        error = min(table.cell_error(share - choosing), MOST_ERROR)
         scopes = list(self._candidates())
         expected = self.measured.expected(scopes)
         families = [tuple(names[j] for j in scope) for scope in scopes]
         score = DistanceFromMargins(expected, error / 2, factors=[self.weights[scope] for scope in scopes])
         place = int(table.choose(score, families, epsilon=choosing))
         noisy = table.counts([families[place]], epsilon=share - choosing)[0]
-        self.measured.add(scopes[place], noisy, variance)
+        self.measured.add(scopes[place], noisy, table.cell_variance(share - choosing))
         self.measured.fit(SWEEPS)
         self.bought.append((scopes[place], float(share)))
         moved = np.abs(self.measured.counts(scopes[place]) - expected[place]).sum()
