@@ -112,6 +112,8 @@ def choose() -> None:
     source: str = choice(st.segmented_control, say("Where do the rows come from?"), "data.source", offered, **how)
     if source in OWN:
         OWN[source][0]()
+        if current().fixed is not None:
+            st.caption(say("Until a table is read, what stands below is of {data}.", data=escaped(current().name)))
         return
     if current().fixed is None or current().name != source:
         with mendable():
@@ -223,7 +225,8 @@ def database() -> None:
         )
         asked = (path, query)
         if query and (st.session_state.get("dpcore.asked") != asked or current().place is None):
-            st.session_state["dpcore.intake"] = longer(place, {"query": query})
+            with st.spinner(say("Asking for its first rows")):
+                st.session_state["dpcore.intake"] = longer(place, {"query": query})
             st.session_state["dpcore.asked"] = asked
 
 
