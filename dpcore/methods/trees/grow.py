@@ -95,6 +95,9 @@ def grow(
         division = Division(np.full(size, -1), np.full(size, np.nan))
         if len(going):
             found = divisions(f"{name}: division", parts[0], plan, offered[going], real, low[going], high[going], level)
+            for position, attribute in attributes.items():
+                at = np.flatnonzero(found.column == position)
+                found.cut[at] = attribute.settled(found.cut[at])
             division.column[going], division.cut[going] = found.column, found.cut
         own = np.where(goes_on, division.column, 0)
         each = np.arange(size)
