@@ -89,6 +89,7 @@ def grow(
         going, leaves = np.flatnonzero(goes_on), np.flatnonzero(~goes_on)
         apart = {"": going, f"leaves of level {level}": leaves}
         parts = nodes.parts({key: places for key, places in apart.items() if len(places)})
+        nodes.let_go()  # the roots' account is needed to the end
         classes = np.full((size, nodes.classes), np.nan)
         if len(leaves):
             classes[leaves] = parts[-1].class_counts(f"{name}: classes in leaves", epsilon=budget.leaves[level])
