@@ -22,6 +22,7 @@ from dpcore.domain.taxonomy_tree import ANY, Hierarchy, halves
 
 MOST_CHILDREN = 6
 GRID = 1 << 32
+STEP = 1 << 14  # ticks between places of the grid that trees learn from; a node can count all 2^18 of these
 ROUNDING = 3  # whole numbers; more than `at` is out by, up to the largest that a float holds
 
 
@@ -42,6 +43,10 @@ class Attribute(ABC):
     def ranges(self, low: Floats, high: Floats, cuts: Floats, child: Ints) -> tuple[Floats, Floats]:
         """The range of some children, given those of their parents."""
         return np.where(child == 0, low, cuts), np.where(child == 0, cuts, high)
+
+    def settled(self, cuts: Floats) -> Floats:
+        """Cuts as they are released: the same one for all that part what trees learn from alike."""
+        return cuts
 
     @abstractmethod
     def text(self, low: float, cut: float, child: int) -> str:
@@ -116,7 +121,9 @@ class NumberCut(Attribute):
     Numbers are told apart by a fine public grid: `ticks` sends each to one of 0 to `GRID`, in their order, and what is
     chosen and released is a tick. So the candidates are the same whatever the data are, to the last bit. The grid is
     even over the range (`by_length`: every length of it weighs the same before the data are asked), or even over the
-    public bins, so that a range with a long empty end does not draw the cuts there.
+    public bins, so that a range with a long empty end does not draw the cuts there. Trees learn from numbers that are
+    moved up to every `STEP`-th tick, whatever the data are, so that few of a column differ, however many there are.
+    Cuts are moved down to such a tick: it parts those numbers as the cut does, and unmoved ones likewise.
     """
 
     def __init__(self, column: Column, *, by_length: bool = False) -> None:
@@ -130,6 +137,13 @@ class NumberCut(Attribute):
         with np.errstate(over="ignore"):  # a bin can be too narrow for the slope to fit in a float
             found = np.minimum(np.ceil(np.interp(numbers, self._edges, self._ticks)), GRID)
         return np.where(np.isnan(numbers), np.nan, found)
+
+    def steps(self, numbers: Floats) -> Floats:
+        """Where trees learn from numbers: the next step at or above their ticks."""
+        return np.asarray(np.ceil(self.ticks(numbers) / STEP) * STEP)
+
+    def settled(self, cuts: Floats) -> Floats:
+        return np.asarray(np.maximum(np.floor(cuts / STEP) * STEP, self.start[0]))
 
     def at(self, ticks: Floats) -> Floats:
         """The numbers of some places, for people."""
@@ -244,13 +258,13 @@ def flat(column: Column) -> Hierarchy:
     return Hierarchy([(root, label) for label in column.labels])
 
 
-def tick_rules(attributes: Mapping[int, Attribute]) -> dict[int, Callable[[Floats], Floats]]:
-    """What makes ticks of the numbers of the columns that are cut anywhere."""
-    return {place: attribute.ticks for place, attribute in attributes.items() if isinstance(attribute, NumberCut)}
+def step_rules(attributes: Mapping[int, Attribute]) -> dict[int, Callable[[Floats], Floats]]:
+    """What trees learn from, of the numbers of the columns that are cut anywhere."""
+    return {place: attribute.steps for place, attribute in attributes.items() if isinstance(attribute, NumberCut)}
 
 
 def ticks_of(schema: Schema, frame: pd.DataFrame, attributes: Mapping[int, Attribute]) -> dict[int, Floats]:
     """The ticks of a frame's cells; NaN if missing. Cells are moved, or refused, as `Schema.encode` does it."""
-    columns = {place: schema.columns[place] for place in tick_rules(attributes)}
-    rules = tick_rules(attributes)
-    return {place: rules[place](column.numbers(frame[column.name])) for place, column in columns.items()}
+    cuts = {place: attribute for place, attribute in attributes.items() if isinstance(attribute, NumberCut)}
+    columns = {place: schema.columns[place] for place in cuts}
+    return {place: cuts[place].ticks(column.numbers(frame[column.name])) for place, column in columns.items()}

@@ -12,12 +12,12 @@ from functools import cached_property, reduce
 from typing import Any, Self
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
-from dpcore.arguments import Floats, Ints
-from dpcore.domain.splits import Attribute, CodeCut, Groups, NumberCut, OneValue
-from dpcore.rows import HeldRows, Rows, exact_counts
+from dpcore.arguments import Flags, Floats, Ints
+from dpcore.domain.splits import CodeCut, Groups, NumberCut, OneValue
+from dpcore.door.tree_records import HeldRecords, Records, by_radix
+from dpcore.rows import exact_counts
 
 DENSE = 1  # cells per place, up to which counting all of them is faster than sorting the places
 
@@ -34,65 +34,6 @@ class Cuts:
     tables: NDArray[np.int64]
     low: Floats
     high: Floats
-
-
-class Records:
-    """Columns, ticks and classes of all rows.
-
-    Attributes are by the column's position; the rows' numbers are the ticks of the columns that are cut anywhere
-    (`NumberCut`).
-    """
-
-    def __init__(self, rows: Rows, attributes: dict[int, Attribute], target: int, classes: int) -> None:
-        self.rows, self.attributes, self.target, self.classes = rows, attributes, target, classes
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-
-class HeldRecords(Records):
-    """Those that are in memory, and what is worked out from them once."""
-
-    rows: HeldRows
-
-    def __init__(self, rows: HeldRows, attributes: dict[int, Attribute], target: int, classes: int) -> None:
-        super().__init__(rows, attributes, target, classes)
-        self.codes, self.labels = rows.codes, rows.codes[:, target]
-        self._ranks: dict[int, tuple[Floats, NDArray[np.int32]]] = {}
-        self._orders: dict[int, NDArray[np.int32]] = {}
-
-    def ranks(self, position: int) -> tuple[Floats, NDArray[np.int32]]:
-        """The distinct ticks of a column, and every row's place among them (their number if missing)."""
-        if position not in self._ranks:
-            code, values = pd.factorize(self.rows.numbers(position))  # -1 if missing
-            order = np.argsort(values)
-            place = np.full(len(values) + 1, len(values), dtype=np.int32)
-            place[order] = np.arange(len(values))
-            self._ranks[position] = values[order], place[code]
-        return self._ranks[position]
-
-    def order(self, position: int) -> NDArray[np.int32]:
-        """All rows by a column's ticks, missing ones at the end."""
-        if position not in self._orders:
-            values, rank = self.ranks(position)
-            self._orders[position] = by_radix(rank, len(values)).astype(np.int32)
-        return self._orders[position]
-
-
-def by_radix(numbers: NDArray[Any], most: int) -> Ints:
-    """The places of whole numbers up to so many, in their order.
-
-    NumPy sorts short integers by radix, in the time of a few passes.
-    """
-    order = np.argsort(numbers.astype(np.uint8 if most < 1 << 8 else np.uint16), kind="stable")
-    return order if most < 1 << 16 else order[np.argsort((numbers >> 16).astype(np.uint16)[order], kind="stable")]
-
-
-def records_of(rows: Rows, attributes: dict[int, Attribute], target: int, classes: int) -> Records:
-    """The records of rows, wherever those are."""
-    if isinstance(rows, HeldRows):
-        return HeldRecords(rows, attributes, target, classes)
-    return Records(rows, attributes, target, classes)
 
 
 class Nodes(ABC):
@@ -129,6 +70,14 @@ class Nodes(ABC):
     @abstractmethod
     def _numbers(self, position: int, nodes: Ints) -> tuple[Ints, Floats, NDArray[np.int64]]:
         """The ticks of a column that occur in some nodes: how many in each, which, and counts of classes x ticks."""
+
+    def lots(self, offered: Flags, known: Flags, cuts: Floats, low: Floats) -> Iterator[tuple[int, int, Self]]:
+        """Nodes whose candidates are asked for together: the first, the one behind the last, and what counts them.
+
+        Arrays are those of `PrivateNodes.choose`; `known` says of which columns the cuts are given. What counts a lot
+        is asked about that lot alone, before the next one is taken. Here all nodes are one.
+        """
+        yield 0, self.size, self
 
     def candidates(self, position: int, nodes: Ints, low: Floats, high: Floats) -> Iterator[Cuts]:
         """All divisions of some nodes by a column, given the nodes' ranges; in several batches for groups."""
@@ -256,7 +205,7 @@ class NodeRows(Nodes):
         return counts if by_class else counts.sum(axis=2)
 
     def _numbers(self, position: int, nodes: Ints) -> tuple[Ints, Floats, NDArray[np.int64]]:
-        values, rank = self.records.ranks(position)
+        values, rank = self.records.occurring[position][0], self.records.rank(position)
         known, size = len(values), len(nodes) * len(values)
         if size <= DENSE * len(self.node):
             every = self._crossed(rank, known + 1, nodes)[:, :known]  # the last are missing
@@ -272,7 +221,7 @@ class NodeRows(Nodes):
 
     def _ordered(self, position: int, nodes: Ints) -> tuple[Ints, NDArray[Any], NDArray[np.int32]]:
         """The places of some nodes where a column has a tick, by node and tick; and which these are of all."""
-        values, rank = self.records.ranks(position)
+        rank, most = self.records.rank(position), len(self.records.occurring[position][0])
         if isinstance(self.row, slice):  # rows are in order already, for all levels
             order: NDArray[Any] = self.records.order(position)
             number = self._number(nodes).astype(np.min_scalar_type(-self.size))[self.node[order]]
@@ -281,13 +230,13 @@ class NodeRows(Nodes):
                 order, number = order[here], number[here]
         else:
             at, number = self._at(nodes)
-            by_tick = by_radix(rank[self.row[at]], len(values))
+            by_tick = by_radix(rank[self.row[at]], most)
             order, number = (by_tick if isinstance(at, slice) else at[by_tick]), number[by_tick]
         by_node = by_radix(number, len(nodes))
         order, number = order[by_node], number[by_node]
         place = self._of(rank, order)
-        if place.max(initial=0) == len(values):
-            here = np.flatnonzero(place < len(values))
+        if place.max(initial=0) == most:
+            here = np.flatnonzero(place < most)
             order, number, place = order[here], number[here], place[here]
         return order, number, place
 
@@ -310,6 +259,8 @@ class NodeRows(Nodes):
 
     def _crossed(self, values: NDArray[Any], size: int, nodes: Ints) -> NDArray[np.int64]:
         """Counts of nodes x values x classes, of what records have, which is below `size`."""
+        if isinstance(self.row, slice) and len(nodes) < self.size and 2 * self._extent[0][nodes].sum() > len(self.node):
+            return self._crossed(values, size, np.arange(self.size))[nodes]  # faster than to look for their places
         places = self._places(nodes, len(nodes) * size)
         groups = ((number * size + self._of(values, at), self.label[at]) for at, number in places)
         return self._counted(groups, len(nodes) * size).reshape(len(nodes), size, self.records.classes)
@@ -347,10 +298,6 @@ class NodeRows(Nodes):
         """The places of some nodes, and which of these nodes each is in; of all nodes, places are a slice."""
         if self._every(nodes):
             return slice(None), self.node
-        if isinstance(self.row, slice) and 2 * self._extent[0][nodes].sum() > len(self.node):
-            found = self._number(nodes)[self.node]
-            here = np.flatnonzero(found >= 0)
-            return here, found[here]
         return self._moved(nodes)
 
     def _moved(self, nodes: Ints) -> tuple[Ints, Ints]:

@@ -14,7 +14,8 @@ choose   The exponential mechanism over the ways to divide a node: columns, and 
          may be cut at every tick of a fine public grid inside the node's public range (`NumberCut`). The score is the
          same for all ticks between neighboring values of the data, so a tick is drawn by choosing an interval with
          weight ticks * exp(factor q), then one of its ticks. Where the intervals end depends on the data, the
-         candidates do not: those in front of the smallest value and behind the largest are included. Public weights:
+         candidates do not: those in front of the smallest value and behind the largest are included. Values stand on
+         steps of the grid, by a public rule, so there are few intervals, however many records. Public weights:
          each column has 1, and shares it out among its own candidates. They are exact fractions (whole ticks of whole
          ticks), so that exact noise draws what this proof is about, to the last bit.
          NumPy's choices are drawn in floating point: probabilities are right to some 1e-16, and what is less likely
@@ -27,6 +28,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import pairwise
 from typing import Any, Unpack
 
 import numpy as np
@@ -38,8 +40,9 @@ from dpcore.arguments import Flags, Floats, Ints
 from dpcore.domain.splits import NumberCut
 from dpcore.door import prices, streamed_node_counts
 from dpcore.door.door import Door
-from dpcore.door.exact_node_counts import Cuts, HeldRecords, NodeRows, Nodes, Records
+from dpcore.door.exact_node_counts import Cuts, NodeRows, Nodes
 from dpcore.door.prices import Claim, Claimed
+from dpcore.door.tree_records import HeldRecords, Records
 from dpcore.errors import ParameterError
 from dpcore.mechanisms.noise import Noise, Weights
 from dpcore.mechanisms.scores import SplitScore
@@ -90,7 +93,7 @@ class PrivateNodes:
     """
 
     def __init__(self, door: Door, rows: Nodes) -> None:
-        self._door, self._rows, self.ledger = door, rows, door.ledger
+        self._door, self._rows, self._records, self.ledger = door, rows, rows.records, door.ledger
         self.size, self.classes = rows.size, rows.records.classes
 
     def count_variance(self, epsilon: Epsilon) -> float:
@@ -106,6 +109,10 @@ class PrivateNodes:
         group = self.ledger.parallel("", by="value")
         doors = {name: self._door.on(group.part(name)) for name in chosen}
         return [PrivateNodes(doors[name], self._rows.only(places)) for name, places in chosen.items()]
+
+    def let_go(self) -> None:
+        """Forget the records, as many as there are rows: from now on there is only the account."""
+        del self._rows
 
     def only(self, places: Ints) -> PrivateNodes:
         """Some of the nodes, under the same account."""
@@ -136,9 +143,9 @@ class PrivateNodes:
         found, every = [], np.arange(self.size)
         share = exact(epsilon) / len(positions)
         for position in positions:
-            column = self._rows.records.attributes[position].column
+            column = self._records.attributes[position].column
             # One by one, a column's share goes evenly to the counts of both its tables.
-            cells = (column.size, column.size * self._rows.records.classes) if one_by_one else (1, 1)
+            cells = (column.size, column.size * self._records.classes) if one_by_one else (1, 1)
             paid = [share * part / sum(cells) for part in cells]
             label, table = f"{name}: {column.name}", self._rows.tables
             plain = self._counted(label, paid[0], cells[0], partial(table, position, every, by_class=False))
@@ -196,17 +203,22 @@ class PrivateNodes:
 
     def _choice(self, score: SplitScore, epsilon: Epsilon, claim: Claim) -> tuple[Entry, float]:
         """The price of a choice, and the factor of its exponent; for any number of children that columns allow."""
-        most = max([2, *(attribute.column.size for attribute in self._rows.records.attributes.values())])
+        most = max([2, *(attribute.column.size for attribute in self._records.attributes.values())])
         return self._door.choice(score, [(most, self.classes)], epsilon, claim)
 
     def _drawn(
         self, score: SplitScore, offered: Flags, low: Floats, high: Floats, cuts: Floats | None, factor: float
     ) -> Division:
-        found = list(self._offers(score, offered, low, high, cuts))
-        many = np.sum([np.bincount(offer.nodes, minlength=self.size) for offer in found], axis=0)
-        first = np.flatnonzero(np.diff(np.maximum(np.cumsum(many) - 1, 0) // LOT, prepend=-1))
-        lots = zip(first.tolist(), [*first[1:].tolist(), self.size], strict=True)
-        chosen = [self._best([offer.of(*lot) for offer in found], high - low, factor, *lot) for lot in lots]
+        given = np.full(low.shape, np.nan) if cuts is None else cuts
+        known = np.asarray(~(offered & np.isnan(given)).any(axis=0))
+        chosen = []
+        for start, stop, rows in self._rows.lots(offered, known, given, low):
+            at = np.arange(start, stop)
+            found = list(self._offers(rows, score, at, offered[at], known, given[at], low[at], high[at]))
+            many = np.sum([np.bincount(offer.nodes - start, minlength=len(at)) for offer in found], axis=0)
+            first = at[np.flatnonzero(np.diff(np.maximum(np.cumsum(many) - 1, 0) // LOT, prepend=-1))]
+            lots = pairwise([*first.tolist(), stop])
+            chosen += [self._best([offer.of(*lot) for offer in found], high - low, factor, *lot) for lot in lots]
         column, lows, highs = (np.concatenate(each) for each in zip(*chosen, strict=True))
         cut, several = lows.copy(), highs > lows + 1
         if several.any():
@@ -214,23 +226,29 @@ class PrivateNodes:
         return Division(column, cut)
 
     def _offers(
-        self, score: SplitScore, offered: Flags, low: Floats, high: Floats, cuts: Floats | None
+        self,
+        rows: Nodes,
+        score: SplitScore,
+        nodes: Ints,
+        offered: Flags,
+        known: Flags,
+        cuts: Floats,
+        low: Floats,
+        high: Floats,
     ) -> Iterator[Offer]:
-        """Every way to divide nodes, column by column."""
+        """Every way to divide some nodes, column by column."""
         for position in np.flatnonzero(offered.any(axis=0)).tolist():
-            at = np.flatnonzero(offered[:, position])
-            known = cuts is not None and not np.isnan(cuts[at, position]).any()
-            if cuts is not None and known:
-                fixed = cuts[at, position]
-                tables = self._rows.cut(position, at, fixed, low[at, position])
-                batches: Iterator[Cuts] = iter([Cuts(at, tables, fixed, fixed)])
+            own = offered[:, position]
+            at, start, end, fixed = nodes[own], low[own, position], high[own, position], cuts[own, position]
+            if known[position]:
+                batches: Iterator[Cuts] = iter([Cuts(at, rows.cut(position, at, fixed, start), fixed, fixed)])
             else:
-                batches = self._rows.candidates(position, at, low[at, position], high[at, position])
-            anywhere = isinstance(self._rows.records.attributes[position], NumberCut)
+                batches = rows.candidates(position, at, start, end)
+            anywhere = isinstance(rows.records.attributes[position], NumberCut)
             for batch in batches:
                 values = score.of_many(batch.tables, Relation.ADD_REMOVE)
-                several = not known and len(values) > len(at)
-                shared = "length" if anywhere and not known else "number" if several else ""
+                several = not known[position] and len(values) > len(at)
+                shared = "length" if anywhere and not known[position] else "number" if several else ""
                 yield Offer(position, shared, batch.nodes, values, batch.low, batch.high)
 
     def _best(

@@ -19,9 +19,9 @@ from dpcore.domain.splits import Attribute
 from dpcore.door import nodes, prices, residuals, responses
 from dpcore.door.door import Door
 from dpcore.door.exact_family_scores import FamilySearch
-from dpcore.door.exact_node_counts import records_of
 from dpcore.door.network_growth import Growth
 from dpcore.door.prices import Claimed
+from dpcore.door.tree_records import records_of
 from dpcore.errors import ParameterError, SchemaError
 from dpcore.mechanisms.noise import Noise, NoNoise, NumpyNoise, Weights, generator
 from dpcore.mechanisms.scores import Score, TableScore

@@ -43,7 +43,8 @@ class Rows(ABC):
         """The rows in order, `exact_counts.BLOCK` at a time, the rest at the end.
 
         A block has an array of shape (m,) for each of some columns' codes, of any unsigned type, and then one for each
-        of some columns' numbers, of float64 and NaN if missing. Nobody may change them.
+        of some columns' numbers, of float64 and NaN if missing, before anything is `made` of them. Nobody may change
+        them.
         """
 
     @abstractmethod
@@ -62,9 +63,14 @@ class Rows(ABC):
     def held(self) -> Codes:
         """All codes at once, shape (n, d), a copy; DataError if they are not in memory."""
 
+    def made(self, position: int, numbers: Floats) -> Floats:
+        """What is made of some of a column's numbers: so that only those are looked at that somebody needs."""
+        return numbers
+
     def numbers(self, position: int) -> Floats:
-        """One column's numbers at once, shape (n,)."""
-        return np.concatenate([np.empty(0), *(block[0] for block in self.blocks((), [position]))])
+        """All that is made of one column's numbers, shape (n,)."""
+        blocks = self.blocks((), [position])
+        return np.concatenate([np.empty(0), *(self.made(position, block[0]) for block in blocks)])
 
     def cells(self, family: Sequence[int]) -> NDArray[Any]:
         """Where every row is in the flat table of one column or more, shape (n,)."""

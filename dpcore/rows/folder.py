@@ -171,7 +171,7 @@ class Folder:
         limits = dict(zip((f"c{j}" for j in count()), self.schema.sizes, strict=False))
         for part in self.parts:
             try:
-                with pq.ParquetFile(part.path) as file:
+                with pq.ParquetFile(part.path, pre_buffer=False) as file:
                     start = 0
                     for batch in file.iter_batches(exact_counts.BLOCK, columns=list(names), use_threads=False):
                         found = {name: _array(batch.column(name), limits.get(name)) for name in names}

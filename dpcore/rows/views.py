@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcore.arguments import Floats
 from dpcore.domain.column import Codes
 from dpcore.domain.schema import Schema
 from dpcore.errors import DataError
@@ -80,16 +81,19 @@ class SourceRows(Rows, Generic[S]):
     def blocks(self, columns: Sequence[int], numbers: Sequence[int] = ()) -> Iterator[Block]:
         return _even(self._pieces(columns, numbers))
 
+    def made(self, position: int, numbers: Floats) -> Floats:
+        return self._numbers[position](numbers)
+
     def _pieces(self, columns: Sequence[int], numbers: Sequence[int]) -> Iterator[Block]:
         """The rows in order, in blocks as they come."""
         looks = [self._columns[j] for j in columns]
         needed = sorted({j for look in (*looks, *(look for look, _ in self._kept)) for j in own_columns(look)})
-        ticks = {f"n{self._columns[j]}": self._numbers[j] for j in numbers}
-        names = [*(f"c{j}" for j in needed), *ticks]
+        own = [f"n{self._columns[j]}" for j in numbers]
+        names = [*(f"c{j}" for j in needed), *own]
         for found in self.source.blocks(names or ["c0"]):
             known: dict[int, NDArray[Any]] = {}
             block = [looked_up(look, found, known) for look in looks]
-            block += [rule(found[name]) for name, rule in ticks.items()]
+            block += [found[name] for name in own]
             if self._kept:
                 here = np.logical_and.reduce([looked_up(look, found, known) == code for look, code in self._kept])
                 block = [values[here] for values in block]

@@ -17,7 +17,7 @@ from dpcore.accounting.relation import Relation
 from dpcore.audit.bound import lower_bound_of_statistics
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
-from dpcore.domain.splits import GRID, Groups, flat
+from dpcore.domain.splits import GRID, STEP, Groups, flat
 from dpcore.door import PrivateTable
 from dpcore.mechanisms.noise import NoNoise, make_noise
 from dpcore.mechanisms.scores import InfoGain
@@ -41,16 +41,16 @@ NUMBER = Schema(columns=(SCHEMA.columns[0], SCHEMA.columns[2]), target="y", max_
 
 
 def test_which_cuts_there_can_be_does_not_depend_on_the_rows():
-    """One record or none: whole numbers of [-1, 2^32), whose low bits are fair, and each as probable without it."""
+    """One record or none: steps of the grid, whose low bits are fair, and each as probable without it."""
     parities, one = [], pd.DataFrame({"n": [3.7], "y": ["1"]})
     how = {"n_trees": 1_000, "epsilon": 10, "max_depth": 1, "resample": "full", "count_share": 0.0}
-    for seed, frame in enumerate((one, one.head(0))):
+    for seed, frame in enumerate((one, one.head(0)), start=1):
         forest = DiffPRFs(**how, random_state=seed).fit(frame, schema=NUMBER).forest_
         found = forest.cut[: forest.trees]
         assert (forest.column[: forest.trees] == 0).all()  # divided: no count is asked
-        assert (found == np.floor(found)).all()
-        assert ((found >= -1) & (found < 2**32)).all()
-        bits = found.astype(np.int64)
+        bits = np.floor(found / STEP).astype(np.int64)
+        assert (found == np.maximum(bits * STEP, -1)).all()
+        assert ((found >= -1) & (found < GRID)).all()
         assert stats.chisquare(np.bincount(bits % 2, minlength=2)).pvalue > RARE
         assert stats.chisquare(np.bincount(bits % 64, minlength=64)).pvalue > RARE
         assert stats.kstest((found + 1.5) / (GRID + 1), "uniform").pvalue > RARE

@@ -7,7 +7,7 @@ from math import ceil
 import numpy as np
 
 from dpcore.domain.column import Column
-from dpcore.domain.splits import GRID, Groups, NumberCut
+from dpcore.domain.splits import GRID, STEP, CodeCut, Groups, NumberCut
 from dpcore.domain.taxonomy import Taxonomy
 from dpcore.domain.taxonomy_tree import Hierarchy
 
@@ -114,6 +114,23 @@ def test_numbers_go_left_up_to_the_number_of_the_cut():
             low, high = cut.ranges(np.full(2, START), np.full(2, END), np.full(2, at), np.array([0, 1]))
             assert (low.tolist(), high.tolist()) == ([START, at], [at, END])
         assert cut.side(np.full(1, np.nan), np.full(1, END - 1), np.full(1, START)).tolist() == [1]
+
+
+def test_what_is_learned_on_steps_holds_for_every_number():
+    """A cut parts the steps of numbers as its own step does, and that one the numbers themselves; others stay."""
+    for name, column, cut, by_length in GRIDS:
+        rng = np.random.default_rng(8)
+        values = values_of(column, by_length, rng)
+        ticks, steps = cut.ticks(values), cut.steps(values)
+        assert (steps % STEP == 0).all(), name
+        assert ((steps >= ticks) & (steps < ticks + STEP)).all(), name
+        assert np.isnan(cut.steps(np.array([np.nan]))).all()
+        for at in cuts_of(np.append(ticks, steps), rng).tolist():
+            (settled,) = cut.settled(np.array([at]))
+            assert settled in (START, at // STEP * STEP)
+            sides = [cut.side(of, np.full(len(values), by), steps) for of, by in ((steps, at), (ticks, settled))]
+            np.testing.assert_array_equal(*sides, err_msg=name)
+    assert CodeCut(COLUMNS["even"]).settled(np.array([3.0])).tolist() == [3]
 
 
 def cuts_of(ticks, rng):

@@ -11,7 +11,7 @@ import numpy as np
 from dpcore.accounting.ledger import Ledger
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
-from dpcore.domain.splits import GRID, CodeCut, Groups, NumberCut, flat
+from dpcore.domain.splits import GRID, STEP, CodeCut, Groups, NumberCut, flat
 from dpcore.door import PrivateTable
 from dpcore.mechanisms.noise import Noise, NoNoise
 from dpcore.mechanisms.scores import (
@@ -62,7 +62,7 @@ ATTRIBUTES = {
     2: Groups(FOREST.columns[2], flat(FOREST.columns[2])),
 }
 TREES = np.array([[0, 0, 0, 0], [1, 1, 1, 0], [1, 2, 1, 1], [1, 3, 2, 1], [0, 0, 2, 1], [1, 3, 0, 0]], dtype=np.uint8)
-TICKS = np.ceil(np.array([0.2, 0.5, 0.5, 0.95, 0.0, 1.0]) * GRID)  # numbers 2, 5, 5, 9.5, 0 and 10
+TICKS = STEP * np.ceil(np.array([0.2, 0.5, 0.5, 0.95, 0.0, 1.0]) * (GRID // STEP))  # numbers 2, 5, 5, 9.5, 0 and 10
 EVERY = np.array([True, True, True, False])
 LOW, HIGH = np.array([-1.0, 0.0, 0.0, 0.0]), np.array([GRID, 4.0, 0.0, 0.0])
 

@@ -8,7 +8,7 @@ import pytest
 
 from dpcore.accounting.relation import Relation
 from dpcore.domain.column import Column
-from dpcore.domain.splits import GRID, CodeCut, Groups, NumberCut, OneValue, flat
+from dpcore.domain.splits import GRID, STEP, CodeCut, Groups, NumberCut, OneValue, flat
 from dpcore.domain.taxonomy import Taxonomy
 from dpcore.domain.taxonomy_tree import Hierarchy
 from dpcore.door import exact_node_counts
@@ -34,6 +34,7 @@ MANY = Column(name="many", kind="categorical", categories=tuple("klmnopq"))
 NUMBER, CODES, ORDER, GROUPS, VALUES, ONE, TARGET = range(7)
 CLASSES = 3
 START, END, QUARTER = -1.0, float(GRID), float(GRID // 4)
+LAST, MIDDLE = GRID // STEP, GRID // STEP // 4
 ATTRIBUTES = {
     NUMBER: NumberCut(REAL),
     CODES: CodeCut(BINNED),
@@ -47,7 +48,7 @@ ATTRIBUTES = {
 def records(n, rng, *, classes=CLASSES, missing=0.15):
     columns = [REAL, BINNED, ORDERED, TREE, FLAT, MANY]
     codes = np.stack([*(rng.integers(0, c.size, n) for c in columns), rng.integers(0, classes, n)], axis=1)
-    ticks = rng.choice([0.0, GRID, 1.0, QUARTER, QUARTER, QUARTER + 1, GRID - 1, float(rng.integers(0, GRID))], n)
+    ticks = STEP * rng.choice([0.0, LAST, 1.0, MIDDLE, MIDDLE, MIDDLE + 1, LAST - 1, float(rng.integers(0, LAST))], n)
     ticks[rng.random(n) < missing] = np.nan
     sizes = [*(c.size for c in columns), classes]
     return HeldRecords(HeldRows(codes.astype(np.uint8), sizes, {NUMBER: ticks}), ATTRIBUTES, TARGET, classes)
@@ -74,7 +75,7 @@ RANGES = {NUMBER: (START, END), CODES: (0.0, 6.0), ORDER: (0.0, 3.0), ONE: (0.0,
 RANGES |= dict.fromkeys((GROUPS, VALUES), (0.0, 0.0))
 
 
-GIVEN = {NUMBER: [START, 0.0, QUARTER, QUARTER + 1, GRID - 1], CODES: [0.0, 2.0, 3.0, 5.0]}
+GIVEN = {NUMBER: [START, 0.0, QUARTER, QUARTER + 1, QUARTER + STEP, GRID - 1], CODES: [0.0, 2.0, 3.0, 5.0]}
 
 
 def child(known, position, row, cut, place=0):
@@ -184,12 +185,12 @@ def test_candidates_are_counted_as_record_by_record(seeds, monkeypatch):
 
 def test_a_nodes_own_range_ends_its_candidates():
     known = records(4, np.random.default_rng(0))
-    known.rows.numbers(NUMBER)[:], known.codes[:, CODES] = [25.0, 30.0, np.nan, 70.0], [2, 3, 4, 1]
+    known.rows.numbers(NUMBER)[:], known.codes[:, CODES] = STEP * np.array([25, 30, np.nan, 70]), [2, 3, 4, 1]
     rows = NodeRows(known, np.arange(4, dtype=np.int32), np.array([0, 0, 0, 1], np.int32), 3)
-    (cuts,) = rows.candidates(NUMBER, np.arange(3), np.array([24.0, 60.0, 10.0]), np.array([40.0, 70.0, 20.0]))
+    (cuts,) = rows.candidates(NUMBER, np.arange(3), *(STEP * np.array([[24.0, 60, 10], [40, 70, 20]])))
     assert cuts.nodes.tolist() == [0, 0, 0, 1, 1, 2]
-    assert cuts.low.tolist() == [24, 25, 30, 60, 70, 10]
-    assert cuts.high.tolist() == [25, 30, 40, 70, 70, 20]
+    assert (cuts.low / STEP).tolist() == [24, 25, 30, 60, 70, 10]
+    assert (cuts.high / STEP).tolist() == [25, 30, 40, 70, 70, 20]
     assert cuts.tables.sum(axis=1)[0].tolist() == [0, 1, 2, 0, 1, 0]  # missing goes right
     (cuts,) = rows.candidates(CODES, np.arange(3), np.array([2.0, 0.0, 1.0]), np.array([5.0, 2.0, 2.0]))
     assert (cuts.nodes.tolist(), cuts.low.tolist()) == ([0, 0, 1], [3.0, 4.0, 1.0])
@@ -197,17 +198,17 @@ def test_a_nodes_own_range_ends_its_candidates():
 
 
 def test_two_numbers_by_hand():
-    """Range [0, 10], records (2, c0) and (5, c1), Max, factor ln 2: (4, 12, 10) / 26, up to steps of the grid."""
+    """Range [0, 10], records (2, c0) and (5, c1), Max, factor ln 2: (4, 12, 10) / 26, up to steps."""
     known = records(2, np.random.default_rng(0), classes=2)
-    known.rows.numbers(NUMBER)[:] = NumberCut(REAL, by_length=True).ticks(np.array([2.0, 5.0]))
-    assert known.rows.numbers(NUMBER).tolist() == [858_993_460, 2**31]  # .2 and .5 of 2^32, rounded up
+    known.rows.numbers(NUMBER)[:] = NumberCut(REAL, by_length=True).steps(np.array([2.0, 5.0]))
+    assert known.rows.numbers(NUMBER).tolist() == [52_429 * STEP, 2**31]  # .2 and .5 of 2^18 steps, rounded up
     known.labels[:] = [0, 1]
     (cuts,) = whole(NodeRows(known, np.arange(2, dtype=np.int32), np.zeros(2, np.int32), 1), NUMBER)
     values = Max().of_many(cuts.tables, Relation.ADD_REMOVE)
     assert values.tolist() == [1, 2, 1]
     weights = (cuts.high - cuts.low) * 2.0**values
-    assert weights.tolist() == [858_993_461 * 2, (2**31 - 858_993_460) * 4, 2**31 * 2]
-    np.testing.assert_allclose(weights / weights.sum(), np.array([4, 12, 10]) / 26, rtol=0, atol=1e-9)
+    assert weights.tolist() == [(52_429 * STEP + 1) * 2, (2**31 - 52_429 * STEP) * 4, 2**31 * 2]
+    np.testing.assert_allclose(weights / weights.sum(), np.array([4, 12, 10]) / 26, rtol=0, atol=STEP / GRID)
 
 
 def test_the_next_level_holds_every_place_once(seeds):

@@ -13,7 +13,7 @@ from private_rows import EVERY, RELATIONS, REPLACE, TICKS, TREES, offered, roots
 
 from dpcore.accounting.amplification import bootstrap_loss
 from dpcore.accounting.relation import Relation
-from dpcore.domain.splits import GRID
+from dpcore.domain.splits import GRID, STEP
 from dpcore.door import Division
 from dpcore.errors import BudgetError, ParameterError
 from dpcore.mechanisms.noise import make_noise
@@ -63,7 +63,7 @@ def test_each_column_weighs_1_and_an_interval_its_ticks():
     weights = part / whole
     # In front of 0, [0, 2), [2, 5), [5, 9.5), [9.5, 10), 10; three places between four bins; three letters at once
     np.testing.assert_allclose(weights[:6] * (GRID + 1), np.diff([-1, *np.unique(TICKS), GRID]), rtol=1e-12)
-    np.testing.assert_allclose(weights[:6], [0, 0.2, 0.3, 0.45, 0.05, 0], atol=1e-9)
+    np.testing.assert_allclose(weights[:6], [0, 0.2, 0.3, 0.45, 0.05, 0], atol=STEP / GRID)
     assert weights[0] > weights[5] == 0
     np.testing.assert_allclose(weights[6:], [1 / 3, 1 / 3, 1 / 3, 1])
     np.testing.assert_array_equal(scores, [3, 4, 3, 3, 4, 3, 3, 4, 3, 5])

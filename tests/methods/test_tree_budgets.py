@@ -1,6 +1,7 @@
 """What whole trees cost: every way from a root to a leaf spends the budget, and papers claim what their shares say."""
 
 import math
+import weakref
 from fractions import Fraction
 from itertools import product
 
@@ -10,6 +11,7 @@ import pytest
 from dpcore.accounting.amplification import bootstrap_loss
 from dpcore.accounting.relation import Relation
 from dpcore.door import PrivateTable
+from dpcore.door.exact_node_counts import NodeRows
 from dpcore.methods import PINQID3, DiffPC45, DiffPID3, DiffPRF, DiffPRFs, SuLQID3
 from dpcore.methods.trees.grow import grow, within
 
@@ -143,6 +145,20 @@ BY_HAND = [
     (DiffPC45, {"epsilon": 10.0, "max_depth": 2, "prune": False}, UNITS),
     (DiffPRFs, {"n_trees": 25, "max_depth": 5, "max_features": "sqrt", "criterion": "Max"}, {**CUTS, **COUNTS}),
 ]
+
+
+def test_the_rows_of_levels_above_are_let_go(small_frame, small_schema, monkeypatch):
+    """They take as much memory as those of the level that is grown; its account is left."""
+    divide, alive = NodeRows.divided, []
+
+    def watched(self, *how):
+        alive.append(weakref.ref(self))
+        assert [each() is None for each in alive] == [True] * (len(alive) - 1) + [False]
+        return divide(self, *how)
+
+    monkeypatch.setattr(NodeRows, "divided", watched)
+    fitted(DiffPRFs, small_frame, small_schema, max_depth=4, epsilon=50)
+    assert len(alive) == 4
 
 
 @pytest.mark.parametrize(("method", "how", "shares"), BY_HAND)

@@ -15,10 +15,10 @@ from variants import EVERY_FIT, alike, fitted_state
 
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
-from dpcore.domain.splits import GRID, CodeCut, Groups, NumberCut, OneValue, flat
+from dpcore.domain.splits import GRID, STEP, CodeCut, Groups, NumberCut, OneValue, flat
 from dpcore.door import streamed_node_counts
-from dpcore.door.exact_node_counts import records_of
 from dpcore.door.nodes import sample
+from dpcore.door.tree_records import records_of
 from dpcore.errors import DataError, SchemaError
 from dpcore.mechanisms.noise import NoNoise, make_noise
 from dpcore.methods import METHODS
@@ -38,7 +38,7 @@ def both(path, sizes, rows, seed, cuts=(), numbers=()):
     """The same rows, held and in a folder of parts; every fifth number is missing."""
     rng = np.random.default_rng(seed)
     codes = np.asfortranarray(rng.integers(0, sizes, (rows, len(sizes))).astype(np.uint16))
-    found = {j: np.where(rng.random(rows) < 0.2, np.nan, rng.integers(0, 9, rows) * 1000.0) for j in numbers}
+    found = {j: np.where(rng.random(rows) < 0.2, np.nan, rng.integers(0, 9, rows) * float(STEP)) for j in numbers}
     write(path, schema_of(sizes), codes, found, sorted(cuts))
     return HeldRows(codes, sizes, found), FolderRows(Folder.open(path), dict.fromkeys(numbers, lambda own: own))
 
@@ -96,7 +96,6 @@ ATTRIBUTES |= {3: NumberCut(Column(name="n", kind="continuous", lower=0, upper=1
 @pytest.mark.parametrize("source", [lambda: make_noise("laplace", 4), NoNoise], ids=["seeded", "none"])
 def test_counts_of_nodes_however_trees_are_sampled(tmp_path, monkeypatch, resample, source):
     monkeypatch.setattr(exact_counts, "BLOCK", 64)
-    monkeypatch.setattr(streamed_node_counts, "PILE", 80)
     monkeypatch.setattr("dpcore.mechanisms.noise.base.LOTS", 50)
     monkeypatch.setattr("dpcore.mechanisms.noise.numpy_noise.LOTS", 50)
     pair = both(tmp_path, [5, 6, 7, 3, 2], 400, 2, [100, 101], numbers=(3,))
@@ -116,15 +115,73 @@ def test_counts_of_nodes_however_trees_are_sampled(tmp_path, monkeypatch, resamp
                     tables = [level.tables(position, nodes, by_class=by_class) for level in levels]
                     np.testing.assert_array_equal(*tables)
                 if position in (1, 3):
-                    at = np.full(len(nodes), 3.0 if position == 1 else 4000.0)
+                    at = np.full(len(nodes), 3.0 if position == 1 else 4.0 * STEP)
                     np.testing.assert_array_equal(*(level.cut(position, nodes, at, ends[0]) for level in levels))
         column = np.arange(size) % 4
-        cut = np.array([np.nan, 3.0, 2.0, 4000.0])[column]
+        cut = np.array([np.nan, 3.0, 2.0, 4.0 * STEP])[column]
         fans = np.array([5, 2, 2, 2])[column]
         first = np.cumsum(fans) - fans
         levels = [level.divided(column, cut, np.zeros(size), first, int(fans.sum())) for level in levels]
         keep = np.random.default_rng(depth).permutation(levels[0].size)[: 3 + depth]
         levels = [level.only(np.sort(keep)).only(np.arange(len(keep))[1:]) for level in levels]
+
+
+def counted(level, offered, known, cuts, low, high):
+    """What nodes are asked in lots, put together by column; and how large the piles of each pass were."""
+    found, room, ends, last = {}, [], [0], []
+    for start, stop, rows in level.lots(offered, known, cuts, low):
+        assert ends[-1] == start < stop
+        ends.append(stop)
+        for position in np.flatnonzero(offered[start:stop].any(axis=0)).tolist():
+            at = start + np.flatnonzero(offered[start:stop, position])
+            if known[position]:
+                fixed = cuts[at, position]
+                batches = [(at, rows.cut(position, at, fixed, low[at, position]), fixed, fixed)]
+            else:
+                asked = rows.candidates(position, at, low[at, position], high[at, position])
+                batches = [(each.nodes, each.tables, each.low, each.high) for each in asked]
+            found.setdefault(position, []).extend(batches)
+        piles = [pile for _, pile in getattr(rows, "piles", {}).values()]
+        if piles != last:
+            room.append(sum(len(pile._keys) if pile._counts is None else 4 * len(pile._counts) for pile in piles))
+        last = piles
+    assert ends[-1] == level.size
+    together = {at: [np.concatenate(each, axis=-1) for each in zip(*parts, strict=True)] for at, parts in found.items()}
+    return together, room, len(ends) - 1
+
+
+@pytest.mark.parametrize("resample", ["disjoint", "bootstrap"])
+@pytest.mark.parametrize(
+    ("pile", "candidates", "cell"), [(1, 1, 4), (300, 1, 4), (300, 20, 1), (10**6, 20, 0), (900, 9, 99)]
+)
+def test_nodes_are_asked_in_lots_that_fit(tmp_path, monkeypatch, resample, pile, candidates, cell):
+    """Where one pass ends, or a lot of nodes, and the next begins, no count changes; keys and cells are few."""
+    for name, value in (("PILE", pile), ("CANDIDATES", candidates), ("CELL", cell)):
+        monkeypatch.setattr(streamed_node_counts, name, value)
+    monkeypatch.setattr(exact_counts, "BLOCK", 64)
+    pair = both(tmp_path, [5, 6, 7, 3, 2], 400, 3, [100, 101], numbers=(3,))
+    levels = [sample(records_of(rows, ATTRIBUTES, 4, 2), make_noise("laplace", 4), 9, resample, 0.4) for rows in pair]
+    rng, size = np.random.default_rng(5), 9
+    low, high = (np.tile(each, (size, 1)).astype(float) for each in ([0, 0, 0, -1, 0], [0, 6, 7, GRID, 0]))
+    cuts = np.full((size, 5), np.nan)
+    for chosen in (False, True):
+        offered = np.append(rng.random((size, 4)) < 0.6, np.zeros((size, 1), dtype=bool), axis=1)
+        offered[np.arange(size), rng.integers(0, 4, size)] = True
+        if chosen:  # cuts that were chosen before
+            cuts[:, 1], cuts[:, 3] = rng.integers(1, 6, size), rng.integers(0, 9, size) * STEP
+        known = np.array([False, chosen, False, chosen, False])
+        (held, none, one), (streamed, room, lots) = (counted(each, offered, known, cuts, low, high) for each in levels)
+        assert (none, one) == ([], 1)
+        assert held.keys() == streamed.keys()
+        for position in held:
+            for mine, other in zip(held[position], streamed[position], strict=True):
+                np.testing.assert_array_equal(mine, other)
+        if pile == 1:
+            assert len(room) == lots == size  # a node alone may be too large
+        elif cell == 4:
+            assert max(room) <= pile
+            assert size > len(room) > 1 or chosen
+        assert (pile < 10**6) or (len(room) == 1 < lots)
 
 
 @pytest.fixture(scope="module")
@@ -138,7 +195,9 @@ LOOKS = ("NB-Synth", {"mode": "paper", "variant": "Alg1"}), ("HMPrivBayes", PRIN
 
 
 @pytest.mark.parametrize(("name", "extra"), EVERY_FIT, ids=str)
-def test_every_method_learns_the_same(name, extra, small):
+def test_every_method_learns_the_same(name, extra, small, monkeypatch):
+    monkeypatch.setattr(streamed_node_counts, "PILE", 500)  # so that trees take several passes, and lots of nodes
+    monkeypatch.setattr(streamed_node_counts, "CANDIDATES", 50)
     method = METHODS[name](random_state=3, **extra)
     if (name, extra) in LOOKS:
         with pytest.raises(DataError, match="all rows at once"):

@@ -89,12 +89,16 @@ def grow(
         going, leaves = np.flatnonzero(goes_on), np.flatnonzero(~goes_on)
         apart = {"": going, f"leaves of level {level}": leaves}
         parts = nodes.parts({key: places for key, places in apart.items() if len(places)})
+        nodes.let_go()  # the roots' account is needed to the end
         classes = np.full((size, nodes.classes), np.nan)
         if len(leaves):
             classes[leaves] = parts[-1].class_counts(f"{name}: classes in leaves", epsilon=budget.leaves[level])
         division = Division(np.full(size, -1), np.full(size, np.nan))
         if len(going):
             found = divisions(f"{name}: division", parts[0], plan, offered[going], real, low[going], high[going], level)
+            for position, attribute in attributes.items():
+                at = np.flatnonzero(found.column == position)
+                found.cut[at] = attribute.settled(found.cut[at])
             division.column[going], division.cut[going] = found.column, found.cut
         own = np.where(goes_on, division.column, 0)
         each = np.arange(size)
