@@ -6,6 +6,7 @@ import numpy as np
 
 from dpcore.door import Door
 from dpcore.mechanisms.noise import Noise
+from dpcore.mechanisms.noise.base import told
 
 __all__ = ["Blind", "Tape", "Watched"]
 
@@ -17,11 +18,15 @@ class Watched(Noise):
     label = "none"
 
     def __init__(self):
-        self.counted, self.chosen = [], []
+        self.counted, self.chosen, self.together = [], [], []
 
     def counts(self, counts, scale):
         self.counted.append((counts.size, scale))
         return counts.astype(float)
+
+    def histograms(self, tables, factor, *, totals):
+        self.together.append(([table.size for table in tables], factor, totals))
+        return [told(table, totals) for table in tables]
 
     def variance(self, scale):
         return 2 * scale**2
@@ -39,6 +44,10 @@ class Blind(Watched):
 
     def counts(self, counts, scale):
         return np.random.default_rng(counts.size).normal(3, 5, counts.shape)
+
+    def histograms(self, tables, factor, *, totals):
+        drawn = [np.random.default_rng(table.size).normal(3, 5, table.shape) for table in tables]
+        return super().histograms(drawn, factor, totals=totals)
 
     def select(self, scores, factor):
         self.chosen.append((len(scores), factor))

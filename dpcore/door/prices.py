@@ -107,6 +107,14 @@ def tables(
     return entries
 
 
+def histograms(families: Sequence[Family], relation: Relation, epsilon: Epsilon) -> Entry:
+    """The entry of tables that are asked for at once, with noise for all together."""
+    total, sensitivity = exact(epsilon), relation.histogram_l1
+    name = f"histograms of {', '.join(' × '.join(family) for family in families)}"
+    scale = sensitivity / float(total) if float(total) else np.inf
+    return Claim().entry(name, "k-norm", sensitivity, scale, paid=total, bound=total, draws=1)
+
+
 def node_counts(name: str, relation: Relation, mechanism: str, epsilon: Epsilon, *, one_by_one: int) -> Entry:
     """The entry of counts of disjoint nodes; `one_by_one` counts of a record are paid for one after the other."""
     total, sensitivity = exact(epsilon), relation.histogram_l1

@@ -37,6 +37,7 @@ from scipy.special import logsumexp
 from dpcore.accounting.ledger import Entry, Ledger
 from dpcore.domain.unit import Unit
 from dpcore.mechanisms.noise import Noise
+from dpcore.mechanisms.noise.base import told
 from dpcore.mechanisms.randomizers import OLH, OUE, KeepOrDraw
 
 __all__ = ["ROUNDING", "Auditor", "CutWorld", "LeakError", "LossError", "World", "here"]
@@ -137,6 +138,10 @@ class World(Noise):
 
     def counts(self, counts, scale):
         return self.ask("noisy", (counts.shape, scale, self.publishable), counts.astype(float))
+
+    def histograms(self, tables, factor, *, totals):
+        found = self.ask("histograms", (tuple(table.shape for table in tables), factor, totals), tables)
+        return [told(table, totals) for table in found]
 
     def reals(self, values, scale, *, grid, origin=0.0):
         if not self.publishable:
@@ -311,6 +316,20 @@ class Auditor:
             self.logs -= [(np.abs(found - each) - np.abs(found - one)).sum() / scale for each in exact]
         return [found.copy() for _ in exact]
 
+    def _histograms(self, public, exact):
+        """Whoever wants to lose much puts one table far off, beyond where the changed person is."""
+        (shapes, factor, totals), rng = public, self.rng
+        one, other = (exact[lead] for lead in self.leads)
+        far = [np.rint(rng.laplace(0.0, rng.choice([0.3, 1.0, 10.0]) / factor, shape)) for shape in shapes]
+        if self._now() == "greedy":
+            chosen = rng.integers(len(shapes))
+            toward = np.where(one[chosen] == other[chosen], rng.choice([-1, 1]), np.sign(one[chosen] - other[chosen]))
+            far = [np.zeros(shape) for shape in shapes]
+            far[chosen] = toward * np.rint(rng.exponential(10 / factor, shapes[chosen]))
+        found = [table + z for table, z in zip(one, far, strict=True)]
+        self.logs -= [factor * longest(found, each, totals) for each in exact]
+        return [[table.copy() for table in found] for _ in exact]
+
     def _select(self, public, scores):
         _, factor = public
         logs = [log_softmax(factor * rows) for rows in scores]
@@ -457,3 +476,12 @@ def report_chances(channel: Any, said: np.ndarray, codes: np.ndarray) -> np.ndar
         return logs.sum(axis=1)
     assert isinstance(channel, KeepOrDraw)
     return np.log(np.where(said == codes, channel.gain, 0.0) + channel.base[said])
+
+
+def longest(one: Sequence[np.ndarray], other: Sequence[np.ndarray], totals: bool) -> float:
+    """The largest length among the differences of tables, by hand: up to a constant, it is that from a median."""
+    lengths = []
+    for here, there in zip(one, other, strict=True):
+        apart = (here - there).ravel()
+        lengths.append(np.abs(apart if totals else apart - np.median(apart)).sum())
+    return float(max(lengths))

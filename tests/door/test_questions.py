@@ -186,7 +186,7 @@ def test_no_sensitivity_rests_on_a_bound_on_rows_that_is_missing_or_exceeded():
 def test_every_answer_goes_through_the_one_place_that_replay_replaces(monkeypatch):
     seen, answer = [], Door.answer
     monkeypatch.setattr(Door, "answer", lambda door, *asked: seen.append(asked[0]) or answer(door, *asked))
-    expected = {"fake": "counts", "exponential": "choose", "laplace": "noisy_scores"}
+    expected = {"fake": "counts", "k-norm": "histograms", "exponential": "choose", "laplace": "noisy_scores"}
     for name, question in QUESTIONS.items():
         for part in (False, True):
             table, ask, _ = question.to(ADD, paper=True)

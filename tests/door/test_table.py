@@ -303,7 +303,8 @@ def test_nothing_public_leads_to_the_rows():
         data = [name for name in public if not callable(getattr(first, name))]
         assert sorted(data) == ["ledger", "public_rows", "relation", "schema", "whole_noise"]
         questions = (
-            "cell_variance choose counts derive expect growth noisy_scores randomize recode residuals split trees"
+            "cell_error cell_variance choose counts derive expect growth histogram_variances histograms noisy_scores "
+            "randomize recode residuals split trees"
         )
         assert " ".join(sorted(set(public) - set(data))) == f"{questions} unprotected without_noise"
         assert (first.public_rows, first.relation, first.schema) == (second.public_rows, second.relation, second.schema)

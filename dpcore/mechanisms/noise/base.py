@@ -1,15 +1,18 @@
 """What every source of noise can do, and steps that several share."""
 
+import secrets
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from typing import Protocol
+from fractions import Fraction
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpcore.accounting.currency import Law
 from dpcore.arguments import Floats, Ints
-from dpcore.mechanisms.noise.draws import Weights, uniform, words
+from dpcore.mechanisms.noise import histograms
+from dpcore.mechanisms.noise.draws import Weights, is_below, uniform, words
 
 WIDEST = 2.0**53  # far beyond it, both geometric draws stop at the largest integer and their difference at 0: no noise
 LOTS = 1 << 17  # that are drawn at a time
@@ -66,6 +69,24 @@ class Noise(ABC):
         q = np.exp(-1.0 / scale)
         return float(2 * q / np.expm1(-1.0 / scale) ** 2)
 
+    def histograms(self, tables: Sequence[NDArray[np.int64]], factor: float, *, totals: bool) -> list[Floats]:
+        """Tables of the same rows with noise for all at once (`histograms`); less their means, without totals."""
+        sizes = [table.size for table in tables]
+        drawn = histograms.draw(sizes, factor, self._below, self._lot, totals=totals)
+        return [told(table + z.reshape(table.shape), totals) for table, z in zip(tables, drawn, strict=True)]
+
+    def histogram_variance(self, size: int, sizes: Sequence[int], factor: float, *, totals: bool) -> float:
+        """The variance of a count of a histogram of that size, among some that are told at once."""
+        return histograms.spread(size, sizes, factor, totals=totals) ** 2
+
+    def _below(self, bound: int) -> int:
+        """A uniform whole number from 0 to below a bound."""
+        return secrets.randbelow(bound)
+
+    def _lot(self, ratio: Fraction, exponent: Fraction) -> bool:
+        """Whether something of probability ratio * e^exponent happens."""
+        return is_below(int(words(1)[0]), ratio, exponent)
+
     @abstractmethod
     def reals(self, values: Floats, scale: float, *, grid: float, origin: float = 0.0) -> Floats:
         """Real values plus noise of that scale; same shape.
@@ -114,6 +135,12 @@ class Noise(ABC):
             place -= len(blocks[block].scores)
             block += 1
         return block, place
+
+
+def told(table: NDArray[Any], totals: bool) -> Floats:
+    """A table, of which nobody may be told the total."""
+    found: Floats = table - (0.0 if totals else table.mean())
+    return found
 
 
 def behind_the_best(scores: Floats, groups: Ints, weights: Weights | None) -> tuple[Floats, Ints]:

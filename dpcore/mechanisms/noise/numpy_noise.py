@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from math import exp, log
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +12,7 @@ from numpy.typing import NDArray
 from dpcore.accounting.currency import Law
 from dpcore.arguments import Floats, Ints
 from dpcore.language import phrase
-from dpcore.mechanisms.noise.base import LOTS, WIDEST, Noise, Scored, behind_the_best, best_of_groups
+from dpcore.mechanisms.noise.base import LOTS, WIDEST, Noise, Scored, behind_the_best, best_of_groups, told
 from dpcore.mechanisms.noise.draws import Weights
 
 ROUNDED = 2.0**20  # a sigma: beyond, rounding moves a Gaussian's probabilities by less than one in 10^12
@@ -87,6 +89,17 @@ class NumpyNoise(Noise):
     def lots(self, count: int) -> Floats:
         return self._rng.random(count)
 
+    def _below(self, bound: int) -> int:
+        if bound < 1 << 62:
+            return int(self._rng.integers(bound))
+        bits = bound.bit_length()
+        while (found := int.from_bytes(self._rng.bytes(bits // 8 + 1), "little") >> (8 - bits % 8)) >= bound:
+            pass
+        return found
+
+    def _lot(self, ratio: Fraction, exponent: Fraction) -> bool:
+        return bool(ratio) and self._rng.random() < exp(log(ratio.numerator) - log(ratio.denominator) + exponent)
+
     def exact(self) -> ExactNoise:
         """The same numbers drawn, to no effect but which of equal candidates is chosen."""
         return ExactNoise(self._rng, discrete=self._discrete, seeded=False, law=self.law)
@@ -114,6 +127,13 @@ class ExactNoise(NumpyNoise):
     def variance(self, scale: float) -> float:
         return 0.0
 
+    def histograms(self, tables: Sequence[NDArray[np.int64]], factor: float, *, totals: bool) -> list[Floats]:
+        super().histograms(tables, 1.0, totals=totals)
+        return [told(table, totals) for table in tables]
+
+    def histogram_variance(self, size: int, sizes: Sequence[int], factor: float, *, totals: bool) -> float:
+        return 0.0
+
     def reals(self, values: Floats, scale: float, *, grid: float, origin: float = 0.0) -> Floats:
         super().reals(values, 1.0, grid=grid, origin=origin)
         return values
@@ -134,6 +154,12 @@ class NoNoise(Noise):
 
     def counts(self, counts: NDArray[np.int64], scale: float) -> Floats:
         return counts.astype(float)
+
+    def histograms(self, tables: Sequence[NDArray[np.int64]], factor: float, *, totals: bool) -> list[Floats]:
+        return [told(table, totals) for table in tables]
+
+    def histogram_variance(self, size: int, sizes: Sequence[int], factor: float, *, totals: bool) -> float:
+        return 0.0
 
     def variance(self, scale: float) -> float:
         return 0.0

@@ -9,8 +9,8 @@ Steps, corrected (the only mode); C is the class column, if there is one; d is t
      fixes by formula (`Plan`) the share of step 1, the number of rounds of step 3, and whether C is in every table of
      step 1; if not, up to three of the first rounds are for pairs with C. If s < 8 there are no rounds, and step 1
      has all that is left.                                                                                        counts
-  1  A table of every column X, or of (X, C), epsilon in proportion to the root of its cells; then histograms with one
-     total and no negative counts.                                                                              counts
+  1  A table of every column X, or of (X, C), with noise for all at once (`columns`); then histograms with one total and
+     no negative counts.                                                            histograms; with a delta, counts
   2  Values that count too little for the noise of a round, or beside all rows, are merged (adjacent ones in ordered
      columns), at three resolutions, each within the one before.                                       post-processing
   3  Rounds, with equal parts of the rest of epsilon. All pairs of columns at all resolutions are rated by the distance
@@ -24,22 +24,24 @@ Steps, corrected (the only mode); C is the class column, if there is one; d is t
 
 Privacy
   Public    the schema and the target; n under replace.
-  0, 1      each table has L1 sensitivity 1 (add_remove) or 2 (replace); sequential.
+  0         sensitivity 1.
+  1         one person moves every table by 1 (add_remove) or 2 (replace) in L1, and noise falls with the largest of
+            these (`mechanisms.noise.histograms`); lots are sequential.
   3         the model, resolutions, and penalties are made of answers that are fixed by then, so the score moves by half
             of what the table moves: ½ or 1 (`DistanceFromMargins`), and by half of that where it is per round of two.
-            One mechanism and one table a time, sequential: merging is record by record, so the table's sensitivity is
-            as above. Which table takes two rounds hangs on answers before; all rounds' sum is fixed, and never
+            One mechanism and one table a time, sequential: merging is record by record, so the table's L1 sensitivity
+            is 1 or 2. Which table takes two rounds hangs on answers before; all rounds' sum is fixed, and never
             exceeded (`Currency`).
   Sum       epsilon. With a delta, all of this is of rho: s is that of an epsilon with as much noise in 2 d tables, step
             1 divides by the power 2/3 of the cells, and later shares are larger (`Currency.balance`).
 
 Where it comes from   rounds, and the penalty for cells, from AIM; merging of rare values, from MST; maximal
-          entropy over a junction tree, from Private-PGM. The formulas' constants were chosen on the tables `TUNING` of
-          `benchmarks.utility`.
+          entropy over a junction tree, from Private-PGM; noise for all columns at once, from Hardt and Talwar. The
+          formulas' constants were chosen on the tables `TUNING` of `benchmarks.utility`.
 
 Reference  McKenna, Mullins, Sheldon and Miklau: AIM, PVLDB 15(11), 2022. McKenna, Miklau and Sheldon: Winning the
 NIST contest, Journal of Privacy and Confidentiality 11(3), 2021; Graphical-model based estimation and inference for
-differential privacy, ICML 2019.
+differential privacy, ICML 2019. Hardt and Talwar: On the geometry of differential privacy, STOC 2010.
 """
 
 from __future__ import annotations
@@ -61,16 +63,16 @@ from dpcore.door import PrivateTable
 from dpcore.language import phrase
 from dpcore.mechanisms.scores import DistanceFromMargins
 from dpcore.methods.base import with_delta
+from dpcore.methods.networks.columns import Columns
 from dpcore.methods.networks.measured import MeasuredTables, in_groups
 from dpcore.methods.offers import Offer
 from dpcore.methods.parameters import text
 from dpcore.postprocess import exchanges, junction_tree
-from dpcore.postprocess.histogram import likely_histogram
-from dpcore.postprocess.junction_tree import Edge
+from dpcore.postprocess.junction_tree import Edge, Scope
 from dpcore.postprocess.max_entropy import MaximalEntropy, merged
-from dpcore.postprocess.resolution import ENOUGH, Resolution, neighbors
+from dpcore.postprocess.noisy_tables import near
+from dpcore.postprocess.resolution import ENOUGH, Resolution
 from dpcore.postprocess.shrinkage import towards
-from dpcore.postprocess.simplex import TRACE, fit_margins, project, project_rows
 
 Levels = tuple[int, int]
 Candidate = tuple[Edge, Levels]
@@ -81,6 +83,7 @@ PENALTY = 0.5  # noise scales per cell: the expected distance that noise makes
 MOST_CELLS = 8_000  # of a clique
 MOST_ROUNDS = 2  # that one table takes
 SWEEPS, LAST_SWEEPS = 2, 10
+LEAST = 1e-9
 MOST_SCALE = 1e12  # of noise, where epsilon is all but nothing
 MEASURED = phrase("{done:d} of {rounds:d} rounds")
 
@@ -138,15 +141,14 @@ class AdaptiveTables(MeasuredTables):
         at = schema.index(name) if name and not schema[name].numeric else -1
         public = table.public_rows if table.relation is Relation.REPLACE else None
         progress(0.0, phrase("Measuring columns"))
-        left = budget
+        left, rough = budget, float(public or 0)
         if public is None:
-            rough = max(float(table.counts([()], epsilon=budget * ROUGH)[0]), 1.0)
+            rough = float(table.counts([()], epsilon=budget * ROUGH)[0])
             left -= budget * ROUGH
-        else:
-            rough = float(max(public, 1))
         classes = schema.columns[at].size if at >= 0 else 0
-        plan = Plan.of(rough, budget, table.ledger.currency, table.relation, schema.sizes, classes)
-        columns = _Columns(table, left * plan.one_ways, at if plan.with_class else -1, public)
+        plan = Plan.of(max(rough, 1.0), budget, table.ledger.currency, table.relation, schema.sizes, classes)
+        known = rough, 0.0 if public is not None else table.cell_variance(budget * ROUGH)
+        columns = Columns(table, left * plan.one_ways, at if plan.with_class else -1, known)
         left -= left * plan.one_ways
         rounds, done = _Rounds(table, columns, left, plan.rounds), 0
         while done < plan.rounds:
@@ -160,7 +162,7 @@ class AdaptiveTables(MeasuredTables):
             margins=[own.margin for own in rounds.resolutions],
             groups=[own.groups for own in rounds.resolutions],
             pairs=[pair for pair, _ in rounds.bought],
-            bought=[*columns.bought, *rounds.bought],
+            bought=[*zip(columns.scopes, columns.prices, strict=True), *rounds.bought],
         )
 
     def _sample(self, n: int | None, rng: np.random.Generator) -> Codes:
@@ -170,43 +172,10 @@ class AdaptiveTables(MeasuredTables):
         return codes
 
 
-class _Columns:
-    """Step 1: the released histograms of all columns; with the class at a position, or at -1 without."""
-
-    def __init__(self, table: PrivateTable, share: Amount, at: int, public: int | None) -> None:
-        schema, currency = table.schema, table.ledger.currency
-        scopes = [(j, at) if at >= 0 else (j,) for j in range(len(schema)) if j != at]
-        weights = [float(np.prod([schema.sizes[j] for j in scope])) ** currency.balance for scope in scopes]
-        before = len(table.ledger.entries)
-        names = [[schema.names[j] for j in scope] for scope in scopes]
-        noisy = table.counts(names, epsilon=share, weights=weights)
-        entries = table.ledger.entries[before:]
-        self.bought = [(s, float(entry.epsilon_of_noise)) for s, entry in zip(scopes, entries, strict=True)]
-        # In epsilon all totals have one variance: shares by the root of the cells.
-        total = float(np.mean([cells.sum() for cells in noisy])) if public is None else float(public)
-        self.rows, self.at = max(total, 1.0), at
-        self.beside_class: dict[int, Floats] = {}  # counts of shape (values, classes), positive
-        self.variances = [0.0] * len(schema)  # of the columns' counts; the class's is 0: all tables have told it
-        for (j, *_), cells, entry in zip(scopes, noisy, entries, strict=True):
-            self.variances[j] = table.cell_variance(entry.epsilon_of_noise) * (cells.size / schema.sizes[j])
-        if at < 0:
-            self.margins = [
-                likely_histogram(cells, entry.scale, self.rows, neighbors=neighbors(column), law=currency.law)
-                for column, cells, entry in zip(schema, noisy, entries, strict=True)
-            ]
-            return
-        classes = project(np.mean([cells.sum(axis=0) for cells in noisy], axis=0), self.rows) + TRACE
-        classes *= self.rows / classes.sum()
-        for (j, *_), cells in zip(scopes, noisy, strict=True):
-            joint = project_rows(cells.T, classes).T + TRACE
-            self.beside_class[j] = joint * (classes / joint.sum(axis=0))
-        self.margins = [self.beside_class[j].sum(axis=1) if j != at else classes for j in range(len(schema))]
-
-
 class _Rounds:
     """Step 3: the model, and what it was given."""
 
-    def __init__(self, table: PrivateTable, columns: _Columns, left: Amount, rounds: int) -> None:
+    def __init__(self, table: PrivateTable, columns: Columns, left: Amount, rounds: int) -> None:
         self.table, self.columns, self.bought = table, columns, list[tuple[Edge, float]]()
         self.apart: dict[Candidate, Floats] = {}  # tables of columns that the model takes for independent
         self.share = left * Fraction(1, max(rounds, 1))
@@ -303,20 +272,22 @@ class _Rounds:
                 given.table = self._fitted(given.table * self.columns.rows, given.scope, given.merges)
         self.apart = {known: table for known, table in self.apart.items() if not set(known[0]) & set(pair)}
 
-    def _fitted(self, counts: Floats, scope: Sequence[int], merges: Sequence[Ints]) -> Floats:
+    def _fitted(self, counts: Floats, scope: Scope, merges: Sequence[Ints]) -> Floats:
         """The shares of a table of counts that is fitted to what is known of its columns by themselves."""
-        known = [
-            np.bincount(merge, weights=self.resolutions[j].known).astype(float)
+        known: dict[Scope, Floats] = {
+            (j,): np.bincount(merge, weights=self.resolutions[j].known).astype(float)
             for j, merge in zip(scope, merges, strict=True)
-        ]
-        rows = self.columns.rows
-        fitted = fit_margins(counts[..., None], known[0][:, None], known[1][:, None], np.array([rows]))[..., 0]
-        return np.asarray(fitted / rows)
+        }
+        return near(counts, scope, known, self.columns.rows) / self.columns.rows
 
-    def _give(self, pair: Edge, levels: Levels, counts: Floats) -> None:
-        """Give the model a table of counts."""
-        for j, level in zip(pair, levels, strict=True):
+    def _refine(self, scope: Scope, levels: Sequence[int]) -> None:
+        """Tell values apart that the model has as one, as far as these levels do."""
+        for j, level in zip(scope, levels, strict=True):
             if level < self.resolutions[j].level:
                 self.model.refine(j, self.resolutions[j].refined(level))
-        merges = [self.resolutions[j].merge_to(level) for j, level in zip(pair, levels, strict=True)]
-        self.model.join(pair, merges, self._fitted(counts, pair, merges))
+
+    def _give(self, scope: Scope, levels: Sequence[int], counts: Floats) -> None:
+        """Give the model a table of counts."""
+        self._refine(scope, levels)
+        merges = [self.resolutions[j].merge_to(level) for j, level in zip(scope, levels, strict=True)]
+        self.model.join(scope, merges, self._fitted(counts, scope, merges))
