@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from chains import CHAIN, HUGE, chain, listed
+from sources import Watched
 
 from dpcore.accounting.currency import PURE, Currency
 from dpcore.accounting.relation import Relation
@@ -17,6 +18,7 @@ from dpcore.evaluate.distances import marginal_avd
 from dpcore.methods import AdaptiveTables
 from dpcore.methods.networks import adaptive_tables
 from dpcore.methods.networks.adaptive_tables import MOST_CELLS, MOST_ROUNDS, ROUGH, Plan
+from dpcore.methods.networks.columns import errors_with_total, in_lots, roots_of
 from dpcore.postprocess.junction_tree import cells_of
 from dpcore.postprocess.resolution import ENOUGH, MOST_GROUPS, Resolution, merge_more, neighbors
 
@@ -280,3 +282,23 @@ def test_resolutions_are_within_each_other():
     np.testing.assert_allclose(before @ within, np.bincount(own.groups, weights=margin))
     assert own.merge_to(2)[own.groups].tolist() == own.levels[2].tolist()
     np.testing.assert_allclose(own.spread, np.eye(own.sizes[0]))
+
+
+def test_tables_of_like_sizes_are_asked_at_once_and_one_lot_tells_the_total(watched: Watched):
+    """A total told by the one large table would be wrong by much, and by many small ones would cost them much."""
+    assert in_lots([16, 2, 3, 16, 2]) == [[1, 4, 2], [0, 3]]
+    assert in_lots([1, 2]) == [[0, 1]]
+    assert in_lots([5]) == [[0]]
+    sizes = [2] * 4 + [16] * 6 + [41]
+    lots = in_lots(sizes)
+    assert [len(lot) for lot in lots] == [4, 6, 1]
+    told = [errors_with_total(lots, g, sizes) for g in range(3)]
+    assert min(told) == told[1]
+    assert min(told) > sum(roots_of(lots, [False] * 3, sizes)) ** 2
+    schema = Schema(columns=tuple(replace(CHAIN["a"], name=f"c{j}") for j in range(3)), max_rows=90)
+    frame = pd.DataFrame({f"c{j}": ["0", "1", "2"] * 10 for j in range(3)})
+    for relation in (ADD, REPLACE):
+        AdaptiveTables(epsilon=0.6, relation=relation).fit(frame, schema=schema)
+    (_, added, tell), (_, replaced, silent) = watched.together
+    assert (tell, silent) == (True, False)
+    assert (added, replaced) == (pytest.approx(0.6 * 0.99), pytest.approx(0.3))

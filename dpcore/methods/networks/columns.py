@@ -3,8 +3,8 @@
 In pure epsilon histograms are asked for in lots, with noise for all of a lot at once (`mechanisms.noise.histograms`).
 That is the better the more alike their sizes are; so lots are neighbors in size, merged as long as that lowers the sum
 of all counts' errors. Errors of a lot go by one over its share; with shares by the root of what its errors would be
-alone, their sum is least. If the number of rows is private, the lot with most cells tells it: it knows it best, and
-pays least for that. In rho every table has noise of its own, and a share by the power `balance` of its cells.
+alone, their sum is least. If the number of rows is private, one lot tells it: that with which all counts' errors are
+least. In rho every table has noise of its own, and a share by the power `balance` of its cells.
 """
 
 from __future__ import annotations
@@ -67,9 +67,9 @@ class Columns:
         names = [[schema.names[j] for j in scope] for scope in self.scopes]
         sizes = [prod(schema.sizes[j] for j in scope) for scope in self.scopes]
         lots = in_lots(sizes)
-        telling = None if public else max(lots, key=lambda lot: sum(sizes[i] for i in lot))
-        totals = [lot is telling for lot in lots]
-        roots = [sqrt(errors([sizes[i] for i in lot], totals=t)) for lot, t in zip(lots, totals, strict=True)]
+        telling = None if public else min(range(len(lots)), key=lambda g: errors_with_total(lots, g, sizes))
+        totals = [g == telling for g in range(len(lots))]
+        roots = roots_of(lots, totals, sizes)
         found: dict[int, Any] = {}
         for lot, paid, told in zip(lots, shares_of(share, roots), totals, strict=True):
             families = [names[i] for i in lot]
@@ -116,6 +116,23 @@ def in_lots(sizes: Sequence[int]) -> list[list[int]]:
         if not saved or saved[best] < -LEAST:  # what saves nothing is simpler together
             return lots
         lots[best : best + 2] = [lots[best] + lots[best + 1]]
+
+
+def roots_of(lots: Sequence[Sequence[int]], totals: Sequence[bool], sizes: Sequence[int]) -> list[float]:
+    """What shares of lots are in proportion to."""
+    return [sqrt(errors([sizes[i] for i in lot], totals=told)) for lot, told in zip(lots, totals, strict=True)]
+
+
+def errors_with_total(lots: Sequence[Sequence[int]], telling: int, sizes: Sequence[int]) -> float:
+    """The errors of all counts if one of the lots tells the total, which is wrong in each count by as much."""
+    totals = [g == telling for g in range(len(lots))]
+    roots = roots_of(lots, totals, sizes)
+    own: dict[int, float] = {}
+    for lot, root, told in zip(lots, roots, totals, strict=True):
+        every = [sizes[i] for i in lot]
+        own |= {i: spread(sizes[i], every, root / sum(roots), totals=told) ** 2 for i in lot}
+    of_total = 1 / sum(1 / (sizes[i] * own[i]) for i in lots[telling])
+    return sum(size * sqrt(own[i] + of_total / size**2) for i, size in enumerate(sizes))
 
 
 def errors(sizes: Sequence[int], *, totals: bool = False) -> float:
