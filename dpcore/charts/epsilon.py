@@ -33,6 +33,8 @@ SPREAD = {"counts": phrase("{count} tables of {low} to {high}"), "report": phras
 ENTRIES = [  # what methods call their entries: the first of these that fits is what a screen says
     phrase("counts of {columns}"),
     phrase("number of rows"),
+    phrase("histograms of {tables} and {more:d} more"),
+    phrase("histograms of {tables}"),
     phrase("report of {asked} of {all} answers, by lot"),
     phrase("report of {columns}"),
     phrase("choice by {score}"),

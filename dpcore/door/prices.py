@@ -29,6 +29,7 @@ from dpcore.errors import ParameterError
 from dpcore.mechanisms.scores import Bounds
 
 Family = Sequence[str]
+NAMED = 4  # tables that an entry names
 GRID_BITS = 20  # noisy scores are whole multiples of some 2^-20 of their sensitivity
 
 
@@ -110,7 +111,9 @@ def tables(
 def histograms(families: Sequence[Family], relation: Relation, epsilon: Epsilon) -> Entry:
     """The entry of tables that are asked for at once, with noise for all together."""
     total, sensitivity = exact(epsilon), relation.histogram_l1
-    name = f"histograms of {', '.join(' × '.join(family) for family in families)}"
+    names = [" × ".join(family) for family in families]
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    name = f"histograms of {', '.join(names[:NAMED])}{more}"
     scale = sensitivity / float(total) if float(total) else np.inf
     return Claim().entry(name, "k-norm", sensitivity, scale, paid=total, bound=total, draws=1)
 

@@ -148,7 +148,7 @@ def test_few_rows_buy_columns_by_themselves(relation):
     assert method.pairs_ == []
     assert method.cliques_ == [(name,) for name in frame]
     *rough, told = method.ledger_.entries
-    assert sorted(told.name.removeprefix("histograms of ").split(", ")) == sorted(frame)
+    assert told.name == "histograms of y0, y1, y2, a0 and 8 more"
     assert len(rough) == (relation is ADD)
     assert method.ledger_.epsilon_of_noise == pytest.approx(0.1)
     sample = method.sample(50_000)
