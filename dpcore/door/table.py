@@ -26,7 +26,7 @@ from dpcore.door.prices import Claimed
 from dpcore.door.tree_records import records_of
 from dpcore.errors import ParameterError, SchemaError
 from dpcore.mechanisms.noise import Noise, NoNoise, NumpyNoise, Weights, generator
-from dpcore.mechanisms.noise.base import WIDEST
+from dpcore.mechanisms.noise.histograms import WIDEST
 from dpcore.mechanisms.scores import Score, TableScore
 from dpcore.postprocess.additive import Additive
 from dpcore.postprocess.reports import Questionnaire, Reports
@@ -153,26 +153,30 @@ class PrivateTable:
         return self._door.answer("counts", entries, draw)
 
     def histograms(self, families: Sequence[Family], *, epsilon: Epsilon, totals: bool) -> list[Floats]:
-        """Noisy contingency tables, each less its mean, for `epsilon` together: closer than with noise for each.
+        """Noisy contingency tables for `epsilon` together: closer than with noise for each; in pure epsilon only.
 
-        In pure epsilon only. They say nothing of the number of rows; see `mechanisms.noise.histograms`.
+        Without `totals`, each is less its mean, and says nothing of the number of rows. See
+        `mechanisms.noise.histograms`. An epsilon that buys a scale above `WIDEST` buys nothing.
         """
+        self._need_pure("Histograms at once")
         shapes = [self._shape(family) for family in families]
         entry = prices.histograms(families, self.relation, epsilon)
 
         def draw() -> list[Floats]:
             if entry.scale > WIDEST:
                 return [np.zeros(shape) for shape in shapes]
-            return self._door.noise.histograms(self._count(families), 1 / entry.scale, totals=totals)
+            factor = 1 / entry.scale if entry.scale else np.inf
+            return self._door.noise.histograms(self._count(families), factor, totals=totals)
 
         return self._door.answer("histograms", [entry], draw)
 
     def histogram_variances(self, families: Sequence[Family], epsilon: Epsilon, *, totals: bool) -> list[float]:
-        """The variance of the noise in the cells of each such table; public, no question."""
+        """About the variance of the noise in the cells of each such table; public, no question."""
         sizes = [prod(self._shape(family)) for family in families]
         scale = prices.histograms(families, self.relation, epsilon).scale
         variance = partial(self._door.noise.histogram_variance, totals=totals)
-        return [variance(size, sizes, 1 / scale) if scale <= WIDEST else np.inf for size in sizes]
+        factor = 1 / scale if scale else np.inf
+        return [variance(size, sizes, factor) if scale <= WIDEST else np.inf for size in sizes]
 
     def cell_variance(self, epsilon: Amount) -> float:
         """The variance of the noise in every cell of a table that is bought for `epsilon`; public, no question."""

@@ -33,6 +33,7 @@ from dpcore.postprocess.max_entropy import MaximalEntropy
 from dpcore.postprocess.simplex import TRACE, project
 
 LEAST, MOST = 1e-12, 1e24  # variances: with all but no noise, and with all but no epsilon
+NOTHING = 1e-200  # counts; less would vanish among many factors that are small
 TURNS, FITS = 3, 10
 
 
@@ -97,7 +98,7 @@ class NoisyTables:
 
 
 def near(table: Floats, scope: Scope, known: Mapping[Scope, Floats], total: float) -> Floats:
-    """A table without negative cells near a noisy one, of that total, with known margins, which are positive."""
+    """A table without negative cells near a noisy one, of that total, with known positive margins, but for little."""
     others = {shared: tuple(axis for axis, j in enumerate(scope) if j not in shared) for shared in known}
     for _ in range(TURNS if known else 0):
         for shared, axes in others.items():
@@ -107,7 +108,7 @@ def near(table: Floats, scope: Scope, known: Mapping[Scope, Floats], total: floa
     found = project(table, total) + TRACE
     for _ in range(FITS):
         for shared, axes in others.items():
-            found = found * np.expand_dims(known[shared] / found.sum(axis=axes), axes)
+            found = np.maximum(found * np.expand_dims(known[shared] / found.sum(axis=axes), axes), NOTHING)
     found *= total / found.sum()
     return found
 

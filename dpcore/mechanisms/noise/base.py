@@ -71,12 +71,14 @@ class Noise(ABC):
 
     def histograms(self, tables: Sequence[NDArray[np.int64]], factor: float, *, totals: bool) -> list[Floats]:
         """Tables of the same rows with noise for all at once (`histograms`); less their means, without totals."""
+        if factor == np.inf:
+            return [told(table, totals) for table in tables]
         sizes = [table.size for table in tables]
         drawn = histograms.draw(sizes, factor, self._below, self._lot, totals=totals)
         return [told(table + z.reshape(table.shape), totals) for table, z in zip(tables, drawn, strict=True)]
 
     def histogram_variance(self, size: int, sizes: Sequence[int], factor: float, *, totals: bool) -> float:
-        """The variance of a count of a histogram of that size, among some that are told at once."""
+        """About the variance of a count of a histogram of that size, among some that are told at once."""
         return histograms.spread(size, sizes, factor, totals=totals) ** 2
 
     def _below(self, bound: int) -> int:
@@ -138,8 +140,11 @@ class Noise(ABC):
 
 
 def told(table: NDArray[Any], totals: bool) -> Floats:
-    """A table, of which nobody may be told the total."""
-    found: Floats = table - (0.0 if totals else table.mean())
+    """A table; without its total, what is told is the same, bit by bit, for all that differ by a constant."""
+    if totals:
+        return table.astype(float)
+    above = table - table.min()
+    found: Floats = above - above.mean()
     return found
 
 

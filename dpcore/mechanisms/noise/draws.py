@@ -117,7 +117,7 @@ def keep_gaussian(offered: Integers, sigmas: Floats) -> Flags:
 
 
 def is_below(drawn: int, ratio: Fraction, exponent: Fraction) -> bool:
-    """Whether U, whose first bits are given, is below ratio * e^exponent, of an exponent of 0 or less."""
+    """Whether U, whose first bits are given, is below ratio * e^exponent, which is 1 at most."""
     width = WORD
     while True:
         digits = width // 2 + 30
@@ -128,6 +128,8 @@ def is_below(drawn: int, ratio: Fraction, exponent: Fraction) -> bool:
             power = context.exp(context.divide(Decimal(exponent.numerator), Decimal(exponent.denominator)))
             near, slack = Fraction(power) * ratio, Fraction(1, 10 ** (digits - 15))
             low, high = near * (1 - slack), near * (1 + slack)
+        if low > 1:
+            raise ArithmeticError("A probability is above 1.")
         if Fraction(drawn + 1, 1 << width) <= low:
             return True
         if Fraction(drawn, 1 << width) >= high:

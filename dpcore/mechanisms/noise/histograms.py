@@ -7,9 +7,8 @@ is the sum of |z_ji|; if totals are not to be told, z_j is only up to a constant
     P(z) proportional to exp(-factor * the largest length among all z_j),
 
 and two tables that differ by what adds `rows` to all lengths at most differ in it by a factor of exp(factor * rows) at
-most, by the triangle inequality. With noise of its own for each of d histograms, at factor / d, the sum of all lengths
-would stand in place of d times the largest. At the same price that noise is 3.5 times as large where there are many
-histograms of two values, and about 1.1 times with sixteen (for known totals).
+most, by the triangle inequality. Laplace noise at factor / d on every count of d histograms is, at the same price, 3.5
+times as large (less its mean) where there are many histograms of two values, and 1.1 times with sixteen.
 
 Draws are exact. exp(-factor x) is (1 - exp(-factor)) times the sum of exp(-factor R) over all whole R >= x. So R comes
 with probability proportional to exp(-factor R) B_1(R) B_2(R) ..., where B_j(R) is the number of vectors up to length R,
@@ -18,10 +17,13 @@ values, m // 2 at most are positive, and (m - 1) // 2 at most negative. Where k 
 choices of their sizes, as k different numbers of 1 to R are their sums from the first on. So B(R) is the sum of
 C(m, k) C(R, k) times the number of ways to give k values signs.
 
-Rejection finds R. The terms exp(-factor R) B_1(R) ... are log-concave (a test holds it for each B): with the largest at
-M, and half of it at most at M + L and M - L, those beyond M + i L and M - i L are 2^-i of it at most. R is proposed
-with a fair coin for the side and one for each further L, evenly within that L, and taken by an exact lot, or all begins
-again. How long it takes may tell something of the noise; nothing here hides that.
+Rejection finds R. The terms exp(-factor R) B_1(R) ... are log-concave: the series of a B is a polynomial over a power
+of 1 - t, and where the polynomial's coefficients are log-concave (a test holds it, exactly), so is what it is a
+convolution of. With the largest term at M, and half of it at most at M + L and M - L, those beyond M + i L and M - i L
+are 2^-i of it at most. R is proposed with a fair coin for the side and one for each further L, evenly within that L,
+and taken by an exact lot, or all begins again. M and L are found in floating point, M to the last step by whole
+numbers; `SLACK` and `MARGIN` are far more than its errors. How long it takes may tell something of the noise; nothing
+here hides that.
 """
 
 from __future__ import annotations
@@ -30,19 +32,22 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
+from functools import lru_cache
 from itertools import accumulate
-from math import comb, log, prod, sqrt
+from math import comb, log, log1p, prod, sqrt
 
 import numpy as np
 
-from dpcore.arguments import Ints
+from dpcore.arguments import Floats, Ints
 
 Below = Callable[[int], int]
 """A uniform whole number from 0 to below another."""
 Lot = Callable[[Fraction, Fraction], bool]
 """Whether something of probability ratio * e^exponent happens."""
 
-SLACK = Fraction(1, 1 << 20)  # by which the largest term may be larger than what floats take for it
+SLACK = Fraction(1, 1 << 20)  # by which the largest term may be larger than what is taken for it
+MARGIN = 1e-6  # of logarithms
+WIDEST = 2.0**30  # a scale: one over the factor; beyond, nothing is told
 
 
 def draw(sizes: Sequence[int], factor: float, below: Below, lot: Lot, *, totals: bool) -> list[Ints]:
@@ -73,15 +78,28 @@ def longest(sizes: Counter[int], factor: Fraction, below: Below, lot: Lot, *, to
     def term(radius: int) -> int:
         return prod(sum(ways(size, radius, totals=totals)) ** many for size, many in sizes.items())
 
-    def height(radius: int) -> float:
-        return log(term(radius)) - float(factor) * radius
+    def about(radius: int) -> tuple[float, float]:
+        """The logarithm of a term, and its slope."""
+        parts = [(many, *logarithm(size, radius, totals=totals)) for size, many in sizes.items()]
+        own = sum(many * log_of for many, log_of, _ in parts) - float(factor) * radius
+        return own, sum(many * slope for many, _, slope in parts) - float(factor)
 
-    top = first(lambda radius: height(radius + 1) <= height(radius), 0)
-    largest, best = term(top), height(top)
+    def rises(radius: int) -> bool:
+        """Whether the next term is larger."""
+        here, there = term(radius), term(radius + 1)
+        return (log1p((there - here) / here) if there < 2 * here else log(there) - log(here)) > factor
+
+    top = first(lambda radius: about(radius)[1] <= 0, 1)
+    while rises(top):
+        top += 1
+    while top and not rises(top - 1):
+        top -= 1
+    half = about(top)[0] - log(2) - MARGIN
     far = max(
-        first(lambda step: height(top + step) <= best - log(2), 1),
-        first(lambda step: step > top or height(top - step) <= best - log(2), 1),
+        first(lambda step: about(top + step)[0] <= half, 1),
+        first(lambda step: step > top or about(top - step)[0] <= half, 1),
     )
+    largest = term(top)
     while True:
         behind, further = below(2), 0
         while below(2):
@@ -92,6 +110,16 @@ def longest(sizes: Counter[int], factor: Fraction, below: Below, lot: Lot, *, to
             ratio = Fraction(term(radius) << further, largest) / (1 + SLACK)
             if lot(ratio, factor * (top - radius)):
                 return radius
+
+
+def logarithm(size: int, radius: int, *, totals: bool) -> tuple[float, float]:
+    """The logarithm of the number of vectors up to that length, and its slope, in floating point."""
+    signs = signs_of(size, totals=totals)[1][: radius + 1]
+    left = radius - np.arange(len(signs) - 1, dtype=float)
+    logs = signs + np.append(0.0, np.cumsum(np.log(left / np.arange(1, len(signs)))))
+    weights = np.exp(logs - logs.max())
+    slopes = np.append(0.0, np.cumsum(1 / left))
+    return float(logs.max() + log(weights.sum())), float(weights @ slopes / weights.sum())
 
 
 def vector(size: int, radius: int, below: Below, *, totals: bool) -> Ints:
@@ -110,14 +138,27 @@ def vector(size: int, radius: int, below: Below, *, totals: bool) -> Ints:
 
 def ways(size: int, radius: int, *, totals: bool) -> Iterator[int]:
     """How many vectors up to that length have k values that are not 0, for k = 0, 1, ..."""
-    most, least = most_signs(size, totals=totals)
-    signs, many, few = 1, 0, 0  # 2^k, and of these with too many positive values, and with too many negative ones
-    which = choices = 1  # C(size, k), C(radius, k)
+    choices = 1  # C(radius, k)
+    for k, signs in enumerate(signs_of(size, totals=totals)[0]):
+        yield signs * choices
+        choices = choices * (radius - k) // (k + 1)
+
+
+@lru_cache(maxsize=128)
+def signs_of(size: int, *, totals: bool) -> tuple[tuple[int, ...], Floats]:
+    """For each k, in how many ways k of so many values have signs; and the logarithms of these numbers."""
+    limits = most_signs(size, totals=totals)
+    found = []
+    which, signs = 1, 1  # C(size, k), 2^k
+    over, one_more = [0, 0], [0, 0]  # of 2^k, with more of a sign than can be; C(k, limit)
     for k in range(size + 1):
-        yield which * choices * (signs - many - few)
-        which, choices = which * (size - k) // (k + 1), choices * (radius - k) // (k + 1)
-        signs *= 2
-        many, few = (2 * found + (comb(k, limit) if k >= limit else 0) for found, limit in ((many, most), (few, least)))
+        if (many := which * (signs - sum(over))) == 0:
+            break
+        found.append(many)
+        one_more = [1 if k == limit else c * k // max(k - limit, 1) for c, limit in zip(one_more, limits, strict=True)]
+        over = [2 * more + c for more, c in zip(over, one_more, strict=True)]
+        which, signs = which * (size - k) // (k + 1), 2 * signs
+    return tuple(found), np.array([log(many) for many in found])
 
 
 def most_signs(size: int, *, totals: bool) -> tuple[int, int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from math import exp, log
+from math import exp, inf, log
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from dpcore.accounting.currency import Law
 from dpcore.arguments import Floats, Ints
 from dpcore.language import phrase
 from dpcore.mechanisms.noise.base import LOTS, WIDEST, Noise, Scored, behind_the_best, best_of_groups, told
-from dpcore.mechanisms.noise.draws import Weights
+from dpcore.mechanisms.noise.draws import NEVER, Weights
 
 ROUNDED = 2.0**20  # a sigma: beyond, rounding moves a Gaussian's probabilities by less than one in 10^12
 ROUNDING = 1e-9  # relative; scores this close are equal for an exact choice
@@ -98,7 +98,8 @@ class NumpyNoise(Noise):
         return found
 
     def _lot(self, ratio: Fraction, exponent: Fraction) -> bool:
-        return bool(ratio) and self._rng.random() < exp(log(ratio.numerator) - log(ratio.denominator) + exponent)
+        logs = log(ratio.numerator) - log(ratio.denominator) if ratio else -inf
+        return self._rng.random() < (exp(min(logs + float(exponent), 0.0)) if exponent > NEVER else 0.0)
 
     def exact(self) -> ExactNoise:
         """The same numbers drawn, to no effect but which of equal candidates is chosen."""

@@ -26,7 +26,7 @@ class OpenDPNoise(Noise):
 
     OpenDP's samplers of discrete Laplace and Gaussian noise (Canonne, Kamath and Steinke 2020) draw where a question
     has few counts, or where its scale is too wide for ours; or for all counts (`everywhere`). They give the same
-    distributions as ours, to the last bit.
+    distributions as ours, to the last bit. Noise for several histograms at once is always drawn here.
     """
 
     publishable = True

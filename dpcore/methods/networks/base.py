@@ -144,7 +144,8 @@ class NetworkSynthesizer(Synthesizer):
         places = [[names.index(name) for name in family] for family in families]
         measured = NoisyTables(self.rows_)
         for place, cells, price in zip(places, noisy, prices, strict=True):
-            measured.add(tuple(sorted(place)), cells.transpose(np.argsort(place)), self._cell_scale(price) ** 2)
+            scale = self._cell_scale(price)
+            measured.add(tuple(sorted(place)), cells.transpose(np.argsort(place)), scale * scale)  # a power would raise
         agreed = measured.agreed()
         return [agreed[tuple(sorted(place))].transpose(np.argsort(np.argsort(place))) for place in places]
 

@@ -33,7 +33,7 @@ LEAST, MOST = 1e-12, 1e24  # variances: with all but no noise, and with all but 
 class Columns:
     """What a share of the budget says of every column; with the class at a position, or at -1 without.
 
-    `known` is the number of rows and its variance, 0 if it is public.
+    `known` is the number of rows and its variance, 0 if it is public. A lot's price stands in equal parts in `prices`.
     """
 
     def __init__(self, table: PrivateTable, share: Amount, at: int, known: tuple[float, float]) -> None:
@@ -107,7 +107,7 @@ class Columns:
 
 def in_lots(sizes: Sequence[int]) -> list[list[int]]:
     """Histograms that are asked for at once, by their places; see the module."""
-    lots = [[i] for i in sorted(range(len(sizes)), key=lambda i: sizes[i])]
+    lots = [[i for i, size in enumerate(sizes) if size == one] for one in sorted({*sizes})]
     while True:
         alone = [sqrt(errors([sizes[i] for i in lot])) for lot in lots]
         merged = [sqrt(errors([sizes[i] for i in one + other])) for one, other in pairwise(lots)]

@@ -43,7 +43,9 @@ class MeasuredTables(Synthesizer):
     parents_: list[int] = learned("list of int", "For each clique the position of its parent, -1 for the root.")
     tables_: list[Floats] = learned("list of arrays", "Each clique's counts, an axis per column in groups.")
     epsilons_: list[float] = learned(
-        "list of float", "What was charged for the tables that a clique holds first, of rho if there is a delta."
+        "list of float",
+        "What was charged for the tables that a clique holds first, of rho if there is a delta; what tables cost at "
+        "once is in equal parts.",
     )
 
     def _keep(
