@@ -18,12 +18,12 @@ choices of their sizes, as k different numbers of 1 to R are their sums from the
 C(m, k) C(R, k) times the number of ways to give k values signs.
 
 Rejection finds R. The terms exp(-factor R) B_1(R) ... are log-concave: the series of a B is a polynomial over a power
-of 1 - t, and where the polynomial's coefficients are log-concave (a test holds it, exactly), so is what it is a
-convolution of. With the largest term at M, and half of it at most at M + L and M - L, those beyond M + i L and M - i L
-are 2^-i of it at most. R is proposed with a fair coin for the side and one for each further L, evenly within that L,
-and taken by an exact lot, or all begins again. M and L are found in floating point, M to the last step by whole
-numbers; `SLACK` and `MARGIN` are far more than its errors. How long it takes may tell something of the noise; nothing
-here hides that.
+of 1 - t, and where the polynomial's coefficients are log-concave (a test holds it, exactly, for sizes up to 40, 80 and
+150), so is what it is a convolution of; a probability above 1 would be an error. With the largest term at M, and half
+of it at most at M + L and M - L, those beyond M + i L and M - i L are 2^-i of it at most. R is proposed with a fair
+coin for the side and one for each further L, evenly within that L, and taken by an exact lot, or all begins again. M
+and L are found in floating point, M to the last step by whole numbers; `SLACK` and `MARGIN` are far more than its
+errors. How long it takes may tell something of the noise; nothing here hides that.
 """
 
 from __future__ import annotations
