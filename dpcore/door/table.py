@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from math import prod
 from types import MappingProxyType
 from typing import Any, Self, Unpack
@@ -26,7 +25,7 @@ from dpcore.door.prices import Claimed
 from dpcore.door.tree_records import records_of
 from dpcore.errors import ParameterError, SchemaError
 from dpcore.mechanisms.noise import Noise, NoNoise, NumpyNoise, Weights, generator
-from dpcore.mechanisms.noise.histograms import WIDEST
+from dpcore.mechanisms.noise.histograms import WIDEST, Spread
 from dpcore.mechanisms.scores import Score, TableScore
 from dpcore.postprocess.additive import Additive
 from dpcore.postprocess.reports import Questionnaire, Reports
@@ -152,11 +151,11 @@ class PrivateTable:
 
         return self._door.answer("counts", entries, draw)
 
-    def histograms(self, families: Sequence[Family], *, epsilon: Epsilon, totals: bool) -> list[Floats]:
+    def histograms(self, families: Sequence[Family], *, epsilon: Epsilon) -> list[Floats]:
         """Noisy contingency tables for `epsilon` together: closer than with noise for each; in pure epsilon only.
 
-        Without `totals`, each is less its mean, and says nothing of the number of rows. See
-        `mechanisms.noise.histograms`. An epsilon that buys a scale above `WIDEST` buys nothing.
+        All have one total, under replace that of the rows, which is public then. See `mechanisms.noise.histograms`. An
+        epsilon that buys a scale above `WIDEST` buys nothing.
         """
         self._need_pure("Histograms at once")
         shapes = [self._shape(family) for family in families]
@@ -166,17 +165,22 @@ class PrivateTable:
             if entry.scale > WIDEST:
                 return [np.zeros(shape) for shape in shapes]
             factor = 1 / entry.scale if entry.scale else np.inf
-            return self._door.noise.histograms(self._count(families), factor, totals=totals)
+            return self._door.noise.histograms(self._count(families), factor, public_total=self._public_total)
 
         return self._door.answer("histograms", [entry], draw)
 
-    def histogram_variances(self, families: Sequence[Family], epsilon: Epsilon, *, totals: bool) -> list[float]:
-        """About the variance of the noise in the cells of each such table; public, no question."""
+    def histogram_spreads(self, families: Sequence[Family], epsilon: Epsilon) -> list[Spread]:
+        """About how large the noise of each such table is; public, no question."""
         sizes = [prod(self._shape(family)) for family in families]
         scale = prices.histograms(families, self.relation, epsilon).scale
-        variance = partial(self._door.noise.histogram_variance, totals=totals)
-        factor = 1 / scale if scale else np.inf
-        return [variance(size, sizes, factor) if scale <= WIDEST else np.inf for size in sizes]
+        factor = 0.0 if scale > WIDEST else 1 / scale if scale else np.inf
+        found = self._door.noise.histogram_spreads(sizes, factor, public_total=self._public_total)
+        return [found[size] for size in sizes]
+
+    @property
+    def _public_total(self) -> bool:
+        """Whether no neighbor has another number of rows. Parts by value of a replaced table do not count so."""
+        return self.relation is Relation.REPLACE
 
     def cell_variance(self, epsilon: Amount) -> float:
         """The variance of the noise in every cell of a table that is bought for `epsilon`; public, no question."""

@@ -4,7 +4,7 @@ import secrets
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ from dpcore.accounting.currency import Law
 from dpcore.arguments import Floats, Ints
 from dpcore.mechanisms.noise import histograms
 from dpcore.mechanisms.noise.draws import Weights, is_below, uniform, words
+from dpcore.mechanisms.noise.histograms import Spread
 
 WIDEST = 2.0**53  # far beyond it, both geometric draws stop at the largest integer and their difference at 0: no noise
 LOTS = 1 << 17  # that are drawn at a time
@@ -69,17 +70,17 @@ class Noise(ABC):
         q = np.exp(-1.0 / scale)
         return float(2 * q / np.expm1(-1.0 / scale) ** 2)
 
-    def histograms(self, tables: Sequence[NDArray[np.int64]], factor: float, *, totals: bool) -> list[Floats]:
-        """Tables of the same rows with noise for all at once (`histograms`); less their means, without totals."""
+    def histograms(self, tables: Sequence[NDArray[np.int64]], factor: float, *, public_total: bool) -> list[Floats]:
+        """Tables of the same rows with noise for all at once, which is of one total: 0 if that is public."""
         if factor == np.inf:
-            return [told(table, totals) for table in tables]
+            return [table.astype(float) for table in tables]
         sizes = [table.size for table in tables]
-        drawn = histograms.draw(sizes, factor, self._below, self._lot, totals=totals)
-        return [told(table + z.reshape(table.shape), totals) for table, z in zip(tables, drawn, strict=True)]
+        drawn = histograms.draw(sizes, factor, self._below, self._lot, public_total=public_total)
+        return [(table + z.reshape(table.shape)).astype(float) for table, z in zip(tables, drawn, strict=True)]
 
-    def histogram_variance(self, size: int, sizes: Sequence[int], factor: float, *, totals: bool) -> float:
-        """About the variance of a count of a histogram of that size, among some that are told at once."""
-        return histograms.spread(size, sizes, factor, totals=totals) ** 2
+    def histogram_spreads(self, sizes: Sequence[int], factor: float, *, public_total: bool) -> dict[int, Spread]:
+        """About how large that noise is, by the histogram's size."""
+        return histograms.spreads(sizes, factor, public_total=public_total)
 
     def _below(self, bound: int) -> int:
         """A uniform whole number from 0 to below a bound."""
@@ -137,15 +138,6 @@ class Noise(ABC):
             place -= len(blocks[block].scores)
             block += 1
         return block, place
-
-
-def told(table: NDArray[Any], totals: bool) -> Floats:
-    """A table; without its total, what is told is the same, bit by bit, for all that differ by a constant."""
-    if totals:
-        return table.astype(float)
-    above = table - table.min()
-    found: Floats = above - above.mean()
-    return found
 
 
 def behind_the_best(scores: Floats, groups: Ints, weights: Weights | None) -> tuple[Floats, Ints]:

@@ -1,29 +1,49 @@
 r"""Noise for several histograms at once, of one and the same rows: the K-norm mechanism (Hardt and Talwar 2010).
 
-A row adds 1 to one count of every histogram. The noise of histogram j is a vector z_j of whole numbers, and its length
-is the sum of |z_ji|; if totals are not to be told, z_j is only up to a constant, and its length is the least sum of
-|z_ji + t| over all t, which a median gives. So what a row adds has length 1 in every histogram. The mechanism draws
+A row adds 1 to one count of every histogram: all totals move together. So the noise is one vector z_j of whole numbers
+per histogram, *all of one total T*, and z is as long as the longest of them, |z| = max of sum_i |z_ji|. What rows can
+do is then no less than a ball of that norm: with P the largest sum of a histogram's positive values, each of them is
+the difference of some that sum to P and some that sum to Q = P - T, which P rows more and Q rows less can do, and
+|z| = P + Q. The mechanism draws
 
-    P(z) proportional to exp(-factor * the largest length among all z_j),
+    P(z) proportional to exp(-factor |z|),
 
-and two tables that differ by what adds `rows` to all lengths at most differ in it by a factor of exp(factor * rows) at
-most, by the triangle inequality. Laplace noise at factor / d on every count of d histograms is, at the same price, 3.5
-times as large (less its mean) where there are many histograms of two values, and 1.1 times with sixteen.
+and two tables that differ by `rows` rows added or removed (replaced: one of each) differ in it by a factor of
+exp(factor * rows) at most, by the triangle inequality. If the total is public, T is 0. Laplace noise at factor / d on
+every count of d histograms is, at the same price, several times as large where these are many of two values.
 
-Draws are exact. exp(-factor x) is (1 - exp(-factor)) times the sum of exp(-factor R) over all whole R >= x. So R comes
-with probability proportional to exp(-factor R) B_1(R) B_2(R) ..., where B_j(R) is the number of vectors up to length R,
-and then every z_j evenly from these. Up to a constant, a vector is told by the one with a lower median of 0: of m
-values, m // 2 at most are positive, and (m - 1) // 2 at most negative. Where k values are not 0, there are C(R, k)
-choices of their sizes, as k different numbers of 1 to R are their sums from the first on. So B(R) is the sum of
-C(m, k) C(R, k) times the number of ways to give k values signs.
+Draws are exact. Of m values all but the last, n = m - 1, tell the vector, if T is known. Let M(P, Q) be the number of
+those whose positive values sum to P at most and whose negative ones to -Q at most: then the last has the sign and size
+for the whole to do so as well. With i positive values there are C(n, i) choices of which, C(P, i) of their sizes, as
+i different numbers of 1 to P are their sums from the first on, and C(Q + n - i, n - i) of the others', which may be 0:
 
-Rejection finds R. The terms exp(-factor R) B_1(R) ... are log-concave: the series of a B is a polynomial over a power
-of 1 - t, and where the polynomial's coefficients are log-concave (a test holds it, exactly, for sizes up to 40, 80 and
-150), so is what it is a convolution of; a probability above 1 would be an error. With the largest term at M, and half
-of it at most at M + L and M - L, those beyond M + i L and M - i L are 2^-i of it at most. R is proposed with a fair
-coin for the side and one for each further L, evenly within that L, and taken by an exact lot, or all begins again. M
-and L are found in floating point, M to the last step by whole numbers; `SLACK` and `MARGIN` are far more than its
-errors. How long it takes may tell something of the noise; nothing here hides that.
+    M(P, Q) = sum over i of C(n, i) C(P, i) C(Q + n - i, n - i).
+
+For each T, exp(-factor |z|) is, up to a constant, the sum of exp(-factor (P + Q)) over all (P, Q) with P - Q = T that z
+is within. So (P, Q) comes with probability proportional to exp(-factor (P + Q)) M_1(P, Q) M_2(P, Q) ..., and then every
+z_j evenly from its vectors within (P, Q).
+
+Rejection finds (P, Q), from an envelope over t, half of P + Q rounded up. Two facts bound it.
+
+1. M(P, Q) <= M(t, t). M grows in both; so it is to be shown that M(P, Q) >= M(P + 1, Q - 1) for P >= Q. M has the
+   series (1 - xy)^n / ((1 - x) (1 - y))^(n + 1) in x^P y^Q. Let c_n(P, Q) be its difference M(P, Q) - M(P + 1, Q - 1),
+   for P >= Q: what (x - y) times the series has at x^(P + 1) y^Q, which is antisymmetric. The series for n is that for
+   n - 1, times (1 - xy) / ((1 - x) (1 - y)) = 1 + the sum over k >= 1 of (x^k + y^k). So, where what is antisymmetric
+   cancels, with c for c_(n - 1):
+
+       c_n(P, Q) = c(P, Q) + sum over Q <= a < P of c(a, Q) + sum over 0 <= b < Q of (c(P, b) - c(Q - 1, b)),
+       c_n(P + 1, Q) - c_n(P, Q) = c(P + 1, Q) + sum over 0 <= b < Q of (c(P + 1, b) - c(P, b)).
+
+   If no c is negative and none falls in P, both lines say the same of c_n; and c_0 is 1 for Q = 0, otherwise 0.
+2. M(t, t) is log-concave in t. Its series is the sum over k of C(n, k)^2 w^k, over (1 - w)^(n + 1) (the count of the
+   root polytope's points), so it is a convolution of two log-concave sequences. So are products of these, 2 t + 1, and
+   what falls by a constant power from 1 on.
+
+With the largest term of the envelope at t = top, and half of it at most at top + L and top - L, those beyond top + i L
+and top - i L are 2^-i of it at most. t is proposed with a fair coin for the side and one for each further L, evenly
+within that L; then P + Q is 2 t or 2 t - 1, by a coin, and P any number up to that; and all is taken by an exact lot,
+or begins again. `top` and L are found in floating point, `top` to the last step by whole numbers; `SLACK` and `MARGIN`
+are far more than its errors. How long it takes may tell something of the noise; nothing here hides that.
 """
 
 from __future__ import annotations
@@ -34,7 +54,8 @@ from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from itertools import accumulate
-from math import comb, log, log1p, prod, sqrt
+from math import comb, inf, log, log1p, prod, sqrt
+from typing import NamedTuple
 
 import numpy as np
 
@@ -48,48 +69,53 @@ Lot = Callable[[Fraction, Fraction], bool]
 SLACK = Fraction(1, 1 << 20)  # by which the largest term may be larger than what is taken for it
 MARGIN = 1e-6  # of logarithms
 WIDEST = 2.0**30  # a scale: one over the factor; beyond, nothing is told
+GRID = np.linspace(0, 1, 1_002)[1:-1]  # of P / (P + Q)
 
 
-def draw(sizes: Sequence[int], factor: float, below: Below, lot: Lot, *, totals: bool) -> list[Ints]:
-    """The noise of one histogram per size, each of shape (size,); it says nothing of totals unless it is to."""
-    radius = longest(Counter(sizes), Fraction(factor), below, lot, totals=totals)
-    return [vector(size, radius, below, totals=totals) for size in sizes]
+class Spread(NamedTuple):
+    """Standard deviations, in the limit of small factors: of a count less its share of the total, and of the total."""
+
+    cell: float
+    total: float
 
 
-def spread(size: int, sizes: Sequence[int], factor: float, *, totals: bool) -> float:
-    """About the standard deviation of a count, less the mean of its histogram if totals are not told.
-
-    In the limit of small factors: R has the mean square (D + 1) (D + 2) / factor^2, where D is the sum of sizes, less 1
-    each without totals; and values that are not 0 have R times the parts of a flat Dirichlet distribution, with one
-    part more. Infinite for a factor of 0.
-    """
-    if not factor:
-        return np.inf
-    degrees = sum(other if totals else other - 1 for other in sizes)
-    square = 2 / ((size + 1) * (size + 2))
-    if not totals:
-        square = (2 * (size - 1) - (size - size % 2) / size) / (size * size * (size + 1))
-    return sqrt((degrees + 1) * (degrees + 2) * square) / factor
+def draw(sizes: Sequence[int], factor: float, below: Below, lot: Lot, *, public_total: bool) -> list[Ints]:
+    """The noise of one histogram per size, each of shape (size,), with one total: 0 if it is public."""
+    up, down = lengths(Counter(sizes), Fraction(factor), below, lot, public_total=public_total)
+    return [vector(size, up, down, below) for size in sizes]
 
 
-def longest(sizes: Counter[int], factor: Fraction, below: Below, lot: Lot, *, totals: bool) -> int:
-    """R, for so many histograms of each size."""
+def lengths(sizes: Counter[int], factor: Fraction, below: Below, lot: Lot, *, public_total: bool) -> tuple[int, int]:
+    """P and Q, for so many histograms of each size."""
 
-    def term(radius: int) -> int:
-        return prod(sum(ways(size, radius, totals=totals)) ** many for size, many in sizes.items())
+    def many(up: int, down: int) -> int:
+        return prod(sum(ways(size, up, down)) ** times for size, times in sizes.items())
 
-    def about(radius: int) -> tuple[float, float]:
-        """The logarithm of a term, and its slope."""
-        parts = [(many, *logarithm(size, radius, totals=totals)) for size, many in sizes.items()]
-        own = sum(many * log_of for many, log_of, _ in parts) - float(factor) * radius
-        return own, sum(many * slope for many, _, slope in parts) - float(factor)
+    def pairs(t: int) -> int:
+        """What a term of the envelope has beside M: how many pairs at most, and two for the coin."""
+        return 1 if public_total or not t else 2 * (2 * t + 1)
 
-    def rises(radius: int) -> bool:
+    def length(t: int) -> int:
+        """The least P + Q."""
+        return 2 * t if public_total else max(2 * t - 1, 0)
+
+    def term(t: int) -> int:
+        return pairs(t) * many(t, t)
+
+    def about(t: int) -> tuple[float, float]:
+        """The logarithm of a term with its power of e, and its slope."""
+        parts = [(times, *logarithm(size, t)) for size, times in sizes.items()]
+        own = sum(times * log_of for times, log_of, _ in parts) + log(pairs(t)) - float(factor) * length(t)
+        slope = sum(times * slope for times, _, slope in parts) - 2 * float(factor)
+        return own, slope if public_total else slope + 2 / (2 * t + 1)
+
+    def rises(t: int) -> bool:
         """Whether the next term is larger."""
-        here, there = term(radius), term(radius + 1)
-        return (log1p((there - here) / here) if there < 2 * here else log(there) - log(here)) > factor
+        here, there = term(t), term(t + 1)
+        rise = log1p((there - here) / here) if there < 2 * here else log(there) - log(here)
+        return rise > factor * (length(t + 1) - length(t))
 
-    top = first(lambda radius: about(radius)[1] <= 0, 1)
+    top = first(lambda t: about(t)[1] <= 0, 1)
     while rises(top):
         top += 1
     while top and not rises(top - 1):
@@ -105,65 +131,96 @@ def longest(sizes: Counter[int], factor: Fraction, below: Below, lot: Lot, *, to
         while below(2):
             further += 1
         away = further * far + below(far)
-        radius = top - 1 - away if behind else top + away
-        if radius >= 0:
-            ratio = Fraction(term(radius) << further, largest) / (1 + SLACK)
-            if lot(ratio, factor * (top - radius)):
-                return radius
+        t = top - 1 - away if behind else top + away
+        if t < 0:
+            continue
+        both = length(t) + (below(2) if t and not public_total else 0)
+        up = t if public_total else below(both + 1)
+        own = 1 if public_total or not t else 2 * (both + 1)  # a pair is one of so many that could be proposed
+        ratio = Fraction(own * many(up, both - up) << further, largest) / (1 + SLACK)
+        if lot(ratio, factor * (length(top) - both)):
+            return up, both - up
 
 
-def logarithm(size: int, radius: int, *, totals: bool) -> tuple[float, float]:
-    """The logarithm of the number of vectors up to that length, and its slope, in floating point."""
-    signs = signs_of(size, totals=totals)[1][: radius + 1]
-    left = radius - np.arange(len(signs) - 1, dtype=float)
-    logs = signs + np.append(0.0, np.cumsum(np.log(left / np.arange(1, len(signs)))))
-    weights = np.exp(logs - logs.max())
-    slopes = np.append(0.0, np.cumsum(1 / left))
-    return float(logs.max() + log(weights.sum())), float(weights @ slopes / weights.sum())
-
-
-def vector(size: int, radius: int, below: Below, *, totals: bool) -> Ints:
-    """A vector up to that length, evenly."""
-    k = place(ways(size, radius, totals=totals), below)
-    most, least = most_signs(size, totals=totals)
-    fewest = max(k - least, 0)
-    positive = fewest + place((comb(k, p) for p in range(fewest, min(k, most) + 1)), below)
-    sums = sorted(different(k, radius, below))
+def vector(size: int, up: int, down: int, below: Below) -> Ints:
+    """A vector of total up - down, with no more than these above and below 0, evenly."""
+    free = size - 1
+    positive = place(ways(size, up, down), below)
     found = np.zeros(size, dtype=np.intp)
-    for i, at in enumerate(different(k, size, below)):
-        length = sums[i] - (sums[i - 1] if i else -1)
-        found[at] = length if i < positive else -length
+    which = different(positive, free, below)
+    others = sorted({*range(free)} - {*which})
+    found[which] = np.diff(sorted(different(positive, up, below)), prepend=-1)
+    sums = sorted(different(len(others), down + len(others), below))
+    found[others] = 1 - np.diff(sums, prepend=-1)
+    found[-1] = up - down - found.sum()
     return found
 
 
-def ways(size: int, radius: int, *, totals: bool) -> Iterator[int]:
-    """How many vectors up to that length have k values that are not 0, for k = 0, 1, ..."""
-    choices = 1  # C(radius, k)
-    for k, signs in enumerate(signs_of(size, totals=totals)[0]):
-        yield signs * choices
-        choices = choices * (radius - k) // (k + 1)
+def ways(size: int, up: int, down: int) -> Iterator[int]:
+    """How many vectors have i positive values among all but the last, for i = 0, 1, ...; M in all."""
+    free = size - 1
+    which, positive, others = 1, 1, comb(down + free, free)
+    for i in range(size):
+        yield which * positive * others
+        which = which * (free - i) // (i + 1)
+        positive = positive * (up - i) // (i + 1)
+        others = others * (free - i) // (down + free - i) if i < free else 0
 
 
-@lru_cache(maxsize=128)
-def signs_of(size: int, *, totals: bool) -> tuple[tuple[int, ...], Floats]:
-    """For each k, in how many ways k of so many values have signs; and the logarithms of these numbers."""
-    limits = most_signs(size, totals=totals)
-    found = []
-    which, signs = 1, 1  # C(size, k), 2^k
-    over, one_more = [0, 0], [0, 0]  # of 2^k, with more of a sign than can be; C(k, limit)
-    for k in range(size + 1):
-        if (many := which * (signs - sum(over))) == 0:
-            break
-        found.append(many)
-        one_more = [1 if k == limit else c * k // max(k - limit, 1) for c, limit in zip(one_more, limits, strict=True)]
-        over = [2 * more + c for more, c in zip(over, one_more, strict=True)]
-        which, signs = which * (size - k) // (k + 1), 2 * signs
-    return tuple(found), np.array([log(many) for many in found])
+def logarithm(size: int, t: int) -> tuple[float, float]:
+    """The logarithm of M(t, t), and its slope, in floating point."""
+    free = size - 1
+    steps = np.arange(1, free + 1)
+    which = np.append(0.0, np.cumsum(np.log((free + 1 - steps) / steps)))
+    least = min(free, t)  # positive values
+    left = t + 1.0 - steps[:least]
+    positive = np.append(0.0, np.cumsum(np.log(left / steps[:least])))
+    others = np.append(0.0, np.cumsum(np.log((t + steps) / steps)))[::-1]
+    logs = which[: least + 1] + positive + others[: least + 1]
+    weights = np.exp(logs - logs.max())
+    slopes = np.append(0.0, np.cumsum(1 / left)) + np.append(0.0, np.cumsum(1 / (t + steps)))[::-1][: least + 1]
+    return float(logs.max() + log(weights.sum())), float(weights @ slopes / weights.sum())
 
 
-def most_signs(size: int, *, totals: bool) -> tuple[int, int]:
-    """How many values can be positive, and how many negative."""
-    return (size, size) if totals else (size // 2, (size - 1) // 2)
+def spreads(sizes: Sequence[int], factor: float, *, public_total: bool) -> dict[int, Spread]:
+    """About how large the noise of every size's counts is, and that of the total. Infinite for a factor of 0.
+
+    In the limit P + Q has the mean square (D + k) (D + k + 1) / factor^2, where D is the sum of sizes less 1 each, and
+    k is 2, or 1 with a public total; u = P / (P + Q) has a density in proportion to the product of all M; and values
+    are parts of P or Q by flat Dirichlet distributions, with one part more.
+    """
+    each = Counter(sizes)
+    if not factor:
+        return {size: Spread(inf, 0.0 if public_total else inf) for size in each}
+    degrees = sum((size - 1) * many for size, many in each.items()) + (1 if public_total else 2)
+    square = degrees * (degrees + 1) / factor**2
+    place_of = np.array([0.5]) if public_total else GRID
+    limits = {size: _limit(size, public=public_total) for size in each}
+    logs = np.sum([many * limits[size][0] for size, many in each.items()], axis=0)
+    weights = np.exp(logs - logs.max())
+    weights /= weights.sum()
+    of_total = weights @ (2 * place_of - 1) ** 2 * square
+    return {
+        size: Spread(sqrt(max(weights @ limits[size][1] * square - of_total / size**2, 0.0)), sqrt(of_total))
+        for size in each
+    }
+
+
+@lru_cache(maxsize=256)
+def _limit(size: int, *, public: bool) -> tuple[Floats, Floats]:
+    """By P / (P + Q): the logarithm of M, up to a constant, and the mean square of a value over that of P + Q."""
+    u = np.array([0.5]) if public else GRID
+    free, i = size - 1, np.arange(size)
+    steps = np.arange(1, size)
+    which = np.append(0.0, np.cumsum(np.log((free + 1 - steps) / steps)))
+    logs = 2 * which + np.outer(np.log(u), i) + np.outer(np.log1p(-u), free - i)
+    largest = logs.max(axis=1, keepdims=True)
+    weights = np.exp(logs - largest)
+    total = weights.sum(axis=1)
+    rest = free - i
+    up, down = weights @ (2 * i / ((i + 1) * (i + 2))), weights @ (2 * rest / ((rest + 1) * (rest + 2)))
+    squares = (u**2 * up + (1 - u) ** 2 * down) / (total * free) if free else (2 * u - 1) ** 2
+    return largest[:, 0] + np.log(total), squares
 
 
 def first(holds: Callable[[int], bool], start: int) -> int:

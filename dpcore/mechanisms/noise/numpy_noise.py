@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from dpcore.accounting.currency import Law
 from dpcore.arguments import Floats, Ints
 from dpcore.language import phrase
-from dpcore.mechanisms.noise.base import LOTS, WIDEST, Noise, Scored, behind_the_best, best_of_groups, told
+from dpcore.mechanisms.noise.base import LOTS, WIDEST, Noise, Scored, behind_the_best, best_of_groups
 from dpcore.mechanisms.noise.draws import NEVER, Weights
+from dpcore.mechanisms.noise.histograms import Spread
 
 ROUNDED = 2.0**20  # a sigma: beyond, rounding moves a Gaussian's probabilities by less than one in 10^12
 ROUNDING = 1e-9  # relative; scores this close are equal for an exact choice
@@ -128,12 +129,12 @@ class ExactNoise(NumpyNoise):
     def variance(self, scale: float) -> float:
         return 0.0
 
-    def histograms(self, tables: Sequence[NDArray[np.int64]], factor: float, *, totals: bool) -> list[Floats]:
-        super().histograms(tables, 1.0, totals=totals)
-        return [told(table, totals) for table in tables]
+    def histograms(self, tables: Sequence[NDArray[np.int64]], factor: float, *, public_total: bool) -> list[Floats]:
+        super().histograms(tables, 1.0, public_total=public_total)
+        return [table.astype(float) for table in tables]
 
-    def histogram_variance(self, size: int, sizes: Sequence[int], factor: float, *, totals: bool) -> float:
-        return 0.0
+    def histogram_spreads(self, sizes: Sequence[int], factor: float, *, public_total: bool) -> dict[int, Spread]:
+        return dict.fromkeys(sizes, Spread(0.0, 0.0))
 
     def reals(self, values: Floats, scale: float, *, grid: float, origin: float = 0.0) -> Floats:
         super().reals(values, 1.0, grid=grid, origin=origin)
@@ -156,11 +157,11 @@ class NoNoise(Noise):
     def counts(self, counts: NDArray[np.int64], scale: float) -> Floats:
         return counts.astype(float)
 
-    def histograms(self, tables: Sequence[NDArray[np.int64]], factor: float, *, totals: bool) -> list[Floats]:
-        return [told(table, totals) for table in tables]
+    def histograms(self, tables: Sequence[NDArray[np.int64]], factor: float, *, public_total: bool) -> list[Floats]:
+        return [table.astype(float) for table in tables]
 
-    def histogram_variance(self, size: int, sizes: Sequence[int], factor: float, *, totals: bool) -> float:
-        return 0.0
+    def histogram_spreads(self, sizes: Sequence[int], factor: float, *, public_total: bool) -> dict[int, Spread]:
+        return dict.fromkeys(sizes, Spread(0.0, 0.0))
 
     def variance(self, scale: float) -> float:
         return 0.0

@@ -53,8 +53,8 @@ class OpenDPNoise(Noise):
         drawn = np.split(many(np.repeat(wider, sizes)), np.cumsum(sizes)[:-1])
         return [(table + noise.reshape(table.shape)).astype(float) for table, noise in zip(tables, drawn, strict=True)]
 
-    def histograms(self, tables: Sequence[NDArray[np.int64]], factor: float, *, totals: bool) -> list[Floats]:
-        return super().histograms(tables, factor * (1 - SPARE), totals=totals)
+    def histograms(self, tables: Sequence[NDArray[np.int64]], factor: float, *, public_total: bool) -> list[Floats]:
+        return super().histograms(tables, factor * (1 - SPARE), public_total=public_total)
 
     def reals(self, values: Floats, scale: float, *, grid: float, origin: float = 0.0) -> Floats:
         """See `Noise.reals`; on the grid."""
