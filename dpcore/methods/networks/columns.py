@@ -97,8 +97,9 @@ class Answers:
             noisy, noise = table.histograms(asked, epsilon=paid), table.histogram_spreads(asked, paid)
             totals.append((float(noisy[0].sum()), noise[0].total ** 2))
             found += [(cells, own.cell**2, paid / len(lot)) for cells, own in zip(noisy, noise, strict=True)]
-        tables, variances, prices = zip(*(found[order.index(i)] for i in range(len(sizes))), strict=True)
-        return cls(list(tables), list(variances), list(prices), totals)
+        places = np.argsort([i for lot in lots for i in lot])
+        back = [found[place] for place in places]
+        return cls([cells for cells, _, _ in back], [v for _, v, _ in back], [price for *_, price in back], totals)
 
     def likely(self, columns: Sequence[Column], rows: float, law: Law) -> list[Floats]:
         """Likely histograms of so many rows."""
