@@ -6,7 +6,6 @@ import numpy as np
 
 from dpcore.door import Door
 from dpcore.mechanisms.noise import Noise
-from dpcore.mechanisms.noise.base import told
 
 __all__ = ["Blind", "Tape", "Watched"]
 
@@ -24,9 +23,9 @@ class Watched(Noise):
         self.counted.append((counts.size, scale))
         return counts.astype(float)
 
-    def histograms(self, tables, factor, *, totals):
-        self.together.append(([table.size for table in tables], factor, totals))
-        return [told(table, totals) for table in tables]
+    def histograms(self, tables, factor, *, public_total):
+        self.together.append(([table.size for table in tables], factor, public_total))
+        return [table.astype(float) for table in tables]
 
     def variance(self, scale):
         return 2 * scale**2
@@ -45,9 +44,9 @@ class Blind(Watched):
     def counts(self, counts, scale):
         return np.random.default_rng(counts.size).normal(3, 5, counts.shape)
 
-    def histograms(self, tables, factor, *, totals):
+    def histograms(self, tables, factor, *, public_total):
         drawn = [np.random.default_rng(table.size).normal(3, 5, table.shape) for table in tables]
-        return super().histograms(drawn, factor, totals=totals)
+        return super().histograms(drawn, factor, public_total=public_total)
 
     def select(self, scores, factor):
         self.chosen.append((len(scores), factor))

@@ -37,7 +37,6 @@ from scipy.special import logsumexp
 from dpcore.accounting.ledger import Entry, Ledger
 from dpcore.domain.unit import Unit
 from dpcore.mechanisms.noise import Noise
-from dpcore.mechanisms.noise.base import told
 from dpcore.mechanisms.randomizers import OLH, OUE, KeepOrDraw
 
 __all__ = ["ROUNDING", "Auditor", "CutWorld", "LeakError", "LossError", "World", "here"]
@@ -139,9 +138,8 @@ class World(Noise):
     def counts(self, counts, scale):
         return self.ask("noisy", (counts.shape, scale, self.publishable), counts.astype(float))
 
-    def histograms(self, tables, factor, *, totals):
-        found = self.ask("histograms", (tuple(table.shape for table in tables), factor, totals), tables)
-        return [told(table, totals) for table in found]
+    def histograms(self, tables, factor, *, public_total):
+        return self.ask("histograms", (tuple(table.shape for table in tables), factor, public_total), tables)
 
     def reals(self, values, scale, *, grid, origin=0.0):
         if not self.publishable:
@@ -317,17 +315,20 @@ class Auditor:
         return [found.copy() for _ in exact]
 
     def _histograms(self, public, exact):
-        """Whoever wants to lose much puts one table far off, beyond where the changed person is."""
-        (shapes, factor, totals), rng = public, self.rng
+        """Whoever wants to lose much puts one table far off, beyond where the changed person is; all keep one total."""
+        (shapes, factor, public_total), rng = public, self.rng
         one, other = (exact[lead] for lead in self.leads)
         far = [np.rint(rng.laplace(0.0, rng.choice([0.3, 1.0, 10.0]) / factor, shape)) for shape in shapes]
+        chosen = rng.integers(len(shapes))
         if self._now() == "greedy":
-            chosen = rng.integers(len(shapes))
             toward = np.where(one[chosen] == other[chosen], rng.choice([-1, 1]), np.sign(one[chosen] - other[chosen]))
             far = [np.zeros(shape) for shape in shapes]
             far[chosen] = toward * np.rint(rng.exponential(10 / factor, shapes[chosen]))
+        total = 0.0 if public_total else far[chosen].sum()
+        for z in far:
+            z.flat[rng.integers(z.size)] += total - z.sum()
         found = [table + z for table, z in zip(one, far, strict=True)]
-        self.logs -= [factor * longest(found, each, totals) for each in exact]
+        self.logs -= [factor * longest(found, each, public_total) for each in exact]
         return [[table.copy() for table in found] for _ in exact]
 
     def _select(self, public, scores):
@@ -478,10 +479,8 @@ def report_chances(channel: Any, said: np.ndarray, codes: np.ndarray) -> np.ndar
     return np.log(np.where(said == codes, channel.gain, 0.0) + channel.base[said])
 
 
-def longest(one: Sequence[np.ndarray], other: Sequence[np.ndarray], totals: bool) -> float:
-    """The largest length among the differences of tables, by hand: up to a constant, it is that from a median."""
-    lengths = []
-    for here, there in zip(one, other, strict=True):
-        apart = (here - there).ravel()
-        lengths.append(np.abs(apart if totals else apart - np.median(apart)).sum())
-    return float(max(lengths))
+def longest(one: Sequence[np.ndarray], other: Sequence[np.ndarray], public_total: bool) -> float:
+    """The largest length among the differences of tables; infinite where these have not the one total of all noise."""
+    apart = [here - there for here, there in zip(one, other, strict=True)]
+    totals = {z.sum() for z in apart} | ({0.0} if public_total else set())
+    return float(max(np.abs(z).sum() for z in apart)) if len(totals) == 1 else np.inf

@@ -79,9 +79,9 @@ class Listening(NoNoise):
         self.scales.append(scale)
         return counts.astype(float)
 
-    def histograms(self, tables, factor, *, totals):
+    def histograms(self, tables, factor, *, public_total):
         self.scales.append(1 / factor)
-        return super().histograms(tables, factor, totals=totals)
+        return super().histograms(tables, factor, public_total=public_total)
 
     def variance(self, scale):
         return 2 * scale**2
@@ -177,11 +177,11 @@ def counts(families, shares, weights=None):
     return Question(ask, prices, shares, draws=draws)
 
 
-def histograms(totals):
+def histograms():
     """One draw for all of them: a row that is added moves each by 1, and the longest counts."""
 
     def ask(table, epsilon):
-        return table.histograms([("a",), ("b", "y")], epsilon=epsilon, totals=totals)
+        return table.histograms([("a",), ("b", "y")], epsilon=epsilon)
 
     prices = {each: [(moved, moved)] for each, moved in RELATIONS.items()}
     return Question(ask, prices, mechanism="k-norm", claims=False)
@@ -242,8 +242,7 @@ QUESTIONS = {
         [("a",), ("b",), ("y",)], [Fraction(1, 8), Fraction(1, 4), Fraction(5, 8)], [1.0, 2.0, 5.0]
     ),
     "number of rows": counts([()], [1]),
-    "histograms": histograms(totals=True),
-    "histograms without totals": histograms(totals=False),
+    "histograms": histograms(),
     "choice by Max": choice(Max(), (1, 1), (1, 2)),  # monotone: the exponent epsilon q / D
     "choice by Gini": choice(Gini(), (2, 2), (2, 4)),
     "choice by R": choice(R(), (2, 4), (3 * 5 / 36, 6 * 5 / 36)),  # general: epsilon q / (2 D)

@@ -303,7 +303,7 @@ def test_nothing_public_leads_to_the_rows():
         data = [name for name in public if not callable(getattr(first, name))]
         assert sorted(data) == ["ledger", "public_rows", "relation", "schema", "whole_noise"]
         questions = (
-            "cell_error cell_variance choose counts derive expect growth histogram_variances histograms noisy_scores "
+            "cell_error cell_variance choose counts derive expect growth histogram_spreads histograms noisy_scores "
             "randomize recode residuals split trees"
         )
         assert " ".join(sorted(set(public) - set(data))) == f"{questions} unprotected without_noise"

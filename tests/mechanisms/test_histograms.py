@@ -7,64 +7,36 @@ from math import comb, exp
 
 import numpy as np
 import pytest
-from scipy.stats import chisquare, kstest
+from scipy.stats import chisquare
 
 from dpcore.mechanisms.noise import make_noise
-from dpcore.mechanisms.noise.base import told as told_table
 from dpcore.mechanisms.noise.histograms import (
+    Spread,
     different,
     draw,
     first,
+    lengths,
     logarithm,
-    longest,
     place,
-    signs_of,
-    spread,
+    spreads,
     vector,
     ways,
 )
 from tests.laws import agreement
 
 WRONG = 1e-6  # how often a test of a distribution alarms falsely
+HISTOGRAMS = [((1,), 0.5), ((2, 3), 1.0), ((3, 3, 4), 3.0), ((5, 2), 0.3)]
 
 
-def told(z, totals):
-    """What is told of a vector: up to a constant, the one whose lower median is 0."""
-    return tuple(int(value) for value in (z if totals else z - np.sort(z)[(len(z) - 1) // 2]))
+def vectors(size, up, down):
+    """All vectors of total up - down whose values above and below 0 sum to these at most, by trying all."""
+    every = np.array(list(product(range(-down, up + 1), repeat=size)))
+    above, below = np.maximum(every, 0).sum(axis=1), np.maximum(-every, 0).sum(axis=1)
+    return [tuple(z) for z in every[(above - below == up - down) & (above <= up)].tolist()]
 
 
-def length(z, totals):
-    return sum(abs(value) for value in told(np.array(z), totals))
-
-
-def ball(size, radius, totals):
-    """All vectors up to a length, by trying all."""
-    every = product(range(-radius, radius + 1), repeat=size)
-    return {z for z in every if told(np.array(z), totals) == z and length(z, totals) <= radius}
-
-
-@pytest.mark.parametrize("totals", [True, False])
-def test_vectors_are_counted(totals):
-    for size, radius in product(range(1, 6), range(5)):
-        every = ball(size, radius, totals)
-        found = list(ways(size, radius, totals=totals))
-        assert sum(found) == len(every)
-        for k, many in enumerate(found):
-            assert many == sum(sum(value != 0 for value in z) == k for z in every)
-
-
-@pytest.mark.parametrize("totals", [True, False])
-def test_numbers_of_vectors_are_log_concave(totals):
-    """The sum of B(R) t^R is h(t) / (1 - t)^(d + 1): a convolution of h with what is log-concave, if h is so, too."""
-    for size in (*range(1, 41), 80, 150):
-        signs, _ = signs_of(size, totals=totals)
-        degree = len(signs) - 1
-        h = [0] * (degree + 1)
-        for k, many in enumerate(signs):  # many t^k (1 - t)^(degree - k)
-            for i in range(degree - k + 1):
-                h[k + i] += many * (-1) ** i * comb(degree - k, i)
-        assert min(h) > 0
-        assert all(here**2 >= before * after for before, here, after in zip(h, h[1:], h[2:], strict=False))
+def longest(noise):
+    return max(sum(map(abs, z)) for z in noise)
 
 
 def source_of(kind):
@@ -72,86 +44,119 @@ def source_of(kind):
     return make_noise(kind, 11 if kind == "geometric" else None)
 
 
-@pytest.mark.parametrize("totals", [True, False])
+def test_vectors_are_counted():
+    for size, up, down in product(range(1, 5), range(4), range(4)):
+        every = vectors(size, up, down)
+        found = list(ways(size, up, down))
+        assert sum(found) == len(every)
+        assert found == [sum(sum(value > 0 for value in z[:-1]) == i for z in every) for i in range(size)]
+
+
+def test_the_middle_has_most_vectors_and_their_numbers_are_log_concave():
+    """The module's two facts, with its own recursion and series."""
+    most = 12
+
+    def many(n, up, down):
+        return sum(ways(n + 1, up, down))
+
+    before = {(p, q): int(q == 0) for p in range(most) for q in range(p + 1)}
+    for n in range(1, 9):
+        now = {}
+        for p, q in before:
+            lower = sum(before[a, q] for a in range(q, p))
+            aside = sum(before[p, b] - (before[q - 1, b] if b < q else 0) for b in range(q))
+            now[p, q] = before[p, q] + lower + aside
+            assert now[p, q] == many(n, p, q) - (many(n, p + 1, q - 1) if q else 0) >= 0
+            assert (p - 1, q) not in now or now[p, q] >= now[p - 1, q]
+        before = now
+    for n, t in product(range(20), range(30)):
+        assert many(n, t, t) == sum(comb(n, k) ** 2 * comb(t - k + n, n) for k in range(min(n, t) + 1))
+        assert t == 0 or many(n, t, t) ** 2 >= many(n, t - 1, t - 1) * many(n, t + 1, t + 1)
+
+
 @pytest.mark.parametrize("kind", ["geometric", "opendp"])
-def test_vectors_are_drawn_evenly(kind, totals):
+def test_vectors_are_drawn_evenly(kind):
     source = source_of(kind)
-    for size, radius in ((1, 2), (2, 3), (3, 2), (4, 2)):
-        every = ball(size, radius, totals)
-        found = Counter(tuple(vector(size, radius, source._below, totals=totals).tolist()) for _ in range(3_000))
-        assert set(found) <= every
+    for size, up, down in ((1, 2, 1), (2, 3, 1), (3, 2, 2), (3, 0, 3), (4, 1, 2)):
+        every = vectors(size, up, down)
+        found = Counter(tuple(vector(size, up, down, source._below).tolist()) for _ in range(60 * len(every)))
+        assert set(found) <= set(every)
         if len(every) > 1:
             assert chisquare([found[z] for z in every]).pvalue > WRONG
 
 
-@pytest.mark.parametrize("totals", [True, False])
+@pytest.mark.parametrize("public_total", [True, False])
 @pytest.mark.parametrize("kind", ["geometric", "opendp"])
-@pytest.mark.parametrize(("sizes", "factor"), [((1,), 0.5), ((2, 3), 1.0), ((3, 3, 4), 3.0), ((5, 2), 0.1)])
-def test_the_longest_length_has_its_distribution(sizes, factor, kind, totals):
-    source, draws, counts = source_of(kind), 1_500, Counter(sizes)
-    radii = [longest(counts, Fraction(factor), source._below, source._lot, totals=totals) for _ in range(draws)]
-    most = max(radii) + 300
-    terms = np.exp(-factor * np.arange(most))
-    for size in sizes:
-        terms *= [float(sum(ways(size, radius, totals=totals))) for radius in range(most)]
-    below = np.cumsum(terms) / terms.sum()
-    lots = np.random.default_rng(1).uniform(np.append(0, below)[radii], below[radii])  # even, if all is right
-    assert kstest(lots, "uniform").pvalue > WRONG
+@pytest.mark.parametrize(("sizes", "factor"), HISTOGRAMS)
+def test_lengths_have_their_distribution(sizes, factor, kind, public_total):
+    source, draws, counts = source_of(kind), 800, Counter(sizes)
+    found = Counter(
+        lengths(counts, Fraction(factor), source._below, source._lot, public_total=public_total) for _ in range(draws)
+    )
+    most = max(map(max, found)) + 40
+    pairs = [(p, q) for p, q in product(range(most), repeat=2) if p == q or not public_total]
+    weights = [exp(-factor * (p + q)) * np.prod([float(sum(ways(size, p, q))) for size in sizes]) for p, q in pairs]
+    expected = draws * np.array(weights) / sum(weights)
+    assert agreement(np.array([found[pair] for pair in pairs]), expected) > WRONG
 
 
-@pytest.mark.parametrize("totals", [True, False])
-def test_what_is_drawn_falls_with_the_longest_length_alone(totals):
+@pytest.mark.parametrize("public_total", [True, False])
+def test_what_is_drawn_falls_with_the_longest_length_alone(public_total):
     """P(z) is proportional to exp(-factor * length): of two histograms, by enumeration of all that are short."""
     source, sizes, factor, draws = make_noise("geometric", 5), (2, 3), 1.5, 6_000
-    found = Counter()
-    for _ in range(draws):
-        both = draw(sizes, factor, source._below, source._lot, totals=totals)
-        found[tuple(told(z, totals) for z in both)] += 1
-    every = list(product(*(ball(size, 2, totals) for size in sizes)))
-    chances = np.array([exp(-factor * max(length(z, totals) for z in both)) for both in every])
+    found = Counter(
+        tuple(tuple(z.tolist()) for z in draw(sizes, factor, source._below, source._lot, public_total=public_total))
+        for _ in range(draws)
+    )
+    balls = [{z for z in product(range(-4, 5), repeat=size) if sum(map(abs, z)) <= 4} for size in sizes]
+    every = [both for both in product(*balls) if sum(both[0]) == sum(both[1]) and not (public_total and sum(both[0]))]
+    assert {both for both in found if longest(both) <= 4} <= set(every)
+    chances = np.array([exp(-factor * longest(both)) for both in every])
     seen = np.array([found[both] for both in every])
-    expected = chances * seen.sum() / chances.sum()
-    assert expected.min() > 2
-    assert chisquare(seen, expected).pvalue > WRONG
+    assert agreement(seen, chances * seen.sum() / chances.sum()) > WRONG
 
 
-def test_a_row_moves_every_length_by_one_at_most():
-    """Hence a neighbor's answer is at most e^factor as likely: both at once, or in another histogram each."""
-    for totals, size in product((True, False), (2, 3, 5)):
-        for z in ball(size, 3, totals):
-            for at, sign in product(range(size), (-1, 1)):
-                other = np.array(z)
-                other[at] += sign
-                assert abs(length(other, totals) - length(z, totals)) <= 1
+def test_rows_move_the_length_by_what_they_are():
+    """Hence a neighbor's answer is at most e^factor as likely, or e^(2 factor) where a row is replaced."""
+    noise = product(product((-1, 0, 2), repeat=2), product((-2, 0, 1), repeat=3))
+    for both in (both for both in noise if sum(both[0]) == sum(both[1])):
+        for i, k, sign in product(range(2), range(3), (-1, 1)):
+            moved = np.array(both[0]), np.array(both[1])
+            moved[0][i] += sign
+            moved[1][k] += sign
+            assert moved[0].sum() == moved[1].sum()  # one total stays one
+            assert abs(longest(moved) - longest(both)) <= 1
 
 
-@pytest.mark.parametrize("totals", [True, False])
-def test_noise_is_as_large_as_its_formula_says(totals):
+@pytest.mark.parametrize("public_total", [True, False])
+def test_noise_is_as_large_as_its_formula_says(public_total):
     source = make_noise("geometric", 3)
-    for sizes, factor in (((2,) * 7, 0.05), ((16,) * 6, 0.02), ((2, 5, 30), 0.05)):
-        drawn = [draw(sizes, factor, source._below, source._lot, totals=totals) for _ in range(300)]
+    for sizes, factor in (((2,) * 7, 0.05), ((16,) * 6, 0.02), ((2, 5, 30), 0.05), ((4, 1), 0.05)):
+        drawn = [draw(sizes, factor, source._below, source._lot, public_total=public_total) for _ in range(200)]
+        expected = spreads(sizes, factor, public_total=public_total)
         for j, size in enumerate(sizes):
-            z = np.array([both[j] for both in drawn], dtype=float)
-            z -= 0 if totals else z.mean(axis=1, keepdims=True)
-            assert z.std() == pytest.approx(spread(size, sizes, factor, totals=totals), rel=0.15)
-    assert spread(2, (2,) * 50, 1.0, totals=False) == pytest.approx(50 / 12**0.5, rel=0.05)  # even, as long as d
-    assert spread(3, (3,), 0.0, totals=True) == np.inf
+            z = np.array([all_[j] for all_ in drawn], dtype=float)
+            assert z.sum(axis=1).std() == pytest.approx(expected[size].total, rel=0.2, abs=1e-9)
+            assert (z - z.mean(axis=1, keepdims=True)).std() == pytest.approx(expected[size].cell, rel=0.15, abs=1e-9)
+    assert spreads((2,) * 50, 1.0, public_total=True)[2].cell == pytest.approx(50 / 12**0.5, rel=0.05)  # even, to d / 2
+    assert spreads((3,), 0.0, public_total=False) == {3: Spread(np.inf, np.inf)}
+    assert spreads((3,), 0.0, public_total=True) == {3: Spread(np.inf, 0.0)}
 
 
-def test_sources_hold_what_they_promise():
+@pytest.mark.parametrize("public_total", [True, False])
+def test_sources_hold_what_they_promise(public_total):
     tables = [np.array([5, 0, 3]), np.array([[1, 2], [3, 2]])]
     for source in map(source_of, ("geometric", "opendp")):
-        with_totals, without = (source.histograms(tables, 0.7, totals=totals) for totals in (True, False))
-        for found, other, table in zip(with_totals, without, tables, strict=True):
-            assert found.shape == other.shape == table.shape
-            assert (found == np.rint(found)).all()
-            assert other.sum() == pytest.approx(0, abs=1e-9)
-            apart = other - other.flat[0]
-            np.testing.assert_allclose(apart, np.rint(apart), atol=1e-9)
-    one, other = (make_noise("geometric", 4).histograms(tables, 0.7, totals=True) for _ in range(2))
+        for _ in range(20):
+            told = source.histograms(tables, 0.7, public_total=public_total)
+            assert [found.shape for found in told] == [table.shape for table in tables]
+            assert all((found == np.rint(found)).all() for found in told)
+            assert told[0].sum() == told[1].sum()
+            assert not public_total or told[0].sum() == 8
+    one, other = (make_noise("geometric", 4).histograms(tables, 0.7, public_total=public_total) for _ in range(2))
     assert all((here == there).all() for here, there in zip(one, other, strict=True))
-    exact = make_noise("geometric", 4).exact().histograms(tables, 0.7, totals=False)
-    np.testing.assert_allclose(exact[0], [7 / 3, -8 / 3, 1 / 3])
+    exact = make_noise("geometric", 4).exact().histograms(tables, 0.7, public_total=public_total)
+    assert all((found == table).all() for found, table in zip(exact, tables, strict=True))
 
 
 def test_pieces():
@@ -168,9 +173,9 @@ def test_pieces():
 
 
 def test_the_exact_source_draws_for_no_more_than_was_asked():
-    """Alone and with its total, a table of one count has discrete Laplace noise."""
+    """A table of one count has discrete Laplace noise."""
     source = make_noise("opendp", None)
-    drawn = np.array([source.histograms([np.array([7])], 0.8, totals=True)[0][0] - 7 for _ in range(2_000)])
+    drawn = np.array([source.histograms([np.array([7])], 0.8, public_total=False)[0][0] - 7 for _ in range(2_000)])
     values = np.arange(-3, 4)
     chances = np.exp(-0.8 * np.abs(values)) * np.tanh(0.4)
     seen = np.array([(drawn == value).sum() for value in values])
@@ -178,37 +183,24 @@ def test_the_exact_source_draws_for_no_more_than_was_asked():
     assert agreement(np.append(seen, len(drawn) - seen.sum()), expected) > WRONG
 
 
-def test_without_totals_not_a_bit_hangs_on_them():
-    """The same for all tables that differ by a constant: a mean of other numbers could be rounded otherwise."""
-    for table in (np.array([5, 0, 3]), np.arange(7) ** 2, np.array([1, 2, 2])):
-        expected = told_table(table, totals=False)
-        for constant in (1, 17, 10**6, 10**12 + 1):
-            assert (told_table(table + constant, totals=False) == expected).all()
-
-
-@pytest.mark.parametrize("totals", [True, False])
-def test_the_largest_term_is_found_however_flat_terms_are(totals):
+@pytest.mark.parametrize("public_total", [True, False])
+def test_the_largest_term_is_found_however_flat_terms_are(public_total):
     """Where floating point cannot tell neighbors apart, either; and no probability is above 1, which is an error."""
     source = make_noise("opendp", None)
     for sizes, factor in (((2,) * 300, 1e-9), ((40,) * 60, 1e-7), ((10,) * 15, 2.0**-30), ((300,), 0.1), ((1, 1), 1.0)):
-        asked = []
-
-        def lot(ratio, exponent, asked=asked):
-            asked.append((ratio, exponent))
-            return source._lot(ratio, exponent)
-
-        radius = longest(Counter(sizes), Fraction(factor), source._below, lot, totals=totals)
-        degrees = sum(size if totals else size - 1 for size in sizes)
-        assert abs(radius - degrees / factor) <= 9 * (degrees + 1) ** 0.5 / factor
-        assert asked
-    found, slope = logarithm(5, 10, totals=totals)
-    assert exp(found) == pytest.approx(sum(ways(5, 10, totals=totals)))
-    assert slope == pytest.approx(logarithm(5, 11, totals=totals)[0] - found, rel=0.1)
+        up, down = lengths(Counter(sizes), Fraction(factor), source._below, source._lot, public_total=public_total)
+        degrees = sum(size - 1 for size in sizes) + 1
+        assert abs(up + down - degrees / factor) <= 9 * (degrees + 1) ** 0.5 / factor
+        assert up == down or not public_total
+    found, slope = logarithm(5, 10)
+    assert exp(found) == pytest.approx(sum(ways(5, 10, 10)))
+    assert slope == pytest.approx(logarithm(5, 11)[0] - found, rel=0.1)
 
 
-def test_very_large_and_infinite_factors_tell_the_truth():
+@pytest.mark.parametrize("public_total", [True, False])
+def test_very_large_and_infinite_factors_tell_the_truth(public_total):
     table = np.array([3, 1, 1])
     for kind in ("geometric", "opendp"):
         for factor in (1e3, 1e9, 1e300, np.inf):
-            (found,) = source_of(kind).histograms([table], factor, totals=True)
+            (found,) = source_of(kind).histograms([table], factor, public_total=public_total)
             assert (found == table).all()

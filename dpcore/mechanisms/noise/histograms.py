@@ -1,10 +1,9 @@
 r"""Noise for several histograms at once, of one and the same rows: the K-norm mechanism (Hardt and Talwar 2010).
 
 A row adds 1 to one count of every histogram: all totals move together. So the noise is one vector z_j of whole numbers
-per histogram, *all of one total T*, and z is as long as the longest of them, |z| = max of sum_i |z_ji|. What rows can
-do is then no less than a ball of that norm: with P the largest sum of a histogram's positive values, each of them is
-the difference of some that sum to P and some that sum to Q = P - T, which P rows more and Q rows less can do, and
-|z| = P + Q. The mechanism draws
+per histogram, *all of one total T*, and z is as long as the longest of them, |z| = max of sum_i |z_ji|. No norm is
+smaller by which a row has length 1 at most: with P the largest sum of a histogram's positive values and Q = P - T,
+P rows more and Q rows less make every z_j, and |z| is P + Q. The mechanism draws
 
     P(z) proportional to exp(-factor |z|),
 
@@ -36,8 +35,8 @@ Rejection finds (P, Q), from an envelope over t, half of P + Q rounded up. Two f
 
    If no c is negative and none falls in P, both lines say the same of c_n; and c_0 is 1 for Q = 0, otherwise 0.
 2. M(t, t) is log-concave in t. Its series is the sum over k of C(n, k)^2 w^k, over (1 - w)^(n + 1) (the count of the
-   root polytope's points), so it is a convolution of two log-concave sequences. So are products of these, 2 t + 1, and
-   what falls by a constant power from 1 on.
+   root polytope's points), so it is a convolution of two log-concave sequences. Products of these are log-concave, with
+   2 t + 1 and exp(-2 factor t) as well, and stay so if all terms from t = 1 on are multiplied by a number above 1.
 
 With the largest term of the envelope at t = top, and half of it at most at top + L and top - L, those beyond top + i L
 and top - i L are 2^-i of it at most. t is proposed with a fair coin for the side and one for each further L, evenly
