@@ -179,8 +179,8 @@ class PrivateTable:
 
     @property
     def _public_total(self) -> bool:
-        """Whether no neighbor has another number of rows. Parts by value of a replaced table do not count so."""
-        return self.relation is Relation.REPLACE
+        """Whether it tells nothing. Parts by value of a table are under add_remove, whatever the table is under."""
+        return self.relation is Relation.REPLACE  # neighbors have as many rows
 
     def cell_variance(self, epsilon: Amount) -> float:
         """The variance of the noise in every cell of a table that is bought for `epsilon`; public, no question."""

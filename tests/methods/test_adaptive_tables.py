@@ -18,7 +18,7 @@ from dpcore.evaluate.distances import marginal_avd
 from dpcore.methods import AdaptiveTables
 from dpcore.methods.networks import adaptive_tables
 from dpcore.methods.networks.adaptive_tables import MOST_CELLS, MOST_ROUNDS, ROUGH, Plan
-from dpcore.methods.networks.columns import errors_with_total, in_lots, roots_of
+from dpcore.methods.networks.columns import Answers, average, in_lots
 from dpcore.postprocess.junction_tree import cells_of
 from dpcore.postprocess.resolution import ENOUGH, MOST_GROUPS, Resolution, merge_more, neighbors
 
@@ -63,10 +63,12 @@ def test_epsilon_is_divided_as_documented(relation, schema):
         rough = entries.pop(0)
         assert (rough.epsilon_of_noise, rough.sensitivity) == (whole * ROUGH, 1)
         whole -= rough.epsilon_of_noise
-    first, *later = entries
-    names = "y, a, c, b" if not plan.with_class else "a × y, c × y, b × y"
-    assert (first.name, first.mechanism) == (f"histograms of {names}", "k-norm")
-    assert first.epsilon_of_noise == whole * plan.one_ways
+    classes = 2 if plan.with_class else 1  # a replaced row may be in both
+    first, later = entries[:classes], entries[classes:]
+    names = "a, c, b" if plan.with_class else "y, a, c, b"
+    assert {(entry.name, entry.mechanism) for entry in first} == {(f"histograms of {names}", "k-norm")}
+    of_each = whole * plan.one_ways / (2 if plan.with_class and relation is REPLACE else 1)
+    assert [entry.epsilon_of_noise for entry in first] == [of_each] * classes
     assert len(method.pairs_) == len(later) / 2
     rounds, one = [], whole * (1 - plan.one_ways) / plan.rounds
     for choice, table in zip(later[::2], later[1::2], strict=True):
@@ -134,8 +136,10 @@ def test_with_much_epsilon_the_chain_is_found_and_tables_are_the_datas():
 def test_the_class_is_whatever_is_asked_for():
     by_name = AdaptiveTables(epsilon=1.0, target="b", random_state=0).fit(chain(), schema=CHAIN)
     assert by_name.ledger_.entries[1].name == "histograms of y, a, c, b"  # four values of b: too many
+    assert not by_name.ledger_.children
     three = AdaptiveTables(epsilon=1.0, target="c", random_state=0).fit(chain(), schema=CHAIN)
-    assert three.ledger_.entries[1].name == "histograms of c × y, a × c, b × c"
+    assert [entry.name for entry in three.ledger_.entries[1:4]] == ["histograms of y, a, b"] * 3
+    assert [part.name for part in three.ledger_.children[0].children] == ["0", "1", "2"]
     assert marginal_avd(chain(), three.sample(20_000), CHAIN, 1)["avd"].max() < 0.02
 
 
@@ -284,21 +288,35 @@ def test_resolutions_are_within_each_other():
     np.testing.assert_allclose(own.spread, np.eye(own.sizes[0]))
 
 
-def test_tables_of_like_sizes_are_asked_at_once_and_one_lot_tells_the_total(watched: Watched):
-    """A total told by the one large table would be wrong by much, and by many small ones would cost them much."""
+def test_tables_of_like_sizes_are_asked_at_once(watched: Watched):
     assert in_lots([16, 2, 3, 16, 2]) == [[1, 4, 2], [0, 3]]
     assert in_lots([1, 2]) == [[0, 1]]
     assert in_lots([5]) == [[0]]
-    sizes = [2] * 4 + [16] * 6 + [41]
-    lots = in_lots(sizes)
-    assert [len(lot) for lot in lots] == [4, 6, 1]
-    told = [errors_with_total(lots, g, sizes) for g in range(3)]
-    assert min(told) == told[1]
-    assert min(told) > sum(roots_of(lots, [False] * 3, sizes)) ** 2
+    assert [len(lot) for lot in in_lots([2] * 4 + [16] * 6 + [41])] == [4, 6, 1]
     schema = Schema(columns=tuple(replace(CHAIN["a"], name=f"c{j}") for j in range(3)), max_rows=90)
     frame = pd.DataFrame({f"c{j}": ["0", "1", "2"] * 10 for j in range(3)})
     for relation in (ADD, REPLACE):
         AdaptiveTables(epsilon=0.6, relation=relation).fit(frame, schema=schema)
-    (_, added, tell), (_, replaced, silent) = watched.together
-    assert (tell, silent) == (True, False)
+    (_, added, public), (_, replaced, known) = watched.together
+    assert (public, known) == (False, True)
     assert (added, replaced) == (pytest.approx(0.6 * 0.99), pytest.approx(0.3))
+
+
+def test_no_part_of_a_replaced_table_has_a_public_total(watched: Watched):
+    """A row may leave one class for another."""
+    AdaptiveTables(epsilon=1.3, relation=REPLACE).fit(chain(), schema=CHAIN)
+    assert [public for *_, public in watched.together] == [False, False]
+
+
+def test_numbers_of_rows_are_averaged():
+    assert average([(10.0, 1.0), (14.0, 3.0)]) == (pytest.approx(11.0), pytest.approx(0.75))
+    assert average([(10.0, 1.0), (14.0, 0.0)]) == (14.0, 0.0)
+    assert average([(10.0, np.inf), (14.0, 4.0)])[0] == pytest.approx(14.0)
+
+
+def test_answers_are_likely_histograms_of_so_many_rows():
+    column = CHAIN["a"]
+    (found,) = Answers([np.array([10.0, 0.0, -4.0])], [4.0], [], []).likely([column], 12.0, "laplace")
+    assert found.sum() == pytest.approx(12)
+    assert (found > 0).all()
+    assert (np.diff(found) < 0).all()
