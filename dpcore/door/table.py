@@ -152,10 +152,10 @@ class PrivateTable:
         return self._door.answer("counts", entries, draw)
 
     def histograms(self, families: Sequence[Family], *, epsilon: Epsilon) -> list[Floats]:
-        """Noisy contingency tables for `epsilon` together: closer than with noise for each; in pure epsilon only.
+        """Noisy contingency tables for `epsilon` together: closer than with noise for each, if sizes are alike.
 
-        All have one total, under replace that of the rows, which is public then. See `mechanisms.noise.histograms`. An
-        epsilon that buys a scale above `WIDEST` buys nothing.
+        In pure epsilon only. All have one total, under replace that of the rows, which is public then. See
+        `mechanisms.noise.histograms`. An epsilon that buys a scale above `WIDEST` buys nothing.
         """
         self._need_pure("Histograms at once")
         shapes = [self._shape(family) for family in families]
@@ -171,6 +171,7 @@ class PrivateTable:
 
     def histogram_spreads(self, families: Sequence[Family], epsilon: Epsilon) -> list[Spread]:
         """About how large the noise of each such table is; public, no question."""
+        self._need_pure("Histograms at once")
         sizes = [prod(self._shape(family)) for family in families]
         scale = prices.histograms(families, self.relation, epsilon).scale
         factor = 0.0 if scale > WIDEST else 1 / scale if scale else np.inf

@@ -3,13 +3,13 @@
 from collections import Counter
 from fractions import Fraction
 from itertools import product
-from math import comb, exp
+from math import comb, exp, log
 
 import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from dpcore.mechanisms.noise import make_noise
+from dpcore.mechanisms.noise import base, make_noise
 from dpcore.mechanisms.noise.histograms import (
     Spread,
     different,
@@ -140,7 +140,8 @@ def test_noise_is_as_large_as_its_formula_says(public_total):
             assert (z - z.mean(axis=1, keepdims=True)).std() == pytest.approx(expected[size].cell, rel=0.15, abs=1e-9)
     assert spreads((2,) * 50, 1.0, public_total=True)[2].cell == pytest.approx(50 / 12**0.5, rel=0.05)  # even, to d / 2
     assert spreads((3,), 0.0, public_total=False) == {3: Spread(np.inf, np.inf)}
-    assert spreads((3,), 0.0, public_total=True) == {3: Spread(np.inf, 0.0)}
+    assert spreads((3,), 0.0, public_total=True) == {3: Spread(np.inf, np.inf)}
+    assert spreads((3,), 1e200, public_total=False)[3].total < 1e-190
 
 
 @pytest.mark.parametrize("public_total", [True, False])
@@ -185,16 +186,46 @@ def test_the_exact_source_draws_for_no_more_than_was_asked():
 
 @pytest.mark.parametrize("public_total", [True, False])
 def test_the_largest_term_is_found_however_flat_terms_are(public_total):
-    """Where floating point cannot tell neighbors apart, either; and no probability is above 1, which is an error."""
+    """Where floating point cannot tell neighbors apart, either; no probability is above 1, and logarithms are right."""
     source = make_noise("opendp", None)
+
+    def lot(near, exactly):
+        ratio, exponent = exactly()
+        assert near < 0
+        assert near == pytest.approx(log(ratio.numerator) - log(ratio.denominator) + exponent, abs=1e-7)
+        return source._lot(near, exactly)
+
     for sizes, factor in (((2,) * 300, 1e-9), ((40,) * 60, 1e-7), ((10,) * 15, 2.0**-30), ((300,), 0.1), ((1, 1), 1.0)):
-        up, down = lengths(Counter(sizes), Fraction(factor), source._below, source._lot, public_total=public_total)
+        up, down = lengths(Counter(sizes), Fraction(factor), source._below, lot, public_total=public_total)
         degrees = sum(size - 1 for size in sizes) + 1
         assert abs(up + down - degrees / factor) <= 9 * (degrees + 1) ** 0.5 / factor
         assert up == down or not public_total
-    found, slope = logarithm(5, 10)
-    assert exp(found) == pytest.approx(sum(ways(5, 10, 10)))
-    assert slope == pytest.approx(logarithm(5, 11)[0] - found, rel=0.1)
+    for up, down in ((10, 10), (2, 7), (7, 0), (0, 3)):
+        found, slope = logarithm(5, up, down)
+        assert exp(found) == pytest.approx(sum(ways(5, up, down)))
+    found, slope = logarithm(5, 60, 60)
+    assert slope == pytest.approx(logarithm(5, 61, 61)[0] - found, rel=0.02)
+
+
+def test_lots_that_are_close_are_decided_exactly(monkeypatch):
+    source, asked = make_noise("opendp", None), []
+
+    def exactly():
+        asked.append(1)
+        return Fraction(1, 2), Fraction(0)
+
+    for drawn, happens, how_often in (
+        (1 << 62, True, 0),
+        (3 << 62, False, 0),
+        ((1 << 63) - 1, True, 1),
+        (1 << 63, False, 2),
+    ):
+        monkeypatch.setattr(base, "words", lambda _, drawn=drawn: [drawn])
+        assert source._lot(log(1 / 2), exactly) is happens
+        assert len(asked) == how_often
+    monkeypatch.setattr(base, "words", lambda _: [0])
+    assert source._lot(-30.0, exactly)
+    assert not source._lot(-1e6, lambda: (Fraction(1), Fraction(-(10**6))))
 
 
 @pytest.mark.parametrize("public_total", [True, False])

@@ -38,6 +38,16 @@ def test_without_noise_it_is_the_counts_and_with_much_it_is_nearly_even():
     assert np.ptp(project(noisy, 400.0)) > 200  # what is nearest believes all of it
 
 
+@pytest.mark.parametrize(
+    ("scale", "law", "share"), [(1.0, "laplace", 0.5), (8.0, "gaussian", 0.8), (8.0, "laplace", 0.85)]
+)
+def test_half_is_the_nearest_or_less_where_noise_is_larger_than_the_mean_count(scale, law, share):
+    noisy, total = np.array([4.0, -9.0, 8.0, 3.0]), 8.0
+    likely = _likely(noisy, _grid(noisy, scale), scale, total, 0, law)
+    expected = share * likely + (1 - share) * project(noisy, total)
+    np.testing.assert_allclose(likely_histogram(noisy, scale, total, law=law), expected, rtol=0.01)
+
+
 def test_neighbors_are_smoothed_and_categories_are_not():
     """Two halves of equal counts, with noise of their size."""
     rng, counts, scale = np.random.default_rng(2), np.repeat([60.0, 10.0], 16), 20.0

@@ -2,8 +2,9 @@
 
 import secrets
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
+from math import inf, log
 from typing import Protocol
 
 import numpy as np
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from dpcore.accounting.currency import Law
 from dpcore.arguments import Floats, Ints
 from dpcore.mechanisms.noise import histograms
-from dpcore.mechanisms.noise.draws import Weights, is_below, uniform, words
+from dpcore.mechanisms.noise.draws import WORD, Weights, is_below, uniform, words
 from dpcore.mechanisms.noise.histograms import Spread
 
 WIDEST = 2.0**53  # far beyond it, both geometric draws stop at the largest integer and their difference at 0: no noise
@@ -86,9 +87,13 @@ class Noise(ABC):
         """A uniform whole number from 0 to below a bound."""
         return secrets.randbelow(bound)
 
-    def _lot(self, ratio: Fraction, exponent: Fraction) -> bool:
-        """Whether something of probability ratio * e^exponent happens."""
-        return is_below(int(words(1)[0]), ratio, exponent)
+    def _lot(self, near: float, exactly: Callable[[], tuple[Fraction, Fraction]]) -> bool:
+        """Whether something happens (`histograms.Lot`)."""
+        drawn = int(words(1)[0])
+        low, high = (log(bits) - WORD * log(2) if bits else -inf for bits in (drawn, drawn + 1))
+        if abs(near - min(max(near, low), high)) > histograms.MARGIN:
+            return near > high
+        return is_below(drawn, *exactly())
 
     @abstractmethod
     def reals(self, values: Floats, scale: float, *, grid: float, origin: float = 0.0) -> Floats:

@@ -1,9 +1,9 @@
 r"""Noise for several histograms at once, of one and the same rows: the K-norm mechanism (Hardt and Talwar 2010).
 
 A row adds 1 to one count of every histogram: all totals move together. So the noise is one vector z_j of whole numbers
-per histogram, *all of one total T*, and z is as long as the longest of them, |z| = max of sum_i |z_ji|. No norm is
-smaller by which a row has length 1 at most: with P the largest sum of a histogram's positive values and Q = P - T,
-P rows more and Q rows less make every z_j, and |z| is P + Q. The mechanism draws
+per histogram, *all of one total T*, and z is as long as the longest of them, |z| = max of sum_i |z_ji|. A row has
+length 1, and no norm in which it has is larger, if rows can have any values: with P the largest sum of a histogram's
+positive values and Q = P - T, |z| is P + Q, and P rows more and Q rows less make all z_j. The mechanism draws
 
     P(z) proportional to exp(-factor |z|),
 
@@ -41,8 +41,9 @@ Rejection finds (P, Q), from an envelope over t, half of P + Q rounded up. Two f
 With the largest term of the envelope at t = top, and half of it at most at top + L and top - L, those beyond top + i L
 and top - i L are 2^-i of it at most. t is proposed with a fair coin for the side and one for each further L, evenly
 within that L; then P + Q is 2 t or 2 t - 1, by a coin, and P any number up to that; and all is taken by an exact lot,
-or begins again. `top` and L are found in floating point, `top` to the last step by whole numbers; `SLACK` and `MARGIN`
-are far more than its errors. How long it takes may tell something of the noise; nothing here hides that.
+or begins again. Floating point finds L, `top` but for its last steps, and decides a lot that is far enough from its
+probability; whole numbers do the rest. `SLACK` and `MARGIN` are far more than its errors. How long it takes may tell
+something of the noise; nothing here hides that.
 """
 
 from __future__ import annotations
@@ -62,11 +63,12 @@ from dpcore.arguments import Floats, Ints
 
 Below = Callable[[int], int]
 """A uniform whole number from 0 to below another."""
-Lot = Callable[[Fraction, Fraction], bool]
-"""Whether something of probability ratio * e^exponent happens."""
+Lot = Callable[[float, Callable[[], tuple[Fraction, Fraction]]], bool]
+"""Whether something happens: given the logarithm of its probability, right to `MARGIN`, and what gives a ratio and an
+exponent, of which it is ratio * e^exponent exactly."""
 
 SLACK = Fraction(1, 1 << 20)  # by which the largest term may be larger than what is taken for it
-MARGIN = 1e-6  # of logarithms
+MARGIN = 1e-4  # of logarithms: what rounding may amount to where there are thousands of tables of thousands of values
 WIDEST = 2.0**30  # a scale: one over the factor; beyond, nothing is told
 GRID = np.linspace(0, 1, 1_002)[1:-1]  # of P / (P + Q)
 
@@ -103,7 +105,7 @@ def lengths(sizes: Counter[int], factor: Fraction, below: Below, lot: Lot, *, pu
 
     def about(t: int) -> tuple[float, float]:
         """The logarithm of a term with its power of e, and its slope."""
-        parts = [(times, *logarithm(size, t)) for size, times in sizes.items()]
+        parts = [(times, *logarithm(size, t, t)) for size, times in sizes.items()]
         own = sum(times * log_of for times, log_of, _ in parts) + log(pairs(t)) - float(factor) * length(t)
         slope = sum(times * slope for times, _, slope in parts) - 2 * float(factor)
         return own, slope if public_total else slope + 2 / (2 * t + 1)
@@ -119,12 +121,12 @@ def lengths(sizes: Counter[int], factor: Fraction, below: Below, lot: Lot, *, pu
         top += 1
     while top and not rises(top - 1):
         top -= 1
-    half = about(top)[0] - log(2) - MARGIN
+    highest, largest = about(top)[0], term(top)
+    half = highest - log(2) - MARGIN
     far = max(
         first(lambda step: about(top + step)[0] <= half, 1),
         first(lambda step: step > top or about(top - step)[0] <= half, 1),
     )
-    largest = term(top)
     while True:
         behind, further = below(2), 0
         while below(2):
@@ -136,8 +138,14 @@ def lengths(sizes: Counter[int], factor: Fraction, below: Below, lot: Lot, *, pu
         both = length(t) + (below(2) if t and not public_total else 0)
         up = t if public_total else below(both + 1)
         own = 1 if public_total or not t else 2 * (both + 1)  # a pair is one of so many that could be proposed
-        ratio = Fraction(own * many(up, both - up) << further, largest) / (1 + SLACK)
-        if lot(ratio, factor * (length(top) - both)):
+        near = sum(times * logarithm(size, up, both - up)[0] for size, times in sizes.items()) + log(own)
+        near += further * log(2) - float(factor) * both - highest - log1p(SLACK)
+
+        def exactly(up: int = up, both: int = both, whole: int = own << further) -> tuple[Fraction, Fraction]:
+            ratio = Fraction(whole * many(up, both - up), largest) / (1 + SLACK)
+            return ratio, factor * (length(top) - both)
+
+        if lot(near, exactly):
             return up, both - up
 
 
@@ -166,23 +174,21 @@ def ways(size: int, up: int, down: int) -> Iterator[int]:
         others = others * (free - i) // (down + free - i) if i < free else 0
 
 
-def logarithm(size: int, t: int) -> tuple[float, float]:
-    """The logarithm of M(t, t), and its slope, in floating point."""
-    free = size - 1
-    steps = np.arange(1, free + 1)
-    which = np.append(0.0, np.cumsum(np.log((free + 1 - steps) / steps)))
-    least = min(free, t)  # positive values
-    left = t + 1.0 - steps[:least]
-    positive = np.append(0.0, np.cumsum(np.log(left / steps[:least])))
-    others = np.append(0.0, np.cumsum(np.log((t + steps) / steps)))[::-1]
-    logs = which[: least + 1] + positive + others[: least + 1]
+def logarithm(size: int, up: int, down: int) -> tuple[float, float]:
+    """The logarithm of M, and its slope if both grow, in floating point."""
+    free, most = size - 1, min(size - 1, up)  # positive values
+    steps = np.arange(1.0, free + 1)
+    left, behind = up + 1 - steps[:most], down + steps
+    positive = np.append(0.0, np.cumsum(np.log((free + 1 - steps[:most]) * left / steps[:most] ** 2)))
+    others = np.append(0.0, np.cumsum(np.log(behind / steps)))[free - most :][::-1]
+    logs = positive + others
     weights = np.exp(logs - logs.max())
-    slopes = np.append(0.0, np.cumsum(1 / left)) + np.append(0.0, np.cumsum(1 / (t + steps)))[::-1][: least + 1]
+    slopes = np.append(0.0, np.cumsum(1 / left)) + np.append(0.0, np.cumsum(1 / behind))[free - most :][::-1]
     return float(logs.max() + log(weights.sum())), float(weights @ slopes / weights.sum())
 
 
 def spreads(sizes: Sequence[int], factor: float, *, public_total: bool) -> dict[int, Spread]:
-    """About how large the noise of every size's counts is, and that of the total. Infinite for a factor of 0.
+    """About how large the noise of every size's counts is, and that of the total: infinite for a factor of 0.
 
     In the limit P + Q has the mean square (D + k) (D + k + 1) / factor^2, where D is the sum of sizes less 1 each, and
     k is 2, or 1 with a public total; u = P / (P + Q) has a density in proportion to the product of all M; and values
@@ -190,9 +196,9 @@ def spreads(sizes: Sequence[int], factor: float, *, public_total: bool) -> dict[
     """
     each = Counter(sizes)
     if not factor:
-        return {size: Spread(inf, 0.0 if public_total else inf) for size in each}
+        return dict.fromkeys(each, Spread(inf, inf))
     degrees = sum((size - 1) * many for size, many in each.items()) + (1 if public_total else 2)
-    square = degrees * (degrees + 1) / factor**2
+    square = degrees * (degrees + 1)
     place_of = np.array([0.5]) if public_total else GRID
     limits = {size: _limit(size, public=public_total) for size in each}
     logs = np.sum([many * limits[size][0] for size, many in each.items()], axis=0)
@@ -200,7 +206,9 @@ def spreads(sizes: Sequence[int], factor: float, *, public_total: bool) -> dict[
     weights /= weights.sum()
     of_total = weights @ (2 * place_of - 1) ** 2 * square
     return {
-        size: Spread(sqrt(max(weights @ limits[size][1] * square - of_total / size**2, 0.0)), sqrt(of_total))
+        size: Spread(
+            sqrt(max(weights @ limits[size][1] * square - of_total / size**2, 0.0)) / factor, sqrt(of_total) / factor
+        )
         for size in each
     }
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
-from math import exp, inf, log
+from math import exp
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from dpcore.accounting.currency import Law
 from dpcore.arguments import Floats, Ints
 from dpcore.language import phrase
 from dpcore.mechanisms.noise.base import LOTS, WIDEST, Noise, Scored, behind_the_best, best_of_groups
-from dpcore.mechanisms.noise.draws import NEVER, Weights
+from dpcore.mechanisms.noise.draws import Weights
 from dpcore.mechanisms.noise.histograms import Spread
 
 ROUNDED = 2.0**20  # a sigma: beyond, rounding moves a Gaussian's probabilities by less than one in 10^12
@@ -98,9 +98,8 @@ class NumpyNoise(Noise):
             pass
         return found
 
-    def _lot(self, ratio: Fraction, exponent: Fraction) -> bool:
-        logs = log(ratio.numerator) - log(ratio.denominator) if ratio else -inf
-        return self._rng.random() < (exp(min(logs + float(exponent), 0.0)) if exponent > NEVER else 0.0)
+    def _lot(self, near: float, exactly: Callable[[], tuple[Fraction, Fraction]]) -> bool:
+        return self._rng.random() < exp(min(near, 0.0))
 
     def exact(self) -> ExactNoise:
         """The same numbers drawn, to no effect but which of equal candidates is chosen."""
@@ -130,7 +129,7 @@ class ExactNoise(NumpyNoise):
         return 0.0
 
     def histograms(self, tables: Sequence[NDArray[np.int64]], factor: float, *, public_total: bool) -> list[Floats]:
-        super().histograms(tables, 1.0, public_total=public_total)
+        super().histograms(tables, factor, public_total=public_total)
         return [table.astype(float) for table in tables]
 
     def histogram_spreads(self, sizes: Sequence[int], factor: float, *, public_total: bool) -> dict[int, Spread]:

@@ -6,11 +6,11 @@ Idea      Start from the columns by themselves. Again and again find the pair of
 
 Steps, corrected (the only mode); C is the class column, if there is one; d is the number of columns
   0  A rough number of rows, 1% of epsilon, unless it is public. With s = n epsilon / d², halved under replace, this
-     fixes by formula (`Plan`) the share of step 1, the number of rounds of step 3, and whether C is in every table of
-     step 1; if not, up to three of the first rounds are for pairs with C. If s < 8 there are no rounds, and step 1
+     fixes by formula (`Plan`) the share of step 1, the number of rounds of step 3, and whether step 1 is done by
+     class; if not, up to three of the first rounds are for pairs with C. If s < 8 there are no rounds, and step 1
      has all that is left.                                                                                        counts
-  1  A table of every column X, or of (X, C), with noise for all at once (`columns`); then histograms with one total and
-     no negative counts.                                                            histograms; with a delta, counts
+  1  Tables of all columns, or of all others in each class of C, with noise for all at once (`columns`); then what
+     histograms with one total are likely.                                          histograms; with a delta, counts
   2  Values that count too little for the noise of a round, or beside all rows, are merged (adjacent ones in ordered
      columns), at three resolutions, each within the one before.                                       post-processing
   3  Rounds, with equal parts of the rest of epsilon. All pairs of columns at all resolutions are rated by the distance
@@ -25,8 +25,9 @@ Steps, corrected (the only mode); C is the class column, if there is one; d is t
 Privacy
   Public    the schema and the target; n under replace.
   0         sensitivity 1.
-  1         one person moves every table by 1 (add_remove) or 2 (replace) in L1, and noise falls with the largest of
-            these (`mechanisms.noise.histograms`); lots are sequential.
+  1         one person moves every table by 1 (add_remove) or 2 (replace) in L1, and the probability of noise falls with
+            the longest (`mechanisms.noise.histograms`); lots are sequential. Classes are parallel: one part moves by 1,
+            or under replace two of them, which pay half of epsilon each.
   3         the model, resolutions, and penalties are made of answers that are fixed by then, so the score moves by half
             of what the table moves: ½ or 1 (`DistanceFromMargins`), and by half of that where it is per round of two.
             One mechanism and one table a time, sequential: merging is record by record, so the table's L1 sensitivity

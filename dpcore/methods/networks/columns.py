@@ -1,10 +1,11 @@
 """First tables: histograms of all columns, of all rows or of each class by itself.
 
-Records of different classes are disjoint, so that what is asked of each costs what it would of one (`ledger`). In pure
-epsilon histograms are asked for in lots, with noise for all of a lot at once (`mechanisms.noise.histograms`). That is
-the better the more alike their sizes are; so lots are neighbors in size, merged as long as that lowers the sum of all
-counts' errors. Errors of a lot go by one over its share; with shares by the root of what its errors would be alone,
-their sum is least. In rho every table has noise of its own, and a share by the power `balance` of its cells.
+Records of different classes are disjoint, so that what is asked of each costs what it would of one, or of two where a
+row may be replaced by one of another class (`ledger`). In pure epsilon histograms are asked for in lots, with noise for
+all of a lot at once (`mechanisms.noise.histograms`). That is the better the more alike their sizes are; so lots are
+neighbors in size, merged as long as that lowers the sum of all counts' errors. Errors of a lot go by one over its
+share; with shares by the root of what its errors would be alone, their sum is least. In rho every table has noise of
+its own, and a share by the power `balance` of its cells.
 """
 
 from __future__ import annotations
@@ -94,7 +95,7 @@ class Answers:
         found, totals = list[tuple[Floats, float, Amount]](), list[Said]()
         for lot, paid in zip(lots, shares, strict=True):
             asked = [families[i] for i in lot]
-            noisy, noise = table.histograms(asked, epsilon=paid), table.histogram_spreads(asked, paid)
+            noise, noisy = table.histogram_spreads(asked, paid), table.histograms(asked, epsilon=paid)
             totals.append((float(noisy[0].sum()), noise[0].total ** 2))
             found += [(cells, own.cell**2, paid / len(lot)) for cells, own in zip(noisy, noise, strict=True)]
         places = np.argsort([i for lot in lots for i in lot])
@@ -134,6 +135,9 @@ def in_lots(sizes: Sequence[int]) -> list[list[int]]:
 
 
 def errors(sizes: Sequence[int]) -> float:
-    """The sum of the standard deviations of all counts that are asked for at once, times epsilon; above 0."""
+    """The sum of the standard deviations of all counts that are asked for at once, times the factor; above 0.
+
+    With a private total. A public one makes all of them a little less, which lots may forget.
+    """
     found = spreads(sizes, 1.0, public_total=False)
     return sum((size * found[size].cell for size in sizes), LEAST)
