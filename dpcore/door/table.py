@@ -394,5 +394,6 @@ class PrivateTable:
         return tuple(sizes[name] for name in family)
 
     def _sibling(self, rows: Rows, schema: Schema, ledger: Ledger) -> Self:
-        door = self._door
-        return type(self)(rows, schema, ledger, door.noise, unprotected_allowed=door.unprotected_allowed)
+        made = type(self)(rows, schema, ledger, self._door.noise)
+        made._door = self._door.on(ledger)  # with this table's bound on rows: how many a part has is private
+        return made

@@ -164,7 +164,7 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
                 )
             lots = make_noise(self.noise, self.random_state, CUT).lots(len(rows))
             rows = rows.at(unit.kept(unit.persons(frame), lots, fill=relation is Relation.REPLACE))
-        if schema.max_rows is not None and len(rows) > schema.max_rows:
+        if relation is Relation.ADD_REMOVE and schema.max_rows is not None and len(rows) > schema.max_rows:
             raise DataError(
                 "The table has more rows than the schema's public bound on their number.",
                 "Declare a larger max_rows; it must come from public knowledge, not from this table.",

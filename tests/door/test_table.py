@@ -4,6 +4,7 @@ What each question costs is in `test_questions`.
 """
 
 import math
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -193,8 +194,19 @@ def test_parts_are_disjoint_and_paid_once():
         with pytest.raises(BudgetError):  # a cap counts the largest part only, and that one is spent
             parts[1].counts([("a",)], epsilon=0.125)
         assert (table.ledger.epsilon_bound, table._door.noise.scales) == (moved * 0.5, scales)
+
+
+def test_what_bounds_a_table_bounds_its_parts_however_many_rows_they_have():
+    """Under replace that is the number of all rows, also where the schema's bound is lower, or there is none."""
     with pytest.raises(ParameterError, match="max_rows"):
-        door(REPLACE, schema=BOUNDLESS).split("y")[0].choose(Entropy(), [("a",)], epsilon=1.0)
+        door(ADD, schema=BOUNDLESS).split("y")[0].choose(Entropy(), [("a",)], epsilon=1.0)
+    for schema in (BOUNDLESS, replace(SCHEMA, max_rows=2)):
+        table = door(REPLACE, schema=schema)
+        for part in table.split("y"):
+            part.choose(Entropy(), [("a",)], epsilon=1.0)
+        of_all = door(ADD, schema=replace(SCHEMA, max_rows=len(CODES)))
+        of_all.choose(Entropy(), [("a",)], epsilon=1.0)
+        assert table._door.noise.scales == of_all._door.noise.scales * 3
 
 
 def test_scores_inside_parts_are_those_of_add_remove_and_parts_have_parts():

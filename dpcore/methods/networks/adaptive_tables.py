@@ -129,7 +129,8 @@ class AdaptiveTables(MeasuredTables):
     target: str | None = text(
         default=None,
         optional=True,
-        about="The class column, which is in all first tables if it has three values at most; by default the schema's.",
+        about="The class column. If it has three values at most, others are measured by class first; by default the "
+        "schema's.",
     )
 
     def _check(self, schema: Schema) -> None:
