@@ -228,13 +228,18 @@ class DistanceFromMargins(Score):
 
     def values(self, count: CountTables, candidates: Sequence[Sequence[str]], relation: Relation) -> Floats:
         """See `Score.values`."""
-        scores, known = [], dict[int, Floats]()  # the same few merges stand in many candidates
-        penalties = np.broadcast_to(self.penalty, len(self.tables))
+        known = dict[int, Floats]()  # the same few merges stand in many candidates
+        found = dict[tuple[object, ...], float]()  # and the same table in some that differ by their penalty
+        distances = np.empty(len(self.tables))
+        merges = self.merges or [()] * len(self.tables)
         for i, (expected, table) in enumerate(zip(self.tables, count(candidates), strict=True)):
-            counts = table if self.merges is None else merged_counts(table, self.merges[i], known)
-            distance = np.abs(counts.reshape(expected.shape) - expected).sum() / 2
-            scores.append(distance - penalties[i] * expected.size)
-        return np.array(scores) if self.factors is None else np.array(scores) * self.factors
+            same = id(expected), *candidates[i], *map(id, merges[i])
+            if same not in found:
+                counts = merged_counts(table, merges[i], known) if merges[i] else table
+                found[same] = float(np.abs(counts.reshape(expected.shape) - expected).sum() / 2)
+            distances[i] = found[same]
+        scores: Floats = distances - np.multiply(self.penalty, [expected.size for expected in self.tables])
+        return scores if self.factors is None else scores * self.factors
 
     def bounds(self, shapes: Sequence[Shape], relation: Relation, rows: int | None) -> Bounds:
         """See the class. Rounding: a unit of every cell's distance, of their sum per addition, and of the product.
@@ -242,7 +247,8 @@ class DistanceFromMargins(Score):
         The released table is what it is in floats, for both neighbors.
         """
         cells = max(table.size for table in self.tables)
-        distance = most_rows(rows) + 2 * max(float(np.abs(table).sum()) for table in self.tables)
+        different = {id(table): table for table in self.tables}.values()
+        distance = most_rows(rows) + 2 * max(float(np.abs(table).sum()) for table in different)
         largest = 1.0 if self.factors is None else max(map(abs, self.factors))
         rounding = largest * (cells + 5) * UNIT * (distance + 2 * float(np.max(self.penalty)) * cells)
         sensitivity = largest * relation.histogram_l1 / 2

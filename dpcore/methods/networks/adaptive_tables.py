@@ -208,13 +208,13 @@ class _Rounds:
         names, every = self.table.schema.names, list(self._candidates())
         once = [found for found in every if column in found[0]] or every
         many = [rounds for rounds in range(1, min(MOST_ROUNDS, left) + 1) for _ in once]
-        candidates, expected = once * many[-1], self._expected(once) * many[-1]
+        merges = [[self.resolutions[j].coarser[level] for j, level in zip(*c, strict=True)] for c in once]
+        candidates, expected, merges = once * many[-1], self._expected(once) * many[-1], merges * many[-1]
         balance = self.table.ledger.currency.balance
         costs = float(np.median([cells.size for cells in expected])) ** balance
         wrong = (2 * log(max(len(candidates), 2))) ** balance
         choosing = self.share * Fraction(round(100 * wrong / (wrong + costs)), 100)
         noise = [PENALTY * self._noise(self.share * rounds - choosing) for rounds in range(1, many[-1] + 1)]
-        merges = [[self.resolutions[j].coarser[level] for j, level in zip(*c, strict=True)] for c in candidates]
         penalties, factors = [noise[rounds - 1] for rounds in many], [1 / rounds for rounds in many]
         score = DistanceFromMargins(expected, penalties, merges, factors)
         families = [(names[a], names[b]) for (a, b), _ in candidates]
