@@ -33,6 +33,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Literal
@@ -339,6 +340,44 @@ class Ledger(Tally):
         columns = ["scope", "name", "mechanism", "relation", "draws", "sensitivity", "claimed_sensitivity", "scale"]
         frame = pd.DataFrame(rows, columns=[*columns, *EPSILONS, "void", "reason"])
         return frame.rename(columns={name: name.replace("epsilon", self.currency.unit) for name in EPSILONS})
+
+    def breakdown(self) -> pd.DataFrame:
+        """What the questions come to in the totals: `name`, what is claimed, what the noise costs, and `void`.
+
+        One row per question that counts, in order. Of parallel parts only the dearest counts; questions about one row
+        of several that a person has, or that a replaced row may change twice, count as often. So columns have this
+        ledger's totals as their sums, in its currency, as `to_frame` names it.
+        """
+        names = [name.replace("epsilon", self.currency.unit) for name in EPSILONS[:2]]
+        rows = [
+            {"name": entry.name} | dict(zip(names, map(float, counted), strict=True)) | {"void": entry.void}
+            for entry, counted in self._counted()
+        ]
+        return pd.DataFrame(rows, columns=["name", *names, "void"])
+
+    def _counted(self) -> list[tuple[Entry, tuple[Epsilon, Epsilon]]]:
+        """Questions with what they come to in this ledger's totals: claimed, and of the noise."""
+        found, void = [], bool(self._reasons_above())
+        dearest: Sequence[Ledger | None] = (None, None)
+        if self.in_parallel:
+            dearest = [max(self.children, key=lambda part: part._above()[i], default=None) for i in range(2)]
+        for item in self._items:
+            if isinstance(item, Entry):
+                own = replace(item, void=True) if void else item
+                found.append((own, (item.epsilon_claimed, item.epsilon_of_noise)))
+                continue
+            times = [
+                (of_all / within if within > 0 and of_all < math.inf else Fraction(1)) if one in (None, item) else None
+                for one, within, of_all in zip(dearest, item.totals[:2], item._above(), strict=True)
+            ]
+            for entry, counted in item._counted() if any(times) else ():
+                claimed, paid = (0 if by is None else by * own for by, own in zip(times, counted, strict=True))
+                found.append((entry, (claimed, paid)))
+        return found
+
+    def _above(self) -> tuple[Epsilon, Epsilon]:
+        """What the level above counts for it: claimed, and of the noise."""
+        return self._prices.of(self.totals)[:2]
 
     def to_dict(self) -> dict[str, Any]:
         """The ledger as JSON-ready values; infinite numbers become the text "infinity"."""

@@ -33,7 +33,7 @@ SPREAD = {"counts": phrase("{count} tables of {low} to {high}"), "report": phras
 ENTRIES = [  # what methods call their entries: the first of these that fits is what a screen says
     phrase("counts of {columns}"),
     phrase("number of rows"),
-    phrase("histograms of {tables} and {more:d} more"),
+    phrase("histograms of {tables} and {more} more"),
     phrase("histograms of {tables}"),
     phrase("report of {asked} of {all} answers, by lot"),
     phrase("report of {columns}"),
@@ -51,14 +51,14 @@ ENTRIES = [  # what methods call their entries: the first of these that fits is 
     phrase("exact answers"),
     phrase("raw rows"),
 ]
-TEXTS = ("columns", "score")  # in these; all else are whole numbers
+TEXTS = ("columns", "score", "tables")  # in these; all else are whole numbers
 MOST_ALIKE = 6  # kinds of tables that are told one by one
 
 
 def epsilon_split(frame: pd.DataFrame) -> Chart:
-    """Where epsilon went: what the ledger books per entry name.
+    """Where epsilon went: what questions come to in a ledger's totals (`Ledger.breakdown`), per entry name.
 
-    `frame`: one row per ledger entry: `name`; `epsilon_claimed`, `epsilon_of_noise` (0..inf), or the same of rho;
+    `frame`: one row per question: `name`; `epsilon_claimed`, `epsilon_of_noise` (0..inf), or the same of rho;
     `void`: whether the latter is no bound. Entries of one name are summed, and tables of one price are told together;
     the 20 largest are drawn, the rest summed.
     """

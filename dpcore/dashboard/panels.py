@@ -124,7 +124,7 @@ def price(shown: Shown) -> None:
     if ledger.delta:
         rho = say("Questions are paid in rho, which adds up: {rho} in all.", rho=number(above(ledger.totals.of_noise)))
         st.caption(rho if ledger.void else f"{rho} {protection.of_delta(ledger.delta)}")
-    chart(charts.epsilon_split(frame))
+    chart(charts.epsilon_split(ledger.breakdown()))
     st.caption(say("{sentence}.", sentence=escaped(retold(shown.release.noise_label))))
     asked = say("What each person reported") if reported(shown) else say("Every question that was asked of the rows")
     table_behind(frame, asked)

@@ -92,7 +92,7 @@ CHARTS = (
         "bars = charts.claimed_vs_bound(claimed=ledger.epsilon_claimed, bound=ledger.epsilon_bound)\n"
         f"bars.properties(width={WIDTH})\n",
     ),
-    Stage("Where epsilon went.", f"charts.epsilon_split(ledger.to_frame()).properties(width={WIDTH})\n"),
+    Stage("Where epsilon went.", f"charts.epsilon_split(ledger.breakdown()).properties(width={WIDTH})\n"),
 )
 
 

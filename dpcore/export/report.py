@@ -128,7 +128,7 @@ def price(release: Release) -> str:
             1,
         )
         + reasons
-        + figure(charts.epsilon_split(frame), None, 2)
+        + figure(charts.epsilon_split(ledger.breakdown()), None, 2)
         + f"<h3>Every question that was asked of the rows</h3>{table(entries.head(MOST_ENTRIES))}"
         + rest(len(entries) - MOST_ENTRIES, "more are in ledger.csv")
     )

@@ -109,6 +109,31 @@ def test_infinity_passes_through_every_kind_and_is_written_as_a_word():
 # Persons with several rows
 
 
+def test_what_questions_come_to_has_the_totals_as_its_sum():
+    """Of parallel parts the dearest counts: another one for what is claimed, perhaps."""
+    for relation, twice in RELATIONS.items():
+        ledger = Ledger(relation)
+        ledger.charge(entry(0.5, name="first"))
+        person = ledger.of_person(3)
+        group = person.parallel("by value", by="value", plainly_claimed=True)
+        group.part("a").charge(entry(0.25, name="count"), entry(0.25, name="choice"))
+        group.part("b").charge(entry(1.0, 0.125, name="paper's"))
+        told = ledger.breakdown().set_index("name")
+        assert told["epsilon_of_noise"].to_dict() == {
+            "first": 0.5, "count": 0.75 * twice, "choice": 0.75 * twice, "paper's": 0.0
+        }  # fmt: skip
+        assert told["epsilon_claimed"].to_dict() == {"first": 0.5, "count": 0.0, "choice": 0.0, "paper's": 3.0}
+        assert (ledger.epsilon_claimed, ledger.epsilon_of_noise) == tuple(told.sum(numeric_only=True)[:2])
+        group.part("c").charge(entry(math.inf, name="raw"))
+        told = ledger.breakdown().set_index("name")
+        assert told.loc["raw", ["epsilon_claimed", "epsilon_of_noise"]].tolist() == [math.inf, math.inf]
+        assert list(told.index) == ["first", "raw"]
+    assert list(Ledger(ADD, delta=1e-9).breakdown()) == ["name", "rho_claimed", "rho_of_noise", "void"]
+    sampled = Ledger(ADD)
+    sampled.sampled("a half", 0.5, 1.0).charge(entry(0.3))
+    assert sampled.breakdown()["epsilon_of_noise"].sum() == pytest.approx(sampled.epsilon_of_noise)
+
+
 def test_a_person_pays_for_every_row():
     """Worked by hand: thirds that no float holds come to exactly what was asked."""
     run = Ledger(ADD, plan=1)

@@ -225,6 +225,7 @@ class Programs(RuleBasedStateMachine):
         drawn = self.spent(self.ledger)
         assert self.ledger.totals.bound == drawn  # nor is more booked than was drawn: every charge was answered
         assert self.cap is None or drawn <= self.cap
+        assert self.ledger.breakdown()["epsilon_of_noise"].sum() == drawn  # powers of two: sums of floats are exact
         account = self.books.account(SHA, self.ledger.relation)
         if self.filed:
             assert (account.totals.bound if account else 0) >= drawn

@@ -8,6 +8,7 @@ from pictures import entries, spent
 from specs import domain, marks_of, rows_of, spec_of, subtitle
 
 from dpcore import charts
+from dpcore.language import speaking
 
 INF, NAN = math.inf, math.nan
 
@@ -23,6 +24,15 @@ def test_epsilon_is_summed_by_name_sorted_and_folded():
     assert len(many) == 21
     assert many["name"].iloc[-1] == "(30 others)"
     assert many["epsilon_of_noise"].sum() == pytest.approx(50)
+
+
+def test_entries_are_told_in_the_language_of_the_screen():
+    names = ["histograms of a, b × c and 8 more", "histograms of a", "counts of a", "choice by R", "what else"]
+    frame = pd.DataFrame({"name": names, "epsilon_claimed": 1.0, "epsilon_of_noise": 1.0, "void": False})
+    assert rows_of(charts.epsilon_split(frame))["name"].tolist() == names
+    with speaking("zh"):
+        told = rows_of(charts.epsilon_split(frame))["name"].tolist()
+    assert told[:3] == ["a, b × c 以及另外 8 张表的直方图", "a 的直方图", "a 的计数"]
 
 
 def test_tables_of_one_price_are_one_entry_and_so_are_those_of_many_prices():

@@ -128,7 +128,7 @@ def budget(shown: Shown) -> None:
         if "scores" not in shown.release.model.released:
             told = phrase("Every choice of a value or a cut has its share, and the counts of the groups have the rest.")
             st.markdown(say(told))
-        panels.chart(charts.epsilon_split(ledger.to_frame()))
+        panels.chart(charts.epsilon_split(ledger.breakdown()))
         return
     if math.isinf(ledger.epsilon_claimed):
         st.info(say("No question was answered with noise: nothing was spent, and nothing is protected."))

@@ -22,28 +22,30 @@ For each T, exp(-factor |z|) is, up to a constant, the sum of exp(-factor (P + Q
 is within. So (P, Q) comes with probability proportional to exp(-factor (P + Q)) M_1(P, Q) M_2(P, Q) ..., and then every
 z_j evenly from its vectors within (P, Q).
 
-Rejection finds (P, Q), from an envelope over t, half of P + Q rounded up. Two facts bound it.
+Rejection finds (P, Q). Those whose sum is even and those whose sum is odd have an envelope each, over t, half of P + Q
+rounded down. Two facts bound them.
 
-1. M(P, Q) <= M(t, t). M grows in both; so it is to be shown that M(P, Q) >= M(P + 1, Q - 1) for P >= Q. M has the
-   series (1 - xy)^n / ((1 - x) (1 - y))^(n + 1) in x^P y^Q. Let c_n(P, Q) be its difference M(P, Q) - M(P + 1, Q - 1),
-   for P >= Q: what (x - y) times the series has at x^(P + 1) y^Q, which is antisymmetric. The series for n is that for
-   n - 1, times (1 - xy) / ((1 - x) (1 - y)) = 1 + the sum over k >= 1 of (x^k + y^k). So, where what is antisymmetric
-   cancels, with c for c_(n - 1):
+1. M(P, Q) is largest in the middle: at (t, t), or (t + 1, t). For M(P, Q) is M(Q, P), and not below M(P + 1, Q - 1) for
+   P >= Q. M has the series (1 - xy)^n / ((1 - x) (1 - y))^(n + 1) in x^P y^Q. Let c_n(P, Q) be the difference of these
+   two: what (x - y) times the series has at x^(P + 1) y^Q, which is antisymmetric. The series for n is that for n - 1,
+   times (1 - xy) / ((1 - x) (1 - y)) = 1 + the sum over k >= 1 of (x^k + y^k). So, where what is antisymmetric cancels,
+   with c for c_(n - 1):
 
        c_n(P, Q) = c(P, Q) + sum over Q <= a < P of c(a, Q) + sum over 0 <= b < Q of (c(P, b) - c(Q - 1, b)),
        c_n(P + 1, Q) - c_n(P, Q) = c(P + 1, Q) + sum over 0 <= b < Q of (c(P + 1, b) - c(P, b)).
 
    If no c is negative and none falls in P, both lines say the same of c_n; and c_0 is 1 for Q = 0, otherwise 0.
-2. M(t, t) is log-concave in t. Its series is the sum over k of C(n, k)^2 w^k, over (1 - w)^(n + 1) (the count of the
-   root polytope's points), so it is a convolution of two log-concave sequences. Products of these are log-concave, with
-   2 t + 1 and exp(-2 factor t) as well, and stay so if all terms from t = 1 on are multiplied by a number above 1.
+2. M(t, t) and M(t + 1, t) are log-concave in t. For x = sz, y = s/z and w = s^2, what the series has at z^m is a
+   hypergeometric one, and Euler's transformation makes a polynomial of it, over (1 - w)^(n + 1): for m = 0 the sum over
+   k of C(n, k)^2 w^k, for m = 1 that of (n + 1) / n C(n, k) C(n, k + 1) w^k (and 1 for n = 0). So both are convolutions
+   of two log-concave sequences. Products of these, with the number of pairs (P, Q) and exp(-2 factor t), are so as well.
 
-With the largest term of the envelope at t = top, and half of it at most at top + L and top - L, those beyond top + i L
-and top - i L are 2^-i of it at most. t is proposed with a fair coin for the side and one for each further L, evenly
-within that L; then P + Q is 2 t or 2 t - 1, by a coin, and P any number up to that; and all is taken by an exact lot,
-or begins again. Floating point finds L, `top` but for its last steps, and decides a lot that is far enough from its
-probability; whole numbers do the rest. `SLACK` and `MARGIN` are far more than its errors. How long it takes may tell
-something of the noise; nothing here hides that.
+With an envelope's largest term at t = top, and half of it at most at top + L and top - L, those beyond top + i L and
+top - i L are 2^-i of it at most. A coin chooses the envelope; t is proposed with a fair coin for the side and one for
+each further L, evenly within that L; then P, any number up to P + Q; and all is taken by an exact lot, or begins again.
+Floating point finds L, `top` but for its last steps, and decides a lot that is far enough from its probability; whole
+numbers do the rest. `SLACK` and `MARGIN` are far more than its errors. How long it takes may tell something of the
+noise; nothing here hides that.
 """
 
 from __future__ import annotations
@@ -88,65 +90,80 @@ def draw(sizes: Sequence[int], factor: float, below: Below, lot: Lot, *, public_
 
 def lengths(sizes: Counter[int], factor: Fraction, below: Below, lot: Lot, *, public_total: bool) -> tuple[int, int]:
     """P and Q, for so many histograms of each size."""
-
-    def many(up: int, down: int) -> int:
-        return prod(sum(ways(size, up, down)) ** times for size, times in sizes.items())
-
-    def pairs(t: int) -> int:
-        """What a term of the envelope has beside M: how many pairs at most, and two for the coin."""
-        return 1 if public_total or not t else 2 * (2 * t + 1)
-
-    def length(t: int) -> int:
-        """The least P + Q."""
-        return 2 * t if public_total else max(2 * t - 1, 0)
-
-    def term(t: int) -> int:
-        return pairs(t) * many(t, t)
-
-    def about(t: int) -> tuple[float, float]:
-        """The logarithm of a term with its power of e, and its slope."""
-        parts = [(times, *logarithm(size, t, t)) for size, times in sizes.items()]
-        own = sum(times * log_of for times, log_of, _ in parts) + log(pairs(t)) - float(factor) * length(t)
-        slope = sum(times * slope for times, _, slope in parts) - 2 * float(factor)
-        return own, slope if public_total else slope + 2 / (2 * t + 1)
-
-    def rises(t: int) -> bool:
-        """Whether the next term is larger."""
-        here, there = term(t), term(t + 1)
-        rise = log1p((there - here) / here) if there < 2 * here else log(there) - log(here)
-        return rise > factor * (length(t + 1) - length(t))
-
-    top = first(lambda t: about(t)[1] <= 0, 1)
-    while rises(top):
-        top += 1
-    while top and not rises(top - 1):
-        top -= 1
-    highest, largest = about(top)[0], term(top)
-    half = highest - log(2) - MARGIN
-    far = max(
-        first(lambda step: about(top + step)[0] <= half, 1),
-        first(lambda step: step > top or about(top - step)[0] <= half, 1),
-    )
+    envelopes = [Envelope(sizes, factor, odd, alone=public_total) for odd in ((0,) if public_total else (0, 1))]
+    widest = max(envelopes, key=lambda own: own.highest + log(own.far))
     while True:
-        behind, further = below(2), 0
-        while below(2):
-            further += 1
-        away = further * far + below(far)
-        t = top - 1 - away if behind else top + away
+        own = envelopes[below(len(envelopes))]
+        t, further = own.propose(below)
         if t < 0:
             continue
-        both = length(t) + (below(2) if t and not public_total else 0)
+        pairs, both = own.pairs(t), own.length(t)
         up = t if public_total else below(both + 1)
-        own = 1 if public_total or not t else 2 * (both + 1)  # a pair is one of so many that could be proposed
-        near = sum(times * logarithm(size, up, both - up)[0] for size, times in sizes.items()) + log(own)
-        near += further * log(2) - float(factor) * both - highest - log1p(SLACK)
+        near = (
+            logarithm_of_all(sizes, up, both - up)[0] + log(pairs * own.far) + further * log(2) - float(factor) * both
+        )
+        near -= widest.highest + log(widest.far) + log1p(SLACK)
+        weight = pairs * own.far << further
 
-        def exactly(up: int = up, both: int = both, whole: int = own << further) -> tuple[Fraction, Fraction]:
-            ratio = Fraction(whole * many(up, both - up), largest) / (1 + SLACK)
-            return ratio, factor * (length(top) - both)
+        def exactly(up: int = up, both: int = both, weight: int = weight) -> tuple[Fraction, Fraction]:
+            ratio = Fraction(weight * ways_of_all(sizes, up, both - up), widest.largest * widest.far)
+            return ratio / (1 + SLACK), factor * (widest.length(widest.top) - both)
 
         if lot(near, exactly):
             return up, both - up
+
+
+class Envelope:
+    """Terms by t, of all pairs (P, Q) whose sum is 2 t, or 2 t + 1 if it is odd; or of (t, t) alone.
+
+    The term at `top` is the largest: `largest` without its power of e, and `highest` is its logarithm with it. At a
+    distance of `far` they are half of it at most.
+    """
+
+    def __init__(self, sizes: Counter[int], factor: Fraction, odd: int, *, alone: bool) -> None:
+        self._sizes, self._factor, self._odd, self._alone = sizes, factor, odd, alone
+        self.top = first(lambda t: self._about(t)[1] <= 0, 1)
+        while self._rises(self.top):
+            self.top += 1
+        while self.top and not self._rises(self.top - 1):
+            self.top -= 1
+        self.highest, self.largest = self._about(self.top)[0], self._term(self.top)
+        half = self.highest - log(2) - MARGIN
+        self.far = max(
+            first(lambda step: self._about(self.top + step)[0] <= half, 1),
+            first(lambda step: step > self.top or self._about(self.top - step)[0] <= half, 1),
+        )
+
+    def propose(self, below: Below) -> tuple[int, int]:
+        """A t, which may be negative, and how many times the envelope has halved there."""
+        behind, further = below(2), 0
+        while below(2):
+            further += 1
+        away = further * self.far + below(self.far)
+        return (self.top - 1 - away if behind else self.top + away), further
+
+    def length(self, t: int) -> int:
+        """P + Q."""
+        return 2 * t + self._odd
+
+    def pairs(self, t: int) -> int:
+        """How many have it."""
+        return 1 if self._alone else self.length(t) + 1
+
+    def _term(self, t: int) -> int:
+        return self.pairs(t) * ways_of_all(self._sizes, t + self._odd, t)
+
+    def _about(self, t: int) -> tuple[float, float]:
+        """The logarithm of a term with its power of e, and its slope."""
+        own, slope = logarithm_of_all(self._sizes, t + self._odd, t)
+        own += log(self.pairs(t)) - float(self._factor) * self.length(t)
+        return own, slope + (0 if self._alone else 2 / self.pairs(t)) - 2 * float(self._factor)
+
+    def _rises(self, t: int) -> bool:
+        """Whether the next term is larger."""
+        here, there = self._term(t), self._term(t + 1)
+        rise = log1p((there - here) / here) if there < 2 * here else log(there) - log(here)
+        return rise > 2 * self._factor
 
 
 def vector(size: int, up: int, down: int, below: Below) -> Ints:
@@ -172,6 +189,17 @@ def ways(size: int, up: int, down: int) -> Iterator[int]:
         which = which * (free - i) // (i + 1)
         positive = positive * (up - i) // (i + 1)
         others = others * (free - i) // (down + free - i) if i < free else 0
+
+
+def ways_of_all(sizes: Counter[int], up: int, down: int) -> int:
+    """The product of M for all histograms."""
+    return prod(sum(ways(size, up, down)) ** times for size, times in sizes.items())
+
+
+def logarithm_of_all(sizes: Counter[int], up: int, down: int) -> tuple[float, float]:
+    """The logarithm of that product, and its slope."""
+    parts = [(times, *logarithm(size, up, down)) for size, times in sizes.items()]
+    return sum(times * own for times, own, _ in parts), sum(times * slope for times, _, slope in parts)
 
 
 def logarithm(size: int, up: int, down: int) -> tuple[float, float]:
