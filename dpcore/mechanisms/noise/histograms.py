@@ -38,7 +38,7 @@ rounded down. Two facts bound them.
 2. M(t, t) and M(t + 1, t) are log-concave in t. For x = sz, y = s/z and w = s^2, what the series has at z^m is a
    hypergeometric one, and Euler's transformation makes a polynomial of it, over (1 - w)^(n + 1): for m = 0 the sum over
    k of C(n, k)^2 w^k, for m = 1 that of (n + 1) / n C(n, k) C(n, k + 1) w^k (and 1 for n = 0). So both are convolutions
-   of two log-concave sequences. Products of these, with the number of pairs (P, Q) and exp(-2 factor t), are so as well.
+   of two log-concave sequences. Products of these, with the number of pairs (P, Q) and exp(-2 factor t), are so too.
 
 With an envelope's largest term at t = top, and half of it at most at top + L and top - L, those beyond top + i L and
 top - i L are 2^-i of it at most. A coin chooses the envelope; t is proposed with a fair coin for the side and one for
