@@ -180,7 +180,7 @@ class PrivateTable:
 
     @property
     def _public_total(self) -> bool:
-        """Whether it tells nothing. Parts by value of a table are under add_remove, whatever the table is under."""
+        """Whether the number of rows is public. Parts by value are under add_remove, whatever the table is under."""
         return self.relation is Relation.REPLACE  # neighbors have as many rows
 
     def cell_variance(self, epsilon: Amount) -> float:

@@ -55,6 +55,27 @@ def changes(values, relation):
     return np.concatenate(moved)
 
 
+def test_distances_are_those_of_candidates_one_by_one():
+    """Of which several share a table, a family, or merges, but not all three."""
+    merges, fine = [np.array([0, 1, 0]), np.arange(2)], [np.arange(3), np.arange(2)]
+    xz, other, coarse = (np.random.default_rng(rows).random((rows, 2)) for rows in (3, 3, 2))
+    other = 3 * other[::-1]
+    candidates = [
+        (xz, ("x", "z"), fine), (xz, ("x", "y"), fine), (other, ("x", "z"), fine), (xz, ("x", "z"), fine),
+        (coarse, ("x", "z"), merges), (coarse, ("x", "z"), [np.array([1, 0, 0]), np.arange(2)]),
+        (coarse, ("x", "y"), merges), (xz, ("x", "z"), fine),
+    ]  # fmt: skip
+    count, penalties = answers([(0, 0, 1), (2, 1, 0), (2, 1, 1), (2, 0, 1)]), np.arange(8) / 8
+    released, families, merged = zip(*candidates, strict=True)
+    found = DistanceFromMargins(released, penalties, merged).values(count, families, Relation.ADD_REMOVE)
+    for score, penalty, (table, family, merge) in zip(found, penalties, candidates, strict=True):
+        (alone,) = DistanceFromMargins([table], penalty, [merge]).values(count, [family], Relation.ADD_REMOVE)
+        assert score == alone
+    assert len(set(found + penalties * [table.size for table in released])) == 6
+    every = DistanceFromMargins(np.array([xz, other]), 0.0).values(count, [("x", "z")] * 2, Relation.ADD_REMOVE)
+    assert every.tolist() == (found + penalties * 6)[[0, 2]].tolist()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("relation", Relation)
 @pytest.mark.parametrize(("score", "rated_by"), SCORES)

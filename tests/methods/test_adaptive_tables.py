@@ -11,14 +11,18 @@ from chains import CHAIN, HUGE, chain, listed
 from sources import Watched
 
 from dpcore.accounting.currency import PURE, Currency
+from dpcore.accounting.ledger import Ledger
 from dpcore.accounting.relation import Relation
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
+from dpcore.door import PrivateTable
 from dpcore.evaluate.distances import marginal_avd
+from dpcore.mechanisms.noise import make_noise
+from dpcore.mechanisms.noise.histograms import spreads
 from dpcore.methods import AdaptiveTables
 from dpcore.methods.networks import adaptive_tables
 from dpcore.methods.networks.adaptive_tables import MOST_CELLS, MOST_ROUNDS, ROUGH, Plan
-from dpcore.methods.networks.columns import Answers, average, in_lots
+from dpcore.methods.networks.columns import Answers, Columns, average, in_lots
 from dpcore.postprocess.junction_tree import cells_of
 from dpcore.postprocess.resolution import ENOUGH, MOST_GROUPS, Resolution, merge_more, neighbors
 
@@ -306,6 +310,22 @@ def test_no_part_of_a_replaced_table_has_a_public_total(watched: Watched):
     """A row may leave one class for another."""
     AdaptiveTables(epsilon=1.3, relation=REPLACE).fit(chain(), schema=CHAIN)
     assert [public for *_, public in watched.together] == [False, False]
+
+
+def test_what_classes_say_is_added(watched: Watched):
+    """A count of all rows has the noise of both classes' counts."""
+    ledger = Ledger(ADD)
+    table = PrivateTable(CHAIN.encode(chain(500)), CHAIN, ledger, make_noise("geometric", 0))
+    found = Columns(table, Fraction(1), CHAIN.index("y"), (500.0, 1e6))
+    sizes = [CHAIN[name].size for name in "acb"]
+    noise = spreads(sizes, 1.0, public_total=False)
+    assert found.variances == pytest.approx(
+        [0 if name == "y" else 2 * noise[CHAIN[name].size].cell ** 2 for name in CHAIN.names]
+    )
+    for j, joint in found.beside_class.items():
+        np.testing.assert_allclose(joint.sum(axis=0), found.margins[CHAIN.index("y")])
+        np.testing.assert_allclose(joint.sum(axis=1), found.margins[j])
+    assert found.prices == pytest.approx([1 / 3] * 3)
 
 
 def test_numbers_of_rows_are_averaged():

@@ -2,8 +2,8 @@ r"""Noise for several histograms at once, of one and the same rows: the K-norm m
 
 A row adds 1 to one count of every histogram: all totals move together. So the noise is one vector z_j of whole numbers
 per histogram, *all of one total T*, and z is as long as the longest of them, |z| = max of sum_i |z_ji|. A row has
-length 1, and no norm in which it has is larger, if rows can have any values: with P the largest sum of a histogram's
-positive values and Q = P - T, |z| is P + Q, and P rows more and Q rows less make all z_j. The mechanism draws
+length 1, and if rows can have any values, this norm is the largest in which it has: with P the largest sum of a
+histogram's positive values and Q = P - T, |z| is P + Q, and P rows more and Q rows less make z. The mechanism draws
 
     P(z) proportional to exp(-factor |z|),
 
@@ -70,7 +70,7 @@ Lot = Callable[[float, Callable[[], tuple[Fraction, Fraction]]], bool]
 exponent, of which it is ratio * e^exponent exactly."""
 
 SLACK = Fraction(1, 1 << 20)  # by which the largest term may be larger than what is taken for it
-MARGIN = 1e-4  # of logarithms: what rounding may amount to where there are thousands of tables of thousands of values
+MARGIN = 1e-4  # of logarithms; their errors are below 1e-9 for 30 tables of 1000 values
 WIDEST = 2.0**30  # a scale: one over the factor; beyond, nothing is told
 GRID = np.linspace(0, 1, 1_002)[1:-1]  # of P / (P + Q)
 
@@ -103,6 +103,8 @@ def lengths(sizes: Counter[int], factor: Fraction, below: Below, lot: Lot, *, pu
             logarithm_of_all(sizes, up, both - up)[0] + log(pairs * own.far) + further * log(2) - float(factor) * both
         )
         near -= widest.highest + log(widest.far) + log1p(SLACK)
+        if near > MARGIN:
+            raise ArithmeticError("A probability is above 1.")
         weight = pairs * own.far << further
 
         def exactly(up: int = up, both: int = both, weight: int = weight) -> tuple[Fraction, Fraction]:

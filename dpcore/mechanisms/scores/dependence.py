@@ -230,15 +230,16 @@ class DistanceFromMargins(Score):
         """See `Score.values`."""
         known = dict[int, Floats]()  # the same few merges stand in many candidates
         found = dict[tuple[object, ...], float]()  # and the same table in some that differ by their penalty
-        distances = np.empty(len(self.tables))
-        merges = self.merges or [()] * len(self.tables)
-        for i, (expected, table) in enumerate(zip(self.tables, count(candidates), strict=True)):
-            same = id(expected), *candidates[i], *map(id, merges[i])
+        tables = list(self.tables)  # which holds them, as long as their ids stand for them
+        distances = np.empty(len(tables))
+        for i, (expected, table) in enumerate(zip(tables, count(candidates), strict=True)):
+            merges = () if self.merges is None else self.merges[i]
+            same = id(expected), *candidates[i], *map(id, merges)
             if same not in found:
-                counts = merged_counts(table, merges[i], known) if merges[i] else table
+                counts = table if self.merges is None else merged_counts(table, merges, known)
                 found[same] = float(np.abs(counts.reshape(expected.shape) - expected).sum() / 2)
             distances[i] = found[same]
-        scores: Floats = distances - np.multiply(self.penalty, [expected.size for expected in self.tables])
+        scores: Floats = distances - np.multiply(self.penalty, [expected.size for expected in tables])
         return scores if self.factors is None else scores * self.factors
 
     def bounds(self, shapes: Sequence[Shape], relation: Relation, rows: int | None) -> Bounds:

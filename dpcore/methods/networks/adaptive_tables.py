@@ -84,7 +84,6 @@ PENALTY = 0.5  # noise scales per cell: the expected distance that noise makes
 MOST_CELLS = 8_000  # of a clique
 MOST_ROUNDS = 2  # that one table takes
 SWEEPS, LAST_SWEEPS = 2, 10
-LEAST = 1e-9
 MOST_SCALE = 1e12  # of noise, where epsilon is all but nothing
 MEASURED = phrase("{done:d} of {rounds:d} rounds")
 

@@ -36,7 +36,7 @@ Said = tuple[float, float]
 class Columns:
     """What a share of the budget says of every column; with the class at a position, or at -1 without.
 
-    `known` is the number of rows. A lot's price stands in equal parts in `prices`.
+    `known` is what is known of the number of rows. A lot's price stands in equal parts in `prices`.
     """
 
     def __init__(self, table: PrivateTable, share: Amount, at: int, known: Said) -> None:
@@ -49,7 +49,9 @@ class Columns:
         self.at = at
         self.scopes: list[Scope] = [tuple(sorted({j, at} - {-1})) for j in others]
         self.prices = [float(share) * float(price / own) if own else 0.0 for price in heard[0].prices]
-        self.variances = [0.0] * len(schema)  # of the columns' counts; the class's is 0: all tables have told it
+        self.variances = [0.0] * len(
+            schema
+        )  # of the columns' counts; the class's is taken for 0: all lots have told it
         self.margins = [np.empty(0)] * len(schema)
         self.beside_class: dict[int, Floats] = {}  # counts of shape (values, classes), positive
         if at >= 0:
