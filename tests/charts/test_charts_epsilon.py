@@ -32,7 +32,7 @@ def test_entries_are_told_in_the_language_of_the_screen():
     assert rows_of(charts.epsilon_split(frame))["name"].tolist() == names
     with speaking("zh"):
         told = rows_of(charts.epsilon_split(frame))["name"].tolist()
-    assert told[:3] == ["a, b × c 以及另外 8 张表的直方图", "a 的直方图", "a 的计数"]
+    assert told[:3] == ["直方图：a, b × c，以及另外 8 张表", "直方图：a", "a 的计数"]
 
 
 def test_tables_of_one_price_are_one_entry_and_so_are_those_of_many_prices():
