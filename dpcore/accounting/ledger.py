@@ -360,7 +360,7 @@ class Ledger(Tally):
         found, void = [], bool(self._reasons_above())
         dearest: Sequence[Ledger | None] = (None, None)
         if self.in_parallel:
-            dearest = [max(self.children, key=lambda part: part._above()[i], default=None) for i in range(2)]
+            dearest = [max(self.children, key=lambda part: part.above[i], default=None) for i in range(2)]
         for item in self._items:
             if isinstance(item, Entry):
                 own = replace(item, void=True) if void else item
@@ -368,16 +368,12 @@ class Ledger(Tally):
                 continue
             times = [
                 (of_all / within if within > 0 and of_all < math.inf else Fraction(1)) if one in (None, item) else None
-                for one, within, of_all in zip(dearest, item.totals[:2], item._above(), strict=True)
+                for one, within, of_all in zip(dearest, item.totals[:2], item.above[:2], strict=True)
             ]
             for entry, counted in item._counted() if any(times) else ():
                 claimed, paid = (0 if by is None else by * own for by, own in zip(times, counted, strict=True))
                 found.append((entry, (claimed, paid)))
         return found
-
-    def _above(self) -> tuple[Epsilon, Epsilon]:
-        """What the level above counts for it: claimed, and of the noise."""
-        return self._prices.of(self.totals)[:2]
 
     def to_dict(self) -> dict[str, Any]:
         """The ledger as JSON-ready values; infinite numbers become the text "infinity"."""

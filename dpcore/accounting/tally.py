@@ -104,6 +104,7 @@ class Tally(Spent):
         self._rule: Literal["sequential", "parallel"] = "sequential"
         self._prices = Prices()  # what the level above counts
         self._of_parts = Prices()  # what this group counts for its parts
+        self._recorded: Totals | None = None  # what the level above counted, of a record
         self._items: list[Any] = []  # tallies below, and what was charged here
         self._totals = Totals()
         self._lock = threading.RLock()  # of the whole tree
@@ -113,6 +114,11 @@ class Tally(Spent):
     def totals(self) -> Totals:
         """Claimed, of the noise, and proved, as exact numbers."""
         return self._totals
+
+    @property
+    def above(self) -> Totals:
+        """What the level above counts for it."""
+        return self._recorded or self._prices.of(self._totals)
 
     @property
     def epsilons(self) -> dict[str, Any]:
@@ -263,6 +269,7 @@ class Tally(Spent):
                 ELSEWHERE,
             )
         record = {**vars(self), "status": over[0], "_reasons": tuple(dict.fromkeys(self._reasons_above()))}
+        record["_recorded"] = self.above
         return {name: kept for name, kept in record.items() if name not in OF_THE_TREE}
 
     def __setstate__(self, state: dict[str, Any]) -> None:

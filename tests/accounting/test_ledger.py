@@ -1,11 +1,13 @@
 """What costs add up to: one after the other, beside each other, again, and about samples; and the caps on it."""
 
+import copy
 import json
 import math
 import pickle
 from fractions import Fraction
 from itertools import product
 
+import pandas as pd
 import pytest
 from booked import ADD, REPLACE, entry
 from hypothesis import given, settings
@@ -110,24 +112,31 @@ def test_infinity_passes_through_every_kind_and_is_written_as_a_word():
 
 
 def test_what_questions_come_to_has_the_totals_as_its_sum():
-    """Of parallel parts the dearest counts: another one for what is claimed, perhaps."""
+    """Of parallel parts the dearest counts: another one for what is claimed, perhaps. So it is in a record's copies."""
     for relation, twice in RELATIONS.items():
         ledger = Ledger(relation)
         ledger.charge(entry(0.5, name="first"))
-        person = ledger.of_person(3)
-        group = person.parallel("by value", by="value", plainly_claimed=True)
+        group = ledger.of_person(3).parallel("by value", by="value", plainly_claimed=True)
         group.part("a").charge(entry(0.25, name="count"), entry(0.25, name="choice"))
         group.part("b").charge(entry(1.0, 0.125, name="paper's"))
         told = ledger.breakdown().set_index("name")
-        assert told["epsilon_of_noise"].to_dict() == {
-            "first": 0.5, "count": 0.75 * twice, "choice": 0.75 * twice, "paper's": 0.0
-        }  # fmt: skip
+        costs = {"first": 0.5, "count": 0.75 * twice, "choice": 0.75 * twice, "paper's": 0.0}
+        assert told["epsilon_of_noise"].to_dict() == costs
         assert told["epsilon_claimed"].to_dict() == {"first": 0.5, "count": 0.0, "choice": 0.0, "paper's": 3.0}
         assert (ledger.epsilon_claimed, ledger.epsilon_of_noise) == tuple(told.sum(numeric_only=True)[:2])
-        group.part("c").charge(entry(math.inf, name="raw"))
-        told = ledger.breakdown().set_index("name")
-        assert told.loc["raw", ["epsilon_claimed", "epsilon_of_noise"]].tolist() == [math.inf, math.inf]
-        assert list(told.index) == ["first", "raw"]
+        ledger.close()
+        for record in (copy.copy(ledger), pickle.loads(pickle.dumps(copy.deepcopy(ledger)))):
+            pd.testing.assert_frame_equal(record.breakdown().set_index("name"), told)
+
+
+def test_what_is_void_rho_or_of_a_sample_comes_to_something_as_well():
+    ledger = Ledger(REPLACE)
+    group = ledger.parallel("by value", by="value")
+    group.part("a").charge(entry(0.25))
+    group.part("b").charge(entry(math.inf, name="raw"))
+    told = ledger.breakdown()
+    assert told.iloc[0, :3].tolist() == ["raw", math.inf, math.inf]
+    assert len(told) == 1
     assert list(Ledger(ADD, delta=1e-9).breakdown()) == ["name", "rho_claimed", "rho_of_noise", "void"]
     sampled = Ledger(ADD)
     sampled.sampled("a half", 0.5, 1.0).charge(entry(0.3))
