@@ -33,9 +33,9 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from operator import mul
 from typing import Any, Literal
 
 import pandas as pd
@@ -124,7 +124,7 @@ class Ledger(Tally):
     @property
     def entries(self) -> list[Entry]:
         """All questions, in order, those of children included."""
-        return [entry for _, _, entry in self._walk()]
+        return [entry for *_, entry in self._walk()]
 
     @property
     def own_entries(self) -> list[Entry]:
@@ -313,14 +313,20 @@ class Ledger(Tally):
         if self.delta:
             raise ParameterError("A sample's price is known in pure epsilon only.", "Use delta=0, or ask all rows.")
 
-    def _walk(self, scope: tuple[str, ...] = ()) -> list[tuple[tuple[str, ...], Relation, Entry]]:
-        rows = []
-        void = bool(self._reasons_above())
+    def _walk(
+        self, scope: tuple[str, ...] = (), times: tuple[Epsilon, ...] = (1, 1)
+    ) -> list[tuple[tuple[str, ...], Relation, tuple[Epsilon, ...], Entry]]:
+        """Questions: scope, relation, how often they count in the totals (of what is claimed, of noise), and entry."""
+        rows, void, parts = [], bool(self._reasons_above()), self.children
+        dearest = [max(parts, key=lambda part: part.above[i]) for i in range(2)] if self.in_parallel and parts else []
         for item in self._items:
             if isinstance(item, Ledger):
-                rows += item._walk((*scope, item.name) if item.name else scope)
+                priced = zip(item.totals[:2], item.above[:2], strict=True)
+                own = [above / within if within > 0 and above < math.inf else 1 for within, above in priced]
+                own = [by if one is item else 0 for by, one in zip(own, dearest, strict=True)] if dearest else own
+                rows += item._walk((*scope, item.name) if item.name else scope, tuple(map(mul, own, times)))
             else:
-                rows.append((scope, self.relation, replace(item, void=True) if void else item))
+                rows.append((scope, self.relation, times, replace(item, void=True) if void else item))
         return rows
 
     def to_frame(self) -> pd.DataFrame:
@@ -335,7 +341,7 @@ class Ledger(Tally):
                 "scope": " / ".join(scope),
                 "relation": str(relation),
             }
-            for scope, relation, entry in self._walk()
+            for scope, relation, _, entry in self._walk()
         ]
         columns = ["scope", "name", "mechanism", "relation", "draws", "sensitivity", "claimed_sensitivity", "scale"]
         frame = pd.DataFrame(rows, columns=[*columns, *EPSILONS, "void", "reason"])
@@ -348,32 +354,20 @@ class Ledger(Tally):
         of several that a person has, or that a replaced row may change twice, count as often. So columns have this
         ledger's totals as their sums, in its currency, as `to_frame` names it.
         """
-        names = [name.replace("epsilon", self.currency.unit) for name in EPSILONS[:2]]
         rows = [
-            {"name": entry.name} | dict(zip(names, map(float, counted), strict=True)) | {"void": entry.void}
-            for entry, counted in self._counted()
+            {
+                "name": entry.name,
+                **{
+                    name: float(by * getattr(entry, name)) if by else 0.0
+                    for by, name in zip(times, EPSILONS, strict=False)
+                },
+                "void": entry.void,
+            }
+            for _, _, times, entry in self._walk()
+            if any(times)
         ]
-        return pd.DataFrame(rows, columns=["name", *names, "void"])
-
-    def _counted(self) -> list[tuple[Entry, tuple[Epsilon, Epsilon]]]:
-        """Questions with what they come to in this ledger's totals: claimed, and of the noise."""
-        found, void = [], bool(self._reasons_above())
-        dearest: Sequence[Ledger | None] = (None, None)
-        if self.in_parallel:
-            dearest = [max(self.children, key=lambda part: part.above[i], default=None) for i in range(2)]
-        for item in self._items:
-            if isinstance(item, Entry):
-                own = replace(item, void=True) if void else item
-                found.append((own, (item.epsilon_claimed, item.epsilon_of_noise)))
-                continue
-            times = [
-                (of_all / within if within > 0 and of_all < math.inf else Fraction(1)) if one in (None, item) else None
-                for one, within, of_all in zip(dearest, item.totals[:2], item.above[:2], strict=True)
-            ]
-            for entry, counted in item._counted() if any(times) else ():
-                claimed, paid = (0 if by is None else by * own for by, own in zip(times, counted, strict=True))
-                found.append((entry, (claimed, paid)))
-        return found
+        frame = pd.DataFrame(rows, columns=["name", *EPSILONS[:2], "void"])
+        return frame.rename(columns={name: name.replace("epsilon", self.currency.unit) for name in EPSILONS})
 
     def to_dict(self) -> dict[str, Any]:
         """The ledger as JSON-ready values; infinite numbers become the text "infinity"."""
