@@ -31,7 +31,7 @@ def asked(work: Callable[[], T]) -> T:
         return work()
     except (DPCoreError, MemoryError):
         raise
-    except Exception as error:
+    except Exception as error:  # each engine has kinds of its own, with no base but this one
         kind = type(error).__name__
     cause = phrase(
         "The engine that holds the rows stopped with an error of the kind {kind}; its words may quote cells."
