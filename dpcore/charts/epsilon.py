@@ -48,7 +48,7 @@ ENTRIES = [  # what methods call their entries: the first of these that fits is 
     phrase("level {level}: division: {columns}"),
     phrase("levels that no tree reached"),
     phrase("purity of nodes"),
-    phrase("exact answers"),
+    phrase("noiseless answers"),
     phrase("raw rows"),
 ]
 TEXTS = ("columns", "score", "tables")  # in these; all else are whole numbers

@@ -99,7 +99,7 @@ ATTACKS = Lesson(
             "attacks",
             "A table without names, and a list with names and six of its columns: **45.3%** are alone in these, and "
             "so found, with all else in their rows.",
-            {"linkage.step": "exact", **LISTED},
+            {"linkage.step": "noiseless", **LISTED},
             ALONE,
         ),
         Step(
@@ -111,9 +111,9 @@ ATTACKS = Lesson(
         ),
         Step(
             "attacks",
-            "No rows at all, only 500 exact counts over large groups. A computer solves them, and has **100%** of 500 "
-            "people's secrets.",
-            {"bits.step": "exact", "bits.questions": 500},
+            "No rows at all, only 500 noiseless counts over large groups. A computer solves them, and has **100%** of "
+            "500 people's secrets.",
+            {"bits.step": "noiseless", "bits.questions": 500},
             COUNTED,
         ),
         Step(
@@ -127,7 +127,7 @@ ATTACKS = Lesson(
             "attacks",
             "A study publishes averages alone. Whoever took part fits them better (blue) than others do (grey): who is "
             "in shows, and that may be the secret.",
-            {"averages.step": "exact", **STUDY},
+            {"averages.step": "noiseless", **STUDY},
             STUDIED,
         ),
         Step(
@@ -141,7 +141,7 @@ ATTACKS = Lesson(
             "attacks",
             "Is a release safe if its rows are far from real ones? Blue is farther off than other people's rows are, "
             "and still tells every income that is looked up.",
-            {"near.step": "exact"},
+            {"near.step": "noiseless"},
             NEAR,
         ),
         Step(
@@ -154,7 +154,7 @@ ATTACKS = Lesson(
     ),
     (
         "Who is alone in what others know is found, with or without a name in the table.",
-        "Enough exact numbers give people away whom none of the numbers names.",
+        "Enough noiseless numbers give people away whom none of the numbers names.",
         "Noise with an epsilon limits every attack; a distance that looks safe limits none.",
     ),
     "Which columns about you could somebody look up elsewhere, and how many people share all of them with you?",

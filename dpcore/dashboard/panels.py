@@ -261,13 +261,13 @@ def accuracies(shown: Shown, target: str, progress: Progress) -> pd.DataFrame:
     found = [real.learned(release.synthetic, target, progress=progress)]
     if math.isfinite(release.ledger.epsilon_claimed):
         progress(0.5, phrase("the same method without noise"))
-        rows = without_noise(shown).sample(len(release.synthetic))
+        rows = noiseless(shown).sample(len(release.synthetic))
         scores = real.learned(rows, target, include_real=False)
         found.append(scores.assign(trained_on="same method, no noise"))
     return pd.concat(found, ignore_index=True)
 
 
-def without_noise(shown: Shown) -> Any:
+def noiseless(shown: Shown) -> Any:
     """The same method fitted again, as large as it was, at an epsilon at which nothing is left of NumPy's noise."""
     release = shown.release
     sizes = release.model.sizes if isinstance(release.artifact, Model) else {}

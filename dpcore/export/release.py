@@ -27,7 +27,7 @@ from dpcore.text import finite_or_text, number
 Kind = TypeVar("Kind", bound=Artifact)
 SIZES = ("n_trees", "max_depth", "cycles")
 PURPOSE = phrase("{method}, {mode} mode")  # what books call a run
-EXACT = NoNoise.label.capitalize()
+NOISELESS = NoNoise.label.capitalize()
 
 # By whether it is a reconstruction, and whether values change; whole sentences, as a model's file keeps them.
 REFUTED = {
@@ -105,9 +105,9 @@ class Release:
         return self.artifact.reports if math.isfinite(self.ledger.epsilon_of_noise) and self.seed is None else None
 
     @property
-    def exact(self) -> bool:
+    def noiseless(self) -> bool:
         """Whether there is no noise at all: for comparison on a screen, never to be handed on."""
-        return self.noise_label == EXACT
+        return self.noise_label == NOISELESS
 
     @property
     def guarantee_void(self) -> str:

@@ -100,7 +100,7 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
     noise: str = text(
         default="auto",
         kind="{'auto', 'opendp', 'geometric', 'laplace'}",
-        about="Which source draws; 'auto' is exact, but NumPy's with a seed, and where OpenDP is not installed.",
+        about="Which source draws; 'auto' samples exactly, but is NumPy's with a seed or without OpenDP.",
     )
     random_state: int | None = whole(
         default=None, least=0, optional=True, about="Seeded runs are for teaching and are not private."

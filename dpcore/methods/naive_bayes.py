@@ -82,7 +82,7 @@ class NaiveBayesSynthesizer(Synthesizer):
         Offer("C1: random rows, labeled by the private model", given={"variant": "C1", "x_source": "uniform"}),
         Offer("C2: the paper's algorithm at its true price", given={"variant": "C2"}),
         Offer("Algorithm 2: random rows, labels by the exponential mechanism", "paper", {"variant": "Alg2"}),
-        Offer("Algorithm 1: random rows, labels by the exact model (no privacy)", "paper", {"variant": "Alg1"}),
+        Offer("Algorithm 1: random rows, labels by the noiseless model (no privacy)", "paper", {"variant": "Alg1"}),
     )
     compared = {  # noqa: RUF012
         "NB-Synth": {"corrected": {"x_source": "model"}, "paper": {"variant": "Alg2"}},
@@ -202,9 +202,7 @@ class NaiveBayesSynthesizer(Synthesizer):
         self.released_codes_ = self._assemble(schema, queries, labels)
 
     def _most_probable(self, table: PrivateTable, queries: Codes) -> Ints:
-        codes = table.unprotected(
-            phrase("Algorithm 1 labels rows by the exact model; it adds no noise."), claimed_epsilon=math.inf
-        )
+        codes = table.unprotected(phrase("Algorithm 1 labels rows by the noiseless model."), claimed_epsilon=math.inf)
         schema = table.schema
         target = schema.index(self.target_)
         families = [(target,), *((target, schema.index(feature)) for feature in self.features_)]

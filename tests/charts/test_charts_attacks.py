@@ -10,7 +10,7 @@ from dpcore import charts
 
 
 def right(epsilon=1.0, data=None):
-    return charts.share_right(attacked() if data is None else data, epsilon=epsilon, exact=0.98, title="Right")
+    return charts.share_right(attacked() if data is None else data, epsilon=epsilon, noiseless=0.98, title="Right")
 
 
 def test_two_epsilons_are_on_one_scale_and_told_apart():

@@ -230,13 +230,13 @@ def test_scores_inside_parts_are_those_of_add_remove_and_parts_have_parts():
 
 def test_raw_rows_and_exact_answers_are_for_papers_without_a_cap_only():
     table, capped = door(), door(cap=100.0, paper=True)
-    exact = door(paper=True).without_noise("as printed", claimed_epsilon=1.0)  # it does not open another door
+    exact = door(paper=True).noiseless("as printed", claimed_epsilon=1.0)  # it does not open another door
     closed = [table, *table.split("a"), table.derive(PAIR, [], np.array(0)), table.recode(BITS, RULES), exact]
     for part in closed:
-        for ask in (part.unprotected, part.without_noise):
+        for ask in (part.unprotected, part.noiseless):
             with pytest.raises(ParameterError, match="corrected mode"):
                 ask("I would like to", claimed_epsilon=1.0)
-    for ask in (capped.unprotected, capped.without_noise):
+    for ask in (capped.unprotected, capped.noiseless):
         with pytest.raises(BudgetError):
             ask("because", claimed_epsilon=1.0)
     assert not table.ledger.entries
@@ -251,7 +251,7 @@ def test_raw_rows_and_exact_answers_cost_infinity_once():
     codes[:] = 0
     np.testing.assert_array_equal(table._rows.codes, CODES)
     other = door(paper=True)
-    exact = other.without_noise("the paper says so", claimed_epsilon=1.0)
+    exact = other.noiseless("the paper says so", claimed_epsilon=1.0)
     for each, name in ((table, "raw rows"), (other, "exact answers")):
         assert (each.ledger.epsilon_claimed, each.ledger.epsilon_bound) == (1.0, math.inf)
         entry = only(each)
@@ -315,10 +315,10 @@ def test_nothing_public_leads_to_the_rows():
         data = [name for name in public if not callable(getattr(first, name))]
         assert sorted(data) == ["ledger", "public_rows", "relation", "schema", "whole_noise"]
         questions = (
-            "cell_error cell_variance choose counts derive expect growth histogram_spreads histograms noisy_scores "
-            "randomize recode residuals split trees"
+            "cell_error cell_variance choose counts derive expect growth histogram_spreads histograms noiseless "
+            "noisy_scores randomize recode residuals split trees unprotected"
         )
-        assert " ".join(sorted(set(public) - set(data))) == f"{questions} unprotected without_noise"
+        assert " ".join(sorted(set(public) - set(data))) == questions
         assert (first.public_rows, first.relation, first.schema) == (second.public_rows, second.relation, second.schema)
         assert not any(hasattr(first, name) for name in ("__len__", "__getitem__", "__iter__"))
         assert "array" not in repr(first) + repr(first.ledger)

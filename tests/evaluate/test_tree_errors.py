@@ -59,11 +59,13 @@ def test_two_costs_apart(data, released, plain):
     frame = tree_errors.noise_and_structure(upset, plain, data).set_index("step")
     assert list(frame.index) == list(tree_errors.STEPS)
     mended = tree_errors.noise_and_structure(released, plain, data).set_index("step")
-    assert frame.loc["released", "accuracy"] < 0.5 < frame.loc["same trees, exact counts", "accuracy"]
-    assert frame.loc["same trees, exact counts", "accuracy"] == mended.loc["same trees, exact counts", "accuracy"]
+    assert frame.loc["released", "accuracy"] < 0.5 < frame.loc["same trees, noiseless counts", "accuracy"]
+    assert (
+        frame.loc["same trees, noiseless counts", "accuracy"] == mended.loc["same trees, noiseless counts", "accuracy"]
+    )
     truth = (data.test["ill"] == "yes").to_numpy().astype(int)
-    assert frame.loc["exact trees", "accuracy"] == (plain.probability(data.test).argmax(axis=1) == truth).mean()
+    assert frame.loc["noiseless trees", "accuracy"] == (plain.probability(data.test).argmax(axis=1) == truth).mean()
     # Exact counts are those of the training rows: with other test rows they are wrong.
     turned = data.test.assign(ill=np.where(truth, "no", "yes"))
     frame = tree_errors.noise_and_structure(released, plain, replace(data, test=turned)).set_index("step")
-    assert (frame.loc[["same trees, exact counts", "exact trees"], "accuracy"] < 0.5).all()
+    assert (frame.loc[["same trees, noiseless counts", "noiseless trees"], "accuracy"] < 0.5).all()

@@ -84,7 +84,7 @@ def test_gaussian_variances_from_next_to_nothing_to_more_than_any_table():
         assert np.mean(drawn**2) == pytest.approx(noise.variance(sigma), rel=0.03)
     assert noise.variance(1e-200) == 0
     assert not noise.counts(np.zeros(10, dtype=np.int64), 1e-200).any()
-    assert noise.exact().law == "gaussian"
+    assert noise.noiseless().law == "gaussian"
 
 
 def test_seeds_reproduce_and_streams_differ():

@@ -88,7 +88,7 @@ def test_exact_counts_give_500_secrets_away_and_noisy_ones_do_not():
     """The page's promise: at least 95% from exact counts, at most 60% at epsilon 1 per person in all."""
     bits, rng = half(), np.random.default_rng(5)
     asked = secret_bits.asked(bits, 1_000, rng)
-    exact = secret_bits.exact_share(bits, asked, [50, 250, 500, 1_000]).set_index("number")["share"]
+    exact = secret_bits.noiseless_share(bits, asked, [50, 250, 500, 1_000]).set_index("number")["share"]
     assert (exact[[500, 1_000]] >= 0.95).all()
     assert 0.5 < exact[50] < exact[250] < 0.95
     for number in (50, 500, 1_000):

@@ -79,7 +79,7 @@ def ones(fitted: Any) -> float:
     return found
 
 
-def exact_tables(fitted: Any) -> float:
+def noiseless_tables(fitted: Any) -> float:
     """The released number of rows of ones, over all tables."""
     return float(sum(table[(1,) * table.ndim] for table in fitted.tables_))
 
@@ -287,7 +287,7 @@ CASES = (
         pair=ZEROS_THREE,
         estimator=NoPrivacy(n_clusters=1),
         number=phrase("Released number of rows of ones, over all tables"),
-        statistic=exact_tables,
+        statistic=noiseless_tables,
         trials=300,
         expected="no claim",
     ),

@@ -62,14 +62,14 @@ def seen(fitted: Any, code: int) -> list[tuple[float, float]]:
         found.append((float(forest.noisy[at]), 2.0 * EACH))
     if fitted.relation == "add_remove":
         found.append((float(forest.noisy[0]), 4.0 * EACH))
-    return [(noisy, exact) for noisy, exact in found if not np.isnan(noisy)]
+    return [(noisy, true) for noisy, true in found if not np.isnan(noisy)]
 
 
 def way_down(fitted: Any) -> float:
     """How far all noisy counts on the way down of (1, 1), and of (0, 0) if one is replaced, lie towards the second."""
-    found = sum(clipped(noisy, exact) for noisy, exact in seen(fitted, 1))
+    found = sum(clipped(noisy, true) for noisy, true in seen(fitted, 1))
     if fitted.relation == "replace":
-        found += sum(clipped(exact - noisy, 0.0) for noisy, exact in seen(fitted, 0))
+        found += sum(clipped(true - noisy, 0.0) for noisy, true in seen(fitted, 0))
     return round(found, 9)
 
 

@@ -103,7 +103,7 @@ def added(epsilon: float, answers: int) -> None:
     assumed(
         say(
             "geometric noise, the same count each time, you are in the data (without you: the mirror image). For these "
-            "answers together: epsilon {worst} without delta, and also ({likely}, {delta:g}), both exact. The ledger "
+            "answers together: epsilon {worst} without delta, and also ({likely}, {delta:g}), both tight. The ledger "
             "of the other pages books epsilons without delta, and their sum.",
             worst=number(worst),
             likely=number(likely),
@@ -223,9 +223,9 @@ def floats(page: str) -> None:
         )
         st.markdown(
             say(
-                "**The remedy** is noise on whole numbers, drawn exactly: the noise “Exact (for publication)” that "
-                "pages begin with where OpenDP is installed. “NumPy, continuous (teaching)” is the kind of noise in "
-                "this picture."
+                "**The remedy** is noise on whole numbers, drawn exactly: the noise “Exactly sampled (for "
+                "publication)” that pages begin with where OpenDP is installed. “NumPy, continuous (teaching)” is the "
+                "kind of noise in this picture."
             )
         )
         assumed(

@@ -139,8 +139,8 @@ def hidden(known: tuple[str, ...], alone: np.ndarray, epsilon: float, seed: int)
     )
     title = say("How often the outsider is right about people who are alone")
     return Found(
-        {say("Right"): percent(at_epsilon(frame, epsilon)), say("Exact numbers"): percent(1.0)},
-        charts.share_right(frame, epsilon=epsilon, exact=1.0, title=title),
+        {say("Right"): percent(at_epsilon(frame, epsilon)), say("Noiseless numbers"): percent(1.0)},
+        charts.share_right(frame, epsilon=epsilon, noiseless=1.0, title=title),
         say(
             "With noise, being alone is no certainty. At epsilon {epsilon:,g} {promise}.",
             epsilon=epsilon,

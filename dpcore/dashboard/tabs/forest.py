@@ -61,15 +61,15 @@ def tree(page: str, shown: Shown) -> None:
         text = say("Tree (1 to {trees:,})", trees=found.trees)
         chosen = int(left.number_input(text, 1, found.trees, 1, key=f"{page}.tree:{id(shown)}"))
     frame = remember(shown, f"tree {chosen}", lambda: forest_frames.nodes(found, chosen - 1, most=MOST_NODES))
-    exact = release.exact
-    if exact:
-        st.markdown(say("All counts are exact: this is the reference without privacy."))
+    noiseless = release.noiseless
+    if noiseless:
+        st.markdown(say("All counts are noiseless: this is the reference without privacy."))
     elif release.guarantee_void:
         void = say("Counts are part of the release, with as little protection: what the top of the page says.")
         st.markdown(void)
     else:
         st.markdown(say("All of this is part of the release: looking at it costs nothing more."))
-    mark = charts.mark_real if exact else lambda picture: picture
+    mark = charts.mark_real if noiseless else lambda picture: picture
     title = say("Tree {number} of {trees:,}", number=chosen, trees=found.trees)
     panels.chart(mark(charts.forest_tree(frame, title=title)), data=frame)
     if found.leaf.all():

@@ -40,8 +40,10 @@ def take_home(page: str, shown: Shown, comparisons: Comparisons) -> None:
     """The zip, what is in it for readers and programs, and the code that does the same."""
     release = shown.release
     artifact = release.artifact
-    if isinstance(artifact, Model) and release.exact:
-        st.info(say("This model holds exact counts of real rows. It is for comparison on this screen, and stays here."))
+    if isinstance(artifact, Model) and release.noiseless:
+        st.info(
+            say("This model holds noiseless counts of real rows. It is for comparison on this screen, and stays here.")
+        )
         return
     st.markdown(about_model(release, artifact) if isinstance(artifact, Model) else about_rows(artifact))
     if artifact.reports is not None and release.table_of_reports is None:
@@ -117,7 +119,7 @@ def about_model(release: Release, model: Model) -> str:
     honest = say("No real row is copied; what was learned from the rows has the protection that the card states.")
     if clear:
         honest = say(
-            "The model was learned from true answers of {columns}, and holds exact figures of them.",
+            "The model was learned from true answers of {columns}, and holds noiseless figures of them.",
             columns=escaped(", ".join(clear)),
         )
     return say(
