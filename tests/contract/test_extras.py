@@ -77,7 +77,9 @@ def bare() -> subprocess.CompletedProcess[str]:
     return done
 
 
-def test_nothing_is_called_exact_or_fit_to_publish_without_opendp(bare: subprocess.CompletedProcess[str]) -> None:
+def test_nothing_is_called_exactly_sampled_or_fit_to_publish_without_opendp(
+    bare: subprocess.CompletedProcess[str],
+) -> None:
     told = json.loads(bare.stdout)
     assert told["publishable"] == [False, False]
     assert all(label.endswith("unseeded: for teaching") for label in told["labels"])

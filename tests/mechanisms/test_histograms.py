@@ -181,7 +181,7 @@ def test_pieces():
     assert Counter(place(iter([1, 0, 3]), below) for _ in range(400)).keys() == {0, 2}
 
 
-def test_the_exact_source_draws_for_no_more_than_was_asked():
+def test_the_exact_sampler_draws_for_no_more_than_was_asked():
     """A table of one count has discrete Laplace noise."""
     source = make_noise("opendp", None)
     drawn = np.array([source.histograms([np.array([7])], 0.8, public_total=False)[0][0] - 7 for _ in range(2_000)])

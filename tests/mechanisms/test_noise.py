@@ -144,7 +144,7 @@ def test_selection_among_blocks_with_exponents_beyond_any_float():
             assert {seeded(kind, 1).select_among(blocks, 1.0) for _ in range(20)} == {best}
 
 
-def test_no_noise_is_exact_and_takes_the_best():
+def test_noiseless_answers_are_the_counts_and_the_best_candidate():
     noise = NoNoise()
     assert noise.counts(np.array([[3, 0]]), 1e9).tolist() == [[3.0, 0.0]]
     assert noise.reals(np.array([0.25, -1.0]), 1e9, grid=1.0).tolist() == [0.25, -1.0]

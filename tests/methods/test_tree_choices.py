@@ -294,7 +294,7 @@ def test_points_between_and_lots():
 # Exactly sampled noise
 
 
-def test_exact_noise_chooses_among_weighed_cuts_and_groups():
+def test_exactly_sampled_noise_chooses_among_weighed_cuts_and_groups():
     """Every column weighs 1: three places between bins, a group per value, three values."""
     draws = 3_000
     nodes = nodes_of(draws, noise=make_noise("opendp", None))
