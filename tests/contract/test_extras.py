@@ -77,7 +77,7 @@ def bare() -> subprocess.CompletedProcess[str]:
     return done
 
 
-def test_nothing_is_called_exactly_sampled_or_fit_to_publish_without_opendp(
+def test_no_noise_is_exactly_sampled_or_fit_to_publish_without_opendp(
     bare: subprocess.CompletedProcess[str],
 ) -> None:
     told = json.loads(bare.stdout)
