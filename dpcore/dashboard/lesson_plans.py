@@ -146,8 +146,8 @@ ATTACKS = Lesson(
         ),
         Step(
             "attacks",
-            "A private release, at epsilon 1, is nearer to real rows than the one that leaks. Distance limits no "
-            "attack; epsilon limits them all.",
+            "A differentially private release, at epsilon 1, is nearer to real rows than the one that leaks. Distance "
+            "limits no attack; epsilon limits them all.",
             {"near.step": "noise", "near.epsilon": 1.0},
             NEAR,
         ),
@@ -223,7 +223,7 @@ EPSILON = Lesson(
 )
 
 PRICE = Lesson(
-    "Why the paper's epsilon is not the price",
+    "Why a claimed epsilon needs a proof",
     "A published method claims epsilon 1. Run it, read the bill, and catch it in the act.",
     (
         Step(
@@ -283,8 +283,8 @@ PRICE = Lesson(
             compared("NB-Synth", modes=["corrected", "paper"], axis="proved"),
             "accuracy",
             RUN,
-            "As printed (dashed) it costs thousands of times as much, and learns less. At the epsilons that are "
-            "claimed, nobody would see the price.",
+            "As printed (dashed) it can cost up to thousands of times as much, and learns less. At the epsilons that "
+            "are claimed, nobody would see that.",
         ),
     ),
     (

@@ -76,7 +76,10 @@ def rows(page: str, shown: Shown) -> None:
     if (found := jobs.counted(page, shown, "verdict", judge)) is not None:
         st.markdown(judged(found))
     st.dataframe(release.synthetic.head(FIRST), hide_index=True, key=f"{page}.synthetic")
-    told = phrase("The first {first} of {rows:,} synthetic rows. None of them is a person.")
+    told = phrase(
+        "The first {first} of {rows:,} synthetic rows. None was copied from a person, though one may coincide with a "
+        "real row."
+    )
     st.caption(say(told, first=FIRST, rows=len(release.synthetic)))
     st.dataframe(shown.data.train[list(release.schema.names)].head(FIRST), hide_index=True, key=f"{page}.real")
     told = phrase("For your eyes only: the first {first} real rows, in no relation to those above ({mark}).")
@@ -112,7 +115,12 @@ def price(shown: Shown) -> None:
     for reason, part in frame[frame["reason"] != ""].groupby("reason", sort=False):
         st.info(f"{escaped(retold(str(reason)))} {factor(part, rows)}", icon=":material/help:")
     if bound < ledger.epsilon_claimed < math.inf:
-        st.caption(say("It costs less than the source claims, which books more for some questions than they can cost."))
+        st.caption(
+            say(
+                "A smaller epsilon is proved than the source claims: it books more for some questions than they can "
+                "cost."
+            )
+        )
     if ledger.void:
         st.caption(
             say(

@@ -31,17 +31,14 @@ NOISELESS = NoNoise.label.capitalize()
 
 # By whether it is a reconstruction, and whether values change; whole sentences, as a model's file keeps them.
 REFUTED = {
-    (False, False): phrase("The paper claims epsilon {claimed}, which does not hold: what can be proved is {bound}."),
+    (False, False): phrase("The paper claims epsilon {claimed}; only a larger one can be proved: {bound}."),
     (False, True): phrase(
-        "The paper claims epsilon {claimed}, which does not hold where a person's values change: what can be proved is "
-        "{bound}."
+        "The paper claims epsilon {claimed}; where a person's values change, only a larger one can be proved: {bound}."
     ),
-    (True, False): phrase(
-        "{why} As read, it claims epsilon {claimed}, which does not hold: what can be proved is {bound}."
-    ),
+    (True, False): phrase("{why} As read, it claims epsilon {claimed}; only a larger one can be proved: {bound}."),
     (True, True): phrase(
-        "{why} As read, it claims epsilon {claimed}, which does not hold where a person's values change: what can be "
-        "proved is {bound}."
+        "{why} As read, it claims epsilon {claimed}; where a person's values change, only a larger one can be proved: "
+        "{bound}."
     ),
 }
 

@@ -80,7 +80,7 @@ class NaiveBayesSynthesizer(Synthesizer):
     offers = (
         Offer("C1-gen: rows drawn from the private model", given={"variant": "C1", "x_source": "model"}),
         Offer("C1: random rows, labeled by the private model", given={"variant": "C1", "x_source": "uniform"}),
-        Offer("C2: the paper's algorithm at its true price", given={"variant": "C2"}),
+        Offer("C2: the paper's algorithm, every label charged", given={"variant": "C2"}),
         Offer("Algorithm 2: random rows, labels by the exponential mechanism", "paper", {"variant": "Alg2"}),
         Offer("Algorithm 1: random rows, labels by the noiseless model (no privacy)", "paper", {"variant": "Alg1"}),
     )

@@ -209,7 +209,7 @@ def test_what_is_chosen_and_made_stays_in_another_language():
 
 def test_who_chooses_another_language_loses_nothing():
     at = change(started(PAGE), epsilon=2.0)
-    for before, language, word in (("en", "zh", "已花费"), ("zh", "en", "Spent")):
+    for before, language, word in (("en", "zh", "已记账"), ("zh", "en", "Charged")):
         at.selectbox("dpcore.language").set_value(language)
         with speaking(before):  # the words by which the test, as a browser, knows what is chosen
             run(at)

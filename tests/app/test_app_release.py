@@ -74,7 +74,7 @@ def test_first_start_to_export(downloads: list[Any]) -> None:
     for what, about in privacy_card.card(release).facts:
         assert f"**{what}:** {about}" in said(at).replace("\u200b", "")
         assert f"**{what}:** {about}" in content["card.md"].decode()
-    assert "k rows cost k times epsilon" in said(at)
+    assert "k rows can cost up to k times epsilon" in said(at)
     at.segmented_control(f"{PAGE}.format").set_value("parquet")
     run(at)
     content = files(downloads[-1]())

@@ -138,13 +138,13 @@ def groups(page: str) -> None:
             with place:
                 panels.chart(charts.split_table(table, title=say(GROUPS[name])))
         moved = phrase(
-            "A row more or less changes one group’s count: the counts of a histogram cost epsilon together, however "
-            "many bins there are."
+            "A row more or less changes one group’s count: the counts of a histogram can cost epsilon together, and no "
+            "more, however many bins there are."
         )
         if relation is Relation.REPLACE:
             moved = phrase(
                 "A person whose values change may leave one group and enter another: two counts move, and the "
-                "histogram costs **2 epsilon** together, however many bins there are."
+                "histogram can cost up to **2 epsilon** together, however many bins there are."
             )
         st.markdown(say(moved))
         st.markdown(

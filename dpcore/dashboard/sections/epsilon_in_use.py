@@ -13,7 +13,7 @@ IN_USE = (
         phrase("US Census Bureau"),
         phrase("Counts for drawing districts, 2020"),
         "17.14",
-        phrase("a person; homes cost 2.47 more"),
+        phrase("a person; homes have 2.47 more"),
     ),
     (phrase("Apple"), phrase("Words that are new to its keyboard"), "16", phrase("what a user gives on one day")),
     (phrase("Apple"), phrase("Emojis that are used most"), "4", phrase("what a user gives on one day")),

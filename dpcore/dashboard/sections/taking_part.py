@@ -45,9 +45,9 @@ def part(page: str) -> None:
         draw(key, lead, say("Another study"), partial(found, of, people))
     else:
         lead = say(
-            "**Every share gets noise, and all {count:,} cost epsilon {epsilon:,g} together.** Who takes your place "
-            "moves at most {tables:,} shares up and {tables:,} down by 1 / {people:,}: so the noise has scale "
-            "{scale:,.3g}, where a share is at most 1.",
+            "**Every share gets noise, and all {count:,} can cost epsilon {epsilon:,g} together, and no more.** Who "
+            "takes your place moves at most {tables:,} shares up and {tables:,} down by 1 / {people:,}: so the noise "
+            "has scale {scale:,.3g}, where a share is at most 1.",
             count=of.count,
             epsilon=epsilon,
             tables=of.tables,

@@ -32,7 +32,7 @@ def network(shown: Shown) -> None:
     if noiseless:
         st.markdown(say("{n:,} families, the best ones, chosen and measured without any noise.", n=len(frame)))
     elif shown.release.guarantee_void:
-        void = say("They are part of the release, with as little protection: what the top of the page says.")
+        void = say("They are part of the release, and no more is proved of them: see the top of the page.")
         st.markdown(f"{what} {void}")
     else:
         free = say(

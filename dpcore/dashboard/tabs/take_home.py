@@ -137,7 +137,9 @@ def report(page: str, shown: Shown, comparisons: Comparisons) -> Report | None:
         say("Put the comparisons with real rows into the report"),
         value=False,
         key=f"{page}.real",
-        help=say("They carry no guarantee. Without them the report holds only what was released, and what it cost."),
+        help=say(
+            "They carry no guarantee. Without them the report holds only what was released, and what it can cost."
+        ),
     )
     if real:
         told_so = phrase("{mark}. The report, and the zip that holds it, compare with real rows now.")
