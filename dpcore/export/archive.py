@@ -1,6 +1,6 @@
 """The zip that a person takes home.
 
-It holds what was released and what it cost, and nothing that was computed from real rows besides:
+It holds what was released and what it can cost, and nothing that was computed from real rows besides:
 
     synthetic.csv (or .parquet)  rows; structure.json has a network's families and the scores that its clusters come
                                  from, or a tree's noisy counts, whose rounded leaves are in generalized.csv

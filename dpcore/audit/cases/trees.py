@@ -185,7 +185,7 @@ CASES = (
         tale=phrase(
             "Forty rows (0, 0), or 39 and one (1, 1). A bootstrap sample may hold that row two or three times, and "
             "each time counts; the paper pays for one. With one tree and an epsilon of 3 that shows. With 25 trees and "
-            "an epsilon of 1 it would not, as samples can then cost hardly more than rows."
+            "an epsilon of 1 it would not, as samples then can cost hardly more than rows."
         ),
         schema=EVEN.schema,
         pair=FRESH,

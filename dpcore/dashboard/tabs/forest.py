@@ -26,7 +26,7 @@ COMPOSED = {
     ),
     "poisson": phrase(
         "Each tree sees its own **secret random sample** of the rows. A person is probably not in it, so that a tree "
-        "may spend more inside than it costs outside. The trees' costs add up."
+        "may spend more inside than it can cost outside. The trees' costs add up."
     ),
     "full": phrase("Every tree sees **every row**: the trees' costs add up."),
     "bootstrap": phrase(

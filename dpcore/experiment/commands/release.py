@@ -39,7 +39,7 @@ MOST_ROWS = 100_000_000
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Make the release, and say what it cost; the exit code."""
+    """Make the release, and say what it can cost; the exit code."""
     asked = command().parse_intermixed_args(arguments)
     return carried_out(lambda: made(asked))
 
