@@ -136,7 +136,7 @@ def test_verdicts_say_what_an_attack_proves(monkeypatch: pytest.MonkeyPatch) -> 
 
     monkeypatch.setattr(cases, "run", unlucky)
     press(change(at, method="NB-Synth", mode="corrected", trials=20), f"{PAGE}.run")
-    assert "at least epsilon 1.2, and 1 is claimed" in said(at)
+    assert "can cost epsilon 1.2 or more, and 1 is claimed" in said(at)
     assert "5 in 100 false alarms" in said(at)
     assert books(at) == {}
 

@@ -166,8 +166,8 @@ def test_accounts_of_rows_and_of_persons_of_one_file_name_each_other(ledger_file
     released(opened(at, PAGE), epsilon=0.5)
     told = said(opened(at, "ledger"))
     assert "1 release, epsilon 0.5 (add or remove one person); 1 release, epsilon 1 (add or remove one row)" in told
-    assert "protect single rows, with epsilon 1 (add or remove one row)" in told
-    assert "protect persons (own, persons of 'who'), with epsilon 0.5." in told
+    assert "protect single rows, with at most epsilon 1 (add or remove one row)" in told
+    assert "protect persons (own, persons of 'who'), with at most epsilon 0.5." in told
     assert "A row pays at most epsilon 1 for that, in all 2; a cap counts both." in told
     assert [found.value for found in at.header] == [
         "own, persons of 'who' · add or remove one person",
