@@ -273,9 +273,7 @@ def known_epsilon(*, lower: float, claimed: float, proved: float) -> Chart:
     return near(
         alt.layer(*layers),
         say("What is claimed, and what is known"),
-        key=say(
-            "Blue: where the smallest epsilon that holds can lie. Left end: the attack, 95% sure. Right end: the proof."
-        )
+        key=say("Blue: where the true epsilon can lie. Left end: the attack, 95% sure. Right end: the proof.")
         + (say(" Striped: no limit.") if math.isinf(proved) else ""),
         seen=say("Claimed: {claimed}. It can cost {least}; {most}.", claimed=claim_text, least=least, most=most),
         height=alt.Step(84),

@@ -235,8 +235,7 @@ def costs(frame: pd.DataFrame, *, majority: float = math.nan) -> Chart:
         say("What privacy costs in accuracy, and by what"),
         key=say("From above: the best trees, then trees that were chosen by chance, then their noisy counts."),
         seen=say(
-            "Accuracy of noiseless trees, of the released trees with noiseless counts, and of the release, with "
-            "differences."
+            "Accuracy of noiseless trees, released trees with noiseless counts, and the release, with differences."
         ),
         height=alt.Step(46),
     )

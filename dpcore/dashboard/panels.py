@@ -115,12 +115,7 @@ def price(shown: Shown) -> None:
     for reason, part in frame[frame["reason"] != ""].groupby("reason", sort=False):
         st.info(f"{escaped(retold(str(reason)))} {factor(part, rows)}", icon=":material/help:")
     if bound < ledger.epsilon_claimed < math.inf:
-        st.caption(
-            say(
-                "A smaller epsilon is proved than the source claims: it books more for some questions than they can "
-                "cost."
-            )
-        )
+        st.caption(say("The source claims a larger epsilon than is proved: some questions cannot cost what it books."))
     if ledger.void:
         st.caption(
             say(

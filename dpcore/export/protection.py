@@ -112,14 +112,9 @@ def neighbors(declared: unit.Unit | None, relation: Relation | str) -> str:
 def groups(declared: unit.Unit | None, delta: float = 0.0) -> str:
     """Who is protected less than a unit is."""
     if delta:
-        return say(
-            "People with several rows, and groups taken together: k rows, or people, can cost up to k × k times the "
-            "rho."
-        )
+        return say("People with several rows, and groups: k rows, or people, can cost up to k × k times the rho.")
     if protects(declared) == "row":
-        return say(
-            "People with several rows, and groups of people taken together: k rows can cost up to k times epsilon."
-        )
+        return say("People with several rows, and groups of people: k rows can cost up to k times epsilon.")
     return say(
         "Groups of people taken together, such as families: k people can cost up to k times epsilon. Somebody whose "
         "rows stand under several names is as many people."

@@ -92,7 +92,7 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
     delta = 0.0  # pure epsilon; whoever can count in rho has a parameter of this name (`with_delta`)
     epsilon: float = number(
         default=1.0,
-        about="What the whole fit can cost, under `relation`: a row, or a person if a `Unit` names persons.",
+        about="What the whole fit can cost, under `relation`: a row, or a person if a `Unit` names them.",
     )
     mode: str = text(default="corrected", kind="{'corrected', 'paper'}", about="What is proved, or what is printed.")
     relation: str = text(

@@ -19,7 +19,7 @@ from dpcore.dashboard.session import Shown
 from dpcore.language import speaking
 from dpcore.methods import METHODS
 
-LABELS = "Algorithm 1: random rows, labels by the noiseless model (no privacy)"
+LABELS = "Algorithm 1: random rows, noiseless labels (no privacy)"
 SAMPLE = datasets.load("sample").schema
 # What stays as it is in every language: the sample's columns and their values, methods, files, authors and sources.
 TITLES = {

@@ -167,7 +167,7 @@ def test_paper_mode_claims_one_and_costs_more_than_people_are_told() -> None:
     assert any("claims epsilon 1" in error and f"{bound:,.0f}" in error for error in errors(at))
     assert "practically certain" in said(at)
     assert "one, and bounds the change of x instead of D" in said(at)
-    algorithm_1 = "Algorithm 1: random rows, labels by the noiseless model (no privacy)"
+    algorithm_1 = "Algorithm 1: random rows, noiseless labels (no privacy)"
     released(at, mode="paper", variant__paper=algorithm_1)
     assert any("No finite epsilon" in error for error in errors(at))
     assert "without a guarantee" in said(opened(at, "ledger"))

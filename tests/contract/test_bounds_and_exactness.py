@@ -32,8 +32,8 @@ PAGES = (
 KINDS = {
     # What is bounded, and no more, something *can* cost. What costs accuracy, or nothing, is no bound.
     "a cost as a fact": (
-        r"(?<!can )(?<!could )(?<!no )(?<!the )\bcosts? (?!nothing|no epsilon|at most|of |add up|much more noise"
-        r"|in accuracy|apart|that divisions|and saves)",
+        r"(?<!can )(?<!cannot )(?<!could )(?<!no )(?<!the )\bcosts? (?!nothing|no epsilon|at most|of |add up"
+        r"|much more noise|in accuracy|apart|that divisions|and saves)",
         "As printed (dashed) it costs thousands of times as much, and learns less.",
         "With 95% confidence, this run costs at least epsilon 2, and 1 is claimed.",
         "People with several rows, and groups of people taken together: k rows cost k times epsilon.",

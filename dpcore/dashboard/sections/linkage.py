@@ -148,9 +148,8 @@ def hidden(known: tuple[str, ...], alone: np.ndarray, epsilon: float, seed: int)
         ),
         say(
             "Each point: {guesses:,} guesses; luck may move it by a fifth of a point. Who comes or goes changes one "
-            "count by 1, so all counts together can cost epsilon, and no more. Without any table, the more frequent "
-            "answer is right about {base} of these {count:,}: that is known of people in general, and no loss of "
-            "privacy.",
+            "count by 1, so all counts together can cost up to epsilon. Without any table, the more frequent answer "
+            "is right about {base} of these {count:,}: that is known of people in general, no loss of privacy.",
             guesses=releases * count,
             base=percent(max(secret.mean(), 1 - secret.mean())),
             count=count,

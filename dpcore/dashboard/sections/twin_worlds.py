@@ -236,9 +236,7 @@ def verdict(case: Case, twins: Twins) -> None:
             st.markdown(unshown(result.claimed, result.bound))
         else:
             st.markdown(say("## :orange[:material/info: No claim to refute]"))
-            told = phrase(
-                "### The source claims no epsilon; with {sure}% confidence, this run can cost epsilon {least} or more."
-            )
+            told = phrase("### The source claims no epsilon; with {sure}% confidence, it can cost {least} or more.")
             st.markdown(say(told, **of))
 
 

@@ -41,9 +41,7 @@ def take_home(page: str, shown: Shown, comparisons: Comparisons) -> None:
     release = shown.release
     artifact = release.artifact
     if isinstance(artifact, Model) and release.noiseless:
-        st.info(
-            say("This model holds noiseless counts of real rows. It is for comparison on this screen, and stays here.")
-        )
+        st.info(say("This model holds noiseless counts of real rows. It is for comparison on screen, and stays here."))
         return
     st.markdown(about_model(release, artifact) if isinstance(artifact, Model) else about_rows(artifact))
     if artifact.reports is not None and release.table_of_reports is None:
@@ -137,9 +135,7 @@ def report(page: str, shown: Shown, comparisons: Comparisons) -> Report | None:
         say("Put the comparisons with real rows into the report"),
         value=False,
         key=f"{page}.real",
-        help=say(
-            "They carry no guarantee. Without them the report holds only what was released, and what it can cost."
-        ),
+        help=say("They carry no guarantee. Without them the report holds the release alone, and what it can cost."),
     )
     if real:
         told_so = phrase("{mark}. The report, and the zip that holds it, compare with real rows now.")

@@ -33,19 +33,8 @@ from dpcore.mechanisms.noise.numpy_noise import NoiselessLimit, NoNoise, NumpyNo
 from dpcore.mechanisms.noise.opendp_noise import OpenDPNoise
 
 __all__ = [
-    "CUT",
-    "NOISES",
-    "TEACHING",
-    "NoNoise",
-    "Noise",
-    "NoiselessLimit",
-    "NumpyNoise",
-    "OpenDPNoise",
-    "Weights",
-    "generator",
-    "load_in_background",
-    "make_noise",
-    "noise_kind",
+    "CUT", "NOISES", "TEACHING", "NoNoise", "Noise", "NoiselessLimit", "NumpyNoise", "OpenDPNoise", "Weights",
+    "generator", "load_in_background", "make_noise", "noise_kind",
 ]  # fmt: skip
 
 NoiseKind = Literal["auto", "opendp", "geometric", "laplace"]

@@ -35,8 +35,7 @@ class OpenDPNoise(Noise):
         self.law, self.on_counts = law, f"discrete {law}"
         alone = phrase("Exactly sampled discrete noise (OpenDP), from the operating system's entropy")
         mixed = phrase(
-            "Exactly sampled discrete noise (OpenDP; many draws at once by this package), from the operating system's "
-            "entropy"
+            "Exactly sampled discrete noise (OpenDP; many draws by this package), from the operating system's entropy"
         )
         self.label = alone if everywhere else mixed
         self._few = inf if everywhere else FEW

@@ -125,9 +125,7 @@ class LocalClassifier(PrivateClassifier):
         told = " and ".join(rules)
         lots = f"NumPy's random numbers, {'un' * (self.random_state is None)}seeded: for teaching"
         if noise_kind(self.noise, self.random_state) == "opendp":
-            lots = "chance from the operating system's entropy" + ", exactly sampled discrete noise" * (
-                "laplace" in rules
-            )
+            lots = "chance from the operating system's entropy" + ", exactly sampled noise" * ("laplace" in rules)
         return f"{told[:1].upper()}{told[1:]}; {lots}"
 
     def _numbers(self, schema: Schema) -> dict[int, NumberRule]:
