@@ -1,7 +1,7 @@
-"""What exact noise costs in time, method by method.
+"""What exactly sampled noise costs in time, method by method.
 
-    python -m benchmarks.noise           fits of every corrected method with NumPy's noise and with exact noise
-    python -m benchmarks.noise --draws   a million counts, and a choice among a million
+    python -m benchmarks.noise           fits of every corrected method with NumPy's noise and with exactly sampled
+    noise python -m benchmarks.noise --draws   a million counts, and a choice among a million
     python -m benchmarks.noise --first   the first fit of a program, which loads OpenDP
 
 Methods as they come, which is how the pages begin, on the training rows of the bundled sample and of Adult. Processor
@@ -49,15 +49,15 @@ def main() -> None:
 def methods() -> None:
     make_noise("opendp", None).counts(np.zeros(1, dtype=np.int64), 1.0)
     sets = [datasets.load("sample"), datasets.load("adult")]
-    print("| method | " + " | ".join(f"{data.name}: NumPy | exact | times" for data in sets) + " |")
+    print("| method | " + " | ".join(f"{data.name}: NumPy | exactly sampled | times" for data in sets) + " |")
     print("| --- |" + " ---: | ---: | ---: |" * len(sets))
     for name, method in METHODS.items():
         if "corrected" not in method.modes:
             continue
         cells = []
         for data in sets:
-            teaching, exact = (least(fit(method, data, noise)) for noise in ("laplace", "auto"))
-            cells.append(f"{teaching:.3f} | {exact:.3f} | {exact / teaching:.2f}")
+            teaching, sampled = (least(fit(method, data, noise)) for noise in ("laplace", "auto"))
+            cells.append(f"{teaching:.3f} | {sampled:.3f} | {sampled / teaching:.2f}")
         print(f"| {name} | {' | '.join(cells)} |", flush=True)
 
 

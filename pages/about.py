@@ -27,7 +27,7 @@ st.markdown(
 st.markdown(
     say(
         "**Epsilons add up for longer than a session.** This server forgets what you spent. If you publish what you "
-        "make here of rows of your own, write down what it cost."
+        "make here of rows of your own, write down what it can cost."
     )
 )
 st.header(say("What it lets you do"), anchor=False)

@@ -1,4 +1,4 @@
-"""Why removing names is not enough: attacks on exact numbers, and what noise leaves of them."""
+"""Why removing names is not enough: attacks on noiseless numbers, and what noise leaves of them."""
 
 from dpcore.dashboard import panels, shell
 from dpcore.dashboard.sections import linkage, near_copies, secret_bits, taking_part

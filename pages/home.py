@@ -65,9 +65,9 @@ else:
         say("See what privacy costs"),
         say(
             "Here you turn a table about people, one row for each, into a synthetic copy, and see what the copy keeps "
-            "and what it loses. Methods are there twice: as published, and corrected so that they provably protect "
-            "every row. Somebody with several rows has less protection. The ledger shows the epsilon that the paper "
-            "claims beside the epsilon that can be proved."
+            "and what it loses. Each method comes in two versions: as published, and corrected so that its guarantee "
+            "is proved. The guarantee is for one row, and weaker for somebody with several rows. The ledger shows the "
+            "epsilon that the paper claims beside the epsilon that can be proved."
         ),
     )
     first()

@@ -1,4 +1,4 @@
-"""Ledger: everything that was asked of real rows, by data set, and what it cost altogether."""
+"""Ledger: everything that was asked of real rows, by data set, and what it can cost altogether."""
 
 import streamlit as st
 

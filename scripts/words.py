@@ -45,7 +45,7 @@ def texts(source: str) -> Iterator[str | tuple[str, str]]:
         elif name in DECLARED:
             parts = [
                 leaf
-                for part in (*node.args, *(word.value for word in node.keywords))
+                for part in (*node.args, *(word.value for word in node.keywords if word.arg != "formerly"))
                 for leaf in getattr(part, "elts", [part])
             ]
             found = [leaf.value for leaf in parts if isinstance(leaf, ast.Constant) and isinstance(leaf.value, str)]

@@ -152,7 +152,7 @@ def told(monkeypatch):
             account = account._parent
         if question == "unprotected":
             opened.append(door)
-        if opened and not isinstance(account, BookedLedger):  # exact answers, which were paid for once and for all
+        if opened and not isinstance(account, BookedLedger):  # noiseless answers, which were paid for once and for all
             return answer(door, question, entries, draw)
         return answer(door, question, entries, lambda: found.append("drawn") or draw())
 

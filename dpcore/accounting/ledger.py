@@ -1,10 +1,10 @@
-"""What a run cost: every question asked of private rows, with the epsilon claimed and the epsilon proved.
+"""What a run can cost: every question asked of private rows, with the epsilon claimed and the epsilon proved.
 
 The ledger records events apart from how they compose (the idea is dp_accounting's). Three totals stand in it:
-`epsilon_claimed`, what the method's source says that the questions cost; `epsilon_of_noise`, what the noise that was
-really drawn costs, if nothing else gives it away; and `epsilon_bound`, what can be proved. The last two are one number
-unless the ledger is void: a known seed or an inferred schema gives the rows away whatever the noise, and then nothing
-can be proved. In corrected mode claim and noise are equal. Sums are exact (rational arithmetic).
+`epsilon_claimed`, what the method's source says that the questions satisfy; `epsilon_of_noise`, what the noise that was
+drawn would give alone; and `epsilon_bound`, the smallest upper bound that can be proved. The last two are one number
+unless the ledger is void: with a known seed or an inferred schema nothing can be proved, whatever the noise. In
+corrected mode claim and noise are equal. Sums are exact (rational arithmetic).
 
 A ledger counts pure epsilon, or, if it was given a `delta`, rho (`currency`). Entries and sums are then of rho, and the
 three totals are the epsilons that these make at that delta, rounded up. One ledger with all its parts has one currency

@@ -35,7 +35,7 @@ ELSEWHERE = (
 
 
 class Totals(NamedTuple):
-    """What is claimed, what the noise alone costs, and what can be proved, exactly and in one currency."""
+    """What is claimed, what the noise alone would give, and what can be proved, exactly and in one currency."""
 
     claimed: Epsilon = Fraction(0)
     of_noise: Epsilon = Fraction(0)

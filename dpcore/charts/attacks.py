@@ -1,4 +1,4 @@
-"""Attacks on tables without names: what exact numbers give away, and what noise leaves of it.
+"""Attacks on tables without names: what noiseless numbers give away, and what noise leaves of it.
 
 Scales are fixed, so that two settings can be told apart, and two attacks compared.
 """
@@ -25,11 +25,11 @@ BOLD: dict[str, Any] = {"fontSize": 15, "fontWeight": "bold", "color": INK}
 HERE: dict[str, Any] = {"color": INK, "strokeWidth": 2, "strokeDash": [6, 4]}
 
 
-def share_right(frame: pd.DataFrame, *, epsilon: float, exact: float, title: str) -> Chart:
-    """How often an attack is right against epsilon, beside the most that epsilon allows, a coin, and exact numbers.
+def share_right(frame: pd.DataFrame, *, epsilon: float, noiseless: float, title: str) -> Chart:
+    """How often an attack is right against epsilon, beside the most that epsilon allows, a coin, and noiseless numbers.
 
-    `frame`: one row per epsilon (0.01 to 10,000): `epsilon`, `share`. `epsilon`: the one that is chosen. `exact`: the
-    share without noise.
+    `frame`: one row per epsilon (0.01 to 10,000): `epsilon`, `share`. `epsilon`: the one that is chosen. `noiseless`:
+    the share without noise.
     """
     data = tidy(frame, [], ["epsilon", "share"]).dropna()
     data = data.assign(at=data["share"].clip(LOWEST, 1.0), text=[percent(share) for share in data["share"]])
@@ -46,7 +46,7 @@ def share_right(frame: pd.DataFrame, *, epsilon: float, exact: float, title: str
     side = "left" if epsilon < 1_000 else "right"
     layers = [
         *_level(up, 0.5, say("a coin: 50%"), strokeDash=[2, 3]),
-        *_level(up, exact, say("exact numbers: {share}", share=percent(exact))),
+        *_level(up, noiseless, say("noiseless numbers: {share}", share=percent(noiseless))),
         most.encode(across, up, tooltip=tooltips("epsilon|epsilon|,.2~g", "at|at most|.1%")),
         single(epsilon=epsilon).mark_rule(**HERE).encode(across, tooltip=NO_TIP),
         base.mark_line(color=RELEASED, strokeWidth=3, interpolate="monotone").encode(tooltip=NO_TIP),
@@ -55,9 +55,9 @@ def share_right(frame: pd.DataFrame, *, epsilon: float, exact: float, title: str
         words(here, "text", align=side, dx=10 if side == "left" else -10, dy=-14, **BOLD),
     ]
     seen = say(
-        "{title}, against epsilon from 0.01 to 10,000, on a scale from 40% to 100%. Exact numbers: {exact}.",
+        "{title}, against epsilon from 0.01 to 10,000, on a scale from 40% to 100%. Noiseless numbers: {noiseless}.",
         title=title,
-        exact=percent(exact),
+        noiseless=percent(noiseless),
     )
     for share in chosen["text"]:
         seen += say(" At epsilon {epsilon}: {share}.", epsilon=number(epsilon), share=share)

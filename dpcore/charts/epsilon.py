@@ -48,7 +48,7 @@ ENTRIES = [  # what methods call their entries: the first of these that fits is 
     phrase("level {level}: division: {columns}"),
     phrase("levels that no tree reached"),
     phrase("purity of nodes"),
-    phrase("exact answers"),
+    phrase("noiseless answers"),
     phrase("raw rows"),
 ]
 TEXTS = ("columns", "score", "tables")  # in these; all else are whole numbers
@@ -65,7 +65,7 @@ def epsilon_split(frame: pd.DataFrame) -> Chart:
     in_rho = "rho_of_noise" in frame
     frame = frame.rename(columns={name.replace("epsilon", "rho"): name for name in WHICH}) if in_rho else frame
     columns = [*WHICH]
-    paid = say("what the noise alone costs") if frame["void"].any() else say("what it can cost up to")
+    paid = say("what the noise alone would give") if frame["void"].any() else say("what it can cost up to")
     data = pd.DataFrame({"name": texts(frame["name"])} | {name: frame[name].to_numpy(float) for name in columns})
     data = _alike(data.fillna(math.inf).groupby("name", sort=False).sum().reset_index())
     data = data.sort_values(columns[::-1], ascending=False, kind="stable").reset_index(drop=True)
@@ -273,7 +273,7 @@ def known_epsilon(*, lower: float, claimed: float, proved: float) -> Chart:
     return near(
         alt.layer(*layers),
         say("What is claimed, and what is known"),
-        key=say("Blue: where the real epsilon lies. Left end: the attack, 95% sure. Right end: the proof.")
+        key=say("Blue: where the true epsilon can lie. Left end: the attack, 95% sure. Right end: the proof.")
         + (say(" Striped: no limit.") if math.isinf(proved) else ""),
         seen=say("Claimed: {claimed}. It can cost {least}; {most}.", claimed=claim_text, least=least, most=most),
         height=alt.Step(84),

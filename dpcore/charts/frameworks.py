@@ -16,7 +16,7 @@ BOXES = [(OWNER, TOP, OWNS), (USER, TOP, ASKS), (OWNER, LOW, OWNS), (USER, LOW, 
 RELEASE = (BETWEEN, LOW, phrase("release"))
 ARROWS = [  # from, to, height, and what passes
     (USER - HALF, OWNER + HALF, TOP - 10, phrase("a question")),
-    (OWNER + HALF, USER - HALF, TOP + 10, phrase("a noisy answer, which costs epsilon each time")),
+    (OWNER + HALF, USER - HALF, TOP + 10, phrase("a noisy answer, charged epsilon each time")),
     (OWNER + HALF, BETWEEN - HALF, LOW, phrase("once: epsilon")),
     (USER - HALF, BETWEEN + HALF, LOW - 10, phrase("any question")),
     (BETWEEN + HALF, USER - HALF, LOW + 10, phrase("answers, free")),

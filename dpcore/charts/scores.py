@@ -38,7 +38,7 @@ ROW = 110  # pixels
 TO_LEFT = "datum.first && datum.value > 0.3"
 MOST_BARS = 15
 OTHERS, HERE = phrase("another draw"), phrase("this release")
-EXACT, MIDDLE, NOISY = phrase("exact trees"), phrase("same trees, exact counts"), phrase("released")
+NOISELESS, MIDDLE, NOISY = phrase("noiseless trees"), phrase("same trees, noiseless counts"), phrase("released")
 STRUCTURE, LEAVES = phrase("cost of choices"), phrase("cost of noisy counts")
 PERCENT = {"format": "~%", "tickCount": 8}
 
@@ -202,14 +202,14 @@ def classifier_scores(frame: pd.DataFrame) -> Chart:
 
 
 def costs(frame: pd.DataFrame, *, majority: float = math.nan) -> Chart:
-    """From exact trees to the released ones: what choices by chance cost, and what noise in the counts costs.
+    """From noiseless trees to the released ones: what choices by chance cost, and what noise in the counts costs.
 
     `frame`: of `tree_errors.noise_and_structure`, maybe of several runs, which are averaged: `step`, `accuracy`
     (0..1). `majority`: the most frequent class's share.
     """
     data = tidy(frame, ["step"], ["accuracy"]).dropna()
-    means = data.groupby("step")["accuracy"].mean().reindex([EXACT, MIDDLE, NOISY])
-    bars = [(STRUCTURE, means[EXACT], means[MIDDLE]), (LEAVES, means[MIDDLE], means[NOISY])]
+    means = data.groupby("step")["accuracy"].mean().reindex([NOISELESS, MIDDLE, NOISY])
+    bars = [(STRUCTURE, means[NOISELESS], means[MIDDLE]), (LEAVES, means[MIDDLE], means[NOISY])]
     moves = pd.DataFrame(bars, columns=["row", "start", "stop"]).dropna()
     change = 100 * (moves["stop"] - moves["start"])
     moves["text"] = [say("{sign}{size:.1f} points", sign="+" if c >= 0 else "−", size=abs(c)) for c in change.round(1)]
@@ -217,7 +217,7 @@ def costs(frame: pd.DataFrame, *, majority: float = math.nan) -> Chart:
     steps = means.dropna().rename("accuracy").rename_axis("row").reset_index()
     steps["text"] = [f"{value:.1%}" for value in steps["accuracy"]]
     known = {*moves["row"], *steps["row"]}
-    order = [say(name) for name in (EXACT, STRUCTURE, MIDDLE, LEAVES, NOISY) if name in known]
+    order = [say(name) for name in (NOISELESS, STRUCTURE, MIDDLE, LEAVES, NOISY) if name in known]
     moves["row"], steps["row"] = moves["row"].map(say), steps["row"].map(say)
     down = alt.Y("row:N", title=None, scale=alt.Scale(domain=order, paddingInner=0.2))
     across = accuracies(say("accuracy"))
@@ -235,7 +235,7 @@ def costs(frame: pd.DataFrame, *, majority: float = math.nan) -> Chart:
         say("What privacy costs in accuracy, and by what"),
         key=say("From above: the best trees, then trees that were chosen by chance, then their noisy counts."),
         seen=say(
-            "Accuracy of exact trees, of the released trees with exact counts, and of the release, with differences."
+            "Accuracy of noiseless trees, released trees with noiseless counts, and the release, with differences."
         ),
         height=alt.Step(46),
     )

@@ -100,8 +100,8 @@ def _boxes(frame: pd.DataFrame) -> pd.DataFrame:
     data["code"] = [labels.index(label) for label in data["label"]]
     sure = [f"{share:.0%}" if share == share else "" for share in data["share"]]
     data["head"] = (data["asks"] + "?").mask(empty["text"], data["label"] + " " + pd.Series(sure, dtype=object))
-    exact = data["spent"].isna() & data["noisy"].notna()  # a node was counted, and nothing was paid
-    about = np.where(exact, "", "≈ ")
+    noiseless = data["spent"].isna() & data["noisy"].notna()  # a node was counted, and nothing was paid
+    about = np.where(noiseless, "", "≈ ")
     many = data["noisy"].fillna(data["counts"])
     count = [f"{sign}{round(n):,}".replace("-", "−") if n == n else "" for sign, n in zip(about, many, strict=True)]
     data["spent"] = ["" if math.isnan(epsilon) else number(epsilon) for epsilon in data["spent"]]

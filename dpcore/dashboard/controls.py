@@ -102,8 +102,8 @@ def epsilon_picker(
         )
     else:
         note = say(
-            "How much one row can change the probability of any outcome: at most by the factor e to the epsilon. A "
-            "person with several rows has less protection. Below: up to 0.1 for a person, up to 1, up to 3, and more."
+            "How much one row can change the probability of any outcome: at most by the factor e to the epsilon. "
+            "Several rows of one person can change it more. Below: up to 0.1 for a person, up to 1, up to 3, and more."
         )
     look = {"value": default, "help": note}
     label = say("Privacy budget epsilon")

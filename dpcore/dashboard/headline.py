@@ -1,4 +1,4 @@
-"""The line above every release: what it is, what it cost, and whether a guarantee holds."""
+"""The line above every release: what it is, what it can cost, and whether a guarantee holds."""
 
 import streamlit as st
 
@@ -16,7 +16,7 @@ COSTS = phrase("It can cost up to")  # the epsilon that can be proved
 
 
 def headline(shown: Shown, remark: str = "") -> None:
-    """The release in one line: what it is, what it cost, and whether a guarantee holds. The first chart needs room."""
+    """The release in one line: what it is, what it can cost, whether a guarantee holds. The first chart needs room."""
     release, ledger = shown.release, shown.release.ledger
     cells = st.columns(4)
     unit = release.schema.unit

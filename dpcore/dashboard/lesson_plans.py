@@ -99,7 +99,7 @@ ATTACKS = Lesson(
             "attacks",
             "A table without names, and a list with names and six of its columns: **45.3%** are alone in these, and "
             "so found, with all else in their rows.",
-            {"linkage.step": "exact", **LISTED},
+            {"linkage.step": "noiseless", **LISTED},
             ALONE,
         ),
         Step(
@@ -111,9 +111,9 @@ ATTACKS = Lesson(
         ),
         Step(
             "attacks",
-            "No rows at all, only 500 exact counts over large groups. A computer solves them, and has **100%** of 500 "
-            "people's secrets.",
-            {"bits.step": "exact", "bits.questions": 500},
+            "No rows at all, only 500 noiseless counts over large groups. A computer solves them, and has **100%** of "
+            "500 people's secrets.",
+            {"bits.step": "noiseless", "bits.questions": 500},
             COUNTED,
         ),
         Step(
@@ -127,7 +127,7 @@ ATTACKS = Lesson(
             "attacks",
             "A study publishes averages alone. Whoever took part fits them better (blue) than others do (grey): who is "
             "in shows, and that may be the secret.",
-            {"averages.step": "exact", **STUDY},
+            {"averages.step": "noiseless", **STUDY},
             STUDIED,
         ),
         Step(
@@ -141,20 +141,20 @@ ATTACKS = Lesson(
             "attacks",
             "Is a release safe if its rows are far from real ones? Blue is farther off than other people's rows are, "
             "and still tells every income that is looked up.",
-            {"near.step": "exact"},
+            {"near.step": "noiseless"},
             NEAR,
         ),
         Step(
             "attacks",
-            "A private release, at epsilon 1, is nearer to real rows than the one that leaks. Distance limits no "
-            "attack; epsilon limits them all.",
+            "A differentially private release, at epsilon 1, is nearer to real rows than the one that leaks. Distance "
+            "limits no attack; epsilon limits them all.",
             {"near.step": "noise", "near.epsilon": 1.0},
             NEAR,
         ),
     ),
     (
         "Who is alone in what others know is found, with or without a name in the table.",
-        "Enough exact numbers give people away whom none of the numbers names.",
+        "Enough noiseless numbers give people away whom none of the numbers names.",
         "Noise with an epsilon limits every attack; a distance that looks safe limits none.",
     ),
     "Which columns about you could somebody look up elsewhere, and how many people share all of them with you?",
@@ -223,7 +223,7 @@ EPSILON = Lesson(
 )
 
 PRICE = Lesson(
-    "Why the paper's epsilon is not the price",
+    "Why a claimed epsilon needs a proof",
     "A published method claims epsilon 1. Run it, read the bill, and catch it in the act.",
     (
         Step(
@@ -283,8 +283,8 @@ PRICE = Lesson(
             compared("NB-Synth", modes=["corrected", "paper"], axis="proved"),
             "accuracy",
             RUN,
-            "As printed (dashed) it costs thousands of times as much, and learns less. At the epsilons that are "
-            "claimed, nobody would see the price.",
+            "As printed (dashed) it can cost up to thousands of times as much, and learns less. At the epsilons that "
+            "are claimed, nobody would see that.",
         ),
     ),
     (

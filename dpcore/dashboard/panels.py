@@ -76,7 +76,10 @@ def rows(page: str, shown: Shown) -> None:
     if (found := jobs.counted(page, shown, "verdict", judge)) is not None:
         st.markdown(judged(found))
     st.dataframe(release.synthetic.head(FIRST), hide_index=True, key=f"{page}.synthetic")
-    told = phrase("The first {first} of {rows:,} synthetic rows. None of them is a person.")
+    told = phrase(
+        "The first {first} of {rows:,} synthetic rows. None was copied from a person, though one may coincide with a "
+        "real row."
+    )
     st.caption(say(told, first=FIRST, rows=len(release.synthetic)))
     st.dataframe(shown.data.train[list(release.schema.names)].head(FIRST), hide_index=True, key=f"{page}.real")
     told = phrase("For your eyes only: the first {first} real rows, in no relation to those above ({mark}).")
@@ -112,7 +115,7 @@ def price(shown: Shown) -> None:
     for reason, part in frame[frame["reason"] != ""].groupby("reason", sort=False):
         st.info(f"{escaped(retold(str(reason)))} {factor(part, rows)}", icon=":material/help:")
     if bound < ledger.epsilon_claimed < math.inf:
-        st.caption(say("It costs less than the source claims, which books more for some questions than they can cost."))
+        st.caption(say("The source claims a larger epsilon than is proved: some questions cannot cost what it books."))
     if ledger.void:
         st.caption(
             say(
@@ -261,13 +264,13 @@ def accuracies(shown: Shown, target: str, progress: Progress) -> pd.DataFrame:
     found = [real.learned(release.synthetic, target, progress=progress)]
     if math.isfinite(release.ledger.epsilon_claimed):
         progress(0.5, phrase("the same method without noise"))
-        rows = without_noise(shown).sample(len(release.synthetic))
+        rows = noiseless(shown).sample(len(release.synthetic))
         scores = real.learned(rows, target, include_real=False)
         found.append(scores.assign(trained_on="same method, no noise"))
     return pd.concat(found, ignore_index=True)
 
 
-def without_noise(shown: Shown) -> Any:
+def noiseless(shown: Shown) -> Any:
     """The same method fitted again, as large as it was, at an epsilon at which nothing is left of NumPy's noise."""
     release = shown.release
     sizes = release.model.sizes if isinstance(release.artifact, Model) else {}

@@ -1,4 +1,4 @@
-"""What a session remembers: the data, the releases, and what they cost.
+"""What a session remembers: the data, the releases, and what they can cost.
 
 All of it lives under a few namespaced keys, as immutable objects. A release is drawn once, on submit; everything on
 screen is drawn from it, and what is computed for the screen is remembered with it, so that moving a widget draws no

@@ -300,8 +300,8 @@ def spent() -> str:
         )
     spent = "; ".join(told) or say("nothing yet")
     if session.laid_aside():
-        return say("Spent on them in this lesson: {spent}", spent=spent)
-    return say("Spent on them: {spent}", spent=spent)
+        return say("Charged for them in this lesson: {spent}", spent=spent)
+    return say("Charged for them: {spent}", spent=spent)
 
 
 def for_person(line: Line, unit: Unit | None) -> str:

@@ -4,7 +4,7 @@ Methods get a `PrivateTable` and nothing else. For every question the door compu
 question, the relation and the public schema; charges the ledger; and only then draws (`Door.answer`, which tables,
 nodes and growing networks all ask, and where every answer leaves). A method whose source states other constants passes
 `claimed_sensitivity` (noise is then scaled to the source's constant) or `claimed_epsilon`; the ledger books what is
-claimed beside what the noise really bought. `prices` has the lemmas.
+claimed beside what can be proved of the noise. `prices` has the lemmas.
 """
 
 from dpcore.door.door import Door

@@ -17,7 +17,7 @@ choose   The exponential mechanism over the ways to divide a node: columns, and 
          candidates do not: those in front of the smallest value and behind the largest are included. Values stand on
          steps of the grid, by a public rule, so there are few intervals, however many records. Public weights:
          each column has 1, and shares it out among its own candidates. They are exact fractions (whole ticks of whole
-         ticks), so that exact noise draws what this proof is about, to the last bit.
+         ticks), so that exactly sampled noise draws what this proof is about, to the last bit.
          NumPy's choices are drawn in floating point: probabilities are right to some 1e-16, and what is less likely
          than that never comes. Teaching grade, as `noise` says.
 divide   Sends records to children by a public rule. No question.

@@ -182,5 +182,5 @@ def unasked(name: str, claimed_epsilon: Epsilon, bound: Epsilon) -> Entry:
 
 
 def unprotected(name: str, reason: str, claimed_epsilon: Epsilon) -> Entry:
-    """The entry of exact answers: no noise either, and no bound at all."""
+    """The entry of noiseless answers, and no bound at all."""
     return replace(unasked(name, claimed_epsilon, np.inf), sensitivity=np.inf, draws=1, reason=reason)

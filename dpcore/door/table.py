@@ -325,19 +325,19 @@ class PrivateTable:
         """The raw codes. The bound becomes infinite; only a paper's own, unproved method may ask."""
         return self._door.unprotected("raw rows", reason, claimed_epsilon, self._rows.held)
 
-    def without_noise(self, reason: str, *, claimed_epsilon: Epsilon, lots: bool = False) -> PrivateTable:
-        """The same table with exact answers, on an account of its own: `unprotected`, for a method's own questions.
+    def noiseless(self, reason: str, *, claimed_epsilon: Epsilon, random_ties: bool = False) -> PrivateTable:
+        """The same table with noiseless answers, on an account of its own: `unprotected`, for a method's own questions.
 
-        With `lots`, the best candidates are drawn among as this table's noise would do for an ever larger epsilon.
+        With `random_ties`, one of the best candidates is drawn, as by this table's noise for an ever larger epsilon.
         """
         noise: Noise = NoNoise()
-        if lots:
+        if random_ties:
             own = self._door.noise
             unseeded = NumpyNoise(generator(None, 0), discrete=False, seeded=False)
-            noise = (own if isinstance(own, NumpyNoise) else unseeded).exact()
-        ledger = Ledger(self.relation if lots else Relation.REPLACE)
+            noise = (own if isinstance(own, NumpyNoise) else unseeded).noiseless()
+        ledger = Ledger(self.relation if random_ties else Relation.REPLACE)
         return self._door.unprotected(
-            "exact answers",
+            "noiseless answers",
             reason,
             claimed_epsilon,
             lambda: type(self)(self._rows, self.schema, ledger, noise),

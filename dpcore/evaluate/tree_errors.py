@@ -13,7 +13,7 @@ from dpcore.postprocess.count_tree_frames import level_names
 from dpcore.postprocess.forest import Forest, recounted
 from dpcore.rows import Rows
 
-STEPS = ("released", "same trees, exact counts", "exact trees")
+STEPS = ("released", "same trees, noiseless counts", "noiseless trees")
 
 
 def true_counts(tree: ReleasedTree, rows: Rows) -> list[Floats]:

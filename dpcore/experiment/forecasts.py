@@ -120,12 +120,12 @@ class Expected:
 class Forecast:
     """What to expect of a method's runs by epsilon, `steps` of which were rehearsed, in ascending order.
 
-    `without_noise` is what to expect if there were none: the part of it that is a guess.
+    `noiseless` is what to expect if there were none: the part of it that is a guess.
     """
 
     rows: int
     steps: tuple[Expected, ...]
-    without_noise: Expected
+    noiseless: Expected
 
     def at(self, epsilon: float) -> Expected:
         """What to expect at an epsilon; between steps, bands and groups lie on lines over its logarithm."""

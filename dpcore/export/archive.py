@@ -1,6 +1,6 @@
 """The zip that a person takes home.
 
-It holds what was released and what it cost, and nothing that was computed from real rows besides:
+It holds what was released and what it can cost, and nothing that was computed from real rows besides:
 
     synthetic.csv (or .parquet)  rows; structure.json has a network's families and the scores that its clusters come
                                  from, or a tree's noisy counts, whose rounded leaves are in generalized.csv
@@ -53,7 +53,7 @@ FILES = {
     "card.md": "what is protected, whose, from whom and at which price, and what is not.",
     "schema.json": "what is public about the columns: types, bounds, bins, categories.",
     "config.json": "the method and its settings.",
-    "ledger.csv": "every question that was asked of the private rows, and what it cost.",
+    "ledger.csv": "every question that was asked of the private rows, and what it can cost.",
     "ledger.json": "the same for programs.",
     "replay.py": "makes it again; see below.",
     "replay.ipynb": "the same as a notebook, step by step.",
@@ -169,7 +169,7 @@ def readme(
         f"    python {command(release)}",
         "",
         f"runs the same method with the same parameters through `dpcore`, and so does `replay.ipynb`. {again(release)}",
-        "What that costs is written, before it is drawn, to the ledger that the dashboard shows too: to the file",
+        "What that can cost is written, before it is drawn, to the ledger that the dashboard shows too: to the file",
         "that `DPCORE_LEDGER` names, or the usual one.",
         "",
         whence(release),

@@ -108,7 +108,7 @@ class Network(Rows):
 
     @cached_property
     def families(self) -> pd.DataFrame:
-        """The families, a row each; exact tables, which have no finite price, count as free.
+        """The families, a row each; noiseless tables, which have no finite price, count as free.
 
         `epsilon` is what each was charged, which is of rho where there is a column `rho`.
         """

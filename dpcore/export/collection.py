@@ -110,7 +110,7 @@ class Collection:
             raise DataError("The table has other people's reports than its rules speak of.", MEND)
         price = found.price() * each(found.source)
         if price > about["epsilon_bound"] * (1 + ROUNDING):
-            told = f"By these rules a person's answers cost epsilon {number(price)}"
+            told = f"By these rules a person's answers can cost epsilon {number(price)}"
             raise SchemaError(f"{told}, and the file says less.", REMEDY)
         return cls(found, about)
 

@@ -69,18 +69,18 @@ def protected(
 ) -> str:
     """The unit of protection, in a sentence or two; `written` is how a column's name may stand there."""
     if declared is None:
-        return say("one row. Somebody with several rows is protected several times less.")
+        return say("one row. For somebody with several rows, only several times the epsilon is proved.")
     if declared.column is None and delta:
         return plural(
-            "one row. One person has {n:,} row at most, as declared: rho is {times:,} times as much for them.",
-            "one row. One person has {n:,} rows at most, as declared: rho is {times:,} times as much for them.",
+            "one row. One person has {n:,} row at most, as declared: rho is up to {times:,} times as much for them.",
+            "one row. One person has {n:,} rows at most, as declared: rho is up to {times:,} times as much for them.",
             declared.rows,
             times=declared.rows**2,
         )
     if declared.column is None:
         return plural(
-            "one row. One person has {n:,} row at most, as declared: epsilon is {n:,} times as much for them.",
-            "one row. One person has {n:,} rows at most, as declared: epsilon is {n:,} times as much for them.",
+            "one row. One person has {n:,} row at most, as declared: epsilon is up to {n:,} times as much for them.",
+            "one row. One person has {n:,} rows at most, as declared: epsilon is up to {n:,} times as much for them.",
             declared.rows,
         )
     column = repr(written(declared.column))
@@ -112,10 +112,10 @@ def neighbors(declared: unit.Unit | None, relation: Relation | str) -> str:
 def groups(declared: unit.Unit | None, delta: float = 0.0) -> str:
     """Who is protected less than a unit is."""
     if delta:
-        return say("People with several rows, and groups taken together: k rows, or people, cost k × k times the rho.")
+        return say("People with several rows, and groups: k rows, or people, can cost up to k × k times the rho.")
     if protects(declared) == "row":
-        return say("People with several rows, and groups of people taken together: k rows cost k times epsilon.")
+        return say("People with several rows, and groups of people: k rows can cost up to k times epsilon.")
     return say(
-        "Groups of people taken together, such as families: k people cost k times epsilon. Somebody whose rows stand "
-        "under several names is as many people."
+        "Groups of people taken together, such as families: k people can cost up to k times epsilon. Somebody whose "
+        "rows stand under several names is as many people."
     )

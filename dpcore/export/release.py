@@ -27,21 +27,18 @@ from dpcore.text import finite_or_text, number
 Kind = TypeVar("Kind", bound=Artifact)
 SIZES = ("n_trees", "max_depth", "cycles")
 PURPOSE = phrase("{method}, {mode} mode")  # what books call a run
-EXACT = NoNoise.label.capitalize()
+NOISELESS = NoNoise.label.capitalize()
 
 # By whether it is a reconstruction, and whether values change; whole sentences, as a model's file keeps them.
 REFUTED = {
-    (False, False): phrase("The paper claims epsilon {claimed}, which does not hold: what can be proved is {bound}."),
+    (False, False): phrase("The paper claims epsilon {claimed}; only a larger one can be proved: {bound}."),
     (False, True): phrase(
-        "The paper claims epsilon {claimed}, which does not hold where a person's values change: what can be proved is "
-        "{bound}."
+        "The paper claims epsilon {claimed}; where a person's values change, only a larger one can be proved: {bound}."
     ),
-    (True, False): phrase(
-        "{why} As read, it claims epsilon {claimed}, which does not hold: what can be proved is {bound}."
-    ),
+    (True, False): phrase("{why} As read, it claims epsilon {claimed}; only a larger one can be proved: {bound}."),
     (True, True): phrase(
-        "{why} As read, it claims epsilon {claimed}, which does not hold where a person's values change: what can be "
-        "proved is {bound}."
+        "{why} As read, it claims epsilon {claimed}; where a person's values change, only a larger one can be proved: "
+        "{bound}."
     ),
 }
 
@@ -105,9 +102,9 @@ class Release:
         return self.artifact.reports if math.isfinite(self.ledger.epsilon_of_noise) and self.seed is None else None
 
     @property
-    def exact(self) -> bool:
+    def noiseless(self) -> bool:
         """Whether there is no noise at all: for comparison on a screen, never to be handed on."""
-        return self.noise_label == EXACT
+        return self.noise_label == NOISELESS
 
     @property
     def guarantee_void(self) -> str:

@@ -74,7 +74,7 @@ class Stage:
 
 
 LEDGER = Stage(
-    "Every question that was asked of the rows, and what all of them cost.",
+    "Every question that was asked of the rows, and what all of them can cost.",
     "ledger = method.ledger_\n",
     "print(ledger.to_frame())\nprint('claimed', ledger.epsilon_claimed, 'proved', ledger.epsilon_bound)\n",
 )
@@ -149,7 +149,7 @@ def sentence(release: Release, table: Table) -> str:
         return (
             "spent = f'epsilon {dp.export.protection.headline(schema.unit, ledger.epsilon_bound, ledger.delta)}'\n"
             "if ledger.epsilon_bound == float('inf'):\n    spent = 'an epsilon that cannot be proved'\n"
-            f"print(f'A new release came out ({file}), with new noise and for {{spent}} once more.')\n"
+            f"print(f'A new release came out ({file}), with new noise; it can cost {{spent}} once more.')\n"
             "print(f'{method.noise_label_}.')\n"
         )
     other = f"Another release came out, by other data or versions: {compared(what, kept)[1]}"

@@ -137,9 +137,9 @@ def price(release: Release) -> str:
 def released(release: Release) -> str:
     """What was released, as charts and tables."""
     found, artifact = [], release.artifact
-    exact = math.isinf(release.ledger.epsilon_claimed)
+    unprotected = math.isinf(release.ledger.epsilon_claimed)
     for place, (chart, frame) in enumerate(pictures_of(release), start=10):
-        found.append(figure(charts.mark_real(chart) if exact else chart, frame, place))
+        found.append(figure(charts.mark_real(chart) if unprotected else chart, frame, place))
     if isinstance(artifact, Model) and isinstance(artifact.predictor, Bayes):
         found.append(tables_of(artifact.predictor))
     if isinstance(artifact, Rows):

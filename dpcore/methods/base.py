@@ -52,7 +52,7 @@ def with_delta() -> Any:
         default=0.0,
         most=MOST_DELTA,
         about="0 for pure epsilon. Otherwise the run counts rho (zCDP), with Gaussian noise, and `epsilon` is what the "
-        "whole fit costs at this delta; far below 1 / rows, as 1e-9. Corrected mode only.",
+        "whole fit can cost at this delta; far below 1 / rows, as 1e-9. Corrected mode only.",
     )
 
 
@@ -91,7 +91,8 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
 
     delta = 0.0  # pure epsilon; whoever can count in rho has a parameter of this name (`with_delta`)
     epsilon: float = number(
-        default=1.0, about="What the whole fit costs, under `relation`: a row, or a person if a `Unit` names persons."
+        default=1.0,
+        about="What the whole fit can cost, under `relation`: a row, or a person if a `Unit` names them.",
     )
     mode: str = text(default="corrected", kind="{'corrected', 'paper'}", about="What is proved, or what is printed.")
     relation: str = text(
@@ -100,7 +101,7 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
     noise: str = text(
         default="auto",
         kind="{'auto', 'opendp', 'geometric', 'laplace'}",
-        about="Which source draws; 'auto' is exact, but NumPy's with a seed, and where OpenDP is not installed.",
+        about="Which source draws; 'auto' samples exactly, but is NumPy's with a seed or without OpenDP.",
     )
     random_state: int | None = whole(
         default=None, least=0, optional=True, about="Seeded runs are for teaching and are not private."
@@ -109,7 +110,7 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
     schema_: Schema = learned("Schema", "The public schema that `fit` was given.")
     ledger_: Ledger = learned(
         "Ledger",
-        "What `fit` cost; also of a fit that failed or was stopped, which leaves nothing else (`status` is 'stopped').",
+        "What `fit` can cost; of a failed or stopped fit, too, which leaves nothing else (`status` is 'stopped').",
     )
     noise_label_: str = learned("str", "Which source of noise made this release, in words.")
     publishable_: bool = learned("bool", "Whether that source is fit for publication, and some epsilon can be proved.")

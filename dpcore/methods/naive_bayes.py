@@ -67,6 +67,8 @@ from dpcore.rows import joint_counts
 VARIANTS = {"corrected": ("C1", "C2"), "paper": ("Alg2", "Alg1")}
 LABELS = phrase("The paper counts {size:,} released labels as one, and bounds the change of x instead of D.")
 LOG_BASES = {"e": 1.0, "2": math.log(2), "10": math.log(10)}
+OLD_C2 = "C2: the paper's algorithm at its true price"  # labels in links and files of earlier versions
+OLD_ALG1 = "Algorithm 1: random rows, labels by the exact model (no privacy)"
 
 
 class NaiveBayesSynthesizer(Synthesizer):
@@ -80,9 +82,11 @@ class NaiveBayesSynthesizer(Synthesizer):
     offers = (
         Offer("C1-gen: rows drawn from the private model", given={"variant": "C1", "x_source": "model"}),
         Offer("C1: random rows, labeled by the private model", given={"variant": "C1", "x_source": "uniform"}),
-        Offer("C2: the paper's algorithm at its true price", given={"variant": "C2"}),
+        Offer("C2: the paper's algorithm, every label charged", given={"variant": "C2"}, formerly=OLD_C2),
         Offer("Algorithm 2: random rows, labels by the exponential mechanism", "paper", {"variant": "Alg2"}),
-        Offer("Algorithm 1: random rows, labels by the exact model (no privacy)", "paper", {"variant": "Alg1"}),
+        Offer(
+            "Algorithm 1: random rows, noiseless labels (no privacy)", "paper", {"variant": "Alg1"}, formerly=OLD_ALG1
+        ),
     )
     compared = {  # noqa: RUF012
         "NB-Synth": {"corrected": {"x_source": "model"}, "paper": {"variant": "Alg2"}},
@@ -202,9 +206,7 @@ class NaiveBayesSynthesizer(Synthesizer):
         self.released_codes_ = self._assemble(schema, queries, labels)
 
     def _most_probable(self, table: PrivateTable, queries: Codes) -> Ints:
-        codes = table.unprotected(
-            phrase("Algorithm 1 labels rows by the exact model; it adds no noise."), claimed_epsilon=math.inf
-        )
+        codes = table.unprotected(phrase("Algorithm 1 labels rows by the noiseless model."), claimed_epsilon=math.inf)
         schema = table.schema
         target = schema.index(self.target_)
         families = [(target,), *((target, schema.index(feature)) for feature in self.features_)]

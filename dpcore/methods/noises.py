@@ -9,20 +9,20 @@ from dpcore.language import phrase
 from dpcore.mechanisms.noise import TEACHING
 
 NOISES = {
-    "auto": phrase("Exact (for publication)"),
+    "auto": phrase("Exactly sampled (for publication)"),
     "laplace": phrase("NumPy, continuous (teaching)"),
     "geometric": phrase("NumPy, whole numbers (teaching)"),
 }
-INEXACT = {"auto": phrase("NumPy (teaching): exact noise is not installed")}
+FALLBACK = {"auto": phrase("NumPy (teaching): exactly sampled noise is not installed")}
 INSTALL = phrase(
-    'Exact noise needs the package opendp, which is not installed (`pip install "dpcore[publish]"`): NumPy\'s '
-    "continuous noise will be used, for teaching."
+    'Exactly sampled noise needs the package opendp, which is not installed (`pip install "dpcore[publish]"`): '
+    "NumPy's continuous noise will be used, for teaching."
 )
 
 
 def as_here(sources: Mapping[str, str]) -> Callable[[Any, Schema], Mapping[str, str]]:
-    """Sources of noise by what they are here: without OpenDP, nothing is called exact."""
-    return lambda _method, _schema: sources if there("opendp") else {**sources, **INEXACT}
+    """Sources of noise by what they are here: without OpenDP, nothing is called exactly sampled."""
+    return lambda _method, _schema: sources if there("opendp") else {**sources, **FALLBACK}
 
 
 def taught(method: Any, _: Schema) -> str:
@@ -30,5 +30,5 @@ def taught(method: Any, _: Schema) -> str:
     if method.noise != "auto":
         return TEACHING
     if method.random_state is not None:
-        return phrase("Exact noise takes no seed: NumPy's continuous noise will be used, for teaching.")
+        return phrase("Exactly sampled noise takes no seed: NumPy's continuous noise will be used, for teaching.")
     return "" if there("opendp") else INSTALL

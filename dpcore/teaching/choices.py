@@ -115,7 +115,7 @@ def share_deviation(channel: KeepOrDraw, share: float, people: int) -> float:
 
 
 def response_loss(frame: pd.DataFrame) -> float:
-    """The largest log ratio of one report's probabilities over two truths: the epsilon that a channel really has."""
+    """The largest log ratio of one report's probabilities over two truths: the epsilon of a channel."""
     by_report = frame.groupby("reported")["probability"]
     return float(np.log(by_report.max() / by_report.min()).max())
 

@@ -23,7 +23,7 @@ import pandas as pd
 from dpcore.arguments import Flags, Floats
 from dpcore.teaching.counts import CountNoise
 
-LEAST = 1e-6  # the r of exact answers, which keeps few questions solvable
+LEAST = 1e-6  # the r of noiseless answers, which keeps few questions solvable
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +43,7 @@ class Questions:
         return np.asarray(self.groups.sum(axis=1) / 2)
 
     def solved(self) -> Flags:
-        """Everybody's bit as it is guessed from the exact counts, shape (n,)."""
+        """Everybody's bit as it is guessed from the noiseless counts, shape (n,)."""
         groups, told = self.groups, self.counts - self.middle
         if len(groups) < groups.shape[1]:
             found = groups.T @ np.linalg.solve(groups @ groups.T + LEAST * np.eye(len(groups)), told)
@@ -68,8 +68,8 @@ def unit_noise(lots: Floats) -> Floats:
     return CountNoise("Laplace", 1.0).quantile(lots)
 
 
-def exact_share(bits: Flags, questions: Questions, numbers: Iterable[int]) -> pd.DataFrame:
-    """The share of bits that the first so many exact counts give away: `number`, `share`."""
+def noiseless_share(bits: Flags, questions: Questions, numbers: Iterable[int]) -> pd.DataFrame:
+    """The share of bits that the first so many noiseless counts give away: `number`, `share`."""
     share = [(questions.first(number).solved() == bits).mean() for number in numbers]
     return pd.DataFrame({"number": [*numbers], "share": share})
 
@@ -82,13 +82,13 @@ def noisy_share(bits: Flags, questions: Questions, epsilons: Iterable[float], lo
     """
     groups = questions.groups
     values, vectors = np.linalg.eigh(groups.T @ groups)
-    exact = vectors.T @ (groups.T @ (questions.counts - questions.middle))
+    noiseless = vectors.T @ (groups.T @ (questions.counts - questions.middle))
     noise = unit_noise(lots)
     unit = vectors.T @ (groups.T @ np.hstack([noise, -noise]))
     found = []
     for epsilon in epsilons:
         spread = scale(len(groups), epsilon)
         ridge = max(8 * spread**2, LEAST)  # the variance of Laplace noise is 2 scale^2
-        guessed = vectors @ ((exact[:, None] + spread * unit) / (values + ridge)[:, None]) > 0
+        guessed = vectors @ ((noiseless[:, None] + spread * unit) / (values + ridge)[:, None]) > 0
         found.append((epsilon, (guessed == bits[:, None]).mean()))
     return pd.DataFrame(found, columns=["epsilon", "share"])

@@ -29,15 +29,15 @@ FITTED = ("Adaptive tables", "MST", "AIM")  # a model of all tables, and no tabl
 def networks(at: AppTest, variant: str, content: dict[str, bytes]) -> None:
     """The graph, the clusters, and nothing in the file but names, sizes, prices and noisy scores."""
     release = shown(at).release
-    name, structure, exact = release.method, release.structure, release.method == "NoPrivacy"
+    name, structure, noiseless = release.method, release.structure, release.method == "NoPrivacy"
     assert len(charts(tab(at, "Price"))) == 3
     assert len(charts(tab(at, "Network"))) == 2
     (families,) = (table.value for table in at.dataframe)
     assert list(families["child"]) == [family["child"] for family in structure["families"]]
     assert f"{len(families)} {'cliques' if name in ('JTree', *FITTED) else 'families'}" in said(at)
     assert ("fitted to tables measured" in said(at)) == (name in FITTED)
-    assert ("chosen and measured privately" in said(at)) == (not release.guarantee_void and not exact)
-    assert marked(at)[-1] == exact
+    assert ("chosen and measured privately" in said(at)) == (not release.guarantee_void and not noiseless)
+    assert marked(at)[-1] == noiseless
     tab(at, "Clusters")
     count = len(structure["clusters"])
     assert ("makes no clusters" in said(at)) == (name in NO_CLUSTERS) == (count == 0)
@@ -49,7 +49,7 @@ def networks(at: AppTest, variant: str, content: dict[str, bytes]) -> None:
     for family in structure["families"]:
         assert set(family) == {"child", "parents", "cluster", "cells", "epsilon"}
         assert family["cells"] >= 1
-        assert math.isinf(float(family["epsilon"])) == (exact and float(family["epsilon"]) > 0)
+        assert math.isinf(float(family["epsilon"])) == (noiseless and float(family["epsilon"]) > 0)
     assert set(structure.get("similarity", {"names", "scores"})) == {"names", "scores"}
     schema, on_columns = dataset(at).schema, ("JTree", *FITTED, "PrivBayes refined", "Independent")
     bits = "columns" not in variant and not variant.startswith(on_columns)
@@ -73,7 +73,7 @@ def forests(at: AppTest, variant: str, content: dict[str, bytes]) -> None:
     """Trees and budgets are released, and so unmarked; the file's model predicts as the released one."""
     release = shown(at).release
     for each in ("Trees", "Where the budget went"):
-        assert set(marked(tab(at, each))) <= {release.exact}, each
+        assert set(marked(tab(at, each))) <= {release.noiseless}, each
     if release.parameters["mode"] == "paper" and release.method in ("SuLQ-ID3", "DiffPRF"):  # one tree, or a forest
         assert ("bootstrap sample" in said(at)) == (release.method == "DiffPRF")
     if content:
@@ -89,7 +89,9 @@ def responses(at: AppTest, variant: str, content: dict[str, bytes]) -> None:
     assert {"model.json", "schema.json", "config.json", "ledger.json", "replay.py"} <= set(content)
     text, readme = said(tab(at, "Take home")), content["README.md"].decode()
     if release.parameters["mode"] == "paper":  # its reports hold true answers, and so does what was learned from them
-        assert ("holds exact figures of them" in text) == (release.method != "DTPD")  # which turns the class as well
+        assert ("holds noiseless figures of them" in text) == (
+            release.method != "DTPD"
+        )  # which turns the class as well
         assert "reports.csv" not in " ".join([*content, readme])
         assert "stays here" in text
         return

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from driving import change, csv, opened, people, press, run, started, tab, using
+from driving import change, csv, linked, opened, people, press, run, started, tab, using
 from screen import books, charts, dataset, elements, mendable, metrics, said, titles, widget
 from streamlit.testing.v1 import AppTest
 
@@ -21,7 +21,7 @@ PARTS: dict[str, tuple[str, str, list[str], dict[str, tuple[Any, ...]]]] = {  # 
     ),
     "Secrets from counts": (
         "bits",
-        "Secrets that exact counts give away",
+        "Secrets that noiseless counts give away",
         ["Secrets that noisy counts give away"],
         {"questions": (50, 1_000)},
     ),
@@ -47,10 +47,10 @@ def noisy(at: AppTest, part: str) -> AppTest:
 @pytest.mark.parametrize("name", PARTS)
 def test_a_part_is_drawn_without_noise_and_with_it_and_spends_nothing(name: str) -> None:
     at = tab(started(PAGE), name)
-    part, exact, with_noise, ends = PARTS[name]
-    assert titles(at) == [exact]
+    part, noiseless, with_noise, ends = PARTS[name]
+    assert titles(at) == [noiseless]
     assert "All people here are made up" in said(at)
-    for drawn in ([exact], with_noise):
+    for drawn in ([noiseless], with_noise):
         assert titles(at) == drawn
         assert all(len(spec["description"]) > 20 for spec, _ in charts(at))
         assert said(at).count("**To keep:**") == 1
@@ -61,7 +61,7 @@ def test_a_part_is_drawn_without_noise_and_with_it_and_spends_nothing(name: str)
                 change(at, **{f"{part}.{key}": value})
                 assert len(titles(at)) == len(drawn)
                 assert not at.error
-        if drawn == [exact]:
+        if drawn == [noiseless]:
             at = noisy(tab(started(PAGE), name), part)
     for epsilon in EPSILONS:
         change(at, **{f"{part}.epsilon": epsilon})
@@ -94,7 +94,7 @@ def test_epsilon_0_01_and_1_have_the_same_axes_and_other_words(name: str) -> Non
     assert "at most 73.1%" in seen[1][3] or "more than 73.1%" in seen[1][3]
 
 
-def test_few_exact_counts_find_few_secrets_and_as_many_as_people_all() -> None:
+def test_few_noiseless_counts_find_few_secrets_and_as_many_as_people_all() -> None:
     """Groups are other coins than secrets: a group that is whoever has the secret would give all away at once."""
     at = tab(started(PAGE), "Secrets from counts")
     found = []
@@ -105,7 +105,7 @@ def test_few_exact_counts_find_few_secrets_and_as_many_as_people_all() -> None:
     assert 390 <= found[1] < 450
     assert found[2] == 500
     sizes = [int(text.split()[4]) for text in at.dataframe[0].value["question"]]
-    answers = at.dataframe[0].value["exact answer"].astype(int).tolist()
+    answers = at.dataframe[0].value["noiseless answer"].astype(int).tolist()
     assert all(size / 3 < answer < 2 * size / 3 for size, answer in zip(sizes, answers, strict=True))
 
 
@@ -138,13 +138,19 @@ def test_a_release_passes_the_test_of_distance_and_tells_all_and_a_private_one_d
     assert "at most 46.3 percentage points more often" in said(at)
 
 
+def test_links_that_call_the_step_without_noise_exact_still_open_it() -> None:
+    for step in ("exact", "noiseless"):
+        at = linked(PAGE, **{"linkage.step": step})
+        assert (widget(at, f"{PAGE}.linkage.step").value, [*at.warning]) == ("noiseless", []), step
+
+
 def test_people_stay_those_of_the_sample_when_somebody_uses_data_of_their_own() -> None:
     at = using("people.csv", csv(people()))
     for name in PARTS:
         tab(opened(at, PAGE), name)
         assert not mendable(at)
         assert "Zq" not in "".join(str(getattr(found, "proto", "")) for found in elements(at))
-        assert widget(at, f"{PAGE}.{PARTS[name][0]}.step").value == "exact"
+        assert widget(at, f"{PAGE}.{PARTS[name][0]}.step").value == "noiseless"
     assert dataset(at).name == "people.csv"
     assert books(at) == {}
     at = started()

@@ -90,7 +90,7 @@ def test_a_flaw_is_caught_and_the_result_is_kept_by_its_case(monkeypatch: pytest
     at = attacked(trials=300)
     text = said(at)
     assert ":material/gavel: Caught" in text
-    assert "95% confidence, this run costs at least epsilon" in text
+    assert "95% confidence, this run can cost epsilon" in text
     assert "and 1 is claimed" in text
     assert titles(at) == TITLES
     assert REAL_DATA not in str(charts(at))
@@ -136,7 +136,7 @@ def test_verdicts_say_what_an_attack_proves(monkeypatch: pytest.MonkeyPatch) -> 
 
     monkeypatch.setattr(cases, "run", unlucky)
     press(change(at, method="NB-Synth", mode="corrected", trials=20), f"{PAGE}.run")
-    assert "at least epsilon 1.2, and 1 is claimed" in said(at)
+    assert "can cost epsilon 1.2 or more, and 1 is claimed" in said(at)
     assert "5 in 100 false alarms" in said(at)
     assert books(at) == {}
 
@@ -184,7 +184,7 @@ def test_an_own_row_is_marked_and_not_charged_and_its_values_stay_in_their_table
 ) -> None:
     at = change(tab(prepared.page(), OWN), own__trials=20)
     assert titles(at) == []
-    assert "the price would be the sum of all runs: epsilon 40" in said(at)
+    assert "that could cost up to the sum of all runs: epsilon 40" in said(at)
     change(at, own__row=5, own__relation="replace", own__other=2)
     button, drawn = st.button, []
     with monkeypatch.context() as patch:
@@ -247,7 +247,7 @@ def test_the_best_strategy_plays_in_both_modes(monkeypatch: pytest.MonkeyPatch) 
         assert playing(at).scores[Rules(1.0, mode), membership_game.BEST][1] == 100
         assert "Scores, and the most that epsilon allows" in titles(at)
         assert f"{100 * odds(1.0):.1f}%" in said(at)
-        assert ("It is not: 9 answers cost 9 × 1 = **9**" in said(at)) == (mode == "paper")
+        assert ("It is not: 9 answers can cost up to 9 × 1 = **9**" in said(at)) == (mode == "paper")
         assert "Low scores prove nothing" in said(at)
     one = playing(press(at, f"{PAGE}.game.deal")).round
     assert len(one.answers) == membership_game.ASKED

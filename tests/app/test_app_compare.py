@@ -58,7 +58,9 @@ def test_the_cost_is_said_before_anything_runs():
     assert books(at) == {}
     change(at, modes=["corrected", "paper"])
     told = said(at).replace("**", "")
-    assert "45 runs; together epsilon 23.4 (add or remove one row); what those as printed cost is known when" in told
+    assert (
+        "45 runs; together epsilon 23.4 (add or remove one row); what those as printed can cost is known when" in told
+    )
     assert "Adaptive tables | as printed is left out: no paper printed it" in told
     change(at, methods__2=["PPNB"])
     assert "PPNB | corrected is left out" in said(at).replace("**", "")

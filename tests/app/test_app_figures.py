@@ -278,5 +278,5 @@ def test_published_data_are_offered_where_they_are_and_alone_have_what_the_paper
     assert [("Here on people" in text, "Here on adult" in text) for text in here] == [(True, False), (False, True)]
     assert {key for key, _ in books(at)} == {key_of(at), key_of(at, adult)}
     assert len(entries(at, "figure_1")) == 8
-    assert "All these runs together" in said(at)
+    assert "Epsilon that all these runs together can cost" in said(at)
     assert dataset(at).name == "people"

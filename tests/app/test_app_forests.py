@@ -190,7 +190,7 @@ def test_a_model_comes_back_tomorrow_and_beside_a_release(ready: AppTest) -> Non
 # Taken home
 
 
-def test_exact_counts_stay_here() -> None:
+def test_noiseless_counts_stay_here() -> None:
     at = with_release("Take home", "paper", "Plain forest")
     assert not at.get("download_button")
     assert "forests.real" not in [toggle.key for toggle in at.toggle]

@@ -19,7 +19,7 @@ from dpcore.dashboard.session import Shown
 from dpcore.language import speaking
 from dpcore.methods import METHODS
 
-LABELS = "Algorithm 1: random rows, labels by the exact model (no privacy)"
+LABELS = "Algorithm 1: random rows, noiseless labels (no privacy)"
 SAMPLE = datasets.load("sample").schema
 # What stays as it is in every language: the sample's columns and their values, methods, files, authors and sources.
 TITLES = {
@@ -209,7 +209,7 @@ def test_what_is_chosen_and_made_stays_in_another_language():
 
 def test_who_chooses_another_language_loses_nothing():
     at = change(started(PAGE), epsilon=2.0)
-    for before, language, word in (("en", "zh", "已花费"), ("zh", "en", "Spent")):
+    for before, language, word in (("en", "zh", "已记账"), ("zh", "en", "Charged")):
         at.selectbox("dpcore.language").set_value(language)
         with speaking(before):  # the words by which the test, as a browser, knows what is chosen
             run(at)

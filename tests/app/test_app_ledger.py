@@ -43,7 +43,7 @@ def test_a_second_session_adds_to_the_first(ledger_file: Path) -> None:
     assert (found.looks, found.epsilon_claimed, found.epsilon_bound) == (2, 1.5, 1.5)
     for at in (first, second):
         text = said(opened(at, "ledger"))
-        assert "You have looked 2 times: total epsilon 1.5." in text
+        assert "You have looked 2 times: at most epsilon 1.5 in all." in text
         assert "2 releases, epsilon 1.5 (add or remove one row)" in text  # beside the data in use, on every page
         assert len(next(iter(books(at).values()))) == 3  # each session lists its own questions
     assert books(first) != books(second)
@@ -104,14 +104,14 @@ def test_what_has_no_proof_is_listed_apart(ledger_file: Path) -> None:
     text = said(opened(at, "ledger"))
     assert "Listed apart: one release without a guarantee" in text
     assert "You have looked" not in text
-    assert "Spent on them: 1 release without a guarantee, which no epsilon covers" in text
+    assert "Charged for them: 1 release without a guarantee, which no epsilon covers" in text
     (found,) = Books(ledger_file).accounts()
     assert (found.looks, found.apart, found.totals.bound) == (0, 1, 0)
     at = released(page(data(people(60, seed=4))), seed=3)  # so is what anybody can draw again
     released(at, relation="replace", seed=None)
     assert sorted(looked(opened(at, "ledger"))[-2:]) == [("0", "none"), ("1", "1")]
     assert any("For teaching only" in told for table in at.dataframe for told in table.value.get("why", ()))
-    assert "together they cost" not in said(at)
+    assert "together they cost at most" not in said(at)
 
 
 def test_what_was_proved_before_a_run_without_a_guarantee_stays_so_and_is_said_to_be_a_part() -> None:
@@ -121,7 +121,7 @@ def test_what_was_proved_before_a_run_without_a_guarantee_stays_so_and_is_said_t
     text = said(opened(at, "ledger"))
     assert looked(at) == [("1", "1.5")]
     assert "from seeing those, and nothing else" in text
-    assert "You have looked once with a guarantee: total epsilon 1.5." in text
+    assert "You have looked once with a guarantee: at most epsilon 1.5 in all." in text
     assert "The one above is of the other releases alone: whoever has seen this one may know anything" in text
     assert "1 release, epsilon 1.5 (add or remove one row); 1 release without a guarantee" in text
     proved, other = (table.value for table in at.dataframe[:2])
@@ -166,8 +166,8 @@ def test_accounts_of_rows_and_of_persons_of_one_file_name_each_other(ledger_file
     released(opened(at, PAGE), epsilon=0.5)
     told = said(opened(at, "ledger"))
     assert "1 release, epsilon 0.5 (add or remove one person); 1 release, epsilon 1 (add or remove one row)" in told
-    assert "protect single rows, with epsilon 1 (add or remove one row)" in told
-    assert "protect persons (own, persons of 'who'), with epsilon 0.5." in told
+    assert "protect single rows, with at most epsilon 1 (add or remove one row)" in told
+    assert "protect persons (own, persons of 'who'), with at most epsilon 0.5." in told
     assert "A row pays at most epsilon 1 for that, in all 2; a cap counts both." in told
     assert [found.value for found in at.header] == [
         "own, persons of 'who' · add or remove one person",
@@ -221,7 +221,7 @@ def test_a_ledger_put_back_from_an_older_copy_is_for_a_person_to_judge(ledger_fi
     assert "charges may be missing" in said(opened(at, "ledger"))
     press(at, "ledger.go_on")
     assert not errors(at)
-    assert "You have looked once: total epsilon 1." in said(at)
+    assert "You have looked once: at most epsilon 1 in all." in said(at)
 
 
 def test_a_damaged_ledger_can_be_left_for_the_session_and_a_sound_one_too(ledger_file: Path) -> None:

@@ -77,7 +77,7 @@ def test_a_lesson_has_data_results_and_a_ledger_of_its_own_and_all_is_as_before_
     assert settings(at, "naive_bayes")["naive_bayes.mode"] == "paper"
     do(at)
     assert shown(at) is not None
-    assert "Spent on them in this lesson: 1 release" in said(at)
+    assert "Charged for them in this lesson: 1 release" in said(at)
     assert LESSONS["price"].steps[0].after.replace("*", "") in said(at).replace("*", "")
     assert opened(at, "ledger").title[0].value == "This lesson's ledger"
     assert [line.value for line in at.header] == ["sample · add or remove one row"]

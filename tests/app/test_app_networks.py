@@ -102,7 +102,7 @@ def test_the_reference_without_noise_is_for_the_screen(mode: str, variant: str) 
     assert ("same method, no noise" in trained) == (variant != NO_PRIVACY)
     assert trained >= {"released", "real"}
     if variant != NO_PRIVACY:
-        assert type(panels.without_noise(shown(at))).__name__ == (CORRECTED if mode == "corrected" else PAPER)[variant]
+        assert type(panels.noiseless(shown(at))).__name__ == (CORRECTED if mode == "corrected" else PAPER)[variant]
 
 
 def test_a_delta_is_explained_and_stands_beside_every_epsilon() -> None:

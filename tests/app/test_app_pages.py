@@ -66,7 +66,7 @@ def test_home_leads_on_and_its_primer_moves_without_touching_data() -> None:
         text = said(run(at))
         assert "% sure**" in text or "practically certain" in text
         assert "100.0" not in text
-    assert "provably protect every row" in said(at)
+    assert "so that its guarantee is proved" in said(at)
     assert books(at) == {}
     assert press(at, "home.own").title[0].value == "Data & schema"
 

@@ -74,7 +74,7 @@ def test_first_start_to_export(downloads: list[Any]) -> None:
     for what, about in privacy_card.card(release).facts:
         assert f"**{what}:** {about}" in said(at).replace("\u200b", "")
         assert f"**{what}:** {about}" in content["card.md"].decode()
-    assert "k rows cost k times epsilon" in said(at)
+    assert "k rows can cost up to k times epsilon" in said(at)
     at.segmented_control(f"{PAGE}.format").set_value("parquet")
     run(at)
     content = files(downloads[-1]())
@@ -167,7 +167,7 @@ def test_paper_mode_claims_one_and_costs_more_than_people_are_told() -> None:
     assert any("claims epsilon 1" in error and f"{bound:,.0f}" in error for error in errors(at))
     assert "practically certain" in said(at)
     assert "one, and bounds the change of x instead of D" in said(at)
-    algorithm_1 = "Algorithm 1: random rows, labels by the exact model (no privacy)"
+    algorithm_1 = "Algorithm 1: random rows, noiseless labels (no privacy)"
     released(at, mode="paper", variant__paper=algorithm_1)
     assert any("No finite epsilon" in error for error in errors(at))
     assert "without a guarantee" in said(opened(at, "ledger"))
@@ -177,7 +177,7 @@ def test_a_seed_is_for_teaching_and_usual_noise_may_be_published() -> None:
     at = released(page())
     assert "OpenDP" in said(tab(at, "Price"))
     assert shown(at).release.publishable
-    released(at, seed=3)  # exact noise takes none: NumPy's stands in, and the page says so
+    released(at, seed=3)  # exactly sampled noise takes none: NumPy's stands in, and the page says so
     assert not shown(at).release.publishable
     assert any("For teaching only" in error for error in errors(at))
     assert "NumPy's continuous noise will be used" in said(at)

@@ -76,7 +76,7 @@ def test_noisy_pairs_of_paper_mode_are_caught():
     assert 1.3 * claim < likelihood_bound(first, second, entry.scale) < entry.epsilon_of_noise
 
 
-# Noise weighed by exact entropies: no epsilon at all
+# Noise weighed by noiseless entropies: no epsilon at all
 
 
 def two_tables(rows, epsilon):
@@ -97,14 +97,14 @@ EVEN = [[0, 0, 0], [0, 0, 1], [1, 1, 0], [1, 1, 1]]
 UNEVEN = [[0, 0, 0], [0, 0, 1], [1, 1, 0], [0, 1, 1]]
 
 
-def test_exact_entropies_set_the_noise_as_worked_by_hand():
+def test_noiseless_entropies_set_the_noise_as_worked_by_hand():
     assert two_tables(EVEN, 1.0)[0] == pytest.approx([2, 2])
     assert two_tables(UNEVEN, 1.0)[0] == pytest.approx([1.828, 2.208], abs=5e-4)
     weights = math.exp(-1), math.exp(-(2 - 0.75 * math.log2(3)))
     assert two_tables(UNEVEN, 1.0)[0] == pytest.approx([sum(weights) / weights[1], sum(weights) / weights[0]])
 
 
-def test_noise_weighed_by_exact_entropies_is_caught_at_any_small_epsilon():
+def test_noise_weighed_by_noiseless_entropies_is_caught_at_any_small_epsilon():
     """The table of x01 and its parent is the same in both worlds; the size of its noise alone tells them apart."""
     for epsilon in (0.01, 1e-4):
         scales = [two_tables(rows, epsilon)[1] for rows in (EVEN, UNEVEN)]

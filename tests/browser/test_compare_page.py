@@ -24,7 +24,7 @@ def toggle(visitor, *names: str) -> None:
 
 def spent(visitor) -> tuple[int, float]:
     """Releases and epsilon that the side bar tells of."""
-    releases, epsilon = re.search(r"Spent on them: (\d+) releases, epsilon ([\d.]+)", visitor.data_in_use).groups()
+    releases, epsilon = re.search(r"Charged for them: (\d+) releases, epsilon ([\d.]+)", visitor.data_in_use).groups()
     return int(releases), float(epsilon)
 
 
@@ -35,7 +35,7 @@ def test_two_methods_are_compared_and_taken_away(visitor):
     toggle(visitor, "Adaptive tables", "DiffPRFs", "DiffP-ID3", "0.1")
     visitor.number("Repeats", 2)
     expect(page.get_by_text("8 runs; together epsilon 10 (add or remove one row).")).to_be_visible()
-    assert "Spent on them: nothing yet" in visitor.data_in_use
+    assert "Charged for them: nothing yet" in visitor.data_in_use
     visitor.press("Run")
     settle(page, SECONDS)
     cost = "These 8 runs together claim epsilon 10 and can cost up to 10 (add or remove one row)"

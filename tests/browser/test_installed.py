@@ -114,7 +114,7 @@ def test_its_other_processes_start_too(person, folder):
     person.go("Compare methods")
     person.press("Run")
     settle(person.page, 240)
-    assert re.search(r"Spent on them: \d+ releases", person.data_in_use)
+    assert re.search(r"Charged for them: \d+ releases", person.data_in_use)
     assert "Traceback" not in (folder / "server.log").read_text(errors="replace")
 
 

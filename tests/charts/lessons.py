@@ -204,7 +204,7 @@ LESSONS: dict[str, Picture] = {
     "round_worlds": rounds(Rules(1.0), at=4.0),
     "round_worlds, nothing": rounds(Rules(0.1, "paper")),
     "game_scores": (played, lambda data: charts.game_scores(data, limit=limit())),
-    "share_right": (attacked, lambda data: charts.share_right(data, epsilon=1.0, exact=0.98, title="Right")),
+    "share_right": (attacked, lambda data: charts.share_right(data, epsilon=1.0, noiseless=0.98, title="Right")),
     "share_found": (
         lambda: found_out(low=0.0, high=[0.1, 0.4, 0.9]),
         lambda data: charts.share_found(data, at=2, what="columns", most=9, title="Alone", found="alone"),

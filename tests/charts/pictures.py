@@ -164,7 +164,7 @@ def cells(names=("no", "yes")):
 
 
 def steps(names=NAMES, **changes):
-    found = pd.DataFrame({"step": ["released", "same trees, exact counts", "exact trees"]})
+    found = pd.DataFrame({"step": ["released", "same trees, noiseless counts", "noiseless trees"]})
     return found.assign(accuracy=[0.80, 0.83, 0.85], note=names[0]).assign(**changes)
 
 

@@ -10,7 +10,7 @@ from dpcore import charts
 
 
 def right(epsilon=1.0, data=None):
-    return charts.share_right(attacked() if data is None else data, epsilon=epsilon, exact=0.98, title="Right")
+    return charts.share_right(attacked() if data is None else data, epsilon=epsilon, noiseless=0.98, title="Right")
 
 
 def test_two_epsilons_are_on_one_scale_and_told_apart():
@@ -24,10 +24,10 @@ def test_two_epsilons_are_on_one_scale_and_told_apart():
     assert "At epsilon 1: 52%" in high.description
 
 
-def test_the_most_that_epsilon_allows_a_coin_and_exact_numbers_stand_beside_an_attack():
+def test_the_most_that_epsilon_allows_a_coin_and_noiseless_numbers_stand_beside_an_attack():
     chart = right()
     lines = rows_of(chart, "label", "at")
-    assert dict(zip(lines["label"], lines["at"], strict=True)) == {"a coin: 50%": 0.5, "exact numbers: 98%": 0.98}
+    assert dict(zip(lines["label"], lines["at"], strict=True)) == {"a coin: 50%": 0.5, "noiseless numbers: 98%": 0.98}
     curve = rows_of(chart, "epsilon", "at")
     at_one = curve.iloc[(curve["epsilon"] - 1).abs().argsort()]
     assert math.e / (1 + math.e) == pytest.approx(at_one["at"].iloc[:3].max(), abs=1e-3)

@@ -75,7 +75,7 @@ def test_costs_are_told_in_points():
     assert moves["text"].to_dict() == {"cost of choices": "−2.0 points", "cost of noisy counts": "−3.0 points"}
     assert moves.loc["cost of choices", ["start", "stop"]].tolist() == [0.85, 0.83]
     assert moves["end"].tolist() == [0.85, 0.83]  # texts stand right of the bars
-    order = ("exact trees", "cost of choices", "same trees, exact counts", "cost of noisy counts", "released")
+    order = ("noiseless trees", "cost of choices", "same trees, noiseless counts", "cost of noisy counts", "released")
     assert domain(chart, "y") == order
     twice = pd.concat([steps(), steps(accuracy=[0.78, 0.83, 0.85])])
     for frame, text in ((steps(accuracy=[0.84, 0.83, 0.85]), "+1.0 points"), (twice, "−4.0 points")):

@@ -78,7 +78,7 @@ def test_texts_are_cut_to_their_place_where_they_are_drawn_and_boxes_stay_inside
         assert sum("datum.room * width / 700" in limit for limit in cuts(chart)) == 3
 
 
-def test_exact_trees_say_neither_about_nor_epsilon():
+def test_noiseless_trees_say_neither_about_nor_epsilon():
     chart = charts.forest_tree(nodes(spent=np.nan))
     assert rows_of(chart, "foot")["foot"].tolist() == ["100", "−2"]
     assert "ε" not in subtitle(chart)

@@ -1,4 +1,4 @@
-"""Without the packages that are installed on demand: a release is made, nothing is called exact, a sentence helps."""
+"""Without the packages that are installed on demand: no noise is called exactly sampled, a sentence helps."""
 
 import json
 import os
@@ -45,7 +45,7 @@ release = release_of(margins, margins.title, margins.sample(50), data_name=data.
 held = zipfile.ZipFile(io.BytesIO(bundle(release)))
 local = dp.PPNB(epsilon=4.0).fit(rows, schema=data.schema)
 controls = {control.name: control for control in (*PrivateEstimator.controls, *dp.PPNB.controls)}
-exact = dp.IndependentMargins(noise="opendp")
+sampled = dp.IndependentMargins(noise="opendp")
 books = dp.Ledger("add_remove")
 print(json.dumps({
     "publishable": [margins.publishable_, local.publishable_],
@@ -59,7 +59,7 @@ print(json.dumps({
     "card": held.read("card.md").decode(),
     "readme": held.read("README.md").decode(),
     "report": held.read("report.html").decode(),
-    "exact": refused(lambda: exact.fit(rows, schema=data.schema, ledger=books), dp.ParameterError),
+    "sampled": refused(lambda: sampled.fit(rows, schema=data.schema, ledger=books), dp.ParameterError),
     "spent": books.epsilon_bound,
     "yaml": refused(lambda: formats.read("D:"), dp.SchemaError),
     "excel": refused(lambda: read_frame(b"PK\\x03\\x04", "a.xlsx", trusted=True), dp.DataError),
@@ -77,7 +77,9 @@ def bare() -> subprocess.CompletedProcess[str]:
     return done
 
 
-def test_nothing_is_called_exact_or_fit_to_publish_without_opendp(bare: subprocess.CompletedProcess[str]) -> None:
+def test_no_noise_is_exactly_sampled_or_fit_to_publish_without_opendp(
+    bare: subprocess.CompletedProcess[str],
+) -> None:
     told = json.loads(bare.stdout)
     assert told["publishable"] == [False, False]
     assert all(label.endswith("unseeded: for teaching") for label in told["labels"])
@@ -87,13 +89,15 @@ def test_nothing_is_called_exact_or_fit_to_publish_without_opendp(bare: subproce
     assert told["attackable"] in told["readme"] + told["report"].replace("&#x27;", "'")
     assert "make the release with exact noise before you publish it" in told["card"]
     assert "NumPy's noise is for teaching" in told["unfit"]
-    assert told["control"] == "NumPy (teaching): exact noise is not installed"
+    assert told["control"] == "NumPy (teaching): exactly sampled noise is not installed"
     assert 'pip install "dpcore[publish]"' in told["told"]
 
 
 def test_what_is_not_installed_is_told_in_a_sentence(bare: subprocess.CompletedProcess[str]) -> None:
     told = json.loads(bare.stdout)
-    assert told["exact"] == 'Exact noise needs opendp, which is not installed: pip install "dpcore[publish]".'
+    assert (
+        told["sampled"] == 'Exactly sampled noise needs opendp, which is not installed: pip install "dpcore[publish]".'
+    )
     assert told["spent"] == 0
     assert told["yaml"].endswith('needs yaml, which is not installed: pip install "dpcore[yaml]".')
     assert told["excel"].endswith('needs python_calamine, which is not installed: pip install "dpcore[excel]".')

@@ -225,7 +225,7 @@ def test_every_source_of_noise_can_do_it_and_nobody_may_answer():
 def test_reports_share_no_memory_with_the_rows():
     codes, numbers = CODES.copy(order="F"), NUMBERS[3].copy()
     kept = codes.copy(), numbers.copy()
-    table = door(make_noise("laplace", 0).exact(), codes=codes, numbers={3: numbers}, paper=True)
+    table = door(make_noise("laplace", 0).noiseless(), codes=codes, numbers={3: numbers}, paper=True)
     questions = {A: ERRPH(2, p0=1), B: ERRPH(3, p0=1), N: TRR(factors=[1.0], offsets=[0.0])}
     for values in table.randomize(Questionnaire(questions)).values.values():
         values[...] = 1

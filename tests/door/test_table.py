@@ -228,45 +228,45 @@ def test_scores_inside_parts_are_those_of_add_remove_and_parts_have_parts():
 # Raw rows
 
 
-def test_raw_rows_and_exact_answers_are_for_papers_without_a_cap_only():
+def test_raw_rows_and_noiseless_answers_are_for_papers_without_a_cap_only():
     table, capped = door(), door(cap=100.0, paper=True)
-    exact = door(paper=True).without_noise("as printed", claimed_epsilon=1.0)  # it does not open another door
-    closed = [table, *table.split("a"), table.derive(PAIR, [], np.array(0)), table.recode(BITS, RULES), exact]
+    noiseless = door(paper=True).noiseless("as printed", claimed_epsilon=1.0)  # it does not open another door
+    closed = [table, *table.split("a"), table.derive(PAIR, [], np.array(0)), table.recode(BITS, RULES), noiseless]
     for part in closed:
-        for ask in (part.unprotected, part.without_noise):
+        for ask in (part.unprotected, part.noiseless):
             with pytest.raises(ParameterError, match="corrected mode"):
                 ask("I would like to", claimed_epsilon=1.0)
-    for ask in (capped.unprotected, capped.without_noise):
+    for ask in (capped.unprotected, capped.noiseless):
         with pytest.raises(BudgetError):
             ask("because", claimed_epsilon=1.0)
     assert not table.ledger.entries
     assert not capped.ledger.entries
 
 
-def test_raw_rows_and_exact_answers_cost_infinity_once():
-    """Raw rows are a copy, and exact answers have an account of their own."""
+def test_raw_rows_and_noiseless_answers_cost_infinity_once():
+    """Raw rows are a copy, and noiseless answers have an account of their own."""
     table = door(paper=True)
     codes = table.unprotected("the paper says so", claimed_epsilon=1.0)
     np.testing.assert_array_equal(codes, CODES)
     codes[:] = 0
     np.testing.assert_array_equal(table._rows.codes, CODES)
     other = door(paper=True)
-    exact = other.without_noise("the paper says so", claimed_epsilon=1.0)
-    for each, name in ((table, "raw rows"), (other, "exact answers")):
+    noiseless = other.noiseless("the paper says so", claimed_epsilon=1.0)
+    for each, name in ((table, "raw rows"), (other, "noiseless answers")):
         assert (each.ledger.epsilon_claimed, each.ledger.epsilon_bound) == (1.0, math.inf)
         entry = only(each)
         told = (entry.mechanism, entry.name, entry.reason, entry.scale)
         assert told == ("none", name, "the paper says so", 0.0)
     assert table.split("y")[1].unprotected("again", claimed_epsilon=0).shape == (3, 3)
-    assert exact.schema is other.schema
-    assert exact.ledger is not other.ledger
-    (counts,) = exact.counts([("a", "b")], epsilon=1e-9)
+    assert noiseless.schema is other.schema
+    assert noiseless.ledger is not other.ledger
+    (counts,) = noiseless.counts([("a", "b")], epsilon=1e-9)
     np.testing.assert_array_equal(counts, [[1, 1, 1], [1, 2, 0]])
     candidates = [("y", "b"), ("a", "y"), ("b", "y")]
-    values = exact.noisy_scores(R(), candidates, epsilon=1e-9)
-    np.testing.assert_allclose(values, R().values(other._count, candidates, exact.relation))
-    assert exact.choose(R(), candidates, epsilon=1e-9) == values.argmax()
-    grown = exact.recode(BITS, RULES).growth(R(), BITS.names, max_parents=2)
+    values = noiseless.noisy_scores(R(), candidates, epsilon=1e-9)
+    np.testing.assert_allclose(values, R().values(other._count, candidates, noiseless.relation))
+    assert noiseless.choose(R(), candidates, epsilon=1e-9) == values.argmax()
+    grown = noiseless.recode(BITS, RULES).growth(R(), BITS.names, max_parents=2)
     while grown.open:
         grown.choose(epsilon=1e-9)
     assert len(other.ledger.entries) == 1
@@ -315,10 +315,10 @@ def test_nothing_public_leads_to_the_rows():
         data = [name for name in public if not callable(getattr(first, name))]
         assert sorted(data) == ["ledger", "public_rows", "relation", "schema", "whole_noise"]
         questions = (
-            "cell_error cell_variance choose counts derive expect growth histogram_spreads histograms noisy_scores "
-            "randomize recode residuals split trees"
+            "cell_error cell_variance choose counts derive expect growth histogram_spreads histograms noiseless "
+            "noisy_scores randomize recode residuals split trees unprotected"
         )
-        assert " ".join(sorted(set(public) - set(data))) == f"{questions} unprotected without_noise"
+        assert " ".join(sorted(set(public) - set(data))) == questions
         assert (first.public_rows, first.relation, first.schema) == (second.public_rows, second.relation, second.schema)
         assert not any(hasattr(first, name) for name in ("__len__", "__getitem__", "__iter__"))
         assert "array" not in repr(first) + repr(first.ledger)

@@ -1,4 +1,4 @@
-"""What noise costs a forest: its exact counts, and two costs apart; and the scores of classifiers on test rows."""
+"""What noise costs a forest: its noiseless counts, and two costs apart; and the scores of classifiers on test rows."""
 
 from dataclasses import replace
 
@@ -30,7 +30,7 @@ def test_scores_are_those_of_the_classifier(data):
     assert frame["accuracy"].tolist() == [fitted.score(data.test)] * 2
 
 
-def test_exact_counts_in_the_same_trees(data, released, plain):
+def test_noiseless_counts_in_the_same_trees(data, released, plain):
     exact = tree_errors.with_true_counts(released, data.train)
     leaves = released.apply(data.train)
     truth = (data.train["ill"] == "yes").to_numpy().astype(int)
@@ -45,7 +45,7 @@ def test_exact_counts_in_the_same_trees(data, released, plain):
     assert exact.counts[roots].tolist() == [len(data.train)] * 5
     for name in ("tree", "column", "cut", "noisy"):
         np.testing.assert_array_equal(getattr(exact, name), getattr(released, name))
-    # Trees without noise have exact counts already.
+    # Trees without noise have noiseless counts already.
     exact = tree_errors.with_true_counts(plain, data.train)
     np.testing.assert_allclose(exact.counts, plain.counts, atol=1e-6)
     np.testing.assert_allclose(exact.classes, plain.classes, atol=1e-2)
@@ -53,17 +53,19 @@ def test_exact_counts_in_the_same_trees(data, released, plain):
 
 
 def test_two_costs_apart(data, released, plain):
-    # Every leaf is made to predict the other class: that is noise in leaves, and exact counts mend it.
+    # Every leaf is made to predict the other class: that is noise in leaves, and true counts mend it.
     turned = {name: getattr(released, name)[:, ::-1].copy() for name in ("classes", "probabilities")}
     upset = replace(released, **turned)
     frame = tree_errors.noise_and_structure(upset, plain, data).set_index("step")
     assert list(frame.index) == list(tree_errors.STEPS)
     mended = tree_errors.noise_and_structure(released, plain, data).set_index("step")
-    assert frame.loc["released", "accuracy"] < 0.5 < frame.loc["same trees, exact counts", "accuracy"]
-    assert frame.loc["same trees, exact counts", "accuracy"] == mended.loc["same trees, exact counts", "accuracy"]
+    assert frame.loc["released", "accuracy"] < 0.5 < frame.loc["same trees, noiseless counts", "accuracy"]
+    assert (
+        frame.loc["same trees, noiseless counts", "accuracy"] == mended.loc["same trees, noiseless counts", "accuracy"]
+    )
     truth = (data.test["ill"] == "yes").to_numpy().astype(int)
-    assert frame.loc["exact trees", "accuracy"] == (plain.probability(data.test).argmax(axis=1) == truth).mean()
-    # Exact counts are those of the training rows: with other test rows they are wrong.
+    assert frame.loc["noiseless trees", "accuracy"] == (plain.probability(data.test).argmax(axis=1) == truth).mean()
+    # True counts are those of the training rows: with other test rows they are wrong.
     turned = data.test.assign(ill=np.where(truth, "no", "yes"))
     frame = tree_errors.noise_and_structure(released, plain, replace(data, test=turned)).set_index("step")
-    assert (frame.loc[["same trees, exact counts", "exact trees"], "accuracy"] < 0.5).all()
+    assert (frame.loc[["same trees, noiseless counts", "noiseless trees"], "accuracy"] < 0.5).all()

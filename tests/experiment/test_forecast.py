@@ -35,9 +35,9 @@ def test_more_epsilon_and_more_rows_make_columns_closer_and_groups_smaller(margi
         assert (second.group or 1) < (first.group or 1)
     many = front(MARGINS(), SMALL, 10_000, epsilons=[1.0]).steps[0]
     assert many.columns.high < margins.steps[1].columns.high / 3
-    assert margins.without_noise.columns.high < 0.002  # rounding alone
-    assert margins.without_noise.pairs is not None
-    assert margins.without_noise.pairs.high > 0.05  # and what no column tells of another
+    assert margins.noiseless.columns.high < 0.002  # rounding alone
+    assert margins.noiseless.pairs is not None
+    assert margins.noiseless.pairs.high > 0.05  # and what no column tells of another
 
 
 def test_large_tables_are_rehearsed_with_fewer_rows_and_as_much_noise(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -194,7 +194,7 @@ def test_rules_that_contradict_themselves_are_refused(path, value):
 
 def test_an_epsilon_that_the_rules_do_not_keep_is_refused():
     assert read(small()).reports.price() == 3
-    with pytest.raises(SchemaError, match="cost epsilon 3, and the file says less"):
+    with pytest.raises(SchemaError, match="can cost epsilon 3, and the file says less"):
         read(small(), **{"rules.json": changed(("about", "epsilon_bound"), 2.9)})
 
 

@@ -147,7 +147,7 @@ def test_numbers_of_numpy_and_without_end_are_written_so_that_they_can_be_read()
 
 def test_readme_says_what_a_run_draws():
     text = readme(release())
-    assert "- Noise: Exact discrete noise (OpenDP; many draws at once by this package), from" in text
+    assert "- Noise: Exactly sampled discrete noise (OpenDP; many draws by this package), from" in text
     assert "- Seed: none (operating-system entropy).\n" in text
     assert "200 synthetic rows in `synthetic.csv`, made from 'people.csv'." in text
     assert "**" not in text  # nothing is void
@@ -284,7 +284,7 @@ def test_replay_without_a_seed_makes_another_release(tmp_path, monkeypatch, caps
     private_frame().to_csv(tmp_path / "your-data.csv", index=False)
     made = release(reading={"test_share": 0})
     said, space = replayed(made, tmp_path, monkeypatch, capsys)
-    again = "A new release came out (synthetic-again.csv), with new noise and for epsilon 2 once more.\n"
+    again = "A new release came out (synthetic-again.csv), with new noise; it can cost epsilon 2 once more.\n"
     assert said == f"{again}{made.noise_label}.\n"
     assert "random_state" not in show_code(made)
     assert len(space["synthetic"]) == 200

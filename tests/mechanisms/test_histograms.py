@@ -164,7 +164,7 @@ def test_sources_hold_what_they_promise(public_total):
             assert not public_total or told[0].sum() == 8
     one, other = (make_noise("geometric", 4).histograms(tables, 0.7, public_total=public_total) for _ in range(2))
     assert all((here == there).all() for here, there in zip(one, other, strict=True))
-    exact = make_noise("geometric", 4).exact().histograms(tables, 0.7, public_total=public_total)
+    exact = make_noise("geometric", 4).noiseless().histograms(tables, 0.7, public_total=public_total)
     assert all((found == table).all() for found, table in zip(exact, tables, strict=True))
 
 
@@ -181,7 +181,7 @@ def test_pieces():
     assert Counter(place(iter([1, 0, 3]), below) for _ in range(400)).keys() == {0, 2}
 
 
-def test_the_exact_source_draws_for_no_more_than_was_asked():
+def test_the_exact_sampler_draws_for_no_more_than_was_asked():
     """A table of one count has discrete Laplace noise."""
     source = make_noise("opendp", None)
     drawn = np.array([source.histograms([np.array([7])], 0.8, public_total=False)[0][0] - 7 for _ in range(2_000)])

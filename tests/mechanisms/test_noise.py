@@ -84,7 +84,7 @@ def test_gaussian_variances_from_next_to_nothing_to_more_than_any_table():
         assert np.mean(drawn**2) == pytest.approx(noise.variance(sigma), rel=0.03)
     assert noise.variance(1e-200) == 0
     assert not noise.counts(np.zeros(10, dtype=np.int64), 1e-200).any()
-    assert noise.exact().law == "gaussian"
+    assert noise.noiseless().law == "gaussian"
 
 
 def test_seeds_reproduce_and_streams_differ():
@@ -144,7 +144,7 @@ def test_selection_among_blocks_with_exponents_beyond_any_float():
             assert {seeded(kind, 1).select_among(blocks, 1.0) for _ in range(20)} == {best}
 
 
-def test_no_noise_is_exact_and_takes_the_best():
+def test_noiseless_answers_are_the_counts_and_the_best_candidate():
     noise = NoNoise()
     assert noise.counts(np.array([[3, 0]]), 1e9).tolist() == [[3.0, 0.0]]
     assert noise.reals(np.array([0.25, -1.0]), 1e9, grid=1.0).tolist() == [0.25, -1.0]

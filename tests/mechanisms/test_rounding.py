@@ -168,7 +168,7 @@ def test_labels_and_distances_are_out_by_no_more():
 
 @EVERY
 @BOTH
-def test_an_exact_choice_never_costs_more_than_is_booked(score, relation):
+def test_an_exactly_sampled_choice_never_costs_more_than_is_booked(score, relation):
     """Two candidates that one person moves both, with the true sensitivity and with claims below and above it."""
     for n, claimed in product((4, LARGE[-1]), (None, 0.4, 7.0)):
         claim = Claim(claimed_sensitivity=claimed)
@@ -182,7 +182,7 @@ def test_an_exact_choice_never_costs_more_than_is_booked(score, relation):
 
 
 @BOTH
-def test_exact_noise_on_scores_never_costs_more_than_is_booked(relation, monkeypatch):
+def test_exactly_sampled_noise_on_scores_never_costs_more_than_is_booked(relation, monkeypatch):
     """Values on the grid, in whole steps, against the scale in steps: their L1 distance over it is what is lost."""
     heard, noise = [], make_noise("auto", None)
     monkeypatch.setattr(type(noise), "counts", lambda _, steps, scale: heard.append((steps, scale)) or steps)
@@ -197,7 +197,7 @@ def test_exact_noise_on_scores_never_costs_more_than_is_booked(relation, monkeyp
 
 
 @BOTH
-def test_exact_draws_in_rho_never_cost_more_than_is_booked(relation, monkeypatch):
+def test_exactly_sampled_draws_in_rho_never_cost_more_than_is_booked(relation, monkeypatch):
     """Choices by the interval that their log ratios lie in, noise on scores by the squares of what they move."""
     heard, noise = [], make_noise("auto", None, 0, "gaussian")
     claim = Claim(currency=Currency.of(1e-9))

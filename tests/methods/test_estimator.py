@@ -86,7 +86,7 @@ def test_noise_comes_from_the_seed_in_a_stream_of_its_own(noise, small_frame, sm
         np.testing.assert_allclose(margin, expected)
 
 
-def test_the_source_of_noise_is_named_and_exact_unless_a_seed_is_given(small_frame, small_schema):
+def test_the_source_of_noise_is_named_and_samples_exactly_unless_a_seed_is_given(small_frame, small_schema):
     inferred = dataclasses.replace(small_schema, source="inferred")
     for name in ("laplace", "geometric", "opendp", "auto"):
         method = Margins(noise=name).fit(small_frame, schema=small_schema)

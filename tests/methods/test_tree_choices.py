@@ -19,7 +19,7 @@ from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
 from dpcore.domain.splits import GRID, STEP, CodeCut, Groups, NumberCut, OneValue, flat
 from dpcore.door import PrivateTable, nodes
-from dpcore.mechanisms.noise import ExactNoise, NoNoise, Weights, make_noise
+from dpcore.mechanisms.noise import NoiselessLimit, NoNoise, Weights, make_noise
 from dpcore.mechanisms.scores import Gini, Max
 from dpcore.methods import METHODS
 from dpcore.methods.trees.plan import Exponential
@@ -261,7 +261,7 @@ def test_huge_scores_and_factors_do_not_run_over(kind):
 
 
 def test_without_noise_lots_decide_among_the_best_alone():
-    source = ExactNoise(np.random.default_rng(3), discrete=False, seeded=True)
+    source = NoiselessLimit(np.random.default_rng(3), discrete=False, seeded=True)
     many = 30_000
     scores = np.tile([1 / 3 + 1 / 3, 2 / 3 + 1e-13, 0.6, 2 / 3], many)
     weights = Weights(np.tile([2, 3, 4, 5], many), np.full(4 * many, 10))
@@ -281,7 +281,7 @@ def test_points_between_and_lots():
     assert (source.between(np.ones(100), np.full(100, 2.0)) == 1).all()
     assert min(even_ticks(source.between(np.full(DRAWS, LOWEST), np.full(DRAWS, HIGHEST)), LOWEST, HIGHEST)) > ALARM
     low, high = np.array([-1.0, -1, 3, 7, GRID - 1]), np.array([0.0, GRID, 5, 8, GRID])
-    for other in (source, source.exact(), NoNoise()):
+    for other in (source, source.noiseless(), NoNoise()):
         found = other.between(low, high)
         assert (found == np.floor(found)).all()
         assert ((low <= found) & (found < high)).all()
@@ -291,10 +291,10 @@ def test_points_between_and_lots():
     assert ((opendp >= 0) & (opendp < 1)).all()
 
 
-# Exact noise
+# Exactly sampled noise
 
 
-def test_exact_noise_chooses_among_weighed_cuts_and_groups():
+def test_exactly_sampled_noise_chooses_among_weighed_cuts_and_groups():
     """Every column weighs 1: three places between bins, a group per value, three values."""
     draws = 3_000
     nodes = nodes_of(draws, noise=make_noise("opendp", None))

@@ -84,19 +84,19 @@ def test_three_people_and_their_counts_by_hand():
     assert asked.first(1).counts.tolist() == [1.0]
 
 
-def test_exact_counts_give_500_secrets_away_and_noisy_ones_do_not():
-    """The page's promise: at least 95% from exact counts, at most 60% at epsilon 1 per person in all."""
+def test_noiseless_counts_give_500_secrets_away_and_noisy_ones_do_not():
+    """The page's promise: at least 95% from noiseless counts, at most 60% at epsilon 1 per person in all."""
     bits, rng = half(), np.random.default_rng(5)
     asked = secret_bits.asked(bits, 1_000, rng)
-    exact = secret_bits.exact_share(bits, asked, [50, 250, 500, 1_000]).set_index("number")["share"]
-    assert (exact[[500, 1_000]] >= 0.95).all()
-    assert 0.5 < exact[50] < exact[250] < 0.95
+    noiseless = secret_bits.noiseless_share(bits, asked, [50, 250, 500, 1_000]).set_index("number")["share"]
+    assert (noiseless[[500, 1_000]] >= 0.95).all()
+    assert 0.5 < noiseless[50] < noiseless[250] < 0.95
     for number in (50, 500, 1_000):
         few = asked.first(number)
         found = secret_bits.noisy_share(bits, few, [0.01, 1.0, 1e7], lots(number, 10)).set_index("epsilon")["share"]
         assert found[1.0] <= 0.6
         assert found[0.01] == pytest.approx(0.5, abs=0.02)
-        assert found[1e7] == pytest.approx(exact.get(number, 1.0), abs=0.02)  # no noise to speak of
+        assert found[1e7] == pytest.approx(noiseless.get(number, 1.0), abs=0.02)  # no noise to speak of
 
 
 def test_all_answers_share_epsilon():
@@ -138,20 +138,20 @@ def test_picking_one_of_two_by_hand():
     assert found[["inside", "outside"]].to_numpy().tolist() == [[0.0, 0.5], [1.0, 0.5]]  # beyond: in the last bin
 
 
-def test_exact_averages_give_participants_away_and_noisy_ones_do_not(sample):
+def test_noiseless_averages_give_participants_away_and_noisy_ones_do_not(sample):
     """At epsilon 1 the mean over 30 studies has a standard error below 0.01; the limit is 0.731."""
     codes = sample.schema.encode(sample.train).astype(np.int64)
     of = averages.attributes(codes, sample.schema.sizes, degree=2)
     studies = [averages.studied(of, 50, np.random.default_rng([7, place])) for place in range(30)]
-    exact = np.mean([averages.picked(*study.scores(study.averages)) for study in studies])
+    noiseless = np.mean([averages.picked(*study.scores(study.averages)) for study in studies])
     found = averages.share_picked(studies, [0.01, 1.0, 10_000.0], np.random.default_rng(8))["share"]
-    assert exact > 0.9
+    assert noiseless > 0.9
     assert found[0] == pytest.approx(0.5, abs=0.005)  # noise of either sign
     assert found[1] < 0.56
-    assert found[2] == pytest.approx(exact, abs=0.02)
+    assert found[2] == pytest.approx(noiseless, abs=0.02)
     values = averages.attributes(codes, sample.schema.sizes, degree=1)
     fewer = [averages.studied(values, 50, np.random.default_rng([7, place])) for place in range(30)]
-    assert 0.7 < np.mean([averages.picked(*study.scores(study.averages)) for study in fewer]) < exact
+    assert 0.7 < np.mean([averages.picked(*study.scores(study.averages)) for study in fewer]) < noiseless
 
 
 # Distance to the closest record

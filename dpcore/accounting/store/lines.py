@@ -141,7 +141,7 @@ def refuse(capped: Account, accounts: Sequence[Account], void: str, *, proved: b
         )
     if proved and not capped.delta and any(line.delta and line.totals.bound for line in beside):
         raise BudgetError(
-            f"{told} what runs with a delta cost no pure epsilon covers.",
+            f"{told} what runs with a delta can cost no pure epsilon covers.",
             "Nothing was drawn. Cap the account with the delta instead, and remove this cap on the page Ledger.",
         )
     if proved and any(line.totals.bound < cost == inf for line, cost in zip(beside, prices, strict=True)):

@@ -79,7 +79,7 @@ def ones(fitted: Any) -> float:
     return found
 
 
-def exact_tables(fitted: Any) -> float:
+def noiseless_tables(fitted: Any) -> float:
     """The released number of rows of ones, over all tables."""
     return float(sum(table[(1,) * table.ndim] for table in fitted.tables_))
 
@@ -109,7 +109,7 @@ CASES = (
         name=phrase("All pairs of columns, paid for as if each person were in one of them"),
         tale=phrase(
             "Forty rows of zeros, or one of them all ones. That row raises the similarity of all six pairs of four "
-            "columns at once. The paper pays as if pairs held different people: half of what they cost. What is "
+            "columns at once. The paper pays as if pairs held different people: half of what they can cost. What is "
             "attacked is compared with the part of epsilon that the paper counts for all pairs."
         ),
         schema=FOUR,
@@ -287,7 +287,7 @@ CASES = (
         pair=ZEROS_THREE,
         estimator=NoPrivacy(n_clusters=1),
         number=phrase("Released number of rows of ones, over all tables"),
-        statistic=exact_tables,
+        statistic=noiseless_tables,
         trials=300,
         expected="no claim",
     ),
@@ -311,8 +311,8 @@ CASES = (
         key="JTree/corrected/picks",
         name=phrase("Picks by the exponential mechanism"),
         tale=phrase(
-            "The same two tables. Each of three edges is picked and paid for in turn, and together they cost what "
-            "they claim."
+            "The same two tables. Each of three edges is picked and paid for in turn, and together they can cost what "
+            "is claimed, and no more."
         ),
         schema=EIGHT,
         pair=BLOCKS,

@@ -62,14 +62,14 @@ def seen(fitted: Any, code: int) -> list[tuple[float, float]]:
         found.append((float(forest.noisy[at]), 2.0 * EACH))
     if fitted.relation == "add_remove":
         found.append((float(forest.noisy[0]), 4.0 * EACH))
-    return [(noisy, exact) for noisy, exact in found if not np.isnan(noisy)]
+    return [(noisy, true) for noisy, true in found if not np.isnan(noisy)]
 
 
 def way_down(fitted: Any) -> float:
     """How far all noisy counts on the way down of (1, 1), and of (0, 0) if one is replaced, lie towards the second."""
-    found = sum(clipped(noisy, exact) for noisy, exact in seen(fitted, 1))
+    found = sum(clipped(noisy, true) for noisy, true in seen(fitted, 1))
     if fitted.relation == "replace":
-        found += sum(clipped(exact - noisy, 0.0) for noisy, exact in seen(fitted, 0))
+        found += sum(clipped(true - noisy, 0.0) for noisy, true in seen(fitted, 0))
     return round(found, 9)
 
 
@@ -122,8 +122,8 @@ def counts(estimator: Any, *told: str) -> list[Case]:
 STANDS = (
     phrase("The paper pays for every level in turn, and its claim stands."),
     phrase(
-        "The paper pays for every level in turn. A replaced row can touch two nodes of a level, so less is proved than "
-        "is claimed; one level is not enough to show it."
+        "The paper pays for every level in turn. A replaced row can touch two nodes of a level, so only a larger "
+        "epsilon than claimed can be proved; one level is not enough to show it."
     ),
 )
 LEVELS = {"paper": STANDS, "corrected": (phrase("Every level is paid for in turn."),)}
@@ -185,7 +185,7 @@ CASES = (
         tale=phrase(
             "Forty rows (0, 0), or 39 and one (1, 1). A bootstrap sample may hold that row two or three times, and "
             "each time counts; the paper pays for one. With one tree and an epsilon of 3 that shows. With 25 trees and "
-            "an epsilon of 1 it would not, as samples then cost hardly more than rows."
+            "an epsilon of 1 it would not, as samples then can cost hardly more than rows."
         ),
         schema=EVEN.schema,
         pair=FRESH,

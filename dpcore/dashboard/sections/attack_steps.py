@@ -1,4 +1,4 @@
-"""What all attacks of the page have alike: exact numbers first, then noise with a slider, then a sentence to keep.
+"""What all attacks of the page have alike: noiseless numbers first, then noise with a slider, then a sentence to keep.
 
 The people are rows of the bundled sample, which is synthetic, whatever data are in use: nothing is charged.
 """
@@ -24,7 +24,7 @@ from dpcore.text import CERTAIN, odds, percent
 
 Value = TypeVar("Value")
 EPSILONS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1_000.0, 3_000.0, 10_000.0)
-STEPS = {"exact": phrase("1. Without noise"), "noise": phrase("2. With noise")}
+STEPS = {"noiseless": phrase("1. Without noise"), "noise": phrase("2. With noise")}
 MOST_KEPT = 60
 SECRET = ("income", ">50K")
 
@@ -50,7 +50,7 @@ def settings(
     key = f"{page}.{name}"
     with links.of(page, session.dataset(), name):
         first, *own, last = st.columns(widths, gap="medium")
-        look: Any = {"default": "exact", "required": True}
+        look: Any = {"default": "noiseless", "required": True}
         epsilon = None
         if choice(first.segmented_control, say("What is published"), f"{key}.step", STEPS, **look) == "noise":
             look = {"value": 1.0, "help": say("Left: more private. Right: more accurate.")}

@@ -112,7 +112,7 @@ class Opened:
 
 
 def about(found: Collection) -> None:
-    """Who reported what, and what the files say that it cost."""
+    """Who reported what, and what the files say that it can cost."""
     made, said = found.reports, found.about
     questions = "one question" if len(made.channels) == 1 else f"{len(made.channels):,} questions"
     if made.asked:
@@ -120,8 +120,8 @@ def about(found: Collection) -> None:
     whose = "of one of a person's rows" if "unit" in said else "of one person"
     st.markdown(
         f"**{made.people:,} {'rows' if 'unit' in said else 'people'}** answered {questions}. The class is "
-        f"**{escaped(made.target)}**. By these rules the answers {whose} cost epsilon **{number(made.price())}** "
-        f"together. {reports.clear(made)}"
+        f"**{escaped(made.target)}**. By these rules the answers {whose} can cost up to epsilon "
+        f"**{number(made.price())}** together. {reports.clear(made)}"
     )
     st.caption(
         f"Its file says: {escaped(str(said['method']))}, claimed: {claim(said['epsilon_claimed'])}, "

@@ -103,7 +103,7 @@ def added(epsilon: float, answers: int) -> None:
     assumed(
         say(
             "geometric noise, the same count each time, you are in the data (without you: the mirror image). For these "
-            "answers together: epsilon {worst} without delta, and also ({likely}, {delta:g}), both exact. The ledger "
+            "answers together: epsilon {worst} without delta, and also ({likely}, {delta:g}), both tight. The ledger "
             "of the other pages books epsilons without delta, and their sum.",
             worst=number(worst),
             likely=number(likely),
@@ -138,13 +138,13 @@ def groups(page: str) -> None:
             with place:
                 panels.chart(charts.split_table(table, title=say(GROUPS[name])))
         moved = phrase(
-            "A row more or less changes one group’s count: the counts of a histogram cost epsilon together, however "
-            "many bins there are."
+            "A row more or less changes one group’s count: the counts of a histogram can cost epsilon together, and no "
+            "more, however many bins there are."
         )
         if relation is Relation.REPLACE:
             moved = phrase(
                 "A person whose values change may leave one group and enter another: two counts move, and the "
-                "histogram costs **2 epsilon** together, however many bins there are."
+                "histogram can cost up to **2 epsilon** together, however many bins there are."
             )
         st.markdown(say(moved))
         st.markdown(
@@ -223,9 +223,9 @@ def floats(page: str) -> None:
         )
         st.markdown(
             say(
-                "**The remedy** is noise on whole numbers, drawn exactly: the noise “Exact (for publication)” that "
-                "pages begin with where OpenDP is installed. “NumPy, continuous (teaching)” is the kind of noise in "
-                "this picture."
+                "**The remedy** is noise on whole numbers, drawn exactly: the noise “Exactly sampled (for "
+                "publication)” that pages begin with where OpenDP is installed. “NumPy, continuous (teaching)” is the "
+                "kind of noise in this picture."
             )
         )
         assumed(

@@ -13,7 +13,7 @@ IN_USE = (
         phrase("US Census Bureau"),
         phrase("Counts for drawing districts, 2020"),
         "17.14",
-        phrase("a person; homes cost 2.47 more"),
+        phrase("a person; homes have 2.47 more"),
     ),
     (phrase("Apple"), phrase("Words that are new to its keyboard"), "16", phrase("what a user gives on one day")),
     (phrase("Apple"), phrase("Emojis that are used most"), "4", phrase("what a user gives on one day")),
@@ -36,7 +36,7 @@ def answered(epsilon: float) -> None:
                 "No number is good for every purpose. Dwork, who coined it with others, thought of **0.01, 0.1, or in "
                 "some cases 0.7 or 1.1** (survey of 2008). Ponomareva and others (2023) call **up to 1 strong** and up "
                 "to 10 reasonable. What was in fact used is often larger, and **what is protected differs**: with a "
-                "day as the unit, thirty days cost up to thirty times as much."
+                "day as the unit, thirty days can cost up to thirty times as much."
             )
         )
         names = [say("who"), say("what for"), say("epsilon"), say("what it protects")]

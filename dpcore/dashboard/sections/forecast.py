@@ -63,7 +63,7 @@ def told(page: str, method: Synthesizer, own: Synthesizer, found: Forecast) -> N
     """A forecast at the epsilon that is chosen, and the epsilon for a distance."""
     left, right = st.columns([3, 1], gap="large")
     with left:
-        at, plain = found.at(float(own.epsilon)), found.without_noise
+        at, plain = found.at(float(own.epsilon)), found.noiseless
         st.markdown(expected(at, found.rows, float(method.epsilon)))
         drawn(found, float(method.epsilon), float(method.epsilon) / float(own.epsilon))
         st.caption(parts(plain))

@@ -113,18 +113,18 @@ def moment(run: Run) -> str:
 
 
 def looked(account: Account) -> str:
-    """How often the rows were looked at, and what that cost."""
+    """How often the rows were looked at, and what that can cost at most."""
     total = limit(account.epsilon_bound)
     if account.apart:
         return plural(
-            "**You have looked once with a guarantee: total epsilon {total}.**",
-            "**You have looked {n:,} times with a guarantee: total epsilon {total}.**",
+            "**You have looked once with a guarantee: at most epsilon {total} in all.**",
+            "**You have looked {n:,} times with a guarantee: at most epsilon {total} in all.**",
             account.looks,
             total=total,
         )
     return plural(
-        "**You have looked once: total epsilon {total}.**",
-        "**You have looked {n:,} times: total epsilon {total}.**",
+        "**You have looked once: at most epsilon {total} in all.**",
+        "**You have looked {n:,} times: at most epsilon {total} in all.**",
         account.looks,
         total=total,
     )
@@ -197,7 +197,7 @@ def counted(other: Account, account: Account) -> bool:
 
 
 def beside(account: Account, accounts: list[Account]) -> list[str]:
-    """What was spent on the same file to protect others, and what whom this account protects pays for it."""
+    """What runs that protect others can cost on the same file, and what that is for whom this account protects."""
     told = []
     for other in accounts:
         if other.file != account.file or other is account or not other.looks:
@@ -207,14 +207,14 @@ def beside(account: Account, accounts: list[Account]) -> list[str]:
         spent = in_full(other)
         of = {
             "made": plural("{n:,} release of the same file", "{n:,} releases of the same file", other.looks),
-            "spent": spent if math.isfinite(other.epsilon_bound) else say("no limit"),
+            "spent": say("at most {spent}", spent=spent) if math.isfinite(other.epsilon_bound) else say("no limit"),
             "name": escaped(other.name),
         }
         if account.protects == "person" and other.protects == "row":
             message = phrase(
-                "**Besides, {made} protect single rows, with {spent} ({words}).** A person pays that for every row of "
-                "theirs{for_person}. No public number bounds how many rows somebody has, so no total holds it, and a "
-                "cap here refuses it."
+                "**Besides, {made} protect single rows, with {spent} ({words}).** A person can pay that for every "
+                "row of theirs{for_person}. No public number bounds how many rows somebody has, so no total holds it, "
+                "and a cap here refuses it."
             )
             of |= {"words": say(other.relation.short), "for_person": for_person(other, unit_of(other))}
         elif counted(other, account):
@@ -228,8 +228,8 @@ def beside(account: Account, accounts: list[Account]) -> list[str]:
             if other.key != account.key or other.relation is not account.relation:
                 continue
             message = phrase(
-                "**Besides, {made} cost {spent}.** An epsilon with a delta and one without are different promises, and "
-                "no total here holds both."
+                "**Besides, {made} can cost {spent}.** An epsilon with a delta and one without are different "
+                "promises, and no total here holds both."
             )
         else:
             message = phrase("**Besides, {made} protect others ({name}), with {spent}.** No total is known.")

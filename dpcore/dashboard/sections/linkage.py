@@ -139,8 +139,8 @@ def hidden(known: tuple[str, ...], alone: np.ndarray, epsilon: float, seed: int)
     )
     title = say("How often the outsider is right about people who are alone")
     return Found(
-        {say("Right"): percent(at_epsilon(frame, epsilon)), say("Exact numbers"): percent(1.0)},
-        charts.share_right(frame, epsilon=epsilon, exact=1.0, title=title),
+        {say("Right"): percent(at_epsilon(frame, epsilon)), say("Noiseless numbers"): percent(1.0)},
+        charts.share_right(frame, epsilon=epsilon, noiseless=1.0, title=title),
         say(
             "With noise, being alone is no certainty. At epsilon {epsilon:,g} {promise}.",
             epsilon=epsilon,
@@ -148,8 +148,8 @@ def hidden(known: tuple[str, ...], alone: np.ndarray, epsilon: float, seed: int)
         ),
         say(
             "Each point: {guesses:,} guesses; luck may move it by a fifth of a point. Who comes or goes changes one "
-            "count by 1, so all counts together cost epsilon. Without any table, the more frequent answer is right "
-            "about {base} of these {count:,}: that is known of people in general, and no loss of privacy.",
+            "count by 1, so all counts together can cost up to epsilon. Without any table, the more frequent answer "
+            "is right about {base} of these {count:,}: that is known of people in general, no loss of privacy.",
             guesses=releases * count,
             base=percent(max(secret.mean(), 1 - secret.mean())),
             count=count,

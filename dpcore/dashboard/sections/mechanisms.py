@@ -254,8 +254,8 @@ def result(votes: tuple[int, ...], epsilon: float, voter: choices.Voter, chosen:
         say(
             "a candidate’s score is the number of votes; weights are exp(epsilon · score / (2 Δ)) with **Δ = 1**, "
             "because everybody votes once and for one candidate (with m votes for the same one, Δ would be m). "
-            "Epsilon {epsilon:g}, without delta; neighbors: {neighbors}. One winner is drawn; a second draw costs "
-            "epsilon again.",
+            "Epsilon {epsilon:g}, without delta; neighbors: {neighbors}. One winner is drawn; a second draw is "
+            "charged epsilon again.",
             epsilon=epsilon,
             neighbors=say("add or remove one voter") if voter == "comes" else say("change one voter’s vote"),
         )

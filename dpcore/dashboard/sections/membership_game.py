@@ -132,8 +132,8 @@ def scores(page: str, rules: Rules, playing: Game) -> None:
     else:
         held = say(
             "If epsilon {epsilon:g} is true, nobody is right in more than **{limit:.1f}%** of all rounds in the long "
-            "run. It is not: {asked} answers cost {asked} × {epsilon:g} = **{sum:g}**, and the best strategy is right "
-            "in **{best:.1f}%**.",
+            "run. It is not: {asked} answers can cost up to {asked} × {epsilon:g} = **{sum:g}**, and the best "
+            "strategy is right in **{best:.1f}%**.",
             asked=ASKED,
             sum=ASKED * rules.epsilon,
             best=100 * best,

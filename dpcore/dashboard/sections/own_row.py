@@ -164,8 +164,8 @@ def price(asked: Asked) -> None:
     else:
         times = asked.runs * asked.trials
         would = say(
-            "**If you showed it to anybody, the price would be the sum of all runs: epsilon {sum}** ({times:,} times "
-            "{epsilon:g}, if one run keeps its claim), and they would learn whom you asked about.",
+            "**If you showed it to anybody, that could cost up to the sum of all runs: epsilon {sum}** ({times:,} "
+            "times {epsilon:g}, if one run keeps its claim), and they would learn whom you asked about.",
             sum=number(times * asked.epsilon),
             times=times,
             epsilon=asked.epsilon,

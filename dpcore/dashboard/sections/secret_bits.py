@@ -1,4 +1,4 @@
-"""Everybody's secret from counts alone: many exact ones, and noisy ones that cost epsilon together."""
+"""Everybody's secret from counts alone: many noiseless ones, and noisy ones that cost epsilon together."""
 
 from functools import partial
 from typing import Any
@@ -60,41 +60,41 @@ def tossed() -> np.ndarray:
 
 
 def told(bits: np.ndarray, number: int, epsilon: float | None, seed: int) -> Found:
-    """The shares that answers give away, by their number if they are exact, else by epsilon."""
+    """The shares that answers give away, by their number if they are noiseless, else by epsilon."""
     rng = np.random.default_rng([seed, 1])  # not the coins of `tossed`: the first group would be whoever has the secret
     every = once(("questions", seed), lambda: secret_bits.asked(bits, NUMBERS[-1], rng))
-    share = once(("bits", seed), lambda: secret_bits.exact_share(bits, every, NUMBERS))
-    exact, asked = float(share.loc[share["number"] == number, "share"].iloc[0]), every.first(number)
-    return found(asked, share, exact, number) if epsilon is None else hidden(bits, asked, exact, epsilon, seed)
+    share = once(("bits", seed), lambda: secret_bits.noiseless_share(bits, every, NUMBERS))
+    noiseless, asked = float(share.loc[share["number"] == number, "share"].iloc[0]), every.first(number)
+    return found(asked, share, noiseless, number) if epsilon is None else hidden(bits, asked, noiseless, epsilon, seed)
 
 
-def found(asked: Questions, share: pd.DataFrame, exact: float, number: int) -> Found:
-    """The attack on exact counts."""
+def found(asked: Questions, share: pd.DataFrame, noiseless: float, number: int) -> Found:
+    """The attack on noiseless counts."""
     look: Any = {
         "at": number,
         "what": say("questions"),
         "most": NUMBERS[-1],
-        "title": say("Secrets that exact counts give away"),
+        "title": say("Secrets that noiseless counts give away"),
         "found": say("right"),
         "lowest": LOWEST,
     }
-    shown = say("{found:,} of {people}", found=round(exact * PEOPLE), people=PEOPLE)
+    shown = say("{found:,} of {people}", found=round(noiseless * PEOPLE), people=PEOPLE)
     return Found(
         {say("Secrets found"): shown},
         charts.share_found(share, **look),
         say(
-            "Counts are not harmless: {number:,} exact answers, none about anybody alone, give away {share} of all "
+            "Counts are not harmless: {number:,} noiseless answers, none about anybody alone, give away {share} of all "
             "secrets.",
             number=number,
-            share=percent(exact),
+            share=percent(noiseless),
         ),
         say(SOURCE),
         share,
-        more=counts(asked, asked.counts, say("exact answer")),
+        more=counts(asked, asked.counts, say("noiseless answer")),
     )
 
 
-def hidden(bits: np.ndarray, asked: Questions, exact: float, epsilon: float, seed: int) -> Found:
+def hidden(bits: np.ndarray, asked: Questions, noiseless: float, epsilon: float, seed: int) -> Found:
     """The same with noise on every count."""
     number = len(asked.counts)
     drawn = lots(seed + 1, number, RELEASES // 2)
@@ -104,8 +104,8 @@ def hidden(bits: np.ndarray, asked: Questions, exact: float, epsilon: float, see
     noise = secret_bits.scale(number, epsilon) * secret_bits.unit_noise(drawn[:SHOWN, 0])
     title = say("Secrets that noisy counts give away")
     return Found(
-        {say("Right"): right, say("Exact numbers"): percent(exact)},
-        charts.share_right(frame, epsilon=epsilon, exact=exact, title=title),
+        {say("Right"): right, say("Noiseless numbers"): percent(noiseless)},
+        charts.share_right(frame, epsilon=epsilon, noiseless=noiseless, title=title),
         say(
             "Epsilon is for all answers together. At {epsilon:,g} this attack is right about {share} of all secrets, "
             "and {promise}.",

@@ -176,11 +176,11 @@ def said(
     if not declared:
         parts.append(say("nothing can be proved of them, as the schema was read off the rows"))
     elif len(proved) < len(rest):
-        parts.append(say("what those as printed cost is known when they have run, and may be without bound"))
+        parts.append(say("what those as printed can cost is known when they have run, and may be without bound"))
     time = say(" About {seconds:,.0f} seconds.", seconds=max(pace * len(rest), 1)) if pace and rest else ""
     st.markdown(say("{sentence}.", sentence=say("; ").join(parts)) + time)
     if any(method.random_state is not None for method in rest):
-        st.caption(say(":red[:material/warning: With a seed nothing is protected: for teaching only.]"))
+        st.caption(say(":red[:material/warning: With a seed nothing is proved: for teaching only.]"))
     local = [label for label in config.methods if label.partition(" | ")[0] in LOCAL]
     if local and len(local) < len(config.methods):
         st.caption(

@@ -113,9 +113,9 @@ def price(frame: pd.DataFrame, void: str, unit: Unit | None) -> None:
         short = say(known.short_for(protection.protects(unit)))
         st.markdown(
             say(
-                "These **{count:,} runs** together claim epsilon {claimed} and can cost up to {bound}{alone} ({whom}), "
-                "because they are all of the same rows. Looking at all of them, or publishing the best, costs that "
-                "much.",
+                "These **{count:,} runs** together claim epsilon {claimed} and can cost up to {bound}{alone} "
+                "({whom}), because they are all of the same rows. Looking at all of them, or publishing the best, can "
+                "cost that much.",
                 count=len(part),
                 claimed=claimed,
                 bound=bound,

@@ -1,4 +1,4 @@
-"""Who took part in a study that publishes averages alone: many exact ones, and noisy ones."""
+"""Who took part in a study that publishes averages alone: many noiseless ones, and noisy ones."""
 
 from functools import partial
 
@@ -45,9 +45,9 @@ def part(page: str) -> None:
         draw(key, lead, say("Another study"), partial(found, of, people))
     else:
         lead = say(
-            "**Every share gets noise, and all {count:,} cost epsilon {epsilon:,g} together.** Who takes your place "
-            "moves at most {tables:,} shares up and {tables:,} down by 1 / {people:,}: so the noise has scale "
-            "{scale:,.3g}, where a share is at most 1.",
+            "**Every share gets noise, and all {count:,} can cost epsilon {epsilon:,g} together, and no more.** Who "
+            "takes your place moves at most {tables:,} shares up and {tables:,} down by 1 / {people:,}: so the noise "
+            "has scale {scale:,.3g}, where a share is at most 1.",
             count=of.count,
             epsilon=epsilon,
             tables=of.tables,
@@ -70,7 +70,7 @@ def studies(of: Attributes, people: int, seed: int) -> list[Study]:
 
 
 def found(of: Attributes, people: int, seed: int) -> Found:
-    """The attack on exact averages."""
+    """The attack on noiseless averages."""
     study = studies(of, people, seed)[0]
     scores = study.scores(study.averages)
     picked, frame = percent(averages.picked(*scores)), averages.histogram(*scores, EDGES)
@@ -91,7 +91,7 @@ def found(of: Attributes, people: int, seed: int) -> Found:
 def hidden(of: Attributes, people: int, epsilon: float, seed: int) -> Found:
     """The same with noise on every average."""
     of_seed = studies(of, people, seed)
-    exact = once(("exact", of.count, people, seed), lambda: mean_picked(of_seed))
+    noiseless = once(("noiseless", of.count, people, seed), lambda: mean_picked(of_seed))
     rng = np.random.default_rng([seed, STUDIES])
     frame = once(("picked", of.count, people, seed), lambda: averages.share_picked(of_seed, EPSILONS, rng))
     picked, shown, scale = percent(at_epsilon(frame, epsilon)), of_seed[0], averages.scale(of, people, epsilon)
@@ -99,8 +99,8 @@ def hidden(of: Attributes, people: int, epsilon: float, seed: int) -> Found:
     bins = averages.histogram(*shown.scores(shown.averages + noise, scale), EDGES)
     title = say("How often the participant is picked out of two")
     return Found(
-        {say("Picked right"): picked, say("Exact, mean of {studies}", studies=STUDIES): percent(exact)},
-        charts.share_right(frame, epsilon=epsilon, exact=exact, title=title),
+        {say("Picked right"): picked, say("Noiseless, mean of {studies}", studies=STUDIES): percent(noiseless)},
+        charts.share_right(frame, epsilon=epsilon, noiseless=noiseless, title=title),
         say(
             "At epsilon {epsilon:,g} this attack picks the right one of two in {share} of all cases, and {promise}.",
             epsilon=epsilon,
@@ -119,7 +119,7 @@ def hidden(of: Attributes, people: int, epsilon: float, seed: int) -> Found:
 
 
 def mean_picked(several: list[Study]) -> float:
-    """The share that is picked right from exact averages, over several studies."""
+    """The share that is picked right from noiseless averages, over several studies."""
     return float(np.mean([averages.picked(*study.scores(study.averages)) for study in several]))
 
 

@@ -211,11 +211,11 @@ def verdict(case: Case, twins: Twins) -> None:
         if twins.verdict == "caught":
             st.markdown(say("## :red[:material/gavel: Caught]"))
             part = phrase(
-                "### With {sure}% confidence, what is attacked costs at least epsilon {least}, and {claimed} is "
+                "### With {sure}% confidence, what is attacked can cost epsilon {least} or more, and {claimed} is "
                 "claimed."
             )
             whole = phrase(
-                "### With {sure}% confidence, this run costs at least epsilon {least}, and {claimed} is claimed."
+                "### With {sure}% confidence, this run can cost epsilon {least} or more, and {claimed} is claimed."
             )
             st.markdown(say(part if case.step else whole, **of))
             if result.lower_bound > result.bound:
@@ -236,7 +236,7 @@ def verdict(case: Case, twins: Twins) -> None:
             st.markdown(unshown(result.claimed, result.bound))
         else:
             st.markdown(say("## :orange[:material/info: No claim to refute]"))
-            told = phrase("### The source claims no epsilon; with {sure}% confidence, at least {least} is leaked.")
+            told = phrase("### The source claims no epsilon; with {sure}% confidence, it can cost {least} or more.")
             st.markdown(say(told, **of))
 
 

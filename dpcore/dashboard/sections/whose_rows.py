@@ -74,7 +74,7 @@ def unit(schema: Schema, rows: Intake, used: Sequence[str], key: str) -> Unit | 
         key=f"data.rows_each:{key}:{bool(column)}",
         help="One is least noisy: each row more has more of a person, and as much more noise."
         if column
-        else "Nothing is cut. A person with so many rows is protected so many times less, and all screens say so.",
+        else "Nothing is cut. Epsilon is up to so many times as much for such a person, and all screens say so.",
     )
     found = Unit(rows=int(many), column=column or None) if column or many > 1 else None
     for one in asked:

@@ -71,11 +71,11 @@ def accuracy(page: str, shown: Shown) -> None:
         panels.chart(charts.mark_real(charts.costs(costs, majority=majority)), data=costs)
         st.caption(
             say(
-                "From the release to the same trees with exact counts of all rows: what the noise in the leaves cost, "
-                "and, where each tree has rows of its own, that it knows no others. From there to exact trees: what it "
-                "cost that divisions were chosen privately. Exact trees grow by the same rules without any noise, for "
-                "this screen only. This is one draw, and {rows:,} test rows tell an accuracy to within {margin:.1%} or "
-                "so: what is smaller, or the other way round, is luck.",
+                "From the release to the same trees with noiseless counts of all rows: what the noise in the leaves "
+                "cost, and, where each tree has rows of its own, that it knows no others. From there to noiseless "
+                "trees: what it cost that divisions were chosen privately. Noiseless trees grow by the same rules "
+                "without any noise, for this screen only. This is one draw, and {rows:,} test rows tell an accuracy to "
+                "within {margin:.1%} or so: what is smaller, or the other way round, is luck.",
                 rows=len(data.test),
                 margin=margin(scores["accuracy"].iloc[0], len(data.test)),
             )
@@ -135,12 +135,12 @@ def compared(shown: Shown, progress: Progress) -> Comparison:
     costs = None
     if math.isfinite(release.ledger.epsilon_claimed):
         progress(0.1, phrase("the same method without noise"))
-        plain = panels.without_noise(shown)
+        plain = panels.noiseless(shown)
         models[PLAIN] = plain.predict_proba
         if "forest" in model.released and model.reports is None and data.held:  # reports have noise in every value
             costs = tree_errors.noise_and_structure(model.released["forest"], plain.forest_, data)
     progress(0.6, phrase("learning from the real rows"))
-    if model.reports is not None and not release.exact:
+    if model.reports is not None and not release.noiseless:
         normal = isinstance(model.predictor, Bayes) and bool(model.predictor.normals)
         told = PlainNaiveBayes(numbers="moments" if normal else "bins", target=target).fit(data.train, schema=schema)
         models[TRUTHFUL] = told.predict_proba

@@ -133,7 +133,7 @@ def errors(page: str, shown: Shown) -> None:
 
 
 def range_errors(shown: Shown, workload: str) -> pd.DataFrame:
-    """Mean errors by size of the range, of each way to answer from this release; of exact counts as a reference."""
+    """Mean errors by size of the range, of each way to answer from this release; of noiseless counts as a reference."""
     release, counts = shown.release, released(shown)
     found = counts.tree
     schema, divided = release.schema, release.schema.select(found.leaves.family)

@@ -21,12 +21,12 @@ COMPOSED = {
         "There is **one tree**, grown from all rows: a record pays on one way down, from the root to a leaf."
     ),
     "disjoint": phrase(
-        "Each row is in **one tree only**, by lot. One person can change one tree, so all trees together cost what one "
-        "of them costs."
+        "Each row is in **one tree only**, by lot. One person can change one tree, so all trees together can cost no "
+        "more than one of them."
     ),
     "poisson": phrase(
         "Each tree sees its own **secret random sample** of the rows. A person is probably not in it, so that a tree "
-        "may spend more inside than it costs outside. The trees' costs add up."
+        "may spend more inside than it can cost outside. The trees' costs add up."
     ),
     "full": phrase("Every tree sees **every row**: the trees' costs add up."),
     "bootstrap": phrase(
@@ -61,15 +61,15 @@ def tree(page: str, shown: Shown) -> None:
         text = say("Tree (1 to {trees:,})", trees=found.trees)
         chosen = int(left.number_input(text, 1, found.trees, 1, key=f"{page}.tree:{id(shown)}"))
     frame = remember(shown, f"tree {chosen}", lambda: forest_frames.nodes(found, chosen - 1, most=MOST_NODES))
-    exact = release.exact
-    if exact:
-        st.markdown(say("All counts are exact: this is the reference without privacy."))
+    noiseless = release.noiseless
+    if noiseless:
+        st.markdown(say("All counts are noiseless: this is the reference without privacy."))
     elif release.guarantee_void:
-        void = say("Counts are part of the release, with as little protection: what the top of the page says.")
+        void = say("Counts are part of the release, and no more is proved of them: see the top of the page.")
         st.markdown(void)
     else:
         st.markdown(say("All of this is part of the release: looking at it costs nothing more."))
-    mark = charts.mark_real if exact else lambda picture: picture
+    mark = charts.mark_real if noiseless else lambda picture: picture
     title = say("Tree {number} of {trees:,}", number=chosen, trees=found.trees)
     panels.chart(mark(charts.forest_tree(frame, title=title)), data=frame)
     if found.leaf.all():
@@ -131,7 +131,7 @@ def budget(shown: Shown) -> None:
         panels.chart(charts.epsilon_split(ledger.breakdown()))
         return
     if math.isinf(ledger.epsilon_claimed):
-        st.info(say("No question was answered with noise: nothing was spent, and nothing is protected."))
+        st.info(say("No question was answered with noise, so no epsilon can be proved."))
         return
     parameters = shown.release.parameters
     sampled = str(parameters.get("resample", "full"))  # methods of one tree do not choose
@@ -142,7 +142,7 @@ def budget(shown: Shown) -> None:
         st.markdown(
             say(
                 "Somebody whose values change may leave one way down a tree and enter another. **Both ways are paid**: "
-                "the run costs twice what one of them does."
+                "the run can cost twice as much as one of them."
             )
         )
     frame = remember(shown, "budget", lambda: forest_frames.budget(ledger))

@@ -20,7 +20,7 @@ def network(shown: Shown) -> None:
     """The network as a graph, and its families as a table."""
     found = shown.release.artifact_as(Network)
     picture, frame = found.picture()
-    measured, exact = int((frame["epsilon"] > 0).sum()), math.isinf(shown.release.ledger.epsilon_claimed)
+    measured, noiseless = int((frame["epsilon"] > 0).sum()), math.isinf(shown.release.ledger.epsilon_claimed)
     what = say(
         "{n:,} families, {measured:,} of them measured with noise of their own.", n=len(frame), measured=measured
     )
@@ -29,10 +29,10 @@ def network(shown: Shown) -> None:
         what = say("{n:,} cliques, from {tables:,} tables that were measured with noise.", n=len(frame), tables=tables)
         if not tables:
             what = say("{n:,} cliques of a model that was fitted to tables measured with noise.", n=len(frame))
-    if exact:
+    if noiseless:
         st.markdown(say("{n:,} families, the best ones, chosen and measured without any noise.", n=len(frame)))
     elif shown.release.guarantee_void:
-        void = say("They are part of the release, with as little protection: what the top of the page says.")
+        void = say("They are part of the release, and no more is proved of them: see the top of the page.")
         st.markdown(f"{what} {void}")
     else:
         free = say(
@@ -43,7 +43,7 @@ def network(shown: Shown) -> None:
     panels.chart(marked(shown, picture))
     shares = frame["epsilon"] / max(frame["epsilon"].sum(), 1e-300)
     table = frame.assign(parents=frame["parents"].map(", ".join), epsilon=frame["epsilon"].map(number), share=shares)
-    if exact:
+    if noiseless:
         table = table.drop(columns=["epsilon", "share"])
     with st.expander(say("Every family: its table's size and price")):
         shares_of_all = st.column_config.NumberColumn(say("share of all tables"), format="percent")

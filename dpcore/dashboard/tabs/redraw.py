@@ -43,7 +43,7 @@ def redraws(
     `look` measures something else on every fitted method, and `draw` shows it: the frames together, with a `run`.
     """
     epsilon = shown.release.ledger.epsilon_bound
-    price = say("together they cost **{n} times epsilon {epsilon}**", n=REDRAWS, epsilon=number(epsilon))
+    price = say("together they can cost up to **{n} times epsilon {epsilon}**", n=REDRAWS, epsilon=number(epsilon))
     if math.isinf(epsilon):
         price = say("no epsilon can be proved for one of them, nor for all")
     st.markdown(

@@ -40,8 +40,8 @@ def take_home(page: str, shown: Shown, comparisons: Comparisons) -> None:
     """The zip, what is in it for readers and programs, and the code that does the same."""
     release = shown.release
     artifact = release.artifact
-    if isinstance(artifact, Model) and release.exact:
-        st.info(say("This model holds exact counts of real rows. It is for comparison on this screen, and stays here."))
+    if isinstance(artifact, Model) and release.noiseless:
+        st.info(say("This model holds noiseless counts of real rows. It is for comparison on screen, and stays here."))
         return
     st.markdown(about_model(release, artifact) if isinstance(artifact, Model) else about_rows(artifact))
     if artifact.reports is not None and release.table_of_reports is None:
@@ -117,7 +117,7 @@ def about_model(release: Release, model: Model) -> str:
     honest = say("No real row is copied; what was learned from the rows has the protection that the card states.")
     if clear:
         honest = say(
-            "The model was learned from true answers of {columns}, and holds exact figures of them.",
+            "The model was learned from true answers of {columns}, and holds noiseless figures of them.",
             columns=escaped(", ".join(clear)),
         )
     return say(
@@ -135,7 +135,7 @@ def report(page: str, shown: Shown, comparisons: Comparisons) -> Report | None:
         say("Put the comparisons with real rows into the report"),
         value=False,
         key=f"{page}.real",
-        help=say("They carry no guarantee. Without them the report holds only what was released, and what it cost."),
+        help=say("They carry no guarantee. Without them the report holds the release alone, and what it can cost."),
     )
     if real:
         told_so = phrase("{mark}. The report, and the zip that holds it, compare with real rows now.")

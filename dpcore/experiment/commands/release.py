@@ -39,7 +39,7 @@ MOST_ROWS = 100_000_000
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Make the release, and say what it cost; the exit code."""
+    """Make the release, and say what it can cost; the exit code."""
     asked = command().parse_intermixed_args(arguments)
     return carried_out(lambda: made(asked))
 
@@ -74,8 +74,8 @@ def made(asked: argparse.Namespace) -> int:
     told(1.0, "")
     release = release_of(fitted, name, *copy, data_name=data.name, reading=data.reading)
     release = replace(release, page=page) if page else release
-    if isinstance(release.artifact, Model) and release.exact:
-        raise ParameterError("This model holds exact counts of real rows.", "Choose a method that adds noise.")
+    if isinstance(release.artifact, Model) and release.noiseless:
+        raise ParameterError("This model holds noiseless counts of real rows.", "Choose a method that adds noise.")
     write(asked.out, bundle(release, table=asked.table), force=asked.force)
     price = (
         "nothing can be proved"

@@ -145,8 +145,8 @@ def advice() -> Claim:
     return Claim(
         f"p0 from {ADVISED[0]:g} to {ADVISED[1]:g} balances privacy and accuracy",
         nearly_best,
-        f"(Accuracy within {100 * NEAR:g} point of its best there. An answer with two values costs epsilon {low:.2f} "
-        f"to {high:.2f} there, and {top:.2f} at {GRID[-1]:g}.)",
+        f"(Accuracy within {100 * NEAR:g} point of its best there. An answer with two values can cost epsilon "
+        f"{low:.2f} to {high:.2f} there, and {top:.2f} at {GRID[-1]:g}.)",
     )
 
 
@@ -209,7 +209,7 @@ FIGURES = (
         "records",
         "Corrected: a price for the whole record",
         "Not in the paper: everything is randomized, the class as well, and epsilon is what all answers of a person "
-        "cost together. Who is asked for one column has more of it for each answer.",
+        "can cost together. Who is asked for one column has more of it for each answer.",
         records,
         partial(
             draw,

@@ -58,7 +58,7 @@ def draw_accuracies(frame: pd.DataFrame) -> Drawn:
             claimed, bound = runs["epsilon_claimed"].sum(), runs["epsilon_bound"].sum()
             of = {"series": series, "claimed": claim(claimed), "most": limit(bound)}
             cost.append(say("{series}: claimed {claimed}, it can cost up to {most}", **of))
-        yield say("All these runs together cost epsilon, by method: {costs}.", costs="; ".join(cost))
+        yield say("Epsilon that all these runs together can cost, at most, by method: {costs}.", costs="; ".join(cost))
 
 
 def between(epsilon: float, low: float, high: float) -> Claim:

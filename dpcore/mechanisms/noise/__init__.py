@@ -1,9 +1,9 @@
 """Where randomness comes from.
 
-auto        The default. Exact discrete noise and exact choices, from the operating system's entropy: for whatever is to
-            be published, and for what is called proved. Few counts are drawn by OpenDP, which is loaded on first use
-            because that takes over a second; many at once, and choices, by `draws`. With a seed, and where OpenDP is
-            not installed (`dpcore.extras`): laplace, which is not exact, and says so.
+auto        The default. Exactly sampled discrete noise and choices, from the operating system's entropy: for whatever
+            is to be published, and for what is called proved. Few counts are drawn by OpenDP, which is loaded on first
+            use because that takes over a second; many at once, and choices, by `draws`. With a seed, and where OpenDP
+            is not installed (`dpcore.extras`): laplace, which is not sampled exactly, and says so.
 opendp      The same, but that OpenDP draws for all counts, at some 10 µs each. Takes no seed. An error without OpenDP.
 laplace     NumPy, continuous Laplace on counts. Seedable. Teaching grade: the low bits of floating-point noise betray
             the true count (Mironov 2012), and a known seed undoes the noise altogether.
@@ -29,12 +29,12 @@ from dpcore.extras import need, there
 from dpcore.language import phrase
 from dpcore.mechanisms.noise.base import Noise
 from dpcore.mechanisms.noise.draws import Weights
-from dpcore.mechanisms.noise.numpy_noise import ExactNoise, NoNoise, NumpyNoise
+from dpcore.mechanisms.noise.numpy_noise import NoiselessLimit, NoNoise, NumpyNoise
 from dpcore.mechanisms.noise.opendp_noise import OpenDPNoise
 
 __all__ = [
-    "CUT", "NOISES", "TEACHING", "ExactNoise", "NoNoise", "Noise", "NumpyNoise", "OpenDPNoise", "Weights", "generator",
-    "load_in_background", "make_noise", "noise_kind",
+    "CUT", "NOISES", "TEACHING", "NoNoise", "Noise", "NoiselessLimit", "NumpyNoise", "OpenDPNoise", "Weights",
+    "generator", "load_in_background", "make_noise", "noise_kind",
 ]  # fmt: skip
 
 NoiseKind = Literal["auto", "opendp", "geometric", "laplace"]
@@ -48,7 +48,7 @@ NOISES: tuple[NoiseKind, ...] = ("auto", "opendp", "geometric", "laplace")
 
 
 def noise_kind(noise: str, random_state: int | None) -> str:
-    """The source that a `noise` parameter means: "auto" is exact noise, or NumPy's with a seed or without OpenDP.
+    """The source that a `noise` parameter means: "auto" is exactly sampled, or NumPy's with a seed or without OpenDP.
 
     ParameterError if the name is not one of `NOISES`, a seed is given to the source that cannot take one, or OpenDP is
     asked for by name and is not installed.
@@ -61,7 +61,7 @@ def noise_kind(noise: str, random_state: int | None) -> str:
             "Set random_state=None, or noise='laplace'.",
         )
     if noise == "opendp":
-        need("opendp", "Exact noise")
+        need("opendp", "Exactly sampled noise")
     return noise if noise != "auto" else "opendp" if random_state is None and there("opendp") else "laplace"
 
 

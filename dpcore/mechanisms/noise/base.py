@@ -25,7 +25,7 @@ class Scored(Protocol):
 
     @property
     def scores(self) -> Floats:
-        """Exact scores. Private."""
+        """Noiseless scores. Private."""
 
     def weight(self, factor: float) -> float:
         """log of the sum of exp(factor * score)."""
@@ -41,8 +41,8 @@ class Noise(ABC):
     label: str
     """The source in words, for screens and exports."""
     publishable: bool = False
-    """Whether its releases may leave the classroom: what it draws is exact, and nobody knows a seed. The floating point
-    of scores is then paid for as well (`scores`)."""
+    """Whether its releases may leave the classroom: what it draws is sampled exactly, and nobody knows a seed. The
+    floating point of scores is then paid for as well (`scores`)."""
 
     @abstractmethod
     def counts(self, counts: NDArray[np.int64], scale: float) -> Floats:
@@ -99,8 +99,9 @@ class Noise(ABC):
     def reals(self, values: Floats, scale: float, *, grid: float, origin: float = 0.0) -> Floats:
         """Real values plus noise of that scale; same shape.
 
-        Exact noise moves values to the nearest of the numbers origin + whole number * grid first, and stays on them:
-        two values that are D apart are then at most D / grid + 1 steps apart, and D / grid if both are on the grid.
+        Exactly sampled noise moves values to the nearest of the numbers origin + whole number * grid first, and stays
+        on them: two values that are D apart are then at most D / grid + 1 steps apart, and D / grid if both are on the
+        grid.
         """
 
     @abstractmethod

@@ -1,4 +1,4 @@
-"""Exact draws from the operating system's random words, many at once.
+"""Exact sampling from the operating system's random words, many at once.
 
 Every draw is a function of a uniform real number U of (0, 1), whose first 64 bits are a word. The function is worked
 out in floating point together with a bound on its error (NumPy's `log` and `exp` are taken to be right to 16 units in
@@ -164,7 +164,7 @@ class Weights(NamedTuple):
 
 
 class Choice:
-    """Candidates in groups, and exact lots among them: r with probability proportional to weight(r) exp(factor score).
+    """Candidates in groups, exactly sampled choices: r with probability proportional to weight(r) exp(factor score).
 
     Each group begins at one of `starts`, and none is empty; the factor is 0 or more, and 2^bits times the number of
     candidates less than 2^62. Per group, `best` is the best score that weighs anything (-inf if none does), and

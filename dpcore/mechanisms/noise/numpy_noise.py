@@ -17,7 +17,7 @@ from dpcore.mechanisms.noise.draws import Weights
 from dpcore.mechanisms.noise.histograms import Spread
 
 ROUNDED = 2.0**20  # a sigma: beyond, rounding moves a Gaussian's probabilities by less than one in 10^12
-ROUNDING = 1e-9  # relative; scores this close are equal for an exact choice
+ROUNDING = 1e-9  # relative; scores this close are equal for a noiseless choice
 
 SEEDED, UNSEEDED = (
     phrase("NumPy {kind} noise, seeded: for teaching"),
@@ -101,9 +101,9 @@ class NumpyNoise(Noise):
     def _lot(self, near: float, exactly: Callable[[], tuple[Fraction, Fraction]]) -> bool:
         return self._rng.random() < exp(min(near, 0.0))
 
-    def exact(self) -> ExactNoise:
+    def noiseless(self) -> NoiselessLimit:
         """The same numbers drawn, to no effect but which of equal candidates is chosen."""
-        return ExactNoise(self._rng, discrete=self._discrete, seeded=False, law=self.law)
+        return NoiselessLimit(self._rng, discrete=self._discrete, seeded=False, law=self.law)
 
     def select_among(self, blocks: Sequence[Scored], factor: float) -> tuple[int, int]:
         """See `Noise.select_among`: first the block by its total weight, then a place in it; the same distribution."""
@@ -111,8 +111,8 @@ class NumpyNoise(Noise):
         return block, int(self.select(blocks[block].scores, factor))
 
 
-class ExactNoise(NumpyNoise):
-    """What `NumpyNoise` tends to as epsilon grows: exact answers, and lots among the best candidates.
+class NoiselessLimit(NumpyNoise):
+    """What `NumpyNoise` tends to as epsilon grows: noiseless answers, and lots among the best candidates.
 
     It draws what the other draws, so that the same seed gives the same lots.
     """
@@ -148,7 +148,7 @@ class ExactNoise(NumpyNoise):
 
 
 class NoNoise(Noise):
-    """Exact answers, and the best candidate (the first of them): for the reference without privacy only."""
+    """Noiseless answers, and the best candidate (the first of them): for the reference without privacy only."""
 
     on_counts = "none"
     label = "no noise"

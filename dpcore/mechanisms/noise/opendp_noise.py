@@ -1,4 +1,4 @@
-"""Exact noise from the operating system's entropy: OpenDP's sampler for few counts, our own for many and choices."""
+"""Exactly sampled noise: OpenDP's sampler for few counts, our own for many and choices; the system's entropy."""
 
 from collections.abc import Sequence
 from math import inf
@@ -19,7 +19,7 @@ BITS = 36  # of a candidate's weight in a block, of which there may be 2^26
 
 
 class OpenDPNoise(Noise):
-    """Exact discrete noise, and the exponential mechanism with exact probabilities (`draws`).
+    """Exactly sampled discrete noise, and the exponential mechanism with exact probabilities (`draws`).
 
     A scale is taken larger, and a factor smaller, than was asked for by a relative `SPARE`: what is booked for them is
     never less than what they cost, however they were rounded on their way here.
@@ -33,9 +33,9 @@ class OpenDPNoise(Noise):
 
     def __init__(self, *, everywhere: bool = False, law: Law = "laplace") -> None:
         self.law, self.on_counts = law, f"discrete {law}"
-        alone = phrase("Exact discrete noise (OpenDP), from the operating system's entropy")
+        alone = phrase("Exactly sampled discrete noise (OpenDP), from the operating system's entropy")
         mixed = phrase(
-            "Exact discrete noise (OpenDP; many draws at once by this package), from the operating system's entropy"
+            "Exactly sampled discrete noise (OpenDP; many draws by this package), from the operating system's entropy"
         )
         self.label = alone if everywhere else mixed
         self._few = inf if everywhere else FEW
@@ -97,7 +97,7 @@ class OpenDPNoise(Noise):
 def choice(
     scores: Floats, starts: Ints, factor: float, weights: Weights | None = None, bits: int | None = None
 ) -> Choice:
-    """Exact lots for no more than was asked for."""
+    """Exactly sampled choices for no more than was asked for."""
     return Choice(scores, starts, factor * (1 - SPARE), weights, bits)
 
 

@@ -76,9 +76,9 @@ class TRR(Channel):
     def report(self, numbers: Floats, lots: Lots, laplace: Callable[..., Floats]) -> Floats:
         """Reports of true numbers of shape (n,); zeros if epsilon is 0.
 
-        `laplace` adds noise of a scale to numbers, on a grid if it is exact (`noise.Noise.reals`): of 2^20 steps from
-        one bound to the other. Dividing by a step and rounding keep the order of numbers, so that no two of them are
-        more than 2^20 steps apart: the grid costs nothing.
+        `laplace` adds noise of a scale to numbers, on a grid if it is sampled exactly (`noise.Noise.reals`): of 2^20
+        steps from one bound to the other. Dividing by a step and rounding keep the order of numbers, so that no two of
+        them are more than 2^20 steps apart: the grid costs nothing.
         """
         inside = np.clip(numbers, self.lower, self.upper)
         if self.sets is None and not np.isfinite(self.scale):

@@ -12,9 +12,9 @@ Floating point. A score c that is worked out in floats is out by some e, |e| <= 
 moves by up to `sensitivity` + 2h, and a difference of two scores by up to 4h more than in the formulas. Every score
 derives its 2h (`Bounds.rounding`) from what is public: the shapes of tables, and a bound on the number of rows. A unit
 is 2^-53; an operation is right to one, NumPy's logarithms to 16 at worst, and K numbers add up to within K units of the
-sum of their sizes, in any order. Exact noise takes the computed scores as they are, as the rational numbers that floats
-stand for, and its exponents are so much smaller, its scales so much larger, that what is booked covers `rounding` too
-(`door.prices`). NumPy's noise, whose own floats can be attacked, leaves it out.
+sum of their sizes, in any order. Exactly sampled noise takes the computed scores as they are, as the rational numbers
+that floats stand for, and its exponents are so much smaller, its scales so much larger, that what is booked covers
+`rounding` too (`door.prices`). NumPy's noise, whose own floats can be attacked, leaves it out.
 """
 
 from dpcore.mechanisms.scores.base import Bounds, Score, TableScore

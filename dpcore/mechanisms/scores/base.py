@@ -53,7 +53,7 @@ class Score(ABC):
 
     @abstractmethod
     def values(self, count: CountTables, candidates: Sequence[Sequence[str]], relation: Relation) -> Floats:
-        """Exact scores, candidates along the last axis. Private."""
+        """Noiseless scores, candidates along the last axis. Private."""
 
     @abstractmethod
     def bounds(self, shapes: Sequence[Shape], relation: Relation, rows: int | None) -> Bounds:

@@ -210,7 +210,7 @@ class DistanceFromMargins(Score):
 
     Only M is private: m is made of noisy answers, and the penalty is public. So the score is half an L1 distance of M
     to a fixed table, and moves by at most half of what one person moves M in L1: ½ under add_remove, 1 under replace.
-    (Against exact margins, which move with M, the same distance has up to four times that sensitivity: see `R`.)
+    (Against noiseless margins, which move with M, the same distance has up to four times that sensitivity: see `R`.)
 
     `tables` has m for each candidate, and `penalty` is one for all of them, or one for each. With `merges`, M is of
     merged values: for each candidate and axis, the merged value of every value, public as well. Merging is record by

@@ -156,7 +156,7 @@ def halved(way: Descent, table: PrivateTable, name: str, value: Value, epsilon: 
         return value
     places, worthless = list(range(low + 1, high)), -1
     if way.paper:
-        counts = table.without_noise(OWN_CODE, claimed_epsilon=0).counts([(name,)], epsilon=1)[0][low:high]
+        counts = table.noiseless(OWN_CODE, claimed_epsilon=0).counts([(name,)], epsilon=1)[0][low:high]
         present = low + np.flatnonzero(counts)
         if counts.sum() <= 1:
             places = [(low + high) // 2]

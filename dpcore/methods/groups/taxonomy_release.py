@@ -80,7 +80,7 @@ GUIDES = phrase(
 )
 HELD_ALIKE = phrase(
     "Each of {levels:d} levels is measured with the whole share, as if they held different records. They hold the same "
-    "ones, so what they cost adds up."
+    "ones, so what they can cost adds up."
 )
 DONE = phrase("{done:d} of {iterations:d} divisions")
 FIRST = phrase(

@@ -32,7 +32,7 @@ ABOUT = phrase(
     "where its proof holds."
 )
 HIDDEN = phrase("Hides what you answer, not whether you take part.")
-LOTS = {"auto": phrase("Exact (for publication)"), "laplace": phrase("NumPy (teaching)")}
+LOTS = {"auto": phrase("Exactly sampled (for publication)"), "laplace": phrase("NumPy (teaching)")}
 P0 = (0.05, 0.1, 0.2, 0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.8, 0.9, 0.95)
 DEEP, UNLESS = phrase("Depth at most"), "by default, as printed and corrected,"
 NO_EPSILON = phrase("The paper knows no epsilon: it was written before that was a habit.")
@@ -125,7 +125,7 @@ class LocalClassifier(PrivateClassifier):
         told = " and ".join(rules)
         lots = f"NumPy's random numbers, {'un' * (self.random_state is None)}seeded: for teaching"
         if noise_kind(self.noise, self.random_state) == "opendp":
-            lots = "chance from the operating system's entropy" + ", exact discrete noise" * ("laplace" in rules)
+            lots = "chance from the operating system's entropy" + ", exactly sampled noise" * ("laplace" in rules)
         return f"{told[:1].upper()}{told[1:]}; {lots}"
 
     def _numbers(self, schema: Schema) -> dict[int, NumberRule]:

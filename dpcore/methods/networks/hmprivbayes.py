@@ -32,7 +32,7 @@ Steps, corrected (mode="corrected")
      An early family that is no margin of family l + 1 (because of the filter) is measured as well. Tables are made
      to agree, without negative cells (`noisy_tables`).                                              post-processing
 
-Steps, NoPrivacy: as printed, on exact answers, all scores, the best candidate at every choice, all     without_noise
+Steps, NoPrivacy: as printed, on noiseless answers, all scores, the best candidate at every choice, all     noiseless
      tables. What a printed release loses beside it, it loses to privacy; what it loses itself, it loses to bits, to few
      parents and to clusters (affinity="fixed" has better ones). Epsilon is infinite, nobody claims otherwise, and it
      must not be published. Its `epsilon` and `relation` let it stand beside other methods; they change nothing.
@@ -54,7 +54,7 @@ What the paper claims, and where it is wrong
      *people*. n rows of zeros, against one of them all ones, move every pair by D_b(n): the factor floor(d/2) is
      attained, 26 on Adult and 87 on Big5.
   2  It lets clusters compose in parallel: epsilon_2 and epsilon_3 are each spent k times.
-  3  The exact entropies scale the noise. Laplace noise of two scales has an unbounded ratio of densities: no finite
+  3  The noiseless entropies scale the noise. Laplace noise of two scales has an unbounded ratio of densities: no finite
      epsilon. Without this, the sum would be 12.75 epsilon on Adult and 38.88 epsilon on Big5.
   What its proof does show holds for neighbors that differ in one *bit* of one person.
 
@@ -95,9 +95,9 @@ from dpcore.postprocess.clustering import Clusters, contiguous_clusters, related
 from dpcore.postprocess.simplex import combine_row_sums, project_rows
 
 READ = phrase(
-    "The paper's proof is wrong: what it adds up would hold for neighbors that differ in one bit, its exact entropies "
-    "not even then. Its MIC is, on bits, mutual information; where it prints l' = min(|C| - 1, d), we read l. The "
-    "ledger will show what can be proved."
+    "The paper's proof is wrong: what it adds up would hold for neighbors that differ in one bit, its noiseless "
+    "entropies not even then. Its MIC is, on bits, mutual information; where it prints l' = min(|C| - 1, d), we read "
+    "l. The ledger will show what can be proved."
 )
 SCORED = phrase("Scoring {pairs:,} pairs of bits")
 ONE_WAYS = Fraction(1, 10)  # of the tables' epsilon, for the entropies that weigh them
@@ -109,7 +109,7 @@ CLUSTERS = phrase(
 )
 NOISELESS = phrase("There is no noise at all: a reference for comparison, not to be published.")
 WEIGHED = phrase(
-    "The paper scales its noise by exact entropies of the data. The scale betrays them; no epsilon bounds that."
+    "The paper scales its noise by noiseless entropies of the data. The scale betrays them; no epsilon bounds that."
 )
 
 
@@ -201,7 +201,7 @@ class HMPrivBayes(FilteredSynthesizer):
             clusters = self._clusters(k)
         networks = self._learn(bits, clusters, for_networks, progress)
         if paper:
-            entropies = self._exact_entropies(bits)
+            entropies = self._noiseless_entropies(bits)
         weights = dict(zip(bits.schema.names, np.exp(-entropies).tolist(), strict=True))
         progress(0.9, phrase("Measuring tables"))
         self._measure_networks(bits, networks, for_tables, weights)
@@ -215,7 +215,7 @@ class HMPrivBayes(FilteredSynthesizer):
         entropies: Floats = -xlog2(shares).sum(axis=1)
         return entropies
 
-    def _exact_entropies(self, bits: PrivateTable) -> Floats:
+    def _noiseless_entropies(self, bits: PrivateTable) -> Floats:
         codes = bits.unprotected(WEIGHED, claimed_epsilon=0)
         ones = codes.mean(axis=0) if len(codes) else np.zeros(codes.shape[1])
         entropies: Floats = -xlog2(np.array([ones, 1 - ones])).sum(axis=0)
@@ -263,7 +263,7 @@ class NoPrivacy(FilteredSynthesizer):
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
         progress(0.0, phrase("Scoring pairs of bits"))
         self.noise_label_ = NoNoise.label.capitalize()
-        bits = self._bits(table.without_noise(NOISELESS, claimed_epsilon=inf))
+        bits = self._bits(table.noiseless(NOISELESS, claimed_epsilon=inf))
         d = len(bits.schema)
         self.rows_ = float(bits.counts([()], epsilon=1)[0])
         pairs = list(combinations(bits.schema.names, 2))

@@ -1,10 +1,10 @@
 r"""A random forest from the same builder, without noise: what privacy costs is measured against it.
 
-Idea      `DiffPRFs` for ever larger epsilon: the same trees, samples and lots, exact counts, and the best division of
-          every node; lots decide among equal ones. With the same seed and parameters (`count_share` as well),
+Idea      `DiffPRFs` for ever larger epsilon: the same trees, samples and lots, noiseless counts, and the best division
+          of every node; lots decide among equal ones. With the same seed and parameters (`count_share` as well),
           `DiffPRFs(epsilon=1e9)` grows it.
 
-Steps     As for `DiffPRFs`, all answers exact.                                                          unprotected
+Steps     As for `DiffPRFs`, all answers noiseless.                                                         unprotected
 
 Privacy   None, and none is claimed.
 
@@ -73,6 +73,6 @@ class PlainForest(ForestClassifier):
         return True
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
-        super()._fit(table.without_noise(REASON, claimed_epsilon=inf, lots=True), progress)
+        super()._fit(table.noiseless(REASON, claimed_epsilon=inf, random_ties=True), progress)
         self.forest_ = replace(self.forest_, spent=np.full(len(self.forest_.spent), np.nan))
         self.noise_label_ = NoNoise.label.capitalize()
