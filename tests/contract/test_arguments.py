@@ -80,7 +80,7 @@ FORBIDDEN = {
     "epsilon": [-1, math.nan, math.inf, "1"],
     "eta": [-0.1, 1, math.nan, "0.1", None], "factors": [(0, 1), (1, -1)], "fanout": [1], "groups": ["two"],
     "growth": [0], "intervals": [0, 10**6], "iterations": [0], "k1": [0, 1.5], "kappa": ["2"], "leaf_share": ["half"],
-    "log_base": ["7"], "max_cells": [0], "max_depth": [0, 1.5, 21, 10**6], "max_features": [0, "most"],
+    "least_deviation": ["narrow"], "log_base": ["7"], "max_cells": [0], "max_depth": [0, 1.5, 21, 10**6], "max_features": [0, "most"],
     "max_leaves": [0, 1, 10**9], "max_parents": [0, 2.5, 40], "max_per_attribute": [0], "measure": ["some"],
     "merge": [None], "min_entropy": [-1, math.nan], "min_support": [0, 1, "few"], "mode": ["fast"], "n_clusters": [0],
     "n_trees": [0, 10**6], "noise": ["gauss"], "non_negative": [1], "numbers": ["cells"], "offsets": [1],
