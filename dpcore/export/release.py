@@ -20,6 +20,7 @@ from dpcore.export.model_file import Model
 from dpcore.export.protection import protected
 from dpcore.language import phrase, say
 from dpcore.mechanisms.noise import TEACHING, NoNoise
+from dpcore.methods import METHODS
 from dpcore.methods.base import PrivateClassifier, PrivateEstimator
 from dpcore.postprocess.reports import Reports
 from dpcore.text import finite_or_text, number
@@ -56,7 +57,7 @@ class Release:
     """
 
     artifact: Artifact  # `Rows` (also `Network` and `CountTree`), or a `Model`
-    method: str  # as in `METHODS`
+    method: str  # its title: as in `METHODS`, or as the caller calls it
     class_name: str
     parameters: dict[str, Any]
     schema: Schema
@@ -74,6 +75,11 @@ class Release:
         """The seed of a teaching run, None for operating-system entropy."""
         seed: int | None = self.parameters.get("random_state")
         return seed
+
+    @property
+    def registered(self) -> str:
+        """Its method's name in `METHODS`, whatever the title is."""
+        return METHODS.name_of(self.class_name, self.method)
 
     def artifact_as(self, kind: type[Kind]) -> Kind:
         """The artifact, if it is of that kind; AttributeError otherwise."""
