@@ -23,7 +23,7 @@ from dpcore.mechanisms.noise import TEACHING, NoNoise
 from dpcore.methods import METHODS
 from dpcore.methods.base import PrivateClassifier, PrivateEstimator
 from dpcore.postprocess.reports import Reports
-from dpcore.text import finite_or_text, number
+from dpcore.text import finite_or_text, number, writable
 
 Kind = TypeVar("Kind", bound=Artifact)
 SIZES = ("n_trees", "max_depth", "cycles")
@@ -186,14 +186,14 @@ def release_of(
     parameters = fitted.get_params(deep=False)
     made = Release(
         artifact=artifact_of(fitted, synthetic),
-        method=method,
+        method=writable(method),
         class_name=type(fitted).__name__,
         parameters={key: v.item() if isinstance(v, np.generic) else v for key, v in parameters.items()},
         schema=fitted.schema_,
         ledger=fitted.ledger_,
         noise_label=fitted.noise_label_,
         publishable=fitted.publishable_,
-        data_name=data_name,
+        data_name=writable(data_name),
         seconds=seconds,
         reading=reading,
         reconstructed=fitted.reconstructed if fitted.mode == "paper" else "",

@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 
 from dpcore.arguments import Flags, is_whole
 from dpcore.datasets import Content, secret_seed
+from dpcore.datasets.streams import check_path
 from dpcore.domain.column import Counts
 from dpcore.domain.documents import json_value
 from dpcore.domain.schema import Schema
@@ -197,6 +198,7 @@ def document_of(folder: Path, name: str, cause: str, remedy: str) -> dict[str, A
     DataError
         If it cannot be read, or has another form.
     """
+    check_path(folder)
     try:
         raw = (folder / name).read_bytes()
     except (OSError, ValueError):

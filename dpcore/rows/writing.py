@@ -27,7 +27,7 @@ from dpcore.arguments import Progress, no_progress
 from dpcore.datasets.delimited import MISSING_CELLS
 from dpcore.datasets.long_parquet import LongParquet
 from dpcore.datasets.long_text import LongText
-from dpcore.datasets.streams import Source
+from dpcore.datasets.streams import Source, check_path
 from dpcore.domain.arrow_cells import coded_cells
 from dpcore.domain.coding import Coded
 from dpcore.domain.schema import Schema
@@ -183,7 +183,8 @@ class _Watched:
 
 
 def _check_apart(folder: Path, taken: Sequence[Path]) -> None:
-    """DataError if codes would go where the table lies: into its folder, or into one that it is in."""
+    """DataError if codes would go where the table lies: into its folder, or into one that it is in; or nowhere."""
+    check_path(folder)
     try:
         place, (source, *files) = folder.resolve(), (path.resolve() for path in taken)
     except (OSError, RuntimeError, ValueError):  # a link to itself, or no path at all
