@@ -195,7 +195,7 @@ class PPNB(LocalClassifier):
     least_deviation: str = choice(
         default="tenth",
         options=DEVIATIONS,
-        about="Of noisy numbers by class, as a share of the public range. A thousandth makes a spike of a variance below 0.",
+        about="Of noisy numbers by class, as a share of the range. A thousandth makes a spike of a variance below 0.",
     )
     numbers: str | None = choice(
         default=None,
