@@ -6,6 +6,7 @@ in the door's place. A `Synthesizer` (`synthesizer`) releases rows, a `PrivateCl
 classifier.
 """
 
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import replace
@@ -27,7 +28,6 @@ from dpcore.door import PrivateTable
 from dpcore.errors import DataError, ParameterError
 from dpcore.language import phrase, say
 from dpcore.mechanisms.noise import CUT, SEEDED, make_noise
-from dpcore.methods import METHODS
 from dpcore.methods.noises import NOISES, as_here, taught
 from dpcore.methods.offers import INFERRED, Offer
 from dpcore.methods.parameters import CORRECTED, Control, Declared, is_learned, learned, number, text, whole
@@ -119,7 +119,8 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
         super().__init_subclass__(**how)
         cls.title = vars(cls).get("title", cls.__name__)
         lacking = [name for name in ("by", "good_for", "page", "offers") if not getattr(cls, name)]
-        if lacking and METHODS.classes.get(cls.__name__) == f"{cls.__module__.removeprefix('dpcore.')}:{cls.__name__}":
+        registered = vars(sys.modules["dpcore.methods"])["METHODS"].classes  # of the package, which imports this
+        if lacking and registered.get(cls.__name__) == f"{cls.__module__.removeprefix('dpcore.')}:{cls.__name__}":
             told = f"The registered method {cls.__name__} does not say its {', '.join(lacking)}."
             raise TypeError(f"{told} Write each as an attribute of the class, such as by = phrase('Warner 1965').")
 

@@ -335,7 +335,7 @@ def test_edge_tables(small_frame, small_schema):
 
 @pytest.mark.parametrize("name", VARIANTS)
 def test_hardly_any_epsilon_is_no_error_once_it_is_charged(name, small_frame, small_schema):
-    """A run that spends budget and then fails has cost what nobody can use; noise far beyond all counts made it fail."""
+    """A run that spends budget and then fails has cost what nobody can use; noise far beyond all counts did that."""
     frame, synthetic = small_frame.head(60), name in SYNTHESIZERS
     deltas = [{}, {"delta": 1e-9}] if "delta" in METHODS[name].parameters() else [{}]
     for epsilon, delta in product((1e-9, 1e-12, 1e-300), deltas):

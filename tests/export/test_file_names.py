@@ -1,4 +1,4 @@
-"""Files whose names are not UTF-8, or hold control characters: what is read of them can be charged, drawn and exported."""
+"""Files whose names are not UTF-8, or hold control characters: what is read of them can be charged and exported."""
 
 import io
 import json

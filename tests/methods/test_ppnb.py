@@ -280,7 +280,7 @@ L = {"lower": 0, "upper": 10}
 @pytest.mark.parametrize(
     ("label", "numbers", "y", "n", "expected"),
     [
-        (CLEAR, TRR(factors=[1.0], offsets=[-3.0, 3]), [0, 0, 1, 1], [-50, -50, 60, 90], [[0, 1], [10, 25]]),  # as printed
+        (CLEAR, TRR(factors=[1.0], offsets=[-3.0, 3]), [0, 0, 1, 1], [-50, -50, 60, 90], [[0, 1], [10, 25]]),
         (CLEAR, TRR(**L, epsilon=0), [0, 1, 1], [0, 0, 0], [[5, 25]] * 2),  # nothing is told: the middle, the widest
         (ERRPH(2, p0=0), TRR(**L, epsilon=1e6), [0, 1, 1], [1, 4, 7], [[4, 6]] * 2),  # of a class: everybody's
         (ERRPH(2, p0=0.5), TRR(**L, epsilon=1), [0, 0, 1, 1], [4, 5, 5, 6], [[4, 1], [6, 1]]),  # noise makes no spike
