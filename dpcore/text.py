@@ -53,6 +53,11 @@ def is_writable(*texts: str) -> bool:
     return not any(UNWRITABLE.search(text) for text in texts)
 
 
+def writable(name: str) -> str:
+    r"""A file's name as files and drawings can hold it: what they cannot is written as Python does, such as \udce9."""
+    return UNWRITABLE.sub(lambda found: found[0].encode("unicode_escape").decode(), name)
+
+
 def told_apart(numbers: Sequence[float]) -> list[str]:
     """Different numbers as different texts, all with as few significant digits as that takes, and four at least."""
     for digits in range(FEWEST_DIGITS, MOST_DIGITS):

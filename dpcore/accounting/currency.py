@@ -52,6 +52,7 @@ Amount = Epsilon
 
 ROUNDING = 2.0**-46  # relative: far more than a dozen operations are out
 LEAST = 1e-300  # delta
+WIDEST = 2.0**53  # a scale; beyond, a share buys nothing: noise would only drown what is computed from it
 HALVINGS = 200
 DELTA = phrase(
     "Delta is {delta}: with a person in the data no event is more than exp(epsilon) times as probable as without, plus "
@@ -102,9 +103,9 @@ class Currency:
     def scale(self, share: Amount, sensitivity: float, values: int = 1) -> float:
         """The scale of the noise that a share buys for values that one person moves by a sensitivity each.
 
-        A table of counts counts as one value. Infinite if the share buys nothing.
+        A table of counts counts as one value. Infinite if the share buys nothing, or noise wider than `WIDEST`.
         """
-        return values * sensitivity / float(share) if float(share) else inf
+        return _bought(values * sensitivity / float(share)) if float(share) else inf
 
     def error(self, scale: float) -> float:
         """The mean distance of a noisy count from the true one under noise of that scale, roughly if it is whole."""
@@ -156,7 +157,7 @@ class Rho(Currency):
         return sqrt(relation.squared_histogram_l2)
 
     def scale(self, share: Amount, sensitivity: float, values: int = 1) -> float:
-        return sensitivity * sqrt(values / (2 * float(share))) if float(share) else inf
+        return _bought(sensitivity * sqrt(values / (2 * float(share)))) if float(share) else inf
 
     def error(self, scale: float) -> float:
         return scale * sqrt(2 / pi)
@@ -170,6 +171,10 @@ class Rho(Currency):
 
     def __str__(self) -> str:
         return f"rho at delta {self.delta:g}"
+
+
+def _bought(scale: float) -> float:
+    return scale if scale <= WIDEST else inf
 
 
 PURE = Currency()

@@ -14,6 +14,7 @@ from dpcore.language import phrase, say
 
 Chart: TypeAlias = alt.Chart | alt.LayerChart | alt.FacetChart
 
+PAGE = 920  # pixels; what a page has room for, and A4 at nine tenths of it
 NARROW = 420  # pixels between a chart's axes: less on a phone, and beside another chart
 LETTERS = {"text": 38, "subtitle": 42}  # of a line of a title and of a key there
 REAL_DATA = phrase("⚠ Uses real data: do not publish")
@@ -65,6 +66,13 @@ def mark_real(chart: Chart) -> Chart:
     title = title.copy()
     title.text = [*title.text, mark]
     return chart.properties(title=title, description=say("{seen} {mark}.", seen=chart.description, mark=mark))
+
+
+def for_files(chart: Chart) -> Chart:
+    """The same chart with a width of its own, all that is around it included: a file is no container to be filled."""
+    if getattr(chart, "width", None) != "container":
+        return chart
+    return chart.properties(width=PAGE, autosize=alt.AutoSizeParams(type="fit-x", contains="padding"))
 
 
 def specification(chart: Chart) -> dict[str, Any]:

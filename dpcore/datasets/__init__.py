@@ -29,6 +29,7 @@ from dpcore.domain.cells import typed
 from dpcore.domain.schema import Schema
 from dpcore.domain.unit import Unit
 from dpcore.errors import DataError, ParameterError
+from dpcore.text import writable
 
 __all__ = [
     "BANK_CARDS", "DATASETS", "Content", "Dataset", "adult_schema", "big5_schema", "load", "new_token", "read",
@@ -126,6 +127,10 @@ class Dataset:
     note: str = ""
     reading: Mapping[str, Any] | None = field(default=None, repr=False)  # with the seed of the lots
     content: Content | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "name", writable(self.name))
+        object.__setattr__(self, "note", writable(self.note))
 
     @property
     def target(self) -> str | None:

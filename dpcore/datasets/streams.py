@@ -12,6 +12,7 @@ from dpcore.datasets.formats import format_of
 from dpcore.datasets.long_parquet import LongParquet
 from dpcore.datasets.long_text import LongText
 from dpcore.errors import DataError
+from dpcore.text import is_writable, writable
 
 REMEDY = "Choose csv, tsv, txt or Parquet files, or a folder of them."
 
@@ -23,9 +24,21 @@ class Source:
     path: Path
     name: str
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "name", writable(self.name))
+
     def opened(self, watch: Callable[[], None], **written: str | None) -> LongText | LongParquet:
         """What it holds; `written` is how a text is, as for `datasets.read`; `watch` is called while it takes long."""
-        return LongParquet(self.path) if format_of(self.name)[0] == "parquet" else LongText(self.path, watch, **written)
+        if format_of(self.name)[0] != "parquet":
+            return LongText(self.path, watch, **written)
+        check_path(self.path)
+        return LongParquet(self.path)
+
+
+def check_path(path: Path) -> None:
+    """DataError if Arrow cannot open a Parquet file at this place, because the path is not UTF-8."""
+    if not is_writable(str(path)):
+        raise DataError(f"The path of {writable(path.name)!r} is not UTF-8 text.", "Rename the file and its folders.")
 
 
 def sources(place: str | PathLike[str]) -> list[Source]:

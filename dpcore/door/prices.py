@@ -114,14 +114,14 @@ def histograms(families: Sequence[Family], relation: Relation, epsilon: Epsilon)
     names = [" × ".join(family) for family in families]
     more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
     name = f"histograms of {', '.join(names[:NAMED])}{more}"
-    scale = sensitivity / float(total) if float(total) else np.inf
+    scale = PURE.scale(total, sensitivity)
     return Claim().entry(name, "k-norm", sensitivity, scale, paid=total, bound=total, draws=1)
 
 
 def node_counts(name: str, relation: Relation, mechanism: str, epsilon: Epsilon, *, one_by_one: int) -> Entry:
     """The entry of counts of disjoint nodes; `one_by_one` counts of a record are paid for one after the other."""
     total, sensitivity = exact(epsilon), relation.histogram_l1
-    scale = one_by_one * sensitivity / float(total) if float(total) else np.inf
+    scale = PURE.scale(total, sensitivity, one_by_one)
     return Claim().entry(name, mechanism, sensitivity, scale, paid=total, bound=total, draws=one_by_one)
 
 

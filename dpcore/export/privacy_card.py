@@ -67,7 +67,7 @@ def card(release: Release) -> Card:
                 "{method}, {mode}. {source}",
                 method=method,
                 mode=say(MODES[release.parameters["mode"]]),
-                source=source(release.method),
+                source=source(release.registered),
             ).strip(),
         ),
         (
@@ -98,7 +98,7 @@ def card(release: Release) -> Card:
 
 def is_local(release: Release) -> bool:
     """Whether people randomize their own answers."""
-    return issubclass(METHODS.get(release.method, object), LocalClassifier)
+    return issubclass(METHODS.get(release.registered, object), LocalClassifier)
 
 
 def guarantee(release: Release, proved: float) -> str:

@@ -20,9 +20,10 @@ from dpcore.export.model_file import Model
 from dpcore.export.protection import protected
 from dpcore.language import phrase, say
 from dpcore.mechanisms.noise import TEACHING, NoNoise
+from dpcore.methods import METHODS
 from dpcore.methods.base import PrivateClassifier, PrivateEstimator
 from dpcore.postprocess.reports import Reports
-from dpcore.text import finite_or_text, number
+from dpcore.text import finite_or_text, number, writable
 
 Kind = TypeVar("Kind", bound=Artifact)
 SIZES = ("n_trees", "max_depth", "cycles")
@@ -53,7 +54,7 @@ class Release:
     """
 
     artifact: Artifact  # `Rows` (also `Network` and `CountTree`), or a `Model`
-    method: str  # as in `METHODS`
+    method: str  # its title: as in `METHODS`, or as the caller calls it
     class_name: str
     parameters: dict[str, Any]
     schema: Schema
@@ -71,6 +72,11 @@ class Release:
         """The seed of a teaching run, None for operating-system entropy."""
         seed: int | None = self.parameters.get("random_state")
         return seed
+
+    @property
+    def registered(self) -> str:
+        """Its method's name in `METHODS`, whatever the title is."""
+        return METHODS.name_of(self.class_name, self.method)
 
     def artifact_as(self, kind: type[Kind]) -> Kind:
         """The artifact, if it is of that kind; AttributeError otherwise."""
@@ -177,14 +183,14 @@ def release_of(
     parameters = fitted.get_params(deep=False)
     made = Release(
         artifact=artifact_of(fitted, synthetic),
-        method=method,
+        method=writable(method),
         class_name=type(fitted).__name__,
         parameters={key: v.item() if isinstance(v, np.generic) else v for key, v in parameters.items()},
         schema=fitted.schema_,
         ledger=fitted.ledger_,
         noise_label=fitted.noise_label_,
         publishable=fitted.publishable_,
-        data_name=data_name,
+        data_name=writable(data_name),
         seconds=seconds,
         reading=reading,
         reconstructed=fitted.reconstructed if fitted.mode == "paper" else "",

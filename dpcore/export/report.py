@@ -21,7 +21,7 @@ import pandas as pd
 
 from dpcore import charts
 from dpcore.arguments import Floats
-from dpcore.charts.base import REAL_DATA
+from dpcore.charts.base import PAGE, REAL_DATA, for_files
 from dpcore.export import privacy_card, protection
 from dpcore.export.artifacts import Network, Picture, Rows
 from dpcore.export.model_file import Model
@@ -33,7 +33,6 @@ from dpcore.postprocess.forest import Forest
 from dpcore.postprocess.naive_bayes import Bayes
 from dpcore.text import number
 
-WIDTH = 920  # pixels; what a page has room for, and A4 at nine tenths of it
 MOST_ENTRIES, MOST_ROWS, MOST_VALUES, MOST_COLUMNS, MOST_NODES = 60, 200, 40, 120, 400
 MOST_BARS = 4  # side by side
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
@@ -162,11 +161,11 @@ def pictures_of(release: Release) -> Iterable[Picture]:
     tree = artifact.released.get("tree")
     if isinstance(tree, ReleasedTree):
         nodes = count_tree_frames.nodes(tree, most=MOST_NODES)
-        yield charts.count_tree(nodes, width=WIDTH - 180), nodes
+        yield charts.count_tree(nodes, width=PAGE - 180), nodes
     forest = artifact.released.get("forest")
     if isinstance(forest, Forest):
         first = forest_frames.nodes(forest)
-        yield charts.forest_tree(first, title=f"Tree 1 of {forest.trees:,}", width=WIDTH), first
+        yield charts.forest_tree(first, title=f"Tree 1 of {forest.trees:,}", width=PAGE), first
         if not forest.leaf.all():
             weights = forest.importance().rename_axis("column").reset_index(name="share")
             yield charts.importance(weights), weights
@@ -250,11 +249,9 @@ def svg(chart: Any, place: int) -> str:
     """A chart as an SVG element on white, as wide as the page; its names are its own in a page of several."""
     import vl_convert
 
-    spec = charts.specification(chart)
+    spec = charts.specification(for_files(chart))
     for name, rows in spec["datasets"].items():
         spec["datasets"][name] = json.loads(rows.to_json(orient="records", double_precision=15))
-    if spec.get("width") == "container":
-        spec |= {"width": WIDTH, "autosize": {"type": "fit-x", "contains": "padding"}}
     said = POINTING.sub("", " ".join(spec["title"].get("subtitle", [])))
     spec["title"]["subtitle"] = textwrap.wrap(said, LETTERS)
     spelled(spec)

@@ -6,6 +6,7 @@ in the door's place. A `Synthesizer` (`synthesizer`) releases rows, a `PrivateCl
 classifier.
 """
 
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import replace
@@ -62,16 +63,16 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
     Subclasses declare parameters as fields, and implement `_fit`; `_check` has what may not be together.
     """
 
-    title: ClassVar[str]
-    by: ClassVar[str]  # who published it, and when
-    paper: ClassVar[str]
+    title: ClassVar[str]  # the class's own name, if it has none
+    by: ClassVar[str] = ""  # who published it, and when
+    paper: ClassVar[str] = ""
     relations: ClassVar[tuple[Relation, ...]] = (Relation.ADD_REMOVE, Relation.REPLACE)
     modes: ClassVar[tuple[str, ...]] = (phrase("corrected"), phrase("paper"))
-    good_for: ClassVar[str]  # in a few words
+    good_for: ClassVar[str] = ""  # in a few words
     provable_printed: ClassVar[str] = ""  # of the source's epsilon, as printed
     provable: ClassVar[str] = "epsilon"  # corrected
-    page: ClassVar[str]  # where the dashboard offers it
-    offers: ClassVar[tuple[Offer, ...]]
+    page: ClassVar[str] = ""  # where the dashboard offers it
+    offers: ClassVar[tuple[Offer, ...]] = ()
     compared: ClassVar[Mapping[str, Mapping[str, Mapping[str, Any]]]] = {}  # by name and mode, if not as it is
     variants: ClassVar[tuple[Mapping[str, Any], ...]] = ({},)  # that the tests of all methods fit in corrected mode
     artifacts: ClassVar[tuple[str, ...]] = ()  # what is released besides rows: attributes, less their "_"
@@ -114,6 +115,15 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
     )
     noise_label_: str = learned("str", "Which source of noise made this release, in words.")
     publishable_: bool = learned("bool", "Whether that source is fit for publication, and some epsilon can be proved.")
+
+    def __init_subclass__(cls, **how: Any) -> None:
+        super().__init_subclass__(**how)
+        cls.title = vars(cls).get("title", cls.__name__)
+        lacking = [name for name in ("by", "good_for", "page", "offers") if not getattr(cls, name)]
+        registered = vars(sys.modules["dpcore.methods"])["METHODS"].classes  # of the package, which imports this
+        if lacking and registered.get(cls.__name__) == f"{cls.__module__.removeprefix('dpcore.')}:{cls.__name__}":
+            told = f"The registered method {cls.__name__} does not say its {', '.join(lacking)}."
+            raise TypeError(f"{told} Write each as an attribute of the class, such as by = phrase('Warner 1965').")
 
     def __setattr__(self, name: str, value: Any) -> None:
         """Parameters are kept as Python's numbers, of whichever kind they are given."""

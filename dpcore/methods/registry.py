@@ -24,6 +24,10 @@ class Registry(Mapping[str, Kind]):
         self._places = dict(places)  # "module:Class", below `dpcore`, by printed name
         self.classes = {place.partition(":")[2]: place for place in self._places.values()}  # by the classes' own names
 
+    def name_of(self, kind: object, otherwise: str) -> str:
+        """The printed name of a class, by the class's own name; another one if there is no such class."""
+        return next((name for name, place in self._places.items() if place.partition(":")[2] == kind), otherwise)
+
     def __getitem__(self, name: str) -> Kind:
         found: Kind = load(self._places[name])
         return found

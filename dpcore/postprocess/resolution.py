@@ -8,9 +8,11 @@ import numpy as np
 from dpcore.arguments import Floats, Ints
 from dpcore.domain.column import Column
 from dpcore.postprocess.max_entropy import one_hot
+from dpcore.postprocess.noisy_tables import NOTHING
 from dpcore.postprocess.simplex import TRACE, merge_rare, project
 
 ENOUGH = (4.0, 15.0, 60.0)  # noise scales that merged values count, by resolution
+MOST = 1e40  # a variance: nothing is known
 MOST_GROUPS = 80  # of a column's values, about: a model of two such columns has 6,400 cells
 
 
@@ -19,7 +21,7 @@ class Resolution:
 
     def __init__(self, column: Column, margin: Floats, scale: float, variance: float) -> None:
         self.margin, self.levels = margin, [np.arange(len(margin))]
-        self.variances = np.full(len(margin), variance)  # of every count; 0 if it is known well enough
+        self.variances = np.full(len(margin), min(variance, MOST))  # of every count; 0 if it is known well enough
         for least in ENOUGH:
             self.levels.append(merge_more(self.levels[-1], margin, least * scale, column))
         self.levels = self.levels[1:]
@@ -39,10 +41,11 @@ class Resolution:
         """Average counts at a level with noisy ones of that variance, by inverse variance; their total stays."""
         groups, total = self.levels[level], float(self.margin.sum())
         own, of_own = (np.bincount(groups, weights=each) for each in (self.margin, self.variances))
-        weight = np.divide(of_own, of_own + variance, out=np.zeros_like(own), where=of_own > 0)
-        new = project(own + weight * (said + (total - said.sum()) / len(said) - own), total) + TRACE
-        self.margin = self.margin * (new * (total / new.sum()) / own)[groups]
-        self.variances = self.variances * (1 - weight)[groups]
+        variance = min(variance, MOST)
+        left = np.divide(variance, of_own + variance, out=np.ones_like(own), where=of_own > 0)
+        new = project(own + (1 - left) * (said + (total - said.sum()) / len(said) - own), total) + TRACE
+        self.margin = np.maximum(self.margin * (new * (total / new.sum()) / own)[groups], NOTHING)
+        self.variances = self.variances * left[groups]
         self.sums = np.bincount(self.levels[0], weights=self.margin).astype(float)
 
     @property

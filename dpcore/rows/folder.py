@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 
 from dpcore.arguments import Flags, is_whole
 from dpcore.datasets import Content, secret_seed
+from dpcore.datasets.streams import check_path
 from dpcore.domain.column import Counts
 from dpcore.domain.documents import json_value
 from dpcore.domain.schema import Schema
@@ -37,6 +38,7 @@ from dpcore.rows.exact_counts import Family
 from dpcore.rows.views import SourceRows
 
 MANIFEST, FORMAT = "manifest.json", "dpcore rows 1"
+STARTED = f"{FORMAT}, unfinished"
 MOST = 1 << 26  # bytes of a manifest
 LOTS = 1 << 20  # rows whose lots are drawn together
 WORTH_PROCESSES = 1 << 31  # rows times families; below, starting them takes longer than counting
@@ -106,27 +108,20 @@ class Folder:
         """Read the manifest and compare every part with it; DataError if this is no such folder, or not all of it."""
         folder = Path(path)
         cause = f"The folder {folder.name} cannot be read as encoded rows"
+        found = document_of(folder, MANIFEST, cause, "Choose a folder that this program encoded, or encode it anew.")
+        if found is None:
+            raise DataError(f"{cause}: its format is another.", CHANGED)
         try:
-            text = (folder / MANIFEST).read_bytes()
-        except OSError:
-            raise DataError(f"{cause}: it has no {MANIFEST}.", "Choose a folder that this program encoded.") from None
-        found = json_value(text, DataError, cause, CHANGED, most=MOST)
-        try:
-            if found["format"] != FORMAT:
-                raise DataError(f"{cause}: its format is another.", CHANGED)
             schema = Schema.from_document(found["schema"])
-            named = [(str(part["file"]), part["rows"], str(part["sha256"])) for part in found["parts"]]
-            total, sums = found["rows"], [str(one["sha256"]) for one in found["sources"].values()]
-        except (AttributeError, KeyError, TypeError):
+            named = [(part["file"], part["rows"], part["sha256"]) for part in found["parts"]]
+            total, sums = found["rows"], [one["sha256"] for one in found["sources"].values()]
+        except KeyError:
             raise DataError(f"{cause}: its {MANIFEST} lacks something.", CHANGED) from None
         if not all(re.fullmatch("[0-9a-f]{64}", one) for one in sums):
             raise DataError(f"{cause}: a checksum is none.", CHANGED)
         content = Content.of_files(sums) if sums else None
-        rows = [many for _, many, _ in named]
-        if not all(is_whole(many, 0) for many in (total, *rows)) or sum(rows) != total:
+        if not is_whole(total) or sum(many for _, many, _ in named) != total:
             raise DataError(f"{cause}: its numbers of rows do not add up.", CHANGED)
-        if not all(Path(name).name == name for name, _, _ in named):
-            raise DataError(f"{cause}: a part lies elsewhere.", CHANGED)
         parts = tuple(_opened(folder / name, many, checksum, schema) for name, many, checksum in named)
         together = hashlib.sha256("".join(checksum for _, _, checksum in named).encode()).hexdigest()
         return cls(schema, parts, together, folder.name, content)
@@ -193,6 +188,46 @@ def _array(column: pa.Array, limit: int | None) -> NDArray[Any]:
     return values
 
 
+def document_of(folder: Path, name: str, cause: str, remedy: str) -> dict[str, Any] | None:
+    """What a folder's manifest says, or the note of one that is not finished; None if it is a document of another kind.
+
+    What `encode` writes may be absent, but for the parts; what is there has the form that it writes.
+
+    Raises
+    ------
+    DataError
+        If it cannot be read, or has another form.
+    """
+    check_path(folder)
+    try:
+        raw = (folder / name).read_bytes()
+    except (OSError, ValueError):
+        raise DataError(f"{cause}: it has no {name} that can be read.", remedy) from None
+    found = json_value(raw, DataError, f"{cause}: its {name}", remedy, most=MOST)
+    if not isinstance(found, dict) or found.get("format") != (FORMAT if name == MANIFEST else STARTED):
+        return None
+    kinds: dict[str, Any] = {"sources": dict, "reading": dict, "written": dict, "numbers": bool}
+    sources, reading, times, _ = (found.get(key, kind()) for key, kind in kinds.items())
+    parts, forms = found.get("parts"), all(isinstance(found.get(key, kind()), kind) for key, kind in kinds.items())
+    if not (
+        forms
+        and isinstance(parts, list)
+        and all(_is_file(one) and isinstance(one.get("file"), str) and is_whole(one.get("rows"), 0) for one in parts)
+        and all(map(_is_file, sources.values()))
+        and all(isinstance(value, str | None) for key, value in reading.items() if key != "missing")
+        and all(map(is_whole, times.values()))
+    ):
+        raise DataError(f"{cause}: its {name} lacks something.", remedy)
+    if not all(Path(own := part["file"]).name == own and "\0" not in own and len(own.encode()) < 256 for part in parts):
+        raise DataError(f"{cause}: a part lies elsewhere.", remedy)
+    return found
+
+
+def _is_file(found: Any) -> bool:
+    """Whether it says of a file which one it is, and perhaps its size."""
+    return isinstance(found, dict) and isinstance(found.get("sha256"), str) and is_whole(found.get("size") or 0, 0)
+
+
 def _opened(path: Path, rows: int, checksum: str, schema: Schema) -> Part:
     """A part, if it is what the manifest says."""
     try:
@@ -201,7 +236,7 @@ def _opened(path: Path, rows: int, checksum: str, schema: Schema) -> Part:
             same = hashlib.file_digest(file, "sha256").hexdigest() == checksum
         columns = pq.read_metadata(path) if same else None
         types = pq.read_schema(path) if same else None
-    except (OSError, pa.ArrowInvalid):
+    except (OSError, pa.ArrowException):
         raise DataError(f"The file {path.name} of encoded rows cannot be read.", CHANGED) from None
     if columns is None or types is None:
         raise DataError(f"The file {path.name} of encoded rows is not the one that was written.", CHANGED)

@@ -13,9 +13,9 @@ from dpcore.domain.documents import json_value
 from dpcore.domain.schema import Schema
 from dpcore.errors import DataError
 from dpcore.rows import queries
-from dpcore.rows.folder import FORMAT, MANIFEST, MOST
+from dpcore.rows.folder import FORMAT, MANIFEST, MOST, STARTED, document_of
 
-STARTED, UNFINISHED = f"{FORMAT}, unfinished", "unfinished.json"
+UNFINISHED = "unfinished.json"
 PIECE = 1 << 24  # bytes
 BEGIN = "Choose another folder, or encode it anew: replace=True."
 ELSEWHERE = "Choose a new folder, or an empty one."
@@ -39,7 +39,7 @@ class Begun:
     @property
     def bytes(self) -> int:
         """How much room its parts take."""
-        return sum((self.folder / name).stat().st_size for name in self.parts if (self.folder / name).exists())
+        return sum(max(state(self.folder / name)[0], 0) for name in self.parts)
 
     @property
     def query(self) -> str | None:
@@ -72,22 +72,18 @@ def begun(folder: str | PathLike[str]) -> Begun | None:
     if name is None:
         return None
     cause = f"The folder {place.name!r} cannot be read as encoded rows"
-    path = place / name
-    there = json_value(path.read_bytes(), DataError, f"{cause}: its {name}", ELSEWHERE, most=MOST)
-    if not isinstance(there, dict) or there.get("format") not in (FORMAT, STARTED):
-        return None  # somebody else's
-    if name == UNFINISHED and there.get("parts") == []:
-        return None
+    there = document_of(place, name, cause, BEGIN)
+    if there is None or (name == UNFINISHED and not there["parts"]):
+        return None  # somebody else's, or none yet
     try:
-        parts = {str(part["file"]): part.get("size") for part in there["parts"]}
-        rows = sum(int(part["rows"]) for part in there["parts"])
+        parts = {part["file"]: part.get("size") for part in there["parts"]}
+        rows = sum(part["rows"] for part in there["parts"])
         reading = {key: value for key, value in there["reading"].items() if key != "missing"}
         schema = Schema.from_document(there["schema"])
-        files, times = dict(there["sources"]), dict(there.get("written", {}))
-        known = (schema, rows, name == MANIFEST, bool(there["numbers"]), reading, files, parts, times)
-    except (AttributeError, KeyError, TypeError):
+        known = (schema, rows, name == MANIFEST, there["numbers"], reading, there["sources"], parts)
+    except KeyError:
         raise DataError(f"{cause}: its {name} lacks something.", BEGIN) from None
-    return Begun(place, *known, path.stat().st_mtime_ns)
+    return Begun(place, *known, there.get("written", {}), state(place / name)[1])
 
 
 def state(path: Path) -> tuple[int, int]:

@@ -27,16 +27,15 @@ from dpcore.arguments import Progress, no_progress
 from dpcore.datasets.delimited import MISSING_CELLS
 from dpcore.datasets.long_parquet import LongParquet
 from dpcore.datasets.long_text import LongText
-from dpcore.datasets.streams import Source
+from dpcore.datasets.streams import Source, check_path
 from dpcore.domain.arrow_cells import coded_cells
 from dpcore.domain.coding import Coded
-from dpcore.domain.documents import json_value
 from dpcore.domain.schema import Schema
 from dpcore.errors import DataError
 from dpcore.language import phrase
 from dpcore.rows import queries
-from dpcore.rows.folder import FORMAT, MANIFEST, MOST
-from dpcore.rows.manifest import BEGIN, ELSEWHERE, STARTED, UNFINISHED, checksum, is_own, state, write_json
+from dpcore.rows.folder import FORMAT, MANIFEST, STARTED, document_of
+from dpcore.rows.manifest import BEGIN, ELSEWHERE, UNFINISHED, checksum, is_own, state, write_json
 
 Table = LongText | LongParquet | queries.LongQuery
 GROUP = 1 << 17  # rows that are written together
@@ -184,8 +183,12 @@ class _Watched:
 
 
 def _check_apart(folder: Path, taken: Sequence[Path]) -> None:
-    """DataError if codes would go where the table lies: into its folder, or into one that it is in."""
-    place, (source, *files) = folder.resolve(), (path.resolve() for path in taken)
+    """DataError if codes would go where the table lies: into its folder, or into one that it is in; or nowhere."""
+    check_path(folder)
+    try:
+        place, (source, *files) = folder.resolve(), (path.resolve() for path in taken)
+    except (OSError, RuntimeError, ValueError):  # a link to itself, or no path at all
+        raise DataError(f"The folder {folder.name!r} cannot be written to.", ELSEWHERE) from None
     if place == source or source in place.parents or any(place in path.parents for path in (source, *files)):
         raise DataError(
             f"The folder {folder.name!r} cannot be written to: it is the source, or lies inside it, or around it.",
@@ -195,9 +198,12 @@ def _check_apart(folder: Path, taken: Sequence[Path]) -> None:
 
 def _begun(folder: Path, asked: Mapping[str, Any]) -> list[dict[str, Any]] | None:
     """The parts that are there of what is asked for, none if the folder is new; None if all of it is there."""
-    if not folder.exists():
-        folder.mkdir(mode=0o700, parents=True)  # whoever may read the rows may be one person only
     cause = f"The folder {folder.name!r} cannot be written to"
+    try:
+        if not folder.exists():
+            folder.mkdir(mode=0o700, parents=True)  # whoever may read the rows may be one person only
+    except OSError as error:
+        raise DataError(f"{cause}: {error.strerror}.", ELSEWHERE) from None
     if not folder.is_dir():
         raise DataError(f"{cause}: it is a file.", "Choose a folder.")
     name = next((name for name in (MANIFEST, UNFINISHED) if (folder / name).exists()), None)
@@ -205,20 +211,17 @@ def _begun(folder: Path, asked: Mapping[str, Any]) -> list[dict[str, Any]] | Non
         if any(folder.iterdir()):
             raise DataError(f"{cause}: it holds other files.", ELSEWHERE)
         return []
-    there = json_value((folder / name).read_bytes(), DataError, f"{cause}: its {name}", ELSEWHERE, most=MOST)
-    if not isinstance(there, dict) or there.get("format") != (FORMAT if name == MANIFEST else STARTED):
+    there = document_of(folder, name, cause, BEGIN)
+    if there is None:
         raise DataError(f"{cause}: its {name} is of another kind.", ELSEWHERE)
-    if name == UNFINISHED and there.get("parts") == []:
+    parts: list[dict[str, Any]] = there["parts"]
+    if name == UNFINISHED and not parts:
         _drop(folder)  # what is left if somebody was stopped in it, or in the first part
         return []
     for key, differs in DIFFERS.items():
         if there.get(key) != json.loads(json.dumps(asked[key])):
             raise DataError(f"{cause}: it holds codes of {differs}.", BEGIN)
-    try:
-        parts: list[dict[str, Any]] = there["parts"]
-        sound = list(takewhile(lambda part: _is_there(folder / part["file"], part["sha256"]), parts))
-    except (KeyError, TypeError):
-        raise DataError(f"{cause}: its {name} lacks something.", BEGIN) from None
+    sound = list(takewhile(lambda part: _is_there(folder / part["file"], part["sha256"]), parts))
     if name == UNFINISHED and "query" in asked["reading"]:
         _drop(folder)  # of an answer in another order, perhaps
         return []

@@ -19,6 +19,7 @@ from dpcore import NaiveBayesSynthesizer, datasets, export
 from dpcore.accounting.currency import epsilon_of, rho_of
 from dpcore.accounting.ledger import Ledger
 from dpcore.accounting.store import Books, durable_ledger, usual_path
+from dpcore.accounting.store.file import NAME, witness_of
 from dpcore.arguments import no_progress
 from dpcore.dashboard import session
 from dpcore.dashboard.tabs import redraw
@@ -394,6 +395,30 @@ def test_a_file_is_synced_at_every_charge_and_its_owner_s_alone(books):
             assert sheet.c.execute("PRAGMA synchronous").fetchone() == (level,)
     for file in (books.path, books.path.with_name("dpcore.secret")):
         assert file.stat().st_mode & 0o077 == 0
+
+
+@posix
+def test_a_ledger_that_others_could_read_is_their_owners_again(books, monkeypatch):
+    new_run(books, REPLACE).charge(entry(Fraction(1)))
+    aside = books.set_aside()
+    new_run(books, REPLACE).charge(entry(Fraction(1)))
+    there = [path for path in books.path.parent.iterdir() if path.is_file()]
+    assert {books.path, aside, books.path.with_name(NAME), witness_of(books.path)} <= {*there}
+    for path in there:
+        path.chmod(0o644)
+    assert Books(books.path).account(SHA, REPLACE).totals.bound == 1
+    assert [path.name for path in there if path.stat().st_mode & 0o077] == []
+    books.path.chmod(0o440)  # who may not write may not write afterwards, either
+    assert Books(books.path).accounts()
+    assert books.path.stat().st_mode & 0o777 == 0o400
+    books.path.chmod(0o640)
+
+    def refused(path, mode):
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(type(books.path), "chmod", refused)
+    with pytest.warns(UserWarning, match=r"Others may read .*ledger\.sqlite, and cannot be kept from it"):
+        assert Books(books.path).account(SHA, REPLACE).totals.bound == 1
 
 
 READ_ONLY = """

@@ -1,12 +1,14 @@
 """Ledgers that were damaged, cut or put back from an older copy: never less than was charged without a word."""
 
 import os
+import pickle
 import random
 import shutil
 import sqlite3
 import time
 import zipfile
 from contextlib import closing
+from datetime import datetime
 from fractions import Fraction
 from io import BytesIO
 
@@ -14,7 +16,7 @@ import pytest
 from booked import ADD, REPLACE, SHA, charge_for_ever, entry, new_run
 
 from dpcore import datasets
-from dpcore.accounting.store import Books
+from dpcore.accounting.store import Books, file
 from dpcore.accounting.store.file import NAME, IncompleteError
 from dpcore.errors import BookError
 
@@ -28,6 +30,46 @@ def books(in_memory):
     made = Books(in_memory / "ledger.sqlite")
     new_run(made, REPLACE).charge(entry(Fraction(1)))
     return made
+
+
+def test_ledgers_set_aside_at_one_moment_are_all_kept(books, monkeypatch):
+    """The second took the place of the first: what was charged there was in no file any more."""
+
+    class Stopped(datetime):
+        @classmethod
+        def now(cls, zone=None):
+            return cls(2026, 1, 1, tzinfo=zone)
+
+    monkeypatch.setattr(file, "datetime", Stopped)
+    first = books.set_aside()
+    new_run(books, REPLACE).charge(entry(Fraction(2)))
+    second = books.set_aside()
+    changed(books.path, "UPDATE head SET total='x'")  # a damaged one is renamed, and replaced a copy of that name
+    third = books.set_aside()
+    assert len({first, second, third}) == 3
+    assert (spent(Books(first)), spent(Books(second))) == (1, 2)
+    assert third.exists()
+
+
+def test_a_link_to_a_ledger_is_that_ledger_and_one_to_nowhere_is_said_to_be(books, tmp_path):
+    """Its witness and secret lie beside the file: whoever opened it by a link was told that none was there."""
+    (tmp_path / "other").mkdir()
+    link = tmp_path / "other" / "link.sqlite"
+    link.symlink_to(books.path)
+    linked = Books(link)
+    assert spent(linked) == 1
+    new_run(pickle.loads(pickle.dumps(linked)), REPLACE).charge(entry(Fraction(1)))
+    assert spent(books) == spent(linked) == 2
+    assert linked.secret() == books.secret()
+    assert [path.name for path in link.parent.iterdir()] == [link.name]
+    for target in (tmp_path / "nowhere" / "ledger.sqlite", link.with_name("loop")):
+        link.unlink()
+        link.symlink_to(target)
+        link.with_name("loop").unlink(missing_ok=True)
+        link.with_name("loop").symlink_to("loop")
+        with pytest.raises(BookError, match=r"is a link to .*, where there is no file\. .*remove the link"):
+            Books(link).accounts()
+    assert not (tmp_path / "nowhere").exists()
 
 
 def spent(books):

@@ -333,6 +333,19 @@ def test_edge_tables(small_frame, small_schema):
             made(kind(), frame)
 
 
+@pytest.mark.parametrize("name", VARIANTS)
+def test_hardly_any_epsilon_is_no_error_once_it_is_charged(name, small_frame, small_schema):
+    """A run that spends budget and then fails has cost what nobody can use; noise far beyond all counts did that."""
+    frame, synthetic = small_frame.head(60), name in SYNTHESIZERS
+    deltas = [{}, {"delta": 1e-9}] if "delta" in METHODS[name].parameters() else [{}]
+    for epsilon, delta in product((1e-9, 1e-12, 1e-300), deltas):
+        for seed in range(3 if synthetic and delta else 1):
+            method = METHODS[name](epsilon=epsilon, random_state=seed, **delta).fit(frame, schema=small_schema)
+            found = method.sample(20) if synthetic else method.predict_proba(frame)
+            assert len(found) == (20 if synthetic else 60), (epsilon, delta, seed)
+            assert synthetic or np.isfinite(found).all(), (epsilon, delta, seed)
+
+
 def test_progress_goes_forward_and_can_cancel(small_frame, small_schema):
     def stop(fraction, text):
         raise InterruptedError

@@ -97,6 +97,17 @@ def test_a_zip_is_settings_and_schema_and_is_never_replaced_unasked(books, saved
     assert not list(tmp_path.glob(".a.zip*"))
 
 
+@pytest.mark.parametrize("title", ["Release of May", "MST"])
+def test_a_release_with_a_title_of_its_own_is_made_again_by_its_class(title, books, tmp_path, capsys):
+    """Whoever called a release something else in Python had a zip that no command would read."""
+    made = taken_home(dp.NaiveBayesSynthesizer(epsilon=2.0, random_state=4), title, 30)
+    (tmp_path / "own.zip").write_bytes(dp.export.bundle(made))
+    assert main(["release", "own.zip", "people.csv", "--out", "again.zip"]) == 0
+    assert capsys.readouterr().out.startswith(f"again.zip: {title}, ")
+    config = json.loads(files_of(tmp_path / "again.zip")["config.json"])
+    assert (config["method"], config["class"]) == (title, "NaiveBayesSynthesizer")
+
+
 def test_a_schema_is_never_read_off_rows_unasked(books, saved, capsys):
     assert main(["release", saved, "people.csv"]) == 1
     assert "Nothing says what is public about these rows" in capsys.readouterr().err
@@ -193,7 +204,8 @@ def test_settings_that_are_none_are_refused_and_nothing_is_spent(name, books, tm
 def test_settings_of_a_release_are_checked(books, saved, tmp_path, capsys):
     given = json.loads((tmp_path / "config.json").read_text())
     changes = (
-        {"method": "none"},
+        {"method": "none", "class": "none"},
+        {"method": ["NB-Synth"]},
         {"parameters": {}},
         {"parameters": {**given["parameters"], "epsilon": "1"}},
         {"parameters": {**given["parameters"], "extra": 1}},

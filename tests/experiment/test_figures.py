@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from figure_grids import RUNS, small_grids
+from PIL import Image
 
 import dpcore as dp
 from dpcore import charts
@@ -78,6 +79,22 @@ def test_a_figure_from_python(name, data):
     others = {choice: list(known.options)[-1] for choice, known in made.figure.choices.items()}
     if others and name != "001 Fig. 5":  # whose panels are the same, with other rows in them
         assert without_data(charts.specification(made.charts(**others)[0])) != without_data(drawn[0])
+
+
+@pytest.mark.parametrize("tables", [1, 2])
+def test_a_chart_saved_from_python_is_whole(tables, tmp_path):
+    """With one panel it had no width: its title ended in the middle of a word, and all points were in one column."""
+    points = [("PPNB", "as printed", f"table {t}", x, 0.5 + x / 4) for t in range(tables) for x in (0.1, 0.5, 0.9)]
+    frame = pd.DataFrame(points, columns=["series", "mode", "data", "x", "value"])
+    frame = frame.assign(metric="accuracy", error="", repeat=0, relation="replace", **{"plain naive Bayes": 0.8})
+    frame["majority class"] = 0.5
+    made = figures.Made(figures.named("004 Fig. 2"), frame)
+    (chart,) = made.charts()
+    chart.save(tmp_path / "x.png")
+    with Image.open(tmp_path / "x.png") as picture:
+        pixels = np.asarray(picture.convert("L"))
+    assert 700 < pixels.shape[1] < 1_000
+    assert (pixels[:, -3:] == 255).all()  # nothing runs into the edge
 
 
 def without_data(spec):

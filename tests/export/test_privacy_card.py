@@ -118,6 +118,14 @@ def test_people_who_randomize_their_own_answers_trust_nobody_but_what_they_hand_
     assert any("True answers that people hand in as they are: ill" in sentence for sentence in printed.open)
 
 
+def test_a_title_of_its_own_changes_neither_whom_people_trust_nor_the_source():
+    made = released("PPNB", relation="replace", target="ill")
+    told = facts(replace(made, method="Survey of May"))
+    assert told.pop("Method") == facts(made)["Method"].replace("PPNB", "Survey of May", 1)
+    assert told.items() <= facts(made).items()
+    assert told["Trusted party"].startswith("None, where people randomize their answers themselves")
+
+
 def test_every_method_names_its_source():
     for method, kind in METHODS.items():
         told = privacy_card.source(method)

@@ -14,8 +14,10 @@ from dpcore.accounting.ledger import Ledger
 from dpcore.arguments import no_progress
 from dpcore.door import PrivateTable
 from dpcore.errors import BudgetError, ParameterError
+from dpcore.export import bundle, release_of
 from dpcore.mechanisms.noise import NumpyNoise, generator, noise_kind
-from dpcore.methods import METHODS
+from dpcore.methods import METHODS, MST
+from dpcore.methods.offers import unfit
 from dpcore.methods.parameters import choice, text
 from dpcore.methods.synthesizer import Synthesizer
 
@@ -188,3 +190,32 @@ def test_fit_keeps_no_row_leaves_extra_columns_alone_and_passes_progress_on(smal
     kept = [value for name, value in vars(method).items() if name.endswith("_") and name != "seen_"]
     assert not any(isinstance(value, pd.DataFrame | PrivateTable) for value in kept)
     assert not any(isinstance(value, np.ndarray) and len(small_frame) in value.shape for value in kept)
+
+
+def test_an_attribute_that_is_neither_parameter_nor_learned_is_named_with_what_to_write():
+    """Before, whoever wrote a method saw `KeyError: 'parameter'`, and not which line of theirs was meant."""
+    for annotated in ({"depth": int}, {"tables_": list}):
+        (name,) = annotated
+        with pytest.raises(TypeError, match=rf"Mine\.{name} is annotated.*whole\(.*learned\("):
+            type("Mine", (Margins,), {"__annotations__": annotated, "__module__": __name__})
+    with pytest.raises(TypeError, match=r"Mine\.found is annotated"):
+        type("Mine", (Margins,), {"__annotations__": {"found": int}, "found": dataclasses.field(init=False)})
+
+
+def test_a_method_without_words_for_screens_runs_and_a_registered_one_is_told_which_it_lacks(
+    small_frame, small_schema, monkeypatch
+):
+    class Untitled(Margins):
+        """No title, nor anything else that a page shows."""
+
+    made = Untitled(epsilon=1.0).fit(small_frame, schema=small_schema)
+    assert made.ledger_.name == Untitled.title == "Untitled"
+    assert (Untitled.by, Untitled.good_for, Untitled.page, Untitled.offers) == ("", "", "", ())
+    assert unfit(made, small_schema)
+    assert bundle(release_of(made, "Untitled", made.sample(9), data_name="people"))
+    monkeypatch.setitem(METHODS.classes, "Mine", f"{__name__}:Mine")
+    with pytest.raises(TypeError, match=r"Mine does not say its by, good_for, page, offers\. Write each"):
+        type("Mine", (Margins,), {"__module__": __name__})
+    with pytest.raises(TypeError, match=r"does not say its good_for, offers\."):
+        type("Mine", (Margins,), {"__module__": __name__, "by": "Warner 1965", "page": "networks"})
+    type("Mine", (MST,), {"__module__": __name__})  # all of it is said by a class above

@@ -18,11 +18,13 @@ import shutil
 import sqlite3
 import tempfile
 import time
+import warnings
 import weakref
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
 from datetime import UTC, datetime
+from glob import escape
 from pathlib import Path
 from typing import Any
 
@@ -67,10 +69,13 @@ class BookFile:
             folder = tempfile.mkdtemp(prefix="dpcore-")
             weakref.finalize(self, remove, folder, os.getpid())
             path = Path(folder) / "ledger.sqlite"
-        self.path = path
+        # Witness and secret lie beside the file, and not beside a link to it.
+        self.linked = os.path.islink(path)  # noqa: PTH114 - False, and no error, where nobody may look
+        self.path = Path(os.path.realpath(path)) if self.linked else path
+        self.hidden = not self.kept or os.name != "posix"  # whether others may read nothing of it
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"path": self.path, "kept": self.kept, "_secret": None}  # who charges needs no secret
+        return {**vars(self), "_secret": None}  # who charges needs no secret
 
     def secret(self) -> bytes:
         """What names of data are keyed with: this ledger's, or BookError."""
@@ -93,7 +98,8 @@ class BookFile:
         Killed at any moment, all of it is in one of the two files at least. Whoever has the file open goes on with the
         new content. What is not sound is renamed as it is.
         """
-        aside = self.path.with_name(f"{self.path.name}.aside-{datetime.now(UTC):%Y%m%dT%H%M%S%f}")
+        moment = f"{datetime.now(UTC):%Y%m%dT%H%M%S%f}-{secrets.randbelow(10**9):09d}"  # two may come at one moment
+        aside = self.path.with_name(f"{self.path.name}.aside-{moment}")
         try:
             with self.transaction() as sheet:
                 write_new(aside, sheet.c.serialize())
@@ -163,7 +169,13 @@ class BookFile:
 
     def _there(self, *, believe: bool) -> None:
         """Make the file if there is none, and never was."""
+        if self.linked and not self.path.exists():
+            cause = f"The ledger is a link to {self.path}, where there is no file."
+            raise BookError(cause, "Nothing was drawn. Put the file back, or remove the link to begin a new ledger.")
         self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if not self.hidden:  # what was there before, copies that were set aside among it
+            hide([self.path.with_name(NAME), *self.path.parent.glob(f"{escape(self.path.name)}*")])
+            self.hidden = True
         if not self.path.exists():
             self._none_lost("is gone, with {:,} changes that were written to it", believe=believe)
             with suppress(FileExistsError):  # to open it but through SQLite would undo the locks of other threads
@@ -205,6 +217,16 @@ class BookFile:
 
     def _incomplete(self, cause: str) -> IncompleteError:
         return IncompleteError(f"The ledger {self.path} {cause}.", f"{WAY_ON} Or go on with what it holds.")
+
+
+def hide(paths: Iterable[Path]) -> None:
+    """Let nobody but their owner read these files, as far as they are there; a warning where that cannot be done."""
+    for path in paths:
+        try:
+            if path.is_file() and (mode := path.stat().st_mode) & 0o077:
+                path.chmod(mode & 0o700)
+        except OSError as error:
+            warnings.warn(f"Others may read {path}, and cannot be kept from it: {error.strerror}.", stacklevel=2)
 
 
 def remove(folder: str, owner: int) -> None:

@@ -214,7 +214,7 @@ def as_offered(name: str, mode: str, first: Method, method: Method) -> bool:
     """Whether the page can run this method as it is, beside a first one."""
     kind, variants = CATALOG.get(name, ("", {}))
     wanted = next((key for key, told in MODES.items() if told == mode), "")
-    sound = first.random_state is None or type(first.random_state) is int
+    sound = first.random_state is None or (type(first.random_state) is int and first.random_state <= 2**31)
     if wanted not in variants or not sound or first.relation not in set(controls.RELATIONS):
         return False
     how: dict[str, Any] = {"mode": wanted, "relation": first.relation, "random_state": first.random_state}
@@ -224,10 +224,10 @@ def as_offered(name: str, mode: str, first: Method, method: Method) -> bool:
 
 def restore(page: str, config: Config) -> None:
     """Set the page's controls to a sweep that was written down; ParameterError if the page does not offer it."""
-    split = [label.partition(" | ") for label in config.methods]
+    split = {label.partition(" | ")[::2]: method for label, method in config.methods.items()}
     first = next(iter(config.methods.values()))
-    names, modes = [name for name, _, _ in split], [mode for _, _, mode in split]
-    known = all(as_offered(name, mode, first, config.methods[f"{name} | {mode}"]) for name, _, mode in split)
+    names, modes = [name for name, _ in split], [mode for _, mode in split]
+    known = all(as_offered(name, mode, first, method) for (name, mode), method in split.items())
     offered = set(config.epsilons) <= set(controls.EPSILONS) and set(config.measures) <= set(MEASURES)
     if not (known and offered and config.repeats <= MOST_REPEATS and len(config.models) == 1):
         raise ParameterError(

@@ -31,6 +31,7 @@ from dpcore.export.archive import bundle, settings_of_release
 from dpcore.export.model_file import Model
 from dpcore.export.protection import headline
 from dpcore.export.release import PURPOSE, release_of
+from dpcore.methods import METHODS
 from dpcore.methods.base import PrivateClassifier
 
 CAUSE, REMEDY = "These are no settings of a release", "Choose the zip of a release, or the config.json in it."
@@ -110,10 +111,12 @@ def method_of_release(config: Any) -> Method:
     try:
         given = {name: math.inf if value == "infinity" else value for name, value in config["parameters"].items()}
         epsilon, rows, page = given.pop("epsilon"), config.get("rows"), config.get("page", {})
-        sound = config["format"] == FORMAT and isinstance(config["data"]["name"], str) and isinstance(page, dict)
+        sound = config["format"] == FORMAT and isinstance(page, dict)
+        sound = sound and isinstance(config["data"]["name"], str) and isinstance(config["method"], str)
         if not sound or type(epsilon) not in (int, float) or not (rows is None or is_whole(rows, 0, MOST_ROWS)):
             raise ParameterError(f"{CAUSE}.", REMEDY)
-        method: Method = method_of({"method": config["method"], "parameters": given}).set_params(epsilon=epsilon)
+        known = METHODS.name_of(config.get("class"), config["method"])  # a release may have a title of its own
+        method: Method = method_of({"method": known, "parameters": given}).set_params(epsilon=epsilon)
     except DPCoreError:
         raise
     except (KeyError, TypeError, AttributeError, ValueError) as error:

@@ -63,8 +63,10 @@ class Made:
         **chosen : str
             Of each of the figure's `choices`, by its name, one of its options; by default the first.
         """
+        from dpcore.charts.base import for_files  # whoever asks for charts has loaded them
+
         drawn = self.figure.pictures(self.frame, **chosen)
-        return [part[0] for part in drawn if not isinstance(part, str)]
+        return [for_files(part[0]) for part in drawn if not isinstance(part, str)]
 
 
 def figure(

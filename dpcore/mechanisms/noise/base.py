@@ -10,13 +10,12 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcore.accounting.currency import Law
+from dpcore.accounting.currency import WIDEST, Law
 from dpcore.arguments import Floats, Ints
 from dpcore.mechanisms.noise import histograms
 from dpcore.mechanisms.noise.draws import WORD, Weights, is_below, uniform, words
 from dpcore.mechanisms.noise.histograms import Spread
 
-WIDEST = 2.0**53  # far beyond it, both geometric draws stop at the largest integer and their difference at 0: no noise
 LOTS = 1 << 17  # that are drawn at a time
 
 

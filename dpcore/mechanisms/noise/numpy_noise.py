@@ -9,10 +9,10 @@ from math import exp
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcore.accounting.currency import Law
+from dpcore.accounting.currency import WIDEST, Law
 from dpcore.arguments import Floats, Ints
 from dpcore.language import phrase
-from dpcore.mechanisms.noise.base import LOTS, WIDEST, Noise, Scored, behind_the_best, best_of_groups
+from dpcore.mechanisms.noise.base import LOTS, Noise, Scored, behind_the_best, best_of_groups
 from dpcore.mechanisms.noise.draws import Weights
 from dpcore.mechanisms.noise.histograms import Spread
 

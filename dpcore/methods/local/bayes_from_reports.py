@@ -9,6 +9,7 @@ from dpcore.arguments import Floats
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
 from dpcore.errors import ParameterError
+from dpcore.language import phrase
 from dpcore.mechanisms.randomizers import TRR, KeepOrDraw
 from dpcore.postprocess.naive_bayes import Bayes
 from dpcore.postprocess.reports import RECONSTRUCTIONS, Family, Questionnaire, Reports, most_likely, shares
@@ -16,18 +17,25 @@ from dpcore.postprocess.shrinkage import Rule, floored, merged, shrunk, spread
 from dpcore.postprocess.simplex import project
 
 FINISHES = ("shrink", *RECONSTRUCTIONS)
-# The standard deviation of a normal distribution, at least, as a share of the public range. Where the noise can carry a
-# variance below 0, a class would become a spike that decides everything.
-NARROWEST, NARROWEST_OF_NOISY = 1e-3, 0.1
+# The standard deviation of a normal distribution, at least, as a share of the public range: of noisy numbers a tenth,
+# because noise can carry a variance below 0, and a class that becomes a spike decides everything.
+NARROWEST = {"tenth": 0.1, "thousandth": 1e-3}
+DEVIATIONS = {
+    "tenth": phrase("A tenth of the range (our reading)"),
+    "thousandth": phrase("A thousandth: a spike may decide everything"),
+}
 MOST_LIKELY = 2_000  # values of a report, whose channel is a matrix of so many rows and columns
 
 
-def bayes_of(reports: Reports, *, reconstruction: str, alpha: float, as_printed: bool) -> Bayes:
+def bayes_of(
+    reports: Reports, *, reconstruction: str, alpha: float, as_printed: bool, least_deviation: str = "tenth"
+) -> Bayes:
     """A naive Bayes classifier from reports: of each column, (column,), or (class, column) as one value.
 
     `reconstruction` is "shrink" (`shrunk`) or as for `shares`; `alpha` are records that are added to every value of a
-    column by class; `as_printed` takes the paper's variance. Columns of the rows are those of the reports, but that
-    values may have been merged before anybody reported (`shrinkage`).
+    column by class; `as_printed` takes the paper's variance, `least_deviation` says what noisy ones are raised to
+    (`NARROWEST`). Columns of the rows are those of the reports, but that values may have been merged before anybody
+    reported (`shrinkage`).
     """
     schema, target, rules = reports.source, reports.target, dict(reports.recoded)
     columns = {family[-1]: family for family in reports.channels if family != (target,)}
@@ -38,7 +46,7 @@ def bayes_of(reports: Reports, *, reconstruction: str, alpha: float, as_printed:
         if schema[name].numeric and schema[name].lower == schema[name].upper:
             continue  # the same number for everybody tells nothing of the class
         if isinstance(reports.channels[family], TRR):
-            normals[name] = moments(reports, family, (target,), as_printed=as_printed)
+            normals[name] = moments(reports, family, (target,), least_deviation, as_printed=as_printed)
             continue
         if reconstruction == "shrink":
             found = shrunk(*joint_shares(reports, target, family, prior), prior, alpha)
@@ -174,8 +182,8 @@ def conditional(joint: Floats, alpha: float) -> Floats:
     return floored(shares(joint + alpha))
 
 
-def moments(reports: Reports, family: Family, by: Family, *, as_printed: bool) -> Floats:
-    """Mean and variance of a number by class, shape (classes, 2), inside what the public bounds allow.
+def moments(reports: Reports, family: Family, by: Family, least_deviation: str, *, as_printed: bool) -> Floats:
+    """Mean and variance of a number by class, shape (classes, 2), inside what the public bounds and the noise allow.
 
     With classes in the clear these are the paper's formulas 2 and 3, or 3 without its bias. With randomized ones,
     the sums of 1, x and x^2 by true class come from those by reported class, and numbers have Laplace noise: E[y] = x
@@ -202,6 +210,6 @@ def moments(reports: Reports, family: Family, by: Family, *, as_printed: bool) -
         count = np.maximum(count, 1.0)
         found = np.stack([middle + first / count, second / count - (first / count) ** 2], axis=1)
     found[:, 0] = np.clip(found[:, 0], low, high)
-    least = NARROWEST_OF_NOISY if channel.scale else NARROWEST
+    least = NARROWEST["thousandth" if channel.truthful else least_deviation]
     found[:, 1] = np.clip(found[:, 1], ((high - low) * least) ** 2, widest)
     return found

@@ -9,7 +9,8 @@ Steps, as printed (mode="paper")
   3  The class is handed in as it is.                                                                     unprotected
   4  P(c) = s_c / s. P(z | c) = (share of reports of z in class c - p_z) / p0, clipped at 0.           post-processing
   5  Normal distributions with (mean(y) - mean(b)) / mean(a) and formula 3 as variance, moved into what the public
-     bounds allow; the paper says of neither what becomes of the impossible.                           post-processing
+     bounds allow. Formula 3 can be negative, and the paper says nothing of that: a standard deviation is at least a
+     tenth of the range, as in corrected mode (or a thousandth, least_deviation="thousandth").         post-processing
 
 Steps, corrected (mode="corrected", "PPNB-LDP"): epsilon is what all reports of one person cost together
   1  The class by ERRPH.                                                                               randomize, e_c
@@ -63,7 +64,7 @@ from dpcore.language import phrase, say
 from dpcore.mechanisms.noise import NoNoise, generator
 from dpcore.mechanisms.randomizers import ERRPH, OLH, OUE, TRR, Channel, best_channel
 from dpcore.methods.local.base import CLEAR, MOST_ALPHA, P0, LocalClassifier
-from dpcore.methods.local.bayes_from_reports import FINISHES, answerable, bayes_of, coarser, untold
+from dpcore.methods.local.bayes_from_reports import DEVIATIONS, FINISHES, answerable, bayes_of, coarser, untold
 from dpcore.methods.offers import Offer, both
 from dpcore.methods.parameters import CORRECTED, PAPER, Control, choice, flag, learned, number, text, whole
 from dpcore.postprocess.naive_bayes import Bayes
@@ -169,6 +170,7 @@ class PPNB(LocalClassifier):
             when=PAPER,
         ),
         Control("factors", "Numbers become a x + b", SETS, gives=TRANSFORMS, when=PAPER, key="transform"),
+        Control("least_deviation", "Least standard deviation of noisy numbers", DEVIATIONS, when=PAPER),
         Control("asked", LOTS, several, help=FEWER, when=CORRECTED, key="asked:{columns}"),
         Control("pairs", "Class and column as one answer", help=ONE_REPORT, shown=True, when=CORRECTED),
         Control("numbers", "Numbers are reported", NUMBERS, when={**CORRECTED, "pairs": False}),
@@ -189,6 +191,11 @@ class PPNB(LocalClassifier):
         options=("unbiased", "printed"),
         optional=True,
         about="Of numbers; by default as printed in paper mode.",
+    )
+    least_deviation: str = choice(
+        default="tenth",
+        options=DEVIATIONS,
+        about="Of noisy numbers by class, as a share of the range. A thousandth makes a spike of a variance below 0.",
     )
     numbers: str | None = choice(
         default=None,
@@ -237,7 +244,7 @@ class PPNB(LocalClassifier):
         about="Records added to every value of a column by class: in equal parts, or, with 'shrink', as the value is "
         "frequent in all classes together. By default 1 with 'shrink', and none otherwise, as in the paper.",
     )
-    learning = ("reconstruction", "alpha", "variance")
+    learning = ("reconstruction", "alpha", "variance", "least_deviation")
     artifacts, predictor = ("bayes",), "bayes"
     bayes_: Bayes = learned("Bayes")
 
@@ -288,6 +295,7 @@ class PPNB(LocalClassifier):
             reconstruction=reconstruction,
             alpha=float(reconstruction == "shrink") if self.alpha is None else self.alpha,
             as_printed=(self.variance or ("printed" if self._paper else "unbiased")) == "printed",
+            least_deviation=self.least_deviation,
         )
 
     @property

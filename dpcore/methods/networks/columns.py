@@ -25,10 +25,10 @@ from dpcore.door import PrivateTable
 from dpcore.mechanisms.noise.histograms import spreads
 from dpcore.postprocess.histogram import likely_histogram
 from dpcore.postprocess.junction_tree import Scope
-from dpcore.postprocess.resolution import neighbors
+from dpcore.postprocess.resolution import MOST, neighbors
 from dpcore.postprocess.simplex import TRACE, project
 
-LEAST, MOST = 1e-12, 1e24  # variances: with all but no noise, and with all but no epsilon
+LEAST = 1e-12  # a variance: with all but no noise
 Said = tuple[float, float]
 """A number of rows and its variance, 0 if it is public."""
 

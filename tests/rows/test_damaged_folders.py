@@ -1,0 +1,141 @@
+"""Folders of codes whose manifests or files were damaged: an error of ours, with a remedy, whatever is read of them."""
+
+import json
+import os
+import shutil
+
+import pytest
+from folders import encoded_small
+from tables import SMALL
+
+from dpcore.errors import DPCoreError
+from dpcore.rows import Folder, writing
+from dpcore.rows.data import FolderData
+from dpcore.rows.manifest import begun
+
+LONG, NUL = "a" * 5_000, "a\0b"
+VALUES = [
+    None,
+    True,
+    -1,
+    3,
+    0.5,
+    10**39,
+    1e300,
+    "",
+    "x",
+    NUL,
+    LONG,
+    "../x",
+    ".",
+    [],
+    [1],
+    [[]],
+    [{}],
+    {},
+    {"x": 1},
+    {"x": {}},
+]
+
+
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory):
+    place = tmp_path_factory.mktemp("sound")
+    encoded_small(place, 400)
+    return place
+
+
+def paths_of(value, path=()):
+    """Where every value in a document is, the document itself first."""
+    yield path
+    items = value.items() if isinstance(value, dict) else enumerate(value[:2]) if isinstance(value, list) else ()
+    for key, below in items:
+        yield from paths_of(below, (*path, key))
+
+
+def changed(document, path, value):
+    """A document with another value at a path; without it, if there is none."""
+    if not path:
+        return value
+    copy = json.loads(json.dumps(document))
+    *above, last = path
+    inner = copy
+    for key in above:
+        inner = inner[key]
+    if value is KeyError:
+        del inner[last]
+    else:
+        inner[last] = value
+    return copy
+
+
+def refused_or_read(folder, source):
+    """Read a folder in every way, and tell which of them were refused; an error that is not ours gets through."""
+    looks = (
+        lambda: Folder.open(folder),
+        lambda: FolderData.open(folder, split_seed=1),
+        lambda: (known := begun(folder)) and (known.bytes, known.damaged(), known.query, known.outdated(source)),
+        lambda: writing.encode(source, folder, schema=SMALL),
+    )
+    failed = []
+    for look in looks:
+        try:
+            look()
+        except DPCoreError as error:
+            failed.append(type(error).__name__)
+    return failed
+
+
+@pytest.mark.parametrize("name", ["manifest.json", "unfinished.json"])
+def test_whatever_stands_in_a_manifest_is_read_or_refused_in_words(name, sound, tmp_path):
+    """Five of nine damaged folders stopped whoever opened them with an error that said nothing of the folder."""
+    document = json.loads((sound / "codes" / "manifest.json").read_text())
+    form = {"manifest.json": document["format"], "unfinished.json": f"{document['format']}, unfinished"}[name]
+    document = {**document, "format": form}
+    folder = tmp_path / "codes"
+    folder.mkdir()
+    for part in document["parts"]:
+        os.link(sound / "codes" / part["file"], folder / part["file"])
+    for path in paths_of(document):
+        inside_columns = path[:2] == ("schema", "columns") and len(path) > 3
+        for value in (*VALUES, KeyError)[:: 4 if inside_columns else 1]:
+            if not path and value is KeyError:
+                continue
+            (folder / name).write_text(json.dumps(changed(document, path, value)), encoding="utf-8")
+            refused_or_read(folder, sound / "rows.parquet")
+            for part in document["parts"]:  # `encode` may have begun anew
+                if not (folder / part["file"]).exists():
+                    os.link(sound / "codes" / part["file"], folder / part["file"])
+            for document_of_a_folder in ("manifest.json", "unfinished.json"):
+                (folder / document_of_a_folder).unlink(missing_ok=True)
+
+
+@pytest.mark.parametrize("name", ["manifest.json", "unfinished.json", "part-00000.parquet"])
+@pytest.mark.parametrize("what", ["directory", "link to nowhere", "link to itself", "empty", "half", "NUL"])
+def test_whatever_lies_in_the_place_of_a_file_is_refused_in_words(name, what, sound, tmp_path):
+    folder = tmp_path / "codes"
+    shutil.copytree(sound / "codes", folder)
+    path = folder / name
+    raw = path.read_bytes() if path.exists() else b"{"
+    path.unlink(missing_ok=True)
+    if name == "unfinished.json":
+        (folder / "manifest.json").unlink()
+    if what == "directory":
+        path.mkdir()
+    elif what.startswith("link"):
+        path.symlink_to(path if what == "link to itself" else tmp_path / "nowhere")
+    else:
+        path.write_bytes({"empty": b"", "half": raw[: len(raw) // 2], "NUL": bytes(len(raw))}[what])
+    failed = refused_or_read(folder, sound / "rows.parquet")
+    assert "DataError" in failed[:1]
+
+
+@pytest.mark.parametrize("name", ["a\0b", "link", "loop", "a" * 5_000, "rows.parquet"])
+def test_a_place_that_no_folder_can_have_is_refused_in_words(name, sound, tmp_path):
+    shutil.copy(sound / "rows.parquet", tmp_path)
+    (tmp_path / "link").symlink_to(tmp_path / "nowhere" / "below")
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    looks = (Folder.open, FolderData.open, lambda place: writing.encode(sound / "rows.parquet", place, schema=SMALL))
+    for look in looks:
+        with pytest.raises(DPCoreError):
+            look(tmp_path / name)
