@@ -140,10 +140,11 @@ def method_picker(page: str, printed: str, schema: Schema) -> tuple[str, dict[st
     mode = choice(st.radio, say("Method"), f"{page}.mode", modes)
     variants = offered(page, mode)
     key, renamed = f"{page}.variant.{mode}", {o.formerly: label for label, (_, o) in variants.items() if o.formerly}
-    if (asked := st.session_state.get(key)) in renamed:
-        st.session_state[key] = renamed[asked]
+    wishes = links.pending()
+    if wishes.get(key) in renamed:
+        wishes[key] = renamed[wishes[key]]
     usual, several = next(iter(variants)), mode == "corrected" and len(variants) > 1
-    chosen, other = st.container(), st.session_state.get(key, usual) != usual
+    chosen, other = st.container(), wishes.get(key, st.session_state.get(key, usual)) != usual
     with st.expander(say("Others, for comparison"), expanded=other, key=f"fold.{key}") if several else chosen:
         label = lasting(st.radio, say("Variant"), key, list(variants), format_func=say)
     name, offer = variants[label]
