@@ -61,6 +61,18 @@ def fits(value: Any, bounds: Sequence[Any], *, several: bool = False) -> bool:
     return type(value) in (int, float) and first <= value <= rest[0] and (type(first) is float or value == int(value))
 
 
+def following(draw: Callable[..., Any], label: str, key: str, names: Mapping[Any, str], usual: Any, **look: Any) -> Any:
+    """A choice whose usual option hangs on other controls, and is chosen until somebody chooses."""
+    untouched = session.kept("dpcore.untouched", dict[str, Any])
+    if key not in st.session_state or st.session_state[key] == untouched.get(key):
+        untouched[key] = usual if usual in names else next(iter(names))
+        if st.session_state.get(key) != untouched[key]:
+            st.session_state[key] = untouched[key]
+    if (found := choice(draw, label, key, names, **look)) != untouched.get(key):
+        untouched.pop(key, None)
+    return found
+
+
 def choice(draw: Callable[..., Any], label: str, key: str, names: Mapping[Any, str], *at: int, **look: Any) -> Any:
     """The same for options that are told in words."""
     return lasting(draw, label, key, list(names), *at, format_func=lambda option: say(names[option]), **look)
