@@ -48,41 +48,43 @@ def settings() -> None:
     st.session_state[f"{PAGE}.chosen"] = config
     if missing := sweep.lacks(config):
         st.info(missing)
-    else:
+    elif not session.resting(PAGE):  # what runs come to while they are under way is in their progress
         if shown is not None and shown.config.to_json(data) != config.to_json(data):
             widgets.outdated()
         with shell.mendable():
             finished = experiment.finished(config, data, sweep_runs.place())
             sweep.said(config, data, left_out, finished, sweep_runs.paces().get(sweep_runs.speed_key(config, data)))
+    controls.lacking(PAGE, missing)
 
 
 def offer(label: str) -> None:
-    """The button for the last comparison, whatever the settings say now. It rests during a run, as the other does."""
+    """The button for the last comparison, whatever the settings say now."""
     told = unproved.without(say(label)) if label == GO_ON and data.schema.source == "inferred" else say(label)
     jobs.ask(told, PAGE, "again", icon=":material/play_arrow:")
 
 
+st.session_state.pop(f"{PAGE}.lacks", None)
 settings()
 sweep.sampled(data)
-controls.run_button(PAGE, data)
-shown, last = sweep_runs.shown(data), None
-if shown is not None and len(shown.frames) < shown.planned:
-    last = shown.config
-    offer(GO_ON)
-elif shown is None and (found := sweep_runs.earlier(data)) is not None:
-    last, count = found
-    planned = sweep.runs_of(last)
-    done = count == planned
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown(say(sweep_runs.KEPT if done else sweep_runs.BEGUN, count=count, planned=planned))
-        offer(phrase("Show it") if done else GO_ON)
-chosen = st.session_state[f"{PAGE}.chosen"]
+chosen, shown = st.session_state[f"{PAGE}.chosen"], sweep_runs.shown(data)
+stopped = shown is not None and len(shown.frames) < shown.planned
+found = sweep_runs.earlier(data) if shown is None else None
+last = shown.config if stopped else found and found[0]
 wanted = last if jobs.requested(PAGE) == "again" else chosen
 if wanted is None or (wanted is chosen and sweep.lacks(chosen)):
     session.asked().pop(PAGE, None)
+if jobs.requested(PAGE) or not session.resting(PAGE):  # while runs are under way, there is Cancel and nothing else
+    controls.run_button(PAGE, data)
+    if stopped:
+        offer(GO_ON)
+    elif found is not None:
+        count, planned = found[1], sweep.runs_of(found[0])
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.markdown(say(sweep_runs.KEPT if count == planned else sweep_runs.BEGUN, count=count, planned=planned))
+            offer(phrase("Show it") if count == planned else GO_ON)
 working = jobs.run(phrase("Comparing"), PAGE, sweep_runs.work(wanted or chosen, data))
 if shown is None and not working:
     st.info(say("Press Run to compare. Nothing is asked of the rows before."), icon=":material/arrow_upward:")
-elif shown is not None and shown.frames:
+elif shown is not None and shown.frames and not (working and stopped):
     with st.container(key=widgets.MADE):
         sweep_results.results(PAGE, shown)

@@ -13,11 +13,12 @@ import streamlit as st
 
 from dpcore import charts
 from dpcore.dashboard import jobs, links, unproved
-from dpcore.dashboard.shell import escaped
-from dpcore.dashboard.widgets import choice, lasting, number_choice
+from dpcore.dashboard.shell import escaped, refused
+from dpcore.dashboard.widgets import choice, following, lasting, number_choice
 from dpcore.datasets import Dataset
 from dpcore.domain.schema import Schema
-from dpcore.language import phrase, say, spoken
+from dpcore.errors import DPCoreError
+from dpcore.language import phrase, retold, say, spoken
 from dpcore.methods import METHODS
 from dpcore.methods.offers import Offer
 from dpcore.methods.parameters import Choice, Control, Flag
@@ -140,10 +141,11 @@ def method_picker(page: str, printed: str, schema: Schema) -> tuple[str, dict[st
     mode = choice(st.radio, say("Method"), f"{page}.mode", modes)
     variants = offered(page, mode)
     key, renamed = f"{page}.variant.{mode}", {o.formerly: label for label, (_, o) in variants.items() if o.formerly}
-    if (asked := st.session_state.get(key)) in renamed:
-        st.session_state[key] = renamed[asked]
+    wishes = links.pending()
+    if wishes.get(key) in renamed:
+        wishes[key] = renamed[wishes[key]]
     usual, several = next(iter(variants)), mode == "corrected" and len(variants) > 1
-    chosen, other = st.container(), st.session_state.get(key, usual) != usual
+    chosen, other = st.container(), wishes.get(key, st.session_state.get(key, usual)) != usual
     with st.expander(say("Others, for comparison"), expanded=other, key=f"fold.{key}") if several else chosen:
         label = lasting(st.radio, say("Variant"), key, list(variants), format_func=say)
     name, offer = variants[label]
@@ -170,14 +172,14 @@ def relation_words(relation: str, persons: bool = False) -> str:
 
 
 def relation_picker(
-    page: str, offered: Sequence[str] = tuple(RELATIONS), meant: str = "", persons: bool = False
+    page: str, offered: Sequence[str] = tuple(RELATIONS), meant: str = "", persons: bool = False, usual: str = ""
 ) -> str:
-    """Which tables count as neighbors, and what that means."""
+    """Which tables count as neighbors, and what that means; the `usual` ones, or the first, until somebody chooses."""
     key = f"{page}.relation" if len(offered) > 1 else f"{page}.relation.{offered[0]}"
     told = [say(meant or (MEANT_FOR_PERSONS if persons else MEANT)[name]) for name in offered]
     names = {name: relation_words(name, persons) for name in offered}
     label = say("What is protected: one person") if persons else say("What is protected: one row")
-    found: str = choice(st.radio, label, key, names, captions=told)
+    found: str = following(st.radio, label, key, names, usual, captions=told)
     return found
 
 
@@ -214,7 +216,8 @@ def ask(page: str, method: PrivateEstimator, control: Control, data: Dataset) ->
         case "relation":
             allowed = method.relations_in(method.mode) if control.shown is None else (control.shown,)
             names = [name for name in RELATIONS if name in allowed]
-            given = {"relation": relation_picker(page, names, told, data.schema.persons is not None)}
+            usual = method.parameters()["relation"].default
+            given = {"relation": relation_picker(page, names, told, data.schema.persons is not None, usual)}
         case "target":
             given = {"target": target_picker(page, told, data)}
         case _:
@@ -254,8 +257,7 @@ def value_of(page: str, method: PrivateEstimator, control: Control, schema: Sche
         names = {option: names[option] for option in names if option in allowed}
         if parameter.default is not None:
             names.pop("", None)
-        index = list(names).index(usual) if usual in names else 0
-        found: Any = choice(st.selectbox, label, key, names, index, help=about) or None
+        found: Any = following(st.selectbox, label, key, names, usual, help=about) or None
         return {**control.gives[found]} if control.gives else {name: found if found != "own" else weights(page, method)}
     if (
         control.own
@@ -277,6 +279,25 @@ def value_of(page: str, method: PrivateEstimator, control: Control, schema: Sche
     low, high, *step = control.slider or control.within
     draw = st.slider if control.slider else st.number_input
     return {name: lasting(draw, label, key, low, high, usual, *step, help=about)}
+
+
+def refusal(method: PrivateEstimator, schema: Schema) -> str:
+    """Why a method would refuse to run on a schema, which is shown with what to do; empty if it would not."""
+    try:
+        method.check(schema)
+    except DPCoreError as error:
+        refused(error)
+        return error.cause
+    return ""
+
+
+def lacking(page: str, why: str) -> None:
+    """Note what settings lack to be run, if anything; the button outside them is drawn anew if that changed."""
+    key = f"{page}.lacks"
+    before = st.session_state.get(key)
+    st.session_state[key] = why
+    if before is not None and bool(before) != bool(why):
+        st.rerun()
 
 
 def several(control: Control, method: Any, schema: Schema) -> list[str]:
@@ -319,10 +340,12 @@ def typed(
 def run_button(key: str, data: Dataset | None = None, place: jobs.Place = None) -> None:
     """The button that makes a release of data, or runs on invented ones; it stands in its place.
 
-    It is outside the settings' fragment, so that a press reruns the whole page.
+    It is outside the settings' fragment, so that a press reruns the whole page; it rests while these lack something.
     """
     look: Any = {"type": "primary", "icon": ":material/play_arrow:", "width": "stretch"}
-    if data is None:
+    if why := st.session_state.get(f"{key}.lacks"):
+        look |= {"disabled": True, "help": escaped(retold(why))}
+    if data is None or why:
         jobs.button(say("Run"), key, "run", place, **look)
     else:
         unproved.button(say("Run"), key, "run", data, place, **look)

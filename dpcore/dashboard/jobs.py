@@ -100,7 +100,8 @@ def ask(label: str, name: str, what: str, **look: Any) -> None:
     over. `what` tells buttons apart that ask in each other's place.
     """
     ticket = session.tickets().get(name, 0)
-    look |= {"on_click": session.request, "args": (name, what, ticket), "disabled": session.resting(name)}
+    look |= {"on_click": session.request, "args": (name, what, ticket)}
+    look["disabled"] = look.get("disabled", False) or session.resting(name)
     st.button(label, key=f"{name}.{what}:{ticket}", **look)
 
 

@@ -2,7 +2,7 @@
 
 A page draws its settings inside `of`. There every control is known by its key without the page's name, such as
 "epsilon". Values that come from a link or a file are input like any other: only controls that the page draws take
-one, Streamlit returns what is no option to its default, and where a page cannot be drawn with them all are dropped.
+one, and what a control could not give itself is dropped before it is drawn (`widgets.lasting`), and named.
 A link holds parameters only: a control that belongs to one data set is named without the data's token.
 """
 
@@ -13,19 +13,16 @@ from typing import Any
 from urllib.parse import urlencode
 
 import streamlit as st
-from streamlit.errors import StreamlitAPIException
 
 from dpcore.dashboard import session
 from dpcore.datasets import Dataset
 from dpcore.domain.documents import json_value
 from dpcore.errors import DataError
-from dpcore.language import say
+from dpcore.language import phrase, plural, say
 
 OWN = "own"  # in an address: its session had data of somebody's own
 OF_DATA = ":data"  # in a name, for the token of the data in use
 MOST_SETTINGS = 100
-# What Streamlit's controls, and the pages' look-ups after them, make of a value that is none of their own.
-UNFIT = (StreamlitAPIException, TypeError, ValueError, LookupError, ArithmeticError)
 Settings = Mapping[str, Any]
 
 
@@ -44,38 +41,38 @@ def of(page: str, data: Dataset, part: str = "") -> Iterator[None]:
     """Draw a page's settings, or a part of them, inside this."""
     asked = waiting(page)
     asked |= asked_by_link()
-    if st.session_state.pop("dpcore.presets.refused", False):
-        told = say("The settings from that link or file do not fit this page, and were left out.")
-        st.warning(told, icon=":material/link_off:")
-    keys = {name: key_of(page, name, data) for name in asked}
-    new = drawn()
+    keys = {key_of(page, name, data): name for name in asked}
+    new, wishes = drawn(), pending()
     new.clear()
-    try:
-        for name, key in keys.items():
-            st.session_state[key] = asked[name]
-        yield
-    except UNFIT:
-        if not asked:
-            raise
+    wishes.clear()
+    wishes |= {key: asked[name] for key, name in keys.items()}
+    yield
+    left_out = [new[key] for key in keys if key in new and st.session_state.get(key) != wishes.get(key, ...)]
+    for name in [name for key, name in keys.items() if key in new]:
+        del asked[name]
+    wishes.clear()
+    if asked and not part:  # of a page's parts, another one may have a control for it
+        left_out.append(
+            plural("{n:,} setting that it does not have", "{n:,} settings that it does not have", len(asked))
+        )
         asked.clear()
-        for key in keys.values():
-            st.session_state.pop(key, None)
-        st.session_state["dpcore.presets.refused"] = True
-        st.rerun()
-    for name, key in keys.items():
-        if key in new:
-            del asked[name]
-        elif st.session_state.get(key) is asked[name]:  # no control of these, maybe one that is still to come
-            del st.session_state[key]
+    if left_out:
+        told = phrase("Settings from that link or file that do not fit this page were left out: {names}.")
+        st.warning(say(told, names=", ".join(left_out)), icon=":material/link_off:")
     names = {name_of(page, key, data): key for key in sorted(new) if key.startswith(f"{page}.")}
     values = {name: st.session_state.get(key) for name, key in names.items()}
     parts = session.kept(f"dpcore.settings:{page}", dict[str, Settings])
     parts[part] = {name: value for name, value in values.items() if plain(value)}
 
 
-def drawn() -> set[str]:
-    """The keys of the controls that were drawn since settings were last begun: `widgets.lasting` adds them."""
-    return session.kept("dpcore.drawn", set[str])
+def drawn() -> dict[str, str]:
+    """The controls that were drawn since settings were last begun, keys and labels: `widgets.lasting` adds them."""
+    return session.kept("dpcore.drawn", dict[str, str])
+
+
+def pending() -> dict[str, Any]:
+    """What a link or a file asks of controls, by key, while settings are drawn; what does not fit one is taken out."""
+    return session.kept("dpcore.pending", dict[str, Any])
 
 
 def key_of(page: str, name: str, data: Dataset) -> str:

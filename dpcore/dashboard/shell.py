@@ -196,10 +196,9 @@ def frame(title: str, lead: str) -> None:
         )
         if data.schema.source == "inferred":
             st.markdown(say(":red[:material/warning: inferred schema: no guarantee]"))
-        st.caption(spent())
+        working = any(job.is_alive() for job in session.work().values())
+        under_way() if working else st.caption(spent())
         language()
-        if any(job.is_alive() for job in session.work().values()):
-            under_way()
     if wanted := st.session_state.pop("dpcore.open", None):
         open_page(wanted)
     if hosting.login() and not st.user.is_logged_in:
@@ -268,11 +267,12 @@ def gone() -> None:
 
 @st.fragment(run_every=2.0)
 def under_way() -> None:
-    """What this session works on, whichever page somebody looks at; it also notices that they are there."""
+    """What was spent so far and what this session works on, on every page; it also notices that somebody is there."""
     housekeeping.presence()
     names = [job.name for job in session.work().values() if job.is_alive()]
     if not names:
-        st.rerun()  # what was spent has changed
+        st.rerun()
+    st.caption(spent())
     st.caption(say(":material/hourglass_top: Under way: {names}", names=", ".join(map(say, names))))
 
 

@@ -10,6 +10,7 @@ from dpcore.dashboard import links, session
 from dpcore.language import ENGLISH, phrase, retold, say, spoken
 
 MADE, OUTDATED = "made", "outdated"
+MOST_TYPED = 500  # letters
 HEADINGS = frozenset(  # of tables of ours
     {
         phrase("scope"),
@@ -34,11 +35,42 @@ OURS = frozenset({"scope", "name", "mechanism", "relation", "void", "reason"})  
 
 
 def lasting(draw: Callable[..., Any], label: str, key: str, *bounds: Any, **look: Any) -> Any:
-    """A control of Streamlit's whose value lasts as long as the session."""
-    links.drawn().add(key)
+    """A control of Streamlit's whose value lasts as long as the session; it never gets one that it could not give."""
+    links.drawn()[key] = label
     session.known(session.CONTROLS).add(key)
+    several, wishes = look.get("selection_mode") == "multi", links.pending()
+    for values in (wishes, st.session_state):
+        if key in values and not fits(values[key], bounds, several=several):
+            del values[key]
+    if key in wishes:
+        st.session_state[key] = wishes[key]
     found = draw(label, *bounds, key=key, persist_state="session", **look)
     return int(found) if isinstance(found, float) and type(bounds[0]) is int else found  # a link may say 5.0
+
+
+def fits(value: Any, bounds: Sequence[Any], *, several: bool = False) -> bool:
+    """Whether a control could say this: one or some of its options, yes or no, a text, or a number within its ends."""
+    first, *rest = bounds or (False,)
+    if isinstance(first, list | tuple | range):
+        ones = value if several else [value]
+        return isinstance(ones, list | tuple) and all(one in first and type(one) is not bool for one in ones)
+    if isinstance(first, bool | str):
+        return isinstance(value, type(first)) and len(str(value)) <= MOST_TYPED
+    if value is None:
+        return rest[1] is None
+    return type(value) in (int, float) and first <= value <= rest[0] and (type(first) is float or value == int(value))
+
+
+def following(draw: Callable[..., Any], label: str, key: str, names: Mapping[Any, str], usual: Any, **look: Any) -> Any:
+    """A choice whose usual option hangs on other controls, and is chosen until somebody chooses."""
+    untouched = session.kept("dpcore.untouched", dict[str, Any])
+    if key not in st.session_state or st.session_state[key] == untouched.get(key):
+        untouched[key] = usual if usual in names else next(iter(names))
+        if st.session_state.get(key) != untouched[key]:
+            st.session_state[key] = untouched[key]
+    if (found := choice(draw, label, key, names, **look)) != untouched.get(key):
+        untouched.pop(key, None)
+    return found
 
 
 def choice(draw: Callable[..., Any], label: str, key: str, names: Mapping[Any, str], *at: int, **look: Any) -> Any:

@@ -66,6 +66,7 @@ class Workbench:
     def bench(self, data: Dataset) -> None:
         """Settings, a run, and what it gave."""
         left, right = st.columns([5, 1])
+        st.session_state.pop(f"{self.page}.lacks", None)
         with left:
             st.fragment(self.settings)(data)
         controls.run_button(self.page, data, right)
@@ -119,6 +120,7 @@ class Workbench:
             ) as drawer:
                 method, given, rows = self.chosen(data)
             made = (method.title, {**given, **method.implied(rows)})
+            lacks = controls.refusal(METHODS[method.title](**made[1]), data.schema)
             st.session_state[f"{page}.chosen"] = (*made, rows) if isinstance(method, Synthesizer) else made
             with drawer if NEXT in self.layout else nullcontext():
                 own, public = on_rows(method, data)
@@ -131,6 +133,7 @@ class Workbench:
             fit = say("Fit to publish: **no, {why}**.", why=say(why)) if why else say("Fit to publish: **yes**.")
             run = self.told(method) if self.told else self.next_run(method, rows)
             st.caption(say("Next run: {run} {fit}", run=run, fit=fit))
+        controls.lacking(page, lacks)
         if isinstance(own, Synthesizer) and isinstance(method, Synthesizer):
             own.set_params(**own.implied(rows))
             with drawer:

@@ -209,6 +209,7 @@ def forecast(
         raise ParameterError("A forecast needs a number of rows.", "Give a positive whole number.")
     if not epsilons or sorted({*epsilons}) != list(epsilons) or epsilons[0] <= 0:
         raise ParameterError("The epsilons of a forecast do not ascend.", "Give positive numbers, the smallest first.")
+    method = clone(method).set_params(epsilon=1.0)  # one of a row's share of a person's is a fraction, and no parameter
     method.check(replace(schema, unit=None))
     stage = Stage(method, schema, rows, made or rows, seed)
     steps = []

@@ -3,15 +3,18 @@
 import functools
 import json
 import tempfile
+from contextlib import closing
+from threading import Semaphore
 
 import pandas as pd
 import pytest
-from driving import change, press, run, tab
+from driving import TIMEOUT, change, opened, press, run, tab
 from prepared import PEOPLE, page
 from screen import books, charts, dataset, errors, key_of, mendable, said, tabs, widget
 from streamlit.testing.v1 import AppTest
 
 from dpcore import evaluate, experiment
+from dpcore.dashboard import jobs
 from dpcore.dashboard.sections import sweep, sweep_results, sweep_runs
 from dpcore.datasets import load
 
@@ -69,8 +72,7 @@ def test_the_cost_is_said_before_anything_runs():
     assert "Two guarantees" in said(at)
     change(at, methods__0=[], methods__1=[], methods__2=[])
     assert "Choose a method" in said(at)
-    press(at, f"{PAGE}.run")
-    assert books(at) == {}
+    assert widget(at, f"{PAGE}.run").disabled
 
 
 def test_runs_are_charged_drawn_and_marked():
@@ -210,6 +212,44 @@ def test_another_session_offers_to_go_on(monkeypatch):
     assert books(at) == {}
 
 
+def foot() -> None:
+    """What pages draw anew every other second while work is under way."""
+    from dpcore.dashboard import shell
+
+    shell.under_way()
+
+
+def test_who_comes_back_during_runs_sees_these_and_nothing_else(monkeypatch):
+    """There was a button for a comparison that was not finished, and a sum that stood still until the end."""
+    original, kept, go = experiment.stream, Semaphore(0), Semaphore(0)
+
+    def stream(**how):
+        with closing(original(**how)) as found:
+            for one in found:
+                yield one
+                kept.release()
+                assert go.acquire(timeout=TIMEOUT)
+
+    monkeypatch.setattr(experiment, "stream", stream)
+    monkeypatch.setattr(jobs, "PATIENCE", 0.01)
+    at = press(at_page(**SMALL), f"{PAGE}.run")
+    job = at.session_state["dpcore.work"][PAGE]
+    for told in ("1 release, epsilon 0.5", "2 releases, epsilon 2.5"):
+        assert kept.acquire(timeout=TIMEOUT)
+        opened(opened(at, "home"), PAGE)
+        assert [button.label for button in at.main.button] == ["Cancel"]
+        assert "finished" not in said(at)
+        below = AppTest.from_function(foot)
+        for key in ("dpcore.work", "dpcore.books", "dpcore.data", "dpcore.things"):
+            below.session_state[key] = at.session_state[key]
+        assert told in said(run(below))
+        go.release()
+    go.release(100)
+    job.join(TIMEOUT)
+    assert len(comparison(run(at)).frames) == 8
+    assert not widget(at, f"{PAGE}.run").disabled
+
+
 def test_a_description_sets_the_page_and_a_file_that_is_none_is_refused():
     first = at_page(**SMALL | {"modes": ["corrected", "paper"], "repeats": 3, "seed": 4})
     data = dataset(first)
@@ -218,6 +258,11 @@ def test_a_description_sets_the_page_and_a_file_that_is_none_is_refused():
     for raw in (b"", b'{"format": "dpcore sweep 1"}'):
         widget(at, f"{PAGE}.file").set_value(("config.json", raw, "application/json"))
         assert "description of a sweep" in errors(run(at))[0].replace("\\", "")
+    for old, new in (('"random_state": 4', f'"random_state": {2**40}'), ("NB-Synth | corrected", "NB-Synth")):
+        raw = text.replace(old, new).encode()
+        widget(at, f"{PAGE}.file").set_value(("config.json", raw, "application/json"))
+        assert "not made on this page" in errors(run(at))[0].replace("\\", "")
+        assert not run(at).error
     widget(at, f"{PAGE}.file").set_value(("config.json", text.encode(), "application/json"))
     run(at)
     assert not errors(at)

@@ -195,12 +195,11 @@ NEEDS |= {name: {"numbers", "a number", "a category"} for name in ("forests", "r
 def test_other_tables_go_through_every_tab_or_are_refused(name: str, table: str) -> None:
     frame, schema = OTHERS[table]
     at = page(data(frame, max_rows=500, **schema))
-    press(at, f"{name}.run")
-    if shown(at) is None:
+    if widget(at, f"{name}.run").disabled:
         assert table in NEEDS.get(name, ()), errors(at)
         assert len(mendable(at)) == 1
-        assert not any(claimed for _, claimed, _ in books(at).values())
         return
+    released(at)
     for each in tabs(at) if table in ("odd", "no class") else [one for one in tabs(at) if one not in SAME]:
         tab(at, each)
         assert not mendable(at), each

@@ -1,15 +1,23 @@
 """The forecast beside the settings: asked for once, then it moves with epsilon; it costs nothing and sees no row."""
 
+from functools import partial
+
+import driving
 import pytest
 from driving import change, people, press, run
 from prepared import data, page, with_release
-from screen import charts, said, widget
+from screen import charts, errors, said, widget
 
 from dpcore.dashboard.sections import forecast as section
+from dpcore.datasets import Dataset
+from dpcore.domain.unit import Unit
 from dpcore.experiment import forecasts
 from dpcore.experiment.forecasts import Band, Expected, Forecast
+from dpcore.methods import METHODS
+from dpcore.methods.synthesizer import Synthesizer
 
 ROWS, GO = "forecast.rows.naive_bayes", "forecast.naive_bayes.go"
+PAGES = sorted({kind.page for kind in METHODS.values() if issubclass(kind, Synthesizer)})
 
 
 @pytest.fixture(autouse=True)
@@ -47,6 +55,19 @@ def test_a_forecast_moves_with_epsilon_and_gives_one_for_a_distance() -> None:
     assert offered == f"Use epsilon {widget(at, 'naive_bayes.epsilon').value:g}" != "Use epsilon 10"
     at.number_input("forecast.within.naive_bayes").set_value(0.1)
     assert "No epsilon here" in said(run(at))
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_run_that_protects_persons_has_a_forecast(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """With a column that says whose row it is, every row has a fraction of epsilon, which is no parameter."""
+    monkeypatch.setattr(driving, "PAGE", name)
+    monkeypatch.setattr(section, "forecast", partial(forecasts.forecast, epsilons=(0.1, 1.0)))
+    rows = people().assign(who=[f"p{i // 3}" for i in range(80)])
+    schema = data(people(), max_rows=400, unit=Unit(rows=3, column="who")).schema
+    at = press(page(Dataset("visits", rows[24:], rows[:24], schema, "visits")), f"forecast.{name}.go")
+    assert not errors(at)
+    assert "At epsilon 1, nine of ten **columns** may be off" in said(waited(at))  # of a person
+    assert not at.session_state["dpcore.accounts"]
 
 
 def test_the_number_of_rows_is_typed_where_it_is_private_and_never_counted() -> None:

@@ -1,7 +1,7 @@
 """The page of Bayesian networks: what it asks and says of its methods."""
 
 import pytest
-from driving import change, people, press, released, run, shown, tab
+from driving import change, people, released, run, shown, tab
 from prepared import asked, choose, data, files, keys, marked, page, with_release
 from screen import dataset, errors, mendable, metrics, said, tabs, widget
 
@@ -71,13 +71,14 @@ def test_f_is_for_bits_and_for_three_parents() -> None:
 def test_entropies_need_a_public_bound(variant: str) -> None:
     at = with_release()
     first = shown(at)
-    press(choose(at, "corrected", variant), "networks.run")
+    change(choose(at, "corrected", variant), relation="add_remove")
     (error,) = mendable(at)
     for text in ("public bound on the number of rows", "max_rows", "relation replace"):
         assert text in error
+    assert widget(at, "networks.run").disabled
+    assert "public bound on the number of rows" in widget(at, "networks.run").help
     assert shown(at) is first
     assert "Network" in tabs(at)
-    assert not mendable(run(at))
     released(change(at, relation="replace"))
     assert shown(at).release.method == variant.partition(":")[0].removesuffix(" (reconstructed)")
 

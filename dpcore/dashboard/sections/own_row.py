@@ -18,7 +18,7 @@ from dpcore.charts.base import REAL_DATA
 from dpcore.dashboard import controls, jobs, links, session
 from dpcore.dashboard.sections import twin_worlds
 from dpcore.dashboard.shell import escaped, mendable
-from dpcore.dashboard.widgets import choice, lasting
+from dpcore.dashboard.widgets import choice, following, lasting
 from dpcore.datasets import Dataset
 from dpcore.datasets.reading import MAX_BYTES
 from dpcore.language import phrase, say
@@ -73,6 +73,7 @@ def own(page: str, data: Dataset) -> None:
         values(data, asked)
     price(asked)
     look: Any = {"type": "primary", "icon": ":material/play_arrow:", "width": "stretch"}
+    look["disabled"] = controls.refusal(estimator_of(asked, data), data.schema) != ""
     jobs.button(say("Run on my own table"), key, "run", **look)
     last = session.kept("dpcore.twins.own", dict[str, tuple[Asked, str, Case, Twins]])
 
@@ -108,7 +109,8 @@ def settings(key: str, data: Dataset) -> Asked:
         mode = choice(st.radio, say("Mode"), mode_key, modes, last, horizontal=True)
         changes = {change: words for change, words in CHANGES.items() if change in kind.relations_in(mode)}
         relation_key = f"{key}.relation.{'.'.join(changes)}"
-        relation = choice(st.radio, say("What happens to the person"), relation_key, changes)
+        change, own = say("What happens to the person"), kind.parameters()["relation"].default
+        relation = following(st.radio, change, relation_key, changes, own)
     with right:
         other, rows = 1, len(data.train)
         row = lasting(st.number_input, say("Row of the person, from 1"), f"{key}.row:{data.token}", 1, rows, 1)
@@ -130,12 +132,16 @@ def target(data: Dataset) -> str | None:
     return wished if wished in names else names[-1] if names else None
 
 
-def case_of(asked: Asked, data: Dataset) -> Case:
-    """The case of one's own."""
+def estimator_of(asked: Asked, data: Dataset) -> PrivateEstimator:
+    """The method that runs in both worlds."""
     kind: type[PrivateEstimator] = METHODS[asked.method]
     estimator = kind(mode=asked.mode, relation=asked.relation).at_epsilon(asked.epsilon)
-    if "target" in estimator.get_params():
-        estimator.set_params(target=target(data))
+    return estimator.set_params(target=target(data)) if "target" in estimator.get_params() else estimator
+
+
+def case_of(asked: Asked, data: Dataset) -> Case:
+    """The case of one's own."""
+    estimator = estimator_of(asked, data)
     other = {str(name): value for name, value in data.train.iloc[asked.other - 1].items()}
     given = other if asked.relation == "replace" else None
     return cases.own_row(

@@ -10,7 +10,7 @@ from dpcore import experiment
 from dpcore.accounting.relation import Relation
 from dpcore.dashboard import controls
 from dpcore.dashboard.shell import escaped
-from dpcore.dashboard.widgets import lasting
+from dpcore.dashboard.widgets import fits, lasting
 from dpcore.datasets import Dataset
 from dpcore.domain.unit import Unit
 from dpcore.errors import ParameterError
@@ -55,6 +55,7 @@ DISTANCES = {
     "3-way AVD": phrase("3-way distance"),
 }
 USUAL_EPSILONS, USUAL_REPEATS, MOST_REPEATS, MOST_METHODS, MOST_RUNS = (0.1, 0.5, 2.0), 3, 20, 10, 2_000
+SEEDS = (0, 2**31, None)  # lowest, highest, usual
 
 
 def runs_of(config: Config) -> int:
@@ -86,7 +87,7 @@ def ask(page: str, data: Dataset) -> tuple[Config, dict[str, str]]:
         relation = controls.relation_picker(page, persons=data.schema.persons is not None)
         repeats = lasting(st.number_input, say("Repeats"), f"{page}.repeats", 1, MOST_REPEATS, USUAL_REPEATS)
         note = say("For teaching: the same numbers again. Whoever knows the seed can subtract the noise: no guarantee.")
-        seed = lasting(st.number_input, say("Seed (empty: none)"), f"{page}.seed", 0, 2**31, None, step=1, help=note)
+        seed = lasting(st.number_input, say("Seed (empty: none)"), f"{page}.seed", *SEEDS, step=1, help=note)
     how = {"epsilons": epsilons, "repeats": repeats, "measures": measures, "models": [model]}
     return plan_of(names, modes, relation, seed, data, **how)
 
@@ -214,7 +215,7 @@ def as_offered(name: str, mode: str, first: Method, method: Method) -> bool:
     """Whether the page can run this method as it is, beside a first one."""
     kind, variants = CATALOG.get(name, ("", {}))
     wanted = next((key for key, told in MODES.items() if told == mode), "")
-    sound = first.random_state is None or (type(first.random_state) is int and first.random_state <= 2**31)
+    sound = fits(first.random_state, SEEDS)
     if wanted not in variants or not sound or first.relation not in set(controls.RELATIONS):
         return False
     how: dict[str, Any] = {"mode": wanted, "relation": first.relation, "random_state": first.random_state}

@@ -108,17 +108,21 @@ def modes_of(name: str) -> list[str]:
 
 def chosen(page: str, names: list[str]) -> Case:
     """The case that the controls ask for, made to fit: a method has not every mode, nor a mode every case."""
-    asked = st.session_state.get(f"{page}.case")
-    found = next((case for case in attacks.CASES if case.key == asked), None)
-    name = st.session_state.get(f"{page}.method", found.method if found else names[0])
+    wishes = links.pending()
+    asked: dict[Any, Any] = {**st.session_state, **wishes}
+    found = next((case for case in attacks.CASES if case.key == asked.get(f"{page}.case")), None)
+    name = asked.get(f"{page}.method", found.method if found else names[0])
     name = name if name in names else names[0]
-    mode = st.session_state.get(f"{page}.mode", found.mode if found else MODES)
+    mode = asked.get(f"{page}.mode", found.mode if found else MODES)
     mode = mode if mode in modes_of(name) else modes_of(name)[0]
     cases = attacks.cases_of(name, mode)
     case = found if found in cases else cases[0]
     for control, value in (("method", name), ("mode", mode), ("case", case.key)):
-        if f"{page}.{control}" in st.session_state:
-            st.session_state[f"{page}.{control}"] = value
+        key = f"{page}.{control}"
+        if wishes.get(key, value) != value:
+            del wishes[key]
+        if key in st.session_state:
+            st.session_state[key] = value
     return case
 
 

@@ -77,7 +77,7 @@ def figures(page: str, data: Dataset, paper: str, repeats: int = 3) -> None:
     what = hash((figure.key, *((each.token, each.schema.to_json()) for each in chosen_sets)))
     memory = session.kept(f"dpcore.figure:{page}:{what}", Made)
     jobs.run(phrase("Making releases"), name, partial(make, memory, session.spending(), figure, chosen_sets, count))
-    if memory.frames and not memory.whole:
+    if memory.frames and not memory.whole and not session.resting(name):
         told = phrase("Stopped before it was finished: {runs:,} runs are drawn, and points have fewer of them.")
         st.warning(say(told, runs=len(memory.frames)))
     if memory.frames:
