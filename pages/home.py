@@ -70,6 +70,8 @@ else:
             "epsilon that the paper claims beside the epsilon that can be proved."
         ),
     )
+    if housekeeping.unguarded():
+        st.warning(say(shell.UNGUARDED), icon=":material/warning:")
     first()
     course()
     st.divider()

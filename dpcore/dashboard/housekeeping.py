@@ -7,8 +7,10 @@ server for ever. And it leaves it to the browser to say which uploads are not ne
 import asyncio
 import ctypes
 import gc
+import os
 import sys
 import time
+from collections import Counter
 from dataclasses import dataclass
 from threading import Lock
 from typing import Any
@@ -24,6 +26,9 @@ from dpcore.language import say
 
 EARLY = 0.8  # of the time after which Streamlit lets go of a session by itself, and does not say so
 WHILE = 6.0  # seconds
+FILES = 4  # of the largest size that a session may hold: two that a page uses, one that is replaced, one on its way
+PART = 4  # uploads of all visitors may have the fourth part of the server's memory
+FORM, ENTRY = 2**20, 2**10  # bytes: of a form around its file, as Streamlit counts, and of what is kept of any file
 
 
 class Held:
@@ -55,6 +60,43 @@ class Held:
         if not server.is_active_session(self.name):
             server.close_session(self.name)
             tidied.after(asyncio.get_running_loop())
+
+
+coming: Counter[str] = Counter()  # bytes of uploads on their way, by session
+
+
+def room(session: str) -> float:
+    """For how many more bytes of uploads there is room in a session, and on a server for visitors."""
+    most, taken = FILES * largest(), stored() + coming
+    return min(most - taken[session], max(most, hosting.limits().megabytes * 1e6 / PART) - taken.total())
+
+
+def largest() -> int:
+    """Bytes of the largest file that is taken, with its form."""
+    return int(st.get_option("server.maxUploadSize")) * 2**20 + FORM
+
+
+def stored() -> Counter[str]:
+    """Bytes of the uploads that the server holds, by session; what is left of a session that ended is forgotten."""
+    found: Counter[str] = Counter()
+    server = runtime.get_instance() if runtime.exists() else None
+    if server is None or not isinstance(uploads := server.uploaded_file_mgr, MemoryUploadedFileManager):
+        return found
+    for name, files in [*uploads.file_storage.items()]:
+        if server._session_mgr.get_session_info(name) is None:
+            uploads.remove_session_files(name)
+        else:
+            found[name] = sum(ENTRY + sum(map(sys.getsizeof, file[1:])) for file in [*files.values()])
+    return found
+
+
+def unguarded() -> bool:
+    """Whether a server runs without the guard, as `streamlit run app.py` starts it; tests of pages start no server.
+
+    The guard names its own process in `DPCORE_GUARD`: no visitor can, and no other process inherits that.
+    """
+    served = runtime.exists() and type(runtime.get_instance()) is runtime.Runtime
+    return served and os.environ.get("DPCORE_GUARD") != str(os.getpid())
 
 
 class Tidying:

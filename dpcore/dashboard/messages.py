@@ -11,10 +11,13 @@ from google.protobuf.message import DecodeError
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
-from dpcore.dashboard import FOLDER
+from dpcore.dashboard import FOLDER, housekeeping
 
 SCRIPT = FOLDER / "app.py"
 NEEDED = {"rerun_script", "stop_script", "file_urls_request", "app_heartbeat", "deferred_file", "dataframe_chunk"}
+
+UPLOADS = b"/_stcore/upload_file/"
+FULL = "There is no room for another upload. Remove a file that you uploaded here, or try again in a few minutes."
 
 
 def needed(raw: bytes) -> bool:
@@ -29,13 +32,20 @@ def needed(raw: bytes) -> bool:
     return kind in NEEDED
 
 
-def without_path(raw: bytes) -> bytes:
-    """A message to a page, with the script's name in place of its path."""
-    if SCRIPT.name.encode() not in raw:
+def answer(raw: bytes) -> bytes:
+    """A message to a page: with the script's name in place of its path, and with words where uploads find no room.
+
+    A page that was told where to send a file would show no more than a number if the file is refused there.
+    """
+    if not any(word in raw for word in (SCRIPT.name.encode(), UPLOADS)):
         return raw
     told = ForwardMsg.FromString(raw)
-    if told.WhichOneof("type") != "new_session":
+    kind, urls = told.WhichOneof("type"), told.file_urls_response.file_urls
+    if kind == "new_session":
+        told.new_session.main_script_path = Path(told.new_session.main_script_path).name
+    elif urls and housekeeping.room(urls[0].upload_url.split("/")[-2]) < housekeeping.largest():
+        told.file_urls_response.error_msg = FULL
+    else:
         return raw
-    told.new_session.main_script_path = Path(told.new_session.main_script_path).name
     found: bytes = told.SerializeToString()
     return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import logging
 import math
 import pkgutil
 from collections.abc import Iterator
@@ -78,6 +79,9 @@ DARK_LETTERS = (
 ABOUT = ("about", phrase("About this server"), ":material/dns:")  # of a server for visitors
 TITLES = {key: (title, icon) for entries in [*SECTIONS.values(), [ABOUT]] for key, title, icon in entries}
 LANGUAGE = "dpcore.language"
+UNGUARDED = phrase(
+    "This server runs without its guard against other sites. Start the dashboard by the command dpcore instead."
+)
 _once = Lock()
 _inside_app: ContextVar[bool] = ContextVar("_inside_app", default=False)
 
@@ -115,10 +119,12 @@ _loading = Thread(target=load, name="loading", daemon=True)
 
 
 def prepare() -> None:
-    """Begin, once per server, what the other pages would wait for."""
+    """Begin, once per server, what the other pages would wait for; and say in its log if the guard is not there."""
     with _once:
         if _loading.ident is None:
             _loading.start()
+            if housekeeping.unguarded():
+                logging.getLogger(__name__).warning(UNGUARDED)
 
 
 def prepared() -> None:

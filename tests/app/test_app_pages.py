@@ -3,12 +3,15 @@
 import hashlib
 import logging
 import time
+from threading import Thread
 
 import pytest
 from driving import MENU, PAGE, PAGES, ROOT, TIMEOUT, csv, opened, people, press, run, shown, started, tab, using
 from prepared import with_release
 from screen import books, dataset, elements, said, tabs, widget, words
 from streamlit.testing.v1 import AppTest
+
+from dpcore.dashboard import housekeeping, shell
 
 
 def test_every_page_through_the_app() -> None:
@@ -69,6 +72,18 @@ def test_home_leads_on_and_its_primer_moves_without_touching_data() -> None:
     assert "so that its guarantee is proved" in said(at)
     assert books(at) == {}
     assert press(at, "home.own").title[0].value == "Data & schema"
+
+
+def test_a_server_without_the_guard_says_so_on_home_and_once_in_its_log(monkeypatch, caplog) -> None:
+    """Whoever types `streamlit run app.py` would not know that a page of any site can talk to it."""
+    assert not started().warning  # a test of pages, which starts no server, is not taken for one
+    monkeypatch.setattr(housekeeping, "unguarded", lambda: True, raising=False)
+    monkeypatch.setattr(shell, "_loading", Thread(target=list))
+    at = started()
+    (line,) = run(at).warning
+    assert "without its guard" in line.value
+    assert [record.getMessage() for record in caplog.records if "guard" in record.getMessage()] == [line.value]
+    assert not opened(at, "data").warning
 
 
 def test_a_display_widget_answers_at_once(slow_charts: None, whole_sample) -> None:

@@ -1,14 +1,24 @@
 """What stands before every request: who is answered, who is refused and learns why, and what browsers are told."""
 
 import asyncio
+import os
+import re
+from http import HTTPStatus
+from pathlib import Path
 
 import pytest
-from streamlit import net_util
+import streamlit as st
+from starlette.middleware import Middleware
+from streamlit import App, config, file_util, net_util
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from streamlit.runtime import Runtime
+from streamlit.runtime.uploaded_file_manager import UploadedFileRec
+from streamlit.web.server.starlette import starlette_routes
 from streamlit.web.server.starlette.starlette_websocket import _is_origin_allowed
 
-from dpcore.dashboard.guard import FORBIDDEN, HEADERS, MISDIRECTED, Guard, settled
+from dpcore.dashboard import FOLDER, housekeeping
+from dpcore.dashboard.guard import FORBIDDEN, HEADERS, MISDIRECTED, Guard, settled, with_headers
 
 PUBLIC = "https://dp.example.org"
 
@@ -98,7 +108,7 @@ def test_every_answer_has_the_headers_once():
 
 
 def test_no_file_is_taken_where_none_is_asked_for(monkeypatch):
-    upload = {"path": "/base/_stcore/upload_file/session/file", "method": "PUT", "host": "localhost"}
+    upload = {"path": "/_stcore/upload_file/session/file", "method": "PUT", "host": "localhost"}
     assert answered(**upload)
     monkeypatch.setenv("DPCORE_HOSTED", "1")
     monkeypatch.delenv("DPCORE_UPLOADS", raising=False)
@@ -147,3 +157,211 @@ def test_no_page_learns_where_the_script_lies():
     _, (told,) = conversation(frame(rerun_script={}))
     session = ForwardMsg.FromString(told).new_session
     assert (session.main_script_path, session.name) == ("app.py", "app")
+
+
+class Served:
+    """Streamlit itself behind the guard, which is asked without a network."""
+
+    def __init__(self, monkeypatch):
+        self.living = {"mine", "other"}  # sessions
+        app = App(FOLDER / "app.py", middleware=[Middleware(Guard)])
+        self.app, self.runtime = app._build_starlette_app(), Runtime.instance()
+        monkeypatch.setattr(self.runtime, "is_active_session", self.living.__contains__)
+        monkeypatch.setattr(self.runtime._session_mgr, "get_session_info", lambda name: name in self.living or None)
+
+    async def answer(self, method, path, body=(), kind="http"):
+        """The status of an answer, and what it says."""
+        parts, sent = [*body, b""], []
+
+        async def receive():
+            await asyncio.sleep(0)  # as a network does, which lets others come in between
+            if not parts:
+                await asyncio.Event().wait()  # nobody hangs up
+            part = parts.pop(0)() if callable(parts[0]) else parts.pop(0)
+            return {"type": "http.request", "body": part, "more_body": bool(parts)}
+
+        async def send(message):
+            sent.append(message)
+
+        headers = [(b"host", b"localhost"), (b"content-type", b"multipart/form-data; boundary=edge")]
+        scope = {"type": kind, "path": path, "query_string": b"", "headers": headers, "root_path": ""}
+        scope |= {"method": method} if kind == "http" else {"extensions": {"websocket.http.response": {}}}
+        await self.app(scope, receive, send)
+        return sent[0]["status"], b"".join(message.get("body", b"") for message in sent)
+
+    def ask(self, method, path, **given):
+        return asyncio.run(self.answer(method, path, **given))[0]
+
+    async def put(self, file, size, session="mine", between=(), name="a.csv"):
+        """Send a file in parts, of whose length nothing is said before."""
+        head = f'--edge\r\nContent-Disposition: form-data; name="f"; filename="{name}"\r\n\r\n'.encode()
+        body = [head, *[bytes(size // 8)] * 8, *between, b"\r\n--edge--\r\n"]
+        return (await self.answer("PUT", f"/_stcore/upload_file/{session}/{file}", body))[0]
+
+    def stored(self, *sessions):
+        """Bytes that Streamlit holds of uploads."""
+        files = self.runtime.uploaded_file_mgr.file_storage
+        return sum(len(file.data) + len(file.name) for name in sessions or files for file in files[name].values())
+
+
+@pytest.fixture
+def served(monkeypatch):
+    monkeypatch.setattr(config, "_main_script_path", config._main_script_path)
+    monkeypatch.setattr(starlette_routes, "is_xsrf_enabled", lambda: False)  # nobody here is a browser
+    monkeypatch.setattr(Runtime, "_instance", None)
+    before = config.get_option("server.maxUploadSize")
+    config.set_option("server.maxUploadSize", 1)
+    yield Served(monkeypatch)
+    config.set_option("server.maxUploadSize", before)
+
+
+NOBODY_ASKS = (
+    "/_stcore/metrics",
+    "/_stcore/metrics\n",  # a route's pattern takes it for the same
+    "/_stcore/metrics/",
+    "//_stcore/metrics",
+    "/_STCORE/metrics",
+    "/static/../_stcore/metrics",
+    "/naive_bayes/_stcore/metrics",
+    "/_stcore/agent/openapi.json",
+    "/_stcore/agent/interact",
+    "/_stcore/agent/mcp",
+    "/_stcore/script-health-check",
+    "/_stcore/bidi-components/a/b",
+    "/_stcore/upload_file/mine",
+    "/_stcore/stream",
+    "/component/a/b",
+    "/app/static/a",
+    "/static/\\\\computer\\share",
+    "/manifest.json",
+    "/no_such_page",
+    "/auth/login",
+    "/oauth2callback",
+)
+
+
+@pytest.mark.parametrize(
+    "mode", [{}, {"DPCORE_PUBLIC": PUBLIC}, {"DPCORE_HOSTED": "1", "DPCORE_UPLOADS": "1"}], ids=str
+)
+def test_strangers_learn_no_statistics_and_reach_nothing_that_pages_do_not_need(served, monkeypatch, mode):
+    """They would learn the exact bytes of what others upload: a row more or less shows."""
+    for name, value in mode.items():
+        monkeypatch.setenv(name, value)
+    for path in NOBODY_ASKS:
+        for method in ("GET", "HEAD", "POST", "OPTIONS"):
+            assert served.ask(method, path) == HTTPStatus.NOT_FOUND, (method, path)
+        if path != "/_stcore/stream":
+            assert served.ask("", path, kind="websocket") == HTTPStatus.NOT_FOUND, path
+    assert served.ask("POST", "/") == served.ask("DELETE", "/media/a.json") == HTTPStatus.NOT_FOUND
+
+
+def test_pages_get_what_they_need(served, monkeypatch):
+    static = Path(file_util.get_static_dir())
+    files = [f"/{path.relative_to(static).as_posix()}" for path in static.rglob("static/**/*") if path.is_file()]
+    assert len(files) > 100
+    pages = [f"/{path.stem}" for path in (FOLDER / "pages").glob("*.py")]
+    for path in ("/", "/favicon.png", "/_stcore/host-config", *pages, *files):
+        assert served.ask("GET", path) == HTTPStatus.OK, path
+    assert served.ask("GET", "/naive_bayes/") == HTTPStatus.MOVED_PERMANENTLY
+    assert served.ask("HEAD", "/_stcore/health") == HTTPStatus.SERVICE_UNAVAILABLE  # it says that nothing runs yet
+    monkeypatch.setenv("DPCORE_LOGIN", "1")
+    assert served.ask("GET", "/auth/logout") != HTTPStatus.NOT_FOUND
+
+
+def test_below_a_base_path_there_is_the_same_and_above_it_nothing(monkeypatch):
+    monkeypatch.setattr(st, "get_option", lambda _: "/class/dp/")
+    for path in ("/class/dp", "/class/dp/", "/class/dp/naive_bayes", "/class/dp/_stcore/health"):
+        assert answered(path, host="localhost"), path
+    for path in ("/", "/naive_bayes", "/class/dpx", "/class/_stcore/health", "/class/dp/_stcore/metrics"):
+        assert asked(path, host="localhost")[0]["status"] == HTTPStatus.NOT_FOUND, path
+
+
+MEGABYTE = 2**20 - 2**10  # with its form, the largest file here
+
+
+def test_a_session_cannot_fill_the_memory_of_all_with_uploads_that_nobody_uses(served):
+    async def upload():
+        first = [await served.put(place, MEGABYTE) for place in range(12)]
+        others = await served.put("a", MEGABYTE, "other")
+        replaced = []
+        for place in range(12):
+            await served.answer("DELETE", f"/_stcore/upload_file/mine/{place}")
+            replaced.append(await served.put(f"again{place}", MEGABYTE))
+        return first, others, replaced
+
+    first, others, replaced = asyncio.run(upload())
+    assert {*first} == {HTTPStatus.NO_CONTENT, HTTPStatus.REQUEST_ENTITY_TOO_LARGE}
+    assert first[:4] == [HTTPStatus.NO_CONTENT] * 4
+    assert served.stored("mine") <= 8 * 2**20
+    assert others == HTTPStatus.NO_CONTENT
+    assert {*replaced[: first.count(HTTPStatus.NO_CONTENT)]} == {HTTPStatus.NO_CONTENT}
+
+
+def test_uploads_that_come_at_once_are_bounded_as_well(served):
+    async def upload():
+        return await asyncio.gather(*(served.put(place, MEGABYTE) for place in range(12)))
+
+    assert HTTPStatus.REQUEST_ENTITY_TOO_LARGE in asyncio.run(upload())
+    assert served.stored() <= 8 * 2**20
+    assert asyncio.run(served.put("later", 8)) == HTTPStatus.NO_CONTENT  # what was refused is not counted any more
+
+
+def test_empty_files_and_their_names_take_room_as_well(served):
+    before = housekeeping.room("mine")
+    for place in range(1_000):
+        served.runtime.uploaded_file_mgr.add_file("mine", UploadedFileRec(str(place), "n" * 2_000, "text/csv", b""))
+    assert before - housekeeping.room("mine") > 3_000_000
+
+
+def test_all_visitors_together_have_a_part_of_the_memory(served, monkeypatch):
+    monkeypatch.setenv("DPCORE_HOSTED", "1")
+    monkeypatch.setenv("DPCORE_UPLOADS", "1")
+    monkeypatch.setenv("DPCORE_LIMITS", "megabytes=40")
+    served.living |= {str(place) for place in range(12)}
+
+    async def upload():
+        return [await served.put("a", MEGABYTE, str(place)) for place in range(12)]
+
+    assert asyncio.run(upload())[-1] == HTTPStatus.REQUEST_ENTITY_TOO_LARGE
+    assert served.stored() <= 10e6
+
+
+def test_nothing_stays_of_an_upload_whose_session_ended_before_it(served):
+    def leaves():
+        served.living.discard("mine")
+        return bytes(8)
+
+    asyncio.run(served.put("late", MEGABYTE, between=[leaves]))
+    assert served.stored() == 0
+
+
+def test_a_page_whose_session_has_no_room_says_so_where_it_would_say_a_number(served):
+    async def upload():
+        return [await served.put(place, MEGABYTE) for place in range(12)]
+
+    def told(session):
+        message, sent = ForwardMsg(), []
+        message.file_urls_response.file_urls.add(upload_url=f"/_stcore/upload_file/{session}/a", file_id="a")
+
+        async def send(message):
+            sent.append(message["bytes"])
+
+        asyncio.run(with_headers(send)({"type": "websocket.send", "bytes": message.SerializeToString()}))
+        return ForwardMsg.FromString(*sent).file_urls_response.error_msg
+
+    assert told("mine") == ""
+    asyncio.run(upload())
+    assert re.match("There is no room for another upload. Remove ", told("mine"))
+    assert told("other") == ""
+
+
+def test_a_server_without_the_guard_is_known_whatever_its_environment_says(monkeypatch):
+    monkeypatch.delenv("DPCORE_GUARD", raising=False)
+    monkeypatch.setattr(Runtime, "_instance", None)
+    assert not housekeeping.unguarded()  # as there is no server: a test of pages, or a script
+    monkeypatch.setattr(Runtime, "_instance", object.__new__(Runtime))
+    for inherited in ("", "1", str(os.getppid())):
+        monkeypatch.setenv("DPCORE_GUARD", inherited)
+        assert housekeeping.unguarded()
+    Guard(anything)
+    assert not housekeeping.unguarded()
