@@ -99,9 +99,10 @@ def check_size(rows: int, columns: int) -> None:
     most = limits()
     if rows > most.rows or columns > most.columns:
         raise DataError(
+            f"The table is too large: this server takes {most.rows:,} rows and {most.columns:,} columns at most.",
+            "Upload fewer of them, or run dpcore on your own computer.",
             f"The table has {rows:,} rows and {columns:,} columns; this server takes {most.rows:,} and "
             f"{most.columns:,} at most.",
-            "Upload fewer of them, or run dpcore on your own computer.",
         )
 
 
