@@ -99,7 +99,7 @@ def check_size(rows: int, columns: int) -> None:
     most = limits()
     if rows > most.rows or columns > most.columns:
         raise DataError(
-            f"The table is too large: this server takes {most.rows:,} rows and {most.columns:,} columns at most.",
+            f"The table has too many rows or columns; this server takes {most.rows:,} and {most.columns:,} at most.",
             "Upload fewer of them, or run dpcore on your own computer.",
             f"The table has {rows:,} rows and {columns:,} columns; this server takes {most.rows:,} and "
             f"{most.columns:,} at most.",
