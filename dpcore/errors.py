@@ -1,4 +1,4 @@
-"""What dpcore raises. Every message names a cause and a remedy, and never a cell's value."""
+"""What dpcore raises. Every message names a cause and a remedy: never a cell's value, and no number of the rows."""
 
 
 class DPCoreError(ValueError):
@@ -10,11 +10,15 @@ class DPCoreError(ValueError):
         What is wrong, naming the column or parameter but no private value.
     remedy : str
         What to do about it.
+    private : str
+        The cause once more, with what depends on the rows: how many they are, or which line. It is for the screen of
+        those who may see the rows, which marks it as real data. What is printed or logged, such as `str(error)` and a
+        traceback, does not have it.
     """
 
-    def __init__(self, cause: str, remedy: str = "") -> None:
+    def __init__(self, cause: str, remedy: str = "", private: str = "") -> None:
         super().__init__(cause, remedy)
-        self.cause, self.remedy = cause, remedy
+        self.cause, self.remedy, self.private = cause, remedy, private
 
     def __str__(self) -> str:
         return f"{self.cause} {self.remedy}".strip()

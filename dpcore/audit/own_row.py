@@ -44,7 +44,8 @@ def own_row(
     """
     relation = Relation.parse(relation)
     if not 0 <= row < len(frame):
-        raise DataError("The table has no row of that number.", f"Choose one from 0 to {len(frame) - 1:,}.")
+        told = f"The table has no row of that number: its last one is {len(frame) - 1:,}."
+        raise DataError("The table has no row of that number.", "Choose one from 0 on.", told)
     names, unit = list(schema.names), schema.persons
     whose = [] if unit is None else [str(unit.column)]
     first = frame.loc[:, [*names, *whose]].reset_index(drop=True)

@@ -99,9 +99,10 @@ def check_size(rows: int, columns: int) -> None:
     most = limits()
     if rows > most.rows or columns > most.columns:
         raise DataError(
+            f"The table has too many rows or columns; this server takes {most.rows:,} and {most.columns:,} at most.",
+            "Upload fewer of them, or run dpcore on your own computer.",
             f"The table has {rows:,} rows and {columns:,} columns; this server takes {most.rows:,} and "
             f"{most.columns:,} at most.",
-            "Upload fewer of them, or run dpcore on your own computer.",
         )
 
 

@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import streamlit as st
 
@@ -26,6 +25,7 @@ from dpcore.dashboard.tabs.take_home import take_home
 from dpcore.dashboard.tabs.verdict import judged
 from dpcore.dashboard.widgets import worded
 from dpcore.evaluate.evaluator import Evaluator
+from dpcore.evaluate.statistics import Statistics, statistics
 from dpcore.export import protection
 from dpcore.export.model_file import Model
 from dpcore.language import ENGLISH, phrase, plural, retold, say, speaking, spoken
@@ -81,7 +81,7 @@ def rows(page: str, shown: Shown) -> None:
         "real row."
     )
     st.caption(say(told, first=FIRST, rows=len(release.synthetic)))
-    st.dataframe(shown.data.train[list(release.schema.names)].head(FIRST), hide_index=True, key=f"{page}.real")
+    st.dataframe(evaluator(shown).first_rows(release.schema.names, FIRST), hide_index=True, key=f"{page}.real")
     told = phrase("For your eyes only: the first {first} real rows, in no relation to those above ({mark}).")
     if not shown.data.held:
         told = phrase("For your eyes only: {first} real rows of many, in no relation to those above ({mark}).")
@@ -161,7 +161,7 @@ def factor(entries: pd.DataFrame, rows: int = 1) -> str:
 
 def columns(page: str, shown: Shown) -> None:
     """One column, real beside synthetic, then how far off all of them are."""
-    release, real = shown.release, evaluator(shown).rows
+    release, rows = shown.release, evaluator(shown).rows
     if (worst := jobs.counted(page, shown, "1-way", partial(distances, shown, 1))) is None:
         return
     valid = remember(shown, "validity", lambda: evaluate.validity(release.synthetic, release.schema))
@@ -169,9 +169,9 @@ def columns(page: str, shown: Shown) -> None:
     told = say("One column, value by value (the worst first)")
     name = st.selectbox(told, names, key=f"{page}.column", label_visibility="collapsed")
     if name is not None:
-        of_one = partial(evaluate.marginals, real, release.synthetic, release.schema, name)
+        of_one = partial(evaluate.marginals, rows, release.synthetic, release.schema, name)
         frame = remember(shown, f"column {name}", of_one)
-        chart(charts.mark_real(charts.marginal(frame, column=name)), data=frame)
+        real(charts.marginal, frame, column=name)
     st.markdown(
         say(
             "Mean distance over all columns: **{mean:.3f}**; a fresh sample of the real rows would have "
@@ -182,7 +182,7 @@ def columns(page: str, shown: Shown) -> None:
             valid=valid,
         )
     )
-    chart(charts.mark_real(charts.worst_columns(worst)), data=worst)
+    real(charts.worst_columns, worst)
 
 
 def pairs(page: str, shown: Shown) -> None:
@@ -205,7 +205,7 @@ def pairs(page: str, shown: Shown) -> None:
             mark=say(REAL_DATA),
         )
     )
-    chart(charts.mark_real(charts.pair_heatmap(frame)), data=frame)
+    real(charts.pair_heatmap, frame)
     worst = frame.sort_values("avd").iloc[-1]
     names = list(release.schema.names)
     left, right = st.columns(2)
@@ -216,21 +216,20 @@ def pairs(page: str, shown: Shown) -> None:
         return
     of_two = partial(evaluate.pair, evaluator(shown).rows, release.synthetic, release.schema, x, y)
     shares = remember(shown, f"pair {(x, y)!r}", of_two)
-    chart(charts.mark_real(charts.pair_tables(shares, x=x, y=y)), data=shares)
+    real(charts.pair_tables, shares, x=x, y=y)
 
 
 def accuracy(page: str, shown: Shown) -> None:
     """Classifiers trained on the release and on the real rows, both tested on real rows kept aside."""
     release, data = shown.release, shown.data
     target = release.parameters.get("target") or release.schema.target
-    if target is None or data.test.empty:
+    if target is None or not len(data.test):
         st.info(say("Accuracy needs a class column and test rows. Choose them on the page Data & schema."))
         return
     frame = jobs.once(page, shown, "accuracy", phrase("Training classifiers"), partial(accuracies, shown, target))
     if frame is None:
         return
     majority = float(frame.loc[frame["model"] == "majority class", "accuracy"].iloc[0])
-    models = frame[frame["model"] != "majority class"]
     st.markdown(
         say(
             "How well can **{target}** be predicted for {rows:,} real rows that no method has seen, by a classifier "
@@ -240,7 +239,7 @@ def accuracy(page: str, shown: Shown) -> None:
             mark=say(REAL_DATA),
         )
     )
-    chart(charts.mark_real(charts.accuracy(models, majority=majority)), data=frame)
+    real(charts.accuracy, frame, of=frame["model"] != "majority class", majority=majority)
     tested = evaluator(shown).asked
     for note in dict.fromkeys(note.removesuffix(tested).strip() for note in frame["note"].fillna("")):
         if note:
@@ -260,12 +259,12 @@ def accuracies(shown: Shown, target: str, progress: Progress) -> pd.DataFrame:
     The reference without noise is for the screen only: it is never released. What it is better at is the price of
     privacy: noise, and whatever a method leaves out because its epsilon is small.
     """
-    release, real = shown.release, evaluator(shown)
-    found = [real.learned(release.synthetic, target, progress=progress)]
+    release, measured = shown.release, evaluator(shown)
+    found = [measured.learned(release.synthetic, target, progress=progress)]
     if math.isfinite(release.ledger.epsilon_claimed):
         progress(0.5, phrase("the same method without noise"))
         rows = noiseless(shown).sample(len(release.synthetic))
-        scores = real.learned(rows, target, include_real=False)
+        scores = measured.learned(rows, target, include_real=False)
         found.append(scores.assign(trained_on="same method, no noise"))
     return pd.concat(found, ignore_index=True)
 
@@ -299,11 +298,8 @@ def likened(shown: Shown) -> Ints:
 
     They are cut as the release was, by other lots: its own are secret.
     """
-    unit, rows = shown.release.schema.persons, shown.data.train
-    if unit is None:
-        return np.arange(len(rows))
-    fill, lots = shown.release.ledger.relation is Relation.REPLACE, np.random.default_rng(0)
-    return remember(shown, "likened", lambda: unit.kept(unit.persons(rows), lots.random(len(rows)), fill=fill))
+    unit, fill = shown.release.schema.persons, shown.release.ledger.relation is Relation.REPLACE
+    return remember(shown, "likened", lambda: evaluator(shown).contributed(unit, fill=fill))
 
 
 def of_persons(shown: Shown) -> str:
@@ -330,15 +326,16 @@ def of_persons(shown: Shown) -> str:
 
 def distances(shown: Shown, degree: int) -> pd.DataFrame:
     """AVD and noise floor per column (`attributes`) or pair (`a`, `b`)."""
-    release, real = shown.release, evaluator(shown)
+    release = shown.release
     most = None if len(release.schema) <= PAIRS_AT_MOST else PAIRS_AT_MOST**2 // 2
-    frame = real.distances(release.synthetic, degree, most=most)
-    floor = real.floors(degree, most=most, rows=len(release.synthetic))
-    merged = frame.merge(floor.rename(columns={"avd": "floor"}), on="attributes")
-    if degree == 2:
-        merged["a"], merged["b"] = merged["attributes"].str[0], merged["attributes"].str[1]
-    merged["attributes"] = merged["attributes"].map(" × ".join)
-    return merged
+    return evaluator(shown).beside_floors(release.synthetic, degree, most, len(release.synthetic))
+
+
+def real(draw: Callable[..., Any], frame: pd.DataFrame, /, of: Any = slice(None), **look: Any) -> None:
+    """A chart of what evaluation made of real rows, or of some lines of it, with the mark; TypeError of all else."""
+    if not isinstance(frame, Statistics):
+        raise TypeError("Pictures of real rows are drawn of counts and means only: see dpcore.evaluate.statistics.")
+    chart(charts.mark_real(draw(statistics(frame)[of], **look)), data=frame)
 
 
 def chart(picture: Any, *, data: pd.DataFrame | None = None) -> None:

@@ -367,8 +367,11 @@ def mendable() -> Iterator[None]:
 
 def refused(error: DPCoreError) -> None:
     """Why something cannot be done, and what to do."""
+    from dpcore.charts.base import REAL_DATA  # the first page does without pictures
+
     remedy = say("**What to do:** {remedy}", remedy=escaped(retold(error.remedy)))
-    st.error(f"{escaped(retold(error.cause))}\n\n{remedy}", icon=":material/error:")
+    mark = f" {say(REAL_DATA)}." if error.private else ""
+    st.error(f"{escaped(retold(error.private or error.cause))}{mark}\n\n{remedy}", icon=":material/error:")
 
 
 def escaped(text: str) -> str:

@@ -18,6 +18,7 @@ from dpcore.dashboard.sections import forecast
 from dpcore.dashboard.session import Shown
 from dpcore.dashboard.widgets import MADE, outdated
 from dpcore.datasets import Dataset
+from dpcore.evaluate.evaluator import Evaluator
 from dpcore.export import protection
 from dpcore.export.release import PURPOSE
 from dpcore.language import phrase, say
@@ -194,7 +195,7 @@ def on_rows(method: PrivateEstimator, data: Dataset) -> tuple[PrivateEstimator, 
     """The method as it runs on rows, each with its share of a person's epsilon, and how many are public."""
     unit, public = data.schema.persons, data.schema.max_rows
     if method.relation == "replace":
-        public = data.sizes[0] if unit is None else unit.rows * (int(unit.persons(data.train).max(initial=-1)) + 1)
+        public = data.sizes[0] if unit is None else unit.rows * Evaluator(data).people(unit)
     return (method if unit is None else method.for_rows(unit.rows)), public
 
 

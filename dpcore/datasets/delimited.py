@@ -239,17 +239,20 @@ def check_rows(body: BinaryIO, delimiter: str, width: int, before: int) -> None:
         for record in reader:
             if record and len(record) != width:
                 raise DataError(
-                    f"Line {line:,} and the header differ in their number of cells: {len(record):,} and {width:,}.",
+                    "A line and the header differ in their number of cells.",
                     "Quote cells that hold the delimiter, or complete the line.",
+                    f"Line {line:,} and the header differ in their number of cells: {len(record):,} and {width:,}.",
                 )
             if sum(len(cell.encode()) for cell in record) >= BLOCK:
-                raise DataError(f"Line {line:,} has more than {BLOCK >> 20} MiB.", "Shorten its cells.")
+                more = f"has more than {BLOCK >> 20} MiB."
+                raise DataError(f"A line {more}", "Shorten its cells.", f"Line {line:,} {more}")
             line = before + reader.line_num + 1
             lines.taken()
     except csv.Error:
         raise DataError(
-            f"Line {line:,} has a quotation mark that does not open or close a cell.",
+            "A line has a quotation mark that does not open or close a cell.",
             "Close it, or double quotation marks inside cells.",
+            f"Line {line:,} has a quotation mark that does not open or close a cell.",
         ) from None
 
 

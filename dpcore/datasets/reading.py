@@ -98,7 +98,8 @@ def source_bytes(source: str | PathLike[str] | bytes, max_bytes: int = MAX_BYTES
             raise DataError(f"The file {path.name!r} cannot be opened.", "Check its permissions.") from None
     if size > max_bytes:
         raise DataError(
-            f"The file has {size / 2**20:,.1f} MiB; at most {max_bytes / 2**20:,.1f} MiB are allowed.",
+            f"The file is too large: at most {max_bytes / 2**20:,.1f} MiB are allowed.",
             "Leave out columns or rows, save it as Parquet, or raise the limit (max_bytes).",
+            f"The file has {size / 2**20:,.1f} MiB; at most {max_bytes / 2**20:,.1f} MiB are allowed.",
         )
     return raw

@@ -96,8 +96,9 @@ def cells_of(sheet: Any, limit: int) -> tuple[list[str], list[pa.ChunkedArray]]:
         for line, row in block:
             if any(cell != "" for cell in row[width:]):
                 raise DataError(
-                    f"Row {line:,} has a cell beyond the last header.",
+                    "A row has a cell beyond the last header.",
                     "Give every column a header, or clear that cell.",
+                    f"Row {line:,} has a cell beyond the last header.",
                 )
         texts = [[text_of(row[j]) for _, row in block] for j in range(width)]
         size += sum(8 + len(cell or "") for column in texts for cell in column)

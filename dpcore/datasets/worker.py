@@ -114,7 +114,7 @@ def serve() -> None:
 
 def refuse(error: DataError) -> None:
     """Tell the parent process why."""
-    sys.stdout.buffer.write(json.dumps([error.cause, error.remedy]).encode())
+    sys.stdout.buffer.write(json.dumps([error.cause, error.remedy, error.private]).encode())
     sys.stdout.buffer.flush()
     os._exit(REFUSED)
 

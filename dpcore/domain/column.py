@@ -165,7 +165,7 @@ class Column:
             fail("a category is empty or listed twice.", "List every category once.")
         if len(self.categories) > MAX_CATEGORIES:
             fail(
-                f"it has {len(self.categories):,} categories; at most {MAX_CATEGORIES:,} are allowed.",
+                f"it has too many categories; at most {MAX_CATEGORIES:,} are allowed.",
                 "Ignore the column or group its values before uploading.",
             )
         if self.outside == "clip" and not self.missing:
@@ -253,8 +253,8 @@ class Column:
         Raises
         ------
         DataError
-            If cells are missing, not numbers, or outside the declaration and the column does not allow it. The
-            message says how many rows, never which value. With "clip", never.
+            If cells are missing, not numbers, or outside the declaration and the column does not allow it. How many
+            is told apart (`DataError.private`), which value never. With "clip", never.
         """
         found = self.coded(values)
         self.refuse(found.misfits)
@@ -311,26 +311,23 @@ class Column:
 
     def refuse(self, misfits: Mapping[str, int]) -> None:
         """DataError for cells that do not fit, by why; nothing if there are none."""
+        has, cells = f"Column {self.name!r} has ", f"cells of column {self.name!r}"
+        clip = "or choose “clip” for values outside."
 
-        def fail(cause: str, remedy: str) -> None:
-            raise DataError(f"Column {self.name!r} {cause}.", remedy)
+        def fail(why: str, before: str, after: str, remedy: str) -> None:
+            if count := misfits.get(why):
+                some = "some" if before else "Some"
+                raise DataError(f"{before}{some} {after}.", remedy, f"{before}{count:,} {after}.")
 
-        far, clip = misfits.get("far", 0), ", or choose “clip” for values outside."
-        if words := misfits.get("words", 0):
-            remedy = "Declare the column as categorical, or clean those cells before uploading."
-            fail(f"has {words:,} cells that {self._scale.words}", remedy)
-        if far:
+        if self.numeric:
+            words = "Declare the column as categorical, or clean those cells before uploading."
+            fail("words", has, f"cells that {self._scale.words}", words)
             bounds = " to ".join(map(self.told, (cast(float, self.lower), cast(float, self.upper))))
-            cause = f"{far:,} cells of column {self.name!r} lie outside the declared bounds {bounds}."
-            raise DataError(cause, f"Widen the bounds{clip}")
-        if misfits.get("fractions"):
-            fail("is declared integer but has fractional values", "Declare it as continuous.")
-        if absent := misfits.get("absent", 0):
-            remedy = "Tick “missing” for this column, or remove those rows before uploading."
-            fail(f"has {absent:,} missing cells, but missing is not declared", remedy)
-        if unknown := misfits.get("unknown", 0):
-            cause = f"{unknown:,} cells of column {self.name!r} are not among the declared categories."
-            raise DataError(cause, f"Add the categories{clip}")
+            fail("far", "", f"{cells} lie outside the declared bounds {bounds}", f"Widen the bounds, {clip}")
+            fail("fractions", has, "fractional values, but is declared integer", "Declare it as continuous.")
+        lacking = "Tick “missing” for this column, or remove those rows before uploading."
+        fail("absent", has, "missing cells, but missing is not declared", lacking)
+        fail("unknown", "", f"{cells} are not among the declared categories", f"Add the categories, {clip}")
 
     def decode(self, codes: Codes, rng: np.random.Generator) -> pd.Series[Any]:
         """Cells for codes of shape (n,): the category, or a uniform draw inside the bin."""

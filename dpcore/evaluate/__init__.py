@@ -1,7 +1,8 @@
 """How close a release is to the real table.
 
 Everything here reads the real rows without noise. The results are therefore never private, whatever the release was:
-show them to people who may see the data, and leave them out of what is published. All are aggregates; none holds a row.
+show them to people who may see the data, and leave them out of what is published. All are aggregates; none holds a row,
+and what pictures are drawn of is made of counts and means (`statistics`).
 """
 
 from dpcore.domain.range_query import query_names

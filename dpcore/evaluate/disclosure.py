@@ -24,6 +24,7 @@ from scipy.stats import t as student
 
 from dpcore.accounting.relation import Relation
 from dpcore.arguments import Flags, Progress, no_progress
+from dpcore.datasets import Dataset
 from dpcore.domain.column import Codes
 from dpcore.domain.schema import Schema
 from dpcore.errors import ParameterError
@@ -186,6 +187,14 @@ def in_out_advantage(
         "note": " ".join(dict.fromkeys(filter(None, notes))),
     }
     return pd.DataFrame([columns])
+
+
+def tried(
+    method: Synthesizer | PrivateClassifier, data: Dataset, schema: Schema, sensitive: str, most: int, **how: Any
+) -> pd.DataFrame:
+    """`in_out_advantage` of at most so many training rows, `set_apart`."""
+    frame, targets = set_apart(data.train, schema, most)
+    return in_out_advantage(method, frame, targets, schema, sensitive, **how)
 
 
 def set_apart(frame: pd.DataFrame, schema: Schema, most: int, seed: int = 0) -> tuple[pd.DataFrame, pd.DataFrame]:

@@ -19,6 +19,7 @@ from dpcore.domain.column import Codes, Column
 from dpcore.domain.schema import Schema
 from dpcore.errors import ParameterError
 from dpcore.evaluate.learners import Table, counted, require_rows
+from dpcore.evaluate.statistics import Statistics, statistics
 from dpcore.rows import HeldRows, Rows
 from dpcore.text import canonical
 
@@ -135,7 +136,7 @@ def _by_chance(counts: NDArray[np.int64], rows: int) -> float:
     return float(off_by_chance(counts.ravel() / counts.sum(), rows).sum() / 2)
 
 
-def marginals(real: Table | Rows, synthetic: Table, schema: Schema, column: str) -> pd.DataFrame:
+def marginals(real: Table | Rows, synthetic: Table, schema: Schema, column: str) -> Statistics:
     """Shares of one column's values, with the range that resampling alone explains. Reads real rows: not private.
 
     One row per label of the column, in label order: `value`, the shares `real` and `released`, and `floor_low`,
@@ -145,12 +146,11 @@ def marginals(real: Table | Rows, synthetic: Table, schema: Schema, column: str)
     p, q = _shares(real, synthetic, schema, [column])
     m = len(synthetic)
     low, high = (binom.ppf(level, m, p) / m for level in (0.025, 0.975))
-    return pd.DataFrame(
-        {"value": schema[column].labels, "real": p, "released": q, "floor_low": low, "floor_high": high}
-    )
+    found = {"value": schema[column].labels, "real": p, "released": q, "floor_low": low, "floor_high": high}
+    return statistics(pd.DataFrame(found))
 
 
-def pair(real: Table | Rows, synthetic: Table, schema: Schema, x: str, y: str) -> pd.DataFrame:
+def pair(real: Table | Rows, synthetic: Table, schema: Schema, x: str, y: str) -> Statistics:
     """Shares of two columns' value pairs. Reads real rows: not private.
 
     `x_value`, `y_value`, `source` ("real" or "released") and `share`; for each source every pair of labels, in label
@@ -161,7 +161,8 @@ def pair(real: Table | Rows, synthetic: Table, schema: Schema, x: str, y: str) -
     grid = pd.MultiIndex.from_product([schema[x].labels, schema[y].labels], names=["x_value", "y_value"])
     cells = grid.to_frame(index=False)
     shares = zip(("real", "released"), _shares(real, synthetic, schema, [x, y]), strict=True)
-    return pd.concat([cells.assign(source=source, share=share) for source, share in shares], ignore_index=True)
+    parts = [cells.assign(source=source, share=share) for source, share in shares]
+    return statistics(pd.concat(parts, ignore_index=True))
 
 
 def validity(synthetic: pd.DataFrame, schema: Schema) -> float:

@@ -12,9 +12,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from dpcore.arguments import Ints
 from dpcore.datasets import Dataset
 from dpcore.domain.column import Codes
 from dpcore.domain.range_query import RangeQuery, exact_answers, random_queries
+from dpcore.domain.schema import Schema
+from dpcore.domain.unit import Unit
 from dpcore.errors import ParameterError
 from dpcore.evaluate.distances import marginal_avd, noise_floor, off_by_chance
 from dpcore.evaluate.labels import Label, misclassification
@@ -32,9 +35,11 @@ from dpcore.evaluate.learners import (
     tstr,
 )
 from dpcore.evaluate.ranges import range_answers, true_answers
+from dpcore.evaluate.statistics import Statistics, statistics
 from dpcore.evaluate.verdict import Verdict, verdict
 from dpcore.language import phrase
 from dpcore.methods.base import PrivateClassifier
+from dpcore.methods.local.ppnb import PlainNaiveBayes
 from dpcore.methods.synthesizer import Synthesizer
 from dpcore.rows import HeldRows, Rows
 
@@ -135,6 +140,24 @@ class Evaluator:
         data, schema = self.data, self.data.schema
         return HeldRows(self.train, schema.sizes) if data.held else counted(data.given, schema)
 
+    def first_rows(self, names: Sequence[str], most: int) -> pd.DataFrame:
+        """Some columns of the first training rows, which are for the screen of their owner alone."""
+        return self.data.train[list(names)].head(most)
+
+    def people(self, unit: Unit) -> int:
+        """How many persons the training rows are of."""
+        return int(unit.persons(self.data.train).max(initial=-1)) + 1
+
+    def contributed(self, unit: Unit | None, *, fill: bool) -> Ints:
+        """Positions of training rows that are compared with a release: all, or those that a unit keeps of each person.
+
+        They are chosen at random like those of the release, but not with it: which ones it is of is secret.
+        """
+        rows = self.data.train
+        if unit is None:
+            return np.arange(len(rows))
+        return unit.kept(unit.persons(rows), np.random.default_rng(0).random(len(rows)), fill=fill)
+
     @cached_property
     def _queries(self) -> tuple[list[Any], Any]:
         """The workload, and the shares of the training rows that are its true answers."""
@@ -146,11 +169,16 @@ class Evaluator:
         schema = self.data.schema
         return judged(model(self.data.test), self.test[:, schema.index(target)], schema[target].size)
 
-    def scores(self, models: Mapping[str, Model], target: str) -> pd.DataFrame:
+    def truthful(self, target: str, schema: Schema, *, normal: bool) -> PlainNaiveBayes:
+        """Naive Bayes from the true rows, with normal distributions of numbers or their bins."""
+        method = PlainNaiveBayes(numbers="moments" if normal else "bins", target=target)
+        return method.fit(self.data.train, schema=schema)
+
+    def scores(self, models: Mapping[str, Model], target: str) -> Statistics:
         """`model`, `accuracy` and `balanced_accuracy` of models on the test rows."""
         found = [(name, self.judged(model, target)) for name, model in models.items()]
         rows = [(name, one.accuracy, one.balanced_accuracy) for name, one in found]
-        return pd.DataFrame(rows, columns=["model", *SCORES.values()])
+        return statistics(pd.DataFrame(rows, columns=["model", *SCORES.values()]))
 
     def of_classifier(self, fitted: PrivateClassifier, asked: Sequence[Pair]) -> list[float]:
         """Some `CLASSIFIER_MEASURES` of a released classifier on the test rows."""
@@ -178,14 +206,14 @@ class Evaluator:
 
         return [float(value(*pair)) for pair in asked]
 
-    def learned(self, released: Table, target: str | None = None, **how: Any) -> pd.DataFrame:
+    def learned(self, released: Table, target: str | None = None, **how: Any) -> Statistics:
         """`tstr` on the test rows, of some rows."""
         schema = self.data.schema
         found = tstr(self.train, self.test, released, schema, target or schema.target or "", **how)
         learns = (found["trained_on"] == "real") & (found["model"] != MAJORITY)
         of = SAMPLED.format(some=len(self.train), all=len(self.rows)) if len(self.rows) > len(self.train) else ""
         notes = zip(found["note"], learns, strict=True)
-        return found.assign(note=[noted(note, of if real else "", self.asked) for note, real in notes])
+        return statistics(found.assign(note=[noted(note, of if real else "", self.asked) for note, real in notes]))
 
     @property
     def asked(self) -> str:
@@ -199,6 +227,14 @@ class Evaluator:
         """`marginal_avd` of some rows from the training rows, in at most so many subsets."""
         schema = self.data.schema
         return marginal_avd(self.train, released, schema, degree, on=on, max_subsets=most, counts=self.rows)
+
+    def beside_floors(self, released: Table, degree: int, most: int | None, rows: int) -> Statistics:
+        """`distances` and, as `floor`, `floors` of as many rows; of pairs, their columns `a` and `b` as well."""
+        floor = self.floors(degree, most=most, rows=rows).rename(columns={"avd": "floor"})
+        found = self.distances(released, degree, most=most).merge(floor, on="attributes")
+        if degree == 2:
+            found["a"], found["b"] = found["attributes"].str[0], found["attributes"].str[1]
+        return statistics(found.assign(attributes=found["attributes"].map(" × ".join)))
 
     def verdict(self, released: Table) -> Verdict:
         """`verdict` of some rows."""

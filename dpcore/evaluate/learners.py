@@ -23,6 +23,7 @@ from dpcore.arguments import Floats, Ints, Progress, no_progress, require_frame
 from dpcore.domain.column import Codes
 from dpcore.domain.schema import Schema
 from dpcore.errors import DataError, ParameterError
+from dpcore.evaluate.statistics import Statistics, statistics
 from dpcore.language import phrase
 from dpcore.methods.base import PrivateEstimator
 from dpcore.rows import Folder, HeldRows, Rows, rows_of
@@ -181,12 +182,12 @@ def judged(probability: Floats, truth: NDArray[Any], classes: int) -> Judged:
     return Judged.of(truth, probability.argmax(axis=1), classes)
 
 
-def confusion_frame(confusion: Ints, labels: Sequence[str]) -> pd.DataFrame:
+def confusion_frame(confusion: Ints, labels: Sequence[str]) -> Statistics:
     """`truth`, `predicted`, `count`, and `share` of the true class's rows (NaN if it has none); true classes first."""
     pairs = pd.MultiIndex.from_product([list(labels), list(labels)], names=["truth", "predicted"])
     rows = confusion.sum(axis=1, keepdims=True)
     shares = np.divide(confusion, rows, out=np.full(confusion.shape, np.nan), where=rows > 0)
-    return pairs.to_frame(index=False).assign(count=confusion.ravel(), share=shares.ravel())
+    return statistics(pairs.to_frame(index=False).assign(count=confusion.ravel(), share=shares.ravel()))
 
 
 def most_frequent(classes: NDArray[Any]) -> int:

@@ -15,6 +15,7 @@ from dpcore.domain.range_query import RangeQuery, exact_answers, query_names
 from dpcore.domain.schema import Schema
 from dpcore.errors import ParameterError
 from dpcore.evaluate.learners import Table, counted, require_rows
+from dpcore.evaluate.statistics import Statistics, statistics
 from dpcore.language import phrase
 from dpcore.methods.synthesizer import Synthesizer
 from dpcore.postprocess.count_tree import ReleasedTree
@@ -144,7 +145,14 @@ def range_queries(
     return pd.concat(frames, ignore_index=True)
 
 
-def by_size(frame: pd.DataFrame) -> pd.DataFrame:
+def one_answer(answers: Sequence[tuple[str, float, float]], true: int) -> Statistics:
+    """Names of releases, their answers to one query with half the widths of their intervals, and the true count."""
+    frame = pd.DataFrame(answers, columns=["release", "estimate", "margin"])
+    low, high = frame["estimate"] - frame["margin"], frame["estimate"] + frame["margin"]
+    return statistics(frame.drop(columns="margin").assign(low=low, high=high, true=true))
+
+
+def by_size(frame: pd.DataFrame) -> Statistics:
     """Mean errors by how much of the domain a query covers, of a frame of `range_queries`.
 
     Several runs, told apart by a column `repeat`, have intervals. `EDGES` are where bins of the share of the domain
@@ -174,4 +182,4 @@ def by_size(frame: pd.DataFrame) -> pd.DataFrame:
     for error in ("absolute", "relative"):
         mean, half = runs[error].mean().to_numpy(), runs[error].std().to_numpy() * width
         found = found.assign(**{error: mean, f"{error}_low": mean - half, f"{error}_high": mean + half})
-    return found.drop(columns=["order", "place"])
+    return statistics(found.drop(columns=["order", "place"]))

@@ -10,10 +10,11 @@ import numpy as np
 import pandas as pd
 from scipy.special import ndtr
 
-from dpcore.arguments import Floats
+from dpcore.arguments import Floats, Ints
 from dpcore.datasets import Dataset
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
+from dpcore.evaluate.statistics import Statistics, statistics
 from dpcore.mechanisms.randomizers import CategoryChannel, KeepOrDraw
 from dpcore.methods.local.dtcrd import cells_of
 from dpcore.methods.local.dtpd import Booleans
@@ -26,6 +27,17 @@ INTERVALS = 40
 MOST_BEYOND = 40  # intervals outside the public range
 TINY = 1e-12
 TAIL = 0.01  # of the reports, on each side of what is drawn
+
+
+class Truth:
+    """The true rows behind some reports, for evaluation to read: training rows, or the bits of them that DTPD asks for.
+
+    `positions` are those of the rows; `bits_for` is the target of DTPD.
+    """
+
+    def __init__(self, data: Dataset, schema: Schema, positions: Ints, bits_for: str | None = None) -> None:
+        rows = data.train.iloc[positions].reset_index(drop=True)
+        self.true_rows = rows if bits_for is None else as_bits(rows, schema, bits_for)
 
 
 def columns(reports: Reports) -> list[str]:
@@ -52,7 +64,7 @@ def is_number(reports: Reports, column: str) -> bool:
     return not isinstance(reports.channels[family_of(reports, column)], CategoryChannel)
 
 
-def shares_of_column(reports: Reports, frame: pd.DataFrame | None, column: str) -> pd.DataFrame:
+def shares_of_column(reports: Reports, frame: pd.DataFrame | Truth | None, column: str) -> Statistics:
     """A column of categories: how often each value is true, reported, and reconstructed.
 
     By `value`: the shares `real` (of the true rows `frame`), `reported` (NaN if reports are no values), `reconstructed`
@@ -68,19 +80,12 @@ def shares_of_column(reports: Reports, frame: pd.DataFrame | None, column: str) 
     else:
         found, spread = found[0], spread[0]
     half, known = SURE * np.sqrt(spread), reports.schema[column]
-    real = np.full(known.size, np.nan)
+    real, frame = np.full(known.size, np.nan), frame.true_rows if isinstance(frame, Truth) else frame
     if frame is not None:
         real = np.bincount(known.encode(frame[column]), minlength=known.size) / max(len(frame), 1)
-    return pd.DataFrame(
-        {
-            "value": known.labels,
-            "real": real,
-            "reported": said.T @ people / max(people.sum(), 1),
-            "reconstructed": found,
-            "low": found - half,
-            "high": found + half,
-        }
-    )
+    shares = {"value": known.labels, "real": real, "reported": said.T @ people / max(people.sum(), 1)}
+    shares |= {"reconstructed": found, "low": found - half, "high": found + half}
+    return statistics(pd.DataFrame(shares))
 
 
 def margin(reports: Reports, family: Family, column: str) -> tuple[int, Floats, Floats, Floats]:
@@ -120,7 +125,9 @@ def variance(channel: CategoryChannel, shares: Floats, people: int, cells: int) 
     return np.asarray(np.maximum(each, 0.0) / (people * channel.gain**2), dtype=float)
 
 
-def densities(reports: Reports, frame: pd.DataFrame | None, column: str, bayes: Bayes | None = None) -> pd.DataFrame:
+def densities(
+    reports: Reports, frame: pd.DataFrame | Truth | None, column: str, bayes: Bayes | None = None
+) -> Statistics:
     """A column that was reported as a number: how true numbers, reports, and what is made of them spread.
 
     By interval: `x` (its middle), `width`, and the shares `real`, `reported` and `reconstructed`: by the normal
@@ -151,15 +158,10 @@ def densities(reports: Reports, frame: pd.DataFrame | None, column: str, bayes: 
     else:
         made = np.full(len(edges) - 1, np.nan)
         made[before : before + cells.intervals] = deconvolved(reports, column).shares[0]
-    return pd.DataFrame(
-        {
-            "x": (edges[:-1] + edges[1:]) / 2,
-            "width": np.diff(edges),
-            "real": np.full(len(edges) - 1, np.nan) if frame is None else shares(true_numbers(known, frame)),
-            "reported": shares(said),
-            "reconstructed": made,
-        }
-    )
+    frame = frame.true_rows if isinstance(frame, Truth) else frame
+    real = np.full(len(edges) - 1, np.nan) if frame is None else shares(true_numbers(known, frame))
+    found = {"x": (edges[:-1] + edges[1:]) / 2, "width": np.diff(edges), "real": real, "reported": shares(said)}
+    return statistics(pd.DataFrame(found | {"reconstructed": made}))
 
 
 def true_numbers(column: Column, frame: pd.DataFrame) -> Floats:

@@ -8,6 +8,7 @@ import pandas as pd
 from dpcore.arguments import Floats
 from dpcore.datasets import Dataset
 from dpcore.evaluate.evaluator import Evaluator
+from dpcore.evaluate.statistics import Statistics, statistics
 from dpcore.postprocess.count_tree import ReleasedTree
 from dpcore.postprocess.count_tree_frames import level_names
 from dpcore.postprocess.forest import Forest, recounted
@@ -27,13 +28,13 @@ def true_counts(tree: ReleasedTree, rows: Rows) -> list[Floats]:
     return tree.tree.sums(counts.astype(float))
 
 
-def with_truth(frame: pd.DataFrame, truth: Sequence[Floats]) -> pd.DataFrame:
+def with_truth(frame: pd.DataFrame, truth: Sequence[Floats]) -> Statistics:
     """`nodes` with the true counts (`true`) and what the noise added to them (`noise`)."""
     true = np.array([truth[level][place] for level, place in zip(frame["level"], frame["place"], strict=True)])
-    return frame.assign(true=true, noise=frame["noisy"] - true)
+    return statistics(frame.assign(true=true, noise=frame["noisy"] - true))
 
 
-def level_errors(tree: ReleasedTree, truth: Sequence[Floats]) -> pd.DataFrame:
+def level_errors(tree: ReleasedTree, truth: Sequence[Floats]) -> Statistics:
     """How far a tree's counts are from the true ones, level by level.
 
     `level`, `divides`, `nodes`, `which` ("noisy" for measured levels; "consistent") and `error`, the mean absolute one
@@ -47,10 +48,10 @@ def level_errors(tree: ReleasedTree, truth: Sequence[Floats]) -> pd.DataFrame:
             {"level": level, "divides": divides, "nodes": len(true), "which": which, "error": np.abs(c - true).mean()}
             for which, c in counts.items()
         ]
-    return pd.DataFrame(rows)
+    return statistics(pd.DataFrame(rows))
 
 
-def noise_and_structure(released: Forest, plain: Forest, data: Dataset) -> pd.DataFrame:
+def noise_and_structure(released: Forest, plain: Forest, data: Dataset) -> Statistics:
     """What noisy counts in leaves cost, apart from what noisily chosen divisions cost. Not private.
 
     `step`, `accuracy`, `balanced_accuracy`, one row for each of `STEPS`: the release; its trees with the true numbers
@@ -60,7 +61,7 @@ def noise_and_structure(released: Forest, plain: Forest, data: Dataset) -> pd.Da
     """
     forests = zip(STEPS, (released, with_true_counts(released, data.train), plain), strict=True)
     models = {step: forest.probability for step, forest in forests}
-    return Evaluator(data).scores(models, released.target).rename(columns={"model": "step"})
+    return statistics(Evaluator(data).scores(models, released.target).rename(columns={"model": "step"}))
 
 
 def with_true_counts(forest: Forest, train: pd.DataFrame) -> Forest:

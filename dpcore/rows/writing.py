@@ -100,9 +100,9 @@ def encode(
     Raises
     ------
     DataError
-        If a file cannot be read, changes while it is read, or does not fit the schema: how many cells of which column,
-        counted over all rows, and never a cell's value. If the folder holds something else, or codes that are damaged.
-        If rows belong to persons.
+        If a file cannot be read, changes while it is read, or does not fit the schema: which column, and apart
+        (`DataError.private`) how many cells of all rows; never a cell's value. If the folder holds something else, or
+        codes that are damaged. If rows belong to persons.
     """
     if schema.persons is not None:
         raise DataError(

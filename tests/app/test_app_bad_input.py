@@ -12,6 +12,7 @@ from screen import REMEDY, books, charts, dataset, mendable, said, tabs, ticks, 
 from streamlit.testing.v1 import AppTest
 
 from dpcore import ParameterError
+from dpcore.charts.base import REAL_DATA
 from dpcore.dashboard.sections.intake import DECIMALS, ENCODINGS
 from dpcore.datasets.reading import MAX_BYTES
 from dpcore.domain.cells import typed
@@ -167,6 +168,7 @@ def test_rows_that_a_declaration_does_not_hold_are_counted_and_not_shown() -> No
         press(edit(at, edits), "data.use")
         assert len(mendable(at)) == 1
         assert cause in mendable(at)[0]
+        assert mendable(at)[0].partition(REMEDY)[0].strip().endswith(f"{REAL_DATA}.")
         assert not private(at)
         assert dataset(at).name == "sample"
     edit(at, {3: {"lower": 0.0, "upper": 100.0, "outside": "clip"}})

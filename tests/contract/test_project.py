@@ -61,6 +61,38 @@ DEFINED = (types.FunctionType, property, cached_property, classmethod, staticmet
 USE_STREAMLITS_OWN = ("dpcore.dashboard.housekeeping", "dpcore.dashboard.messages")  # to give memory back, and to guard
 STREAMLITS_OWN = ("streamlit.runtime", "streamlit.proto", "streamlit.elements", "streamlit.delta_generator")
 PICKLES = {"pickle", "cPickle", "cloudpickle", "dill", "shelve", "marshal"}
+# Real rows are read by evaluation, which makes counts and means of them. Where else a screen needs them, and why:
+ROWS = {"train", "test", "given", "frame", "blocks", "true_rows"}
+OF_ROWS = {"cells", "codes", "held", "numbers"}  # of a counter of rows, which has only codes of them
+READS_ROWS = {
+    "sections.intake": "reads them, and hands the data set on",
+    "sections.left_out:take_in": "brings a column back as the rows have it, which voids the guarantee",
+    "sections.own_row:case_of": "the person's own row is left out or changed",
+    "sections.own_row:values": "shows the person's own row, which was asked for",
+}
+EVALUATION_READS_ROWS = {
+    "baselines:references": "scikit-learn's models learn from them",
+    "disclosure:tried": "methods learn from them, and some are targets of an attack",
+    "evaluator:Evaluator.train": "codes", "evaluator:Evaluator.test": "codes",
+    "evaluator:Evaluator.rows": "a counter", "evaluator:Evaluator.first_rows": "for a table on the screen",
+    "evaluator:Evaluator.people": "a count", "evaluator:Evaluator.contributed": "positions",
+    "evaluator:Evaluator.truthful": "a model learns from them", "evaluator:Evaluator.judged": "a model is asked",
+    "evaluator:Evaluator._mistaken": "models are asked",
+    "reconstruction:Truth.__init__": "counted in public intervals", "reconstruction:boolean_data": "a data set of bits",
+    "tree_errors:noise_and_structure": "counted in leaves",
+}  # fmt: skip
+# Who draws, marks a chart by itself, and makes `Statistics`. Charts that `panels.real` does not mark are of numbers of
+# runs, of what runs were measured by, and of models that were made without noise.
+DRAWN_BY = {
+    "vega_lite_chart": {"panels:chart", "controls:epsilon_picker", "sections.mechanisms:beliefs"},
+    "mark_real": {
+        "panels:real", "sections.sweep_results:draw", "sections.twin_worlds:pictures", "tabs.redraw:redraws",
+        "tabs.forest:tree", "tabs.network:marked",
+    },
+    "statistics": {"panels:real"},
+    "first_rows": {"panels:rows"},  # tables on the screen of their owner
+    "preview": {"pages.data:"},
+}  # fmt: skip
 
 
 @cache
@@ -179,6 +211,73 @@ def conversions(source: str, module: str) -> list[str]:
     return complaints
 
 
+@cache
+def scoped(source: str) -> tuple[tuple[str, ast.AST, ast.AST], ...]:
+    """Names, attributes, functions and texts, each with the class and function that it is in, and what is around it."""
+    kinds = (ast.Attribute, ast.Name, ast.FunctionDef, ast.Constant)
+    found: list[tuple[str, ast.AST, ast.AST]] = []
+    waiting: list[tuple[ast.AST, tuple[str, ...]]] = [(ast.parse(source), ())]
+    while waiting:
+        node, scope = waiting.pop()
+        for child in ast.iter_child_nodes(node):
+            defines = isinstance(child, ast.FunctionDef | ast.ClassDef) and len(scope) < 2
+            inner = (*scope, child.name) if defines else scope
+            if isinstance(child, kinds):
+                found.append((".".join(inner), child, node))
+            waiting.append((child, inner))
+    return tuple(found)
+
+
+def rows_read(source: str) -> Iterator[tuple[str, int, str]]:
+    """Where rows of a data set are taken, and what; but not how many there are, or their headers."""
+    for scope, node, above in scoped(source):
+        if isinstance(node, ast.Constant) and node.value in ROWS and not isinstance(above, ast.keyword):
+            yield scope, node.lineno, ""  # by the name of the attribute
+        if not isinstance(node, ast.Attribute) or node.attr not in ROWS | OF_ROWS:
+            continue
+        called, receiver = above.func if isinstance(above, ast.Call) else None, ast.unparse(node.value)
+        counted = isinstance(called, ast.Name) and called.id == "len"
+        fitted = isinstance(called, ast.Attribute) and called.attr == "fit" and node.attr == "given"
+        shape = isinstance(above, ast.Attribute) and above.attr in ("columns", "shape")
+        other = (node.attr == "frame" and called is node) or receiver in ("made", "piles", "offer")
+        other |= node.attr in OF_ROWS and not receiver.endswith("rows")
+        if not (counted or fitted or shape or other):
+            yield scope, node.lineno, f"{receiver}.{node.attr}"
+
+
+def screens_of_rows(source: str, module: str) -> list[str]:
+    """What the dashboard does with real rows by itself, where evaluation should make counts and means of them."""
+    if layer(module) not in ("dashboard", "pages", "app"):
+        return []
+    place = module.removeprefix("dpcore.dashboard.")
+    found = []
+    for scope, line, taken in rows_read(source):
+        if not taken.startswith("sample().") and not {place, f"{place}:{scope}"} & {
+            *READS_ROWS
+        }:  # the sample is a release
+            found.append(f"{module}, line {line}: takes rows")
+    for scope, node, _ in scoped(source):
+        name = node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+        if f"{place}:{scope}" not in DRAWN_BY.get(name, {f"{place}:{scope}"}):
+            found.append(f"{module}, line {node.lineno}: {name}")
+        if isinstance(node, ast.FunctionDef) and node.name == "sample" and place != "sections.attack_steps":
+            found.append(f"{module}, line {node.lineno}: another sample")
+    return found
+
+
+def evaluation_of_rows(source: str, module: str) -> list[str]:
+    """Real rows that are taken in evaluation elsewhere than in `EVALUATION_READS_ROWS`; what it gives on is typed."""
+    place = module.removeprefix("dpcore.evaluate.")
+    found = rows_read(source) if place != module else ()
+    codes = {"self.train", "self.test", "evaluator.train", "evaluator.test"}  # and blocks are of codes, too
+    return [
+        f"{module}, line {line}: takes rows"
+        for scope, line, taken in found
+        if taken.rpartition(".")[2] in ("", "train", "test", "given") and taken not in codes
+        if f"{place}:{scope}" not in EVALUATION_READS_ROWS
+    ]
+
+
 def too_long(source: str, module: str) -> list[str]:
     limit = MAX_LINES[module.split(".")[0]]
     lines = len(source.splitlines())
@@ -190,7 +289,15 @@ def test_source() -> None:
     for path in PACKAGE + APP:
         source, module = path.read_text(encoding="utf-8"), module_name(path)
         complaints += wrong_imports(source, module, is_package=path.stem == "__init__")
-        for rule in (streamlit_imports, eager_imports, forbidden_calls, conversions, too_long):
+        for rule in (
+            streamlit_imports,
+            eager_imports,
+            forbidden_calls,
+            conversions,
+            screens_of_rows,
+            evaluation_of_rows,
+            too_long,
+        ):
             complaints += rule(source, module)
     for path in python_files("scripts"):  # benchmarks time pages as well
         complaints += streamlit_imports(path.read_text(encoding="utf-8"), module_name(path))
@@ -265,6 +372,35 @@ BROKEN = [
     (conversions, "dpcore.dashboard.panels", "import streamlit as st\nst.altair_chart(1)"),
     (conversions, "dpcore.export.report", "chart.to_dict()"),
     (conversions, "dpcore.charts.epsilon", "odds(1.0).to_json()"),
+    (screens_of_rows, "dpcore.dashboard.panels", "def rows(shown):\n    frame = shown.data.train[names].quantile(0.5)"),
+    (screens_of_rows, "dpcore.dashboard.panels", "def rows(shown):\n    f = shown.data.test.describe()"),
+    (screens_of_rows, "dpcore.dashboard.panels", "def rows(shown):\n    ages = getattr(shown.data, 'train')['age']"),
+    (screens_of_rows, "dpcore.dashboard.panels", "def rows(shown):\n    median = np.median(evaluator(shown).train)"),
+    (screens_of_rows, "dpcore.dashboard.panels", "def chart(rows):\n    kept = list(rows.blocks([0]))"),
+    (
+        screens_of_rows,
+        "dpcore.dashboard.panels",
+        "def rows(shown):\n    x = method.fit(frame, schema=shown.data.given)",
+    ),
+    (screens_of_rows, "dpcore.dashboard.tabs.redraw", "def f(shown):\n    charts.mark_real(charts.steps(frame))"),
+    (
+        screens_of_rows,
+        "dpcore.dashboard.tabs.redraw",
+        "def f(shown):\n    panels.real(charts.steps, statistics(frame))",
+    ),
+    (screens_of_rows, "dpcore.dashboard.tabs.redraw", "def f(shown):\n    st.vega_lite_chart(spec)"),
+    (screens_of_rows, "dpcore.dashboard.sections.own_row", "def told(data):\n    st.write(data.train['age'].max())"),
+    (screens_of_rows, "dpcore.dashboard.sections.linkage", "def sample():\n    return session.dataset()"),
+    (screens_of_rows, "dpcore.dashboard.panels", "def columns(shown):\n    f = evaluator(shown).first_rows(names, 99)"),
+    (screens_of_rows, "dpcore.dashboard.panels", "def columns(shown):\n    x = evaluator(shown).rows.codes.max()"),
+    (screens_of_rows, "pages.data", "st.dataframe(rows.frame.head(20))"),
+    (evaluation_of_rows, "dpcore.evaluate.ranges", "def of(data):\n    return data.train['age'].quantile(0.5)"),
+    (
+        evaluation_of_rows,
+        "dpcore.evaluate.evaluator",
+        "class Evaluator:\n    def low(self):\n        self.data.train.min()",
+    ),
+    (evaluation_of_rows, "dpcore.evaluate.distances", "def low(one):\n    return getattr(one, 'train').min()"),
     (too_long, "dpcore.accounting.ledger", "\n" * 401),
     (too_long, "pages.a", "\n" * 91),
     (too_long, "app", "\n" * 41),
@@ -279,11 +415,33 @@ KEPT = [
 ]
 
 
+KEPT_ROWS = [
+    ("dpcore.dashboard.panels", "def rows(shown):\n    many = len(shown.data.test)\n    shell.frame(title, lead)"),
+    ("dpcore.dashboard.panels", "def f(data):\n    method.fit(data.given, schema=data.schema)"),
+    ("dpcore.dashboard.sections.linkage", "def f():\n    return linkage.coded(sample().train)"),
+    ("pages.data", "headers = [str(name) for name in rows.frame.columns]"),
+]
+
+
 def test_the_rules_can_fail() -> None:
     for rule, module, source in BROKEN:
         assert len(rule(source, module)) == 1, (module, source)
     for module, source in KEPT:
         assert wrong_imports(source, module) == [], (module, source)
+    for module, source in KEPT_ROWS:
+        assert screens_of_rows(source, module) == [], (module, source)
+
+
+def test_every_place_that_may_take_rows_takes_them() -> None:
+    """A reason that nothing needs any more goes."""
+    for module in ("dpcore.dashboard", "dpcore.evaluate"):
+        known = READS_ROWS if module == "dpcore.dashboard" else EVALUATION_READS_ROWS
+        taken = set()
+        for name, path in EVERY_MODULE.items():
+            if inside(name, module):
+                place = name.removeprefix(f"{module}.")
+                taken |= {f"{place}:{scope}" for scope, *_ in rows_read(path.read_text(encoding="utf-8"))} | {place}
+        assert known.keys() <= taken, module
 
 
 def pins(lock: str) -> dict[str, set[str]]:

@@ -33,7 +33,7 @@ def refused(source, name="", **options) -> str:
     assert "Arrow" not in shown
     assert "During handling" not in shown
     assert caught.value.__cause__ is None
-    return str(caught.value)
+    return f"{caught.value} {caught.value.private}"
 
 
 def saved(book) -> bytes:

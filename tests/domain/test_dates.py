@@ -100,7 +100,7 @@ def test_cells_outside_are_treated_as_numbers_are():
     column = Column(**VISIT)
     for cells, cause in (
         (odd[:1], "2019-01-15 to 2023-12-31"),
-        (odd[2:3], "1 cells that are not dates"),
+        (odd[2:3], "some cells that are not dates"),
         (odd[3:4], "missing"),
     ):
         with pytest.raises(DataError, match=cause):

@@ -58,8 +58,9 @@ def whole(place: Path) -> bool:
     found = begun(place)
     if found is not None and not found.whole:
         raise DataError(
-            say("This folder of codes is not finished: it has {rows:,} rows.", rows=found.rows),
+            say("This folder of codes is not finished."),
             say("Choose the file or folder that they are made from, and encoding goes on."),
+            say("This folder of codes is not finished: it has {rows:,} rows.", rows=found.rows),
         )
     return found is not None
 

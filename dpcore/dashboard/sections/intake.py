@@ -59,7 +59,7 @@ ENCODINGS = {
     "UTF-16, little-endian": "utf-16-le",
     "UTF-16, big-endian": "utf-16-be",
 }
-HEAD = 1_000  # rows of a folder of codes
+HEAD, PREVIEW = 1_000, 20  # rows of a folder of codes, and of any table on the screen
 DECIMALS = {"comma beside semicolons": None, "point": ".", "comma": ","}
 
 
@@ -257,6 +257,11 @@ def encoded(place: Path) -> Intake:
     told = say("Encoded rows: what cells were is known as far as their columns say it.")
     options = {name: value for name, value in known.reading.items() if value is not None}
     return Intake(named(place), frame, known.schema, None, told, options, place=place, rows=known.rows)
+
+
+def preview(rows: Intake) -> pd.DataFrame:
+    """The first rows, for the screen of whoever brought them."""
+    return rows.frame.head(PREVIEW)
 
 
 def how_to_read(page: str) -> dict[str, Any]:

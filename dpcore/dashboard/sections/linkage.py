@@ -112,9 +112,9 @@ def people() -> list[str]:
 
 def listed(known: tuple[str, ...]) -> pd.DataFrame:
     """Six people of the public list, and what the table says about them."""
-    places, rows = [number - 1 for number in LISTED], sample().train
+    places = [number - 1 for number in LISTED]
     told = linkage.looked_up(coded(known), secrets(), places)
-    public = rows.iloc[places][list(known)].reset_index(drop=True)
+    public = sample().train.iloc[places][list(known)].reset_index(drop=True)
     public.insert(0, say("public list"), people())
     public.insert(1, say("rows that fit"), told["matches"])
     public.insert(2, say("so they earn"), [earned(*row) for row in told.itertuples(index=False)])

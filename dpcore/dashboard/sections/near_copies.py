@@ -77,10 +77,10 @@ def coded(rows: pd.DataFrame) -> np.ndarray:
 
 def targets() -> tuple[pd.DataFrame, pd.DataFrame]:
     """People in the data and people who are not, alone in what is known, as many of either income."""
-    data, (name, value) = sample(), SECRET
-    every = pd.concat([data.train, data.test], ignore_index=True)
-    alone: Flags = linkage.alone(data.schema.select(list(KNOWN)).encode(every).astype(np.int64))
-    more, inside = (every[name] == value).to_numpy(), np.arange(len(every)) < len(data.train)
+    name, value = SECRET
+    every = pd.concat([sample().train, sample().test], ignore_index=True)
+    alone: Flags = linkage.alone(sample().schema.select(list(KNOWN)).encode(every).astype(np.int64))
+    more, inside = (every[name] == value).to_numpy(), np.arange(len(every)) < len(sample().train)
     found = []
     for there in (inside, ~inside):
         places = [np.flatnonzero(alone & there & earns) for earns in (more, ~more)]
@@ -103,7 +103,7 @@ def scrambled(seed: int) -> Judged:
     """The release that leaks: what is known and the secret are kept, all other columns are dealt anew."""
     data, rng = sample(), np.random.default_rng(seed)
     kept = [data.schema.names.index(name) for name in (*KNOWN, SECRET[0])]
-    codes = near_copies.scrambled(data.schema.encode(data.train), kept, rng)
+    codes = near_copies.scrambled(data.schema.encode(sample().train), kept, rng)
     return judged(data.schema.decode(codes, rng))
 
 
@@ -111,7 +111,7 @@ def learned(epsilon: float, seed: int) -> Judged:
     """A release of a private method, by teaching noise of a seed."""
     data = sample()
     method: Any = METHODS[METHOD](epsilon=epsilon, random_state=seed)
-    return judged(method.fit(data.train, schema=data.schema).sample(len(data.train)))
+    return judged(method.fit(sample().train, schema=data.schema).sample(len(data.train)))
 
 
 def leaky(others: np.ndarray, seed: int) -> Found:

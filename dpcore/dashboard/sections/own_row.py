@@ -117,7 +117,7 @@ def settings(key: str, data: Dataset) -> Asked:
         if relation == "replace":
             label = say("Row whose values are taken")
             other = lasting(st.number_input, label, f"{key}.other:{data.token}", 1, rows, min(2, rows))
-        seconds = kind.seconds[mode == "paper"] * max(data.train.size / CELLS, 0.1)
+        seconds = kind.seconds[mode == "paper"] * max(rows * len(data.schema) / CELLS, 0.1)
         usual = max((trials for trials in TRIALS if 2 * trials * seconds <= WAIT), default=TRIALS[0])
         trials_key, usual = f"{key}.trials.{name}.{mode}", min(usual, 100)
         trials = lasting(st.select_slider, say("Runs in each world"), trials_key, TRIALS, value=usual)

@@ -20,7 +20,6 @@ from dpcore.evaluate.baselines import DEEP, DEPTH, FOREST, PLAIN, TREE, TREES
 from dpcore.evaluate.evaluator import SCORES
 from dpcore.evaluate.learners import MAJORITY, confusion_frame
 from dpcore.language import ENGLISH, phrase, say, speaking
-from dpcore.methods import PlainNaiveBayes
 from dpcore.postprocess.naive_bayes import Bayes
 
 Comparison = tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame | None]
@@ -30,7 +29,7 @@ RELEASED, TRUTHFUL = phrase("released"), phrase("naive Bayes, true answers")
 def accuracy(page: str, shown: Shown) -> None:
     """Accuracies beside references, which classes are taken for which, and what the noise took."""
     release, data = shown.release, shown.data
-    if data.test.empty:
+    if not len(data.test):
         told = phrase("Accuracy needs rows that were kept aside to test on. Choose how many on the page Data & schema.")
         st.info(say(told))
         return
@@ -48,7 +47,7 @@ def accuracy(page: str, shown: Shown) -> None:
         )
     )
     scores, confusion, costs = found
-    panels.chart(charts.mark_real(charts.classifier_scores(scores)), data=scores)
+    panels.real(charts.classifier_scores, scores)
     told = say(
         "The same builder has the release's size and no noise. scikit-learn's tree is as deep as the release, or "
         "{depth} levels; its forest has {trees} trees at least, up to {deep} levels deep.",
@@ -65,10 +64,10 @@ def accuracy(page: str, shown: Shown) -> None:
         )
         st.caption(say(sampled, rows=data.sizes[0], some=len(data.train)))
     panels.of_test_rows(shown)
-    panels.chart(charts.mark_real(charts.confusion(confusion)), data=confusion)
+    panels.real(charts.confusion, confusion)
     if costs is not None:
         majority = float(scores.loc[scores["model"] == MAJORITY, "accuracy"].iloc[0])
-        panels.chart(charts.mark_real(charts.costs(costs, majority=majority)), data=costs)
+        panels.real(charts.costs, costs, majority=majority)
         st.caption(
             say(
                 "From the release to the same trees with noiseless counts of all rows: what the noise in the leaves "
@@ -89,7 +88,7 @@ def comparison(page: str, shown: Shown) -> Comparison | None:
 
 def pictures(page: str, shown: Shown) -> list[tuple[Any, pd.DataFrame]] | None:
     """The charts of a model's accuracy, for a report that somebody wants them in; None until they are there."""
-    if shown.data.test.empty:
+    if not len(shown.data.test):
         return []
     found = comparison(page, shown)
     if found is None:
@@ -106,7 +105,7 @@ def margin(share: float, rows: int) -> float:
 
 def redraws(page: str, shown: Shown) -> None:
     """20 more runs of the same method, and between which accuracies most of them lie."""
-    if shown.data.test.empty:
+    if not len(shown.data.test):
         st.info(say("Runs are compared by their accuracy, which needs rows kept aside to test on."))
         return
     redraw.redraws(page, shown)
@@ -142,8 +141,7 @@ def compared(shown: Shown, progress: Progress) -> Comparison:
     progress(0.6, phrase("learning from the real rows"))
     if model.reports is not None and not release.noiseless:
         normal = isinstance(model.predictor, Bayes) and bool(model.predictor.normals)
-        told = PlainNaiveBayes(numbers="moments" if normal else "bins", target=target).fit(data.train, schema=schema)
-        models[TRUTHFUL] = told.predict_proba
+        models[TRUTHFUL] = evaluator.truthful(target, schema, normal=normal).predict_proba
     scores = evaluator.scores(models, target)
     beside = beside_real(data, target, {**release.parameters, **model.sizes})
     progress(1.0, phrase("done"))

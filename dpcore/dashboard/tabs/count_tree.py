@@ -19,7 +19,7 @@ from dpcore.domain.range_query import RangeQuery, random_queries
 from dpcore.domain.schema import Schema
 from dpcore.domain.taxonomy_tree import Hierarchy
 from dpcore.evaluate import tree_errors
-from dpcore.evaluate.ranges import true_answers
+from dpcore.evaluate.ranges import one_answer, true_answers
 from dpcore.export.artifacts import CountTree
 from dpcore.language import phrase, say
 from dpcore.methods.synthesizer import Synthesizer
@@ -98,8 +98,9 @@ def tree(page: str, shown: Shown) -> None:
     if private:
         truth = remember(shown, "true tree", lambda: true_counts(shown))
         frame = tree_errors.with_truth(frame, truth)
-    picture = charts.count_tree(frame, width=WIDTH)
-    panels.chart(charts.mark_real(picture) if private else picture, data=frame)
+        panels.real(charts.count_tree, frame, width=WIDTH)
+    else:
+        panels.chart(charts.count_tree(frame, width=WIDTH), data=frame)
     rest = levels - 1 - int(frame["level"].max())
     if rest and len(frame) == 1:
         many = say(
@@ -128,7 +129,7 @@ def errors(page: str, shown: Shown) -> None:
     )
     st.markdown(f"{told}{panels.of_persons(shown)}")
     frame = remember(shown, f"range errors {workload}", lambda: range_errors(shown, str(workload)))
-    panels.chart(charts.mark_real(charts.error_by_range(frame)), data=frame)
+    panels.real(charts.error_by_range, frame)
     st.caption(say(FLAT))
 
 
@@ -204,7 +205,7 @@ def ask(page: str, shown: Shown) -> None:
                 mark=say(REAL_DATA),
             )
         )
-    panels.chart(charts.mark_real(charts.range_answers(frame[near] if apart else frame)), data=frame)
+    panels.real(charts.range_answers, frame, of=near | (not apart))
     lines = say("Lines are 95% intervals of the noise. They do not know how unevenly rows are spread inside a group.")
     st.caption(f"{lines} {say(FLAT)}")
     with st.expander(say("Two ways to answer (the patent's figures 1 and 2)")):
@@ -219,7 +220,7 @@ def redraws(page: str, shown: Shown) -> None:
         return tree_errors.level_errors(found, true_counts(shown, found))
 
     def draw(frame: pd.DataFrame) -> None:
-        panels.chart(charts.mark_real(charts.level_errors(frame)), data=frame)
+        panels.real(charts.level_errors, frame)
 
     redraw.redraws(page, shown, look, draw)
 
@@ -260,8 +261,4 @@ def answers(shown: Shown, query: RangeQuery) -> pd.DataFrame:
         flat = evaluate.flat_answers(truth, [query], asked, epsilon=epsilon, relation=str(relation), seed=seed)
         cells = query.size(asked) * math.prod(map(float, asked.sizes))
         rows.append(("flat", flat[0], SURE * math.sqrt(2 * cells) * relation.histogram_l1 / epsilon))
-    frame = pd.DataFrame(
-        [{"release": name, "estimate": value, "low": value - m, "high": value + m} for name, value, m in rows]
-    )
-    frame.loc[len(frame)] = ["published groups", published, np.nan, np.nan]
-    return frame.assign(true=truth[0])
+    return one_answer([*rows, ("published groups", published, np.nan)], truth[0])

@@ -137,13 +137,10 @@ def asked(page: str, release: Release) -> tuple[str, str]:
 def tried(release: Release, data: Dataset, sensitive: str, attack: str, progress: Progress) -> pd.DataFrame:
     """`in_out_advantage` of the method that made the release; these runs are for the screen, and never released."""
     method: Any = METHODS[release.method](**release.parameters)
-    frame, targets = disclosure.set_apart(data.train, release.schema, TARGETS)
     how: dict[str, Any] = (
         {} if isinstance(release.artifact, Model) else {"attack": attack, "rows": len(release.synthetic)}
     )
-    return disclosure.in_out_advantage(
-        method, frame, targets, release.schema, sensitive, fits=FITS, progress=progress, **how
-    )
+    return disclosure.tried(method, data, release.schema, sensitive, TARGETS, fits=FITS, progress=progress, **how)
 
 
 def result(found: Any, sensitive: str) -> None:

@@ -51,10 +51,9 @@ def reports(page: str, shown: Shown) -> None:
     st.caption(f"The first {FIRST} rows. {where(shown)}")
     true = None
     if data.held:
-        likened = data.train.iloc[panels.likened(shown)].reset_index(drop=True)
-        bits = release.method == "DTPD"
-        as_bits = partial(reconstruction.as_bits, likened, release.schema, model.target)
-        true = remember(shown, "bits", as_bits) if bits else likened
+        bits_for = model.target if release.method == "DTPD" else None
+        read = partial(reconstruction.Truth, data, release.schema, panels.likened(shown), bits_for)
+        true = remember(shown, "truth", read)
     else:
         st.caption(say("The true rows are in a folder, and are not shown beside the reports."))
     bayes = model.predictor if isinstance(model.predictor, Bayes) else None
@@ -65,7 +64,7 @@ def reports(page: str, shown: Shown) -> None:
 def column(
     key: str,
     found: Reports,
-    true: pd.DataFrame | None,
+    true: reconstruction.Truth | None,
     bayes: Bayes | None,
     keep: Callable[..., Any],
     *,
@@ -75,13 +74,10 @@ def column(
 
     `cut`: the true rows are not the very ones that reported, but as many of each person's.
     """
-    mark = (lambda picture: picture) if true is None else charts.mark_real
     name = str(st.selectbox("One column", reconstruction.columns(found), key=key))
     if reconstruction.is_number(found, name):
         frame = keep(f"numbers {name}", lambda: reconstruction.densities(found, true, name, bayes))
-        panels.chart(
-            mark(charts.reported_numbers(frame, column=name, days=found.schema[name].kind == "date")), data=frame
-        )
+        drawn(charts.reported_numbers, frame, true, column=name, days=found.schema[name].kind == "date")
         if bayes is not None:
             st.caption("Reconstructed is a normal distribution per class, whatever shape the true numbers have.")
             return
@@ -93,8 +89,16 @@ def column(
         panels.chart(charts.steps(gains, column=name), data=gains)
         return
     frame = keep(f"shares {name}", lambda: reconstruction.shares_of_column(found, true, name))
-    panels.chart(mark(charts.reported_shares(frame, column=name)), data=frame)
+    drawn(charts.reported_shares, frame, true, column=name)
     told(frame, found, name, cut=cut)
+
+
+def drawn(draw: Callable[..., Any], frame: pd.DataFrame, true: reconstruction.Truth | None, **look: Any) -> None:
+    """A chart of reports, with the mark if it reads true rows."""
+    if true is None:
+        panels.chart(draw(frame, **look), data=frame)
+    else:
+        panels.real(draw, frame, **look)
 
 
 def where(shown: Shown) -> str:

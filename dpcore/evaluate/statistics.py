@@ -1,0 +1,42 @@
+"""What pictures get of real rows: counts, and means of them. No cell of a row, and no order statistic of a column.
+
+Numbers stand in columns whose names say what they are. A share is a mean of yes and no, so it lies between 0 and 1; a
+count is a whole number; an error is a mean of how far answers are from counts. All else that is a number is public, or
+was released, and says nothing of the rows. A column of another name is refused, and so are numbers of another kind.
+"""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+SHARES = {"real", "share", "avd", "floor", "floor_low", "floor_high", "accuracy", "balanced_accuracy"}
+COUNTS = {"count", "true", "queries", "runs", "nodes"}
+ERRORS = {error + end for error in ("absolute", "relative", "error") for end in ("", "_low", "_high")} | {"noise"}
+RELEASED = {"released", "reported", "reconstructed", "low", "high", "estimate"}
+RELEASED |= {name + end for name in ("noisy", "consistent") for end in ("", "_margin")}
+PUBLIC = {"x", "width", "size", "level", "place", "parent", "left", "right", "run", "repeat"}
+ROUNDING = 1e-3  # of shares of intervals, where these are narrow and far from 0
+
+
+class Statistics(pd.DataFrame):
+    """Counts and means of real rows by `statistics`; what is chosen of them, or joined to them, is some as well."""
+
+    @property
+    def _constructor(self) -> Any:
+        return Statistics
+
+
+def statistics(frame: pd.DataFrame) -> Statistics:
+    """The same table as one of `Statistics`; TypeError if a column's numbers are none that its name allows."""
+    for name, column in frame.infer_objects().select_dtypes("number").items():
+        numbers = column.dropna().to_numpy(dtype=float)
+        if name in SHARES:
+            sound = bool(((numbers >= 0) & (numbers <= 1 + ROUNDING)).all())
+        elif name in COUNTS:
+            sound = bool(((numbers >= 0) & (np.floor(numbers) == numbers)).all())
+        else:
+            sound = name in ERRORS | RELEASED | PUBLIC
+        if not sound:
+            raise TypeError(f"The column {name!r} holds no counts or means of rows: it is not for pictures.")
+    return Statistics(frame)

@@ -1,0 +1,58 @@
+"""Pictures of real rows get counts and means of them: a chart of a column's order statistics is refused, not drawn."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dpcore import charts, evaluate
+from dpcore.dashboard import panels
+from dpcore.domain.column import Column
+from dpcore.domain.schema import Schema
+from dpcore.evaluate.statistics import Statistics, statistics
+
+PAY = np.random.default_rng(0).uniform(1_000, 9_000, 500)
+SCHEMA = Schema(columns=(Column(name="pay", kind="continuous", lower=1_000, upper=9_000, bins=16),))
+NINETY_NINE = np.quantile(PAY, np.linspace(0.01, 0.99, 99), method="nearest")  # exact cells
+LEVELS = [f"{level}%" for level in range(1, 100)]
+
+
+def test_order_statistics_of_a_real_column_are_not_drawn(monkeypatch):
+    monkeypatch.setattr(panels, "chart", lambda *_, **__: pytest.fail("it was drawn"))
+    planted = pd.DataFrame({"value": LEVELS, "real": NINETY_NINE, "released": NINETY_NINE})
+    planted = planted.assign(floor_low=NINETY_NINE, floor_high=NINETY_NINE)
+    with pytest.raises(TypeError, match="counts and means"):
+        panels.real(charts.marginal, planted, column="pay")
+    with pytest.raises(TypeError, match="'real'"):
+        statistics(planted)
+    sound = evaluate.marginals(pd.DataFrame({"pay": PAY}), pd.DataFrame({"pay": PAY}), SCHEMA, "pay")
+    with pytest.raises(TypeError, match="'real'"):  # in what evaluation made
+        panels.real(charts.marginal, sound.assign(real=PAY[: len(sound)]), column="pay")
+    with pytest.raises(TypeError, match="'pay'"):  # as one column more
+        panels.real(charts.marginal, sound.assign(pay=PAY[: len(sound)]), column="pay")
+
+
+def test_what_counts_and_means_are():
+    for name, numbers, sound in (
+        ("share", [0.0, 0.5, 1.0, np.nan], True),
+        ("share", [0.5, 1.5], False),
+        ("real", [-0.5], False),
+        ("count", [0, 3.0], True),
+        ("count", [0.5], False),
+        ("true", [-1], False),
+        ("quantile", [0.5], False),
+        ("real", np.array([12.5, 1], dtype=object), False),
+        ("value", ["a", "b"], True),
+    ):
+        frame = pd.DataFrame({name: numbers})
+        if sound:
+            assert isinstance(statistics(frame), Statistics)
+        else:
+            with pytest.raises(TypeError, match=f"'{name}'"):
+                statistics(frame)
+
+
+def test_what_is_chosen_and_joined_stays_what_it_was():
+    frame = statistics(pd.DataFrame({"value": ["a", "b"], "share": [0.25, 0.75]}))
+    for found in (frame[frame["share"] > 0.5], frame.assign(floor=0.0), frame.merge(frame, on=["value", "share"])):
+        assert isinstance(found, Statistics)
+    assert not isinstance(pd.DataFrame({"share": NINETY_NINE}), Statistics)
