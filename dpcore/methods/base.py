@@ -9,7 +9,6 @@ classifier.
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import replace
-from math import isfinite
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -26,7 +25,7 @@ from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
 from dpcore.errors import DataError, ParameterError
 from dpcore.language import phrase, say
-from dpcore.mechanisms.noise import CUT, SEEDED, make_noise
+from dpcore.mechanisms.noise import CUT, SEEDED, NoNoise, make_noise
 from dpcore.methods.noises import NOISES, as_here, taught
 from dpcore.methods.offers import INFERRED, Offer
 from dpcore.methods.parameters import CORRECTED, Control, Declared, is_learned, learned, number, text, whole
@@ -112,7 +111,7 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
         "What `fit` cost; also of a fit that failed or was stopped, which leaves nothing else (`status` is 'stopped').",
     )
     noise_label_: str = learned("str", "Which source of noise made this release, in words.")
-    publishable_: bool = learned("bool", "Whether that source is fit for publication, and some epsilon can be proved.")
+    publishable_: bool = learned("bool", "Whether its noise is exactly sampled: nothing of proof, schema or unit.")
 
     def __setattr__(self, name: str, value: Any) -> None:
         """Parameters are kept as Python's numbers, of whichever kind they are given."""
@@ -208,7 +207,7 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
             raise
         run.close()
         self.schema_ = schema
-        self.publishable_ = source.publishable and isfinite(run.epsilon_bound) and not run.void
+        self.publishable_ = source.publishable and self.noise_label_ != NoNoise.label.capitalize()
         return self
 
     def _budget(self, table: PrivateTable) -> Amount:
