@@ -73,6 +73,7 @@ with shell.mendable():
     if gone := schema_editor.dropped(edited, base):
         told = "The taxonomies of these columns no longer fit their values, and would be dropped: "
         st.warning(told + shell.escaped(", ".join(gone)) + ".", icon=":material/account_tree:")
+    declaration.rare_values(rows, edited, open_lines, key)
     declaration.panel(rows, edited, open_lines)
     schema = declaration.sourced(edited, open_lines)
     asked = intake.plan(rows, schema, share)

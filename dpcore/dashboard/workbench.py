@@ -19,7 +19,7 @@ from dpcore.dashboard.session import Shown
 from dpcore.dashboard.widgets import MADE, outdated
 from dpcore.datasets import Dataset
 from dpcore.evaluate.evaluator import Evaluator
-from dpcore.export import protection
+from dpcore.export import privacy_card, protection
 from dpcore.export.release import PURPOSE
 from dpcore.language import phrase, say
 from dpcore.methods import METHODS, offers
@@ -130,10 +130,12 @@ class Workbench:
                 self.explained(own, public)
             if shown is not None and shown.asked not in (None, st.session_state[f"{page}.chosen"]):
                 outdated()
-            why = offers.unfit(method, data.schema)
-            fit = say("Fit to publish: **no, {why}**.", why=say(why)) if why else say("Fit to publish: **yes**.")
             run = self.told(method) if self.told else self.next_run(method, rows)
-            st.caption(say("Next run: {run} {fit}", run=run, fit=fit))
+            facts = privacy_card.grounds(data.schema, method.relation, method.delta, offers.noise_of(method))
+            if why := offers.void_reason(method, data.schema):
+                facts = [(say("Guarantee"), say("none: {why}.", why=say(why))), *facts]
+            lines = [f"**{what}:** {shell.escaped(about)}" for what, about in facts]
+            st.caption("  \n".join([say("Next run: {run}", run=run), *lines]))
         controls.lacking(page, lacks)
         if isinstance(own, Synthesizer) and isinstance(method, Synthesizer):
             own.set_params(**own.implied(rows))

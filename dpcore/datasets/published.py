@@ -209,7 +209,7 @@ def big5_schema() -> Schema:
 
 def numeric(name: str, lower: float, upper: float, description: str, *, kind: Kind = "integer", **more: Any) -> Column:
     """A column of numbers."""
-    return Column(name=name, kind=kind, lower=lower, upper=upper, description=description, **more)
+    return Column(name=name, kind=kind, lower=lower, upper=upper, description=description, origin="document", **more)
 
 
 def listed(
@@ -218,7 +218,8 @@ def listed(
     """A column of categories without spaces in them, in this order or, if none is given, in that of their groups."""
     tree = None if groups is None else _tree(groups)
     categories = tree.leaves if tree and not values else tuple(values.split())
-    return Column(name=name, kind=kind, categories=categories, description=description, taxonomy=tree, **more)
+    more |= {"description": description, "taxonomy": tree, "origin": "document"}
+    return Column(name=name, kind=kind, categories=categories, **more)
 
 
 def _answers(name: str, first: int, last: int, description: str, kind: Kind = "categorical") -> Column:

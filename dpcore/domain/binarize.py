@@ -29,7 +29,7 @@ class Binarization:
         self.source = source
         self.groups = tuple(range(a, b) for a, b in pairwise(accumulate(widths, initial=0)))
         bits = [
-            Column(name=f"{column.name} bit {i}", kind="ordered", categories=("0", "1"))
+            Column(name=f"{column.name} bit {i}", kind="ordered", categories=("0", "1"), origin=column.origin)
             for column, width in zip(source, widths, strict=True)
             for i in range(1, width + 1)
         ]

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import date
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, Self, cast
+from typing import TYPE_CHECKING, Any, Literal, Self, cast, get_args
 
 import numpy as np
 import pandas as pd
@@ -28,7 +28,6 @@ from dpcore.text import as_text, canonical, is_writable
 
 Counts = NDArray[np.int64]
 """How many rows have each combination of codes of some columns, an axis for each of them."""
-
 MAX_CATEGORIES = 1_000
 DEFAULT_BINS = 16
 MISSING = "(missing)"
@@ -36,6 +35,7 @@ Kind = Literal["categorical", "ordered", "integer", "continuous", "date"]
 Bound = float | str | date | None
 Cuts = int | str | Sequence[float | str | date]
 KINDS: tuple[Kind, ...] = ("categorical", "ordered", "integer", "continuous", "date")
+Origin = Literal["declared", "document", "proposed", "changed"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,6 +72,10 @@ class Column:
         For people.
     taxonomy : Taxonomy, optional
         A public tree whose leaves are the categories or, for numbers, the labels of the bins; "missing" is not in it.
+    origin : {"declared", "document", "proposed", "changed"}
+        Where its bounds or categories come from, for ever: somebody wrote them; a document that says no more; `infer`
+        proposed them from the rows, and whoever declares them left them so; or changed them. It does not count when
+        columns are compared, and `dataclasses.replace` keeps it.
     """
 
     name: str
@@ -85,6 +89,7 @@ class Column:
     outside: Literal["refuse", "clip"] = "refuse"
     description: str = ""
     taxonomy: Taxonomy | None = None
+    origin: Origin = field(default="declared", compare=False)
 
     if TYPE_CHECKING:  # bounds and cuts of dates may be texts, which the fields then are not
 
@@ -139,6 +144,7 @@ class Column:
             ("lower and upper", all(map(is_number, bounds)), "Give numbers."),
             ("bins", all(map(is_number, cuts)), "Give a whole number of bins, or a tuple of numbers."),
             ("missing", isinstance(self.missing, bool), "Use True or False."),
+            ("origin", self.origin in get_args(Origin), f"Use one of {', '.join(get_args(Origin))}."),
             ("categories", texts, 'Give a tuple of texts, such as ("no", "yes").'),
         ):
             if not sound:
@@ -172,18 +178,16 @@ class Column:
             fail("unknown categories have nowhere to go.", "Declare missing values, or choose refuse.")
 
     def _check_numbers(self, fail: Any) -> None:
-        low, high = self.lower, self.upper
+        low, high, remedy = self.lower, self.upper, "Give the lowest and highest value that may occur."
         if low is None or high is None:
-            fail("its bounds are not declared.", "Give the lowest and highest value that may occur.")
+            fail("its bounds are not declared.", remedy)
             return
         try:
             finite = math.isfinite(float(high) - float(low))
         except OverflowError:  # a whole number of 400 digits
             finite = False
         if not finite:
-            fail(
-                "its bounds are not finite numbers, or too large.", "Give the lowest and highest value that may occur."
-            )
+            fail("its bounds are not finite numbers, or too large.", remedy)
         self._scale.check(fail)
 
     @property
@@ -360,10 +364,9 @@ class Column:
     def from_dict(cls, raw: Mapping[str, Any]) -> Self:
         """The inverse of `to_dict`; raises SchemaError on anything malformed."""
         unknown = set(raw) - set(cls.__dataclass_fields__)
+        remedy = "Export a schema to compare."
         if unknown or not isinstance(raw.get("name"), str):
-            raise SchemaError(
-                "A column of the schema file has unknown or missing fields.", "Export a schema to compare."
-            )
+            raise SchemaError("A column of the schema file has unknown or missing fields.", remedy)
         fields = dict(raw)
         try:
             if not isinstance(raw.get("description", ""), str):
@@ -384,7 +387,7 @@ class Column:
         except SchemaError:
             raise
         except (TypeError, ValueError, OverflowError):
-            raise SchemaError(f"Column {raw['name']!r} is malformed.", "Export a schema to compare.") from None
+            raise SchemaError(f"Column {raw['name']!r} is malformed.", remedy) from None
 
 
 def unlike(name: str, others: Sequence[str]) -> str:

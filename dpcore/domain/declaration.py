@@ -4,19 +4,47 @@ A line is what a schema says of one column: its bounds, or its categories. Round
 It is no privacy by itself: 0 to 20,000 still follows from the rows, unless it would have been said without them.
 """
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import replace
 from typing import cast
 
-from dpcore.domain.column import Column
+from dpcore.domain.column import Column, Origin
 from dpcore.domain.dates import usual_unit
+from dpcore.domain.infer import OTHER
 from dpcore.domain.schema import Schema
 from dpcore.errors import SchemaError
+from dpcore.text import canonical
+
+PROPOSED: tuple[Origin, ...] = ("proposed", "changed")
 
 
 def changed(column: Column, before: Column) -> bool:
     """Whether somebody gave a column other bounds or categories; what a line says besides comes from no extremes."""
     return (column.lower, column.upper, {*column.categories}) != (before.lower, before.upper, {*before.categories})
+
+
+def edited_origin(column: Column, before: Column | None) -> Origin:
+    """Where an edited line comes from.
+
+    Bins, and what else is no bound and no category, change nothing. Neither does rounding outward (`outward`), nor a
+    rare value that is ticked: the program proposed these too.
+    """
+    if before is None or not changed(column, before):
+        return "declared" if before is None else before.origin
+    return "changed" if before.origin in PROPOSED else "declared"
+
+
+def without_values(column: Column, values: Container[str]) -> Column:
+    """The column without some values, by the texts that are compared; they count as missing."""
+    kept = tuple(one for one in column.categories if canonical(one) not in values)
+    if kept == column.categories:
+        return column
+    return replace(column, categories=kept or (OTHER,), missing=True, outside="clip", taxonomy=None)
+
+
+def with_value(column: Column, value: str) -> Column:
+    """The column with one value more."""
+    return replace(column, categories=(*(one for one in column.categories if one != OTHER), value), taxonomy=None)
 
 
 def undeclared(schema: Schema, base: Schema, read_off: Iterable[str], said: Iterable[str]) -> tuple[str, ...]:

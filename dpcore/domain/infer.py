@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from dpcore.domain.cells import distinct
@@ -10,20 +11,28 @@ from dpcore.domain.dates import usual_unit
 from dpcore.domain.recognition import Recognized
 from dpcore.text import canonical, is_writable
 
+# A value that fewer rows have is not proposed as a category: a schema is published without noise, and a town of one
+# person would name that person. Ten is about the smallest cell that statistical offices publish (their thresholds are
+# 3 to 11), and little is lost: at epsilon 1, noise of several rows hides a category of fewer anyway. It does not hang
+# on the number of rows, so that in a tiny table no value is listed unasked.
+RARE = 10
+OTHER = "(other)"  # the one category of a column of which none is proposed; it is nobody's value
 
-def column_of(found: Recognized, values: "pd.Series[Any]") -> Column | None:
-    """A column as it was recognized, whether or not it is left out by default; None if it can be no column.
 
-    Numbers and dates get their own extremes as bounds; all others the values that occur as categories.
+def column_of(found: Recognized, values: "pd.Series[Any]", *, least: int = RARE) -> tuple[Column | None, int]:
+    """A column as it was recognized, whether or not it is left out by default, and how many values it does not list.
+
+    None if it can be no column. Numbers and dates get their own extremes as bounds; all others the values that at
+    least so many rows have as categories. The others count as missing.
     """
     if found.what in ("empty", "unreadable"):
-        return None
+        return None, 0
     missing = bool(values.isna().any())
     low, high = found.lower, found.upper
     if low is not None and high is not None and low < high and found.what != "category":
         kind: Kind = found.what if found.what == "continuous" or found.what == "date" else "integer"
         blank = not pd.api.types.is_any_real_numeric_dtype(values.dtype) and "" in map(str.strip, distinct(values)[1])
-        return Column(
+        column = Column(
             name=found.name,
             kind=kind,
             lower=low,
@@ -32,24 +41,36 @@ def column_of(found: Recognized, values: "pd.Series[Any]") -> Column | None:
             form=found.form,
             missing=missing or blank,
             outside="clip" if blank else "refuse",
+            origin="proposed",
         )
-    return categorical(found.name, values, missing=missing)
+        return column, 0
+    held = holders(values)
+    blank = held.pop("", 0) > 0  # empty texts are no category: they count as missing
+    if not 0 < len(held) <= MAX_CATEGORIES or not is_writable(*held):
+        return None, 0
+    categories = sorted(value for value, rows in held.items() if rows >= least)
+    rare = len(held) - len(categories)
+    clip = blank or rare > 0
+    column = Column(
+        name=found.name,
+        kind="categorical",
+        categories=tuple(categories) or (OTHER,),
+        missing=missing or clip,
+        outside="clip" if clip else "refuse",
+        origin="proposed",
+    )
+    return column, rare
 
 
-def categorical(name: str, values: "pd.Series[Any]", *, missing: bool) -> Column | None:
-    """The values that occur as categories, if they are not too many and every file can hold them."""
-    texts = distinct(values.dropna())[1]
+def holders(values: "pd.Series[Any]", persons: "pd.Series[Any] | None" = None) -> dict[str, int]:
+    """How many rows have each value, as it is written shortest; how many persons, where `persons` says whose rows."""
+    places, texts = distinct(values)
     shortest: dict[str, str] = {}  # of the ways in which a value is written
     for text in sorted(texts, key=lambda text: (len(text), text)):
         shortest.setdefault(canonical(text), text)
-    categories = sorted({*shortest.values()} - {""})
-    if not 0 < len(categories) <= MAX_CATEGORIES or not is_writable(*categories):
-        return None
-    blank = "" in texts  # empty texts are no category: they count as missing
-    return Column(
-        name=name,
-        kind="categorical",
-        categories=tuple(categories),
-        missing=missing or blank,
-        outside="clip" if blank else "refuse",
-    )
+    code = {key: place for place, key in enumerate(shortest)}
+    held = pd.Series(np.array([*(code[canonical(text)] for text in texts), -1])[places])
+    if persons is not None:
+        held = held[~pd.DataFrame({"value": held, "whose": pd.factorize(persons)[0]}).duplicated()]
+    many = np.bincount(held + 1, minlength=len(code) + 1)[1:]
+    return dict(zip(shortest.values(), many.tolist(), strict=True))

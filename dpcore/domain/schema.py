@@ -7,17 +7,18 @@ row; adding or changing one row therefore adds or changes one row of codes and n
 """
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, get_args
 
 import numpy as np
 import pandas as pd
 
 from dpcore.arguments import is_whole, plain, require_frame
-from dpcore.domain.column import Codes, Column, code_dtype
+from dpcore.domain.column import Codes, Column, Origin, code_dtype
 from dpcore.domain.documents import json_value
-from dpcore.domain.infer import column_of
+from dpcore.domain.infer import RARE, column_of
 from dpcore.domain.recognition import Recognized, class_column, recognize
 from dpcore.domain.scales import MOST_EXACT
 from dpcore.domain.unit import Unit
@@ -25,6 +26,7 @@ from dpcore.errors import DataError, SchemaError
 from dpcore.text import is_writable
 
 REMEDY = "Choose a schema file that this program exported."
+UNLISTED = f"that fewer than {RARE} rows have are not listed, and count as missing"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,6 +107,11 @@ class Schema:
         """The unit, if a column says whose row it is: runs then protect persons, and rows otherwise."""
         return self.unit if self.unit is not None and self.unit.column is not None else None
 
+    @property
+    def origins(self) -> dict[Origin, int]:
+        """How many columns come from where (`Column.origin`)."""
+        return dict(Counter(sorted((column.origin for column in self.columns), key=get_args(Origin).index)))
+
     def index(self, name: str) -> int:
         """Position of a column; SchemaError if there is none of that name."""
         try:
@@ -152,6 +159,7 @@ class Schema:
 
     def to_document(self) -> dict[str, Any]:
         """As `to_json`, as JSON-ready values."""
+        usual = ("origin", self.source)  # of a declared schema, which need not say it
         return {
             "format": "dpcore schema 1",
             "source": self.source,
@@ -159,7 +167,7 @@ class Schema:
             "max_rows": self.max_rows,
             "notes": [],  # files of earlier versions have them
             **({} if self.unit is None else {"unit": self.unit.to_dict()}),
-            "columns": [column.to_dict() for column in self.columns],
+            "columns": [dict(item for item in c.to_dict().items() if item != usual) for c in self.columns],
         }
 
     @classmethod
@@ -176,8 +184,9 @@ class Schema:
                 raise SchemaError("This is not a dpcore schema file.", REMEDY)
             if type(found.get("max_rows")) not in (int, type(None)):
                 raise TypeError
+            origin = "proposed" if found.get("source") == "inferred" else "declared"
             return cls(
-                columns=tuple(Column.from_dict(raw) for raw in columns),
+                columns=tuple(Column.from_dict({"origin": origin, **raw}) for raw in columns),
                 target=found.get("target"),
                 source=found.get("source", "declared"),
                 max_rows=found.get("max_rows"),
@@ -195,7 +204,9 @@ class Schema:
         Every column is taken for what it seems to be (`recognition`). Identifiers, free texts and columns of one value
         are left out, with their reasons in `notes`, unless they are to be kept; so are those that cannot be declared
         (empty, or with too many different values). Numbers and dates get their own minimum and maximum as bounds; all
-        others the values that occur. The number of rows is not taken along: `max_rows` stays open.
+        others the values that at least 10 rows have (`infer.RARE`): one of fewer can name a person, also in a schema
+        that is saved and declared. It counts as missing, a class too; a note says so of each column, and `keep` lists
+        all of its values. The number of rows is not taken along: `max_rows` stays open.
 
         Parameters
         ----------
@@ -204,7 +215,7 @@ class Schema:
         target : str, optional
             The class column, which is kept; by default one of 2 to 10 values that is called like one, if there is any.
         keep : sequence of str
-            Columns that are not left out.
+            Columns that are not left out, and all values of which become categories, however few rows have them.
         """
         return cls.proposed(recognize(frame), frame, target=target, keep=keep)
 
@@ -215,16 +226,18 @@ class Schema:
         """As `infer`, from what the columns were recognized as."""
         columns, notes = [], []
         for one in found:
-            wanted = one.kept or one.name in (*keep, target)
-            column = column_of(one, frame[one.name]) if wanted else None
+            least, column, rare = 0 if one.name in keep else RARE, None, 0
+            if one.kept or one.name in (*keep, target):
+                column, rare = column_of(one, frame[one.name], least=least)
             columns += [column] if column else []
             if column is None:
                 notes.append(left_out(one))
             elif one.doubt:
                 notes.append(f"{one.name!r}: {one.doubt}")
-        all_of_them = [one.name for one in found]
-        if not columns and set(keep) < set(all_of_them):  # better those that tell little than none
-            return cls.proposed(found, frame, target=target, keep=all_of_them)
+            if rare:
+                notes.append(f"{one.name!r}: {rare:,} values {UNLISTED}; keep=[{one.name!r}] lists them all.")
+        if not columns and not all(one.kept for one in found):  # better those that tell little than none
+            return cls.proposed([replace(one, kept=True) for one in found], frame, target=target, keep=keep)
         if not columns:
             raise SchemaError("No column of these data can be used.", "Check that the file is the one you meant.")
         chosen = class_column(found) if target is None else target

@@ -63,7 +63,8 @@ PACKINGS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # others may ask for giga
 MOST_BYTES = 1_000_000
 # What a zip that is damaged, or of another kind, makes the libraries raise.
 UNREADABLE = (ValueError, KeyError, TypeError, RuntimeError, OSError, EOFError, zipfile.BadZipFile, zlib.error)
-BRIEF = {"Method", "Guarantee", "Unit of protection", "Neighboring relation", "Noise", "Seed", "Schema", "Publication"}
+BRIEF = {"Method", "Guarantee", "Privacy unit", "Neighboring relation", "Noise", "Source of noise", "Seed", "Schema"}
+BRIEF |= {"Outside review", "Publication"}
 ESCAPED = "{:,} cells that a spreadsheet would run as formulas begin with an apostrophe."
 COMPARED = "**`report.html` holds comparisons with the real rows, which carry no guarantee: do not publish it.**"
 

@@ -10,18 +10,26 @@ from dataclasses import dataclass
 from html import escape
 
 from dpcore.accounting.currency import above
+from dpcore.accounting.relation import Relation
+from dpcore.domain.schema import Schema
 from dpcore.domain.unit import Unit
 from dpcore.export import protection
 from dpcore.export.quoting import plain
 from dpcore.export.release import Release
 from dpcore.language import phrase, retold, say
-from dpcore.methods import METHODS
+from dpcore.methods import METHODS, offers
 from dpcore.methods.local.base import LocalClassifier
 from dpcore.text import number, odds
 
 SCHEMA_SOURCES = {
-    "declared": phrase("declared. Bounds, bins and categories are public by declaration."),
-    "inferred": phrase("inferred. Bounds, bins and categories were read off the private rows."),
+    "declared": phrase("declared by the user; {lines}. Bounds, bins and categories are public by declaration."),
+    "inferred": phrase("inferred; {lines}. Bounds, bins and categories were read off the private rows."),
+}
+ORIGINS = {
+    "declared": phrase("{n:,} of {m:,} lines without a proposal on record"),
+    "document": phrase("{n:,} of {m:,} lines from a document"),
+    "proposed": phrase("{n:,} of {m:,} lines as the program proposed them from the rows"),
+    "changed": phrase("{n:,} of {m:,} lines proposed from the rows and changed"),
 }
 MODES = {"corrected": phrase("corrected mode"), "paper": phrase("as its source prints it")}
 CENTRAL = phrase(
@@ -75,7 +83,6 @@ def card(release: Release) -> Card:
             say("{what}: {many}. Made from {data}.", what=say(what), many=many, data=repr(plain(release.data_name))),
         ),
         (say("Guarantee"), guarantee(release, proved)),
-        (say("Unit of protection"), protection.protected(unit, ledger.relation, delta=ledger.delta)),
         (say("Neighboring relation"), protection.neighbors(unit, ledger.relation)),
         (claimed, said(ledger.epsilon_claimed, unit, ledger.delta)),
         (say("Epsilon that can be proved"), bound(release)),
@@ -86,14 +93,36 @@ def card(release: Release) -> Card:
             say("Protected against"),
             against(release, who) if proved < math.inf else say("nobody, as far as can be proved."),
         ),
-        (say("Noise"), say("{sentence}.", sentence=retold(release.noise_label))),
+        *grounds_of(release),
+        (say("Source of noise"), say("{sentence}.", sentence=retold(release.noise_label))),
         (say("Seed"), say("{sentence}.", sentence=seed)),
-        (say("Schema"), say(SCHEMA_SOURCES[release.schema.source])),
         (say("Publication"), publication(release)),
         (say("Further releases"), say("every further release from the same rows adds to these epsilons.")),
     ]
     title = say("{what} by {method}", what=say(release.artifact.title), method=method)
     return Card(title, release.guarantee_void, tuple(facts), tuple(not_protected(release, local=local)))
+
+
+def grounds(schema: Schema, relation: Relation | str, delta: float, noise: str) -> list[tuple[str, str]]:
+    """What a release rests on besides its proof: four lines, each true by itself, and none in place of another."""
+    return [
+        (say("Noise"), say(noise)),
+        (say("Schema"), provenance(schema)),
+        (say("Privacy unit"), protection.protected(schema.unit, relation, delta=delta)),
+        (say("Outside review"), say("none of this version.")),
+    ]
+
+
+def grounds_of(release: Release) -> list[tuple[str, str]]:
+    """These lines of a release."""
+    noise = offers.grade(release.exact, release.publishable, release.parameters["mode"])
+    return grounds(release.schema, release.ledger.relation, release.ledger.delta, noise)
+
+
+def provenance(schema: Schema) -> str:
+    """Who says what a schema says, and how many of its lines were first said by a document, or by the program."""
+    lines = [say(ORIGINS[origin], n=many, m=len(schema)) for origin, many in schema.origins.items()]
+    return say(SCHEMA_SOURCES[schema.source], lines=", ".join(lines))
 
 
 def is_local(release: Release) -> bool:
@@ -175,9 +204,7 @@ def publication(release: Release) -> str:
     """Whether the release may leave the house, in a sentence."""
     if release.guarantee_void:
         return say("do not publish.")
-    if not release.publishable:
-        return say("teaching-grade floating-point noise; make the release with exact noise before you publish it.")
-    return say("the noise is fit for publication; whether this epsilon is small enough is for you to decide.")
+    return say("for you to decide: by this epsilon, the noise, the schema, the privacy unit, and the missing review.")
 
 
 def not_protected(release: Release, *, local: bool) -> list[str]:

@@ -60,7 +60,7 @@ class Release:
     schema: Schema
     ledger: Ledger
     noise_label: str  # which source of noise made it
-    publishable: bool  # whether that source's releases may be published
+    publishable: bool  # whether that noise is exactly sampled; it says nothing of proof, schema or unit
     data_name: str
     seconds: float
     reading: Mapping[str, Any] | None = None
@@ -157,6 +157,7 @@ class Release:
             "parameters": {key: finite_or_text(value) for key, value in self.parameters.items()},
             "data": {"name": self.data_name},
             "schema_source": self.schema.source,
+            **({} if {*self.schema.origins} == {"declared"} else {"schema_origins": self.schema.origins}),
             **({} if self.schema.unit is None else {"unit": self.schema.unit.to_dict()}),
             "noise": self.noise_label,
             **({"page": dict(self.page)} if self.page else {}),

@@ -10,7 +10,6 @@ import sys
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import replace
-from math import isfinite
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -27,7 +26,7 @@ from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
 from dpcore.errors import DataError, ParameterError
 from dpcore.language import phrase, say
-from dpcore.mechanisms.noise import CUT, SEEDED, make_noise
+from dpcore.mechanisms.noise import CUT, SEEDED, NoNoise, make_noise
 from dpcore.methods.noises import NOISES, as_here, taught
 from dpcore.methods.offers import INFERRED, Offer
 from dpcore.methods.parameters import CORRECTED, Control, Declared, is_learned, learned, number, text, whole
@@ -114,7 +113,7 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
         "What `fit` can cost; of a failed or stopped fit, too, which leaves nothing else (`status` is 'stopped').",
     )
     noise_label_: str = learned("str", "Which source of noise made this release, in words.")
-    publishable_: bool = learned("bool", "Whether that source is fit for publication, and some epsilon can be proved.")
+    publishable_: bool = learned("bool", "Whether its noise is exactly sampled: nothing of proof, schema or unit.")
 
     def __init_subclass__(cls, **how: Any) -> None:
         super().__init_subclass__(**how)
@@ -219,7 +218,7 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
             raise
         run.close()
         self.schema_ = schema
-        self.publishable_ = source.publishable and isfinite(run.epsilon_bound) and not run.void
+        self.publishable_ = source.publishable and self.noise_label_ != NoNoise.label.capitalize()
         return self
 
     def _budget(self, table: PrivateTable) -> Amount:

@@ -34,17 +34,32 @@ def both(
     return Offer(corrected), Offer(paper, "paper", remark=remark, holds=holds, within=within)
 
 
-def unfit(method: Any, schema: Schema) -> str:
-    """Why what a run would make is not fit to publish, in a few words; empty if nothing speaks against it."""
+def void_reason(method: Any, schema: Schema) -> str:
+    """Why nothing could be proved of a run, in a few words; empty if something can be."""
     if schema.source == "inferred":
         return phrase("the schema was read off the rows")
     if method.mode == "paper" and not any(offer.holds and offered(method, offer) for offer in method.offers):
         return phrase("what is printed is not proved")
     if method.random_state is not None:
         return phrase("whoever knows the seed can subtract the noise")
-    if noise_kind(method.noise, None) != "opendp":
-        return phrase("NumPy's noise is for teaching: the proof holds in exact arithmetic only")
     return ""
+
+
+def noise_of(method: Any) -> str:
+    """Of which grade a run's noise would be, as `grade` says it of a release. References have no corrected version."""
+    sampled = noise_kind(method.noise, method.random_state) == "opendp"
+    return grade("corrected" not in method.modes, sampled, method.mode)
+
+
+def grade(noiseless: bool, sampled: bool, mode: str) -> str:
+    """Whether noise is exactly sampled, whatever is proved besides."""
+    if noiseless:
+        return phrase("none at all. Never to be published.")
+    if not sampled:
+        return phrase("not exactly sampled, and for teaching only. Draw exactly sampled noise before you publish.")
+    if mode == "paper":
+        return phrase("exactly sampled noise, where the source adds any.")
+    return phrase("exactly sampled noise.")
 
 
 def offered(method: Any, offer: Offer) -> bool:

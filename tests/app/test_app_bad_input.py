@@ -152,8 +152,8 @@ def test_one_class_and_a_handful_of_rows() -> None:
 def test_rows_that_a_declaration_does_not_hold_are_counted_and_not_shown() -> None:
     frame = GOOD.assign(
         pay=[987654 if i in (3, 5) else i for i in range(80)],
-        mixed=[str(i % 7) if i % 5 else "Zqword" for i in range(80)],
-        empty=GOOD["town"].where(GOOD.index % 4 > 0),
+        mixed=[str(i % 3) if i % 5 else "Zqword" for i in range(80)],
+        empty=GOOD["ill"].where(GOOD.index % 4 > 0),
     )
     at = upload(started("data"), "odd.csv", csv(frame))
     widget(at, "data.target").set_value("ill")

@@ -5,6 +5,7 @@ import os
 from dataclasses import replace
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from driving import PAGE, csv, declare, edit, opened, people, press, released, run, shown, started, tab, upload
 from screen import dataset, errors, mendable, said, ticks, widget
@@ -432,3 +433,74 @@ def test_whose_rows_they_are_is_proposed_for_people_only_and_never_changed_in_si
     press(at, "data.use")
     assert "lack the column 'somebody'" in mendable(at)[0].replace("\\", "")
     assert dataset(at).name == "sample"
+
+
+# Where lines come from, and values that few rows have
+
+
+def rare_ticks(at: AppTest) -> list[str]:
+    return [found.label.replace("\\", "") for found in at.checkbox if (found.key or "").startswith("listed:")]
+
+
+def list_value(at: AppTest, label: str) -> AppTest:
+    next(found for found in at.checkbox if found.label.replace("\\", "") == label).check()
+    return run(at)
+
+
+def towns() -> pd.DataFrame:
+    """Three towns that ten people or more live in, and two of one person."""
+    found = people()
+    return found.assign(town=["Zqone", "Zqtwo", *found["town"][2:]])
+
+
+def test_towns_of_one_person_are_listed_one_by_one_and_never_with_others() -> None:
+    at = upload(started("data"), "people.csv", csv(towns()))
+    assert lines(at)["town"] == "Zqa, Zqb, Zqc or missing"
+    assert rare_ticks(at) == ["town: Zqone", "town: Zqtwo"]
+    assert "Zqone" not in saved(declare(at)).to_json()
+    list_value(opened(at, "data"), "town: Zqtwo")
+    assert rare_ticks(at) == ["town: Zqone"]
+    schema = saved(at)
+    assert (schema.source, schema["town"].categories) == ("declared", ("Zqa", "Zqb", "Zqc", "Zqtwo"))
+    assert "Zqone" not in schema.to_json()
+    assert rare_ticks(opened(at, "data")) == ["town: Zqone"]
+    kept = Schema.infer(towns(), keep=["town"])  # such as earlier versions saved
+    at = schema_file(upload(started("data"), "people.csv", csv(towns())), kept.to_json())
+    assert not {"Zqone", "Zqtwo"} & {*saved(declare(at))["town"].categories}
+
+
+def test_a_class_of_few_rows_is_offered_and_what_happens_without_it_is_told() -> None:
+    at = upload(started("data"), "people.csv", csv(people().assign(ill=["Zqrare"] * 3 + ["no"] * 77)))
+    assert "A class that is not listed is not learned" not in said(at)
+    widget(at, "data.target").set_value("ill")
+    assert "A class that is not listed is not learned" in said(run(at))
+    assert saved(declare(list_value(at, "ill: Zqrare")))["ill"].categories == ("no", "Zqrare")
+
+
+def test_thirty_rows_of_one_patient_are_one_patient() -> None:
+    rows = people(150).assign(patient_id=[f"P{max(i - 29, 0):04}" for i in range(150)])
+    rows = rows.assign(town=["Zqmine"] * 30 + ["Zqa", "Zqb"] * 60)
+    at = upload(started("data"), "visits.csv", csv(rows))
+    assert widget(at, "data.persons").value == "patient_id"
+    assert lines(at)["town"] == "Zqa, Zqb or missing"
+    assert rare_ticks(at) == ["town: Zqmine"]
+    assert "Zqmine" not in saved(declare(at)).to_json()
+
+
+def test_lines_keep_where_they_came_from_on_every_visit(uploaded: AppTest) -> None:
+    def where(schema: Schema) -> list[str]:
+        return [one.get("origin", "declared") for one in schema.to_document()["columns"]]
+
+    at = declare(uploaded)
+    assert where(saved(at)) == ["proposed"] * 3  # rounded by the program, too
+    edit(opened(at, "data"), {0: {"upper": "120"}, 1: {"missing": True}})
+    changed = ["changed", "proposed", "proposed"]
+    assert where(saved(at)) == changed
+    assert where(saved(opened(at, "data"))) == changed
+    told = "2 of 3 lines as the program proposed them from the rows, 1 of 3 lines proposed from the rows and changed"
+    released(opened(at, PAGE))
+    assert told in said(at)  # beside Run
+    assert "Outside review: none of this version." in said(at).replace("*", "")
+    assert told in said(tab(at, "Take home"))
+    at = schema_file(upload(started("data"), "people.csv", csv(people())), dataset(at).schema.to_json())
+    assert where(saved(at)) == changed

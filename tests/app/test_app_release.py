@@ -70,7 +70,7 @@ def test_first_start_to_export(downloads: list[Any]) -> None:
     assert (ledger["epsilon_claimed"], ledger["epsilon_bound"]) == (1.0, 1.0)
     assert b"random_state" not in content["replay.py"]  # a release without a seed cannot be made again
     assert json.loads(content["config.json"])["data"]["name"] == "sample"
-    assert "the noise is fit for publication" in content["README.md"].decode()
+    assert "- Noise: exactly sampled noise.\n" in content["README.md"].decode()
     for what, about in privacy_card.card(release).facts:
         assert f"**{what}:** {about}" in said(at).replace("\u200b", "")
         assert f"**{what}:** {about}" in content["card.md"].decode()

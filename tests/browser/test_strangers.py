@@ -37,7 +37,7 @@ def test_from_home_to_the_zip(visitor, name):
     expect(page.get_by_text("Read off your rows")).to_have_count(0)
     visitor.press("Use these data")
     visitor.press("Make a synthetic table (recommended)")
-    expect(page.get_by_text("Fit to publish: yes")).to_be_visible()
+    expect(page.get_by_text("Noise: exactly sampled noise.")).to_be_visible()
     visitor.press("Run")
     visitor.press("Take home")
     raw = visitor.download("Download the release").path().read_bytes()

@@ -29,7 +29,7 @@ from dpcore.experiment.commands.figure import main as figure
 from dpcore.export import bundle, release_of
 from dpcore.mechanisms.noise import load_in_background
 from dpcore.methods.base import PrivateEstimator
-from dpcore.methods.offers import unfit
+from dpcore.methods.offers import noise_of
 
 def refused(work, error):
     try:
@@ -53,7 +53,7 @@ print(json.dumps({
     "mechanisms": sorted({entry.mechanism for entry in margins.ledger_.entries}),
     "bound": margins.ledger_.epsilon_bound,
     "attackable": release.attackable,
-    "unfit": unfit(dp.IndependentMargins(), data.schema),
+    "noise": noise_of(dp.IndependentMargins()),
     "control": controls["noise"].names(local, data.schema)["auto"],
     "told": controls["random_state"].told(local, data.schema),
     "card": held.read("card.md").decode(),
@@ -87,8 +87,8 @@ def test_no_noise_is_exactly_sampled_or_fit_to_publish_without_opendp(
     assert "NumPy's teaching noise, and these numbers can be attacked" in told["attackable"]
     assert told["attackable"] in told["card"]
     assert told["attackable"] in told["readme"] + told["report"].replace("&#x27;", "'")
-    assert "make the release with exact noise before you publish it" in told["card"]
-    assert "NumPy's noise is for teaching" in told["unfit"]
+    assert told["noise"] in told["card"]
+    assert told["noise"].startswith("not exactly sampled")
     assert told["control"] == "NumPy (teaching): exactly sampled noise is not installed"
     assert 'pip install "dpcore[publish]"' in told["told"]
 

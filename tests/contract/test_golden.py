@@ -54,7 +54,11 @@ def plain(value, digits=7):
         document = value.to_dict()
         return [[name, again(document.get(name, value.schema))] for name in ("groups", "nodes", "schema", "target")]
     assert hasattr(value, "__dict__"), f"{type(value)} is nothing that the record knows"
-    younger = (("unit", None), ("form", ""))  # fields that came after the record, and say nothing
+    younger = (
+        ("unit", None),
+        ("form", ""),
+        ("origin", "declared"),
+    )  # fields that came after the record, and say nothing
     known = {name: each for name, each in vars(value).items() if not name.startswith("_")}
     return [[name, again(each)] for name, each in sorted(known.items()) if (name, each) not in younger]
 

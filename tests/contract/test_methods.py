@@ -31,7 +31,7 @@ from dpcore.domain.schema import Schema
 from dpcore.domain.unit import Unit
 from dpcore.errors import BudgetError, DataError, ParameterError
 from dpcore.methods import METHODS
-from dpcore.methods.offers import unfit
+from dpcore.methods.offers import grade, noise_of, void_reason
 
 FOR_PERSONS = [  # some of each family, sampled trees among them, for runs that protect persons
     ("NB-Synth", {}),
@@ -373,19 +373,23 @@ def test_a_table_beyond_the_public_bound_is_refused_before_anything_is_charged(s
         method.fit(frame, schema=replace(small_schema, max_rows=80))
 
 
-def test_what_is_said_to_be_fit_to_publish_is(small_frame, small_schema):
+def test_what_is_said_beside_run_holds_of_the_release(small_frame, small_schema):
     """Beside Run, from public facts alone; after it, by what the ledger can prove."""
     promised = 0
     for kind in METHODS.values():
         for offer in kind.offers:
             method = kind(mode=offer.mode, **offer.given)
-            assert unfit(method, replace(small_schema, source="inferred"))
-            assert unfit(clone(method).set_params(noise="laplace"), small_schema)
-            assert unfit(clone(method).set_params(random_state=1), small_schema)
+            assert void_reason(method, replace(small_schema, source="inferred"))
+            assert void_reason(clone(method).set_params(random_state=1), small_schema)
+            assert "exactly sampled noise" not in noise_of(clone(method).set_params(noise="laplace")).partition(".")[0]
             for relation in kind.relations_in(offer.mode):
                 method = kind(mode=offer.mode, relation=str(relation), **offer.given)
-                if not unfit(method, small_schema):
-                    ledger = method.fit(small_frame, schema=small_schema).ledger_
+                said, promise = noise_of(method), not void_reason(method, small_schema)
+                ledger = method.fit(small_frame, schema=small_schema).ledger_
+                noiseless = method.noise_label_ == "No noise"
+                assert said == grade(noiseless, method.publishable_, method.mode), (kind, offer)
+                assert noiseless == said.startswith("none at all"), (kind, offer)
+                if promise:
                     assert method.publishable_, (kind, offer)
                     assert ledger.epsilon_bound <= ledger.epsilon_claimed == method.epsilon, (kind, offer, relation)
                     promised += 1

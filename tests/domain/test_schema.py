@@ -93,15 +93,16 @@ def test_inference_marks_itself_and_names_what_it_leaves_out():
             "flag": [True, False, True],
         }
     )
-    schema = Schema.infer(frame, target="flag")
+    few = ["word", "mixed", "flag"]  # of few rows
+    schema = Schema.infer(frame, target="flag", keep=few)
     assert schema.source == "inferred"
     assert schema.max_rows is None  # the number of rows is private under add_remove
     assert schema.names == ("age", "height", "word", "mixed", "flag")
     assert (schema["age"].kind, schema["age"].lower, schema["age"].upper) == ("integer", 20, 40)
     assert (schema["height"].kind, schema["height"].missing) == ("continuous", True)
     assert schema["height"].form == "1234.50"  # as fine as they are
-    assert Schema.infer(frame, keep=["constant"]).names == (*schema.names[:-1], "constant", "flag")
-    only = Schema.infer(frame[["constant"]])  # better a column that tells little than none
+    assert Schema.infer(frame, keep=["constant", *few]).names == (*schema.names[:-1], "constant", "flag")
+    only = Schema.infer(frame[["constant"]], keep=["constant"])  # better a column that tells little than none
     assert (only.names, only.notes) == (("constant",), ())
     assert (schema["word"].categories, schema["word"].missing) == (("a", "b"), True)
     assert schema["flag"].categories == ("False", "True")

@@ -147,12 +147,12 @@ def test_numbers_of_numpy_and_without_end_are_written_so_that_they_can_be_read()
 
 def test_readme_says_what_a_run_draws():
     text = readme(release())
-    assert "- Noise: Exactly sampled discrete noise (OpenDP; many draws by this package), from" in text
+    assert "- Source of noise: Exactly sampled discrete noise (OpenDP; many draws by this package), from" in text
     assert "- Seed: none (operating-system entropy).\n" in text
     assert "200 synthetic rows in `synthetic.csv`, made from 'people.csv'." in text
     assert "**" not in text  # nothing is void
     assert "draws new noise, gives another release, and spends the same epsilon again" in text
-    assert "- Noise: NumPy laplace noise, unseeded: for teaching.\n" in readme(release(noise="laplace"))
+    assert "- Source of noise: NumPy laplace noise, unseeded: for teaching.\n" in readme(release(noise="laplace"))
 
 
 def test_readme_of_a_seeded_release():

@@ -27,14 +27,14 @@ def test_a_release_that_keeps_its_promise(relation):
     made = rows(relation=relation, noise="opendp")
     told = facts(made)
     assert told["Guarantee"] == "pure differential privacy (no delta) with epsilon 1."
-    assert told["Unit of protection"].startswith("one row.")
+    assert told["Privacy unit"].startswith("one row.")
     assert told["Neighboring relation"] == f"{made.ledger.relation.short}. {made.ledger.relation.sentence}"
     assert relation not in told["Neighboring relation"].split()
     assert told["Epsilon claimed by the method's source"] == told["Epsilon that can be proved"] == "1"
     assert "at most 73.1% sure" in told["In odds"]
     assert told["Trusted party"].startswith("Whoever runs the method")
     assert told["Protected against"].startswith("whoever sees the release, whatever else they know")
-    assert told["Publication"].startswith("the noise is fit for publication")
+    assert told["Publication"].startswith("for you to decide")
     made_card = privacy_card.card(made)
     assert made_card.void == ""
     left_open = " ".join(made_card.open)
@@ -62,7 +62,7 @@ def test_a_release_with_a_delta_says_so_wherever_it_says_epsilon():
     assert "Delta" not in facts(rows())
     several = facts(rows(delta=1e-9, schema=replace(SCHEMA, unit=Unit(rows=3))))
     assert several["Epsilon that can be proved"] == "1 per row, 3.19 per person with 3 rows at delta 1e-09"
-    assert "rho is up to 9 times as much" in several["Unit of protection"]
+    assert "rho is up to 9 times as much" in several["Privacy unit"]
     assert "at most 97.0% sure, in the worst case but for a chance of 1e-09" in several["In odds"]
 
 
@@ -70,8 +70,78 @@ def test_teaching_noise_is_called_so():
     for noise in ("laplace", "geometric"):
         told = facts(rows(noise=noise))
         assert "can be attacked" in told["Guarantee"]
-        assert "make the release with exact noise before you publish it" in told["Publication"]
+        assert told["Noise"].startswith("not exactly sampled, and for teaching only")
     assert "can be attacked" not in facts(rows())["Guarantee"]
+
+
+PROPOSED = replace(Schema.infer(people(), target="ill"), source="declared", notes=())
+GROUNDS = "Noise", "Schema", "Privacy unit", "Outside review"
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "noise", "schema", "unit"),
+    [
+        ("NB-Synth", {}, "exactly sampled noise.", "declared by the user; 3 of 3 lines without", "one row."),
+        ("NB-Synth", {"noise": "laplace"}, "not exactly sampled", "declared by the user; 3 of 3", "one row."),
+        ("NB-Synth", {"random_state": 3}, "not exactly sampled", "declared by the user; 3 of 3", "one row."),
+        (
+            "NB-Synth",
+            {"schema": replace(PROPOSED, source="inferred")},
+            "exactly sampled noise.",
+            "inferred; 3 of 3 lines as the program proposed them from the rows. Bounds, bins and categories were read",
+            "one row.",
+        ),
+        (
+            "NB-Synth",
+            {"schema": PROPOSED},
+            "exactly sampled noise.",
+            "declared by the user; 3 of 3 lines as the program proposed them from the rows. Bounds",
+            "one row.",
+        ),
+        (
+            "NB-Synth",
+            {"schema": replace(SCHEMA, unit=Unit(rows=3))},
+            "exactly",
+            "declared",
+            "one row. One person has 3",
+        ),
+        (
+            "NB-Synth",
+            {"mode": "paper", "variant": "Alg1", "x_source": "uniform", "rows": 50},
+            "exactly sampled noise, where the source adds any.",
+            "declared",
+            "one row.",
+        ),
+        ("Plain forest", {"mode": "paper", "n_trees": 2}, "none at all", "declared", "one row."),
+        ("PPNB", {"relation": "replace", "target": "ill"}, "exactly sampled noise.", "declared", "one row."),
+    ],
+    ids=["kept", "floating", "seed", "inferred", "proposed", "several rows", "no bound", "noiseless", "local"],
+)
+def test_four_lines_say_what_a_release_rests_on_and_none_stands_for_another(name, given, noise, schema, unit):
+    given = {"x_source": "model", **given} if name == "NB-Synth" else given
+    made = released.__wrapped__(name, **given)
+    told = facts(made)
+    for what, start in zip(GROUNDS, (noise, schema, unit, "none of this version."), strict=True):
+        assert told.get(what, "").startswith(start), what
+        assert f"- {what}: {told[what]}\n" in archive.readme(made)
+    assert made.publishable == told["Noise"].startswith("exactly sampled noise")
+
+
+def test_lines_as_the_program_proposed_them_are_counted_in_all_that_is_taken_home():
+    lines = [
+        replace(column, origin=origin)
+        for column, origin in zip(PROPOSED, ("proposed", "changed", "declared"), strict=True)
+    ]
+    known = replace(PROPOSED, columns=tuple(lines))  # equal to one that another test has a release of
+    made = released.__wrapped__("NB-Synth", x_source="model", schema=known)
+    counted = "1 of 3 lines as the program proposed them from the rows, 1 of 3 lines proposed from the rows and changed"
+    assert (
+        f"declared by the user; 1 of 3 lines without a proposal on record, {counted}. Bounds" in facts(made)["Schema"]
+    )
+    assert made.config()["schema_origins"] == {"declared": 1, "proposed": 1, "changed": 1}
+    assert counted in archive.readme(made)
+    assert counted in html.unescape(privacy_card.html(privacy_card.card(made)))
+    assert "schema_origins" not in rows().config()
 
 
 @pytest.mark.parametrize(

@@ -76,7 +76,7 @@ def test_everything_that_leaves_the_house_says_whom_it_protects(unit, told):
     facts = dict(card(release).facts)
     assert facts["Epsilon that can be proved"] == facts["Epsilon claimed by the method's source"] == told
     assert facts["Guarantee"] == f"pure differential privacy (no delta) with epsilon {told}."
-    assert facts["Unit of protection"] == protection.protected(unit, "add_remove")
+    assert facts["Privacy unit"] == protection.protected(unit, "add_remove")
     assert facts["Neighboring relation"] == protection.neighbors(unit, "add_remove")
     assert ("62.2%" if unit is PERSONS else "81.8%") in facts["In odds"]  # of epsilon 1/2, and of 3/2
     with zipfile.ZipFile(io.BytesIO(export.bundle(release))) as archive:

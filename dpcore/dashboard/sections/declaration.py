@@ -10,13 +10,16 @@ import streamlit as st
 from dpcore.dashboard.sections.intake import Intake
 from dpcore.dashboard.shell import escaped
 from dpcore.domain.column import Column
-from dpcore.domain.declaration import outward, rounded
+from dpcore.domain.declaration import PROPOSED, outward, rounded, with_value, without_values
 from dpcore.domain.formats import Fields
+from dpcore.domain.infer import RARE
 from dpcore.domain.schema import Schema
+from dpcore.text import canonical
 
 KEPT = "data.read_off"  # beside the schema of the page: what of it rows say
 ASKED = "data.asked"  # and what of it nobody has said yet
 NAMED = 6  # categories of a line
+MOST_TICKS = 200
 SINGLE = (
     "Ends that are values of single rows are not declared with others: round them, or tick “Public” in their lines."
 )
@@ -51,6 +54,45 @@ def read_off(rows: Intake, base: Schema) -> tuple[str, ...]:
         return ()
     owner, names = st.session_state.get(KEPT, ("", ()))
     return tuple(name for name in base.names if name in names) if owner == rows.token else base.names
+
+
+def rare_values(rows: Intake, schema: Schema, left: Sequence[str], key: str) -> None:
+    """The values of few rows, or persons, each with a tick of its own that lists it: no line has them unasked.
+
+    A line that nobody has declared yet loses them, wherever it is from: with another column that tells persons apart,
+    or a schema from a file, it may have some. What is ticked stays.
+    """
+    lines = {one.name: one for one in schema if one.origin in PROPOSED and not one.numeric} if rows.found else {}
+    rare = {name: rows.rare(name, schema.unit) for name in lines}
+    unasked = {name: [one for one in rare[name] if (name, one) not in rows.ticked] for name in left if name in rare}
+    fewer = tuple(without_values(column, unasked.get(column.name, ())) for column in schema)
+    if fewer != schema.columns:
+        keep(rows, replace(schema, columns=fewer), left)
+        st.rerun()
+    listed = {name: {*map(canonical, column.categories)} for name, column in lines.items()}
+    offered = [(name, one) for name in rare for one in rare[name] if one not in listed[name]]
+    if offered:
+        whose = "rows" if schema.persons is None else "persons"
+        with st.expander(f"Not listed: {len(offered):,} values that fewer than {RARE} {whose} have"):
+            st.caption(
+                "They count as missing: a value of few people can betray one of them. Tick a value if you would have "
+                "listed it without looking at these rows. These values are for your eyes only."
+            )
+            for name, one in offered[:MOST_TICKS]:
+                label = f"{escaped(name)}: {escaped(rare[name][one])}"
+                if st.checkbox(label, key=f"listed:{key}:{name}:{one}"):
+                    rows.ticked.add((name, one))
+                    more = with_value(lines[name], rare[name][one])
+                    keep(
+                        rows,
+                        replace(schema, columns=tuple(more if each.name == name else each for each in schema)),
+                        left,
+                    )
+                    st.rerun()
+            if rest := len(offered) - len(offered[:MOST_TICKS]):
+                st.caption(f"And {rest:,} more. Write those that are public into the table above.")
+    if schema.target in dict(offered):
+        st.warning("A class that is not listed is not learned: its rows count as missing.", icon=":material/label_off:")
 
 
 def panel(rows: Intake, schema: Schema, left: Sequence[str]) -> None:

@@ -21,13 +21,16 @@ from dpcore.datasets.formats import FORMATS
 from dpcore.datasets.heads import head
 from dpcore.datasets.reading import MAX_BYTES, read_frame
 from dpcore.domain.cells import typed
+from dpcore.domain.infer import RARE, holders
 from dpcore.domain.recognition import Recognized, recognize
 from dpcore.domain.schema import Schema
+from dpcore.domain.unit import Unit
 from dpcore.errors import DataError
 from dpcore.extras import lacking, there
 from dpcore.language import phrase, say
 from dpcore.rows import queries
 from dpcore.rows.data import first
+from dpcore.text import canonical
 
 SOURCES = {
     "sample": phrase("Bundled sample"),
@@ -85,6 +88,19 @@ class Intake:
     found: tuple[Recognized, ...] = field(default=(), repr=False)
     place: Path | None = None
     rows: int | None = None
+    ticked: set[tuple[str, str]] = field(default_factory=set, repr=False)  # rare values that are listed all the same
+    _rare: dict[tuple[str, str | None], dict[str, str]] = field(default_factory=dict, repr=False)
+
+    def rare(self, name: str, unit: Unit | None) -> dict[str, str]:
+        """A column's values that fewer than `RARE` rows have, or persons if a column tells them apart.
+
+        By the texts that are compared.
+        """
+        whose = None if unit is None else unit.column
+        if (name, whose) not in self._rare:
+            held = holders(self.frame[name], self.frame.get(whose))
+            self._rare[name, whose] = {canonical(one): one for one in sorted(held) if one and held[one] < RARE}
+        return self._rare[name, whose]
 
     @property
     def people(self) -> bool:
@@ -154,17 +170,8 @@ def upload() -> None:
         doubts = tuple(found.get("doubts", "").splitlines())
         told = ", ".join(f"{key} {value!r}" for key, value in found.items() if value and key != "doubts")
         seems = recognize(frame)
-        read = (
-            file.name,
-            frame,
-            Schema.proposed(seems, frame),
-            None,
-            f"Read with {told}.",
-            options,
-            doubts,
-            Content(raw),
-        )
-        st.session_state["dpcore.intake"] = Intake(*read, found=seems)
+        read = frame, Schema.proposed(seems, frame), None, f"Read with {told}.", options, doubts, Content(raw)
+        st.session_state["dpcore.intake"] = Intake(file.name, *read, found=seems)
         st.session_state["dpcore.asked"] = asked
 
 

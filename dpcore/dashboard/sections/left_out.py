@@ -12,7 +12,7 @@ from dpcore.dashboard.shell import escaped
 from dpcore.domain.column import MAX_CATEGORIES
 from dpcore.domain.infer import column_of
 from dpcore.domain.recognition import Recognized
-from dpcore.domain.schema import Schema, left_out
+from dpcore.domain.schema import UNLISTED, Schema, left_out
 
 NAMED = 4
 CALLED = {"identifier": "identifier", "text": "free text", "constant": "one value", "empty": "empty"}
@@ -23,7 +23,7 @@ def notes(schema: Schema, rows: Intake, *, chosen: bool) -> None:
     """What to look at in a schema that was read off rows; of one that somebody chose, how much it leaves out."""
     listed = {left_out(one) for one in rows.found}  # which are named further down
     for note in schema.notes:
-        if note not in listed:
+        if note not in listed and UNLISTED not in note:  # whose values are offered one by one
             st.warning(escaped(note), icon=":material/info:")
     many = len({str(name) for name in rows.frame.columns} - set(schema.names))
     if chosen and many and not rows.found:
@@ -48,12 +48,8 @@ def brought_back(found: Sequence[Recognized], names: Sequence[str], key: str) ->
 def tick(one: Recognized, key: str) -> bool:
     """One column with its reason."""
     told = f"{escaped(one.name)} ({escaped(reason_of(one))})"
-    help_ = (
-        None
-        if one.possible
-        else f"It can be no column: a file cannot hold it, or it has over {MAX_CATEGORIES:,} values."
-    )
-    return st.checkbox(told, key=key, disabled=not one.possible, help=help_)
+    why = f"It can be no column: a file cannot hold it, or it has over {MAX_CATEGORIES:,} values."
+    return st.checkbox(told, key=key, disabled=not one.possible, help=None if one.possible else why)
 
 
 def kind_of(one: Recognized) -> str:
@@ -74,7 +70,7 @@ def take_in(schema: Schema, left: Sequence[str], one: Recognized, rows: Intake) 
 
 def with_column(schema: Schema, one: Recognized, frame: pd.DataFrame) -> Schema:
     """The schema with one more column, as the rows have it."""
-    column = column_of(one, frame[one.name])
+    column, _ = column_of(one, frame[one.name])
     if column is None:
         return schema
     order = [str(name) for name in frame.columns]

@@ -13,6 +13,7 @@ import streamlit as st
 
 from dpcore.domain.column import KINDS, Column
 from dpcore.domain.dates import day_of, iso
+from dpcore.domain.declaration import edited_origin
 from dpcore.domain.formats import Fields
 from dpcore.domain.schema import Schema
 from dpcore.domain.taxonomy import Taxonomy
@@ -73,7 +74,8 @@ def schema_of(table: pd.DataFrame, base: Schema, **public: Any) -> Schema:
         else:
             listed = row["categories"]
             fields["categories"] = tuple(str(c).strip() for c in (listed if listed is not None else ()))
-        columns.append(with_taxonomy(Column(**fields), known.taxonomy if known else None))
+        column = with_taxonomy(Column(**fields), known.taxonomy if known else None)
+        columns.append(replace(column, origin=edited_origin(column, known)))
     if public.get("target") not in [column.name for column in columns]:
         public["target"] = None
     return Schema(columns=tuple(columns), source=base.source, **public, notes=base.notes)

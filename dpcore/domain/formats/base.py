@@ -37,6 +37,7 @@ WORDS: Mapping[str, str] = {  # all that a schema can say, and in which words it
     "target": "the class column",
     "max_rows": "the most rows that there may be",
     "unit": "whose rows they are",
+    "origin": "where its lines come from",
 }
 
 
@@ -80,9 +81,9 @@ class Known:
     def outline(self) -> Schema:
         """The schema, with one category in place of all that is not known of a column with a gap."""
         columns = tuple(
-            Column(name=fields["name"], kind="categorical", categories=("?",))
+            Column(name=fields["name"], kind="categorical", categories=("?",), origin="document")
             if gap(fields)
-            else Column(**{name: value for name, value in fields.items() if value is not None})
+            else Column(**{"origin": "document"} | {name: value for name, value in fields.items() if value is not None})
             for fields in self.columns
         )
         told = {"target": self.target, "max_rows": self.max_rows, "unit": self.unit, "source": self.source}
@@ -133,6 +134,7 @@ def used(schema: Schema) -> dict[str, list[str]]:
         "target": [] if schema.target is None else [schema.target],
         "max_rows": [] if schema.max_rows is None else [f"{schema.max_rows:,}"],
         "unit": [] if schema.unit is None else [f"{schema.unit.rows:,} rows of one person"],
+        "origin": where(lambda column: column.origin != "declared"),
     }
 
 

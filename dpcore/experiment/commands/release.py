@@ -29,6 +29,7 @@ from dpcore.experiment.commands.base import (
 from dpcore.experiment.config import method_of
 from dpcore.export.archive import bundle, settings_of_release
 from dpcore.export.model_file import Model
+from dpcore.export.privacy_card import grounds_of
 from dpcore.export.protection import headline
 from dpcore.export.release import PURPOSE, release_of
 from dpcore.methods import METHODS
@@ -83,6 +84,7 @@ def made(asked: argparse.Namespace) -> int:
         if math.isinf(ledger.epsilon_bound)
         else f"epsilon {headline(None, ledger.epsilon_bound, ledger.delta)}"
     )
+    grounds = grounds_of(release)
     summary(
         asked,
         {
@@ -98,10 +100,12 @@ def made(asked: argparse.Namespace) -> int:
             "delta": ledger.delta,
             "guarantee_void": release.guarantee_void,
             "noise": release.noise_label,
-            "publishable": release.publishable and not release.guarantee_void,
+            "publishable": release.publishable,  # the noise alone
+            **{what.lower().replace(" ", "_"): about for what, about in grounds},
             "ledger": str(books.path) if books.kept else "session",
         },
-        f"{asked.out}: {name}, {price}. {release.guarantee_void or release.attackable}".rstrip(),
+        f"{asked.out}: {name}, {price}. {release.guarantee_void or release.attackable}".rstrip()
+        + "".join(f"\n{what}: {about}" for what, about in grounds),
     )
     return 0
 

@@ -183,8 +183,8 @@ class Booleans:
             assert isinstance(attribute, Groups)
             if attribute.fans[0] == 2:
                 self.bit_of[position] = len(columns)
-                names = tuple(attribute.names[place] for place in attribute.children[0])
-                columns.append(Column(name=attribute.column.name, kind="ordered", categories=names))
+                names, known = tuple(attribute.names[place] for place in attribute.children[0]), attribute.column
+                columns.append(Column(name=known.name, kind="ordered", categories=names, origin=known.origin))
                 self.rules.append((attribute.column.name, attribute.child_of[0].astype(np.int64)))
         label = source[target]
         width, start = max((label.size - 1).bit_length(), 1), len(columns)
@@ -194,7 +194,7 @@ class Booleans:
                 name, values = target, (label.labels[0], label.labels[-1] if label.size == 2 else "(nothing else)")
             while name in {column.name for column in columns}:
                 name += "'"
-            columns.append(Column(name=name, kind="ordered", categories=values))
+            columns.append(Column(name=name, kind="ordered", categories=values, origin=label.origin))
             self.rules.append((target, np.arange(label.size) >> shift & 1))
         self.schema = Schema(columns=tuple(columns), source=source.source, max_rows=source.max_rows)
         self.classes = [{start + i: code >> (width - 1 - i) & 1 for i in range(width)} for code in range(label.size)]

@@ -1,0 +1,123 @@
+"""Where a schema's lines come from is kept for ever, and values that few rows have are in no line unasked."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dpcore import Column, Schema
+from dpcore.dashboard.sections.schema_editor import schema_frame, schema_of
+from dpcore.domain import formats
+from dpcore.domain.declaration import rounded
+from dpcore.errors import SchemaError
+
+RNG = np.random.default_rng(4)
+ROWS = pd.DataFrame(
+    {
+        "age": RNG.integers(17, 90, 200),
+        "town": ["Bonn"] * 120 + ["Ulm"] * 75 + ["Zqdorf"] * 5,
+        "ill": ["no"] * 191 + ["yes"] * 9,
+    }
+)
+
+
+def origins(schema: Schema) -> dict[str, str]:
+    """By column, as its file says it: what no file says was declared."""
+    return {one["name"]: one.get("origin", "declared") for one in schema.to_document()["columns"]}
+
+
+def declared(schema: Schema) -> Schema:
+    return replace(schema, source="declared", notes=())
+
+
+# Where lines come from
+
+
+def test_who_declares_what_the_program_proposed_leaves_a_trace_of_it() -> None:
+    schema = declared(Schema.infer(ROWS))
+    every = dict.fromkeys(ROWS, "proposed")
+    assert origins(schema) == every
+    assert origins(Schema.from_json(schema.to_json())) == every
+    assert origins(declared(rounded(schema, schema.names))) == every  # the program proposed the rounding, too
+    assert origins(schema.select(["town", "age"])) == {"town": "proposed", "age": "proposed"}
+    changed = replace(schema["age"], description="in years")
+    assert origins(replace(schema, columns=(changed,))) == {"age": "proposed"}
+    assert origins(formats.read(schema.to_json())[0].schema()) == every
+    assert replace(schema["town"], origin="declared") == schema["town"]  # it says nothing of what the values are
+
+
+def test_one_word_changed_in_a_file_does_not_make_lines_somebodys_own() -> None:
+    read_off = Schema.infer(ROWS).to_json()
+    assert set(origins(Schema.from_json(read_off.replace('"inferred"', '"declared"'))).values()) == {"proposed"}
+    for source, meant in (("inferred", "proposed"), ("declared", "declared")):  # files from before lines said it
+        document = json.loads(read_off) | {"source": source}
+        document["columns"] = [{k: v for k, v in one.items() if k != "origin"} for one in document["columns"]]
+        assert set(origins(Schema.from_document(document)).values()) == {meant}
+    document["columns"][0]["origin"] = "heaven"
+    with pytest.raises(SchemaError, match="origin"):
+        Schema.from_document(document)
+
+
+def test_lines_of_other_programs_are_from_a_document_and_such_a_document_loses_where_others_are_from() -> None:
+    schema = declared(Schema.infer(ROWS))
+    text, lost = formats.written(schema, "frictionless")
+    assert any(line.startswith("where its lines come from (age, town, ill)") for line in lost)
+    assert set(origins(formats.read(text)[0].outline()).values()) == {"document"}
+
+
+@pytest.mark.parametrize(
+    ("name", "edits", "before", "after"),
+    [
+        ("age", {"lower": "0"}, "proposed", "changed"),
+        ("age", {"bins": "4", "missing": True, "kind": "continuous"}, "proposed", "proposed"),
+        ("town", {"categories": ["Bonn", "Ulm", "Köln"]}, "proposed", "changed"),
+        ("town", {"categories": ["Ulm", "Bonn"], "kind": "ordered"}, "proposed", "proposed"),
+        ("age", {"upper": "99"}, "changed", "changed"),
+        ("age", {}, "changed", "changed"),
+        ("age", {"lower": "0"}, "document", "declared"),
+        ("age", {"bins": "4"}, "document", "document"),
+        ("age", {"lower": "0"}, "declared", "declared"),
+    ],
+)
+def test_an_edited_line_says_so(name: str, edits: dict[str, object], before: str, after: str) -> None:
+    schema = Schema.infer(ROWS)
+    document = schema.to_document()
+    document["columns"] = [one | {"origin": before} for one in document["columns"]]
+    base = Schema.from_document(document)
+    table = schema_frame(base, [*ROWS])
+    for cell, value in edits.items():
+        table.at[[*ROWS].index(name), cell] = value
+    found = origins(schema_of(table, base))
+    assert (found.pop(name), {*found.values()}) == (after, {before})
+
+
+# Values that few rows have
+
+
+def test_a_town_of_few_people_is_in_no_schema_that_is_read_off_rows() -> None:
+    schema = Schema.infer(ROWS, target="ill")
+    assert (schema["town"].categories, schema["ill"].categories) == (("Bonn", "Ulm"), ("no",))
+    assert "Zqdorf" not in schema.to_json() + " ".join(schema.notes)
+    assert schema.encode(ROWS)[:, 1].tolist() == [0] * 120 + [1] * 75 + [2] * 5  # they count as missing
+    for name in ("town", "ill"):
+        assert any(note.startswith(f"{name!r}: ") and f"keep=['{name}']" in note for note in schema.notes)
+    every = Schema.infer(ROWS, keep=["town"])
+    assert (every["town"].categories, every["town"].missing) == (("Bonn", "Ulm", "Zqdorf"), False)
+    ten = pd.DataFrame({"town": ["a"] * 10 + ["b"] * 9 + ["3"] * 5 + ["3.0"] * 5})
+    assert Schema.infer(ten)["town"].categories == ("3", "a")  # however they are written
+
+
+def test_a_tiny_table_lists_nobody() -> None:
+    few = ROWS.groupby("town").head(3)
+    schema = Schema.infer(few)
+    assert not {"Bonn", "Ulm", "Zqdorf"} & {*schema["town"].categories}
+    assert schema.encode(few).shape == (9, len(schema))
+    only = Schema.infer(pd.DataFrame({"who": [f"Zq{i} and her family" for i in range(30)]}))  # better than no column
+    assert "Zq" not in only.to_json()
+
+
+def test_a_column_by_hand_needs_no_origin() -> None:
+    schema = Schema(columns=(Column(name="x", kind="integer", lower=0, upper=9),))
+    assert origins(schema) == {"x": "declared"}
