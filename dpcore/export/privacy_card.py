@@ -115,7 +115,7 @@ def grounds(schema: Schema, relation: Relation | str, delta: float, noise: str) 
 
 def grounds_of(release: Release) -> list[tuple[str, str]]:
     """These lines of a release."""
-    noise = offers.grade(release.exact, release.publishable, release.parameters["mode"])
+    noise = offers.grade(release.noiseless, release.publishable, release.parameters["mode"])
     return grounds(release.schema, release.ledger.relation, release.ledger.delta, noise)
 
 
