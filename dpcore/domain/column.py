@@ -171,7 +171,7 @@ class Column:
             fail("a category is empty or listed twice.", "List every category once.")
         if len(self.categories) > MAX_CATEGORIES:
             fail(
-                f"it has too many categories; at most {MAX_CATEGORIES:,} are allowed.",
+                f"it has {len(self.categories):,} categories; at most {MAX_CATEGORIES:,} are allowed.",
                 "Ignore the column or group its values before uploading.",
             )
         if self.outside == "clip" and not self.missing:

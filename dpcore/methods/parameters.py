@@ -251,10 +251,9 @@ class Declared:
         dataclass(cls, kw_only=True, eq=False, repr=False)
         for each in cls._fields():
             if ("parameter" if each.init else "learned") not in each.metadata:
+                told = f"{cls.__name__}.{each.name} is annotated, and is neither a parameter nor learned. Write"
                 raise TypeError(
-                    f"{cls.__name__}.{each.name} is annotated, and is neither a parameter nor learned. Write "
-                    f"`{each.name}: int = whole(default=1, about=...)` or another of `methods.parameters`, "
-                    f"`{each.name.rstrip('_')}_: int = learned('int')` for what fit sets, or annotate a ClassVar."
+                    f"{told} `= whole(default=1, about='...')` or the like, `= learned('int')`, or ClassVar."
                 )
         parameters = {
             f"{name} : {each.kind}, {'optional' if each.default is None else f'default={each.default!r}'}": each.about

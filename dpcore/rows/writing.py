@@ -11,6 +11,7 @@ and neither of the two.
 """
 
 import json
+import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -185,10 +186,7 @@ class _Watched:
 def _check_apart(folder: Path, taken: Sequence[Path]) -> None:
     """DataError if codes would go where the table lies: into its folder, or into one that it is in; or nowhere."""
     check_path(folder)
-    try:
-        place, (source, *files) = folder.resolve(), (path.resolve() for path in taken)
-    except (OSError, RuntimeError, ValueError):  # a link to itself, or no path at all
-        raise DataError(f"The folder {folder.name!r} cannot be written to.", ELSEWHERE) from None
+    place, source, *files = (Path(os.path.realpath(path)) for path in (folder, *taken))  # of a link to itself, too
     if place == source or source in place.parents or any(place in path.parents for path in (source, *files)):
         raise DataError(
             f"The folder {folder.name!r} cannot be written to: it is the source, or lies inside it, or around it.",

@@ -153,7 +153,7 @@ def worked(server: Server, seconds: float) -> float:
 def test_a_closed_tab_ends_its_work_within_ten_seconds(open_server):
     with Visitor(open_server.address) as me, ThreadPoolExecutor(1) as pool:
         me.open("compare")
-        me.set("compare.repeats", int_value=30)
+        me.set("compare.repeats", int_value=20)
         comparing = pool.submit(me.press, "compare.run")
         end = time.monotonic() + PATIENCE
         while not marks(me.heard[:], rb"Comparing: ([1-9]\d*) of \d+ runs") and time.monotonic() < end:

@@ -2,19 +2,20 @@
 
 import re
 from collections import Counter
+from http import HTTPStatus
 from pathlib import Path
 
 import pandas as pd
 import pytest
 from playwright.sync_api import Response, expect
 
-from dpcore.dashboard.guard import FORBIDDEN, MISDIRECTED, NOT_FOUND
 from scripts.screenshots import COMMAND, settle, started
 
 pytestmark = pytest.mark.browser
 
 TABLE = pd.DataFrame({"city": ["Ulm", "Bonn"] * 40, "age": [*range(30, 70)] * 2, "ill": ["no", "no", "yes", "no"] * 20})
 WORDS = "A table about people"
+REFUSED = (HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND, HTTPStatus.MISDIRECTED_REQUEST)
 # Streamlit's page looks for its server below a deep link first.
 PROBE = re.compile(r"/\w+/_stcore/(health|host-config)")
 
@@ -40,7 +41,7 @@ def test_no_request_of_a_page_is_refused(visitor):
     settle(visitor.page)
     for path in ("naive_bayes", "data/", "compare"):
         visitor.open(path)
-    refused = [request for request in seen if request[1] in (FORBIDDEN, NOT_FOUND, MISDIRECTED)]
+    refused = [request for request in seen if request[1] in REFUSED]
     assert refused == []
     asked = " ".join(request for request, _ in seen)
     for needed in (

@@ -389,6 +389,7 @@ def test_what_is_said_beside_run_holds_of_the_release(small_frame, small_schema)
                 noiseless = method.noise_label_ == "No noise"
                 assert said == grade(noiseless, method.publishable_, method.mode), (kind, offer)
                 assert noiseless == said.startswith("none at all"), (kind, offer)
+                assert not (noiseless and method.publishable_), (kind, offer)
                 if promise:
                     assert method.publishable_, (kind, offer)
                     assert ledger.epsilon_bound <= ledger.epsilon_claimed == method.epsilon, (kind, offer, relation)

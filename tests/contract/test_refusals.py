@@ -16,7 +16,7 @@ import pytest
 import dpcore as dp
 from dpcore.audit.cases import own_row
 from dpcore.datasets.reading import read_frame
-from dpcore.domain.column import MAX_CATEGORIES, Column
+from dpcore.domain.column import Column
 from dpcore.errors import DPCoreError
 from dpcore.experiment.commands.base import carried_out
 
@@ -102,14 +102,6 @@ def test_commands_write_no_count_of_rows(capsys):
     told = capsys.readouterr().err
     assert told.startswith("Some cells of column 'n' lie outside the declared bounds 0 to 9.")
     assert "133" not in told
-
-
-def test_how_many_values_an_inferred_schema_would_list_is_in_no_message():
-    few, more = (
-        raised(lambda n: dp.Schema.infer(pd.DataFrame({"w": [f"v{i}" for i in range(n)] * 9}), keep=["w"]), size)
-        for size in (MAX_CATEGORIES + 1, MAX_CATEGORIES + 70)
-    )
-    assert str(few) == str(more)
 
 
 def numbers_told(source: str) -> Iterator[tuple[int, str]]:

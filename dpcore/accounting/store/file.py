@@ -225,6 +225,8 @@ def hide(paths: Iterable[Path]) -> None:
         try:
             if path.is_file() and (mode := path.stat().st_mode) & 0o077:
                 path.chmod(mode & 0o700)
+        except FileNotFoundError:
+            continue  # gone by now
         except OSError as error:
             warnings.warn(f"Others may read {path}, and cannot be kept from it: {error.strerror}.", stacklevel=2)
 

@@ -27,13 +27,11 @@ DEVIATIONS = {
 MOST_LIKELY = 2_000  # values of a report, whose channel is a matrix of so many rows and columns
 
 
-def bayes_of(
-    reports: Reports, *, reconstruction: str, alpha: float, as_printed: bool, least_deviation: str = "tenth"
-) -> Bayes:
+def bayes_of(reports: Reports, *, reconstruction: str, alpha: float, as_printed: bool, least: str = "tenth") -> Bayes:
     """A naive Bayes classifier from reports: of each column, (column,), or (class, column) as one value.
 
     `reconstruction` is "shrink" (`shrunk`) or as for `shares`; `alpha` are records that are added to every value of a
-    column by class; `as_printed` takes the paper's variance, `least_deviation` says what noisy ones are raised to
+    column by class; `as_printed` takes the paper's variance, `least` says what deviation noisy ones have at least
     (`NARROWEST`). Columns of the rows are those of the reports, but that values may have been merged before anybody
     reported (`shrinkage`).
     """
@@ -46,7 +44,7 @@ def bayes_of(
         if schema[name].numeric and schema[name].lower == schema[name].upper:
             continue  # the same number for everybody tells nothing of the class
         if isinstance(reports.channels[family], TRR):
-            normals[name] = moments(reports, family, (target,), least_deviation, as_printed=as_printed)
+            normals[name] = moments(reports, family, (target,), least, as_printed=as_printed)
             continue
         if reconstruction == "shrink":
             found = shrunk(*joint_shares(reports, target, family, prior), prior, alpha)
@@ -182,7 +180,7 @@ def conditional(joint: Floats, alpha: float) -> Floats:
     return floored(shares(joint + alpha))
 
 
-def moments(reports: Reports, family: Family, by: Family, least_deviation: str, *, as_printed: bool) -> Floats:
+def moments(reports: Reports, family: Family, by: Family, least: str, *, as_printed: bool) -> Floats:
     """Mean and variance of a number by class, shape (classes, 2), inside what the public bounds and the noise allow.
 
     With classes in the clear these are the paper's formulas 2 and 3, or 3 without its bias. With randomized ones,
@@ -210,6 +208,6 @@ def moments(reports: Reports, family: Family, by: Family, least_deviation: str, 
         count = np.maximum(count, 1.0)
         found = np.stack([middle + first / count, second / count - (first / count) ** 2], axis=1)
     found[:, 0] = np.clip(found[:, 0], low, high)
-    least = NARROWEST["thousandth" if channel.truthful else least_deviation]
-    found[:, 1] = np.clip(found[:, 1], ((high - low) * least) ** 2, widest)
+    narrowest = (high - low) * NARROWEST["thousandth" if channel.truthful else least]
+    found[:, 1] = np.clip(found[:, 1], narrowest**2, widest)
     return found

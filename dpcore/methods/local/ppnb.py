@@ -295,7 +295,7 @@ class PPNB(LocalClassifier):
             reconstruction=reconstruction,
             alpha=float(reconstruction == "shrink") if self.alpha is None else self.alpha,
             as_printed=(self.variance or ("printed" if self._paper else "unbiased")) == "printed",
-            least_deviation=self.least_deviation,
+            least=self.least_deviation,
         )
 
     @property
