@@ -3,8 +3,8 @@
 import streamlit as st
 
 from dpcore import datasets
-from dpcore.dashboard import hosting, housekeeping, lessons, links, session, shell
-from dpcore.language import say
+from dpcore.dashboard import hosting, housekeeping, jobs, lessons, links, session, shell
+from dpcore.language import phrase, say
 
 
 def first() -> None:
@@ -30,9 +30,16 @@ def first() -> None:
     with right, st.popover(say("Go on from a release"), icon=":material/settings_backup_restore:"):
         label = say("The zip of a release, or its config.json")
         file = housekeeping.uploader(label, type=["zip", "json"], key="home.settings")
+        asked = None if file is None else file.file_id
+        found = jobs.read_upload(
+            "home.read",
+            asked,
+            phrase("Reading the file"),
+            lambda: (file.file_id, *links.asked_by_file(file.getvalue())),
+        )
         with shell.mendable():
-            if file is not None:
-                page, settings, data = links.asked_by_file(file.getvalue())
+            if found is not None and found[0] == asked:
+                _, page, settings, data = found
                 shell.known(page)
                 name = shell.page(page).title
                 st.markdown(

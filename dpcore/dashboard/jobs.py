@@ -21,7 +21,7 @@ from dpcore.dashboard import hosting, housekeeping, session
 from dpcore.dashboard.hosting import TURNS
 from dpcore.dashboard.session import Shown, remember
 from dpcore.dashboard.shell import mendable
-from dpcore.errors import LimitError
+from dpcore.errors import DPCoreError, LimitError
 from dpcore.language import ENGLISH, phrase, retold, say, speaking
 
 Value = TypeVar("Value")
@@ -200,6 +200,35 @@ def once(page: str, shown: Shown, key: str, title: str, compute: Callable[[Progr
         st.info(say("This was stopped before it was finished."))
         ask(say("Go on"), name, "go", icon=":material/play_arrow:")
     found: Value | None = shown.memory.get(key)
+    return found
+
+
+def read_upload(key: str, asked: Any, title: str, work: Callable[[], Value]) -> Value | None:
+    """What was made last of a file that somebody handed over: made once for what is asked, as work with its limits.
+
+    If that fails, or while it is under way, it is what was made before; a failure's cause stays on the screen.
+    """
+    memory: dict[str, Any] = st.session_state.setdefault(key, {"asked": None, "error": None, "value": None})
+
+    def read(progress: Progress) -> None:
+        progress(0.0, "")
+        memory["value"] = work()
+
+    try:
+        end(key)
+    except DPCoreError as error:
+        memory["error"] = error
+    fresh = asked not in (None, memory["asked"]) and under_way(key) is None
+    if fresh:
+        memory.update(asked=asked, error=None)  # of what fails otherwise, it is not tried again
+    if not run(title, key, read, now=fresh) and fresh:
+        return read_upload(key, asked, title, work)  # it is over by now
+    if asked is not None and memory["error"] is not None:
+        if memory["value"] is not None:
+            st.caption(say("This was refused. What follows is still what was read before."))
+        with mendable():
+            raise memory["error"]
+    found: Value | None = memory["value"]
     return found
 
 

@@ -4,14 +4,15 @@ from collections.abc import Collection
 
 import streamlit as st
 
-from dpcore.dashboard import housekeeping
+from dpcore.dashboard import housekeeping, jobs
 from dpcore.dashboard.sections import declaration
 from dpcore.dashboard.sections.intake import Intake
 from dpcore.dashboard.shell import escaped
 from dpcore.domain import formats
-from dpcore.domain.formats import FORMATS
+from dpcore.domain.formats import FORMATS, Fields
 from dpcore.domain.schema import Schema
 from dpcore.errors import SchemaError
+from dpcore.language import phrase
 
 READ, TOLD = "data.schema_id", "data.schema_told"  # the file that was read last, and what it did not say
 FIRST = 12  # lines of what is not said
@@ -27,14 +28,19 @@ def load(rows: Intake, headers: Collection[str]) -> None:
         help=f"As saved below; or as other programs write it: {others}. "
         "What such a file does not say is asked for here.",
     )
-    if uploaded is not None and st.session_state.get(READ) != uploaded.file_id:
+    file = None if uploaded is None else uploaded.file_id
+
+    def read() -> tuple[str, Schema, list[Fields], tuple[str, ...]]:
         known, told = formats.read(uploaded.getvalue())
-        outline = known.outline()
+        return uploaded.file_id, known.outline(), [one for one in known.columns if one["name"] in known.gaps], told
+
+    found = jobs.read_upload("data.schema_read", file, phrase("Reading the schema"), read)
+    if found is not None and found[0] == file != st.session_state.get(READ):
+        _, outline, gaps, told = found
         if not set(outline.names) & set(headers):
             raise SchemaError("This schema describes none of these columns.", "Choose the schema of these data.")
-        gaps = [fields for fields in known.columns if fields["name"] in known.gaps]
         declaration.keep(rows, outline, outline.names if outline.source == "inferred" else (), gaps)
-        st.session_state[READ], st.session_state[TOLD] = uploaded.file_id, (rows.token, told)
+        st.session_state[READ], st.session_state[TOLD] = file, (rows.token, told)
     owner, told = st.session_state.get(TOLD, ("", ()))
     if uploaded is not None and owner == rows.token and told:
         more = [f"And {len(told) - FIRST:,} more."] if len(told) > FIRST else []
