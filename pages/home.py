@@ -30,16 +30,11 @@ def first() -> None:
     with right, st.popover(say("Go on from a release"), icon=":material/settings_backup_restore:"):
         label = say("The zip of a release, or its config.json")
         file = housekeeping.uploader(label, type=["zip", "json"], key="home.settings")
-        asked = None if file is None else file.file_id
-        found = jobs.read_upload(
-            "home.read",
-            asked,
-            phrase("Reading the file"),
-            lambda: (file.file_id, *links.asked_by_file(file.getvalue())),
-        )
+        asked, title = None if file is None else file.file_id, phrase("Reading the file")
+        found = jobs.read_upload("home.read", asked, title, lambda: links.asked_by_file(file.getvalue()))
         with shell.mendable():
-            if found is not None and found[0] == asked:
-                _, page, settings, data = found
+            if found is not None:
+                page, settings, data = found
                 shell.known(page)
                 name = shell.page(page).title
                 st.markdown(

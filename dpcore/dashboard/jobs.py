@@ -203,10 +203,11 @@ def once(page: str, shown: Shown, key: str, title: str, compute: Callable[[Progr
     return found
 
 
-def read_upload(key: str, asked: Any, title: str, work: Callable[[], Value]) -> Value | None:
-    """What was made last of a file that somebody handed over: made once for what is asked, as work with its limits.
+def read_upload(key: str, asked: Any, title: str, work: Callable[[], Value], *, last: bool = False) -> Value | None:
+    """What is made of a file that somebody handed over: once for what is asked, as work with its limits.
 
-    If that fails, or while it is under way, it is what was made before; a failure's cause stays on the screen.
+    None if nothing is asked, while it is under way, and if it fails; the cause then stays on the screen. With `last`,
+    what was made before is used meanwhile.
     """
     memory: dict[str, Any] = st.session_state.setdefault(key, {"asked": None, "error": None, "value": None})
 
@@ -220,15 +221,15 @@ def read_upload(key: str, asked: Any, title: str, work: Callable[[], Value]) -> 
         memory["error"] = error
     fresh = asked not in (None, memory["asked"]) and under_way(key) is None
     if fresh:
-        memory.update(asked=asked, error=None)  # of what fails otherwise, it is not tried again
+        memory |= {"asked": asked, "error": None, "value": memory["value"] if last else None}
     if not run(title, key, read, now=fresh) and fresh:
-        return read_upload(key, asked, title, work)  # it is over by now
+        return read_upload(key, asked, title, work, last=last)  # it is over by now
     if asked is not None and memory["error"] is not None:
         if memory["value"] is not None:
             st.caption(say("This was refused. What follows is still what was read before."))
         with mendable():
             raise memory["error"]
-    found: Value | None = memory["value"]
+    found: Value | None = memory["value"] if last or asked == memory["asked"] else None
     return found
 
 

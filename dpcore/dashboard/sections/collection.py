@@ -57,7 +57,7 @@ def collection(page: str) -> None:
         return Opened.of(found)
 
     asked = None if table is None or rules is None else (table.file_id, rules.file_id)
-    found = jobs.read_upload(f"dpcore.{key}", asked, phrase("Reading the files"), opened)
+    found = jobs.read_upload(f"dpcore.{key}", asked, phrase("Reading the files"), opened, last=True)
     if found is None:
         st.caption(WHERE)
         return

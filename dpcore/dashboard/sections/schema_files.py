@@ -9,7 +9,7 @@ from dpcore.dashboard.sections import declaration
 from dpcore.dashboard.sections.intake import Intake
 from dpcore.dashboard.shell import escaped
 from dpcore.domain import formats
-from dpcore.domain.formats import FORMATS, Fields
+from dpcore.domain.formats import FORMATS
 from dpcore.domain.schema import Schema
 from dpcore.errors import SchemaError
 from dpcore.language import phrase
@@ -30,15 +30,14 @@ def load(rows: Intake, headers: Collection[str]) -> None:
     )
     file = None if uploaded is None else uploaded.file_id
 
-    def read() -> tuple[str, Schema, list[Fields], tuple[str, ...]]:
-        known, told = formats.read(uploaded.getvalue())
-        return uploaded.file_id, known.outline(), [one for one in known.columns if one["name"] in known.gaps], told
-
-    found = jobs.read_upload("data.schema_read", file, phrase("Reading the schema"), read)
-    if found is not None and found[0] == file != st.session_state.get(READ):
-        _, outline, gaps, told = found
+    title = phrase("Reading the schema")
+    found = jobs.read_upload("data.schema_read", file, title, lambda: formats.read(uploaded.getvalue()))
+    if found is not None and st.session_state.get(READ) != file:
+        known, told = found
+        outline = known.outline()
         if not set(outline.names) & set(headers):
             raise SchemaError("This schema describes none of these columns.", "Choose the schema of these data.")
+        gaps = [fields for fields in known.columns if fields["name"] in known.gaps]
         declaration.keep(rows, outline, outline.names if outline.source == "inferred" else (), gaps)
         st.session_state[READ], st.session_state[TOLD] = file, (rows.token, told)
     owner, told = st.session_state.get(TOLD, ("", ()))

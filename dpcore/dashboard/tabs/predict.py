@@ -81,7 +81,7 @@ def by(page: str, model: Model) -> None:
         return Predicted(file.name, model, model.predictions(rows))
 
     asked = None if file is None else (file.file_id, model, *options.items())
-    found = jobs.read_upload(f"dpcore.predicted:{page}", asked, phrase("Predicting"), work)
+    found = jobs.read_upload(f"dpcore.predicted:{page}", asked, phrase("Predicting"), work, last=True)
     if found is not None:
         if found.model is not model:
             told = phrase("What follows was predicted by an earlier model. Hand the file over again to ask this one.")
@@ -98,7 +98,8 @@ def from_file(page: str) -> Model | None:
         help=say("It holds trees and noisy counts as text. Nothing in it is run."),
     )
     asked, key = None if file is None else file.file_id, f"dpcore.model:{page}"
-    return jobs.read_upload(key, asked, phrase("Reading the file"), lambda: Model.from_json(file.getvalue()))
+    title = phrase("Reading the file")
+    return jobs.read_upload(key, asked, title, lambda: Model.from_json(file.getvalue()), last=True)
 
 
 def about(model: Model, whence: str = "") -> str:
