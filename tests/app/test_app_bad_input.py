@@ -12,9 +12,10 @@ from screen import REMEDY, books, charts, dataset, mendable, said, tabs, ticks, 
 from streamlit.testing.v1 import AppTest
 
 from dpcore import ParameterError
-from dpcore.dashboard.sections.intake import DECIMALS, ENCODINGS
+from dpcore.dashboard.sections.intake import DECIMALS, ENCODINGS, dataset_of
 from dpcore.datasets.reading import MAX_BYTES
 from dpcore.domain.cells import typed
+from dpcore.domain.schema import Schema
 
 GOOD = people()
 EVERY_TAB = ["Rows", "Price", "Columns", "Pairs", "Accuracy", "Draw again", "The paper's figures", "Risk", "Take home"]
@@ -72,6 +73,7 @@ def test_how_a_text_is_read_is_for_a_person_to_choose() -> None:
     found = at.session_state["dpcore.intake"]
     assert found.options == {what: values[label] for what, (label, values) in chosen.items()}  # and nothing else
     pd.testing.assert_frame_equal(typed(found.frame, found.frame.columns), umlauts, check_dtype=False)
+    assert {*dataset_of(found, Schema.infer(found.frame), 0.3).reading} == {"test_share", "split_seed"}  # for exports
 
 
 # Odd tables that run to the end

@@ -3,6 +3,7 @@
 import io
 import json
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 from threading import Thread, current_thread
 from typing import Any, NoReturn
@@ -107,10 +108,12 @@ def test_a_file_restores_a_page() -> None:
 def test_files_are_read_once_as_work_that_waits_its_turn(monkeypatch) -> None:
     """Of settings, and of a model: a zip of a million entries would be read on every run of the page."""
     who: list[Thread] = []
+
+    def watched(read: Callable[..., Any]) -> Callable[..., Any]:
+        return lambda *given: (who.append(current_thread()), read(*given))[1]
+
     for place, name in ((archive, "settings_of_release"), (Model, "from_json")):
-        monkeypatch.setattr(
-            place, name, lambda *given, read=getattr(place, name): (who.append(current_thread()), read(*given))[1]
-        )
+        monkeypatch.setattr(place, name, watched(getattr(place, name)))
     for at, key in ((started(), "home.settings"), (started("forests"), "forests.model_file")):
         at.file_uploader(key).set_value(("some.json", b"{", "application/json"))
         (told,) = mendable(run(at))

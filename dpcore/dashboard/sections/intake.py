@@ -308,7 +308,7 @@ def dataset_of(intake: Intake, schema: Schema, test_share: float) -> Dataset:
     train, test = datasets.split(rows, test_share, intake.split_seed, persons=schema.persons)
     if train.empty:
         raise DataError("Chance put every row aside for testing.", "Use a table with more rows.")
-    reading = {"test_share": test_share, "split_seed": intake.split_seed, **intake.options}
+    reading = {"test_share": test_share, "split_seed": intake.split_seed}
     return Dataset(intake.name, train, test, schema, intake.token, intake.read_as, reading, intake.content)
 
 
