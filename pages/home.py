@@ -4,7 +4,7 @@ import streamlit as st
 
 from dpcore import datasets
 from dpcore.dashboard import hosting, housekeeping, jobs, lessons, links, session, shell
-from dpcore.language import phrase, say
+from dpcore.language import say
 
 
 def first() -> None:
@@ -30,8 +30,7 @@ def first() -> None:
     with right, st.popover(say("Go on from a release"), icon=":material/settings_backup_restore:"):
         label = say("The zip of a release, or its config.json")
         file = housekeeping.uploader(label, type=["zip", "json"], key="home.settings")
-        asked, title = None if file is None else file.file_id, phrase("Reading the file")
-        found = jobs.read_upload("home.read", asked, title, lambda: links.asked_by_file(file.getvalue()))
+        found = jobs.read_file("home.read", file, links.asked_by_file)
         with shell.mendable():
             if found is not None:
                 page, settings, data = found

@@ -233,6 +233,12 @@ def read_upload(key: str, asked: Any, title: str, work: Callable[[], Value], *, 
     return found
 
 
+def read_file(key: str, file: Any, work: Callable[[bytes], Value], *, last: bool = False) -> Value | None:
+    """The same of the bytes of one file, by its uploader."""
+    asked = None if file is None else file.file_id
+    return read_upload(key, asked, phrase("Reading the file"), lambda: work(file.getvalue()), last=last)
+
+
 def counted(page: str, shown: Shown, key: str, compute: Callable[[], Value]) -> Value | None:
     """What takes a pass over all real rows: at once; of rows in a folder as work, and None while it is under way."""
     if shown.data.held:

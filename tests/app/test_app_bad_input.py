@@ -64,7 +64,7 @@ def test_how_a_text_is_read_is_for_a_person_to_choose() -> None:
     assert any("decimal comma" in warning.value for warning in at.warning)
     before = at.session_state["dpcore.intake"]
     raw = umlauts.to_csv(index=False, sep="\t", decimal=",").encode("cp1252")
-    assert "looks like cp1252" in mendable(upload(at, "people.csv", raw))[0]
+    assert "it may be cp1252" in mendable(upload(at, "people.csv", raw))[0]
     assert at.session_state["dpcore.intake"] is before
     chosen = {"encoding": ("Western (Windows-1252)", ENCODINGS), "decimal": ("comma", DECIMALS)}
     for what, (label, _) in chosen.items():

@@ -12,7 +12,6 @@ from dpcore.domain import formats
 from dpcore.domain.formats import FORMATS
 from dpcore.domain.schema import Schema
 from dpcore.errors import SchemaError
-from dpcore.language import phrase
 
 READ, TOLD = "data.schema_id", "data.schema_told"  # the file that was read last, and what it did not say
 FIRST = 12  # lines of what is not said
@@ -28,18 +27,15 @@ def load(rows: Intake, headers: Collection[str]) -> None:
         help=f"As saved below; or as other programs write it: {others}. "
         "What such a file does not say is asked for here.",
     )
-    file = None if uploaded is None else uploaded.file_id
-
-    title = phrase("Reading the schema")
-    found = jobs.read_upload("data.schema_read", file, title, lambda: formats.read(uploaded.getvalue()))
-    if found is not None and st.session_state.get(READ) != file:
+    found = jobs.read_file("data.schema_read", uploaded, formats.read)
+    if uploaded is not None and found is not None and st.session_state.get(READ) != uploaded.file_id:
         known, told = found
         outline = known.outline()
         if not set(outline.names) & set(headers):
             raise SchemaError("This schema describes none of these columns.", "Choose the schema of these data.")
         gaps = [fields for fields in known.columns if fields["name"] in known.gaps]
         declaration.keep(rows, outline, outline.names if outline.source == "inferred" else (), gaps)
-        st.session_state[READ], st.session_state[TOLD] = file, (rows.token, told)
+        st.session_state[READ], st.session_state[TOLD] = uploaded.file_id, (rows.token, told)
     owner, told = st.session_state.get(TOLD, ("", ()))
     if uploaded is not None and owner == rows.token and told:
         more = [f"And {len(told) - FIRST:,} more."] if len(told) > FIRST else []

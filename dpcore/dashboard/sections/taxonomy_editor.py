@@ -22,7 +22,6 @@ from dpcore.domain.column import Column
 from dpcore.domain.taxonomy import MAX_LEVELS, MAX_TEXT, Taxonomy
 from dpcore.domain.taxonomy_tree import ANY, Hierarchy, intervals
 from dpcore.errors import SchemaError
-from dpcore.language import phrase
 from dpcore.text import canonical
 
 VALUE = "value"
@@ -154,16 +153,10 @@ def files(page: str, column: Column, owner: str, draft: Draft, tree: Taxonomy) -
     with mendable():
         label, kinds = f"Load a table of paths (CSV, at most {MAX_TEXT // 1_000_000} MB)", ["csv", "tsv", "txt"]
         file = housekeeping.uploader(label, type=kinds, key=f"{page}.file:{owner}")
-        asked, title = None if file is None else file.file_id, phrase("Reading the file")
-
-        def read() -> Taxonomy:
-            loaded = spelled(Taxonomy.from_csv(file.getvalue()), column)
+        loaded = jobs.read_file(f"{page}.read", file, lambda raw: spelled(Taxonomy.from_csv(raw), column))
+        if loaded is not None and st.session_state.get(f"{page}.file_id") != file.file_id:
             replace(column, taxonomy=loaded)  # says what does not fit
-            return loaded
-
-        loaded = jobs.read_upload(f"{page}.read", asked, title, read)
-        if loaded is not None and st.session_state.get(f"{page}.file_id") != asked:
-            st.session_state[f"{page}.file_id"] = asked
+            st.session_state[f"{page}.file_id"] = file.file_id
             draw_anew(page, owner, draft, loaded)
     name = re.sub(r"[^\w-]+", "_", column.name).strip("_") or "column"
     st.download_button(

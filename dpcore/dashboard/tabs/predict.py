@@ -97,9 +97,7 @@ def from_file(page: str) -> Model | None:
         key=f"{page}.model_file",
         help=say("It holds trees and noisy counts as text. Nothing in it is run."),
     )
-    asked, key = None if file is None else file.file_id, f"dpcore.model:{page}"
-    title = phrase("Reading the file")
-    return jobs.read_upload(key, asked, title, lambda: Model.from_json(file.getvalue()), last=True)
+    return jobs.read_file(f"dpcore.model:{page}", file, Model.from_json, last=True)
 
 
 def about(model: Model, whence: str = "") -> str:

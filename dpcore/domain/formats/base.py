@@ -80,10 +80,6 @@ class Known:
 
     def outline(self) -> Schema:
         """The schema, with one category in place of all that is not known of a column with a gap."""
-        return self._outline
-
-    @cached_property
-    def _outline(self) -> Schema:
         columns = tuple(
             Column(name=fields["name"], kind="categorical", categories=("?",))
             if gap(fields)
