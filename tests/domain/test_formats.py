@@ -214,4 +214,5 @@ def test_what_columns_lack_is_found_once_for_each(monkeypatch) -> None:
     assert [one["name"] for one in known.columns if one["name"] in known.gaps] == [one["name"] for one in fields]
     with pytest.raises(SchemaError, match="and 49 columns more"):
         known.schema()
+    assert known.outline() is known.outline()
     assert len(asked) == 2 * len(fields)  # for the gaps, and for the schema without them

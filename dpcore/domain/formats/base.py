@@ -79,7 +79,11 @@ class Known:
         return self.outline()
 
     def outline(self) -> Schema:
-        """The schema, with one category in place of all that is not known of a column with a gap."""
+        """The schema, with one category in place of all that is not known of a column with a gap; made once."""
+        return self._outline
+
+    @cached_property
+    def _outline(self) -> Schema:
         columns = tuple(
             Column(name=fields["name"], kind="categorical", categories=("?",))
             if gap(fields)
