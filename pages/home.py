@@ -3,7 +3,7 @@
 import streamlit as st
 
 from dpcore import datasets
-from dpcore.dashboard import hosting, housekeeping, lessons, links, session, shell
+from dpcore.dashboard import hosting, housekeeping, jobs, lessons, links, session, shell
 from dpcore.language import say
 
 
@@ -30,9 +30,10 @@ def first() -> None:
     with right, st.popover(say("Go on from a release"), icon=":material/settings_backup_restore:"):
         label = say("The zip of a release, or its config.json")
         file = housekeeping.uploader(label, type=["zip", "json"], key="home.settings")
+        found = jobs.read_file("home.read", file, links.asked_by_file)
         with shell.mendable():
-            if file is not None:
-                page, settings, data = links.asked_by_file(file.getvalue())
+            if found is not None:
+                page, settings, data = found
                 shell.known(page)
                 name = shell.page(page).title
                 st.markdown(

@@ -21,7 +21,7 @@ from dpcore.dashboard import hosting, housekeeping, session
 from dpcore.dashboard.hosting import TURNS
 from dpcore.dashboard.session import Shown, remember
 from dpcore.dashboard.shell import mendable
-from dpcore.errors import LimitError
+from dpcore.errors import DPCoreError, LimitError
 from dpcore.language import ENGLISH, phrase, retold, say, speaking
 
 Value = TypeVar("Value")
@@ -202,6 +202,42 @@ def once(page: str, shown: Shown, key: str, title: str, compute: Callable[[Progr
         ask(say("Go on"), name, "go", icon=":material/play_arrow:")
     found: Value | None = shown.memory.get(key)
     return found
+
+
+def read_upload(key: str, asked: Any, title: str, work: Callable[[], Value], *, last: bool = False) -> Value | None:
+    """What is made of a file that somebody handed over: once for what is asked, as work with its limits.
+
+    None if nothing is asked, while it is under way, and if it fails; the cause then stays on the screen. With `last`,
+    what was made before is used meanwhile.
+    """
+    memory: dict[str, Any] = st.session_state.setdefault(key, {"asked": None, "error": None, "value": None})
+
+    def read(progress: Progress) -> None:
+        progress(0.0, "")
+        memory["value"] = work()
+
+    try:
+        end(key)
+    except DPCoreError as error:
+        memory["error"] = error
+    fresh = asked not in (None, memory["asked"]) and under_way(key) is None
+    if fresh:
+        memory |= {"asked": asked, "error": None, "value": memory["value"] if last else None}
+    if not run(title, key, read, now=fresh) and fresh:
+        return read_upload(key, asked, title, work, last=last)  # it is over by now
+    if asked is not None and memory["error"] is not None:
+        if memory["value"] is not None:
+            st.caption(say("This was refused. What follows is still what was read before."))
+        with mendable():
+            raise memory["error"]
+    found: Value | None = memory["value"] if last or asked == memory["asked"] else None
+    return found
+
+
+def read_file(key: str, file: Any, work: Callable[[bytes], Value], *, last: bool = False) -> Value | None:
+    """The same of the bytes of one file, by its uploader."""
+    asked = None if file is None else file.file_id
+    return read_upload(key, asked, phrase("Reading the file"), lambda: work(file.getvalue()), last=last)
 
 
 def counted(page: str, shown: Shown, key: str, compute: Callable[[], Value]) -> Value | None:

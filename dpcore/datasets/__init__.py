@@ -113,8 +113,8 @@ class Dataset:
     note : str
         Where the rows come from, how they were split, and what speaks against the way they were read.
     reading : mapping, optional
-        The arguments of `read` that give these rows again, for exports: what was declared, and nothing that the rows
-        said.
+        Arguments of `read` that divide these rows again, for exports. Nothing of how the file is written: one row may
+        decide whether a person has to declare that.
     content : Content, optional
         What the books know the file by, whoever reads it again; by default they go by the rows.
     """
@@ -229,7 +229,7 @@ def read(
     seed = secret_seed() if split_seed is None else split_seed
     train, test = split(frame, test_share, seed, persons=schema.persons)
     note = " ".join([_share(test_share), "Test rows were chosen by lot before any fit.", *doubts])
-    again = {"test_share": test_share, "split_seed": seed, **reading}
+    again = {"test_share": test_share, "split_seed": seed}
     return Dataset(name or "data", train, test, schema, note=note, reading=again, content=Content(raw))
 
 

@@ -12,7 +12,6 @@ import io
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
 from typing import BinaryIO
 
 import pyarrow as pa
@@ -29,7 +28,12 @@ SAMPLE = 2**18  # bytes that an encoding is guessed from
 BLOCK = 2**23  # bytes: a line may be that long, and a cell with quotes hold many lines
 SWALLOWED = 8 * BLOCK  # characters
 DELIMITERS = ("\t", ";", "|", ",")  # in order of preference: a comma is the likeliest to stand inside cells
-OTHER_SCRIPTS = ("gb18030", "big5", "shift_jis", "euc_kr", "cp1251", "cp1253", "cp1255", "cp1256")
+SCRIPTS = ("gb18030", "big5", "shift_jis", "euc_jp", "euc_kr", "cp1251", "koi8_r", "cp1253", "cp1255", "cp1256")
+ESCAPES = re.compile(rb"\x1b(\$[@AB]|\([BJ])")  # how ISO-2022-JP changes between scripts; all of it is ASCII
+QUOTED = re.compile(r'(?<![^\t;|, \r\n"])"[^"]*"')  # what a delimiter, or one half of a doubled mark, stands before
+WESTERN = ("cp1252", "cp1250", "cp1254", "cp850", "latin-1")  # in order of preference
+PUNCTUATION = "‘’“”–—…€"  # of Western texts
+FEW, SHOWN = 4, 40  # encodings that are named, and letters of the header as each would read it
 MISSING_CELLS = (
     *("", "?", "NA", "N/A", "n/a", "#N/A", "#NA", "<NA>", "NaN", "nan", "-NaN", "-nan"),
     *("NULL", "Null", "null", "None"),
@@ -67,7 +71,8 @@ def check_marks(delimiter: str | None, decimal: str | None) -> None:
 
 def headed(table: str, delimiter: str | None, decimal: str | None) -> tuple[str, str, list[str]]:
     """Delimiter, decimal mark and header names of a text that begins with its header."""
-    delimiter = delimiter or max(DELIMITERS, key=lambda each: len(_header(table, each)))
+    first = re.split("[\r\n]", QUOTED.sub("", table[:BLOCK]), maxsplit=1)[0]
+    delimiter = delimiter or max(DELIMITERS, key=first.count)
     headers = header_names(_header(table, delimiter))
     if len(headers) < 2:
         raise DataError(
@@ -99,6 +104,8 @@ def _decoded(raw: bytes, encoding: str | None) -> tuple[str, str]:
         if declared:
             raise wrong_encoding(encoding) from None
         raise other_encoding(raw) from None
+    if encoding == "utf-8" and is_iso_2022_jp(raw):
+        raise other_encoding(raw)
     if "\0" in (text[:BLOCK].lstrip("\r\n").partition("\n")[0] if declared else text):
         if not declared and _wide(raw):
             raise other_encoding(raw)
@@ -124,20 +131,22 @@ def wrong_encoding(declared: str) -> DataError:
 
 
 def other_encoding(raw: bytes) -> DataError:
-    """What to say of a text that is not UTF-8. The encoding is a guess, and only a person may declare it."""
+    """What to say of a text that is not UTF-8, from its beginning on: what it may be, which only a person may declare.
+
+    Each encoding stands there with the header as it would be read.
+    """
     if b"\0" in raw and not _wide(raw):
         return DataError(*NO_TEXT)
-    guess = _guessed_encoding(raw)
-    lines = raw.splitlines()
-    wide = sum(_is_utf8(line) for line in lines if not line.isascii())
-    if 0 < wide < sum(not line.isascii() for line in lines) and guess in ("cp1252", "latin-1"):
-        return DataError(
-            "Some lines of the text are valid UTF-8 and others are not: two encodings are mixed.",
-            f"Save all of it as UTF-8, or declare {guess} and look at the accented letters.",
-        )
-    return DataError(
-        f"The text is not valid UTF-8; it looks like {guess}.", "Declare its encoding, or save it as UTF-8."
-    )
+    lines = [line for line in raw.splitlines() if not line.isascii()]
+    wrong = [line for line in lines if not _is_utf8(line)]
+    named = _likely_encodings(raw, b"\n".join(wrong)[:SAMPLE])
+    cause = "The text is not valid UTF-8" if wrong else "The text is not plain UTF-8"
+    if len(wrong) < len(lines) and named[0] in WESTERN:
+        cause = "Some lines of the text are valid UTF-8 and others are not: two encodings are mixed"
+    heads = {name: re.split("[\r\n]", _text(raw, name).lstrip("\r\n"), maxsplit=1)[0][:SHOWN] for name in named}
+    told = "; ".join(name if head.isascii() else f"{name}, with the header {head!r}" for name, head in heads.items())
+    lead = "Likeliest first, it may be" if len(named) > 1 else "It seems to be"
+    return DataError(f"{cause}. {lead} {told}.", "Declare its encoding, in which all reads well, or save it as UTF-8.")
 
 
 def _is_utf8(line: bytes) -> bool:
@@ -148,29 +157,41 @@ def _is_utf8(line: bytes) -> bool:
     return True
 
 
+def _text(raw: bytes, encoding: str) -> str:
+    """The beginning of bytes as text, with replacement characters where it is none; it may be cut inside a letter."""
+    return codecs.getincrementaldecoder(encoding)("replace").decode(raw[:SAMPLE])
+
+
 def _wide(raw: bytes) -> str | None:
-    """The name of UTF-16 without a mark: every second byte of Latin text is 0."""
-    head = raw[:SAMPLE]
-    even, odd = (part.count(0) > len(part) / 2 for part in (head[::2], head[1::2]))
-    return None if even == odd else "utf-16-be" if even else "utf-16-le"
+    """The name of UTF-16 without a mark: digits, delimiters and line ends have a byte of 0, all on one side."""
+    less, more = sorted(counts := (raw[:SAMPLE:2].count(0), raw[1:SAMPLE:2].count(0)))
+    name = "utf-16-be" if counts[0] == more else "utf-16-le"
+    return name if 20 * less < more > len(raw[:SAMPLE]) / 40 and "\n" in _text(raw, name) else None
 
 
-def _guessed_encoding(raw: bytes) -> str:
-    if wide := _wide(raw):
-        return wide
-    # Western texts have lone accented letters; other scripts have runs, and only those does the detector tell apart
-    runs = [match.end() - match.start() for match in islice(re.finditer(rb"[\x80-\xff]+", raw), 10_000)]
-    if sum(run > 1 for run in runs) > len(runs) / 2:
-        import charset_normalizer  # seldom needed
+def is_iso_2022_jp(raw: bytes) -> bool:
+    """Whether bytes are of that encoding, all of which is ASCII, and so valid UTF-8 too."""
+    return raw.isascii() and ESCAPES.search(raw) is not None and "\ufffd" not in _text(raw, "iso2022_jp")
 
-        likely = charset_normalizer.from_bytes(raw[:SAMPLE], cp_isolation=list(OTHER_SCRIPTS)).best()
-        if likely is not None:
-            return likely.encoding
-    try:
-        raw.decode("cp1252")
-    except UnicodeDecodeError:
-        return "latin-1"
-    return "cp1252"
+
+def _likely_encodings(raw: bytes, sample: bytes) -> list[str]:
+    """The likeliest first, a few of them unless there is no doubt; the sample is of lines that are not UTF-8."""
+    if (sure := _wide(raw)) or is_iso_2022_jp(raw):
+        return [sure or "iso2022_jp"]
+    import charset_normalizer  # seldom needed
+
+    read = {name: re.sub("[\0-\x7f]", "", _text(sample, name)) for name in (*SCRIPTS, *WESTERN)}
+    western = sorted(WESTERN, key=lambda name: -sum(map(str.islower, read[name])))
+    lines = sample.rpartition(b"\n")[0] or sample  # whole ones, as letters may have several bytes
+    others = [one.encoding for one in charset_normalizer.from_bytes(lines, cp_isolation=[*SCRIPTS, *WESTERN[:3]])]
+    # Western texts have accented letters among others; other scripts have runs, which alone the detector tells apart
+    runs = [len(run) for run in re.findall(rb"[\x80-\xff]+", sample)]
+    apart = len(re.findall(rb"(?<![a-z\x80-\xff])[\x80-\xff]{2,}(?![a-z\x80-\xff])", sample))
+    many = 2 * apart > len(runs) or 2 * sum(run for run in runs if run > 2) > sum(runs)
+    ranked = dict.fromkeys([*others[: FEW - 1], *western] if many else [*western, *others])
+    found = [name for name in ranked if "\ufffd" not in read[name]]
+    odd = {name: sum(not (one.isalpha() or one in PUNCTUATION) for one in read[name]) for name in found}
+    return sorted(found, key=lambda name: 2 * odd[name] > len(read[name]))[:FEW]
 
 
 def _header(table: str, delimiter: str) -> list[str]:

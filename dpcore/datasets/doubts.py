@@ -10,7 +10,6 @@ import pyarrow.compute as pc
 
 SPACES = " '’\u00a0\u202f"
 SHOWN = 3  # columns named in one sentence
-ESCAPES = re.compile(r"\x1b(\$[@AB]|\([BJ])")  # how ISO-2022-JP changes between scripts; all of it is ASCII
 LINE_ENDS = re.compile(r"\r\n|\r|\n")
 GROUPS = r"^[+-]?[0-9]{1,3}(%s[0-9]{3})+(%s[0-9]*)?$"
 COMMA = r"^[+-]?[0-9]*,[0-9]+$"
@@ -30,8 +29,6 @@ def doubts(
             f"Line {text.count(chr(10), 0, place) + 1:,} has a byte order mark: two files may have been put together, "
             "and the header of the second counts as a row."
         )
-    if ESCAPES.search(text):
-        yield "The text has the escape sequences of ISO-2022-JP: declare that encoding (iso2022_jp)."
     if "\ufffd" in text:
         yield "The text has replacement characters (\ufffd): an earlier conversion has lost letters."
     if blank:

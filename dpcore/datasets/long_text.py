@@ -24,6 +24,7 @@ from dpcore.datasets.delimited import (
     encoding_of,
     ending,
     headed,
+    is_iso_2022_jp,
     other_encoding,
     wrong_encoding,
 )
@@ -58,6 +59,8 @@ class LongText:
             head += text
             if len(head) >= BLOCK:
                 break
+        if self._encoding == "utf-8" and is_iso_2022_jp(head.encode()):
+            raise other_encoding(head.encode())
         table = head.lstrip("\r\n")
         if not table.strip():
             raise DataError("The file is empty.", "Choose a file with a header line and rows.")
@@ -82,17 +85,19 @@ class LongText:
 
     def _texts(self) -> Iterator[str]:
         """The whole file, decoded, without a mark at its start."""
-        decoder, raw, start = codecs.getincrementaldecoder(self._encoding)(), b"", True
+        decoder, begin, start = codecs.getincrementaldecoder(self._encoding)(), b"", True
         try:
             with opened_text(self._path) as file:
                 while raw := file.read(PIECE):
+                    begin = begin or raw
                     text = decoder.decode(raw)
                     if text:
                         yield text.removeprefix("\ufeff") if start else text
                         start = False
                 decoder.decode(b"", final=True)
         except UnicodeError:
-            raise (wrong_encoding(self._encoding) if self._declared else other_encoding(raw)) from None
+            whole = begin.rpartition(b"\n")[0] + b"\n" + raw.partition(b"\n")[2]  # lines
+            raise (wrong_encoding(self._encoding) if self._declared else other_encoding(whole)) from None
         except DAMAGED:
             raise DataError("The file is cut short or damaged.", "Save or pack it again.") from None
 

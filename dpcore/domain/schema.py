@@ -8,7 +8,7 @@ row; adding or changing one row therefore adds or changes one row of codes and n
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Sized
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Self, get_args
 
@@ -27,6 +27,7 @@ from dpcore.text import is_writable
 
 REMEDY = "Choose a schema file that this program exported."
 UNLISTED = f"that fewer than {RARE} rows have are not listed, and count as missing"
+MOST_COLUMNS = 1_000  # of a document; a table that is read may have as many
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -182,6 +183,7 @@ class Schema:
             columns = found["columns"]
             if found.get("format") != "dpcore schema 1" or not isinstance(columns, list):
                 raise SchemaError("This is not a dpcore schema file.", REMEDY)
+            check_width(columns)
             if type(found.get("max_rows")) not in (int, type(None)):
                 raise TypeError
             origin = "proposed" if found.get("source") == "inferred" else "declared"
@@ -242,6 +244,14 @@ class Schema:
             raise SchemaError("No column of these data can be used.", "Check that the file is the one you meant.")
         chosen = class_column(found) if target is None else target
         return cls(columns=tuple(columns), target=chosen, source="inferred", notes=tuple(notes))
+
+
+def check_width(columns: Sized) -> None:
+    """SchemaError if a document describes more columns than a table may have; comes before any work on them."""
+    if len(columns) > MOST_COLUMNS:
+        raise SchemaError(
+            f"The schema has {len(columns):,} columns; at most {MOST_COLUMNS:,} are allowed.", "Leave columns out."
+        )
 
 
 def left_out(one: Recognized) -> str:

@@ -7,6 +7,7 @@ are JSON, and both files are checked when they are read: nothing in them is ever
 
 import json
 import math
+import re
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
@@ -39,7 +40,7 @@ REMEDY = "Choose the rules.json of a release that was taken home."
 MEND = "Choose the reports.csv and the rules.json of one and the same release."
 KINDS: dict[str, Any] = {kind.__name__: kind for kind in (ERRPH, RRPH, Warner, OUE, OLH, TRR)}
 SIZED = ("ERRPH", "OUE", "OLH")
-MOST_QUESTIONS, LONGEST = 1_000, 200  # LONGEST: digits of a fraction
+MOST_QUESTIONS, FRACTION = 1_000, re.compile(r"[0-9/]{1,200}")
 MOST_CELLS = 500_000_000  # reports times values: what bits take in bytes, and hashes in steps
 FURTHEST = 1_000  # scales of the noise from the bounds: e^-1000 is no probability
 NARROWEST, ROUNDING = 1e-100, 1e-9
@@ -162,7 +163,7 @@ def channel_of(rule: Mapping[str, Any], columns: Sequence[Column]) -> Channel:
     """The rule of one question about some columns; ValueError or TypeError if there is none of a finite epsilon."""
     name, given = rule["rule"], dict(rule["given"])
     if "epsilon" in given:
-        if len(given["epsilon"]) > LONGEST:
+        if not FRACTION.fullmatch(given["epsilon"]):  # an exponent may ask for gigabytes of digits
             raise ValueError
         given["epsilon"] = Fraction(given["epsilon"])
     size = math.prod(column.size for column in columns)

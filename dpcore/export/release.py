@@ -48,9 +48,9 @@ REFUTED = {
 class Release:
     """What one submitted run gave. Immutable; every panel and export draws from it.
 
-    `reading` are the arguments of `datasets.read` that gave the rows, as a person declared them: what was found out
-    from rows may not be handed on (`test_share` at least; 0 if all rows of the file were used). None if that is not
-    known; of no use for the data sets of `datasets.load`.
+    `reading` says how the rows of a file were divided: `test_share` (0 if all were used), `split_seed`; `encoded` and
+    `query` of rows in a folder. How a file is written is never handed on, whatever is in it: one row may decide whether
+    a person has to declare that. None if it is not known; of no use for the data sets of `datasets.load`.
     """
 
     artifact: Artifact  # `Rows` (also `Network` and `CountTree`), or a `Model`

@@ -7,7 +7,7 @@ is written without Jupyter's libraries, which only its readers need.
 import itertools
 import json
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +20,9 @@ from dpcore.export.release import Release
 DATA = "your-data.csv"
 TEST_SHARE = 0.3  # what `datasets.read` sets aside if nothing else is asked
 WIDTH = 720  # pixels; a notebook has no container that a chart could be as wide as
+# One row may decide what a person has to declare of a file, so no export has it: every replay says the same.
+OPTIONS = "[encoding=NAME] [delimiter=SIGN] [decimal=SIGN]"
+HOW = "how = {}  # if the file needs it, how it is written: dict(encoding='cp1252', delimiter=';', decimal=',')\n"
 IF_LACKING = "  # not found? README.md says how to run this"
 RUN = (
     "Both need dpcore and the packages that it was installed with. Once, in dpcore's folder:",
@@ -57,6 +60,8 @@ try:
 {imports}except ImportError as error:
     stop(f'dpcore is not installed for this Python ({{error}}). README.md says how to run this.')
 """
+KNOWN = "all(word.startswith(('encoding=', 'delimiter=', 'decimal=')) for word in sys.argv[2:])"
+GIVEN = "file, how = Path(sys.argv[1]).resolve(), dict(word.split('=', 1) for word in sys.argv[2:])\n"
 ENTER = """\
 os.chdir(Path(__file__).resolve().parent)
 if not Path('schema.json').is_file():
@@ -111,7 +116,7 @@ def script_of(release: Release, table: Table = "csv") -> str:
 
     Whoever names none, or a wrong one, reads how it is used and what to do, and the script ends with code 2.
     """
-    imports, rows, fit, *last = steps(release, "file", table)
+    imports, rows, fit, *last = steps(release, "file", table, how="")
     known = release.data_name in DATASETS
     if known:
         remedy = f"No file is needed: dpcore knows the data set {release.data_name!r}."
@@ -119,12 +124,12 @@ def script_of(release: Release, table: Table = "csv") -> str:
         remedy = f"FILE is the table that the release was made from ({plain(release.data_name)})."
     head = HEAD.format(
         told=f'"""Makes this release again: python {command(release)}"""',
-        usage=literal(f"usage: python {command(release)}"),
-        misused="len(sys.argv) != 1" if known else "len(sys.argv) != 2 or sys.argv[1].startswith('-')",
+        usage=literal(f"usage: python {command(release)}{'' if known else f' {OPTIONS}'}"),
+        misused="len(sys.argv) != 1" if known else f"len(sys.argv) < 2 or sys.argv[1].startswith('-') or not {KNOWN}",
         remedy=literal(remedy),
         imports=textwrap.indent(imports.code, "    "),
     )
-    enter = ENTER if known else f"file = Path(sys.argv[1]).resolve()\n{ENTER}"
+    enter = ENTER if known else f"{GIVEN}{ENTER}"
     tried = textwrap.indent(rows.code + fit.code, "    ")
     guarded = f"try:\n{tried}except (dp.DPCoreError, OSError) as error:\n    stop(error)\n"
     return "\n".join([head + enter + guarded, *(step.code for step in last), sentence(release, table)])
@@ -160,8 +165,11 @@ def sentence(release: Release, table: Table) -> str:
     )
 
 
-def steps(release: Release, file: str, table: Table | None) -> list[Stage]:
-    """The parts of a replay, imports first; `file` is how the private rows' file is told in Python."""
+def steps(release: Release, file: str, table: Table | None, how: str = HOW) -> list[Stage]:
+    """The parts of a replay, imports first; `file` is how the private rows' file is told in Python.
+
+    `how` is the code that says how that file is written.
+    """
     imports, last = released_again(release, table)
     encoded = bool(release.reading and release.reading.get("encoded"))
     rows = "given" if encoded else "train"
@@ -174,15 +182,14 @@ def steps(release: Release, file: str, table: Table | None) -> list[Stage]:
     else:
         reading = {"test_share": TEST_SHARE} if release.reading is None else release.reading
         known = "" if release.reading is not None else "  # as for the release; 0 if it was made from all rows"
-        if release.seed is None:  # new noise anyway; and the lots of the split stay secret
-            reading = {key: value for key, value in reading.items() if key != "split_seed"}
-        source = f"private = dp.datasets.read({file}, schema=schema{how_read(reading)}){known}\n"
-        if reading.get("encoded"):
-            asked = {key: reading[key] for key in ("test_share", "split_seed") if key in reading}
-            others = {key: value for key, value in reading.items() if key not in ("encoded", *asked)}
+        # Without a seed there is new noise anyway; and the lots of the split stay secret.
+        lots = how_read(reading, ["test_share", *["split_seed"] * (release.seed is not None)])
+        source = f"{how}private = dp.datasets.read({file}, schema=schema, **how{lots}){known}\n"
+        if encoded:
             source = (
-                f"codes = dp.encode({file}, 'codes', schema=schema{how_read(others)})  # goes on if it was stopped\n"
-                f"private = FolderData.open(codes, schema=schema{how_read(asked)})\n"
+                f"{how}codes = dp.encode({file}, 'codes', schema=schema, **how{how_read(reading, ['query'])})"
+                "  # goes on if it was stopped\n"
+                f"private = FolderData.open(codes, schema=schema{lots})\n"
             )
     at = ", delta=method.delta" if release.ledger.delta else ""
     return [
@@ -201,9 +208,9 @@ def steps(release: Release, file: str, table: Table | None) -> list[Stage]:
     ]
 
 
-def how_read(reading: Mapping[str, Any]) -> str:
-    """Arguments of a call after others, as Python."""
-    return "".join(f", {key}={literal(value)}" for key, value in reading.items())
+def how_read(reading: Mapping[str, Any], names: Sequence[str]) -> str:
+    """Some arguments of a call after others, as Python."""
+    return "".join(f", {name}={literal(reading[name])}" for name in names if name in reading)
 
 
 def released_again(release: Release, table: Table | None) -> tuple[str, list[Stage]]:
@@ -312,6 +319,7 @@ def whence(release: Release) -> str:
         return f"It learns from the training rows of the data set {release.data_name!r}, which `dpcore` knows."
     unit = release.schema.persons
     named = "" if unit is None else f" It needs the column {plain(unit.column or '')!r}, which says whose row it is."
+    named += f" If it needs that, say how it is written: `{OPTIONS}` after FILE, or `how` in the notebook."
     sentence = (
         f"It learns from the file that you name.{named} `test_share` is the share of rows that is set aside before the "
         "fit"

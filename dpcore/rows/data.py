@@ -61,7 +61,7 @@ class FolderData(Dataset):
         note : str
             Where the rows come from.
         reading : mapping
-            How the source was read, as arguments of `dp.encode`, for exports.
+            How the source was read, as arguments of `dp.encode`; exports have the query of it, and nothing else.
 
         Raises
         ------
@@ -76,7 +76,8 @@ class FolderData(Dataset):
         seed = secret_seed() if split_seed is None else split_seed
         learned, tested = whole.split(test_share, seed)
         train, test = (drawn(part, schema, MOST_DRAWN) for part in (learned, tested))
-        again = {"encoded": True, "test_share": test_share, "split_seed": seed, **reading}
+        asked = {name: value for name, value in reading.items() if name == "query"}  # else one row may decide on it
+        again = {"encoded": True, "test_share": test_share, "split_seed": seed, **asked}
         kept: dict[str, Any] = {"note": note, "reading": again, "content": whole.content}
         return cls(name or whole.name, train, test, schema, **kept, learned=learned, tested=tested)
 

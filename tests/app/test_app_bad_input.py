@@ -13,9 +13,10 @@ from streamlit.testing.v1 import AppTest
 
 from dpcore import ParameterError
 from dpcore.charts.base import REAL_DATA
-from dpcore.dashboard.sections.intake import DECIMALS, ENCODINGS
+from dpcore.dashboard.sections.intake import DECIMALS, ENCODINGS, dataset_of
 from dpcore.datasets.reading import MAX_BYTES
 from dpcore.domain.cells import typed
+from dpcore.domain.schema import Schema
 
 GOOD = people()
 EVERY_TAB = ["Rows", "Price", "Columns", "Pairs", "Accuracy", "Draw again", "The paper's figures", "Risk", "Take home"]
@@ -64,7 +65,7 @@ def test_how_a_text_is_read_is_for_a_person_to_choose() -> None:
     assert any("decimal comma" in warning.value for warning in at.warning)
     before = at.session_state["dpcore.intake"]
     raw = umlauts.to_csv(index=False, sep="\t", decimal=",").encode("cp1252")
-    assert "looks like cp1252" in mendable(upload(at, "people.csv", raw))[0]
+    assert "it may be cp1252" in mendable(upload(at, "people.csv", raw))[0]
     assert at.session_state["dpcore.intake"] is before
     chosen = {"encoding": ("Western (Windows-1252)", ENCODINGS), "decimal": ("comma", DECIMALS)}
     for what, (label, _) in chosen.items():
@@ -73,6 +74,7 @@ def test_how_a_text_is_read_is_for_a_person_to_choose() -> None:
     found = at.session_state["dpcore.intake"]
     assert found.options == {what: values[label] for what, (label, values) in chosen.items()}  # and nothing else
     pd.testing.assert_frame_equal(typed(found.frame, found.frame.columns), umlauts, check_dtype=False)
+    assert {*dataset_of(found, Schema.infer(found.frame), 0.3).reading} == {"test_share", "split_seed"}  # for exports
 
 
 # Odd tables that run to the end

@@ -4,6 +4,7 @@ import json
 import os
 from dataclasses import replace
 from pathlib import Path
+from threading import Thread, current_thread
 
 import pandas as pd
 import pytest
@@ -13,7 +14,9 @@ from strangers import visits
 from streamlit.testing.v1 import AppTest
 
 from dpcore import Column, Schema, Unit, datasets
+from dpcore.dashboard import hosting, jobs
 from dpcore.dashboard.sections.intake import SOURCES
+from dpcore.domain import formats
 from dpcore.errors import DataError
 
 OTHER = Schema(columns=(Column(name="Zqother", kind="integer", lower=0, upper=9),))
@@ -365,6 +368,20 @@ def test_what_another_program_does_not_say_is_asked_for_and_never_read_off_rows(
     schema = saved(at)
     assert (schema.source, schema.names, schema["age"].upper) == ("declared", ("age",), 120)
     assert table(at)["age"]["upper"] == "120"
+
+
+def test_a_schema_file_is_read_once_as_work_that_waits_its_turn(uploaded: AppTest, monkeypatch) -> None:
+    """Read on every run of the page, and by all visitors at once, files would keep the server busy."""
+    who: list[Thread] = []
+    monkeypatch.setattr(formats, "read", lambda raw, read=formats.read: (who.append(current_thread()), read(raw))[1])
+    for raw in (b"{", OTHER.to_json().encode()):
+        (told,) = mendable(schema_file(uploaded, raw))
+        assert mendable(run(run(uploaded))) == [told]  # and stays
+    assert [type(thread) for thread in who] == [jobs.Job, jobs.Job]
+    monkeypatch.setattr(hosting, "limits", lambda: replace(hosting.HOSTED, megabytes=1))
+    (told,) = mendable(schema_file(uploaded, b"{}"))
+    assert "memory is in use" in told
+    assert len(who) == 2
 
 
 # A session that is gone

@@ -3,7 +3,9 @@
 import io
 import json
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
+from threading import Thread, current_thread
 from typing import Any, NoReturn
 from urllib.parse import parse_qs, urlsplit
 
@@ -11,11 +13,13 @@ import pytest
 import streamlit as st
 from driving import PAGE, change, linked, opened, press, released, run, shown, started, tab
 from prepared import at_once, page, with_release
-from screen import books, errors, sums, words
+from screen import books, errors, mendable, sums, words
 from streamlit.testing.v1 import AppTest
 
-from dpcore.dashboard import controls, links
+from dpcore.dashboard import controls, jobs, links
 from dpcore.errors import DataError
+from dpcore.export import archive
+from dpcore.export.model_file import Model
 
 FAMILIES = ("naive_bayes", "networks", "taxonomy", "forests", "responses")
 
@@ -99,6 +103,22 @@ def test_a_file_restores_a_page() -> None:
         assert at.title[0].value == "Naive Bayes"
         assert (settings(at)["epsilon"], settings(at)["relation"]) == (0.5, "replace")
         assert shown(at) is None
+
+
+def test_files_are_read_once_as_work_that_waits_its_turn(monkeypatch) -> None:
+    """Of settings, and of a model: a zip of a million entries would be read on every run of the page."""
+    who: list[Thread] = []
+
+    def watched(read: Callable[..., Any]) -> Callable[..., Any]:
+        return lambda *given: (who.append(current_thread()), read(*given))[1]
+
+    for place, name in ((archive, "settings_of_release"), (Model, "from_json")):
+        monkeypatch.setattr(place, name, watched(getattr(place, name)))
+    for at, key in ((started(), "home.settings"), (started("forests"), "forests.model_file")):
+        at.file_uploader(key).set_value(("some.json", b"{", "application/json"))
+        (told,) = mendable(run(at))
+        assert mendable(run(at)) == [told]
+    assert [type(thread) for thread in who] == [jobs.Job, jobs.Job]
 
 
 def test_a_file_that_holds_no_settings() -> None:

@@ -6,8 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpcore.datasets import heads
+from dpcore.datasets import heads, long_text
 from dpcore.datasets.heads import head
+from dpcore.datasets.long_text import LongText
 from dpcore.datasets.reading import read_frame
 from dpcore.errors import DataError
 
@@ -82,3 +83,25 @@ def test_a_path_that_the_system_refuses_is_said(tmp_path, monkeypatch):
     monkeypatch.setattr(heads, "sources", refused)
     with pytest.raises(DataError, match="cannot be read"):
         head(tmp_path)
+
+
+def test_a_long_file_that_is_not_utf_8_is_told_by_its_header_and_by_no_row(tmp_path, monkeypatch):
+    """What is wrong may come long after the header: the line above it is somebody's."""
+    monkeypatch.setattr(long_text, "PIECE", 200)
+    path, rows = tmp_path / "rows.csv", "s3cret,1,x\n" * 50
+    for header, odd, told in (
+        ("größe,a,b\n".encode("cp850"), "Zürich,2,y\n".encode("cp850"), "it may be cp850, with the header 'größe,a,b'"),
+        (b"n,a,b\n", "Москва,2,Казань\nОмск,1,Новосибирск\n".encode("koi8_r") * 9, "it may be koi8_r; cp"),
+        (
+            "größe,a,b\n".encode(),
+            "Zürich,2,y\n".encode("cp1252"),
+            "two encodings are mixed.* cp1252, with the header 'gr",
+        ),
+    ):
+        path.write_bytes(header + rows.encode() + odd + rows.encode())
+        with pytest.raises(DataError, match=told) as refused:
+            LongText(path, lambda: None)
+        assert "s3cret" not in str(refused.value)
+    path.write_bytes(f"a,b,c\n{rows}\x1b$B;3ED\x1b(B,1,2\n".encode())
+    with pytest.raises(DataError, match="seems to be iso2022_jp"):
+        LongText(path, lambda: None)

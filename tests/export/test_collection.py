@@ -192,6 +192,14 @@ def test_rules_that_contradict_themselves_are_refused(path, value):
         read(small(), **{"rules.json": changed(path, value)})
 
 
+def test_an_epsilon_with_an_exponent_is_never_written_out(monkeypatch):
+    """Fifteen characters would ask for gigabytes of digits."""
+    monkeypatch.setattr(collection, "Fraction", lambda text: pytest.fail(f"{text} was written out"))
+    for text in ("1e9999999999", "1E-9999999999", "1.5", 3):
+        with pytest.raises(SchemaError, match="no rules"):
+            read(small(), **{"rules.json": changed(("questions", 0, "given"), {"epsilon": text})})
+
+
 def test_an_epsilon_that_the_rules_do_not_keep_is_refused():
     assert read(small()).reports.price() == 3
     with pytest.raises(SchemaError, match="can cost epsilon 3, and the file says less"):

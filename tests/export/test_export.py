@@ -224,6 +224,45 @@ def test_replay_of_an_upload_gives_the_same_rows(tmp_path, monkeypatch, capsys):
     assert "as it was for this release" in readme(made)
 
 
+def files_of_one_row(tmp_path):
+    """Two files that differ in a byte of one row, and how a person has to read the second."""
+    plainly = private_frame().assign(note="Zurich").to_csv(index=False).encode()
+    return {"plain": (plainly, {}), "odd": (plainly.replace(b"Zurich", b"Z\xfcrich", 1), {"encoding": "cp1252"})}
+
+
+def test_one_row_decides_on_nothing_that_files_say_of_how_the_table_is_written(tmp_path):
+    """The reader refuses a file for one row's byte, and its owner declares an encoding: nobody else may learn of it."""
+    made, found = release(random_state=3), []
+    for name, (raw, how) in files_of_one_row(tmp_path).items():
+        for seed in (None, 3):
+            data = datasets.read(raw, "people.csv", schema=PRIVATE, test_share=0.5, split_seed=5, **how)
+            (path := tmp_path / f"{name}{seed}.csv").write_bytes(raw)
+            codes = encode(path, tmp_path / f"{name}{seed}", schema=PRIVATE, **how)
+            folder = FolderData.open(codes, test_share=0.5, split_seed=5, reading=how)
+            by_hand = {"test_share": 0.5, "split_seed": 5, **how}
+            for reading in (data.reading, folder.reading, by_hand):
+                again = {**made.parameters, "random_state": seed}
+                found.append(members(replace(made, reading=reading, parameters=again)))
+    assert found[:6] == found[6:]
+
+
+def test_a_replay_of_a_file_that_needs_it_says_how_to_declare_it(tmp_path, monkeypatch, capsys):
+    raw, how = files_of_one_row(tmp_path)["odd"]
+    (tmp_path / "your-data.csv").write_bytes(raw)
+    data = datasets.read(raw, "people.csv", schema=PRIVATE, test_share=0.5, split_seed=5, **how)
+    made = release(data.train, random_state=3, reading=data.reading)
+    with pytest.raises(SystemExit):
+        replayed(made, tmp_path, monkeypatch, capsys)
+    said = capsys.readouterr().err
+    assert "usage: python replay.py FILE [encoding=NAME]" in said
+    assert "not valid UTF-8" in said
+    assert "eclare its encoding" in said
+    monkeypatch.setattr(sys, "argv", ["replay.py", "your-data.csv", "encoding=cp1252"])
+    runpy.run_path("replay.py")
+    assert "the same rows as synthetic.csv" in capsys.readouterr().out
+    assert "`[encoding=NAME] [delimiter=SIGN] [decimal=SIGN]` after FILE" in readme(made)
+
+
 def test_replay_of_rows_in_a_folder_encodes_them_and_gives_the_same_rows(tmp_path, monkeypatch, capsys):
     """The file that was encoded, its training part by the lots of the release, and a seed."""
     private_frame().to_csv(tmp_path / "your-data.csv", index=False, sep=";", decimal=",")
@@ -305,6 +344,8 @@ def test_the_code_on_the_screen_is_the_script_without_its_check():
         ("people_2024.csv", [], "FILE is the table that the release was made from (people_2024.csv)."),
         ("people_2024.csv", ["a.csv", "b.csv"], "FILE is the table"),
         ("people_2024.csv", ["--help"], "FILE is the table"),
+        ("people_2024.csv", ["other.csv", "seed=3"], "FILE is the table"),
+        ("people_2024.csv", ["other.csv", "encoding="], "The encoding asked for is not known."),
         ("people_2024.csv", ["nowhere.csv"], "There is no file 'nowhere.csv' at this place. Check the path."),
         ("people_2024.csv", ["other.csv"], "column"),
         ("people_2024.csv", ["README.md"], "does not tell a format"),
@@ -324,7 +365,8 @@ def test_a_replay_without_its_file_says_how_it_is_used_and_books_nothing(
     assert ended.value.code == 2
     said = capsys.readouterr()
     usage, *lines = said.err.splitlines()
-    assert usage == ("usage: python replay.py" if data_name == "sample" else "usage: python replay.py FILE")
+    how = " FILE [encoding=NAME] [delimiter=SIGN] [decimal=SIGN]"
+    assert usage == f"usage: python replay.py{'' if data_name == 'sample' else how}"
     assert told in "\n".join(lines)
     assert said.out == ""
     assert not (tmp_path / "synthetic-again.csv").exists()

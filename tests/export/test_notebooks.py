@@ -80,7 +80,7 @@ def test_the_notebook_does_what_the_code_on_the_screen_and_the_script_do(kind):
     assert len(told) == len(without_charts) + 2
     script = files["replay.py"].decode().replace("    ", "").replace("read(file,", f"read('{replay.DATA}',")
     for step in replay.steps(made, f"'{replay.DATA}'", "csv"):
-        assert step.code.replace("    ", "") in script
+        assert step.code.replace("    ", "").replace(replay.HOW, "") in script  # it is said on the command line
 
 
 def test_nothing_is_imported_that_the_lock_file_has_not():
@@ -149,7 +149,7 @@ def test_where_dpcore_is_lacking_the_script_says_what_to_do(tmp_path):
     bare = [sys.executable, "-I", "-S", "replay.py", "your-data.csv"]  # without any installed package
     done = subprocess.run(bare, cwd=folder, capture_output=True, text=True, timeout=60)
     assert done.returncode == 2
-    assert done.stderr.startswith("usage: python replay.py FILE\n")
+    assert done.stderr.startswith("usage: python replay.py FILE [encoding=NAME] ")
     assert "No module named 'dpcore'" in done.stderr
     assert "Traceback" not in done.stderr
     assert "README.md says how to run this" in done.stderr

@@ -77,11 +77,11 @@ def releases(name, other, data, category):
         target=name,
     )
     frame = pd.DataFrame({name: ["a", category] * 10, other: ["u", "v", "v", "u"] * 5})
-    reading = {"test_share": 0.25, "split_seed": 3, "sheet": data}
+    reading = {"test_share": 0.25, "split_seed": 3, "encoded": True, "query": data}
     rows = METHODS["NB-Synth"](target=name, random_state=1).fit(frame, schema=schema)
     yield export.release_of(rows, "NB-Synth", rows.sample(6), data_name=data, reading=reading), export.show_code
     model = METHODS["SuLQ-ID3"](target=name, random_state=1, max_depth=1).fit(frame, schema=schema)
-    yield export.release_of(model, "SuLQ-ID3", data_name=data, reading=reading), export.show_code
+    yield export.release_of(model, "SuLQ-ID3", data_name=data, reading={"test_share": 0.25}), export.show_code
 
 
 @cache
@@ -101,8 +101,10 @@ def test_scripts_notebooks_and_cards_hold_any_names(name, other, data, category)
         source = show_code(made, data=data)
         assert source.isascii()
         assert keywords(source)["target"] == name
-        assert keywords(source)["sheet"] == data
-        (read,) = [call for call in called(source) if getattr(call.func, "attr", "") == "read"]
+        assert keywords(source).get("query", data) == data
+        (read,) = [
+            call for call in called(source) if getattr(call.func, "attr", "") in ("read", "encode") and call.args
+        ]
         assert ast.literal_eval(read.args[0]) == data
         told = export.notebook_of(made)
         cells = json.loads(told)["cells"]

@@ -12,7 +12,7 @@ import pandas as pd
 import streamlit as st
 
 from dpcore import charts
-from dpcore.dashboard import controls, hosting, housekeeping, panels
+from dpcore.dashboard import controls, hosting, housekeeping, jobs, panels
 from dpcore.dashboard.shell import escaped, refused
 from dpcore.dashboard.tabs import predict, reports
 from dpcore.dashboard.tabs.forest import MOST_NODES
@@ -22,7 +22,7 @@ from dpcore.datasets.formats import FORMATS
 from dpcore.errors import DPCoreError
 from dpcore.export.collection import Collection
 from dpcore.export.model_file import Model
-from dpcore.language import say
+from dpcore.language import phrase, say
 from dpcore.methods import METHODS
 from dpcore.methods.local.base import LocalClassifier
 from dpcore.postprocess import forest_frames
@@ -57,7 +57,7 @@ def collection(page: str) -> None:
         return Opened.of(found)
 
     asked = None if table is None or rules is None else (table.file_id, rules.file_id)
-    found = predict.kept(f"dpcore.{key}", asked, opened)
+    found = jobs.read_upload(f"dpcore.{key}", asked, phrase("Reading the files"), opened, last=True)
     if found is None:
         st.caption(WHERE)
         return

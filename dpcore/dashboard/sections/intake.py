@@ -45,23 +45,15 @@ SOURCES = {
 # What is not chosen follows from the header and from rules, never from the rows (`delimited`).
 DELIMITERS = {"as in the header": None, "comma": ",", "semicolon": ";", "tab": "\t", "bar": "|"}
 ENCODINGS = {
-    "UTF-8, or as marked": None,
-    "UTF-8": "utf-8",
-    "UTF-16": "utf-16",
-    "Western (Windows-1252)": "cp1252",
-    "Western (Latin-1)": "latin-1",
-    "Cyrillic (Windows-1251)": "cp1251",
-    "Greek (Windows-1253)": "cp1253",
-    "Hebrew (Windows-1255)": "cp1255",
-    "Arabic (Windows-1256)": "cp1256",
-    "Chinese (GB 18030)": "gb18030",
-    "Chinese (Big5)": "big5",
-    "Japanese (Shift JIS)": "shift_jis",
-    "Japanese (ISO-2022-JP)": "iso2022_jp",
-    "Korean (EUC-KR)": "euc_kr",
-    "UTF-16, little-endian": "utf-16-le",
-    "UTF-16, big-endian": "utf-16-be",
-}
+    "UTF-8, or as marked": None, "UTF-8": "utf-8", "UTF-16": "utf-16",
+    "Western (Windows-1252)": "cp1252", "Western (Latin-1)": "latin-1", "Western (DOS, CP850)": "cp850",
+    "Central European (Windows-1250)": "cp1250", "Turkish (Windows-1254)": "cp1254",
+    "Cyrillic (Windows-1251)": "cp1251", "Cyrillic (KOI8-R)": "koi8_r",
+    "Greek (Windows-1253)": "cp1253", "Hebrew (Windows-1255)": "cp1255", "Arabic (Windows-1256)": "cp1256",
+    "Chinese (GB 18030)": "gb18030", "Chinese (Big5)": "big5", "Korean (EUC-KR)": "euc_kr",
+    "Japanese (Shift JIS)": "shift_jis", "Japanese (EUC-JP)": "euc_jp", "Japanese (ISO-2022-JP)": "iso2022_jp",
+    "UTF-16, little-endian": "utf-16-le", "UTF-16, big-endian": "utf-16-be",
+}  # fmt: skip
 HEAD, PREVIEW = 1_000, 20  # rows of a folder of codes, and of any table on the screen
 DECIMALS = {"comma beside semicolons": None, "point": ".", "comma": ","}
 
@@ -320,7 +312,7 @@ def dataset_of(intake: Intake, schema: Schema, test_share: float) -> Dataset:
     train, test = datasets.split(rows, test_share, intake.split_seed, persons=schema.persons)
     if train.empty:
         raise DataError("Chance put every row aside for testing.", "Use a table with more rows.")
-    reading = {"test_share": test_share, "split_seed": intake.split_seed, **intake.options}
+    reading = {"test_share": test_share, "split_seed": intake.split_seed}
     return Dataset(intake.name, train, test, schema, intake.token, intake.read_as, reading, intake.content)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Collection
 
 import streamlit as st
 
-from dpcore.dashboard import housekeeping
+from dpcore.dashboard import housekeeping, jobs
 from dpcore.dashboard.sections import declaration
 from dpcore.dashboard.sections.intake import Intake
 from dpcore.dashboard.shell import escaped
@@ -27,8 +27,9 @@ def load(rows: Intake, headers: Collection[str]) -> None:
         help=f"As saved below; or as other programs write it: {others}. "
         "What such a file does not say is asked for here.",
     )
-    if uploaded is not None and st.session_state.get(READ) != uploaded.file_id:
-        known, told = formats.read(uploaded.getvalue())
+    found = jobs.read_file("data.schema_read", uploaded, formats.read)
+    if uploaded is not None and found is not None and st.session_state.get(READ) != uploaded.file_id:
+        known, told = found
         outline = known.outline()
         if not set(outline.names) & set(headers):
             raise SchemaError("This schema describes none of these columns.", "Choose the schema of these data.")

@@ -13,7 +13,7 @@ import pandas as pd
 import streamlit as st
 
 from dpcore import charts
-from dpcore.dashboard import housekeeping, panels, session
+from dpcore.dashboard import housekeeping, jobs, panels, session
 from dpcore.dashboard.sections import intake
 from dpcore.dashboard.shell import escaped, mendable
 from dpcore.dashboard.widgets import lasting
@@ -153,8 +153,8 @@ def files(page: str, column: Column, owner: str, draft: Draft, tree: Taxonomy) -
     with mendable():
         label, kinds = f"Load a table of paths (CSV, at most {MAX_TEXT // 1_000_000} MB)", ["csv", "tsv", "txt"]
         file = housekeeping.uploader(label, type=kinds, key=f"{page}.file:{owner}")
-        if file is not None and st.session_state.get(f"{page}.file_id") != file.file_id:
-            loaded = spelled(Taxonomy.from_csv(file.getvalue()), column)
+        loaded = jobs.read_file(f"{page}.read", file, lambda raw: spelled(Taxonomy.from_csv(raw), column))
+        if loaded is not None and st.session_state.get(f"{page}.file_id") != file.file_id:
             replace(column, taxonomy=loaded)  # says what does not fit
             st.session_state[f"{page}.file_id"] = file.file_id
             draw_anew(page, owner, draft, loaded)

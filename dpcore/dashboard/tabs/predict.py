@@ -1,28 +1,25 @@
 """Predictions for a file's rows, by the model on the screen or by one that was taken home earlier."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 import pandas as pd
 import streamlit as st
 
-from dpcore.dashboard import hosting, housekeeping
+from dpcore.dashboard import hosting, housekeeping, jobs
 from dpcore.dashboard.sections.intake import how_to_read
 from dpcore.dashboard.session import Shown
-from dpcore.dashboard.shell import escaped, mendable
+from dpcore.dashboard.shell import escaped
 from dpcore.dashboard.tabs.one_person import one_person
 from dpcore.dashboard.tabs.take_home import download
 from dpcore.datasets.formats import FORMATS
 from dpcore.datasets.reading import MAX_BYTES, read_frame
-from dpcore.errors import DPCoreError
 from dpcore.export.model_file import Model
 from dpcore.export.quoting import spreadsheet_csv, spreadsheet_safe
 from dpcore.language import phrase, retold, say
 from dpcore.postprocess.naive_bayes import Bayes
 from dpcore.text import canonical, claim, limit
 
-Value = TypeVar("Value")
 HERE, FILE = phrase("The model on this page"), phrase("A model from a file")
 FIRST = 20
 
@@ -84,31 +81,12 @@ def by(page: str, model: Model) -> None:
         return Predicted(file.name, model, model.predictions(rows))
 
     asked = None if file is None else (file.file_id, model, *options.items())
-    found = kept(f"dpcore.predicted:{page}", asked, work)
+    found = jobs.read_upload(f"dpcore.predicted:{page}", asked, phrase("Predicting"), work, last=True)
     if found is not None:
         if found.model is not model:
             told = phrase("What follows was predicted by an earlier model. Hand the file over again to ask this one.")
             st.info(say(told))
         answers(page, found)
-
-
-def kept(key: str, asked: Any, work: Callable[[], Value]) -> Value | None:
-    """What was made last. New work is done once per thing asked for; if it fails, the cause stays on the screen."""
-    memory: dict[str, Any] = st.session_state.setdefault(key, {"asked": None, "error": None, "value": None})
-    if asked is not None and memory["asked"] != asked:
-        memory["error"] = None
-        try:
-            memory["value"] = work()
-        except DPCoreError as error:
-            memory["error"] = error
-        memory["asked"] = asked  # of what fails otherwise, nothing is kept and nothing earlier is shown for it
-    if asked is not None and memory["error"] is not None:
-        if memory["value"] is not None:
-            st.caption(say("This was refused. What follows is still what was read before."))
-        with mendable():
-            raise memory["error"]
-    found: Value | None = memory["value"]
-    return found
 
 
 def from_file(page: str) -> Model | None:
@@ -119,11 +97,7 @@ def from_file(page: str) -> Model | None:
         key=f"{page}.model_file",
         help=say("It holds trees and noisy counts as text. Nothing in it is run."),
     )
-    return kept(
-        f"dpcore.model:{page}",
-        None if file is None else file.file_id,
-        lambda: Model.from_json(file.getvalue() if file is not None else b""),
-    )
+    return jobs.read_file(f"dpcore.model:{page}", file, Model.from_json, last=True)
 
 
 def about(model: Model, whence: str = "") -> str:

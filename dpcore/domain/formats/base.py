@@ -6,6 +6,7 @@ What a document does not say is asked for, of whoever has it. It is never read o
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from dpcore.arguments import is_number
@@ -63,7 +64,7 @@ class Known:
     source: Any = "declared"
     remarks: tuple[str, ...] = ()
 
-    @property
+    @cached_property
     def gaps(self) -> dict[str, str]:
         """By the names of columns that cannot be declared yet: what of them has to be asked for."""
         return {fields["name"]: told for fields in self.columns if (told := gap(fields))}
@@ -79,7 +80,11 @@ class Known:
         return self.outline()
 
     def outline(self) -> Schema:
-        """The schema, with one category in place of all that is not known of a column with a gap."""
+        """The schema, with one category in place of all that is not known of a column with a gap; made once."""
+        return self._outline
+
+    @cached_property
+    def _outline(self) -> Schema:
         columns = tuple(
             Column(name=fields["name"], kind="categorical", categories=("?",), origin="document")
             if gap(fields)

@@ -7,7 +7,7 @@ from typing import Any
 from dpcore.domain.column import Column
 from dpcore.domain.dates import day_of, iso
 from dpcore.domain.formats.base import REMEDY, Fields, Known, document_of, mapping, number, plain_number
-from dpcore.domain.schema import Schema
+from dpcore.domain.schema import Schema, check_width
 from dpcore.errors import SchemaError
 
 SAYS = frozenset({"categories", "order", "bounds", "days", "kinds", "missing", "description"})
@@ -21,6 +21,7 @@ def read(text: str | bytes) -> Known:
     fields = found.get("fields")
     if not isinstance(fields, list) or not fields:
         raise SchemaError("A Table Schema has a list of fields, and this has none.", REMEDY)
+    check_width(fields)
     key = found.get("primaryKey", [])
     keys = key if isinstance(key, list) else [key]
     alone = keys[0] if len(keys) == 1 else None  # one column that tells rows apart is a name of them

@@ -6,7 +6,7 @@ from dpcore.arguments import is_whole
 from dpcore.domain.column import MAX_CATEGORIES
 from dpcore.domain.formats.base import REMEDY, Fields, Known, document_of
 from dpcore.domain.scales import MOST_EXACT
-from dpcore.domain.schema import Schema
+from dpcore.domain.schema import Schema, check_width
 from dpcore.errors import SchemaError
 
 SAYS: frozenset[str] = frozenset()
@@ -14,7 +14,7 @@ SAYS: frozenset[str] = frozenset()
 
 def read(text: str | bytes) -> Known:
     """Columns whose values are the codes; SchemaError if this is no such document."""
-    found = document_of(text)
+    check_width(found := document_of(text))
     if not found or not all(is_whole(size, 1, MOST_EXACT - 1) for size in found.values()):
         raise SchemaError("A domain has whole numbers from 1 on, by the names of columns, and this has not.", REMEDY)
     return Known(

@@ -5,7 +5,7 @@ from typing import Any
 
 from dpcore.domain.column import Column
 from dpcore.domain.formats.base import REMEDY, Fields, Known, document_of, mapping
-from dpcore.domain.schema import Schema
+from dpcore.domain.schema import Schema, check_width
 from dpcore.errors import SchemaError
 
 SAYS = frozenset({"order", "kinds"})
@@ -28,7 +28,8 @@ def read(text: str | bytes) -> Known:
         raise SchemaError("These are no SDV metadata of version 1.", REMEDY)
     columns: list[Fields] = []
     remarks: list[str] = []
-    for name, raw in mapping(found.get("columns"), "the list of columns").items():
+    check_width(listed := mapping(found.get("columns"), "the list of columns"))
+    for name, raw in listed.items():
         fields = column_of(name, mapping(raw, f"the column {name!r}"), remarks)
         if found.get("sequence_key") == name:
             remarks.append(f"Column {name!r} says whose row it is: say how many rows one person may have at most.")

@@ -7,7 +7,7 @@ from dpcore.arguments import is_whole
 from dpcore.domain.column import Column
 from dpcore.domain.formats.base import REMEDY, WRONG, Fields, Known, mapping, number, plain_number
 from dpcore.domain.scales import MOST_EXACT
-from dpcore.domain.schema import Schema
+from dpcore.domain.schema import Schema, check_width
 from dpcore.domain.unit import MOST_ROWS, Unit
 from dpcore.errors import SchemaError
 from dpcore.extras import need
@@ -27,9 +27,9 @@ def read(text: str | bytes) -> Known:
     remarks: list[str] = []
     columns: list[Fields] = []
     person = None
-    for name, raw in table.items():
-        if not isinstance(raw, dict):
-            continue  # an option of the table
+    listed = {name: raw for name, raw in table.items() if isinstance(raw, dict)}  # the others are options
+    check_width(listed)
+    for name, raw in listed.items():
         if true(raw.get("private_id")):
             person = name
             continue
