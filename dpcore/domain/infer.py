@@ -22,7 +22,6 @@ def column_of(found: Recognized, values: "pd.Series[Any]") -> Column | None:
     low, high = found.lower, found.upper
     if low is not None and high is not None and low < high and found.what != "category":
         kind: Kind = found.what if found.what == "continuous" or found.what == "date" else "integer"
-        blank = not pd.api.types.is_any_real_numeric_dtype(values.dtype) and "" in map(str.strip, distinct(values)[1])
         return Column(
             name=found.name,
             kind=kind,
@@ -30,8 +29,8 @@ def column_of(found: Recognized, values: "pd.Series[Any]") -> Column | None:
             upper=high,
             bins=usual_unit(low, high) if kind == "date" else DEFAULT_BINS,
             form=found.form,
-            missing=missing or blank,
-            outside="clip" if blank else "refuse",
+            missing=missing or found.blank,
+            outside="clip" if found.blank else "refuse",
         )
     return categorical(found.name, values, missing=missing)
 
