@@ -15,13 +15,9 @@ from dataclasses import dataclass, fields, replace
 from math import inf
 from pathlib import Path
 from threading import Condition
-from typing import TYPE_CHECKING
 
 from dpcore.errors import DataError, LimitError, ParameterError
 from dpcore.language import phrase
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 LOOK = 0.25  # seconds between two looks at the line
 TURN = 2.0  # seconds of a turn while others wait
@@ -88,22 +84,13 @@ def offers(name: str) -> bool:
     return not hosted() or name in ("sample", *BANK_CARDS)
 
 
-def check(frame: pd.DataFrame) -> pd.DataFrame:
-    """An uploaded table; DataError if it is larger than a visitor's may be."""
-    check_size(*frame.shape)
-    return frame
+def max_shape(more: int = 0) -> tuple[float, float]:
+    """Most rows and columns of a visitor's table: for the process that reads it, so that no larger one comes here.
 
-
-def check_size(rows: int, columns: int) -> None:
-    """DataError if an uploaded table has more of either than a visitor's may have."""
+    A table of reports has `more` columns, in which nobody reports.
+    """
     most = limits()
-    if rows > most.rows or columns > most.columns:
-        raise DataError(
-            f"The table has too many rows or columns; this server takes {most.rows:,} and {most.columns:,} at most.",
-            "Upload fewer of them, or run dpcore on your own computer.",
-            f"The table has {rows:,} rows and {columns:,} columns; this server takes {most.rows:,} and "
-            f"{most.columns:,} at most.",
-        )
+    return most.rows, most.columns + more
 
 
 def operator() -> str:

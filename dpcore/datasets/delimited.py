@@ -333,10 +333,10 @@ def header_names(names: Sequence[object]) -> list[str]:
     return headers
 
 
-def clean(column: pa.ChunkedArray, missing: Sequence[str], decimal: str | None = None) -> pa.Array:
+def clean(column: pa.ChunkedArray, missing: Sequence[str], decimal: str | None = None) -> pa.DictionaryArray:
     """A column of text, each cell without surrounding spaces or missing, and with a point where a decimal comma was."""
     encoded = column.unify_dictionaries().combine_chunks()  # every distinct text is looked at once
-    return cleaned(encoded.dictionary, missing, decimal).take(encoded.indices)
+    return pa.DictionaryArray.from_arrays(encoded.indices, cleaned(encoded.dictionary, missing, decimal))
 
 
 def cleaned(words: pa.Array, missing: Sequence[str], decimal: str | None = None) -> pa.Array:

@@ -16,6 +16,7 @@ from pathlib import Path, PurePath
 from typing import Any, BinaryIO, cast
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from dpcore.datasets.delimited import text_table, too_large
 from dpcore.datasets.parquet import parquet_table
@@ -45,6 +46,8 @@ SIGNATURES = {
     b"<?xml": "an XML document",
 }
 SAMPLE = 10_000
+SMALL = 2**23  # bytes of all texts, cell by cell, up to which they are stored so
+HASHED = 128  # bytes that a category takes besides its text
 RECORDS = re.compile(
     rb'(\xef\xbb\xbf)?\s*(\[\s*)?\{\s*("([^"\\]|\\.)*"\s*:|\})|(\xef\xbb\xbf)?\s*\[\s*\['
 )  # JSON's beginning
@@ -65,11 +68,11 @@ def format_of(name: str) -> tuple[str, str]:
 
 
 def table_of(
-    raw: bytes, name: str, *, missing: Sequence[str], limit: int, **written: str | None
+    raw: bytes, name: str, *, missing: Sequence[str], limit: int, max_shape: Sequence[float], **written: str | None
 ) -> tuple[pa.Table, dict[str, str]]:
     """One table, and how it was read. DataError with cause and remedy.
 
-    `limit` is of its bytes when unpacked; how a text is `written` is for `text_table`.
+    `limit` is of its bytes when unpacked, and of its texts; how a text is `written` is for `text_table`.
     """
     kind, packing = format_of(name)
     if packing:
@@ -82,7 +85,45 @@ def table_of(
         table, read_as = workbook_table(raw, missing, limit)
     else:
         table, read_as = text_table(raw, missing, **written)
-    return table, {"format": kind, **{key: told for key, told in read_as.items() if told}}
+    if table.num_rows > max_shape[0] or table.num_columns > max_shape[1]:
+        most = f"this server takes {max_shape[0]:,} and {max_shape[1]:,} at most."
+        raise DataError(
+            f"The table has too many rows or columns; {most}",
+            "Upload fewer of them, or run dpcore on your own computer.",
+            f"The table has {table.num_rows:,} rows and {table.num_columns:,} columns; {most}",
+        )
+    return store_texts(table, limit), {"format": kind, **{key: told for key, told in read_as.items() if told}}
+
+
+def store_texts(table: pa.Table, limit: int) -> pa.Table:
+    """The table with its dictionaries of text as texts, one per cell, but where these would take much more memory."""
+    lengths = map(text_lengths, table.columns)
+    sizes = [0 if each is None else pc.sum(each).as_py() or 0 for each in lengths]
+    if sum(sizes) > limit:
+        raise too_large(limit)
+    columns = []
+    for column, size in zip(table.columns, sizes, strict=True):
+        if pa.types.is_dictionary(column.type):
+            taken = column.nbytes + HASHED * len(column.chunk(0).dictionary)
+            lean = sum(sizes) > SMALL and 2 * taken < size + 8 * len(column)
+            column = compact(column.chunk(0)) if lean else column.chunk(0).dictionary_decode()
+        columns.append(column)
+    return pa.Table.from_arrays(columns, table.column_names)
+
+
+def text_lengths(column: pa.ChunkedArray) -> pa.Array | None:
+    """How many bytes each cell's text has; None if there are none."""
+    if pa.types.is_dictionary(column.type):
+        return pc.binary_length(column.chunk(0).dictionary).take(column.chunk(0).indices)
+    return pc.binary_length(column) if pa.types.is_string(column.type) else None
+
+
+def compact(column: pa.DictionaryArray) -> pa.DictionaryArray:
+    """A dictionary of the texts that occur, each once, in the order of their first cells."""
+    words = column.dictionary.dictionary_encode()
+    places = words.indices.take(column.indices)
+    order = pc.unique(places).drop_null()
+    return pa.DictionaryArray.from_arrays(pc.index_in(places, order), words.dictionary.take(order))
 
 
 def check_signature(raw: bytes, kind: str) -> None:

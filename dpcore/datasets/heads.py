@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 
 from dpcore.datasets.delimited import encoding_of, other_encoding, wrong_encoding
 from dpcore.datasets.formats import DAMAGED, format_of, opened_text
-from dpcore.datasets.parquet import sound
+from dpcore.datasets.parquet import open_parquet, sound
 from dpcore.datasets.reading import read_frame
 from dpcore.datasets.streams import Source, sources
 from dpcore.errors import DataError
@@ -72,7 +72,7 @@ def about(files: Sequence[Source], sizes: Sequence[int], kind: str, rows: float)
 def of_parquet(path: Path) -> bytes:
     """A small Parquet file of the first rows."""
     sink = BytesIO()
-    with sound(), pq.ParquetFile(path) as file:
+    with sound(), open_parquet(path) as file:
         batches = [batch for batch in [next(file.iter_batches(ROWS), None)] if batch is not None]
         pq.write_table(pa.Table.from_batches(batches, file.schema_arrow), sink)
     return sink.getvalue()

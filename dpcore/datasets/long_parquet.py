@@ -6,7 +6,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from dpcore.datasets.parquet import cells, check_plain, headers_of, sound, texts_of
+from dpcore.datasets.parquet import cells, check_plain, headers_of, open_parquet, sound
 
 ROWS = 1 << 17
 PIECE = 1 << 20  # bytes
@@ -32,7 +32,7 @@ class LongParquet:
             check_plain(name, field.type)
         wanted = [field.name for field in fields]
         bounded = {"pre_buffer": False, "buffer_size": PIECE}  # else all that was read stays in memory to the end
-        with sound(), pq.ParquetFile(self._path, read_dictionary=texts_of(self._schema), **bounded) as file:
+        with sound(), open_parquet(self._path, **bounded) as file:
             sizes = [file.metadata.row_group(i).num_rows for i in range(file.metadata.num_row_groups)]
             first = 0
             while first < len(sizes) and skip >= sizes[first]:

@@ -3,14 +3,20 @@
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from dpcore.datasets.delimited import check_width, clean, cleaned, header_names, too_large
+from dpcore.datasets.delimited import check_width, clean, header_names, too_large
 from dpcore.datasets.doubts import doubts_of_names
 from dpcore.errors import DataError
+
+DICTIONARIES = {"PLAIN", "PLAIN_DICTIONARY", "RLE_DICTIONARY", "RLE", "BIT_PACKED"}  # encodings that are read as such
+UNSUPPORTED = re.compile(r"(?i)not (yet )?(implemented|supported|built)|unsupported|unknown (encoding|compression)")
+SAMPLE = 1 << 17  # rows
+RESAVE = "Save it again with the encodings of Parquet version 1 and Snappy, or as CSV."
 
 
 def parquet_table(raw: bytes, missing: Sequence[str], limit: int) -> tuple[pa.Table, dict[str, str]]:
@@ -22,16 +28,36 @@ def parquet_table(raw: bytes, missing: Sequence[str], limit: int) -> tuple[pa.Ta
         places = headers_of(schema)
         for header, j in places.items():
             check_plain(header, schema.field(j).type)
-        file = pq.ParquetFile(pa.BufferReader(raw), read_dictionary=texts_of(schema))
+        file = open_parquet(raw)
         groups = [file.metadata.row_group(i).total_byte_size for i in range(file.metadata.num_row_groups)]
         if sum(groups) + 8 * file.metadata.num_rows * len(schema) > limit:
             raise too_large(limit)
         table = file.read()
-        columns = [plain(table.column(j), missing, limit) for j in places.values()]
+        columns = [plain(table.column(j), missing) for j in places.values()]
     headers = list(places)
     if not table.num_rows or not headers:
         raise DataError("The file has no rows.", "Choose a file with rows.")
-    return pa.Table.from_arrays(columns, headers), {"doubts": "\n".join(doubts_of_names(headers))}
+    zones = {header: unknown_zone(schema.field(j).type) for header, j in places.items()}
+    doubt = "Column {!r} has the time zone {!r}, which is not known here: its times are read as UTC."
+    doubts = [*doubts_of_names(headers), *(doubt.format(header, zone[:40]) for header, zone in zones.items() if zone)]
+    return pa.Table.from_arrays(columns, headers), {"doubts": "\n".join(doubts)}
+
+
+def open_parquet(source: bytes | Path, **options: Any) -> pq.ParquetFile:
+    """A Parquet file, whose texts come as dictionaries: a long one, a million times, must stay small in memory.
+
+    Those with delta encodings cannot; they are read one by one.
+    """
+
+    def reader() -> Any:
+        return pa.BufferReader(source) if isinstance(source, bytes) else source
+
+    schema, found = pq.read_schema(reader()), pq.read_metadata(reader())
+    groups = [found.row_group(i) for i in range(found.num_row_groups)]
+    chunks = [group.column(j) for group in groups for j in range(group.num_columns)]
+    others = {chunk.path_in_schema for chunk in chunks if not DICTIONARIES.issuperset(chunk.encodings)}
+    texts = [field.name for field in schema if is_text(field.type) and field.name not in others]
+    return pq.ParquetFile(reader(), metadata=found, read_dictionary=texts, **options)
 
 
 @contextmanager
@@ -46,6 +72,11 @@ def sound() -> Iterator[None]:
     except (pa.ArrowException, OSError) as error:
         if "ncrypt" in str(error):
             raise DataError("The Parquet file has encrypted columns.", "Save it without encryption.") from None
+        unread = isinstance(error, OSError) and UNSUPPORTED.search(str(error))
+        if unread or isinstance(error, pa.ArrowNotImplementedError):  # their messages name features and no cells
+            feature = re.sub(r"[^ -~]|[.]?\s*$", "", str(error).partition("\n")[0])[:160]
+            cause = f"The Parquet file uses a feature that cannot be read here ({feature})."
+            raise DataError(cause, RESAVE) from None
         raise DataError("The Parquet file is cut short or damaged.", "Save or upload it again.") from None
 
 
@@ -62,11 +93,6 @@ def check_plain(header: str, kind: pa.DataType) -> None:
         raise DataError(f"Column {header!r} holds lists, records or bytes.", "Leave it out, or make it text.")
 
 
-def texts_of(schema: pa.Schema) -> list[str]:
-    """What is read as dictionaries: one long text, a million times, is small in the file and must stay so in memory."""
-    return [field.name for field in schema if is_text(field.type)]
-
-
 def is_text(kind: pa.DataType) -> bool:
     """Whether a type holds texts."""
     kind = kind.value_type if pa.types.is_dictionary(kind) else kind
@@ -79,29 +105,42 @@ def is_plain(kind: pa.DataType) -> bool:
     return is_text(kind) or bool(pa.types.is_primitive(kind) or pa.types.is_decimal(kind) or pa.types.is_null(kind))
 
 
-def plain(column: pa.ChunkedArray, missing: Sequence[str], limit: int) -> pa.ChunkedArray | pa.Array:
-    """A column as text, numbers or booleans."""
-    if is_text(column.type):
-        parts = column.cast(pa.dictionary(pa.int32(), pa.string())).chunks
-        lengths = [pc.sum(pc.binary_length(part.dictionary).take(part.indices)).as_py() or 0 for part in parts]
-        if sum(lengths) > limit:
-            raise too_large(limit)
-        return clean(pa.chunked_array(parts), missing, None) if parts else column
-    if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
-    if pa.types.is_boolean(column.type) or pa.types.is_integer(column.type):
-        return column
-    exact = pa.types.is_temporal(column.type) or pa.types.is_decimal(column.type)
-    return column.cast(pa.string() if exact else pa.float64())
+def plain(column: pa.ChunkedArray, missing: Sequence[str]) -> pa.ChunkedArray | pa.Array:
+    """A column as numbers, truth values, texts, or a dictionary of text."""
+    kind = column.type
+    if pa.types.is_dictionary(kind) and not is_text(kind):
+        column, kind = column.cast(kind.value_type), kind.value_type
+    if unknown_zone(kind):
+        column = column.cast(pa.timestamp(kind.unit, "UTC"))  # as which all times with a zone are stored
+    exact = pa.types.is_temporal(kind) or pa.types.is_decimal(kind)
+    if pa.types.is_decimal(kind):
+        column = column.cast(pa.string())
+    if exact and 2 * len(column[:SAMPLE].unique()) > len(column[:SAMPLE]):  # no dictionary would be smaller
+        return column.cast(pa.string())
+    if exact or is_text(kind):
+        parts = pa.chunked_array(map(text_dictionary, column.chunks), pa.dictionary(pa.int32(), pa.string()))
+        return clean(parts, missing if is_text(kind) else ())
+    return column if pa.types.is_boolean(kind) or pa.types.is_integer(kind) else column.cast(pa.float64())
+
+
+def text_dictionary(part: pa.Array) -> pa.DictionaryArray:
+    """Texts or times as a dictionary of text."""
+    if not pa.types.is_dictionary(part.type):
+        part = (part.cast(pa.string()) if is_text(part.type) else part).dictionary_encode()
+    return pa.DictionaryArray.from_arrays(part.indices.cast(pa.int32()), part.dictionary.cast(pa.string()))
 
 
 def cells(column: pa.Array, missing: Sequence[str]) -> pa.Array:
-    """As `plain`, of one batch: numbers, truth values, or a dictionary of text."""
-    kind = column.type
-    if pa.types.is_dictionary(kind) and not is_text(kind):
-        column, kind = column.dictionary_decode(), kind.value_type
-    if is_text(kind) or pa.types.is_temporal(kind) or pa.types.is_decimal(kind):
-        encoded = column if pa.types.is_dictionary(kind) else column.dictionary_encode()
-        words = encoded.dictionary.cast(pa.string())
-        return pa.DictionaryArray.from_arrays(encoded.indices, cleaned(words, missing) if is_text(kind) else words)
-    return column if pa.types.is_boolean(kind) or pa.types.is_integer(kind) else column.cast(pa.float64())
+    """As `plain`, of one batch."""
+    found = plain(pa.chunked_array([column]), missing)
+    return found.combine_chunks() if isinstance(found, pa.ChunkedArray) else found
+
+
+def unknown_zone(kind: pa.DataType) -> str:
+    """The time zone of a type if nobody here knows it, or nothing."""
+    try:
+        if pa.types.is_timestamp(kind):
+            pa.scalar(0, kind).cast(pa.string())
+    except pa.ArrowInvalid:
+        return str(kind.tz)
+    return ""

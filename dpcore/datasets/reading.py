@@ -7,6 +7,7 @@ and logs; but they do name columns, which are the first line.
 """
 
 from collections.abc import Sequence
+from math import inf
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,7 @@ def read_frame(
     decimal: str | None = None,
     missing: Sequence[str] = MISSING_CELLS,
     max_bytes: int = MAX_BYTES,
+    max_shape: tuple[float, float] = (inf, inf),
     trusted: bool = False,
 ) -> pd.DataFrame:
     """One table from a file or its bytes.
@@ -48,7 +50,9 @@ def read_frame(
     missing : sequence of str
         Text cells that mean "missing", compared after surrounding spaces are removed.
     max_bytes : int
-        Largest file accepted; unpacked, it may have five times as much.
+        Largest file accepted; unpacked, it may have five times as much, and so may all its texts, cell by cell.
+    max_shape : (float, float)
+        Most rows and columns of the table, such as a server takes from a visitor.
     trusted : bool, default=False
         Parse in this process, without limits of time and memory: for files that are part of this package, or whose
         checksum was compared.
@@ -56,8 +60,9 @@ def read_frame(
     Returns
     -------
     DataFrame
-        Columns of text; of what the file says in Parquet, which has types. `attrs["read_as"]` says how it was read,
-        and under "doubts", a line each, what speaks against it.
+        Columns of text; of what the file says in Parquet, which has types. Where texts repeat and would take many
+        megabytes, they are categories: codes and exports are the same. `attrs["read_as"]` says how it was read, and
+        under "doubts", a line each, what speaks against it.
 
     Raises
     ------
@@ -75,9 +80,10 @@ def read_frame(
         "decimal": decimal,
         "missing": list(missing),
         "limit": max_bytes * UNPACKED,
+        "max_shape": list(max_shape),
     }
     table, read_as = table_of(raw, name, **asked) if trusted else table_from(raw, name, asked)
-    frame: pd.DataFrame = table.to_pandas()
+    frame: pd.DataFrame = table.to_pandas(self_destruct=True)  # no column is there twice
     frame.attrs["read_as"] = read_as
     return frame
 

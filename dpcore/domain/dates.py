@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dpcore.arguments import Flags, Floats, is_number
-from dpcore.domain.cells import worded
+from dpcore.domain.cells import in_blocks, worded
 
 UNITS = ("day", "week", "month", "quarter", "year")
 DATE_FORMS = ("", "d/m/y", "m/d/y")
@@ -102,6 +102,10 @@ def as_days(values: pd.Series[Any], form: str = "") -> Floats:
 
 def days_of(words: pa.Array, form: str = "") -> Floats:
     """The days that texts say, NaN for those that say none."""
+    return in_blocks(lambda block: _days_of(block, form), words)
+
+
+def _days_of(words: pa.Array, form: str) -> Floats:
     found = np.full(len(words), np.nan)
     for pattern in PATTERNS[form]:
         left = np.flatnonzero(np.isnan(found))

@@ -31,7 +31,6 @@ def column_of(found: Recognized, values: "pd.Series[Any]", *, least: int = RARE)
     low, high = found.lower, found.upper
     if low is not None and high is not None and low < high and found.what != "category":
         kind: Kind = found.what if found.what == "continuous" or found.what == "date" else "integer"
-        blank = not pd.api.types.is_any_real_numeric_dtype(values.dtype) and "" in map(str.strip, distinct(values)[1])
         column = Column(
             name=found.name,
             kind=kind,
@@ -39,8 +38,8 @@ def column_of(found: Recognized, values: "pd.Series[Any]", *, least: int = RARE)
             upper=high,
             bins=usual_unit(low, high) if kind == "date" else DEFAULT_BINS,
             form=found.form,
-            missing=missing or blank,
-            outside="clip" if blank else "refuse",
+            missing=missing or found.blank,
+            outside="clip" if found.blank else "refuse",
             origin="proposed",
         )
         return column, 0

@@ -59,6 +59,8 @@ class Recognized:
         The largest number of rows that have one value.
     values : int
         How many different values there are.
+    blank : bool
+        Whether some cell is an empty text, which is no value.
     lower, upper : float, optional
         The extremes of numbers and dates.
     doubt : str
@@ -73,6 +75,7 @@ class Recognized:
     repeats: bool = False
     most_rows: int = 0
     values: int = 0
+    blank: bool = False
     lower: float | None = None
     upper: float | None = None
     doubt: str = ""
@@ -123,11 +126,12 @@ class Seen:
     numbers: Floats | None  # the different numbers, where they are stored as such
     days: Floats | None  # the days of the cells that are stored as such
     counts: Ints  # the rows of each value
+    blank: bool  # whether some cell is an empty text
 
     @classmethod
     def of(cls, name: str, values: pd.Series[Any]) -> Seen:
         """Of a column as it was read."""
-        words = plain = None
+        words, plain, blank = None, None, False
         days: Floats | None = None
         if pd.api.types.is_datetime64_any_dtype(values.dtype):
             counts = np.unique(values.dropna().astype("int64").to_numpy(), return_counts=True)[1]
@@ -138,12 +142,10 @@ class Seen:
         else:
             places, words = worded(values)
             counts = np.bincount(places[places >= 0], minlength=len(words))
-            there = np.asarray(pc.not_equal(words, "")) & (counts > 0)
-            words, counts = words.filter(pa.array(there)), counts[there]
-            if len(words) > len(unique := words.dictionary_encode().dictionary):  # "a" and " a"
-                places = pc.index_in(words, value_set=unique).to_numpy()
-                words, counts = unique, np.bincount(places, counts).astype(np.intp)
-        return cls(name, meant(name), words, plain, days, counts)
+            there = np.asarray(pc.not_equal(words, ""))
+            if blank := not there.all():
+                words, counts = words.filter(pa.array(there)), counts[there]
+        return cls(name, meant(name), words, plain, days, counts, blank)
 
     @property
     def rows(self) -> int:
@@ -168,7 +170,8 @@ class Seen:
     def called(self, what: What, reason: str, **more: Any) -> Recognized:
         """The column as something."""
         most = int(self.counts.max())
-        return Recognized(name=self.name, what=what, reason=reason, values=self.different, most_rows=most, **more)
+        more |= {"values": self.different, "most_rows": most, "blank": self.blank}
+        return Recognized(name=self.name, what=what, reason=reason, **more)
 
     def identifier(self, why: str = "", **more: Any) -> Recognized:
         """The column as an identifier."""

@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dpcore.arguments import Floats
-from dpcore.domain.cells import as_numbers, parsed, worded
+from dpcore.domain.cells import as_numbers, in_blocks, parsed, worded
 
 FORM = re.compile(r"(\D{0,4})1([ ,.'’\u00a0\u202f]?)234(?:([.,])(50{0,7}))?(\D{0,4})")
 MARKS = set("0123456789+-.,eE()")  # in no sign of money: they have a meaning in numbers
@@ -90,6 +90,9 @@ class Form:
 
     def of_words(self, words: pa.Array) -> Floats:
         """The numbers that texts say, NaN for those that say none."""
+        return in_blocks(self._of_words, words)
+
+    def _of_words(self, words: pa.Array) -> Floats:
         parts = pc.extract_regex(words, self.pattern)
         sign, inner, whole, fraction = (parts.field(name) for name in "stwf")
         if self.thousands:

@@ -81,7 +81,9 @@ class Collection:
         return {"reports.csv": spreadsheet_csv(frame), "rules.json": rules}
 
     @classmethod
-    def read(cls, table: str | PathLike[str] | bytes, rules: str | PathLike[str] | bytes, name: str = "") -> Self:
+    def read(
+        cls, table: str | PathLike[str] | bytes, rules: str | PathLike[str] | bytes, name: str = "", **limits: Any
+    ) -> Self:
         """Open the two files of a release.
 
         Parameters
@@ -92,6 +94,8 @@ class Collection:
             rules.json.
         name : str
             The table's file name, if it is given as bytes and is no csv.
+        **limits
+            Of the table, as for `read_frame`.
 
         Raises
         ------
@@ -106,7 +110,7 @@ class Collection:
             raise SchemaError(f"{CAUSE}: {error.cause[:1].lower()}{error.cause[1:]}", REMEDY) from None
         except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError):
             raise SchemaError(f"{CAUSE}.", REMEDY) from None
-        found = answered(asked, tabled(table, name, header_of(asked)))
+        found = answered(asked, tabled(table, name, header_of(asked), **limits))
         if [len(own) for own in found.values.values()] != many:
             raise DataError("The table has other people's reports than its rules speak of.", MEND)
         price = found.price() * each(found.source)
@@ -194,11 +198,11 @@ def header_of(asked: Reports) -> list[str]:
     return [str(name).strip() for name in named]
 
 
-def tabled(table: str | PathLike[str] | bytes, name: str, header: Sequence[str]) -> pd.DataFrame:
+def tabled(table: str | PathLike[str] | bytes, name: str, header: Sequence[str], **limits: Any) -> pd.DataFrame:
     """The table of reports as texts: as it was written, or as a spreadsheet has saved it again."""
     for delimiter in (",", None):  # names of columns may hold what divides other files
         with suppress(DataError) if delimiter else nullcontext():
-            frame = read_frame(table, name, missing=("",), decimal=".", delimiter=delimiter)
+            frame = read_frame(table, name, missing=("",), decimal=".", delimiter=delimiter, **limits)
             if [str(own).strip() for own in frame.columns] == [*header]:
                 return frame
     raise DataError("The table has other columns than its rules speak of.", MEND)

@@ -19,6 +19,7 @@ from websockets.exceptions import ConnectionClosed
 
 from dpcore.dashboard import housekeeping
 from dpcore.dashboard.guard import HEADERS
+from dpcore.datasets import reading
 from scripts.screenshots import COMMAND, Server
 from scripts.screenshots import started as served
 
@@ -77,10 +78,15 @@ def test_visitors_learn_who_runs_it_and_what_it_lets_them_do(monkeypatch):
 
 
 def test_tables_of_visitors_have_the_size_that_the_limits_allow(monkeypatch):
+    """A larger one is refused by the process that reads it: asked afterwards, it is in everybody's memory already."""
+    came, read = [], reading.table_from
+    monkeypatch.setattr(reading, "table_from", lambda *asked: came.append(read(*asked)) or came[-1])
     monkeypatch.setenv("DPCORE_UPLOADS", "1")
     monkeypatch.setenv("DPCORE_LIMITS", "rows=80,columns=3")
     assert mendable(upload(started("data"), "people.csv", csv(people(80)))) == []
+    assert len(came) == 1
     (told,) = mendable(upload(started("data"), "people.csv", csv(people(81))))
+    assert len(came) == 1
     assert "81 rows and 3 columns; this server takes 80 and 3 at most" in told
 
 

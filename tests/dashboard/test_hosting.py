@@ -5,12 +5,12 @@ import time
 from contextlib import nullcontext
 from weakref import WeakSet
 
-import pandas as pd
 import pytest
 
 from dpcore.dashboard import hosting, housekeeping, jobs
 from dpcore.dashboard.hosting import HOSTED, Limits, Turns
 from dpcore.dashboard.housekeeping import Visit, let_in
+from dpcore.datasets.reading import read_frame
 from dpcore.errors import DataError, LimitError, ParameterError
 
 PATIENCE = 30.0
@@ -63,11 +63,10 @@ def test_limits_are_read_whole_or_not_at_all():
 
 def test_caps_of_tables_of_work_and_of_memory(monkeypatch):
     monkeypatch.setenv("DPCORE_LIMITS", "rows=3,columns=2")
-    fits = pd.DataFrame({"a": range(3), "b": range(3)})
-    assert hosting.check(fits) is fits
-    for table in (pd.DataFrame({"a": range(4)}), pd.DataFrame({"a": [1], "b": [1], "c": [1]})):
+    assert len(read_frame(b"a,b\n" + b"1,2\n" * 3, max_shape=hosting.max_shape())) == 3
+    for table in (b"a,b\n" + b"1,2\n" * 4, b"a,b,c\n1,2,3\n"):
         with pytest.raises(DataError, match="takes 3 and 2 at most"):
-            hosting.check(table)
+            read_frame(table, max_shape=hosting.max_shape())
     hosting.admit(HOSTED.per_visitor - 1)
     with pytest.raises(LimitError, match="pieces of work"):
         hosting.admit(HOSTED.per_visitor)

@@ -194,6 +194,9 @@ CASES = [
     Case("forged.parquet", lambda: forged_rows(1_234, 10**6), DAMAGED),
     Case("far forged.parquet", lambda: forged_rows(1_234, 10**9), LARGE),
     Case("constant.parquet", lambda: parquet({f"c{i}": np.zeros(10**6, np.int8) for i in range(40)}), LARGE),
+    Case(
+        "texts.parquet", lambda: parquet({f"c{i}": pa.array([LONG] * 7_500).dictionary_encode() for i in "ab"}), LARGE
+    ),
     Case("wide.parquet", lambda: parquet({f"c{i}": [1] for i in range(20_000)}), "20,000 columns", slow=True),
     Case("less wide.parquet", lambda: parquet({f"c{i}": [1] for i in range(2_000)}), "2,000 columns"),
     Case("deep.parquet", lambda: deep_parquet(900), ""),

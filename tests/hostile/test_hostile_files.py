@@ -1,4 +1,4 @@
-"""Files made to hurt: each is read, or refused with its cause, by a process that has 20 seconds and 1 GB."""
+"""Files made to hurt: each is read, or refused with its cause, by a process that has 20 seconds of work and 1 GB."""
 
 from __future__ import annotations
 
@@ -36,8 +36,7 @@ def reader(nursery, monkeypatch) -> Nursery:
 @pytest.mark.parametrize(
     "case", [pytest.param(case, id=case.file, marks=[pytest.mark.slow] if case.slow else []) for case in CASES]
 )
-def test_hostile_files_are_read_or_refused(case: Case, reader, monkeypatch) -> None:
-    monkeypatch.setattr(worker, "SECONDS", 6 * worker.SECONDS)  # a busy computer is not a slow file
+def test_hostile_files_are_read_or_refused(case: Case, reader) -> None:
     raw = case.make()
     if case.words is None:
         assert len(read_frame(raw, case.file))
@@ -75,9 +74,29 @@ def test_the_process_reads_what_this_one_would_and_inherits_and_shows_nothing(mo
     assert seen["stderr"] == subprocess.DEVNULL
 
 
-def test_a_process_that_takes_too_long_is_ended(monkeypatch) -> None:
-    monkeypatch.setattr(worker, "SECONDS", 0.01)
-    with pytest.raises(DataError, match="longer than"):
+def test_a_busy_computer_makes_no_file_slow(monkeypatch) -> None:
+    """The seconds are the processor's: a process that waits for longer than that reads its file."""
+    monkeypatch.setattr(worker, "SECONDS", 3)
+    monkeypatch.setattr(worker, "START", worker.START.replace("\nserve()", "\nimport time; time.sleep(3.2); serve()"))
+    assert len(read_frame(TABLE)) == 2
+
+
+def test_each_limit_of_the_process_is_told_from_the_others(reader, monkeypatch) -> None:
+    """Who reads "damaged" saves the file again, and again."""
+    slow = b"a,b\n" + b"1,2\n" * 12_000_000
+    monkeypatch.setattr(worker, "SECONDS", 1)
+    with pytest.raises(DataError, match="more than 1 seconds of the processor"):
+        read_frame(slow)
+    monkeypatch.setattr(worker, "SECONDS", 20)
+    monkeypatch.setattr(worker, "WALL", 0)
+    with pytest.raises(DataError, match=r"not finished after 0 seconds by the clock") as caught:
+        read_frame(slow)
+    assert "less to do" in caught.value.remedy
+
+
+def test_who_waits_for_the_process_does_not_wait_for_ever(monkeypatch) -> None:
+    monkeypatch.setattr(worker, "WALL", 0.01)
+    with pytest.raises(DataError, match="by the clock"):
         read_frame(TABLE)
 
 

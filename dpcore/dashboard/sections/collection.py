@@ -52,9 +52,8 @@ def collection(page: str) -> None:
     def opened() -> Opened:
         assert table is not None
         assert rules is not None
-        found = Collection.read(table.getvalue(), rules.getvalue(), table.name)
-        hosting.check_size(found.reports.people, len(found.reports.channels))
-        return Opened.of(found)
+        most = hosting.max_shape(1)
+        return Opened.of(Collection.read(table.getvalue(), rules.getvalue(), table.name, max_shape=most))
 
     asked = None if table is None or rules is None else (table.file_id, rules.file_id)
     found = jobs.read_upload(f"dpcore.{key}", asked, phrase("Reading the files"), opened, last=True)

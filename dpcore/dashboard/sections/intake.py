@@ -157,7 +157,7 @@ def upload() -> None:
         return
     with mendable():
         raw = file.getvalue()
-        frame = hosting.check(read_frame(raw, file.name, **options))
+        frame = read_frame(raw, file.name, max_shape=hosting.max_shape(), **options)
         found = frame.attrs.get("read_as", {})
         doubts = tuple(found.get("doubts", "").splitlines())
         told = ", ".join(f"{key} {value!r}" for key, value in found.items() if value and key != "doubts")

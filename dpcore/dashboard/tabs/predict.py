@@ -77,7 +77,7 @@ def by(page: str, model: Model) -> None:
 
     def work() -> Predicted:
         assert file is not None
-        rows = hosting.check(read_frame(file.getvalue(), file.name, **options))
+        rows = read_frame(file.getvalue(), file.name, max_shape=hosting.max_shape(), **options)
         return Predicted(file.name, model, model.predictions(rows))
 
     asked = None if file is None else (file.file_id, model, *options.items())

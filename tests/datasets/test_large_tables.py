@@ -1,0 +1,92 @@
+"""Tables whose cells take much more memory than their files: what reaches the program is of the order of the file."""
+
+import io
+import tracemalloc
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from files import SECRET, parquet, read_frame, refused
+
+from dpcore.datasets import formats
+from dpcore.domain.cells import typed
+from dpcore.domain.column import Column
+from dpcore.domain.schema import Schema
+
+MB = 1 << 20
+TIMES = pa.array(np.arange(400_000) % 1_000 * 86_400_000_000, pa.timestamp("us"))
+TEXTS = pa.array(["x" * 30_000] * 400).dictionary_encode()
+
+
+@pytest.mark.parametrize("cells", [TEXTS, TIMES], ids=["texts", "times"])
+def test_cells_that_repeat_take_the_memory_of_different_ones(cells):
+    """Else 2 kB of one constant text are hundreds of megabytes of everybody's server."""
+    frame = read_frame(parquet(pa.table({"a": cells, "b": np.arange(len(cells)) % 3})), "t.parquet")
+    assert frame["a"].memory_usage(index=False, deep=True) < 4 * MB
+    assert frame["a"].iloc[0] == str(cells[0].cast(pa.string()))
+    assert len(frame) == len(cells)
+
+
+def test_all_texts_of_a_table_together_have_the_limit():
+    """One column of constant text is below it, and a thousand of them would be a thousand times as much."""
+    column = pa.array([SECRET * 1_000] * 60).dictionary_encode()  # 360 kB; the limit is five times 100 kB
+    assert len(read_frame(parquet(pa.table({"a": column, "b": range(60)})), "t.parquet", max_bytes=100_000)) == 60
+    assert "Unpacked" in refused(parquet(pa.table({"a": column, "b": column})), "t.parquet", max_bytes=100_000)
+    delta = {"use_dictionary": False, "column_encoding": {"a": "DELTA_BYTE_ARRAY"}}
+    file = io.BytesIO()
+    pq.write_table(pa.table({"a": [SECRET * 1_000] * 90, "b": range(90)}), file, **delta)
+    assert "Unpacked" in refused(file.getvalue(), "t.parquet", max_bytes=100_000)
+    times = pa.table({"a": TIMES[:30_000], "b": [1] * 30_000})  # 780 kB as texts
+    assert "Unpacked" in refused(parquet(times), "t.parquet", max_bytes=100_000)
+
+
+ROWS = [(" x", "1", "2021-03-05", "1,5"), ("", "2", "2021-03-06", "?"), ("y ", "3.0", "2021-03-05", "2,25")]
+ROWS += [("x", "1.0", "2021-04-01", "1,5"), ("?", "7", "2022-01-01", "-3,5"), (" ", "1", "2021-03-05", "1,5")]
+DECLARED = Schema(
+    columns=(
+        Column(name="word", kind="categorical", categories=("y", "x"), missing=True, outside="clip"),
+        Column(name="n", kind="integer", lower=0, upper=5, outside="clip"),
+        Column(name="day", kind="date", lower="2021-01-01", upper="2021-12-31", bins="month", outside="clip"),
+        Column(name="x", kind="continuous", lower=-9, upper=9, missing=True),
+    )
+)
+
+
+def test_dictionaries_and_texts_are_one_table(monkeypatch):
+    """How the cells are stored hangs on the size of the table; nothing that is made of them may."""
+    raw = ("word;n;day;x\n" + "".join(";".join(row) + "\n" for row in ROWS * 400)).encode()
+    options = {"missing": ("?",)}  # empty texts are cells
+    plain = read_frame(raw, **options)
+    monkeypatch.setattr(formats, "SMALL", 0, raising=False)
+    lean = read_frame(raw, **options)
+    assert lean.memory_usage(index=False, deep=True).sum() < plain.memory_usage(index=False, deep=True).sum() / 2
+    pd.testing.assert_frame_equal(lean.astype("str"), plain)
+    inferred = Schema.infer(plain)
+    assert Schema.infer(lean) == inferred
+    assert len(inferred) == 4
+    for part in (slice(None), slice(1, 3)):  # where not every category occurs
+        assert Schema.infer(lean[part], keep=DECLARED.names) == Schema.infer(plain[part], keep=DECLARED.names)
+        for schema in (DECLARED, inferred):
+            np.testing.assert_array_equal(schema.encode(lean[part]), schema.encode(plain[part]))
+    numbers = typed(lean, ["n", "x"])
+    pd.testing.assert_frame_equal(numbers[["n", "x"]], typed(plain, ["n", "x"])[["n", "x"]])
+
+
+def test_a_guess_at_many_different_times_takes_a_few_times_their_memory():
+    """It took eight times as much, of a server that had refused more to the process that reads files."""
+    times = (pd.Timestamp("2020-01-01") + pd.to_timedelta(np.arange(300_000) * 7_919_000, "us")).astype("str")
+    frame = pd.DataFrame({"t": times[np.random.default_rng(0).permutation(len(times))], "k": 1})
+    size = pa.array(frame["t"]).nbytes
+    before, pool = pa.default_memory_pool(), pa.proxy_memory_pool(pa.system_memory_pool())
+    pa.set_memory_pool(pool)
+    tracemalloc.start()
+    try:
+        schema = Schema.infer(frame)
+        most = tracemalloc.get_traced_memory()[1] + pool.max_memory()
+    finally:
+        tracemalloc.stop()
+        pa.set_memory_pool(before)
+    assert schema.names == ("t",)
+    assert most < 4 * size, most / size

@@ -1,0 +1,76 @@
+"""Sound Parquet is read; what cannot be read is named, and never called damaged."""
+
+import io
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from files import SECRET, parquet, read_frame, refused
+
+from dpcore.datasets.long_parquet import LongParquet
+
+WORDS = [f"{SECRET} {i % 7}" for i in range(300)]
+
+
+def written(columns, **options) -> bytes:
+    file = io.BytesIO()
+    pq.write_table(pa.table(columns), file, **options)
+    return file.getvalue()
+
+
+def long_cells(raw: bytes, path) -> list[object]:
+    path.write_bytes(raw)
+    file = LongParquet(path)
+    return [cell for batch in file.batches(file.headers, ("",), 0) for cell in batch[0].to_pylist()]
+
+
+@pytest.mark.parametrize("pages", ["1.0", "2.0"])
+@pytest.mark.parametrize("encoding", ["DELTA_BYTE_ARRAY", "DELTA_LENGTH_BYTE_ARRAY"])
+def test_texts_of_any_encoding_are_read(encoding, pages, tmp_path):
+    """DuckDB writes them so where it is asked for version 2."""
+    for kind in (pa.string(), pa.large_string(), pa.string_view()):
+        raw = written(
+            {"a": pa.array(WORDS, kind), "b": range(300)},
+            use_dictionary=False,
+            column_encoding={"a": encoding, "b": "DELTA_BINARY_PACKED"},
+            data_page_version=pages,
+        )
+        assert read_frame(raw, "t.parquet")["a"].tolist() == WORDS
+        assert long_cells(raw, tmp_path / "t.parquet") == WORDS
+
+
+def test_what_duckdb_writes_as_version_2_is_read(tmp_path):
+    duckdb = pytest.importorskip("duckdb")
+    path = tmp_path / "t.parquet"
+    query = "SELECT 'p' || i AS a, i / 2 AS b, date '2020-01-01' + i::INT AS c FROM range(5000) AS t(i)"
+    duckdb.sql(f"COPY ({query}) TO '{path}' (FORMAT parquet, PARQUET_VERSION V2)")
+    frame = read_frame(path)
+    assert frame.iloc[4_999].tolist() == ["p4999", 2_499.5, "2033-09-08"]
+
+
+@pytest.mark.parametrize("zone", ["Mars/Base", "UTC+01:00", "tzlocal()", "W. Europe Standard Time", "x\ny" * 50])
+def test_times_of_an_unknown_zone_are_read_as_utc_and_it_is_said(zone, tmp_path):
+    times = pa.array([0, None, 86_400], pa.timestamp("s", zone))
+    raw = parquet(pa.table({"a": times, "b": range(3)}))
+    frame = read_frame(raw, "t.parquet")
+    assert frame["a"].fillna("").tolist() == ["1970-01-01 00:00:00.000Z", "", "1970-01-02 00:00:00.000Z"]
+    (doubt,) = frame.attrs["read_as"]["doubts"].splitlines()
+    assert doubt.startswith(f"Column 'a' has the time zone {zone[:40]!r}, which is not known here")
+    assert long_cells(raw, tmp_path / "t.parquet")[0] == "1970-01-01 00:00:00.000Z"
+    known = parquet(pa.table({"a": pa.array([0, 1, 2], pa.timestamp("s", "Asia/Tokyo")), "b": range(3)}))
+    assert "doubts" not in read_frame(known, "t.parquet").attrs["read_as"]
+
+
+def test_narrow_decimals_of_a_long_file_are_read(tmp_path):
+    raw = written({"a": pa.array(range(9), pa.decimal32(7, 2)), "b": range(9)})
+    assert long_cells(raw, tmp_path / "t.parquet")[3] == "3.00"
+
+
+def test_a_feature_that_cannot_be_read_is_named():
+    raw = written({"a": WORDS, "b": np.arange(300)})
+    codec = raw.rindex(b"\x19\x18\x01a\x15") + 5
+    for code, words in ((3, "LZO"), (9, "compression codec")):
+        told = refused(raw[:codec] + bytes([2 * code]) + raw[codec + 1 :], "t.parquet")
+        assert words in told
+        assert "damaged" not in told
