@@ -118,6 +118,8 @@ class BookFile:
                 put.unlink(missing_ok=True)  # a copy that came to nothing
                 if part.exists():
                     part.rename(put)
+            with suppress(FileExistsError):
+                self.path.touch(0o600, exist_ok=False)  # or a link to it would lead nowhere
         except OSError as error:
             raise BookError(f"The ledger {self.path} cannot be set aside: {error.strerror}.", WAY_ON) from error
 
@@ -174,12 +176,13 @@ class BookFile:
             raise BookError(cause, "Nothing was drawn. Put the file back, or remove the link to begin a new ledger.")
         self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         if not self.hidden:  # what was there before, copies that were set aside among it
-            hide([self.path.with_name(NAME), *self.path.parent.glob(f"{escape(self.path.name)}*")])
+            parts = (self.path.with_name(self.path.name + ending) for ending in KEPT_PARTS)
+            hide([self.path.with_name(NAME), *parts, *self.path.parent.glob(f"{escape(self.path.name)}.aside-*")])
             self.hidden = True
         if not self.path.exists():
             self._none_lost("is gone, with {:,} changes that were written to it", believe=believe)
             with suppress(FileExistsError):  # to open it but through SQLite would undo the locks of other threads
-                os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+                self.path.touch(0o600, exist_ok=False)
 
     def _ready(self, c: sqlite3.Connection, *, believe: bool) -> None:
         """Bring an earlier version's tables up to date, and make those of a file that has none."""
