@@ -328,7 +328,7 @@ def distances(shown: Shown, degree: int) -> pd.DataFrame:
     """AVD and noise floor per column (`attributes`) or pair (`a`, `b`)."""
     release = shown.release
     most = None if len(release.schema) <= PAIRS_AT_MOST else PAIRS_AT_MOST**2 // 2
-    return evaluator(shown).beside_floors(release.synthetic, degree, most, len(release.synthetic))
+    return evaluator(shown).beside_floors(release.synthetic, degree, most)
 
 
 def real(
