@@ -328,14 +328,20 @@ def distances(shown: Shown, degree: int) -> pd.DataFrame:
     """AVD and noise floor per column (`attributes`) or pair (`a`, `b`)."""
     release = shown.release
     most = None if len(release.schema) <= PAIRS_AT_MOST else PAIRS_AT_MOST**2 // 2
-    return evaluator(shown).beside_floors(release.synthetic, degree, most, len(release.synthetic))
+    return evaluator(shown).beside_floors(release.synthetic, degree, most)
 
 
-def real(draw: Callable[..., Any], frame: pd.DataFrame, /, of: Any = slice(None), **look: Any) -> None:
-    """A chart of what evaluation made of real rows, or of some lines of it, with the mark; TypeError of all else."""
+def real(
+    draw: Callable[..., Any], frame: pd.DataFrame, /, of: Any = slice(None), *, private: bool = True, **look: Any
+) -> None:
+    """A chart of what evaluation made of real rows, or of some lines of it, with the mark; TypeError of all else.
+
+    Not `private`: no real row was read for it, and it has no mark.
+    """
     if not isinstance(frame, Statistics):
         raise TypeError("Pictures of real rows are drawn of counts and means only: see dpcore.evaluate.statistics.")
-    chart(charts.mark_real(draw(statistics(frame)[of], **look)), data=frame)
+    picture = draw(statistics(frame)[of], **look)
+    chart(charts.mark_real(picture) if private else picture, data=frame)
 
 
 def chart(picture: Any, *, data: pd.DataFrame | None = None) -> None:

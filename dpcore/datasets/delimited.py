@@ -298,11 +298,9 @@ class Lines:
 
 
 def check_width(columns: int) -> None:
-    """Refuse tables of too many columns."""
+    """Refuse tables of too many columns. How many is not said: in a workbook, the cells of one row may decide."""
     if columns > MAX_COLUMNS:
-        raise DataError(
-            f"The table has {columns:,} columns; at most {MAX_COLUMNS:,} are allowed.", "Leave columns out."
-        )
+        raise DataError(f"The table has more than {MAX_COLUMNS:,} columns.", "Leave columns out.")
 
 
 def too_large(limit: int) -> DataError:

@@ -228,9 +228,9 @@ class Evaluator:
         schema = self.data.schema
         return marginal_avd(self.train, released, schema, degree, on=on, max_subsets=most, counts=self.rows)
 
-    def beside_floors(self, released: Table, degree: int, most: int | None, rows: int) -> Statistics:
+    def beside_floors(self, released: Table, degree: int, most: int | None) -> Statistics:
         """`distances` and, as `floor`, `floors` of as many rows; of pairs, their columns `a` and `b` as well."""
-        floor = self.floors(degree, most=most, rows=rows).rename(columns={"avd": "floor"})
+        floor = self.floors(degree, most=most, rows=len(released)).rename(columns={"avd": "floor"})
         found = self.distances(released, degree, most=most).merge(floor, on="attributes")
         if degree == 2:
             found["a"], found["b"] = found["attributes"].str[0], found["attributes"].str[1]

@@ -2,13 +2,15 @@
 
 Numbers stand in columns whose names say what they are. A share is a mean of yes and no, so it lies between 0 and 1; a
 count is a whole number; an error is a mean of how far answers are from counts. All else that is a number is public, or
-was released, and says nothing of the rows. A column of another name is refused, and so are numbers of another kind.
+was released, and says nothing of the rows. A column of another name is refused, and so are numbers of another kind, and
+cells that are neither numbers nor words, such as days.
 """
 
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from pandas.api.types import infer_dtype
 
 SHARES = {"real", "share", "avd", "floor", "floor_low", "floor_high", "accuracy", "balanced_accuracy"}
 COUNTS = {"count", "true", "queries", "runs", "nodes"}
@@ -16,6 +18,7 @@ ERRORS = {error + end for error in ("absolute", "relative", "error") for end in 
 RELEASED = {"released", "reported", "reconstructed", "low", "high", "estimate"}
 RELEASED |= {name + end for name in ("noisy", "consistent") for end in ("", "_margin")}
 PUBLIC = {"x", "width", "size", "level", "place", "parent", "left", "right", "run", "repeat"}
+NUMBERS, WORDS = {"floating", "integer", "mixed-integer-float"}, {"string", "boolean", "empty"}
 ROUNDING = 1e-3  # of shares of intervals, where these are narrow and far from 0
 
 
@@ -28,10 +31,13 @@ class Statistics(pd.DataFrame):
 
 
 def statistics(frame: pd.DataFrame) -> Statistics:
-    """The same table as one of `Statistics`; TypeError if a column's numbers are none that its name allows."""
-    for name, column in frame.infer_objects().select_dtypes("number").items():
-        numbers = column.dropna().to_numpy(dtype=float)
-        if name in SHARES:
+    """The same table as one of `Statistics`; TypeError if a column's cells are none that its name allows."""
+    for name, column in frame.items():
+        kind = infer_dtype(column.astype(object))
+        numbers = column.dropna().to_numpy(dtype=float) if kind in NUMBERS else np.empty(0)
+        if kind not in NUMBERS:
+            sound = kind in WORDS
+        elif name in SHARES:
             sound = bool(((numbers >= 0) & (numbers <= 1 + ROUNDING)).all())
         elif name in COUNTS:
             sound = bool(((numbers >= 0) & (np.floor(numbers) == numbers)).all())

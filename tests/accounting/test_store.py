@@ -404,10 +404,13 @@ def test_a_ledger_that_others_could_read_is_their_owners_again(books, monkeypatc
     new_run(books, REPLACE).charge(entry(Fraction(1)))
     there = [path for path in books.path.parent.iterdir() if path.is_file()]
     assert {books.path, aside, books.path.with_name(NAME), witness_of(books.path)} <= {*there}
-    for path in there:
+    other = books.path.with_name(f"{books.path.name} of somebody else.csv")  # no part of it
+    other.touch()
+    for path in (*there, other):
         path.chmod(0o644)
     assert Books(books.path).account(SHA, REPLACE).totals.bound == 1
     assert [path.name for path in there if path.stat().st_mode & 0o077] == []
+    assert other.stat().st_mode & 0o777 == 0o644
     books.path.chmod(0o440)  # who may not write may not write afterwards, either
     assert Books(books.path).accounts()
     assert books.path.stat().st_mode & 0o777 == 0o400

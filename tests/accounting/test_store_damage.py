@@ -62,6 +62,9 @@ def test_a_link_to_a_ledger_is_that_ledger_and_one_to_nowhere_is_said_to_be(book
     assert spent(books) == spent(linked) == 2
     assert linked.secret() == books.secret()
     assert [path.name for path in link.parent.iterdir()] == [link.name]
+    changed(books.path, "UPDATE head SET total='x'")
+    assert linked.set_aside().parent == books.path.parent
+    assert [*linked.accounts(), *Books(link).accounts()] == []  # a new one there, and no link to nowhere
     for target in (tmp_path / "nowhere" / "ledger.sqlite", link.with_name("loop")):
         link.unlink()
         link.symlink_to(target)

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from driving import change, people, press, released, run, shown, tab
 from prepared import MARK, asked, at_once, choose, data, files, page, with_release
-from screen import charts, mendable, said, tabs, widget
+from screen import charts, said, tabs, widget
 
 from dpcore import datasets
 from dpcore.dashboard import controls
@@ -84,7 +84,7 @@ def test_each_column_may_have_a_p0_of_its_own() -> None:
     assert [channels[name,].gain for name in ("town", "sort")] == [0.2, 0.9]
     widget(at, "responses.p0.each.2").set_value("0.2")
     assert "These do not fit. Write 2 numbers above 0" in said(run(at))
-    assert mendable(press(at, "responses.run"))
+    assert next(button for button in at.button if (button.key or "").startswith("responses.run:")).disabled
 
 
 def test_columns_may_be_called_like_ours() -> None:

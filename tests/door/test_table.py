@@ -73,6 +73,25 @@ def test_hardly_any_epsilon_buys_hardly_anything():
     assert not any(answer.any() for answer in table.counts([("a",), ("b",)], epsilon=5e-324))
 
 
+@pytest.mark.parametrize("kind", ["opendp", "geometric", "laplace"])
+def test_noise_too_wide_to_tell_anything_is_charged_and_tells_the_same_of_all_tables(kind):
+    """An answer that hung on the rows would have no noise to hide it."""
+    for codes in (CODES, CODES[:0]):
+        table = door(codes=codes, noise=make_noise(kind, None if kind == "opendp" else 1))
+        answers = [
+            *table.counts([("a",), ("a", "b")], epsilon=2.0**-54),
+            table.noisy_scores(Max(), [("y", "a"), ("a", "b")], epsilon=2.0**-54),
+            *table.histograms([("a",), ("b",)], epsilon=2.0**-54),
+        ]
+        assert [(answer.shape, answer.any()) for answer in answers] == [
+            (shape, False) for shape in ((2,), (2, 3), (2,), (2,), (3,))
+        ]
+        assert {entry.scale for entry in table.ledger.entries} == {math.inf}
+        assert table.ledger.epsilon_bound == table.ledger.epsilon_claimed == 3 * 2.0**-54
+    (noisy,) = door(noise=make_noise(kind, None if kind == "opendp" else 1)).counts([("a",)], epsilon=2.0**-50)
+    assert np.abs(noisy).min() > 100  # here it is drawn, as wide as can be
+
+
 def test_every_draw_is_paid_unless_the_paper_claims_otherwise():
     """As the paper prints it: six draws for the price of one, at its own sensitivity."""
     score = ClassLogScore("y", ("a", "b"), PEOPLE, 1.0)

@@ -1,5 +1,7 @@
 """Pictures of real rows get counts and means of them: a chart of a column's order statistics is refused, not drawn."""
 
+from decimal import Decimal
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -42,6 +44,13 @@ def test_what_counts_and_means_are():
         ("quantile", [0.5], False),
         ("real", np.array([12.5, 1], dtype=object), False),
         ("value", ["a", "b"], True),
+        ("private", [True, False], True),
+        ("real", [np.nan], True),
+        ("median", pd.to_datetime(["1980-05-17"]), False),  # a cell, too
+        ("median", [pd.Timedelta(days=3)], False),
+        ("value", pd.Categorical([12.5]), False),
+        ("value", [Decimal("12.5")], False),
+        ("value", [(12.5, 13.5)], False),
     ):
         frame = pd.DataFrame({name: numbers})
         if sound:

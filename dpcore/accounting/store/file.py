@@ -72,7 +72,9 @@ class BookFile:
         # Witness and secret lie beside the file, and not beside a link to it.
         self.linked = os.path.islink(path)  # noqa: PTH114 - False, and no error, where nobody may look
         self.path = Path(os.path.realpath(path)) if self.linked else path
-        self.hidden = not self.kept or os.name != "posix"  # whether others may read nothing of it
+        if self.kept and os.name == "posix":  # what was there before, copies that were set aside among it
+            parts = (self.path.with_name(self.path.name + ending) for ending in KEPT_PARTS)
+            hide([self.path.with_name(NAME), *parts, *self.path.parent.glob(f"{escape(self.path.name)}.aside-*")])
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "_secret": None}  # who charges needs no secret
@@ -118,6 +120,8 @@ class BookFile:
                 put.unlink(missing_ok=True)  # a copy that came to nothing
                 if part.exists():
                     part.rename(put)
+            with suppress(FileExistsError):
+                self.path.touch(0o600, exist_ok=False)  # or a link to it would lead nowhere
         except OSError as error:
             raise BookError(f"The ledger {self.path} cannot be set aside: {error.strerror}.", WAY_ON) from error
 
@@ -173,13 +177,10 @@ class BookFile:
             cause = f"The ledger is a link to {self.path}, where there is no file."
             raise BookError(cause, "Nothing was drawn. Put the file back, or remove the link to begin a new ledger.")
         self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        if not self.hidden:  # what was there before, copies that were set aside among it
-            hide([self.path.with_name(NAME), *self.path.parent.glob(f"{escape(self.path.name)}*")])
-            self.hidden = True
         if not self.path.exists():
             self._none_lost("is gone, with {:,} changes that were written to it", believe=believe)
             with suppress(FileExistsError):  # to open it but through SQLite would undo the locks of other threads
-                os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+                self.path.touch(0o600, exist_ok=False)
 
     def _ready(self, c: sqlite3.Connection, *, believe: bool) -> None:
         """Bring an earlier version's tables up to date, and make those of a file that has none."""

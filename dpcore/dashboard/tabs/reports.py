@@ -77,7 +77,8 @@ def column(
     name = str(st.selectbox("One column", reconstruction.columns(found), key=key))
     if reconstruction.is_number(found, name):
         frame = keep(f"numbers {name}", lambda: reconstruction.densities(found, true, name, bayes))
-        drawn(charts.reported_numbers, frame, true, column=name, days=found.schema[name].kind == "date")
+        days = found.schema[name].kind == "date"
+        panels.real(charts.reported_numbers, frame, private=true is not None, column=name, days=days)
         if bayes is not None:
             st.caption("Reconstructed is a normal distribution per class, whatever shape the true numbers have.")
             return
@@ -89,16 +90,8 @@ def column(
         panels.chart(charts.steps(gains, column=name), data=gains)
         return
     frame = keep(f"shares {name}", lambda: reconstruction.shares_of_column(found, true, name))
-    drawn(charts.reported_shares, frame, true, column=name)
+    panels.real(charts.reported_shares, frame, private=true is not None, column=name)
     told(frame, found, name, cut=cut)
-
-
-def drawn(draw: Callable[..., Any], frame: pd.DataFrame, true: reconstruction.Truth | None, **look: Any) -> None:
-    """A chart of reports, with the mark if it reads true rows."""
-    if true is None:
-        panels.chart(draw(frame, **look), data=frame)
-    else:
-        panels.real(draw, frame, **look)
 
 
 def where(shown: Shown) -> str:
