@@ -28,8 +28,11 @@ SAMPLE = 2**18  # bytes that an encoding is guessed from
 BLOCK = 2**23  # bytes: a line may be that long, and a cell with quotes hold many lines
 SWALLOWED = 8 * BLOCK  # characters
 DELIMITERS = ("\t", ";", "|", ",")  # in order of preference: a comma is the likeliest to stand inside cells
-SCRIPTS = ("gb18030", "big5", "shift_jis", "euc_jp", "euc_kr", "cp1251", "koi8_r", "cp1253", "cp1255", "cp1256")
-ESCAPES = re.compile(rb"\x1b(\$[@AB]|\([BJ])")  # how ISO-2022-JP changes between scripts; all of it is ASCII
+SCRIPTS = (
+    *("gb18030", "big5", "shift_jis", "euc_jp", "euc_kr", "cp1251", "koi8_r", "cp866"),
+    *("cp1253", "cp1255", "cp1256"),
+)
+ESCAPED = ("iso2022_jp", "iso2022_jp_ext", "iso2022_kr")  # all of it is ASCII, and so valid UTF-8 too
 QUOTED = re.compile(r'(?<![^\t;|, \r\n"])"[^"]*"')  # what a delimiter, or one half of a doubled mark, stands before
 WESTERN = ("cp1252", "cp1250", "cp1254", "cp850", "latin-1")  # in order of preference
 PUNCTUATION = "‘’“”–—…€"  # of Western texts
@@ -104,11 +107,9 @@ def _decoded(raw: bytes, encoding: str | None) -> tuple[str, str]:
         if declared:
             raise wrong_encoding(encoding) from None
         raise other_encoding(raw) from None
-    if encoding == "utf-8" and is_iso_2022_jp(raw):
+    if not declared and encoding == "utf-8" and sure_encoding(raw):
         raise other_encoding(raw)
     if "\0" in (text[:BLOCK].lstrip("\r\n").partition("\n")[0] if declared else text):
-        if not declared and _wide(raw):
-            raise other_encoding(raw)
         raise DataError(*NO_TEXT)
     return text.removeprefix("\ufeff"), encoding
 
@@ -169,15 +170,18 @@ def _wide(raw: bytes) -> str | None:
     return name if 20 * less < more > len(raw[:SAMPLE]) / 40 and "\n" in _text(raw, name) else None
 
 
-def is_iso_2022_jp(raw: bytes) -> bool:
-    """Whether bytes are of that encoding, all of which is ASCII, and so valid UTF-8 too."""
-    return raw.isascii() and ESCAPES.search(raw) is not None and "\ufffd" not in _text(raw, "iso2022_jp")
+def sure_encoding(raw: bytes) -> str | None:
+    """The name of an encoding that bytes without a mark tell beyond doubt, although they may be valid UTF-8."""
+    if (place := raw.find(b"\x1b")) < 0 or not raw.isascii():
+        return _wide(raw)
+    texts = {name: _text(raw[place:], name) for name in ESCAPED}
+    return next((name for name, text in texts.items() if not text.isascii() and "\ufffd" not in text), None)
 
 
 def _likely_encodings(raw: bytes, sample: bytes) -> list[str]:
     """The likeliest first, a few of them unless there is no doubt; the sample is of lines that are not UTF-8."""
-    if (sure := _wide(raw)) or is_iso_2022_jp(raw):
-        return [sure or "iso2022_jp"]
+    if sure := sure_encoding(raw):
+        return [sure]
     import charset_normalizer  # seldom needed
 
     read = {name: re.sub("[\0-\x7f]", "", _text(sample, name)) for name in (*SCRIPTS, *WESTERN)}
@@ -189,7 +193,7 @@ def _likely_encodings(raw: bytes, sample: bytes) -> list[str]:
     apart = len(re.findall(rb"(?<![a-z\x80-\xff])[\x80-\xff]{2,}(?![a-z\x80-\xff])", sample))
     many = 2 * apart > len(runs) or 2 * sum(run for run in runs if run > 2) > sum(runs)
     ranked = dict.fromkeys([*others[: FEW - 1], *western] if many else [*western, *others])
-    found = [name for name in ranked if "\ufffd" not in read[name]]
+    found = [name for name in ranked if "\ufffd" not in read.get(name, "\ufffd")]
     odd = {name: sum(not (one.isalpha() or one in PUNCTUATION) for one in read[name]) for name in found}
     return sorted(found, key=lambda name: 2 * odd[name] > len(read[name]))[:FEW]
 

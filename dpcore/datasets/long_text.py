@@ -24,8 +24,8 @@ from dpcore.datasets.delimited import (
     encoding_of,
     ending,
     headed,
-    is_iso_2022_jp,
     other_encoding,
+    sure_encoding,
     wrong_encoding,
 )
 from dpcore.datasets.formats import DAMAGED, opened_text
@@ -59,7 +59,7 @@ class LongText:
             head += text
             if len(head) >= BLOCK:
                 break
-        if self._encoding == "utf-8" and is_iso_2022_jp(head.encode()):
+        if self._encoding == "utf-8" and not self._declared and sure_encoding(head.encode()):
             raise other_encoding(head.encode())
         table = head.lstrip("\r\n")
         if not table.strip():
@@ -96,8 +96,8 @@ class LongText:
                         start = False
                 decoder.decode(b"", final=True)
         except UnicodeError:
-            whole = begin.rpartition(b"\n")[0] + b"\n" + raw.partition(b"\n")[2]  # lines
-            raise (wrong_encoding(self._encoding) if self._declared else other_encoding(whole)) from None
+            lines = begin.partition(b"\n")[0] + b"\n" + raw.partition(b"\n")[2]  # the header, and whole ones
+            raise (wrong_encoding(self._encoding) if self._declared else other_encoding(lines)) from None
         except DAMAGED:
             raise DataError("The file is cut short or damaged.", "Save or pack it again.") from None
 

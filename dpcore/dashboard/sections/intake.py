@@ -48,10 +48,12 @@ ENCODINGS = {
     "UTF-8, or as marked": None, "UTF-8": "utf-8", "UTF-16": "utf-16",
     "Western (Windows-1252)": "cp1252", "Western (Latin-1)": "latin-1", "Western (DOS, CP850)": "cp850",
     "Central European (Windows-1250)": "cp1250", "Turkish (Windows-1254)": "cp1254",
-    "Cyrillic (Windows-1251)": "cp1251", "Cyrillic (KOI8-R)": "koi8_r",
+    "Cyrillic (Windows-1251)": "cp1251", "Cyrillic (KOI8-R)": "koi8_r", "Cyrillic (DOS, CP866)": "cp866",
     "Greek (Windows-1253)": "cp1253", "Hebrew (Windows-1255)": "cp1255", "Arabic (Windows-1256)": "cp1256",
     "Chinese (GB 18030)": "gb18030", "Chinese (Big5)": "big5", "Korean (EUC-KR)": "euc_kr",
-    "Japanese (Shift JIS)": "shift_jis", "Japanese (EUC-JP)": "euc_jp", "Japanese (ISO-2022-JP)": "iso2022_jp",
+    "Japanese (Shift JIS)": "shift_jis", "Japanese (EUC-JP)": "euc_jp",
+    "Japanese (ISO-2022-JP)": "iso2022_jp", "Japanese (ISO-2022-JP, half-width)": "iso2022_jp_ext",
+    "Korean (ISO-2022-KR)": "iso2022_kr",
     "UTF-16, little-endian": "utf-16-le", "UTF-16, big-endian": "utf-16-be",
 }  # fmt: skip
 HEAD, PREVIEW = 1_000, 20  # rows of a folder of codes, and of any table on the screen
