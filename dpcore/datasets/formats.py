@@ -47,7 +47,7 @@ SIGNATURES = {
 }
 SAMPLE = 10_000
 SMALL = 2**23  # bytes of all texts, cell by cell, up to which they are stored so
-HASHED = 128  # bytes that a category takes besides its text
+OFTEN = 4  # times that a text is there on average where it is stored once
 RECORDS = re.compile(
     rb'(\xef\xbb\xbf)?\s*(\[\s*)?\{\s*("([^"\\]|\\.)*"\s*:|\})|(\xef\xbb\xbf)?\s*\[\s*\['
 )  # JSON's beginning
@@ -97,33 +97,30 @@ def table_of(
 
 def store_texts(table: pa.Table, limit: int) -> pa.Table:
     """The table with its dictionaries of text as texts, one per cell, but where these would take much more memory."""
-    lengths = map(text_lengths, table.columns)
-    sizes = [0 if each is None else pc.sum(each).as_py() or 0 for each in lengths]
-    if sum(sizes) > limit:
+    size, columns = sum(map(text_bytes, table.columns)), []
+    if size > limit:
         raise too_large(limit)
-    columns = []
-    for column, size in zip(table.columns, sizes, strict=True):
+    for column in table.columns:
         if pa.types.is_dictionary(column.type):
-            taken = column.nbytes + HASHED * len(column.chunk(0).dictionary)
-            lean = sum(sizes) > SMALL and 2 * taken < size + 8 * len(column)
-            column = compact(column.chunk(0)) if lean else column.chunk(0).dictionary_decode()
+            cells = column.chunk(0)
+            often = OFTEN * len(cells.dictionary) < len(cells)
+            column = distinct(cells) if size > SMALL and often else cells.dictionary_decode()
         columns.append(column)
     return pa.Table.from_arrays(columns, table.column_names)
 
 
-def text_lengths(column: pa.ChunkedArray) -> pa.Array | None:
-    """How many bytes each cell's text has; None if there are none."""
+def text_bytes(column: pa.ChunkedArray) -> int:
+    """How many bytes the texts of all cells have."""
     if pa.types.is_dictionary(column.type):
-        return pc.binary_length(column.chunk(0).dictionary).take(column.chunk(0).indices)
-    return pc.binary_length(column) if pa.types.is_string(column.type) else None
+        lengths = pc.binary_length(column.chunk(0).dictionary).take(column.chunk(0).indices)
+        return pc.sum(lengths).as_py() or 0
+    return pc.sum(pc.binary_length(column)).as_py() or 0 if pa.types.is_string(column.type) else 0
 
 
-def compact(column: pa.DictionaryArray) -> pa.DictionaryArray:
-    """A dictionary of the texts that occur, each once, in the order of their first cells."""
+def distinct(column: pa.DictionaryArray) -> pa.DictionaryArray:
+    """The same cells with each text once in their dictionary, and none that is missing."""
     words = column.dictionary.dictionary_encode()
-    places = words.indices.take(column.indices)
-    order = pc.unique(places).drop_null()
-    return pa.DictionaryArray.from_arrays(pc.index_in(places, order), words.dictionary.take(order))
+    return pa.DictionaryArray.from_arrays(words.indices.take(column.indices), words.dictionary)
 
 
 def check_signature(raw: bytes, kind: str) -> None:

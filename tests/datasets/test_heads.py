@@ -110,5 +110,5 @@ def test_a_long_file_that_is_not_utf_8_is_told_by_its_header_and_by_no_row(tmp_p
     with pytest.raises(DataError, match="seems to be utf-16-le"):
         LongText(path, lambda: None)
     path.write_bytes("größe;b;c".encode("cp1252"))  # one line, which once ended the page
-    with pytest.raises(DataError, match="it may be .*cp1252"):
+    with pytest.raises(DataError, match=r"it may be .*cp1252"):
         LongText(path, lambda: None)
