@@ -12,7 +12,7 @@ import io
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -240,19 +240,25 @@ def _parsed(body: bytes, delimiter: str, width: int) -> pa.Table | None:
 
     None and no error: the parser's messages quote the line, and must not hang on ours as their context.
     """
-    names = [str(j) for j in range(width)]
     try:
-        return arrow_csv.read_csv(
-            pa.BufferReader(body),
-            # large blocks: a quoted cell may hold many lines, but no record may straddle two block boundaries
-            read_options=arrow_csv.ReadOptions(column_names=names, skip_rows_after_names=1, block_size=BLOCK),
-            parse_options=arrow_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
-            convert_options=arrow_csv.ConvertOptions(
-                column_types=dict.fromkeys(names, pa.dictionary(pa.int32(), pa.string())), null_values=[]
-            ),
-        )
+        return arrow_csv.read_csv(pa.BufferReader(body), **parser_options(delimiter, width))
     except pa.ArrowInvalid:
         return None
+
+
+def parser_options(delimiter: str, width: int, wanted: Sequence[int] = ()) -> dict[str, Any]:
+    """How Arrow's parser reads so many columns, or those of these places alone: as dictionaries of text."""
+    names = [str(j) for j in range(width)]
+    return {
+        # large blocks: a quoted cell may hold many lines, but no record may straddle two block boundaries
+        "read_options": arrow_csv.ReadOptions(column_names=names, skip_rows_after_names=1, block_size=BLOCK),
+        "parse_options": arrow_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
+        "convert_options": arrow_csv.ConvertOptions(
+            column_types=dict.fromkeys(names, pa.dictionary(pa.int32(), pa.string())),
+            include_columns=[names[j] for j in wanted],
+            null_values=[],
+        ),
+    }
 
 
 def check_rows(body: BinaryIO, delimiter: str, width: int, before: int) -> None:

@@ -141,11 +141,9 @@ def check_signature(raw: bytes, kind: str) -> None:
 def unpacked(raw: bytes, packing: str, kind: str, limit: int) -> tuple[str, bytes]:
     """Format and unpacked bytes. Reads one byte more than the limit at most: a small file may unpack to terabytes."""
     try:
-        if packing == "zip":
-            kind, text = zip_member(raw, limit + 1)
-        else:
-            with OPENERS[packing](io.BytesIO(raw)) as file:
-                text = file.read(limit + 1)
+        with opened_text(io.BytesIO(raw), packing) as file:
+            text = file.read(limit + 1)
+            kind = format_of(str(file.name))[0] if packing == "zip" else kind
     except DataError:
         raise
     except DAMAGED:
@@ -161,23 +159,14 @@ def unpacked(raw: bytes, packing: str, kind: str, limit: int) -> tuple[str, byte
 
 
 @contextmanager
-def opened_text(path: Path) -> Iterator[BinaryIO]:
+def opened_text(source: Path | BinaryIO, packing: str) -> Iterator[BinaryIO]:
     """The bytes of a text table, unpacked while they are read."""
-    packing = format_of(path.name)[1]
     with ExitStack() as stack:
         if packing == "zip":
-            archive = stack.enter_context(zipfile.ZipFile(path))
+            archive = stack.enter_context(zipfile.ZipFile(source))
             yield cast(BinaryIO, stack.enter_context(archive.open(only_member(archive))))
         else:
-            yield stack.enter_context(OPENERS[packing](path) if packing else path.open("rb"))
-
-
-def zip_member(raw: bytes, size: int) -> tuple[str, bytes]:
-    """Format and at most `size` bytes of an archive's only file."""
-    with zipfile.ZipFile(io.BytesIO(raw)) as archive:
-        member = only_member(archive)
-        with archive.open(member) as file:
-            return format_of(member.filename)[0], file.read(size)
+            yield stack.enter_context(OPENERS.get(packing, open)(source, "rb"))
 
 
 def only_member(archive: zipfile.ZipFile) -> zipfile.ZipInfo:

@@ -81,7 +81,7 @@ def of_parquet(path: Path) -> bytes:
 def of_text(path: Path, declared: str | None) -> tuple[str, int]:
     """The first lines of a text, with whole rows only, and how many of its bytes they are."""
     try:
-        with opened_text(path) as file:
+        with opened_text(path, format_of(path.name)[1]) as file:
             raw = file.read(BYTES)
             whole = not file.read(1)
     except DAMAGED:
