@@ -69,14 +69,14 @@ def table_from(raw: bytes, name: str, asked: Mapping[str, Any]) -> tuple[pa.Tabl
                 env={**inherited, **ENVIRONMENT},
                 check=False,
             )
-        except subprocess.TimeoutExpired:  # though the processor had not worked on it for long
-            cause = f"Reading the file was not finished after {WALL} seconds by the clock."
-            remedy = "Try again when the computer has less to do, or leave out columns or rows."
-            raise DataError(cause, remedy) from None
+        except subprocess.TimeoutExpired:
+            raise time_out() from None
     if done.returncode == REFUSED:
         raise DataError(*json.loads(done.stdout))
     if os.name == "posix" and done.returncode == -signal.SIGXCPU:
         raise DataError(f"Reading the file takes more than {SECONDS} seconds of the processor.", SMALLER)
+    if os.name == "posix" and done.returncode == -signal.SIGALRM:
+        raise time_out()
     if done.returncode:
         raise DataError(
             f"The file made its reader fail: it is damaged, or takes more than {MEMORY >> 20:,} MiB of memory.",
@@ -91,6 +91,12 @@ def table_from(raw: bytes, name: str, asked: Mapping[str, Any]) -> tuple[pa.Tabl
 def places() -> bytes:
     """Where the process finds modules: where this one does."""
     return json.dumps([[os.fspath(Path(place).absolute()) for place in sys.path], PACKAGES]).encode() + b"\n"
+
+
+def time_out() -> DataError:
+    """The refusal of a file that was not read in time, though the processor had not worked on it for long."""
+    cause = f"Reading the file was not finished after {WALL} seconds by the clock."
+    return DataError(cause, "Try again when the computer has less to do, or leave out columns or rows.")
 
 
 def serve() -> None:
