@@ -139,7 +139,7 @@ def other_encoding(raw: bytes) -> DataError:
     if b"\0" in raw and not _wide(raw):
         return DataError(*NO_TEXT)
     lines = [line for line in raw.splitlines() if not line.isascii()]
-    wrong = [line for line in lines if not _is_utf8(line)]
+    wrong = [line for line in lines if line.decode("utf-8", "ignore").encode() != line]
     named = _likely_encodings(raw, b"\n".join(wrong)[:SAMPLE])
     cause = "The text is not valid UTF-8" if wrong else "The text is not plain UTF-8"
     if len(wrong) < len(lines) and named[0] in WESTERN:
@@ -148,14 +148,6 @@ def other_encoding(raw: bytes) -> DataError:
     told = "; ".join(name if head.isascii() else f"{name}, with the header {head!r}" for name, head in heads.items())
     lead = "Likeliest first, it may be" if len(named) > 1 else "It seems to be"
     return DataError(f"{cause}. {lead} {told}.", "Declare its encoding, in which all reads well, or save it as UTF-8.")
-
-
-def _is_utf8(line: bytes) -> bool:
-    try:
-        line.decode("utf-8")
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 def _text(raw: bytes, encoding: str) -> str:

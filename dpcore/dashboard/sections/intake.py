@@ -164,8 +164,8 @@ def upload() -> None:
         doubts = tuple(found.get("doubts", "").splitlines())
         told = ", ".join(f"{key} {value!r}" for key, value in found.items() if value and key != "doubts")
         seems = recognize(frame)
-        read = frame, Schema.proposed(seems, frame), None, f"Read with {told}.", options, doubts, Content(raw)
-        st.session_state["dpcore.intake"] = Intake(file.name, *read, found=seems)
+        read = Schema.proposed(seems, frame), None, f"Read with {told}.", options, doubts, Content(raw)
+        st.session_state["dpcore.intake"] = Intake(file.name, frame, *read, found=seems)
         st.session_state["dpcore.asked"] = asked
 
 
