@@ -104,9 +104,7 @@ def _decoded(raw: bytes, encoding: str | None) -> tuple[str, str]:
     except LookupError:
         raise DataError("The encoding asked for is none of texts.", "Use utf-8, utf-16 or cp1252.") from None
     except UnicodeError:
-        if declared:
-            raise wrong_encoding(encoding) from None
-        raise other_encoding(raw) from None
+        raise other_encoding(raw, encoding if declared else None) from None
     if not declared and encoding == "utf-8" and sure_encoding(raw):
         raise other_encoding(raw)
     if "\0" in (text[:BLOCK].lstrip("\r\n").partition("\n")[0] if declared else text):
@@ -126,16 +124,13 @@ def encoding_of(raw: bytes, declared: str | None) -> str:
     return encoding
 
 
-def wrong_encoding(declared: str) -> DataError:
-    """Of a text that is not what was declared."""
-    return DataError(f"The text is not valid {declared}.", "Choose another encoding, or save it as UTF-8.")
+def other_encoding(raw: bytes, declared: str | None = None) -> DataError:
+    """What to say of a text, from its beginning on, that is not what was declared, or else not UTF-8.
 
-
-def other_encoding(raw: bytes) -> DataError:
-    """What to say of a text that is not UTF-8, from its beginning on: what it may be, which only a person may declare.
-
-    Each encoding stands there with the header as it would be read.
+    That is what it may be, each encoding with the header as it would be read; only a person may declare one.
     """
+    if declared is not None:
+        return DataError(f"The text is not valid {declared}.", "Choose another encoding, or save it as UTF-8.")
     if b"\0" in raw and not _wide(raw):
         return DataError(*NO_TEXT)
     lines = [line for line in raw.splitlines() if not line.isascii()]
@@ -338,13 +333,8 @@ def header_names(names: Sequence[object]) -> list[str]:
 def clean(column: pa.ChunkedArray, missing: Sequence[str], decimal: str | None = None) -> pa.DictionaryArray:
     """A column of text, each cell without surrounding spaces or missing, and with a point where a decimal comma was."""
     encoded = column.unify_dictionaries().combine_chunks()  # every distinct text is looked at once
-    return pa.DictionaryArray.from_arrays(encoded.indices, cleaned(encoded.dictionary, missing, decimal))
-
-
-def cleaned(words: pa.Array, missing: Sequence[str], decimal: str | None = None) -> pa.Array:
-    """As `clean`, of texts one by one."""
-    words = pc.utf8_trim_whitespace(words)
+    words = pc.utf8_trim_whitespace(encoded.dictionary)
     words = pc.if_else(pc.is_in(words, value_set=pa.array(missing, pa.string())), None, words)
     if decimal == ",":
         words = pc.if_else(pc.match_substring_regex(words, COMMA), pc.replace_substring(words, ",", "."), words)
-    return words
+    return pa.DictionaryArray.from_arrays(encoded.indices, words)

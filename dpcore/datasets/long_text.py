@@ -20,14 +20,13 @@ from dpcore.datasets.delimited import (
     Lines,
     check_marks,
     check_rows,
-    cleaned,
+    clean,
     encoding_of,
     ending,
     headed,
     other_encoding,
     parser_options,
     sure_encoding,
-    wrong_encoding,
 )
 from dpcore.datasets.formats import DAMAGED, format_of, opened_text
 from dpcore.errors import DataError
@@ -51,7 +50,7 @@ class LongText:
         decimal: str | None = None,
     ) -> None:
         check_marks(delimiter, decimal)
-        self._path, self._packing, self._declared = path, format_of(path.name)[1], encoding is not None
+        self._path, self._packing, self._declared = path, format_of(path.name)[1], encoding
         self.rows = 0
         with opened_text(path, self._packing) as file:
             self._encoding = encoding_of(file.read(4), encoding)
@@ -60,7 +59,7 @@ class LongText:
             head += text
             if len(head) >= BLOCK:
                 break
-        if self._encoding == "utf-8" and not self._declared and sure_encoding(head.encode()):
+        if self._encoding == "utf-8" and encoding is None and sure_encoding(head.encode()):
             raise other_encoding(head.encode())
         table = head.lstrip("\r\n")
         if not table.strip():
@@ -98,7 +97,7 @@ class LongText:
                 decoder.decode(b"", final=True)
         except UnicodeError:
             lines = begin.partition(b"\n")[0] + b"\n" + (raw.partition(b"\n")[2] or raw)  # the header, and whole ones
-            raise (wrong_encoding(self._encoding) if self._declared else other_encoding(lines)) from None
+            raise other_encoding(lines, self._declared) from None
         except DAMAGED:
             raise DataError("The file is cut short or damaged.", "Save or pack it again.") from None
 
@@ -148,10 +147,7 @@ class LongText:
             left = batch.slice(skip)
             skip -= batch.num_rows - left.num_rows
             if left.num_rows:
-                yield [
-                    pa.DictionaryArray.from_arrays(column.indices, cleaned(column.dictionary, missing, self._decimal))
-                    for column in left.columns
-                ]
+                yield [clean(pa.chunked_array([column]), missing, self._decimal) for column in left.columns]
 
     def _parsed(self, wanted: Sequence[int]) -> Iterator[pa.RecordBatch]:
         """What the parser makes of it; DataError, and not the parser's, which quotes the line, if one is malformed."""
