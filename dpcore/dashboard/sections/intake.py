@@ -236,7 +236,7 @@ def longer(place: Path, options: Mapping[str, Any]) -> Intake:
     query = options.get("query")
     known = folders.earlier(place, query)
     if known is not None and not options:
-        options = {name: value for name, value in known.reading.items() if value is not None}
+        options = known.reading
     found = head(place, **options) if query is None else queries.head(place, query)
     seems = recognize(found.frame)
     schema = Schema.proposed(seems, found.frame) if known is None else known.schema
@@ -256,8 +256,7 @@ def encoded(place: Path) -> Intake:
     known = folders.there(place)
     frame = first(place / next(iter(known.parts)), known.schema, HEAD)
     told = say("Encoded rows: what cells were is known as far as their columns say it.")
-    options = {name: value for name, value in known.reading.items() if value is not None}
-    return Intake(named(place), frame, known.schema, None, told, options, place=place, rows=known.rows)
+    return Intake(named(place), frame, known.schema, None, told, known.reading, place=place, rows=known.rows)
 
 
 def how_to_read(page: str) -> dict[str, Any]:
