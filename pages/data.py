@@ -23,7 +23,7 @@ for doubt in rows.doubts:
     st.warning(shell.escaped(doubt), icon=":material/help:")
 whose = say("real data, for your eyes only") if rows.people else say("made up, of no real person")
 with st.expander(say("The first rows of {data}: {whose}", data=shell.escaped(rows.name), whose=whose), expanded=False):
-    st.dataframe(rows.frame.head(intake.PREVIEW), hide_index=True)
+    st.dataframe(intake.preview(rows), hide_index=True)
 
 st.header(say("What is public"))
 headers = [str(name) for name in rows.frame.columns]

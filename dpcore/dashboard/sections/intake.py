@@ -259,6 +259,11 @@ def encoded(place: Path) -> Intake:
     return Intake(named(place), frame, known.schema, None, told, known.reading, place=place, rows=known.rows)
 
 
+def preview(rows: Intake) -> pd.DataFrame:
+    """The first rows, for the screen of whoever brought them."""
+    return rows.frame.head(PREVIEW)
+
+
 def how_to_read(page: str) -> dict[str, Any]:
     """The questions how a text file is to be read; what was declared, as arguments of `read_frame`."""
     with st.expander("How to read it: encoding, delimiter, decimals"):
