@@ -12,7 +12,7 @@ import io
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -28,8 +28,11 @@ SAMPLE = 2**18  # bytes that an encoding is guessed from
 BLOCK = 2**23  # bytes: a line may be that long, and a cell with quotes hold many lines
 SWALLOWED = 8 * BLOCK  # characters
 DELIMITERS = ("\t", ";", "|", ",")  # in order of preference: a comma is the likeliest to stand inside cells
-SCRIPTS = ("gb18030", "big5", "shift_jis", "euc_jp", "euc_kr", "cp1251", "koi8_r", "cp1253", "cp1255", "cp1256")
-ESCAPES = re.compile(rb"\x1b(\$[@AB]|\([BJ])")  # how ISO-2022-JP changes between scripts; all of it is ASCII
+SCRIPTS = (
+    *("gb18030", "big5", "shift_jis", "euc_jp", "euc_kr", "cp1251", "koi8_r", "cp866"),
+    *("cp1253", "cp1255", "cp1256"),
+)
+ESCAPED = ("iso2022_jp", "iso2022_jp_ext", "iso2022_kr")  # all of it is ASCII, and so valid UTF-8 too
 QUOTED = re.compile(r'(?<![^\t;|, \r\n"])"[^"]*"')  # what a delimiter, or one half of a doubled mark, stands before
 WESTERN = ("cp1252", "cp1250", "cp1254", "cp850", "latin-1")  # in order of preference
 PUNCTUATION = "‘’“”–—…€"  # of Western texts
@@ -101,14 +104,10 @@ def _decoded(raw: bytes, encoding: str | None) -> tuple[str, str]:
     except LookupError:
         raise DataError("The encoding asked for is none of texts.", "Use utf-8, utf-16 or cp1252.") from None
     except UnicodeError:
-        if declared:
-            raise wrong_encoding(encoding) from None
-        raise other_encoding(raw) from None
-    if encoding == "utf-8" and is_iso_2022_jp(raw):
+        raise other_encoding(raw, encoding if declared else None) from None
+    if not declared and encoding == "utf-8" and sure_encoding(raw):
         raise other_encoding(raw)
     if "\0" in (text[:BLOCK].lstrip("\r\n").partition("\n")[0] if declared else text):
-        if not declared and _wide(raw):
-            raise other_encoding(raw)
         raise DataError(*NO_TEXT)
     return text.removeprefix("\ufeff"), encoding
 
@@ -125,20 +124,17 @@ def encoding_of(raw: bytes, declared: str | None) -> str:
     return encoding
 
 
-def wrong_encoding(declared: str) -> DataError:
-    """Of a text that is not what was declared."""
-    return DataError(f"The text is not valid {declared}.", "Choose another encoding, or save it as UTF-8.")
+def other_encoding(raw: bytes, declared: str | None = None) -> DataError:
+    """What to say of a text, from its beginning on, that is not what was declared, or else not UTF-8.
 
-
-def other_encoding(raw: bytes) -> DataError:
-    """What to say of a text that is not UTF-8, from its beginning on: what it may be, which only a person may declare.
-
-    Each encoding stands there with the header as it would be read.
+    That is what it may be, each encoding with the header as it would be read; only a person may declare one.
     """
+    if declared is not None:
+        return DataError(f"The text is not valid {declared}.", "Choose another encoding, or save it as UTF-8.")
     if b"\0" in raw and not _wide(raw):
         return DataError(*NO_TEXT)
     lines = [line for line in raw.splitlines() if not line.isascii()]
-    wrong = [line for line in lines if not _is_utf8(line)]
+    wrong = [line for line in lines if line.decode("utf-8", "ignore").encode() != line]
     named = _likely_encodings(raw, b"\n".join(wrong)[:SAMPLE])
     cause = "The text is not valid UTF-8" if wrong else "The text is not plain UTF-8"
     if len(wrong) < len(lines) and named[0] in WESTERN:
@@ -147,14 +143,6 @@ def other_encoding(raw: bytes) -> DataError:
     told = "; ".join(name if head.isascii() else f"{name}, with the header {head!r}" for name, head in heads.items())
     lead = "Likeliest first, it may be" if len(named) > 1 else "It seems to be"
     return DataError(f"{cause}. {lead} {told}.", "Declare its encoding, in which all reads well, or save it as UTF-8.")
-
-
-def _is_utf8(line: bytes) -> bool:
-    try:
-        line.decode("utf-8")
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 def _text(raw: bytes, encoding: str) -> str:
@@ -169,15 +157,18 @@ def _wide(raw: bytes) -> str | None:
     return name if 20 * less < more > len(raw[:SAMPLE]) / 40 and "\n" in _text(raw, name) else None
 
 
-def is_iso_2022_jp(raw: bytes) -> bool:
-    """Whether bytes are of that encoding, all of which is ASCII, and so valid UTF-8 too."""
-    return raw.isascii() and ESCAPES.search(raw) is not None and "\ufffd" not in _text(raw, "iso2022_jp")
+def sure_encoding(raw: bytes) -> str | None:
+    """The name of an encoding that bytes without a mark tell beyond doubt, although they may be valid UTF-8."""
+    if (place := raw.find(b"\x1b")) < 0 or not raw.isascii():
+        return _wide(raw)
+    texts = {name: _text(raw[place:], name) for name in ESCAPED}
+    return next((name for name, text in texts.items() if not text.isascii() and "\ufffd" not in text), None)
 
 
 def _likely_encodings(raw: bytes, sample: bytes) -> list[str]:
     """The likeliest first, a few of them unless there is no doubt; the sample is of lines that are not UTF-8."""
-    if (sure := _wide(raw)) or is_iso_2022_jp(raw):
-        return [sure or "iso2022_jp"]
+    if sure := sure_encoding(raw):
+        return [sure]
     import charset_normalizer  # seldom needed
 
     read = {name: re.sub("[\0-\x7f]", "", _text(sample, name)) for name in (*SCRIPTS, *WESTERN)}
@@ -189,7 +180,7 @@ def _likely_encodings(raw: bytes, sample: bytes) -> list[str]:
     apart = len(re.findall(rb"(?<![a-z\x80-\xff])[\x80-\xff]{2,}(?![a-z\x80-\xff])", sample))
     many = 2 * apart > len(runs) or 2 * sum(run for run in runs if run > 2) > sum(runs)
     ranked = dict.fromkeys([*others[: FEW - 1], *western] if many else [*western, *others])
-    found = [name for name in ranked if "\ufffd" not in read[name]]
+    found = [name for name in ranked if "\ufffd" not in read.get(name, "\ufffd")]
     odd = {name: sum(not (one.isalpha() or one in PUNCTUATION) for one in read[name]) for name in found}
     return sorted(found, key=lambda name: 2 * odd[name] > len(read[name]))[:FEW]
 
@@ -236,19 +227,25 @@ def _parsed(body: bytes, delimiter: str, width: int) -> pa.Table | None:
 
     None and no error: the parser's messages quote the line, and must not hang on ours as their context.
     """
-    names = [str(j) for j in range(width)]
     try:
-        return arrow_csv.read_csv(
-            pa.BufferReader(body),
-            # large blocks: a quoted cell may hold many lines, but no record may straddle two block boundaries
-            read_options=arrow_csv.ReadOptions(column_names=names, skip_rows_after_names=1, block_size=BLOCK),
-            parse_options=arrow_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
-            convert_options=arrow_csv.ConvertOptions(
-                column_types=dict.fromkeys(names, pa.dictionary(pa.int32(), pa.string())), null_values=[]
-            ),
-        )
+        return arrow_csv.read_csv(pa.BufferReader(body), **parser_options(delimiter, width))
     except pa.ArrowInvalid:
         return None
+
+
+def parser_options(delimiter: str, width: int, wanted: Sequence[int] = ()) -> dict[str, Any]:
+    """How Arrow's parser reads so many columns, or those of these places alone: as dictionaries of text."""
+    names = [str(j) for j in range(width)]
+    return {
+        # large blocks: a quoted cell may hold many lines, but no record may straddle two block boundaries
+        "read_options": arrow_csv.ReadOptions(column_names=names, skip_rows_after_names=1, block_size=BLOCK),
+        "parse_options": arrow_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
+        "convert_options": arrow_csv.ConvertOptions(
+            column_types=dict.fromkeys(names, pa.dictionary(pa.int32(), pa.string())),
+            include_columns=[names[j] for j in wanted],
+            null_values=[],
+        ),
+    }
 
 
 def check_rows(body: BinaryIO, delimiter: str, width: int, before: int) -> None:
@@ -334,13 +331,8 @@ def header_names(names: Sequence[object]) -> list[str]:
 def clean(column: pa.ChunkedArray, missing: Sequence[str], decimal: str | None = None) -> pa.DictionaryArray:
     """A column of text, each cell without surrounding spaces or missing, and with a point where a decimal comma was."""
     encoded = column.unify_dictionaries().combine_chunks()  # every distinct text is looked at once
-    return pa.DictionaryArray.from_arrays(encoded.indices, cleaned(encoded.dictionary, missing, decimal))
-
-
-def cleaned(words: pa.Array, missing: Sequence[str], decimal: str | None = None) -> pa.Array:
-    """As `clean`, of texts one by one."""
-    words = pc.utf8_trim_whitespace(words)
+    words = pc.utf8_trim_whitespace(encoded.dictionary)
     words = pc.if_else(pc.is_in(words, value_set=pa.array(missing, pa.string())), None, words)
     if decimal == ",":
         words = pc.if_else(pc.match_substring_regex(words, COMMA), pc.replace_substring(words, ",", "."), words)
-    return words
+    return pa.DictionaryArray.from_arrays(encoded.indices, words)

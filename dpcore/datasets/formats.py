@@ -47,7 +47,7 @@ SIGNATURES = {
 }
 SAMPLE = 10_000
 SMALL = 2**23  # bytes of all texts, cell by cell, up to which they are stored so
-HASHED = 128  # bytes that a category takes besides its text
+OFTEN = 4  # times that a text is there on average where it is stored once
 RECORDS = re.compile(
     rb'(\xef\xbb\xbf)?\s*(\[\s*)?\{\s*("([^"\\]|\\.)*"\s*:|\})|(\xef\xbb\xbf)?\s*\[\s*\['
 )  # JSON's beginning
@@ -97,33 +97,30 @@ def table_of(
 
 def store_texts(table: pa.Table, limit: int) -> pa.Table:
     """The table with its dictionaries of text as texts, one per cell, but where these would take much more memory."""
-    lengths = map(text_lengths, table.columns)
-    sizes = [0 if each is None else pc.sum(each).as_py() or 0 for each in lengths]
-    if sum(sizes) > limit:
+    size, columns = sum(map(text_bytes, table.columns)), []
+    if size > limit:
         raise too_large(limit)
-    columns = []
-    for column, size in zip(table.columns, sizes, strict=True):
+    for column in table.columns:
         if pa.types.is_dictionary(column.type):
-            taken = column.nbytes + HASHED * len(column.chunk(0).dictionary)
-            lean = sum(sizes) > SMALL and 2 * taken < size + 8 * len(column)
-            column = compact(column.chunk(0)) if lean else column.chunk(0).dictionary_decode()
+            cells = column.chunk(0)
+            often = OFTEN * len(cells.dictionary) < len(cells)
+            column = distinct(cells) if size > SMALL and often else cells.dictionary_decode()
         columns.append(column)
     return pa.Table.from_arrays(columns, table.column_names)
 
 
-def text_lengths(column: pa.ChunkedArray) -> pa.Array | None:
-    """How many bytes each cell's text has; None if there are none."""
+def text_bytes(column: pa.ChunkedArray) -> int:
+    """How many bytes the texts of all cells have."""
     if pa.types.is_dictionary(column.type):
-        return pc.binary_length(column.chunk(0).dictionary).take(column.chunk(0).indices)
-    return pc.binary_length(column) if pa.types.is_string(column.type) else None
+        lengths = pc.binary_length(column.chunk(0).dictionary).take(column.chunk(0).indices)
+        return pc.sum(lengths).as_py() or 0
+    return pc.sum(pc.binary_length(column)).as_py() or 0 if pa.types.is_string(column.type) else 0
 
 
-def compact(column: pa.DictionaryArray) -> pa.DictionaryArray:
-    """A dictionary of the texts that occur, each once, in the order of their first cells."""
+def distinct(column: pa.DictionaryArray) -> pa.DictionaryArray:
+    """The same cells with each text once in their dictionary, and none that is missing."""
     words = column.dictionary.dictionary_encode()
-    places = words.indices.take(column.indices)
-    order = pc.unique(places).drop_null()
-    return pa.DictionaryArray.from_arrays(pc.index_in(places, order), words.dictionary.take(order))
+    return pa.DictionaryArray.from_arrays(words.indices.take(column.indices), words.dictionary)
 
 
 def check_signature(raw: bytes, kind: str) -> None:
@@ -144,11 +141,9 @@ def check_signature(raw: bytes, kind: str) -> None:
 def unpacked(raw: bytes, packing: str, kind: str, limit: int) -> tuple[str, bytes]:
     """Format and unpacked bytes. Reads one byte more than the limit at most: a small file may unpack to terabytes."""
     try:
-        if packing == "zip":
-            kind, text = zip_member(raw, limit + 1)
-        else:
-            with OPENERS[packing](io.BytesIO(raw)) as file:
-                text = file.read(limit + 1)
+        with opened_text(io.BytesIO(raw), packing) as file:
+            text = file.read(limit + 1)
+            kind = format_of(str(file.name))[0] if packing == "zip" else kind
     except DataError:
         raise
     except DAMAGED:
@@ -164,23 +159,14 @@ def unpacked(raw: bytes, packing: str, kind: str, limit: int) -> tuple[str, byte
 
 
 @contextmanager
-def opened_text(path: Path) -> Iterator[BinaryIO]:
+def opened_text(source: Path | BinaryIO, packing: str) -> Iterator[BinaryIO]:
     """The bytes of a text table, unpacked while they are read."""
-    packing = format_of(path.name)[1]
     with ExitStack() as stack:
         if packing == "zip":
-            archive = stack.enter_context(zipfile.ZipFile(path))
+            archive = stack.enter_context(zipfile.ZipFile(source))
             yield cast(BinaryIO, stack.enter_context(archive.open(only_member(archive))))
         else:
-            yield stack.enter_context(OPENERS[packing](path) if packing else path.open("rb"))
-
-
-def zip_member(raw: bytes, size: int) -> tuple[str, bytes]:
-    """Format and at most `size` bytes of an archive's only file."""
-    with zipfile.ZipFile(io.BytesIO(raw)) as archive:
-        member = only_member(archive)
-        with archive.open(member) as file:
-            return format_of(member.filename)[0], file.read(size)
+            yield stack.enter_context(OPENERS.get(packing, open)(source, "rb"))
 
 
 def only_member(archive: zipfile.ZipFile) -> zipfile.ZipInfo:

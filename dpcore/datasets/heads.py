@@ -15,7 +15,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from dpcore.datasets.delimited import encoding_of, other_encoding, wrong_encoding
+from dpcore.datasets.delimited import encoding_of, other_encoding
 from dpcore.datasets.formats import DAMAGED, format_of, opened_text
 from dpcore.datasets.parquet import open_parquet, sound
 from dpcore.datasets.reading import read_frame
@@ -81,7 +81,7 @@ def of_parquet(path: Path) -> bytes:
 def of_text(path: Path, declared: str | None) -> tuple[str, int]:
     """The first lines of a text, with whole rows only, and how many of its bytes they are."""
     try:
-        with opened_text(path) as file:
+        with opened_text(path, format_of(path.name)[1]) as file:
             raw = file.read(BYTES)
             whole = not file.read(1)
     except DAMAGED:
@@ -90,7 +90,7 @@ def of_text(path: Path, declared: str | None) -> tuple[str, int]:
     try:
         text = codecs.getincrementaldecoder(encoding)().decode(raw, final=whole)
     except UnicodeError:
-        raise (wrong_encoding(encoding) if declared is not None else other_encoding(raw)) from None
+        raise other_encoding(raw, declared) from None
     lines = text.split("\n")
     if whole and len(lines) <= ROWS:
         return text, len(raw)

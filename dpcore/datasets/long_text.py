@@ -20,15 +20,15 @@ from dpcore.datasets.delimited import (
     Lines,
     check_marks,
     check_rows,
-    cleaned,
+    clean,
     encoding_of,
     ending,
     headed,
-    is_iso_2022_jp,
     other_encoding,
-    wrong_encoding,
+    parser_options,
+    sure_encoding,
 )
-from dpcore.datasets.formats import DAMAGED, opened_text
+from dpcore.datasets.formats import DAMAGED, format_of, opened_text
 from dpcore.errors import DataError
 
 PIECE = 1 << 20  # bytes
@@ -50,16 +50,16 @@ class LongText:
         decimal: str | None = None,
     ) -> None:
         check_marks(delimiter, decimal)
-        self._path, self._declared = path, encoding is not None
+        self._path, self._packing, self._declared = path, format_of(path.name)[1], encoding
         self.rows = 0
-        with opened_text(path) as file:
+        with opened_text(path, self._packing) as file:
             self._encoding = encoding_of(file.read(4), encoding)
         self._ends, self._blank, head = 0, False, ""
         for text in self._texts():
             head += text
             if len(head) >= BLOCK:
                 break
-        if self._encoding == "utf-8" and is_iso_2022_jp(head.encode()):
+        if self._encoding == "utf-8" and encoding is None and sure_encoding(head.encode()):
             raise other_encoding(head.encode())
         table = head.lstrip("\r\n")
         if not table.strip():
@@ -87,8 +87,8 @@ class LongText:
         """The whole file, decoded, without a mark at its start."""
         decoder, begin, start = codecs.getincrementaldecoder(self._encoding)(), b"", True
         try:
-            with opened_text(self._path) as file:
-                while raw := file.read(PIECE):
+            with opened_text(self._path, self._packing) as file:
+                for raw in iter(lambda: file.read(PIECE), b""):
                     begin = begin or raw
                     text = decoder.decode(raw)
                     if text:
@@ -96,8 +96,8 @@ class LongText:
                         start = False
                 decoder.decode(b"", final=True)
         except UnicodeError:
-            whole = begin.rpartition(b"\n")[0] + b"\n" + raw.partition(b"\n")[2]  # lines
-            raise (wrong_encoding(self._encoding) if self._declared else other_encoding(whole)) from None
+            lines = begin.partition(b"\n")[0] + b"\n" + (raw.partition(b"\n")[2] or raw)  # the header, and whole ones
+            raise other_encoding(lines, self._declared) from None
         except DAMAGED:
             raise DataError("The file is cut short or damaged.", "Save or pack it again.") from None
 
@@ -112,14 +112,12 @@ class LongText:
             if body:
                 yield body
 
-    def _lines(self) -> Iterator[bytes]:
-        """As they are parsed: every blank line is a row of missing cells, as it is where it stands in memory."""
-        lines: Iterator[str] = self._filled() if self._blank else self._pieces()
-        for piece in lines:
-            yield piece.encode()
+    def _lines(self, pieces: Iterator[str]) -> Iterator[bytes]:
+        yield from (piece.encode() for piece in pieces)
         yield b"\n"
 
     def _filled(self) -> Iterator[str]:
+        """The same, but every blank line is a row of missing cells, as it is where it stands in memory."""
         text = io.TextIOWrapper(_stream(piece.encode() for piece in self._pieces()), "utf-8", newline="")
         lines, found = Lines(text), list[str]()
         try:
@@ -135,11 +133,7 @@ class LongText:
         yield "".join(found)
 
     def _check_rows(self) -> None:
-        check_rows(_stream(self._unfilled()), self._delimiter, len(self.headers), self._before)
-
-    def _unfilled(self) -> Iterator[bytes]:
-        yield from (piece.encode() for piece in self._pieces())
-        yield b"\n"
+        check_rows(_stream(self._lines(self._pieces())), self._delimiter, len(self.headers), self._before)
 
     @property
     def done(self) -> float:
@@ -148,32 +142,19 @@ class LongText:
 
     def batches(self, names: Sequence[str], missing: Sequence[str], skip: int) -> Iterator[list[pa.Array]]:
         """The cells of some columns, without the first `skip` rows, as dictionaries; batches of whatever size."""
-        for batch in self._parsed([str(self.headers.index(name)) for name in names]):
+        for batch in self._parsed([*map(self.headers.index, names)]):
             self.rows += batch.num_rows
             left = batch.slice(skip)
             skip -= batch.num_rows - left.num_rows
             if left.num_rows:
-                yield [
-                    pa.DictionaryArray.from_arrays(column.indices, cleaned(column.dictionary, missing, self._decimal))
-                    for column in left.columns
-                ]
+                yield [clean(pa.chunked_array([column]), missing, self._decimal) for column in left.columns]
 
-    def _parsed(self, wanted: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    def _parsed(self, wanted: Sequence[int]) -> Iterator[pa.RecordBatch]:
         """What the parser makes of it; DataError, and not the parser's, which quotes the line, if one is malformed."""
-        names = [str(j) for j in range(len(self.headers))]
-        malformed = False
+        lines = self._lines(self._filled() if self._blank else self._pieces())
+        options, malformed = parser_options(self._delimiter, len(self.headers), wanted), False
         try:
-            with arrow_csv.open_csv(
-                pa.PythonFile(_stream(self._lines()), "r"),
-                # large blocks: a quoted cell may hold many lines, but no record may straddle two block boundaries
-                read_options=arrow_csv.ReadOptions(column_names=names, skip_rows_after_names=1, block_size=BLOCK),
-                parse_options=arrow_csv.ParseOptions(delimiter=self._delimiter, newlines_in_values=True),
-                convert_options=arrow_csv.ConvertOptions(
-                    column_types=dict.fromkeys(names, pa.dictionary(pa.int32(), pa.string())),
-                    include_columns=list(wanted),
-                    null_values=[],
-                ),
-            ) as reader:
+            with arrow_csv.open_csv(pa.PythonFile(_stream(lines), "r"), **options) as reader:
                 yield from reader
         except pa.ArrowInvalid:
             malformed = True

@@ -27,38 +27,21 @@ def column_of(found: Recognized, values: "pd.Series[Any]", *, least: int = RARE)
     """
     if found.what in ("empty", "unreadable"):
         return None, 0
-    missing = bool(values.isna().any())
-    low, high = found.lower, found.upper
+    low, high, rare = found.lower, found.upper, 0
     if low is not None and high is not None and low < high and found.what != "category":
         kind: Kind = found.what if found.what == "continuous" or found.what == "date" else "integer"
-        column = Column(
-            name=found.name,
-            kind=kind,
-            lower=low,
-            upper=high,
-            bins=usual_unit(low, high) if kind == "date" else DEFAULT_BINS,
-            form=found.form,
-            missing=missing or found.blank,
-            outside="clip" if found.blank else "refuse",
-            origin="proposed",
-        )
-        return column, 0
-    held = holders(values)
-    blank = held.pop("", 0) > 0  # empty texts are no category: they count as missing
-    if not 0 < len(held) <= MAX_CATEGORIES or not is_writable(*held):
-        return None, 0
-    categories = sorted(value for value, rows in held.items() if rows >= least)
-    rare = len(held) - len(categories)
-    clip = blank or rare > 0
-    column = Column(
-        name=found.name,
-        kind="categorical",
-        categories=tuple(categories) or (OTHER,),
-        missing=missing or clip,
-        outside="clip" if clip else "refuse",
-        origin="proposed",
-    )
-    return column, rare
+        bins = usual_unit(low, high) if kind == "date" else DEFAULT_BINS
+        told: dict[str, Any] = {"kind": kind, "lower": low, "upper": high, "bins": bins, "form": found.form}
+    else:
+        held = {value: rows for value, rows in holders(values).items() if value.strip()}
+        if not 0 < len(held) <= MAX_CATEGORIES or not is_writable(*held):
+            return None, 0
+        categories = sorted(value for value, rows in held.items() if rows >= least)
+        rare = len(held) - len(categories)
+        told = {"kind": "categorical", "categories": tuple(categories) or (OTHER,)}
+    clip = found.blank or rare > 0  # empty texts are no values: they count as missing
+    told |= {"missing": clip or bool(values.isna().any()), "outside": "clip" if clip else "refuse"}
+    return Column(name=found.name, origin="proposed", **told), rare
 
 
 def holders(values: "pd.Series[Any]", persons: "pd.Series[Any] | None" = None) -> dict[str, int]:

@@ -30,7 +30,7 @@ class Begun:
     rows: int
     whole: bool
     numbers: bool
-    reading: Mapping[str, str | None]
+    reading: Mapping[str, str]
     files: Mapping[str, Mapping[str, Any]]
     parts: Mapping[str, int | None]  # and how many bytes each has, if that is known
     times: Mapping[str, int]  # when files were written, in nanoseconds, as far as that is known
@@ -78,7 +78,7 @@ def begun(folder: str | PathLike[str]) -> Begun | None:
     try:
         parts = {part["file"]: part.get("size") for part in there["parts"]}
         rows = sum(part["rows"] for part in there["parts"])
-        reading = {key: value for key, value in there["reading"].items() if key != "missing"}
+        reading = {key: value for key, value in there["reading"].items() if key != "missing" and value is not None}
         schema = Schema.from_document(there["schema"])
         known = (schema, rows, name == MANIFEST, there["numbers"], reading, there["sources"], parts)
     except KeyError:

@@ -105,3 +105,10 @@ def test_a_long_file_that_is_not_utf_8_is_told_by_its_header_and_by_no_row(tmp_p
     path.write_bytes(f"a,b,c\n{rows}\x1b$B;3ED\x1b(B,1,2\n".encode())
     with pytest.raises(DataError, match="seems to be iso2022_jp"):
         LongText(path, lambda: None)
+    assert LongText(path, lambda: None, encoding="utf-8").headers == ["a", "b", "c"]  # whoever declares it has the say
+    path.write_bytes("a,b\n1,2\n".encode("utf-16-le"))
+    with pytest.raises(DataError, match="seems to be utf-16-le"):
+        LongText(path, lambda: None)
+    path.write_bytes("größe;b;c".encode("cp1252"))  # one line, which once ended the page
+    with pytest.raises(DataError, match=r"it may be .*cp1252"):
+        LongText(path, lambda: None)

@@ -42,12 +42,15 @@ RUSSIAN = "номер,город,возраст\n" + "".join(f"{i},{town},{i + 2
 JAPANESE = "番号,都市,年齢\n1,東京,23\n2,大阪,31\n3,ひらがな,52\n4,カタカナ,8\n"
 WRITTEN = [
     ("koi8_r", RUSSIAN),
+    ("cp866", RUSSIAN),
     ("cp1251", RUSSIAN),
     ("cp1251", RUSSIAN.replace("номер,город,возраст", "n,town,age")),
     ("euc_jp", JAPANESE),
     ("shift_jis", JAPANESE),
     ("iso2022_jp", JAPANESE),
     ("iso2022_jp", JAPANESE.replace("番号,都市,年齢", "n,town,age")),
+    ("iso2022_jp_ext", "ﾅﾏｴ,n\nﾀﾅｶ,2\n"),
+    ("iso2022_kr", "이름,도시\n김철수,서울\n"),
     ("gb18030", "姓名,年龄,城市\n张三,23,北京\n李四,45,上海\n王五,31,广州\n赵六,52,深圳\n"),
     ("big5", "姓名,年齡,城市\n張三,23,臺北\n李四,45,高雄\n王五,31,臺中\n"),
     ("cp1253", "αριθμός,πόλη,ηλικία\n1,Αθήνα,23\n2,Θεσσαλονίκη,31\n3,Πάτρα,52\n"),

@@ -280,3 +280,11 @@ def test_tables_without_rows_and_without_columns():
     assert [each.what for each in recognize(pd.DataFrame({"a": [], "b": pd.Series([], dtype="datetime64[ns]")}))] == [
         "empty"
     ] * 2
+
+
+def test_cells_of_spaces_are_missing_and_no_category():
+    """A category that nobody sees would stand in the schema, and in the release as a value."""
+    schema = Schema.infer(pd.DataFrame({"a": ["x", " "] * 50, "b": ["u", "v"] * 50}))
+    assert schema["a"].categories == ("x",)
+    assert schema["a"].missing
+    assert schema["b"].categories == ("u", "v")

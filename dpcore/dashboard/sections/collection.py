@@ -6,7 +6,7 @@ No row and no other file is needed, and nothing is spent: all of it is post-proc
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Self
+from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -52,8 +52,8 @@ def collection(page: str) -> None:
     def opened() -> Opened:
         assert table is not None
         assert rules is not None
-        most = hosting.max_shape(1)
-        return Opened.of(Collection.read(table.getvalue(), rules.getvalue(), table.name, max_shape=most))
+        made = Collection.read(table.getvalue(), rules.getvalue(), table.name, max_shape=hosting.max_shape(1))
+        return Opened(made, made.learners, reports.first(made.reports))
 
     asked = None if table is None or rules is None else (table.file_id, rules.file_id)
     found = jobs.read_upload(f"dpcore.{key}", asked, phrase("Reading the files"), opened, last=True)
@@ -83,11 +83,6 @@ class Opened:
     asked: Any = None
     learned: Any = None
     memory: dict[Any, Any] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, collection: Collection) -> Self:
-        """What the page shows of a collection before anything is chosen."""
-        return cls(collection, collection.learners, reports.first(collection.reports))
 
     def learn(self, asked: Any, method: LocalClassifier) -> Model | DPCoreError:
         """What a method learns, once for what was asked, or why it cannot."""

@@ -174,8 +174,7 @@ def plan(source: Path, schema: Schema, rows: int | None, **known: Any) -> Plan:
 
 def alike(asked: Plan, known: Begun) -> bool:
     """Whether codes that are there are those of the same files, as they are asked for."""
-    read = {name: value for name, value in known.reading.items() if value is not None}
-    if (known.whole and damaged(known)) or known.outdated(asked.source) or read != dict(asked.reading):
+    if (known.whole and damaged(known)) or known.outdated(asked.source) or known.reading != asked.reading:
         return False
     if not known.whole:
         return asked.query is None and known.schema.columns == asked.schema.columns and known.numbers == asked.numbers

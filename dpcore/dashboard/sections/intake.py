@@ -48,10 +48,12 @@ ENCODINGS = {
     "UTF-8, or as marked": None, "UTF-8": "utf-8", "UTF-16": "utf-16",
     "Western (Windows-1252)": "cp1252", "Western (Latin-1)": "latin-1", "Western (DOS, CP850)": "cp850",
     "Central European (Windows-1250)": "cp1250", "Turkish (Windows-1254)": "cp1254",
-    "Cyrillic (Windows-1251)": "cp1251", "Cyrillic (KOI8-R)": "koi8_r",
+    "Cyrillic (Windows-1251)": "cp1251", "Cyrillic (KOI8-R)": "koi8_r", "Cyrillic (DOS, CP866)": "cp866",
     "Greek (Windows-1253)": "cp1253", "Hebrew (Windows-1255)": "cp1255", "Arabic (Windows-1256)": "cp1256",
     "Chinese (GB 18030)": "gb18030", "Chinese (Big5)": "big5", "Korean (EUC-KR)": "euc_kr",
-    "Japanese (Shift JIS)": "shift_jis", "Japanese (EUC-JP)": "euc_jp", "Japanese (ISO-2022-JP)": "iso2022_jp",
+    "Japanese (Shift JIS)": "shift_jis", "Japanese (EUC-JP)": "euc_jp",
+    "Japanese (ISO-2022-JP)": "iso2022_jp", "Japanese (ISO-2022-JP, half-width)": "iso2022_jp_ext",
+    "Korean (ISO-2022-KR)": "iso2022_kr",
     "UTF-16, little-endian": "utf-16-le", "UTF-16, big-endian": "utf-16-be",
 }  # fmt: skip
 HEAD, PREVIEW = 1_000, 20  # rows of a folder of codes, and of any table on the screen
@@ -162,8 +164,8 @@ def upload() -> None:
         doubts = tuple(found.get("doubts", "").splitlines())
         told = ", ".join(f"{key} {value!r}" for key, value in found.items() if value and key != "doubts")
         seems = recognize(frame)
-        read = frame, Schema.proposed(seems, frame), None, f"Read with {told}.", options, doubts, Content(raw)
-        st.session_state["dpcore.intake"] = Intake(file.name, *read, found=seems)
+        read = Schema.proposed(seems, frame), None, f"Read with {told}.", options, doubts, Content(raw)
+        st.session_state["dpcore.intake"] = Intake(file.name, frame, *read, found=seems)
         st.session_state["dpcore.asked"] = asked
 
 
@@ -234,7 +236,7 @@ def longer(place: Path, options: Mapping[str, Any]) -> Intake:
     query = options.get("query")
     known = folders.earlier(place, query)
     if known is not None and not options:
-        options = {name: value for name, value in known.reading.items() if value is not None}
+        options = known.reading
     found = head(place, **options) if query is None else queries.head(place, query)
     seems = recognize(found.frame)
     schema = Schema.proposed(seems, found.frame) if known is None else known.schema
@@ -254,8 +256,7 @@ def encoded(place: Path) -> Intake:
     known = folders.there(place)
     frame = first(place / next(iter(known.parts)), known.schema, HEAD)
     told = say("Encoded rows: what cells were is known as far as their columns say it.")
-    options = {name: value for name, value in known.reading.items() if value is not None}
-    return Intake(named(place), frame, known.schema, None, told, options, place=place, rows=known.rows)
+    return Intake(named(place), frame, known.schema, None, told, known.reading, place=place, rows=known.rows)
 
 
 def preview(rows: Intake) -> pd.DataFrame:
