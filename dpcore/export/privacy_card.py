@@ -134,21 +134,18 @@ def guarantee(release: Release, proved: float) -> str:
     """Which kind of privacy is promised, in a sentence."""
     if math.isinf(proved):
         return say("none that can be proved.")
-    epsilon = said(proved, release.schema.unit)
     if release.ledger.delta:
-        epsilon = said(proved, release.schema.unit, release.ledger.delta)
-        told = say(
+        told = phrase(
             "zero-concentrated differential privacy with rho {rho}, hence approximate differential privacy with "
-            "epsilon {epsilon}.",
-            rho=number(above(release.ledger.totals.bound)),
-            epsilon=epsilon,
+            "epsilon {epsilon}."
         )
-        return f"{told} {release.attackable}".strip()
-    if is_local(release):
+    elif is_local(release):
         told = phrase("pure local differential privacy (no delta) with epsilon {epsilon}.")
     else:
         told = phrase("pure differential privacy (no delta) with epsilon {epsilon}.")
-    return f"{say(told, epsilon=epsilon)} {release.attackable}".strip()
+    epsilon = said(proved, release.schema.unit, release.ledger.delta)
+    promised = say(told, rho=number(above(release.ledger.totals.bound)), epsilon=epsilon)
+    return f"{promised} {release.attackable}".strip()
 
 
 def bound(release: Release) -> str:
@@ -169,25 +166,21 @@ def in_odds(gained: float, who: str, delta: float) -> str:
     """What log-odds mean for one person, in the worst case but for a chance of delta."""
     sure = odds(gained)
     if sure >= 0.99995:
-        return say(
+        told = phrase(
             "somebody who was 50:50 unsure about a person and {who} could become practically certain, in the worst "
-            "case.",
-            who=who,
+            "case."
         )
-    percent = f"{100 * sure:.{1 if sure < 0.999 else 3}f}"
-    if delta:
-        return say(
+    elif delta:
+        told = phrase(
             "somebody who was 50:50 unsure about a person and {who} could become at most {sure}% sure, in the worst "
-            "case but for a chance of {delta}.",
-            who=who,
-            sure=percent,
-            delta=f"{delta:g}",
+            "case but for a chance of {delta}."
         )
-    return say(
-        "somebody who was 50:50 unsure about a person and {who} could become at most {sure}% sure, in the worst case.",
-        who=who,
-        sure=percent,
-    )
+    else:
+        told = phrase(
+            "somebody who was 50:50 unsure about a person and {who} could become at most {sure}% sure, in the worst "
+            "case."
+        )
+    return say(told, who=who, sure=f"{100 * sure:.{1 if sure < 0.999 else 3}f}", delta=f"{delta:g}")
 
 
 def against(release: Release, who: str) -> str:
