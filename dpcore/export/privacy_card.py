@@ -64,24 +64,15 @@ def card(release: Release) -> Card:
     if release.reconstructed:
         why = say(release.reconstructed)
         claimed = say("Epsilon claimed by the method's source, as we read it ({why})", why=why)
-    what, many = release.artifact.size
-    proved, unit = ledger.epsilon_bound, release.schema.unit
-    who, method = say(SEES[local]), plain(release.method)
+    size, many = release.artifact.size
+    what, method, data = say(size), plain(release.method), repr(plain(release.data_name))
+    mode, work = say(MODES[release.parameters["mode"]]), source(release.registered)
+    proved, unit, who = ledger.epsilon_bound, release.schema.unit, say(SEES[local])
+    whom = against(release, who) if proved < math.inf else say("nobody, as far as can be proved.")
     seed = say("none (operating-system entropy)") if release.seed is None else str(release.seed)
     facts = [
-        (
-            say("Method"),
-            say(
-                "{method}, {mode}. {source}",
-                method=method,
-                mode=say(MODES[release.parameters["mode"]]),
-                source=source(release.registered),
-            ).strip(),
-        ),
-        (
-            say("Released"),
-            say("{what}: {many}. Made from {data}.", what=say(what), many=many, data=repr(plain(release.data_name))),
-        ),
+        (say("Method"), say("{method}, {mode}. {source}", method=method, mode=mode, source=work).strip()),
+        (say("Released"), say("{what}: {many}. Made from {data}.", what=what, many=many, data=data)),
         (say("Guarantee"), guarantee(release, proved)),
         (say("Neighboring relation"), protection.neighbors(unit, ledger.relation)),
         (claimed, said(ledger.epsilon_claimed, unit, ledger.delta)),
@@ -89,10 +80,7 @@ def card(release: Release) -> Card:
         *([(say("Delta"), protection.of_delta(ledger.delta))] if ledger.delta and proved < math.inf else []),
         (say("In odds"), in_odds(protection.gained(unit, ledger.currency, ledger.totals.bound), who, ledger.delta)),
         (say("Trusted party"), say(LOCAL if local else CENTRAL)),
-        (
-            say("Protected against"),
-            against(release, who) if proved < math.inf else say("nobody, as far as can be proved."),
-        ),
+        (say("Protected against"), whom),
         *grounds_of(release),
         (say("Source of noise"), say("{sentence}.", sentence=retold(release.noise_label))),
         (say("Seed"), say("{sentence}.", sentence=seed)),

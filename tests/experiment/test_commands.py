@@ -135,7 +135,7 @@ def test_a_cap_refuses_before_noise_is_drawn(books, tmp_path, capsys):
     (account,) = books.accounts()
     books.set_cap(account.key, account.name, account.relation, 1.5)
     assert main([*given, "--out", "second.zip"]) == 1
-    assert "needs epsilon 1 for 'people.csv', whose budget is capped at 1.5; 1 are spent" in capsys.readouterr().err
+    assert "needs epsilon 1 for 'people.csv', whose budget is capped at 1.5; 1 are charged" in capsys.readouterr().err
     assert not (tmp_path / "second.zip").exists()
     assert books.accounts()[0].totals == account.totals  # not even a part of it was asked
 
