@@ -139,9 +139,7 @@ def guarantee(release: Release, proved: float) -> str:
 def bound(release: Release) -> str:
     """The epsilon that can be proved; where there is none, also what the noise alone would give."""
     unit, ledger = release.schema.unit, release.ledger
-    proved, of_noise = (
-        said(epsilon, unit, ledger.delta) for epsilon in (ledger.epsilon_bound, ledger.epsilon_of_noise)
-    )
+    proved, of_noise = (said(each, unit, ledger.delta) for each in (ledger.epsilon_bound, ledger.epsilon_of_noise))
     return proved if proved == of_noise else say("none (the noise alone would give {epsilon})", epsilon=of_noise)
 
 
