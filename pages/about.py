@@ -26,7 +26,7 @@ st.markdown(
 )
 st.markdown(
     say(
-        "**Epsilons add up for longer than a session.** This server forgets what you spent. If you publish what you "
+        "**Epsilons add up for longer than a session.** This server forgets what was charged. If you publish what you "
         "make here of rows of your own, write down what it can cost."
     )
 )

@@ -55,25 +55,20 @@ def odds_sentence(epsilon: float, seen: str = SEEN, delta: float = 0.0) -> str:
     """
     sure = charts.odds(epsilon)
     if sure >= 0.99995:
-        return say(
+        told = phrase(
             "Somebody who is 50:50 unsure about you could become **practically certain** from seeing {seen}. This is "
-            "no protection that one could put a number on.",
-            seen=say(seen),
+            "no protection that one could put a number on."
         )
-    percent = f"{100 * sure:.{1 if sure < 0.999 else 3}f}"
-    if delta:
-        return say(
+    elif delta:
+        told = phrase(
             "Somebody who is 50:50 unsure about you could become at most **{sure}% sure** from seeing {seen}, but for "
-            "a chance of {delta}.",
-            sure=percent,
-            seen=say(seen),
-            delta=f"{delta:g}",
+            "a chance of {delta}."
         )
-    return say(
-        "Somebody who is 50:50 unsure about you could become at most **{sure}% sure** from seeing {seen}.",
-        sure=percent,
-        seen=say(seen),
-    )
+    else:
+        told = phrase(
+            "Somebody who is 50:50 unsure about you could become at most **{sure}% sure** from seeing {seen}."
+        )
+    return say(told, sure=f"{100 * sure:.{1 if sure < 0.999 else 3}f}", seen=say(seen), delta=f"{delta:g}")
 
 
 @lru_cache(maxsize=64)

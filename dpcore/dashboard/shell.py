@@ -248,7 +248,7 @@ def gone() -> None:
         st.query_params[links.OWN] = session.own_kind()
     elif links.OWN in st.query_params:
         stays = say("What was charged for them stays in the ledger.")
-        goes = say("Its ledger went with it: what was charged is spent all the same.")
+        goes = say("Its ledger went with it: what was charged counts all the same.")
         begins = say(
             "**This is a new session, with the bundled sample.** Your own data were in the memory of the one before, "
             "and nowhere else."

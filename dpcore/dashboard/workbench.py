@@ -133,7 +133,7 @@ class Workbench:
             run = self.told(method) if self.told else self.next_run(method, rows)
             facts = privacy_card.grounds(data.schema, method.relation, method.delta, offers.noise_of(method))
             if why := offers.void_reason(method, data.schema):
-                facts = [(say("Guarantee"), say("none: {why}.", why=say(why))), *facts]
+                facts = [(say("Guarantee"), say(why)), *facts]
             lines = [f"**{what}:** {shell.escaped(about)}" for what, about in facts]
             st.caption("  \n".join([say("Next run: {run}", run=run), *lines]))
         controls.lacking(page, lacks)

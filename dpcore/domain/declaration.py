@@ -44,7 +44,8 @@ def without_values(column: Column, values: Container[str]) -> Column:
 
 def with_value(column: Column, value: str) -> Column:
     """The column with one value more."""
-    return replace(column, categories=(*(one for one in column.categories if one != OTHER), value), taxonomy=None)
+    kept = () if column.categories == (OTHER,) else column.categories
+    return replace(column, categories=(*kept, value), taxonomy=None)
 
 
 def undeclared(schema: Schema, base: Schema, read_off: Iterable[str], said: Iterable[str]) -> tuple[str, ...]:

@@ -26,7 +26,7 @@ from dpcore.errors import DataError, SchemaError
 from dpcore.text import is_writable
 
 REMEDY = "Choose a schema file that this program exported."
-UNLISTED = f"that fewer than {RARE} rows have are not listed, and count as missing"
+UNLISTED = f"values that fewer than {RARE} rows have are not listed, and count as missing"
 MOST_COLUMNS = 1_000  # of a document; a table that is read may have as many
 
 
@@ -237,7 +237,7 @@ class Schema:
             elif one.doubt:
                 notes.append(f"{one.name!r}: {one.doubt}")
             if rare:
-                notes.append(f"{one.name!r}: {rare:,} values {UNLISTED}; keep=[{one.name!r}] lists them all.")
+                notes.append(f"{one.name!r}: {UNLISTED} ({rare:,}); keep=[{one.name!r}] lists them all.")
         if not columns and not all(one.kept for one in found):  # better those that tell little than none
             return cls.proposed([replace(one, kept=True) for one in found], frame, target=target, keep=keep)
         if not columns:

@@ -142,6 +142,7 @@ def readme(
     escaped = artifact.escaped(table) if isinstance(artifact, Rows) else 0
     told = FILES | ({"synthetic.csv": f"{FILES['synthetic.csv']} {ESCAPED.format(escaped)}"} if escaped else {})
     told |= {} if drawn else {"report.html": UNDRAWN}
+    collected = release.table_of_reports is not None
     lines = [
         f"# {made.title}",
         "",
@@ -159,11 +160,7 @@ def readme(
         "",
         *(f"- `{name}`: {told[name]}" for name in FILES if name in held),
         "",
-        *(
-            [REPORTS.format(kind=again_by(release), each=rows_of_reports(release)), ""]
-            if release.table_of_reports is not None
-            else []
-        ),
+        *([REPORTS.format(kind=again_by(release), each=rows_of_reports(release)), ""] if collected else []),
         *artifact.use,
         "## Replay",
         "",

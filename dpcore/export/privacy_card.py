@@ -64,24 +64,15 @@ def card(release: Release) -> Card:
     if release.reconstructed:
         why = say(release.reconstructed)
         claimed = say("Epsilon claimed by the method's source, as we read it ({why})", why=why)
-    what, many = release.artifact.size
-    proved, unit = ledger.epsilon_bound, release.schema.unit
-    who, method = say(SEES[local]), plain(release.method)
+    size, many = release.artifact.size
+    what, method, data = say(size), plain(release.method), repr(plain(release.data_name))
+    mode, work = say(MODES[release.parameters["mode"]]), source(release.registered)
+    proved, unit, who = ledger.epsilon_bound, release.schema.unit, say(SEES[local])
+    whom = against(release, who) if proved < math.inf else say("nobody, as far as can be proved.")
     seed = say("none (operating-system entropy)") if release.seed is None else str(release.seed)
     facts = [
-        (
-            say("Method"),
-            say(
-                "{method}, {mode}. {source}",
-                method=method,
-                mode=say(MODES[release.parameters["mode"]]),
-                source=source(release.registered),
-            ).strip(),
-        ),
-        (
-            say("Released"),
-            say("{what}: {many}. Made from {data}.", what=say(what), many=many, data=repr(plain(release.data_name))),
-        ),
+        (say("Method"), say("{method}, {mode}. {source}", method=method, mode=mode, source=work).strip()),
+        (say("Released"), say("{what}: {many}. Made from {data}.", what=what, many=many, data=data)),
         (say("Guarantee"), guarantee(release, proved)),
         (say("Neighboring relation"), protection.neighbors(unit, ledger.relation)),
         (claimed, said(ledger.epsilon_claimed, unit, ledger.delta)),
@@ -89,10 +80,7 @@ def card(release: Release) -> Card:
         *([(say("Delta"), protection.of_delta(ledger.delta))] if ledger.delta and proved < math.inf else []),
         (say("In odds"), in_odds(protection.gained(unit, ledger.currency, ledger.totals.bound), who, ledger.delta)),
         (say("Trusted party"), say(LOCAL if local else CENTRAL)),
-        (
-            say("Protected against"),
-            against(release, who) if proved < math.inf else say("nobody, as far as can be proved."),
-        ),
+        (say("Protected against"), whom),
         *grounds_of(release),
         (say("Source of noise"), say("{sentence}.", sentence=retold(release.noise_label))),
         (say("Seed"), say("{sentence}.", sentence=seed)),
@@ -134,29 +122,24 @@ def guarantee(release: Release, proved: float) -> str:
     """Which kind of privacy is promised, in a sentence."""
     if math.isinf(proved):
         return say("none that can be proved.")
-    epsilon = said(proved, release.schema.unit)
     if release.ledger.delta:
-        epsilon = said(proved, release.schema.unit, release.ledger.delta)
-        told = say(
+        told = phrase(
             "zero-concentrated differential privacy with rho {rho}, hence approximate differential privacy with "
-            "epsilon {epsilon}.",
-            rho=number(above(release.ledger.totals.bound)),
-            epsilon=epsilon,
+            "epsilon {epsilon}."
         )
-        return f"{told} {release.attackable}".strip()
-    if is_local(release):
+    elif is_local(release):
         told = phrase("pure local differential privacy (no delta) with epsilon {epsilon}.")
     else:
         told = phrase("pure differential privacy (no delta) with epsilon {epsilon}.")
-    return f"{say(told, epsilon=epsilon)} {release.attackable}".strip()
+    epsilon = said(proved, release.schema.unit, release.ledger.delta)
+    promised = say(told, rho=number(above(release.ledger.totals.bound)), epsilon=epsilon)
+    return f"{promised} {release.attackable}".strip()
 
 
 def bound(release: Release) -> str:
     """The epsilon that can be proved; where there is none, also what the noise alone would give."""
     unit, ledger = release.schema.unit, release.ledger
-    proved, of_noise = (
-        said(epsilon, unit, ledger.delta) for epsilon in (ledger.epsilon_bound, ledger.epsilon_of_noise)
-    )
+    proved, of_noise = (said(each, unit, ledger.delta) for each in (ledger.epsilon_bound, ledger.epsilon_of_noise))
     return proved if proved == of_noise else say("none (the noise alone would give {epsilon})", epsilon=of_noise)
 
 
@@ -169,25 +152,21 @@ def in_odds(gained: float, who: str, delta: float) -> str:
     """What log-odds mean for one person, in the worst case but for a chance of delta."""
     sure = odds(gained)
     if sure >= 0.99995:
-        return say(
+        told = phrase(
             "somebody who was 50:50 unsure about a person and {who} could become practically certain, in the worst "
-            "case.",
-            who=who,
+            "case."
         )
-    percent = f"{100 * sure:.{1 if sure < 0.999 else 3}f}"
-    if delta:
-        return say(
+    elif delta:
+        told = phrase(
             "somebody who was 50:50 unsure about a person and {who} could become at most {sure}% sure, in the worst "
-            "case but for a chance of {delta}.",
-            who=who,
-            sure=percent,
-            delta=f"{delta:g}",
+            "case but for a chance of {delta}."
         )
-    return say(
-        "somebody who was 50:50 unsure about a person and {who} could become at most {sure}% sure, in the worst case.",
-        who=who,
-        sure=percent,
-    )
+    else:
+        told = phrase(
+            "somebody who was 50:50 unsure about a person and {who} could become at most {sure}% sure, in the worst "
+            "case."
+        )
+    return say(told, who=who, sure=f"{100 * sure:.{1 if sure < 0.999 else 3}f}", delta=f"{delta:g}")
 
 
 def against(release: Release, who: str) -> str:

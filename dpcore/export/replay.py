@@ -306,7 +306,7 @@ def cell(kind: str, source: str, place: int) -> dict[str, Any]:
 def again(release: Release) -> str:
     """What another run gives, in a sentence."""
     if release.seed is None:
-        return "It draws new noise, gives another release, and spends the same epsilon again."
+        return "It draws new noise, gives another release, and can cost the same epsilon again."
     return (
         f"With the seed {release.seed}, the same rows and the same versions of the libraries it gives the same "
         "release, and says whether it did."

@@ -119,13 +119,10 @@ def price(release: Release) -> str:
     reasons = "".join(f"<p>{escape(reason)}</p>" for reason in dict.fromkeys(frame["reason"]) if reason)
     columns = list(words)[0 if frame["scope"].any() else 1 :]
     entries = frame.groupby(columns, sort=False, dropna=False).size().reset_index(name="times").rename(columns=words)
+    both = charts.claimed_vs_bound(claimed=ledger.epsilon_claimed, bound=ledger.epsilon_bound, delta=ledger.delta)
     return (
         f"<p>{escape(told)}</p>"
-        + figure(
-            charts.claimed_vs_bound(claimed=ledger.epsilon_claimed, bound=ledger.epsilon_bound, delta=ledger.delta),
-            None,
-            1,
-        )
+        + figure(both, None, 1)
         + reasons
         + figure(charts.epsilon_split(ledger.breakdown()), None, 2)
         + f"<h3>Every question that was asked of the rows</h3>{table(entries.head(MOST_ENTRIES))}"
@@ -215,13 +212,7 @@ def shares(title: str, labels: Sequence[str], parts: Mapping[str, Floats]) -> st
 def rest(many: int, told: str) -> str:
     """How many are left out, if any, and where they are."""
     if many == 1:
-        told = (
-            told.replace("values are", "value is")
-            .replace("rows are", "row is")
-            .replace("classes are", "class is")
-            .replace("columns are", "column is")
-        )
-        told = told.replace("more are", "more is")
+        told = re.sub("((?<=class)es|s)? are", " is", told, count=1)
     return f"<p class='faded'>{many:,} {told}.</p>" if many > 0 else ""
 
 

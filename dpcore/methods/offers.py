@@ -35,13 +35,13 @@ def both(
 
 
 def void_reason(method: Any, schema: Schema) -> str:
-    """Why nothing could be proved of a run, in a few words; empty if something can be."""
+    """Why a run would have no guarantee, or not the printed one, in a sentence; empty if it would have it."""
     if schema.source == "inferred":
-        return phrase("the schema was read off the rows")
-    if method.mode == "paper" and not any(offer.holds and offered(method, offer) for offer in method.offers):
-        return phrase("what is printed is not proved")
+        return phrase("none: the schema was read off the rows.")
     if method.random_state is not None:
-        return phrase("whoever knows the seed can subtract the noise")
+        return phrase("none: whoever knows the seed can subtract the noise.")
+    if method.mode == "paper" and not any(offer.holds and offered(method, offer) for offer in method.offers):
+        return phrase("not as printed: the ledger will show what can be proved.")
     return ""
 
 

@@ -15,6 +15,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from itertools import chain, count, islice, takewhile
 from os import PathLike, fspath
@@ -32,7 +33,7 @@ from dpcore.datasets.streams import Source, check_path
 from dpcore.domain.arrow_cells import coded_cells
 from dpcore.domain.coding import Coded
 from dpcore.domain.schema import Schema
-from dpcore.errors import DataError
+from dpcore.errors import DataError, SchemaError
 from dpcore.language import phrase
 from dpcore.rows import queries
 from dpcore.rows.folder import FORMAT, MANIFEST, STARTED, document_of
@@ -217,7 +218,7 @@ def _begun(folder: Path, asked: Mapping[str, Any]) -> list[dict[str, Any]] | Non
         _drop(folder)  # what is left if somebody was stopped in it, or in the first part
         return []
     for key, differs in DIFFERS.items():
-        if there.get(key) != json.loads(json.dumps(asked[key])):
+        if _comparable(there.get(key), key) != _comparable(asked[key], key):
             raise DataError(f"{cause}: it holds codes of {differs}.", BEGIN)
     sound = list(takewhile(lambda part: _is_there(folder / part["file"], part["sha256"]), parts))
     if name == UNFINISHED and "query" in asked["reading"]:
@@ -228,6 +229,14 @@ def _begun(folder: Path, asked: Mapping[str, Any]) -> list[dict[str, Any]] | Non
     if sound != parts:
         raise DataError(f"{cause}: it holds codes that are damaged, or not all there.", BEGIN)
     return None
+
+
+def _comparable(value: Any, key: str) -> Any:
+    """A part of a manifest as it is compared; where a schema's lines came from makes no other codes."""
+    if key == "schema":
+        with suppress(SchemaError):
+            return Schema.from_document(value)
+    return json.loads(json.dumps(value))
 
 
 def _is_there(path: Path, expected: str) -> bool:

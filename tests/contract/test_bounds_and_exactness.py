@@ -42,7 +42,7 @@ KINDS = {
     ),
     "what it really cost": (
         r"\bwhat (it|they|the noise alone|those as printed|that) costs?\b(?! that)|what we can prove that it costs"
-        r"|says that the run costs|the price would|true price|not the price|really (bought|costs?|guarantees)",
+        r"|says that the run costs|the price would|true price|not the price|really (bought|costs?|guarantees|worth)",
         "`epsilon_claimed`: what the source says that the run costs;",
         "`epsilon_bound`: what we can prove that it costs, which may be infinite.",
         "every question that was asked of the private rows, and what it cost.",
@@ -50,10 +50,13 @@ KINDS = {
         "C2: the paper's algorithm at its true price",
     ),
     "a bound as what was spent": (
-        r"proved thousands|knows to be spent|[Ww]hat was spent(, run| before it)|total epsilon \{|Spent on them",
+        r"proved thousands|knows to be spent|[Ww]hat was spent|total epsilon \{|Spent on them|spends the same"
+        r"|are spent\.|(you|session) spent|stays spent|[Nn]othing was spent",
         "The price of a run as printed: claimed 1, proved thousands",
         "what this ledger knows to be spent on the same file",
         "What was spent, run by run",
+        "This server forgets what you spent.",
+        "It draws new noise, gives another release, and spends the same epsilon again.",
         "**You have looked {n:,} times: total epsilon {total}.**",
     ),
     "not proved as refuted": (
@@ -64,7 +67,7 @@ KINDS = {
     ),
     "protection as a fact": (
         r"[Nn]one of them is a person|nothing is protected|as little protection|less protection|several times less"
-        r"|protected so many times less|provably protect|not private\s+at all",
+        r"|protected so many times less|provably protect|not private\s+at all|protects nobody",
         "The first {first} of {rows:,} synthetic rows. None of them is a person.",
         "With a seed nothing is protected: for teaching only.",
         "Methods are there twice: as published, and corrected so that they provably protect every row.",
@@ -72,12 +75,13 @@ KINDS = {
     ),
     "a cost as a fact, in Chinese": (
         r"(?<![能多])花费 ?(\{(spent|n)|ε = |\*\*|k |一份)|实际花费|合计花费(的|正)|逐次运行的花费|次运行花费的下界"
-        r"|真正的 ε|真实代价|代价(是几千倍|就是|都是)|至少泄露",
+        r"|真正的 ε|真实代价|代价(是几千倍|就是|都是)|至少泄露|花费(了多少|过什么)|(还没有|已|以前的|会话的)花费",
         "在 {sure}% 置信度下，这次运行至少花费 ε = {least}，而声称的是 {claimed}。",
         "**此外，{made}花费 {spent}。**",
         "k 行花费 k 倍的 ε。",
         "实际花费少于来源所声称的：来源为某些查询记的账多于它们可能的花费。",
         "逐次运行的花费",
+        "此服务器会忘记你花费了多少。",
         "C2：论文算法的真实代价",
     ),
     "not proved as refuted, in Chinese": (
@@ -95,11 +99,12 @@ KINDS = {
         "该模型含有真实数据的精确计数。",
     ),
     "exact noise": (
-        r"^Exact (\(|noise|discrete)|: exact noise|, exact discrete noise|it is exact: |no noise is\s+exact\b"
-        r"|noise is exact\b|^精确（|^精确(离散)?噪声|未安装精确噪声",
+        r"^Exact (\(|discrete)|\b[Ee]xact (discrete )?noise\b|it is exact: |\bnoise is\s+exact\b"
+        r"|^精确（|精确(离散)?噪声",
         "Exact (for publication)",
         "Exact discrete noise (OpenDP), from the operating system's entropy",
         "NumPy (teaching): exact noise is not installed",
+        "teaching-grade floating-point noise; make the release with exact noise before you publish it.",
         "精确噪声不接受种子：将改用 NumPy 的连续噪声，用于教学。",
     ),
 }

@@ -10,7 +10,7 @@ import pytest
 from dpcore import Column, Schema
 from dpcore.dashboard.sections.schema_editor import schema_frame, schema_of
 from dpcore.domain import formats
-from dpcore.domain.declaration import rounded
+from dpcore.domain.declaration import rounded, with_value
 from dpcore.errors import SchemaError
 
 RNG = np.random.default_rng(4)
@@ -116,6 +116,14 @@ def test_a_tiny_table_lists_nobody() -> None:
     assert schema.encode(few).shape == (9, len(schema))
     only = Schema.infer(pd.DataFrame({"who": [f"Zq{i} and her family" for i in range(30)]}))  # better than no column
     assert "Zq" not in only.to_json()
+
+
+def test_a_ticked_value_takes_no_listed_one_away() -> None:
+    """Not even one that looks like the category that stands for none."""
+    schema = Schema.infer(pd.DataFrame({"town": ["(other)"] * 20 + ["Bonn"] * 20 + ["Zqdorf"] * 5}))
+    assert with_value(schema["town"], "Zqdorf").categories == ("(other)", "Bonn", "Zqdorf")
+    none = Schema.infer(pd.DataFrame({"town": ["Zqdorf"] * 5 + ["Ulm"] * 5}))
+    assert with_value(none["town"], "Zqdorf").categories == ("Zqdorf",)
 
 
 def test_a_column_by_hand_needs_no_origin() -> None:

@@ -129,13 +129,13 @@ def test_a_cap_refuses_before_noise_is_drawn(books, tmp_path, capsys):
     assert main([*given, "--out", "first.zip"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert (told["rows"], told["epsilon_bound"], told["publishable"]) == (None, 1.0, True)
-    grounds = [told.get(what, "") for what in ("noise", "schema", "privacy_unit", "outside_review")]
+    grounds = [told["grounds"].get(what, "") for what in ("noise", "schema", "privacy_unit", "outside_review")]
     starts = "exactly sampled noise.", "declared by the user; 3 of 3", "one row.", "none of this version."
     assert all(map(str.startswith, grounds, starts)), grounds
     (account,) = books.accounts()
     books.set_cap(account.key, account.name, account.relation, 1.5)
     assert main([*given, "--out", "second.zip"]) == 1
-    assert "needs epsilon 1 for 'people.csv', whose budget is capped at 1.5; 1 are spent" in capsys.readouterr().err
+    assert "needs epsilon 1 for 'people.csv', whose budget is capped at 1.5; 1 are charged" in capsys.readouterr().err
     assert not (tmp_path / "second.zip").exists()
     assert books.accounts()[0].totals == account.totals  # not even a part of it was asked
 

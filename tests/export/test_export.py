@@ -151,7 +151,7 @@ def test_readme_says_what_a_run_draws():
     assert "- Seed: none (operating-system entropy).\n" in text
     assert "200 synthetic rows in `synthetic.csv`, made from 'people.csv'." in text
     assert "**" not in text  # nothing is void
-    assert "draws new noise, gives another release, and spends the same epsilon again" in text
+    assert "draws new noise, gives another release, and can cost the same epsilon again" in text
     assert "- Source of noise: NumPy laplace noise, unseeded: for teaching.\n" in readme(release(noise="laplace"))
 
 

@@ -67,7 +67,7 @@ def test_the_notebook_is_valid_was_never_run_and_tells_its_reader_what_it_does(k
     assert "Write your file's name into it, in place of `your-data.csv`" in told
     assert "replay.py FILE" in told
     assert ("A known seed" in told) == ("With the seed 9" in told) == (seed is not None)
-    assert ("spends the same epsilon again" in told) == (seed is None)
+    assert ("can cost the same epsilon again" in told) == (seed is None)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -246,6 +246,8 @@ def test_other_sources_and_schemas_do_not_go_on_and_say_why(tmp_path):
     encode(tmp_path / "table", tmp_path / "codes", schema=TIDY)
     there = (tmp_path / "codes" / "part-00000.parquet").stat().st_mtime_ns
     encode(tmp_path / "table", tmp_path / "codes", schema=TIDY)
+    elsewhere = replace(TIDY, columns=tuple(replace(column, origin="document") for column in TIDY))
+    encode(tmp_path / "table", tmp_path / "codes", schema=elsewhere)  # where lines came from makes no other codes
     assert (tmp_path / "codes" / "part-00000.parquet").stat().st_mtime_ns == there
     with pytest.raises(DataError, match="another schema"):
         encode(tmp_path / "table", tmp_path / "codes", schema=TIDY.select(["real"]))

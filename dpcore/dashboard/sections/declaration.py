@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NoReturn
 
 import pandas as pd
 import streamlit as st
@@ -33,6 +33,12 @@ def keep(rows: Intake, schema: Schema, read_off: Sequence[str], asked: Sequence[
     st.session_state["data.base"] = (rows.token, sourced(schema, read_off))
     st.session_state[KEPT] = (rows.token, tuple(read_off))
     st.session_state[ASKED] = (rows.token, tuple(asked))
+
+
+def go_on(rows: Intake, schema: Schema, read_off: Sequence[str]) -> NoReturn:
+    """As `keep`, and draw the page anew."""
+    keep(rows, schema, read_off)
+    st.rerun()
 
 
 def asked(rows: Intake) -> tuple[Fields, ...]:
@@ -67,13 +73,14 @@ def rare_values(rows: Intake, schema: Schema, left: Sequence[str], key: str) -> 
     unasked = {name: [one for one in rare[name] if (name, one) not in rows.ticked] for name in left if name in rare}
     fewer = tuple(without_values(column, unasked.get(column.name, ())) for column in schema)
     if fewer != schema.columns:
-        keep(rows, replace(schema, columns=fewer), left)
-        st.rerun()
+        go_on(rows, replace(schema, columns=fewer), left)
     listed = {name: {*map(canonical, column.categories)} for name, column in lines.items()}
     offered = [(name, one) for name in rare for one in rare[name] if one not in listed[name]]
     if offered:
         whose = "rows" if schema.persons is None else "persons"
-        with st.expander(f"Not listed: {len(offered):,} values that fewer than {RARE} {whose} have"):
+        with st.expander(
+            f"Not listed: values that fewer than {RARE} {whose} have ({len(offered):,})", key="data.unlisted"
+        ):
             st.caption(
                 "They count as missing: a value of few people can betray one of them. Tick a value if you would have "
                 "listed it without looking at these rows. These values are for your eyes only."
@@ -83,13 +90,10 @@ def rare_values(rows: Intake, schema: Schema, left: Sequence[str], key: str) -> 
                 if st.checkbox(label, key=f"listed:{key}:{name}:{one}"):
                     rows.ticked.add((name, one))
                     more = with_value(lines[name], rare[name][one])
-                    keep(
-                        rows,
-                        replace(schema, columns=tuple(more if each.name == name else each for each in schema)),
-                        left,
-                    )
-                    st.rerun()
-            if rest := len(offered) - len(offered[:MOST_TICKS]):
+                    columns = tuple(more if each.name == name else each for each in schema)
+                    go_on(rows, replace(schema, columns=columns), left)
+            if len(offered) > MOST_TICKS:
+                rest = len(offered) - MOST_TICKS
                 st.caption(f"And {rest:,} more. Write those that are public into the table above.")
     if schema.target in dict(offered):
         st.warning("A class that is not listed is not learned: its rows count as missing.", icon=":material/label_off:")
@@ -117,16 +121,13 @@ def panel(rows: Intake, schema: Schema, left: Sequence[str]) -> None:
             "itself."
         )
         with st.container(horizontal=True):
-            kinds: tuple[Any, Any] = ("primary", "secondary") if exact else ("secondary", "primary")
-            look: Any = {"type": kinds[0], "icon": ":material/expand:", "disabled": not exact}
-            if st.button("Round outward", key="data.round", **look):
-                keep(rows, rounded(schema, left), left)
-                st.rerun()
-            look = {"type": kinds[1], "icon": ":material/gavel:", "disabled": bool(exact)}
-            look |= {"help": SINGLE} if exact else {}
-            if st.button(f"Declare {'these' if len(left) > 1 else 'this'} {many}", key="data.declare", **look):
-                keep(rows, schema, ())
-                st.rerun()
+            look: Any = {"type": "primary" if exact else "secondary", "disabled": not exact}
+            if st.button("Round outward", key="data.round", icon=":material/expand:", **look):
+                go_on(rows, rounded(schema, left), left)
+            look = {"type": "secondary", "disabled": True, "help": SINGLE} if exact else {"type": "primary"}
+            these = f"Declare {'these' if len(left) > 1 else 'this'} {many}"
+            if st.button(these, key="data.declare", icon=":material/gavel:", **look):
+                go_on(rows, schema, ())
 
 
 def line(column: Column, *, exact: bool) -> str:

@@ -33,7 +33,7 @@ def read_accounts() -> list[Account] | None:
             say(
                 "Until this is mended nothing is drawn, because nothing could be written down. **Two ways on:** set "
                 "the file aside (it is renamed, not deleted; what it holds is no longer added up), or keep a ledger "
-                "for this session only, which forgets what was spent before."
+                "for this session only, which forgets what was charged before."
             )
         )
         if isinstance(error, IncompleteError):
@@ -172,7 +172,7 @@ def apart(account: Account) -> str:
 def meaning(account: Account) -> str:
     """What a total means for one person."""
     if not account.looks:
-        return say("Nothing was spent yet.")
+        return say("Nothing was charged yet.")
     seen = phrase("those, and nothing else") if account.apart else phrase("all of them")
     unit = unit_of(account)
     if account.protects == "person" or unit is None:
@@ -289,7 +289,7 @@ def keeping() -> None:
             )
             look: Any = {"key": "ledger.copy", "on_click": "ignore", "icon": ":material/download:", "help": note}
             st.download_button(say("Save a copy"), books.copy, "ledger-copy.zip", "application/zip", **look)
-            label = say("I want another ledger: totals begin at 0 there, though what was spent stays spent")
+            label = say("I want another ledger: totals begin at 0 there, though what was charged stays charged")
             look = {"disabled": not st.checkbox(label, key="ledger.sure")}
             with st.container(horizontal=True):
                 st.button(say("Keep this session only"), on_click=leave_file, key="ledger.session", **look)
@@ -298,14 +298,14 @@ def keeping() -> None:
         else:
             st.markdown(
                 say(
-                    "This ledger lives **for this session only**. Tomorrow it has forgotten what was spent, and the "
+                    "This ledger lives **for this session only**. Tomorrow it has forgotten what was charged, and the "
                     "totals are then too small."
                 )
             )
             if not session.passing():
                 path = st.session_state.get("dpcore.books.left", usual_path())
                 st.button(say("Keep it in a file"), on_click=session.keep_books, args=(path,), key="ledger.keep")
-                st.caption(say("The file is {path}. What this session spent until then is not in it.", path=path))
+                st.caption(say("The file is {path}. It lacks what was charged here before.", path=path))
         memory = phrase(
             "Finished runs of comparisons are kept in memory, and go with the session: aggregates that were measured "
             "on real rows without noise, which are not private."

@@ -64,8 +64,7 @@ def reason_of(one: Recognized) -> str:
 
 def take_in(schema: Schema, left: Sequence[str], one: Recognized, rows: Intake) -> None:
     """Draw the page anew with one more column in the table, as the rows have it; what was edited and declared stays."""
-    declaration.keep(rows, with_column(schema, one, rows.frame), [*left, one.name])
-    st.rerun()
+    declaration.go_on(rows, with_column(schema, one, rows.frame), [*left, one.name])
 
 
 def with_column(schema: Schema, one: Recognized, frame: pd.DataFrame) -> Schema:

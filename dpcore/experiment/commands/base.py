@@ -126,7 +126,7 @@ def affordable(books: Books, data: Dataset, methods: Iterable[Method]) -> None:
             continue
         raise BudgetError(
             f"This needs epsilon {number(currency.epsilon(need))} for {account.name!r}, whose budget is capped at "
-            f"{float(account.cap):g}; {number(account.epsilon_bound)} are spent.",
+            f"{float(account.cap):g}; {number(account.epsilon_bound)} are charged.",
             "Nothing was drawn. Ask for less, or raise the cap on the page Ledger.",
         )
 

@@ -101,7 +101,7 @@ def made(asked: argparse.Namespace) -> int:
             "guarantee_void": release.guarantee_void,
             "noise": release.noise_label,
             "publishable": release.publishable,  # the noise alone
-            **{what.lower().replace(" ", "_"): about for what, about in grounds},
+            "grounds": {what.lower().replace(" ", "_"): about for what, about in grounds},
             "ledger": str(books.path) if books.kept else "session",
         },
         f"{asked.out}: {name}, {price}. {release.guarantee_void or release.attackable}".rstrip()
