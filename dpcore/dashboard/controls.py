@@ -136,11 +136,10 @@ def method_picker(page: str, printed: str, schema: Schema) -> tuple[str, dict[st
     mode = choice(st.radio, say("Method"), f"{page}.mode", modes)
     variants = offered(page, mode)
     key, renamed = f"{page}.variant.{mode}", {o.formerly: label for label, (_, o) in variants.items() if o.formerly}
-    wishes = links.pending()
-    if wishes.get(key) in renamed:
-        wishes[key] = renamed[wishes[key]]
+    if (asked := links.current(key)) in renamed:
+        links.pending()[key] = renamed[asked]
     usual, several = next(iter(variants)), mode == "corrected" and len(variants) > 1
-    chosen, other = st.container(), wishes.get(key, st.session_state.get(key, usual)) != usual
+    chosen, other = st.container(), links.current(key) in [*variants][1:]
     with st.expander(say("Others, for comparison"), expanded=other, key=f"fold.{key}") if several else chosen:
         label = lasting(st.radio, say("Variant"), key, list(variants), format_func=say)
     name, offer = variants[label]
@@ -289,9 +288,8 @@ def refusal(method: PrivateEstimator, schema: Schema) -> str:
 def lacking(page: str, why: str) -> None:
     """Note what settings lack to be run, if anything; the button outside them is drawn anew if that changed."""
     key = f"{page}.lacks"
-    before = st.session_state.get(key)
-    st.session_state[key] = why
-    if before is not None and bool(before) != bool(why):
+    before, st.session_state[key] = st.session_state.get(key), why
+    if before not in (None, why):
         st.rerun()
 
 

@@ -46,10 +46,11 @@ def of(page: str, data: Dataset, part: str = "") -> Iterator[None]:
     new.clear()
     wishes.clear()
     wishes |= {key: asked[name] for key, name in keys.items()}
+    above = st.container()  # whoever opens a link does not see the end of long settings
     yield
     left_out = [new[key] for key in keys if key in new and st.session_state.get(key) != wishes.get(key, ...)]
-    for name in [name for key, name in keys.items() if key in new]:
-        del asked[name]
+    for key in keys.keys() & new:
+        del asked[keys[key]]
     wishes.clear()
     if asked and not part:  # of a page's parts, another one may have a control for it
         left_out.append(
@@ -58,11 +59,10 @@ def of(page: str, data: Dataset, part: str = "") -> Iterator[None]:
         asked.clear()
     if left_out:
         told = phrase("Settings from that link or file that do not fit this page were left out: {names}.")
-        st.warning(say(told, names=", ".join(left_out)), icon=":material/link_off:")
-    names = {name_of(page, key, data): key for key in sorted(new) if key.startswith(f"{page}.")}
-    values = {name: st.session_state.get(key) for name, key in names.items()}
+        above.warning(say(told, names=", ".join(left_out)), icon=":material/link_off:")
+    values = {key: st.session_state.get(key) for key in sorted(new) if key.startswith(f"{page}.")}
     parts = session.kept(f"dpcore.settings:{page}", dict[str, Settings])
-    parts[part] = {name: value for name, value in values.items() if plain(value)}
+    parts[part] = {name_of(page, key, data): value for key, value in values.items() if plain(value)}
 
 
 def drawn() -> dict[str, str]:
@@ -73,6 +73,11 @@ def drawn() -> dict[str, str]:
 def pending() -> dict[str, Any]:
     """What a link or a file asks of controls, by key, while settings are drawn; what does not fit one is taken out."""
     return session.kept("dpcore.pending", dict[str, Any])
+
+
+def current(key: str, usual: Any = None) -> Any:
+    """What a control is asked to say, before it is drawn; or what it says."""
+    return pending().get(key, st.session_state.get(key, usual))
 
 
 def key_of(page: str, name: str, data: Dataset) -> str:

@@ -64,9 +64,9 @@ def fits(value: Any, bounds: Sequence[Any], *, several: bool = False) -> bool:
 def following(draw: Callable[..., Any], label: str, key: str, names: Mapping[Any, str], usual: Any, **look: Any) -> Any:
     """A choice whose usual option hangs on other controls, and is chosen until somebody chooses."""
     untouched = session.kept("dpcore.untouched", dict[str, Any])
-    if key not in st.session_state or st.session_state[key] == untouched.get(key):
+    if (now := st.session_state.get(key)) not in [*names] or now == untouched.get(key):
         untouched[key] = usual if usual in names else next(iter(names))
-        if st.session_state.get(key) != untouched[key]:
+        if now != untouched[key]:
             st.session_state[key] = untouched[key]
     if (found := choice(draw, label, key, names, **look)) != untouched.get(key):
         untouched.pop(key, None)

@@ -75,8 +75,8 @@ class Release:
 
     @property
     def registered(self) -> str:
-        """Its method's name in `METHODS`, whatever the title is."""
-        return METHODS.name_of(self.class_name, self.method)
+        """Its method's name in `METHODS`, whatever the title is; empty for one of somebody's own."""
+        return METHODS.name_of(self.class_name, "")
 
     def artifact_as(self, kind: type[Kind]) -> Kind:
         """The artifact, if it is of that kind; AttributeError otherwise."""

@@ -39,6 +39,7 @@ from dpcore.rows.views import SourceRows
 
 MANIFEST, FORMAT = "manifest.json", "dpcore rows 1"
 STARTED = f"{FORMAT}, unfinished"
+OTHER = "Choose a folder that this program encoded, or a new one."  # this one may be somebody else's
 MOST = 1 << 26  # bytes of a manifest
 LOTS = 1 << 20  # rows whose lots are drawn together
 WORTH_PROCESSES = 1 << 31  # rows times families; below, starting them takes longer than counting
@@ -111,12 +112,9 @@ class Folder:
         found = document_of(folder, MANIFEST, cause, "Choose a folder that this program encoded, or encode it anew.")
         if found is None:
             raise DataError(f"{cause}: its format is another.", CHANGED)
-        try:
-            schema = Schema.from_document(found["schema"])
-            named = [(part["file"], part["rows"], part["sha256"]) for part in found["parts"]]
-            total, sums = found["rows"], [one["sha256"] for one in found["sources"].values()]
-        except KeyError:
-            raise DataError(f"{cause}: its {MANIFEST} lacks something.", CHANGED) from None
+        schema, total = Schema.from_document(found["schema"]), found.get("rows")
+        named = [(part["file"], part["rows"], part["sha256"]) for part in found["parts"]]
+        sums = [one["sha256"] for one in found["sources"].values()]
         if not all(re.fullmatch("[0-9a-f]{64}", one) for one in sums):
             raise DataError(f"{cause}: a checksum is none.", CHANGED)
         content = Content.of_files(sums) if sums else None
@@ -191,7 +189,7 @@ def _array(column: pa.Array, limit: int | None) -> NDArray[Any]:
 def document_of(folder: Path, name: str, cause: str, remedy: str) -> dict[str, Any] | None:
     """What a folder's manifest says, or the note of one that is not finished; None if it is a document of another kind.
 
-    What `encode` writes may be absent, but for the parts; what is there has the form that it writes.
+    What is there has the form that `encode` writes.
 
     Raises
     ------
@@ -202,30 +200,27 @@ def document_of(folder: Path, name: str, cause: str, remedy: str) -> dict[str, A
     try:
         raw = (folder / name).read_bytes()
     except (OSError, ValueError):
-        raise DataError(f"{cause}: it has no {name} that can be read.", remedy) from None
-    found = json_value(raw, DataError, f"{cause}: its {name}", remedy, most=MOST)
+        raise DataError(f"{cause}: it has no {name} that can be read.", OTHER) from None
+    found = json_value(raw, DataError, f"{cause}: its {name}", OTHER, most=MOST)
     if not isinstance(found, dict) or found.get("format") != (FORMAT if name == MANIFEST else STARTED):
         return None
-    kinds: dict[str, Any] = {"sources": dict, "reading": dict, "written": dict, "numbers": bool}
-    sources, reading, times, _ = (found.get(key, kind()) for key, kind in kinds.items())
-    parts, forms = found.get("parts"), all(isinstance(found.get(key, kind()), kind) for key, kind in kinds.items())
-    if not (
-        forms
-        and isinstance(parts, list)
-        and all(_is_file(one) and isinstance(one.get("file"), str) and is_whole(one.get("rows"), 0) for one in parts)
-        and all(map(_is_file, sources.values()))
-        and all(isinstance(value, str | None) for key, value in reading.items() if key != "missing")
-        and all(map(is_whole, times.values()))
-    ):
+    if name != MANIFEST and found.get("parts") == []:
+        return found  # begun, and nothing is there yet
+    found = {"reading": {}, "written": {}, "numbers": False, **found}
+    try:
+        parts, files = found["parts"], [*found["parts"], *found["sources"].values()]
+        texts = [one["sha256"] for one in files] + [part["file"] for part in parts]
+        texts += [value or "" for key, value in found["reading"].items() if key != "missing"]
+        sizes = [one.get("size") or 0 for one in files] + [part["rows"] for part in parts]
+        sound = all(isinstance(text, str) for text in texts) and all(is_whole(size, 0) for size in sizes)
+        sound &= all(map(is_whole, found["written"].values())) and type(found["numbers"]) is bool and "schema" in found
+    except (AttributeError, KeyError, TypeError):
+        sound = False
+    if not sound:
         raise DataError(f"{cause}: its {name} lacks something.", remedy)
     if not all(Path(own := part["file"]).name == own and "\0" not in own and len(own.encode()) < 256 for part in parts):
         raise DataError(f"{cause}: a part lies elsewhere.", remedy)
     return found
-
-
-def _is_file(found: Any) -> bool:
-    """Whether it says of a file which one it is, and perhaps its size."""
-    return isinstance(found, dict) and isinstance(found.get("sha256"), str) and is_whole(found.get("size") or 0, 0)
 
 
 def _opened(path: Path, rows: int, checksum: str, schema: Schema) -> Part:

@@ -75,15 +75,11 @@ def begun(folder: str | PathLike[str]) -> Begun | None:
     there = document_of(place, name, cause, BEGIN)
     if there is None or (name == UNFINISHED and not there["parts"]):
         return None  # somebody else's, or none yet
-    try:
-        parts = {part["file"]: part.get("size") for part in there["parts"]}
-        rows = sum(part["rows"] for part in there["parts"])
-        reading = {key: value for key, value in there["reading"].items() if key != "missing" and value is not None}
-        schema = Schema.from_document(there["schema"])
-        known = (schema, rows, name == MANIFEST, there["numbers"], reading, there["sources"], parts)
-    except KeyError:
-        raise DataError(f"{cause}: its {name} lacks something.", BEGIN) from None
-    return Begun(place, *known, there.get("written", {}), state(place / name)[1])
+    parts = {part["file"]: part.get("size") for part in there["parts"]}
+    rows = sum(part["rows"] for part in there["parts"])
+    reading = {key: value for key, value in there["reading"].items() if key != "missing" and value is not None}
+    known = (Schema.from_document(there["schema"]), rows, name == MANIFEST, there["numbers"], reading)
+    return Begun(place, *known, there["sources"], parts, there["written"], state(place / name)[1])
 
 
 def state(path: Path) -> tuple[int, int]:

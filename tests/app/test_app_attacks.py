@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from driving import change, csv, linked, opened, people, press, run, started, tab, using
+from driving import change, csv, opened, people, press, run, started, tab, using
 from screen import books, charts, dataset, elements, mendable, metrics, said, titles, widget
 from streamlit.testing.v1 import AppTest
 
@@ -136,12 +136,6 @@ def test_a_release_passes_the_test_of_distance_and_tells_all_and_a_private_one_d
     assert f"rows of the one that leaks are {named} columns away" in said(at)  # the deal of the step before
     assert float(dict(metrics(at))["Right if in the data"].removesuffix("%")) < 80
     assert "at most 46.3 percentage points more often" in said(at)
-
-
-def test_links_that_call_the_step_without_noise_exact_still_open_it() -> None:
-    for step in ("exact", "noiseless"):
-        at = linked(PAGE, **{"linkage.step": step})
-        assert (widget(at, f"{PAGE}.linkage.step").value, [*at.warning]) == ("noiseless", []), step
 
 
 def test_people_stay_those_of_the_sample_when_somebody_uses_data_of_their_own() -> None:

@@ -4,7 +4,7 @@ import driving
 import pytest
 from driving import change, opened, run
 from prepared import page
-from screen import tabs
+from screen import elements, tabs
 from streamlit.testing.v1 import AppTest
 
 from dpcore.dashboard import links, widgets
@@ -71,6 +71,9 @@ def test_what_is_left_out_is_named_and_the_rest_is_taken(name: str, monkeypatch:
     assert "that it does not have" in told
     assert ("Synthetic rows" in told) == (name not in ("forests", "responses"))
     assert "nothing" not in told
+    order = [*elements(at)]
+    lost = [place for place, one in enumerate(order) if one.type == "warning" and "were left out" in one.value]
+    assert lost < [place for place, one in enumerate(order) if one.key == f"{name}.mode"]  # seen without scrolling
     assert at.session_state[f"{name}.chosen"][1]["random_state"] == 7
     assert at.session_state[f"{name}.chosen"][1]["mode"] == "corrected"
     assert not left_out(run(at))  # and not again

@@ -194,6 +194,9 @@ def test_a_title_of_its_own_changes_neither_whom_people_trust_nor_the_source():
     assert told.pop("Method") == facts(made)["Method"].replace("PPNB", "Survey of May", 1)
     assert told.items() <= facts(made).items()
     assert told["Trusted party"].startswith("None, where people randomize their answers themselves")
+    own = facts(replace(made, class_name="Mine"))  # with a paper's title, and nobody has checked it
+    assert "Reference" not in own["Method"]
+    assert not own["Trusted party"].startswith("None")
 
 
 def test_every_method_names_its_source():

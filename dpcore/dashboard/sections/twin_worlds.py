@@ -80,16 +80,15 @@ def attack(page: str, data: Dataset) -> None:
 def settings(page: str) -> tuple[Case, int]:
     """Which case, and how many runs; what a link asks for and does not go together gives way."""
     names = [name for name in METHODS if any(case.method == name for case in attacks.CASES)]
-    case = chosen(page, names)
     left, middle, right = st.columns([4, 4, 5], gap="medium")
     moved: Any = {"on_change": usual_trials, "args": (page, names)}
-    methods, at = {name: grouped(name) for name in names}, names.index(case.method)
+    methods, at = {name: grouped(name) for name in names}, names.index(chosen(page, names).method)
     name = choice(left.selectbox, say("Method"), f"{page}.method", methods, at, **moved)
     modes = {mode: MODES[mode] for mode in modes_of(name)}
-    at = list(modes).index(case.mode)
+    at = list(modes).index(chosen(page, names).mode)
     mode = choice(middle.radio, say("Mode"), f"{page}.mode", modes, at, horizontal=True, **moved)
     cases = {found.key: found for found in attacks.cases_of(name, mode)}
-    titles, at = {key: found.title for key, found in cases.items()}, list(cases).index(case.key)
+    titles, at = {key: found.title for key, found in cases.items()}, list(cases).index(chosen(page, names).key)
     case = cases[choice(right.selectbox, say("What is attacked"), f"{page}.case", titles, at, **moved)]
     left, right = st.columns([5, 2], gap="large", vertical_alignment="bottom")
     look: Any = {"value": case.trials, "format_func": "{:,}".format}
@@ -107,23 +106,13 @@ def modes_of(name: str) -> list[str]:
 
 
 def chosen(page: str, names: list[str]) -> Case:
-    """The case that the controls ask for, made to fit: a method has not every mode, nor a mode every case."""
-    wishes = links.pending()
-    asked: dict[Any, Any] = {**st.session_state, **wishes}
-    found = next((case for case in attacks.CASES if case.key == asked.get(f"{page}.case")), None)
-    name = asked.get(f"{page}.method", found.method if found else names[0])
+    """The case that the controls ask for so far, made to fit: a method has not every mode, nor a mode every case."""
+    found = next((case for case in attacks.CASES if case.key == links.current(f"{page}.case")), None)
+    name = links.current(f"{page}.method", found and found.method)
     name = name if name in names else names[0]
-    mode = asked.get(f"{page}.mode", found.mode if found else MODES)
-    mode = mode if mode in modes_of(name) else modes_of(name)[0]
-    cases = attacks.cases_of(name, mode)
-    case = found if found in cases else cases[0]
-    for control, value in (("method", name), ("mode", mode), ("case", case.key)):
-        key = f"{page}.{control}"
-        if wishes.get(key, value) != value:
-            del wishes[key]
-        if key in st.session_state:
-            st.session_state[key] = value
-    return case
+    mode = links.current(f"{page}.mode", found and found.mode)
+    cases = attacks.cases_of(name, mode if mode in modes_of(name) else modes_of(name)[0])
+    return found if found in cases else cases[0]
 
 
 def usual_trials(page: str, names: list[str]) -> None:
