@@ -9,8 +9,7 @@ import pytest
 
 from dpcore import Column, Schema
 from dpcore.dashboard.sections.schema_editor import schema_frame, schema_of
-from dpcore.domain import formats
-from dpcore.domain.declaration import rounded, with_value
+from dpcore.domain import declaration, formats
 from dpcore.errors import SchemaError
 
 RNG = np.random.default_rng(4)
@@ -40,7 +39,9 @@ def test_who_declares_what_the_program_proposed_leaves_a_trace_of_it() -> None:
     every = dict.fromkeys(ROWS, "proposed")
     assert origins(schema) == every
     assert origins(Schema.from_json(schema.to_json())) == every
-    assert origins(declared(rounded(schema, schema.names))) == every  # the program proposed the rounding, too
+    assert (
+        origins(declared(declaration.rounded(schema, schema.names))) == every
+    )  # the program proposed the rounding, too
     assert origins(schema.select(["town", "age"])) == {"town": "proposed", "age": "proposed"}
     changed = replace(schema["age"], description="in years")
     assert origins(replace(schema, columns=(changed,))) == {"age": "proposed"}
@@ -121,9 +122,9 @@ def test_a_tiny_table_lists_nobody() -> None:
 def test_a_ticked_value_takes_no_listed_one_away() -> None:
     """Not even one that looks like the category that stands for none."""
     schema = Schema.infer(pd.DataFrame({"town": ["(other)"] * 20 + ["Bonn"] * 20 + ["Zqdorf"] * 5}))
-    assert with_value(schema["town"], "Zqdorf").categories == ("(other)", "Bonn", "Zqdorf")
+    assert declaration.with_value(schema["town"], "Zqdorf").categories == ("(other)", "Bonn", "Zqdorf")
     none = Schema.infer(pd.DataFrame({"town": ["Zqdorf"] * 5 + ["Ulm"] * 5}))
-    assert with_value(none["town"], "Zqdorf").categories == ("Zqdorf",)
+    assert declaration.with_value(none["town"], "Zqdorf").categories == ("Zqdorf",)
 
 
 def test_a_column_by_hand_needs_no_origin() -> None:
