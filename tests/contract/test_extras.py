@@ -17,14 +17,13 @@ from importlib.abc import MetaPathFinder
 
 class Blocked(MetaPathFinder):
     def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] in {"opendp", "vl_convert", "python_calamine", "yaml"}:
+        if name.partition(".")[0] in {"opendp", "vl_convert", "python_calamine"}:
             raise ModuleNotFoundError(name)
 
 sys.meta_path.insert(0, Blocked())
 
 import dpcore as dp
 from dpcore.datasets.reading import read_frame
-from dpcore.domain import formats
 from dpcore.experiment.commands.figure import main as figure
 from dpcore.export import bundle, release_of
 from dpcore.mechanisms.noise import load_in_background
@@ -61,7 +60,6 @@ print(json.dumps({
     "report": held.read("report.html").decode(),
     "sampled": refused(lambda: sampled.fit(rows, schema=data.schema, ledger=books), dp.ParameterError),
     "spent": books.epsilon_bound,
-    "yaml": refused(lambda: formats.read("D:"), dp.SchemaError),
     "excel": refused(lambda: read_frame(b"PK\\x03\\x04", "a.xlsx", trusted=True), dp.DataError),
 }))
 sys.exit(figure(["001 Fig. 5"]))
@@ -99,7 +97,6 @@ def test_what_is_not_installed_is_told_in_a_sentence(bare: subprocess.CompletedP
         told["sampled"] == 'Exactly sampled noise needs opendp, which is not installed: pip install "dpcore[publish]".'
     )
     assert told["spent"] == 0
-    assert told["yaml"].endswith('needs yaml, which is not installed: pip install "dpcore[yaml]".')
     assert told["excel"].endswith('needs python_calamine, which is not installed: pip install "dpcore[excel]".')
     assert 'needs vl_convert, which is not installed: pip install "dpcore[report]".' in bare.stderr
     assert bare.returncode == 1

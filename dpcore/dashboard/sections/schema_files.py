@@ -22,7 +22,7 @@ def load(rows: Intake, headers: Collection[str]) -> None:
     others = ", ".join(kind.title for name, kind in FORMATS.items() if name != "dpcore")
     uploaded = housekeeping.uploader(
         "Load a schema",
-        type=["json", "yaml", "yml"],
+        type=["json"],
         key="data.schema_file",
         help=f"As saved below; or as other programs write it: {others}. "
         "What such a file does not say is asked for here.",
@@ -57,7 +57,6 @@ def save(schema: Schema) -> None:
     )
     text, lost = formats.written(schema, name)
     file = FORMATS[name].file
-    mime = "application/json" if file.endswith("json") else "application/yaml"
-    left.download_button("Save the schema", text, file, mime, key="data.save", on_click="ignore")
+    left.download_button("Save the schema", text, file, "application/json", key="data.save", on_click="ignore")
     if lost:
         st.caption(f"This file does not hold: {escaped('; '.join(lost))}.")

@@ -5,14 +5,13 @@
 | `dpcore` | `Schema.to_json` | |
 | `frictionless` | Frictionless Table Schema | bins, taxonomies, the class column, how many rows, whose they are |
 | `sdv` | SDV metadata, one table, V1 | bounds and categories, and all that the first cannot |
-| `smartnoise` | SmartNoise, metadata of a collection | categories, days, bins, taxonomies, the class column |
 | `private-pgm` | `domain.json` | all but how many codes a column has |
 """
 
 from typing import Any
 
 from dpcore.domain.documents import json_value
-from dpcore.domain.formats import frictionless, private_pgm, sdv, smartnoise
+from dpcore.domain.formats import frictionless, private_pgm, sdv
 from dpcore.domain.formats.base import MOST_TEXT, REMEDY, WORDS, Fields, Format, Known, used
 from dpcore.domain.schema import Schema
 from dpcore.errors import ParameterError, SchemaError
@@ -36,7 +35,6 @@ FORMATS = {
         "Frictionless Table Schema", "tableschema.json", frictionless.SAYS, frictionless.read, frictionless.write
     ),
     "sdv": Format("SDV metadata", "metadata.json", sdv.SAYS, sdv.read, sdv.write),
-    "smartnoise": Format("SmartNoise metadata", "metadata.yaml", smartnoise.SAYS, smartnoise.read, smartnoise.write),
     "private-pgm": Format("private-pgm domain", "domain.json", private_pgm.SAYS, private_pgm.read, private_pgm.write),
 }
 
@@ -49,11 +47,10 @@ def format_of(name: str) -> Format:
 
 
 def recognized(text: str | bytes) -> str:
-    """Which format a document has, by what only that one has in it; SchemaError if it is JSON of another kind."""
-    head = text[:4].decode("utf-8", "replace") if isinstance(text, bytes) else text[:4]
-    if not head.lstrip("\ufeff \t\r\n").startswith(("{", "[")):
-        return "smartnoise"
-    found = json_value(text, SchemaError, "The schema file cannot be read", REMEDY, most=MOST_TEXT)
+    """Which format a document has, by what only that one has in it; SchemaError if it is none of them."""
+    titles = ", ".join(kind.title for kind in FORMATS.values())
+    remedy = f"Save the schema in one of the formats that are read ({titles}); YAML is not one."
+    found = json_value(text, SchemaError, "The schema file cannot be read", remedy, most=MOST_TEXT)
     if not isinstance(found, dict):
         raise SchemaError("The schema file cannot be read: it is no object.", REMEDY)
     if isinstance(found.get("format"), str):

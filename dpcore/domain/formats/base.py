@@ -19,7 +19,6 @@ from dpcore.text import NUMBER
 
 MOST_TEXT = 5_000_000
 REMEDY = "Give a document of a kind that is known here; the README lists them."
-WRONG = "The schema file cannot be read"
 Fields = dict[str, Any]
 """Arguments of `Column`, as far as they are known: `name` and `kind` at least."""
 
