@@ -12,7 +12,6 @@ EXTRAS = {
     "vl_convert": "report",
     "python_calamine": "excel",
     "yaml": "yaml",
-    "authlib": "login",
     "duckdb": "engines",
 }  # by what is imported
 
