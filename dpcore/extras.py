@@ -11,7 +11,6 @@ EXTRAS = {
     "opendp": "publish",
     "vl_convert": "report",
     "python_calamine": "excel",
-    "authlib": "login",
     "duckdb": "engines",
 }  # by what is imported
 

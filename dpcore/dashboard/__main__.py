@@ -19,7 +19,6 @@ from pathlib import Path
 from dpcore import __version__
 from dpcore.dashboard import FOLDER, hosting
 from dpcore.errors import DPCoreError
-from dpcore.extras import need
 
 HOSTING = ("public", "hosted", "uploads", "operator", "login", "limits")  # the server finds them in its environment
 Flags = dict[str, list[str]]
@@ -58,9 +57,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     own = os.environ.get("DPCORE_LOCAL") != "0" and hosting.local(*flags["server.address"])
     os.environ["DPCORE_LOCAL"] = str(int(own))  # whether paths are offered: only behind the guard, as here
     try:
+        hosting.refuse_login()
         hosting.limits()
-        if hosting.login():
-            need("authlib", "Logging in")
     except DPCoreError as error:
         parser.error(str(error))
     if taken := unusable(flags):
@@ -73,7 +71,7 @@ def command() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="dpcore",
         usage="dpcore [serve] [-h] [--port PORT] [--no-browser] [--public ADDRESS] [--hosted [--uploads] "
-        "[--operator WHO] [--login] [--limits LIMITS]] [--SECTION.OPTION VALUE ...]\n"
+        "[--operator WHO] [--limits LIMITS]] [--SECTION.OPTION VALUE ...]\n"
         "       dpcore version | COMMAND ...",
         description="Start the dashboard on this computer and open it in a browser. Ctrl+C ends it.",
         epilog="Every option of Streamlit can be set for one run by its full name, such as --server.maxUploadSize 200. "
@@ -89,8 +87,7 @@ def command() -> argparse.ArgumentParser:
     parser.add_argument("--hosted", action="store_const", const="1", help=about)
     parser.add_argument("--uploads", action="store_const", const="1", help="visitors may upload tables of their own")
     parser.add_argument("--operator", metavar="WHO", help="who runs this server, as visitors are told")
-    about = "visitors log in first, by OpenID Connect: Streamlit's secrets.toml says where"
-    parser.add_argument("--login", action="store_const", const="1", help=about)
+    parser.add_argument("--login", action="store_const", const="1", help=argparse.SUPPRESS)  # hosting.refuse_login
     about = "of a server for visitors, as name=number,...: " + ", ".join(
         f"{name}={value:g}" for name, value in asdict(hosting.HOSTED).items()
     )

@@ -39,8 +39,7 @@ MISDIRECTED, FORBIDDEN, NOT_FOUND, TOO_LARGE = 421, 403, 404, 413
 PAGES = "|".join(path.stem for path in (FOLDER / "pages").glob("*.py"))
 PATHS = re.compile(  # what pages of the oldest and of the newest Streamlit ask for (tests/browser/test_requests.py)
     rf" /_stcore/stream|(GET|HEAD) /(({PAGES})/?|favicon\.png|_stcore/(health|host-config))?"
-    r"|(GET|HEAD) /(static|media)(/\w[\w.-]*)+|(PUT|DELETE) /_stcore/upload_file/(?P<session>[^/]+)/[^/]+"
-    r"|(?P<login>GET /(auth/(login|logout)|oauth2callback))",
+    r"|(GET|HEAD) /(static|media)(/\w[\w.-]*)+|(PUT|DELETE) /_stcore/upload_file/(?P<session>[^/]+)/[^/]+",
     re.ASCII,
 )
 
@@ -107,8 +106,7 @@ def known(scope: Message) -> re.Match[str] | None:
     base = f"/{st.get_option('server.baseUrlPath').strip('/')}".rstrip("/")
     if not f"{scope['path']}/".startswith(f"{base}/"):
         return None
-    found = PATHS.fullmatch(f"{scope.get('method', '')} {scope['path'].removeprefix(base) or '/'}")
-    return found if found and (hosting.login() or not found["login"]) else None
+    return PATHS.fullmatch(f"{scope.get('method', '')} {scope['path'].removeprefix(base) or '/'}")
 
 
 def settled(scope: Message) -> Message:

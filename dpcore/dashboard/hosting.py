@@ -64,8 +64,8 @@ def own_computer() -> bool:
 
 
 def local(*addresses: str) -> bool:
-    """Whether a server that listens there is for its own computer: no visitors, no log-in, no proxy."""
-    return {*addresses} <= {*LOOPBACK} and not (hosted() or login() or os.environ.get("DPCORE_PUBLIC"))
+    """Whether a server that listens there is for its own computer: no visitors, no proxy."""
+    return {*addresses} <= {*LOOPBACK} and not (hosted() or os.environ.get("DPCORE_PUBLIC"))
 
 
 def require_own_computer() -> None:
@@ -98,9 +98,13 @@ def operator() -> str:
     return os.environ.get("DPCORE_OPERATOR", "")
 
 
-def login() -> bool:
-    """Whether people have to log in first, by OpenID Connect as Streamlit's `secrets.toml` has it."""
-    return os.environ.get("DPCORE_LOGIN", "") not in ("", "0")
+def refuse_login() -> None:
+    """ParameterError where a log-in is asked for, as earlier versions had one: better no server than an open one."""
+    if os.environ.get("DPCORE_LOGIN", "") not in ("", "0"):
+        raise ParameterError(
+            "dpcore has no log-in of its own:",
+            "let a proxy in front of it ask who comes, and start it without --login and DPCORE_LOGIN.",
+        )
 
 
 def limits() -> Limits:

@@ -10,7 +10,7 @@ from starlette.middleware import Middleware
 from streamlit import App
 from streamlit.web.server.server_util import get_display_address, get_url
 
-from dpcore.dashboard import FOLDER
+from dpcore.dashboard import FOLDER, hosting
 from dpcore.dashboard.guard import Guard
 from dpcore.dashboard.housekeeping import keep_little
 
@@ -25,4 +25,5 @@ async def opened(_: App) -> AsyncIterator[None]:
     yield
 
 
+hosting.refuse_login()
 app = App(FOLDER / "app.py", middleware=[Middleware(Guard)], lifespan=opened)

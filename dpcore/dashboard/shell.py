@@ -177,6 +177,7 @@ def frame(title: str, lead: str) -> None:
     over from the next run on; that run is asked for at once, because widgets get other identities there and would
     lose the first thing that a person sets.
     """
+    hosting.refuse_login()  # the command did, but `streamlit run app.py` does not
     if not _inside_app.get():
         navigation()
         if "dpcore.alone" not in st.session_state:
@@ -207,10 +208,6 @@ def frame(title: str, lead: str) -> None:
         language()
     if wanted := st.session_state.pop("dpcore.open", None):
         open_page(wanted)
-    if hosting.login() and not st.user.is_logged_in:
-        st.title(title, anchor=False)
-        st.button(say("Log in"), on_click=st.login, type="primary", icon=":material/login:")
-        st.stop()
     gone()
     shown = st.session_state.get("dpcore.page", "")
     lessons.bar(shown)

@@ -262,18 +262,16 @@ def test_only_a_server_of_ones_own_offers_paths(monkeypatch, table):
     for name, value in (
         ("HOSTED", "1"),
         ("PUBLIC", "https://dp.example.org"),
-        ("LOGIN", "1"),
         ("LOCAL", "0"),
         ("LOCAL", ""),
     ):
         with monkeypatch.context() as patch:
             patch.setenv(f"DPCORE_{name}", value)
             assert not hosting.own_computer()
-            if name != "LOGIN":
-                at = started("data")
-                assert "A file or folder on this computer" not in at.segmented_control("data.source").options
-                at.session_state["data.source"] = "folder"  # whoever asks for it all the same
-                assert not run(at).text_input
+            at = started("data")
+            assert "A file or folder on this computer" not in at.segmented_control("data.source").options
+            at.session_state["data.source"] = "folder"  # whoever asks for it all the same
+            assert not run(at).text_input
     for address, own in (("0.0.0.0", False), ("", False), ("192.168.0.7", False), ("::1", True), ("localhost", True)):
         monkeypatch.setattr(config, "_config_options", {**config._config_options})
         monkeypatch.setattr("streamlit.get_option", lambda _, address=address: address)

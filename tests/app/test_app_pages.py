@@ -86,6 +86,15 @@ def test_a_server_without_the_guard_says_so_on_home_and_once_in_its_log(monkeypa
     assert not opened(at, "data").warning
 
 
+def test_without_the_command_as_well_a_server_that_is_to_ask_who_comes_shows_no_page(monkeypatch, caplog) -> None:
+    monkeypatch.setenv("DPCORE_LOGIN", "1")
+    at = AppTest.from_file(ROOT / "app.py", default_timeout=TIMEOUT).run()
+    assert at.exception
+    assert "let a proxy in front of it ask who comes" in caplog.text
+    assert not at.title
+    assert not at.sidebar.markdown
+
+
 def test_a_display_widget_answers_at_once(slow_charts: None, whole_sample) -> None:
     """Processor seconds of a run after which only a tab or a choice differs; the aim is 0.15."""
     at = with_release(given=whole_sample)

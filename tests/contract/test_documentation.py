@@ -62,9 +62,3 @@ def test_commands_are_understood(line: str, monkeypatch: pytest.MonkeyPatch) -> 
         monkeypatch.setattr(command, "unusable", lambda _: "")  # whatever listens on this computer
         monkeypatch.setattr(cli, "main", lambda *_, **__: None)
         assert command.main(words) == 0
-
-
-def test_settings_are_of_their_format() -> None:
-    settings = [text for blocks in SHOWN.values() for kind, text in blocks if kind == "toml"]
-    assert all(tomllib.loads(text) for text in settings)
-    assert settings

@@ -466,7 +466,6 @@ def test_locks_agree_with_the_project() -> None:
     assert names.pop("dev") <= set(dev)
     assert names.pop("docs") <= set(site)
     assert names.pop("engines") <= set(dev)  # no page of the dashboard asks one
-    assert names.pop("login") == {"streamlit[auth]"}  # on request only: few servers ask who comes
     assert set().union(*names.values()) <= set(run)
 
 

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import runpy
 import socket
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from streamlit.web import cli
 
 import dpcore
 from dpcore.dashboard.__main__ import configured, main
+from dpcore.errors import ParameterError
 
 ROOT = Path(__file__).resolve().parents[2]
 SERVED = ROOT / "dpcore" / "dashboard" / "served.py"
@@ -142,10 +144,8 @@ def test_the_command_marks_a_server_that_only_this_computer_reaches(handed, monk
         (["--hosted"], {"LOCAL": "1"}, "0"),
         (["--public", "https://dp.example.org"], {}, "0"),
         ([], {"PUBLIC": "https://dp.example.org"}, "0"),
-        ([], {"LOGIN": "1"}, "0"),
     ):
         monkeypatch.setattr(os, "environ", {f"DPCORE_{name}": value for name, value in before.items()})
-        monkeypatch.setattr("dpcore.dashboard.__main__.need", lambda *_: None)  # what a log-in is made of
         assert main(asked) == 0
         assert os.environ["DPCORE_LOCAL"] == own, (asked, before)
 
@@ -168,7 +168,6 @@ def test_what_is_not_understood_is_said_with_a_remedy(capsys):
         (["--server.prot", "8600"], "--server.prot", "--server.port"),
         (["--server.maxUploadSize", "much"], "'much' is not a valid integer", "dpcore --help"),
         (["--hosted", "--limits", "hours=1"], "'hours=1' is not understood", "name=number"),
-        (["--hosted", "--limits=rows=1", "--login"], "Logging in needs authlib", 'pip install "dpcore[login]"'),
     ):
         with pytest.raises(SystemExit) as ended:
             main(asked)
@@ -177,6 +176,23 @@ def test_what_is_not_understood_is_said_with_a_remedy(capsys):
         assert cause in said
         assert remedy in said
         assert "Traceback" not in said
+
+
+def test_whoever_asks_for_a_log_in_gets_no_server_that_asks_nobody(handed, capsys, monkeypatch):
+    def refused(*words):
+        with pytest.raises(SystemExit) as ended:
+            main(words)
+        assert ended.value.code == 2
+        assert "no log-in of its own: let a proxy in front of it ask who comes, and " in capsys.readouterr().err
+
+    refused("--hosted", "--login")
+    monkeypatch.setenv("DPCORE_LOGIN", "1")
+    refused("--hosted")
+    with pytest.raises(ParameterError, match="let a proxy"):
+        runpy.run_path(str(SERVED))
+    assert handed == []
+    monkeypatch.setenv("DPCORE_LOGIN", "0")
+    assert main([]) == 0
 
 
 def test_a_port_that_is_taken_is_refused_before_anything_starts(handed, capsys):

@@ -236,6 +236,7 @@ NOBODY_ASKS = (
     "/manifest.json",
     "/no_such_page",
     "/auth/login",
+    "/auth/logout",
     "/oauth2callback",
 )
 
@@ -255,7 +256,7 @@ def test_strangers_learn_no_statistics_and_reach_nothing_that_pages_do_not_need(
     assert served.ask("POST", "/") == served.ask("DELETE", "/media/a.json") == HTTPStatus.NOT_FOUND
 
 
-def test_pages_get_what_they_need(served, monkeypatch):
+def test_pages_get_what_they_need(served):
     static = Path(file_util.get_static_dir())
     files = [f"/{path.relative_to(static).as_posix()}" for path in static.rglob("static/**/*") if path.is_file()]
     assert len(files) > 100
@@ -264,8 +265,6 @@ def test_pages_get_what_they_need(served, monkeypatch):
         assert served.ask("GET", path) == HTTPStatus.OK, path
     assert served.ask("GET", "/naive_bayes/") == HTTPStatus.MOVED_PERMANENTLY
     assert served.ask("HEAD", "/_stcore/health") == HTTPStatus.SERVICE_UNAVAILABLE  # it says that nothing runs yet
-    monkeypatch.setenv("DPCORE_LOGIN", "1")
-    assert served.ask("GET", "/auth/logout") != HTTPStatus.NOT_FOUND
 
 
 def test_below_a_base_path_there_is_the_same_and_above_it_nothing(monkeypatch):

@@ -41,7 +41,7 @@ def test_who_declares_what_the_program_proposed_leaves_a_trace_of_it() -> None:
     assert origins(Schema.from_json(schema.to_json())) == every
     assert (
         origins(declared(declaration.rounded(schema, schema.names))) == every
-    )  # the program proposed the rounding, too
+    )  # a proposal as well
     assert origins(schema.select(["town", "age"])) == {"town": "proposed", "age": "proposed"}
     changed = replace(schema["age"], description="in years")
     assert origins(replace(schema, columns=(changed,))) == {"age": "proposed"}
