@@ -131,11 +131,11 @@ class Workbench:
             if shown is not None and shown.asked not in (None, st.session_state[f"{page}.chosen"]):
                 outdated()
             run = self.told(method) if self.told else self.next_run(method, rows)
-            facts = privacy_card.grounds(data.schema, method.relation, method.delta, offers.noise_of(method))
+            st.caption(say("Next run: {run}", run=run))
+            grounds = privacy_card.grounds(data.schema, method.relation, method.delta, offers.noise_of(method))
             if why := offers.void_reason(method, data.schema):
-                facts = [(say("Guarantee"), say(why)), *facts]
-            lines = [f"**{what}:** {shell.escaped(about)}" for what, about in facts]
-            st.caption("  \n".join([say("Next run: {run}", run=run), *lines]))
+                grounds = [(say("Guarantee"), say(why)), *grounds]
+            drawer.caption("  \n".join(f"**{what}:** {shell.escaped(about)}" for what, about in grounds))
         controls.lacking(page, lacks)
         if isinstance(own, Synthesizer) and isinstance(method, Synthesizer):
             own.set_params(**own.implied(rows))

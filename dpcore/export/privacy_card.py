@@ -21,6 +21,7 @@ from dpcore.methods import METHODS, offers
 from dpcore.methods.local.base import LocalClassifier
 from dpcore.text import number, odds
 
+DECLARED = phrase("declared. Bounds, bins and categories are public by declaration.")
 SCHEMA_SOURCES = {
     "declared": phrase("declared by the user; {lines}. Bounds, bins and categories are public by declaration."),
     "inferred": phrase("inferred; {lines}. Bounds, bins and categories were read off the private rows."),
@@ -109,6 +110,8 @@ def grounds_of(release: Release) -> list[tuple[str, str]]:
 
 def provenance(schema: Schema) -> str:
     """Who says what a schema says, and how many of its lines were first said by a document, or by the program."""
+    if schema.source == "declared" and {*schema.origins} == {"declared"}:
+        return say(DECLARED)
     lines = [say(ORIGINS[origin], n=many, m=len(schema)) for origin, many in schema.origins.items()]
     return say(SCHEMA_SOURCES[schema.source], lines=", ".join(lines))
 

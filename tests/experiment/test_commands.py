@@ -130,7 +130,7 @@ def test_a_cap_refuses_before_noise_is_drawn(books, tmp_path, capsys):
     told = json.loads(capsys.readouterr().out)
     assert (told["rows"], told["epsilon_bound"], told["publishable"]) == (None, 1.0, True)
     grounds = [told["grounds"].get(what, "") for what in ("noise", "schema", "privacy_unit", "outside_review")]
-    starts = "exactly sampled noise.", "declared by the user; 3 of 3", "one row.", "none of this version."
+    starts = "exactly sampled noise.", "declared. Bounds", "one row.", "none of this version."
     assert all(map(str.startswith, grounds, starts)), grounds
     (account,) = books.accounts()
     books.set_cap(account.key, account.name, account.relation, 1.5)

@@ -81,9 +81,9 @@ GROUNDS = "Noise", "Schema", "Privacy unit", "Outside review"
 @pytest.mark.parametrize(
     ("name", "given", "noise", "schema", "unit"),
     [
-        ("NB-Synth", {}, "exactly sampled noise.", "declared by the user; 3 of 3 lines without", "one row."),
-        ("NB-Synth", {"noise": "laplace"}, "not exactly sampled", "declared by the user; 3 of 3", "one row."),
-        ("NB-Synth", {"random_state": 3}, "not exactly sampled", "declared by the user; 3 of 3", "one row."),
+        ("NB-Synth", {}, "exactly sampled noise.", "declared. Bounds", "one row."),
+        ("NB-Synth", {"noise": "laplace"}, "not exactly sampled", "declared. Bounds", "one row."),
+        ("NB-Synth", {"random_state": 3}, "not exactly sampled", "declared. Bounds", "one row."),
         (
             "NB-Synth",
             {"schema": replace(PROPOSED, source="inferred")},
