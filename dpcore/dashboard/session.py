@@ -134,12 +134,10 @@ def has_own() -> bool:
 
 
 def own_kind() -> str:
-    """What they are, in an address: "folder" or "query", whose rows outlive the session, or "1"; empty if none."""
+    """What they are, in an address: "folder", whose rows outlive the session, or "1"; empty if none."""
     aside = st.session_state[ASIDE][0].get("dpcore.data") if laid_aside() else None
     own = [data for data in (dataset(), aside) if data is not None and data.reading is not None]
-    if not own or any(data.held for data in own):
-        return "1" if own else ""
-    return "query" if "query" in (own[0].reading or {}) else "folder"
+    return "" if not own else "1" if any(data.held for data in own) else "folder"
 
 
 def asked() -> dict[str, str]:

@@ -251,8 +251,8 @@ def gone() -> None:
             "and nowhere else."
         )
         source = "upload"
-        if (kind := st.query_params[links.OWN]) in ("folder", "query") and hosting.own_computer():
-            source = kind
+        if st.query_params[links.OWN] != "1" and hosting.own_computer():  # "folder"; once also "query", with its codes
+            source = "folder"
             begins = say(
                 "**This is a new session, with the bundled sample.** Your rows are in their files still, and so are "
                 "their codes: choose them again, and nothing is encoded twice."

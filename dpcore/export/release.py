@@ -48,8 +48,8 @@ REFUTED = {
 class Release:
     """What one submitted run gave. Immutable; every panel and export draws from it.
 
-    `reading` says how the rows of a file were divided: `test_share` (0 if all were used), `split_seed`; `encoded` and
-    `query` of rows in a folder. How a file is written is never handed on, whatever is in it: one row may decide whether
+    `reading` says how the rows of a file were divided: `test_share` (0 if all were used), `split_seed`; `encoded`
+    of rows in a folder. How a file is written is never handed on, whatever is in it: one row may decide whether
     a person has to declare that. None if it is not known; of no use for the data sets of `datasets.load`.
     """
 

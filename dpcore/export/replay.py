@@ -187,7 +187,7 @@ def steps(release: Release, file: str, table: Table | None, how: str = HOW) -> l
         source = f"{how}private = dp.datasets.read({file}, schema=schema, **how{lots}){known}\n"
         if encoded:
             source = (
-                f"{how}codes = dp.encode({file}, 'codes', schema=schema, **how{how_read(reading, ['query'])})"
+                f"{how}codes = dp.encode({file}, 'codes', schema=schema, **how)"
                 "  # goes on if it was stopped\n"
                 f"private = FolderData.open(codes, schema=schema{lots})\n"
             )

@@ -1,10 +1,8 @@
 """A data set whose rows are in a folder: methods ask all of them, and what needs rows in memory gets some, by lot."""
 
-from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
 from os import PathLike, fspath
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, Self
 
 import numpy as np
@@ -45,7 +43,6 @@ class FolderData(Dataset):
         split_seed: int | None = None,
         name: str = "",
         note: str = "",
-        reading: Mapping[str, Any] = MappingProxyType({}),
     ) -> Self:
         """A folder that `dp.encode` wrote.
 
@@ -60,8 +57,6 @@ class FolderData(Dataset):
             For people; by default the folder's.
         note : str
             Where the rows come from.
-        reading : mapping
-            How the source was read, as arguments of `dp.encode`; exports have the query of it, and nothing else.
 
         Raises
         ------
@@ -76,8 +71,11 @@ class FolderData(Dataset):
         seed = secret_seed() if split_seed is None else split_seed
         learned, tested = whole.split(test_share, seed)
         train, test = (drawn(part, schema, MOST_DRAWN) for part in (learned, tested))
-        asked = {name: value for name, value in reading.items() if name == "query"}  # else one row may decide on it
-        again = {"encoded": True, "test_share": test_share, "split_seed": seed, **asked}
+        again = {
+            "encoded": True,
+            "test_share": test_share,
+            "split_seed": seed,
+        }
         kept: dict[str, Any] = {"note": note, "reading": again, "content": whole.content}
         return cls(name or whole.name, train, test, schema, **kept, learned=learned, tested=tested)
 

@@ -186,6 +186,14 @@ def _array(column: pa.Array, limit: int | None) -> NDArray[Any]:
     return values
 
 
+def no_query() -> DataError:
+    """What is said where a script, or a folder that is not finished, was to go on with a query on a database."""
+    return DataError(
+        "This program does not ask queries of databases any more.",
+        "Write the rows of the query to a Parquet file, and encode that to another folder.",
+    )
+
+
 def document_of(folder: Path, name: str, cause: str, remedy: str) -> dict[str, Any] | None:
     """What a folder's manifest says, or the note of one that is not finished; None if it is a document of another kind.
 
@@ -218,6 +226,8 @@ def document_of(folder: Path, name: str, cause: str, remedy: str) -> dict[str, A
         sound = False
     if not sound:
         raise DataError(f"{cause}: its {name} lacks something.", remedy)
+    if name != MANIFEST and "query" in found["reading"]:
+        raise no_query()
     if not all(Path(own := part["file"]).name == own and "\0" not in own and len(own.encode()) < 256 for part in parts):
         raise DataError(f"{cause}: a part lies elsewhere.", remedy)
     return found

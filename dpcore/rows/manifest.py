@@ -9,14 +9,15 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
+from dpcore.datasets.streams import sources
 from dpcore.domain.documents import json_value
 from dpcore.domain.schema import Schema
 from dpcore.errors import DataError
-from dpcore.rows import queries
 from dpcore.rows.folder import FORMAT, MANIFEST, MOST, STARTED, document_of
 
 UNFINISHED = "unfinished.json"
 PIECE = 1 << 24  # bytes
+WRITTEN = ("delimiter", "encoding", "decimal")  # how a text is
 BEGIN = "Choose another folder, or encode it anew: replace=True."
 ELSEWHERE = "Choose a new folder, or an empty one."
 
@@ -41,14 +42,9 @@ class Begun:
         """How much room its parts take."""
         return sum(max(state(self.folder / name)[0], 0) for name in self.parts)
 
-    @property
-    def query(self) -> str | None:
-        """What was asked of a database."""
-        return self.reading.get("query")
-
     def outdated(self, source: str | PathLike[str]) -> bool:
         """Whether a table's files are others by now, as far as their names, sizes and times tell."""
-        states = {file.name: state(file.path) for file in queries.files(source, self.query)}
+        states = {file.name: state(file.path) for file in sources(source)}
         return {name: size for name, (size, _) in states.items()} != {
             name: one.get("size") for name, one in self.files.items()
         } or any(
@@ -77,7 +73,7 @@ def begun(folder: str | PathLike[str]) -> Begun | None:
         return None  # somebody else's, or none yet
     parts = {part["file"]: part.get("size") for part in there["parts"]}
     rows = sum(part["rows"] for part in there["parts"])
-    reading = {key: value for key, value in there["reading"].items() if key != "missing" and value is not None}
+    reading = {key: value for key, value in there["reading"].items() if key in WRITTEN and value is not None}
     known = (Schema.from_document(there["schema"]), rows, name == MANIFEST, there["numbers"], reading)
     return Begun(place, *known, there["sources"], parts, there["written"], state(place / name)[1])
 

@@ -29,24 +29,23 @@ from dpcore.arguments import Progress, no_progress
 from dpcore.datasets.delimited import MISSING_CELLS
 from dpcore.datasets.long_parquet import LongParquet
 from dpcore.datasets.long_text import LongText
-from dpcore.datasets.streams import Source, check_path
+from dpcore.datasets.streams import Source, check_path, sources
 from dpcore.domain.arrow_cells import coded_cells
 from dpcore.domain.coding import Coded
 from dpcore.domain.schema import Schema
 from dpcore.errors import DataError, SchemaError
 from dpcore.language import phrase
-from dpcore.rows import queries
-from dpcore.rows.folder import FORMAT, MANIFEST, STARTED, document_of
+from dpcore.rows.folder import FORMAT, MANIFEST, STARTED, document_of, no_query
 from dpcore.rows.manifest import BEGIN, ELSEWHERE, UNFINISHED, checksum, is_own, state, write_json
 
-Table = LongText | LongParquet | queries.LongQuery
+Table = LongText | LongParquet
 GROUP = 1 << 17  # rows that are written together
 PART = 1 << 20  # rows; the first parts are shorter, so that whoever stops early keeps something
 LOOKING, ENCODING = phrase("Looking through the files"), phrase("{rows:,} rows encoded")
 DIFFERS = {
     "schema": "another schema",
     "sources": "other files, or of files that have changed since",
-    "reading": "files that were read otherwise (delimiter, encoding, decimal, missing, query)",
+    "reading": "files that were read otherwise (delimiter, encoding, decimal, missing)",
     "numbers": "other columns (numbers)",
 }
 OURS = re.compile(r"part-\d{5,}\.parquet(\.new)?|(manifest|unfinished)\.json\.new")  # names beside the two documents
@@ -75,7 +74,7 @@ def encode(
     ----------
     source : path
         csv, tsv, txt (also packed) or Parquet, or a folder of such files, which are taken in the order of their names;
-        those that begin with a point or an underscore are left out. With `query`, a DuckDB file.
+        those that begin with a point or an underscore are left out.
     folder : path
         Where the codes go: a new folder, an empty one, or one that was begun with the same source and schema; neither
         inside of the source nor around it. Codes that are all there are compared with their checksums.
@@ -85,11 +84,9 @@ def encode(
         Whether the numbers of numeric columns are kept beside their codes, for methods that cut numbers anywhere: 8
         bytes each.
     delimiter, encoding, decimal, missing
-        As for `datasets.read`; of Parquet and queries only `missing` is asked.
+        As for `datasets.read`; of Parquet only `missing` is asked.
     query : str, optional
-        Of a DuckDB file: the name of a table or view, or one SELECT. The file is opened read-only, and nothing outside
-        of it can be reached. An answer may come in another order each time, so what was stopped begins anew. Needs the
-        extra `engines`.
+        Refused: what earlier versions asked a DuckDB file.
     replace : bool, default=False
         Whether codes that are in the folder are dropped first; files of other names never are.
     progress : callable
@@ -106,6 +103,8 @@ def encode(
         (`DataError.private`) how many cells of all rows; never a cell's value. If the folder holds something else, or
         codes that are damaged. If rows belong to persons.
     """
+    if query is not None:
+        raise no_query()
     if schema.persons is not None:
         raise DataError(
             f"The column {schema.persons.column!r} says whose row it is, and rows of persons cannot be encoded block "
@@ -113,11 +112,8 @@ def encode(
             "Fit on a table in memory; or leave at most that many rows of each person in the file, and declare a unit "
             "without a column: epsilon is then for a row, and as many times as much for a person.",
         )
-    place, files = Path(fspath(folder)), queries.files(source, query)
+    place, files = Path(fspath(folder)), sources(source)
     written = {"delimiter": delimiter, "encoding": encoding, "decimal": decimal}
-    reading: dict[str, Any] = {**written, "missing": sorted(missing)}
-    if query is not None:
-        reading["query"] = query
     _check_apart(place, [Path(fspath(source)), *(file.path for file in files)])
     if replace:
         _drop(place)
@@ -125,7 +121,7 @@ def encode(
     asked = {
         "schema": schema.to_document(),
         "sources": watched.sums,
-        "reading": reading,
+        "reading": {**written, "missing": sorted(missing)},
         "numbers": numbers,
     }
     parts = _begun(place, asked)
@@ -133,9 +129,7 @@ def encode(
         return place
     asked["written"] = watched.times
     watch = partial(progress, 0.0, LOOKING)
-    tables: list[Table] = [
-        file.opened(watch, **written) if query is None else queries.LongQuery(file.path, query, watch) for file in files
-    ]
+    tables: list[Table] = [file.opened(watch, **written) for file in files]
     for table in tables:
         schema.check_headers(table.headers)
     done = sum(part["rows"] for part in parts)
@@ -221,9 +215,6 @@ def _begun(folder: Path, asked: Mapping[str, Any]) -> list[dict[str, Any]] | Non
         if _comparable(there.get(key), key) != _comparable(asked[key], key):
             raise DataError(f"{cause}: it holds codes of {differs}.", BEGIN)
     sound = list(takewhile(lambda part: _is_there(folder / part["file"], part["sha256"]), parts))
-    if name == UNFINISHED and "query" in asked["reading"]:
-        _drop(folder)  # of an answer in another order, perhaps
-        return []
     if name == UNFINISHED:
         return sound
     if sound != parts:

@@ -58,7 +58,7 @@ def saved(at: AppTest) -> Schema:
 def test_the_sample_is_there_from_the_start_beside_every_known_data_set() -> None:
     at = started("data")
     assert len(at.segmented_control("data.source").options) == len(datasets.DATASETS) + 1  # and one's own file
-    assert set(SOURCES) == {*datasets.DATASETS, "upload", "folder", "query"}
+    assert set(SOURCES) == {*datasets.DATASETS, "upload", "folder"}
     assert dataset(at).name == "sample"
     before = dataset(at).schema
     assert set(table(at)) == set(before.names)

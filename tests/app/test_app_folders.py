@@ -110,6 +110,16 @@ def test_a_folder_is_chosen_declared_encoded_and_used(table):
     assert "These data are in use now" in said(at)
     assert f"{used.sizes[0]:,} rows to learn from, {used.sizes[1]:,} to test on" in said(at)
     assert begun(table.parent / "_people.codes").whole
+    assert at.query_params == {"own": "folder"}
+
+
+@pytest.mark.parametrize("kind", ["folder", "query"])  # the second is of an earlier version, which left codes as well
+def test_who_comes_back_to_rows_in_files_chooses_them_again(kind):
+    at = started("data")
+    at.query_params["own"] = kind
+    assert "Your rows are in their files still" in said(run(at))
+    press(at, "dpcore.load_again")
+    assert at.segmented_control("data.source").value == "folder"
 
 
 @pytest.mark.parametrize(
@@ -122,6 +132,7 @@ def test_a_folder_is_chosen_declared_encoded_and_used(table):
         ("{tmp}/broken.parquet", "cut short or damaged"),
         ("{tmp}/latin.csv", "not valid UTF-8"),
         ("{tmp}/half", "not finished: it has 40 rows"),
+        ("{tmp}/asked", "does not ask queries"),
         ("{tmp}/nul\0", "cannot be read"),
     ],
 )
@@ -129,10 +140,11 @@ def test_what_is_not_there_or_cannot_be_read_is_said(tmp_path, path, cause):
     (tmp_path / "empty").mkdir()
     for name, raw in (("book.xlsx", b"PK"), ("broken.parquet", b"PAR1"), ("latin.csv", "a,b\né,1\n".encode("latin-1"))):
         (tmp_path / name).write_bytes(raw)
-    (tmp_path / "half").mkdir()
     stopped = {"format": "dpcore rows 1, unfinished", "schema": PEOPLE.schema.to_document(), "sources": {}}
     stopped |= {"reading": {}, "numbers": True, "parts": [{"file": "part-00000.parquet", "rows": 40, "sha256": "0"}]}
-    (tmp_path / "half" / "unfinished.json").write_text(json.dumps(stopped))
+    for name, reading in (("half", {}), ("asked", {"query": "SELECT * FROM people"})):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "unfinished.json").write_text(json.dumps({**stopped, "reading": reading}))
     at = at_path(path.format(tmp=tmp_path))
     assert len(mendable(at)) == 1, errors(at)
     assert cause in mendable(at)[0]

@@ -238,7 +238,7 @@ def test_one_row_decides_on_nothing_that_files_say_of_how_the_table_is_written(t
             data = datasets.read(raw, "people.csv", schema=PRIVATE, test_share=0.5, split_seed=5, **how)
             (path := tmp_path / f"{name}{seed}.csv").write_bytes(raw)
             codes = encode(path, tmp_path / f"{name}{seed}", schema=PRIVATE, **how)
-            folder = FolderData.open(codes, test_share=0.5, split_seed=5, reading=how)
+            folder = FolderData.open(codes, test_share=0.5, split_seed=5)
             by_hand = {"test_share": 0.5, "split_seed": 5, **how}
             for reading in (data.reading, folder.reading, by_hand):
                 again = {**made.parameters, "random_state": seed}
@@ -268,7 +268,7 @@ def test_replay_of_rows_in_a_folder_encodes_them_and_gives_the_same_rows(tmp_pat
     private_frame().to_csv(tmp_path / "your-data.csv", index=False, sep=";", decimal=",")
     how = {"delimiter": ";", "decimal": ","}
     codes = encode(tmp_path / "your-data.csv", tmp_path / "elsewhere", schema=PRIVATE, **how)
-    data = FolderData.open(codes, test_share=0.5, split_seed=5, name="people/", reading=how)
+    data = FolderData.open(codes, test_share=0.5, split_seed=5, name="people/")
     made = release(data.given, data_name=data.name, random_state=3, n=120, reading=data.reading)
     said, space = replayed(made, tmp_path, monkeypatch, capsys, "parquet")
     assert said == "The release came out again: the same rows as synthetic.parquet (synthetic-again.csv).\n"
@@ -276,21 +276,6 @@ def test_replay_of_rows_in_a_folder_encodes_them_and_gives_the_same_rows(tmp_pat
     secret = replace(made, parameters={**made.parameters, "random_state": None})
     assert "split_seed" not in show_code(secret)
     assert "test_share=0.5" in show_code(secret)
-
-
-def test_replay_of_a_query_asks_it_again(tmp_path, monkeypatch, capsys):
-    duckdb, file = pytest.importorskip("duckdb"), tmp_path / "your-data.csv"  # DuckDB does not look at names
-    with duckdb.connect(str(file)) as connection:
-        connection.register("frame", private_frame())
-        connection.execute("CREATE TABLE people AS SELECT * FROM frame")
-    how = {"query": "SELECT * FROM \"people\" WHERE ill = 'yes'"}
-    codes = encode(file, tmp_path / "elsewhere", schema=PRIVATE, **how)
-    data = FolderData.open(codes, test_share=0.5, split_seed=5, name="people.duckdb", reading=how)
-    assert 0 < sum(data.sizes) < len(private_frame())
-    made = release(data.given, data_name=data.name, random_state=3, n=120, reading=data.reading)
-    said, space = replayed(made, tmp_path, monkeypatch, capsys, "parquet")
-    assert "The release came out again" in said
-    pd.testing.assert_frame_equal(space["synthetic"], made.synthetic)
 
 
 def test_replay_of_a_fit_on_a_frame_says_what_to_do(tmp_path, monkeypatch, capsys):

@@ -8,7 +8,7 @@ import pytest
 from folders import encoded_small
 from tables import SMALL
 
-from dpcore.errors import DPCoreError
+from dpcore.errors import DataError, DPCoreError
 from dpcore.rows import Folder, writing
 from dpcore.rows.data import FolderData
 from dpcore.rows.manifest import begun
@@ -74,7 +74,7 @@ def refused_or_read(folder, source):
     looks = (
         lambda: Folder.open(folder),
         lambda: FolderData.open(folder, split_seed=1),
-        lambda: (known := begun(folder)) and (known.bytes, known.damaged(), known.query, known.outdated(source)),
+        lambda: (known := begun(folder)) and (known.bytes, known.damaged(), known.outdated(source)),
         lambda: writing.encode(source, folder, schema=SMALL),
     )
     failed = []
@@ -128,6 +128,28 @@ def test_whatever_lies_in_the_place_of_a_file_is_refused_in_words(name, what, so
         path.write_bytes({"empty": b"", "half": raw[: len(raw) // 2], "NUL": bytes(len(raw))}[what])
     failed = refused_or_read(folder, sound / "rows.parquet")
     assert "DataError" in failed[:1]
+
+
+def test_what_goes_on_with_a_query_is_refused_and_its_whole_codes_are_read(sound, tmp_path):
+    """An earlier version asked databases; an unfinished answer may come in another order, a whole one is as it was."""
+    folder = tmp_path / "codes"
+    shutil.copytree(sound / "codes", folder)
+    document = json.loads((folder / "manifest.json").read_text())
+    document["reading"] = {"query": "SELECT * FROM people"}
+    (folder / "manifest.json").write_text(json.dumps(document))
+    assert len(Folder.open(folder)) == 600
+    assert begun(folder).reading == {}
+    (folder / "manifest.json").unlink()
+    (folder / "unfinished.json").write_text(json.dumps(document | {"format": f"{document['format']}, unfinished"}))
+    source = sound / "rows.parquet"
+    for look in (
+        lambda: begun(folder),
+        lambda: writing.encode(source, folder, schema=SMALL),
+        lambda: writing.encode(source, tmp_path / "new", schema=SMALL, query="people"),
+    ):
+        with pytest.raises(DataError, match="does not ask queries"):
+            look()
+    assert len(Folder.open(writing.encode(source, folder, schema=SMALL, replace=True))) == 600
 
 
 @pytest.mark.parametrize("name", ["a\0b", "link", "loop", "a" * 5_000, "rows.parquet"])

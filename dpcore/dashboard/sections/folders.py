@@ -37,7 +37,6 @@ PLACES = {"beside": phrase("Next to the rows"), "cache": phrase("In your user’
 PATIENCE = 2.0  # seconds after which somebody is told how long it takes
 LEFT = phrase("{rows} rows encoded, about {seconds:,} seconds left")
 STOPPED = phrase("Stopped after {rows:,} rows. Their codes are kept: Encode goes on from there, tomorrow, too.")
-ASKED_ANEW = phrase("Stopped. A query is asked from its beginning, as its rows may come in another order each time.")
 STOPPED_EARLY = phrase("Stopped before any rows were kept.")
 
 
@@ -82,24 +81,18 @@ def damaged(known: Begun) -> str:
     return retold(session.kept(WRONG, dict[tuple[Path, int], str]).get((known.folder, known.written), ""))
 
 
-def earlier(place: Path, query: str | None = None) -> Begun | None:
+def earlier(place: Path) -> Begun | None:
     """Codes of a table that were made, or begun, in one of the usual places and are not outdated."""
-    found = [known for where in PLACES if (known := begun(place_of(where, place, query))) is not None]
+    found = [known for where in PLACES if (known := begun(place_of(where, place))) is not None]
     return next((known for known in found if not known.outdated(place)), None)
 
 
-def place_of(where: str, source: Path, query: str | None = None) -> Path:
-    """The folder of a table's codes, next to it or in the user's cache; each query has its own."""
-    name = source.name if query is None else f"{source.name}-{short(query)}"
+def place_of(where: str, source: Path) -> Path:
+    """The folder of a table's codes, next to it or in the user's cache."""
     if where == "beside":
-        return source.with_name(f"_{name}.codes")  # names that begin so are no part of a folder of tables
+        return source.with_name(f"_{source.name}.codes")  # names that begin so are no part of a folder of tables
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "dpcore" / "codes"
-    return cache / f"{name}-{short(str(source.resolve()))}"
-
-
-def short(text: str) -> str:
-    """A name for a text."""
-    return hashlib.sha256(text.encode()).hexdigest()[:12]
+    return cache / f"{source.name}-{hashlib.sha256(str(source.resolve()).encode()).hexdigest()[:12]}"
 
 
 @dataclass(frozen=True)
@@ -117,11 +110,6 @@ class Plan:
     numbers: bool
     share: float  # of rows that are kept aside
     seed: int  # of their lots
-
-    @property
-    def query(self) -> str | None:
-        """What is asked of a database."""
-        return self.reading.get("query")
 
     @property
     def usable(self) -> bool:
@@ -149,11 +137,10 @@ def plan(source: Path, schema: Schema, rows: int | None, **known: Any) -> Plan:
                 say("Undo the change; or choose the file that they were made from, and encode it again."),
             )
         return Plan(source, source, own, same=True, schema=schema, numbers=own.numbers, **known)
-    query = known["reading"].get("query")
-    found = earlier(source, query)
+    found = earlier(source)
     usual = "beside" if os.access(source.parent, os.W_OK) else "cache"
     if found is not None:
-        usual = next(where for where in PLACES if place_of(where, source, query) == found.folder)
+        usual = next(where for where in PLACES if place_of(where, source) == found.folder)
     left, right = st.columns(2, vertical_alignment="center")
     key = f"data.codes:{known['token']}"
     label = say("Where the codes of all rows go")
@@ -165,7 +152,7 @@ def plan(source: Path, schema: Schema, rows: int | None, **known: Any) -> Plan:
         disabled=not any(column.numeric for column in schema),
         help=say("8 bytes each. Trees that cut numbers anywhere need them; other methods do not."),
     )
-    codes = place_of(where, source, query)
+    codes = place_of(where, source)
     made = Plan(source, codes, begun(codes), same=False, schema=schema, numbers=kept, **known)
     made = replace(made, same=made.known is not None and alike(made, made.known))
     st.caption(f"{told(made, rows)} {say('**They are as private as the rows**, and stay until you delete them.')}")
@@ -177,7 +164,7 @@ def alike(asked: Plan, known: Begun) -> bool:
     if (known.whole and damaged(known)) or known.outdated(asked.source) or known.reading != asked.reading:
         return False
     if not known.whole:
-        return asked.query is None and known.schema.columns == asked.schema.columns and known.numbers == asked.numbers
+        return known.schema.columns == asked.schema.columns and known.numbers == asked.numbers
     return not fits(known.schema, asked.schema) and known.numbers >= asked.numbers
 
 
@@ -228,8 +215,6 @@ def work(asked: Plan, made: dict[str, FolderData], wrong: dict[tuple[Path, int],
         try:
             encode(asked.source, asked.codes, progress=paced(progress), **how)
         except jobs.CanceledError:
-            if asked.query is not None:
-                raise jobs.CanceledError(ASKED_ANEW) from None
             kept = begun(asked.codes)
             rows = 0 if kept is None else kept.rows
             raise jobs.CanceledError(STOPPED.format(rows=rows) if rows else STOPPED_EARLY) from None
@@ -239,7 +224,7 @@ def work(asked: Plan, made: dict[str, FolderData], wrong: dict[tuple[Path, int],
             raise DataError(cause, phrase("Choose another place for them, or make room.")) from None
     progress(0.99, phrase("Splitting the rows by lot"))
     note = f"{asked.source}, in codes: {asked.codes}"
-    how = {"schema": asked.schema, "test_share": asked.share, "split_seed": asked.seed, "reading": asked.reading}
+    how = {"schema": asked.schema, "test_share": asked.share, "split_seed": asked.seed}
     try:
         found = FolderData.open(asked.codes, name=asked.name, note=note, **how)
     except DataError as error:

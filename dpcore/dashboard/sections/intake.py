@@ -26,9 +26,7 @@ from dpcore.domain.recognition import Recognized, recognize
 from dpcore.domain.schema import Schema
 from dpcore.domain.unit import Unit
 from dpcore.errors import DataError
-from dpcore.extras import lacking, there
 from dpcore.language import phrase, say
-from dpcore.rows import queries
 from dpcore.rows.data import first
 from dpcore.text import canonical
 
@@ -40,7 +38,6 @@ SOURCES = {
     "bank cards, dependent": phrase("Bank cards, dependent"),
     "upload": phrase("My own file"),
     "folder": phrase("A file or folder on this computer"),
-    "query": phrase("A query on a DuckDB file"),
 }
 # What is not chosen follows from the header and from rules, never from the rows (`delimited`).
 DELIMITERS = {"as in the header": None, "comma": ",", "semicolon": ";", "tab": "\t", "bar": "|"}
@@ -192,52 +189,12 @@ def absolute(path: str) -> Path:
     return place
 
 
-def database() -> None:
-    """A table of a database on the computer that runs this program, or what a query on it gives."""
-    if not there("duckdb"):
-        command = f"`{lacking('duckdb', '')[1].removesuffix('.')}`"
-        st.info(
-            say("A query needs DuckDB, which is not installed: {command}", command=command), icon=":material/extension:"
-        )
-        return
-    label, note = say("Path of a DuckDB file"), say("It is opened read-only, and nothing else is read.")
-    path = st.text_input(label, key="data.database", help=note, persist_state="session").strip().strip("\"'")
-    if not path:
-        return
-    with mendable(), folders.readable():
-        place = absolute(path)
-        tables = queries.tables(place)
-        st.caption(say("Tables in it: {names}.", names=escaped(", ".join(tables)) or say("(none)")))
-        label = say("Name of a table, or one SELECT")
-        query = st.text_area(label, key="data.query", persist_state="session").strip()
-        st.caption(
-            say(
-                "The rows of the answer are encoded into a folder once: methods learn from that. Whatever is asked, "
-                "the account is that of the whole file. The query’s own text is public, as a schema is: files that "
-                "are taken home repeat it."
-            )
-        )
-        st.caption(
-            say(
-                "**What is protected is a row of the answer.** That is a person only if each row comes from one "
-                "person’s row, and each person gives one at most: choose columns, and rows by WHERE. After a join, a "
-                "GROUP BY, a LIMIT or a window function, epsilon is not a person’s."
-            )
-        )
-        asked = (path, query)
-        if query and (st.session_state.get("dpcore.asked") != asked or current().place is None):
-            with st.spinner(say("Asking for its first rows")):
-                st.session_state["dpcore.intake"] = longer(place, {"query": query})
-            st.session_state["dpcore.asked"] = asked
-
-
 def longer(place: Path, options: Mapping[str, Any]) -> Intake:
     """The first rows of a table; with the schema of its codes, as far as there are some."""
-    query = options.get("query")
-    known = folders.earlier(place, query)
+    known = folders.earlier(place)
     if known is not None and not options:
         options = known.reading
-    found = head(place, **options) if query is None else queries.head(place, query)
+    found = head(place, **options)
     seems = recognize(found.frame)
     schema = Schema.proposed(seems, found.frame) if known is None else known.schema
     doubts = tuple(found.frame.attrs["read_as"].get("doubts", "").splitlines())
@@ -341,6 +298,5 @@ def chosen(
 OWN = {
     "upload": (upload, hosting.takes_files),
     "folder": (local, hosting.own_computer),
-    "query": (database, hosting.own_computer),
 }
 """Sources of a person's own rows: what asks for them, and whether this server offers it."""
