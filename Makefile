@@ -54,7 +54,7 @@ docs: $(DOCS)
 
 lock:
 	@command -v uv >/dev/null || { echo "make lock needs the uv program; install it and try again." >&2; exit 1; }
-	@echo "requirements-dev.lock" && $(LOCK) --extra engines --extra dev $(ARGS) -o requirements-dev.lock
+	@echo "requirements-dev.lock" && $(LOCK) --extra dev $(ARGS) -o requirements-dev.lock
 	@echo "requirements-docs.lock" && $(LOCK) --extra docs -c requirements-dev.lock $(ARGS) -o requirements-docs.lock
 	@echo "requirements.lock" && $(LOCK) $(ARGS) -o requirements.lock
 

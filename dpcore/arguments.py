@@ -50,12 +50,18 @@ def is_plain(value: object) -> bool:
     return isinstance(value, str | float | None) or (isinstance(value, int) and abs(value) < LARGEST)
 
 
+def kind_of(value: object) -> str:
+    """What something is, in words, without a word of what is in it; several libraries have a DataFrame."""
+    kind = type(value)
+    origin = f"{kind.__module__.partition('.')[0]}.".removeprefix("builtins.")
+    return "nothing" if value is None else f"of the type {origin}{kind.__qualname__}"
+
+
 def require_frame(table: object, *, texts: bool = False) -> pd.DataFrame:
     """The table, if it is a DataFrame with one header per column, which with `texts` has to be text; else DataError."""
     if not isinstance(table, pd.DataFrame):
-        kind = "nothing" if table is None else f"of the type {type(table).__name__}"
         raise DataError(
-            f"The rows are no table with named columns: what was given is {kind}.",
+            f"The rows are no table with named columns: what was given is {kind_of(table)}.",
             "Pass a pandas DataFrame, such as pandas.DataFrame(rows, columns=list(schema.names)).",
         )
     if table.columns.nlevels > 1:

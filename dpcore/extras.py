@@ -7,12 +7,7 @@ from importlib.util import find_spec
 
 from dpcore.errors import DPCoreError, ParameterError
 
-EXTRAS = {
-    "opendp": "publish",
-    "vl_convert": "report",
-    "python_calamine": "excel",
-    "duckdb": "engines",
-}  # by what is imported
+EXTRAS = {"opendp": "publish", "vl_convert": "report", "python_calamine": "excel"}  # by what is imported
 
 
 def there(module: str) -> bool:

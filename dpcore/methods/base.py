@@ -30,7 +30,7 @@ from dpcore.mechanisms.noise import CUT, SEEDED, NoNoise, make_noise
 from dpcore.methods.noises import NOISES, as_here, taught
 from dpcore.methods.offers import INFERRED, Offer
 from dpcore.methods.parameters import CORRECTED, Control, Declared, is_learned, learned, number, text, whole
-from dpcore.rows import Given, HeldRows, NumberRule, held, rows_of
+from dpcore.rows import Given, HeldRows, NumberRule, rows_of
 
 NO_CLASS = phrase("This method needs a column with categories as class. Declare one on the page Data & schema.")
 MOST_DELTA, DELTAS = 0.001, (0.0, 1e-12, 1e-9, 1e-6)
@@ -141,10 +141,9 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
 
         Parameters
         ----------
-        frame : DataFrame, path of a folder, lazy frame or relation
-            The private rows, with the schema's columns, and the one that says whose row it is, if there is one; a
-            folder of encoded rows (`dpcore.rows.Folder`), which may be larger than memory; or rows that stay where they
-            are: a relation of DuckDB, a lazy frame of Polars, or a Dask DataFrame.
+        frame : DataFrame, or path of a folder
+            The private rows, with the schema's columns, and the one that says whose row it is, if there is one; or a
+            folder of encoded rows (`dpcore.rows.Folder`), which may be larger than memory: `dp.encode` writes one.
         y : ignored
             The class is one of the frame's columns.
         schema : Schema
@@ -161,7 +160,6 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
             If the ledger's cap would be exceeded; earlier answers stay charged, and `ledger_` has them.
         """
         relation, unit = self.check(schema), schema.persons
-        frame = held(frame, schema)
         rows = rows_of(frame, schema, self._numbers(schema))
         if not isinstance(ledger, Ledger | None):
             raise ParameterError("The 'ledger' argument is no ledger.", "Pass dp.Ledger(relation), or leave it out.")
@@ -169,9 +167,7 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
         source = make_noise(self.noise, self.random_state, 0, currency.law)
         if unit is not None:
             if not isinstance(rows, HeldRows) or not isinstance(frame, pd.DataFrame):
-                raise DataError(
-                    "Rows in a folder or an engine do not say whose they are.", "Fit on a DataFrame, or by rows."
-                )
+                raise DataError("Rows in a folder do not say whose they are.", "Fit on a DataFrame, or by rows.")
             lots = make_noise(self.noise, self.random_state, CUT).lots(len(rows))
             rows = rows.at(unit.kept(unit.persons(frame), lots, fill=relation is Relation.REPLACE))
         if relation is Relation.ADD_REMOVE and schema.max_rows is not None and len(rows) > schema.max_rows:

@@ -9,10 +9,8 @@ before and after every pass, a part of another size or time of writing is refuse
 
 import hashlib
 import re
-import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Any, Self
@@ -20,29 +18,21 @@ from typing import Any, Self
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from joblib import Parallel, delayed
-from joblib.externals.loky.process_executor import TerminatedWorkerError
-from joblib.parallel import get_active_backend
 from numpy.typing import NDArray
 
 from dpcore.arguments import Flags, is_whole
 from dpcore.datasets import Content, secret_seed
 from dpcore.datasets.streams import check_path
-from dpcore.domain.column import Counts
 from dpcore.domain.documents import json_value
 from dpcore.domain.schema import Schema
 from dpcore.errors import DataError, ParameterError
 from dpcore.rows import exact_counts
-from dpcore.rows.base import Rows
-from dpcore.rows.exact_counts import Family
-from dpcore.rows.views import SourceRows
 
 MANIFEST, FORMAT = "manifest.json", "dpcore rows 1"
 STARTED = f"{FORMAT}, unfinished"
 OTHER = "Choose a folder that this program encoded, or a new one."  # this one may be somebody else's
 MOST = 1 << 26  # bytes of a manifest
 LOTS = 1 << 20  # rows whose lots are drawn together
-WORTH_PROCESSES = 1 << 31  # rows times families; below, starting them takes longer than counting
 CHANGED = "Encode its source anew, with replace=True or to another folder, and open that."
 
 
@@ -253,35 +243,3 @@ def _opened(path: Path, rows: int, checksum: str, schema: Schema) -> Part:
     part = Part(path, rows, before.st_size, before.st_mtime_ns, frozenset(types.names))
     part.check()
     return part
-
-
-class FolderRows(SourceRows[Folder]):
-    """The rows of a folder, or a view of them."""
-
-    where = "a folder"
-
-    def _streamed(self, families: list[Family]) -> list[Counts]:
-        """Over parts in several processes, if that pays; workers count, and nothing else.
-
-        What a worker of this machine had not counted when it died, this process counts; a cluster asks another worker.
-        """
-        backend, jobs = get_active_backend()
-        if jobs is None:  # a cluster takes all of its workers, and this machine one process
-            jobs = -1 if len(self) * len(families) >= WORTH_PROCESSES else backend.default_n_jobs
-        self.source.check()  # a table that is remembered is one of this folder, too
-        if jobs == 1 or not self.source.parts[1:] or not families or () in families:
-            return super()._streamed(families)
-        view = partial(type(self), sizes=self.sizes, columns=self._columns, kept=self._kept, rows=self._rows)
-        left = list(self.source.parts)
-        tasks = (delayed(Rows._streamed)(view(replace(self.source, parts=(part,))), families) for part in (*left,))
-        sums: list[Counts] = [np.zeros([self.sizes[j] for j in family], dtype=np.int64) for family in families]
-        try:
-            for tables in Parallel(n_jobs=jobs, return_as="generator")(tasks):
-                sums = [total + table for total, table in zip(sums, tables, strict=True)]
-                del left[0]
-        except TerminatedWorkerError:
-            warnings.warn("A process that counted rows was ended; this one counts on in its place.", stacklevel=2)
-            tables = Rows._streamed(view(replace(self.source, parts=tuple(left))), families)
-            sums = [total + table for total, table in zip(sums, tables, strict=True)]
-        self.source.check()
-        return sums

@@ -1,52 +1,31 @@
 """What `fit` was given, as rows."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from dpcore.arguments import require_frame
+from dpcore.arguments import kind_of
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
 from dpcore.errors import DataError, SchemaError
 from dpcore.rows.base import NumberRule, Rows
-from dpcore.rows.folder import Folder, FolderRows
+from dpcore.rows.folder import Folder
 from dpcore.rows.held import HeldRows
+from dpcore.rows.views import FolderRows
 
-if TYPE_CHECKING:
-    from narwhals.typing import IntoFrame
-
-    Given = pd.DataFrame | Folder | Path | str | IntoFrame
-    """A table; a folder of encoded rows, or its path; or whatever else narwhals takes for a frame."""
-else:
-    Given = Any
+Given = pd.DataFrame | Folder | Path | str
+"""A table; a folder of encoded rows, or its path."""
 
 
-def held(given: Given, schema: Schema) -> Given:
-    """Another library's frame in memory as one of pandas', with the columns that count; all else as it came."""
-    if isinstance(given, pd.DataFrame | Folder | Path | str):
-        return given
-    import narwhals as nw  # which Altair brings; it is loaded for those who need it
-
-    given = nw.to_native(given, pass_through=True)
-    frame = nw.from_native(given, pass_through=True)
-    if not isinstance(frame, nw.DataFrame):
-        return given
-    wanted = {*schema.names, *([] if schema.persons is None else [schema.persons.column])}
-    return frame.select([name for name in frame.columns if name in wanted]).to_pandas()
-
-
-def rows_of(given: Given, schema: Schema, numbers: Mapping[int, NumberRule]) -> Rows:
-    """The rows of a table, folder or engine in the schema's columns; `numbers` has rules on some columns' numbers.
+def rows_of(given: object, schema: Schema, numbers: Mapping[int, NumberRule]) -> Rows:
+    """The rows of a table or folder in the schema's columns; `numbers` has rules on some columns' numbers.
 
     Raises
     ------
     DataError
-        If a table does not fit the schema, or a folder or an engine cannot be read, or has changed.
+        If a table does not fit the schema, or a folder cannot be read, or has changed; or if it is neither.
     SchemaError
         If a folder was encoded by another schema.
     """
@@ -57,18 +36,11 @@ def rows_of(given: Given, schema: Schema, numbers: Mapping[int, NumberRule]) -> 
         return HeldRows(codes, schema.sizes, found)
     if isinstance(given, Folder | Path | str):
         return _of_folder(given if isinstance(given, Folder) else Folder.open(given), schema, numbers)
-    import narwhals as nw
-
-    if nw.dependencies.is_dask_dataframe(given):
-        from dpcore.rows.partitions import DaskRows, Partitions
-
-        return DaskRows(Partitions(given, schema), numbers)
-    if isinstance(nw.from_native(given, pass_through=True), nw.LazyFrame):
-        from dpcore.rows.relation import Relation, RelationRows
-
-        return RelationRows(Relation(given, schema), numbers)
-    require_frame(given)
-    raise AssertionError
+    raise DataError(
+        f"Methods learn from a pandas DataFrame or a folder of encoded rows; what was given is {kind_of(given)}.",
+        "Make it a DataFrame; or encode it (dp.encode takes whatever has an Arrow stream, as the frames of Polars and "
+        "DuckDB have, and the Parquet files that Dask and Spark write), and pass the folder.",
+    )
 
 
 def _of_folder(folder: Folder, schema: Schema, numbers: Mapping[int, NumberRule]) -> FolderRows:

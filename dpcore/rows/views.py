@@ -1,35 +1,27 @@
-"""Rows that are read again for every question, and views of them: rules that are worked out in each block."""
+"""Rows of a folder, read again for every question, and views of them: rules that are worked out in each block."""
 
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from types import MappingProxyType
-from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
+from typing import Any, Self
 
 import numpy as np
+from joblib import Parallel, delayed
+from joblib.externals.loky.process_executor import TerminatedWorkerError
+from joblib.parallel import get_active_backend
 from numpy.typing import NDArray
 
 from dpcore.arguments import Floats
-from dpcore.domain.column import Codes
-from dpcore.domain.schema import Schema
+from dpcore.domain.column import Codes, Counts
 from dpcore.errors import DataError
 from dpcore.rows import exact_counts
 from dpcore.rows.base import NumberRule, Rows, Rule
-from dpcore.rows.exact_counts import Block
+from dpcore.rows.exact_counts import Block, Family
+from dpcore.rows.folder import Folder
 
-
-class Source(Protocol):
-    """One table somewhere else, which must stay the same: coded by its public schema, and read block by block."""
-
-    @property
-    def schema(self) -> Schema:
-        """By which its columns are coded."""
-
-    @property
-    def rows(self) -> int:
-        """How many there are."""
-
-    def blocks(self, names: Sequence[str]) -> Iterator[dict[str, NDArray[Any]]]:
-        """All rows in an order that stays: codes "c0", "c1", ... and numbers "n0", ... of columns, by these names."""
+WORTH_PROCESSES = 1 << 31  # rows times families; below, starting them takes longer than counting
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,24 +33,19 @@ class LookUp:
 
 
 Column = int | LookUp
-"""What a code is worked out from: the source's own column of that position, or a rule."""
+"""What a code is worked out from: the folder's own column of that position, or a rule."""
 
 
-S = TypeVar("S", bound=Source)
+class FolderRows(Rows):
+    """The rows of a folder, or a view of them: columns that are looked up, of the rows that have certain codes.
 
-
-class SourceRows(Rows, Generic[S]):
-    """The rows of a source, or a view of them: columns that are looked up, of the rows that have certain codes.
-
-    Views hold rules and no rows. `numbers` has, by position, a public rule on the source's numbers of a column of its
+    Views hold rules and no rows. `numbers` has, by position, a public rule on the folder's numbers of a column of its
     own.
     """
 
-    where: ClassVar[str]  # the rows are, in two words
-
     def __init__(
         self,
-        source: S,
+        source: Folder,
         numbers: Mapping[int, NumberRule] = MappingProxyType({}),
         *,
         sizes: Sequence[int] | None = None,
@@ -117,7 +104,7 @@ class SourceRows(Rows, Generic[S]):
 
     def held(self) -> Codes:
         raise DataError(
-            f"The paper's own way looks at all rows at once, and these are in {self.where}.",
+            "The paper's own way looks at all rows at once, and these are in a folder.",
             "Use mode='corrected', or fit on a DataFrame of rows that fit into memory.",
         )
 
@@ -126,6 +113,32 @@ class SourceRows(Rows, Generic[S]):
     ) -> Self:
         return type(self)(self.source, sizes=sizes, columns=columns, kept=kept, rows=rows)
 
+    def _streamed(self, families: list[Family]) -> list[Counts]:
+        """Over parts in several processes, if that pays; workers count, and nothing else.
+
+        What a worker of this machine had not counted when it died, this process counts; a cluster asks another worker.
+        """
+        backend, jobs = get_active_backend()
+        if jobs is None:  # a cluster takes all of its workers, and this machine one process
+            jobs = -1 if len(self) * len(families) >= WORTH_PROCESSES else backend.default_n_jobs
+        self.source.check()  # a table that is remembered is one of this folder, too
+        if jobs == 1 or not self.source.parts[1:] or not families or () in families:
+            return super()._streamed(families)
+        view = partial(type(self), sizes=self.sizes, columns=self._columns, kept=self._kept, rows=self._rows)
+        left = list(self.source.parts)
+        tasks = (delayed(Rows._streamed)(view(replace(self.source, parts=(part,))), families) for part in (*left,))
+        sums: list[Counts] = [np.zeros([self.sizes[j] for j in family], dtype=np.int64) for family in families]
+        try:
+            for tables in Parallel(n_jobs=jobs, return_as="generator")(tasks):
+                sums = [total + table for total, table in zip(sums, tables, strict=True)]
+                del left[0]
+        except TerminatedWorkerError:
+            warnings.warn("A process that counted rows was ended; this one counts on in its place.", stacklevel=2)
+            tables = Rows._streamed(view(replace(self.source, parts=tuple(left))), families)
+            sums = [total + table for total, table in zip(sums, tables, strict=True)]
+        self.source.check()
+        return sums
+
 
 def rule_of(rule: Rule, size: int, sources: Sequence[Column]) -> LookUp:
     """A look-up whose codes take little room."""
@@ -133,7 +146,7 @@ def rule_of(rule: Rule, size: int, sources: Sequence[Column]) -> LookUp:
 
 
 def own_columns(column: Column) -> Iterator[int]:
-    """The source's columns that a column is worked out from."""
+    """The folder's columns that a column is worked out from."""
     if isinstance(column, int):
         yield column
     else:

@@ -25,11 +25,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from dpcore.arguments import Progress, no_progress
+from dpcore.arguments import Progress, kind_of, no_progress
 from dpcore.datasets.delimited import MISSING_CELLS
 from dpcore.datasets.long_parquet import LongParquet
 from dpcore.datasets.long_text import LongText
-from dpcore.datasets.streams import Source, check_path, sources
+from dpcore.datasets.streams import ArrowStream, Source, Streamable, check_path, sources
 from dpcore.domain.arrow_cells import coded_cells
 from dpcore.domain.coding import Coded
 from dpcore.domain.schema import Schema
@@ -38,13 +38,14 @@ from dpcore.language import phrase
 from dpcore.rows.folder import FORMAT, MANIFEST, STARTED, document_of, no_query
 from dpcore.rows.manifest import BEGIN, ELSEWHERE, UNFINISHED, checksum, is_own, state, write_json
 
-Table = LongText | LongParquet
+Table = LongText | LongParquet | ArrowStream
+STREAM = "(stream)"  # the name of a source that is no file
 GROUP = 1 << 17  # rows that are written together
 PART = 1 << 20  # rows; the first parts are shorter, so that whoever stops early keeps something
 LOOKING, ENCODING = phrase("Looking through the files"), phrase("{rows:,} rows encoded")
 DIFFERS = {
     "schema": "another schema",
-    "sources": "other files, or of files that have changed since",
+    "sources": "another source, or of one that has changed since",
     "reading": "files that were read otherwise (delimiter, encoding, decimal, missing)",
     "numbers": "other columns (numbers)",
 }
@@ -52,7 +53,7 @@ OURS = re.compile(r"part-\d{5,}\.parquet(\.new)?|(manifest|unfinished)\.json\.ne
 
 
 def encode(
-    source: str | PathLike[str],
+    source: str | PathLike[str] | Streamable,
     folder: str | PathLike[str],
     *,
     schema: Schema,
@@ -70,21 +71,29 @@ def encode(
     Files are read in this process, without the limits of `datasets.read`: take none that strangers sent. Stopped (by an
     error that `progress` raises, or with the program), and called again, it goes on after the last complete part.
 
+    What is protected is a row of the source. That is a person only if each row was made from one row of a table of
+    people, and each of these gave one at most: columns and conditions on single rows. After a join, a GROUP BY, a LIMIT
+    or a window function, epsilon is not a person's.
+
     Parameters
     ----------
-    source : path
+    source : path or object with an Arrow stream
         csv, tsv, txt (also packed) or Parquet, or a folder of such files, which are taken in the order of their names;
-        those that begin with a point or an underscore are left out.
+        those that begin with a point or an underscore are left out. Or whatever has `__arrow_c_stream__`: a DataFrame
+        of pandas or Polars, a relation of DuckDB, a table or reader of Arrow, which is read once; so what was stopped
+        begins anew. Frames of Dask and Spark lie in parts, perhaps on several computers: write them to Parquet files,
+        and give their folder.
     folder : path
         Where the codes go: a new folder, an empty one, or one that was begun with the same source and schema; neither
-        inside of the source nor around it. Codes that are all there are compared with their checksums.
+        inside of the source nor around it. Codes of files that are all there are compared with their checksums; those
+        of a stream have to be replaced.
     schema : Schema
         What is public about the rows.
     numbers : bool, default=True
         Whether the numbers of numeric columns are kept beside their codes, for methods that cut numbers anywhere: 8
         bytes each.
     delimiter, encoding, decimal, missing
-        As for `datasets.read`; of Parquet only `missing` is asked.
+        As for `datasets.read`; of Parquet and streams only `missing` is asked.
     query : str, optional
         Refused: what earlier versions asked a DuckDB file.
     replace : bool, default=False
@@ -99,7 +108,7 @@ def encode(
     Raises
     ------
     DataError
-        If a file cannot be read, changes while it is read, or does not fit the schema: which column, and apart
+        If the source cannot be read, changes while it is read, or does not fit the schema: which column, and apart
         (`DataError.private`) how many cells of all rows; never a cell's value. If the folder holds something else, or
         codes that are damaged. If rows belong to persons.
     """
@@ -112,15 +121,25 @@ def encode(
             "Fit on a table in memory; or leave at most that many rows of each person in the file, and declare a unit "
             "without a column: epsilon is then for a row, and as many times as much for a person.",
         )
-    place, files = Path(fspath(folder)), sources(source)
+    place, files, stream = Path(fspath(folder)), list[Source](), None
+    if isinstance(source, str | PathLike):
+        files = sources(source)
+        _check_apart(place, [Path(fspath(source)), *(file.path for file in files)])
+    elif hasattr(source, "__arrow_c_stream__"):
+        check_path(place)
+        stream = ArrowStream(source)
+    else:
+        raise DataError(
+            f"A source is a path, or has an Arrow stream; what was given is {kind_of(source)}.",
+            "Write its rows to Parquet files, as Dask and Spark do, and give their folder; what is protected is a row.",
+        )
     written = {"delimiter": delimiter, "encoding": encoding, "decimal": decimal}
-    _check_apart(place, [Path(fspath(source)), *(file.path for file in files)])
     if replace:
         _drop(place)
     watched = _Watched(files, progress)
     asked = {
         "schema": schema.to_document(),
-        "sources": watched.sums,
+        "sources": watched.sums if stream is None else {STREAM: {"sha256": ""}},  # which is known at the end
         "reading": {**written, "missing": sorted(missing)},
         "numbers": numbers,
     }
@@ -129,12 +148,12 @@ def encode(
         return place
     asked["written"] = watched.times
     watch = partial(progress, 0.0, LOOKING)
-    tables: list[Table] = [file.opened(watch, **written) for file in files]
+    tables: list[Table] = [file.opened(watch, **written) for file in files] if stream is None else [stream]
     for table in tables:
         schema.check_headers(table.headers)
     done = sum(part["rows"] for part in parts)
     misfits = [Counter[str]() for _ in schema]
-    found = _fitting(zip(tables, watched.sizes, strict=True), schema, missing, done, misfits, progress)
+    found = _fitting(zip(tables, watched.sizes or [0], strict=True), schema, missing, done, misfits, progress)
     groups = _groups(found, schema, numbers)
     for head in islice(groups, 1):
         write_json(place / UNFINISHED, {"format": STARTED, **asked, "parts": parts})
@@ -148,8 +167,12 @@ def encode(
             _drop(place)
             (place / UNFINISHED).unlink(missing_ok=True)
             column.refuse(counts)
-    if not parts:
+    if not parts and stream is None:
         raise DataError("The file has a header line but no rows.", "Choose a file with rows.")
+    if not parts:
+        raise DataError("The stream has no rows.", "Hand over one with rows.")
+    if stream is not None:
+        asked["sources"] = {STREAM: {"sha256": stream.checksum}}
     write_json(
         place / MANIFEST, {"format": FORMAT, "rows": sum(part["rows"] for part in parts), **asked, "parts": parts}
     )
@@ -215,6 +238,9 @@ def _begun(folder: Path, asked: Mapping[str, Any]) -> list[dict[str, Any]] | Non
         if _comparable(there.get(key), key) != _comparable(asked[key], key):
             raise DataError(f"{cause}: it holds codes of {differs}.", BEGIN)
     sound = list(takewhile(lambda part: _is_there(folder / part["file"], part["sha256"]), parts))
+    if name == UNFINISHED and STREAM in asked["sources"]:
+        _drop(folder)  # of a stream, which comes from its beginning
+        return []
     if name == UNFINISHED:
         return sound
     if sound != parts:

@@ -465,7 +465,6 @@ def test_locks_agree_with_the_project() -> None:
     names = {extra: {re.split(r"[<>=]", need)[0] for need in needs[extra]} for extra in needs}
     assert names.pop("dev") <= set(dev)
     assert names.pop("docs") <= set(site)
-    assert names.pop("engines") <= set(dev)  # no page of the dashboard asks one
     assert set().union(*names.values()) <= set(run)
 
 

@@ -28,7 +28,7 @@ def long_cells(raw: bytes, path) -> list[object]:
 @pytest.mark.parametrize("pages", ["1.0", "2.0"])
 @pytest.mark.parametrize("encoding", ["DELTA_BYTE_ARRAY", "DELTA_LENGTH_BYTE_ARRAY"])
 def test_texts_of_any_encoding_are_read(encoding, pages, tmp_path):
-    """DuckDB writes them so where it is asked for version 2."""
+    """Other writers choose them where they are asked for version 2 of Parquet."""
     for kind in (pa.string(), pa.large_string(), pa.string_view()):
         raw = written(
             {"a": pa.array(WORDS, kind), "b": range(300)},
@@ -38,15 +38,6 @@ def test_texts_of_any_encoding_are_read(encoding, pages, tmp_path):
         )
         assert read_frame(raw, "t.parquet")["a"].tolist() == WORDS
         assert long_cells(raw, tmp_path / "t.parquet") == WORDS
-
-
-def test_what_duckdb_writes_as_version_2_is_read(tmp_path):
-    duckdb = pytest.importorskip("duckdb")
-    path = tmp_path / "t.parquet"
-    query = "SELECT 'p' || i AS a, i / 2 AS b, date '2020-01-01' + i::INT AS c FROM range(5000) AS t(i)"
-    duckdb.sql(f"COPY ({query}) TO '{path}' (FORMAT parquet, PARQUET_VERSION V2)")
-    frame = read_frame(path)
-    assert frame.iloc[4_999].tolist() == ["p4999", 2_499.5, "2033-09-08"]
 
 
 @pytest.mark.parametrize("zone", ["Mars/Base", "UTC+01:00", "tzlocal()", "W. Europe Standard Time", "x\ny" * 50])

@@ -5,7 +5,7 @@ import gzip
 import io
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import date, datetime
 from decimal import Decimal
@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -21,7 +22,7 @@ from hypothesis import strategies as st
 from tables import SMALL, make_frame
 from variants import alike, fitted_state
 
-from dpcore.datasets import long_parquet, long_text
+from dpcore.datasets import long_parquet, long_text, streams
 from dpcore.datasets.reading import read_frame
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
@@ -29,8 +30,8 @@ from dpcore.domain.unit import Unit
 from dpcore.errors import DataError
 from dpcore.methods.networks.refined import RefinedPrivBayes
 from dpcore.methods.trees.c45 import DiffPC45
-from dpcore.rows import writing
-from dpcore.rows.manifest import checksum
+from dpcore.rows import Folder, writing
+from dpcore.rows.manifest import begun, checksum
 from dpcore.rows.writing import encode
 
 
@@ -56,6 +57,7 @@ def small(monkeypatch):
     monkeypatch.setattr(writing, "GROUP", 3)
     monkeypatch.setattr(writing, "PART", 6)
     monkeypatch.setattr(long_parquet, "ROWS", 2)
+    monkeypatch.setattr(streams, "ROWS", 2)
     monkeypatch.setattr(long_text, "PIECE", 7)
 
 
@@ -83,15 +85,15 @@ def told(work: Callable[[], Any]) -> Any:
         return str(error)
 
 
-def assert_alike(path: Path, folder: Path, schema: Schema) -> None:
-    """In memory and in a folder: the same codes and numbers, or the same refusal."""
-    frame = read_frame(path, trusted=True)
+def assert_alike(path: Path, folder: Path, schema: Schema, source: Any = None) -> None:
+    """In memory and in a folder, also from another source of the rows: the same codes and numbers, or refusal."""
+    frame, source = read_frame(path, trusted=True), path if source is None else source
     codes = told(lambda: schema.encode(frame))
     if isinstance(codes, str):
-        assert told(lambda: encode(path, folder, schema=schema)) == codes
+        assert told(lambda: encode(source, folder, schema=schema)) == codes
         assert not list(folder.iterdir())
         return
-    found, numbers = of_folder(encode(path, folder, schema=schema), schema)
+    found, numbers = of_folder(encode(source, folder, schema=schema), schema)
     np.testing.assert_array_equal(found, codes)
     for j, values in numbers.items():
         np.testing.assert_array_equal(values, schema.columns[j].numbers(frame[schema.names[j]]))
@@ -147,10 +149,75 @@ stored = st.integers(1, 14).flatmap(
 
 
 @given(stored, st.sampled_from(SCHEMAS), st.integers(1, 5))
-def test_parquet_is_encoded_as_it_is_in_memory(tmp_path_factory, cells, schema, group):
-    folder = tmp_path_factory.mktemp("parquet")
-    pq.write_table(pa.table(list(cells), schema.names), folder / "table.parquet", row_group_size=group)
+def test_parquet_and_streams_are_encoded_as_they_are_in_memory(tmp_path_factory, cells, schema, group):
+    folder, table = tmp_path_factory.mktemp("parquet"), pa.table(list(cells), schema.names)
+    pq.write_table(table, folder / "table.parquet", row_group_size=group)
     assert_alike(folder / "table.parquet", folder / "codes", schema)
+    assert_alike(folder / "table.parquet", folder / "of a stream", schema, table.to_reader(max_chunksize=group))
+
+
+def test_a_stream_is_read_once_and_its_account_is_that_of_its_rows(tmp_path):
+    """Whatever is declared of them, however the stream is cut, and in whichever of Arrow's types a library has them."""
+    frame, table, keys = make_frame(60, 1), pa.table(make_frame(60, 1)), []
+    views = {pa.large_string(): pa.string_view()}
+    viewed = table.cast(pa.schema([(field.name, views.get(field.type, field.type)) for field in table.schema]))
+    for number, (rows, schema) in enumerate(
+        [
+            (frame, SMALL),
+            (viewed.to_reader(max_chunksize=7), SMALL.select(SMALL.names[:2])),
+            (viewed.append_column("lists", [[[1]] * 60]), SMALL),
+            (frame.iloc[::-1], SMALL),
+            (frame.replace({"ill": {"yes": "no"}}), SMALL),
+        ]
+    ):
+        codes = Folder.open(encode(rows, tmp_path / f"codes {number}", schema=schema))
+        assert len(codes) == 60
+        keys.append(codes.key(b"secret"))
+    assert len({*keys[:3]}) == 1
+    assert len({*keys}) == 3
+    with pytest.raises(DataError, match=r"another source.*replace=True"):
+        encode(frame, tmp_path / "codes 0", schema=SMALL)
+    encode(frame.head(9), tmp_path / "codes 0", schema=SMALL, replace=True)
+    assert len(Folder.open(tmp_path / "codes 0")) == 9
+    with pytest.raises(DataError, match="no rows"):
+        encode(frame.head(0), tmp_path / "codes of nobody", schema=SMALL)
+
+
+def test_a_stream_that_stopped_is_read_from_its_beginning_and_says_no_cell(tmp_path):
+    class Broken:
+        def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+            raise LookupError("Smith")
+
+    def some(names: list[str]) -> Iterator[pa.RecordBatch]:
+        for name in names:
+            if name == "Smith":
+                raise LookupError(name)
+            yield pa.record_batch({"name": [name] * 8})
+
+    schema = Schema(columns=(Column(name="name", kind="categorical", categories=("a", "b")),))
+    kind = pa.schema({"name": pa.string()})
+    for source in (
+        Broken(),
+        pd.DataFrame({"name": [3, "Smith"]}),
+        pa.RecordBatchReader.from_batches(kind, some(["a", "a", "Smith"])),
+    ):
+        with pytest.raises(DataError, match="may quote cells") as refused:
+            encode(source, tmp_path / "codes", schema=schema)
+        assert refused.value.__context__ is refused.value.__cause__ is None
+        assert "Smith" not in str(refused.value)
+    assert begun(tmp_path / "codes").rows > 0
+    encode(pa.RecordBatchReader.from_batches(kind, some(["b", "a"])), tmp_path / "codes", schema=schema)
+    assert of_folder(tmp_path / "codes", schema)[0][:, 0].tolist() == [1] * 8 + [0] * 8
+
+
+@pytest.mark.parametrize("given", [None, 3, [1, 2], pa.table({"x": [1]}), b"path"], ids=repr)
+def test_what_cannot_be_read_is_refused_with_what_to_hand_over(tmp_path, given):
+    """As the frames of Polars, DuckDB, Dask and Spark are, by name: methods learn from pandas or from codes."""
+    with pytest.raises(DataError, match=r"a pandas DataFrame or a folder.*dp\.encode.*Parquet files"):
+        RefinedPrivBayes().fit(given, schema=TIDY)
+    if not hasattr(given, "__arrow_c_stream__"):
+        with pytest.raises(DataError, match=r"an Arrow stream.*Parquet files.*protected is a row"):
+            encode(given, tmp_path / "codes", schema=TIDY)
 
 
 @pytest.mark.parametrize(

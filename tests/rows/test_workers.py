@@ -1,13 +1,13 @@
-"""A folder whose parts other processes count, of this machine or of a cluster: releases are those of one process."""
+"""A folder whose parts other processes count: releases are those of one process."""
 
 import os
 import signal
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 
 import joblib
 import pytest
-from distributed import Client, LocalCluster
 from folders import encoded_small
+from joblib._parallel_backends import LokyBackend
 from tables import SMALL
 from variants import CLASSIFIERS, VARIANTS, alike, fitted_state
 
@@ -31,29 +31,24 @@ class Watched(FolderRows):
         return super()._pieces(columns, numbers)
 
 
+class Cluster(LokyBackend):
+    """A backend that takes all of its workers where nobody says how many, as those of clusters do."""
+
+    default_n_jobs = 2
+
+
+joblib.register_parallel_backend("cluster of a test", Cluster)
+
+
 @pytest.fixture(scope="module")
 def codes(tmp_path_factory):
     """The rows of `make_frame(600, 1)` in six parts."""
-    return encoded_small(tmp_path_factory.mktemp("cluster"), 100)
+    return encoded_small(tmp_path_factory.mktemp("workers"), 100)
 
 
-@pytest.fixture(scope="module")
-def client():
-    with (
-        LocalCluster(n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address=None) as cluster,
-        Client(cluster) as found,
-    ):
-        yield found
-
-
-@pytest.fixture(params=["processes", "cluster"])
-def workers(request):
-    """How joblib is told where to count."""
-    if request.param == "processes":
-        return lambda: joblib.parallel_config("loky", n_jobs=2)
-    client = request.getfixturevalue("client")
-    client.wait_for_workers(2)  # one may have been killed
-    return lambda: joblib.parallel_config("dask", client=client)
+@pytest.fixture(autouse=True)
+def watched(monkeypatch):
+    monkeypatch.setattr(given, "FolderRows", Watched)
 
 
 def fit(name, codes):
@@ -73,24 +68,28 @@ def assert_same(one, other):
     assert one.ledger_.to_json() == other.ledger_.to_json()
 
 
-@pytest.mark.parametrize("name", [name for name in VARIANTS if name not in CLASSIFIERS])  # those read by themselves
-def test_workers_release_the_same(name, codes, workers, monkeypatch):
-    monkeypatch.setattr(given, "FolderRows", Watched)
+@pytest.mark.parametrize(
+    ("name", "how"),
+    [
+        (name, {"backend": "loky", "n_jobs": 2}) for name in VARIANTS if name not in CLASSIFIERS
+    ]  # those read by themselves
+    + [("NB-Synth", {"backend": "cluster of a test"})],
+    ids=lambda value: value if isinstance(value, str) else value["backend"],
+)
+def test_workers_release_the_same(name, how, codes):
     alone = fit(name, codes)
     assert readers(codes) == {os.getpid()}
-    with workers():
+    with joblib.parallel_config(**how):
         spread = fit(name, codes)
     assert readers(codes) - {os.getpid()}
     assert_same(alone, spread)
 
 
 @pytest.mark.parametrize("name", ["NB-Synth", "PrivBayes refined"])
-def test_a_worker_that_is_killed_loses_nothing_and_is_paid_once(name, codes, workers, monkeypatch, request):
-    monkeypatch.setattr(given, "FolderRows", Watched)
+def test_a_worker_that_is_killed_loses_nothing_and_is_paid_once(name, codes):
     alone = fit(name, codes)
     (codes.parent / "kill").write_text(str(os.getpid()))
-    cluster = "client" in request.fixturenames
-    with workers(), nullcontext() if cluster else pytest.warns(UserWarning, match="this one counts on"):
+    with joblib.parallel_config("loky", n_jobs=2), pytest.warns(UserWarning, match="this one counts on"):
         spread = fit(name, codes)
     assert not (codes.parent / "kill").exists()
     assert_same(alone, spread)
