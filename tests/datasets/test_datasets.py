@@ -55,9 +55,6 @@ def offline(monkeypatch, tmp_path):
     return asked
 
 
-# --- splitting and reading
-
-
 @given(st.integers(0, 300), st.floats(0, 0.999), st.integers(0, 2**32))
 def test_a_split_is_a_partition_that_looks_at_positions_only(rows, share, seed):
     frame = pd.DataFrame({"row": np.arange(rows), "value": 1})
@@ -145,20 +142,16 @@ def test_no_sum_of_the_rows_leaves_a_data_set_and_rows_without_a_file_go_by_them
 
 def test_how_a_file_is_written_is_not_kept_for_exports():
     """One row with an accented letter, or a decimal comma, is enough for the reader to refuse, and a person to say."""
-    for rows in (b"a;b\n1;x\n2;y\n", "a;b\n1,5;Zürich\n2;y\n".encode()):
-        assert set(datasets.read(rows).reading) == {"test_share", "split_seed"}
     how = {"encoding": "cp1252", "delimiter": ";", "decimal": ",", "missing": ("x",)}
     data = datasets.read("a;b\n1;Zürich\n".encode("cp1252"), **how)
     assert set(data.reading) == {"test_share", "split_seed"}
 
 
+WORD = Column(name="word", kind="categorical", categories=("x", "y"))
+
+
 def declared(**age):
-    return Schema(
-        columns=(
-            Column(name="age", kind="integer", lower=0, upper=99, **age),
-            Column(name="word", kind="categorical", categories=("x", "y")),
-        )
-    )
+    return Schema(columns=(Column(name="age", kind="integer", lower=0, upper=99, **age), WORD))
 
 
 def test_declared_numbers_are_numbers_for_people_and_their_codes_are_those_of_the_text():
@@ -177,16 +170,8 @@ def test_read_keeps_a_declared_schema_and_passes_on_what_is_wrong_with_a_file():
     for schema in (declared(), None):
         with pytest.raises(SchemaError, match="target"):
             datasets.read(CSV, schema=schema, target="height")
-    for how, words in (
-        ({"max_bytes": 10}, "MiB"),
-        ({"name": "people.pkl"}, "extension"),
-        ({"delimiter": ";"}, "delim"),
-    ):
-        with pytest.raises(DataError, match=words):
-            datasets.read(CSV, **how)
-
-
-# --- finding published data
+    with pytest.raises(DataError, match="extension"):
+        datasets.read(CSV, name="people.pkl")
 
 
 def test_nothing_is_fetched_unasked_and_offline_the_error_says_what_to_do(offline, tmp_path):
@@ -239,9 +224,6 @@ def test_a_download_is_checked_cached_and_then_found(offline, monkeypatch, tmp_p
     served.clear()
     assert datasets.load("adult").content.keyed(b"") == adult.content.keyed(b"")  # now from the cache
     assert sorted(p.name for p in (tmp_path / "dpcore" / "adult").iterdir()) == ["adult.data", "adult.test"]
-
-
-# --- the published data themselves
 
 
 def test_schemas_are_the_documentation_and_the_codebook():

@@ -63,13 +63,9 @@ def test_dictionaries_and_texts_are_one_table(monkeypatch):
     lean = read_frame(raw, **options)
     assert lean.memory_usage(index=False, deep=True).sum() < plain.memory_usage(index=False, deep=True).sum() / 2
     pd.testing.assert_frame_equal(lean.astype("str"), plain)
-    inferred = Schema.infer(plain)
-    assert Schema.infer(lean) == inferred
-    assert len(inferred) == 4
     for part in (slice(None), slice(1, 3)):  # where not every category occurs
         assert Schema.infer(lean[part], keep=DECLARED.names) == Schema.infer(plain[part], keep=DECLARED.names)
-        for schema in (DECLARED, inferred):
-            np.testing.assert_array_equal(schema.encode(lean[part]), schema.encode(plain[part]))
+        np.testing.assert_array_equal(DECLARED.encode(lean[part]), DECLARED.encode(plain[part]))
     numbers = typed(lean, ["n", "x"])
     pd.testing.assert_frame_equal(numbers[["n", "x"]], typed(plain, ["n", "x"])[["n", "x"]])
 

@@ -25,8 +25,7 @@ def long_cells(raw: bytes, path) -> list[object]:
     return [cell for batch in file.batches(file.headers, ("",), 0) for cell in batch[0].to_pylist()]
 
 
-@pytest.mark.parametrize("pages", ["1.0", "2.0"])
-@pytest.mark.parametrize("encoding", ["DELTA_BYTE_ARRAY", "DELTA_LENGTH_BYTE_ARRAY"])
+@pytest.mark.parametrize(("encoding", "pages"), [("DELTA_BYTE_ARRAY", "2.0"), ("DELTA_LENGTH_BYTE_ARRAY", "1.0")])
 def test_texts_of_any_encoding_are_read(encoding, pages, tmp_path):
     """Other writers choose them where they are asked for version 2 of Parquet."""
     for kind in (pa.string(), pa.large_string(), pa.string_view()):
@@ -40,7 +39,7 @@ def test_texts_of_any_encoding_are_read(encoding, pages, tmp_path):
         assert long_cells(raw, tmp_path / "t.parquet") == WORDS
 
 
-@pytest.mark.parametrize("zone", ["Mars/Base", "UTC+01:00", "tzlocal()", "W. Europe Standard Time", "x\ny" * 50])
+@pytest.mark.parametrize("zone", ["Mars/Base", "UTC+01:00", "x\ny" * 50])
 def test_times_of_an_unknown_zone_are_read_as_utc_and_it_is_said(zone, tmp_path):
     times = pa.array([0, None, 86_400], pa.timestamp("s", zone))
     raw = parquet(pa.table({"a": times, "b": range(3)}))

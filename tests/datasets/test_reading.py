@@ -12,15 +12,11 @@ from itertools import product
 import pandas as pd
 import pytest
 from files import SECRET, TABLE, parquet, read_frame, refused, workbook, zipped
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from dpcore import datasets
 from dpcore.dashboard.sections.intake import ENCODINGS
 from dpcore.datasets.delimited import MISSING_CELLS
 from dpcore.domain.schema import Schema
-
-# --- how a text is read: by its declaration, its header and rules
 
 
 def test_header_marks_and_declarations_say_how_a_text_is_read():
@@ -82,7 +78,7 @@ def test_encodings_are_offered_with_the_header_as_each_would_read_it_and_used_on
 
 def test_an_encoding_is_told_by_whole_lines_of_a_long_file(parsed_here):
     """Cut inside a letter, a text of two bytes per letter was taken for another one."""
-    rows = "".join(f"{i},東京,{'x' * (i % 7)}大阪\n" for i in range(40_000))
+    rows = "".join(f"{i},東京,{'x' * (i % 7)}大阪\n" for i in range(18_000))
     for encoding in ("gb18030", "shift_jis", "euc_jp"):
         assert f"it may be {encoding}" in refused(f"n,town,note\n{rows}".encode(encoding))
 
@@ -192,27 +188,12 @@ def test_line_ends_blank_lines_long_and_quoted_cells_are_read():
     assert (frame.shape, frame.columns[2]) == ((3, 3), long)
 
 
-WORDS = st.text(st.characters(codec="utf-8", exclude_categories=["Cs", "Cc"]), max_size=12)
-
-
-@settings(max_examples=40)
-@given(st.lists(st.tuples(WORDS, st.integers(-9, 9)), min_size=1, max_size=20))
-def test_what_a_csv_writer_wrote_is_read(rows):
-    file = io.StringIO(newline="")
-    writer = csv.writer(file, quoting=csv.QUOTE_ALL)
-    writer.writerows([["word", "number"], *rows])
-    frame = read_frame(file.getvalue().encode(), delimiter=",", decimal=".", missing=("",))
-    assert frame["number"].tolist() == [str(number) for _, number in rows]
-    assert frame["word"].fillna("").tolist() == [word.strip() for word, _ in rows]
-
-
 def test_packed_and_plain_files_by_path(tmp_path):
     pack = {"gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress, "zip": lambda raw: zipped(t__csv=raw)}
     for name in ("T.CSV", "t.tsv", "t.txt", "t.csv.gz", "t.tsv.bz2", "t.txt.xz", "t.csv.zip", "t.zip"):
         path = tmp_path / name
         path.write_bytes(pack.get(name.rpartition(".")[2], bytes)(TABLE.encode()))
-        for found in (read_frame(path), read_frame(str(path)), read_frame(path.read_bytes(), name)):
-            assert found.shape == (2, 3), name
+        assert read_frame(path).shape == read_frame(path.read_bytes(), name).shape == (2, 3), name
 
 
 def test_parquet_becomes_text_numbers_and_booleans():
@@ -249,18 +230,3 @@ def test_formula_cells_give_their_last_value_and_are_never_computed():
         for item in source.infolist():
             archive.writestr(item, re.sub(rb"</f><v>?(></v>| ?/>)", b"</f><v>41</v>", source.read(item)))
     assert read_frame(target.getvalue(), "a.xlsx")["b"].tolist() == ["2", "41"]
-
-
-def test_hard_columns_reach_the_schema_as_notes():
-    rows = [f"{i},,{'x' if i % 2 else i},same,{i % 7}\n" for i in range(5_000)]
-    frame = read_frame(("id,empty,mixed,constant,day\n" + "".join(rows)).encode())
-    words = frame.assign(id=[f"person {i}" for i in range(5_000)])
-    schema = Schema.infer(words)
-    assert schema.names == ("day",)
-    assert [note.split("'")[1] for note in schema.notes] == ["id", "empty", "mixed", "constant"]
-    assert "5,000 different values" in schema.notes[0]
-    assert not any("person" in note for note in schema.notes)
-    few = Schema.infer(words.iloc[:100])
-    assert few.names == ("mixed", "day")
-    assert "mixes numbers and text in 50 rows" in few.notes[2]
-    assert few.encode(words.iloc[:100]).shape == (100, len(few))

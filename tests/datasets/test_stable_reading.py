@@ -12,7 +12,7 @@ import numpy as np
 import openpyxl
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE
 
@@ -61,11 +61,9 @@ def workbook(table: list[list[str]]) -> bytes:
     book = openpyxl.Workbook(write_only=True)
     sheet = book.create_sheet()
     for row in [NAMES, *table]:
-        made = [openpyxl.cell.WriteOnlyCell(sheet, None) for _ in row]
-        for cell, text in zip(made, row, strict=True):
-            value = stored(ILLEGAL_CHARACTERS_RE.sub("", text))
-            cell.value = value
-            if isinstance(value, str):
+        made = [openpyxl.cell.WriteOnlyCell(sheet, stored(ILLEGAL_CHARACTERS_RE.sub("", text))) for text in row]
+        for cell in made:
+            if isinstance(cell.value, str):
                 cell.data_type = "s"  # "=1+1" is no formula
         sheet.append(made)
     return files.saved(book)
@@ -111,17 +109,8 @@ def neighbors_keep_their_codes(table: list[list[str]], place: int, other: list[s
 
 
 @pytest.mark.parametrize("kind", FILES)
-@settings(max_examples=12)
-@given(table=st.lists(rows, min_size=2, max_size=4), place=st.integers(0, 3), other=rows)
+@given(table=st.lists(rows, min_size=2, max_size=6), place=st.integers(0, 5), other=rows)
 def test_a_row_changes_its_own_codes_only(kind, table, place, other):
-    neighbors_keep_their_codes(table, place, other, kind)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", FILES)
-@settings(max_examples=200)
-@given(table=st.lists(rows, min_size=2, max_size=8), place=st.integers(0, 7), other=rows)
-def test_a_row_changes_its_own_codes_only_in_many_tables(kind, table, place, other):
     neighbors_keep_their_codes(table, place, other, kind)
 
 

@@ -1,7 +1,4 @@
-"""Hostile files, made small: each with its name, its bytes, and what it must end in.
-
-`python tests/hostile/corpus.py FOLDER` writes them all, to try them on something else.
-"""
+"""Hostile files, made small: each with its name, its bytes, and what it must end in."""
 
 from __future__ import annotations
 
@@ -9,12 +6,10 @@ import gzip
 import io
 import lzma
 import struct
-import sys
 import zipfile
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -234,14 +229,3 @@ CASES = [
     Case("latin.csv", lambda: b"a,b\n" + b"\xe9,\xe8\n" * 200_000, "cp1252"),
     Case("blank.csv", lambda: b"a,b\n" + b"\n" * 10**6 + b"1,2\n", slow=True),
 ]
-
-
-def main(folder: Path) -> None:
-    """Write all files."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for case in CASES:
-        (folder / case.file).write_bytes(case.make())
-
-
-if __name__ == "__main__":
-    main(Path(sys.argv[1]))

@@ -11,15 +11,16 @@ from pathlib import Path
 from dpcore.datasets import worker
 
 NURSERY = """
-import os
+import os, time
 from dpcore.datasets import delimited, parquet, workbooks
 for line in sys.stdin.buffer:
-    order, answer = json.loads(line)
+    order, answer, wait = json.loads(line)
     if not (child := os.fork()):
         try:
             os.dup2(os.open(order, os.O_RDONLY), 0)
             os.dup2(os.open(answer, os.O_WRONLY), 1)
             sys.stdin = open(0)
+            time.sleep(wait)
             serve()
         finally:
             os._exit(1)
@@ -33,7 +34,7 @@ class Nursery:
     """`run` stands in for `subprocess.run` where `worker` starts its process; what the last one used is kept."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder, self.memory, self.seconds = folder, 0, 0.0
+        self.folder, self.memory, self.seconds, self.wait = folder, 0, 0.0, 0.0
         command = [sys.executable, *worker.FLAGS, "-c", worker.START.replace("\nserve()\n", NURSERY)]
         self.process = subprocess.Popen(
             command,
@@ -52,7 +53,7 @@ class Nursery:
 
     def run(self, command: list[str], *, input: bytes, **_: object) -> subprocess.CompletedProcess[bytes]:
         (self.folder / "order").write_bytes(input.removeprefix(worker.places()))
-        self.tell(json.dumps([str(self.folder / "order"), str(self.folder / "answer")]).encode() + b"\n")
+        self.tell(json.dumps([str(self.folder / "order"), str(self.folder / "answer"), self.wait]).encode() + b"\n")
         said = (self.folder / "answer").read_bytes()
         assert self.process.stdout
         code, self.memory, self.seconds = json.loads(self.process.stdout.readline())

@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from unittest.mock import Mock
 
 import pandas as pd
 import pytest
@@ -58,26 +59,20 @@ def test_encodings_that_are_none_are_refused(reader) -> None:
 
 
 def test_the_process_reads_what_this_one_would_and_inherits_and_shows_nothing(monkeypatch) -> None:
-    seen = {}
-
-    def run(command, **options):
-        seen.update(options)
-        return real(command, **options)
-
-    real = subprocess.run
+    run = Mock(wraps=subprocess.run)
     monkeypatch.setenv("DPCORE_TEST_TOKEN", "s3cret")
     monkeypatch.setattr(subprocess, "run", run)
     far, near = read_frame(TABLE), read_frame(TABLE, trusted=True)
     pd.testing.assert_frame_equal(far, near)
     assert far.attrs == near.attrs
-    assert "s3cret" not in seen["env"].values()
-    assert seen["stderr"] == subprocess.DEVNULL
+    assert "s3cret" not in run.call_args.kwargs["env"].values()
+    assert run.call_args.kwargs["stderr"] == subprocess.DEVNULL
 
 
-def test_a_busy_computer_makes_no_file_slow(monkeypatch) -> None:
+def test_a_busy_computer_makes_no_file_slow(reader, monkeypatch) -> None:
     """The seconds are the processor's: a process that waits for longer than that reads its file."""
-    monkeypatch.setattr(worker, "SECONDS", 3)
-    monkeypatch.setattr(worker, "START", worker.START.replace("\nserve()", "\nimport time; time.sleep(3.2); serve()"))
+    monkeypatch.setattr(worker, "SECONDS", 1)
+    monkeypatch.setattr(reader, "wait", 1.1)
     assert len(read_frame(TABLE)) == 2
 
 

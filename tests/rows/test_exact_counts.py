@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from dpcore.rows import HeldRows, base, joint_counts
 from dpcore.rows import exact_counts as module
-from dpcore.rows.exact_counts import PackedBits, cells_from_corners, distinct_rows, joined
+from dpcore.rows.exact_counts import cells_from_corners
 
 ROWS = [0, 1, 7, 8, 63, 64, 65, 127, 128, 200]  # words have 64
 
@@ -88,44 +88,10 @@ def test_rows_remember_no_more_tables_than_there_is_room_for(monkeypatch):
         assert rows._cells == sum(table.size for table in rows._known.values()) == 12
 
 
-def test_pairs_are_counted_three_at_a_time():
-    """Seven columns have 21 pairs, and seven sets of three that hold each pair once; greedy finds a few more."""
-    pairs = list(combinations(range(7), 2))
-    joint_of = joined([*pairs, (5, 5), (), (0, 1, 2, 3, 4)], [16] * 7)
-    assert len({joint_of[pair] for pair in pairs}) <= 10
-    assert all(set(pair) <= set(joint_of[pair]) and len(joint_of[pair]) <= 3 for pair in pairs)
-    assert all(joint_of[alone] == alone for alone in [(5, 5), (), (0, 1, 2, 3, 4)])  # twice, nothing, and too large
-
-
-def test_a_subset_that_many_families_share_is_counted_once(monkeypatch):
-    packed, counted, ones = HeldRows(zeros_and_ones(100, 6), [2] * 6).bits, [], PackedBits.ones
-
-    def watched(self, places):
-        counted.extend(frozenset(row) for row in places.tolist())
-        return ones(self, places)
-
-    monkeypatch.setattr(PackedBits, "ones", watched)
-    packed.tables(np.array([(0, 1, 2), (2, 1, 0), (0, 1, 3), (3, 0, 2)]))  # one set of columns in two orders
-    assert counted.count(frozenset()) == 1
-    assert [columns for columns in counted if len(columns) == 3] == [{0, 1, 2}, {0, 1, 3}, {0, 2, 3}]
-
-
 def test_cells_from_corners_by_hand():
     # 10 rows; 6 are 1 in X, 5 in Y, 4 in both: X Y = 11: 4, 10: 2, 01: 1, 00: 3.
     corners = np.array([[10, 5], [6, 4]])[..., None]
     assert cells_from_corners(corners)[..., 0].tolist() == [[3, 1], [2, 4]]
-    assert cells_from_corners(np.array([7, 8])).tolist() == [7, 8]  # no columns
-
-
-@settings(max_examples=50)
-@given(st.data())
-def test_distinct_rows_and_the_way_back(data):
-    columns, k = data.draw(st.integers(1, 5000)), data.draw(st.integers(0, 5))
-    row = st.lists(st.integers(0, columns - 1), min_size=k, max_size=k)
-    places = np.array(data.draw(st.lists(row, min_size=1, max_size=12)), dtype=np.intp)
-    different, back = distinct_rows(places, columns)
-    np.testing.assert_array_equal(different[back], places)
-    assert len(different) == len({tuple(row) for row in places.tolist()})
 
 
 def test_very_many_columns_keep_their_tables_apart():

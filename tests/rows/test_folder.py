@@ -229,6 +229,9 @@ def test_lots_are_not_printed(small):
         assert "8675309" not in shown
         assert str(small) not in shown
     assert found.learned.parts[0].lots.seed == found.reading["split_seed"] == 8_675_309
+    first, second = (FolderData.open(small) for _ in range(2))  # and they are new for each reading
+    assert first.token != second.token
+    assert not first.train.equals(second.train)
 
 
 def test_a_folder_that_is_none_is_refused(tmp_path):

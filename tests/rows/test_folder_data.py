@@ -20,9 +20,7 @@ from dpcore.rows.folder import Folder
 
 DATED = Schema(
     columns=(
-        Column(
-            name="day", kind="date", lower="2020-01-01", upper="2021-12-31", bins="month", missing=True, form="d/m/y"
-        ),
+        Column(name="day", kind="date", lower="2020-01-01", upper="2021-12-31", missing=True, form="d/m/y"),
         Column(name="bill", kind="continuous", lower=0, upper=5_000, bins=4, form="$1,234.50"),
         Column(name="town", kind="categorical", categories=("Ulm", "Bonn"), missing=True),
         Column(name="visits", kind="integer", lower=0, upper=9, bins=3, missing=True),
@@ -56,18 +54,6 @@ def test_the_split_is_that_of_the_same_rows_in_memory(tmp_path):
     for part, frame in ((found.learned, held.train), (found.tested, held.test)):
         (counts,) = FolderRows(part).tables(pair)
         np.testing.assert_array_equal(counts, dp.evaluate.distances.counted(frame, SMALL).tables(pair)[0])
-    fitted = [
-        dp.DiffPRFs(random_state=0).fit(one.given, schema=SMALL).structure() for one in (found, held)
-    ]  # which cuts numbers, of rows that were chosen by lot
-    assert fitted[0] == fitted[1]
-
-
-def test_lots_are_secret_and_new_for_each_reading(tmp_path):
-    codes = encoded(tmp_path, make_frame(300, 1), SMALL)
-    first, second = (FolderData.open(codes) for _ in range(2))
-    assert first.token != second.token
-    assert not first.train.equals(second.train)
-    assert str(first.reading["split_seed"]) not in repr(first.learned.parts[0].path)
 
 
 def test_books_know_a_folder_by_its_files_whatever_their_codes_and_order(tmp_path):
@@ -93,14 +79,8 @@ def test_only_their_owner_may_look_into_codes(tmp_path):
 
 
 def test_cells_are_as_they_are_read(tmp_path):
-    frame = pd.DataFrame(
-        {
-            "day": ["05/03/2020", None, "31/12/2021"],
-            "bill": ["$12.50", "$4,321.00", "$0.00"],
-            "town": ["Bonn", None, "Ulm"],
-            "visits": [3, None, 9],
-        }
-    )
+    rows = [("05/03/2020", "$12.50", "Bonn", 3), (None, "$4,321.00", None, None), ("31/12/2021", "$0.00", "Ulm", 9)]
+    frame = pd.DataFrame(rows, columns=DATED.names)
     codes = encoded(tmp_path, frame, DATED)
     found = FolderData.open(codes, test_share=0)
     assert found.sizes == (3, 0)
@@ -108,14 +88,10 @@ def test_cells_are_as_they_are_read(tmp_path):
     assert found.train["bill"].tolist() == ["$12.50", "$4,321.00", "$0.00"]
     assert found.train["day"].tolist()[::2] == ["2020-03-05", "2021-12-31"]
     np.testing.assert_array_equal(DATED.encode(found.train), DATED.encode(frame))
-
-
-def test_without_numbers_cells_are_somewhere_in_their_bins(tmp_path):
-    frame = make_frame(200, 3)
-    codes = encoded(tmp_path, frame, SMALL, numbers=False)
+    codes = encoded(tmp_path, frame, DATED, numbers=False, replace=True)  # then they are somewhere in their bins
     found = FolderData.open(codes, test_share=0)
-    np.testing.assert_array_equal(SMALL.encode(found.train), SMALL.encode(frame))
-    assert not found.train["height"].equals(frame["height"])
+    np.testing.assert_array_equal(DATED.encode(found.train), DATED.encode(frame))
+    assert not found.train["bill"].equals(frame["bill"])
 
 
 def test_a_sample_is_uniform_and_in_order(tmp_path):
@@ -123,21 +99,17 @@ def test_a_sample_is_uniform_and_in_order(tmp_path):
     schema = Schema(columns=(Column(name="at", kind="ordered", categories=tuple(map(str, range(40)))),))
     whole = Folder.open(write(tmp_path / "rows", schema, codes, cuts=[130, 131, 600]))
     times = np.zeros(40)
-    for seed in range(300):
+    for seed in range(100):
         some = data.drawn(whole, schema, 100, seed)["at"].astype(int).to_numpy()
         assert len(some) == 100
         assert (np.diff(some) >= 0).all()
         times += np.bincount(some, minlength=40)
-    # 750 each in mean, with a standard deviation below 26.0; six of them are left by one run in 10^7
-    assert np.abs(times - 750).max() < 6 * 26
+    # 250 each in mean, with a standard deviation below 15.1; six of them are left by one run in 10^7
+    assert np.abs(times - 250).max() < 6 * 15.1
 
 
-def test_a_schema_may_leave_columns_out_and_must_fit(tmp_path):
+def test_a_schema_must_fit(tmp_path):
     codes = encoded(tmp_path, make_frame(120, 1), SMALL)
-    fewer = SMALL.select(["ill", "age"])
-    found = FolderData.open(codes, schema=fewer)
-    assert list(found.train) == ["ill", "age"]
-    assert dp.METHODS["NB-Synth"](random_state=1).fit(found.given, schema=fewer).sample(5).shape == (5, 2)
     wider = replace(SMALL["age"], upper=120)
     with pytest.raises(SchemaError, match="encoded with another column 'age'"):
         FolderData.open(codes, schema=replace(SMALL, columns=(wider,), target=None))

@@ -68,14 +68,11 @@ def assert_same(one, other):
     assert one.ledger_.to_json() == other.ledger_.to_json()
 
 
-@pytest.mark.parametrize(
-    ("name", "how"),
-    [
-        (name, {"backend": "loky", "n_jobs": 2}) for name in VARIANTS if name not in CLASSIFIERS
-    ]  # those read by themselves
-    + [("NB-Synth", {"backend": "cluster of a test"})],
-    ids=lambda value: value if isinstance(value, str) else value["backend"],
-)
+LOKY, OWN = {"backend": "loky", "n_jobs": 2}, {"backend": "cluster of a test"}
+FITS = [*((name, LOKY) for name in VARIANTS if name not in CLASSIFIERS), ("NB-Synth", OWN)]  # those read by themselves
+
+
+@pytest.mark.parametrize(("name", "how"), FITS, ids=str)
 def test_workers_release_the_same(name, how, codes):
     alone = fit(name, codes)
     assert readers(codes) == {os.getpid()}
