@@ -28,7 +28,6 @@ from dpcore.mechanisms.randomizers import RRPH as RRPH
 from dpcore.mechanisms.randomizers import TRR as TRR
 from dpcore.mechanisms.randomizers import Warner as Warner
 from dpcore.methods import METHODS as METHODS
-from dpcore.methods.dpebm import DPEBM as DPEBM
 from dpcore.methods.groups.diffgen import DiffGen as DiffGen
 from dpcore.methods.groups.diffgen import DiffGenTree as DiffGenTree
 from dpcore.methods.groups.dtdiff import DTDiff as DTDiff

@@ -16,7 +16,7 @@ from dpcore.mechanisms.scores import Bounds, Score
 from dpcore.mechanisms.scores.base import Shape
 
 Answer = TypeVar("Answer")
-Question = Literal["counts", "choose", "histograms", "noisy_scores", "randomize", "residuals", "unprotected"]
+Question = Literal["counts", "choose", "histograms", "noisy_scores", "randomize", "unprotected"]
 
 
 class Door:

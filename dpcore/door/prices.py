@@ -160,13 +160,6 @@ def noisy_values(
     return claim.entry(name, law, sensitivity, scale, paid=total, bound=bound, draws=values), grid
 
 
-def sums(name: str, sensitivity: float, epsilon: Epsilon, claim: Claim) -> Entry:
-    """The entry of noise on sums that lie on the grid that it is drawn on: nothing is rounded, and nothing is wider."""
-    total, currency = exact(epsilon), claim.currency
-    scale = currency.scale(total, sensitivity)
-    return claim.entry(name, currency.law, sensitivity, scale, paid=total, bound=total, draws=1)
-
-
 def unasked(name: str, claimed_epsilon: Epsilon, bound: Epsilon) -> Entry:
     """The entry of questions that a run has room for, and that its rows did not call for."""
     return Entry(

@@ -17,7 +17,7 @@ from dpcore.arguments import Flags, Floats, Ints
 from dpcore.domain.column import Codes, Column, Counts
 from dpcore.domain.schema import Schema
 from dpcore.domain.splits import Attribute
-from dpcore.door import nodes, prices, residuals, responses
+from dpcore.door import nodes, prices, responses
 from dpcore.door.door import Door
 from dpcore.door.exact_family_scores import FamilySearch
 from dpcore.door.network_growth import Growth
@@ -27,7 +27,6 @@ from dpcore.errors import ParameterError, SchemaError
 from dpcore.mechanisms.noise import Noise, NoNoise, NumpyNoise, Weights, generator
 from dpcore.mechanisms.noise.histograms import WIDEST, Spread
 from dpcore.mechanisms.scores import Score, TableScore
-from dpcore.postprocess.additive import Additive
 from dpcore.postprocess.reports import Questionnaire, Reports
 from dpcore.rows import HeldRows, Rows
 
@@ -262,27 +261,6 @@ class PrivateTable:
             return noise.reals(values, entry.scale, grid=grid)
 
         return self._door.answer("noisy_scores", [entry], draw)
-
-    def residuals(self, model: Additive, column: str, *, epsilon: Amount) -> Floats:
-        """What rows lack of a released model's answer, summed by value of a column; see `residuals` for the lemma.
-
-        Noisy sums, shape (size, classes), or (size, 1) of the second class if there are two.
-        """
-        (size,) = self._shape([column])
-        if column == model.target or model.schema != self.schema:
-            raise ParameterError("The model is of other columns, or of this one.", "Ask for another column.")
-        (classes,) = self._shape([model.target])
-        noise, currency = self._door.noise, self.ledger.currency
-        sensitivity = residuals.moved(classes, self.relation, currency)
-        entry = prices.sums(f"what rows lack by {column}", sensitivity, epsilon, self._door.claim())
-
-        def draw() -> Floats:
-            if not np.isfinite(entry.scale):
-                return np.zeros((size, 1 if classes == 2 else classes))
-            exactly = residuals.sums(self._rows, model, self.schema.names, column) / residuals.GRID
-            return noise.reals(exactly, entry.scale, grid=1 / residuals.GRID)
-
-        return self._door.answer("residuals", [entry], draw)
 
     def growth(self, score: TableScore, columns: Family, *, max_parents: int, related: Flags | None = None) -> Growth:
         """A network over some columns of 0 and 1 that grows by exponential mechanisms, each charged when it is asked.

@@ -16,6 +16,7 @@ from dpcore.evaluate.evaluator import MEASURES, Method
 from dpcore.evaluate.labels import Label
 from dpcore.evaluate.learners import MODELS
 from dpcore.methods import METHODS
+from dpcore.methods.registry import REMOVED
 
 Place = Path | dict[str, bytes]
 """Where finished runs are kept: a folder, or memory, by what would be the files' names."""
@@ -137,7 +138,9 @@ def method_of(raw: Any) -> Method:
     """An unfitted method from what `parameters_of` wrote; its own checks come when it is fitted."""
     kind: Any = METHODS.get(raw["method"])
     if kind is None:
-        raise ParameterError("A method in this description is not known.", "Use a newer version of this program.")
+        raise ParameterError(
+            "A method in this description is not known.", f"Use a newer version of this program. {REMOVED}"
+        )
     given, known = raw["parameters"], kind().get_params()
     if not isinstance(given, dict) or not set(given) < set(known):
         raise ParameterError(f"{kind.title} has no such parameters.", "Use the version that wrote this description.")

@@ -20,16 +20,16 @@ from dpcore.errors import DataError, SchemaError
 from dpcore.export.artifacts import Artifact, Table
 from dpcore.export.quoting import plain
 from dpcore.language import phrase
-from dpcore.postprocess.additive import Additive
+from dpcore.methods.registry import REMOVED
 from dpcore.postprocess.forest import Forest
 from dpcore.postprocess.group_tree import GroupTree
 from dpcore.postprocess.naive_bayes import Bayes
 from dpcore.text import finite_or_text
 
 FORMAT = "dpcore model 1"
-REMEDY = "Choose a model.json that this program exported."
+REMEDY = f"Choose a model.json that this program exported. {REMOVED}"
 MEND = "Mend the file and hand it over again; the model knows no other columns and values than its schema's."
-PREDICTORS: dict[str, Any] = {"bayes": Bayes, "forest": Forest, "classifier": GroupTree, "scores": Additive}
+PREDICTORS: dict[str, Any] = {"bayes": Bayes, "forest": Forest, "classifier": GroupTree}
 ABOUT: dict[str, Any] = {
     **dict.fromkeys(("method", "mode", "relation", "noise", "guarantee_void"), str),
     **dict.fromkeys(("epsilon_claimed", "epsilon_bound"), int | float),
@@ -67,9 +67,9 @@ class Model(Artifact):
     sizes: Mapping[str, int] = field(default_factory=dict)  # parameters that were left to a rule, and what it gave
 
     @property
-    def predictor(self) -> Forest | Bayes | Additive:
-        """The trees, the tables and normal distributions of naive Bayes, or scores of columns."""
-        found: Forest | Bayes | Additive = next(self.released[name] for name in PREDICTORS if name in self.released)
+    def predictor(self) -> Forest | Bayes:
+        """The trees, the tables and normal distributions of naive Bayes."""
+        found: Forest | Bayes = next(self.released[name] for name in PREDICTORS if name in self.released)
         return found
 
     @property
@@ -80,7 +80,7 @@ class Model(Artifact):
     @property
     def size(self) -> tuple[str, str]:
         found = self.predictor
-        if isinstance(found, Bayes | Additive):
+        if isinstance(found, Bayes):
             return phrase("Columns in use"), f"{len(found.columns):,}"
         if isinstance(found, GroupTree):
             return phrase("Nodes of the tree"), f"{len(found.tree):,}"

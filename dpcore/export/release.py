@@ -26,7 +26,7 @@ from dpcore.postprocess.reports import Reports
 from dpcore.text import finite_or_text, number, writable
 
 Kind = TypeVar("Kind", bound=Artifact)
-SIZES = ("n_trees", "max_depth", "cycles")
+SIZES = ("n_trees", "max_depth")
 PURPOSE = phrase("{method}, {mode} mode")  # what books call a run
 NOISELESS = NoNoise.label.capitalize()
 

@@ -37,7 +37,6 @@ METHODS: Registry[type[PrivateEstimator]] = Registry(
         "DT-Diff": "methods.groups.dtdiff:DTDiff",
         "DiffGen tree": "methods.groups.diffgen:DiffGenTree",
         "Plain forest": "methods.trees.plain_forest:PlainForest",
-        "DP-EBM": "methods.dpebm:DPEBM",
         "PPNB": "methods.local.ppnb:PPNB",
         "DTPD": "methods.local.dtpd:DTPD",
         "DTCRD": "methods.local.dtcrd:DTCRD",

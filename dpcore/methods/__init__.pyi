@@ -3,7 +3,6 @@
 # ruff: noqa
 
 from dpcore.methods.base import PrivateEstimator
-from dpcore.methods.dpebm import DPEBM as DPEBM
 from dpcore.methods.groups.diffgen import DiffGen as DiffGen
 from dpcore.methods.groups.diffgen import DiffGenTree as DiffGenTree
 from dpcore.methods.groups.dtdiff import DTDiff as DTDiff

@@ -15,12 +15,12 @@ from io import BytesIO
 import pytest
 from booked import ADD, REPLACE, SHA, charge_for_ever, entry, new_run
 
-from dpcore import datasets
 from dpcore.accounting.store import Books, file
 from dpcore.accounting.store.file import NAME, IncompleteError
 from dpcore.errors import BookError
 
 SECOND = "b" * 64
+COST = entry(Fraction(1))
 PAGE = 4096
 
 
@@ -371,30 +371,20 @@ def earlier(path, sha256):
         path.with_name("copy" + ending).rename(path.with_name(path.name + ending))
 
 
-def test_a_ledger_of_the_first_version_keeps_every_charge(in_memory):
-    data, path = datasets.load("sample"), in_memory / "ledger.sqlite"
-    sha256 = data.content._sum.hex()
-    earlier(path, sha256)
-    books = Books(path)
-    whole, void = books.account(books.key(data), REPLACE), books.account(books.key(data), ADD)
-    assert (whole.totals, whole.looks, whole.cap) == ((3, 6, 6), 2, 9)
-    assert (void.totals, void.looks, void.apart) == ((0, 0, 0), 0, 1)
-    (run,) = books.runs(void.key, ADD)
-    assert run.totals == (Fraction(1, 3), Fraction(1, 3), float("inf"))
-    assert [run.name for run in books.runs(books.key(data), REPLACE)] == ["the first", "the second"]
-    assert not any(sha256.encode() in part.read_bytes() for part in in_memory.iterdir())
-    new_run(books, REPLACE, "the third", books.key(data)).charge(entry(Fraction(1)))
-    assert books.account(books.key(data), REPLACE).totals.bound == 7
-
-
-def test_a_damaged_ledger_of_the_first_version_is_left_as_it_is(in_memory):
-    changes = "UPDATE accounts SET bound='-1'", "UPDATE runs SET sha256='zz'", "UPDATE runs SET begun='yesterday'"
-    for number, change in enumerate(changes):
-        path = in_memory / str(number) / "ledger.sqlite"
+def test_a_ledger_of_the_first_version_is_refused_and_left_as_it_is(in_memory):
+    """With the log that a killed writer left beside it, which holds charges, and without."""
+    for log in (True, False):
+        path = in_memory / str(log) / "ledger.sqlite"
         path.parent.mkdir()
         earlier(path, SHA)
-        changed(path, change)
-        with pytest.raises(BookError, match="is damaged"):
-            Books(path).accounts()
-        with closing(sqlite3.connect(path)) as c:
-            assert c.execute("PRAGMA user_version").fetchone() == (1,)
+        if not log:
+            with closing(sqlite3.connect(path)) as c:
+                c.execute("SELECT 1 FROM runs")
+        kept = {part: path.with_name(path.name + part).read_bytes() for part in ("", "-wal")[: 1 + log]}
+        for call in (Books.accounts, Books.secret, Books.go_on, Books.copy, lambda books: new_run(books).charge(COST)):
+            with pytest.raises(BookError, match=r"before the first release\. Nothing was drawn\. .* version 0\.2 "):
+                call(Books(path))
+            assert {part: path.with_name(path.name + part).read_bytes() for part in kept} == kept
+        aside = Books(path).set_aside()
+        assert {part: aside.with_name(aside.name + part).read_bytes() for part in kept} == kept
+        assert Books(path).accounts() == []

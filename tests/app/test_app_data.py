@@ -355,7 +355,8 @@ def test_a_wrong_schema_file_changes_nothing(uploaded: AppTest) -> None:
 
 def test_what_another_program_does_not_say_is_asked_for_and_never_read_off_rows(uploaded: AppTest) -> None:
     at = schema_file(
-        uploaded, '{"METADATA_SPEC_VERSION": "SINGLE_TABLE_V1", "columns": {"age": {"sdtype": "numerical"}}}'
+        uploaded,
+        '{"METADATA_SPEC_VERSION": "V1", "tables": {"t": {"columns": {"age": {"sdtype": "numerical"}}}}}',
     )
     assert any("Column 'age': its lowest and highest value" in each.value.replace("\\", "") for each in at.info)
     assert "bounds are not declared" in mendable(at)[0]

@@ -1,5 +1,9 @@
 """The golden record: what every method made of one table, under each mode and relation, with a known seed.
 
+Everything that a run has learned, released and charged has a digest, or stands there itself if it is short. Beside the
+digests are a few marginals of the synthetic data (or how often each class was predicted) and the first entries of the
+ledger: when a digest changes, they say what else did.
+
 A number that changes is a defect, or the old one was. Then, or where a fitted attribute gets another name or shape, a
 commit of its own makes the record anew and says why; a new method is recorded with the commit that adds it, and its
 lines alone (`-k NAME` leaves the other records as they are):
@@ -10,14 +14,18 @@ lines alone (`-k NAME` leaves the other records as they are):
 import hashlib
 import json
 import os
+import re
+from collections import Counter
 from enum import Enum
 from fractions import Fraction
 from functools import partial
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from tables import SMALL
 from variants import CORRECTED, PAPER, fitted, fitted_state
 
 from dpcore import METHODS, ParameterError
@@ -28,6 +36,9 @@ ANEW = os.environ.get("DPCORE_GOLDEN") == "new"
 GOLDEN = json.loads(FILE.read_text(encoding="utf-8")) if FILE.exists() else {}
 RUNS = [("corrected", name, extra) for name, extra in CORRECTED] + [("paper", name, extra) for name, extra, _ in PAPER]
 ROWS = 200
+SHORT = 60  # characters of what is recorded itself
+COLUMNS = "grade", "ill"
+ENTRIES = 3
 RECORD = "How to record what a method makes is said at the top of this file."
 
 
@@ -64,22 +75,60 @@ def plain(value, digits=7):
 
 
 def digest(value):
-    return hashlib.sha256(json.dumps(plain(value)).encode()).hexdigest()[:12]
+    text = json.dumps(plain(value))
+    return text.replace('"', "") if len(text) <= SHORT else hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def marginals(sample):
+    """How many synthetic rows have each value of some columns."""
+    codes = SMALL.encode(sample)
+    for name in COLUMNS:
+        counts = np.bincount(codes[:, SMALL.index(name)], minlength=SMALL[name].size)
+        yield f"{name} {', '.join(f'{label} {count}' for label, count in zip(SMALL[name].labels, counts, strict=True))}"
+
+
+def predictions(predicted, probabilities):
+    """How often each class was predicted, and the mean of its probabilities."""
+    for label, mean in zip(SMALL["ill"].labels, probabilities.mean(axis=0), strict=True):
+        yield f"{label} {(predicted == label).sum()} times, probability {mean:.4g}"
+
+
+def entries(ledger):
+    """The first entries, those that are alike together, and how many more kinds there are."""
+    counts = Counter(
+        f"{entry.name}: {entry.mechanism}, scale {entry.scale:.4g}, charge {float(entry.epsilon_of_noise):.4g}"
+        for entry in ledger.entries
+    )
+    yield from (f"{many} x {line}" if many > 1 else line for line, many in islice(counts.items(), ENTRIES))
+    if len(counts) > ENTRIES:
+        yield f"and {len(counts) - ENTRIES} more"
 
 
 def record(mode, name, extra, relation, frame):
-    """Digests of what one run has learned, made and paid; or that it is refused."""
+    """What one run has learned, made and charged, in digests and in lines that can be read; or that it is refused."""
     try:
         method = fitted(name, extra, mode=mode, relation=str(relation))
     except ParameterError:
-        return "refused"  # as printed, some know the number of rows
+        return {"fit": "refused"}  # as printed, some know the number of rows
     if hasattr(method, "sample"):
         made = {"sample": method.sample(ROWS)}
+        shown = marginals(made["sample"])
     else:
         rows = frame.head(ROWS)
         made = {"predict": method.predict(rows), "predict_proba": method.predict_proba(rows)}
+        shown = predictions(made["predict"], made["predict_proba"])
     parts = {**fitted_state(method), **made, "ledger": method.ledger_.to_frame()}
-    return {part: digest(value) for part, value in sorted(parts.items())}
+    digests = {part: digest(value) for part, value in parts.items()}
+    return {**digests, "made": "; ".join(shown), "entries": "; ".join(entries(method.ledger_))}
+
+
+def changes(kept, found):
+    """Of which run and part something else was recorded than is made now, and both."""
+    for run in sorted(kept.keys() | found.keys()):
+        before, after = kept.get(run, {}), found.get(run, {})
+        for part in sorted(before.keys() | after.keys()):
+            if before.get(part) != after.get(part):
+                yield f"{run}: {part}:\n  {before.get(part)}\n  {after.get(part)}"
 
 
 def test_every_method_has_a_record_and_every_record_its_method():
@@ -98,5 +147,16 @@ def test_every_method_makes_what_it_always_made(name, small_frame):
     }
     if ANEW:
         GOLDEN[name] = found
-        FILE.write_text(json.dumps(GOLDEN, indent=1, sort_keys=True) + "\n", encoding="utf-8")
-    assert found == GOLDEN.get(name), f"{name} makes something else than its golden record, or has none. {RECORD}"
+        FILE.write_text(json.dumps(GOLDEN, indent=1, sort_keys=True, ensure_ascii=False) + "\n", encoding="utf-8")
+    told = "\n".join(changes(GOLDEN.get(name, {}), found))
+    assert not told, f"{name} makes something else than its golden record, or has none. {RECORD}\n{told}"
+
+
+def test_what_changed_can_be_read(small_frame):
+    """The same method under another relation, where a record stands."""
+    relations = "replace", "add_remove"
+    kept, other = ({"run": record("corrected", "NB-Synth", {}, name, small_frame)} for name in relations)
+    told = dict(line.removeprefix("run: ").split(":\n") for line in changes(kept, other))
+    assert re.fullmatch(r"  grade low \d+, .*; ill no \d+, yes \d+\n  grade low .*", told["made"])
+    assert re.fullmatch(r"  counts of ill × .*: laplace, scale 8, .*\n  .*: laplace, scale 4, .*", told["entries"])
+    assert not list(changes(kept, kept))

@@ -52,11 +52,17 @@ def test_sdv_knows_types_alone() -> None:
     assert set(known.gaps) == {"age", "pay", "born", "<b>sex</b>"}  # an order is a list of categories
     assert known.outline()["edu"].categories == EDU.categories
     assert "Column 'who' names persons or rows, and is left out." in told
-    several = {"METADATA_SPEC_VERSION": "V1", "tables": {"t": json.loads(formats.written(TABLE, "sdv")[0])}}
-    assert formats.read(json.dumps(several))[0] == known
-    several["tables"]["u"] = {}
+    document = json.loads(formats.written(TABLE, "sdv")[0])
     with pytest.raises(SchemaError, match="describe 2 tables"):
-        formats.read(json.dumps(several))
+        formats.read(json.dumps(document | {"tables": document["tables"] | {"u": {}}}))
+
+
+@pytest.mark.parametrize("version", ["SINGLE_TABLE_V1", "MULTI_TABLE_V1", "V2", None, ["V1"]])
+def test_sdv_of_another_version_is_refused_with_what_to_do(version: object) -> None:
+    table = {"columns": {"a": {"sdtype": "boolean"}}}
+    document = {"METADATA_SPEC_VERSION": version, "tables": {"t": table}, **table}
+    with pytest.raises(SchemaError, match=r"another version.* Load them by Metadata\.load_from_json"):
+        formats.read(json.dumps(document))
 
 
 def test_a_domain_is_of_codes() -> None:
@@ -119,8 +125,8 @@ HOSTILE = {
     "a list": "[[[]]]",
     "empty": "",
     "deep": "[" * 100_000,
-    "no sdtype": '{"METADATA_SPEC_VERSION": "SINGLE_TABLE_V1", "columns": {"a": {}}}',
-    "sdv of nothing": '{"METADATA_SPEC_VERSION": "SINGLE_TABLE_V1", "columns": {}}',
+    "no sdtype": '{"METADATA_SPEC_VERSION": "V1", "tables": {"t": {"columns": {"a": {}}}}}',
+    "sdv of nothing": '{"METADATA_SPEC_VERSION": "V1", "tables": {"t": {"columns": {}}}}',
     "half a character": '{"\\ud800": 2}',
     "bytes": b"\xff\xfe\x00",
 }
@@ -150,7 +156,7 @@ def test_formats_that_are_none() -> None:
     [
         {"format": "dpcore schema 1", "columns": [0] * 1_001},
         {"fields": [0] * 1_001},
-        {"METADATA_SPEC_VERSION": "SINGLE_TABLE_V1", "columns": dict.fromkeys(map(str, range(1_001)), 0)},
+        {"METADATA_SPEC_VERSION": "V1", "tables": {"t": {"columns": dict.fromkeys(map(str, range(1_001)), 0)}}},
         dict.fromkeys(map(str, range(1_001)), -1),
     ],
     ids=FORMATS,

@@ -23,7 +23,6 @@ from dpcore.mechanisms.scores import (
     MutualInformation,
     R,
 )
-from dpcore.postprocess.additive import Additive
 from dpcore.rows import HeldRows
 
 ADD, REPLACE = "add_remove", "replace"
@@ -208,13 +207,6 @@ def values(table, epsilon, **claimed):
     return table.noisy_scores(R(), [("a", "b"), ("b", "a"), ("b", "y")], epsilon=epsilon, **claimed)
 
 
-MODEL = Additive(SCHEMA, "y", np.array([0, 256, 0]), {"b": np.array([[512, 0, 0], [0, 0, 0], [0, 0, -9999]])})
-
-
-def lacked(table, epsilon):
-    return table.residuals(MODEL, "a", epsilon=epsilon)
-
-
 def grown(table, epsilon, **claimed):
     return table.recode(BITS, RULES).growth(R(), BITS.names, max_parents=1).choose(epsilon=epsilon, **claimed)
 
@@ -255,7 +247,6 @@ QUESTIONS = {
         draws=(6,),
     ),
     "values of R": Question(values, {ADD: [(2, 6)], REPLACE: [(15 / 36, 45 / 36)]}, mechanism="laplace", draws=(3,)),
-    "what rows lack": Question(lacked, {ADD: [(2, 2)], REPLACE: [(4, 4)]}, mechanism="laplace", claims=False),
     "a network's family": Question(grown, {ADD: [(2, 4)], REPLACE: [(10 / 36, 20 / 36)]}, mechanism="exponential"),
     "records of nodes": of_nodes(lambda nodes, epsilon: nodes.counts("n", epsilon=epsilon)),
     "classes of nodes": of_nodes(lambda nodes, epsilon: nodes.class_counts("n", epsilon=epsilon)),

@@ -113,7 +113,6 @@ def test_an_overdrawn_ledger_draws_nothing_and_counts_nothing(monkeypatch):
         table, ask, counted = QUESTIONS[name].to(relation, cap=cap)
         with monkeypatch.context() as rows:
             rows.setattr("dpcore.rows.Rows.tables", read)
-            rows.setattr("dpcore.door.residuals.sums", read)
             for method in ("_counted", "candidates", "tables", "cut"):
                 rows.setattr(f"dpcore.door.exact_node_counts.NodeRows.{method}", read)
             with pytest.raises(BudgetError, match="Nothing was drawn"):
@@ -196,8 +195,7 @@ def test_every_answer_goes_through_the_one_place_that_replay_replaces(monkeypatc
                 ask(1)
             # Tables of nodes are one question each.
             times = len(question.shares) if question.of == "nodes" else 1
-            asked = "residuals" if name == "what rows lack" else expected[question.mechanism]
-            assert seen == [asked] * times, name
+            assert seen == [expected[question.mechanism]] * times, name
             seen.clear()
     door(paper=True).unprotected("as printed", claimed_epsilon=1.0)
     roots(paper=True)[1].pure("because")

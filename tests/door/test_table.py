@@ -335,7 +335,7 @@ def test_nothing_public_leads_to_the_rows():
         assert sorted(data) == ["ledger", "public_rows", "relation", "schema", "whole_noise"]
         questions = (
             "cell_error cell_variance choose counts derive expect growth histogram_spreads histograms noiseless "
-            "noisy_scores randomize recode residuals split trees unprotected"
+            "noisy_scores randomize recode split trees unprotected"
         )
         assert " ".join(sorted(set(public) - set(data))) == questions
         assert (first.public_rows, first.relation, first.schema) == (second.public_rows, second.relation, second.schema)

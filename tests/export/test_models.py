@@ -9,8 +9,10 @@ import pandas as pd
 import pytest
 from taken_home import FOR_READERS, GONE, TOWNS, altered, members, replayed, strict, townspeople
 
+import dpcore
 from dpcore.domain.schema import Schema
-from dpcore.errors import DataError, SchemaError
+from dpcore.errors import DataError, ParameterError, SchemaError
+from dpcore.experiment.config import method_of
 from dpcore.export import release_of, show_code
 from dpcore.export.archive import readme
 from dpcore.export.model_file import Model
@@ -105,6 +107,20 @@ def test_damaged_models_and_what_is_none_are_refused():
     for raw in (*NO_MODELS, *(damaged(*harm) for harm in DAMAGES)):
         with pytest.raises(SchemaError, match="no model that can be read"):
             Model.from_json(raw)
+
+
+@pytest.mark.parametrize(
+    ("opened", "error"),
+    [
+        (lambda: Model.from_json(damaged(("structure",), {"scores": {}})), SchemaError),
+        (lambda: method_of({"method": "DP-EBM", "parameters": {}}), ParameterError),
+        (lambda: dpcore.DPEBM, AttributeError),
+    ],
+    ids=["model", "comparison", "script"],
+)
+def test_what_names_the_removed_method_says_where_it_still_is(opened, error):
+    with pytest.raises(error, match=r"DP-EBM .* 0\.2"):
+        opened()
 
 
 def test_the_zip_is_complete_and_says_the_same():

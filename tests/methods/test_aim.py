@@ -14,7 +14,6 @@ from dpcore import AIM
 from dpcore.accounting.currency import Currency
 from dpcore.accounting.relation import Relation
 from dpcore.domain.schema import Schema
-from dpcore.evaluate.distances import marginal_avd
 from dpcore.methods.networks import aim
 from dpcore.methods.networks.aim import weights
 
@@ -66,15 +65,6 @@ def test_noise_falls_where_a_table_told_nothing(monkeypatch, times, shares):
     assert paid == pytest.approx(shares, rel=1e-14)
 
 
-def test_noise_stays_where_a_table_told_more():
-    """With all but no noise every table moves the model by more than that."""
-    method = AIM(epsilon=HUGE, random_state=0).fit(chain(), schema=CHAIN)
-    entries = method.ledger_.entries
-    shares = [a.epsilon_of_noise + b.epsilon_of_noise for a, b in zip(entries[4::2], entries[5::2], strict=True)]
-    assert set(shares[:-1]) == {Fraction(HUGE) / 64}
-    assert len(shares) == 64 - 4  # of the columns' tables a tenth was saved: less than a share
-
-
 @pytest.mark.parametrize(("law", "size"), [("laplace", 1.0), ("gaussian", sqrt(2 / pi))])
 def test_tables_are_rated_by_weight_and_noise(monkeypatch, law, size):
     """The first choice without noise: a = b. Of 400 rows each diagonal cell has 200, where 100 are expected."""
@@ -116,16 +106,6 @@ def test_weights_by_hand():
     assert weights(2, []) == {(0,): 1, (1,): 1}
 
 
-def test_with_much_epsilon_the_chain_is_found_and_tables_are_the_datas():
-    frame = chain()
-    for extra in ({}, {"relation": "replace"}, {"delta": 1e-9}):
-        method = AIM(epsilon=HUGE, random_state=0, **extra).fit(frame, schema=CHAIN)
-        assert {("a", "b"), ("b", "c")} <= set(method.pairs_)
-        assert method.rows_ == pytest.approx(len(frame), abs=1e-2)
-        pairs = marginal_avd(frame, method.sample(len(frame)), CHAIN, 2).set_index("attributes")["avd"]
-        assert max(pairs[tuple(sorted(pair))] for pair in method.pairs_ if len(pair) == 2) < 2e-3
-
-
 def test_the_model_and_its_tables_stay_small(monkeypatch):
     def cells(**limits):
         for name, limit in limits.items():
@@ -150,12 +130,3 @@ def test_room_grows_with_what_was_spent(monkeypatch):
     monkeypatch.setattr(aim, "MOST_CELLS", 20)
     method = AIM(epsilon=HUGE, random_state=0).fit(chain(), schema=CLASSLESS)
     assert len(method.pairs_[0]) == 1
-
-
-def test_each_round_tells_how_far_it_is():
-    told = []
-    method = AIM(epsilon=1.0, random_state=0)
-    method.fit(chain(), schema=CHAIN, progress=lambda share, text="": told.append((share, str(text))))
-    measured = range(4, 4 + len(method.pairs_))
-    assert [text for _, text in told if "measured" in text] == [f"Tables measured: {n}" for n in measured]
-    assert [share for share, _ in told] == sorted(share for share, _ in told)

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from grouped import FRAME, ONE, RELATIONS, SCHEMA, A, C, N, Y, axis, rows_of
-from scipy.stats import binomtest, chisquare
+from scipy.stats import chisquare
 
 from dpcore.accounting.ledger import Ledger
 from dpcore.domain.column import Column
@@ -95,15 +95,6 @@ def test_weighted_choices_have_their_probabilities(noise, relation, person):
     assert chisquare(seen, Again.times * np.array([4, 4, 8]) / 16).pvalue > 1e-4
     assert chisquare(seen, Again.times * np.array([4, 8, 16]) / 28).pvalue < 1e-9  # as without weights
     assert table.ledger.epsilon_of_noise == pytest.approx(Again.times * person * np.log(2))
-
-
-def test_a_column_of_many_bins_is_no_more_probable():
-    """At epsilon 0 only weights count: 1 for c, 1 for all places of n together."""
-    many = Column(name="n", kind="integer", lower=0, upper=99, bins=100)
-    schema = Schema(columns=(many, C, Y), target="y")
-    frame = pd.DataFrame({"n": [3, 80], "c": "u", "y": "no"})
-    first = [fit(frame, schema, epsilon=0, rounds=1, random_state=i).steps_[0][0] for i in range(80)]
-    assert binomtest(first.count("n"), 80, 1 / 2).pvalue > 1e-4  # 99 of 100 as without weights
 
 
 # What is chosen, and what is learned

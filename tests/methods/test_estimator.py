@@ -14,9 +14,8 @@ from dpcore.accounting.ledger import Ledger
 from dpcore.arguments import no_progress
 from dpcore.door import PrivateTable
 from dpcore.errors import BudgetError, ParameterError
-from dpcore.export import bundle, release_of
 from dpcore.mechanisms.noise import NumpyNoise, generator, noise_kind
-from dpcore.methods import METHODS, MST, offers
+from dpcore.methods import METHODS, MST
 from dpcore.methods.parameters import choice, text
 from dpcore.methods.synthesizer import Synthesizer
 
@@ -211,8 +210,6 @@ def test_a_method_without_words_for_screens_runs_and_a_registered_one_is_told_wh
     made = Untitled(epsilon=1.0).fit(small_frame, schema=small_schema)
     assert made.ledger_.name == Untitled.title == "Untitled"
     assert (Untitled.by, Untitled.good_for, Untitled.page, Untitled.offers) == ("", "", "", ())
-    assert offers.noise_of(made)
-    assert bundle(release_of(made, "Untitled", made.sample(9), data_name="people"))
     monkeypatch.setitem(METHODS.classes, "Mine", f"{__name__}:Mine")
     with pytest.raises(TypeError, match=r"Mine does not say its by, good_for, page, offers\. Write each"):
         type("Mine", (Margins,), {"__module__": __name__})

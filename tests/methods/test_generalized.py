@@ -11,7 +11,7 @@ from dpcore.domain.range_query import RangeQuery, exact_answers
 from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
 from dpcore.errors import ParameterError
-from dpcore.export import bundle, release_of
+from dpcore.export import release_of
 from dpcore.mechanisms.noise import make_noise
 from dpcore.methods import DiffGen, PrivSCBN, TaxonomyRelease
 from dpcore.methods.groups.base import leaf_share
@@ -112,13 +112,14 @@ def test_hardly_any_epsilon_is_no_error_and_counts_beyond_all_numbers_are_not_ro
 
 
 @pytest.mark.parametrize(("method", "how"), [(TaxonomyRelease, {"measure": "all"}), (PrivSCBN, {})])
-def test_what_is_reconstructed_is_not_put_into_a_papers_mouth(method, how, quick_pictures):
-    def released(mode):
-        known = fitted(method.title, how, mode=mode, relation="replace", random_state=None)
-        return release_of(known, "it", known.sample(5), data_name="d.csv")
-
-    paper, corrected = released("paper"), released("corrected")
+def test_what_is_reconstructed_is_not_put_into_a_papers_mouth(method, how):
+    paper, corrected = (
+        release_of(known, "it", known.sample(5), data_name="d.csv")
+        for known in (
+            fitted(method.title, how, mode=mode, relation="replace", random_state=None)
+            for mode in ("paper", "corrected")
+        )
+    )
     assert method.reconstructed in paper.guarantee_void
     assert "paper claims" not in paper.guarantee_void
-    assert (corrected.reconstructed, corrected.guarantee_void) == ("", "")
-    assert bundle(paper)
+    assert corrected.reconstructed == ""

@@ -125,17 +125,6 @@ def named_bits(frame, schema):
     return names, columns
 
 
-@pytest.mark.parametrize(("score", "rows", "scale"), [("R", 45_222, 0.138), ("MI", 30_162, 1.693)])
-def test_noise_of_the_scores_on_the_complete_rows_of_adult(score, rows, scale):
-    """All of them are 45,222. Those for training alone, 30,162, take half as much noise again."""
-    schema = adult_schema()
-    method = HMPrivBayes(score=score, n_clusters=3, max_parents=1, random_state=0)
-    ((entry,), _, _) = steps(method.fit(random_frame(schema, rows), schema=schema))
-    assert entry.scale == pytest.approx(scale, rel=4e-3)
-    step = {"R": 2 * (rows - 1) / rows**2, "MI": information_step(rows)}[score]
-    assert entry.scale == pytest.approx(52 * 51 / 2 * step / float(entry.epsilon_of_noise))
-
-
 # Networks and tables at a huge epsilon
 
 

@@ -5,7 +5,7 @@ from math import prod
 
 import numpy as np
 import pytest
-from bit_tables import RELATIONS, chain, random_frame, real_table, schema_of, total
+from bit_tables import RELATIONS, random_frame, schema_of, total
 from scipy import stats
 
 from dpcore.door import PrivateTable
@@ -83,27 +83,6 @@ def test_maximal_sets_by_plain_enumeration():
         assert set(map(frozenset, found)) == largest
 
 
-@pytest.mark.parametrize("relation", RELATIONS)
-@pytest.mark.parametrize("epsilon", [0.01, 0.5, 2.0])
-def test_tables_of_columns_have_room_unless_the_child_alone_has_not(epsilon, relation):
-    sizes = {"a": 2, "b": 3, "c": 20, "d": 4, "e": 2, "f": 5}
-    schema, together = schema_of(sizes), 0
-    for seed in range(3):
-        method = PrivBayes(epsilon=epsilon, relation=relation, random_state=seed)
-        method.fit(random_frame(schema, 1_000), schema=schema)
-        measure = 0.7 * epsilon * (1 if relation == "replace" else 0.99)
-        cells = method.rows_ * measure / (len(sizes) * 4 * (2 if relation == "replace" else 1))
-        for family in method.families_:
-            assert len(family) <= 4
-            assert prod(sizes[name] for name in family) <= cells or len(family) == 1
-            together += len(family) > 1
-        assert [table.shape for table in method.tables_] == [
-            tuple(sizes[name] for name in family) for family in method.families_
-        ]
-    if relation == "replace":  # under add_remove so small an epsilon may take n for much more
-        assert (together > 0) == (epsilon > 0.01)
-
-
 # Prices
 
 
@@ -131,34 +110,6 @@ def test_paper_mode_costs_what_it_claims_or_a_little_less(variant, score):
 
 
 # Networks
-
-
-@pytest.mark.parametrize(
-    ("variant", "score", "size", "relation"),
-    [
-        ("general", "R", 3, "replace"),
-        ("general", "MI", 3, "add_remove"),
-        ("general", "R", 2, "add_remove"),
-        ("binary", "F", 2, "replace"),
-        ("binary", "MI", 2, "add_remove"),
-    ],
-)
-def test_a_chain_is_found_from_every_root(variant, score, size, relation):
-    frame, schema = chain(size), schema_of(dict.fromkeys("CAB", size))
-    sizes = {name: size for column in "CAB" for name in (column, f"{column} bit 1")}
-    roots = set()
-    for seed in range(12):
-        method = PrivBayes(
-            epsilon=1e6, variant=variant, score=score, relation=relation, max_parents=1, random_state=seed
-        ).fit(frame, schema=schema)
-        families = [tuple(name.removesuffix(" bit 1") for name in family) for family in method.families_]
-        roots.add(families[0])
-        assert {frozenset(family) for family in families[1:]} == {frozenset("AB"), frozenset("BC")}
-    assert roots == {("A",), ("B",), ("C",)}
-    rows = method.sample()
-    for pair, most in (("AB", 2), ("BC", 2), ("AC", 60)):
-        difference = real_table(rows, tuple(pair), sizes) - real_table(frame, tuple(pair), sizes)
-        assert np.abs(difference).max() <= most
 
 
 @pytest.mark.parametrize("variant", ["general", "binary"])

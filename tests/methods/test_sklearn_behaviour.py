@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.metrics import accuracy_score
-from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_score
+from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import Pipeline
 
 from dpcore.accounting.ledger import Ledger
@@ -103,13 +103,3 @@ def test_every_fold_of_a_cross_validation_is_charged_in_a_pipeline_too(apart, sm
     assert [child.name for child in ledger.children] == ["DiffPRFs"] * 5
     with pytest.raises(BudgetError, match="needs a total"):
         clone(model).fit(small_frame, schema=small_schema, ledger=ledger)
-
-
-def test_a_search_over_epsilon_and_depth_pays_for_all_it_tries(small_frame, small_schema):
-    ledger, tried = Ledger("add_remove"), {"epsilon": [0.5, 20.0], "max_depth": [1, 3]}
-    search = GridSearchCV(clone(FOREST), tried, cv=StratifiedKFold(3), error_score="raise")
-    search.fit(small_frame, small_frame["ill"], schema=small_schema, ledger=ledger)
-    assert search.best_params_["epsilon"] == search.best_estimator_.ledger_.epsilon_of_noise == 20
-    assert ledger.totals.of_noise == 3 * 2 * (Fraction(0.5) + 20) + 20
-    assert search.score(small_frame, small_frame["ill"]) > 0.7
-    assert search.classes_.tolist() == ["no", "yes"]

@@ -28,11 +28,11 @@ from glob import escape
 from pathlib import Path
 from typing import Any
 
-from dpcore.accounting.store.earlier import PATIENCE, renew
-from dpcore.accounting.store.sheet import Sheet, State, UnreadableError, check_of, tables
+from dpcore.accounting.store.sheet import APPLICATION, Sheet, State, UnreadableError, check_of, tables, versions
 from dpcore.errors import BookError
 
 NAME, SIZE = "dpcore.secret", 32
+PATIENCE = 30.0  # seconds
 BUSY = "is in use by another program, which does not let go of it"
 CAUSES = {
     "SQLITE_BUSY": BUSY,
@@ -48,6 +48,10 @@ CAUSES = {
 WAY_ON = (
     "Nothing was drawn. On the page Ledger, set the file aside and begin a new one, or keep the ledger for this "
     "session only; or mend the file and try again."
+)
+FIRST = (
+    "Nothing was drawn. Open it once with version 0.2 of this program, which brings it up to date; or, on the page "
+    "Ledger, set it aside and begin a new one."
 )
 KEPT_PARTS = ("", "-journal", "-wal", "-shm", ".witness")
 
@@ -147,6 +151,9 @@ class BookFile:
         """
         try:
             self._there(believe=believe)
+            if self.path.with_name(f"{self.path.name}-wal").exists():  # the first format's: closing c would fold it in
+                with closing(sqlite3.connect(f"{self.path.absolute().as_uri()}?mode=ro", uri=True)) as reader:
+                    self._refuse_first(reader)
             c = sqlite3.connect(self.path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
             with closing(c):
                 self._ready(c, believe=believe)
@@ -183,14 +190,9 @@ class BookFile:
                 self.path.touch(0o600, exist_ok=False)
 
     def _ready(self, c: sqlite3.Connection, *, believe: bool) -> None:
-        """Bring an earlier version's tables up to date, and make those of a file that has none."""
+        """Make the tables of a file that has none."""
+        self._refuse_first(c)
         c.execute(f"PRAGMA synchronous={'FULL' if self.kept else 'OFF'}")
-        if "runs_of_account" in tables(c):
-            with c:
-                sheet = renew(c, self._own_secret(make=True))
-                if not believe:  # there was none, or somebody was killed here
-                    self._compare(sheet, read_witness(self.path) or sheet.state)
-                write_witness(self.path, sheet.state)
         c.execute("PRAGMA journal_mode=PERSIST")  # to write a file again is faster than to make one
         if not tables(c):
             with c:
@@ -199,6 +201,11 @@ class BookFile:
                     self._none_lost("is empty, though {:,} changes were written to it", believe=believe)
                     made = Sheet.make(c, self._own_secret(make=True))
                     write_witness(self.path, made.state, anew=True)
+
+    def _refuse_first(self, c: sqlite3.Connection) -> None:
+        """Refuse a file of the format from before the first release, as it is."""
+        if versions(c) == [APPLICATION, 1]:
+            raise BookError(f"The ledger {self.path} is of a format from before the first release.", FIRST)
 
     def _none_lost(self, cause: str, *, believe: bool) -> None:
         """Refuse to begin a ledger that its witness has seen further."""

@@ -74,8 +74,7 @@ class Sheet:
 
     def check(self) -> None:
         """Compare every line with its sum, and all of them with the head."""
-        version = [self.c.execute(f"PRAGMA {it}").fetchone()[0] for it in ("application_id", "user_version")]
-        if version != [APPLICATION, VERSION] or self.c.execute("PRAGMA quick_check(1)").fetchone() != ("ok",):
+        if versions(self.c) != [APPLICATION, VERSION] or self.c.execute("PRAGMA quick_check(1)").fetchone() != ("ok",):
             raise UnreadableError
         if sum(number_of(table, place, cells) for table in LINES for place, *cells in self.lines(table)) % MODULUS != (
             self.total
@@ -125,6 +124,11 @@ class Sheet:
             self.count += 1
             head: list[Cell] = [*self.state, self.secret]
             self.c.execute("REPLACE INTO head VALUES (1,?,?,?,?)", [*head, hexed("head", 1, head)])
+
+
+def versions(c: sqlite3.Connection) -> list[int]:
+    """Which program's file it is, and in which version."""
+    return [c.execute(f"PRAGMA {it}").fetchone()[0] for it in ("application_id", "user_version")]
 
 
 def tables(c: sqlite3.Connection) -> dict[str, str]:

@@ -12,7 +12,7 @@ from dpcore.audit.tables import BIT, Neighbors, bits, both, changed, clipped, ev
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
 from dpcore.language import phrase
-from dpcore.methods import DPEBM, PINQID3, DiffPC45, DiffPID3, DiffPRF, DiffPRFs, PlainForest, SuLQID3
+from dpcore.methods import PINQID3, DiffPC45, DiffPID3, DiffPRF, DiffPRFs, PlainForest, SuLQID3
 
 EACH = 60
 EVEN = even(EACH)
@@ -30,8 +30,6 @@ ODD_ONE = (9.0, "1", "1")
 PURE = Neighbors(
     NUMBER, more(ALIKE, ODD_ONE), changed(ALIKE, ODD_ONE), (phrase("the same and one"), phrase("nine and one"))
 )
-ZEROS = frame_of(EVEN.schema, "00", times=10)
-FIRST_ONE = Neighbors(EVEN.schema, more(ZEROS, "11"), changed(ZEROS, "11"))
 RIVALS = bits("aby", "y")
 NEARLY = more(more(frame_of(RIVALS, "000", "111", times=5), "100")[1], "010")
 OLD_ROWS = 40
@@ -87,11 +85,6 @@ def copies(fitted: Any) -> float:
     ]
     found = np.array([sum(abs(x) - abs(x - k) for x in gained) for k in range(len(TIMES))]) * fitted.epsilon / 4
     return round(float(logsumexp(found + TIMES)), 9)
-
-
-def own_score(fitted: Any) -> float:
-    """What the value 1 adds to the score of the class 1, in steps."""
-    return float(fitted.scores_.scores["a"][1, 1])
 
 
 def of_the_class(fitted: Any) -> float:
@@ -204,19 +197,6 @@ CASES = (
         for method in (SuLQID3, PINQID3, DiffPID3, partial(DiffPC45, prune=False))
         for mode, told in LEVELS.items()
         for case in counts(method(mode=mode, epsilon=2.0, max_depth=1), *told)
-    ),
-    *both(
-        "DP-EBM/corrected/scores",
-        phrase("Scores of a column, one row"),
-        (
-            phrase("Ten rows (0, 0), or {other}."),
-            phrase("Without that row the value 1 says nothing, and all that it adds to a score is noise."),
-        ),
-        FIRST_ONE,
-        DPEBM(epsilon=2.0, cycles=3),
-        phrase("What the value 1 adds to the score of class 1, in steps"),
-        own_score,
-        1_500,
     ),
     Case(
         key="Plain forest/paper/purity",

@@ -4,7 +4,7 @@
 | --- | --- | --- |
 | `dpcore` | `Schema.to_json` | |
 | `frictionless` | Frictionless Table Schema | bins, taxonomies, the class column, how many rows, whose they are |
-| `sdv` | SDV metadata, one table, V1 | bounds and categories, and all that the first cannot |
+| `sdv` | SDV's `Metadata` of one table | bounds and categories, and all that the first cannot |
 | `private-pgm` | `domain.json` | all but how many codes a column has |
 """
 

@@ -1,4 +1,4 @@
-"""SDV's metadata of one table, JSON of version 1: a type per column, and neither bounds nor categories."""
+"""SDV's metadata (of its class `Metadata`) of one table: a type per column, and neither bounds nor categories."""
 
 import json
 from typing import Any
@@ -10,7 +10,7 @@ from dpcore.errors import SchemaError
 
 SAYS = frozenset({"order", "kinds"})
 SPEC = "METADATA_SPEC_VERSION"
-ONE, SEVERAL = "SINGLE_TABLE_V1", ("V1", "MULTI_TABLE_V1")
+VERSION, TABLE = "V1", "table"  # as SDV names it; in files of its classes for one table or several, other versions
 FORMS = {"%d/%m/%Y": "d/m/y", "%m/%d/%Y": "m/d/y"}
 DATED = {form: pattern for pattern, form in FORMS.items()} | {"": "%Y-%m-%d"}
 
@@ -18,14 +18,15 @@ DATED = {form: pattern for pattern, form in FORMS.items()} | {"": "%Y-%m-%d"}
 def read(text: str | bytes) -> Known:
     """What metadata of one table say; SchemaError if they are none."""
     found = document_of(text)
-    version = found.get(SPEC)
-    if version in SEVERAL:
-        tables = mapping(found.get("tables"), "the list of tables")
-        if len(tables) != 1:
-            raise SchemaError(f"These metadata describe {len(tables):,} tables.", "Keep the one of these data.")
-        found = mapping(next(iter(tables.values())), "the table")
-    elif version != ONE:
-        raise SchemaError("These are no SDV metadata of version 1.", REMEDY)
+    if found.get(SPEC) != VERSION:
+        raise SchemaError(
+            f"These SDV metadata are of another version than {VERSION!r}, which SDV's class Metadata writes.",
+            "Load them by Metadata.load_from_json of SDV and save them again, or declare the columns on the page.",
+        )
+    tables = mapping(found.get("tables"), "the list of tables")
+    if len(tables) != 1:
+        raise SchemaError(f"These metadata describe {len(tables):,} tables.", "Keep the one of these data.")
+    found = mapping(next(iter(tables.values())), "the table")
     columns: list[Fields] = []
     remarks: list[str] = []
     check_width(listed := mapping(found.get("columns"), "the list of columns"))
@@ -70,7 +71,8 @@ def write(schema: Schema) -> str:
     columns = {column.name: sdtype(column) for column in schema}
     if schema.persons is not None and schema.persons.column is not None:
         columns[schema.persons.column] = {"sdtype": "id"}
-    return json.dumps({SPEC: ONE, "columns": columns}, indent=2, ensure_ascii=False)
+    document = {SPEC: VERSION, "tables": {TABLE: {"columns": columns}}, "relationships": []}
+    return json.dumps(document, indent=2, ensure_ascii=False)
 
 
 def sdtype(column: Column) -> dict[str, Any]:
