@@ -31,27 +31,48 @@ NAMED, KEY = re.compile(r"[A-Z]|.* ", re.DOTALL), re.compile("/(corrected|paper)
 MARKS = re.compile(r":material/\w+:|:(?:red|green|blue|orange|gray|small)\[|\*\*|`|⚠")
 
 
-def texts(source: str) -> Iterator[str | tuple[str, str]]:
-    """What calls in a source file say; two forms of what is counted. Babel sees no call inside an f-string."""
+Text = str | tuple[str, str]  # a message, or both forms of what is counted
+
+
+def messages(tree: ast.Module) -> Iterator[tuple[int, Text]]:
+    """What calls in a source file say on screens, or as errors, and their lines."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            yield from ((node.lineno, text) for text in of_call(node))
+            if str(getattr(node.func, "id", getattr(node.func, "attr", ""))).endswith("Error"):
+                parts = [part for given in node.args for part in getattr(given, "values", [given])]
+                yield from ((part.lineno, text) for part in parts if (text := constant(part)))
+
+
+def texts(source: str) -> Iterator[Text]:
+    """What calls in a source file say on screens."""
     for node in ast.walk(ast.parse(source)):
-        if not isinstance(node, ast.Call):
-            continue
-        name = getattr(node.func, "id", "")
-        given = [leaf.value for leaf in node.args if isinstance(leaf, ast.Constant) and isinstance(leaf.value, str)]
-        if name in ("say", "phrase") and given:
-            yield given[0]
-        elif name == "plural" and len(given) > 1:
-            yield given[0], given[1]
-        elif name in DECLARED:
-            parts = [
-                leaf
-                for part in (*node.args, *(word.value for word in node.keywords if word.arg != "formerly"))
-                for leaf in getattr(part, "elts", [part])
-            ]
-            found = [leaf.value for leaf in parts if isinstance(leaf, ast.Constant) and isinstance(leaf.value, str)]
-            yield from (text for text in found if NAMED.match(text) and not KEY.search(text))
-        elif name == "tooltips":  # "field|title", with a number's format behind or without
-            yield from (line.split("|")[1] for line in given)
+        if isinstance(node, ast.Call):
+            yield from of_call(node)
+
+
+def constant(node: ast.AST) -> str:
+    """The text that an expression is, or none."""
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
+
+
+def of_call(node: ast.Call) -> Iterator[Text]:
+    """The messages of a call. Babel sees none inside an f-string."""
+    name = getattr(node.func, "id", "")
+    given = [text for leaf in node.args if (text := constant(leaf))]
+    if name in ("say", "phrase") and given:
+        yield given[0]
+    elif name == "plural" and len(given) > 1:
+        yield given[0], given[1]
+    elif name in DECLARED:
+        parts = [
+            leaf
+            for part in (*node.args, *(word.value for word in node.keywords if word.arg != "formerly"))
+            for leaf in getattr(part, "elts", [part])
+        ]
+        yield from (text for part in parts if NAMED.match(text := constant(part)) and not KEY.search(text))
+    elif name == "tooltips":  # "field|title", with a number's format behind or without
+        yield from (line.split("|")[1] for line in given)
 
 
 def said() -> Catalog:
