@@ -62,6 +62,7 @@ def with_names(frame, persons):
     return frame.assign(who=[f"person {number}" for number in (persons * drawn**2).astype(int)])
 
 
+@pytest.mark.listed
 def test_every_method_has_a_contract_case():
     assert {name for name, _ in CORRECTED} == {name for name, kind in METHODS.items() if "corrected" in kind.modes}
     assert {name for name, _, _ in PAPER} == {name for name, kind in METHODS.items() if "paper" in kind.modes}

@@ -16,7 +16,10 @@ from functools import cache, cached_property
 from graphlib import TopologicalSorter
 from pathlib import Path
 
+import pytest
+
 from dpcore.methods import METHODS
+from scripts import mutants
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -284,6 +287,7 @@ def too_long(source: str, module: str) -> list[str]:
     return [f"{module}: {lines} lines, at most {limit} are allowed"] if lines > limit else []
 
 
+@pytest.mark.listed
 def test_source() -> None:
     complaints = []
     for path in PACKAGE + APP:
@@ -304,6 +308,7 @@ def test_source() -> None:
     assert not complaints, "\n".join(complaints)
 
 
+@pytest.mark.listed
 def test_every_room_has_a_layer_and_a_line_in_the_architecture() -> None:
     text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
     rooms = {module.split(".")[1] for module in EVERY_MODULE if module != "dpcore"}
@@ -312,6 +317,7 @@ def test_every_room_has_a_layer_and_a_line_in_the_architecture() -> None:
     assert len(list((ROOT / "dpcore").glob("*.py"))) <= 5
 
 
+@pytest.mark.listed
 def test_no_module_leads_back_to_itself() -> None:
     """Also not under `TYPE_CHECKING`, or inside a function."""
     graph = {}
@@ -330,6 +336,7 @@ def silent(kind: type) -> list[str]:
     return [name for name in own if not any(getattr(vars(one).get(name), "__doc__", None) for one in kind.__mro__)]
 
 
+@pytest.mark.listed
 def test_all_names_exist_and_public_methods_say_what_they_do() -> None:
     for module in sorted(EVERY_MODULE):
         loaded = importlib.import_module(module)
@@ -432,6 +439,7 @@ def test_the_rules_can_fail() -> None:
         assert screens_of_rows(source, module) == [], (module, source)
 
 
+@pytest.mark.listed
 def test_every_place_that_may_take_rows_takes_them() -> None:
     """A reason that nothing needs any more goes."""
     for module in ("dpcore.dashboard", "dpcore.evaluate"):
@@ -442,6 +450,12 @@ def test_every_place_that_may_take_rows_takes_them() -> None:
                 place = name.removeprefix(f"{module}.")
                 taken |= {f"{place}:{scope}" for scope, *_ in rows_read(path.read_text(encoding="utf-8"))} | {place}
         assert known.keys() <= taken, module
+
+
+@pytest.mark.listed
+def test_planted_faults_fit_the_source() -> None:
+    stale = {fault.id: complaint for fault in mutants.read(mutants.FAULTS) if (complaint := fault.complaint(ROOT))}
+    assert not stale, "\n".join(["scripts/mutants.toml:", *(f"{name!r}: {why}" for name, why in stale.items())])
 
 
 def pins(lock: str) -> dict[str, set[str]]:
@@ -455,6 +469,7 @@ def pins(lock: str) -> dict[str, set[str]]:
     return found
 
 
+@pytest.mark.listed
 def test_locks_agree_with_the_project() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     run, dev, site = (pins(f"requirements{which}.lock") for which in ("", "-dev", "-docs"))
@@ -469,6 +484,7 @@ def test_locks_agree_with_the_project() -> None:
     assert set().union(*names.values()) <= set(run)
 
 
+@pytest.mark.listed
 def test_links_of_documents_lead_somewhere() -> None:
     for path in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]:
         links = re.findall(r"\]\(([^)#\s]+)[^)]*\)", path.read_text(encoding="utf-8"))
