@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+import inspect
 import re
 import tomllib
 import types
@@ -18,6 +19,7 @@ from pathlib import Path
 
 import pytest
 
+from dpcore.mechanisms import randomizers, scores
 from dpcore.methods import METHODS
 from scripts import mutants
 
@@ -450,6 +452,18 @@ def test_every_place_that_may_take_rows_takes_them() -> None:
                 place = name.removeprefix(f"{module}.")
                 taken |= {f"{place}:{scope}" for scope, *_ in rows_read(path.read_text(encoding="utf-8"))} | {place}
         assert known.keys() <= taken, module
+
+
+@pytest.mark.listed
+def test_every_mechanism_has_a_case_among_the_tests_of_mechanisms() -> None:
+    """Where scores are tried on all small neighbors, and channels beside what they draw."""
+    text = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests" / "mechanisms").glob("*.py"))
+    kinds = [
+        kind for room in (scores, randomizers) for name in room.__all__ if isinstance(kind := getattr(room, name), type)
+    ]
+    concrete = {kind.__name__ for kind in kinds if not inspect.isabstract(kind)} - {"Bounds", "Channel"}
+    untested = sorted(name for name in concrete if not re.search(rf"\b{name}\(", text))
+    assert not untested, f"no test in tests/mechanisms makes one: {', '.join(untested)}"
 
 
 @pytest.mark.listed
