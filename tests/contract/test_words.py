@@ -1,19 +1,14 @@
 """What screens say, and its translations."""
 
-import ast
 import gettext
 import io
-import re
 
 import pytest
 
 from dpcore.audit import bound
 from dpcore.dashboard.lesson_plans import LESSONS
-from dpcore.language import FOLDER, plural, retold, say, speaking, spoken
+from dpcore.language import plural, retold, say, speaking, spoken
 from scripts import words
-
-CODE = FOLDER.parent
-SPACED = re.compile(r"([\d})…”] %(?!\()|%d %%)")  # "%(" would be a value's name
 
 
 @pytest.mark.listed
@@ -91,28 +86,6 @@ def test_the_lesson_path_has_the_lessons_their_pages_and_sections():
     assert {LESSONS["epsilon"].title, LESSONS["price"].steps[1].after, LESSONS["attacks"].question} <= found
     assert {"Who is alone", "Noise on a count"} <= found
     assert len(words.said()) > 2 * len(found)
-
-
-def test_percent_is_written_as_axes_write_it():
-    """Without a space, but in names of the ledger's entries, which stay, and in what a person's file may write."""
-    files = [file for file in CODE.rglob("*.py") if file.relative_to(CODE).parts[0] not in ("door", "domain")]
-    texts = [(file.name, text) for file in files for text in strings(file.read_text(encoding="utf-8"))]
-    texts += [(file.name, file.read_text(encoding="utf-8")) for file in CODE.rglob("*.po")]
-    assert len(texts) > 2_000
-    assert not [(name, text) for name, text in texts if SPACED.search(text)]
-    assert strings('f"{x} % of"; "no %"') == ["{} % of", "no %"]
-
-
-def strings(source: str) -> list[str]:
-    """All texts of a source file, with braces where values stand."""
-    found, parts = [], set()
-    for node in ast.walk(ast.parse(source)):  # an f-string comes before its parts
-        if isinstance(node, ast.JoinedStr):
-            parts |= {id(part) for part in node.values}
-            found.append("".join(part.value if isinstance(part, ast.Constant) else "{}" for part in node.values))
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in parts:
-            found.append(node.value)
-    return found
 
 
 def test_english_is_what_the_code_says_and_values_stand_in_braces():
