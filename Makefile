@@ -13,7 +13,7 @@ PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check --require-ha
 LOCK := uv pip compile pyproject.toml --universal --python-version 3.11 --no-header --no-emit-index-url \
 	--generate-hashes --no-strip-extras --quiet --extra publish --extra report --extra excel
 
-.PHONY: help run test check app slow browser audit mutants docs lock
+.PHONY: help run test check app slow browser audit mutants missing size words texts gaps docs lock
 
 help:
 	@echo "make run      start the dashboard on this computer"
@@ -23,6 +23,11 @@ help:
 	@echo "make slow     run the long statistical tests, and rare data on every page"
 	@echo "make browser  run the tests that drive Chromium"
 	@echo "make mutants  plant faults, and see that the tests catch each of them"
+	@echo "make missing  say what a change lacks in lists, records, texts and sizes"
+	@echo "make size     count the code, beside targets and allowances, and write down what fell"
+	@echo "make words    find words that the glossary does not use, and write down what fell"
+	@echo "make texts    bring translations up to date with what screens say"
+	@echo "make gaps     list what is not translated"
 	@echo "make docs     build the documentation, from docs/ and docstrings, as a site in build/docs/site"
 	@echo "make lock     solve the lock files again (needs uv; newer versions: make lock ARGS=--upgrade)"
 
@@ -48,6 +53,21 @@ browser: $(DEV) $(AXE)
 
 mutants: $(DEV)
 	@$(BIN)/python scripts/mutants.py $(ARGS)
+
+missing: $(DEV)
+	@$(BIN)/python -m scripts.missing
+
+size: $(DEV)
+	@$(BIN)/python -m scripts.size $(ARGS)
+
+words: $(DEV)
+	@$(BIN)/python -m scripts.glossary $(ARGS)
+
+texts: $(DEV)
+	@$(BIN)/python -m scripts.words $(ARGS)
+
+gaps: $(DEV)
+	@$(BIN)/python -m scripts.words --gaps
 
 docs: $(DOCS)
 	@$(BIN)/python -m scripts.docs

@@ -1,10 +1,13 @@
 """Collect what screens say, bring the catalogs of `dpcore/language` up to date, and compile them.
 
-    .venv/bin/python -m scripts.words            after any text of a screen was changed
-    .venv/bin/python -m scripts.words --check    whether that was done, and nothing lacks a translation
+    make texts                                    after any text of a screen was changed
+    python -m scripts.words --carry OLD NEW       before that, if only the English changed: NEW keeps the translation
+    make gaps                                     what is not translated, or not said any more
+    python -m scripts.words --check               whether catalogs are whole: before a release
 
 Then fill in what is empty in `dpcore/language/*/LC_MESSAGES/dpcore.po`, and run it again. A text that changed loses its
-translation: the old one may be wrong.
+translation, as the old one may be wrong; until it has another, screens say it in English. Only what lessons say has to
+be translated with the change that brings it.
 """
 
 import argparse
@@ -17,41 +20,64 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
-from babel.messages import Catalog
+from babel.messages import Catalog, Message
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po, write_po
 
+from dpcore.dashboard.lesson_plans import LESSONS
 from dpcore.language import ENGLISH, FOLDER, LANGUAGES
 
 ROOT = FOLDER.parent.parent
 PLACES = ("dpcore", "pages")
+TRANSLATIONS = [language for language in LANGUAGES if language != ENGLISH]
 DECLARED = {"Act", "Lesson", "Step", "Control", "Offer", "both"}  # phrases but for names, which are one small word
 NAMED, KEY = re.compile(r"[A-Z]|.* ", re.DOTALL), re.compile("/(corrected|paper)")
 # What a translation has to have as often as its original: icons, colors, bold words and signs of Markdown.
 MARKS = re.compile(r":material/\w+:|:(?:red|green|blue|orange|gray|small)\[|\*\*|`|⚠")
 
 
-def texts(source: str) -> Iterator[str | tuple[str, str]]:
-    """What calls in a source file say; two forms of what is counted. Babel sees no call inside an f-string."""
+Text = str | tuple[str, str]  # a message, or both forms of what is counted
+
+
+def messages(tree: ast.Module) -> Iterator[tuple[int, Text]]:
+    """What calls in a source file say on screens, or as errors, and their lines."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            yield from ((node.lineno, text) for text in of_call(node))
+            if str(getattr(node.func, "id", getattr(node.func, "attr", ""))).endswith("Error"):
+                parts = [part for given in node.args for part in getattr(given, "values", [given])]
+                yield from ((part.lineno, text) for part in parts if (text := constant(part)))
+
+
+def texts(source: str) -> Iterator[Text]:
+    """What calls in a source file say on screens."""
     for node in ast.walk(ast.parse(source)):
-        if not isinstance(node, ast.Call):
-            continue
-        name = getattr(node.func, "id", "")
-        given = [leaf.value for leaf in node.args if isinstance(leaf, ast.Constant) and isinstance(leaf.value, str)]
-        if name in ("say", "phrase") and given:
-            yield given[0]
-        elif name == "plural" and len(given) > 1:
-            yield given[0], given[1]
-        elif name in DECLARED:
-            parts = [
-                leaf
-                for part in (*node.args, *(word.value for word in node.keywords if word.arg != "formerly"))
-                for leaf in getattr(part, "elts", [part])
-            ]
-            found = [leaf.value for leaf in parts if isinstance(leaf, ast.Constant) and isinstance(leaf.value, str)]
-            yield from (text for text in found if NAMED.match(text) and not KEY.search(text))
-        elif name == "tooltips":  # "field|title", with a number's format behind or without
-            yield from (line.split("|")[1] for line in given)
+        if isinstance(node, ast.Call):
+            yield from of_call(node)
+
+
+def constant(node: ast.AST) -> str:
+    """The text that an expression is, or none."""
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
+
+
+def of_call(node: ast.Call) -> Iterator[Text]:
+    """The messages of a call. Babel sees none inside an f-string."""
+    name = getattr(node.func, "id", "")
+    given = [text for leaf in node.args if (text := constant(leaf))]
+    if name in ("say", "phrase") and given:
+        yield given[0]
+    elif name == "plural" and len(given) > 1:
+        yield given[0], given[1]
+    elif name in DECLARED:
+        parts = [
+            leaf
+            for part in (*node.args, *(word.value for word in node.keywords if word.arg != "formerly"))
+            for leaf in getattr(part, "elts", [part])
+        ]
+        yield from (text for part in parts if NAMED.match(text := constant(part)) and not KEY.search(text))
+    elif name == "tooltips":  # "field|title", with a number's format behind or without
+        yield from (line.split("|")[1] for line in given)
 
 
 def said() -> Catalog:
@@ -69,8 +95,8 @@ def brought_up(known: Catalog, wanted: Catalog) -> Catalog:
     catalog = Catalog(known.locale)
     for message in wanted:
         if message.id:
-            same = known.get(message.id)
-            catalog.add(message.id, same.string if same is not None and same.id == message.id else None)
+            same = exact(known, message.id)
+            catalog.add(message.id, same.string if same else None)
     return catalog
 
 
@@ -85,9 +111,14 @@ def written(catalog: Catalog) -> bytes:
 
 def compiled(catalog: Catalog) -> bytes:
     """A catalog as `gettext` reads it."""
-    file = io.BytesIO()
-    catalog.creation_date = catalog.revision_date = datetime(2000, 1, 1, tzinfo=UTC)  # two runs make the same bytes
-    write_mo(file, catalog)
+    file, whole = io.BytesIO(), Catalog(catalog.locale)
+    whole.creation_date = whole.revision_date = datetime(2000, 1, 1, tzinfo=UTC)  # two runs make the same bytes
+    for message in catalog:
+        if message.id and is_translated(
+            message
+        ):  # `gettext` would say nothing, and not the English, where one is empty
+            whole.add(message.id, message.string)
+    write_mo(file, whole)
     return file.getvalue()
 
 
@@ -107,47 +138,149 @@ def meets(text: str) -> bool:
     return any(re.match(r"\w", outside) and re.match(r"[^\w\s]", inside) for outside, inside in ends)
 
 
+def forms(text: Text) -> tuple[str, ...]:
+    """A message, or both forms of it."""
+    return text if isinstance(text, tuple) else (text,)
+
+
+def is_translated(message: Message) -> bool:
+    """Whether it has all the forms of its language."""
+    return bool(message.string) and all(forms(message.string))
+
+
+def gaps(catalog: Catalog, wanted: Catalog) -> list[Text]:
+    """What the code says and the catalog does not; then screens say it in English."""
+    return [each.id for each in wanted if each.id and not ((own := exact(catalog, each.id)) and is_translated(own))]
+
+
+def spoken_in_english(language: str) -> set[str]:
+    """The messages that screens in another language have in English for now."""
+    return {form for text in gaps(read(language), said()) for form in forms(text)}
+
+
+def exact(catalog: Catalog, text: Text) -> Message | None:
+    """The entry of this very message, which is not that of another with the same first form."""
+    found = catalog.get(text)
+    return found if found is not None and found.id == text else None
+
+
+def lesson_texts() -> set[Text]:
+    """What is said by the lessons, by the pages that they open, and by the sections that these pages import."""
+    dashboard = ROOT / "dpcore" / "dashboard"
+    files = {dashboard / "lesson_plans.py", dashboard / "lessons.py"}
+    for page in {step.page for lesson in LESSONS.values() for step in lesson.steps}:
+        files.add(path := ROOT / "pages" / f"{page}.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and node.module == "dpcore.dashboard.sections":
+                files |= {dashboard / "sections" / f"{name.name}.py" for name in node.names}
+    return {text for file in files for text in texts(file.read_text(encoding="utf-8")) if text}
+
+
 def faults(catalog: Catalog) -> Iterator[str]:
-    """What is wrong with translations: those that are missing, and those that lack a value or a sign."""
+    """What is wrong with the translations that are there: those that lack a value or a sign."""
     for message in catalog:
-        originals = message.id if isinstance(message.id, tuple) else (message.id,)
-        told = message.string if isinstance(message.string, tuple) else (message.string,)
-        if not originals[0]:
+        if not message.id or not is_translated(message):
             continue
-        if not all(told):
-            yield f"not translated: {originals[-1]!r}"
-            continue
-        for one in told:
-            if "{" in originals[-1] and holes(one) - {"n"} != holes(originals[-1]) - {"n"}:
-                yield f"other values than {originals[-1]!r}: {one!r}"
-            if meets(one):
-                yield f"Markdown sees no bold words where punctuation and a letter meet: {one!r}"
-            if sorted(MARKS.findall(one)) != sorted(MARKS.findall(originals[-1])):
-                yield f"other signs than {originals[-1]!r}: {one!r}"
+        original = forms(message.id)[-1]
+        for text in forms(message.string):
+            if "{" in original and holes(text) - {"n"} != holes(original) - {"n"}:
+                yield f"other values than {original!r}: {text!r}"
+            if meets(text):
+                yield f"Markdown sees no bold words where punctuation and a letter meet: {text!r}"
+            if sorted(MARKS.findall(text)) != sorted(MARKS.findall(original)):
+                yield f"other signs than {original!r}: {text!r}"
 
 
-def main(asked: list[str] | None = None) -> int:
-    """Bring all catalogs up to date, or check that they are; the number of faults."""
+def path_of(language: str) -> Path:
+    """The catalog of a language."""
+    return FOLDER / language / "LC_MESSAGES" / "dpcore.po"
+
+
+def read(language: str) -> Catalog:
+    """The catalog as it is written down; an empty one if there is none."""
+    path = path_of(language)
+    return read_po(io.BytesIO(path.read_bytes() if path.exists() else b""), locale=language)
+
+
+def blockers() -> list[str]:
+    """What keeps a change out: faulty translations, lessons that lack one, and compiled files of another catalog.
+
+    A catalog may lack other messages of the code, and have some that the code does not say any more.
+    """
+    found, taught = [], lesson_texts()
+    for language in TRANSLATIONS:
+        catalog, compiled_file = read(language), path_of(language).with_suffix(".mo")
+        found += faults(catalog)
+        missing = [text for text in gaps(catalog, said()) if text in taught]
+        found += [f"a lesson says {forms(text)[-1]!r}, which is not translated: run `make texts`" for text in missing]
+        if not compiled_file.exists() or compiled_file.read_bytes() != compiled(catalog):
+            found.append(f"{compiled_file.relative_to(ROOT)} is not what its .po says: run `make texts`")
+    return found
+
+
+def carry(old: str, new: str) -> str:
+    """Give a message the translation of what it said before; why not, if it cannot have it.
+
+    Of a message that counts, either form names it.
+    """
+    wanted = next((each.id for each in said() if each.id and new in forms(each.id)), None)
+    if wanted is None:
+        return f"The code does not say {new!r}. Change its text first; then carry the translation over."
+    for language in TRANSLATIONS:
+        catalog = read(language)
+        known = next((each for each in catalog if each.id and old in forms(each.id) and is_translated(each)), None)
+        if known is None:
+            return (
+                f"{path_of(language).relative_to(ROOT)} has no translation of {old!r}. If `make texts` has dropped it, "
+                "`git checkout dpcore/language` brings it back."
+            )
+        if isinstance(wanted, str) != isinstance(known.id, str):
+            return "Only one of the two counts something: translate the new one by hand."
+        entry = Catalog(language)
+        entry.add(wanted, known.string)
+        if wrong := "; ".join(faults(entry)):
+            return f"The translation does not fit the new text; change it by hand: {wrong}"
+        catalog.delete(wanted)
+        catalog.add(wanted, known.string)
+        save(language, catalog)
+    return ""
+
+
+def save(language: str, catalog: Catalog) -> None:
+    """Write a catalog, and compile it."""
+    path = path_of(language)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(written(catalog))
+    path.with_suffix(".mo").write_bytes(compiled(catalog))
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Bring all catalogs up to date, or say what they lack; 1 if something is wrong."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--check", action="store_true", help="change nothing")
-    check, count, wanted = parser.parse_args(asked).check, 0, said()
-    for language in LANGUAGES:
-        if language == ENGLISH:
-            continue
-        place = FOLDER / language / "LC_MESSAGES" / "dpcore.po"
-        old = place.read_bytes() if place.exists() else b""
-        catalog = brought_up(read_po(io.BytesIO(old), locale=language), wanted)
-        found = list(faults(catalog))
-        new = {place: written(catalog), place.with_suffix(".mo"): compiled(catalog)}
-        for file, content in new.items():
-            if check and (not file.exists() or file.read_bytes() != content):
-                found.append(f"{file.relative_to(ROOT)} is not what the code says: run `python -m scripts.words`")
-            elif not check:
-                Path(file).parent.mkdir(parents=True, exist_ok=True)
-                file.write_bytes(content)
-        print(f"{language}: {len(wanted)} messages, {len(found)} faults", *found, sep="\n  ")
-        count += len(found)
-    return count
+    parser.add_argument("--check", action="store_true", help="change nothing; anything that is missing is wrong")
+    parser.add_argument("--gaps", action="store_true", help="change nothing; say what is missing")
+    parser.add_argument("--carry", nargs=2, metavar=("OLD", "NEW"), help="a text, and what it says now")
+    options = parser.parse_args(arguments)
+    if options.carry:
+        if refusal := carry(*options.carry):
+            print(refusal)
+        return int(bool(refusal))
+    wrong, wanted = [], said()
+    for language in TRANSLATIONS:
+        catalog = read(language)
+        missing = [f"not translated: {forms(text)[-1]!r}" for text in gaps(catalog, wanted)]
+        gone = [
+            f"not said any more: {forms(each.id)[-1]!r}" for each in catalog if each.id and not exact(wanted, each.id)
+        ]
+        if not (options.check or options.gaps):
+            save(language, brought_up(catalog, wanted))
+            gone = []
+        print(f"{language}: {len(wanted)} messages, {len(missing)} not translated", *missing, *gone, sep="\n  ")
+        wrong += missing + gone if options.check else []
+    blocking = blockers()
+    print(*blocking, sep="\n")
+    wrong += blocking
+    return int(bool(wrong) and not options.gaps)
 
 
 if __name__ == "__main__":

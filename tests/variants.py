@@ -10,8 +10,9 @@ from dpcore.methods.base import PrivateClassifier
 from dpcore.methods.synthesizer import Synthesizer
 
 __all__ = ["CLASSIFIERS", "CORRECTED", "EVERY_FIT", "PAPER", "RELATED", "SYNTHESIZERS", "VARIANTS"]
-__all__ += ["alike", "fitted", "fitted_state"]
+__all__ += ["GIVEN", "alike", "fitted", "fitted_state"]
 
+GIVEN = {"epsilon": 1.0, "noise": "auto", "random_state": 3}  # of all fits that tests share
 VARIANTS = {name: kind.variants for name, kind in METHODS.items() if "corrected" in kind.modes}
 CORRECTED = [(name, extra) for name, variants in VARIANTS.items() for extra in variants]
 RELATED = [(name, extra, str(relation)) for name, extra in CORRECTED for relation in METHODS[name].relations]
@@ -52,7 +53,7 @@ CLASSIFIERS = [name for name, kind in METHODS.items() if issubclass(kind, Privat
 
 def fitted(name, extra=(), **more):
     """A method fitted to 600 rows of the small table with the seed 3, once for all tests: none may change it."""
-    method = METHODS[name](**{"epsilon": 1.0, "noise": "auto", "random_state": 3, **dict(extra), **more})
+    method = METHODS[name](**GIVEN | dict(extra) | more)
     return _fitted(name, tuple(method.get_params().items()))
 
 

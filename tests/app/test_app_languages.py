@@ -18,6 +18,7 @@ from dpcore.dashboard.sections import sweep
 from dpcore.dashboard.session import Shown
 from dpcore.language import speaking
 from dpcore.methods import METHODS
+from scripts.words import spoken_in_english
 
 LABELS = "Algorithm 1: random rows, noiseless labels (no privacy)"
 SAMPLE = datasets.load("sample").schema
@@ -28,6 +29,7 @@ TITLES = {
     *METHODS,
 }
 NAMES = TITLES | {*sweep.CATALOG} | {offer.label for kind in METHODS.values() for offer in kind.offers}
+UNTRANSLATED = spoken_in_english("zh")
 LATIN = re.compile(r"[A-Za-z][A-Za-z'’-]+(?:[ ,]+[A-Za-z][A-Za-z'’-]+)+")  # two words or more
 LINK = re.compile(
     r":material/\w+:|<[^>]*>|https?://\S+|[“\"]Census.*?[”\"]|[“\"]Google COVID.*?[”\"]|[“\"]A list of.*?[”\"]"
@@ -64,7 +66,10 @@ def english(at: AppTest, names: set[str] = NAMES) -> set[str]:
     found = {words for text in told for words in LATIN.findall(LINK.sub(" ", text.replace("\\", "")))}
     lists = {words for words in found if names.issuperset(words.split(", "))}
     return {
-        words for words in found - lists if not any(words in name or name in words for name in names if " " in name)
+        words
+        for words in found - lists
+        if not any(words in name or name in words for name in names if " " in name)
+        and not any(words in text for text in UNTRANSLATED)
     }
 
 

@@ -16,6 +16,7 @@ from variants import (
     CLASSIFIERS,
     CORRECTED,
     EVERY_FIT,
+    GIVEN,
     PAPER,
     RELATED,
     SYNTHESIZERS,
@@ -62,6 +63,7 @@ def with_names(frame, persons):
     return frame.assign(who=[f"person {number}" for number in (persons * drawn**2).astype(int)])
 
 
+@pytest.mark.listed
 def test_every_method_has_a_contract_case():
     assert {name for name, _ in CORRECTED} == {name for name, kind in METHODS.items() if "corrected" in kind.modes}
     assert {name for name, _, _ in PAPER} == {name for name, kind in METHODS.items() if "paper" in kind.modes}
@@ -136,7 +138,7 @@ def test_a_person_pays_exactly_epsilon(name, small_frame, small_schema):
 def test_a_person_pays_for_every_row_what_a_paper_claims_and_what_can_be_proved(small_frame, small_schema):
     frame = with_names(small_frame, 200)
     for name, extra, proved in PAPER:
-        method = METHODS[name](mode="paper", random_state=3, **extra)
+        method = METHODS[name](mode="paper", **GIVEN | extra)
         ledger = method.fit(frame, schema=replace(small_schema, unit=Unit(rows=3, column="who"))).ledger_
         alone = fitted(name, extra, mode="paper").ledger_
         assert ledger.epsilon_claimed == alone.epsilon_claimed, (name, extra)
@@ -258,7 +260,7 @@ def test_unseeded_fits_do_not_repeat(small_frame, small_schema):
 def test_parameters_are_stored_untouched_and_cloned():
     for name, extra in EVERY_FIT:
         method = fitted(name, extra)
-        given = METHODS[name](**{"random_state": 3, **extra})
+        given = METHODS[name](**GIVEN | extra)
         assert method.get_params() == given.get_params() == clone(method).get_params(), (name, extra)
         assert not [key for one in (given, clone(method)) for key in vars(one) if key.endswith("_")], (name, extra)
 

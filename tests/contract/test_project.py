@@ -8,15 +8,20 @@ from __future__ import annotations
 
 import ast
 import importlib
+import inspect
 import re
 import tomllib
 import types
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache, cached_property
 from graphlib import TopologicalSorter
 from pathlib import Path
 
+import pytest
+
+from dpcore.mechanisms import randomizers, scores
 from dpcore.methods import METHODS
+from scripts import mutants
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -284,26 +289,24 @@ def too_long(source: str, module: str) -> list[str]:
     return [f"{module}: {lines} lines, at most {limit} are allowed"] if lines > limit else []
 
 
+Rule = Callable[[str, str], list[str]]  # from source and the module's name to complaints
+RULES: list[Rule] = [streamlit_imports, eager_imports, forbidden_calls, conversions, too_long]
+RULES += [screens_of_rows, evaluation_of_rows]
+
+
+@pytest.mark.listed
 def test_source() -> None:
     complaints = []
     for path in PACKAGE + APP:
         source, module = path.read_text(encoding="utf-8"), module_name(path)
         complaints += wrong_imports(source, module, is_package=path.stem == "__init__")
-        for rule in (
-            streamlit_imports,
-            eager_imports,
-            forbidden_calls,
-            conversions,
-            screens_of_rows,
-            evaluation_of_rows,
-            too_long,
-        ):
-            complaints += rule(source, module)
+        complaints += [complaint for rule in RULES for complaint in rule(source, module)]
     for path in python_files("scripts"):  # benchmarks time pages as well
         complaints += streamlit_imports(path.read_text(encoding="utf-8"), module_name(path))
     assert not complaints, "\n".join(complaints)
 
 
+@pytest.mark.listed
 def test_every_room_has_a_layer_and_a_line_in_the_architecture() -> None:
     text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
     rooms = {module.split(".")[1] for module in EVERY_MODULE if module != "dpcore"}
@@ -312,6 +315,7 @@ def test_every_room_has_a_layer_and_a_line_in_the_architecture() -> None:
     assert len(list((ROOT / "dpcore").glob("*.py"))) <= 5
 
 
+@pytest.mark.listed
 def test_no_module_leads_back_to_itself() -> None:
     """Also not under `TYPE_CHECKING`, or inside a function."""
     graph = {}
@@ -330,6 +334,7 @@ def silent(kind: type) -> list[str]:
     return [name for name in own if not any(getattr(vars(one).get(name), "__doc__", None) for one in kind.__mro__)]
 
 
+@pytest.mark.listed
 def test_all_names_exist_and_public_methods_say_what_they_do() -> None:
     for module in sorted(EVERY_MODULE):
         loaded = importlib.import_module(module)
@@ -346,92 +351,84 @@ def test_all_names_exist_and_public_methods_say_what_they_do() -> None:
     assert (silent(base), silent(type("Heir", (base,), {"told": mute}))) == (["mute"], [])
 
 
-BROKEN = [
-    (wrong_imports, "dpcore.domain.schema", "from dpcore.door import PrivateTable"),
-    (wrong_imports, "dpcore.domain.schema", "from ..accounting import ledger"),
-    (wrong_imports, "dpcore.domain.schema", "def f():\n    import dpcore.evaluate"),
-    (wrong_imports, "dpcore.evaluate.labels", "import dpcore as dp"),
-    (wrong_imports, "dpcore.audit.game", "from dpcore.evaluate import labels"),
-    (wrong_imports, "dpcore.postprocess.simplex", "from dpcore.errors import DPCoreError"),
-    (wrong_imports, "dpcore.datasets.worker", "from dpcore.datasets.reading import read_frame"),
-    (wrong_imports, "dpcore.methods.one", "from dpcore.methods.trees.id3 import SuLQID3"),
-    (wrong_imports, "dpcore.methods.trees.one", "from .id3 import SuLQID3"),
-    (wrong_imports, "dpcore", "from dpcore import dashboard"),
-    (wrong_imports, "dpcore.dashboard.session", "import pages.about"),
-    (wrong_imports, "pages.a", "from pages import b"),
-    (streamlit_imports, "dpcore.charts", "def f():\n    import streamlit as st"),
-    (streamlit_imports, "dpcore.dashboard.links", "from streamlit.runtime.scriptrunner import RerunException"),
-    (streamlit_imports, "pages.a", "from streamlit import runtime"),
-    (streamlit_imports, "scripts.make", "from streamlit.testing import v1"),
-    (eager_imports, "dpcore.mechanisms.noise", "try:\n    import opendp.prelude\nexcept ImportError:\n    pass"),
-    (forbidden_calls, "dpcore.accounting.ledger", "print(1)"),
-    (forbidden_calls, "dpcore.export.archive", "from pickle import loads"),
-    (forbidden_calls, "dpcore.export.archive", "import numpy as np\nnp.load('x', allow_pickle=True)"),
-    (forbidden_calls, "dpcore.export.archive", "import joblib\njoblib.dump(1, 'x')"),
-    (forbidden_calls, "dpcore.datasets.reading", "import pandas as pd\npd.read_pickle('x')"),
-    (conversions, "dpcore.dashboard.panels", "import streamlit as st\nst.altair_chart(1)"),
-    (conversions, "dpcore.export.report", "chart.to_dict()"),
-    (conversions, "dpcore.charts.epsilon", "odds(1.0).to_json()"),
-    (screens_of_rows, "dpcore.dashboard.panels", "def rows(shown):\n    frame = shown.data.train[names].quantile(0.5)"),
-    (screens_of_rows, "dpcore.dashboard.panels", "def rows(shown):\n    f = shown.data.test.describe()"),
-    (screens_of_rows, "dpcore.dashboard.panels", "def rows(shown):\n    ages = getattr(shown.data, 'train')['age']"),
-    (screens_of_rows, "dpcore.dashboard.panels", "def rows(shown):\n    median = np.median(evaluator(shown).train)"),
-    (screens_of_rows, "dpcore.dashboard.panels", "def chart(rows):\n    kept = list(rows.blocks([0]))"),
-    (
-        screens_of_rows,
-        "dpcore.dashboard.panels",
-        "def rows(shown):\n    x = method.fit(frame, schema=shown.data.given)",
-    ),
-    (screens_of_rows, "dpcore.dashboard.tabs.redraw", "def f(shown):\n    charts.mark_real(charts.steps(frame))"),
-    (
-        screens_of_rows,
-        "dpcore.dashboard.tabs.redraw",
-        "def f(shown):\n    panels.real(charts.steps, statistics(frame))",
-    ),
-    (screens_of_rows, "dpcore.dashboard.tabs.redraw", "def f(shown):\n    st.vega_lite_chart(spec)"),
-    (screens_of_rows, "dpcore.dashboard.sections.own_row", "def told(data):\n    st.write(data.train['age'].max())"),
-    (screens_of_rows, "dpcore.dashboard.sections.linkage", "def sample():\n    return session.dataset()"),
-    (screens_of_rows, "dpcore.dashboard.panels", "def columns(shown):\n    f = evaluator(shown).first_rows(names, 99)"),
-    (screens_of_rows, "dpcore.dashboard.panels", "def columns(shown):\n    x = evaluator(shown).rows.codes.max()"),
-    (screens_of_rows, "pages.data", "st.dataframe(rows.frame.head(20))"),
-    (evaluation_of_rows, "dpcore.evaluate.ranges", "def of(data):\n    return data.train['age'].quantile(0.5)"),
-    (
-        evaluation_of_rows,
-        "dpcore.evaluate.evaluator",
-        "class Evaluator:\n    def low(self):\n        self.data.train.min()",
-    ),
-    (evaluation_of_rows, "dpcore.evaluate.distances", "def low(one):\n    return getattr(one, 'train').min()"),
-    (too_long, "dpcore.accounting.ledger", "\n" * 401),
-    (too_long, "pages.a", "\n" * 91),
-    (too_long, "app", "\n" * 41),
-]
-KEPT = [
-    ("dpcore.mechanisms.scores.splits", "from dpcore.mechanisms.scores.base import Score"),
-    ("dpcore.door.table", "from dpcore.accounting.ledger import Ledger\nfrom dpcore.mechanisms.noise import Noise"),
-    ("dpcore.methods.one", "from dpcore.postprocess import simplex\nfrom dpcore.methods.base import Synthesizer"),
-    ("dpcore.dashboard.panels", "import dpcore as dp\nfrom dpcore.dashboard.session import dataset"),
-    ("pages.a", "from dpcore import Schema, charts\nfrom dpcore.dashboard import shell"),
-    ("app", "from dpcore.dashboard import shell"),
-]
+BROKEN = {  # by rule: a module, and what it may not have
+    wrong_imports: [
+        ("dpcore.domain.schema", "from dpcore.door import PrivateTable"),
+        ("dpcore.domain.schema", "def f():\n    import dpcore.evaluate"),
+        ("dpcore.evaluate.labels", "import dpcore as dp"),
+        ("dpcore.postprocess.simplex", "from dpcore.errors import DPCoreError"),
+        ("dpcore.datasets.worker", "from dpcore.datasets.reading import read_frame"),
+        ("dpcore.methods.trees.one", "from .id3 import SuLQID3"),
+        ("dpcore", "from dpcore import dashboard"),
+        ("pages.a", "from pages import b"),
+    ],
+    streamlit_imports: [
+        ("dpcore.charts", "def f():\n    import streamlit as st"),
+        ("pages.a", "from streamlit import runtime"),
+        ("scripts.make", "from streamlit.testing import v1"),
+    ],
+    eager_imports: [
+        ("dpcore.mechanisms.noise", "try:\n    import opendp.prelude\nexcept ImportError:\n    pass"),
+    ],
+    forbidden_calls: [
+        ("dpcore.accounting.ledger", "print(1)"),
+        ("dpcore.export.archive", "from pickle import loads"),
+        ("dpcore.export.archive", "import numpy as np\nnp.load('x', allow_pickle=True)"),
+        ("dpcore.export.archive", "import joblib\njoblib.dump(1, 'x')"),
+        ("dpcore.datasets.reading", "import pandas as pd\npd.read_pickle('x')"),
+    ],
+    conversions: [
+        ("dpcore.dashboard.panels", "import streamlit as st\nst.altair_chart(1)"),
+        ("dpcore.export.report", "chart.to_dict()"),
+    ],
+    screens_of_rows: [
+        ("dpcore.dashboard.panels", "def rows(shown):\n    frame = shown.data.train[names].quantile(0.5)"),
+        ("dpcore.dashboard.panels", "def rows(shown):\n    ages = getattr(shown.data, 'train')['age']"),
+        ("dpcore.dashboard.panels", "def chart(rows):\n    kept = list(rows.blocks([0]))"),
+        ("dpcore.dashboard.panels", "def rows(shown):\n    x = method.fit(frame, schema=shown.data.given)"),
+        ("dpcore.dashboard.tabs.redraw", "def f(shown):\n    charts.mark_real(charts.steps(frame))"),
+        ("dpcore.dashboard.tabs.redraw", "def f(shown):\n    st.vega_lite_chart(spec)"),
+        ("dpcore.dashboard.sections.own_row", "def told(data):\n    st.write(data.train['age'].max())"),
+        ("dpcore.dashboard.sections.linkage", "def sample():\n    return session.dataset()"),
+        ("dpcore.dashboard.panels", "def columns(shown):\n    f = evaluator(shown).first_rows(names, 99)"),
+        ("pages.data", "st.dataframe(rows.frame.head(20))"),
+    ],
+    evaluation_of_rows: [
+        ("dpcore.evaluate.ranges", "def of(data):\n    return data.train['age'].quantile(0.5)"),
+        ("dpcore.evaluate.evaluator", "class Evaluator:\n    def low(self):\n        self.data.train.min()"),
+    ],
+    too_long: [
+        ("dpcore.accounting.ledger", "\n" * 401),
+        ("pages.a", "\n" * 91),
+        ("app", "\n" * 41),
+    ],
+}
+KEPT = {
+    wrong_imports: [
+        ("dpcore.mechanisms.scores.splits", "from dpcore.mechanisms.scores.base import Score"),
+        ("dpcore.door.table", "from dpcore.accounting.ledger import Ledger\nfrom dpcore.mechanisms.noise import Noise"),
+        ("dpcore.methods.one", "from dpcore.postprocess import simplex\nfrom dpcore.methods.base import Synthesizer"),
+        ("pages.a", "from dpcore import Schema, charts\nfrom dpcore.dashboard import shell"),
+        ("app", "from dpcore.dashboard import shell"),
+    ],
+    screens_of_rows: [
+        ("dpcore.dashboard.panels", "def rows(shown):\n    many = len(shown.data.test)\n    shell.frame(title, lead)"),
+        ("dpcore.dashboard.panels", "def f(data):\n    method.fit(data.given, schema=data.schema)"),
+        ("dpcore.dashboard.sections.linkage", "def f():\n    return linkage.coded(sample().train)"),
+        ("pages.data", "headers = [str(name) for name in rows.frame.columns]"),
+    ],
+}
 
 
-KEPT_ROWS = [
-    ("dpcore.dashboard.panels", "def rows(shown):\n    many = len(shown.data.test)\n    shell.frame(title, lead)"),
-    ("dpcore.dashboard.panels", "def f(data):\n    method.fit(data.given, schema=data.schema)"),
-    ("dpcore.dashboard.sections.linkage", "def f():\n    return linkage.coded(sample().train)"),
-    ("pages.data", "headers = [str(name) for name in rows.frame.columns]"),
-]
-
-
-def test_the_rules_can_fail() -> None:
-    for rule, module, source in BROKEN:
+@pytest.mark.parametrize("rule", BROKEN)
+def test_the_rules_can_fail(rule: Rule) -> None:
+    for module, source in BROKEN[rule]:
         assert len(rule(source, module)) == 1, (module, source)
-    for module, source in KEPT:
-        assert wrong_imports(source, module) == [], (module, source)
-    for module, source in KEPT_ROWS:
-        assert screens_of_rows(source, module) == [], (module, source)
+    for module, source in KEPT.get(rule, []):
+        assert rule(source, module) == [], (module, source)
 
 
+@pytest.mark.listed
 def test_every_place_that_may_take_rows_takes_them() -> None:
     """A reason that nothing needs any more goes."""
     for module in ("dpcore.dashboard", "dpcore.evaluate"):
@@ -442,6 +439,24 @@ def test_every_place_that_may_take_rows_takes_them() -> None:
                 place = name.removeprefix(f"{module}.")
                 taken |= {f"{place}:{scope}" for scope, *_ in rows_read(path.read_text(encoding="utf-8"))} | {place}
         assert known.keys() <= taken, module
+
+
+@pytest.mark.listed
+def test_every_mechanism_has_a_case_among_the_tests_of_mechanisms() -> None:
+    """Where scores are tried on all small neighbors, and channels beside what they draw."""
+    text = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests" / "mechanisms").glob("*.py"))
+    kinds = [
+        kind for room in (scores, randomizers) for name in room.__all__ if isinstance(kind := getattr(room, name), type)
+    ]
+    concrete = {kind.__name__ for kind in kinds if not inspect.isabstract(kind)} - {"Bounds", "Channel"}
+    untested = sorted(name for name in concrete if not re.search(rf"\b{name}\(", text))
+    assert not untested, f"no test in tests/mechanisms makes one: {', '.join(untested)}"
+
+
+@pytest.mark.listed
+def test_planted_faults_fit_the_source() -> None:
+    stale = {fault.id: complaint for fault in mutants.read(mutants.FAULTS) if (complaint := fault.complaint(ROOT))}
+    assert not stale, "\n".join(["scripts/mutants.toml:", *(f"{name!r}: {why}" for name, why in stale.items())])
 
 
 def pins(lock: str) -> dict[str, set[str]]:
@@ -455,6 +470,7 @@ def pins(lock: str) -> dict[str, set[str]]:
     return found
 
 
+@pytest.mark.listed
 def test_locks_agree_with_the_project() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     run, dev, site = (pins(f"requirements{which}.lock") for which in ("", "-dev", "-docs"))
@@ -468,6 +484,7 @@ def test_locks_agree_with_the_project() -> None:
     assert set().union(*names.values()) <= set(run)
 
 
+@pytest.mark.listed
 def test_links_of_documents_lead_somewhere() -> None:
     for path in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]:
         links = re.findall(r"\]\(([^)#\s]+)[^)]*\)", path.read_text(encoding="utf-8"))

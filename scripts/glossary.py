@@ -1,0 +1,252 @@
+"""Finds words that the glossary does not use, in names, messages and documents, and holds how often they still stand.
+
+    make words                           what stands where it should not; what became less is written down
+    python -m scripts.glossary --check   the same, and nothing is written
+    python -m scripts.glossary told      every place of one word
+
+The rules are data: `scripts/glossary.toml`, and below them the counts of today, by file. How often a word stands in all
+files together may only fall. Names are looked at where they are introduced: those who use them follow.
+"""
+
+import argparse
+import ast
+import json
+import re
+import sys
+import tomllib
+from collections import Counter
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from scripts.words import messages
+
+ROOT = Path(__file__).resolve().parents[1]
+FILE = ROOT / "scripts" / "glossary.toml"
+CODE = ("dpcore", "pages", "app.py", "scripts", "benchmarks")
+DOCS = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "docs")
+NOT_READ = ("docs/glossary.md",)
+PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+SNIPPETS = re.compile(r"`[^`]*`|\]\([^)]*\)|<[^>]*>|https?://\S+")
+COUNTS = "# How often each still stands, by file; `make words` writes all below this line.\n[counts]\n"
+Counts = dict[str, dict[str, int]]
+
+
+class Hit(NamedTuple):
+    """A word that should not be there: what is counted, where, in what text, and what to use instead."""
+
+    kind: str
+    file: str
+    line: int
+    text: str
+    use: str
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}: {self.kind} ({self.text!r}); use {self.use}"
+
+
+class Rules(NamedTuple):
+    """The table of words: what to use instead of each, by place; and those that are no name alone, with their kind."""
+
+    instead: dict[str, dict[str, str]]
+    alone: dict[str, str]
+    ending: str
+    use: str
+
+    @classmethod
+    def parse(cls, table: dict[str, Any]) -> "Rules":
+        """The rules as the file has them."""
+        instead: dict[str, dict[str, str]] = {"names": {}, "screens": {}, "docs": {}}
+        for forms, places, use in table["words"]:
+            for place in places.split():
+                instead[place] |= dict.fromkeys(forms.split("/"), use)
+        alone = table["alone"]
+        kinds = {
+            word: kind[:-1] for kind in ("participles", "prepositions", "pronouns") for word in alone[kind].split()
+        }
+        return cls(instead, dict.fromkeys(alone["but"].split(), "") | kinds, alone["ending"], alone["use"])
+
+    def lonely(self, name: str) -> str:
+        """What kind of word a public name consists of, if it should not be one alone."""
+        word = name.lower()
+        return self.alone.get(word, "participle" if re.fullmatch(rf"[a-z]+{self.ending}", word) else "")
+
+    def found(self, place: str, text: str) -> Iterator[tuple[str, str]]:
+        """The words in a text of a place, and what to use instead."""
+        known = self.instead[place]
+        if place == "names":
+            words = (part.lower() for part in PARTS.findall(text))
+            yield from ((word, known[word]) for word in words if word in known)
+        else:
+            for match in pattern(tuple(known)).finditer(text):
+                yield match[0].lower(), known[match[0].lower()]
+
+
+@cache
+def pattern(words: tuple[str, ...]) -> re.Pattern[str]:
+    """Any of these, whole."""
+    return re.compile(rf"\b({'|'.join(map(re.escape, words))})\b", re.IGNORECASE)
+
+
+def names(tree: ast.Module) -> Iterator[tuple[str, int, bool]]:
+    """Every name that a file introduces, its line, and whether it is public: one that others may call or ask for."""
+    waiting: list[tuple[ast.AST, bool]] = [(tree, True)]
+    while waiting:
+        node, outside = waiting.pop()
+        for child in ast.iter_child_nodes(node):
+            defines = isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+            if defines:
+                yield child.name, child.lineno, outside
+            elif isinstance(child, ast.arg):
+                yield child.arg, child.lineno, False
+            elif isinstance(child, ast.Name | ast.Attribute) and isinstance(child.ctx, ast.Store):
+                name = child.id if isinstance(child, ast.Name) else child.attr
+                yield name, child.lineno, outside and isinstance(node, ast.AnnAssign) and not name.isupper()
+            waiting.append((child, outside and not (defines and not isinstance(child, ast.ClassDef))))
+
+
+def kinds(tree: ast.Module) -> Iterator[tuple[str, int]]:
+    """The classes and types that a module defines, with their lines."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ClassDef):
+            yield node.name, node.lineno
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Subscript | ast.BinOp):
+            target = node.targets[0]
+        elif isinstance(node, ast.AnnAssign) and getattr(node.annotation, "id", "") == "TypeAlias":
+            target = node.target
+        else:
+            continue
+        if isinstance(target, ast.Name) and re.fullmatch(r"[A-Z]\w*[a-z]\w*", target.id):
+            yield target.id, node.lineno
+
+
+def of_code(file: str, tree: ast.Module, rules: Rules) -> Iterator[Hit]:
+    """What a source file has in its names and messages."""
+    for name, line, public in [(Path(file).stem, 1, True), *names(tree)]:
+        for word, use in rules.found("names", name):
+            yield Hit(f"{word} in names", file, line, name, use)
+        if public and (kind := rules.lonely(name)):
+            yield Hit(f"{name} alone", file, line, f"a {kind}", rules.use)
+    for line, text in messages(tree):
+        for word, use in (
+            pair for part in ([text] if isinstance(text, str) else text) for pair in rules.found("screens", part)
+        ):
+            yield Hit(f"{word} on screens", file, line, str(text), use)
+
+
+def of_document(file: str, text: str, rules: Rules) -> Iterator[Hit]:
+    """What a document has outside of its code."""
+    fenced = False
+    for number, line in enumerate(text.splitlines(), 1):
+        fenced ^= line.lstrip().startswith("```")
+        for word, use in () if fenced else rules.found("docs", SNIPPETS.sub(" ", line)):
+            yield Hit(f"{word} in docs", file, number, line.strip(), use)
+
+
+def doubles(places: dict[str, list[tuple[str, int]]]) -> Iterator[Hit]:
+    """Classes and types whose names stand for several, by the places of each name."""
+    for name, found in places.items():
+        for file, line in found if len(found) > 1 else ():
+            others = ", ".join(sorted({other for other, _ in found} - {file})) or file
+            yield Hit(f"{name} twice", file, line, name, f"a name that says which of them: {others} has one, too")
+
+
+def hits(root: Path, rules: Rules) -> list[Hit]:
+    """All that is found in a tree."""
+    found, defined = [], {}
+    for path in sorted(path for folder in CODE for path in python_files(root / folder)):
+        file, tree = path.relative_to(root).as_posix(), ast.parse(path.read_text(encoding="utf-8"))
+        found += of_code(file, tree, rules)
+        if file.startswith("dpcore/"):
+            for name, line in kinds(tree):
+                defined.setdefault(name, []).append((file, line))
+    for path in sorted(
+        path for place in DOCS for path in [root / place, *(root / place).rglob("*.md")] if path.is_file()
+    ):
+        file = path.relative_to(root).as_posix()
+        if file not in NOT_READ:
+            found += of_document(file, path.read_text(encoding="utf-8"), rules)
+    return [*found, *doubles(defined)]
+
+
+def python_files(path: Path) -> list[Path]:
+    """A file, or those in a folder."""
+    return [path] if path.is_file() else [*path.rglob("*.py")]
+
+
+def count(found: list[Hit]) -> Counts:
+    """How often each kind stands in each file."""
+    counts: Counts = {}
+    for hit in found:
+        in_file = counts.setdefault(hit.file, Counter())
+        in_file[hit.kind] += 1
+    return counts
+
+
+def totals(counts: Counts) -> Counter[str]:
+    """How often each kind stands in all files."""
+    return sum((Counter(in_file) for in_file in counts.values()), Counter())
+
+
+def rises(found: list[Hit], recorded: Counts) -> list[str]:
+    """What stands more often than it may, and where it may be new."""
+    counts, allowed = count(found), totals(recorded)
+    wrong = []
+    for kind, n in sorted(totals(counts).items()):
+        if n > allowed[kind]:
+            new = {file for file, in_file in counts.items() if in_file[kind] > recorded.get(file, {}).get(kind, 0)}
+            wrong += [
+                f"{hit}; {n - allowed[kind]} more than may stand"
+                for hit in found
+                if hit.kind == kind and hit.file in new
+            ]
+    return wrong
+
+
+def falls(found: list[Hit], recorded: Counts) -> list[str]:
+    """What is not where it is written down, or not as often."""
+    counts = count(found)
+    return sorted(file for file in counts.keys() | recorded.keys() if counts.get(file) != recorded.get(file))
+
+
+def render(found: list[Hit]) -> str:
+    """The counts as the file has them."""
+    rows = []
+    for file, in_file in sorted(count(found).items()):
+        rows.append(
+            f'"{file}" = {{ {", ".join(f"{json.dumps(kind)} = {n}" for kind, n in sorted(in_file.items()))} }}\n'
+        )
+    return COUNTS + "".join(rows)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Say what may not stand, and write down what became less; 1 if something may not, or --check finds a change."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("word", nargs="?", help="only say where this stands")
+    parser.add_argument("--check", action="store_true", help="change nothing")
+    asked = parser.parse_args(arguments)
+    text = FILE.read_text(encoding="utf-8")
+    if "<<<<<<<" in text:
+        raise SystemExit(
+            "glossary.toml has two versions: `git checkout --ours scripts/glossary.toml`, then `make words`."
+        )
+    table = tomllib.loads(text)
+    found, recorded = hits(ROOT, Rules.parse(table)), table.get("counts", {})
+    if asked.word:
+        print(*(hit for hit in found if hit.kind.startswith(f"{asked.word} ")), sep="\n")
+        return 0
+    wrong, stale = rises(found, recorded), falls(found, recorded)
+    if wrong:
+        print(*wrong, sep="\n")
+    elif not asked.check:
+        FILE.write_text(text.partition(COUNTS)[0] + render(found), encoding="utf-8")
+    if stale:
+        print("Not written down:" if asked.check or wrong else "Written down:", *stale, sep="\n  ")
+    print(f"{len(found):,} words stand that should not, {len(wrong)} may be new")
+    return int(bool(wrong or (asked.check and stale)))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

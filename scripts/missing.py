@@ -1,0 +1,57 @@
+"""Says in one run what a change still lacks: lines of lists and tables, records, translations, and what is too much.
+
+    make missing
+
+It asks the tests that hold such lists (marked `listed`), so that nothing is checked in two ways. What each says names
+the place, or the command that mends it.
+"""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+FOLDERS = ("tests/contract", "tests/charts")
+
+
+class Listener:
+    """Writes down what the tests complain of."""
+
+    def __init__(self) -> None:
+        self.complaints: list[str] = []
+        self.count = 0
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """One step of a test: its set-up, its call or its end."""
+        self.count += report.when == "call"
+        if report.failed:
+            crash = getattr(report.longrepr, "reprcrash", None)
+            text = crash.message if crash else str(report.longrepr)
+            self.complaints.append(f"{report.nodeid.partition('::')[2]}\n    {clean(text)}")
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """A file of tests that cannot be loaded, because something else cannot."""
+        if report.failed:
+            self.complaints.append(f"{report.nodeid} cannot be loaded\n    {str(report.longrepr).splitlines()[-1]}")
+
+
+def clean(message: str) -> str:
+    """What a test says, without how Python came to it."""
+    lines = message.removeprefix("AssertionError: ").splitlines()
+    kept = [line for line in lines if not line.startswith(("assert ", "  +", "E  ", "Full diff", "Use -v"))]
+    return "\n    ".join(kept or lines)
+
+
+def main() -> int:
+    """Run them, and say what they say; 1 if anything is missing."""
+    listener = Listener()
+    words = ["-m", "listed", "-n", "0", "-p", "no:terminal", "-p", "no:cacheprovider"]
+    pytest.main([*words, *(str(ROOT / folder) for folder in FOLDERS)], plugins=[listener])
+    print(*listener.complaints, sep="\n\n")
+    print(f"\n{len(listener.complaints)} of {listener.count} lists, records and gates lack something.")
+    return int(bool(listener.complaints) or not listener.count)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

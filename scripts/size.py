@@ -1,0 +1,207 @@
+"""Counts the code by package, and holds it: a count may fall, and rises only by what an allowance says.
+
+    make size                        the counts beside targets and allowances; what fell is written down
+    python -m scripts.size --check   the same, and nothing is written
+
+Counted are lines of code, without blank lines, comments, docstrings and imports, and statements of the syntax tree,
+with what does a statement's work inside an expression: denser lines save nothing. Of tests, all lines count. Lines of
+`dpcore` that are longer than 100 characters may not become a larger share.
+
+`scripts/size.toml` has what was written down. A change that needs more says so there, in an allowance with its reason;
+`make size` then writes the rise down. All rises of an area together stay within its allowances.
+"""
+
+import argparse
+import ast
+import math
+import re
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+ROOT = Path(__file__).resolve().parents[1]
+FILE = ROOT / "scripts" / "size.toml"
+FOLDERS = ("dpcore", "pages", "scripts", "benchmarks", "tests")
+LONG = 100
+UNITS = ("lines", "statements")
+# What a dense line hides: each of these stands for a statement.
+STATEMENTS = (ast.stmt, ast.IfExp, ast.Lambda, ast.NamedExpr, ast.comprehension)
+QUOTED = re.compile(rb"""[rfbuRFBU]*('''|\"\"\")""")
+COUNTS = """\
+# What was counted; `make size` writes all below this line.
+[shares]
+long = {long}
+
+[counts] # at the start, now, and all rises in between: lines and statements
+{rows}"""
+Counts = dict[str, tuple[int, int]]
+
+
+class Record(NamedTuple):
+    """Of an area: the counts at the start, those written down last, and the sum of all rises in between."""
+
+    base: tuple[int, int] = (0, 0)
+    now: tuple[int, int] = (0, 0)
+    risen: tuple[int, int] = (0, 0)
+
+
+class SizeFile(NamedTuple):
+    """What `size.toml` says; `heading` is its part that is written by hand."""
+
+    heading: str
+    targets: dict[str, int]
+    allowances: list[dict[str, Any]]
+    records: dict[str, Record]
+    long: float
+
+    def allowance(self, area: str, unit: str) -> int:
+        """How far an area may rise in all."""
+        return sum(one[unit] for one in self.allowances if one["area"] == area)
+
+
+def count(source: str) -> tuple[int, int]:
+    """Lines of code and statements of a file."""
+    nodes, lines = list(ast.walk(ast.parse(source))), source.splitlines()
+    code = {number for number, line in enumerate(lines, 1) if not re.match(r"\s*(#|$)", line)}
+    left_out = []
+    for node in nodes:
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            left_out.append(node)
+        elif isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            left_out += [node.body[0]] if node.body and is_text(node.body[0]) else []
+        elif isinstance(node, ast.JoinedStr | ast.Constant) and (node.end_lineno or 0) > node.lineno:
+            in_full = QUOTED.match(lines[node.lineno - 1].encode()[node.col_offset :])
+            code.update(range(node.lineno, (node.end_lineno or 0) + 1) if in_full else ())  # a text's blank lines, too
+    none = {line for node in left_out for line in range(node.lineno, (node.end_lineno or 0) + 1)}
+    return len(code - none), sum(isinstance(node, STATEMENTS) for node in nodes) - len(left_out)
+
+
+def is_text(node: ast.stmt) -> bool:
+    """Whether a statement is a docstring, if it is the first."""
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+
+
+def area_of(path: Path) -> str:
+    """What a file is counted to: a package, `dpcore` for its own files, `pages` with `app.py`, or a folder."""
+    first, *rest = path.parts
+    if first == "app.py":
+        return "pages"
+    return f"{first}/{rest[0]}" if first == "dpcore" and len(rest) > 1 else first
+
+
+def files(root: Path) -> Iterator[Path]:
+    """All Python files that are counted, relative to the root."""
+    yield from sorted(path.relative_to(root) for folder in FOLDERS for path in (root / folder).rglob("*.py"))
+    yield Path("app.py")
+
+
+def measure(root: Path = ROOT) -> tuple[Counts, float]:
+    """The counts of each area, and the share of long lines in `dpcore`, in percent, rounded up to a tenth."""
+    counts: Counts = {}
+    long = every = 0
+    for path in files(root):
+        source = (root / path).read_text(encoding="utf-8")
+        text = source.splitlines()
+        lines, statements = (len(text), 0) if path.parts[0] == "tests" else count(source)
+        if path.parts[0] == "dpcore":
+            long += sum(len(line) > LONG for line in text)
+            every += sum(bool(line.strip()) for line in text)
+        before = counts.get(area_of(path), (0, 0))
+        counts[area_of(path)] = before[0] + lines, before[1] + statements
+    return counts, math.ceil(1_000 * long / max(every, 1)) / 10
+
+
+def parse(text: str) -> SizeFile:
+    """The file, as it was written last."""
+    if "<<<<<<<" in text:
+        raise SystemExit("size.toml has two versions: `git checkout --ours scripts/size.toml`, then `make size`.")
+    found = tomllib.loads(text)
+    heading = text.partition(COUNTS.splitlines()[0])[0]
+    records = {area: Record(*map(tuple, row)) for area, row in found["counts"].items()}
+    return SizeFile(heading, found["targets"], found.get("allowance", []), records, found["shares"]["long"])
+
+
+def faults(counts: Counts, long: float, file: SizeFile) -> list[str]:
+    """What is larger than it may be."""
+    found = []
+    for area in sorted(counts.keys() | file.records.keys()):
+        base, before, risen = file.records.get(area, Record())
+        for k, unit in enumerate(UNITS):
+            more, allowed = counts.get(area, (0, 0))[k] - before[k], file.allowance(area, unit)
+            if before[k] > base[k] + risen[k]:
+                found.append(f"{area}: {before[k]:,} {unit} were written down by hand; `git checkout` them")
+            if more > 0 and risen[k] + more > allowed:
+                spent = f", and {risen[k]:,} are spent" if risen[k] else ""
+                found.append(
+                    f"{area} has {more:,} {unit} more than the {before[k]:,} that are written down; its allowances are "
+                    f"{allowed:,}{spent}. Shorten it, or say why in an [[allowance]] of scripts/size.toml"
+                )
+            elif risen[k] > allowed:
+                found.append(f"{area} rose by {risen[k]:,} {unit}, and its allowances are {allowed:,}: restore them")
+    if long > file.long:
+        found.append(f"{long}% of the lines in dpcore are longer than {LONG} characters, and {file.long}% may be")
+    return found
+
+
+def differences(counts: Counts, long: float, file: SizeFile) -> list[str]:
+    """What is not as the file says: falls, and rises, which may be too large."""
+    records = {area: record.now for area, record in file.records.items()}
+    found = []
+    for area in sorted(counts.keys() | records.keys()):
+        before, now = records.get(area, (0, 0)), counts.get(area, (0, 0))
+        if before != now:
+            found.append(f"{area}: {before[0]:,} -> {now[0]:,} lines, {before[1]:,} -> {now[1]:,} statements")
+    return found + ([f"lines longer than {LONG}: {file.long}% -> {long}%"] if long < file.long else [])
+
+
+def render(counts: Counts, long: float, file: SizeFile) -> str:
+    """The file with these counts; a rise is added to the rises of its area."""
+    rows = []
+    for area, now in sorted(counts.items()):
+        base, before, risen = file.records.get(area, Record())
+        risen = tuple(old + max(0, new - last) for old, new, last in zip(risen, now, before, strict=True))
+        rows.append(f'"{area}" = [{", ".join(map(str, map(list, (base, now, risen))))}]\n')
+    return file.heading + COUNTS.format(long=long, rows="".join(rows))
+
+
+def table(counts: Counts, file: SizeFile) -> Iterator[str]:
+    """The counts, as people read them."""
+    yield f"{'':20} {'lines':>8} {'statements':>11} {'at the start':>14} {'risen':>12} {'allowed':>12}"
+    for area, (lines, statements) in sorted(counts.items()):
+        base, _, risen = file.records.get(area, Record())
+        allowed = [file.allowance(area, unit) for unit in UNITS]
+        pairs = [f"{a:,} {b:,}" if a or b else "" for a, b in (base, risen, allowed)]
+        yield f"{area:20} {lines:8,} {statements:11,} {pairs[0]:>14} {pairs[1]:>12} {pairs[2]:>12}"
+    shown = ("dpcore/dashboard", "pages")
+    sums = {
+        "core": sum(n for area, (n, _) in counts.items() if area.startswith("dpcore") and area not in shown),
+        "dashboard": sum(counts.get(area, (0, 0))[0] for area in shown),
+        "tests": counts.get("tests", (0, 0))[0],
+    }
+    for name, target in file.targets.items():
+        yield f"{name:20} {sums[name]:8,}   target {target:,}: {max(0, sums[name] - target):,} to go"
+    for one in file.allowances:
+        yield f"allowance of {one['area']}: {one['lines']:,} lines, {one['statements']:,} statements: {one['why']}"
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Print what there is, and write down what may be; 1 if something may not, or with --check is not written down."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true", help="change nothing")
+    check = parser.parse_args(arguments).check
+    (counts, long), file = measure(), parse(FILE.read_text(encoding="utf-8"))
+    print(*table(counts, file), sep="\n")
+    wrong, stale = faults(counts, long, file), differences(counts, long, file)
+    if wrong:
+        print("", *wrong, sep="\n")
+    elif not check:
+        FILE.write_text(render(counts, long, file), encoding="utf-8")
+    if stale:
+        print("\nNot written down:" if check or wrong else "\nWritten down:", *stale, sep="\n")
+    return int(bool(wrong or (check and stale)))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,100 @@
+"""The word gate: what the glossary does not use may only become less, and whatever is new is named with its remedy."""
+
+import ast
+import tomllib
+from collections import Counter
+
+import pytest
+
+from scripts import glossary
+
+RULES = glossary.Rules.parse(tomllib.loads(glossary.FILE.read_text(encoding="utf-8")))
+
+
+@pytest.mark.listed
+def test_no_word_stands_more_often_than_it_did(capsys):
+    wrong, said = glossary.main(["--check"]), capsys.readouterr().out
+    assert not wrong, f"Words are not those of scripts/glossary.toml; `make words` writes down what fell.\n{said}"
+
+
+CODE = [
+    ("def told_of(x): ...", "told in names", "describe"),
+    ("class ToldBy: ...", "told in names", "describe"),
+    ("def f(margin): ...", "margin in names", "marginal"),
+    ("self.price = 1", "price in names", "privacy loss"),
+    ("def held(): ...", "held alone", "a verb or a noun"),
+    ("class Answered: ...", "Answered alone", "a verb or a noun"),
+    ("class A:\n    of: int", "of alone", "a verb or a noun"),
+    ("say('Whoever asks')", "whoever on screens", "anyone"),
+    ("plural('{n} lot', '{n} lots', 2)", "lots on screens", "random draws"),
+    ("raise ParameterError(f'{x} is not in the books', 'Remedy')", "books on screens", "the ledger"),
+]
+NO_ALARM = [
+    "def notebook_list(): ...",
+    "def seed(): ...\ndef need(): ...\ndef _held(): ...",
+    "def f():\n    def held(): ...",
+    "say('A lot of rows; it takes place, and cuts costs')",
+    "x = told(asked)",
+]
+
+
+@pytest.mark.parametrize(("source", "kind", "use"), CODE)
+def test_a_word_in_code_is_found(source, kind, use):
+    (hit,) = glossary.of_code("dpcore/door/door.py", ast.parse(source), RULES)
+    assert hit.kind == kind
+    assert use in hit.use
+
+
+@pytest.mark.parametrize("source", NO_ALARM)
+def test_ordinary_english_is_no_alarm(source):
+    assert [*glossary.of_code("dpcore/door/door.py", ast.parse(source), RULES)] == []
+
+
+def test_words_of_documents_are_found_outside_of_code():
+    text = "It is drawn by lot.\n```\nby lot\n```\n`by lot` [x](by lot)\nA lot of them pays off."
+    found = Counter(hit.kind for hit in glossary.of_document("README.md", text, RULES))
+    assert found == {"by lot in docs": 1, "pays in docs": 1}
+
+
+@pytest.fixture
+def tree(tmp_path, monkeypatch, capsys):
+    """A small tree with a file of counts of its own, and what the command says of it."""
+    (tmp_path / "dpcore").mkdir()
+    (tmp_path / "dpcore" / "draw.py").write_text("def told_of(): ...\n\n\nclass Rows: ...\n")
+    rules = glossary.FILE.read_text(encoding="utf-8").partition(glossary.COUNTS)[0]
+    file = tmp_path / "glossary.toml"
+    file.write_text(f'{rules}{glossary.COUNTS}"dpcore/draw.py" = {{ "told in names" = 1 }}\n', encoding="utf-8")
+    monkeypatch.setattr(glossary, "FILE", file)
+    monkeypatch.setattr(glossary, "ROOT", tmp_path)
+
+    def command(*words):
+        return glossary.main([*words]), capsys.readouterr().out
+
+    assert command("--check")[0] == 0
+    return tmp_path, command
+
+
+def test_a_rise_names_file_line_and_the_word_to_use(tree):
+    root, command = tree
+    (root / "dpcore" / "noise.py").write_text("x = 1\n\n\ndef told_again(): ...\n")
+    code, said = command()
+    assert code == 1
+    assert "dpcore/noise.py:4: told in names ('told_again'); use describe" in said
+    assert "dpcore/draw.py" not in said.partition("Not written")[0]
+
+
+def test_a_class_name_that_is_there_twice_is_found(tree):
+    root, command = tree
+    (root / "dpcore" / "noise.py").write_text("Rows = list[int]\n")
+    code, said = command()
+    assert code == 1
+    assert "dpcore/noise.py:1: Rows twice" in said
+    assert "dpcore/draw.py has one, too" in said
+
+
+def test_what_fell_or_moved_is_written_down(tree):
+    root, command = tree
+    (root / "dpcore" / "draw.py").rename(root / "dpcore" / "door.py")
+    assert command("--check")[0] == 1
+    assert command()[0] == 0
+    assert tomllib.loads(glossary.FILE.read_text("utf-8"))["counts"] == {"dpcore/door.py": {"told in names": 1}}

@@ -1,0 +1,96 @@
+"""The size gate: counts are as `scripts/size.toml` has them, and what rises without an allowance is found."""
+
+import re
+
+import pytest
+
+from scripts import size
+
+FILE = """\
+[targets]
+core = 50
+[[allowance]]
+area = "dpcore/door"
+lines = 10
+statements = 5
+why = "a new question"
+# What was counted; `make size` writes all below this line.
+[shares]
+long = 15.4
+[counts]
+"dpcore/door" = [[100, 90], [104, 90], [4, 0]]
+"tests" = [[900, 0], [900, 0], [0, 0]]
+"""
+SAME = {"dpcore/door": (104, 90), "tests": (900, 0)}
+
+
+@pytest.mark.listed
+def test_counts_are_written_down():
+    (counts, long), file = size.measure(), size.parse(size.FILE.read_text(encoding="utf-8"))
+    wrong = size.faults(counts, long, file) or size.differences(counts, long, file)
+    heading = "Counts are not those of scripts/size.toml; `make size` writes down what may be."
+    assert not wrong, "\n".join([heading, *wrong])
+
+
+@pytest.mark.parametrize(
+    ("counts", "complaint"),
+    [
+        ({"tests": (901, 0)}, "tests has 1 lines more than the 900 that are written down"),
+        ({"dpcore/door": (111, 90)}, r"7 lines more .* allowances are 10, and 4 are spent\. Shorten it, or say why"),
+        ({"dpcore/door": (104, 96)}, "6 statements more"),
+        ({"dpcore/new": (1, 1)}, "dpcore/new has 1 lines more than the 0"),
+    ],
+)
+def test_a_rise_without_an_allowance_is_found(counts, complaint):
+    found = size.faults(SAME | counts, 15.4, size.parse(FILE))
+    assert [text for text in found if re.search(complaint, text)]
+
+
+def test_longer_lines_and_numbers_that_were_changed_by_hand_are_found():
+    assert "15.5% of the lines in dpcore" in size.faults(SAME, 15.5, size.parse(FILE))[0]
+    by_hand = FILE.replace("[104, 90], [4, 0]", "[105, 90], [4, 0]")
+    assert "by hand" in size.faults(SAME | {"dpcore/door": (105, 90)}, 15.4, size.parse(by_hand))[0]
+    without = FILE.replace("lines = 10", "lines = 3")
+    assert "allowances are 3: restore them" in size.faults(SAME, 15.4, size.parse(without))[0]
+
+
+def test_falls_and_allowed_rises_are_written_down():
+    counts = {"dpcore/door": (110, 80), "tests": (880, 0)}
+    file = size.parse(FILE)
+    assert size.faults(counts, 15.0, file) == []
+    assert len(size.differences(counts, 15.0, file)) == 3
+    again = size.parse(size.render(counts, 15.0, file))
+    assert again.records["dpcore/door"] == ((100, 90), (110, 80), (10, 0))
+    assert (again.heading, again.allowances, again.long) == (file.heading, file.allowances, 15.0)
+    assert size.differences(counts, 15.0, again) == size.faults(counts, 15.0, again) == []
+
+
+def test_what_is_counted():
+    docstring = '    """Says.\n\n    It."""\n'
+    source = f'"""Says."""\n\nimport os\n\n# why\ndef f(x):\n{docstring}    return (\n        x  # 1\n\n    )'
+    assert size.count(source) == (4, 2)
+    assert size.count('x = f"""\n\n# no comment\n{y}\n"""\n') == (5, 1)
+    assert size.count("a = 1; b = 2") == (1, 2)
+    assert size.count("x = [a if a else b for a in c]") == (1, 3)
+    paths = ["app.py", "pages/home.py", "dpcore/text.py", "dpcore/door/door.py", "tests/a/b.py"]
+    areas = [size.area_of(size.Path(path)) for path in paths]
+    assert areas == ["pages", "pages", "dpcore", "dpcore/door", "tests"]
+
+
+def test_a_file_with_two_versions_says_what_to_do():
+    with pytest.raises(SystemExit, match="git checkout --ours"):
+        size.parse("<<<<<<< HEAD\n" + FILE)
+
+
+def test_a_line_added_to_the_tree_is_found(tmp_path, monkeypatch, capsys):
+    """Through the command, on a small tree of its own: first nothing is wrong, then a dense line is."""
+    for folder in size.FOLDERS:
+        (tmp_path / folder).mkdir()
+    (tmp_path / "app.py").write_text("a = 1\n")
+    (tmp_path / "size.toml").write_text("targets = {}\nshares.long = 0.0\ncounts.pages = [[1, 1], [1, 1], [0, 0]]\n")
+    monkeypatch.setattr(size, "FILE", tmp_path / "size.toml")
+    monkeypatch.setattr(size, "measure", lambda measure=size.measure: measure(tmp_path))
+    assert size.main(["--check"]) == 0
+    (tmp_path / "app.py").write_text("a = 1; b = 2\n")
+    assert size.main([]) == 1
+    assert "pages has 1 statements more than the 1 that are written down" in capsys.readouterr().out
