@@ -8,12 +8,13 @@ BIN := .venv/bin
 RUN := .venv/.stamp-run
 DEV := .venv/.stamp-dev
 DOCS := .venv/.stamp-docs
+LOWEST := .venv-lowest/.stamp
 AXE := tests/browser/node_modules/.package-lock.json
 PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check --require-hashes
 LOCK := uv pip compile pyproject.toml --universal --python-version 3.11 --no-header --no-emit-index-url \
 	--generate-hashes --no-strip-extras --quiet --extra publish --extra report --extra excel
 
-.PHONY: help run test check app slow browser audit mutants missing size words texts gaps docs lock
+.PHONY: help install run test check app slow browser audit mutants missing size words texts gaps docs lowest lock
 
 help:
 	@echo "make run      start the dashboard on this computer"
@@ -22,6 +23,7 @@ help:
 	@echo "make app      run the tests of the dashboard's pages"
 	@echo "make slow     run the long statistical tests, and rare data on every page"
 	@echo "make browser  run the tests that drive Chromium"
+	@echo "make lowest   run the tests of the package with the lowest versions that pyproject.toml allows (Python 3.11)"
 	@echo "make mutants  plant faults, and see that the tests catch each of them"
 	@echo "make missing  say what a change lacks in lists, records, texts and sizes"
 	@echo "make size     count the code, beside targets and allowances, and write down what fell"
@@ -30,6 +32,8 @@ help:
 	@echo "make gaps     list what is not translated"
 	@echo "make docs     build the documentation, from docs/ and docstrings, as a site in build/docs/site"
 	@echo "make lock     solve the lock files again (needs uv; newer versions: make lock ARGS=--upgrade)"
+
+install: $(DEV) $(DOCS) $(AXE)
 
 run: $(RUN)
 	@$(BIN)/python -m dpcore.dashboard $(ARGS)
@@ -50,6 +54,9 @@ slow audit: $(DEV)
 
 browser: $(DEV) $(AXE)
 	@$(BIN)/python -m pytest -m browser -n 0 $(ARGS)
+
+lowest: $(LOWEST)
+	@.venv-lowest/bin/python -m pytest $(ARGS)
 
 mutants: $(DEV)
 	@$(BIN)/python scripts/mutants.py $(ARGS)
@@ -86,6 +93,10 @@ $(DEV): requirements-dev.lock
 
 $(DOCS): requirements-docs.lock
 	$(call install,requirements-docs.lock)
+
+$(LOWEST): pyproject.toml requirements-dev.lock scripts/lowest.py
+	@$(PYTHON) scripts/lowest.py .venv-lowest
+	@touch $@
 
 $(AXE): tests/browser/package-lock.json
 	@command -v npm >/dev/null || { \

@@ -33,9 +33,11 @@ def distinct(values: pd.Series[Any]) -> tuple[Ints, list[str]]:
     """The cells' texts, each once, and every cell's place among them, shape (n,); -1 where a cell is missing."""
     if isinstance(values.dtype, pd.CategoricalDtype):
         return _read_categories(distinct, values)
-    if values.dtype == object:  # text by text before equal ones are put together: True equals 1, their texts differ
+    if values.dtype == object or getattr(values.dtype, "storage", "") == "python":
+        # Text by text: to pandas True equals 1, and before 3.1 "a\0" equals "a".
         cells = [None if absent else as_text(v) for v, absent in zip(values, values.isna(), strict=True)]
-        values = pd.Series(cells, dtype=object)
+        order = {text: place for place, text in enumerate(dict.fromkeys(text for text in cells if text is not None))}
+        return np.array([-1 if text is None else order[text] for text in cells], dtype=np.intp), list(order)
     places, found = pd.factorize(values)
     return places, [value if type(value) is str else as_text(value) for value in found.tolist()]
 

@@ -229,7 +229,7 @@ def _compact(seen: Seen) -> Floats:
     ends = seen.numbers[[0, -1]] if len(seen.numbers) else np.zeros(1)
     if ends.min() < 18500101 or ends.max() > 21001231 or (seen.numbers % 1 != 0).any():
         return np.empty(0)
-    return days_of(pa.array(seen.numbers.astype(np.int64).astype(str), pa.large_string()))
+    return days_of(pa.array(seen.numbers.astype(np.int64).astype(str).tolist(), pa.large_string()))
 
 
 def _said_days(words: pa.Array) -> tuple[Floats, str, str]:

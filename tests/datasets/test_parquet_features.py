@@ -10,6 +10,7 @@ from files import SECRET, parquet, read_frame, refused
 
 from dpcore.datasets.long_parquet import LongParquet
 
+NEW_ARROW = int(pa.__version__.partition(".")[0]) >= 21  # older ones write no views, and take unknown codecs for none
 WORDS = [f"{SECRET} {i % 7}" for i in range(300)]
 
 
@@ -28,7 +29,7 @@ def long_cells(raw: bytes, path) -> list[object]:
 @pytest.mark.parametrize(("encoding", "pages"), [("DELTA_BYTE_ARRAY", "2.0"), ("DELTA_LENGTH_BYTE_ARRAY", "1.0")])
 def test_texts_of_any_encoding_are_read(encoding, pages, tmp_path):
     """Other writers choose them where they are asked for version 2 of Parquet."""
-    for kind in (pa.string(), pa.large_string(), pa.string_view()):
+    for kind in (pa.string(), pa.large_string(), *([pa.string_view()] if NEW_ARROW else [])):
         raw = written(
             {"a": pa.array(WORDS, kind), "b": range(300)},
             use_dictionary=False,
@@ -53,14 +54,15 @@ def test_times_of_an_unknown_zone_are_read_as_utc_and_it_is_said(zone, tmp_path)
 
 
 def test_narrow_decimals_of_a_long_file_are_read(tmp_path):
-    raw = written({"a": pa.array(range(9), pa.decimal32(7, 2)), "b": range(9)})
+    narrow = getattr(pa, "decimal32", pa.decimal128)  # what older versions have no name for is in no file of theirs
+    raw = written({"a": pa.array(range(9), narrow(7, 2)), "b": range(9)})
     assert long_cells(raw, tmp_path / "t.parquet")[3] == "3.00"
 
 
 def test_a_feature_that_cannot_be_read_is_named():
     raw = written({"a": WORDS, "b": np.arange(300)})
     codec = raw.rindex(b"\x19\x18\x01a\x15") + 5
-    for code, words in ((3, "LZO"), (9, "compression codec")):
+    for code, words in ((3, "LZO"), (9, "compression codec"))[: 1 + NEW_ARROW]:
         told = refused(raw[:codec] + bytes([2 * code]) + raw[codec + 1 :], "t.parquet")
         assert words in told
         assert "damaged" not in told

@@ -1,0 +1,94 @@
+"""What stands between a change and the public: `.ci/run`, and the workflows that call it."""
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+WORKFLOWS = {path.name: path.read_text(encoding="utf-8") for path in (ROOT / ".github" / "workflows").glob("*.yml")}
+RUN = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+CHECKED = ["install", *re.findall(r"^(?:step \w+|exec) make (\w+)", RUN, re.MULTILINE)]
+FAKE_MAKE = """#!/bin/sh
+echo "$1 $2" >> "$CALLS"
+[ "$1" = "$BROKEN" ] && { echo "1 failed"; exit 1; }
+echo "1 passed in $1"
+"""
+
+
+def jobs(name: str) -> dict[str, str]:
+    """The jobs of a workflow, as they are written."""
+    _, _, text = WORKFLOWS[name].partition("\njobs:\n")
+    parts = re.split(r"^  (\w+):", text, flags=re.MULTILINE)[1:]
+    return dict(zip(parts[::2], parts[1::2], strict=True))
+
+
+def test_actions_are_pinned_by_their_commit():
+    used = [use for text in WORKFLOWS.values() for use in re.findall(r"uses: (.*)", text)]
+    assert len(used) > 10
+    for use in used:
+        own = use.startswith("./") and (ROOT / use).is_file()
+        assert own or re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40} # v\d+(\.\d+)+", use), use
+
+
+def test_every_change_and_every_version_passes_everything():
+    assert {"check", "docs", "test", "app", "browser"} < set(CHECKED)
+    assert "pull_request:" in WORKFLOWS["test.yml"]
+    assert "- run: .ci/run\n" in jobs("test.yml")["everything"]
+    assert "- run: make nightly\n" in jobs("nightly.yml")["everything"]
+    release = jobs("release.yml")
+    assert "uses: ./.github/workflows/test.yml" in release["test"]
+    assert "uses: ./.github/workflows/nightly.yml" in release["nightly"]
+    assert "needs: [test, nightly, build]" in release["publish"]
+
+
+@pytest.fixture
+def ci(tmp_path):
+    """Runs `.ci/run` in a folder of its own, where make and apt-get only note how they are called."""
+    folder, programs = tmp_path / "checkout", tmp_path / "bin"
+    shutil.copytree(ROOT / ".ci", folder / ".ci")
+    programs.mkdir()
+    for name, text in {"make": FAKE_MAKE, "sleep": "", "npm": "", "chromium": "", "python3": ""}.items():
+        (programs / name).write_text(text or "#!/bin/sh\n")
+        (programs / name).chmod(0o755)
+
+    def run(**variables: str) -> tuple[subprocess.CompletedProcess[str], list[str]]:
+        calls = tmp_path / "calls"
+        calls.write_text("")
+        clean = {name: value for name, value in os.environ.items() if not name.startswith("DPCORE_") and name != "PYTHON"}
+        clean |= {"PATH": f"{programs}:{os.environ['PATH']}", "CALLS": str(calls), "BROKEN": "", **variables}
+        command = ["bash", str(folder / ".ci" / "run")]
+        return subprocess.run(command, env=clean, capture_output=True, text=True, check=False), calls.read_text().splitlines()
+
+    return run
+
+
+def test_without_data_sets_the_rest_runs_and_it_is_said(ci, tmp_path):
+    done, calls = ci()
+    assert (done.returncode, [call.split()[0] for call in calls]) == (0, CHECKED)
+    assert "no data sets here" in done.stdout
+    assert all("-rs" in call for call in calls[3:])
+    for name in CHECKED[:-1]:
+        assert len(re.findall(rf"^ *\d+ s  {name}$", done.stdout, re.MULTILINE)) == 2, name
+    assert done.stdout.splitlines()[-1] == "1 passed in browser"  # pytest's own closing line
+
+    (tmp_path / "shared" / "data").mkdir(parents=True)
+    done, calls = ci()
+    assert done.returncode == 0
+    assert "no data sets" not in done.stdout
+    assert not any("-rs" in call for call in calls)
+
+    done, calls = ci(DPCORE_DATA=str(tmp_path / "nowhere"))
+    assert (done.returncode, calls) == (1, [])
+    assert "DPCORE_DATA" in done.stderr
+
+
+@pytest.mark.parametrize("broken", CHECKED)
+def test_a_failure_ends_the_run(ci, broken):
+    done, calls = ci(BROKEN=broken)
+    assert done.returncode != 0
+    tries = 4 if broken == "install" else 1  # what asks a network is tried again
+    assert [call.split()[0] for call in calls] == [*CHECKED[: CHECKED.index(broken)], *[broken] * tries]
