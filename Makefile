@@ -13,16 +13,18 @@ PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check --require-ha
 LOCK := uv pip compile pyproject.toml --universal --python-version 3.11 --no-header --no-emit-index-url \
 	--generate-hashes --no-strip-extras --quiet --extra publish --extra report --extra excel
 
-.PHONY: help run test check app slow browser audit mutants docs lock
+.PHONY: help run test check app audit audits browser mutants nightly docs lock
 
 help:
 	@echo "make run      start the dashboard on this computer"
 	@echo "make test     run the tests of the package, and of every page that it can be drawn"
 	@echo "make check    lint, formatting and types"
 	@echo "make app      run the tests of the dashboard's pages"
-	@echo "make slow     run the long statistical tests, and rare data on every page"
+	@echo "make audit    run the slow tests, and if they are green, write down what they audited"
+	@echo "make audits   run them if what they audit has changed since, and a tenth of them otherwise"
 	@echo "make browser  run the tests that drive Chromium"
 	@echo "make mutants  plant faults, and see that the tests catch each of them"
+	@echo "make nightly  run all of the above with all seeds"
 	@echo "make docs     build the documentation, from docs/ and docstrings, as a site in build/docs/site"
 	@echo "make lock     solve the lock files again (needs uv; newer versions: make lock ARGS=--upgrade)"
 
@@ -40,8 +42,15 @@ check: $(DEV)
 app: $(DEV)
 	@$(BIN)/python -m pytest -m "app and not slow" $(ARGS)
 
-slow audit: $(DEV)
-	@$(BIN)/python -m pytest -m "slow and not browser" $(ARGS)
+audit: $(DEV)
+	@$(BIN)/python -m scripts.audits --record $(ARGS)
+
+audits: $(DEV)
+	@$(BIN)/python -m scripts.audits $(ARGS)
+
+nightly: check docs
+	@$(MAKE) test app audit ARGS="--seeds all"
+	@$(MAKE) browser mutants ARGS=
 
 browser: $(DEV) $(AXE)
 	@$(BIN)/python -m pytest -m browser -n 0 $(ARGS)

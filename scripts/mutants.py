@@ -48,13 +48,16 @@ LIBRARIES = ("altair", "pandas", "pyarrow.parquet", "scipy.stats", "sklearn.ense
 THREADS = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS")}  # a process with threads does not fork
 CAUGHT, SURVIVED, LATE, BROKEN = "caught", "SURVIVED", "TOO LATE", "BROKEN"
 DRAWN_FROM = ("door", "accounting", "mechanisms", "postprocess", "methods")
-NOT_COLLECTED = 2
+NOT_COLLECTED, NO_TESTS = 2, 5  # of pytest's exit codes
 ENDED = {0: SURVIVED, 1: CAUGHT}  # by pytest's exit code; others mean that no test came to a verdict
 
 
 @dataclass(frozen=True)
 class Fault:
-    """One planted fault; `tests` is what pytest is told to run, `tier` the marker of those that are slow."""
+    """One planted fault; `tests` is what pytest is told to run, `tier` the marker of those that are slow.
+
+    If it was drawn, `others` are tests that run when those have passed.
+    """
 
     id: str
     file: str
@@ -63,7 +66,11 @@ class Fault:
     loses: str
     tests: str
     tier: str = ""
-    drawn: bool = False
+    others: str = ""
+
+    @property
+    def drawn(self) -> bool:
+        return bool(self.others)
 
     def planted(self, source: str) -> str:
         return source.replace(self.old, self.new)
@@ -130,21 +137,22 @@ def drawn(root: Path, number: int, seed: int) -> list[Fault]:
         source = (root / file).read_text()
         line = source.splitlines()[change.line - 1].strip()
         told = f"{place:2} {file}:{change.line} {change.describe(source)}"
-        faults.append(Fault(told, file, source, change.planted(source), line, tests_of(root, file), drawn=True))
+        tests, others = tests_of(root, file)
+        faults.append(Fault(told, file, source, change.planted(source), line, tests, others=others))
     return faults
 
 
-def tests_of(root: Path, file: str) -> str:
-    """The tests of a file's package and the contracts: first those named like the file, then those that import it."""
+def tests_of(root: Path, file: str) -> tuple[str, str]:
+    """The tests of a file's package that are named like it, or import it; and its others, with the contracts."""
     module = Path(file).with_suffix("")
     stem = module.parent.name if module.name == "__init__" else module.name
-
-    def rank(test: Path) -> tuple[bool, bool, bool, str]:
-        imported = re.search(rf"\b{stem}\b", test.read_text()) is not None
-        return test.parent.name == "contract", stem not in test.name, not imported, test.name
-
-    found = [path for room in (module.parts[1], "contract") for path in (root / "tests" / room).rglob("test_*.py")]
-    return " ".join(path.relative_to(root).as_posix() for path in sorted(found, key=rank))
+    named, importing, others = [], [], []
+    for test in sorted((root / "tests" / module.parts[1]).rglob("test_*.py")):
+        mentioned = re.search(rf"\b{stem}\b", test.read_text())
+        (named if stem in test.name else importing if mentioned else others).append(test)
+    others += sorted((root / "tests" / "contract").rglob("test_*.py"))
+    first, rest = ([path.relative_to(root).as_posix() for path in paths] for paths in (named + importing, others))
+    return " ".join(first), " ".join(rest)
 
 
 def copy_tree(root: Path, folder: Path) -> None:
@@ -263,10 +271,15 @@ def planted(fault: Fault, folder: Path) -> Iterator[None]:
 
 
 def tried(fault: Fault, copy: Copy, patience: float) -> Verdict:
-    words = [*shlex.split(fault.tests), "-m", fault.tier or "not slow and not browser"]
     start = time.monotonic()
+    code: int | None = 0
+    output = ""
     with planted(fault, copy.folder):
-        code, output = copy.pytest(["-x", *words], patience)
+        for tests in filter(None, (fault.tests, fault.others)):
+            words = ["-x", *shlex.split(tests), "-m", fault.tier or "not slow and not browser"]
+            code, output = copy.pytest(words, patience)
+            if code not in {0, NO_TESTS} or not fault.drawn:
+                break
     ended = LATE if code is None else ENDED.get(code, BROKEN)
     first = next(iter(failures(output)), "")
     if fault.drawn and (code is None or code == NOT_COLLECTED):

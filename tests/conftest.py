@@ -1,5 +1,6 @@
 """Fixtures: small private tables with a declared schema, Adult where it can be found, and noise that is watched."""
 
+import hashlib
 import os
 import random
 import secrets
@@ -29,6 +30,7 @@ LUCK = random.Random()
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--seeds", default="3", help="how many seeds a loop over seeds takes: a number, or all")
+    parser.addoption("--tenth", help="run only the tenth of the tests that this text chooses, such as a commit's hash")
     parser.addoption("--luck", default="1", help="tests draw from their names and this: another one is other luck")
 
 
@@ -55,6 +57,16 @@ def pytest_configure(config: pytest.Config) -> None:
         derandomize=config.getoption("--luck") == "1",
     )
     settings.load_profile("patient")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if chosen_by := config.getoption("--tenth"):
+        parts: tuple[list[pytest.Item], list[pytest.Item]] = [], []
+        for item in items:
+            number = int(hashlib.sha256(f"{chosen_by} {item.nodeid}".encode()).hexdigest(), 16)
+            parts[number % 10 > 0].append(item)
+        items[:] = parts[0]
+        config.hook.pytest_deselected(items=parts[1])
 
 
 @pytest.hookimpl(wrapper=True)
