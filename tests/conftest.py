@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 import vl_convert
@@ -84,6 +85,8 @@ def luck(request, monkeypatch):
     OpenDP's library is the exception: it has entropy of its own. It draws only where a test asks for it by name.
     """
     LUCK.seed(f"{request.config.getoption('--luck')} {request.node.nodeid}")
+    random.seed(LUCK.getrandbits(32))
+    np.random.seed(LUCK.getrandbits(32))  # noqa: NPY002 (scikit-learn's models draw from it unless they are told)
     monkeypatch.setattr(bit_generator, "randbits", LUCK.getrandbits)
     monkeypatch.setattr(secrets, "randbits", LUCK.getrandbits)
     monkeypatch.setattr(datasets, "randbits", LUCK.getrandbits)
