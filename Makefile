@@ -14,14 +14,15 @@ PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check --require-ha
 LOCK := uv pip compile pyproject.toml --universal --python-version 3.11 --no-header --no-emit-index-url \
 	--generate-hashes --no-strip-extras --quiet --extra publish --extra report --extra excel
 
-.PHONY: help install run test check app slow browser audit mutants missing size words texts gaps docs lowest lock
+.PHONY: help install run test check app audit audits browser mutants nightly missing size words texts gaps docs lowest lock
 
 help:
 	@echo "make run      start the dashboard on this computer"
 	@echo "make test     run the tests of the package, and of every page that it can be drawn"
 	@echo "make check    lint, formatting and types"
 	@echo "make app      run the tests of the dashboard's pages"
-	@echo "make slow     run the long statistical tests, and rare data on every page"
+	@echo "make audit    run the slow tests, and if they are green, write down what they audited"
+	@echo "make audits   run them if what they audit has changed since, and a tenth of them otherwise"
 	@echo "make browser  run the tests that drive Chromium"
 	@echo "make lowest   run the tests of the package with the lowest versions that pyproject.toml allows (Python 3.11)"
 	@echo "make mutants  plant faults, and see that the tests catch each of them"
@@ -30,6 +31,7 @@ help:
 	@echo "make words    find words that the glossary does not use, and write down what fell"
 	@echo "make texts    bring translations up to date with what screens say"
 	@echo "make gaps     list what is not translated"
+	@echo "make nightly  run all of the above with all seeds"
 	@echo "make docs     build the documentation, from docs/ and docstrings, as a site in build/docs/site"
 	@echo "make lock     solve the lock files again (needs uv; newer versions: make lock ARGS=--upgrade)"
 
@@ -49,8 +51,15 @@ check: $(DEV)
 app: $(DEV)
 	@$(BIN)/python -m pytest -m "app and not slow" $(ARGS)
 
-slow audit: $(DEV)
-	@$(BIN)/python -m pytest -m "slow and not browser" $(ARGS)
+audit: $(DEV)
+	@$(BIN)/python -m scripts.audits --record $(ARGS)
+
+audits: $(DEV)
+	@$(BIN)/python -m scripts.audits $(ARGS)
+
+nightly: check docs
+	@$(MAKE) test app audit ARGS="--seeds all"
+	@$(MAKE) browser mutants ARGS=
 
 browser: $(DEV) $(AXE)
 	@$(BIN)/python -m pytest -m browser -n 0 $(ARGS)

@@ -1,12 +1,18 @@
-"""Plants the faults of scripts/mutants.toml, one at a time in copies of the tree, and names the test that catches each.
+"""Plants faults, one at a time in copies of the tree, and names the test that catches each.
 
-    python scripts/mutants.py                     all of them; fails if one survives
+    python scripts/mutants.py                     those of scripts/mutants.toml; fails if one survives
     python scripts/mutants.py -k door --jobs 2    those with "door" in their id, file or tests
     python scripts/mutants.py --check             only whether each still fits the source; run it after every change
+    python scripts/mutants.py --draw 60 --seed 7  sixty drawn ones instead, and which share is caught
+    python scripts/mutants.py --draw 60 --seed 7 --tree ../older    the same ones, where another checkout is alike
 
 A fault is a text that stands once in its file and what stands there instead. One whose text is gone, or stands there
 twice, is stale: it must be written anew. The tests that caught something run once more on a copy without faults, so
 that a test which always fails catches nothing.
+
+A drawn fault changes one operator, constant, condition or early end in a package that protects rows. It meets the fast
+tests of that package and of tests/contract until the first fails: those first that name its module. If they cannot be
+collected, or take too long, they have caught it.
 """
 
 import argparse
@@ -33,18 +39,25 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import NoReturn
 
+import operators
+
 ROOT = Path(__file__).resolve().parents[1]
-FAULTS = ROOT / "scripts" / "mutants.toml"
+FAULTS = Path("scripts/mutants.toml")
 NODE_MODULES = Path("tests/browser/node_modules")
 LIBRARIES = ("altair", "pandas", "pyarrow.parquet", "scipy.stats", "sklearn.ensemble", "streamlit.testing.v1")
 THREADS = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS")}  # a process with threads does not fork
 CAUGHT, SURVIVED, LATE, BROKEN = "caught", "SURVIVED", "TOO LATE", "BROKEN"
+DRAWN_FROM = ("door", "accounting", "mechanisms", "postprocess", "methods")
+NOT_COLLECTED, NO_TESTS = 2, 5  # of pytest's exit codes
 ENDED = {0: SURVIVED, 1: CAUGHT}  # by pytest's exit code; others mean that no test came to a verdict
 
 
 @dataclass(frozen=True)
 class Fault:
-    """One planted fault; `tests` is what pytest is told to run, `tier` the marker of those that are slow."""
+    """One planted fault; `tests` is what pytest is told to run, `tier` the marker of those that are slow.
+
+    If it was drawn, `others` are tests that run when those have passed.
+    """
 
     id: str
     file: str
@@ -53,6 +66,11 @@ class Fault:
     loses: str
     tests: str
     tier: str = ""
+    others: str = ""
+
+    @property
+    def drawn(self) -> bool:
+        return bool(self.others)
 
     def planted(self, source: str) -> str:
         return source.replace(self.old, self.new)
@@ -69,8 +87,13 @@ class Fault:
             return "nothing is changed"
         if gone := [word for word in shlex.split(self.tests) if re.match("tests/", word) and not named(root, word)]:
             return f"there is no {', '.join(gone)}"
+        return ""
+
+    def error(self, root: Path) -> str:
+        """Why what is planted is not Python, or nothing."""
+        path = root / self.file
         try:
-            ast.parse(self.planted(source) if path.suffix == ".py" else "")
+            ast.parse(self.planted(path.read_text()) if path.suffix == ".py" else "")
         except SyntaxError as error:
             return f"what is planted is not Python: {error}"
         return ""
@@ -101,28 +124,59 @@ def read(path: Path) -> list[Fault]:
     return faults
 
 
-def copy_tree(folder: Path) -> None:
+def statements(root: Path) -> float:
+    """Of the package, in thousands."""
+    nodes = (node for path in (root / "dpcore").rglob("*.py") for node in ast.walk(ast.parse(path.read_text())))
+    return sum(isinstance(node, ast.stmt) for node in nodes) / 1_000
+
+
+def drawn(root: Path, number: int, seed: int) -> list[Fault]:
+    """Faults of operators; what is planted is the whole file, since texts such as `<` stand in it more than once."""
+    faults = []
+    for place, (file, change) in enumerate(operators.draw(root, DRAWN_FROM, number, seed), 1):
+        source = (root / file).read_text()
+        line = source.splitlines()[change.line - 1].strip()
+        told = f"{place:2} {file}:{change.line} {change.describe(source)}"
+        tests, others = tests_of(root, file)
+        faults.append(Fault(told, file, source, change.planted(source), line, tests, others=others))
+    return faults
+
+
+def tests_of(root: Path, file: str) -> tuple[str, str]:
+    """The tests of a file's package that are named like it, or import it; and its others, with the contracts."""
+    module = Path(file).with_suffix("")
+    stem = module.parent.name if module.name == "__init__" else module.name
+    named, importing, others = [], [], []
+    for test in sorted((root / "tests" / module.parts[1]).rglob("test_*.py")):
+        mentioned = re.search(rf"\b{stem}\b", test.read_text())
+        (named if stem in test.name else importing if mentioned else others).append(test)
+    others += sorted((root / "tests" / "contract").rglob("test_*.py"))
+    first, rest = ([path.relative_to(root).as_posix() for path in paths] for paths in (named + importing, others))
+    return " ".join(first), " ".join(rest)
+
+
+def copy_tree(root: Path, folder: Path) -> None:
     """What git knows or would add, as it stands in the checkout."""
     listed = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-        cwd=ROOT,
+        cwd=root,
         capture_output=True,
         check=True,
     )
     for name in filter(None, listed.stdout.decode().split("\0")):
-        if (ROOT / name).is_file():
+        if (root / name).is_file():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(ROOT / name, folder / name)
-    if (ROOT / NODE_MODULES).exists():
-        (folder / NODE_MODULES).symlink_to((ROOT / NODE_MODULES).resolve())
+            shutil.copy2(root / name, folder / name)
+    if (root / NODE_MODULES).exists():
+        (folder / NODE_MODULES).symlink_to((root / NODE_MODULES).resolve())
 
 
 class Copy:
     """A copy of the tree, and a process that has loaded the libraries and forks one for each run of tests."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, root: Path, folder: Path) -> None:
         self.folder = folder
-        copy_tree(folder)
+        copy_tree(root, folder)
         environment = os.environ | {"PYTHONPATH": str(folder), "COLUMNS": "1000", **THREADS}
         self._nurse = subprocess.Popen(
             [sys.executable, __file__, "--nurse"],
@@ -217,28 +271,35 @@ def planted(fault: Fault, folder: Path) -> Iterator[None]:
 
 
 def tried(fault: Fault, copy: Copy, patience: float) -> Verdict:
-    words = [*shlex.split(fault.tests), "-m", fault.tier or "not slow and not browser"]
     start = time.monotonic()
+    code: int | None = 0
+    output = ""
     with planted(fault, copy.folder):
-        code, output = copy.pytest(["-x", *words], patience)
+        for tests in filter(None, (fault.tests, fault.others)):
+            words = ["-x", *shlex.split(tests), "-m", fault.tier or "not slow and not browser"]
+            code, output = copy.pytest(words, patience)
+            if code not in {0, NO_TESTS} or not fault.drawn:
+                break
     ended = LATE if code is None else ENDED.get(code, BROKEN)
     first = next(iter(failures(output)), "")
+    if fault.drawn and (code is None or code == NOT_COLLECTED):
+        ended, first = CAUGHT, "nothing is collected" if code else f"not done after {patience:.0f} s"
     return Verdict(fault, ended, time.monotonic() - start, first, output)
 
 
 def always_failing(verdicts: list[Verdict], copy: Copy) -> list[str]:
     """Of the tests that caught something, those that fail without any fault."""
-    tests = sorted({verdict.test for verdict in verdicts if verdict.ended == CAUGHT})
+    tests = sorted({verdict.test for verdict in verdicts if verdict.ended == CAUGHT and "::" in verdict.test})
     if not tests:
         return []
     code, output = copy.pytest(["-m", "", *tests], patience=3_600)
     return failures(output) or ([] if code == 0 else [output])
 
 
-def run(faults: list[Fault], jobs: int, patience: float) -> bool:
+def run(root: Path, faults: list[Fault], jobs: int, patience: float) -> bool:
     """Try all, say what became of each, and whether every one was caught."""
     with tempfile.TemporaryDirectory(prefix="dpcore-mutants-") as place, ThreadPoolExecutor(jobs) as pool:
-        copies = [Copy(Path(place) / f"{number}" / "dpcore") for number in range(jobs)]
+        copies = [Copy(root, Path(place) / f"{number}" / "dpcore") for number in range(jobs)]
         free: SimpleQueue[Copy] = SimpleQueue()
         for copy in copies:
             free.put(copy)
@@ -264,10 +325,14 @@ def run(faults: list[Fault], jobs: int, patience: float) -> bool:
     free_of = [verdict for verdict in verdicts if verdict.ended != CAUGHT]
     for verdict in free_of:
         print(f"\n{verdict.ended}: {verdict.fault.id} ({verdict.fault.loses})")
-        print("\n".join(verdict.output.splitlines()[-15:]) if verdict.ended == BROKEN else f"  {verdict.fault.tests}")
+        if verdict.ended == BROKEN:
+            print("\n".join(verdict.output.splitlines()[-15:]))
+        elif not verdict.fault.drawn:
+            print(f"  {verdict.fault.tests}")
     for test in failing:
         print(f"\nFAILS WITHOUT A FAULT: {test}")
-    print(f"\n{len(verdicts)} planted, {len(verdicts) - len(free_of)} caught, {len(free_of)} not, in {seconds:.0f} s")
+    caught = len(verdicts) - len(free_of)
+    print(f"\n{len(verdicts)} planted, {caught} caught, {len(free_of)} not, in {seconds:.0f} s")
     return not free_of and not failing
 
 
@@ -277,6 +342,9 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=max(1, (os.cpu_count() or 2) // 2), help="copies at work at a time")
     parser.add_argument("--patience", type=float, default=600, help="seconds that the tests of one fault may take")
     parser.add_argument("--check", action="store_true", help="run no tests: only look for stale faults")
+    parser.add_argument("--draw", type=int, default=0, metavar="N", help="plant so many drawn faults instead")
+    parser.add_argument("--seed", type=int, default=7, help="what decides which are drawn")
+    parser.add_argument("--tree", type=Path, default=ROOT, help="the checkout that is tried; this one unless named")
     parser.add_argument("--nurse", action="store_true", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.nurse:
@@ -284,13 +352,15 @@ def main() -> int:
         return 0
 
     signal.signal(signal.SIGTERM, leave)
-    faults = [one for one in read(FAULTS) if re.search(arguments.k, f"{one.id} {one.file} {one.tests}")]
-    stale = {fault: complaint for fault in faults if (complaint := fault.complaint(ROOT))}
+    root = arguments.tree.resolve()
+    every = drawn(root, arguments.draw, arguments.seed) if arguments.draw else read(root / FAULTS)
+    faults = [one for one in every if re.search(arguments.k, f"{one.id} {one.file} {one.tests}")]
+    stale = {fault: complaint for fault in faults if (complaint := fault.complaint(root) or fault.error(root))}
     fitting = [fault for fault in faults if fault not in stale]
-    caught = arguments.check or run(fitting, arguments.jobs, arguments.patience)
+    caught = arguments.check or run(root, fitting, arguments.jobs, arguments.patience)
     for fault, complaint in stale.items():
         print(f"STALE: {fault.id}: {complaint}")
-    print(f"{len(faults)} faults, {len(stale)} stale")
+    print(f"{len(faults)} faults, {len(stale)} stale; {len(every) / statements(root):.2f} for 1,000 statements")
     return 0 if faults and caught and not stale else 1
 
 

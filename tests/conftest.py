@@ -1,5 +1,6 @@
 """Fixtures: small private tables with a declared schema, Adult where it can be found, and noise that is watched."""
 
+import hashlib
 import os
 import random
 import secrets
@@ -7,6 +8,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 import vl_convert
@@ -29,6 +31,7 @@ LUCK = random.Random()
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--seeds", default="3", help="how many seeds a loop over seeds takes: a number, or all")
+    parser.addoption("--tenth", help="run only the tenth of the tests that this text chooses, such as a commit's hash")
     parser.addoption("--luck", default="1", help="tests draw from their names and this: another one is other luck")
 
 
@@ -57,6 +60,16 @@ def pytest_configure(config: pytest.Config) -> None:
     settings.load_profile("patient")
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if chosen_by := config.getoption("--tenth"):
+        parts: tuple[list[pytest.Item], list[pytest.Item]] = [], []
+        for item in items:
+            number = int(hashlib.sha256(f"{chosen_by} {item.nodeid}".encode()).hexdigest(), 16)
+            parts[number % 10 > 0].append(item)
+        items[:] = parts[0]
+        config.hook.pytest_deselected(items=parts[1])
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_fixture_setup(fixturedef: pytest.FixtureDef, request: pytest.FixtureRequest) -> Iterator[None]:
     """What many tests share draws from its own name, whichever test comes first."""
@@ -72,6 +85,8 @@ def luck(request, monkeypatch):
     OpenDP's library is the exception: it has entropy of its own. It draws only where a test asks for it by name.
     """
     LUCK.seed(f"{request.config.getoption('--luck')} {request.node.nodeid}")
+    random.seed(LUCK.getrandbits(32))
+    np.random.seed(LUCK.getrandbits(32))  # noqa: NPY002 (scikit-learn's models draw from it unless they are told)
     monkeypatch.setattr(bit_generator, "randbits", LUCK.getrandbits)
     monkeypatch.setattr(secrets, "randbits", LUCK.getrandbits)
     monkeypatch.setattr(datasets, "randbits", LUCK.getrandbits)

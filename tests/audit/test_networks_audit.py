@@ -1,8 +1,6 @@
-"""What the printed networks over clusters leak: exact losses, and many draws of one question's noise.
+"""What printed networks leak, exactly: each scale of noise is taken from the ledger of a real fit.
 
-The scale of the noise is taken from the ledger of a real fit; whole runs are the cases of `dpcore.audit`, and what
-corrected networks lose is worked out by `test_transcripts`. All seeds are fixed; bounds are taken at 0.05, and are far
-enough above the claim that other seeds would do as well.
+Attacks on whole runs are the cases of `dpcore.audit`; what corrected networks lose is worked out by `test_transcripts`.
 """
 
 import math
@@ -10,14 +8,13 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import integrate, stats
 
-from dpcore.audit.bound import lower_bound_of_statistics
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
-from dpcore.mechanisms.noise import make_noise
+from dpcore.mechanisms.scores.dependence import MutualInformation
 from dpcore.methods import HMPrivBayes, NoPrivacy, PrivSCBN
 
-DRAWS = 40_000
 PAIRS = np.triu_indices(12, 1)
 
 
@@ -39,31 +36,12 @@ def neighbors(d, n, ones):
     return frame(zeros), frame(changed)
 
 
-def noise_of(shape, scales, seed):
-    """Noise of these scales for DRAWS answers."""
-    return make_noise("laplace", seed).reals(np.zeros((DRAWS, *shape)), 1.0, grid=1.0) * scales
-
-
-def likelihood_bound(first, second, scales):
-    """Lower bound on epsilon of noisy vectors by their log-likelihood ratio, for the two exact vectors.
-
-    Ratios are rounded: the last digits of floats betray the exact value, which is another attack.
-    """
-    sides = []
-    for seed, exact in enumerate((first, second)):
-        seen = exact + noise_of(first.shape, scales, seed)
-        sides.append(((np.abs(seen - first) - np.abs(seen - second)) / scales).sum(axis=1).round(9))
-    return lower_bound_of_statistics(sides[1], sides[0])
-
-
 def entries_of(method, words):
     return [entry for entry in method.ledger_.entries if words in entry.name]
 
 
-# All pairs of 12 bits: they do not compose in parallel
-
-
-def test_noisy_pairs_of_paper_mode_are_caught():
+def test_noisy_pairs_of_12_bits_lose_six_times_what_they_claim():
+    """They do not compose in parallel."""
     pair, claim = neighbors(12, 40, ones=12), 1.0
     method = HMPrivBayes(mode="paper", epsilon=claim * 27 / 11, random_state=0)  # the pairs' share is 11 : 8 : 8
     (entry,) = entries_of(method.fit(pair[0], schema=bits(12)), " values of ")
@@ -73,14 +51,10 @@ def test_noisy_pairs_of_paper_mode_are_caught():
     first, second = (exact.fit(table, schema=bits(12)).similarity_[PAIRS] for table in pair)
     assert not first.any()
     assert np.abs(second - first).sum() / entry.scale == pytest.approx(6 * claim)  # attained
-    assert 1.3 * claim < likelihood_bound(first, second, entry.scale) < entry.epsilon_of_noise
 
 
-# Noise weighed by noiseless entropies: no epsilon at all
-
-
-def two_tables(rows, epsilon):
-    """Scales of the tables of children x00 and x01 in one cluster that grew from x02, which always has entropy 1."""
+def scales_of_two_tables(rows, epsilon):
+    """Of children x00 and x01 in one cluster that grew from x02, which always has entropy 1; for a claim of 2."""
     for seed in range(50):
         how = {"mode": "paper", "n_clusters": 1, "max_parents": 1, "eta": 0.0}
         method = HMPrivBayes(**how, epsilon=epsilon, random_state=seed).fit(frame(rows), schema=bits(3))
@@ -88,38 +62,26 @@ def two_tables(rows, epsilon):
         scale = {entry.name.split()[2]: entry.scale for entry in tables}
         if method.families_[0] == ("x02 bit 1",) and len(scale) == 2:
             claimed = sum(entry.epsilon_claimed for entry in tables)
-            return [scale[name] * float(claimed) / 2 for name in ("x00", "x01")], scale["x01"]
+            return [scale[name] * float(claimed) / 2 for name in ("x00", "x01")]
     raise AssertionError("No seed gave a cluster with two tables.")
 
 
-# x00 has counts (2, 2) in the first table and (3, 1) in the other; x01 and x02 have (2, 2) in both
-EVEN = [[0, 0, 0], [0, 0, 1], [1, 1, 0], [1, 1, 1]]
-UNEVEN = [[0, 0, 0], [0, 0, 1], [1, 1, 0], [0, 1, 1]]
+@pytest.mark.parametrize("epsilon", [1.0, 1e-4])
+def test_noiseless_entropies_set_the_noise_whatever_epsilon_is(epsilon):
+    """x00 has counts (2, 2) in the first table and (3, 1) in the other; x01 and x02 have (2, 2) in both.
 
-
-def test_noiseless_entropies_set_the_noise_as_worked_by_hand():
-    assert two_tables(EVEN, 1.0)[0] == pytest.approx([2, 2])
-    assert two_tables(UNEVEN, 1.0)[0] == pytest.approx([1.828, 2.208], abs=5e-4)
+    The table of x01 and its parent is the same in both worlds: the size of its noise alone tells them apart.
+    """
+    even, uneven = [[0, 0, 0], [0, 0, 1], [1, 1, 0], [1, 1, 1]], [[0, 0, 0], [0, 0, 1], [1, 1, 0], [0, 1, 1]]
+    assert scales_of_two_tables(even, epsilon) == pytest.approx([2, 2])
+    found = scales_of_two_tables(uneven, epsilon)
+    assert found == pytest.approx([1.828, 2.208], abs=5e-4)
     weights = math.exp(-1), math.exp(-(2 - 0.75 * math.log2(3)))
-    assert two_tables(UNEVEN, 1.0)[0] == pytest.approx([sum(weights) / weights[1], sum(weights) / weights[0]])
+    assert found == pytest.approx([sum(weights) / weights[1], sum(weights) / weights[0]])
 
 
-def test_noise_weighed_by_noiseless_entropies_is_caught_at_any_small_epsilon():
-    """The table of x01 and its parent is the same in both worlds; the size of its noise alone tells them apart."""
-    for epsilon in (0.01, 1e-4):
-        scales = [two_tables(rows, epsilon)[1] for rows in (EVEN, UNEVEN)]
-        sizes = [np.abs(noise_of((4,), scale, seed)).sum(axis=1) for seed, scale in enumerate(scales)]
-        assert lower_bound_of_statistics(sizes[1], sizes[0]) > 0.2  # the loss does not know epsilon
-    at = np.array([1, 2, 4, 8]) * scales[0]
-    ratio = [np.log((sizes[1] > t).mean() / (sizes[0] > t).mean()) for t in at]
-    assert (np.diff(ratio) > 0.02).all()  # and grows without bound
-
-
-# PrivSCBN: Jaccard's index moves by 1
-
-
-def test_noisy_indices_of_paper_mode_are_caught():
-    """Zeros, or one row of half ones: the 36 of 66 pairs across the halves fall from 1 to 0."""
+def test_noisy_indices_lose_more_than_they_claim():
+    """Jaccard's index moves by 1: of zeros, or one row of half ones, 36 of 66 pairs fall from 1 to 0."""
     pair, epsilon = neighbors(12, 100, ones=6), 0.03
     method = PrivSCBN(mode="paper", epsilon=epsilon, random_state=0).fit(pair[0], schema=bits(12))
     (entry,) = entries_of(method, " values of ")
@@ -129,7 +91,36 @@ def test_noisy_indices_of_paper_mode_are_caught():
     exact = PrivSCBN(mode="paper", epsilon=1e9, n_clusters=1, random_state=0)
     for table, indices in zip(pair, (np.ones(66), second), strict=True):
         np.testing.assert_allclose(exact.fit(table, schema=bits(12)).similarity_[PAIRS], indices, atol=1e-3)
-    loss = 36 / entry.scale
-    assert epsilon < loss <= entry.epsilon_of_noise
-    found = likelihood_bound(np.ones(66), second, entry.scale)
-    assert 30 * float(entry.epsilon_claimed) < found < loss
+    assert 30 * float(entry.epsilon_claimed) < 36 / entry.scale <= entry.epsilon_of_noise
+
+
+# JTree: two blocks of m equal bits, 20 rows: 19 of zeros, and one with the ones of block A, or with those of block B.
+
+ROWS = 20
+INFORMATION = MutualInformation().of(np.array([[ROWS - 1, 0], [0, 1]]), "replace") * math.log(2)  # H(1/20)
+SCALE = 2 * INFORMATION  # at a claimed epsilon of 1
+
+
+def event_probability(information_a, information_b, pairs, threshold):
+    """P[no pair of A is an edge, all pairs of B are] by the printed rule, by integration over the one noisy threshold.
+
+    Its margins are those of `tests/methods/test_jtree.py`.
+    """
+    rho, noise = np.linspace(-15, 15, 30_001), stats.laplace(scale=SCALE)
+    below, above = noise.cdf(threshold + rho - information_a), noise.sf(threshold + rho - information_b)
+    return float(integrate.trapezoid(noise.pdf(rho) * below**pairs * above**pairs, rho))
+
+
+@pytest.mark.parametrize(
+    ("threshold", "losses"),
+    [
+        (0.2**2 / 2, {1: 0.739, 2: 1.534, 3: 2.356, 6: 4.896, 10: 8.363}),
+        (0.0, {1: 0.737, 2: 1.530, 3: 2.349, 6: 4.885, 10: 8.347}),
+    ],
+)
+def test_comparisons_with_one_noisy_threshold_lose_more_with_every_pair(threshold, losses):
+    assert pytest.approx(0.1985, abs=5e-5) == INFORMATION
+    assert MutualInformation().bounds([(2, 2)], "replace", ROWS).sensitivity * math.log(2) == pytest.approx(INFORMATION)
+    for pairs, loss in losses.items():
+        likely, unlikely = (event_probability(a, b, pairs, threshold) for a, b in ((0, INFORMATION), (INFORMATION, 0)))
+        assert math.log(likely / unlikely) == pytest.approx(loss, abs=6e-4)

@@ -1,4 +1,4 @@
-"""Attacks on randomized answers: the same question twice, whole records, and a lot that two answers share.
+"""Attacks on randomized answers: whole records, and a lot that two answers share.
 
 People report independently, so a table of as many people with the same answers is as many runs; single people's fits,
 and what papers print, are cases of `dpcore.audit`. All seeds are fixed. A bound that must stay below epsilon is taken
@@ -39,16 +39,6 @@ OTHER = pd.DataFrame({"x": ["d"], "n": [10.0], "y": ["yes"]})  # another record:
 
 
 EVERYTHING = {"pairs": False, "asked": None, "merge": False}  # every column is asked for, as it is
-
-
-def test_two_reports_of_one_person_cost_twice():
-    hits, trials, question = [], 100_000, Questionnaire({("y",): ERRPH(2, epsilon=1)})
-    for value in (1, 0):
-        codes = np.full((trials, 3), value, dtype=np.uint8, order="F")
-        table = PrivateTable(codes, SCHEMA, Ledger("replace"), make_noise("laplace", 5 + value))
-        total = sum(table.randomize(question).values[("y",)].astype(int) for _ in "ab")
-        hits.append(int((total == 2).sum()))
-    assert 1.85 < lower_bound(*hits, trials, alpha=RARE) <= table.ledger.epsilon_of_noise == 2
 
 
 # Whole records

@@ -1,0 +1,70 @@
+"""Slow tests run when what they audit has changed: what that is, and which tenth of them runs otherwise."""
+
+import subprocess
+from types import SimpleNamespace
+
+import conftest
+import pytest
+from test_project import RANK
+
+from scripts import audits
+
+WORDS_AND_PICTURES = {"charts", "language", "teaching"}
+
+
+def test_all_that_a_method_stands_on_is_audited():
+    below = {name for name, rank in RANK.items() if rank <= RANK["methods"]} - WORDS_AND_PICTURES
+    assert {name.removesuffix(".py") for name in audits.AUDITED} == below | {"audit"}
+
+
+@pytest.fixture
+def tree(tmp_path):
+    """A tree that has just been audited, which git knows nothing of."""
+    files = [f"dpcore/{name}" if name.endswith(".py") else f"dpcore/{name}/code.py" for name in audits.AUDITED]
+    for file in (*files, "dpcore/charts/code.py", "tests/conftest.py", "tests/audit/help.py", audits.LOCK):
+        (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / file).write_text("1")
+    (tmp_path / "tests" / "test_slow.py").write_text("@pytest.mark.slow")
+    (tmp_path / audits.RECORD).write_text("\n".join(audits.digests(tmp_path)))
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("file", "names"),
+    [
+        ("dpcore/door/code.py", ["dpcore/door"]),
+        ("dpcore/methods/deep/new.py", ["dpcore/methods"]),
+        ("dpcore/errors.py", ["dpcore/errors.py"]),
+        ("tests/audit/help.py", ["tests"]),
+        ("tests/test_slow.py", ["tests"]),
+        (audits.LOCK, [audits.LOCK]),
+        ("dpcore/charts/code.py", []),
+        (audits.RECORD, ["all"]),
+    ],
+    ids=str,
+)
+def test_a_change_is_noticed_where_it_is_audited(tree, file, names):
+    assert audits.changed(tree) == []
+    (tree / file).parent.mkdir(exist_ok=True)
+    (tree / file).write_text("# slow")
+    changed = audits.changed(tree)
+    assert changed == names or (names == ["all"] and len(changed) == len(audits.AUDITED) + 2)
+
+
+def test_the_commit_chooses_a_tenth_and_without_git_the_sources_do(tree, monkeypatch):
+    def tenth(text):
+        items = [SimpleNamespace(nodeid=f"tests/test_it.py::test_{i}") for i in range(1_000)]
+        hook = SimpleNamespace(pytest_deselected=lambda **_: None)
+        conftest.pytest_collection_modifyitems(SimpleNamespace(getoption=lambda _: text, hook=hook), items)
+        return {item.nodeid for item in items}
+
+    assert 50 < len(tenth("one")) < 150
+    assert tenth("one") == tenth("one") != tenth("two")
+    assert len(tenth(None)) == 1_000
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tree.parent))
+    before = audits.commit(tree)
+    (tree / "dpcore" / "errors.py").write_text("2")
+    assert audits.commit(tree) != before
+    head = subprocess.CompletedProcess([], 0, "abc\n")
+    monkeypatch.setattr(subprocess, "run", lambda *_, **__: head)
+    assert audits.commit(tree) == "abc"
