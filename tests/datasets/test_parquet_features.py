@@ -28,7 +28,7 @@ def long_cells(raw: bytes, path) -> list[object]:
 @pytest.mark.parametrize(("encoding", "pages"), [("DELTA_BYTE_ARRAY", "2.0"), ("DELTA_LENGTH_BYTE_ARRAY", "1.0")])
 def test_texts_of_any_encoding_are_read(encoding, pages, tmp_path):
     """Other writers choose them where they are asked for version 2 of Parquet."""
-    for kind in (pa.string(), pa.large_string(), pa.string_view()):
+    for kind in (pa.string(), pa.string_view()):
         raw = written(
             {"a": pa.array(WORDS, kind), "b": range(300)},
             use_dictionary=False,
@@ -50,11 +50,6 @@ def test_times_of_an_unknown_zone_are_read_as_utc_and_it_is_said(zone, tmp_path)
     assert long_cells(raw, tmp_path / "t.parquet")[0] == "1970-01-01 00:00:00.000Z"
     known = parquet(pa.table({"a": pa.array([0, 1, 2], pa.timestamp("s", "Asia/Tokyo")), "b": range(3)}))
     assert "doubts" not in read_frame(known, "t.parquet").attrs["read_as"]
-
-
-def test_narrow_decimals_of_a_long_file_are_read(tmp_path):
-    raw = written({"a": pa.array(range(9), pa.decimal32(7, 2)), "b": range(9)})
-    assert long_cells(raw, tmp_path / "t.parquet")[3] == "3.00"
 
 
 def test_a_feature_that_cannot_be_read_is_named():
