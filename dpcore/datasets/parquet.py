@@ -102,7 +102,8 @@ def is_text(kind: pa.DataType) -> bool:
 def is_plain(kind: pa.DataType) -> bool:
     """Whether a type has one plain value per cell."""
     kind = kind.value_type if pa.types.is_dictionary(kind) else kind
-    return is_text(kind) or bool(pa.types.is_primitive(kind) or pa.types.is_decimal(kind) or pa.types.is_null(kind))
+    value = pa.types.is_primitive(kind) and not pa.types.is_interval(kind)
+    return is_text(kind) or bool(value or pa.types.is_decimal(kind) or pa.types.is_null(kind))
 
 
 def plain(column: pa.ChunkedArray, missing: Sequence[str]) -> pa.ChunkedArray | pa.Array:

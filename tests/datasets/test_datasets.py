@@ -113,7 +113,6 @@ def test_read_infers_a_schema_and_says_so(tmp_path):
     assert [data.schema.encode(part).shape for part in (data.train, data.test)] == [(13, 2), (7, 2)]
     assert data.content.keyed(b"it") == hmac.digest(b"it", hashlib.sha256(CSV).digest(), "sha256").hex()
     assert "70%" in data.note
-    assert data.train.attrs["read_as"]["delimiter"] == ","
     same = datasets.read(CSV, "people.csv", target="word", split_seed=0)
     pd.testing.assert_frame_equal(same.train, data.train)
     assert same.content.keyed(b"it") == data.content.keyed(b"it")
@@ -190,7 +189,11 @@ def test_nothing_is_fetched_unasked_and_offline_the_error_says_what_to_do(offlin
     assert not list(tmp_path.rglob("*.*"))  # nothing half-written
 
 
-def test_other_content_is_not_taken_for_the_published_one(offline, monkeypatch, tmp_path):
+def test_other_content_and_a_wrong_download_are_not_taken_for_the_published_one(offline, monkeypatch, tmp_path):
+    monkeypatch.setattr(urllib.request, "urlopen", lambda *_, **__: io.BytesIO(b"<html>moved</html>"))
+    with pytest.raises(DataError, match="checksum"):
+        datasets.load("adult", download=True)
+    assert not list(tmp_path.rglob("*.*"))  # nothing is kept of it
     monkeypatch.setenv("DPCORE_DATA", str(tmp_path / "mine"))
     for path in ("adult/adult.data", "big5/data.csv"):
         file = tmp_path / "mine" / path
@@ -199,13 +202,6 @@ def test_other_content_is_not_taken_for_the_published_one(offline, monkeypatch, 
         with pytest.raises(DataError, match="checksum") as caught:
             datasets.load(path.partition("/")[0])
         assert "s3cret" not in str(caught.value)
-
-
-def test_a_wrong_download_is_not_kept_and_unknown_names_are_refused(offline, monkeypatch, tmp_path):
-    monkeypatch.setattr(urllib.request, "urlopen", lambda *_, **__: io.BytesIO(b"<html>moved</html>"))
-    with pytest.raises(DataError, match="checksum"):
-        datasets.load("adult", download=True)
-    assert not list(tmp_path.rglob("*.*"))
     with pytest.raises(ParameterError, match="iris") as caught:
         datasets.load("iris")
     assert all(name in caught.value.remedy for name in datasets.DATASETS)

@@ -29,7 +29,7 @@ def long_cells(raw: bytes, path) -> list[object]:
 @pytest.mark.parametrize(("encoding", "pages"), [("DELTA_BYTE_ARRAY", "2.0"), ("DELTA_LENGTH_BYTE_ARRAY", "1.0")])
 def test_texts_of_any_encoding_are_read(encoding, pages, tmp_path):
     """Other writers choose them where they are asked for version 2 of Parquet."""
-    for kind in (pa.string(), pa.large_string(), *([pa.string_view()] if NEW_ARROW else [])):
+    for kind in (pa.string(), *([pa.string_view()] if NEW_ARROW else [])):
         raw = written(
             {"a": pa.array(WORDS, kind), "b": range(300)},
             use_dictionary=False,

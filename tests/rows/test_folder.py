@@ -60,8 +60,7 @@ def test_tables_and_blocks_of_rows_and_of_views_of_them(tmp_path_factory, data):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(exact_counts, "BLOCK", 64)
         patch.setattr(exact_counts, "WORTH_PACKING", data.draw(st.sampled_from([2, 99])))
-        for mine, other in zip(held.tables(families), streamed.tables(families), strict=True):
-            np.testing.assert_array_equal(mine, other)
+        assert alike(held.tables(families), streamed.tables(families))
         np.testing.assert_array_equal(held.cells([2, 0]), streamed.cells([2, 0]))
         for mine, other in zip(held.blocks(every, held.numbered), streamed.blocks(every, held.numbered), strict=True):
             assert len(mine[0]) == len(other[0]) <= 64
@@ -74,17 +73,14 @@ def test_parts_of_parts_have_the_rows_of_both(tmp_path):
     held, streamed = ([again for part in rows.split(0) for again in part.split(1)] for rows in pair)
     for mine, other in zip(held, streamed, strict=True):
         assert len(mine) == len(other) > 0
-        for table, same in zip(mine.tables([(2,), (0, 1)]), other.tables([(2,), (0, 1)]), strict=True):
-            np.testing.assert_array_equal(table, same)
+        assert alike(mine.tables([(2,), (0, 1)]), other.tables([(2,), (0, 1)]))
 
 
-def test_several_processes_count_parts(tmp_path, monkeypatch):
+def test_several_processes_count_parts(tmp_path):
     held, streamed = both(tmp_path, [3, 4, 2], 300, 1, [10, 10, 200])
     with joblib.parallel_config("threading", n_jobs=2):
         counted = [part.tables([(0, 1), (2,)]) for part in [streamed, *streamed.split(2)]]
-    for part, tables in zip([held, *held.split(2)], counted, strict=True):
-        for mine, other in zip(part.tables([(0, 1), (2,)]), tables, strict=True):
-            np.testing.assert_array_equal(mine, other)
+    assert alike([part.tables([(0, 1), (2,)]) for part in [held, *held.split(2)]], counted)
 
 
 COLUMNS = schema_of([5, 6, 7, 3]).columns
@@ -107,13 +103,10 @@ def test_counts_of_nodes_however_trees_are_sampled(tmp_path, monkeypatch, resamp
         for position, (low, high) in ranges.items():
             for nodes in (np.arange(size), np.arange(size)[::2]):
                 ends = np.full(len(nodes), float(low)), np.full(len(nodes), float(high))
-                found = [list(level.candidates(position, nodes, *ends)) for level in levels]
-                for mine, other in zip(*found, strict=True):
-                    for name in ("nodes", "tables", "low", "high"):
-                        np.testing.assert_array_equal(getattr(mine, name), getattr(other, name))
+                asked = ([*level.candidates(position, nodes, *ends)] for level in levels)
+                assert alike(*([(one.nodes, one.tables, one.low, one.high) for one in each] for each in asked))
                 for by_class in (True, False):
-                    tables = [level.tables(position, nodes, by_class=by_class) for level in levels]
-                    np.testing.assert_array_equal(*tables)
+                    assert alike(*(level.tables(position, nodes, by_class=by_class) for level in levels))
                 if position in (1, 3):
                     at = np.full(len(nodes), 3.0 if position == 1 else 4.0 * STEP)
                     np.testing.assert_array_equal(*(level.cut(position, nodes, at, ends[0]) for level in levels))
@@ -172,10 +165,7 @@ def test_nodes_are_asked_in_lots_that_fit(tmp_path, monkeypatch, resample, pile,
         known = np.array([False, chosen, False, chosen, False])
         (held, none, one), (streamed, room, lots) = (counted(each, offered, known, cuts, low, high) for each in levels)
         assert (none, one) == ([], 1)
-        assert held.keys() == streamed.keys()
-        for position in held:
-            for mine, other in zip(held[position], streamed[position], strict=True):
-                np.testing.assert_array_equal(mine, other)
+        assert alike(sorted(held.items()), sorted(streamed.items()))
         if pile == 1:
             assert len(room) == lots == size  # a node alone may be too large
         elif cell == 4:

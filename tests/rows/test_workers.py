@@ -2,7 +2,9 @@
 
 import os
 import signal
+import sys
 from contextlib import suppress
+from types import ModuleType
 
 import joblib
 import pytest
@@ -48,6 +50,8 @@ def codes(tmp_path_factory):
 
 @pytest.fixture(autouse=True)
 def watched(monkeypatch):
+    """Processes begin by running what `__main__` is, which a test of the app may have left there."""
+    monkeypatch.setitem(sys.modules, "__main__", ModuleType("__main__"))
     monkeypatch.setattr(given, "FolderRows", Watched)
 
 

@@ -143,7 +143,8 @@ def test_a_stream_is_read_once_and_its_account_is_that_of_its_rows(tmp_path):
     frame, table, keys = make_frame(60, 1), pa.table(make_frame(60, 1)), []
     views = {pa.large_string(): pa.string_view()}
     viewed = table.cast(pa.schema([(field.name, views.get(field.type, field.type)) for field in table.schema]))
-    same = frame, viewed.to_reader(max_chunksize=7), viewed.append_column("lists", [[[1]] * 60])
+    spans = pa.array([(1, 2, 3)] * 60, pa.month_day_nano_interval())  # which are no cells, as lists are none
+    same = frame, viewed.to_reader(max_chunksize=7), viewed.append_column("spans", spans)
     for number, rows in enumerate([*same, frame.iloc[::-1], frame.replace({"ill": {"yes": "no"}})]):
         schema = SMALL.select(SMALL.names[:2]) if number == 1 else SMALL
         codes = Folder.open(encode(rows, tmp_path / f"codes {number}", schema=schema))
