@@ -128,18 +128,15 @@ def faults(counts: Counts, long: float, file: SizeFile) -> list[str]:
     found = []
     for area in sorted(counts.keys() | file.records.keys()):
         base, before, risen = file.records.get(area, Record())
-        for k, unit in enumerate(UNITS):
-            more, allowed = counts.get(area, (0, 0))[k] - before[k], file.allowance(area, unit)
-            if before[k] > base[k] + risen[k]:
-                found.append(f"{area}: {before[k]:,} {unit} were written down by hand; `git checkout` them")
-            if more > 0 and risen[k] + more > allowed:
-                spent = f", and {risen[k]:,} are spent" if risen[k] else ""
-                found.append(
-                    f"{area} has {more:,} {unit} more than the {before[k]:,} that are written down; its allowances are "
-                    f"{allowed:,}{spent}. Shorten it, or say why in an [[allowance]] of scripts/size.toml"
-                )
-            elif risen[k] > allowed:
-                found.append(f"{area} rose by {risen[k]:,} {unit}, and its allowances are {allowed:,}: restore them")
+        more = [max(0, new - old) for new, old in zip(counts.get(area, (0, 0)), before, strict=True)]
+        left = [file.allowance(area, unit) - rise for unit, rise in zip(UNITS, risen, strict=True)]
+        if any(old > start + rise for old, start, rise in zip(before, base, risen, strict=True)):
+            found.append(f"{area}: its count was written down by hand; `git checkout` it")
+        if any(rise > rest for rise, rest in zip(more, left, strict=True)):
+            found.append(
+                f"{area} has {more[0]:,} lines and {more[1]:,} statements more than are written down, its allowances "
+                f"leave {left[0]:,} and {left[1]:,}: shorten it, or say why in an [[allowance]] of scripts/size.toml"
+            )
     if long > file.long:
         found.append(f"{long}% of the lines in dpcore are longer than {LONG} characters, and {file.long}% may be")
     return found
