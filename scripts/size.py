@@ -134,7 +134,7 @@ def faults(counts: Counts, long: float, file: SizeFile) -> list[str]:
             found.append(f"{area}: its count was written down by hand; `git checkout` it")
         if any(rise > rest for rise, rest in zip(more, left, strict=True)):
             found.append(
-                f"{area} has {more[0]:,} lines and {more[1]:,} statements more than are written down, its allowances "
+                f"{area} has {more[0]:,} lines and {more[1]:,} statements more than are written down; its allowances "
                 f"leave {left[0]:,} and {left[1]:,}: shorten it, or say why in an [[allowance]] of scripts/size.toml"
             )
     if long > file.long:
