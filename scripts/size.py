@@ -93,7 +93,8 @@ def area_of(path: Path) -> str:
 
 def files(root: Path) -> Iterator[Path]:
     """All Python files that are counted, relative to the root."""
-    yield from sorted(path.relative_to(root) for folder in FOLDERS for path in (root / folder).rglob("*.py"))
+    found = sorted(path.relative_to(root) for folder in FOLDERS for path in (root / folder).rglob("*.py"))
+    yield from (path for path in found if "node_modules" not in path.parts)
     yield Path("app.py")
 
 
