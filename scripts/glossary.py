@@ -216,13 +216,17 @@ def falls(found: list[Hit], recorded: Counts) -> list[str]:
     return sorted(file for file in counts.keys() | recorded.keys() if counts.get(file) != recorded.get(file))
 
 
-def render(found: list[Hit]) -> str:
-    """The counts as the file has them."""
-    rows = []
-    for file, in_file in sorted(count(found).items()):
-        rows.append(
-            f'"{file}" = {{ {", ".join(f"{json.dumps(kind)} = {n}" for kind, n in sorted(in_file.items()))} }}\n'
-        )
+def render(found: list[Hit], recorded: Counts) -> str:
+    """The counts as the file has them; of what stands more often than it may, the old ones."""
+    counts, allowed, rows = count(found), totals(recorded), []
+    more = {kind for kind, n in totals(counts).items() if n > allowed[kind]}
+    for file in sorted(counts.keys() | recorded.keys()):
+        now = {kind: n for kind, n in counts.get(file, {}).items() if kind not in more}
+        now |= {kind: n for kind, n in recorded.get(file, {}).items() if kind in more}
+        if now:
+            rows.append(
+                f'"{file}" = {{ {", ".join(f"{json.dumps(kind)} = {n}" for kind, n in sorted(now.items()))} }}\n'
+            )
     return COUNTS + "".join(rows)
 
 
@@ -243,12 +247,11 @@ def main(arguments: list[str] | None = None) -> int:
         print(*(hit for hit in found if hit.kind.startswith(f"{asked.word} ")), sep="\n")
         return 0
     wrong, stale = rises(found, recorded), falls(found, recorded)
-    if wrong:
-        print(*wrong, sep="\n")
-    elif not asked.check:
-        FILE.write_text(text.partition(COUNTS)[0] + render(found), encoding="utf-8")
-    if stale:
-        print("Not written down:" if asked.check or wrong else "Written down:", *stale, sep="\n  ")
+    print(*wrong, sep="\n")
+    if not asked.check:
+        FILE.write_text(text.partition(COUNTS)[0] + render(found, recorded), encoding="utf-8")
+    elif stale:
+        print("Not written down:", *stale, sep="\n  ")
     print(f"{len(found):,} words stand that should not, {len(wrong)} may be new")
     return int(bool(wrong or (asked.check and stale)))
 

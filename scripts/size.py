@@ -155,13 +155,17 @@ def differences(counts: Counts, long: float, file: SizeFile) -> list[str]:
 
 
 def render(counts: Counts, long: float, file: SizeFile) -> str:
-    """The file with these counts; a rise is added to the rises of its area."""
+    """The file with these counts; a rise is added to the rises of its area, and one that is too large left out."""
     rows = []
-    for area, now in sorted(counts.items()):
-        base, before, risen = file.records.get(area, Record())
-        risen = tuple(old + max(0, new - last) for old, new, last in zip(risen, now, before, strict=True))
-        rows.append(f'"{area}" = [{", ".join(map(str, map(list, (base, now, risen))))}]\n')
-    return file.heading + COUNTS.format(long=long, rows="".join(rows))
+    for area in sorted(counts.keys() | file.records.keys()):
+        base, before, risen = record = file.records.get(area, Record())
+        now = counts.get(area, (0, 0))
+        rises = [old + max(0, new - last) for old, new, last in zip(risen, now, before, strict=True)]
+        fits = all(rise <= file.allowance(area, unit) for rise, unit in zip(rises, UNITS, strict=True))
+        new = (base, now, rises) if fits else record
+        if any(new[1]):
+            rows.append(f'"{area}" = [{", ".join(map(str, map(list, new)))}]\n')
+    return file.heading + COUNTS.format(long=min(long, file.long), rows="".join(rows))
 
 
 def table(counts: Counts, file: SizeFile) -> Iterator[str]:
@@ -192,13 +196,14 @@ def main(arguments: list[str] | None = None) -> int:
     (counts, long), file = measure(), parse(FILE.read_text(encoding="utf-8"))
     print(*table(counts, file), sep="\n")
     wrong, stale = faults(counts, long, file), differences(counts, long, file)
-    if wrong:
-        print("", *wrong, sep="\n")
-    elif not check:
-        FILE.write_text(render(counts, long, file), encoding="utf-8")
-    if stale:
-        print("\nNot written down:" if check or wrong else "\nWritten down:", *stale, sep="\n")
-    return int(bool(wrong or (check and stale)))
+    if not check:
+        text = render(counts, long, file)
+        FILE.write_text(text, encoding="utf-8")
+        pending = differences(counts, long, parse(text))
+        print("\nWritten down:", *(one for one in stale if one not in pending), sep="\n")
+        stale = pending
+    print("", *wrong, *(["Not written down:", *stale] if stale else []), sep="\n")
+    return int(bool(wrong or stale))
 
 
 if __name__ == "__main__":

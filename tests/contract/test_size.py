@@ -68,6 +68,12 @@ def test_falls_and_allowed_rises_are_written_down():
     assert size.differences(counts, 15.0, again) == size.faults(counts, 15.0, again) == []
 
 
+def test_a_rise_that_is_refused_keeps_no_fall_from_being_written_down():
+    text = size.render({"dpcore/door": (111, 80), "tests": (880, 0)}, 16.0, size.parse(FILE))
+    records, long = size.parse(text).records, size.parse(text).long
+    assert (records["dpcore/door"].now, records["tests"].now, long) == ((104, 90), (880, 0), 15.4)
+
+
 def test_what_is_counted():
     docstring = '    """Says.\n\n    It."""\n'
     source = f'"""Says."""\n\nimport os\n\n# why\ndef f(x):\n{docstring}    return (\n        x  # 1\n\n    )'
@@ -90,7 +96,8 @@ def test_a_line_added_to_the_tree_is_found(tmp_path, monkeypatch, capsys):
     for folder in size.FOLDERS:
         (tmp_path / folder).mkdir()
     (tmp_path / "app.py").write_text("a = 1\n")
-    (tmp_path / "size.toml").write_text("targets = {}\nshares.long = 0.0\ncounts.pages = [[1, 1], [1, 1], [0, 0]]\n")
+    rows = '"pages" = [[1, 1], [1, 1], [0, 0]]\n'
+    (tmp_path / "size.toml").write_text("targets = {}\n" + size.COUNTS.format(long=0.0, rows=rows))
     monkeypatch.setattr(size, "FILE", tmp_path / "size.toml")
     monkeypatch.setattr(size, "measure", lambda measure=size.measure: measure(tmp_path))
     assert size.main(["--check"]) == 0
