@@ -89,20 +89,20 @@ def pattern(words: tuple[str, ...]) -> re.Pattern[str]:
     return re.compile(rf"\b({'|'.join(map(re.escape, words))})\b", re.IGNORECASE)
 
 
-def names(tree: ast.Module) -> Iterator[tuple[str, int, bool]]:
-    """Every name that a file introduces, its line, and whether it is public: one that others may call or ask for."""
+def names(tree: ast.Module) -> Iterator[tuple[str, int, bool, bool]]:
+    """Every name that a file introduces, its line, whether it is public (others may ask for it), and a method's."""
     waiting: list[tuple[ast.AST, bool]] = [(tree, True)]
     while waiting:
         node, outside = waiting.pop()
         for child in ast.iter_child_nodes(node):
             defines = isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
             if defines:
-                yield child.name, child.lineno, outside
+                yield child.name, child.lineno, outside, isinstance(node, ast.ClassDef)
             elif isinstance(child, ast.arg):
-                yield child.arg, child.lineno, False
+                yield child.arg, child.lineno, False, False
             elif isinstance(child, ast.Name | ast.Attribute) and isinstance(child.ctx, ast.Store):
                 name = child.id if isinstance(child, ast.Name) else child.attr
-                yield name, child.lineno, outside and isinstance(node, ast.AnnAssign) and not name.isupper()
+                yield name, child.lineno, outside and isinstance(node, ast.AnnAssign) and not name.isupper(), False
             waiting.append((child, outside and not (defines and not isinstance(child, ast.ClassDef))))
 
 
@@ -122,9 +122,12 @@ def kinds(tree: ast.Module) -> Iterator[tuple[str, int]]:
             yield target.id, node.lineno
 
 
-def of_code(file: str, tree: ast.Module, rules: Rules) -> Iterator[Hit]:
-    """What a source file has in its names and messages."""
-    for name, line, public in [(Path(file).stem, 1, True), *names(tree)]:
+def of_code(file: str, tree: ast.Module, rules: Rules, methods: set[str]) -> Iterator[Hit]:
+    """What a source file has in its names and messages; methods that others have, it may have to have by that name."""
+    for name, line, public, method in [(Path(file).stem, 1, True, False), *names(tree)]:
+        if method and name in methods:
+            continue
+        methods |= {name} if method else set()
         for word, use in rules.found("names", name):
             yield Hit(f"{word} in names", file, line, name, use)
         if public and (kind := rules.lonely(name)):
@@ -155,10 +158,12 @@ def doubles(places: dict[str, list[tuple[str, int]]]) -> Iterator[Hit]:
 
 def hits(root: Path, rules: Rules) -> list[Hit]:
     """All that is found in a tree."""
-    found, defined = [], {}
+    found: list[Hit] = []
+    defined: dict[str, list[tuple[str, int]]] = {}
+    methods: set[str] = set()
     for path in sorted(path for folder in CODE for path in python_files(root / folder)):
         file, tree = path.relative_to(root).as_posix(), ast.parse(path.read_text(encoding="utf-8"))
-        found += of_code(file, tree, rules)
+        found += of_code(file, tree, rules, methods)
         if file.startswith("dpcore/"):
             for name, line in kinds(tree):
                 defined.setdefault(name, []).append((file, line))
@@ -211,13 +216,17 @@ def falls(found: list[Hit], recorded: Counts) -> list[str]:
     return sorted(file for file in counts.keys() | recorded.keys() if counts.get(file) != recorded.get(file))
 
 
-def render(found: list[Hit]) -> str:
-    """The counts as the file has them."""
-    rows = []
-    for file, in_file in sorted(count(found).items()):
-        rows.append(
-            f'"{file}" = {{ {", ".join(f"{json.dumps(kind)} = {n}" for kind, n in sorted(in_file.items()))} }}\n'
-        )
+def render(found: list[Hit], recorded: Counts) -> str:
+    """The counts as the file has them; of what stands more often than it may, the old ones."""
+    counts, allowed, rows = count(found), totals(recorded), []
+    more = {kind for kind, n in totals(counts).items() if n > allowed[kind]}
+    for file in sorted(counts.keys() | recorded.keys()):
+        now = {kind: n for kind, n in counts.get(file, {}).items() if kind not in more}
+        now |= {kind: n for kind, n in recorded.get(file, {}).items() if kind in more}
+        if now:
+            rows.append(
+                f'"{file}" = {{ {", ".join(f"{json.dumps(kind)} = {n}" for kind, n in sorted(now.items()))} }}\n'
+            )
     return COUNTS + "".join(rows)
 
 
@@ -238,12 +247,11 @@ def main(arguments: list[str] | None = None) -> int:
         print(*(hit for hit in found if hit.kind.startswith(f"{asked.word} ")), sep="\n")
         return 0
     wrong, stale = rises(found, recorded), falls(found, recorded)
-    if wrong:
-        print(*wrong, sep="\n")
-    elif not asked.check:
-        FILE.write_text(text.partition(COUNTS)[0] + render(found), encoding="utf-8")
-    if stale:
-        print("Not written down:" if asked.check or wrong else "Written down:", *stale, sep="\n  ")
+    print(*wrong, sep="\n")
+    if not asked.check:
+        FILE.write_text(text.partition(COUNTS)[0] + render(found, recorded), encoding="utf-8")
+    elif stale:
+        print("Not written down:", *stale, sep="\n  ")
     print(f"{len(found):,} words stand that should not, {len(wrong)} may be new")
     return int(bool(wrong or (asked.check and stale)))
 

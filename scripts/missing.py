@@ -38,9 +38,8 @@ class Listener:
 
 def clean(message: str) -> str:
     """What a test says, without how Python came to it."""
-    lines = message.removeprefix("AssertionError: ").splitlines()
-    kept = [line for line in lines if not line.startswith(("assert ", "  +", "E  ", "Full diff", "Use -v"))]
-    return "\n    ".join(kept or lines)
+    lines = message.removeprefix("AssertionError: ").partition("\n\n")[0].splitlines()
+    return "\n    ".join(line for line in lines if not line.startswith("assert ")) or message
 
 
 def main() -> int:

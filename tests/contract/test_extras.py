@@ -39,10 +39,10 @@ def refused(work, error):
 load_in_background()  # of nothing
 data = dp.datasets.load("sample")
 rows = data.train.head(400)
-margins = dp.IndependentMargins(epsilon=1.0).fit(rows, schema=data.schema)
+margins = dp.IndependentMargins(epsilon=1.0, noise="auto").fit(rows, schema=data.schema)
 release = release_of(margins, margins.title, margins.sample(50), data_name=data.name)
 held = zipfile.ZipFile(io.BytesIO(bundle(release)))
-local = dp.PPNB(epsilon=4.0).fit(rows, schema=data.schema)
+local = dp.PPNB(epsilon=4.0, noise="auto").fit(rows, schema=data.schema)
 controls = {control.name: control for control in (*PrivateEstimator.controls, *dp.PPNB.controls)}
 sampled = dp.IndependentMargins(noise="opendp")
 books = dp.Ledger("add_remove")
@@ -52,7 +52,7 @@ print(json.dumps({
     "mechanisms": sorted({entry.mechanism for entry in margins.ledger_.entries}),
     "bound": margins.ledger_.epsilon_bound,
     "attackable": release.attackable,
-    "noise": noise_of(dp.IndependentMargins()),
+    "noise": noise_of(dp.IndependentMargins(noise="auto")),
     "control": controls["noise"].names(local, data.schema)["auto"],
     "told": controls["random_state"].told(local, data.schema),
     "card": held.read("card.md").decode(),

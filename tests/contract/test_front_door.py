@@ -80,4 +80,4 @@ def test_the_registry_is_a_mapping_that_nobody_changes() -> None:
 @pytest.mark.listed
 def test_stubs_and_readme_follow_from_the_registry() -> None:
     stale = [path.name for path, text in written().items() if path.read_text(encoding="utf-8") != text]
-    assert not stale, "run python scripts/registry.py"
+    assert not stale, f"{', '.join(stale)}: run `python scripts/registry.py`"

@@ -35,19 +35,20 @@ NO_ALARM = [
     "def f():\n    def held(): ...",
     "say('A lot of rows; it takes place, and cuts costs')",
     "x = told(asked)",
+    "class Majority(Score):\n    def asked(self): ...",  # as the base class has it
 ]
 
 
 @pytest.mark.parametrize(("source", "kind", "use"), CODE)
 def test_a_word_in_code_is_found(source, kind, use):
-    (hit,) = glossary.of_code("dpcore/door/door.py", ast.parse(source), RULES)
+    (hit,) = glossary.of_code("dpcore/door/door.py", ast.parse(source), RULES, set())
     assert hit.kind == kind
     assert use in hit.use
 
 
 @pytest.mark.parametrize("source", NO_ALARM)
 def test_ordinary_english_is_no_alarm(source):
-    assert [*glossary.of_code("dpcore/door/door.py", ast.parse(source), RULES)] == []
+    assert [*glossary.of_code("dpcore/door/door.py", ast.parse(source), RULES, {"asked"})] == []
 
 
 def test_words_of_documents_are_found_outside_of_code():
@@ -80,7 +81,8 @@ def test_a_rise_names_file_line_and_the_word_to_use(tree):
     code, said = command()
     assert code == 1
     assert "dpcore/noise.py:4: told in names ('told_again'); use describe" in said
-    assert "dpcore/draw.py" not in said.partition("Not written")[0]
+    assert "dpcore/draw.py" not in said
+    assert tomllib.loads(glossary.FILE.read_text("utf-8"))["counts"] == {"dpcore/draw.py": {"told in names": 1}}
 
 
 def test_a_class_name_that_is_there_twice_is_found(tree):

@@ -380,12 +380,12 @@ def test_what_is_said_beside_run_holds_of_the_release(small_frame, small_schema)
     promised = 0
     for kind in METHODS.values():
         for offer in kind.offers:
-            method = kind(mode=offer.mode, **offer.given)
+            method = kind(mode=offer.mode, noise="auto", **offer.given)
             assert void_reason(method, replace(small_schema, source="inferred"))
             assert void_reason(clone(method).set_params(random_state=1), small_schema)
             assert "exactly sampled noise" not in noise_of(clone(method).set_params(noise="laplace")).partition(".")[0]
             for relation in kind.relations_in(offer.mode):
-                method = kind(mode=offer.mode, relation=str(relation), **offer.given)
+                method = kind(mode=offer.mode, noise="auto", relation=str(relation), **offer.given)
                 said, promise = noise_of(method), not void_reason(method, small_schema)
                 ledger = method.fit(small_frame, schema=small_schema).ledger_
                 noiseless = method.noise_label_ == "No noise"

@@ -19,6 +19,7 @@ from pathlib import Path
 
 import pytest
 
+from dpcore.datasets.formats import FORMATS
 from dpcore.mechanisms import randomizers, scores
 from dpcore.methods import METHODS
 from scripts import mutants
@@ -451,6 +452,13 @@ def test_every_mechanism_has_a_case_among_the_tests_of_mechanisms() -> None:
     concrete = {kind.__name__ for kind in kinds if not inspect.isabstract(kind)} - {"Bounds", "Channel"}
     untested = sorted(name for name in concrete if not re.search(rf"\b{name}\(", text))
     assert not untested, f"no test in tests/mechanisms makes one: {', '.join(untested)}"
+
+
+@pytest.mark.listed
+def test_every_format_of_files_is_read_by_a_test() -> None:
+    text = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests" / "datasets").glob("*.py"))
+    untested = [name for name in FORMATS if not re.search(rf"\.{re.escape(name)}\b", text)]
+    assert not untested, f"no test in tests/datasets reads one, or refuses a damaged one: {', '.join(untested)}"
 
 
 @pytest.mark.listed
