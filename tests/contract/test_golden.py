@@ -18,6 +18,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import sklearn
 from variants import CORRECTED, PAPER, fitted, fitted_state
 
 from dpcore import METHODS, ParameterError
@@ -28,6 +29,7 @@ ANEW = os.environ.get("DPCORE_GOLDEN") == "new"
 GOLDEN = json.loads(FILE.read_text(encoding="utf-8")) if FILE.exists() else {}
 RUNS = [("corrected", name, extra) for name, extra in CORRECTED] + [("paper", name, extra) for name, extra, _ in PAPER]
 ROWS = 200
+OLDER_TREES = tuple(int(part) for part in sklearn.__version__.split(".")[:2]) < (1, 9)
 RECORD = "How to record what a method makes is said at the top of this file."
 
 
@@ -82,6 +84,12 @@ def record(mode, name, extra, relation, frame):
     return {part: digest(value) for part, value in sorted(parts.items())}
 
 
+def without_ties(found):
+    """Records without the trees of groups: among equally good splits, scikit-learn took another one before 1.9."""
+    runs = {run: parts for run, parts in found.items() if parts != "refused"}
+    return {run: {part: parts[part] for part in parts if part != "classifier_"} for run, parts in runs.items()}
+
+
 def test_every_method_has_a_record_and_every_record_its_method():
     missing, left = METHODS.keys() - GOLDEN.keys(), GOLDEN.keys() - METHODS.keys()
     assert ANEW or not missing, f"{sorted(missing)} have no golden record: what they make could change unseen. {RECORD}"
@@ -99,4 +107,7 @@ def test_every_method_makes_what_it_always_made(name, small_frame):
     if ANEW:
         GOLDEN[name] = found
         FILE.write_text(json.dumps(GOLDEN, indent=1, sort_keys=True) + "\n", encoding="utf-8")
-    assert found == GOLDEN.get(name), f"{name} makes something else than its golden record, or has none. {RECORD}"
+    same = without_ties if OLDER_TREES else dict
+    assert same(found) == same(GOLDEN.get(name, {})), (
+        f"{name} makes something else than its golden record, or has none. {RECORD}"
+    )
