@@ -108,6 +108,5 @@ def test_every_method_makes_what_it_always_made(name, small_frame):
         GOLDEN[name] = found
         FILE.write_text(json.dumps(GOLDEN, indent=1, sort_keys=True) + "\n", encoding="utf-8")
     same = without_ties if OLDER_TREES else dict
-    assert same(found) == same(GOLDEN.get(name, {})), (
-        f"{name} makes something else than its golden record, or has none. {RECORD}"
-    )
+    found, golden = same(found), same(GOLDEN.get(name, {}))
+    assert found == golden, f"{name} makes something else than its golden record, or has none. {RECORD}"
