@@ -25,6 +25,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import sklearn
 from tables import SMALL
 from variants import CORRECTED, PAPER, fitted, fitted_state
 
@@ -39,6 +40,7 @@ ROWS = 200
 SHORT = 60  # characters of what is recorded itself
 COLUMNS = "grade", "ill"
 ENTRIES = 3
+OLDER_TREES = tuple(int(part) for part in sklearn.__version__.split(".")[:2]) < (1, 9)
 RECORD = "How to record what a method makes is said at the top of this file."
 
 
@@ -131,6 +133,11 @@ def changes(kept, found):
                 yield f"{run}: {part}:\n  {before.get(part)}\n  {after.get(part)}"
 
 
+def without_ties(found):
+    """Records without the trees of groups: among equally good splits, scikit-learn took another one before 1.9."""
+    return {run: {part: parts[part] for part in parts if part != "classifier_"} for run, parts in found.items()}
+
+
 @pytest.mark.listed
 def test_every_method_has_a_record_and_every_record_its_method():
     missing, left = METHODS.keys() - GOLDEN.keys(), GOLDEN.keys() - METHODS.keys()
@@ -149,7 +156,8 @@ def test_every_method_makes_what_it_always_made(name, small_frame):
     if ANEW:
         GOLDEN[name] = found
         FILE.write_text(json.dumps(GOLDEN, indent=1, sort_keys=True, ensure_ascii=False) + "\n", encoding="utf-8")
-    told = "\n".join(changes(GOLDEN.get(name, {}), found))
+    same = without_ties if OLDER_TREES else dict
+    told = "\n".join(changes(same(GOLDEN.get(name, {})), same(found)))
     assert not told, f"{name} makes something else than its golden record, or has none. {RECORD}\n{told}"
 
 

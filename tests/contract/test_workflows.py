@@ -58,10 +58,10 @@ def ci(tmp_path):
     def run(**variables: str) -> tuple[subprocess.CompletedProcess[str], list[str]]:
         calls = tmp_path / "calls"
         calls.write_text("")
-        clean = {name: value for name, value in os.environ.items() if not name.startswith("DPCORE_") and name != "PYTHON"}
-        clean |= {"PATH": f"{programs}:{os.environ['PATH']}", "CALLS": str(calls), "BROKEN": "", **variables}
+        known = {"PATH": f"{programs}:{os.environ['PATH']}", "CALLS": str(calls), "BROKEN": ""}
         command = ["bash", str(folder / ".ci" / "run")]
-        return subprocess.run(command, env=clean, capture_output=True, text=True, check=False), calls.read_text().splitlines()
+        done = subprocess.run(command, env={**known, **variables}, capture_output=True, text=True, check=False)
+        return done, calls.read_text().splitlines()
 
     return run
 

@@ -72,7 +72,8 @@ def test_dictionaries_and_texts_are_one_table(monkeypatch):
 
 def test_a_guess_at_many_different_times_takes_a_few_times_their_memory():
     """It took eight times as much, of a server that had refused more to the process that reads files."""
-    times = (pd.Timestamp("2020-01-01") + pd.to_timedelta(np.arange(300_000) * 7_919_000, "us")).astype("string[pyarrow]")
+    times = pd.Timestamp("2020-01-01") + pd.to_timedelta(np.arange(300_000) * 7_919_000, "us")
+    times = times.astype("string[pyarrow]")  # as every version of pandas can hold them
     frame = pd.DataFrame({"t": times[np.random.default_rng(0).permutation(len(times))], "k": 1})
     size = pa.array(frame["t"]).nbytes
     before, pool = pa.default_memory_pool(), pa.proxy_memory_pool(pa.system_memory_pool())

@@ -88,7 +88,7 @@ def people(rows=400):
 @cache
 def released(name, *, schema=SCHEMA, data_name="people.csv", **given):
     """A release of those people, of rows where the method makes any."""
-    method = METHODS[name](**{"epsilon": 1.0, **given}).fit(people(), schema=schema)
+    method = METHODS[name](**{"epsilon": 1.0, "noise": "auto", **given}).fit(people(), schema=schema)
     rows = [] if hasattr(method, "predict_proba") else [method.sample(50)]
     return release_of(method, name, *rows, data_name=data_name)
 

@@ -41,7 +41,7 @@ pytestmark = pytest.mark.usefixtures("quick_pictures")
 
 @cache
 def made(name):
-    method = METHODS[name](epsilon=4.0, random_state=6, **RUNS[name]).fit(townspeople(), schema=TOWNS)
+    method = METHODS[name](epsilon=4.0, noise="auto", random_state=6, **RUNS[name]).fit(townspeople(), schema=TOWNS)
     known = {"data_name": "people.csv", "reading": {"test_share": 0.25}}
     rows = [method.sample(9)] if hasattr(method, "sample") else []
     return replace(export.release_of(method, name, *rows, **known), page=PAGE)

@@ -25,7 +25,7 @@ FRAME = make_frame(120, 1).assign(**{"who <b>": [f"pseudonym {i // 4}" for i in 
 
 def released(name, unit, **given):
     schema = replace(SMALL, unit=unit)
-    method = METHODS[name](epsilon=0.5, **given).fit(FRAME, schema=schema)
+    method = METHODS[name](epsilon=0.5, noise="auto", **given).fit(FRAME, schema=schema)
     rows = method.sample(20) if hasattr(method, "sample") else None
     return export.release_of(method, name, rows, data_name="people.csv")
 

@@ -58,7 +58,8 @@ def test_every_method_fits_and_gives_dates_and_money_back(name):
         else:
             test = visits(50, 1)
             model = release_of(method, name, data_name="visits").model
-            again = Model.from_json(model.to_json()).predictions(test.astype("str").where(test.notna()))  # as a file is read
+            texts = test.astype("str").where(test.notna())  # as a file is read
+            again = Model.from_json(model.to_json()).predictions(texts)
             assert again.iloc[:, -2].tolist() == list(method.predict(test))
 
 

@@ -82,7 +82,7 @@ DAMAGE = {
 def test_a_document_is_read_back_and_damage_is_refused():
     back = Bayes.from_dict(SCHEMA, json.loads(json.dumps(GOOD, allow_nan=False)))
     assert (back.to_dict(), back.columns) == (GOOD, ["x", "n"])
-    rows = pd.concat([row("a", 1), row(None, 7.5), row("b", None)])
+    rows = pd.DataFrame({"x": ["a", None, "b"], "n": [1, 7.5, None], "unused": "u"})
     np.testing.assert_array_equal(back.probability(rows), MODEL.probability(rows))
     documents = [None, [], "text", 3, {}, *({name: GOOD[name] for name in GOOD if name != key} for key in GOOD)]
     documents += [{**GOOD, key: value} for key, values in DAMAGE.items() for value in values]
