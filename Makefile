@@ -8,12 +8,13 @@ BIN := .venv/bin
 RUN := .venv/.stamp-run
 DEV := .venv/.stamp-dev
 DOCS := .venv/.stamp-docs
+ORACLES := .venv/.stamp-oracles
 AXE := tests/browser/node_modules/.package-lock.json
 PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check --require-hashes
 LOCK := uv pip compile pyproject.toml --universal --python-version 3.11 --no-header --no-emit-index-url \
 	--generate-hashes --no-strip-extras --quiet --extra publish --extra report --extra excel
 
-.PHONY: help run test check app audit audits browser mutants nightly docs lock
+.PHONY: help run test check app audit audits browser mutants oracles nightly docs lock
 
 help:
 	@echo "make run      start the dashboard on this computer"
@@ -24,6 +25,7 @@ help:
 	@echo "make audits   run them if what they audit has changed since, and a tenth of them otherwise"
 	@echo "make browser  run the tests that drive Chromium"
 	@echo "make mutants  plant faults, and see that the tests catch each of them"
+	@echo "make oracles  compare a model with private-pgm's, in an environment of its own"
 	@echo "make nightly  run all of the above with all seeds"
 	@echo "make docs     build the documentation, from docs/ and docstrings, as a site in build/docs/site"
 	@echo "make lock     solve the lock files again (needs uv; newer versions: make lock ARGS=--upgrade)"
@@ -48,9 +50,14 @@ audit: $(DEV)
 audits: $(DEV)
 	@$(BIN)/python -m scripts.audits $(ARGS)
 
+oracles: $(DEV) $(ORACLES)
+	@mkdir -p build
+	@$(BIN)/python -m benchmarks.estimator_oracle build/given.npz
+	@.venv/oracles/bin/python benchmarks/estimator_oracle.py build/given.npz
+
 nightly: check docs
 	@$(MAKE) test app audit ARGS="--seeds all"
-	@$(MAKE) browser mutants ARGS=
+	@$(MAKE) browser oracles mutants ARGS=
 
 browser: $(DEV) $(AXE)
 	@$(BIN)/python -m pytest -m browser -n 0 $(ARGS)
@@ -66,6 +73,8 @@ lock:
 	@echo "requirements-dev.lock" && $(LOCK) --extra engines --extra dev $(ARGS) -o requirements-dev.lock
 	@echo "requirements-docs.lock" && $(LOCK) --extra docs -c requirements-dev.lock $(ARGS) -o requirements-docs.lock
 	@echo "requirements.lock" && $(LOCK) $(ARGS) -o requirements.lock
+	@echo "benchmarks/oracles.lock" && echo "mbi jax" | tr " " "\n" | uv pip compile - --universal --python-version 3.11 \
+		--no-header --no-emit-index-url --generate-hashes --quiet $(ARGS) -o benchmarks/oracles.lock
 
 $(RUN): requirements.lock
 	$(call install,requirements.lock)
@@ -75,6 +84,12 @@ $(DEV): requirements-dev.lock
 
 $(DOCS): requirements-docs.lock
 	$(call install,requirements-docs.lock)
+
+$(ORACLES): benchmarks/oracles.lock $(DEV)
+	@echo "Installing the packages of $< into .venv/oracles ..."
+	@$(PYTHON) -m venv .venv/oracles
+	@.venv/oracles/bin/python -m pip install -qq --disable-pip-version-check --require-hashes -r $<
+	@touch $@
 
 $(AXE): tests/browser/package-lock.json
 	@command -v npm >/dev/null || { \

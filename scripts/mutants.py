@@ -150,7 +150,7 @@ def tests_of(root: Path, file: str) -> tuple[str, str]:
     for test in sorted((root / "tests" / module.parts[1]).rglob("test_*.py")):
         mentioned = re.search(rf"\b{stem}\b", test.read_text())
         (named if stem in test.name else importing if mentioned else others).append(test)
-    others += sorted((root / "tests" / "contract").rglob("test_*.py"))
+    others += sorted((root / "tests" / "contract").rglob("test_*.py"), key=lambda test: test.stem != "test_golden")
     first, rest = ([path.relative_to(root).as_posix() for path in paths] for paths in (named + importing, others))
     return " ".join(first), " ".join(rest)
 
