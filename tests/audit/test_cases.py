@@ -177,18 +177,10 @@ def test_what_is_claimed_is_the_ledgers_or_a_steps():
     assert cases.run(case_of("NB-Synth/paper/Alg1"), 20, seed=0).verdict == "no claim"
 
 
-def test_progress_is_told_and_cancels():
-    told, case = [], case_of("NB-Synth/paper/Alg1")
-    cases.run(case, 300, seed=0, progress=lambda *call: told.append(call))
-    assert 100 <= len(told) <= 300
-    assert told[-1] == (1.0, "Run 300 of 300 in each world")
-    assert [fraction for fraction, _ in told] == sorted(fraction for fraction, _ in told)
-
-    def stop(fraction, text):
-        raise InterruptedError
-
-    with pytest.raises(InterruptedError):
-        cases.run(case, 400, progress=stop)
+def test_runs_are_told_of_and_too_few_are_refused():
+    case, told = case_of("NB-Synth/paper/Alg1"), []
+    cases.run(case, 20, progress=lambda *call: told.append(call))
+    assert told[-1] == (1.0, "Run 20 of 20 in each world")
     with pytest.raises(ParameterError):
         cases.run(case, 19)
 
