@@ -38,7 +38,7 @@ def charge(paid: int = 2) -> bool:
 
 
 def test_every_operator_is_changed_and_no_text(mutants):
-    changes = list(mutants.operators.Changes(SOURCE).of(ast.parse(SOURCE)))
+    changes = list(mutants.operators.Changes(SOURCE).find(ast.parse(SOURCE)))
     assert sorted(change.describe(SOURCE) for change in changes) == sorted([
         "2 -> (2 + 1)", "2 -> (2 - 1)",
         "paid < 1 and not free -> (not (paid < 1 and not free))", "paid < 1 and not free -> False",
@@ -47,4 +47,4 @@ def test_every_operator_is_changed_and_no_text(mutants):
         "0 -> (0 + 1)", "0 -> (0 - 1)", "5 -> (5 + 1)", "5 -> (5 - 1)",
     ])  # fmt: skip
     assert len({change.key for change in changes}) == len(changes)
-    assert all(ast.parse(change.planted(SOURCE)) for change in changes)
+    assert all(ast.parse(change.plant(SOURCE)) for change in changes)
