@@ -332,7 +332,8 @@ def run(root: Path, faults: list[Fault], jobs: int, patience: float) -> bool:
     for test in failing:
         print(f"\nFAILS WITHOUT A FAULT: {test}")
     caught = len(verdicts) - len(free_of)
-    print(f"\n{len(verdicts)} planted, {caught} caught, {len(free_of)} not, in {seconds:.0f} s")
+    share = f"{caught / max(len(verdicts), 1):.0%}"
+    print(f"\n{len(verdicts)} planted, {caught} caught ({share}), {len(free_of)} not, in {seconds:.0f} s")
     return not free_of and not failing
 
 
@@ -360,7 +361,8 @@ def main() -> int:
     caught = arguments.check or run(root, fitting, arguments.jobs, arguments.patience)
     for fault, complaint in stale.items():
         print(f"STALE: {fault.id}: {complaint}")
-    print(f"{len(faults)} faults, {len(stale)} stale; {len(every) / statements(root):.2f} for 1,000 statements")
+    density = "" if arguments.draw else f"; {len(every) / statements(root):.2f} for 1,000 statements"
+    print(f"{len(faults)} faults, {len(stale)} stale{density}")
     return 0 if faults and caught and not stale else 1
 
 
