@@ -70,7 +70,9 @@ def commit(root: Path) -> str:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False
+    )
     parser.add_argument("--record", action="store_true", help="run all, and write down what is green")
     parser.add_argument("--check", action="store_true", help="run none, and say what has changed")
     parser.add_argument("--seeds", default="3", help="how many seeds a loop over seeds takes: a number, or all")
