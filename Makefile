@@ -8,13 +8,12 @@ BIN := .venv/bin
 RUN := .venv/.stamp-run
 DEV := .venv/.stamp-dev
 DOCS := .venv/.stamp-docs
-ORACLES := .venv/.stamp-oracles
 AXE := tests/browser/node_modules/.package-lock.json
 PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check --require-hashes
 LOCK := uv pip compile pyproject.toml --universal --python-version 3.11 --no-header --no-emit-index-url \
 	--generate-hashes --no-strip-extras --quiet --extra publish --extra report --extra excel
 
-.PHONY: help run test check app audit audits browser mutants oracles nightly docs lock
+.PHONY: help run test check app audit audits browser mutants nightly docs lock
 
 help:
 	@echo "make run      start the dashboard on this computer"
@@ -23,9 +22,9 @@ help:
 	@echo "make app      run the tests of the dashboard's pages"
 	@echo "make audit    run the slow tests, and if they are green, write down what they audited"
 	@echo "make audits   run them if what they audit has changed since, and a tenth of them otherwise"
+	@echo "make oracles  compare a model with private-pgm's, in an environment of its own"
 	@echo "make browser  run the tests that drive Chromium"
 	@echo "make mutants  plant faults, and see that the tests catch each of them"
-	@echo "make oracles  compare a model with private-pgm's, in an environment of its own"
 	@echo "make nightly  run all of the above with all seeds"
 	@echo "make docs     build the documentation, from docs/ and docstrings, as a site in build/docs/site"
 	@echo "make lock     solve the lock files again (needs uv; newer versions: make lock ARGS=--upgrade)"
@@ -50,10 +49,18 @@ audit: $(DEV)
 audits: $(DEV)
 	@$(BIN)/python -m scripts.audits $(ARGS)
 
+ORACLES := .venv/.stamp-oracles
+.PHONY: oracles
 oracles: $(DEV) $(ORACLES)
 	@mkdir -p build
 	@$(BIN)/python -m benchmarks.estimator_oracle build/given.npz
 	@.venv/oracles/bin/python benchmarks/estimator_oracle.py build/given.npz
+
+$(ORACLES): benchmarks/oracles.lock $(DEV)
+	@echo "Installing the packages of $< into .venv/oracles ..."
+	@$(PYTHON) -m venv .venv/oracles
+	@.venv/oracles/bin/python -m pip install -qq --disable-pip-version-check --require-hashes -r $<
+	@touch $@
 
 nightly: check docs
 	@$(MAKE) test app audit ARGS="--seeds all"
@@ -84,12 +91,6 @@ $(DEV): requirements-dev.lock
 
 $(DOCS): requirements-docs.lock
 	$(call install,requirements-docs.lock)
-
-$(ORACLES): benchmarks/oracles.lock $(DEV)
-	@echo "Installing the packages of $< into .venv/oracles ..."
-	@$(PYTHON) -m venv .venv/oracles
-	@.venv/oracles/bin/python -m pip install -qq --disable-pip-version-check --require-hashes -r $<
-	@touch $@
 
 $(AXE): tests/browser/package-lock.json
 	@command -v npm >/dev/null || { \
