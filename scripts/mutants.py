@@ -39,8 +39,6 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import NoReturn
 
-import operators
-
 ROOT = Path(__file__).resolve().parents[1]
 FAULTS = Path("scripts/mutants.toml")
 NODE_MODULES = Path("tests/browser/node_modules")
@@ -132,7 +130,7 @@ def statements(root: Path) -> float:
 
 def draw_faults(root: Path, number: int, seed: int) -> list[Fault]:
     """Faults of operators; what is planted is the whole file, since texts such as `<` stand in it more than once."""
-    faults = []
+    operators, faults = import_module("scripts.operators" if __package__ else "operators"), []
     for index, (file, change) in enumerate(operators.draw(root, DRAWN_FROM, number, seed), 1):
         source = (root / file).read_text()
         line = source.splitlines()[change.line - 1].strip()
