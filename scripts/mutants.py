@@ -40,7 +40,7 @@ from queue import SimpleQueue
 from typing import NoReturn
 
 ROOT = Path(__file__).resolve().parents[1]
-FAULTS = Path("scripts/mutants.toml")
+FAULTS = ROOT / "scripts" / "mutants.toml"
 NODE_MODULES = Path("tests/browser/node_modules")
 LIBRARIES = ("altair", "pandas", "pyarrow.parquet", "scipy.stats", "sklearn.ensemble", "streamlit.testing.v1")
 THREADS = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS")}  # a process with threads does not fork
@@ -352,7 +352,9 @@ def main() -> int:
 
     signal.signal(signal.SIGTERM, leave)
     root = arguments.tree.resolve()
-    every = draw_faults(root, arguments.draw, arguments.seed) if arguments.draw else read(root / FAULTS)
+    every = (
+        draw_faults(root, arguments.draw, arguments.seed) if arguments.draw else read(root / "scripts" / FAULTS.name)
+    )
     faults = [one for one in every if re.search(arguments.k, f"{one.id} {one.file} {one.tests}")]
     stale = {fault: complaint for fault in faults if (complaint := fault.complaint(root) or fault.error(root))}
     fitting = [fault for fault in faults if fault not in stale]
