@@ -23,6 +23,7 @@ help:
 	@echo "make app      run the tests of the dashboard's pages"
 	@echo "make audit    run the slow tests, and if they are green, write down what they audited"
 	@echo "make audits   run them if what they audit has changed since, and a tenth of them otherwise"
+	@echo "make oracles  compare a model with private-pgm's, in an environment of its own"
 	@echo "make browser  run the tests that drive Chromium"
 	@echo "make lowest   run the tests of the package with the lowest versions that pyproject.toml allows (Python 3.11)"
 	@echo "make mutants  plant faults, and see that the tests catch each of them"
@@ -57,9 +58,22 @@ audit: $(DEV)
 audits: $(DEV)
 	@$(BIN)/python -m scripts.audits $(ARGS)
 
+ORACLES := .venv/.stamp-oracles
+.PHONY: oracles
+oracles: $(DEV) $(ORACLES)
+	@mkdir -p build
+	@$(BIN)/python -m benchmarks.estimator_oracle build/given.npz
+	@.venv/oracles/bin/python benchmarks/estimator_oracle.py build/given.npz
+
+$(ORACLES): benchmarks/oracles.lock $(DEV)
+	@echo "Installing the packages of $< into .venv/oracles ..."
+	@$(PYTHON) -m venv .venv/oracles
+	@.venv/oracles/bin/python -m pip install -qq --disable-pip-version-check --require-hashes -r $<
+	@touch $@
+
 nightly: check docs
 	@$(MAKE) test app audit ARGS="--seeds all"
-	@$(MAKE) browser mutants ARGS=
+	@$(MAKE) browser oracles mutants ARGS=
 
 browser: $(DEV) $(AXE)
 	@$(BIN)/python -m pytest -m browser -n 0 $(ARGS)
@@ -93,6 +107,8 @@ lock:
 	@echo "requirements-dev.lock" && $(LOCK) --extra dev $(ARGS) -o requirements-dev.lock
 	@echo "requirements-docs.lock" && $(LOCK) --extra docs -c requirements-dev.lock $(ARGS) -o requirements-docs.lock
 	@echo "requirements.lock" && $(LOCK) $(ARGS) -o requirements.lock
+	@echo "benchmarks/oracles.lock" && echo "mbi jax" | tr " " "\n" | uv pip compile - --universal --python-version 3.11 \
+		--no-header --no-emit-index-url --generate-hashes --quiet $(ARGS) -o benchmarks/oracles.lock
 
 $(RUN): requirements.lock
 	$(call install,requirements.lock)

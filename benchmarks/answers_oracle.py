@@ -1,7 +1,7 @@
 """Private-PGM's estimator on the answers that MST and AIM heard: how far both are from the rows.
 
     DPCORE_DATA=... python -m benchmarks.answers_oracle answers.npz AIM 0.1
-    peer/bin/python benchmarks/answers_oracle.py answers.npz      (the environment of `estimator_oracle`)
+    peer/bin/python benchmarks/answers_oracle.py answers.npz      (of benchmarks/oracles.lock)
 
 The first command fits a method to Adult with delta 1e-9, and writes what it measured, with the noise's variances, and
 the true tables of all pairs at its own resolution; it prints the mean 2-way distance of the model that was fitted. The

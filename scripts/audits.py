@@ -45,14 +45,14 @@ def digest(root: Path, files: list[Path]) -> str:
 
 def digests(root: Path) -> Iterator[str]:
     """The lines of the record, as the tree is now."""
-    for place in (root / "dpcore" / name for name in AUDITED):
-        files = sorted(place.rglob("*.py")) if place.is_dir() else [place]
-        yield f"dpcore/{place.name} {digest(root, files)}"
+    for path in (root / "dpcore" / name for name in AUDITED):
+        files = sorted(path.rglob("*.py")) if path.is_dir() else [path]
+        yield f"dpcore/{path.name} {digest(root, files)}"
     yield f"tests {digest(root, tests(root))}"
     yield f"{LOCK} {digest(root, [root / LOCK])}"
 
 
-def changed(root: Path) -> list[str]:
+def changes(root: Path) -> list[str]:
     """What is not as it was when the slow tests were last green."""
     record = root / RECORD
     known = record.read_text().splitlines() if record.exists() else []
@@ -61,21 +61,23 @@ def changed(root: Path) -> list[str]:
 
 def commit(root: Path) -> str:
     """What chooses a tenth."""
-    asked = ["git", "rev-parse", "HEAD"]
+    command = ["git", "rev-parse", "HEAD"]
     try:
-        found = subprocess.run(asked, cwd=root, capture_output=True, text=True, check=True)
+        found = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError):
         return "\n".join(digests(root))
     return found.stdout.strip()
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False
+    )
     parser.add_argument("--record", action="store_true", help="run all, and write down what is green")
     parser.add_argument("--check", action="store_true", help="run none, and say what has changed")
     parser.add_argument("--seeds", default="3", help="how many seeds a loop over seeds takes: a number, or all")
     arguments, words = parser.parse_known_args()
-    before, new = list(digests(ROOT)), changed(ROOT)
+    before, new = list(digests(ROOT)), changes(ROOT)
     print(f"Changed since the last audit: {', '.join(new)}" if new else "Nothing has changed since the last audit.")
     if arguments.check:
         return bool(new)

@@ -39,10 +39,8 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import NoReturn
 
-import operators
-
 ROOT = Path(__file__).resolve().parents[1]
-FAULTS = Path("scripts/mutants.toml")
+FAULTS = ROOT / "scripts" / "mutants.toml"
 NODE_MODULES = Path("tests/browser/node_modules")
 LIBRARIES = ("altair", "pandas", "pyarrow.parquet", "scipy.stats", "sklearn.ensemble", "streamlit.testing.v1")
 THREADS = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS")}  # a process with threads does not fork
@@ -56,7 +54,7 @@ ENDED = {0: SURVIVED, 1: CAUGHT}  # by pytest's exit code; others mean that no t
 class Fault:
     """One planted fault; `tests` is what pytest is told to run, `tier` the marker of those that are slow.
 
-    If it was drawn, `others` are tests that run when those have passed.
+    If it was drawn, `fallback` are tests that run when those have passed.
     """
 
     id: str
@@ -66,11 +64,11 @@ class Fault:
     loses: str
     tests: str
     tier: str = ""
-    others: str = ""
+    fallback: str = ""
 
     @property
-    def drawn(self) -> bool:
-        return bool(self.others)
+    def is_drawn(self) -> bool:
+        return bool(self.fallback)
 
     def planted(self, source: str) -> str:
         return source.replace(self.old, self.new)
@@ -130,15 +128,15 @@ def statements(root: Path) -> float:
     return sum(isinstance(node, ast.stmt) for node in nodes) / 1_000
 
 
-def drawn(root: Path, number: int, seed: int) -> list[Fault]:
+def draw_faults(root: Path, number: int, seed: int) -> list[Fault]:
     """Faults of operators; what is planted is the whole file, since texts such as `<` stand in it more than once."""
-    faults = []
-    for place, (file, change) in enumerate(operators.draw(root, DRAWN_FROM, number, seed), 1):
+    operators, faults = import_module("scripts.operators" if __package__ else "operators"), []
+    for index, (file, change) in enumerate(operators.draw(root, DRAWN_FROM, number, seed), 1):
         source = (root / file).read_text()
         line = source.splitlines()[change.line - 1].strip()
-        told = f"{place:2} {file}:{change.line} {change.describe(source)}"
-        tests, others = tests_of(root, file)
-        faults.append(Fault(told, file, source, change.planted(source), line, tests, others=others))
+        label = f"{index:2} {file}:{change.line} {change.describe(source)}"
+        tests, fallback = tests_of(root, file)
+        faults.append(Fault(label, file, source, change.plant(source), line, tests, fallback=fallback))
     return faults
 
 
@@ -150,7 +148,7 @@ def tests_of(root: Path, file: str) -> tuple[str, str]:
     for test in sorted((root / "tests" / module.parts[1]).rglob("test_*.py")):
         mentioned = re.search(rf"\b{stem}\b", test.read_text())
         (named if stem in test.name else importing if mentioned else others).append(test)
-    others += sorted((root / "tests" / "contract").rglob("test_*.py"))
+    others += sorted((root / "tests" / "contract").rglob("test_*.py"), key=lambda test: test.stem != "test_golden")
     first, rest = ([path.relative_to(root).as_posix() for path in paths] for paths in (named + importing, others))
     return " ".join(first), " ".join(rest)
 
@@ -275,14 +273,14 @@ def tried(fault: Fault, copy: Copy, patience: float) -> Verdict:
     code: int | None = 0
     output = ""
     with planted(fault, copy.folder):
-        for tests in filter(None, (fault.tests, fault.others)):
+        for tests in filter(None, (fault.tests, fault.fallback)):
             words = ["-x", *shlex.split(tests), "-m", fault.tier or "not slow and not browser"]
             code, output = copy.pytest(words, patience)
-            if code not in {0, NO_TESTS} or not fault.drawn:
+            if code not in {0, NO_TESTS} or not fault.is_drawn:
                 break
     ended = LATE if code is None else ENDED.get(code, BROKEN)
     first = next(iter(failures(output)), "")
-    if fault.drawn and (code is None or code == NOT_COLLECTED):
+    if fault.is_drawn and (code is None or code == NOT_COLLECTED):
         ended, first = CAUGHT, "nothing is collected" if code else f"not done after {patience:.0f} s"
     return Verdict(fault, ended, time.monotonic() - start, first, output)
 
@@ -327,12 +325,13 @@ def run(root: Path, faults: list[Fault], jobs: int, patience: float) -> bool:
         print(f"\n{verdict.ended}: {verdict.fault.id} ({verdict.fault.loses})")
         if verdict.ended == BROKEN:
             print("\n".join(verdict.output.splitlines()[-15:]))
-        elif not verdict.fault.drawn:
+        elif not verdict.fault.is_drawn:
             print(f"  {verdict.fault.tests}")
     for test in failing:
         print(f"\nFAILS WITHOUT A FAULT: {test}")
     caught = len(verdicts) - len(free_of)
-    print(f"\n{len(verdicts)} planted, {caught} caught, {len(free_of)} not, in {seconds:.0f} s")
+    share = f"{caught / max(len(verdicts), 1):.0%}"
+    print(f"\n{len(verdicts)} planted, {caught} caught ({share}), {len(free_of)} not, in {seconds:.0f} s")
     return not free_of and not failing
 
 
@@ -353,14 +352,17 @@ def main() -> int:
 
     signal.signal(signal.SIGTERM, leave)
     root = arguments.tree.resolve()
-    every = drawn(root, arguments.draw, arguments.seed) if arguments.draw else read(root / FAULTS)
+    every = (
+        draw_faults(root, arguments.draw, arguments.seed) if arguments.draw else read(root / "scripts" / FAULTS.name)
+    )
     faults = [one for one in every if re.search(arguments.k, f"{one.id} {one.file} {one.tests}")]
     stale = {fault: complaint for fault in faults if (complaint := fault.complaint(root) or fault.error(root))}
     fitting = [fault for fault in faults if fault not in stale]
     caught = arguments.check or run(root, fitting, arguments.jobs, arguments.patience)
     for fault, complaint in stale.items():
         print(f"STALE: {fault.id}: {complaint}")
-    print(f"{len(faults)} faults, {len(stale)} stale; {len(every) / statements(root):.2f} for 1,000 statements")
+    density = "" if arguments.draw else f"; {len(every) / statements(root):.2f} for 1,000 statements"
+    print(f"{len(faults)} faults, {len(stale)} stale{density}")
     return 0 if faults and caught and not stale else 1
 
 

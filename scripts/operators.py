@@ -21,7 +21,7 @@ ARITHMETIC = {
     ast.FloorDiv: ("//", "*"), ast.Mod: ("%", "*"), ast.Pow: (r"\*\*", "*"), ast.LShift: ("<<", ">>"),
     ast.RShift: (">>", "<<"), ast.BitAnd: ("&", "|"), ast.BitOr: (r"\|", "&"), ast.BitXor: (r"\^", "&"),
 }  # fmt: skip
-TWINS = {"min": "max", "max": "min", "minimum": "maximum", "maximum": "minimum", "floor": "ceil", "ceil": "floor",
+OPPOSITES = {"min": "max", "max": "min", "minimum": "maximum", "maximum": "minimum", "floor": "ceil", "ceil": "floor",
          "any": "all", "all": "any"}  # fmt: skip
 TEXTS = {"say", "phrase", "plural", "warn"}
 MUTE = {"__repr__", "__str__"}
@@ -37,7 +37,7 @@ class Change:
     line: int
     key: str = ""
 
-    def planted(self, source: str) -> str:
+    def plant(self, source: str) -> str:
         coded = source.encode()
         return (coded[: self.start] + self.new.encode() + coded[self.end :]).decode()
 
@@ -56,29 +56,29 @@ class Changes:
             starts.append(starts[-1] + len(line))
         self._starts = starts
 
-    def of(self, tree: ast.AST) -> Iterator[Change]:
+    def find(self, tree: ast.AST) -> Iterator[Change]:
         seen: dict[str, int] = {}
-        for change, place in self._walked(tree, ""):
+        for change, name in self._walked(tree, ""):
             old = self._source[change.start : change.end].decode()
             around = self._source[self._starts[change.line - 1] : self._starts[change.line]].decode().strip()
-            key = f"{place}|{around}|{old}|{change.new}"
+            key = f"{name}|{around}|{old}|{change.new}"
             seen[key] = seen.get(key, 0) + 1
             yield Change(change.start, change.end, change.new, change.line, f"{key}|{seen[key]}")
 
-    def _walked(self, node: ast.AST, place: str) -> Iterator[tuple[Change, str]]:
+    def _walked(self, node: ast.AST, name: str) -> Iterator[tuple[Change, str]]:
         if isinstance(node, (ast.Raise, ast.JoinedStr)) or getattr(node, "name", "") in MUTE:
             return
         if isinstance(node, ast.Call) and self._name(node.func) in TEXTS:
             return
         if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
-            place = f"{place}.{node.name}"
-        yield from ((change, place) for change in self._changes(node))
+            name = f"{name}.{node.name}"
+        yield from ((change, name) for change in self._changes(node))
         for field, value in ast.iter_fields(node):
             if field in {"annotation", "returns"}:
                 continue
             for child in value if isinstance(value, list) else [value]:
                 if isinstance(child, ast.AST):
-                    yield from self._walked(child, place)
+                    yield from self._walked(child, name)
 
     def _changes(self, node: ast.AST) -> Iterator[Change]:
         match node:
@@ -100,9 +100,9 @@ class Changes:
             case ast.Constant(value=int() | float()):
                 yield self._instead(node, f"({self._text(node)} + 1)")
                 yield self._instead(node, f"({self._text(node)} - 1)")
-            case ast.Call() if twin := TWINS.get(self._name(node.func)):
+            case ast.Call() if opposite := OPPOSITES.get(self._name(node.func)):
                 end = self._at(node.func.end_lineno, node.func.end_col_offset)
-                yield Change(end - len(self._name(node.func)), end, twin, node.func.end_lineno)
+                yield Change(end - len(self._name(node.func)), end, opposite, node.func.end_lineno)
             case ast.Return(value=ast.AST() as value) if not isinstance(value, ast.Constant):
                 if not (isinstance(value, ast.Call) and self._name(value.func) in TEXTS):
                     yield self._instead(value, "None")
@@ -123,8 +123,8 @@ class Changes:
         return self._starts[line - 1] + column
 
     def _text(self, node: ast.AST) -> str:
-        place = slice(self._at(node.lineno, node.col_offset), self._at(node.end_lineno, node.end_col_offset))
-        return self._source[place].decode()
+        start, end = self._at(node.lineno, node.col_offset), self._at(node.end_lineno, node.end_col_offset)
+        return self._source[start:end].decode()
 
     def _instead(self, node: ast.AST, new: str) -> Change:
         start = self._at(node.lineno, node.col_offset)
@@ -146,7 +146,7 @@ def draw(root: Path, packages: tuple[str, ...], number: int, seed: int) -> list[
     found = []
     for path in sorted(file for package in packages for file in (root / "dpcore" / package).rglob("*.py")):
         file, source = path.relative_to(root).as_posix(), path.read_text()
-        for change in Changes(source).of(ast.parse(source)):
+        for change in Changes(source).find(ast.parse(source)):
             digest = hashlib.sha256(f"{seed}|{file}|{change.key}".encode()).hexdigest()
             found.append((digest, file, change))
     return [(file, change) for _, file, change in sorted(found, key=lambda one: one[0])[:number]]

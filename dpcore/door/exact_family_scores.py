@@ -60,7 +60,7 @@ class FamilySearch:
         self._related = np.ones((d, d), dtype=bool) if related is None else related
         self._row = {column: row for row, column in enumerate(columns)}
         self._placed: list[int] = []
-        self._choose = np.array([[comb(p, i) for i in range(most + 2)] for p in range(d + 1)], dtype=np.intp)
+        self._choose = np.array([[comb(p, i) for i in range(most + 1)] for p in range(d + 1)], dtype=np.intp)
         # By size of S, in colexicographic order: S itself as places in V; the rows that are 1 in X and S, and in S.
         self._subsets: list[Ints] = [np.zeros((comb(d, j), j), dtype=np.intp) for j in range(most)]
         self._with: list[NDArray[np.int32]] = [np.zeros((d, comb(d, j)), dtype=np.int32) for j in range(most)]

@@ -163,32 +163,24 @@ def test_a_seed_gives_the_same_worlds_again():
     one, same, other = (cases.run(case, 20, seed=seed) for seed in (1, 1, 2))
     np.testing.assert_array_equal(one.first, same.first)
     np.testing.assert_array_equal(one.second, same.second)
-    assert (one.first != other.first).all()
-    assert (one.first != one.second).all()
     fresh = [cases.run(case, 20).first for _ in "ab"]
-    assert (fresh[0] != fresh[1]).any()  # whole numbers, some of which are equal by chance
+    for there, here in ((one.first, other.first), (one.first, one.second), fresh):
+        assert (there != here).any()  # whole numbers, some of which are equal by chance
 
 
 def test_what_is_claimed_is_the_ledgers_or_a_steps():
-    found = cases.run(case_of("TaxonomyRelease/paper/all/add_remove"), 20, seed=0).result
-    assert (found.claimed, found.bound, found.trials, found.confidence) == (1.0, 4.0, 20, 0.95)
+    case = case_of("TaxonomyRelease/paper/all/add_remove")
+    found, epsilon = cases.run(case, 20, seed=0).result, case.estimator.epsilon
+    assert (found.claimed, found.bound, found.trials, found.confidence) == (epsilon, 4 * epsilon, 20, 0.95)
     found = cases.run(case_of("HMPrivBayes/paper/pairs"), 20, seed=0).result
     assert (found.claimed, found.bound) == (3.0, 6.0)
     assert cases.run(case_of("NB-Synth/paper/Alg1"), 20, seed=0).verdict == "no claim"
 
 
-def test_progress_is_told_and_cancels():
-    told, case = [], case_of("NB-Synth/paper/Alg1")
-    cases.run(case, 300, seed=0, progress=lambda *call: told.append(call))
-    assert 100 <= len(told) <= 300
-    assert told[-1] == (1.0, "Run 300 of 300 in each world")
-    assert [fraction for fraction, _ in told] == sorted(fraction for fraction, _ in told)
-
-    def stop(fraction, text):
-        raise InterruptedError
-
-    with pytest.raises(InterruptedError):
-        cases.run(case, 400, progress=stop)
+def test_runs_are_told_of_and_too_few_are_refused():
+    case, told = case_of("NB-Synth/paper/Alg1"), []
+    cases.run(case, 20, progress=lambda *call: told.append(call))
+    assert told[-1] == (1.0, "Run 20 of 20 in each world")
     with pytest.raises(ParameterError):
         cases.run(case, 19)
 

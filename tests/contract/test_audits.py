@@ -44,10 +44,10 @@ def tree(tmp_path):
     ids=str,
 )
 def test_a_change_is_noticed_where_it_is_audited(tree, file, names):
-    assert audits.changed(tree) == []
+    assert audits.changes(tree) == []
     (tree / file).parent.mkdir(exist_ok=True)
     (tree / file).write_text("# slow")
-    changed = audits.changed(tree)
+    changed = audits.changes(tree)
     assert changed == names or (names == ["all"] and len(changed) == len(audits.AUDITED) + 2)
 
 

@@ -146,6 +146,7 @@ def test_selection_among_blocks_with_exponents_beyond_any_float():
 
 def test_noiseless_answers_are_the_counts_and_the_best_candidate():
     noise = NoNoise()
+    assert noise.lots(4).tolist() == [0, 0.25, 0.5, 0.75]
     assert noise.counts(np.array([[3, 0]]), 1e9).tolist() == [[3.0, 0.0]]
     assert noise.reals(np.array([0.25, -1.0]), 1e9, grid=1.0).tolist() == [0.25, -1.0]
     assert noise.variance(1e9) == 0

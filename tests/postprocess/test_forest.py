@@ -105,16 +105,8 @@ def test_children_sum_to_their_parents_and_none_is_negative():
         np.testing.assert_allclose(sums, forest.classes[inner], atol=1e-9)
 
 
-def test_consistent_counts_are_nearer_the_truth():
-    """Totals of leaves in 100 trees of epsilon 1.5; the trees differ, so each is held against its own leaves."""
-    errors = []
-    for consistency in (True, False):
-        how = {"resample": "full", "max_features": "all", "criterion": "Max", "consistency": consistency}
-        forest = grown(epsilon=150.0, count_share=0.5, n_trees=100, max_depth=3, **how)
-        truth = np.bincount(forest.apply(ROWS).ravel(), minlength=len(forest.tree))
-        errors.append(((forest.counts - truth)[forest.leaf] ** 2).mean())
-    assert errors[0] < 0.7 * errors[1]
-    # Moving counts to 0 or more adds no records: trees with a great many leaves of noise alone keep their totals.
+def test_moving_counts_to_0_or_more_adds_no_records():
+    """Trees with a great many leaves of noise alone keep their totals."""
     forest = grown(epsilon=25.0, n_trees=50, resample="full", count_share=0.0, max_depth=3, children="values")
     totals = forest.counts[forest.level == 0]
     assert abs(totals.mean() - len(ROWS)) < 4 * totals.std() / np.sqrt(50)

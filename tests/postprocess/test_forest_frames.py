@@ -117,7 +117,9 @@ def test_levels_sum_to_the_account_of_one_tree(small_frame, small_schema):
 
 
 def test_what_paper_mode_looks_at_unprotected_is_infinite_on_its_level(small_frame, small_schema):
-    fitted = DiffPRFs(mode="paper", n_trees=2, max_depth=2, random_state=1).fit(small_frame, schema=small_schema)
+    fitted = DiffPRFs(mode="paper", epsilon=1.0, n_trees=2, max_depth=2, random_state=1).fit(
+        small_frame, schema=small_schema
+    )
     frame = forest_frames.budget(fitted.ledger_).set_index(["level", "purpose"])
     assert frame["epsilon_claimed"].sum() == pytest.approx(0.5)
     assert [frame.loc[(level, "other"), "epsilon_of_noise"] for level in (0, 1)] == [np.inf] * 2

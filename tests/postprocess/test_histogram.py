@@ -48,20 +48,6 @@ def test_half_is_the_nearest_or_less_where_noise_is_larger_than_the_mean_count(s
     np.testing.assert_allclose(likely_histogram(noisy, scale, total, law=law), expected, rtol=0.01)
 
 
-def test_neighbors_are_smoothed_and_categories_are_not():
-    """Two halves of equal counts, with noise of their size."""
-    rng, counts, scale = np.random.default_rng(2), np.repeat([60.0, 10.0], 16), 20.0
-    errors = []
-    for _ in range(20):
-        noisy = counts + rng.laplace(0, scale, 32)
-        guesses = [likely_histogram(noisy, scale, counts.sum(), neighbors=32)]
-        guesses += [likely_histogram(noisy, scale, counts.sum()), project(noisy, counts.sum())]
-        errors.append([np.abs(guess - counts).sum() for guess in guesses])
-    smooth, alone, nearest = np.mean(errors, axis=0)
-    assert smooth < 0.85 * alone
-    assert alone < nearest
-
-
 def divisions(first, last):
     """All ways in which values first ... last - 1 are divided into groups of one count, each with its chance."""
     if last - first == 1:

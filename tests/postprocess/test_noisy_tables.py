@@ -174,13 +174,12 @@ def test_a_model_of_cliques_within_tables_agrees_everywhere(seeds):
             np.testing.assert_allclose(*common(counts, a, b), atol=1e-6)
 
 
-def test_many_tables_that_overlap_by_much_are_made_to_agree_in_finite_numbers(seeds):
-    for seed in seeds(2):
-        rng, measured = np.random.default_rng(seed), NoisyTables(100.0)
-        for _ in range(16):
-            scope = tuple(sorted(rng.choice(12, 8, replace=False).tolist()))
-            measured.add(scope, rng.laplace(0.0, 200.0, (2,) * 8), 1.0)
-        for table in measured.agreed().values():
-            assert np.isfinite(table).all()
-            assert table.min() > 0
-            assert table.sum() == pytest.approx(100)
+def test_many_tables_that_overlap_by_much_are_made_to_agree_in_finite_numbers():
+    rng, measured = np.random.default_rng(0), NoisyTables(100.0)
+    for _ in range(16):
+        scope = tuple(sorted(rng.choice(12, 8, replace=False).tolist()))
+        measured.add(scope, rng.laplace(0.0, 200.0, (2,) * 8), 1.0)
+    for table in measured.agreed().values():
+        assert np.isfinite(table).all()
+        assert table.min() > 0
+        assert table.sum() == pytest.approx(100)

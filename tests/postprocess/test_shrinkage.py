@@ -99,24 +99,6 @@ def test_people_are_asked_for_few_bins_and_the_release_has_the_schemas_own():
     assert whole.reports_.schema == data.schema
 
 
-def test_shrinking_helps_where_noise_is_large():
-    """Balanced accuracy over 5 seeds at epsilon 2 on 4,000 simulated customers: more than 3 standard errors better."""
-    data = datasets.load("bank cards")
-    train, test = data.train.head(4_000), data.test.head(1_000)
-
-    def scores(**given):
-        found = []
-        for seed in range(5):
-            fitted = PPNB(epsilon=2.0, random_state=seed, **given).fit(train, schema=data.schema)
-            said = fitted.predict(test)
-            found.append(np.mean([(said == c)[test["customer-value"] == c].mean() for c in fitted.classes_]))
-        return np.array(found)
-
-    for pairs in (True, False):
-        plain, ours = scores(pairs=pairs, reconstruction="clip", merge=False), scores(pairs=pairs)
-        assert ours.mean() - plain.mean() > 3 * math.hypot(ours.std(ddof=1), plain.std(ddof=1)) / math.sqrt(5)
-
-
 def test_noisy_cells_are_moved_by_what_noise_is_likely_to_make():
     before = np.array([10.0, 10, 10, 10])
     noisy = before + np.array([3.0, -1, 1, 5])  # a squared length of 36
@@ -124,10 +106,3 @@ def test_noisy_cells_are_moved_by_what_noise_is_likely_to_make():
     np.testing.assert_allclose(towards(noisy, before, 3.0), before + np.array([2.0, -2 / 3, 2 / 3, 10 / 3]))
     assert towards(noisy, before, 9.0).tolist() == towards(noisy, before, 1e20).tolist() == before.tolist()
     assert towards(before, before, 3.0).tolist() == before.tolist()
-    rng, truth = np.random.default_rng(0), np.linspace(8, 12, 40)
-    errors = []
-    for _ in range(50):
-        heard = truth + rng.laplace(0, 1, 40)
-        errors.append([((guess - truth) ** 2).sum() for guess in (towards(heard, np.full(40, 10.0), 2.0), heard)])
-    moved, raw = np.mean(errors, axis=0)
-    assert moved < 0.6 * raw  # the best there is: 1.4 / (1.4 + 2) of it
