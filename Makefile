@@ -11,7 +11,7 @@ DOCS := .venv/.stamp-docs
 AXE := tests/browser/node_modules/.package-lock.json
 PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check --require-hashes
 LOCK := uv pip compile pyproject.toml --universal --python-version 3.11 --no-header --no-emit-index-url \
-	--generate-hashes --no-strip-extras --quiet --extra publish --extra report --extra excel
+	--generate-hashes --no-strip-extras --quiet --extra report --extra excel
 
 .PHONY: help run test check app slow browser audit mutants docs lock
 

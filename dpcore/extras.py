@@ -1,6 +1,6 @@
 """Packages that are installed on demand: whether one is there, and the sentence that says how to get it.
 
-dpcore itself runs without them. `pip install "dpcore[publish]"` brings the first, and so on.
+dpcore itself runs without them. `pip install "dpcore[opendp]"` brings the first, and so on.
 """
 
 from importlib.util import find_spec
@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from dpcore.errors import DPCoreError, ParameterError
 
 EXTRAS = {
-    "opendp": "publish",
+    "opendp": "opendp",
     "vl_convert": "report",
     "python_calamine": "excel",
     "duckdb": "engines",

@@ -22,7 +22,6 @@ from dpcore.accounting.store import BookedLedger, Books
 from dpcore.domain.schema import Schema
 from dpcore.door import Door
 from dpcore.errors import DataError
-from dpcore.mechanisms.noise import opendp_noise
 
 LUCK = random.Random()
 
@@ -74,9 +73,9 @@ def luck(request, monkeypatch):
     LUCK.seed(f"{request.config.getoption('--luck')} {request.node.nodeid}")
     monkeypatch.setattr(bit_generator, "randbits", LUCK.getrandbits)
     monkeypatch.setattr(secrets, "randbits", LUCK.getrandbits)
+    monkeypatch.setattr(secrets, "randbelow", LUCK.randrange)
     monkeypatch.setattr(datasets, "randbits", LUCK.getrandbits)
     monkeypatch.setattr(os, "urandom", LUCK.randbytes)
-    monkeypatch.setattr(opendp_noise, "FEW", -1)
 
 
 @pytest.fixture(scope="session")

@@ -1,7 +1,5 @@
-"""Sources of noise: what they draw, in distributions that alarm falsely once in a million runs, seeds, and loading."""
+"""Sources of noise: what they draw, in distributions that alarm falsely once in a million runs, and seeds."""
 
-import sys
-import threading
 from itertools import product
 
 import numpy as np
@@ -10,8 +8,7 @@ from scipy import stats
 
 from dpcore.door.exact_family_scores import Block
 from dpcore.errors import ParameterError
-from dpcore.mechanisms import noise as noises
-from dpcore.mechanisms.noise import NOISES, NoNoise, generator, make_noise, opendp_noise
+from dpcore.mechanisms.noise import NOISES, NoNoise, exactly_sampled, generator, make_noise
 from tests.laws import agreement
 
 RARE = 1e-6
@@ -55,6 +52,20 @@ def test_selection_has_the_exponential_mechanisms_probabilities():
         assert (np.abs(np.bincount(chosen, minlength=4) / 100_000 - expected) < error).all()
 
 
+@pytest.mark.parametrize(("law", "scale"), [*product(("laplace", "gaussian"), (0.6, 30.0, 2.0**40))])
+def test_opendp_draws_what_we_draw(law, scale):
+    """It is the oracle of our sampler: the same distribution, for few counts and many, narrow scales and wide ones."""
+    zeros = np.zeros(3_000, dtype=np.int64)
+    ours, theirs = (make_noise(kind, None, 0, law).counts(zeros, scale) for kind in ("auto", "opendp"))
+    assert (theirs == np.rint(theirs)).all()
+    middle = np.clip([ours, theirs], -5 * scale, 5 * scale) / scale
+    edges = np.unique(np.quantile(middle, np.linspace(0, 1, 13)))
+    seen = np.array([np.histogram(side, edges)[0] for side in middle])
+    assert stats.chi2_contingency(seen).pvalue > RARE
+    few = [make_noise("auto", None, 0, law).counts(zeros[:20], scale) for _ in range(50)]
+    assert stats.ks_2samp(np.concatenate(few), theirs).pvalue > RARE
+
+
 def test_opendp_agrees_with_the_scale_we_ask_for():
     import opendp.prelude as dp
 
@@ -94,26 +105,12 @@ def test_seeds_reproduce_and_streams_differ():
     assert generator(3, 0).random() != generator(3, 1).random()
 
 
-def test_opendp_is_loaded_when_it_is_needed_or_in_the_background(monkeypatch):
-    monkeypatch.setattr(opendp_noise, "FEW", 20)
-    noise = make_noise("auto", None)
-    monkeypatch.setitem(sys.modules, "opendp.prelude", None)  # whoever loads it fails
-    assert noise.counts(np.zeros(1_000, dtype=np.int64), 1.0).any()
-    with pytest.raises(ImportError):
-        noise.counts(np.zeros(1, dtype=np.int64), 1.0)
-    loaded = []
-    monkeypatch.setattr(noises, "import_module", lambda name: loaded.append((name, threading.current_thread().name)))
-    noises.load_in_background()
-    for thread in threading.enumerate():
-        if thread.name == "opendp":
-            thread.join()
-    assert loaded[-1] == ("opendp.prelude", "opendp")
-    assert {name for name, _ in loaded[:-1]} <= {"polars"}  # which OpenDP would load half in that thread, where it is
-
-
-def test_a_seed_for_opendp_or_an_unknown_source_is_refused():
-    for kind, seed, told in (("opendp", 1, "cannot be seeded"), ("gaussian", 1, "laplace"), ("none", None, "laplace")):
-        with pytest.raises(ParameterError, match=told):
+def test_only_unseeded_auto_and_opendp_are_exactly_sampled():
+    assert [kind for kind in NOISES if exactly_sampled(kind, None)] == ["auto", "opendp"]
+    assert [kind for kind in NOISES if kind != "opendp" and exactly_sampled(kind, 7)] == []
+    assert [make_noise(kind, None).publishable for kind in NOISES] == [True, True, False, False]
+    for kind, seed, word in (("opendp", 1, "cannot be seeded"), ("gaussian", 1, "laplace"), ("none", None, "laplace")):
+        with pytest.raises(ParameterError, match=word):
             make_noise(kind, seed)
 
 
@@ -154,11 +151,3 @@ def test_noiseless_answers_are_the_counts_and_the_best_candidate():
         assert noise.select_among(BLOCKS, factor) == (2, 2)
         assert noise.select_among(blocks_of([0.0, 1.0], [1.0, 1.0]), factor) == (0, 1)  # the first of the best
     assert not noise.publishable
-
-
-def test_what_opendp_loads_besides_is_whole_before_other_threads_go_on(monkeypatch):
-    loaded = []
-    monkeypatch.setattr(noises, "there", lambda _: True)
-    monkeypatch.setattr(noises, "import_module", loaded.append)
-    noises.load_in_background()
-    assert loaded[0] == "polars"

@@ -14,7 +14,7 @@ from dpcore.accounting.relation import Relation, exact
 from dpcore.door import prices
 from dpcore.door.prices import Claim
 from dpcore.mechanisms.noise import make_noise
-from dpcore.mechanisms.noise.opendp_noise import SPARE
+from dpcore.mechanisms.noise.exact_noise import SPARE
 from dpcore.mechanisms.scores import (
     ClassLogScore,
     ConditionalEntropy,

@@ -86,11 +86,11 @@ class Noise(ABC):
         """A uniform whole number from 0 to below a bound."""
         return secrets.randbelow(bound)
 
-    def _lot(self, near: float, exactly: Callable[[], tuple[Fraction, Fraction]]) -> bool:
+    def _lot(self, near: float, room: float, exactly: Callable[[], tuple[Fraction, Fraction]]) -> bool:
         """Whether something happens (`histograms.Lot`)."""
         drawn = int(words(1)[0])
         low, high = (log(bits) - WORD * log(2) if bits else -inf for bits in (drawn, drawn + 1))
-        if abs(near - min(max(near, low), high)) > histograms.MARGIN:
+        if abs(near - min(max(near, low), high)) > room:
             return near > high
         return is_below(drawn, *exactly())
 

@@ -98,7 +98,7 @@ class NumpyNoise(Noise):
             pass
         return found
 
-    def _lot(self, near: float, exactly: Callable[[], tuple[Fraction, Fraction]]) -> bool:
+    def _lot(self, near: float, room: float, exactly: Callable[[], tuple[Fraction, Fraction]]) -> bool:
         return self._rng.random() < exp(min(near, 0.0))
 
     def noiseless(self) -> NoiselessLimit:
