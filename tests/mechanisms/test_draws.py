@@ -109,6 +109,9 @@ def test_wide_scales_are_drawn_in_two_parts(scale, monkeypatch):
     monkeypatch.undo()
     drawn = laplace(np.full(2_000, scale)).astype(float)
     assert stats.kstest(drawn, "laplace", args=(0, scale)).pvalue > RARE
+    (rows,) = make_noise("auto", None).many_counts([np.array(7)], [scale])  # of a table of one cell
+    assert rows.shape == ()
+    assert rows == np.rint(rows)
     if scale < 1e100:
         drawn = gaussian(np.full(2_000, scale)).astype(float)
         assert stats.kstest(drawn, "norm", args=(0, scale)).pvalue > RARE

@@ -76,7 +76,8 @@ class Noise(ABC):
             return [table.astype(float) for table in tables]
         sizes = [table.size for table in tables]
         drawn = histograms.draw(sizes, factor, self._below, self._lot, public_total=public_total)
-        return [(table + z.reshape(table.shape)).astype(float) for table, z in zip(tables, drawn, strict=True)]
+        noisy = [(table.ravel() + z).astype(float) for table, z in zip(tables, drawn, strict=True)]
+        return [cells.reshape(table.shape) for table, cells in zip(tables, noisy, strict=True)]
 
     def histogram_spreads(self, sizes: Sequence[int], factor: float, *, public_total: bool) -> dict[int, Spread]:
         """About how large that noise is, by the histogram's size."""
@@ -126,7 +127,8 @@ class Noise(ABC):
     def lots(self, count: int) -> Floats:
         """Independent uniform numbers of [0, 1) that decide which rows are in a sample, shape (count,).
 
-        53 bits each from the operating system: a sample has to stay secret.
+        53 bits each from the operating system: a sample has to stay secret. They are multiples of 2^-53, so that
+        whoever compares them with a probability rounds it to one of these first, to the safe side.
         """
         return (words(count) >> np.uint64(11)).astype(float) / WIDEST
 

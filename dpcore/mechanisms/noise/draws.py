@@ -44,7 +44,7 @@ import secrets
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, localcontext
 from fractions import Fraction
 from functools import cache
-from math import floor
+from math import floor, isfinite
 from typing import NamedTuple
 
 import numpy as np
@@ -70,7 +70,8 @@ def check_numpy() -> None:
     """Raise ParameterError unless NumPy's logarithm and exponential are as accurate as draws assume.
 
     They are tried where their algorithms change (next to 1, powers of 2 and their roots), and at some hundred other
-    numbers, which are always the same. This takes some milliseconds, once.
+    numbers, which are always the same: all at once, and one by one, which may be other instructions. This takes some
+    milliseconds, once.
     """
     near = np.outer([0.5**0.5, 0.75, 0.5, 2.0**-64], 1 + np.arange(-2, 3) * 2.0**-52).ravel()
     some, next_to_one = np.random.default_rng(0).random(60), 1 - np.append(0, 2.0 ** -np.arange(1, 54, 2))
@@ -78,9 +79,11 @@ def check_numpy() -> None:
     exponents = -np.concatenate([2.0 ** np.arange(-54, 10, 3), near, 700 * near, some, 700 * some])
     with localcontext(Context(prec=40)):
         for function, exactly, given in ((np.log, Decimal.ln, inside), (np.exp, Decimal.exp, exponents)):
-            for x, found in zip(given.tolist(), map(Decimal, function(given).tolist()), strict=True):
-                true, absolute = exactly(Decimal(x)), function is np.log
-                if not found.is_finite() or abs(found - true) > Decimal(ACCURACY) * (abs(true) + absolute):
+            alone = [float(function(x)[0]) for x in given[:, None]]
+            for x, *values in zip(given.tolist(), function(given).tolist(), alone, strict=True):
+                true = exactly(Decimal(x))
+                room = Decimal(ACCURACY) * (abs(true) + (function is np.log))
+                if not all(isfinite(value) and abs(Decimal(value) - true) <= room for value in values):
                     raise ParameterError(
                         "NumPy's logarithm or exponential is not accurate here: noise cannot be sampled exactly.",
                         "Install another build of NumPy; noise='laplace' is for teaching.",

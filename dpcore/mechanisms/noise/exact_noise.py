@@ -39,7 +39,8 @@ class ExactNoise(Noise):
         sizes, many = [table.size for table in tables], laplace if self.law == "laplace" else gaussian
         wider = [scale * (1 + SPARE) for scale in scales]
         drawn = np.split(many(np.repeat(wider, sizes)), np.cumsum(sizes)[:-1])
-        return [(table + noise.reshape(table.shape)).astype(float) for table, noise in zip(tables, drawn, strict=True)]
+        noisy = [(table.ravel() + noise).astype(float) for table, noise in zip(tables, drawn, strict=True)]
+        return [cells.reshape(table.shape) for table, cells in zip(tables, noisy, strict=True)]
 
     def histograms(self, tables: Sequence[NDArray[np.int64]], factor: float, *, public_total: bool) -> list[Floats]:
         return super().histograms(tables, factor * (1 - SPARE), public_total=public_total)
