@@ -68,7 +68,7 @@ def pytest_fixture_setup(fixturedef: pytest.FixtureDef, request: pytest.FixtureR
 def luck(request, monkeypatch):
     """What the operating system draws for noise and lots, a test draws from its name: it fails always, or never.
 
-    OpenDP's library is the exception: it has entropy of its own. It draws only where a test asks for it by name, and is judged at 1e-6.
+    OpenDP's library is the exception: it has entropy of its own. Only tests of its draws ask for it, judged at 1e-6.
     """
     LUCK.seed(f"{request.config.getoption('--luck')} {request.node.nodeid}")
     monkeypatch.setattr(bit_generator, "randbits", LUCK.getrandbits)

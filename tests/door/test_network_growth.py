@@ -110,21 +110,6 @@ def test_a_column_takes_only_the_parents_that_it_may(seeds):
             assert_grows_as_by_brute_force(order, most, R(), REPLACE, related=related, columns=columns)
 
 
-def test_every_family_is_scored_once():
-    class Counted(R):
-        def of_many(self, tables, relation):
-            rated.append(tables.shape[-1])
-            return super().of_many(tables, relation)
-
-    for d, most in ((6, 3), (6, 1), (5, 4)):
-        rated = []
-        growth = door(codes=rows(d=d)).growth(Counted(), NAMES[:d], max_parents=most)
-        for name in NAMES[:d]:
-            growth.place(name)
-        # While fewer than l columns stand, one family per open column; then every set of l + 1 columns.
-        assert sum(rated) == math.comb(d, most + 1) + sum(d - placed for placed in range(most))
-
-
 def test_the_weight_of_a_block():
     """Remembered, and not for another factor."""
     scores = np.random.default_rng(0).normal(size=50) * 3
