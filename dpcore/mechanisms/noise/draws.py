@@ -32,11 +32,11 @@ Choice    Rejection. Candidate r of a group weighs w(r) = weight(r) exp(factor (
           draw among whole numbers, and taken with probability 2^bits w(r) / W(r), or all begins again. So r comes with
           probability w(r) / sum of w: the exponential mechanism, without any slack. W decides how often we begin again
           (hardly ever), never what is chosen.
-          In floats, an exponent of -745 or more is out by 2 u of itself, 2^-42.4, and fractions and the exponential by
-          some u: less than half of `EXP_ERROR`. A smaller weight is no normal float, and its W is 1, which is above it.
+          In floats, an exponent of -708 or more is out by 2 u of itself, 2^-42.5, and fractions and the exponential by
+          some u: less than half of `EXP_ERROR`. Below, exp is no normal float; the weight is far below 1, and W is 1.
 Events    U < p is decided by the word's first 53 bits L, a number with L <= U < L + 2^-53, and a float p out by e of
           itself at most: yes if L + 2^-52 < p (1 - e), no if L > p (1 + e). The room of 2^-53 is for rounding the sum.
-          A p that is no normal float is met by L = 0 alone, which is never decided here.
+          A p so small that it is less exact is met by L = 0 alone, for which nothing is decided here.
 """
 
 import os
