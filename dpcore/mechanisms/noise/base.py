@@ -76,8 +76,7 @@ class Noise(ABC):
             return [table.astype(float) for table in tables]
         sizes = [table.size for table in tables]
         drawn = histograms.draw(sizes, factor, self._below, self._lot, public_total=public_total)
-        noisy = [(table.ravel() + z).astype(float) for table, z in zip(tables, drawn, strict=True)]
-        return [cells.reshape(table.shape) for table, cells in zip(tables, noisy, strict=True)]
+        return sums(tables, drawn)
 
     def histogram_spreads(self, sizes: Sequence[int], factor: float, *, public_total: bool) -> dict[int, Spread]:
         """About how large that noise is, by the histogram's size."""
@@ -145,6 +144,12 @@ class Noise(ABC):
             place -= len(blocks[block].scores)
             block += 1
         return block, place
+
+
+def sums(tables: Sequence[NDArray[np.int64]], noise: Sequence[Ints]) -> list[Floats]:
+    """Tables plus whole noise, of which each table has as many numbers as cells; the nearest floats."""
+    added = [(table.ravel() + own).astype(float) for table, own in zip(tables, noise, strict=True)]
+    return [cells.reshape(table.shape) for table, cells in zip(tables, added, strict=True)]
 
 
 def behind_the_best(scores: Floats, groups: Ints, weights: Weights | None) -> tuple[Floats, Ints]:

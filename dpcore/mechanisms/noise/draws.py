@@ -41,6 +41,7 @@ Events    U < p is decided by the word's first 53 bits L, a number with L <= U <
 
 import os
 import secrets
+from collections.abc import Callable
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, localcontext
 from fractions import Fraction
 from functools import cache
@@ -177,14 +178,23 @@ def keep_gaussian(offered: Integers, sigmas: Floats) -> Flags:
         centre = sigmas * (sigmas / size)
         chance = np.exp(-0.5 * ((far - centre) / sigmas) ** 2)
         error = EXP_ERROR + 2.0**-50 * np.minimum(((far + centre) / sigmas) ** 2, 2.0**49)
-    drawn = words(len(offered))
-    lot = (drawn >> np.uint64(11)).astype(float) * 2.0**-53  # at most 2^-53 below U
-    taken: Flags = lot + 2.0**-52 < chance * (1 - error)
-    for i in np.flatnonzero(~taken & (lot <= chance * (1 + error))).tolist():
+
+    def exactly(i: int, drawn: int) -> bool:
         sigma, t = Fraction(float(sigmas[i])), int(size[i])
         behind = abs(int(offered[i])) - sigma * sigma / t
-        taken[i] = is_below(int(drawn[i]), Fraction(1), -behind * behind / (2 * sigma * sigma))
-    return taken
+        return is_below(drawn, Fraction(1), -behind * behind / (2 * sigma * sigma))
+
+    return events(chance, error, exactly)
+
+
+def events(chance: Floats, error: Floats | float, exactly: Callable[[int, int], bool]) -> Flags:
+    """Which happen, with probabilities that are right to relative errors; the i-th is decided exactly by its word."""
+    drawn = words(len(chance))
+    lot = (drawn >> np.uint64(11)).astype(float) * 2.0**-53
+    found: Flags = lot + 2.0**-52 < chance * (1 - error)
+    for i in np.flatnonzero(~found & (lot <= chance * (1 + error))).tolist():
+        found[i] = exactly(i, int(drawn[i]))
+    return found
 
 
 def is_below(drawn: int, ratio: Fraction, exponent: Fraction) -> bool:
@@ -273,12 +283,11 @@ class Choice:
         places = np.searchsorted(self._sums, target, side="right")
         offered = self._sums[places] - np.where(places > 0, self._sums[places - 1], 0)
         chance = self._float(places, self.best[groups]) / offered
-        drawn = words(len(places))
-        lot = (drawn >> np.uint64(11)).astype(float) * 2.0**-53  # at most 2^-53 below U
-        taken = lot + 2.0**-52 < chance * (1 - EXP_ERROR)
-        for i in np.flatnonzero(~taken & (lot <= chance * (1 + EXP_ERROR))).tolist():
-            taken[i] = self._exactly(int(places[i]), float(self.best[groups[i]]), int(offered[i]), int(drawn[i]))
-        return places, taken
+
+        def exactly(i: int, drawn: int) -> bool:
+            return self._exactly(int(places[i]), float(self.best[groups[i]]), int(offered[i]), drawn)
+
+        return places, events(chance, EXP_ERROR, exactly)
 
     def _float(self, places: Ints | slice, best: Floats) -> Floats:
         """2^bits w(r), right to a relative `EXP_ERROR` / 2 where it is a normal float."""

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from dpcore.accounting.currency import Law
 from dpcore.arguments import Floats, Ints
 from dpcore.language import phrase
-from dpcore.mechanisms.noise.base import Noise, Scored
+from dpcore.mechanisms.noise.base import Noise, Scored, sums
 from dpcore.mechanisms.noise.draws import Choice, Weights, check_numpy, gaussian, laplace
 
 SPARE = 2.0**-40  # relative; scales and factors are worked out in floats, whose rounding is far less
@@ -39,8 +39,7 @@ class ExactNoise(Noise):
         sizes, many = [table.size for table in tables], laplace if self.law == "laplace" else gaussian
         wider = [scale * (1 + SPARE) for scale in scales]
         drawn = np.split(many(np.repeat(wider, sizes)), np.cumsum(sizes)[:-1])
-        noisy = [(table.ravel() + noise).astype(float) for table, noise in zip(tables, drawn, strict=True)]
-        return [cells.reshape(table.shape) for table, cells in zip(tables, noisy, strict=True)]
+        return sums(tables, drawn)
 
     def histograms(self, tables: Sequence[NDArray[np.int64]], factor: float, *, public_total: bool) -> list[Floats]:
         return super().histograms(tables, factor * (1 - SPARE), public_total=public_total)
