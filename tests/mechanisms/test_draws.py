@@ -69,16 +69,17 @@ def test_geometric_variables_are_what_exact_arithmetic_makes_of_their_words(scal
     jumps = [np.exp(-k / max(scale, 1e-300)) for k in range(1, 15)]
     near = [word(jump, step) for jump, step in product(jumps, (-2048, -1, 0, 1, 2048))]
     some = np.random.default_rng(3).integers(0, 2**64, 80, dtype=np.uint64).tolist()
-    drawn = np.array([*some, *near, 1, 2**64 - 1], dtype=np.uint64)
-    tape(monkeypatch, drawn, more=iter(lambda: 2**63, None))
-    found = geometric(np.full(len(drawn), scale))
-    assert found.dtype == np.int64
-    for bits, answer in zip(drawn.tolist(), found.tolist(), strict=True):
-        ends = floors(scale, bits)
-        if len(ends) == 2 and ends[0] == ends[1]:
-            assert answer == ends[0]
-        else:  # the first 64 bits leave it open: 64 more decide
-            assert answer in floors(scale, (bits << 64) + 2**63, 128)
+    drawn = np.array([*filter(None, [*some, *near]), *range(1, 9), 2**64 - 1], dtype=np.uint64)
+    for more in EITHER:
+        tape(monkeypatch, drawn, more=iter(lambda more=more: more, None))
+        found = geometric(np.full(len(drawn), scale))
+        assert found.dtype == np.int64
+        for bits, answer in zip(drawn.tolist(), found.tolist(), strict=True):
+            ends = floors(scale, bits)
+            if len(ends) == 2 and ends[0] == ends[1]:
+                assert answer == ends[0]
+            else:  # the first 64 bits leave it open: 64 more decide
+                assert answer in floors(scale, (bits << 64) + more, 128)
 
 
 def test_bits_are_drawn_until_they_decide(monkeypatch):
@@ -202,6 +203,9 @@ def test_ratios_and_powers_beyond_any_float_are_compared_exactly(monkeypatch):
     assert is_below(1 << 62, ratio, exponent)
     assert not is_below(1 << 63, ratio, exponent)
     assert not is_below(0, Fraction(1), exponent)
+    tape(monkeypatch, more=[0] * 30)
+    with pytest.raises(StopIteration):  # what is too small to be told from 0 is never taken for larger
+        is_below(0, Fraction(1), exponent)
     with pytest.raises(ArithmeticError, match="above 1"):
         is_below(0, Fraction(2), Fraction(0))
 
