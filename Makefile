@@ -12,7 +12,7 @@ LOWEST := .venv-lowest/.stamp
 AXE := tests/browser/node_modules/.package-lock.json
 PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check --require-hashes
 LOCK := uv pip compile pyproject.toml --universal --python-version 3.11 --no-header --no-emit-index-url \
-	--generate-hashes --no-strip-extras --quiet --extra publish --extra report --extra excel
+	--generate-hashes --no-strip-extras --quiet --extra report --extra excel
 
 .PHONY: help install run test check app audit audits browser mutants nightly missing size words texts gaps docs lowest lock
 

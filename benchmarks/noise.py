@@ -1,21 +1,20 @@
 """What exactly sampled noise costs in time, method by method.
 
-    python -m benchmarks.noise           fits of every corrected method with NumPy's noise and with exactly sampled
-    noise python -m benchmarks.noise --draws   a million counts, and a choice among a million
-    python -m benchmarks.noise --first   the first fit of a program, which loads OpenDP
+    python -m benchmarks.noise           fits of every corrected method with NumPy's noise and exactly sampled
+    python -m benchmarks.noise --draws   one count, and a million; a choice among a million; OpenDP's counts beside ours
 
 Methods as they come, which is how the pages begin, on the training rows of the bundled sample and of Adult. Processor
-time of this process, the least of `RUNS` fits, so that other work on the machine matters little; OpenDP is loaded
-before, and nothing is charged to anybody's books.
+time of this process, the least of `RUNS` fits, so that other work on the machine matters little; nothing is charged to
+anybody's books.
 """
 
 from __future__ import annotations
 
-import subprocess
 import sys
 import time
 from collections.abc import Callable
 from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -27,27 +26,17 @@ from dpcore.methods import METHODS
 
 RUNS = 5
 MILLION = 1_000_000
-FIRST = """
-import time
-import dpcore as dp
-data = dp.datasets.load("sample")
-start = time.perf_counter()
-dp.RefinedPrivBayes(noise={noise!r}).fit(data.train, schema=data.schema)
-print(time.perf_counter() - start)
-"""
+SIZES = {1: 200, 20: 50, 10_000: 2}  # counts of a question, and how many questions are timed at once
 
 
 def main() -> None:
     if "--draws" in sys.argv:
         draws()
-    elif "--first" in sys.argv:
-        first()
     else:
         methods()
 
 
 def methods() -> None:
-    make_noise("opendp", None).counts(np.zeros(1, dtype=np.int64), 1.0)
     sets = [datasets.load("sample"), datasets.load("adult")]
     print("| method | " + " | ".join(f"{data.name}: NumPy | exactly sampled | times" for data in sets) + " |")
     print("| --- |" + " ---: | ---: | ---: |" * len(sets))
@@ -84,15 +73,13 @@ def draws() -> None:
             seconds = least(partial(noise.counts, counts, scale))
             print(f"{kind}, scale {scale:g}: {1e9 * seconds / MILLION:.0f} ns a count")
         print(f"{kind}: a choice among a million in {1e3 * least(partial(noise.select, scores, 1.0)):.0f} ms")
-    few = make_noise("opendp", None)
-    print(f"OpenDP: {1e6 * least(partial(few.counts, counts[:1_000], 1.0)) / 1_000:.1f} µs a count")
-
-
-def first() -> None:
-    for noise in ("laplace", "auto"):
-        code = [sys.executable, "-c", FIRST.format(noise=noise)]
-        seconds = min(float(subprocess.run(code, check=True, capture_output=True).stdout) for _ in range(RUNS))
-        print(f"{noise}: {seconds:.2f} s")
+    for law, (size, times), scale in product(("laplace", "gaussian"), SIZES.items(), (1.0, 2.0**40)):
+        found = []
+        for kind in ("auto", "opendp"):
+            ask = partial(make_noise(kind, None, 0, law).counts, counts[:size], scale)
+            ask()  # OpenDP is loaded by the first question
+            found.append(1e6 * least(lambda ask=ask, times=times: [ask() for _ in range(times)]) / times)
+        print(f"{law}, scale {scale:g}, {size:,} at once: {found[0]:,.0f} µs, by OpenDP {found[1]:,.0f} µs")
 
 
 if __name__ == "__main__":

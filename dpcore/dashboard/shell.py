@@ -22,7 +22,6 @@ from dpcore.dashboard.widgets import MADE, OUTDATED
 from dpcore.domain.unit import Unit
 from dpcore.errors import BookError, DataError, DPCoreError
 from dpcore.language import ENGLISH, LANGUAGES, ask, phrase, plural, retold, say, spoken
-from dpcore.mechanisms.noise import load_in_background
 from dpcore.methods import METHODS
 from dpcore.text import number
 
@@ -105,13 +104,12 @@ def navigation() -> StreamlitPage:
 
 
 def load() -> None:
-    """Import what every page needs, and begin to import what its first release does."""
+    """Import what every page and its first release need."""
     with suppress(RuntimeError):  # the server is ending; any other would be raised again where a page imports
         for found in pkgutil.walk_packages(dashboard.__path__, f"{dashboard.__name__}."):
             if not found.name.endswith(".__main__"):
                 import_module(found.name)
-        if list(METHODS.values()):
-            load_in_background()
+        list(METHODS.values())  # imports them
     gc.freeze()  # Streamlit collects garbage after every run of a script: all that was imported costs 0.1 s
 
 

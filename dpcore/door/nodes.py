@@ -29,6 +29,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
+from math import floor
 from typing import Any, Unpack
 
 import numpy as np
@@ -287,8 +288,8 @@ def account(
 
 
 def sample(records: Records, noise: Noise, trees: int, resample: str, rate: float) -> Nodes:
-    """The roots: every tree's records."""
-    n = len(records)
+    """The roots: every tree's records. A rate is rounded down to what lots can have, so that it is none too high."""
+    n, rate = len(records), floor(rate * 2.0**53) / 2.0**53
     if not isinstance(records, HeldRecords):
         return streamed_node_counts.roots(records, noise, trees, resample, rate)
     if resample == "disjoint":

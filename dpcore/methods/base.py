@@ -27,7 +27,7 @@ from dpcore.door import PrivateTable
 from dpcore.errors import DataError, ParameterError
 from dpcore.language import phrase, say
 from dpcore.mechanisms.noise import CUT, SEEDED, NoNoise, make_noise
-from dpcore.methods.noises import NOISES, as_here, taught
+from dpcore.methods.noises import NOISES, taught
 from dpcore.methods.offers import INFERRED, Offer
 from dpcore.methods.parameters import CORRECTED, Control, Declared, is_learned, learned, number, text, whole
 from dpcore.rows import Given, HeldRows, NumberRule, rows_of
@@ -85,7 +85,7 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
         Control("target", "Class column", told=NO_CLASS),
         Control("delta", "Delta", help=WITH_DELTA, steps=DELTAS, form="{:g}", told=said_of_delta, when=CORRECTED),
         Control("relation", "What is protected: one row"),
-        Control("noise", "Noise", as_here(NOISES)),
+        Control("noise", "Noise", NOISES),
         Control("random_state", "Seed (empty: none)", help=SEED, within=(0, 2**31), told=taught, key="seed"),
     )
 
@@ -101,7 +101,7 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
     noise: str = text(
         default="auto",
         kind="{'auto', 'opendp', 'geometric', 'laplace'}",
-        about="Which source draws; 'auto' samples exactly, but is NumPy's with a seed or without OpenDP.",
+        about="Which source draws; 'auto' samples exactly, or with a seed is 'laplace'.",
     )
     random_state: int | None = whole(
         default=None, least=0, optional=True, about="Seeded runs are for teaching and are not private."

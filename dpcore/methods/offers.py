@@ -6,7 +6,7 @@ from typing import Any
 
 from dpcore.domain.schema import Schema
 from dpcore.language import phrase
-from dpcore.mechanisms.noise import noise_kind
+from dpcore.mechanisms.noise import exactly_sampled
 
 INFERRED = phrase("The schema was inferred from the private rows: the guarantee is void.")
 WRONG = phrase("The paper's proof is wrong. The ledger will show what can be proved.")
@@ -47,7 +47,7 @@ def void_reason(method: Any, schema: Schema) -> str:
 
 def noise_of(method: Any) -> str:
     """Of which grade a run's noise would be, as `grade` says it of a release. References have no corrected version."""
-    sampled = noise_kind(method.noise, method.random_state) == "opendp"
+    sampled = exactly_sampled(method.noise, method.random_state)
     return grade("corrected" not in method.modes, sampled, method.mode)
 
 

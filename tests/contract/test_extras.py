@@ -1,4 +1,4 @@
-"""Without the packages that are installed on demand: no noise is called exactly sampled, a sentence helps."""
+"""Without the packages that are installed on demand: noise is exactly sampled all the same, a sentence helps."""
 
 import json
 import os
@@ -26,8 +26,6 @@ import dpcore as dp
 from dpcore.datasets.reading import read_frame
 from dpcore.experiment.commands.figure import main as figure
 from dpcore.export import bundle, release_of
-from dpcore.mechanisms.noise import load_in_background
-from dpcore.methods.base import PrivateEstimator
 from dpcore.methods.offers import noise_of
 
 def refused(work, error):
@@ -36,14 +34,12 @@ def refused(work, error):
     except error as found:
         return str(found)
 
-load_in_background()  # of nothing
 data = dp.datasets.load("sample")
 rows = data.train.head(400)
 margins = dp.IndependentMargins(epsilon=1.0, noise="auto").fit(rows, schema=data.schema)
 release = release_of(margins, margins.title, margins.sample(50), data_name=data.name)
 held = zipfile.ZipFile(io.BytesIO(bundle(release)))
 local = dp.PPNB(epsilon=4.0, noise="auto").fit(rows, schema=data.schema)
-controls = {control.name: control for control in (*PrivateEstimator.controls, *dp.PPNB.controls)}
 sampled = dp.IndependentMargins(noise="opendp")
 books = dp.Ledger("add_remove")
 print(json.dumps({
@@ -53,8 +49,6 @@ print(json.dumps({
     "bound": margins.ledger_.epsilon_bound,
     "attackable": release.attackable,
     "noise": noise_of(dp.IndependentMargins(noise="auto")),
-    "control": controls["noise"].names(local, data.schema)["auto"],
-    "told": controls["random_state"].told(local, data.schema),
     "card": held.read("card.md").decode(),
     "readme": held.read("README.md").decode(),
     "report": held.read("report.html").decode(),
@@ -75,27 +69,20 @@ def bare() -> subprocess.CompletedProcess[str]:
     return done
 
 
-def test_no_noise_is_exactly_sampled_or_fit_to_publish_without_opendp(
-    bare: subprocess.CompletedProcess[str],
-) -> None:
+def test_noise_is_exactly_sampled_and_fit_to_publish_without_opendp(bare: subprocess.CompletedProcess[str]) -> None:
     told = json.loads(bare.stdout)
-    assert told["publishable"] == [False, False]
-    assert all(label.endswith("unseeded: for teaching") for label in told["labels"])
-    assert (told["mechanisms"], told["bound"]) == (["laplace"], 1.0)
-    assert "NumPy's teaching noise, and these numbers can be attacked" in told["attackable"]
-    assert told["attackable"] in told["card"]
-    assert told["attackable"] in told["readme"] + told["report"].replace("&#x27;", "'")
+    assert told["publishable"] == [True, True]
+    assert told["labels"][0].startswith("Exactly sampled discrete noise, from the operating system")
+    assert "operating system" in told["labels"][1]
+    assert (told["mechanisms"], told["bound"]) == (["discrete laplace"], 1.0)
+    assert told["attackable"] == ""
+    assert told["noise"] == "exactly sampled noise."
     assert told["noise"] in told["card"]
-    assert told["noise"].startswith("not exactly sampled")
-    assert told["control"] == "NumPy (teaching): exactly sampled noise is not installed"
-    assert 'pip install "dpcore[publish]"' in told["told"]
 
 
 def test_what_is_not_installed_is_told_in_a_sentence(bare: subprocess.CompletedProcess[str]) -> None:
     told = json.loads(bare.stdout)
-    assert (
-        told["sampled"] == 'Exactly sampled noise needs opendp, which is not installed: pip install "dpcore[publish]".'
-    )
+    assert told["sampled"] == 'OpenDP\'s noise needs opendp, which is not installed: pip install "dpcore[opendp]".'
     assert told["spent"] == 0
     assert told["excel"].endswith('needs python_calamine, which is not installed: pip install "dpcore[excel]".')
     assert 'needs vl_convert, which is not installed: pip install "dpcore[report]".' in bare.stderr

@@ -172,5 +172,9 @@ def test_which_rows_a_tree_holds():
         assert full.tolist() == list(range(3000))
         assert len(bootstrap) == 3000
         assert abs(len(np.unique(bootstrap)) - 3000 * (1 - math.exp(-1))) < 150
+    noise = make_noise("auto", None)
+    noise.lots = lambda count: np.arange(count) / 2.0**53
+    _, nodes, _ = roots(noise=noise, resample="poisson", rate=3.9 / 2**53)  # a rate between two that lots can have
+    assert nodes._rows.row.tolist() == [0, 1, 2]
     for resample in ("poisson", "bootstrap"):
         assert held[resample][0].tolist() != held[resample][1].tolist()

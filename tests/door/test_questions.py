@@ -200,15 +200,3 @@ def test_every_answer_goes_through_the_one_place_that_replay_replaces(monkeypatc
     door(paper=True).unprotected("as printed", claimed_epsilon=1.0)
     roots(paper=True)[1].pure("because")
     assert seen == ["unprotected"] * 2
-
-
-def test_questions_are_named_in_the_schemas_terms():
-    table, nodes, _ = roots()
-    nodes.tables("t", [2, 1], epsilon=1, one_by_one=False)
-    names = ["t: letter", "t: letter × class", "t: binned", "t: binned × class"]
-    assert [entry.name for entry in table.ledger.entries] == names
-    table = door(REPLACE)
-    table.counts([(), ("a",), ("y", "a", "b")], epsilon=1)
-    table.choose(Max(), [("a", "y")], epsilon=1)
-    names = ["number of rows", "counts of a", "counts of y × a × b", f"choice by {Max().name}"]
-    assert [entry.name for entry in table.ledger.entries] == names

@@ -215,7 +215,7 @@ def test_numbers_go_through_their_bounds_and_the_sources_own_noise():
 
 def test_every_source_of_noise_can_do_it_and_nobody_may_answer():
     nobody = {"codes": np.zeros((0, 4), np.uint8), "numbers": {3: np.zeros(0)}}
-    sources = [make_noise(kind, None if kind == "opendp" else 1) for kind in ("laplace", "geometric", "opendp")]
+    sources = [make_noise(kind, None if kind == "auto" else 1) for kind in ("laplace", "geometric", "auto")]
     for source, questions, (people, how) in product(sources, ASKED.values(), ((6, {}), (0, nobody))):
         reports = door(source, paper=True, **how).randomize(questions)
         assert (reports.people, reports.frame().shape) == (people, (people, len(questions.channels)))

@@ -147,7 +147,7 @@ def test_numbers_of_numpy_and_without_end_are_written_so_that_they_can_be_read()
 
 def test_readme_says_what_a_run_draws():
     text = readme(release(noise="auto"))
-    assert "- Source of noise: Exactly sampled discrete noise (OpenDP; many draws by this package), from" in text
+    assert "- Source of noise: Exactly sampled discrete noise, from" in text
     assert "- Seed: none (operating-system entropy).\n" in text
     assert "200 synthetic rows in `synthetic.csv`, made from 'people.csv'." in text
     assert "**" not in text  # nothing is void

@@ -24,7 +24,7 @@ def facts(release):
 
 @pytest.mark.parametrize("relation", ["add_remove", "replace"])
 def test_a_release_that_keeps_its_promise(relation):
-    made = rows(relation=relation, noise="opendp")
+    made = rows(relation=relation, noise="auto")
     told = facts(made)
     assert told["Guarantee"] == "pure differential privacy (no delta) with epsilon 1."
     assert told["Privacy unit"].startswith("one row.")

@@ -1,32 +1,38 @@
-"""Exact draws: every decision against exact arithmetic, and distributions against the formulas.
+"""Exact draws: every decision against arithmetic of 200 digits, and distributions against the formulas.
 
-All draws are from the operating system. Statistical tests alarm falsely once in a million runs each.
+Words are chosen, or come from the test's name; a test of a distribution alarms falsely once in a million.
 """
 
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from itertools import product
-from math import floor
+from math import floor, frexp
 
 import numpy as np
 import pytest
 from scipy import stats
 
-from dpcore.mechanisms.noise import draws, make_noise, opendp_noise
+from dpcore.errors import ParameterError
+from dpcore.mechanisms.noise import draws, exact_noise, make_noise
 from dpcore.mechanisms.noise.draws import (
     Choice,
     Weights,
+    check_numpy,
     gaussian,
     geometric,
+    is_below,
     keep_gaussian,
     laplace,
     one_geometric,
+    remainder,
     uniform,
 )
-from dpcore.mechanisms.noise.opendp_noise import SPARE
+from dpcore.mechanisms.noise.exact_noise import SPARE
 from tests.laws import agreement
 
 RARE = 1e-6
+STEPS = -(2**30), -(2**12), -1, 0, 1, 2**12, 2**30  # from a word at which a decision changes
+EITHER = 0, 2**64 - 1  # bits that follow it
 
 
 def tape(monkeypatch, *drawn, more=()):
@@ -36,56 +42,120 @@ def tape(monkeypatch, *drawn, more=()):
     monkeypatch.setattr(draws.secrets, "randbits", lambda _: next(bits))
 
 
-def floor_by_decimals(scale, drawn, width=64):
-    """floor(-scale ln U) for both ends of what the bits of U leave open, to 100 digits."""
+def word(chance, step):
+    return min(max(floor(chance * 2**64) + step, 0), 2**64 - 1)
+
+
+def power(exponent):
+    """e^exponent for a fraction, to 200 digits; 0 where no word could tell."""
+    if exponent < -100_000:
+        return Fraction(0)
     with localcontext() as context:
-        context.prec = 100
-        ends = [Decimal(bits) / Decimal(2) ** width for bits in (drawn, drawn + 1)]
+        context.prec = 200
+        return Fraction((Decimal(exponent.numerator) / Decimal(exponent.denominator)).exp())
+
+
+def floors(scale, bits, width=64):
+    """floor(-scale ln U) for both ends of what the bits of U leave open, to 200 digits."""
+    with localcontext() as context:
+        context.prec = 200
+        ends = [Decimal(end) / Decimal(2) ** width for end in (bits, bits + 1)]
         return [floor(-Decimal(scale) * end.ln()) for end in ends if end]
 
 
-def test_geometric_variables_are_what_exact_arithmetic_makes_of_their_words(monkeypatch):
+@pytest.mark.parametrize("scale", [5e-324, 1e-3, 0.5, 1.0, 14.0, 12345.678, np.nextafter(2.0**36, 0)])
+def test_geometric_variables_are_what_exact_arithmetic_makes_of_their_words(scale, monkeypatch):
     """Random words, and words next to where the answer jumps."""
-    rng = np.random.default_rng(3)
-    for scale in (1e-3, 0.5, 1.0, 14.0, 12345.678, 2.0**36):
-        jumps = [min(int(2**64 * np.exp(-k / scale)), 2**64 - 1) for k in range(1, 15)]
-        near = [min(max(jump + step, 0), 2**64 - 1) for jump in jumps for step in (-2048, -1, 0, 1, 2048)]
-        drawn = np.array([*rng.integers(0, 2**64, 80, dtype=np.uint64).tolist(), *near, 2**64 - 1], dtype=np.uint64)
-        tape(monkeypatch, drawn, more=iter(lambda: 2**63, None))
+    jumps = [np.exp(-k / max(scale, 1e-300)) for k in range(1, 15)]
+    near = [word(jump, step) for jump, step in product(jumps, (-2048, -1, 0, 1, 2048))]
+    some = np.random.default_rng(3).integers(0, 2**64, 80, dtype=np.uint64).tolist()
+    drawn = np.array([*filter(None, [*some, *near]), *range(1, 9), 2**64 - 1], dtype=np.uint64)
+    for more in EITHER:
+        tape(monkeypatch, drawn, more=iter(lambda more=more: more, None))
         found = geometric(np.full(len(drawn), scale))
-        for word, answer in zip(drawn.tolist(), found.tolist(), strict=True):
-            ends = floor_by_decimals(scale, word)
+        assert found.dtype == np.int64
+        for bits, answer in zip(drawn.tolist(), found.tolist(), strict=True):
+            ends = floors(scale, bits)
             if len(ends) == 2 and ends[0] == ends[1]:
                 assert answer == ends[0]
             else:  # the first 64 bits leave it open: 64 more decide
-                assert answer in floor_by_decimals(scale, (word << 64) + 2**63, 128)
+                assert answer in floors(scale, (bits << 64) + more, 128)
 
 
 def test_bits_are_drawn_until_they_decide(monkeypatch):
-    """U = 2^-64 times something of (0, 1): the first word is 0, and so is the second."""
+    """Small scales as well have answers above 0: for a word of 0 nothing is decided, however small the scale."""
     tape(monkeypatch, more=[0, 1 << 63, 5])
-    assert one_geometric(1.0, 0) == floor_by_decimals(1.0, 1 << 63, 192)[0]
-    tape(monkeypatch)
-    with pytest.raises(StopIteration):
-        one_geometric(1.0, 0)
+    assert one_geometric(1.0, 0) == floors(1.0, 1 << 63, 192)[0]
+    tape(monkeypatch, [0], more=[*[0] * 22, 1])
+    assert geometric(np.array([1e-3])).tolist() == floors(1e-3, 1, 64 * 24)[:1] == [1]
 
 
-def test_no_word_is_sure_that_is_not(monkeypatch):
-    """With an error bound of zero some words would be decided wrongly; that the bound is there can be seen."""
-    asked = []
-    monkeypatch.setattr(draws, "one_geometric", lambda _, drawn: asked.append(drawn) or -1)
-    edge = int(2**64 * np.exp(-1.0))
-    tape(monkeypatch, [edge])
-    assert geometric(np.ones(1)).tolist() == [-1]
-    assert asked == [edge]
+@pytest.mark.parametrize("scale", [2.0**36, 1.7e12, 2.0**53, 1e30, 1e300])
+def test_wide_scales_are_drawn_in_two_parts(scale, monkeypatch):
+    """2^s times a geometric variable of scale / 2^s, and a remainder below 2^s; beyond 64 bits as well."""
+    shift, bits, rest = frexp(scale)[1] - 36, 2**62 + 12345, 1
+    assert 2.0**35 <= scale / 2**shift < 2.0**36
+    tape(monkeypatch, [bits], more=[rest, 0])
+    assert geometric(np.array([scale])).tolist() == [(floors(scale / 2**shift, bits)[0] << shift) + rest]
+    monkeypatch.undo()
+    drawn = laplace(np.full(2_000, scale)).astype(float)
+    assert stats.kstest(drawn, "laplace", args=(0, scale)).pvalue > RARE
+    (rows,) = make_noise("auto", None).many_counts([np.array(7)], [scale])  # of a table of one cell
+    assert rows.shape == ()
+    assert rows == np.rint(rows)
+    if scale < 1e100:
+        drawn = gaussian(np.full(2_000, scale)).astype(float)
+        assert stats.kstest(drawn, "norm", args=(0, scale)).pvalue > RARE
+
+
+def test_remainders_fall_as_exactly_as_the_scale_says(monkeypatch):
+    """Words next to the chance to be taken; and both parts' distribution together, were scales from 8 on wide."""
+    for scale, bits, rest in ((2.0**36, 1, 1), (1.7e12, 5, 15), (2.0**53, 18, 2**18 - 1), (1e30, 64, 2**63)):
+        chance = power(-rest / Fraction(scale))
+        for step, more in product(STEPS, EITHER):
+            drawn = word(chance, step)
+
+            def below(drawn, ratio, exponent, more=more):
+                return Fraction((drawn << 64) + more, 2**128) < ratio * power(exponent)
+
+            monkeypatch.setattr(draws, "is_below", below)
+            tape(monkeypatch, more=[rest, drawn, 2**60, 0])
+            assert remainder(scale, bits) == (rest if below(drawn, 1, -rest / Fraction(scale)) else 2**60)
+    monkeypatch.undo()
+    monkeypatch.setattr(draws, "NARROW", 3)
+    drawn, z = laplace(np.full(5_000, 20.0)), np.arange(-60, 61)
+    shares = np.exp(-np.abs(z) / 20) * np.tanh(1 / 40)
+    observed = [(drawn == value).sum() for value in z]
+    assert agreement([*observed, 5_000 - sum(observed)], 5_000 * np.append(shares, 1 - shares.sum())) > RARE
+
+
+def test_noise_that_64_bits_do_not_hold_is_added_without_overflow(monkeypatch):
+    """It is less probable than exp(-2^26) at any scale below 2^36; counts and answers hold it all the same."""
+    for value in (2**62 - 1, 2**63 - 1, 2**80):
+        monkeypatch.setattr(draws, "one_geometric", lambda _, drawn, value=value: value if drawn else 0)
+        tape(monkeypatch, [2**64 - 1, 2**63], [0, 2**63])
+        (noisy,) = make_noise("auto", None).many_counts([np.array([2**53, 7])], [1.0])
+        assert noisy.tolist() == [float(value + 2**53), 7.0]
+    offers = iter([np.array([2**70, 5], dtype=object), np.array([-(2**70)], dtype=object)])
+    monkeypatch.setattr(draws, "laplace", lambda _: next(offers))
+    keeps = iter([[False, True], [True]])
+    monkeypatch.setattr(draws, "keep_gaussian", lambda *_: np.array(next(keeps)))
+    assert gaussian(np.ones(2)).tolist() == [-(2**70), 5]
 
 
 def test_every_draw_has_a_scale_of_its_own():
-    scales = np.repeat([0.01, 1e6, 0.0], 30_000)
-    quiet, loud, none = np.split(laplace(scales), 3)
+    quiet, loud, none = np.split(laplace(np.repeat([0.01, 1e6, 0.0], 30_000)), 3)
     assert not quiet.any()
     assert not none.any()
     assert loud.std() == pytest.approx(np.sqrt(2) * 1e6, rel=0.05)
+    quiet, none, small, large = gaussian(np.tile([0.05, 0.0, 0.8, 6.0], 20_000)).reshape(-1, 4).T
+    assert not quiet.any()
+    assert not none.any()
+    for drawn, sigma in ((small, 0.8), (large, 6.0)):
+        z = np.arange(-40, 41)
+        shares = np.exp(-(z**2) / (2 * sigma**2))
+        assert agreement((drawn[:, None] == z).sum(axis=0), shares * len(drawn) / shares.sum()) > RARE
+    assert stats.pearsonr(large[:-1], large[1:]).pvalue > RARE
 
 
 def test_whole_numbers_below_bounds(monkeypatch):
@@ -99,25 +169,19 @@ def test_whole_numbers_below_bounds(monkeypatch):
     assert uniform(np.array([3, 3, 3])).tolist() == [1, 2, 0]
 
 
-def test_laplace_noise_is_kept_exactly_as_often_as_a_gaussian_asks(monkeypatch):
+@pytest.mark.parametrize("sigma", [1e-3, 0.3, 1.0, 3.7, 1e5, 2.0**36 - 1, 2.0**53, 1e30])
+def test_laplace_noise_is_kept_exactly_as_often_as_a_gaussian_asks(sigma, monkeypatch):
     """Words next to the chance to be kept, above and below: the decision is that of exact rational arithmetic."""
-    for sigma, offered in product((1e-3, 0.3, 1.0, 3.7, 1e5, 2.0**36 - 1), (0, 1, -2, 7, 40, 10**6)):
-        t = Fraction(floor(sigma) + 1)
+    t = Fraction(np.floor(sigma) + 1)
+    for offered in (0, 1, -2, 7, 40, 10**6, 2**54 + 1, int(1.4 * sigma)):
         behind = abs(offered) - Fraction(sigma) ** 2 / t
-        exponent = -(behind**2) / (2 * Fraction(sigma) ** 2)
-        if exponent < -10_000:
-            chance = Fraction(0)
-        else:
-            with localcontext() as context:
-                context.prec = 80
-                chance = Fraction((Decimal(exponent.numerator) / Decimal(exponent.denominator)).exp())
-        for step, more in product((-(2**30), -(2**12), -1, 0, 1, 2**12, 2**30), (0, 2**64 - 1)):
-            word = min(max(floor(chance * 2**64) + step, 0), 2**64 - 1)
-            bits = [word, more, *[1] * 9]
+        chance = power(-(behind**2) / (2 * Fraction(sigma) ** 2))
+        for step, more in product(STEPS, EITHER):
+            bits = [word(chance, step), more, *[1] * 9]
             tape(monkeypatch, bits[:1], more=bits[1:])
-            (kept,) = keep_gaussian(np.array([offered]), np.array([sigma]))
+            (kept,) = keep_gaussian(np.array([offered], dtype=object), np.array([sigma]))
             lot = sum(Fraction(part, 2 ** (64 * place)) for place, part in enumerate(bits, start=1))
-            assert kept == (lot < chance), (sigma, offered, step)
+            assert kept == (lot < chance), (offered, step)
 
 
 def test_no_word_near_a_gaussians_chance_is_sure(monkeypatch):
@@ -131,50 +195,52 @@ def test_no_word_near_a_gaussians_chance_is_sure(monkeypatch):
         assert len(asked) == place + 1, (sigma, offered, off)
 
 
-def test_laplace_noise_that_is_kept_is_gaussian(monkeypatch):
-    """What is offered times what is kept is proportional to exp(-z^2 / 2 sigma^2), for fractions of a sigma as well."""
-    for sigma in (0.2, 1.0, 2.5):
-        t, z = floor(sigma) + 1, np.arange(0, 12)
-        kept = -((z - sigma**2 / t) ** 2) / (2 * sigma**2)
-        ratios = -z / t + kept + z**2 / (2 * sigma**2)
-        np.testing.assert_allclose(ratios, ratios[0], atol=1e-9)
-    heard = []
-    monkeypatch.setattr(draws, "laplace", lambda scales: heard.extend(scales) or np.zeros(len(scales), dtype=np.int64))
-    gaussian(np.array([0.2, 1.0, 2.5, 1e9]))
-    assert heard[:4] == [1.0, 2.0, 3.0, 1e9 + 1]
+def test_ratios_and_powers_beyond_any_float_are_compared_exactly(monkeypatch):
+    """A probability is ratio * e^exponent: neither alone says that it is next to nothing."""
+    tape(monkeypatch, more=[3])
+    monkeypatch.setattr(draws, "NEVER", -1_000)
+    ratio, exponent = Fraction(2) ** 2_884, Fraction(-2_000)  # together 0.38
+    assert is_below(1 << 62, ratio, exponent)
+    assert not is_below(1 << 63, ratio, exponent)
+    assert not is_below(0, Fraction(1), exponent)
+    tape(monkeypatch, more=[0] * 30)
+    with pytest.raises(StopIteration):  # what is too small to be told from 0 is never taken for larger
+        is_below(0, Fraction(1), exponent)
+    with pytest.raises(ArithmeticError, match="above 1"):
+        is_below(0, Fraction(2), Fraction(0))
 
 
-def test_every_gaussian_has_a_sigma_of_its_own():
-    """And the distribution that it is asked for, across the pieces in which many are drawn."""
-    sigmas = np.tile([0.05, 0.8, 6.0], 30_000)
-    drawn = gaussian(sigmas).reshape(-1, 3)
-    assert not drawn[:, 0].any()
-    for place, sigma in ((1, 0.8), (2, 6.0)):
-        z = np.arange(-40, 41)
-        shares = np.exp(-(z**2) / (2 * sigma**2))
-        shares *= len(drawn) / shares.sum()
-        assert agreement((drawn[:, place][:, None] == z).sum(axis=0), shares) > RARE
-    assert stats.pearsonr(drawn[:-1, 2], drawn[1:, 2]).pvalue > RARE
+@pytest.mark.parametrize("name", ["log", "exp"])
+def test_sources_are_refused_where_numpy_is_less_accurate_than_they_assume(name, monkeypatch):
+    """By 16 units in the last place at a few arguments, or at all; the function as it is passes."""
+    check_numpy.cache_clear()
+    check_numpy()
+    true = getattr(np, name)
+    somewhat = [lambda x: true(x) * np.where(np.abs(x) < 1e-6, 1 + 2.0**-48, 1), lambda x: true(x) * (1 - 2.0**-48)]
+    for wrong in (*somewhat, lambda x: true(x).astype(np.float32).astype(float), lambda x: x * np.nan):
+        check_numpy.cache_clear()
+        monkeypatch.setattr(np, name, wrong)
+        for kind in ("auto", "opendp"):
+            with pytest.raises(ParameterError, match="not accurate"):
+                make_noise(kind, None)
+        assert make_noise("laplace", None).counts(np.zeros(1), 1.0).any()
+    monkeypatch.undo()
+    make_noise("auto", None)
 
 
 # Choices: rejection is exact whatever the integer weights are, so what is tested is the decision to take
 
 
 def chances(choice, places):
-    """Exactly 2^bits w(r) / W(r) of some places, to 60 digits."""
-    found = []
+    """Exactly 2^bits w(r) / W(r) of some places, to 200 digits."""
     for place in places:
         offered = int(choice._sums[place]) - (int(choice._sums[place - 1]) if place else 0)
         part, whole = (1, 1) if choice._weights is None else (int(array[place]) for array in choice._weights)
-        with localcontext() as context:
-            context.prec = 80
-            behind = Fraction(float(choice._scores[place])) - Fraction(float(choice.best[0]))
-            exponent = Fraction(choice._factor) * behind
-            power = (Decimal(exponent.numerator) / Decimal(exponent.denominator)).exp()
-            found.append(Fraction(power) * Fraction(part, whole) * 2**choice._bits / offered)
-    return found
+        behind = Fraction(float(choice._scores[place])) - Fraction(float(choice.best[0]))
+        yield power(Fraction(choice._factor) * behind) * Fraction(part, whole) * 2**choice._bits / offered
 
 
+ONE = np.zeros(1, dtype=np.intp)
 SCORES = np.array([3.0, 2.5, 3.0, -4.0, 1 / 3, 2.999999, -40.0, -700.0])
 WEIGHTS = Weights(np.array([1, 2, 7, 3, 1, 5, 10**9, 0]), np.array([3, 2, 9, 3, 10**9, 5, 10**9, 4]))
 
@@ -182,34 +248,34 @@ WEIGHTS = Weights(np.array([1, 2, 7, 3, 1, 5, 10**9, 0]), np.array([3, 2, 9, 3, 
 def test_integer_weights_are_never_below_the_true_ones():
     """So no chance to be taken is above 1, and W times the chance is exactly proportional to w."""
     for factor, weights in product((0.0, 0.1, 1.0, 1.7), (None, WEIGHTS)):
-        choice = Choice(SCORES, np.zeros(1, dtype=np.intp), factor, weights)
-        taken = chances(choice, range(len(SCORES)) if weights is None else np.flatnonzero(WEIGHTS.part))
+        choice = Choice(SCORES, ONE, factor, weights)
+        taken = list(chances(choice, range(len(SCORES)) if weights is None else np.flatnonzero(WEIGHTS.part)))
         assert all(0 <= chance <= 1 for chance in taken)
         assert min(taken[:6]) > Fraction(99, 100)  # and all but the hopeless are taken nearly always
         assert weights is None or choice._sums[-1] == choice._sums[-2]
+        assert choice._sums[-1] < 2**62
 
 
 def test_a_candidate_is_taken_exactly_as_often_as_its_weight_says(monkeypatch):
     """Words next to the chance to be taken, above and below: the decision is that of exact rational arithmetic."""
-    choice = Choice(SCORES, np.zeros(1, dtype=np.intp), 1.3, WEIGHTS)
-    for place in range(7):
-        (chance,) = chances(choice, [place])
-        edge, before = floor(chance * 2**64), int(choice._sums[place - 1]) if place else 0
+    choice = Choice(SCORES, ONE, 1.3, WEIGHTS)
+    for place, chance in enumerate(chances(choice, range(7))):
+        before = int(choice._sums[place - 1]) if place else 0
         monkeypatch.setattr(draws, "uniform", lambda bounds, before=before: np.full(len(bounds), before))
-        for step, more in product((-(2**30), -(2**12), -1, 0, 1, 2**12, 2**30), (0, 2**64 - 1)):
-            word = min(max(edge + step, 0), 2**64 - 1)
-            tape(monkeypatch, [word], more=[more])
-            (found,), (taken,) = choice.propose(np.zeros(1, dtype=np.intp))
+        for step, more in product(STEPS, EITHER):
+            bits = word(chance, step)
+            tape(monkeypatch, [bits], more=[more])
+            (found,), (taken,) = choice.propose(ONE)
             assert found == place
-            assert taken == (Fraction((word << 64) + more, 2**128) < chance)
+            assert taken == (Fraction((bits << 64) + more, 2**128) < chance)
 
 
 def test_a_weight_that_no_float_holds_is_taken_next_to_never(monkeypatch):
-    choice = Choice(np.array([0.0, -1e5, -1e9]), np.zeros(1, dtype=np.intp), 1.0)
+    choice = Choice(np.array([0.0, -1e5, -1e9]), ONE, 1.0)
     for place, (lot, more) in ((1, (1 << 40, [])), (1, (0, [0, 1])), (2, (0, [0, 0, 0, 9])), (2, (0, [7]))):
         monkeypatch.setattr(draws, "uniform", lambda _, at=place: choice._sums[[at - 1]])
         tape(monkeypatch, [lot], more=more)
-        assert [array.tolist() for array in choice.propose(np.zeros(1, dtype=np.intp))] == [[place], [False]]
+        assert [array.tolist() for array in choice.propose(ONE)] == [[place], [False]]
 
 
 def test_choices_of_many_groups_have_the_mechanisms_distribution():
@@ -222,40 +288,29 @@ def test_choices_of_many_groups_have_the_mechanisms_distribution():
         shares = many * expected / expected.sum()
         assert shares[-1] == 0  # and so it is never drawn
         assert agreement(np.bincount(chosen, minlength=len(SCORES)), shares) > RARE
+    nothing = Weights(np.array([0, 1, 0, 0]), np.ones(4, dtype=np.int64))  # in the second of two groups
+    assert Choice(np.array([9.0, 1.0, 2.0, 3.0]), np.array([0, 2]), 1.0, nothing).draw().tolist() == [1]
 
 
-def test_a_group_in_which_nothing_weighs_has_no_choice():
-    weights = Weights(np.array([0, 1, 0, 0]), np.ones(4, dtype=np.int64))
-    chosen = Choice(np.array([9.0, 1.0, 2.0, 3.0]), np.array([0, 2]), 1.0, weights).draw()
-    assert chosen.tolist() == [1]
-
-
-# What is booked
+# What is charged
 
 
 def test_scales_are_a_little_wider_and_factors_a_little_smaller_than_asked_for(monkeypatch):
-    """By more than what floats can lose on the way, so that what is booked is never less than what is lost."""
+    """By more than what floats can lose on the way, so that what is charged is never less than what is lost."""
     heard = []
-    monkeypatch.setattr(opendp_noise, "laplace", lambda scales: heard.append(scales) or np.zeros(len(scales)))
-    make_noise("auto", None).counts(np.zeros(1_000, dtype=np.int64), 1 / 3)
-    assert (Fraction(heard[0][0]) * 3 - 1) >= Fraction(SPARE) / 2
+    for law in ("laplace", "gaussian"):
+        monkeypatch.setattr(exact_noise, law, lambda scales: heard.append(scales) or np.zeros(len(scales), int))
+        noise = make_noise("auto", None, 0, law)
+        noise.many_counts([np.zeros((5, 6), int), np.zeros(7, int)], [1 / 3, 3.0])
+        noise.reals(np.zeros(40), 4.0, grid=0.25)
+        tables, steps = heard[-2:]
+        assert SPARE / 2 <= Fraction(tables[0]) * 3 - 1 <= 2 * SPARE
+        np.testing.assert_allclose(tables, [1 / 3] * 30 + [3.0] * 7, rtol=1e-9)
+        np.testing.assert_allclose(steps, [16.0] * 40, rtol=1e-9)
     original = Choice.__init__
     monkeypatch.setattr(Choice, "__init__", lambda self, *how: heard.append(how[2]) or original(self, *how))
     make_noise("auto", None).select(np.zeros(3), 1 / 3)
-    assert 1 - Fraction(heard[1]) * 3 >= Fraction(SPARE) / 2
-    monkeypatch.setattr(opendp_noise, "gaussian", lambda sigmas: heard.append(sigmas) or np.zeros(len(sigmas)))
-    make_noise("auto", None, 0, "gaussian").counts(np.zeros(1_000, dtype=np.int64), 1 / 3)
-    assert (Fraction(heard[2][0]) * 3 - 1) >= Fraction(SPARE) / 2
-
-
-def test_tables_have_scales_of_their_own_and_reals_one_in_steps(monkeypatch):
-    asked = []
-    monkeypatch.setattr(opendp_noise, "laplace", lambda scales: asked.append(scales) or np.zeros(len(scales), int))
-    noise = make_noise("auto", None)
-    noise.many_counts([np.zeros((5, 6), int), np.zeros(7, int)], [2.0, 3.0])
-    noise.reals(np.zeros(40), 4.0, grid=0.25)
-    np.testing.assert_allclose(asked[0], [2.0] * 30 + [3.0] * 7, rtol=1e-9)
-    np.testing.assert_allclose(asked[1], [16.0] * 40, rtol=1e-9)
+    assert SPARE / 2 <= 1 - Fraction(heard[-1]) * 3 <= 2 * SPARE
 
 
 def test_reals_move_to_the_grid_and_stay_on_it():

@@ -1,7 +1,5 @@
-"""Sources of noise: what they draw, in distributions that alarm falsely once in a million runs, seeds, and loading."""
+"""Sources of noise: what they draw, in distributions that alarm falsely once in a million runs, and seeds."""
 
-import sys
-import threading
 from itertools import product
 
 import numpy as np
@@ -10,8 +8,7 @@ from scipy import stats
 
 from dpcore.door.exact_family_scores import Block
 from dpcore.errors import ParameterError
-from dpcore.mechanisms import noise as noises
-from dpcore.mechanisms.noise import NOISES, NoNoise, generator, make_noise, opendp_noise
+from dpcore.mechanisms.noise import NOISES, NoNoise, exactly_sampled, generator, make_noise
 from tests.laws import agreement
 
 RARE = 1e-6
@@ -26,7 +23,8 @@ def seeded(kind, seed, law="laplace"):
 @pytest.mark.parametrize("kind", NOISES)
 def test_noise_on_counts_has_its_distribution_and_its_variance(kind, law):
     """Laplace's or Gauss's, or P(z) proportional to exp(-|z| / scale) or exp(-z^2 / 2 scale^2) on whole numbers."""
-    scale, draws, many = {"auto": 40.0, "opendp": 0.6}.get(kind, 1.5), 20_000, np.arange(-2_000, 2_001)
+    scale, many = {"auto": 40.0, "opendp": 0.6}.get(kind, 1.5), np.arange(-2_000, 2_001)
+    draws = 3_000 if kind == "opendp" else 20_000
     noise = seeded(kind, 7, law)
     noisy = noise.counts(np.full(draws, 100), scale) - 100
     assert noise.law == law
@@ -55,18 +53,19 @@ def test_selection_has_the_exponential_mechanisms_probabilities():
         assert (np.abs(np.bincount(chosen, minlength=4) / 100_000 - expected) < error).all()
 
 
-def test_opendp_agrees_with_the_scale_we_ask_for():
-    import opendp.prelude as dp
-
-    dp.enable_features("contrib")
-    space = dp.vector_domain(dp.atom_domain(T="i64")), dp.l1_distance(T="i64")
-    assert dp.m.make_laplace(*space, scale=14.0).map(1) == pytest.approx(1 / 14)
-    space = dp.vector_domain(dp.atom_domain(T="i64")), dp.l2_distance(T="f64")
-    assert dp.m.make_gaussian(*space, scale=14.0).map(2.0) == pytest.approx(2**2 / (2 * 14**2))  # in rho
+@pytest.mark.parametrize(("law", "scale"), [*product(("laplace", "gaussian"), (0.6, 30.0, 2.0**40))])
+def test_opendp_draws_what_we_draw(law, scale):
+    """It is the oracle of our sampler: the same distribution, for few counts and many, narrow scales and wide ones."""
+    zeros, ours = np.zeros(3_000, dtype=np.int64), make_noise("auto", None, 0, law)
+    theirs, few = make_noise("opendp", None, 0, law).counts(zeros, scale), [zeros[:20]] * 150
+    edges = np.unique(np.quantile(theirs, np.linspace(0, 1, 13)))[1:-1]
+    for drawn in (ours.counts(zeros, scale), np.concatenate([ours.counts(counts, scale) for counts in few])):
+        seen = [np.bincount(np.searchsorted(edges, side), minlength=len(edges) + 1) for side in (drawn, theirs)]
+        assert stats.chi2_contingency(seen).pvalue > RARE
 
 
 def test_reals_get_noise_of_the_law():
-    for kind, (law, known) in product(("laplace", "opendp"), {"laplace": "laplace", "gaussian": "norm"}.items()):
+    for kind, (law, known) in product(("laplace", "auto"), {"laplace": "laplace", "gaussian": "norm"}.items()):
         noisy = seeded(kind, 2, law).reals(np.zeros(5_000), 2.0, grid=2.0**-20)
         assert stats.kstest(noisy, known, args=(0, 2.0)).pvalue > RARE
 
@@ -94,26 +93,12 @@ def test_seeds_reproduce_and_streams_differ():
     assert generator(3, 0).random() != generator(3, 1).random()
 
 
-def test_opendp_is_loaded_when_it_is_needed_or_in_the_background(monkeypatch):
-    monkeypatch.setattr(opendp_noise, "FEW", 20)
-    noise = make_noise("auto", None)
-    monkeypatch.setitem(sys.modules, "opendp.prelude", None)  # whoever loads it fails
-    assert noise.counts(np.zeros(1_000, dtype=np.int64), 1.0).any()
-    with pytest.raises(ImportError):
-        noise.counts(np.zeros(1, dtype=np.int64), 1.0)
-    loaded = []
-    monkeypatch.setattr(noises, "import_module", lambda name: loaded.append((name, threading.current_thread().name)))
-    noises.load_in_background()
-    for thread in threading.enumerate():
-        if thread.name == "opendp":
-            thread.join()
-    assert loaded[-1] == ("opendp.prelude", "opendp")
-    assert {name for name, _ in loaded[:-1]} <= {"polars"}  # which OpenDP would load half in that thread, where it is
-
-
-def test_a_seed_for_opendp_or_an_unknown_source_is_refused():
-    for kind, seed, told in (("opendp", 1, "cannot be seeded"), ("gaussian", 1, "laplace"), ("none", None, "laplace")):
-        with pytest.raises(ParameterError, match=told):
+def test_only_unseeded_auto_and_opendp_are_exactly_sampled():
+    assert [kind for kind in NOISES if exactly_sampled(kind, None)] == ["auto", "opendp"]
+    assert [kind for kind in NOISES if kind != "opendp" and exactly_sampled(kind, 7)] == []
+    assert [make_noise(kind, None).publishable for kind in NOISES] == [True, True, False, False]
+    for kind, seed, word in (("opendp", 1, "cannot be seeded"), ("gaussian", 1, "laplace"), ("none", None, "laplace")):
+        with pytest.raises(ParameterError, match=word):
             make_noise(kind, seed)
 
 
@@ -127,7 +112,7 @@ def blocks_of(*scores):
 BLOCKS = blocks_of([0.0, 1.0], [2.0], [-1.0, 0.5, 2.5, 0.5], [0.0])
 
 
-@pytest.mark.parametrize(("kind", "factor"), [("laplace", 0.0), ("laplace", 2.0), ("opendp", 0.7)])
+@pytest.mark.parametrize(("kind", "factor"), [("laplace", 0.0), ("laplace", 2.0), ("auto", 0.7)])
 def test_selection_among_blocks_is_selection_from_one_list(kind, factor, seeds):
     """First the block, then the place in it: thousands of draws against the exact probabilities of the list."""
     noise, draws = seeded(kind, 8), 1_000 * len(seeds(30))
@@ -139,7 +124,7 @@ def test_selection_among_blocks_is_selection_from_one_list(kind, factor, seeds):
 
 
 def test_selection_among_blocks_with_exponents_beyond_any_float():
-    for kind in ("laplace", "opendp"):
+    for kind in ("laplace", "auto"):
         for blocks, best in ((blocks_of([0.0], [-1e9, 1e9]), (1, 1)), (blocks_of([-1e9], [-2e9, -3e9]), (0, 0))):
             assert {seeded(kind, 1).select_among(blocks, 1.0) for _ in range(20)} == {best}
 
@@ -155,11 +140,3 @@ def test_noiseless_answers_are_the_counts_and_the_best_candidate():
         assert noise.select_among(BLOCKS, factor) == (2, 2)
         assert noise.select_among(blocks_of([0.0, 1.0], [1.0, 1.0]), factor) == (0, 1)  # the first of the best
     assert not noise.publishable
-
-
-def test_what_opendp_loads_besides_is_whole_before_other_threads_go_on(monkeypatch):
-    loaded = []
-    monkeypatch.setattr(noises, "there", lambda _: True)
-    monkeypatch.setattr(noises, "import_module", loaded.append)
-    noises.load_in_background()
-    assert loaded[0] == "polars"

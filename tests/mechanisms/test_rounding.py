@@ -14,7 +14,7 @@ from dpcore.accounting.relation import Relation, exact
 from dpcore.door import prices
 from dpcore.door.prices import Claim
 from dpcore.mechanisms.noise import make_noise
-from dpcore.mechanisms.noise.opendp_noise import SPARE
+from dpcore.mechanisms.noise.exact_noise import SPARE
 from dpcore.mechanisms.scores import (
     ClassLogScore,
     ConditionalEntropy,
@@ -182,39 +182,27 @@ def test_an_exactly_sampled_choice_never_costs_more_than_is_booked(score, relati
 
 
 @BOTH
-def test_exactly_sampled_noise_on_scores_never_costs_more_than_is_booked(relation, monkeypatch):
-    """Values on the grid, in whole steps, against the scale in steps: their L1 distance over it is what is lost."""
-    heard, noise = [], make_noise("auto", None)
+@pytest.mark.parametrize("delta", [0, 1e-9])
+def test_exactly_sampled_noise_on_scores_never_costs_more_than_is_booked(relation, delta, monkeypatch):
+    """Values on the grid, in whole steps, against the scale in steps; in rho choices, too, by their log ratios."""
+    currency, heard = Currency.of(delta), []
+    noise = make_noise("auto", None, 0, currency.law)
     monkeypatch.setattr(type(noise), "counts", lambda _, steps, scale: heard.append((steps, scale)) or steps)
-    for score, n, claimed in product((R(), MutualInformation(), Entropy()), (4, LARGE[-1]), (None, 0.4, 7.0)):
-        claim, bounds = Claim(claimed_sensitivity=claimed), bounds_of(score, relation, n)
-        entry, grid = prices.noisy_values(score.name, bounds, 1, exact(0.3), claim, exactly=True)
-        tables = pairs(shape_of(score, n), n, relation)
-        for side in (0, 1):
-            noise.reals(score.of_many(tables[..., side], relation), entry.scale, grid=grid)
-        (before, scale), (after, _) = heard[-2:]
-        assert int(np.abs(after - before).max()) / Fraction(scale * (1 + SPARE)) <= Fraction(entry.epsilon_bound)
-
-
-@BOTH
-def test_exactly_sampled_draws_in_rho_never_cost_more_than_is_booked(relation, monkeypatch):
-    """Choices by the interval that their log ratios lie in, noise on scores by the squares of what they move."""
-    heard, noise = [], make_noise("auto", None, 0, "gaussian")
-    claim = Claim(currency=Currency.of(1e-9))
-    monkeypatch.setattr(type(noise), "counts", lambda _, steps, scale: heard.append((steps, scale)) or steps)
-    for score, n in product((R(), MutualInformation(), Entropy()), (4, LARGE[-1])):
-        bounds = bounds_of(score, relation, n)
-        entry, factor = prices.choice(score.name, bounds, exact(0.3), 2, claim, exactly=True)
-        low, high = moved(score, relation, n)
-        assert entry.unit == "rho"
-        assert 2 * (Fraction(factor * (1 - SPARE)) * (high - low)) ** 2 / 8 <= Fraction(entry.epsilon_bound)
+    claims = (None,) if delta else (None, 0.4, 7.0)
+    for score, n, claimed in product((R(), MutualInformation(), Entropy()), (4, LARGE[-1]), claims):
+        claim, bounds = Claim(claimed_sensitivity=claimed, currency=currency), bounds_of(score, relation, n)
         entry, grid = prices.noisy_values(score.name, bounds, 5, exact(0.3), claim, exactly=True)
         tables = pairs(shape_of(score, n), n, relation)
         for side in (0, 1):
             noise.reals(score.of_many(tables[..., side], relation), entry.scale, grid=grid)
         (before, scale), (after, _) = heard[-2:]
-        worst = Fraction(int(np.abs(after - before).max()))
-        assert 5 * worst**2 / (2 * Fraction(scale * (1 + SPARE)) ** 2) <= Fraction(entry.epsilon_bound)
+        worst = int(np.abs(after - before).max()) / Fraction(scale * (1 + SPARE))
+        assert 5 * (worst**2 / 2 if delta else worst) <= Fraction(entry.epsilon_bound)
+        if delta:
+            entry, factor = prices.choice(score.name, bounds, exact(0.3), 2, claim, exactly=True)
+            low, high = moved(score, relation, n)
+            assert entry.unit == "rho"
+            assert 2 * (Fraction(factor * (1 - SPARE)) * (high - low)) ** 2 / 8 <= Fraction(entry.epsilon_bound)
 
 
 def test_teaching_noise_pays_for_no_rounding():

@@ -14,7 +14,7 @@ from dpcore.accounting.ledger import Ledger
 from dpcore.arguments import no_progress
 from dpcore.door import PrivateTable
 from dpcore.errors import BudgetError, ParameterError
-from dpcore.mechanisms.noise import NumpyNoise, generator, noise_kind
+from dpcore.mechanisms.noise import NumpyNoise, generator
 from dpcore.methods import METHODS, MST
 from dpcore.methods.parameters import choice, text
 from dpcore.methods.synthesizer import Synthesizer
@@ -97,7 +97,6 @@ def test_the_source_of_noise_is_named_and_samples_exactly_unless_a_seed_is_given
         void = Margins(noise=name).fit(small_frame, schema=inferred)
         assert (void.publishable_, void.ledger_.void == "") == (exact, False), name  # it names the noise alone
     assert {(kind().noise, kind().random_state) for kind in METHODS.values()} == {("auto", None)}
-    assert (noise_kind("auto", None), noise_kind("auto", 7)) == ("opendp", "laplace")
 
 
 def test_corrected_mode_cannot_spend_more_than_it_was_given(small_frame, small_schema):

@@ -1,8 +1,8 @@
 """How private trees choose divisions: the exponential mechanism over groups, codes and all places of a range.
 
-Probabilities are computed by hand from few records. All draws but OpenDP's are seeded, so these tests either always
-pass or always fail. False-alarm rate: were the seeds drawn afresh, each test of fit would fail for right code about
-once in 10,000 (OpenDP and lots from the operating system: once in a million); some 130 of them.
+Probabilities are computed by hand from few records. All draws are seeded, or come from the tests' names, so these tests
+either always pass or always fail. False-alarm rate: were the seeds drawn afresh, each test of fit would fail for right
+code about once in 10,000 (exactly sampled draws: once in a million); some 130 of them.
 """
 
 import math
@@ -242,9 +242,9 @@ def test_points_between_and_lots():
         assert (found == np.floor(found)).all()
         assert ((low <= found) & (found < high)).all()
     assert stats.kstest(source.lots(DRAWS), "uniform").pvalue > ALARM
-    opendp = make_noise("opendp", None).lots(DRAWS)
-    assert stats.kstest(opendp, "uniform").pvalue > RARE
-    assert ((opendp >= 0) & (opendp < 1)).all()
+    exact = make_noise("auto", None).lots(DRAWS)
+    assert stats.kstest(exact, "uniform").pvalue > RARE
+    assert ((exact >= 0) & (exact < 1)).all()
 
 
 # Exactly sampled noise
@@ -253,7 +253,7 @@ def test_points_between_and_lots():
 def test_exactly_sampled_noise_chooses_among_weighed_cuts_and_groups():
     """Every column weighs 1: three places between bins, a group per value, three values."""
     draws = 3_000
-    nodes = nodes_of(draws, noise=make_noise("opendp", None))
+    nodes = nodes_of(draws, noise=make_noise("auto", None))
     division = nodes.choose("q", Max(), offered(draws, 1, 2, 3), *ranges(draws), epsilon=1.0)
     values = [split(CODES[:, 1] >= cut, Max()) for cut in (1, 2, 3)] + [split(CODES[:, 2], Max())]
     values += [split(CODES[:, 3] != code, Max()) for code in range(3)]

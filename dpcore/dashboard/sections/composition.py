@@ -224,8 +224,8 @@ def floats(page: str) -> None:
         st.markdown(
             say(
                 "**The remedy** is noise on whole numbers, drawn exactly: the noise “Exactly sampled (for "
-                "publication)” that pages begin with where OpenDP is installed. “NumPy, continuous (teaching)” is the "
-                "kind of noise in this picture."
+                "publication)” that pages begin with. “NumPy, continuous (teaching)” is the kind of noise in this "
+                "picture."
             )
         )
         assumed(

@@ -1,10 +1,10 @@
 """Where randomness comes from.
 
-auto        The default. Exactly sampled discrete noise and choices, from the operating system's entropy: for whatever
-            is to be published, and for what is called proved. Few counts are drawn by OpenDP, which is loaded on first
-            use because that takes over a second; many at once, and choices, by `draws`. With a seed, and where OpenDP
-            is not installed (`dpcore.extras`): laplace, which is not sampled exactly, and says so.
-opendp      The same, but that OpenDP draws for all counts, at some 10 µs each. Takes no seed. An error without OpenDP.
+auto        The default. Exactly sampled discrete noise and choices, from the operating system's entropy (`draws`): for
+            whatever is to be published, and for what is called proved. With a seed: laplace, which is not sampled
+            exactly, and says so.
+opendp      The same, but that OpenDP draws for counts, for those who trust it more: an extra package, which takes over
+            a second to load and some 10 µs for each count. Takes no seed.
 laplace     NumPy, continuous Laplace on counts. Seedable. Teaching grade: the low bits of floating-point noise betray
             the true count (Mironov 2012), and a known seed undoes the noise altogether.
 geometric   NumPy, two-sided geometric ("discrete Laplace") on counts: integers in, integers out. Seedable, teaching
@@ -17,24 +17,22 @@ Only the door (`dpcore.door`) calls these; sampling rows from a released model i
 generator of its own.
 """
 
-from importlib import import_module
-from threading import Thread
 from typing import Literal
 
 import numpy as np
 
 from dpcore.accounting.currency import Law
 from dpcore.errors import ParameterError
-from dpcore.extras import need, there
+from dpcore.extras import need
 from dpcore.language import phrase
 from dpcore.mechanisms.noise.base import Noise
 from dpcore.mechanisms.noise.draws import Weights
+from dpcore.mechanisms.noise.exact_noise import ExactNoise, OpenDPNoise
 from dpcore.mechanisms.noise.numpy_noise import NoiselessLimit, NoNoise, NumpyNoise
-from dpcore.mechanisms.noise.opendp_noise import OpenDPNoise
 
 __all__ = [
-    "CUT", "NOISES", "TEACHING", "NoNoise", "Noise", "NoiselessLimit", "NumpyNoise", "OpenDPNoise", "Weights",
-    "generator", "load_in_background", "make_noise", "noise_kind",
+    "CUT", "NOISES", "TEACHING", "ExactNoise", "NoNoise", "Noise", "NoiselessLimit", "NumpyNoise", "OpenDPNoise",
+    "Weights", "exactly_sampled", "generator", "make_noise",
 ]  # fmt: skip
 
 NoiseKind = Literal["auto", "opendp", "geometric", "laplace"]
@@ -47,8 +45,8 @@ CUT = 4  # the stream of these lots
 NOISES: tuple[NoiseKind, ...] = ("auto", "opendp", "geometric", "laplace")
 
 
-def noise_kind(noise: str, random_state: int | None) -> str:
-    """The source that a `noise` parameter means: "auto" is exactly sampled, or NumPy's with a seed or without OpenDP.
+def exactly_sampled(noise: str, random_state: int | None) -> bool:
+    """Whether the source that a `noise` parameter means is exactly sampled: "auto" is, unless it has a seed.
 
     ParameterError if the name is not one of `NOISES`, a seed is given to the source that cannot take one, or OpenDP is
     asked for by name and is not installed.
@@ -61,25 +59,16 @@ def noise_kind(noise: str, random_state: int | None) -> str:
             "Set random_state=None, or noise='laplace'.",
         )
     if noise == "opendp":
-        need("opendp", "Exactly sampled noise")
-    return noise if noise != "auto" else "opendp" if random_state is None and there("opendp") else "laplace"
+        need("opendp", "OpenDP's noise")
+    return noise == "opendp" or (noise == "auto" and random_state is None)
 
 
 def make_noise(noise: str, random_state: int | None, stream: int = 0, law: Law = "laplace") -> Noise:
-    """The source of that name, with a seed on a stream of its own; ParameterError as for `noise_kind`."""
-    kind = noise_kind(noise, random_state)
-    if kind == "opendp":
-        return OpenDPNoise(everywhere=noise == "opendp", law=law)
-    rng, discrete = generator(random_state, stream), kind == "geometric"
+    """The source of that name, with a seed on a stream of its own; ParameterError as for `exactly_sampled`."""
+    if exactly_sampled(noise, random_state):
+        return (OpenDPNoise if noise == "opendp" else ExactNoise)(law=law)
+    rng, discrete = generator(random_state, stream), noise == "geometric"
     return NumpyNoise(rng, discrete=discrete, seeded=random_state is not None, law=law)
-
-
-def load_in_background() -> None:
-    """Load OpenDP, if it is there, in a thread of its own: the first release need not wait a second or more for it."""
-    if there("opendp"):
-        if there("polars"):  # OpenDP loads it, and scikit-learn's look from another thread would find it half loaded
-            import_module("polars")
-        Thread(target=import_module, args=("opendp.prelude",), name="opendp", daemon=True).start()
 
 
 def generator(random_state: int | None, stream: int) -> np.random.Generator:

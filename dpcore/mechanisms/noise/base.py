@@ -76,7 +76,7 @@ class Noise(ABC):
             return [table.astype(float) for table in tables]
         sizes = [table.size for table in tables]
         drawn = histograms.draw(sizes, factor, self._below, self._lot, public_total=public_total)
-        return [(table + z.reshape(table.shape)).astype(float) for table, z in zip(tables, drawn, strict=True)]
+        return sums(tables, drawn)
 
     def histogram_spreads(self, sizes: Sequence[int], factor: float, *, public_total: bool) -> dict[int, Spread]:
         """About how large that noise is, by the histogram's size."""
@@ -86,11 +86,11 @@ class Noise(ABC):
         """A uniform whole number from 0 to below a bound."""
         return secrets.randbelow(bound)
 
-    def _lot(self, near: float, exactly: Callable[[], tuple[Fraction, Fraction]]) -> bool:
+    def _lot(self, near: float, room: float, exactly: Callable[[], tuple[Fraction, Fraction]]) -> bool:
         """Whether something happens (`histograms.Lot`)."""
         drawn = int(words(1)[0])
         low, high = (log(bits) - WORD * log(2) if bits else -inf for bits in (drawn, drawn + 1))
-        if abs(near - min(max(near, low), high)) > histograms.MARGIN:
+        if abs(near - min(max(near, low), high)) > room:
             return near > high
         return is_below(drawn, *exactly())
 
@@ -126,7 +126,8 @@ class Noise(ABC):
     def lots(self, count: int) -> Floats:
         """Independent uniform numbers of [0, 1) that decide which rows are in a sample, shape (count,).
 
-        53 bits each from the operating system: a sample has to stay secret.
+        53 bits each from the operating system: a sample has to stay secret. They are multiples of 2^-53, so that
+        whoever compares them with a probability rounds it to one of these first, to the safe side.
         """
         return (words(count) >> np.uint64(11)).astype(float) / WIDEST
 
@@ -143,6 +144,12 @@ class Noise(ABC):
             place -= len(blocks[block].scores)
             block += 1
         return block, place
+
+
+def sums(tables: Sequence[NDArray[np.int64]], noise: Sequence[Ints]) -> list[Floats]:
+    """Tables plus whole noise, of which each table has as many numbers as cells; the nearest floats."""
+    added = [(table.ravel() + own).astype(float) for table, own in zip(tables, noise, strict=True)]
+    return [cells.reshape(table.shape) for table, cells in zip(tables, added, strict=True)]
 
 
 def behind_the_best(scores: Floats, groups: Ints, weights: Weights | None) -> tuple[Floats, Ints]:

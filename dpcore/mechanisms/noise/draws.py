@@ -1,44 +1,94 @@
-"""Exact sampling from the operating system's random words, many at once.
+"""Exact sampling from the operating system's random words.
 
-Every draw is a function of a uniform real number U of (0, 1), whose first 64 bits are a word. The function is worked
-out in floating point together with a bound on its error (NumPy's `log` and `exp` are taken to be right to 16 units in
-the last place; they are right to 4). Where the error, or the bits of U that are not drawn yet, could change the
-outcome, `decimal` works it out to as many digits as it takes, and as many words more are drawn as it takes. So the
-outcome is always the one that exact arithmetic would give: probabilities are exactly those that are stated, for the
-floats that are given taken as rational numbers. How long a draw takes may tell something; nothing here hides that.
+Every draw is a function of a uniform real number U of (0, 1), whose bits are drawn as they are needed: the first 64 are
+a word. Floating point is a filter: it works out the outcome together with a bound on its own error. Where the error, or
+the bits of U that are not drawn yet, could change the outcome, `decimal` works it out (its logarithm and exponential
+are correctly rounded), with more digits and more bits until one outcome is left. So outcomes are those of exact
+arithmetic, and probabilities are exactly those that are stated, for the floats that are given taken as rational
+numbers: at every finite scale of 0 or more, and noise of scale 0 is 0. Noise that int64 does not hold is drawn as
+Python's integers. How long a draw takes may tell something; nothing here hides that.
 
+What is assumed: the operating system's words are uniform and independent, floats are those of IEEE 754, and NumPy's
+logarithm and exponential are right to 2^-50, 4 units in the last place. `check_numpy` tries the last.
+
+uniform   A word's last bits, as many as a number below the bound may need; again, if they are not below it. For one
+          bound of any size: `secrets.randbelow`, which does the same.
 laplace   The difference of two geometric variables. floor(-b ln U) is geometric: it is k or more if U <= exp(-k / b).
           Hence P(z) is proportional to exp(-|z| / b), for integers (Ghosh, Roughgarden and Sundararajan 2012).
+          In floats, with the unit u = 2^-53: the word's middle is out by 2 u of itself and stands for numbers that
+          differ from it by half of one, 1 / middle of it at most, and the word 0 for numbers that differ by any factor:
+          it is never decided here. So -ln U is out by 1 / middle, 2 u, and the logarithm's 8 u (1 + itself); product
+          and difference add 3 u of theirs. `LOG_ERROR` is 16 u.
+          From b = 2^36 on, b / 2^s is below it for some s, and the variable is 2^s v + r: v is geometric of scale
+          b / 2^s, a division without rounding, and r below 2^s has P(r) proportional to exp(-r / b). As
+          exp(-(2^s v + r) / b) is a product, v and r are independent. r is uniform, and taken with probability
+          exp(-r / b), or drawn again; as r / b < 2^-35, nearly always.
 gaussian  Rejection (Canonne, Kamath and Steinke 2020, algorithm 3). With t = floor(sigma) + 1, Laplace noise y of scale
           t is taken with probability exp(-(|y| - sigma^2 / t)^2 / (2 sigma^2)), or all begins again. Multiplied with
-          exp(-|y| / t), the mixed term of the square cancels: P(y) is proportional to exp(-y^2 / (2 sigma^2)).
+          exp(-|y| / t), the mixed term of the square cancels: P(y) is proportional to exp(-y^2 / (2 sigma^2)), whatever
+          t is, hence also where floor(sigma) + 1 is rounded.
 Choice    Rejection. Candidate r of a group weighs w(r) = weight(r) exp(factor (score(r) - best score)). An integer
           W(r) >= 2^bits w(r) is found in floating point; r is proposed with probability W(r) / sum of W, by an exact
-          lot among whole numbers, and taken with probability 2^bits w(r) / W(r), or all begins again. So r comes with
+          draw among whole numbers, and taken with probability 2^bits w(r) / W(r), or all begins again. So r comes with
           probability w(r) / sum of w: the exponential mechanism, without any slack. W decides how often we begin again
           (hardly ever), never what is chosen.
+          In floats, an exponent of -708 or more is out by 2 u of itself, 2^-42.5, and fractions and the exponential by
+          some u: less than half of `EXP_ERROR`. Below, exp is no normal float; the weight is far below 1, and W is 1.
+Events    U < p is decided by the word's first 53 bits L, a number with L <= U < L + 2^-53, and a float p out by e of
+          itself at most: yes if L + 2^-52 < p (1 - e), no if L > p (1 + e). The room of 2^-53 is for rounding the sum.
+          A p so small that it is less exact is met by L = 0 alone, for which nothing is decided here.
 """
 
 import os
 import secrets
-from decimal import Context, Decimal
+from collections.abc import Callable
+from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, localcontext
 from fractions import Fraction
-from math import floor
+from functools import cache
+from math import floor, isfinite
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpcore.arguments import Flags, Floats, Ints
+from dpcore.errors import ParameterError
 
 Integers = NDArray[np.int64]
 
 WORD = 64
 TOGETHER = 1 << 14  # draws at a time: they fit the processor's cache
-WIDEST_SCALE = 2.0**36  # beyond, one draw in 10,000 and more needs decimals
-LOG_ERROR = 2.0**-49  # relative, of a logarithm; and absolute, from the rounding of what it is taken of
-EXP_ERROR = 2.0**-40  # relative, of a weight: an exponent of -745 or more is right to 745 * 2^-52 = 2^-42.4
-NEVER = -1_000_000  # exponents below: the probability is less than any that many words could tell from 0
+NARROW = 36  # bits of a scale; of wider ones, a draw in 2,000 and more would need decimals
+LARGEST = 1 << 62  # noise from here on is no int64: it is added to counts
+ACCURACY = 2.0**-50  # of NumPy's logarithm and exponential, relative (the logarithm's, absolute as well)
+LOG_ERROR = 2.0**-49  # relative, and absolute
+EXP_ERROR = 2.0**-40  # relative, of a weight
+NEVER = -1_000_000  # of a probability's logarithm: many words could not tell a smaller one from 0
+
+
+@cache
+def check_numpy() -> None:
+    """Raise ParameterError unless NumPy's logarithm and exponential are as accurate as draws assume.
+
+    They are tried where their algorithms change (next to 1, powers of 2 and their roots), and at some hundred other
+    numbers, which are always the same: all at once, and one by one, which may be other instructions. This takes some
+    milliseconds, once.
+    """
+    near = np.outer([0.5**0.5, 0.75, 0.5, 2.0**-64], 1 + np.arange(-2, 3) * 2.0**-52).ravel()
+    some, next_to_one = np.random.default_rng(0).random(60), 1 - np.append(0, 2.0 ** -np.arange(1, 54, 2))
+    inside = np.concatenate([next_to_one, near, some, some**30])
+    exponents = -np.concatenate([2.0 ** np.arange(-54, 10, 3), near, 700 * near, some, 700 * some])
+    with localcontext(Context(prec=40)):
+        for function, exactly, given in ((np.log, Decimal.ln, inside), (np.exp, Decimal.exp, exponents)):
+            alone = [float(function(x)[0]) for x in given[:, None]]
+            for x, *values in zip(given.tolist(), function(given).tolist(), alone, strict=True):
+                true = exactly(Decimal(x))
+                room = Decimal(ACCURACY) * (abs(true) + (function is np.log))
+                if not all(isfinite(value) and abs(Decimal(value) - true) <= room for value in values):
+                    raise ParameterError(
+                        "NumPy's logarithm or exponential is not accurate here: noise cannot be sampled exactly.",
+                        "Install another build of NumPy; noise='laplace' is for teaching.",
+                    )
 
 
 def words(count: int) -> NDArray[np.uint64]:
@@ -61,35 +111,56 @@ def uniform(bounds: Integers) -> Integers:
 
 
 def laplace(scales: Floats) -> Integers:
-    """Discrete Laplace noise, P(z) proportional to exp(-|z| / scale); positive scales of shape (n,)."""
-    found = np.empty(len(scales), dtype=np.int64)
-    for start in range(0, len(scales), TOGETHER):
-        some = slice(start, start + TOGETHER)
-        found[some] = geometric(scales[some]) - geometric(scales[some])
-    return found
+    """Discrete Laplace noise, P(z) proportional to exp(-|z| / scale); scales of 0 or more of shape (n,)."""
+    parts = [scales[start : start + TOGETHER] for start in range(0, max(len(scales), 1), TOGETHER)]
+    return np.concatenate([geometric(some) - geometric(some) for some in parts])
 
 
 def geometric(scales: Floats) -> Integers:
     """floor(-scale ln U), shape (n,)."""
+    wide = np.flatnonzero(scales >= 2.0**NARROW)
+    shifts = np.frexp(scales[wide])[1] - NARROW
+    if len(wide):
+        scales, given = scales.copy(), scales[wide]
+        scales[wide] = np.ldexp(given, -shifts)
     drawn = words(len(scales))
     middle = drawn.astype(float) + 0.5
     found = -np.log(middle * 2.0**-WORD)
     error = scales * (LOG_ERROR * (1 + found) + 1 / middle)
     found *= scales
     low, high = np.floor(found - error), np.floor(found + error)
-    for place in np.flatnonzero(low != high).tolist():
-        low[place] = one_geometric(float(scales[place]), int(drawn[place]))
-    return low.astype(np.int64)
+    whole = low.astype(np.int64)
+    for i in np.flatnonzero((low != high) | (drawn == 0)).tolist():
+        value = one_geometric(float(scales[i]), int(drawn[i]))
+        if value >= LARGEST:
+            whole = whole.astype(object)
+        whole[i] = value
+    if len(wide):
+        whole = whole.astype(object)
+        for i, scale, shift in zip(wide.tolist(), given.tolist(), shifts.tolist(), strict=True):
+            whole[i] = (whole[i] << shift) + remainder(scale, shift)
+    return whole
+
+
+def remainder(scale: float, bits: int) -> int:
+    """A whole number r below 2^bits, P(r) proportional to exp(-r / scale), which is above 1 - 2^(1 - NARROW)."""
+    sure = (1 << WORD) - (1 << WORD - NARROW + 2)
+    while True:
+        found, drawn = secrets.randbits(bits), secrets.randbits(WORD)
+        if drawn < sure or is_below(drawn, Fraction(1), -found / Fraction(scale)):
+            return found
 
 
 def gaussian(sigmas: Floats) -> Integers:
-    """Discrete Gaussian noise, P(z) proportional to exp(-z^2 / (2 sigma^2)); positive sigmas of shape (n,)."""
-    found = np.empty(len(sigmas), dtype=np.int64)
+    """Discrete Gaussian noise, P(z) proportional to exp(-z^2 / (2 sigma^2)); sigmas of 0 or more of shape (n,)."""
+    found = np.zeros(len(sigmas), dtype=np.int64)
     for start in range(0, len(sigmas), TOGETHER):
-        open_ = np.arange(start, min(start + TOGETHER, len(sigmas)))
+        open_ = start + np.flatnonzero(sigmas[start : start + TOGETHER])
         while len(open_):
             offered = laplace(np.floor(sigmas[open_]) + 1)
             taken = keep_gaussian(offered, sigmas[open_])
+            if offered.dtype == object:
+                found = found.astype(object)
             found[open_[taken]] = offered[taken]
             open_ = open_[~taken]
     return found
@@ -98,41 +169,52 @@ def gaussian(sigmas: Floats) -> Integers:
 def keep_gaussian(offered: Integers, sigmas: Floats) -> Flags:
     """Which values of `gaussian`'s Laplace noise are taken.
 
-    The exponent is (|y| - sigma^2 / t)^2 / (2 sigma^2). Each operation is out by a unit, 2^-53, of what it gives, hence
-    the difference by 3 units of r sigma, the sum of its two parts, and the exponent by less than 8 units of r^2.
+    The exponent is (|y| - sigma^2 / t)^2 / (2 sigma^2). Each operation is out by a unit, 2^-53, of what it gives: with
+    r sigma for the sum |y| + sigma^2 / t, the difference by 3 units of that, the quotient by 4 units of r, and the
+    exponent by less than 8 units of r^2. Where these are more than a half, the probability is below any float.
     """
     far, size = np.abs(offered).astype(float), np.floor(sigmas) + 1
     with np.errstate(over="ignore", divide="ignore"):
         centre = sigmas * (sigmas / size)
         chance = np.exp(-0.5 * ((far - centre) / sigmas) ** 2)
         error = EXP_ERROR + 2.0**-50 * np.minimum(((far + centre) / sigmas) ** 2, 2.0**49)
-    drawn = words(len(offered))
-    lot = (drawn >> np.uint64(11)).astype(float) * 2.0**-53  # at most 2^-53 below U
-    taken: Flags = lot + 2.0**-52 < chance * (1 - error)
-    for i in np.flatnonzero(~taken & (lot <= chance * (1 + error))).tolist():
+
+    def exactly(i: int, drawn: int) -> bool:
         sigma, t = Fraction(float(sigmas[i])), int(size[i])
         behind = abs(int(offered[i])) - sigma * sigma / t
-        taken[i] = is_below(int(drawn[i]), Fraction(1), -behind * behind / (2 * sigma * sigma))
-    return taken
+        return is_below(drawn, Fraction(1), -behind * behind / (2 * sigma * sigma))
+
+    return events(chance, error, exactly)
+
+
+def events(chance: Floats, error: Floats | float, exactly: Callable[[int, int], bool]) -> Flags:
+    """Which happen, with probabilities that are right to relative errors; the i-th is decided exactly by its word."""
+    drawn = words(len(chance))
+    lot = (drawn >> np.uint64(11)).astype(float) * 2.0**-53
+    found: Flags = lot + 2.0**-52 < chance * (1 - error)
+    for i in np.flatnonzero(~found & (lot <= chance * (1 + error))).tolist():
+        found[i] = exactly(i, int(drawn[i]))
+    return found
 
 
 def is_below(drawn: int, ratio: Fraction, exponent: Fraction) -> bool:
     """Whether U, whose first bits are given, is below ratio * e^exponent, which is 1 at most."""
-    width = WORD
+    width, part, whole = WORD, Decimal(ratio.numerator), Decimal(ratio.denominator)
+    bits = max(ratio.numerator.bit_length() - ratio.denominator.bit_length() + 1, 0)
+    upper = max(exponent, Fraction(NEVER - bits))  # a bound, below which e^upper * ratio is next to nothing: 2 < e
     while True:
         digits = width // 2 + 30
-        context = Context(prec=digits)
-        if exponent < NEVER:
-            low, high = Fraction(0), Fraction(1, 1 << -NEVER)
-        else:
-            power = context.exp(context.divide(Decimal(exponent.numerator), Decimal(exponent.denominator)))
-            near, slack = Fraction(power) * ratio, Fraction(1, 10 ** (digits - 15))
-            low, high = near * (1 - slack), near * (1 + slack)
-        if low > 1:
+        context = Context(prec=digits, Emin=MIN_EMIN, Emax=MAX_EMAX)
+        power = context.exp(context.divide(Decimal(upper.numerator), Decimal(upper.denominator)))
+        near = context.multiply(context.divide(context.multiply(power, part), whole), Decimal(1 << width))
+        # The exponent is out by 10^-digits of itself, which is below 10^9, the power by as much, and all else by less.
+        slack = context.scaleb(near, 15 - digits)
+        low = context.subtract(near, slack) if upper == exponent else Decimal(0)
+        if low > 1 << width:
             raise ArithmeticError("A probability is above 1.")
-        if Fraction(drawn + 1, 1 << width) <= low:
+        if drawn + 1 <= low:
             return True
-        if Fraction(drawn, 1 << width) >= high:
+        if drawn >= context.add(near, slack):
             return False
         drawn, width = drawn << WORD | secrets.randbits(WORD), width + WORD
 
@@ -201,12 +283,11 @@ class Choice:
         places = np.searchsorted(self._sums, target, side="right")
         offered = self._sums[places] - np.where(places > 0, self._sums[places - 1], 0)
         chance = self._float(places, self.best[groups]) / offered
-        drawn = words(len(places))
-        lot = (drawn >> np.uint64(11)).astype(float) * 2.0**-53  # at most 2^-53 below U
-        taken = lot + 2.0**-52 < chance * (1 - EXP_ERROR)
-        for i in np.flatnonzero(~taken & (lot <= chance * (1 + EXP_ERROR))).tolist():
-            taken[i] = self._exactly(int(places[i]), float(self.best[groups[i]]), int(offered[i]), int(drawn[i]))
-        return places, taken
+
+        def exactly(i: int, drawn: int) -> bool:
+            return self._exactly(int(places[i]), float(self.best[groups[i]]), int(offered[i]), drawn)
+
+        return places, events(chance, EXP_ERROR, exactly)
 
     def _float(self, places: Ints | slice, best: Floats) -> Floats:
         """2^bits w(r), right to a relative `EXP_ERROR` / 2 where it is a normal float."""

@@ -44,8 +44,10 @@ With an envelope's largest term at t = top, and half of it at most at top + L an
 top - i L are 2^-i of it at most. A coin chooses the envelope; t is proposed with a fair coin for the side and one for
 each further L, evenly within that L; then P, any number up to P + Q; and all is taken by an exact lot, or begins again.
 Floating point finds L, `top` but for its last steps, and decides a lot that is far enough from its probability; whole
-numbers do the rest. `SLACK` and `MARGIN` are far more than its errors. How long it takes may tell something of the
-noise; nothing here hides that.
+numbers do the rest. A logarithm of M is that of a sum of positive terms, each made of two sums of n logarithms at most,
+of which none is above 80: with a unit of 2^-53 their rounding is below 2 n (n + 9) 80 units, hence that of all that is
+compared below 2^-44 of the sum of squared sizes (`margin`). `SLACK` is far more than what is lost where neighboring
+terms are too close to be told apart. How long it takes may tell something of the noise; nothing here hides that.
 """
 
 from __future__ import annotations
@@ -65,12 +67,13 @@ from dpcore.arguments import Floats, Ints
 
 Below = Callable[[int], int]
 """A uniform whole number from 0 to below another."""
-Lot = Callable[[float, Callable[[], tuple[Fraction, Fraction]]], bool]
-"""Whether something happens: given the logarithm of its probability, right to `MARGIN`, and what gives a ratio and an
-exponent, of which it is ratio * e^exponent exactly."""
+Lot = Callable[[float, float, Callable[[], tuple[Fraction, Fraction]]], bool]
+"""Whether something happens: given the logarithm of its probability, by how much it may be out, and what gives a ratio
+and an exponent, of which it is ratio * e^exponent exactly."""
 
 SLACK = Fraction(1, 1 << 20)  # by which the largest term may be larger than what is taken for it
-MARGIN = 1e-4  # of logarithms; their errors are below 1e-9 for 30 tables of 1000 values
+MARGIN = 1e-4  # of logarithms, at least
+LARGEST = 1 << 62  # noise from here on is no int64
 WIDEST = 2.0**30  # a scale: one over the factor; beyond, nothing is told
 GRID = np.linspace(0, 1, 1_002)[1:-1]  # of P / (P + Q)
 
@@ -90,7 +93,8 @@ def draw(sizes: Sequence[int], factor: float, below: Below, lot: Lot, *, public_
 
 def lengths(sizes: Counter[int], factor: Fraction, below: Below, lot: Lot, *, public_total: bool) -> tuple[int, int]:
     """P and Q, for so many histograms of each size."""
-    envelopes = [Envelope(sizes, factor, odd, alone=public_total) for odd in ((0,) if public_total else (0, 1))]
+    envelopes = envelopes_of(tuple(sizes.items()), factor, public_total)
+    room = margin(sizes)
     widest = max(envelopes, key=lambda own: own.highest + log(own.far))
     while True:
         own = envelopes[below(len(envelopes))]
@@ -103,7 +107,7 @@ def lengths(sizes: Counter[int], factor: Fraction, below: Below, lot: Lot, *, pu
             logarithm_of_all(sizes, up, both - up)[0] + log(pairs * own.far) + further * log(2) - float(factor) * both
         )
         near -= widest.highest + log(widest.far) + log1p(SLACK)
-        if near > MARGIN:
+        if near > room:
             raise ArithmeticError("A probability is above 1.")
         weight = pairs * own.far << further
 
@@ -111,8 +115,21 @@ def lengths(sizes: Counter[int], factor: Fraction, below: Below, lot: Lot, *, pu
             ratio = Fraction(weight * ways_of_all(sizes, up, both - up), widest.largest * widest.far)
             return ratio / (1 + SLACK), factor * (widest.length(widest.top) - both)
 
-        if lot(near, exactly):
+        if lot(near, room, exactly):
             return up, both - up
+
+
+@lru_cache(maxsize=64)
+def envelopes_of(sizes: tuple[tuple[int, int], ...], factor: Fraction, public_total: bool) -> list[Envelope]:
+    """The envelopes of even sums and of odd ones, if there are any; public."""
+    return [
+        Envelope(Counter(dict(sizes)), factor, odd, alone=public_total) for odd in ((0,) if public_total else (0, 1))
+    ]
+
+
+def margin(sizes: Counter[int]) -> float:
+    """By how much logarithms may be out; see the module."""
+    return max(MARGIN, 2.0**-44 * sum(times * size**2 for size, times in sizes.items()))
 
 
 class Envelope:
@@ -130,7 +147,7 @@ class Envelope:
         while self.top and not self._rises(self.top - 1):
             self.top -= 1
         self.highest, self.largest = self._about(self.top)[0], self._term(self.top)
-        half = self.highest - log(2) - MARGIN
+        half = self.highest - log(2) - margin(sizes)
         self.far = max(
             first(lambda step: self._about(self.top + step)[0] <= half, 1),
             first(lambda step: step > self.top or self._about(self.top - step)[0] <= half, 1),
@@ -172,12 +189,12 @@ def vector(size: int, up: int, down: int, below: Below) -> Ints:
     """A vector of total up - down, with no more than these above and below 0, evenly."""
     free = size - 1
     positive = place(ways(size, up, down), below)
-    found = np.zeros(size, dtype=np.intp)
+    found = np.zeros(size, dtype=np.int64 if up + down + size < LARGEST else object)
     which = different(positive, free, below)
     others = sorted({*range(free)} - {*which})
-    found[which] = np.diff(sorted(different(positive, up, below)), prepend=-1)
+    found[which] = np.diff(np.array(sorted(different(positive, up, below)), found.dtype), prepend=-1)
     sums = sorted(different(len(others), down + len(others), below))
-    found[others] = 1 - np.diff(sums, prepend=-1)
+    found[others] = 1 - np.diff(np.array(sums, found.dtype), prepend=-1)
     found[-1] = up - down - found.sum()
     return found
 

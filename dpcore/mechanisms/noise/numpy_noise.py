@@ -98,7 +98,7 @@ class NumpyNoise(Noise):
             pass
         return found
 
-    def _lot(self, near: float, exactly: Callable[[], tuple[Fraction, Fraction]]) -> bool:
+    def _lot(self, near: float, room: float, exactly: Callable[[], tuple[Fraction, Fraction]]) -> bool:
         return self._rng.random() < exp(min(near, 0.0))
 
     def noiseless(self) -> NoiselessLimit:
@@ -183,10 +183,6 @@ class NoNoise(Noise):
 
     def lots_by_blocks(self, count: int) -> Iterator[Floats]:
         return (np.arange(start, min(start + LOTS, count)) / count for start in range(0, count, LOTS))
-
-    def select_among(self, blocks: Sequence[Scored], factor: float) -> tuple[int, int]:
-        block = int(np.argmax([block.scores.max() for block in blocks]))
-        return block, int(self.select(blocks[block].scores, factor))
 
 
 def log_of(weights: Weights | None) -> Floats | float:

@@ -14,10 +14,9 @@ from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
 from dpcore.errors import ParameterError
 from dpcore.language import phrase
-from dpcore.mechanisms.noise import NoNoise, noise_kind
+from dpcore.mechanisms.noise import NoNoise, exactly_sampled
 from dpcore.methods.base import PrivateClassifier
 from dpcore.methods.local.estimated_nodes import Stops
-from dpcore.methods.noises import as_here
 from dpcore.methods.parameters import CORRECTED, PAPER, Control, learned, number, text, whole
 from dpcore.postprocess.forest import Forest
 from dpcore.postprocess.reports import Family, Questionnaire, Recoded, Reports
@@ -51,7 +50,7 @@ class LocalClassifier(PrivateClassifier):
     controls: ClassVar[tuple[Control, ...]] = (
         Control("epsilon", "Privacy budget epsilon", steps=EPSILONS, shown=4.0, told=ABOUT, when=CORRECTED),
         Control("relation", "What is protected: one row", told=HIDDEN),
-        Control("noise", "Coins and noise", as_here(LOTS)),
+        Control("noise", "Coins and noise", LOTS),
     )
     relation: str = text(
         default="replace", kind="{'replace'}", about="Reports hide what people say, not who takes part."
@@ -124,7 +123,7 @@ class LocalClassifier(PrivateClassifier):
             return NoNoise.label.capitalize()
         told = " and ".join(rules)
         lots = f"NumPy's random numbers, {'un' * (self.random_state is None)}seeded: for teaching"
-        if noise_kind(self.noise, self.random_state) == "opendp":
+        if exactly_sampled(self.noise, self.random_state):
             lots = "chance from the operating system's entropy" + ", exactly sampled noise" * ("laplace" in rules)
         return f"{told[:1].upper()}{told[1:]}; {lots}"
 

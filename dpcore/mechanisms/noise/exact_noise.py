@@ -1,7 +1,6 @@
-"""Exactly sampled noise: OpenDP's sampler for few counts, our own for many and choices; the system's entropy."""
+"""Exactly sampled noise from the operating system's entropy: our own, and OpenDP's on counts."""
 
 from collections.abc import Sequence
-from math import inf
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -10,48 +9,37 @@ from numpy.typing import NDArray
 from dpcore.accounting.currency import Law
 from dpcore.arguments import Floats, Ints
 from dpcore.language import phrase
-from dpcore.mechanisms.noise.base import Noise, Scored
-from dpcore.mechanisms.noise.draws import WIDEST_SCALE, Choice, Weights, gaussian, laplace
+from dpcore.mechanisms.noise.base import Noise, Scored, sums
+from dpcore.mechanisms.noise.draws import Choice, Weights, check_numpy, gaussian, laplace
 
-FEW = 20  # draws of one question; OpenDP takes some 10 µs for each, and 300 µs to be asked
 SPARE = 2.0**-40  # relative; scales and factors are worked out in floats, whose rounding is far less
 BITS = 36  # of a candidate's weight in a block, of which there may be 2^26
 
 
-class OpenDPNoise(Noise):
+class ExactNoise(Noise):
     """Exactly sampled discrete noise, and the exponential mechanism with exact probabilities (`draws`).
 
     A scale is taken larger, and a factor smaller, than was asked for by a relative `SPARE`: what is booked for them is
-    never less than what they cost, however they were rounded on their way here.
-
-    OpenDP's samplers of discrete Laplace and Gaussian noise (Canonne, Kamath and Steinke 2020) draw where a question
-    has few counts, or where its scale is too wide for ours; or for all counts (`everywhere`). They give the same
-    distributions as ours, to the last bit. Noise for several histograms at once is always drawn here.
+    never less than what they cost, however they were rounded on their way here. A noisy count is a whole number, of
+    which an answer is the nearest float: that is post-processing, also where noise is wider than floats are exact.
     """
 
     publishable = True
+    label = phrase("Exactly sampled discrete noise, from the operating system's entropy")
 
-    def __init__(self, *, everywhere: bool = False, law: Law = "laplace") -> None:
+    def __init__(self, *, law: Law = "laplace") -> None:
+        check_numpy()
         self.law, self.on_counts = law, f"discrete {law}"
-        alone = phrase("Exactly sampled discrete noise (OpenDP), from the operating system's entropy")
-        mixed = phrase(
-            "Exactly sampled discrete noise (OpenDP; many draws by this package), from the operating system's entropy"
-        )
-        self.label = alone if everywhere else mixed
-        self._few = inf if everywhere else FEW
         self._known: WeakKeyDictionary[Scored, tuple[float, Choice]] = WeakKeyDictionary()
 
     def counts(self, counts: NDArray[np.int64], scale: float) -> Floats:
         return self.many_counts([counts], [scale])[0]
 
     def many_counts(self, tables: Sequence[NDArray[np.int64]], scales: Sequence[float]) -> list[Floats]:
+        sizes, many = [table.size for table in tables], laplace if self.law == "laplace" else gaussian
         wider = [scale * (1 + SPARE) for scale in scales]
-        sizes = [table.size for table in tables]
-        if sum(sizes) <= self._few or max(wider) > WIDEST_SCALE:
-            return [by_opendp(table, scale, self.law) for table, scale in zip(tables, wider, strict=True)]
-        many = laplace if self.law == "laplace" else gaussian
         drawn = np.split(many(np.repeat(wider, sizes)), np.cumsum(sizes)[:-1])
-        return [(table + noise.reshape(table.shape)).astype(float) for table, noise in zip(tables, drawn, strict=True)]
+        return sums(tables, drawn)
 
     def histograms(self, tables: Sequence[NDArray[np.int64]], factor: float, *, public_total: bool) -> list[Floats]:
         return super().histograms(tables, factor * (1 - SPARE), public_total=public_total)
@@ -94,21 +82,31 @@ class OpenDPNoise(Noise):
         return known[1]
 
 
+class OpenDPNoise(ExactNoise):
+    """The same, but that OpenDP's samplers (Canonne, Kamath and Steinke 2020) draw for counts, at some 10 µs each.
+
+    The distributions are the same to the last bit. Choices, and noise for several histograms at once, are still ours.
+    """
+
+    label = phrase("Exactly sampled discrete noise (OpenDP), from the operating system's entropy")
+
+    def many_counts(self, tables: Sequence[NDArray[np.int64]], scales: Sequence[float]) -> list[Floats]:
+        """See `Noise.many_counts`; OpenDP takes over a second to load, so it is loaded here."""
+        import opendp.prelude as opendp
+
+        opendp.enable_features("contrib")
+        make, distance = opendp.m.make_laplace, opendp.l1_distance(T="i64")
+        if self.law == "gaussian":
+            make, distance = opendp.m.make_gaussian, opendp.l2_distance(T="f64")
+        domain, found = opendp.vector_domain(opendp.atom_domain(T="i64")), []
+        for table, scale in zip(tables, scales, strict=True):
+            noise = make(domain, distance, scale=scale * (1 + SPARE))
+            found.append(np.array(noise(table.ravel().tolist()), dtype=np.float64).reshape(table.shape))
+        return found
+
+
 def choice(
     scores: Floats, starts: Ints, factor: float, weights: Weights | None = None, bits: int | None = None
 ) -> Choice:
     """Exactly sampled choices for no more than was asked for."""
     return Choice(scores, starts, factor * (1 - SPARE), weights, bits)
-
-
-def by_opendp(counts: NDArray[np.int64], scale: float, law: Law) -> Floats:
-    """OpenDP's noise on counts; it takes over a second to load, so it is loaded here."""
-    import opendp.prelude as opendp
-
-    opendp.enable_features("contrib")
-    domain = opendp.vector_domain(opendp.atom_domain(T="i64"))
-    if law == "laplace":
-        noise = opendp.m.make_laplace(domain, opendp.l1_distance(T="i64"), scale=scale)
-    else:
-        noise = opendp.m.make_gaussian(domain, opendp.l2_distance(T="f64"), scale=scale)
-    return np.array(noise(counts.ravel().tolist()), dtype=np.float64).reshape(counts.shape)
