@@ -1,8 +1,7 @@
-"""Adaptive tables: the plan and its pieces by hand, the budget, and what is found when epsilon is no obstacle."""
+"""Adaptive tables: the plan and its pieces by hand, and the budget."""
 
 from dataclasses import replace
 from fractions import Fraction
-from itertools import combinations
 
 import numpy as np
 import pandas as pd
@@ -16,13 +15,12 @@ from dpcore.accounting.relation import Relation
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
-from dpcore.evaluate.distances import marginal_avd
 from dpcore.mechanisms.noise import make_noise
 from dpcore.mechanisms.noise.histograms import spreads
 from dpcore.methods import AdaptiveTables
 from dpcore.methods.networks import adaptive_tables
 from dpcore.methods.networks.adaptive_tables import MOST_CELLS, MOST_ROUNDS, ROUGH, Plan
-from dpcore.methods.networks.columns import Answers, Columns, average, in_lots
+from dpcore.methods.networks.columns import Columns, average, in_lots
 from dpcore.postprocess.junction_tree import cells_of
 from dpcore.postprocess.resolution import ENOUGH, MOST_GROUPS, Resolution, merge_more, neighbors
 
@@ -58,7 +56,8 @@ def test_the_plan_by_hand(rows, epsilon, relation, sizes, classes, plan):
 @pytest.mark.parametrize("relation", Relation)
 @pytest.mark.parametrize("schema", [CHAIN, CLASSLESS])
 def test_epsilon_is_divided_as_documented(relation, schema):
-    method = AdaptiveTables(epsilon=1.3, relation=relation, random_state=0).fit(chain(), schema=schema)
+    method = AdaptiveTables(epsilon=1.3, relation=relation, noise="laplace", random_state=0)
+    method.fit(chain(), schema=schema)
     entries, whole = list(method.ledger_.entries), Fraction(1.3)
     plan = Plan.of(20_000, whole, PURE, relation, schema.sizes, 2 if schema.target else 0)
     assert plan.rounds > 1
@@ -88,7 +87,8 @@ def test_epsilon_is_divided_as_documented(relation, schema):
 
 
 def test_rho_is_divided_as_documented():
-    method = AdaptiveTables(epsilon=1.3, delta=1e-9, random_state=0).fit(chain(), schema=CLASSLESS)
+    method = AdaptiveTables(epsilon=1.3, delta=1e-9, noise="laplace", random_state=0)
+    method.fit(chain(), schema=CLASSLESS)
     (rough, *entries), whole = method.ledger_.entries, Currency.of(1e-9).amount(1.3)
     plan = Plan.of(20_000, whole, method.ledger_.currency, ADD, CLASSLESS.sizes, 0)
     assert plan.one_ways < Plan.of(20_000, Fraction(1.3), PURE, ADD, CLASSLESS.sizes, 0).one_ways
@@ -102,111 +102,6 @@ def test_rho_is_divided_as_documented():
     assert plan.rounds / MOST_ROUNDS <= len(method.pairs_) <= plan.rounds
 
 
-def test_the_first_rounds_are_for_a_class_of_many_values():
-    frame = chain()
-    frame["b"] = np.random.default_rng(0).permutation(frame["b"])  # there is nothing to find
-    method = AdaptiveTables(epsilon=1.0, target="b", random_state=0).fit(frame, schema=CHAIN)
-    assert ["b" in pair for pair in method.pairs_[:2]] == [True, True]  # for three rounds
-    without = AdaptiveTables(epsilon=1.0, random_state=0).fit(frame, schema=CLASSLESS)
-    assert not all("b" in pair for pair in without.pairs_[:2])
-
-
-def test_each_round_tells_how_far_it_is():
-    told = []
-    method = AdaptiveTables(epsilon=1.0, random_state=0)
-    method.fit(chain(), schema=CHAIN, progress=lambda share, text="": told.append((share, str(text))))
-    rounds = [tuple(map(int, text.split(" rounds")[0].split(" of "))) for _, text in told if text.endswith("rounds")]
-    assert rounds[0] == (0, rounds[0][1])
-    assert [done for done, _ in rounds] == sorted({done for done, _ in rounds})
-    assert len(rounds) == len(method.pairs_) <= rounds[0][1]
-    assert [share for share, _ in told] == sorted(share for share, _ in told)
-
-
-def test_with_much_epsilon_the_chain_is_found_and_tables_are_the_datas():
-    frame = chain()
-    for schema in (CHAIN, CLASSLESS):
-        method = AdaptiveTables(epsilon=HUGE, random_state=0).fit(frame, schema=schema)
-        assert {"a", "b"} in map(set, method.pairs_)
-        assert {"b", "c"} in map(set, method.pairs_)
-        assert method.rows_ == pytest.approx(len(frame), abs=1e-2)
-        pairs = marginal_avd(frame, method.sample(len(frame)), schema, 2).set_index("attributes")["avd"]
-        measured = {tuple(sorted(pair)) for pair in method.pairs_}
-        assert pairs[[pair for pair in pairs.index if tuple(sorted(pair)) in measured]].max() < 2e-3
-        assert pairs.max() < 0.03
-        if schema.target:
-            assert all(pairs[pair] < 2e-3 for pair in pairs.index if "y" in pair)
-
-
-def test_the_class_is_whatever_is_asked_for():
-    by_name = AdaptiveTables(epsilon=1.0, target="b", random_state=0).fit(chain(), schema=CHAIN)
-    assert by_name.ledger_.entries[1].name == "histograms of y, a, c, b"  # four values of b: too many
-    assert not by_name.ledger_.children
-    three = AdaptiveTables(epsilon=1.0, target="c", random_state=0).fit(chain(), schema=CHAIN)
-    assert [entry.name for entry in three.ledger_.entries[1:4]] == ["histograms of y, a, b"] * 3
-    assert [part.name for part in three.ledger_.children[0].children] == ["0", "1", "2"]
-    assert marginal_avd(chain(), three.sample(20_000), CHAIN, 1)["avd"].max() < 0.02
-
-
-@pytest.mark.parametrize("relation", Relation)
-def test_few_rows_buy_columns_by_themselves(relation):
-    """Twelve columns: of few, a rough number of rows may be taken for many."""
-    frame = pd.concat([chain(200, seed).add_suffix(str(seed)) for seed in range(3)], axis=1)
-    schema = Schema(columns=tuple(replace(CHAIN[name[0]], name=name) for name in frame), target="y0", max_rows=50_000)
-    method = AdaptiveTables(epsilon=0.1, relation=relation, random_state=0).fit(frame, schema=schema)
-    assert method.pairs_ == []
-    assert method.cliques_ == [(name,) for name in frame]
-    *rough, told = method.ledger_.entries
-    assert told.name == "histograms of y0, y1, y2, a0 and 8 more"
-    assert len(rough) == (relation is ADD)
-    assert method.ledger_.epsilon_of_noise == pytest.approx(0.1)
-    sample = method.sample(50_000)
-    for name, margin in zip(frame, method.margins_, strict=True):
-        shares = sample[name].value_counts(normalize=True).reindex(list(map(str, range(len(margin)))), fill_value=0)
-        np.testing.assert_allclose(shares, margin / margin.sum(), atol=1e-3)
-    table = pd.crosstab(sample["a0"], sample["b0"], normalize=True)
-    np.testing.assert_allclose(table, np.outer(table.sum(axis=1), table.sum(axis=0)), atol=0.01)
-
-
-def test_numbers_dates_and_what_is_missing():
-    rng, rows = np.random.default_rng(3), 20_000
-    x = rng.normal(50, 20, rows).clip(0, 100)
-    day = pd.Timestamp("2020-01-01") + pd.to_timedelta((x * 10 + rng.integers(0, 50, rows)).astype(int), unit="D")
-    frame = pd.DataFrame({"x": x, "day": day.strftime("%Y-%m-%d"), "g": np.where(x > 50, "1", "0")})
-    frame.loc[rng.random(rows) < 0.2, "x"] = np.nan
-    schema = Schema(
-        columns=(
-            Column(name="x", kind="continuous", lower=0.0, upper=100.0, bins=40, missing=True),
-            Column(name="day", kind="date", lower="2020-01-01", upper="2023-01-01", bins=30),
-            listed("g", 2),
-        ),
-        target="g",
-        max_rows=50_000,
-    )
-    method = AdaptiveTables(epsilon=20.0, random_state=0).fit(frame, schema=schema)
-    sample = method.sample(rows)
-    assert sample["x"].isna().mean() == pytest.approx(0.2, abs=0.02)
-    mixed = frame.apply(lambda column: rng.permutation(column))  # each column by itself
-    apart, distance = (marginal_avd(frame, rows, schema, 2)["avd"].max() for rows in (mixed, sample))
-    assert distance < 0.35 * apart
-
-
-def test_columns_of_very_many_bins_are_merged_and_not_refused():
-    """All but no noise leaves every value apart: their number is limited, or no pair would fit into a clique."""
-    rng = np.random.default_rng(4)
-    schema = Schema(
-        columns=tuple(Column(name=name, kind="continuous", lower=0.0, upper=1.0, bins=1_500) for name in "xz"),
-        max_rows=50_000,
-    )
-    x = rng.random(30_000)
-    frame = pd.DataFrame({"x": x, "z": (x + rng.random(30_000) / 4) / 1.25})
-    method = AdaptiveTables(epsilon=HUGE, random_state=0).fit(frame, schema=schema)
-    assert set(method.pairs_) == {("x", "z")}
-    assert max(groups.max() for groups in method.groups_) < MOST_GROUPS
-    sample = method.sample(30_000)
-    assert marginal_avd(frame, sample, schema, 1)["avd"].max() < 1e-2
-    assert np.corrcoef(sample["x"], sample["z"])[0, 1] == pytest.approx(np.corrcoef(x, frame["z"])[0, 1], abs=0.01)
-
-
 @pytest.mark.parametrize("values", [70, 120])
 def test_many_values_that_are_alike_keep_their_ties(values):
     schema = Schema(columns=(listed("x", values), listed("z", values)), max_rows=50_000)
@@ -214,16 +109,6 @@ def test_many_values_that_are_alike_keep_their_ties(values):
     frame = pd.DataFrame({"x": x, "z": x})
     sample = AdaptiveTables(epsilon=20.0, random_state=0).fit(frame, schema=schema).sample(40_000)
     assert (sample["x"] == sample["z"]).mean() > min(MOST_GROUPS / values, 1.0) - 0.05
-
-
-@pytest.mark.parametrize("epsilon", [0.5, 10.0, HUGE])
-def test_columns_of_one_value_are_there(epsilon):
-    schema = Schema(columns=(listed("one", 1), listed("a", 3), listed("y", 2)), target="y", max_rows=50_000)
-    frame = chain().assign(one="0")[["one", "a", "y"]]
-    method = AdaptiveTables(epsilon=epsilon, random_state=0).fit(frame, schema=schema)
-    assert set(method.pairs_) == {("a", "y")}
-    assert method.ledger_.epsilon_of_noise == pytest.approx(epsilon)
-    assert set(method.sample(50)["one"]) == {"0"}
 
 
 def test_cliques_stay_small(monkeypatch):
@@ -274,24 +159,6 @@ def test_counts_are_averaged_with_what_is_said():
     np.testing.assert_allclose(still.margin, [20, 20, 60], atol=1e-3)
 
 
-def test_resolutions_are_within_each_other():
-    rng = np.random.default_rng(6)
-    column = Column(name="c", kind="ordered", categories=tuple(map(str, range(60))), missing=True)
-    margin = rng.dirichlet(np.full(61, 0.7)) * 5_000
-    own = Resolution(column, margin, 8.0, 2.0)
-    assert own.level == len(ENOUGH) - 1
-    assert own.sizes[0] > own.sizes[1] > own.sizes[2] > 1
-    for fine, coarse in combinations(range(len(ENOUGH)), 2):
-        pairs = set(zip(own.levels[fine].tolist(), own.levels[coarse].tolist(), strict=True))
-        assert len(pairs) == own.sizes[fine]  # each finer value has one coarser
-    before = np.bincount(own.groups, weights=margin)
-    within = own.refined(0)
-    assert own.level == 0
-    np.testing.assert_allclose(before @ within, np.bincount(own.groups, weights=margin))
-    assert own.merge_to(2)[own.groups].tolist() == own.levels[2].tolist()
-    np.testing.assert_allclose(own.spread, np.eye(own.sizes[0]))
-
-
 def test_tables_of_like_sizes_are_asked_at_once(watched: Watched):
     assert in_lots([16, 2, 3, 16, 2]) == [[1, 4, 2], [0, 3]]
     assert in_lots([1, 2]) == [[0, 1]]
@@ -332,11 +199,3 @@ def test_numbers_of_rows_are_averaged():
     assert average([(10.0, 1.0), (14.0, 3.0)]) == (pytest.approx(11.0), pytest.approx(0.75))
     assert average([(10.0, 1.0), (14.0, 0.0)]) == (14.0, 0.0)
     assert average([(10.0, np.inf), (14.0, 4.0)])[0] == pytest.approx(14.0)
-
-
-def test_answers_are_likely_histograms_of_so_many_rows():
-    column = CHAIN["a"]
-    (found,) = Answers([np.array([10.0, 0.0, -4.0])], [4.0], [], []).likely([column], 12.0, "laplace")
-    assert found.sum() == pytest.approx(12)
-    assert (found > 0).all()
-    assert (np.diff(found) < 0).all()

@@ -1,18 +1,11 @@
 """Every method on a table with a column of dates, one of money and one of a declared number of decimals."""
 
-from dataclasses import asdict
-from datetime import date
-
 import numpy as np
 import pandas as pd
 import pytest
 
-from dpcore import evaluate
 from dpcore.domain.column import Column
-from dpcore.domain.dates import as_days
-from dpcore.domain.range_query import RangeQuery, exact_answers, query_names
 from dpcore.domain.schema import Schema
-from dpcore.errors import ParameterError
 from dpcore.export.model_file import Model
 from dpcore.export.release import release_of
 from dpcore.methods import METHODS
@@ -77,41 +70,3 @@ def test_a_tree_s_cut_is_a_date(name):
     assert texts
     assert all(text.startswith("visit") for text in texts)
     assert any("2020-0" in text or "2020 Q" in text for text in texts), texts
-
-
-def test_classifiers_learn_from_dates():
-    test = visits(500, 5)
-    for name in ("DiffPRFs", "PPNB", "DT-Diff"):
-        found = METHODS[name](epsilon=50.0, random_state=0).fit(visits(2_000, 1), schema=SCHEMA).predict(test)
-        assert np.mean(np.asarray(found) == test["died"]) > 0.75, name
-
-
-def test_dates_as_bits_and_ranges_of_dates():
-    rows = visits(800, 2)
-    made = METHODS["HMPrivBayes"](epsilon=100.0, random_state=0).fit(rows, schema=SCHEMA).sample(800)
-    query = RangeQuery.of({"visit": range(6)})
-    assert query_names([query], SCHEMA) == ["visit 2019 Q1 to 2020 Q2"]
-    real, released = (exact_answers(SCHEMA.encode(table), SCHEMA, [query])[0] for table in (rows, made))
-    days = as_days(rows["visit"])
-    assert real == (days < as_days(pd.Series(["2020-07-01"]))[0]).sum()
-    assert abs(int(real) - int(released)) < 120
-
-
-def test_measures_read_dates_as_the_column_does():
-    real, made = visits(300, 3), visits(300, 4)
-    assert evaluate.validity(made, SCHEMA) == 1.0
-    assert evaluate.validity(made.assign(visit="2022-01-01", bill="much"), SCHEMA) == pytest.approx(4 / 6)
-    label = evaluate.Label(column="born", below="1970-01-01")
-    assert label == evaluate.Label(column="born", below=date(1970, 1, 1)) == evaluate.Label(**asdict(label))
-    assert label.of(real, SCHEMA["born"]).tolist() == [int(born[-4:]) < 1970 for born in real["born"]]
-    assert label.of(pd.DataFrame({"born": ["1969-12-31", "1970-01-01", None]})).tolist() == [True, False, False]
-    for rule, message in (
-        ({"column": "born", "below": 0}, "has dates"),
-        ({"column": "bill", "below": "2021-03-05"}, "has numbers"),
-        ({"column": "born", "below": "5/3/2021"}, "is no day"),
-        ({"column": "visit", "below": "1900-01-01"}, "same label"),
-    ):
-        with pytest.raises(ParameterError, match=message):
-            evaluate.Label(**rule).check(SCHEMA)
-    found = evaluate.misclassification(real, made, SCHEMA, label, repeats=2)
-    assert found["error"].between(0, 1).all()

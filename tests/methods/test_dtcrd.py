@@ -12,7 +12,7 @@ from dpcore.domain.schema import Schema
 from dpcore.mechanisms.randomizers import TRR
 from dpcore.methods import DTCRD
 from dpcore.methods.local.dtcrd import Reconstruction, cells_of
-from dpcore.methods.local.estimated_nodes import Stops, gini
+from dpcore.methods.local.estimated_nodes import gini
 from dpcore.postprocess.deconvolution import assigned, width
 
 SCHEMA = Schema(
@@ -62,21 +62,6 @@ def test_without_noise_it_is_the_gini_tree_on_the_intervals(variant, randomizer)
         assert method.distributions_[name] == pytest.approx(np.array(shares))
 
 
-@pytest.mark.parametrize("how", [{}, {"randomizer": "normal"}, {"privacy": 0.5}])
-def test_distributions_come_back_and_noise_is_survived(how):
-    frame = rows(6_000)
-    how |= {"max_depth": 5, "min_support": 0.02}  # the deep trees of the source learn the noise by heart
-    plain = DTCRD(mode="paper", privacy=1e-9).fit(frame, schema=SCHEMA)
-    scores = {}
-    for variant in ("by_class", "global", "local"):
-        found = DTCRD(mode="paper", variant=variant, random_state=1, **how).fit(frame, schema=SCHEMA)
-        scores[variant] = found.score(frame)
-        found.forest_._check()
-    assert scores["by_class"] > plain.score(frame) - 0.08
-    assert scores["by_class"] > scores["global"] + 0.02  # one distribution for all classes blurs what tells them apart
-    assert scores["local"] > scores["global"]
-
-
 def test_people_of_a_class_are_given_to_intervals_in_the_order_of_their_reports():
     frame = rows(2_000)
     method = DTCRD(mode="paper", random_state=2).fit(frame, schema=SCHEMA)
@@ -89,27 +74,6 @@ def test_people_of_a_class_are_given_to_intervals_in_the_order_of_their_reports(
             shares = known.distributions[name][own]
             assert np.abs(np.bincount(found, minlength=len(shares)) - shares * len(found)).max() <= 1
             assert found.tolist() == assigned(reports, shares).tolist()
-
-
-def test_a_number_that_divided_a_node_keeps_its_intervals_below():
-    frame = rows(2_000)
-    method = DTCRD(mode="paper", variant="local", random_state=3).fit(frame, schema=SCHEMA)
-    known = Reconstruction(method.reports_, "y", "local")
-    before = [intervals.copy() for intervals in known.root.intervals]
-    anew = []
-
-    def watched(nodes):
-        Reconstruction.place_anew(known, nodes)
-        for node in nodes:
-            for j, position in enumerate(known.positions):
-                same = np.array_equal(node.held.intervals[j], before[j][node.held.rows])
-                anew.append((position in node.ranges, same))
-
-    known.place_anew = watched
-    known.tree(Stops(5, 0.02), lambda *_: None)
-    assert (False, False) in anew
-    level_one = anew[: 2 * len(known.positions)]
-    assert {same for cut, same in level_one if cut} == {True}
 
 
 def test_what_is_asked_and_what_it_costs():
@@ -125,16 +89,6 @@ def test_what_is_asked_and_what_it_costs():
     corrected = DTCRD(epsilon=3.0).fit(frame, schema=SCHEMA)
     assert [entry.epsilon_of_noise for entry in corrected.ledger_.entries] == [1, 1, 1]
     assert corrected.reports_.channels["size",].scale == 3.0
-
-
-def test_without_numbers_the_largest_class_is_all_there_is():
-    only = SCHEMA.select(["y", "town", "same"])
-    frame = rows(2_000)
-    for how in ({"mode": "paper"}, {"epsilon": 4.0}):
-        method = DTCRD(random_state=0, **how).fit(frame, schema=Schema(columns=only.columns, target="y"))
-        assert set(method.predict(frame)) == {frame["y"].mode()[0]}
-        expected = frame["y"].value_counts(normalize=True).reindex(list("abc"))
-        assert method.predict_proba(frame)[0] == pytest.approx(expected, abs=0.02)
 
 
 def test_missing_numbers_are_the_middle_and_go_right():
@@ -155,13 +109,6 @@ def test_how_many_intervals_there_are():
         found = DTCRD(mode="paper", max_depth=1).fit(rows(n), schema=SCHEMA).distributions_
         sizes[n] = [len(found[name][0]) for name in ("age", "size")]
     assert sizes == {300: [10, 10], 2_500: [25, 25], 20_000: [51, 100]}  # 51 whole numbers
-
-
-@pytest.mark.slow
-def test_adult_is_fitted_in_seconds(adult):
-    for how in ({"mode": "paper"}, {"mode": "paper", "variant": "local"}, {"epsilon": 4.0}):
-        method = DTCRD(random_state=0, **how).fit(adult.train, schema=adult.schema)
-        assert method.score(adult.test) > 0.7
 
 
 def test_intervals_of_dates_are_whole_days():

@@ -148,16 +148,6 @@ def test_without_lies_it_is_the_id3_tree_of_the_rows(how):
     assert method.score(frame) > 0.4
 
 
-def test_noise_alone_divides_nothing():
-    frame = rows(3_000, 5).sample(frac=1, random_state=0)
-    frame["y"] = np.random.default_rng(0).choice(list("abcde"), len(frame))
-    sizes = [len(DTPD(epsilon=6.0, random_state=s).fit(frame, schema=SCHEMA).forest_.tree) for s in range(10)]
-    free = [
-        len(DTPD(epsilon=6.0, certainty=0, random_state=s).fit(frame, schema=SCHEMA).forest_.tree) for s in range(3)
-    ]
-    assert np.mean(sizes) < 2.5 < min(free)
-
-
 def test_what_it_costs():
     frame = rows(50)
     each = DTPD(mode="paper", theta=0.8, groups="each").fit(frame, schema=SCHEMA)

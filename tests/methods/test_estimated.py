@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
-from dpcore.domain.splits import Groups, attributes_of
+from dpcore.domain.splits import Groups
 from dpcore.domain.taxonomy import Taxonomy
 from dpcore.domain.taxonomy_tree import halves
 from dpcore.mechanisms.randomizers import ERRPH, TRR
@@ -125,20 +125,6 @@ def test_stops():
     assert len(planted(everything, stops=Stops(9, 0.01, 0.99)).tree) == 1
     assert len(planted({}, classes=(0.0, 0.0)).tree) == 1
     assert planted({}, classes=(0.0, -3.0)).probabilities.tolist() == [[0.5, 0.5]]
-
-
-def test_numbers_are_cut_on_the_public_grid():
-    age = attributes_of(SCHEMA, "y", cuts="lengths", children="few")[0]
-    cuts = age.ticks(np.array([4.5, 1.5]))
-    tree = planted(
-        {"": (0, cuts[0], [[6.0, 2.0], [2.0, 5.0]]), "l": (0, cuts[1], [[1.0, 2.0], [2.0, 1.0]])},
-        cuts="lengths",
-        children="few",
-    )
-    tree._check()
-    rows = pd.DataFrame({"age": [0, 1, 2, 4, 5, 9, None], "town": "a", "grade": "low", "one": "only"})
-    assert tree.apply(rows)[:, 0].tolist() == [3, 3, 4, 4, 2, 2, 2]
-    assert Forest.from_json(tree.to_json()).to_dict() == tree.to_dict()
 
 
 def test_impurities():

@@ -1,4 +1,4 @@
-"""What is said of a tree's noise holds for every source of noise, and odd names and tiny epsilons break nothing."""
+"""What is said of a tree's noise holds for every source of noise, and odd names and huge counts break nothing."""
 
 import numpy as np
 import pandas as pd
@@ -7,11 +7,11 @@ from variants import fitted
 
 from dpcore.accounting.ledger import Ledger
 from dpcore.domain.column import Column
-from dpcore.domain.range_query import RangeQuery, exact_answers
+from dpcore.domain.range_query import RangeQuery
 from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
 from dpcore.errors import ParameterError
-from dpcore.export import bundle, release_of
+from dpcore.export import release_of
 from dpcore.mechanisms.noise import make_noise
 from dpcore.methods import DiffGen, PrivSCBN, TaxonomyRelease
 from dpcore.methods.groups.base import leaf_share
@@ -35,25 +35,6 @@ def door(noise, relation="add_remove"):
 
 
 @pytest.mark.parametrize(
-    ("epsilon", "noise"),
-    [(1.0, "laplace"), (0.3, "geometric"), (1.5, "geometric"), (2.4, "geometric"), (6.0, "geometric")],
-)
-def test_intervals_cover_what_they_say(epsilon, noise):
-    """1,024 answers of 4 runs, 95% of them or more: three standard errors are .02."""
-    truth, covered = exact_answers(CODES, GRID, CELLS), []
-    for seed in range(4):
-        method = TaxonomyRelease(
-            epsilon=epsilon, measure="leaves", iterations=9, with_class=False, noise=noise, random_state=seed
-        )
-        tree = method.fit(ROWS, schema=GRID).tree_
-        assert tree.whole_noise == (noise == "geometric")
-        covered += [np.abs(tree.answers(CELLS) - truth) <= tree.margins(CELLS) + 1e-9]
-        noisy, margins = tree.noisy_answers(CELLS)
-        covered += [np.abs(noisy - truth) <= margins + 1e-9]
-    assert np.mean(covered) >= 0.93
-
-
-@pytest.mark.parametrize(
     ("epsilon", "noise", "relation"),
     [
         (0.1, "geometric", "replace"),
@@ -69,6 +50,7 @@ def test_leaves_first_keeps_its_word_for_every_noise(epsilon, noise, relation):
         TaxonomyRelease(**how, **extra, random_state=1).fit(ROWS, schema=GRID).tree_
         for extra in ({}, {"measure": "leaves"})
     ]
+    assert {tree.whole_noise for tree in trees} == {noise == "geometric"}
     queries = group_queries(trees[0], 60) + CELLS[:20]
     first, alone = (
         np.sqrt([tree.consistent.query_variance(tree.leaves.weights(q.sets(GRID))) for q in queries]) for tree in trees
@@ -82,6 +64,12 @@ def test_continuous_noise_leaves_a_tenth_of_a_share_and_whole_numbers_less():
     assert shares[0] == pytest.approx(10 / 11, abs=1e-3)
     assert shares == sorted(shares)
     assert shares[-1] > 0.98
+
+
+def test_counts_beyond_all_numbers_are_refused_and_not_rounded():
+    tree = fitted("TaxonomyRelease").tree_
+    with pytest.raises(ParameterError, match="noise"):
+        tree.rows(np.full(tree.leaves.size, 1e30))
 
 
 @pytest.mark.parametrize("method", [TaxonomyRelease, DiffGen])
@@ -101,24 +89,15 @@ def test_a_class_called_missing_is_not_the_missing_class(method):
     assert set(rows["(rows)"]) == {"u"}
 
 
-@pytest.mark.parametrize(("epsilon", "noise"), [(5e-324, "laplace"), (1e-160, "geometric"), (1e-30, "laplace")])
-def test_hardly_any_epsilon_is_no_error_and_counts_beyond_all_numbers_are_not_rounded(noise, epsilon):
-    for name in ("TaxonomyRelease", "DiffGen"):
-        known = fitted(name, epsilon=epsilon, noise=noise)
-        assert len(known.sample(5)) == 5
-        assert np.isfinite(known.leaf_counts_).all()
-        with pytest.raises(ParameterError, match="noise"):
-            known.tree_.rows(np.full(known.tree_.leaves.size, 1e30))
-
-
 @pytest.mark.parametrize(("method", "how"), [(TaxonomyRelease, {"measure": "all"}), (PrivSCBN, {})])
-def test_what_is_reconstructed_is_not_put_into_a_papers_mouth(method, how, quick_pictures):
-    def released(mode):
-        known = fitted(method.title, how, mode=mode, relation="replace", random_state=None)
-        return release_of(known, "it", known.sample(5), data_name="d.csv")
-
-    paper, corrected = released("paper"), released("corrected")
+def test_what_is_reconstructed_is_not_put_into_a_papers_mouth(method, how):
+    paper, corrected = (
+        release_of(known, "it", known.sample(5), data_name="d.csv")
+        for known in (
+            fitted(method.title, how, mode=mode, relation="replace", random_state=None)
+            for mode in ("paper", "corrected")
+        )
+    )
     assert method.reconstructed in paper.guarantee_void
     assert "paper claims" not in paper.guarantee_void
-    assert (corrected.reconstructed, corrected.guarantee_void) == ("", "")
-    assert bundle(paper)
+    assert corrected.reconstructed == ""

@@ -86,15 +86,6 @@ def test_c1_posterior_sampling_has_the_posterior_frequencies():
     assert (np.abs(cells["mean"] - expected) < 4.5 * error + 1e-4).all()  # 8 cells, false-alarm rate below 1e-4
 
 
-def test_c1_gen_has_the_datas_class_conditional_margins():
-    frame = planted()
-    rows = NaiveBayesSynthesizer(epsilon=1e6, x_source="model", random_state=2).fit(frame, schema=BITS).sample(8_000)
-    for name in "abc":
-        real = pd.crosstab(frame["y"], frame[name], normalize="all").to_numpy()
-        made = pd.crosstab(rows["y"].astype(int), rows[name].astype(int), normalize="all").to_numpy()
-        assert np.abs(real - made).max() < 0.005
-
-
 def test_paper_mode_books_s_draws_with_the_true_loss():
     method = NaiveBayesSynthesizer(mode="paper", epsilon=1.0, rows=1_000, random_state=0)
     frame = planted(10)

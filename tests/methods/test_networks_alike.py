@@ -1,15 +1,33 @@
 """What is alike in all networks: shares of steps; without noise the best families, the data's tables, its margins."""
 
+from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations, product
 
 import numpy as np
+import pandas as pd
 import pytest
 from bit_tables import HUGE, RELATIONS, bits, planted, real_table, total
+from chains import CHAIN, chain
 
 from dpcore.accounting.relation import Relation
+from dpcore.domain.column import Column
+from dpcore.domain.schema import Schema
+from dpcore.evaluate.distances import marginal_avd
 from dpcore.mechanisms.scores import LinearF, MutualInformation, R
-from dpcore.methods import HMPrivBayes, JTree, NoPrivacy, PrivBayes, PrivSCBN
+from dpcore.methods import (
+    AIM,
+    MST,
+    AdaptiveTables,
+    HMPrivBayes,
+    JTree,
+    NoPrivacy,
+    PrivBayes,
+    PrivSCBN,
+    RefinedPrivBayes,
+)
+from dpcore.methods.networks import refined
+from dpcore.postprocess import resolution
 
 
 def of_hmprivbayes(d, relation, n_clusters=3, **_):
@@ -117,15 +135,52 @@ def test_what_tables_share_is_averaged_by_what_was_paid():
     np.testing.assert_allclose(second, [[24.5, 40.5], [14.5, 20.5]], rtol=1e-4)
 
 
-@pytest.mark.parametrize(("kind", "how"), [(kind, how) for kind, how, _ in SHARES])
+@pytest.mark.parametrize(("kind", "how"), [*((kind, how) for kind, how, _ in SHARES), (JTree, {"max_cells": 8})])
 def test_corrected_tables_agree_on_every_column(kind, how):
     for relation in RELATIONS:
         frame = planted(1, 5, rows=300)
         method = kind(epsilon=3.0, relation=relation, random_state=1, **how).fit(frame, schema=bits(frame.columns))
         known = {}
-        for family, table in zip(method.families_, method.tables_, strict=True):
-            assert table.min() >= 0
-            assert table.sum() == pytest.approx(method.rows_)
+        families = method.cliques_ if kind is JTree else method.families_
+        everyone = method.tables_[0].sum() if kind is JTree else method.rows_
+        for family, table in zip(families, method.tables_, strict=True):
+            assert kind is JTree or table.min() >= 0  # negative cells are left out when its rows are drawn
+            assert table.sum() == pytest.approx(everyone)
             for axis, name in enumerate(family):
                 own = table.sum(axis=tuple(other for other in range(table.ndim) if other != axis))
                 np.testing.assert_allclose(own, known.setdefault(name, own), rtol=0.02, atol=1.0)
+
+
+@pytest.mark.parametrize(
+    ("kind", "schema", "extra"),
+    [
+        *((kind, CHAIN, extra) for kind in (AIM, MST) for extra in ({}, {"relation": "replace"}, {"delta": 1e-9})),
+        *((AdaptiveTables, schema, {}) for schema in (CHAIN, replace(CHAIN, target=None))),
+        (RefinedPrivBayes, CHAIN, {}),
+    ],
+)
+def test_with_much_epsilon_the_chain_is_found_and_tables_are_the_datas(kind, schema, extra):
+    frame = chain()
+    method = kind(epsilon=1e7, random_state=0, **extra).fit(frame, schema=schema)
+    chosen = {tuple(sorted(pair)) for pair in (method.edges_ if kind is RefinedPrivBayes else method.pairs_)}
+    assert {("a", "b"), ("b", "c")} <= chosen
+    assert method.rows_ == pytest.approx(len(frame), abs=1e-2)
+    pairs = marginal_avd(frame, method.sample(len(frame)), schema, 2).set_index("attributes")["avd"]
+    assert max(pairs[pair] for pair in chosen if len(pair) == 2) < 2e-3
+    assert pairs.max() < (0.1 if kind is MST else 0.03)  # a tree has no room for the class beside a
+
+
+@pytest.mark.parametrize(
+    ("kind", "most"), [(AdaptiveTables, resolution.MOST_GROUPS), (RefinedPrivBayes, refined.MOST_GROUPS)]
+)
+def test_columns_of_very_many_bins_are_merged_and_not_refused(kind, most):
+    """All but no noise leaves every value apart: their number is limited, or no pair would fit into a clique."""
+    rng = np.random.default_rng(4)
+    columns = [Column(name=name, kind="continuous", lower=0.0, upper=1.0, bins=1_500) for name in "xz"]
+    schema, x = Schema(columns=tuple(columns), max_rows=50_000), rng.random(30_000)
+    frame = pd.DataFrame({"x": x, "z": (x + rng.random(30_000) / 4) / 1.25})
+    method = kind(epsilon=HUGE, random_state=0).fit(frame, schema=schema)
+    assert max(groups.max() for groups in method.groups_) < most
+    sample = method.sample(30_000)
+    assert marginal_avd(frame, sample, schema, 1)["avd"].max() < 1e-2
+    assert np.corrcoef(sample["x"], sample["z"])[0, 1] == pytest.approx(np.corrcoef(x, frame["z"])[0, 1], abs=0.01)

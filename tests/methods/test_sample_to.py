@@ -33,16 +33,6 @@ def test_every_synthesizer_writes_a_file(tmp_path, name, extra):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["again.parquet", "rows.csv", "rows.parquet"]
 
 
-def test_counts_are_the_expected_ones_rounded_in_each_block(tmp_path):
-    method = fitted("Independent margins")
-    rows = SMALL.encode(pd.read_parquet(method.sample_to(tmp_path / "rows.parquet", 2_350)))
-    for j, (name, table) in enumerate(zip(SMALL.names, method.tables_, strict=True)):
-        assert method.families_[j] == (name,)
-        counts = np.bincount(rows[:, j], minlength=SMALL.sizes[j])
-        cells = np.maximum(table, 0)
-        assert np.abs(counts - 2_350 * cells / cells.sum()).max() <= 24  # blocks
-
-
 def test_block_sizes_differ_by_one_row_at_most():
     for n in (1, 99, 100, 101, 12_345):
         sizes = list(synthesizer.block_sizes(n, SMALL))

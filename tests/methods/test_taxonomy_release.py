@@ -11,7 +11,6 @@ from grouped import RELATIONS, A, C, Y
 
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
-from dpcore.domain.taxonomy import Taxonomy
 from dpcore.mechanisms.noise import make_noise
 from dpcore.methods import TaxonomyRelease
 
@@ -49,8 +48,8 @@ def codes_of(frame):
 
 def fit(frame=FRAME, schema=SCHEMA, **parameters):
     """As the patent is read, unless a test says otherwise: levels as they were chosen, all of them measured alike."""
-    patent = {"order": "chosen", "level_shares": "equal", "random_state": 0}
-    return TaxonomyRelease(**{**patent, **parameters}).fit(frame, schema=schema)
+    patent = {"epsilon": 1.0, "noise": "laplace", "order": "chosen", "level_shares": "equal"}
+    return TaxonomyRelease(**{"random_state": 0, **patent, **parameters}).fit(frame, schema=schema)
 
 
 def entries(method):
@@ -120,16 +119,6 @@ def test_the_class_is_the_last_level_and_no_candidate():
     assert last.size == 2 * inner[-1].size
     assert "y" not in dict(method.steps_)
     assert last.axes[3].names == ("no", "yes")
-    with_tree = Column(
-        name="y",
-        kind="categorical",
-        categories=("p", "q", "r"),
-        taxonomy=Taxonomy((("p", "pq", "*"), ("q", "pq", "*"), ("r", "*"))),
-    )
-    schema = Schema(columns=(*SCHEMA.columns[:3], with_tree), target="y")
-    made = fit(FRAME.assign(y="q"), schema=schema, iterations=1)
-    assert made.tree_.leaves.axes[3].names == ("p", "q", "r")  # one level, whatever its taxonomy
-    assert len(made.tree_.partitions) == 3
 
 
 @pytest.mark.parametrize("with_class", [True, False])
@@ -172,15 +161,6 @@ def test_every_level_gets_its_share(shares, noise, relation):
         elif level or relation == "add_remove":
             assert method.tree_.variances[level] == math.inf
             assert method.tree_.noisy[level].size == 0
-
-
-def test_own_shares_are_cut_off_before_the_last():
-    """Seven steps are all there are; of twelve shares the first seven and the last one count."""
-    shares = [1, 0, 2, 0, 3, 0, 4, 100, 100, 100, 6]
-    method = fit(with_class=False, level_shares=shares)
-    assert method.level_epsilons_ == pytest.approx([x / 16 for x in (1, 0, 2, 0, 3, 0, 4, 6)])
-    tiny = fit(with_class=False, max_leaves=1, level_shares=shares)
-    assert (tiny.steps_, tiny.level_epsilons_) == ([], [1.0])
 
 
 @pytest.mark.parametrize(("most", "steps", "choices"), [(1_000, 5, 2), (16, 3, 2), (8, 2, 2), (7, 1, 1), (4, 1, 1)])
