@@ -102,6 +102,15 @@ def test_rho_is_divided_as_documented():
     assert plan.rounds / MOST_ROUNDS <= len(method.pairs_) <= plan.rounds
 
 
+def test_the_first_rounds_are_for_a_class_of_many_values():
+    frame = chain()
+    frame["b"] = np.random.default_rng(0).permutation(frame["b"])  # there is nothing to find
+    method = AdaptiveTables(epsilon=1.0, target="b", random_state=0).fit(frame, schema=CHAIN)
+    assert ["b" in pair for pair in method.pairs_[:2]] == [True, True]  # for three rounds
+    without = AdaptiveTables(epsilon=1.0, random_state=0).fit(frame, schema=CLASSLESS)
+    assert not all("b" in pair for pair in without.pairs_[:2])
+
+
 @pytest.mark.parametrize("values", [70, 120])
 def test_many_values_that_are_alike_keep_their_ties(values):
     schema = Schema(columns=(listed("x", values), listed("z", values)), max_rows=50_000)
