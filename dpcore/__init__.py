@@ -45,13 +45,13 @@ PLACES = {
 
 def __getattr__(name: str) -> Any:
     from dpcore.methods import METHODS
-    from dpcore.methods.registry import REMOVED, load
+    from dpcore.methods.registry import REMOVAL, load
 
     if name == "__all__":
         return sorted({*PLACES, *METHODS.classes})
     place = PLACES.get(name) or METHODS.classes.get(name)
     if place is None:
-        about = f". {REMOVED}" if name == "DPEBM" else ""
+        about = f". {REMOVAL}" if name == "DPEBM" else ""
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}{about}")
     globals()[name] = found = load(place)
     return found

@@ -16,7 +16,7 @@ from dpcore.evaluate.evaluator import MEASURES, Method
 from dpcore.evaluate.labels import Label
 from dpcore.evaluate.learners import MODELS
 from dpcore.methods import METHODS
-from dpcore.methods.registry import REMOVED
+from dpcore.methods.registry import REMOVAL
 
 Place = Path | dict[str, bytes]
 """Where finished runs are kept: a folder, or memory, by what would be the files' names."""
@@ -139,7 +139,7 @@ def method_of(raw: Any) -> Method:
     kind: Any = METHODS.get(raw["method"])
     if kind is None:
         raise ParameterError(
-            "A method in this description is not known.", f"Use a newer version of this program. {REMOVED}"
+            "A method in this description is not known.", f"Use a newer version of this program. {REMOVAL}"
         )
     given, known = raw["parameters"], kind().get_params()
     if not isinstance(given, dict) or not set(given) < set(known):

@@ -20,14 +20,14 @@ from dpcore.errors import DataError, SchemaError
 from dpcore.export.artifacts import Artifact, Table
 from dpcore.export.quoting import plain
 from dpcore.language import phrase
-from dpcore.methods.registry import REMOVED
+from dpcore.methods.registry import REMOVAL
 from dpcore.postprocess.forest import Forest
 from dpcore.postprocess.group_tree import GroupTree
 from dpcore.postprocess.naive_bayes import Bayes
 from dpcore.text import finite_or_text
 
 FORMAT = "dpcore model 1"
-REMEDY = f"Choose a model.json that this program exported. {REMOVED}"
+REMEDY = f"Choose a model.json that this program exported. {REMOVAL}"
 MEND = "Mend the file and hand it over again; the model knows no other columns and values than its schema's."
 PREDICTORS: dict[str, Any] = {"bayes": Bayes, "forest": Forest, "classifier": GroupTree}
 ABOUT: dict[str, Any] = {

@@ -5,7 +5,7 @@ from importlib import import_module
 from typing import Any, TypeVar
 
 Kind = TypeVar("Kind")
-REMOVED = "DP-EBM was removed: version 0.2 of this program still has it."  # for files and scripts that name it
+REMOVAL = "DP-EBM was removed: version 0.2 of this program still has it."  # for files and scripts that name it
 
 
 def load(place: str) -> Any:

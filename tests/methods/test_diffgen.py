@@ -26,7 +26,7 @@ from dpcore.methods.local.estimated_nodes import entropy
 
 
 def fit(frame=FRAME, schema=SCHEMA, **parameters):
-    return DiffGen(**{"random_state": 0, **parameters}).fit(frame, schema=schema)
+    return DiffGen(**{"epsilon": 1.0, "noise": "laplace", "random_state": 0, **parameters}).fit(frame, schema=schema)
 
 
 # Shares

@@ -91,16 +91,6 @@ def test_what_is_asked_and_what_it_costs():
     assert corrected.reports_.channels["size",].scale == 3.0
 
 
-def test_without_numbers_the_largest_class_is_all_there_is():
-    only = SCHEMA.select(["y", "town", "same"])
-    frame = rows(2_000)
-    for how in ({"mode": "paper"}, {"epsilon": 4.0}):
-        method = DTCRD(random_state=0, **how).fit(frame, schema=Schema(columns=only.columns, target="y"))
-        assert set(method.predict(frame)) == {frame["y"].mode()[0]}
-        expected = frame["y"].value_counts(normalize=True).reindex(list("abc"))
-        assert method.predict_proba(frame)[0] == pytest.approx(expected, abs=0.02)
-
-
 def test_missing_numbers_are_the_middle_and_go_right():
     frame = rows(1_000)
     frame.loc[:99, "size"] = np.nan

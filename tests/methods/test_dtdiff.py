@@ -19,7 +19,7 @@ from dpcore.methods import DiffGen, DTDiff
 
 
 def fit(frame=FRAME, schema=SCHEMA, **parameters):
-    return DTDiff(**{"random_state": 0, **parameters}).fit(frame, schema=schema)
+    return DTDiff(**{"epsilon": 1.0, "random_state": 0, **parameters}).fit(frame, schema=schema)
 
 
 # The ledger
@@ -124,7 +124,7 @@ def test_information_gain_pays_for_its_range(classes, spread, kind, name, share,
     schema = Schema(columns=(A, C, Column(name="y", kind="categorical", categories=classes)), target="y")
     how = {"score" if kind is DiffGen else "criterion": name, "rounds": 1}
     for relation in RELATIONS:
-        kind(random_state=0, relation=relation, **how).fit(FRAME.assign(y="no"), schema=schema)
+        kind(epsilon=1.0, random_state=0, relation=relation, **how).fit(FRAME.assign(y="no"), schema=schema)
     assert watched.chosen == [(2, pytest.approx(share / (2 * spread)))] * 2
 
 

@@ -1,4 +1,4 @@
-"""What is said of a tree's noise holds for every source of noise, and odd names and tiny epsilons break nothing."""
+"""What is said of a tree's noise holds for every source of noise, and odd names and huge counts break nothing."""
 
 import numpy as np
 import pandas as pd
@@ -7,7 +7,7 @@ from variants import fitted
 
 from dpcore.accounting.ledger import Ledger
 from dpcore.domain.column import Column
-from dpcore.domain.range_query import RangeQuery, exact_answers
+from dpcore.domain.range_query import RangeQuery
 from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
 from dpcore.errors import ParameterError
@@ -35,25 +35,6 @@ def door(noise, relation="add_remove"):
 
 
 @pytest.mark.parametrize(
-    ("epsilon", "noise"),
-    [(1.0, "laplace"), (0.3, "geometric"), (1.5, "geometric"), (2.4, "geometric"), (6.0, "geometric")],
-)
-def test_intervals_cover_what_they_say(epsilon, noise):
-    """1,024 answers of 4 runs, 95% of them or more: three standard errors are .02."""
-    truth, covered = exact_answers(CODES, GRID, CELLS), []
-    for seed in range(4):
-        method = TaxonomyRelease(
-            epsilon=epsilon, measure="leaves", iterations=9, with_class=False, noise=noise, random_state=seed
-        )
-        tree = method.fit(ROWS, schema=GRID).tree_
-        assert tree.whole_noise == (noise == "geometric")
-        covered += [np.abs(tree.answers(CELLS) - truth) <= tree.margins(CELLS) + 1e-9]
-        noisy, margins = tree.noisy_answers(CELLS)
-        covered += [np.abs(noisy - truth) <= margins + 1e-9]
-    assert np.mean(covered) >= 0.93
-
-
-@pytest.mark.parametrize(
     ("epsilon", "noise", "relation"),
     [
         (0.1, "geometric", "replace"),
@@ -69,6 +50,7 @@ def test_leaves_first_keeps_its_word_for_every_noise(epsilon, noise, relation):
         TaxonomyRelease(**how, **extra, random_state=1).fit(ROWS, schema=GRID).tree_
         for extra in ({}, {"measure": "leaves"})
     ]
+    assert {tree.whole_noise for tree in trees} == {noise == "geometric"}
     queries = group_queries(trees[0], 60) + CELLS[:20]
     first, alone = (
         np.sqrt([tree.consistent.query_variance(tree.leaves.weights(q.sets(GRID))) for q in queries]) for tree in trees
@@ -82,6 +64,12 @@ def test_continuous_noise_leaves_a_tenth_of_a_share_and_whole_numbers_less():
     assert shares[0] == pytest.approx(10 / 11, abs=1e-3)
     assert shares == sorted(shares)
     assert shares[-1] > 0.98
+
+
+def test_counts_beyond_all_numbers_are_refused_and_not_rounded():
+    tree = fitted("TaxonomyRelease").tree_
+    with pytest.raises(ParameterError, match="noise"):
+        tree.rows(np.full(tree.leaves.size, 1e30))
 
 
 @pytest.mark.parametrize("method", [TaxonomyRelease, DiffGen])
@@ -99,16 +87,6 @@ def test_a_class_called_missing_is_not_the_missing_class(method):
     rows = fitted.generalized()
     assert rows["(rows)'"].sum() == 60  # the column of that name keeps it
     assert set(rows["(rows)"]) == {"u"}
-
-
-@pytest.mark.parametrize(("epsilon", "noise"), [(5e-324, "laplace"), (1e-160, "geometric"), (1e-30, "laplace")])
-def test_hardly_any_epsilon_is_no_error_and_counts_beyond_all_numbers_are_not_rounded(noise, epsilon):
-    for name in ("TaxonomyRelease", "DiffGen"):
-        known = fitted(name, epsilon=epsilon, noise=noise)
-        assert len(known.sample(5)) == 5
-        assert np.isfinite(known.leaf_counts_).all()
-        with pytest.raises(ParameterError, match="noise"):
-            known.tree_.rows(np.full(known.tree_.leaves.size, 1e30))
 
 
 @pytest.mark.parametrize(("method", "how"), [(TaxonomyRelease, {"measure": "all"}), (PrivSCBN, {})])

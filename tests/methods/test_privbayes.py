@@ -1,4 +1,4 @@
-"""PrivBayes: sizes allowed by epsilon, prices, plain enumeration, and a chain at a huge epsilon."""
+"""PrivBayes: sizes allowed by epsilon, prices, plain enumeration, and a random root."""
 
 from itertools import combinations
 from math import prod
@@ -8,7 +8,6 @@ import pytest
 from bit_tables import RELATIONS, random_frame, schema_of, total
 from scipy import stats
 
-from dpcore.door import PrivateTable
 from dpcore.methods import PrivBayes
 from dpcore.methods.networks.privbayes import maximal_sets
 from dpcore.postprocess.bayes_net import contained, margin
@@ -125,12 +124,3 @@ def test_the_root_is_uniform(variant):
         found.append(method.families_[0][0][0])
     assert len(method.families_[1]) == 2  # the network is learned
     assert stats.chisquare([found.count(name) for name in names]).pvalue > 1e-4
-
-
-def test_independent_bits_spend_everything_on_tables(monkeypatch):
-    monkeypatch.setattr(PrivateTable, "choose", None)
-    monkeypatch.setattr(PrivateTable, "growth", None)
-    schema = schema_of(dict.fromkeys("abcd", 2))
-    method = PrivBayes(variant="binary", epsilon=0.01, random_state=0).fit(random_frame(schema, 50), schema=schema)
-    assert method.families_ == [(f"{name} bit 1",) for name in "abcd"]
-    assert [entry.scale for entry in method.ledger_.entries] == pytest.approx([2 * 4 / 0.01] * 4)

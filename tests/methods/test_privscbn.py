@@ -3,7 +3,6 @@
 from fractions import Fraction
 
 import numpy as np
-import pandas as pd
 import pytest
 from bit_tables import HUGE, RELATIONS, bits, real_table, total
 from bit_tables import planted as planted_bits
@@ -105,13 +104,3 @@ def test_a_huge_epsilon_grows_families_parent_by_parent(parents, mode, score):
                 assert value(family[: size + 1]) == pytest.approx(max(map(value, further)), abs=1e-6)
             placed.append(family[0])
         assert sorted(placed) == sorted(cluster)
-
-
-@pytest.mark.parametrize("relation", RELATIONS)
-def test_columns_without_ones_have_nothing_in_common(relation):
-    zeros = pd.DataFrame(np.zeros((50, 4), dtype=int), columns=[f"a{i}" for i in range(4)])
-    method = PrivSCBN(relation=relation, epsilon=HUGE, n_clusters=1, random_state=0)
-    method.fit(zeros, schema=bits(zeros.columns))
-    assert np.abs(method.similarity_).max() < 0.01  # a union of 0 counts as 1, with an intersection of 0
-    assert method.rows_ == pytest.approx(50, abs=0.01)
-    assert not method.sample().astype(int).to_numpy().any()
