@@ -72,9 +72,9 @@ def odds_sentence(epsilon: float, seen: str = SEEN, delta: float = 0.0) -> str:
 
 
 @lru_cache(maxsize=64)
-def icons(epsilon: float, _language: str) -> Any:
-    """The odds of an epsilon as icons, in the language that is spoken."""
-    return charts.odds_icons(charts.odds(epsilon))
+def icons(epsilon: float, _language: str) -> dict[str, Any]:
+    """The odds of an epsilon as icons, drawn once in the language that is spoken."""
+    return charts.specification(charts.odds_icons(charts.odds(epsilon)))
 
 
 def epsilon_picker(
@@ -109,7 +109,7 @@ def epsilon_picker(
             ranges(options, rows)
         st.markdown(odds_sentence(rows * epsilon, seen))
         st.caption(say(about))
-    right.vega_lite_chart(charts.specification(icons(rows * epsilon, spoken())), width="content", key=f"{key}.icons")
+    right.vega_lite_chart(icons(rows * epsilon, spoken()), width="content", key=f"{key}.icons")
     return epsilon
 
 

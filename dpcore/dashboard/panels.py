@@ -117,13 +117,11 @@ def price(shown: Shown) -> None:
     if bound < ledger.epsilon_claimed < math.inf:
         st.caption(say("The source claims a larger epsilon than is proved: some questions cannot cost what it books."))
     if ledger.void:
-        st.caption(
-            say(
-                "The noise alone would give {epsilon}. The shares below are of that. They are no bound: the guarantee "
-                "is void.",
-                epsilon=amount(ledger.epsilon_of_noise),
-            )
+        text = phrase(
+            "The noise alone would give {epsilon}. The shares below are of that. They are no bound: the guarantee is "
+            "void."
         )
+        st.caption(say(text, epsilon=amount(ledger.epsilon_of_noise)))
     if ledger.delta:
         rho = say("Questions are paid in rho, which adds up: {rho} in all.", rho=number(above(ledger.totals.of_noise)))
         st.caption(rho if ledger.void else f"{rho} {protection.of_delta(ledger.delta)}")
@@ -172,16 +170,11 @@ def columns(page: str, shown: Shown) -> None:
         of_one = partial(evaluate.marginals, rows, release.synthetic, release.schema, name)
         frame = remember(shown, f"column {name}", of_one)
         real(charts.marginal, frame, column=name)
-    st.markdown(
-        say(
-            "Mean distance over all columns: **{mean:.3f}**; a fresh sample of the real rows would have "
-            "**{floor:.3f}** ({mark}). {valid:.0%} of the synthetic cells lie inside the schema.",
-            mean=worst["avd"].mean(),
-            floor=worst["floor"].mean(),
-            mark=say(REAL_DATA),
-            valid=valid,
-        )
+    text = phrase(
+        "Mean distance over all columns: **{mean:.3f}**; a fresh sample of the real rows would have **{floor:.3f}** "
+        "({mark}). {valid:.0%} of the synthetic cells lie inside the schema."
     )
+    st.markdown(say(text, mean=worst["avd"].mean(), floor=worst["floor"].mean(), mark=say(REAL_DATA), valid=valid))
     real(charts.worst_columns, worst)
 
 
@@ -230,15 +223,11 @@ def accuracy(page: str, shown: Shown) -> None:
     if frame is None:
         return
     majority = float(frame.loc[frame["model"] == "majority class", "accuracy"].iloc[0])
-    st.markdown(
-        say(
-            "How well can **{target}** be predicted for {rows:,} real rows that no method has seen, by a classifier "
-            "that learned from the synthetic rows, or from the real ones? ({mark})",
-            target=escaped(target),
-            rows=len(data.test),
-            mark=say(REAL_DATA),
-        )
+    text = phrase(
+        "How well can **{target}** be predicted for {rows:,} real rows that no method has seen, by a classifier that "
+        "learned from the synthetic rows, or from the real ones? ({mark})"
     )
+    st.markdown(say(text, target=escaped(target), rows=len(data.test), mark=say(REAL_DATA)))
     real(charts.accuracy, frame, of=frame["model"] != "majority class", majority=majority)
     tested = evaluator(shown).asked
     for note in dict.fromkeys(note.removesuffix(tested).strip() for note in frame["note"].fillna("")):

@@ -16,10 +16,10 @@ from streamlit.runtime.media_file_manager import MediaFileManager
 from streamlit.runtime.pages_manager import PagesManager
 from streamlit.testing.v1 import app_test
 
-from dpcore import charts, datasets
+from dpcore import datasets
 from dpcore.dashboard import jobs, shell
-from dpcore.datasets import Dataset
-from dpcore.language import spoken
+from dpcore.datasets import Dataset, reading
+from dpcore.datasets.formats import table_of
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -104,23 +104,6 @@ def quick_sample(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(datasets, "load", lambda name, **how: small if name == "sample" else load(name, **how))
 
 
-KEPT: dict[int, dict[str, Any]] = {}  # what the settings' icons are as Vega-Lite
-convert = charts.specification
-
-
-def icons(*given: Any, **look: Any) -> Any:
-    """The icons of an epsilon, converted once for a language; every run of a page shows them."""
-    return icons_in(spoken(), *given, **look)
-
-
-@functools.cache
-def icons_in(_language: str, *given: Any, **look: Any) -> Any:
-    """The same."""
-    chart = charts.epsilon.odds_icons(*given, **look)
-    KEPT[id(chart)] = convert(chart)
-    return chart
-
-
 LEAVES = {str, int, float, bool, type(None), schemapi.UndefinedType}
 deep_copy = schemapi._deep_copy
 
@@ -138,21 +121,10 @@ def quick_copy(found: Any, by_ref: set[str]) -> Any:
 
 @pytest.fixture(autouse=True)
 def quick_charts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Charts in less time: not checked, which the unit tests do, and the settings' icons kept."""
+    """Charts in less time: they are not checked here, which the unit tests do."""
     monkeypatch.setattr(schemapi, "DEBUG_MODE", False)
     monkeypatch.setattr(schemapi, "_deep_copy", quick_copy)
     monkeypatch.setattr(schemapi.SchemaBase, "validate_property", lambda *_: None)
-    monkeypatch.setattr(charts, "odds_icons", icons)
-    monkeypatch.setattr(charts, "specification", lambda chart: KEPT.get(id(chart)) or convert(chart))
-
-
-@pytest.fixture
-def slow_charts(monkeypatch: pytest.MonkeyPatch, quick_charts: None) -> None:
-    """Charts as the dashboard makes them."""
-    monkeypatch.setattr(schemapi, "DEBUG_MODE", True)
-    monkeypatch.setattr(schemapi, "_deep_copy", deep_copy)
-    monkeypatch.setattr(charts, "odds_icons", charts.epsilon.odds_icons)
-    monkeypatch.setattr(charts, "specification", convert)
 
 
 SCANNED = functools.cache(manifest_scanner.scan_component_manifests)
@@ -162,6 +134,12 @@ SCANNED = functools.cache(manifest_scanner.scan_component_manifests)
 def quick_sessions(monkeypatch: pytest.MonkeyPatch) -> None:
     """Installed packages are searched for components once, as a server does, and not by every session of a test."""
     monkeypatch.setattr(manifest_scanner, "scan_component_manifests", SCANNED)
+
+
+@pytest.fixture(autouse=True)
+def quick_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files are read in this process: one of its own, which tests/datasets looks at, takes a while to start."""
+    monkeypatch.setattr(reading, "table_from", lambda raw, name, asked: table_of(raw, name, **asked))
 
 
 @pytest.fixture(autouse=True)

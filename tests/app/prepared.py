@@ -2,23 +2,24 @@
 
 import functools
 import io
-import json
 import zipfile
 from dataclasses import replace
 from typing import Any
 
 import driving
 import pandas as pd
-from driving import ROOT, TIMEOUT, change, people, released, run, shown
-from screen import books, charts, elements, tabs, widget
+from driving import ROOT, TIMEOUT, change, names, people, released, run, shown, started
+from screen import books, elements, tabs, widget
 from streamlit.testing.v1 import AppTest
 
 from dpcore import Schema
 from dpcore.accounting.store import Books
+from dpcore.dashboard import controls
 from dpcore.dashboard.session import Shown
 from dpcore.datasets import Dataset
 
-MARK = "do not publish"
+CENTRAL = ("naive_bayes", "networks", "taxonomy", "forests")  # pages of methods that see the rows
+FAMILIES = (*CENTRAL, "responses")
 
 
 def data(frame: pd.DataFrame | None = None, name: str = "people", **schema: Any) -> Dataset:
@@ -31,50 +32,72 @@ def data(frame: pd.DataFrame | None = None, name: str = "people", **schema: Any)
 PEOPLE = data()
 
 
-def page(given: Dataset = PEOPLE, **session: Any) -> AppTest:
+def fresh(given: Dataset = PEOPLE, **session: Any) -> AppTest:
     """The page of the test, in a new session with these data in use and more under other keys."""
     at = AppTest.from_file(ROOT / "app.py", default_timeout=TIMEOUT)
-    for key, value in {"dpcore.data": given, "responses.what": "Learn from reports", **session}.items():
+    usual = {"responses.what": learning()} if driving.PAGE == "responses" else {}
+    for key, value in {"dpcore.data": given, **usual, **session}.items():
         at.session_state[key] = value
     return run(at.switch_page(f"pages/{driving.PAGE}.py"))
 
 
-def with_release(tab: str = "", mode: str = "", variant: str = "", given: Dataset = PEOPLE, **settings: Any) -> AppTest:
+def page(given: Dataset = PEOPLE, **session: Any) -> AppTest:
+    """The same at epsilon 1, unless people randomize their own answers: they spend more, as their page recommends."""
+    usual = {f"{driving.PAGE}.noise": "auto", f"{driving.PAGE}.epsilon": 1.0} if driving.PAGE in CENTRAL else {}
+    return fresh(given, **{**usual, **session})
+
+
+@functools.cache
+def learning() -> str:
+    """What the page of responses calls its part with methods: the third."""
+    found: str = widget(started("responses"), "responses.what").options[2]
+    return found
+
+
+def with_release(
+    name: str = "", mode: str = "", variant: str = "", given: Dataset = PEOPLE, **settings: Any
+) -> AppTest:
     """The page with a release of these data, and a tab open.
 
     It was made by a press of Run, once for all tests of a worker; the session's own account is empty, and its controls
     are as they are at first.
     """
-    made = pressed(driving.PAGE, given, mode, variant, tuple(settings.items()))
-    at = page(given, **{"dpcore.shown": {driving.PAGE: Shown(made.release, made.data)}, f"{driving.PAGE}.tab": tab})
-    assert tab in ("", *tabs(at))
-    return at
+    made, labels = pressed(driving.PAGE, given, mode, variant, tuple(settings.items()))
+    shelf = {driving.PAGE: Shown(made.release, made.data)}
+    return page(given, **{"dpcore.shown": shelf, f"{driving.PAGE}.tab": labels[name] if name else ""})
 
 
 @functools.cache
-def pressed(name: str, given: Dataset, mode: str, variant: str, settings: tuple[tuple[str, Any], ...]) -> Shown:
-    """What a press of Run shows on that page."""
+def pressed(
+    name: str, given: Dataset, mode: str, variant: str, settings: tuple[tuple[str, Any], ...]
+) -> tuple[Shown, dict[str, str]]:
+    """What a press of Run shows on that page, and the labels of its tabs."""
     at = page(given, **{"dpcore.books": Books(None)})  # not in those of the test that asks first
     if variant:
         choose(at, mode, variant)
     found = shown(released(at, **dict(settings)))
     assert found is not None
-    return found
+    return found, dict(zip(names(at), tabs(at), strict=True))
 
 
-def choose(at: AppTest, mode: str, variant: str) -> AppTest:
-    """A variant of a mode; only what changes, because every run of the script costs time."""
-    for key, value in {"mode": mode, f"variant.{mode}": variant}.items():
-        if widget(at, f"{driving.PAGE}.{key}").value != value:
-            change(at, **{key: value})
-    return at
+def label(mode: str, name: str, **given: Any) -> str:
+    """What the page calls a method, or the first that it offers of one with some parameters."""
+    offers = controls.offered(driving.PAGE, mode)
+    if name in offers:
+        return name
+    return next(one for one, (kind, offer) in offers.items() if kind == name and given.items() <= offer.given.items())
+
+
+def choose(at: AppTest, mode: str, name: str, **given: Any) -> AppTest:
+    """A method of a mode; only what changes, because every run of the script costs time."""
+    return change(at, **{"mode": mode, f"variant.{mode}": label(mode, name, **given)})
 
 
 def at_once(at: AppTest, **settings: Any) -> AppTest:
     """Move several settings that stand on the screen, in one run."""
     for name, value in settings.items():
         widget(at, f"{driving.PAGE}.{name}").set_value(value)
-    return run(at)
+    return run(at) if settings else at
 
 
 def asked(at: AppTest) -> dict[str, Any]:
@@ -91,11 +114,6 @@ def keys(at: AppTest) -> set[str]:
 def nothing_new(at: AppTest, first: Any, spent: dict[Any, Any]) -> bool:
     """Whether the page shows that release still, nothing was charged, and nothing waits to be run."""
     return shown(at) is first and books(at) == spent and not at.session_state["dpcore.requests"]
-
-
-def marked(at: AppTest) -> list[bool]:
-    """Which charts of the tab say that they read real rows; the settings' icons left out."""
-    return [MARK in json.dumps(spec["title"]) for spec, _ in charts(at) if "in 100" not in json.dumps(spec)]
 
 
 def files(raw: bytes) -> dict[str, bytes]:
@@ -125,3 +143,16 @@ def another(found: Any) -> Any:
     if kind == "slider":
         return found.max if value == found.min else found.min
     return {"text_input": "x", "text_area": "x"}.get(kind)
+
+
+Journey = tuple[str, str, dict[str, Any], dict[str, Any]]
+"""A mode, a method, settings that are moved, arguments of the next run: None if one is not given, ... for any value."""
+
+
+def follow(at: AppTest, journeys: list[Journey]) -> AppTest:
+    """Go through journeys in one session, as somebody looks through a page."""
+    for mode, name, moved, wanted in journeys:
+        found = asked(at_once(choose(at, mode, name), **moved))
+        given = {key: ... if wanted[key] is ... and key in found else found.get(key) for key in wanted}
+        assert given == wanted, (mode, name, moved)
+    return at

@@ -10,11 +10,11 @@ from streamlit.dataframe_util import convert_arrow_bytes_to_pandas_df
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Block, Element
 
-from dpcore.charts.base import NARROW
+from dpcore.charts.base import NARROW, REAL_DATA
 from dpcore.datasets import Dataset
 from dpcore.language import ENGLISH
 
-REMEDY = "**What to do:**"
+REFUSED = ":material/error:"  # the icon of what can be mended
 
 
 def elements(at: AppTest) -> Iterator[Any]:
@@ -50,8 +50,9 @@ def errors(at: AppTest) -> list[str]:
 
 
 def mendable(at: AppTest) -> list[str]:
-    """The errors that tell a cause and a remedy, without the backslashes that make Markdown literal."""
-    return [error.replace("\\", "") for error in errors(at) if REMEDY in error]
+    """The errors that tell a cause and, after an empty line, a remedy; without the backslashes of literal Markdown."""
+    refused = [str(error.value) for error in at.error if error.icon == REFUSED]
+    return [error.replace("\\", "") for error in refused if "\n\n" in error]
 
 
 def said(at: AppTest) -> str:
@@ -61,10 +62,10 @@ def said(at: AppTest) -> str:
     return "\n".join(parts).replace("\\", "")
 
 
-def ticks(at: AppTest) -> dict[str, str]:
-    """The columns that an upload leaves out, and why."""
-    labels = [found.label.replace("\\", "") for found in at.checkbox if found.key.startswith("left out:")]
-    return {name: reason.removesuffix(")") for name, _, reason in (label.partition(" (") for label in labels)}
+def ticks(at: AppTest, kind: str = "left out") -> dict[str, Any]:
+    """The boxes of columns that an upload leaves out, or of values that are not "listed", by what they bring back."""
+    found = [box for box in at.checkbox if (box.key or "").startswith(f"{kind}:")]
+    return {box.key.rpartition(":")[2]: box for box in found}
 
 
 def words(at: AppTest, *, everywhere: bool = False) -> str:
@@ -100,14 +101,25 @@ def wide(found: Any) -> Any:
     return json.JSONDecoder().raw_decode(chosen)[0] if chosen else {key: wide(value) for key, value in found.items()}
 
 
-def titles(at: AppTest) -> list[str]:
-    """Of all charts but the icons of an epsilon."""
-    found = [" ".join(spec["title"]["text"]) for spec, _ in charts(at)]
-    return [title for title in found if not title.endswith(" in 100")]
+def pictures(at: AppTest) -> list[dict[str, Any]]:
+    """The specifications of all charts but the icons of an epsilon."""
+    found = [spec for spec, _ in charts(at)]
+    return [spec for spec in found if "['filled', 'open']" not in str(spec.get("encoding"))]
 
 
-def metrics(at: AppTest) -> list[tuple[str, str]]:
-    return [(metric.label, metric.value) for metric in at.metric]
+def marked(at: AppTest) -> list[bool]:
+    """Which of these charts say that they read real rows."""
+    return [REAL_DATA in " ".join([*spec["title"]["text"]]) for spec in pictures(at)]
+
+
+def metrics(at: AppTest) -> list[str]:
+    """The values of all figures in frames; of a release first what is claimed, what is proved, and its size."""
+    return [metric.value for metric in at.metric]
+
+
+def numbers(at: AppTest) -> list[float]:
+    """The same without their signs and units."""
+    return [float(found[0].replace(",", "")) for value in metrics(at) if (found := re.match(r"-?[\d,.]+", value))]
 
 
 def dataset(at: AppTest) -> Dataset:

@@ -2,17 +2,15 @@
 
 import driving
 import pytest
-from driving import change, opened, run
-from prepared import page
-from screen import elements, tabs
+from driving import TABS, change, opened, run, tab
+from prepared import FAMILIES, page
+from screen import elements, widget
 from streamlit.testing.v1 import AppTest
 
 from dpcore.dashboard import links, widgets
-from dpcore.methods import METHODS
 
 BAD = ["null", "", "[]", "{}", "1e999", "-1", "x" * 1_000, "true", "NaN", '"\\ud800"', "1" * 400]
 OURS = ["run", "run:0", "tab", "chosen", "lacks", "icons", "own", "taxonomies", "editor.fanout", "", "x" * 999]
-FAMILIES = sorted({kind.page for kind in METHODS.values()})
 PAGES = [*FAMILIES, "attacks", "audit"]  # that take links
 
 
@@ -24,7 +22,7 @@ def names_on(at: AppTest, name: str) -> set[str]:
 
 def left_out(at: AppTest) -> str:
     """What the page says that it left out."""
-    return " ".join(found.value for found in at.warning if "were left out" in found.value)
+    return " ".join(found.value for found in at.warning if found.icon == ":material/link_off:")
 
 
 def asked(at: AppTest, **settings: str) -> AppTest:
@@ -35,16 +33,15 @@ def asked(at: AppTest, **settings: str) -> AppTest:
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_no_link_takes_a_page_away(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_link_takes_a_page_away(name: str, monkeypatch) -> None:
     """Every control of every part is asked for every bad value; each run is the one after the last value, too."""
     monkeypatch.setattr(driving, "PAGE", name)
     at = page()
-    parts, names = tabs(at) if name in ("audit", "attacks") else [""], names_on(at, name)
+    parts, names = TABS[name].split() if name in ("audit", "attacks") else [""], names_on(at, name)
     for mode in ("paper", "corrected") if name in FAMILIES else ():
         names |= names_on(change(at, mode=mode), name)
     for part in parts:
-        at.session_state[f"{name}.tab"] = part
-        names |= names_on(run(at), name)
+        names |= names_on(tab(at, part) if part else at, name)
         usual = dict(at.session_state.get(f"dpcore.settings:{name}", {}))
         for shift in range(0, len(BAD), 1 if len(parts) == 1 else 3):
             values = {each: BAD[(i + shift) % len(BAD)] for i, each in enumerate([*sorted(names), *OURS])}
@@ -60,37 +57,32 @@ def test_no_link_takes_a_page_away(name: str, monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.mark.parametrize("name", FAMILIES)
-def test_what_is_left_out_is_named_and_the_rest_is_taken(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_left_out_is_named_and_the_rest_is_taken(name: str, monkeypatch) -> None:
     monkeypatch.setattr(driving, "PAGE", name)
     wrong = {"mode": "null", "epsilon": "1e999", "target:data": "nothing", "foo": "1", "rows:data": "-1"}
     at = asked(page(), seed="7", **wrong)
-    told = left_out(at)
-    assert "Method" in told
-    assert "Privacy budget epsilon" in told
-    assert "Class column" in told
-    assert "that it does not have" in told
-    assert ("Synthetic rows" in told) == (name not in ("forests", "responses"))
+    told, labels = left_out(at), {each: widget(at, f"{name}.{each}").label for each in ("mode", "epsilon", "target")}
+    assert [each for each in labels.values() if each not in told] == []
+    assert f"{1 + (name in ('forests', 'responses'))} " in told  # that it does not have at all
     assert "nothing" not in told
-    order = [*elements(at)]
-    lost = [place for place, one in enumerate(order) if one.type == "warning" and "were left out" in one.value]
-    assert lost < [place for place, one in enumerate(order) if one.key == f"{name}.mode"]  # seen without scrolling
+    order = [one.type if one.type == "warning" else one.key for one in elements(at)]
+    assert order.index("warning") < order.index(f"{name}.mode")  # seen without scrolling
     assert at.session_state[f"{name}.chosen"][1]["random_state"] == 7
     assert at.session_state[f"{name}.chosen"][1]["mode"] == "corrected"
     assert not left_out(run(at))  # and not again
     assert not left_out(asked(at, mode="paper"))
 
 
-def test_a_file_is_read_as_a_link_is(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_is_read_as_a_link_is() -> None:
     """A release's own file says null where a field is empty: that is taken, and empties it."""
     at = asked(page(), seed="7")
     at.session_state["dpcore.presets:naive_bayes"] = {"seed": None, "mode": None, "epsilon": True, "smoothing": 2}
     told = left_out(run(at))
-    assert at.session_state["naive_bayes.chosen"][1]["random_state"] is None
-    assert at.session_state["naive_bayes.chosen"][1]["smoothing"] == 2
-    assert "Seed" not in told
-    assert "Method" in told
-    assert "Privacy budget epsilon" in told
-    assert "null" not in links.link("naive_bayes", links.settings_of("naive_bayes") | {"seed": None}, None)
+    given = at.session_state["naive_bayes.chosen"][1]
+    assert (given["random_state"], given["smoothing"]) == (None, 2)
+    names = {each: widget(at, f"naive_bayes.{each}").label in told for each in ("seed", "mode", "epsilon")}
+    assert names == {"seed": False, "mode": True, "epsilon": True}
+    assert "null" not in links.link("naive_bayes", {"epsilon": 1.0, "seed": None}, None)
 
 
 def test_a_control_knows_what_it_can_say() -> None:

@@ -1,68 +1,133 @@
 """What holds on every page of methods: each variant from Run to zip, settings that only wait, and odd tables."""
 
+import io
 import json
+import math
+from collections.abc import Iterator
 from typing import Any
 
 import driving
 import numpy as np
-import own_tabs
 import pandas as pd
 import pytest
-from driving import people, press, released, run, shown, tab
-from prepared import MARK, another, asked, choose, data, files, marked, nothing_new, page, with_release
-from screen import books, charts, dataset, elements, errors, key_of, mendable, metrics, said, sums, tabs, widget
+from driving import change, names, people, press, released, run, shown, tab
+from prepared import FAMILIES, another, asked, choose, data, files, fresh, nothing_new, page, with_release
+from screen import books, charts, dataset, elements, errors, key_of, marked, mendable, metrics, pictures, sums, widget
 from streamlit.testing.v1 import AppTest
 
+from dpcore import Schema
 from dpcore.dashboard import controls
 from dpcore.dashboard.tabs import paper_figures, redraw
-from dpcore.export import report
-from dpcore.methods import METHODS
+from dpcore.domain.binarize import Binarization
+from dpcore.domain.column import Column
+from dpcore.export import privacy_card, report
+from dpcore.export.model_file import Model
+from dpcore.methods import METHODS, JTree
+from dpcore.methods.base import PrivateClassifier
+from dpcore.methods.networks.base import ClusteredSynthesizer
+from dpcore.postprocess.count_tree import ReleasedTree
 from dpcore.text import claim, limit
 
-FIGURES = {"taxonomy": "The patent's claims"}
-OWN = {  # tabs that no other page has; the figures stand in the middle
-    "naive_bayes": ["Draw again"],
-    "networks": ["Network", "Clusters", "Draw again"],
-    "taxonomy": ["Tree", "Ask a range", "Error by range", "Draw again"],
-}
-TABS = {
-    name: [
-        *("Rows", "Price", "Columns", "Pairs", "Accuracy", *own),
-        *(FIGURES.get(name, "The paper's figures"), "Risk", "Take home"),
-    ]
-    for name, own in OWN.items()
-} | {
-    "forests": [
-        *("Price", "Trees", "Where the budget went", "Accuracy", "Draw again", "Predict"),
-        *("The paper's figures", "Risk", "Take home"),
-    ],
-    "responses": [
-        *("Price", "Reports", "Accuracy", "Draw again", "Tree", "Predict", "Risk"),
-        *("Take home", "The paper's figures"),
-    ],
-}
-SAME = {"Columns", "Pairs", "Accuracy", "Draw again", "Predict", "The paper's figures", "The patent's claims"}
-OFFERED = {(name, mode): controls.offered(name, mode) for name in TABS for mode in ("corrected", "paper")}
+SAME = {"rows", "columns", "pairs", "accuracy", "redraws", "predict", "figures"}  # tabs that no method changes
+OFFERED = {(name, mode): controls.offered(name, mode) for name in FAMILIES for mode in ("corrected", "paper")}
 VARIANTS = [(name, mode, label) for (name, mode), offers in OFFERED.items() for label in offers]
-OWN_TABS = {name: getattr(own_tabs, name) for name in ("networks", "taxonomy", "forests", "responses")}
 BOUNDED = data(max_rows=500)
-every_page = pytest.mark.parametrize("name", TABS)
+every_page = pytest.mark.parametrize("name", FAMILIES)
 
 
 @pytest.fixture(autouse=True)
-def this_page(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+def this_page(request: pytest.FixtureRequest, monkeypatch) -> None:
     """The page of the case, and no data set but the one in use."""
-    monkeypatch.setattr(driving, "PAGE", request.node.callspec.params["name"])
+    named = getattr(request.node, "callspec", None)
+    monkeypatch.setattr(driving, "PAGE", named.params["name"] if named else "networks")
     monkeypatch.setattr(paper_figures, "here", lambda _: False)
     monkeypatch.setattr(redraw, "REDRAWS", 4)
     monkeypatch.setattr(report, "svg", lambda *_: "<svg></svg>")
 
 
+# What the tabs that one family alone has must show of a release, whichever of its methods made it
+
+NO_CLUSTERS = {
+    name
+    for name, kind in METHODS.items()
+    if kind.page == "networks" and not issubclass(kind, ClusteredSynthesizer | JTree)
+}
+
+
+def own_networks(at: AppTest, content: dict[str, bytes]) -> None:
+    """The graph, the clusters, and nothing in the file but names, sizes, prices and noisy scores."""
+    release = shown(at).release
+    name, structure, noiseless = release.method, release.structure, release.noiseless
+    assert len(pictures(tab(at, "network"))) == 1
+    (families,) = (table.value for table in at.dataframe)
+    assert list(families["child"]) == [family["child"] for family in structure["families"]]
+    assert marked(at)[-1] == noiseless
+    tab(at, "clusters")
+    assert (name in NO_CLUSTERS) == (not structure["clusters"])
+    assert len(pictures(at)) <= (name not in NO_CLUSTERS | {"JTree"})
+    assert not any(marked(at)) or noiseless
+    assert json.loads(content["structure.json"]) == json.loads(json.dumps(structure))
+    assert set(structure) <= {"families", "clusters", "similarity", "edges"}
+    for family in structure["families"]:
+        assert set(family) == {"child", "parents", "cluster", "cells", "epsilon"}
+        assert family["cells"] >= 1
+        assert math.isinf(float(family["epsilon"])) == (noiseless and float(family["epsilon"]) > 0)
+    assert set(structure.get("similarity", {"names", "scores"})) == {"names", "scores"}
+    schema = dataset(at).schema
+    on_bits = release.parameters.get("variant") == "binary" or name in ("HMPrivBayes", "PrivSCBN", "NoPrivacy")
+    drawn = {one for family in structure["families"] for one in (family["child"], *family["parents"])}
+    assert drawn == set((Binarization(schema).schema if on_bits else schema).names)
+
+
+def own_taxonomy(at: AppTest, content: dict[str, bytes]) -> None:
+    """The file's tree is the released one, and its generalized rows are the tree's leaves."""
+    release = shown(at).release
+    schema = Schema.from_json(content["schema.json"].decode())
+    tree = ReleasedTree.from_dict(schema, json.loads(content["structure.json"])["tree"])
+    assert tree == ReleasedTree.from_dict(release.schema, release.structure["tree"])
+    groups = pd.read_csv(io.BytesIO(content["generalized.csv"]))
+    assert list(groups) == [*tree.leaves.family, "(rows)"]
+    assert groups["(rows)"].tolist() == release.artifact.generalized["(rows)"].tolist()
+
+
+def own_forests(at: AppTest, content: dict[str, bytes]) -> None:
+    """Trees and budgets are released, and so unmarked; the file's model predicts as the released one."""
+    release = shown(at).release
+    for each in ("trees", "budget"):
+        assert set(marked(tab(at, each))) <= {release.noiseless}, each
+    if content:
+        rows = dataset(at).test
+        assert (Model.from_json(content["model.json"]).predict(rows) == release.model.predict(rows)).all()
+
+
+def own_responses(at: AppTest, content: dict[str, bytes]) -> None:
+    """Reports are taken home with their rules, but where they hold true answers."""
+    release = shown(at).release
+    if not content:
+        return
+    assert {"model.json", "schema.json", "config.json", "ledger.json", "replay.py"} <= set(content)
+    readme = content["README.md"].decode()
+    if release.parameters["mode"] == "paper":  # its reports hold true answers, and so does what was learned from them
+        assert "reports.csv" not in " ".join([*content, readme])
+        return
+    rows = pd.read_csv(io.BytesIO(content["reports.csv"]))
+    assert len(rows) == len(dataset(at).train)
+    assert "reports.csv" in readme
+    rules: list[dict[str, Any]] = json.loads(content["rules.json"])["questions"]
+    assert len(rules) == rows.shape[1] - 1  # people are numbered
+    for rule in (one for one in rules if "gain" in one):  # of categories
+        assert abs(rule["gain"] + sum(rule["base"]) - 1) < 1e-9
+        assert len(rule["values"]) == len(rule["base"])
+
+
+OWN_TABS = {"networks": own_networks, "taxonomy": own_taxonomy, "forests": own_forests, "responses": own_responses}
+
+
 @pytest.mark.parametrize(("name", "mode", "variant"), VARIANTS)
-def test_every_variant_from_run_to_zip(name: str, mode: str, variant: str, downloads: list[Any]) -> None:
+def test_every_variant_from_run_to_zip(name: str, mode: str, variant: str, downloads) -> None:
     """The release is what was asked for, is charged as its ledger says, and is told, marked and taken home as that."""
     kind, offer = OFFERED[name, mode][variant]
-    chosen = {"mode": mode, f"variant.{mode}": variant, "tab": "Draw again"}  # a tab without charts
+    chosen = {"mode": mode, f"variant.{mode}": variant}
     at = page(BOUNDED, **{f"{name}.{key}": value for key, value in chosen.items()})
     wanted = asked(at)
     release = shown(released(at)).release
@@ -70,33 +135,34 @@ def test_every_variant_from_run_to_zip(name: str, mode: str, variant: str, downl
     assert {key: release.parameters[key] for key in {**wanted, **offer.given}} == {**wanted, **offer.given}
     ledger = release.ledger
     account = key_of(at), METHODS[kind](**wanted).relation
-    assert books(at) == {account: (len(ledger.entries), ledger.epsilon_claimed, ledger.epsilon_bound)}
-    assert [value for _, value in metrics(at)[:2]] == [claim(ledger.epsilon_claimed), limit(ledger.epsilon_bound)]
+    spent = {account: (len(ledger.entries), ledger.epsilon_claimed, ledger.epsilon_bound)}
+    assert books(at) == spent
+    assert metrics(at)[:2] == [claim(ledger.epsilon_claimed), limit(ledger.epsilon_bound)]
     assert errors(at) == ([release.guarantee_void] if release.guarantee_void else [])
     if mode == "corrected":
         assert ledger.epsilon_bound == pytest.approx(ledger.epsilon_claimed) == pytest.approx(wanted["epsilon"])
         assert not release.guarantee_void
         assert release.publishable
     elif METHODS[kind].provable_printed == "none":
-        assert metrics(at)[1][1] == "no limit"
+        assert ledger.epsilon_bound == np.inf
         assert release.guarantee_void
-    gone = {one for one, there in (("Reports", release.artifact.reports), ("Tree", "DT" in kind)) if not there}
-    assert tabs(at) == [one for one in TABS[name] if name != "responses" or one not in gone]
     first = variant == next(iter(OFFERED[name, mode]))
-    for each in tabs(at):
+    for each in names(at):
         if first or each not in SAME:
             assert not mendable(tab(at, each)), each
-    assert books(at) == {account: (len(ledger.entries), ledger.epsilon_claimed, ledger.epsilon_bound)}
+    assert books(at) == spent
+    tab(at, "home")
     content = files(downloads[-1]()) if downloads else {}
-    if name in OWN_TABS:
-        OWN_TABS[name](at, variant, content)
-    if not content:
-        assert release.noiseless
-        assert "stays here" in said(tab(at, "Take home"))
-        return
-    assert json.loads(content["config.json"])["parameters"] == json.loads(json.dumps(release.parameters))
-    assert (MARK in content["README.md"].decode()) == bool(release.guarantee_void)
-    assert not any(secret.encode() in raw for raw in content.values() for secret in sums(at))
+    stays = release.noiseless and name in ("forests", "responses")  # a model of noiseless counts
+    assert bool(content) == bool(at.get("download_button")) == (not stays)
+    if content:
+        assert json.loads(content["config.json"])["parameters"] == json.loads(json.dumps(release.parameters))
+        card, told = content["card.md"].decode(), privacy_card.card(release).facts
+        assert [what for what, about in told if about not in card] == []
+        assert release.guarantee_void in card
+        assert not any(secret.encode() in raw for raw in content.values() for secret in sums(at))
+    if name != "naive_bayes":
+        OWN_TABS[name](at, content)
 
 
 REACHED = {  # a page's settings that were moved: at least these
@@ -121,7 +187,7 @@ def waiting(at: AppTest, moved: set[str]) -> list[Any]:
 @every_page
 def test_all_that_can_be_moved_reaches_the_next_run_and_draws_and_spends_nothing(name: str) -> None:
     """Found on the screen, so that new widgets are moved too: all settings of all variants, and all tabs."""
-    at = with_release("Draw again", given=BOUNDED)  # a tab without charts, which every move would draw
+    at = with_release("redraws", given=BOUNDED)  # a tab without charts, which every move would draw
     first, release = shown(at), shown(at).release
     moved = {"dpcore.language", *(f"{name}.{key}" for key in ("mode", "variant.corrected", "variant.paper", "what"))}
     idle: set[str] = set()
@@ -144,36 +210,63 @@ def test_all_that_can_be_moved_reaches_the_next_run_and_draws_and_spends_nothing
             assert (asked(at)["mode"], at.session_state[f"{name}.chosen"][0]) == (mode, OFFERED[name, mode][variant][0])
             move()
     settings = set(idle)
-    for each in tabs(at):
+    for each in names(at):
         tab(at, each)
         move()
-    names = {key.removeprefix(f"{name}.").partition(":")[0].partition(".")[0] for key in moved}
-    assert names >= {"epsilon", "noise", "seed", *REACHED[name]}
+    reached = {key.removeprefix(f"{name}.").partition(":")[0].partition(".")[0] for key in moved}
+    assert reached >= {"epsilon", "noise", "seed", *REACHED[name]}
     assert settings == set()
-    assert {"column", "pair_x", "pair_y", "format"} <= names or name not in OWN
+    assert {"column", "pair_x", "pair_y", "format"} <= reached or name in ("forests", "responses")
 
 
 @every_page
 def test_redraws_cost_as_many_times_what_the_release_did(name: str) -> None:
-    at = tab(released(page(BOUNDED), epsilon=0.5), "Draw again")
+    at = tab(released(page(BOUNDED), epsilon=0.5), "redraws")
     ((account, spent),) = books(at).items()
-    drawn = len(charts(at))
+    assert not pictures(at)
     press(at, f"{name}.redraws.go")
     assert not mendable(at)
-    after = books(at)[account]
-    assert after[1:] == pytest.approx((5 * spent[1], 5 * spent[2]))
+    assert books(at)[account][1:] == pytest.approx((5 * spent[1], 5 * spent[2]))
     assert set(shown(at).redraws["run"]) == set(range(5))
-    assert all(marked(at)[-(len(charts(at)) - drawn) :])
+    assert all(marked(at))
+    assert marked(at)
 
 
-# Other data
+@every_page
+def test_other_data_and_settings_are_for_the_next_run_which_replaces_the_release_and_is_charged(name: str) -> None:
+    at = with_release("redraws", given=BOUNDED)
+    first = shown(at)
+
+    def other() -> bool:
+        """Whether the page says that other data were chosen since."""
+        return ":material/update:" in [found.icon for found in at.info]
+
+    assert not other()
+    others = people(60, seed=4).rename(columns={"town": "city", "ill": "sick"})
+    at.session_state["dpcore.data"] = data(others, "others", target="sick", max_rows=500)
+    for each in names(run(at)):
+        assert each in SAME - {"accuracy"} or not mendable(tab(at, each)), each
+    assert nothing_new(at, first, {})
+    assert other()
+    second = shown(released(at))
+    assert second.data is dataset(at)
+    assert asked(at).get("target", "sick") == "sick"
+    assert not other()
+    released(at, epsilon=0.5 if name != "responses" else 2.0)
+    ((_, claimed, _),) = books(at).values()
+    assert claimed == pytest.approx(second.release.ledger.epsilon_claimed + shown(at).release.ledger.epsilon_claimed)
+    released(at, seed=3)
+    assert errors(at) == [shown(at).release.guarantee_void]
+    assert not shown(at).release.publishable
+
+
+# Odd tables
 
 PAY = 1234.56789
 ODD = people().rename(columns={"town": "a.b[0] **x**", "ill": "<b>:red[ill]"})
 ODD = ODD.assign(pay=np.linspace(0, 5000, 80).round(5), report=ODD["age"] % 3 > 0)
 ODD.loc[3, "pay"] = ODD.loc[60, "pay"] = PAY
 ODD.loc[::7, ["age", "a.b[0] **x**"]] = None
-NUMBERS = people()[["age"]].assign(pay=np.arange(80.0))
 DATED = people().assign(bill=[f"${1_234.5 + 40 * place:,.2f}" for place in range(80)])
 DATED["visit"] = [f"2021-{1 + place % 12:02}-{1 + place % 28:02}" for place in range(80)]
 DATED["born"] = [f"{1 + place % 28}/{1 + place % 12}/{1930 + place}" for place in range(80)]
@@ -182,12 +275,11 @@ OTHERS: dict[str, tuple[pd.DataFrame, dict[str, Any]]] = {
     "odd": (ODD.rename(columns={"report": "(rows)"}), {"target": "<b>:red[ill]", "source": "inferred"}),
     "dates": (DATED, {}),
     "no class": (people().rename(columns={"age": "report", "town": "person"}), {"target": None}),
-    "numbers": (NUMBERS, {"target": None}),
-    "a number": (NUMBERS[["age"]], {"target": None}),
+    "a number": (people()[["age"]], {"target": None}),
     "a category": (people()[["town"]], {"target": None}),
 }
-NEEDS = {"naive_bayes": {"numbers", "a number"}}  # a class, and other columns
-NEEDS |= {name: {"numbers", "a number", "a category"} for name in ("forests", "responses")}
+NEEDS = {"naive_bayes": {"a number"}}  # a class, and other columns
+NEEDS |= {name: {"a number", "a category"} for name in ("forests", "responses")}
 
 
 @every_page
@@ -200,7 +292,7 @@ def test_other_tables_go_through_every_tab_or_are_refused(name: str, table: str)
         assert len(mendable(at)) == 1
         return
     released(at)
-    for each in tabs(at) if table in ("odd", "no class") else [one for one in tabs(at) if one not in SAME]:
+    for each in names(at) if table in ("odd", "no class") else [one for one in names(at) if one not in SAME]:
         tab(at, each)
         assert not mendable(at), each
         assert "<b>:red[ill]" not in "".join(found.value for found in at.markdown)
@@ -210,35 +302,100 @@ def test_other_tables_go_through_every_tab_or_are_refused(name: str, table: str)
             assert "datasets" not in spec
             assert len(spec["description"]) > 20
     if table == "odd":
-        assert metrics(at)[1] == ("Guarantee", "none")
-        assert any("inferred from the private rows" in error for error in errors(at))
+        assert errors(at) == [shown(at).release.guarantee_void]
+
+
+# The first press, on a table without a declared bound on its rows: it runs, or says what is missing
+
+UPLOAD = data(people(60), max_rows=None)
+
+
+@pytest.mark.parametrize("mode", ["corrected", "paper"])
+@every_page
+def test_every_offer_runs_with_its_own_defaults(name: str, mode: str) -> None:
+    """One after the other in one session, as somebody looks through them: one's settings are not the next one's."""
+    at = fresh(UPLOAD)
+    for label, (kind, offer) in OFFERED[name, mode].items():
+        choose(at, mode, label)
+        method, given, *rows = at.session_state[f"{name}.chosen"]
+        assert method == kind
+        own = METHODS[kind]().get_params()
+        free = ["noise", *(["relation"] if len(METHODS[kind].relations_in(mode)) > 1 else [])]
+        assert {one: given[one] for one in free if one in given} == {one: own[one] for one in free if one in given}
+        assert not widget(at, f"{name}.run").disabled, (label, mendable(at))
+        made = METHODS[kind](**given).fit(UPLOAD.train, schema=UPLOAD.schema)
+        assert isinstance(made, PrivateClassifier) or len(made.sample(rows[0])) == rows[0], offer.label
+
+
+def test_what_somebody_chose_stays_and_the_button_says_what_is_missing() -> None:
+    at = fresh(UPLOAD)
+    change(at, relation="replace")
+    change(at, relation="add_remove")  # chosen now, though it is what was there at first
+    choose(at, "corrected", "HMPrivBayes")
+    assert widget(at, "networks.relation").value == "add_remove"
+    button = widget(at, "networks.run")
+    assert button.disabled
+    assert button.help
+    assert "max_rows" in mendable(at)[0]
+    assert not widget(change(at, relation="replace"), "networks.run").disabled
+
+
+def test_ones_own_table_is_run_by_the_relation_of_each_method(monkeypatch) -> None:
+    monkeypatch.setattr(driving, "PAGE", "audit")
+    at = tab(fresh(UPLOAD), "own")
+    for name in METHODS:
+        widget(at, "audit.own.method").set_value(name)
+        assert not widget(run(at), "audit.own.run").disabled, (name, mendable(at))
+        said = at.session_state["dpcore.settings:audit"]["own"]
+        given = {key.split(".")[1]: value for key, value in said.items()}
+        METHODS[name](mode=given["mode"], relation=given["relation"]).check(UPLOAD.schema)
+
+
+# No number of a private column reaches a picture, whatever tab is open, but for public ends of intervals. The column's
+# cells are larger than any count, share, epsilon or place on a page: whatever is drawn of that size is a cell, an order
+# statistic, or something between cells.
+
+LOW, HIGH, BINS = 1e6, 3e6, 16
+SALARY = Column(name="pay", kind="continuous", lower=LOW, upper=HIGH, bins=BINS)
+ROWS = people().assign(pay=np.random.default_rng(5).uniform(LOW + 1, HIGH - 1, 80))
+REST = tuple(column for column in data(ROWS).schema if column.name != "pay")
+PAID = data(ROWS, name="paid", columns=(*REST, SALARY))
+
+
+def numbers(found: Any) -> Iterator[float]:
+    """All numbers of a specification."""
+    if isinstance(found, dict | list):
+        for part in found.values() if isinstance(found, dict) else found:
+            yield from numbers(part)
+    elif isinstance(found, int | float):
+        yield float(found)
+
+
+def private(drawn: list[tuple[dict[str, Any], list[pd.DataFrame]]]) -> list[float]:
+    """The numbers of some charts that are of the column's size and stand at no end or middle of public intervals."""
+    seen = [number for spec, _ in drawn for number in numbers(spec)]
+    tables = [table.infer_objects().select_dtypes("number") for _, frames in drawn for table in frames]
+    seen += [float(number) for table in tables for number in table.to_numpy(dtype=float).ravel()]
+    steps = np.arange(0, 1 + 1e-9, 1 / (4 * BINS * 40))  # of bins, and of the 40 intervals in which reports are drawn
+    public = LOW + steps * (HIGH - LOW)
+    return [x for x in seen if LOW <= x <= HIGH and np.abs(public - x).min() > 1e-3]
 
 
 @every_page
-def test_other_data_are_for_the_next_run(name: str) -> None:
-    at = with_release("Draw again", given=BOUNDED)
-    first = shown(at)
-    assert not [found for found in at.info if "which was chosen since" in found.value]
-    others = people(60, seed=4).rename(columns={"town": "city", "ill": "sick"})
-    at.session_state["dpcore.data"] = data(others, "others", target="sick", max_rows=500)
-    for each in tabs(run(at)):
-        assert each in SAME - {"Accuracy"} or not mendable(tab(at, each)), each
-    assert nothing_new(at, first, {})
-    assert "made from people" in said(at)
-    released(at)
-    assert shown(at).data is dataset(at)
-    assert asked(at).get("target", "sick") == "sick"
-    assert "made from people" not in said(at)
+def test_no_cell_of_a_column_is_in_a_picture(name: str) -> None:
+    at = with_release(given=PAID)
+    real = 0
+    for each in names(at):
+        assert private(charts(tab(at, each))) == [], each
+        for key in [box.key for box in at.selectbox if SALARY.name in box.options]:
+            at.selectbox(key).set_value(SALARY.name)
+            assert private(charts(run(at))) == [], (each, key)
+        real += sum(marked(at))
+    assert real
 
 
-@every_page
-def test_a_second_run_replaces_the_first_and_both_are_paid(name: str) -> None:
-    at = released(with_release("Draw again", given=BOUNDED))
-    first = shown(at)
-    released(at, epsilon=0.5 if name != "responses" else 2.0)
-    ((_, claimed, _),) = books(at).values()
-    assert claimed == pytest.approx(first.release.ledger.epsilon_claimed + shown(at).release.ledger.epsilon_claimed)
-    released(at, seed=3)
-    assert "For teaching only" in str(errors(at))
-    assert not shown(at).release.publishable
-    assert widget(at, f"{name}.seed").value == 3
+def test_an_order_statistic_would_be_found() -> None:
+    cells = pd.DataFrame({"share": np.quantile(ROWS["pay"], np.linspace(0.01, 0.99, 99), method="nearest")})
+    assert len(private([({}, [cells])])) == 99
+    assert len(private([(json.loads(json.dumps({"values": [{"x": float(ROWS["pay"][0])}]})), [])])) == 1
+    assert private([({"x": LOW}, [pd.DataFrame({"x": SALARY.edges})])]) == []

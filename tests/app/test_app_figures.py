@@ -1,6 +1,5 @@
 """The papers' figures on their pages: made on request, charged run by run, told where runs fail, and marked."""
 
-import json
 import math
 from collections.abc import Iterator
 from typing import Any
@@ -11,8 +10,8 @@ import pandas as pd
 import pytest
 from driving import opened, people, press, run, shown, tab
 from figure_grids import FIGURES, small_grids
-from prepared import data, marked, nothing_new, page, with_release
-from screen import books, charts, dataset, key_of, mendable, said, tabs, widget
+from prepared import data, nothing_new, with_release
+from screen import books, charts, dataset, key_of, marked, mendable, pictures, widget
 from streamlit.testing.v1 import AppTest
 
 from dpcore import datasets
@@ -28,7 +27,7 @@ PEOPLE = data(FRAME, max_rows=500)
 
 
 @pytest.fixture(autouse=True)
-def this_page(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+def this_page(request: pytest.FixtureRequest, monkeypatch) -> None:
     """Small grids, one process, and no data set but the one in use; the page of the case."""
     named = getattr(request.node, "callspec", None)
     monkeypatch.setattr(driving, "PAGE", named.params.get("name", "networks") if named else "networks")
@@ -42,15 +41,11 @@ def of_page() -> str:
     return "naive_bayes.figures" if driving.PAGE == "naive_bayes" else driving.PAGE
 
 
-def open_figures(at: AppTest, repeats: int = 1) -> AppTest:
-    tab(at, next(name for name in tabs(at) if name in ("The paper's figures", "The patent's claims")))
-    widget(at, f"{of_page()}.repeats").set_value(repeats)
+def figures(at: AppTest | None = None, given: Any = PEOPLE) -> AppTest:
+    """The tab, of a session with a release, with one repeat."""
+    at = with_release("figures", given=given) if at is None else tab(at, "figures")
+    widget(at, f"{of_page()}.repeats").set_value(1)
     return run(at)
-
-
-def figures(given: Any = PEOPLE) -> AppTest:
-    """The tab, of a session with a release."""
-    return open_figures(with_release(given=given))
 
 
 def figure(at: AppTest, key: str) -> AppTest:
@@ -85,16 +80,21 @@ def runs_of(at: AppTest) -> pd.DataFrame:
     return pd.concat([frame.head(1) for frame in kept(at)], ignore_index=True)
 
 
-def makes(at: AppTest) -> bool:
+def claims(at: AppTest) -> list[str]:
+    """What came of the paper's claims, each with how many runs it rests on."""
+    return [found.value for found in at.markdown if found.value.startswith(":material/fact_check:")]
+
+
+def makes(at: AppTest, key: str) -> bool:
     """Whether there is a button that makes the figure."""
-    return "Make this figure" in [button.label for button in at.button]
+    return any((button.key or "").startswith(f"{of_page()}.{key}.go") for button in at.button)
 
 
 @pytest.mark.parametrize(("name", "key"), FIGURES)
 def test_a_figure_is_made_charged_run_by_run_and_marked(name: str, key: str) -> None:
     _, references, _, runs = FIGURES[name, key]
     at = figures()
-    first, drawn = shown(at), len(charts(figure(at, key)))
+    first, drawn = shown(at), len(pictures(figure(at, key)))
     made(at, key)
     assert not mendable(at)
     assert not at.warning
@@ -104,18 +104,18 @@ def test_a_figure_is_made_charged_run_by_run_and_marked(name: str, key: str) -> 
     account = books(at)[key_of(at), relation]
     assert account[1:] == pytest.approx((found["epsilon_claimed"].sum(), found["epsilon_bound"].sum()))
     assert (found.loc[found["epsilon_bound"] == math.inf, "mode"] == "as printed").all()
-    assert marked(at)[drawn - len(charts(at)) :] == [True] * (len(charts(at)) - drawn) != []
+    assert marked(at)[drawn:] == [True] * (len(pictures(at)) - drawn) != []
     spec, tables = charts(at)[-1]
     assert len(spec["description"]) > 20
     assert {label for table in tables for label in table.get("label", []) if label} >= references - {"leaves only"}
     assert all(any(table.isin([label]).any(axis=None) for table in tables) for label in references)
     for table in [*tables, *(element.value for element in at.dataframe)]:
         assert len(table) <= 2_000
-        assert not {"Zq", "1234.5"} & {part for part in ("Zq", "1234.5") if part in table.to_csv(float_format="%.12g")}
+        assert not any(part in table.to_csv(float_format="%.12g") for part in ("Zq", "1234.5"))
         assert not set(table) & set(FRAME)
-    spent, whole = books(at), len(charts(at))
-    open_figures(tab(at, "Price"))
-    assert len(charts(at)) == whole  # still there, not made again
+    spent, whole = books(at), len(pictures(at))
+    figures(tab(at, "price"))
+    assert len(pictures(at)) == whole  # still there, not made again
     assert nothing_new(at, first, spent)
 
 
@@ -123,12 +123,12 @@ def test_figures_do_not_stand_in_each_others_way_and_are_of_the_data_in_use() ->
     at = made(made(figures(), "figure_6"), "figure_4")
     spent, frame = books(at), runs_of(at)
     for key in ("figure_4", "figure_5", "figure_6"):
-        assert len(charts(figure(at, key))) == 1 + (key != "figure_5"), key
+        assert len(pictures(figure(at, key))) == (key != "figure_5"), key
     assert len(frame) == 4 + 8
     widget(at, "networks.repeats").set_value(2)
-    assert "(4 runs in the figure)" in said(figure(at, "figure_6"))
-    made(run(at), "figure_6")  # again: the earlier runs give way, and stay charged
-    assert "(8 runs in the figure)" in said(at)
+    before = claims(figure(at, "figure_6"))
+    made(at, "figure_6")  # again: the earlier runs give way, and stay charged
+    assert claims(at) != before != []
     assert len(entries(at, "figure_6")) == 3 * 4
     again = runs_of(at)
     assert len(again) == 8 + 8
@@ -137,60 +137,32 @@ def test_figures_do_not_stand_in_each_others_way_and_are_of_the_data_in_use() ->
     titles = [table.value.to_numpy() for table in opened(at, "ledger").dataframe]
     assert all(FIGURES["networks", key][0] in str(titles) for key in ("figure_4", "figure_6"))
     at.session_state["dpcore.data"] = data(FRAME.iloc[[*range(78), 79, 78]], "others", max_rows=500)  # the same schema
-    at = figure(tab(opened(at, "networks"), "The paper's figures"), "figure_6")
+    at = figure(tab(opened(at, "networks"), "figures"), "figure_6")
     assert widget(at, "networks.sets").value == ["others"]
-    assert len(charts(at)) == 1  # the other table's figure is not this one's
+    assert not pictures(at)  # the other table's figure is not this one's
     widget(at, "networks.sets").set_value([])
-    assert "Choose a data set." in said(run(at))
-    assert not makes(at)
+    assert not makes(run(at), "figure_6")
 
 
 def refuse(*_: Any, **__: Any) -> Any:
     raise DataError("The rows ran [out].", "Bring *more*.")
 
 
-@pytest.mark.parametrize(("name", "key"), [("taxonomy", "ranges"), ("taxonomy", "accuracy")])
-def test_runs_that_fail_are_told_and_cost_nothing(name: str, key: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of a figure whose runs may share the computer, and of one whose runs go one by one."""
+@pytest.mark.parametrize(("name", "key"), [("taxonomy", "ranges")])
+def test_runs_that_fail_are_told_and_cost_nothing(name: str, key: str, monkeypatch) -> None:
     at = figures()
-    drawn, runs = len(charts(at)), FIGURES[name, key][-1]
+    drawn, runs = len(pictures(at)), FIGURES[name, key][-1]
     monkeypatch.setattr(groups.DiffGen, "fit", refuse)
     made(at, key)
     assert not mendable(at)
     (warning,) = [w.value.replace("\\", "") for w in at.warning]
-    assert f"{runs // 5} runs of DiffGen, corrected, failed: The rows ran [out]. Bring *more*." in warning
+    assert all(told in warning for told in (f"{runs // 5} ", "DiffGen", "The rows ran [out]. Bring *more*."))
     assert len(runs_of(at)) == runs
     assert len(entries(at, key)) == runs - runs // 5
-    assert len(charts(at)) > drawn
+    assert len(pictures(at)) > drawn
 
 
-def test_where_all_runs_fail_there_is_no_chart_and_where_the_last_do_the_others_are_drawn(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    at, original = figures(), networks.HMPrivBayes.fit
-    with monkeypatch.context() as patch:
-        patch.setattr(networks.Risk, "release", refuse)
-        made(at, "figure_4")
-    assert len(at.warning) == 4  # methods
-    assert all("2 runs of" in w.value for w in at.warning)  # they differ in the number of rows alone
-    assert entries(at, "figure_4") == []
-    assert not any(child.epsilon_claimed for child in children(at))
-    assert len(charts(at)) == 1
-    seen: list[Any] = []
-
-    def once(self: Any, *args: Any, **kwargs: Any) -> Any:
-        seen.append(self)
-        return original(self, *args, **kwargs) if len(seen) == 1 else refuse()
-
-    monkeypatch.setattr(networks.HMPrivBayes, "fit", once)
-    made(at, "figure_6")
-    assert "1 runs of HMPrivBayes, as printed, failed" in at.warning[0].value
-    assert (runs_of(at)["error"] != "").sum() == 8 + 1
-    assert len(entries(at, "figure_6")) == 3
-    assert len(charts(at)) == 2
-
-
-def test_an_error_between_runs_keeps_what_is_finished_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_between_runs_keeps_what_is_finished_and_says_so(monkeypatch) -> None:
     original = Figure.stream
 
     def work(*args: Any, **how: Any) -> Iterator[tuple[float, pd.DataFrame]]:
@@ -204,26 +176,28 @@ def test_an_error_between_runs_keeps_what_is_finished_and_says_so(monkeypatch: p
     (error,) = mendable(at)
     assert "The rows ran [out]." in error
     assert not at.get("progress")
-    assert "Stopped before it was finished: 2 runs are drawn" in said(at)
+    assert len(at.warning) == 1  # which says that it was stopped
     assert len(entries(at, "figure_6")) == 3  # the third was drawn, and so is charged, though nobody saw it
-    assert (len(runs_of(at)), len(charts(at))) == (2, 2)
+    assert (len(runs_of(at)), len(pictures(at))) == (2, 1)
     monkeypatch.setattr(Figure, "stream", original)
-    assert "Stopped before" not in said(made(at, "figure_6"))
+    assert not made(at, "figure_6").warning
+
+
+LACKING = {
+    "class": (data(FRAME, target=None), {"figure_4"}),
+    "two": (data(people()[["age", "ill"]]), {"figure_5"}),
+    "one": (data(people()[["ill"]]), {"figure_4", "figure_5"}),
+    "many": (data(pd.concat([people()] * 4, ignore_index=True)), {"figure_4"}),  # which pads data to 200 rows
+}
 
 
 def test_what_cannot_be_made_is_said() -> None:
-    lacking = {"class": data(FRAME, target=None), "two": data(people()[["age", "ill"]]), "one": data(people()[["ill"]])}
-    lacks = {figure.key: figure.lacks for figure in networks.FIGURES}
-    assert "needs a class column" in lacks["figure_4"](lacking["class"])
-    assert "needs a class column and another one" in lacks["figure_4"](lacking["one"])
-    assert "three columns at a time" in lacks["figure_5"](lacking["two"])
-    assert not any(lacks["figure_6"](each) for each in lacking.values())
+    for given, without in LACKING.values():
+        assert {figure.key for figure in networks.FIGURES if figure.lacks(given)} == without
     numbers = data(people()[["age"]].assign(pay=np.arange(80.0)), target=None)
-    assert all("class column" in figure.lacks(numbers) for figure in (*naive_bayes.FIGURES, *groups.FIGURES[::2]))
-    assert "pads data to 200 rows" in lacks["figure_4"](data(pd.concat([people()] * 4, ignore_index=True)))
-    at = figure(figures(lacking["class"]), "figure_4")
-    assert "No such figure of people: it" in said(at)
-    assert not makes(at)
+    assert all(figure.lacks(numbers) for figure in (*naive_bayes.FIGURES, *groups.FIGURES[::2]))
+    at = figure(figures(given=LACKING["class"][0]), "figure_4")
+    assert not makes(at, "figure_4")
     assert not mendable(at)
     made(at, "figure_5")  # of distances only
     assert {metric for frame in kept(at) for metric in frame["metric"]} == {
@@ -231,36 +205,8 @@ def test_what_cannot_be_made_is_said() -> None:
     }
 
 
-def test_how_a_figure_is_measured_can_be_chosen() -> None:
-    at = made(figures(), "figure_5")
-    spent, seen = books(at), []
-    for view, measures in networks.VIEWS.items():
-        widget(at, "view.001").set_value(view)
-        tables = charts(run(at))[-1][1]
-        panels = {value for table in tables for value in table.get("panel", [])}
-        assert panels == {f"{measure.split(' on ')[0]}, people" for measure in measures}
-        seen.append(sorted(value for table in tables for value in table.get("value", [])))
-    assert seen[0] != seen[1]
-    assert books(at) == spent
-
-
-@pytest.mark.parametrize("name", ["responses"])
-def test_one_rule_has_one_line_per_branch_against_the_epsilon_of_one_answer(name: str) -> None:
-    at = made(open_figures(page(PEOPLE)), "trees")
-    spent = books(at)
-    at.segmented_control("axis.004").set_value("answer")
-    assert "epsilon of one answer" in json.dumps([spec for spec, _ in charts(run(at))])
-    frame = next(frame.value for frame in at.dataframe if "epsilon_bound" in frame.value)
-    assert set(frame["series"]) == {"PPNB", "DTPD", "DTPD, theta below 1/2"}
-    assert books(at) == spent
-    found = pd.concat(kept(at))
-    assert found.loc[found["x"] == 0.9, "answer"].nunique() == 2  # p0 = .9 and theta = .9 protect differently
-
-
 @pytest.mark.parametrize("name", ["naive_bayes"])
-def test_published_data_are_offered_where_they_are_and_alone_have_what_the_paper_states(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_published_data_are_offered_where_they_are_and_alone_have_what_the_paper_states(name: str, monkeypatch) -> None:
     adult = data(people(100, seed=5), "adult")
     monkeypatch.setattr(paper_figures, "here", lambda known: known == "adult")
     monkeypatch.setattr(datasets, "load", lambda _: adult)
@@ -269,14 +215,8 @@ def test_published_data_are_offered_where_they_are_and_alone_have_what_the_paper
     widget(at, "naive_bayes.figures.sets").set_value(["people", "adult"])
     made(run(at), "figure_1")
     assert not mendable(at)
-    lines = [{label for table in tables for label in table.get("label", []) if label} for _, tables in charts(at)[-2:]]
-    assert [line - {"trained on real rows", "majority class"} for line in lines] == [
-        set(),
-        {"paper at 1.5: this or more"},
-    ]
-    here = [text for text in said(at).splitlines() if "synthetic rows per run" in text]
-    assert [("Here on people" in text, "Here on adult" in text) for text in here] == [(True, False), (False, True)]
+    drawn = [{label for table in tables for label in table.get("label", []) if label} for _, tables in charts(at)[-2:]]
+    assert [len(labels - FIGURES["naive_bayes", "figure_1"][1]) for labels in drawn] == [0, 1]  # what the paper states
     assert {key for key, _ in books(at)} == {key_of(at), key_of(at, adult)}
     assert len(entries(at, "figure_1")) == 8
-    assert "Epsilon that all these runs together can cost" in said(at)
     assert dataset(at).name == "people"

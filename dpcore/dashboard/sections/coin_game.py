@@ -73,14 +73,11 @@ def rule_picker(key: str) -> Rule:
     p0 = lasting(right.slider, label, f"{key}.p0", 0, 100, 50, 5, format="%d%%", help=note)
     rule = Rule(name, p0 / 100)
     st.info(words(rule), icon=":material/casino:")
-    st.caption(
-        say(
-            "**The same channel in other words:** either rule says the truth {truth} of the time ({sure} plus half of "
-            "the rest). Switch the words: no probability below changes.",
-            truth=percent(rule.p),
-            sure=percent(rule.p0),
-        )
+    text = phrase(
+        "**The same channel in other words:** either rule says the truth {truth} of the time ({sure} plus half of the "
+        "rest). Switch the words: no probability below changes."
     )
+    st.caption(say(text, truth=percent(rule.p), sure=percent(rule.p0)))
     return rule
 
 
@@ -153,15 +150,11 @@ def many(key: str, rule: Rule) -> None:
         st.caption(say("Make up a crowd, and press the button: everybody in it follows the rule for themselves."))
         return
     if (crowd.rule, round(100 * crowd.share), crowd.people) != wanted:
-        st.caption(
-            say(
-                "Below: {people:,} people, {share} yes, p0 = {p0}. Settings were changed since: press the button to "
-                "ask again.",
-                people=crowd.people,
-                share=percent(crowd.share),
-                p0=percent(crowd.rule.p0),
-            )
+        text = phrase(
+            "Below: {people:,} people, {share} yes, p0 = {p0}. Settings were changed since: press the button to ask "
+            "again."
         )
+        st.caption(say(text, people=crowd.people, share=percent(crowd.share), p0=percent(crowd.rule.p0)))
     again, blind = say("Ask {n} other crowds like this", n=CROWDS), crowd.rule.p0 == 0
     if st.button(again, icon=":material/casino:", key=f"{key}.again", disabled=blind):
         rng = np.random.default_rng()
@@ -192,16 +185,11 @@ def result(key: str, rule: Rule, crowd: Crowd) -> None:
         st.warning(say("With p0 = 0 half of all say yes whatever is true: perfect privacy, and nothing to learn."))
         return
     by_lot = (1 - rule.p0) / 2
-    st.caption(
-        say(
-            "The lot alone makes {lot} of all people say yes. What is left is p0 times the true share: ({said} − "
-            "{lot}) / {p0:g} = **{share}**.",
-            lot=percent(by_lot),
-            said=percent(said, TENTHS),
-            p0=rule.p0,
-            share=percent(share, TENTHS),
-        )
+    text = phrase(
+        "The lot alone makes {lot} of all people say yes. What is left is p0 times the true share: ({said} − {lot}) / "
+        "{p0:g} = **{share}**."
     )
+    st.caption(say(text, lot=percent(by_lot), said=percent(said, TENTHS), p0=rule.p0, share=percent(share, TENTHS)))
     if share < 0 or share > 1:
         if share < 0:
             where = say("An estimate below 0%: fewer people said yes than the rule makes likely for any crowd.")

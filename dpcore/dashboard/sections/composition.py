@@ -147,16 +147,12 @@ def groups(page: str) -> None:
                 "histogram can cost up to **2 epsilon** together, however many bins there are."
             )
         st.markdown(say(moved))
-        st.markdown(
-            say(
-                "Everybody has cells in all {parts} groups of columns, so that their costs add up: {parts} × "
-                "{epsilon:g} = {sum}. The paper of HMPrivBayes books its clusters of columns as if they were groups of "
-                "people; its claim is too small for that reason (page Bayesian networks).",
-                parts=parts,
-                epsilon=epsilon,
-                sum=number(columns),
-            )
+        text = phrase(
+            "Everybody has cells in all {parts} groups of columns, so that their costs add up: {parts} × {epsilon:g} = "
+            "{sum}. The paper of HMPrivBayes books its clusters of columns as if they were groups of people; its claim "
+            "is too small for that reason (page Bayesian networks)."
         )
+        st.markdown(say(text, parts=parts, epsilon=epsilon, sum=number(columns)))
         assumed(
             say(
                 "for people: how many rows are in each group, and a public rule from a row to its group. For columns: "

@@ -37,13 +37,11 @@ def read_accounts() -> list[Account] | None:
             )
         )
         if isinstance(error, IncompleteError):
-            st.markdown(
-                say(
-                    "**A third way:** what the file holds is sound, but charges may be missing. If you have put it "
-                    "back from a copy and there is no later one, go on with it; its totals may be too small from then "
-                    "on."
-                )
+            text = phrase(
+                "**A third way:** what the file holds is sound, but charges may be missing. If you have put it back "
+                "from a copy and there is no later one, go on with it; its totals may be too small from then on."
             )
+            st.markdown(say(text))
         with st.container(horizontal=True):
             look: Any = {"on_click": set_aside, "key": "ledger.aside", "type": "primary"}
             st.button(say("Set the file aside and begin a new one"), **look)

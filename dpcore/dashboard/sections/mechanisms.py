@@ -146,13 +146,11 @@ def noise(page: str) -> None:
         panels.chart(charts.two_worlds(found, whole=mechanism.whole))
         panels.chart(charts.ratio_band(found, epsilon=epsilon, whole=mechanism.whole))
         panels.chart(charts.answer_strip(drawn, low=low, high=high))
-        st.caption(
-            say(
-                "{n} answers of each world. The same luck at every setting; only the button draws anew. From one dot "
-                "of unknown color, could you tell its row?",
-                n=DRAWN,
-            )
+        text = phrase(
+            "{n} answers of each world. The same luck at every setting; only the button draws anew. From one dot of "
+            "unknown color, could you tell its row?"
         )
+        st.caption(say(text, n=DRAWN))
         assumed(
             say(
                 "one count, which you change by 1 (add or remove one person), and numbers without rounding. Guarantee "
@@ -300,16 +298,12 @@ def response(page: str) -> None:
         panels.chart(charts.channel_matrix(matrix))
         near = 2 * choices.share_deviation(channel, 0.3, PEOPLE)
         central = 2 * noise_of("Laplace", epsilon, 0.0).deviation / PEOPLE
-        st.markdown(
-            say(
-                "**The price:** from {people:,} such reports a share of 30% is known to about **± {near:.3g} "
-                "points**. A trusted curator who counts the same {people:,} people and adds Laplace noise once, with "
-                "the same epsilon: about ± {central:.2g} points.",
-                people=PEOPLE,
-                near=100 * near,
-                central=100 * central,
-            )
+        text = phrase(
+            "**The price:** from {people:,} such reports a share of 30% is known to about **± {near:.3g} points**. A "
+            "trusted curator who counts the same {people:,} people and adds Laplace noise once, with the same epsilon: "
+            "about ± {central:.2g} points."
         )
+        st.markdown(say(text, people=PEOPLE, near=100 * near, central=100 * central))
         assumed(
             say(
                 "everybody answers once, and tosses alone, with epsilon {epsilon:g}, without delta: it hides what you "

@@ -154,11 +154,9 @@ def scores(page: str, rules: Rules, playing: Game) -> None:
         st.dataframe(told[list(HEADINGS)].rename(columns=say), hide_index=True)
         st.caption(say("Low and high: a 95% interval (Clopper and Pearson). Allowed: the most that epsilon allows."))
         panels.chart(charts.game_scores(found.assign(honest=found["mode"] == "corrected"), limit=marks))
-    st.caption(
-        say(
-            "**Low scores prove nothing.** That nobody guessed well here says that these players, with this one "
-            "number, did not; another release of the same table, or a cleverer attack, may tell more. Only the proof "
-            "bounds them all. Assumed: one person is added or removed, epsilon without delta, a fair coin, one release "
-            "a round."
-        )
+    text = phrase(
+        "**Low scores prove nothing.** That nobody guessed well here says that these players, with this one number, "
+        "did not; another release of the same table, or a cleverer attack, may tell more. Only the proof bounds them "
+        "all. Assumed: one person is added or removed, epsilon without delta, a fair coin, one release a round."
     )
+    st.caption(say(text))

@@ -184,13 +184,11 @@ def said(
         st.caption(say(":red[:material/warning: With a seed nothing is proved: for teaching only.]"))
     local = [label for label in config.methods if label.partition(" | ")[0] in LOCAL]
     if local and len(local) < len(config.methods):
-        st.caption(
-            say(
-                "Two guarantees: local methods protect each person's answers before anybody collects them, the others "
-                "need one keeper whom all people trust. Their epsilons are drawn on one axis, and are not the same "
-                "promise."
-            )
+        text = phrase(
+            "Two guarantees: local methods protect each person's answers before anybody collects them, the others need "
+            "one keeper whom all people trust. Their epsilons are drawn on one axis, and are not the same promise."
         )
+        st.caption(say(text))
 
 
 def of_whom(relation: Relation, unit: Unit | None, epsilon: float) -> str:

@@ -82,14 +82,11 @@ def results(page: str, made: Comparison) -> None:
     frame = made.frame
     config = made.config
     if len(made.frames) < made.planned:
-        st.warning(
-            say(
-                "Stopped before it was finished: {count:,} of {planned:,} runs are here. **Go on** runs the others. "
-                "What was begun when it was stopped stays charged.",
-                count=len(made.frames),
-                planned=made.planned,
-            )
+        text = phrase(
+            "Stopped before it was finished: {count:,} of {planned:,} runs are here. **Go on** runs the others. What "
+            "was begun when it was stopped stays charged."
         )
+        st.warning(say(text, count=len(made.frames), planned=made.planned))
     price(frame, made.void, made.data.schema.unit)
     good = frame[frame["error"] == ""]
     tabs: dict[str, Callable[[], None]] = {}
@@ -154,13 +151,11 @@ def measure(page: str, made: Comparison, good: pd.DataFrame, metric: str) -> Non
     title = say(in_words(metric))
     title = title[:1].upper() + title[1:]
     if len(learned):
-        st.caption(
-            say(
-                "Synthetic rows: {model} learns from them and predicts real rows. Methods that release a classifier: "
-                "that one predicts them.",
-                model=escaped(say(learned[0])),
-            )
+        text = phrase(
+            "Synthetic rows: {model} learns from them and predicts real rows. Methods that release a classifier: that "
+            "one predicts them."
         )
+        st.caption(say(text, model=escaped(say(learned[0]))))
     log = metric == RANGE_ERROR or "AVD" in metric
     draw(page, made, frame, title, Y_TITLES.get(metric, in_words(metric)), references(made, metric), log_y=log)
 

@@ -36,16 +36,12 @@ def accuracy(page: str, shown: Shown) -> None:
     found = comparison(page, shown)
     if found is None:
         return
-    st.markdown(
-        say(
-            "How well is **{target}** predicted for {rows:,} real rows that no method has seen? ({mark}) Balanced "
-            "accuracy is the mean share of each class that is found: a model that always says the same scores no "
-            "better than by chance.",
-            target=escaped(release.model.target),
-            rows=len(data.test),
-            mark=say(REAL_DATA),
-        )
+    text = phrase(
+        "How well is **{target}** predicted for {rows:,} real rows that no method has seen? ({mark}) Balanced accuracy "
+        "is the mean share of each class that is found: a model that always says the same scores no better than by "
+        "chance."
     )
+    st.markdown(say(text, target=escaped(release.model.target), rows=len(data.test), mark=say(REAL_DATA)))
     scores, confusion, costs = found
     panels.real(charts.classifier_scores, scores)
     told = say(
@@ -68,17 +64,14 @@ def accuracy(page: str, shown: Shown) -> None:
     if costs is not None:
         majority = float(scores.loc[scores["model"] == MAJORITY, "accuracy"].iloc[0])
         panels.real(charts.costs, costs, majority=majority)
-        st.caption(
-            say(
-                "From the release to the same trees with noiseless counts of all rows: what the noise in the leaves "
-                "cost, and, where each tree has rows of its own, that it knows no others. From there to noiseless "
-                "trees: what it cost that divisions were chosen privately. Noiseless trees grow by the same rules "
-                "without any noise, for this screen only. This is one draw, and {rows:,} test rows tell an accuracy to "
-                "within {margin:.1%} or so: what is smaller, or the other way round, is luck.",
-                rows=len(data.test),
-                margin=margin(scores["accuracy"].iloc[0], len(data.test)),
-            )
+        text = phrase(
+            "From the release to the same trees with noiseless counts of all rows: what the noise in the leaves cost, "
+            "and, where each tree has rows of its own, that it knows no others. From there to noiseless trees: what it "
+            "cost that divisions were chosen privately. Noiseless trees grow by the same rules without any noise, for "
+            "this screen only. This is one draw, and {rows:,} test rows tell an accuracy to within {margin:.1%} or so: "
+            "what is smaller, or the other way round, is luck."
         )
+        st.caption(say(text, rows=len(data.test), margin=margin(scores["accuracy"].iloc[0], len(data.test))))
 
 
 def comparison(page: str, shown: Shown) -> Comparison | None:

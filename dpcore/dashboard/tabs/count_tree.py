@@ -78,13 +78,11 @@ def tree(page: str, shown: Shown) -> None:
     )
     st.markdown(f"{told}{panels.of_persons(shown)}")
     if measured > 1 and leaves < SMALL:
-        st.caption(
-            say(
-                "With {leaves:,} groups there is little that inner levels can correct: a node has to hold many "
-                "groups before counting it pays. More divisions make the difference visible.",
-                leaves=leaves,
-            )
+        text = phrase(
+            "With {leaves:,} groups there is little that inner levels can correct: a node has to hold many groups "
+            "before counting it pays. More divisions make the difference visible."
         )
+        st.caption(say(text, leaves=leaves))
     private = st.toggle(say("Color by error (reads the real rows)"), value=True, key=f"{page}.tree_errors")
     key = f"{page}.tree_at:{id(shown)}"
     at: tuple[int, int] = st.session_state.get(key) or (0, 0)
@@ -195,16 +193,10 @@ def ask(page: str, shown: Shown) -> None:
     apart = len(flat) and width[~near].max() > WIDEST * max(width[near].max(), 1.0)  # would squeeze the others to dots
     if apart:
         row = flat.iloc[0]
-        st.markdown(
-            say(
-                "Off the chart: **flat** would have answered **{estimate:,.0f}** (95%: {low:,.0f} to {high:,.0f}; "
-                "{mark}).",
-                estimate=row["estimate"],
-                low=row["low"],
-                high=row["high"],
-                mark=say(REAL_DATA),
-            )
+        text = phrase(
+            "Off the chart: **flat** would have answered **{estimate:,.0f}** (95%: {low:,.0f} to {high:,.0f}; {mark})."
         )
+        st.markdown(say(text, estimate=row["estimate"], low=row["low"], high=row["high"], mark=say(REAL_DATA)))
     panels.real(charts.range_answers, frame, of=near | (not apart))
     lines = say("Lines are 95% intervals of the noise. They do not know how unevenly rows are spread inside a group.")
     st.caption(f"{lines} {say(FLAT)}")

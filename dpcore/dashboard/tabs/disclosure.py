@@ -47,15 +47,12 @@ def learned(page: str, shown: Shown) -> None:
     release = shown.release
     st.header(say("What could still be learned"))
     st.markdown(limit(release))
-    st.markdown(
-        say(
-            "**One attack, tried out.** Somebody {knows}. How often is the guess right? The method runs {fits} times "
-            "with these settings, and real rows that were drawn by lot take part in every other run. What holds for "
-            "people in general makes a guess right in all runs; only the difference comes from taking part.",
-            knows=known(release),
-            fits=FITS,
-        )
+    text = phrase(
+        "**One attack, tried out.** Somebody {knows}. How often is the guess right? The method runs {fits} times with "
+        "these settings, and real rows that were drawn by lot take part in every other run. What holds for people in "
+        "general makes a guess right in all runs; only the difference comes from taking part."
     )
+    st.markdown(say(text, knows=known(release), fits=FITS))
     if not shown.data.held:
         st.info(say("Real rows of this release are in a folder; this attack needs them in memory, and is not tried."))
         why_no_score()
@@ -166,13 +163,11 @@ def result(found: Any, sensitive: str) -> None:
             fits=found["fits"],
         )
     )
-    st.caption(
-        say(
-            "For your eyes only: computed from real rows, not private, and not part of the zip. {mark}. These runs are "
-            "shown here and nowhere else, so nothing was charged for them.",
-            mark=say(REAL_DATA),
-        )
+    text = phrase(
+        "For your eyes only: computed from real rows, not private, and not part of the zip. {mark}. These runs are "
+        "shown here and nowhere else, so nothing was charged for them."
     )
+    st.caption(say(text, mark=say(REAL_DATA)))
 
 
 def signed(share: float) -> str:

@@ -104,13 +104,11 @@ def group_tree(page: str, shown: Shown) -> None:
     """The tree that predicts, and the largest of the groups that it was learned from."""
     released = shown.release.model.released
     counts: ReleasedTree = released["tree"]
-    st.markdown(
-        say(
-            "This method releases noisy counts of **{groups:,} groups**. The tree that predicts was learned from these "
-            "counts alone, which costs nothing more.",
-            groups=counts.leaves.size,
-        )
+    text = phrase(
+        "This method releases noisy counts of **{groups:,} groups**. The tree that predicts was learned from these "
+        "counts alone, which costs nothing more."
     )
+    st.markdown(say(text, groups=counts.leaves.size))
     frame = remember(shown, "classifier", lambda: forest_frames.nodes(released["classifier"], most=MOST_NODES))
     panels.chart(charts.forest_tree(frame, title=say("The tree that predicts")), data=frame)
     groups = remember(shown, "groups", lambda: counts.rows(released["leaf_counts"]))
@@ -153,13 +151,11 @@ def budget(shown: Shown) -> None:
     panels.chart(picture, data=frame.drop(columns=["per_tree", "void"]))
     left = frame.loc[frame["level"] < 0, "epsilon_claimed"].sum()
     if left > 0 and frame["epsilon_claimed"].sum() < math.inf:
-        st.caption(
-            say(
-                "Epsilon {epsilon} of this is for levels that no tree reached. On other rows trees would have grown "
-                "deeper, and a guarantee has to hold for all rows.",
-                epsilon=number(left),
-            )
+        text = phrase(
+            "Epsilon {epsilon} of this is for levels that no tree reached. On other rows trees would have grown "
+            "deeper, and a guarantee has to hold for all rows."
         )
+        st.caption(say(text, epsilon=number(left)))
 
 
 def accounts(ledger: Ledger) -> pd.DataFrame:

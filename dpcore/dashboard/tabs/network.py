@@ -61,23 +61,17 @@ def clusters(shown: Shown) -> None:
         return
     many, sizes = len(found.clusters), ", ".join(str(len(cluster)) for cluster in found.clusters)
     if found.junction_tree:
-        st.markdown(
-            say(
-                "**{many} tables were measured**, over {sizes} columns. They may share columns, and are made to "
-                "agree there: what connects them is kept.",
-                many=many,
-                sizes=sizes,
-            )
+        text = phrase(
+            "**{many} tables were measured**, over {sizes} columns. They may share columns, and are made to agree "
+            "there: what connects them is kept."
         )
+        st.markdown(say(text, many=many, sizes=sizes))
     else:
-        st.markdown(
-            say(
-                "**{many} clusters** of {sizes} bits. Whatever connects two clusters is lost: rows are put together "
-                "from independent parts.",
-                many=many,
-                sizes=sizes,
-            )
+        text = phrase(
+            "**{many} clusters** of {sizes} bits. Whatever connects two clusters is lost: rows are put together from "
+            "independent parts."
         )
+        st.markdown(say(text, many=many, sizes=sizes))
         pairs = remember(shown, "similarity", lambda: found.similarity)
         if len(pairs):
             groups = {name: i for i, cluster in enumerate(found.clusters, start=1) for name in cluster}

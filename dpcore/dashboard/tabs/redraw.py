@@ -46,14 +46,11 @@ def redraws(
     price = say("together they can cost up to **{n} times epsilon {epsilon}**", n=REDRAWS, epsilon=number(epsilon))
     if math.isinf(epsilon):
         price = say("no epsilon can be proved for one of them, nor for all")
-    st.markdown(
-        say(
-            "One release is one draw of luck. Draw {n} more with the same settings and see where yours lies. Anybody "
-            "who saw them all would know more than from one: {price}, and the session's ledger is charged for it.",
-            n=REDRAWS,
-            price=price,
-        )
+    message = phrase(
+        "One release is one draw of luck. Draw {n} more with the same settings and see where yours lies. Anybody who "
+        "saw them all would know more than from one: {price}, and the session's ledger is charged for it."
     )
+    st.markdown(say(message, n=REDRAWS, price=price))
     name = f"{page}.redraws"
     made_of = replace(shown.data, schema=shown.release.schema)
     unproved.button(say("Draw {n} more", n=REDRAWS), name, "go", made_of, icon=":material/casino:")

@@ -45,12 +45,10 @@ def take_home(page: str, shown: Shown, comparisons: Comparisons) -> None:
         return
     st.markdown(about_model(release, artifact) if isinstance(artifact, Model) else about_rows(artifact))
     if artifact.reports is not None and release.table_of_reports is None:
-        st.markdown(
-            say(
-                "The table of reports stays here: by these rules, or with a known seed, some of its cells are true "
-                "answers."
-            )
+        text = phrase(
+            "The table of reports stays here: by these rules, or with a known seed, some of its cells are true answers."
         )
+        st.markdown(say(text))
     if release.guarantee_void:
         st.warning(release.guarantee_void, icon=WARNING)
     table: Table = "csv"
