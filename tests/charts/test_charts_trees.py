@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from pictures import nodes
-from specs import luminance, rows_of, subtitle, types_of
+from specs import luminance, rgb, rows_of, texts, types_of
 
 from dpcore import charts
 from dpcore.charts.frames import LETTER
@@ -36,7 +36,7 @@ def test_a_tree_has_a_box_per_node_and_lines_between():
     }.items():
         assert rows_of(chart, field)[field].tolist()[:3] == told
     assert len(rows_of(chart, "y2")) == 3 + 1 + 1  # lines into every node, out of the root, and down
-    assert "4 more nodes are not drawn" in subtitle(chart)
+    assert "4 more nodes are not drawn" in texts(chart)
     assert types_of(chart)[:2] == ["rule", "rect"]
 
 
@@ -52,7 +52,7 @@ def test_boxes_are_the_paler_the_less_sure():
         known = pd.Categorical([label] * 6, list("abcdefghij"))
         chart = charts.forest_tree(nodes(["age"] * 6, **{"class": known, "share": shares}))
         fills = rows_of(chart, "fill", "top")["fill"]
-        brightness = [luminance(fill) for fill in fills]
+        brightness = [luminance(rgb(fill)) for fill in fills]
         assert brightness == sorted(brightness, reverse=True)
         assert fills.iloc[-1] == CLASSES["abcdefghij".index(label)]
     frame = nodes(GROWN, **{"class": pd.Categorical(["yes"] * 3, ["no", "yes"]), "share": 1.0})  # "no" is in no node
@@ -81,7 +81,7 @@ def test_texts_are_cut_to_their_place_where_they_are_drawn_and_boxes_stay_inside
 def test_noiseless_trees_say_neither_about_nor_epsilon():
     chart = charts.forest_tree(nodes(spent=np.nan))
     assert rows_of(chart, "foot")["foot"].tolist() == ["100", "−2"]
-    assert "ε" not in subtitle(chart)
+    assert "ε" not in texts(chart)
     unasked = charts.forest_tree(nodes(spent=np.nan, noisy=np.nan))  # what was learned from noisy groups is not exact
     assert rows_of(unasked, "foot")["foot"].tolist() == ["≈ 100", "≈ 2"]
 
@@ -157,7 +157,7 @@ def test_large_trees_are_drawn_from_the_root_and_say_so():
     assert values["label"].str.contains(r"\(7[89]\)").all()  # a group at the right says how many it holds
     assert "10,000 values" in chart.description
     assert "Only the upper part is drawn, down to 128 nodes." in chart.description
-    assert "Only the upper part" in subtitle(chart)
+    assert "Only the upper part" in texts(chart)
     wide = Column(name="x", kind="categorical", categories=tuple(f"v{i}" for i in range(400)))
     drawn = parts(charts.taxonomy(frame_of(wide)))
     assert len(drawn["values"]) == MOST_LEAVES
