@@ -17,7 +17,8 @@ import pandas as pd
 from dpcore import charts
 from dpcore.charts.responses import CORRECTED, PRINTED
 from dpcore.mechanisms.randomizers import ERRPH, RRPH, TRR
-from dpcore.teaching import averages, choices, composition, counts, histogram_pair, membership_game, report_privacy
+from dpcore.teaching import averages, choices, counts, histogram_pair, membership_game, report_privacy
+from dpcore.teaching.composition import average_deviations, losses, possible_answers, repeated_answers
 from dpcore.teaching.membership_game import BEST, PLAYERS, Game, Rules
 from dpcore.text import number, odds
 
@@ -25,6 +26,7 @@ INF, NAN = math.inf, math.nan
 NAMES = ("a", "b", "c", "d")
 HOSTILE = ["a.b[0]:Q", "image", "title", "{{y}}", "<img src=x>", "", " ", "x" * 60, 'it\'s "quoted" \\ \n', None, NAN]
 TITLE = "a.b['0']:Q<img src=https://x.test/y>" + "z" * 60
+GROUPS = {"groups": {"outside": "did not", "inside": "took part"}, "what": "score", "title": "Scores"}
 Picture = tuple[Callable[..., pd.DataFrame], Callable[[pd.DataFrame], Any]]
 
 
@@ -65,10 +67,6 @@ def accuracies(names=NAMES):
 
 def draws(names=NAMES):
     return frame("metric value run chosen", [(m, 0.1 * r, r, r == 3) for m in names for r in range(5)])
-
-
-def spending(names=NAMES):
-    return frame("run when epsilon_bound", [(name, "today", 0.5) for name in names])
 
 
 def entries(names=NAMES):
@@ -146,23 +144,11 @@ def groups(names=NAMES):
 
 def nodes(names=("age", "sex"), **changes):
     """A root that asks the first name, and a child for every name after it; the last is divided further down."""
-    size = len(names)
-    found = {
-        "place": range(size),
-        "parent": [-1, *[0] * (size - 1)],
-        "level": [0, *[1] * (size - 1)],
-        "text": [names[0], *[""] * (size - 2), "sex"],
-        "side": ["", *names[1:]],
-        "edge": ["", *[f"age {name}" for name in names[1:]]],
-        "noisy": [100.4, *[-2.0] * (size - 1)],
-        "counts": [100.0, *[1.5] * (size - 1)],
-        "class": names,
-        "share": [0.6, *[0.9] * (size - 1)],
-        "spent": [0.25, *[1.0] * (size - 1)],
-        "leaf": [False, *[True] * (size - 2), False],
-        "folded": [4, *[0] * (size - 2), 4],
-    }
-    return pd.DataFrame(found).assign(**changes)
+    rows = [(0, -1, 0, names[0], "", "", 100.4, 100.0, names[0], 0.6, 0.25, False, 4)]
+    rows += [(i, 0, 1, "", n, f"age {n}", -2.0, 1.5, n, 0.9, 1.0, True, 0) for i, n in enumerate(names[1:], 1)]
+    found = frame("place parent level text side edge noisy counts class share spent leaf folded", rows)
+    found.loc[len(rows) - 1, ["text", "leaf", "folded"]] = "sex", False, 4
+    return found.assign(**changes)
 
 
 def spent(names=NAMES, **changes):
@@ -214,20 +200,10 @@ def answers(names=("tree", "rows")):
 
 
 def counted(names=("all rows", "left", "right")):
-    below = len(names) - 1
-    found = {
-        "level": [0, *[1] * below],
-        "divides": [names[0], *[names[-1]] * below],
-        "left": [0, *range(below)],
-        "right": [below, *range(1, below + 1)],
-        "label": names,
-        "name": names,
-        "noisy": [10.0, *[NAN] * below],
-        "noisy_margin": [3.0, *[NAN] * below],
-        "consistent": np.arange(below + 1) + 1.0,
-        "consistent_margin": np.arange(below + 1) + 0.5,
-    }
-    found = pd.DataFrame(found)
+    rows = [(0, names[0], 0, len(names) - 1, names[0], names[0], 10.0, 3.0, 1.0, 0.5)]
+    rows += [(1, names[-1], i - 1, i, n, n, NAN, NAN, i + 1.0, i + 0.5) for i, n in enumerate(names[1:], 1)]
+    columns = "level divides left right label name noisy noisy_margin consistent consistent_margin"
+    found = frame(columns, rows)
     return found.assign(true=found["consistent"] + 2, noise=found["noisy"] - found["consistent"] - 2)
 
 
@@ -270,11 +246,7 @@ def parts(names=NAMES, yours=(False, True, False)):
 
 
 def holes():
-    return composition.possible_answers(10, 1.0, 8, 10.4, 10.6)
-
-
-def telling():
-    return pd.DataFrame({"count": ["0", "10", "1,000"], "share": [0.8, 0.1, 0.0]})
+    return possible_answers(10, 1.0, 8, 10.4, 10.6)
 
 
 def said(people=(200, 180, 90, 530)):
@@ -361,20 +333,13 @@ def scored():
     return averages.histogram(np.array([3.0, 4.0, 99.0]), np.array([0.0, 1.0, -1.0]), np.arange(-4.0, 11.0))
 
 
-def known(**epsilons):
-    return said, lambda _: charts.known_epsilon(**epsilons)
-
-
 RESULTS: dict[str, Picture] = {
     "forecast_bands": (forecast, lambda f: charts.forecast_bands(f, epsilon=1.0, low=0.03, high=10.0)),
     "marginal": (shares, lambda f: charts.marginal(f, column=TITLE)),
     "worst_columns": (lambda names=NAMES: pairs(names).rename(columns={"a": "attributes"}), charts.worst_columns),
     "reported_shares": (shares, lambda f: charts.reported_shares(f, column=TITLE)),
     "reported_numbers": (intervals, lambda f: charts.reported_numbers(f, column=TITLE)),
-    "steps": (
-        lambda names=NAMES: pd.DataFrame({"step": range(len(names)), "gain": 0.1}),
-        lambda f: charts.steps(f, column=TITLE),
-    ),
+    "steps": (lambda: pd.DataFrame({"step": range(4), "gain": 0.1}), lambda f: charts.steps(f, column=TITLE)),
     "pair_heatmap": (pairs, charts.pair_heatmap),
     "pair_tables": (tables, lambda f: charts.pair_tables(f, x=TITLE, y="image")),
     "affinity": (pairs, affinities),
@@ -385,7 +350,10 @@ RESULTS: dict[str, Picture] = {
     "costs": (steps, charts.costs),
     "importance": (importances, charts.importance),
     "epsilon_split": (entries, charts.epsilon_split),
-    "staircase": (spending, lambda f: charts.staircase(f, cap=2.5)),
+    "staircase": (
+        lambda names=NAMES: frame("run when epsilon_bound", [(name, "today", 0.5) for name in names]),
+        lambda f: charts.staircase(f, cap=2.5),
+    ),
     "claimed_vs_bound": (entries, lambda _: charts.claimed_vs_bound(claimed=1, bound=INF)),
     "odds_icons": (entries, lambda _: charts.odds_icons(0.73)),
     "frameworks": (entries, lambda _: charts.frameworks()),
@@ -412,28 +380,22 @@ LESSONS: dict[str, Picture] = {
     "election": (voted, charts.election),
     "choice_ratios": (voted, lambda data: charts.choice_ratios(data, epsilon=0.1)),
     "belief": (believed, lambda data: charts.belief(data, prior=0.2)),
-    "running_average": (
-        lambda: composition.repeated_answers(100, 1.0, 9, 0),
-        lambda data: charts.running_average(data, truth=100),
-    ),
-    "average_errors": (
-        lambda: composition.average_deviations(1.0, 9),
-        lambda data: charts.average_errors(data, at=4),
-    ),
+    "running_average": (lambda: repeated_answers(100, 1.0, 9, 0), lambda f: charts.running_average(f, truth=100)),
+    "average_errors": (lambda: average_deviations(1.0, 9), lambda f: charts.average_errors(f, at=4)),
     "loss_sums": (
-        lambda: composition.losses(0.5, 6),
-        lambda data: charts.loss_sums(data, worst=3.0, likely=2.9, label="epsilon 2.9 with delta 1e-6"),
+        lambda: losses(0.5, 6),
+        lambda f: charts.loss_sums(f, worst=3.0, likely=2.9, label="epsilon 2.9 with delta 1e-6"),
     ),
     "split_table": (parts, lambda data: charts.split_table(data, title=TITLE)),
     "possible_numbers": (holes, lambda data: charts.possible_numbers(data, title="Holes")),
-    "telltale": (telling, charts.telltale),
+    "telltale": (lambda: frame("count share", [("0", 0.8), ("10", 0.1), ("1,000", 0.0)]), charts.telltale),
     "crowd": (said, charts.crowd),
     "crowd, revealed": (said, lambda data: charts.crowd(data, revealed=True)),
     "coin_estimates": (estimates, lambda data: charts.coin_estimates(data, truth=0.3)),
     "channel_matrix": (channel, charts.channel_matrix),
     "descriptions, by setting": (
         described,
-        lambda data: charts.descriptions(data, against="setting", at=0.5, crossing=(0.7071, 0.586)),
+        lambda f: charts.descriptions(f, against="setting", at=0.5, crossing=(0.7071, 0.586)),
     ),
     "descriptions, by epsilon": (described, lambda data: charts.descriptions(data, against="epsilon", at=1.1)),
     "averaging": (averaged, lambda data: charts.averaging(data, alone=0.5)),
@@ -444,8 +406,8 @@ LESSONS: dict[str, Picture] = {
     "world_piles, no event": of_event(INF),
     "world_ratios": ratioed(number=TITLE),
     "world_ratios, neither": ratioed(claimed=INF),
-    "known_epsilon": known(lower=2.3, claimed=1.0, proved=924.2),
-    "known_epsilon, none": known(lower=4.1, claimed=INF, proved=INF),
+    "known_epsilon": (said, lambda _: charts.known_epsilon(lower=2.3, claimed=1.0, proved=924.2)),
+    "known_epsilon, none": (said, lambda _: charts.known_epsilon(lower=4.1, claimed=INF, proved=INF)),
     "round_worlds": rounds(Rules(1.0), at=4.0),
     "round_worlds, nothing": rounds(Rules(0.1, "paper")),
     "game_scores": (played, lambda data: charts.game_scores(data, limit=limit())),
@@ -458,12 +420,7 @@ LESSONS: dict[str, Picture] = {
         found_out,
         lambda data: charts.share_found(data, at=2, what="questions", most=9, title="T", found="right", lowest=0.4),
     ),
-    "groups_apart": (
-        scored,
-        lambda data: charts.groups_apart(
-            data, groups={"outside": "did not", "inside": "took part"}, what="score", title="Scores"
-        ),
-    ),
+    "groups_apart": (scored, lambda f: charts.groups_apart(f, **GROUPS)),
 }
 PICTURES = RESULTS | LESSONS
 

@@ -5,27 +5,8 @@ import math
 
 import numpy as np
 import pandas as pd
+import pictures as frames
 import pytest
-from pictures import (
-    at_noise,
-    attacked,
-    averaged,
-    believed,
-    binned,
-    described,
-    drawn,
-    estimates,
-    far,
-    holes,
-    limit,
-    parts,
-    piles,
-    played,
-    ratios,
-    said,
-    scored,
-    voted,
-)  # fmt: skip
 from specs import domain, marks_of, rows_of, texts, walk
 
 from dpcore import charts
@@ -40,10 +21,10 @@ INF = math.inf
 @pytest.mark.parametrize(("law", "epsilon"), [("Laplace", 5.0), ("Geometric", 0.1), ("Gaussian", 1)])
 def test_stacked_charts_share_their_axis_and_nothing_moves_its_edges(law, epsilon):
     """What sticks out of one chart alone makes it narrower than the others: marks are clipped, labels stay inside."""
-    frame, whole = at_noise(law, epsilon), law == "Geometric"
+    frame, whole = frames.at_noise(law, epsilon), law == "Geometric"
     worlds, band = charts.two_worlds(frame, whole=whole), charts.ratio_band(frame, epsilon=epsilon, whole=whole)
     low, high = domain(worlds, "x")
-    strip = charts.answer_strip(drawn(), low=low, high=high)
+    strip = charts.answer_strip(frames.drawn(), low=low, high=high)
     assert domain(band, "x") == domain(strip, "x") == (low, high)
     lefts = set()
     for chart in (worlds, band, strip):
@@ -61,7 +42,7 @@ def test_stacked_charts_share_their_axis_and_nothing_moves_its_edges(law, epsilo
 
 def test_only_normal_noise_leaves_the_band():
     for law, leaves in (("Laplace", False), ("Geometric", False), ("Gaussian", True)):
-        frame, whole = at_noise(law), law == "Geometric"
+        frame, whole = frames.at_noise(law), law == "Geometric"
         worlds, band = charts.two_worlds(frame, whole=whole), charts.ratio_band(frame, epsilon=1.0, whole=whole)
         areas = [layer for layer in marks_of(worlds) if layer["mark"].get("color") == CLAIMED]
         assert len(areas) == (2 if leaves else 0)
@@ -76,11 +57,11 @@ def test_only_normal_noise_leaves_the_band():
 
 
 def test_probabilities_of_a_choice_and_a_belief_are_those_of_the_formulas():
-    chosen = rows_of(charts.election(voted()), "probability")["probability"]
+    chosen = rows_of(charts.election(frames.voted()), "probability")["probability"]
     assert chosen.tolist() == pytest.approx([0.4240, 0.3302, 0.1412, 0.1046], abs=5e-5)
-    band = rows_of(charts.choice_ratios(voted(epsilon=0.5), epsilon=0.5), "high")
+    band = rows_of(charts.choice_ratios(frames.voted(epsilon=0.5), epsilon=0.5), "high")
     assert band[["log_ratio", "high"]].to_numpy().tolist() == [[-0.5, 0.5], [-0.25, 0.25]]
-    sure = rows_of(charts.belief(believed(), prior=0.2), "sure")["sure"].tolist()
+    sure = rows_of(charts.belief(frames.believed(), prior=0.2), "sure")["sure"].tolist()
     assert sure == pytest.approx([0.2 / (0.2 + 0.8 * math.e), 0.2 * math.e / (0.2 * math.e + 0.8)])
 
 
@@ -98,11 +79,11 @@ def test_the_sum_of_epsilons_is_at_the_right_end_and_errors_stay_on_their_axis()
 
 def test_the_parts_that_hang_on_you_are_counted_and_so_are_numbers_of_one_world_only():
     for yours, count in (((False, True, False), 2), ((True,) * 3, 6)):
-        chart = charts.split_table(parts(yours=yours), title="Groups")
+        chart = charts.split_table(frames.parts(yours=yours), title="Groups")
         assert f"{count} of 6" in texts(chart)
         assert rows_of(chart, "yours")["yours"].sum() == count
     shared = pd.DataFrame({"world": ["with", "without"], "answer": [3.0, 3.0], "both": True})
-    for frame, both in ((holes(), 0), (shared, 2)):
+    for frame, both in ((frames.holes(), 0), (shared, 2)):
         assert f" {both} of them" in charts.possible_numbers(frame, title="Holes").description
 
 
@@ -111,7 +92,7 @@ def test_the_parts_that_hang_on_you_are_counted_and_so_are_numbers_of_one_world_
 
 @pytest.mark.parametrize("people", [(200, 180, 90, 530), (0, 5_000, 0, 5_000), (1, 0, 0, 0)])
 def test_marks_are_in_proportion_and_only_the_games_own_picture_knows_the_truth(people):
-    frame, total = said(people), sum(people)
+    frame, total = frames.said(people), sum(people)
     blind, seen = (charts.crowd(frame, revealed=revealed) for revealed in (False, True))
     for rows in (rows_of(blind, "kind"), rows_of(seen, "kind")):
         assert len(rows.drop_duplicates(["x", "y"])) == len(rows) == min(total, 200)
@@ -124,7 +105,7 @@ def test_marks_are_in_proportion_and_only_the_games_own_picture_knows_the_truth(
 
 
 def test_other_crowds_are_below_this_one_and_the_impossible_among_them_counted():
-    chart = charts.coin_estimates(estimates(0.1, -0.2, 1.1, 0.4), truth=0.25)
+    chart = charts.coin_estimates(frames.estimates(0.1, -0.2, 1.1, 0.4), truth=0.25)
     rows = rows_of(chart, "estimate")
     assert rows["lane"].iloc[0] > rows["lane"].iloc[1:].max()
     assert "2 of all" in texts(chart)
@@ -133,17 +114,17 @@ def test_other_crowds_are_below_this_one_and_the_impossible_among_them_counted()
 def test_against_epsilon_honest_measures_are_one_curve_and_breach_is_two():
     settings = np.linspace(0, 1, 21).tolist()
     for measure in ("Breach", "Best guess is right", "Right after 9 reports"):
-        rows = rows_of(charts.descriptions(described(measure, settings), against="epsilon"), "series")
+        rows = rows_of(charts.descriptions(frames.described(measure, settings), against="epsilon"), "series")
         assert rows["x"].max() <= 6
         one, other = (rows[rows["series"] == name].sort_values("x") for name in ("RRPH", "Warner"))
         apart = np.abs(np.interp(other["x"], one["x"], one["value"]) - other["value"])
         assert (apart.max() > 0.3) if measure == "Breach" else (apart.max() < 1e-9)
-    rules = rows_of(charts.descriptions(described(), against="epsilon", at=9.0), "label")
+    rules = rows_of(charts.descriptions(frames.described(), against="epsilon", at=9.0), "label")
     assert rules["x"].tolist() == [6]  # the end of the axis
 
 
 def test_averaging_tells_epsilon_in_all_and_where_it_changes_nothing():
-    chart = charts.averaging(averaged(), alone=0.5)
+    chart = charts.averaging(frames.averaged(), alone=0.5)
     rows = rows_of(chart, "epsilon")
     fresh, kept = (rows[rows["series"] == name] for name in rows["series"].unique())
     assert fresh["epsilon"].tolist() == ["1.1", "5.5", "22"]
@@ -151,13 +132,13 @@ def test_averaging_tells_epsilon_in_all_and_where_it_changes_nothing():
     assert fresh["value"].is_monotonic_increasing
     assert kept["value"].nunique() == 1
     for p0, epsilon in ((0.0, "0"), (1.0, "∞")):
-        rows = rows_of(charts.averaging(averaged(ERRPH(10, p0=p0)), alone=0.1), "epsilon")
+        rows = rows_of(charts.averaging(frames.averaged(ERRPH(10, p0=p0)), alone=0.1), "epsilon")
         assert {*rows["epsilon"]} == {epsilon}
         assert {*rows.loc[rows["series"] == KEPT, "label"]} == {""}  # not twice in one place
 
 
 def test_tails_stay_below_the_bound_where_noise_is_corrected():
-    largest = rows_of(charts.tails(far(), bound=1.0), "series").groupby("series")["value"].max()
+    largest = rows_of(charts.tails(frames.far(), bound=1.0), "series").groupby("series")["value"].max()
     assert largest[CORRECTED] <= 1 < 14 < largest[PRINTED]
 
 
@@ -165,13 +146,12 @@ def test_tails_stay_below_the_bound_where_noise_is_corrected():
 
 
 def test_an_attack_stands_beside_a_coin_noiseless_numbers_and_the_most_that_epsilon_allows():
-    chart = charts.share_right(attacked(), epsilon=1.0, noiseless=0.98, title="Right")
+    chart = charts.share_right(frames.attacked(), epsilon=1.0, noiseless=0.98, title="Right")
     assert rows_of(chart, "label", "at")["at"].tolist() == [0.5, 0.98]
     curve = rows_of(chart, "epsilon", "at")
     near = curve.iloc[(curve["epsilon"] - 1).abs().argsort()]["at"].iloc[:3]
     assert near.max() == pytest.approx(math.e / (1 + math.e), abs=1e-3)
-    groups = {"outside": "did not", "inside": "took part"}
-    bars = rows_of(charts.groups_apart(scored(), groups=groups, what="score", title="Scores"), "group")
+    bars = rows_of(charts.groups_apart(frames.scored(), **frames.GROUPS), "group")
     assert bars.groupby("group")["share"].sum().tolist() == pytest.approx([1.0, 1.0])
     bars = bars.sort_values("left")
     assert (bars["right"].to_numpy()[:-1] <= bars["left"].to_numpy()[1:]).all()
@@ -179,8 +159,8 @@ def test_an_attack_stands_beside_a_coin_noiseless_numbers_and_the_most_that_epsi
 
 def test_numbers_of_runs_stay_behind():
     first, second = (np.random.default_rng(seed).laplace(seed, 1, 4_000) for seed in (0, 1))
-    found = binned(first, second)
-    for chart in (piles(found, runs=4_000), ratios(found.frame)):
+    found = frames.binned(first, second)
+    for chart in (frames.piles(found, runs=4_000), frames.ratios(found.frame)):
         spec = charts.specification(chart)
         tables = spec.pop("datasets").values()
         told = json.dumps(spec) + "".join(table.to_csv() for table in tables)
@@ -191,27 +171,30 @@ def test_numbers_of_runs_stay_behind():
 def test_bands_are_there_where_epsilons_are_finite_and_bars_outside_of_the_claim_are_counted():
     bands = [(1.0, INF, [CLAIMED]), (1.0, 1.0, [RELEASED, CLAIMED]), (INF, INF, []), (1.0, 924.0, [RELEASED, CLAIMED])]
     for claimed, proved, colors in bands:
-        chart = ratios(binned().frame, claimed=claimed, proved=proved)
+        chart = frames.ratios(frames.binned().frame, claimed=claimed, proved=proved)
         found = [layer["mark"]["color"] for layer in marks_of(chart) if layer["mark"]["type"] == "rect"]
         assert [color for color in found if color in (CLAIMED, RELEASED)] == colors
         low, high = domain(chart, "y")
         assert -low == high < 20
-    apart = binned([0.0] * 300 + [1.0] * 100, [0.0] * 100 + [1.0] * 300).frame
-    assert "2 bars" in ratios(apart, claimed=0.5).description
-    assert "2 bars" not in ratios(apart, claimed=2.0).description
+    apart = frames.binned([0.0] * 300 + [1.0] * 100, [0.0] * 100 + [1.0] * 300).frame
+    assert "2 bars" in frames.ratios(apart, claimed=0.5).description
+    assert "2 bars" not in frames.ratios(apart, claimed=2.0).description
 
 
 def test_the_event_is_drawn_with_its_counts_on_the_axis_of_the_ratios():
-    above, below = piles(binned()), piles(binned(threshold=-1.0, above=False), -1.0, above=False)
-    assert domain(above, "x") == domain(ratios(binned().frame), "x")
+    above, below = (
+        frames.piles(frames.binned()),
+        frames.piles(frames.binned(threshold=-1.0, above=False), -1.0, above=False),
+    )
+    assert domain(above, "x") == domain(frames.ratios(frames.binned().frame), "x")
     (event,), (other,) = (rows_of(each, "from", "text").to_dict("records") for each in (above, below))
     assert event["from"] == 1.0 < event["to"]
     assert [line.split()[-1] for line in event["text"].split("\n")] == ["30", "150"]
     assert other["to"] < other["from"] == pytest.approx(-1.0)
-    assert rows_of(piles(binned(threshold=INF), INF), "from", "text").empty
+    assert rows_of(frames.piles(frames.binned(threshold=INF), INF), "from", "text").empty
 
 
 def test_scores_stand_beside_each_other():
-    rows = rows_of(charts.game_scores(played(), limit=limit()), "at")
+    rows = rows_of(charts.game_scores(frames.played(), limit=frames.limit()), "at")
     assert rows["at"].nunique() == 3
     assert rows["at"].between(0.8, 1.25).all()
