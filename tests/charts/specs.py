@@ -1,5 +1,6 @@
 """What tests of charts look at: a chart's specification, its tables, and parts of it."""
 
+from collections import deque
 from collections.abc import Iterator
 from typing import Any
 
@@ -7,6 +8,8 @@ import numpy as np
 import pandas as pd
 
 from dpcore import charts
+
+RECENT: deque[tuple[Any, dict[str, Any]]] = deque(maxlen=3)
 
 
 def walk(node: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
@@ -17,9 +20,16 @@ def walk(node: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...
         yield from walk(child, (*path, str(key)))
 
 
+def converted(chart: Any) -> dict[str, Any]:
+    """A chart's specification, once for all that a test asks about it."""
+    if not any(one is chart for one, _ in RECENT):
+        RECENT.append((chart, charts.specification(chart)))
+    return next(spec for one, spec in RECENT if one is chart)
+
+
 def marks_of(chart: Any) -> list[dict[str, Any]]:
     """The chart's layers, or the one chart that it is; of panels, those of one."""
-    spec = charts.specification(chart)
+    spec = converted(chart)
     inner: dict[str, Any] = spec.get("spec", spec)
     layers: list[dict[str, Any]] = inner.get("layer", [inner])
     return layers
@@ -32,7 +42,7 @@ def types_of(chart: Any) -> list[str]:
 
 def rows_of(chart: Any, *fields: str) -> pd.DataFrame:
     """The rows of data that have these fields."""
-    tables = [table for table in charts.specification(chart)["datasets"].values() if {*fields} <= {*table}]
+    tables = [table for table in converted(chart)["datasets"].values() if {*fields} <= {*table}]
     return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=fields)
 
 

@@ -50,6 +50,7 @@ def test_every_chart_is_among_the_pictures():
 # The rules
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PICTURES)
 def test_a_chart_tells_what_it_draws_and_words_of_users_are_data_only(name):
     frame = frame_of(name, HOSTILE).assign(hiv_status="secret")
