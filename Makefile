@@ -44,7 +44,7 @@ slow audit: $(DEV)
 	@$(BIN)/python -m pytest -m "slow and not browser" $(ARGS)
 
 browser: $(DEV) $(AXE)
-	@$(BIN)/python -m pytest -m browser -n 0 $(ARGS)
+	@$(BIN)/python -m pytest -m browser $(ARGS)
 
 mutants: $(DEV)
 	@$(BIN)/python scripts/mutants.py $(ARGS)
