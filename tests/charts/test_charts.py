@@ -132,7 +132,7 @@ def plain(value):
     if isinstance(value, list):
         return [plain(each) for each in value]
     if isinstance(value, float | np.floating):
-        return None if np.isnan(value) else f"{value + 0.0:.5g}"
+        return None if np.isnan(value) else f"{round(value, 12) + 0.0:.5g}"
     return f"{value:.5g}" if isinstance(value, int | np.integer) and not isinstance(value, bool) else value
 
 
@@ -160,8 +160,8 @@ def recorded(name):
     """A picture in words, as lines; with digests of its numbers, and of the specification around them."""
     spec = charts.specification(draw(name))
     tables = {key: table.to_dict("list") for key, table in spec.pop("datasets").items()}
-    look = json.loads(re.sub("data-[0-9a-f]{32}", "table", json.dumps(spec)))
-    look.pop("$schema")  # which names Altair's version
+    look = json.loads(re.sub(r"data-[0-9a-f]{32}|view_\w+", "name", json.dumps(spec)))
+    look.pop("$schema")  # which names Altair's version, as names of tables and views hang on it
     title = spec["title"]
     marks = [mark(node) for _, node in walk(spec) if isinstance(node, dict) and "mark" in node and "encoding" in node]
     rows = [f"{len(next(iter(table.values()), []))} rows: {', '.join(table)}" for table in tables.values()]
