@@ -9,6 +9,7 @@ from playwright.sync_api import expect
 
 from dpcore.dashboard.sections.intake import SOURCES
 from dpcore.dashboard.shell import SECTIONS
+from scripts.screenshots import settle
 
 pytestmark = pytest.mark.browser
 
@@ -29,6 +30,7 @@ CHECK = """async ([known, only]) => {
         .map(([id, node]) => `${id}: ${node.html.slice(0, 300)} ${node.failureSummary}`);
 }"""
 BACKGROUND = "getComputedStyle(document.querySelector('[data-testid=\"stApp\"]')).backgroundColor"
+AT_ONCE = "*, ::before, ::after { transition: none !important; }"  # no color is half-way to that of a theme
 THEMES = {"dark": "rgb(14, 17, 23)", "light": "rgb(255, 255, 255)"}  # they follow the browser
 
 
@@ -51,9 +53,11 @@ def inspected(visitor, axe):
     def inspect(where: str, themes: tuple[str, ...] = ("light",)) -> None:
         if not visitor.page.evaluate("'axe' in window"):
             visitor.page.evaluate(axe)
+            visitor.page.add_style_tag(content=AT_ONCE)
         for theme in themes:
             visitor.page.emulate_media(color_scheme=theme)
             visitor.page.wait_for_function(f"{BACKGROUND} === '{THEMES[theme]}'")
+            settle(visitor.page)
             only = ["color-contrast"] if theme == "dark" else None  # it has other colors, and nothing else
             if found := visitor.page.evaluate(CHECK, [STREAMLITS, only]):
                 wrong[f"{where}, {theme}"] = found

@@ -50,4 +50,4 @@ def test_cancel_keeps_what_is_finished_it_goes_on_and_all_is_taken_away(visitor)
     assert len(table) >= runs
     text = visitor.download("compare.json").decode()
     assert json.loads(text)["data"]["name"] == "sample"
-    assert len(Config.from_json(text).methods) >= 2
+    assert Config.from_json(text).methods
