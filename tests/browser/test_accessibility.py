@@ -9,7 +9,6 @@ from playwright.sync_api import expect
 
 from dpcore.dashboard.sections.intake import SOURCES
 from dpcore.dashboard.shell import SECTIONS
-from scripts.screenshots import settle
 
 pytestmark = pytest.mark.browser
 
@@ -30,7 +29,6 @@ CHECK = """async ([known, only]) => {
         .map(([id, node]) => `${id}: ${node.html.slice(0, 300)} ${node.failureSummary}`);
 }"""
 BACKGROUND = "getComputedStyle(document.querySelector('[data-testid=\"stApp\"]')).backgroundColor"
-AT_ONCE = "*, ::before, ::after { transition: none !important; }"  # no color is half-way to that of a theme
 THEMES = {"dark": "rgb(14, 17, 23)", "light": "rgb(255, 255, 255)"}  # they follow the browser
 
 
@@ -50,27 +48,25 @@ def inspected(visitor, axe):
     """Collect what is wrong with what the page shows; at the end nothing may have been."""
     wrong: dict[str, list[str]] = {}
 
-    def inspect(where: str, themes: tuple[str, ...] = ("light",)) -> None:
+    def inspect(where: str, only: list[str] | None = None) -> None:
         if not visitor.page.evaluate("'axe' in window"):
             visitor.page.evaluate(axe)
-            visitor.page.add_style_tag(content=AT_ONCE)
-        for theme in themes:
-            visitor.page.emulate_media(color_scheme=theme)
-            visitor.page.wait_for_function(f"{BACKGROUND} === '{THEMES[theme]}'")
-            settle(visitor.page)
-            only = ["color-contrast"] if theme == "dark" else None  # it has other colors, and nothing else
-            if found := visitor.page.evaluate(CHECK, [STREAMLITS, only]):
-                wrong[f"{where}, {theme}"] = found
+        if found := visitor.page.evaluate(CHECK, [STREAMLITS, only]):
+            wrong[where] = found
 
     yield inspect
     assert not wrong, json.dumps(wrong, indent=1)
 
 
-def test_every_page_in_both_themes(visitor, inspected):
+@pytest.mark.parametrize("theme", THEMES)
+def test_every_page(visitor, inspected, theme):
+    visitor.page.emulate_media(color_scheme=theme)
+    only = ["color-contrast"] if theme == "dark" else None  # the dark theme has other colors, and nothing else
     visitor.try_now()
+    visitor.page.wait_for_function(f"{BACKGROUND} === '{THEMES[theme]}'")
     for name in [name for entries in SECTIONS.values() for name, _, _ in entries]:
         visitor.go(name) if name != "home" else visitor.open()
-        inspected(name, ("dark", "light"))
+        inspected(name, only)
 
 
 def test_pages_with_results(visitor, inspected):
