@@ -76,7 +76,7 @@ nightly: check docs
 	@$(MAKE) browser oracles mutants ARGS=
 
 browser: $(DEV) $(AXE)
-	@$(BIN)/python -m pytest -m browser -n 0 $(ARGS)
+	@$(BIN)/python -m pytest -m browser $(ARGS)
 
 lowest: $(LOWEST)
 	@.venv-lowest/bin/python -m pytest $(ARGS)

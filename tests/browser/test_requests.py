@@ -14,7 +14,6 @@ from scripts.screenshots import COMMAND, settle, started
 pytestmark = pytest.mark.browser
 
 TABLE = pd.DataFrame({"city": ["Ulm", "Bonn"] * 40, "age": [*range(30, 70)] * 2, "ill": ["no", "no", "yes", "no"] * 20})
-WORDS = "A table about people"
 REFUSED = (HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND, HTTPStatus.MISDIRECTED_REQUEST)
 # Streamlit's page looks for its server below a deep link first.
 PROBE = re.compile(r"/\w+/_stcore/(health|host-config)")
@@ -32,25 +31,18 @@ def test_no_request_of_a_page_is_refused(visitor):
     visitor.page.on("response", answered)
     visitor.try_now()
     visitor.tab("Columns")  # charts
-    visitor.tab("Take home")
-    visitor.download("Download the release")
+    visitor.take_home()
     raw = TABLE.to_csv(index=False).encode()
     visitor.upload("first.csv", raw)
-    visitor.load(WORDS, "second.csv", raw)  # in place of the first, which the page asks to forget
+    visitor.load("data.file", "second.csv", raw)  # in place of the first, which the page asks to forget
     visitor.page.get_by_role("button", name="Remove second.csv", exact=True).click()
     settle(visitor.page)
-    for path in ("naive_bayes", "data/", "compare"):
+    for path in ("naive_bayes", "data/"):
         visitor.open(path)
     refused = [request for request in seen if request[1] in REFUSED]
     assert refused == []
     asked = " ".join(request for request, _ in seen)
-    for needed in (
-        "GET / ",
-        "GET /media/",
-        "PUT /_stcore/upload_file/",
-        "DELETE /_stcore/upload_file/",
-        "GET /static/js/",
-    ):
+    for needed in ("GET / ", "GET /media/", "PUT /_stcore/upload", "DELETE /_stcore/upload", "GET /static/js/"):
         assert needed in f"{asked} ", needed  # or this test sees less than it should
 
 
@@ -66,7 +58,7 @@ def test_a_file_for_which_there_is_no_room_says_why_and_a_replaced_one_always_ha
         visitor.open("data")
         visitor.upload("0.csv", raw)
         for place in range(1, 10):  # more than a session may hold at a time
-            visitor.load(WORDS, f"{place}.csv", raw)
+            visitor.load("data.file", f"{place}.csv", raw)
             expect(visitor.page.get_by_role("button", name=f"Remove {place}.csv", exact=True)).to_be_visible()
         fill = """async ([address, size]) => {
             for (let place = 0; place < 6; place++) {
@@ -76,7 +68,7 @@ def test_a_file_for_which_there_is_no_room_says_why_and_a_replaced_one_always_ha
             }
         }"""
         visitor.page.evaluate(fill, [sent[-1], len(raw)])
-        drop = visitor.page.get_by_test_id("stFileUploader").filter(has_text=WORDS).filter(visible=True)
+        drop = visitor.keyed("data.file")
         late = {"name": "late.csv", "mimeType": "text/csv", "buffer": raw}
         drop.locator("input[type=file]").set_input_files(late)  # `load` would wait for an upload that never begins
         expect(drop).to_contain_text("There is no room for another upload. Remove a file")

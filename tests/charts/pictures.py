@@ -1,16 +1,37 @@
-"""Every chart, with a small frame for it whose names are those that one likes: what tests of all charts go through."""
+"""Every chart, with a small frame for it: what tests of all charts go through, and what their record is made of.
+
+A picture is a frame and what draws it. Frames take names where words of users stand in them. `RESULTS` are of releases;
+`LESSONS` are of mechanisms, answers and games: nobody's data, to be read from afar.
+"""
 
 import math
+from collections.abc import Callable
+from dataclasses import replace
 from inspect import signature
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pandas as pd
-from lessons import LESSONS, NAMES, TITLE, Picture, frame
 
 from dpcore import charts
+from dpcore.charts.responses import CORRECTED, PRINTED
+from dpcore.mechanisms.randomizers import ERRPH, RRPH, TRR
+from dpcore.teaching import averages, choices, counts, histogram_pair, membership_game, report_privacy
+from dpcore.teaching.composition import average_deviations, losses, possible_answers, repeated_answers
+from dpcore.teaching.membership_game import BEST, PLAYERS, Game, Rules
+from dpcore.text import number, odds
 
 INF, NAN = math.inf, math.nan
+NAMES = ("a", "b", "c", "d")
+HOSTILE = ["a.b[0]:Q", "image", "title", "{{y}}", "<img src=x>", "", " ", "x" * 60, 'it\'s "quoted" \\ \n', None, NAN]
+TITLE = "a.b['0']:Q<img src=https://x.test/y>" + "z" * 60
+GROUPS = {"groups": {"outside": "did not", "inside": "took part"}, "what": "score", "title": "Scores"}
+Picture = tuple[Callable[..., pd.DataFrame], Callable[[pd.DataFrame], Any]]
+
+
+def frame(columns: str, rows: Any) -> pd.DataFrame:
+    return pd.DataFrame(list(rows), columns=columns.split())
 
 
 # Releases beside the real rows
@@ -46,10 +67,6 @@ def accuracies(names=NAMES):
 
 def draws(names=NAMES):
     return frame("metric value run chosen", [(m, 0.1 * r, r, r == 3) for m in names for r in range(5)])
-
-
-def spending(names=NAMES):
-    return frame("run when epsilon_bound", [(name, "today", 0.5) for name in names])
 
 
 def entries(names=NAMES):
@@ -127,23 +144,11 @@ def groups(names=NAMES):
 
 def nodes(names=("age", "sex"), **changes):
     """A root that asks the first name, and a child for every name after it; the last is divided further down."""
-    size = len(names)
-    found = {
-        "place": range(size),
-        "parent": [-1, *[0] * (size - 1)],
-        "level": [0, *[1] * (size - 1)],
-        "text": [names[0], *[""] * (size - 2), "sex"],
-        "side": ["", *names[1:]],
-        "edge": ["", *[f"age {name}" for name in names[1:]]],
-        "noisy": [100.4, *[-2.0] * (size - 1)],
-        "counts": [100.0, *[1.5] * (size - 1)],
-        "class": names,
-        "share": [0.6, *[0.9] * (size - 1)],
-        "spent": [0.25, *[1.0] * (size - 1)],
-        "leaf": [False, *[True] * (size - 2), False],
-        "folded": [4, *[0] * (size - 2), 4],
-    }
-    return pd.DataFrame(found).assign(**changes)
+    rows = [(0, -1, 0, names[0], "", "", 100.4, 100.0, names[0], 0.6, 0.25, False, 4)]
+    rows += [(i, 0, 1, "", n, f"age {n}", -2.0, 1.5, n, 0.9, 1.0, True, 0) for i, n in enumerate(names[1:], 1)]
+    found = frame("place parent level text side edge noisy counts class share spent leaf folded", rows)
+    found.loc[len(rows) - 1, ["text", "leaf", "folded"]] = "sex", False, 4
+    return found.assign(**changes)
 
 
 def spent(names=NAMES, **changes):
@@ -195,20 +200,10 @@ def answers(names=("tree", "rows")):
 
 
 def counted(names=("all rows", "left", "right")):
-    below = len(names) - 1
-    found = {
-        "level": [0, *[1] * below],
-        "divides": [names[0], *[names[-1]] * below],
-        "left": [0, *range(below)],
-        "right": [below, *range(1, below + 1)],
-        "label": names,
-        "name": names,
-        "noisy": [10.0, *[NAN] * below],
-        "noisy_margin": [3.0, *[NAN] * below],
-        "consistent": np.arange(below + 1) + 1.0,
-        "consistent_margin": np.arange(below + 1) + 0.5,
-    }
-    found = pd.DataFrame(found)
+    rows = [(0, names[0], 0, len(names) - 1, names[0], names[0], 10.0, 3.0, 1.0, 0.5)]
+    rows += [(1, names[-1], i - 1, i, n, n, NAN, NAN, i + 1.0, i + 0.5) for i, n in enumerate(names[1:], 1)]
+    columns = "level divides left right label name noisy noisy_margin consistent consistent_margin"
+    found = frame(columns, rows)
     return found.assign(true=found["consistent"] + 2, noise=found["noisy"] - found["consistent"] - 2)
 
 
@@ -224,16 +219,127 @@ def forecast(names=NAMES):
     return pd.DataFrame({"of": [*names] * 3, "epsilon": steps, "low": off / 2, "middle": off, "high": 2 * off})
 
 
+# Mechanisms, answers and games
+
+
+def at_noise(law="Laplace", epsilon=1.0):
+    return counts.worlds(counts.CountNoise(law, epsilon, 0.05), 100, 101)
+
+
+def drawn():
+    return counts.draws(counts.CountNoise("Laplace", 1.0), 100, 1)
+
+
+def voted(names=NAMES, epsilon=0.1):
+    return choices.election((30, 25, 8, 2), epsilon, "comes", 0).assign(candidate=names[:4])
+
+
+def believed():
+    prior = np.linspace(0, 1, 11)
+    return pd.DataFrame({"prior": prior, "low": choices.posterior(prior, -1.0), "high": choices.posterior(prior, 1.0)})
+
+
+def parts(names=NAMES, yours=(False, True, False)):
+    people, columns = (names[0], "You", names[1]), names[:2]
+    rows = [(person, name, f"count {i} {name}", yours[i]) for i, person in enumerate(people) for name in columns]
+    return frame("person column part yours", rows)
+
+
+def holes():
+    return possible_answers(10, 1.0, 8, 10.4, 10.6)
+
+
+def said(people=(200, 180, 90, 530)):
+    rows = [(*pair, n) for pair, n in zip(product(("yes", "no"), repeat=2), people, strict=True)]
+    return frame("said truth people", rows)
+
+
+def estimates(*values, half=0.05):
+    found = np.array(values or (0.31, 0.28, 0.35), dtype=float)
+    return pd.DataFrame({"estimate": found, "low": found - half, "high": found + half})
+
+
+def channel(names=NAMES):
+    found = ERRPH(len(names), p0=0.5).matrix
+    rows = [(a, b, found[j, i]) for i, a in enumerate(names) for j, b in enumerate(names)]
+    return frame("truth reported probability", rows)
+
+
+def described(measure="Breach", settings=(0.0, 0.25, 0.5, 0.75, 1.0)):
+    found = report_privacy.descriptions(settings)
+    return found[found["measure"] == measure]
+
+
+def averaged(randomizer=None):
+    found = report_privacy.averaging(randomizer or RRPH(p0=0.5), [1, 5, 20])
+    return found.assign(epsilon=found["epsilon"].map(number))
+
+
+def far():
+    both = ((PRINTED, report_privacy.linear((1, 1), (0, 1))), (CORRECTED, TRR(lower=0, upper=10, epsilon=1.0)))
+    found = [report_privacy.tail_ratios(one, 0, 10, [0, 5, 10]).assign(series=name) for name, one in both]
+    return pd.concat(found, ignore_index=True)
+
+
+def binned(first=None, second=None, threshold=1.0, *, above=True):
+    first = np.random.default_rng(1).laplace(0, 1, 400) if first is None else np.asarray(first, dtype=float)
+    second = np.random.default_rng(2).laplace(1, 1, 400) if second is None else np.asarray(second, dtype=float)
+    return histogram_pair.piled(first, second, threshold, above=above)
+
+
+def piles(found, threshold=1.0, number="A number", **how):
+    known = {"runs": 400, "edge": found.edge, "above": True, "hits": (30, 150), "counted": 200} | how
+    return charts.world_piles(found.frame, number=number, threshold=threshold, **known)
+
+
+def ratios(data, claimed=1.0, proved=INF, number="A number"):
+    return charts.world_ratios(data, number=number, claimed=claimed, proved=proved)
+
+
+def played():
+    game, paper = Game(), Rules(1.0, "paper")
+    for counted in ((Rules(1.0), PLAYERS, 6, 8), (Rules(1.0), BEST, 73, 100), (paper, BEST, 93, 100)):
+        game.count(*counted)
+    found = membership_game.score_frame(game)
+    return found.assign(honest=found["mode"] == "corrected")
+
+
+def limit():
+    return pd.DataFrame({"epsilon": membership_game.EPSILONS, "share": [odds(e) for e in membership_game.EPSILONS]})
+
+
+def of_event(threshold, **how):
+    found = binned(threshold=threshold)
+    return lambda: found.frame, lambda data: piles(replace(found, frame=data), threshold, **how)
+
+
+def rounds(rules, **how):
+    return lambda: membership_game.chances(rules), lambda data: charts.round_worlds(data, number="Number", **how)
+
+
+def ratioed(**how):
+    return lambda: binned().frame, lambda data: ratios(data, **how)
+
+
+def attacked():
+    return pd.DataFrame({"epsilon": [0.01, 1.0, 100.0, 10_000.0], "share": [0.39, 0.52, 0.91, 1.0]})
+
+
+def found_out(**band):
+    return pd.DataFrame({"number": [1, 2, 3], "share": [0.0, 0.2, math.nan], **band})
+
+
+def scored():
+    return averages.histogram(np.array([3.0, 4.0, 99.0]), np.array([0.0, 1.0, -1.0]), np.arange(-4.0, 11.0))
+
+
 RESULTS: dict[str, Picture] = {
     "forecast_bands": (forecast, lambda f: charts.forecast_bands(f, epsilon=1.0, low=0.03, high=10.0)),
     "marginal": (shares, lambda f: charts.marginal(f, column=TITLE)),
     "worst_columns": (lambda names=NAMES: pairs(names).rename(columns={"a": "attributes"}), charts.worst_columns),
     "reported_shares": (shares, lambda f: charts.reported_shares(f, column=TITLE)),
     "reported_numbers": (intervals, lambda f: charts.reported_numbers(f, column=TITLE)),
-    "steps": (
-        lambda names=NAMES: pd.DataFrame({"step": range(len(names)), "gain": 0.1}),
-        lambda f: charts.steps(f, column=TITLE),
-    ),
+    "steps": (lambda: pd.DataFrame({"step": range(4), "gain": 0.1}), lambda f: charts.steps(f, column=TITLE)),
     "pair_heatmap": (pairs, charts.pair_heatmap),
     "pair_tables": (tables, lambda f: charts.pair_tables(f, x=TITLE, y="image")),
     "affinity": (pairs, affinities),
@@ -244,7 +350,10 @@ RESULTS: dict[str, Picture] = {
     "costs": (steps, charts.costs),
     "importance": (importances, charts.importance),
     "epsilon_split": (entries, charts.epsilon_split),
-    "staircase": (spending, lambda f: charts.staircase(f, cap=2.5)),
+    "staircase": (
+        lambda names=NAMES: frame("run when epsilon_bound", [(name, "today", 0.5) for name in names]),
+        lambda f: charts.staircase(f, cap=2.5),
+    ),
     "claimed_vs_bound": (entries, lambda _: charts.claimed_vs_bound(claimed=1, bound=INF)),
     "odds_icons": (entries, lambda _: charts.odds_icons(0.73)),
     "frameworks": (entries, lambda _: charts.frameworks()),
@@ -261,6 +370,57 @@ RESULTS: dict[str, Picture] = {
     "range_answers": (answers, charts.range_answers),
     "count_tree": (counted, charts.count_tree),
     "level_errors": (levels, charts.level_errors),
+}
+LESSONS: dict[str, Picture] = {
+    "two_worlds": (at_noise, charts.two_worlds),
+    "two_worlds, whole": (lambda: at_noise("Geometric"), lambda data: charts.two_worlds(data, whole=True)),
+    "ratio_band, normal": (lambda: at_noise("Gaussian"), lambda data: charts.ratio_band(data, epsilon=1.0)),
+    "answer_strip": (drawn, lambda data: charts.answer_strip(data, low=97, high=104)),
+    "votes": (voted, charts.votes),
+    "election": (voted, charts.election),
+    "choice_ratios": (voted, lambda data: charts.choice_ratios(data, epsilon=0.1)),
+    "belief": (believed, lambda data: charts.belief(data, prior=0.2)),
+    "running_average": (lambda: repeated_answers(100, 1.0, 9, 0), lambda f: charts.running_average(f, truth=100)),
+    "average_errors": (lambda: average_deviations(1.0, 9), lambda f: charts.average_errors(f, at=4)),
+    "loss_sums": (
+        lambda: losses(0.5, 6),
+        lambda f: charts.loss_sums(f, worst=3.0, likely=2.9, label="epsilon 2.9 with delta 1e-6"),
+    ),
+    "split_table": (parts, lambda data: charts.split_table(data, title=TITLE)),
+    "possible_numbers": (holes, lambda data: charts.possible_numbers(data, title="Holes")),
+    "telltale": (lambda: frame("count share", [("0", 0.8), ("10", 0.1), ("1,000", 0.0)]), charts.telltale),
+    "crowd": (said, charts.crowd),
+    "crowd, revealed": (said, lambda data: charts.crowd(data, revealed=True)),
+    "coin_estimates": (estimates, lambda data: charts.coin_estimates(data, truth=0.3)),
+    "channel_matrix": (channel, charts.channel_matrix),
+    "descriptions, by setting": (
+        described,
+        lambda f: charts.descriptions(f, against="setting", at=0.5, crossing=(0.7071, 0.586)),
+    ),
+    "descriptions, by epsilon": (described, lambda data: charts.descriptions(data, against="epsilon", at=1.1)),
+    "averaging": (averaged, lambda data: charts.averaging(data, alone=0.5)),
+    "tails": (far, lambda data: charts.tails(data, bound=1.0)),
+    "trust": (said, lambda _: charts.trust()),
+    "world_piles": of_event(1.0, number=TITLE),
+    "world_piles, logarithmic": of_event(1.0, logarithmic=True),
+    "world_piles, no event": of_event(INF),
+    "world_ratios": ratioed(number=TITLE),
+    "world_ratios, neither": ratioed(claimed=INF),
+    "known_epsilon": (said, lambda _: charts.known_epsilon(lower=2.3, claimed=1.0, proved=924.2)),
+    "known_epsilon, none": (said, lambda _: charts.known_epsilon(lower=4.1, claimed=INF, proved=INF)),
+    "round_worlds": rounds(Rules(1.0), at=4.0),
+    "round_worlds, nothing": rounds(Rules(0.1, "paper")),
+    "game_scores": (played, lambda data: charts.game_scores(data, limit=limit())),
+    "share_right": (attacked, lambda data: charts.share_right(data, epsilon=1.0, noiseless=0.98, title="Right")),
+    "share_found": (
+        lambda: found_out(low=0.0, high=[0.1, 0.4, 0.9]),
+        lambda data: charts.share_found(data, at=2, what="columns", most=9, title="Alone", found="alone"),
+    ),
+    "share_found, beside a coin": (
+        found_out,
+        lambda data: charts.share_found(data, at=2, what="questions", most=9, title="T", found="right", lowest=0.4),
+    ),
+    "groups_apart": (scored, lambda f: charts.groups_apart(f, **GROUPS)),
 }
 PICTURES = RESULTS | LESSONS
 

@@ -9,6 +9,7 @@ import pytest
 import vl_convert
 from pictures import PICTURES, frame_of
 from PIL import Image
+from specs import luminance, rgb
 
 PAGES = {"light": "#ffffff", "dark": "#0e1117"}  # as .streamlit/config.toml has them
 LEAST, HERE = 4.5, np.eye(3)
@@ -45,15 +46,9 @@ def texts(node, at=HERE, seen=1.0):
         yield from texts(child, at, seen)
 
 
-def luminance(colors):
-    """The relative luminance of rows of red, green and blue, from 0 to 255, as accessibility guidelines define it."""
-    parts = np.asarray(colors) / 255
-    return np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4) @ [0.2126, 0.7152, 0.0722]
-
-
 def contrast(fill, seen, below):
     """Of a color, so opaque, with most of the pixels below it: a line that crosses them is let pass."""
-    color = [int(fill[i : i + 2], 16) for i in (1, 3, 5)] if fill[0] == "#" else [*map(float, re.findall(NUMBER, fill))]
+    color = rgb(fill) if fill[0] == "#" else [*map(float, re.findall(NUMBER, fill))]
     one, other = luminance(seen * np.array(color) + (1 - seen) * below) + 0.05, luminance(below) + 0.05
     return np.quantile(np.maximum(one, other) / np.minimum(one, other), 0.3)
 

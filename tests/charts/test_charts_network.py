@@ -10,7 +10,7 @@ import pytest
 
 from dpcore import charts
 from dpcore.charts.frames import LETTER
-from dpcore.charts.network import _arrange, _upright, apart
+from dpcore.charts.network import _arrange, apart
 
 BITS = [f"marital-status bit {bit}" for bit in range(52)]
 
@@ -37,72 +37,29 @@ def nodes_of(chart):
     return pd.DataFrame(found).set_index("name")
 
 
-@pytest.mark.parametrize(("count", "clusters"), [(1, 1), (15, 3), (52, 1), (52, 9)])
+@pytest.mark.parametrize(("count", "clusters"), [(1, 1), (15, 3), (52, 9)])
 def test_parents_stand_above_their_children_and_no_name_on_another(count, clusters):
     frame = network(BITS[:count], clusters)
     chart = charts.network(frame)
-    nodes, parts = nodes_of(chart), layers_of(chart)
-    assert len(parts["triangle"]) == frame["parents"].map(len).sum()
+    nodes, letters = nodes_of(chart), 14 if count <= 20 else 12
+    assert len(layers_of(chart)["triangle"]) == frame["parents"].map(len).sum()
     for child, parents in zip(frame["child"], frame["parents"], strict=True):
         assert all(nodes.loc[parent, "y"] < nodes.loc[child, "y"] for parent in parents)
         assert nodes.loc[child, "near"] == (", ".join(parents) or "(none)")
-    letters = 14 if count <= 20 else 12
     for _, row in nodes.groupby("y"):
         row = row.sort_values("x")
-        ends = row["x"] + row["radius"] + 4 + LETTER * letters * row["label"].str.len()
-        starts = row["x"] - row["radius"]
-        assert all(end < start for end, start in zip(ends[:-1], starts[1:], strict=True))
+        ends, starts = (
+            row["x"] + row["radius"] + 4 + LETTER * letters * row["label"].str.len(),
+            row["x"] - row["radius"],
+        )
+        assert (ends.to_numpy()[:-1] < starts.to_numpy()[1:]).all()
         assert 0 <= starts.min() < ends.max() <= 960
-    assert list(parts["text"]["label"]) == list(nodes["label"])
-
-
-def test_each_cluster_has_a_box_in_the_order_of_its_number_with_its_nodes_inside():
-    chart = charts.network(network(BITS, 12))
-    nodes, boxes = nodes_of(chart), layers_of(chart)["rect"].set_index("label")
-    assert list(boxes.index) == [f"cluster {number}" for number in range(1, 13)]
-    assert boxes["y"].nunique() > 1  # they do not all fit side by side
-    for node in nodes.itertuples():
+    boxes = layers_of(chart)["rect"].set_index("label") if clusters > 1 else []
+    assert len(boxes) == (clusters if clusters > 1 else 0)
+    for node in nodes.itertuples() if clusters > 1 else ():
         x, y, right, bottom = boxes.loc[f"cluster {node.cluster}", ["x", "y", "x2", "y2"]]
         assert x < node.x < right
         assert y < node.y < bottom
-
-
-def test_every_line_runs_from_parent_to_child_without_going_back_up():
-    frame = network(BITS[:20], 3)
-    chart = charts.network(frame)
-    nodes = nodes_of(chart)
-    by_number, found = nodes.set_index("node"), set()
-    for _, line in layers_of(chart)["line"].groupby("edge"):
-        start, end = line.iloc[0], line.iloc[-1]
-        assert (end["x"], end["y"]) == tuple(by_number.loc[end["node"], ["x", "y"]])
-        assert line["y"].is_monotonic_increasing
-        (parent,) = nodes.index[(nodes["x"] == start["x"]) & (nodes["y"] == start["y"])]
-        found.add((parent, by_number.loc[end["node"], "label"]))
-    assert found == {(p, child) for child, own in zip(frame["child"], frame["parents"], strict=True) for p in own}
-
-
-def test_many_nodes_are_an_overview_without_names_that_still_tells_each_node():
-    chart = charts.network(network([f"Q{number}" for number in range(175)], 8))
-    assert not any("radius" in layer.data and "near" not in layer.data for layer in chart.layer)
-    assert nodes_of(chart).loc["Q170", "near"].count("Q") == 3
-    assert sum(len(layer.data) for layer in chart.layer if "rank" in layer.data) < 5000
-
-
-def test_derived_tables_have_another_shape_and_shares_sum_to_one():
-    chart = charts.network(network(BITS[:10], 1))
-    nodes = nodes_of(chart)
-    assert list(nodes["kind"]) == ["derived", *["measured"] * 4] * 2
-    assert nodes["share"].sum() == pytest.approx(1)
-    assert nodes.loc[nodes["kind"] == "derived", "share"].eq(0).all()
-
-
-def test_families_that_make_no_sense_are_drawn_as_far_as_they_do():
-    rows = [("a", ["b", "a", "nobody"], 1), ("b", ["a", "a"], 1), ("b", (), 1), ("c", None, 1)]
-    frame = pd.DataFrame(rows, columns=["child", "parents", "cluster"]).assign(cells=[0, math.nan, 4, 4], epsilon=0.0)
-    chart = charts.network(frame)
-    assert len(layers_of(chart)["triangle"]) == 2  # a -> b and b -> a
-    assert nodes_of(chart)["cells"].isna().sum() == 2
-    assert "epsilon" not in chart.to_dict()["layer"][-2]["encoding"]["size"]
 
 
 def spline(points, steps=30):
@@ -113,12 +70,17 @@ def spline(points, steps=30):
     return np.concatenate([(weights * ends[k : k + 4, None, :]).sum(axis=0) for k in range(len(ends) - 3)])
 
 
-@pytest.mark.parametrize(("count", "clusters", "most"), [(14, 1, 1), (40, 4, 3), (52, 1, 3)])
-def test_no_line_runs_through_a_name_at_any_width(count, clusters, most):
-    chart = charts.network(network([name[:14] + name[-2:] for name in BITS[:count]], clusters, most))
-    parts, letters = layers_of(chart), 14 if count <= 20 else 12
-    names = parts["text"]
+@pytest.mark.parametrize(("count", "clusters", "most"), [(14, 1, 1), (30, 3, 3)])
+def test_every_line_runs_down_from_parent_to_child_and_through_no_name(count, clusters, most):
+    frame = network([name[:14] + name[-2:] for name in BITS[:count]], clusters, most)
+    chart = charts.network(frame)
+    parts, nodes, letters = layers_of(chart), nodes_of(chart), 14 if count <= 20 else 12
+    names, by_number, found = parts["text"], nodes.set_index("node"), set()
     for _, line in parts["line"].groupby("edge"):
+        start, end = line.iloc[0], line.iloc[-1]
+        assert line["y"].is_monotonic_increasing
+        (parent,) = nodes.index[(nodes["x"] == start["x"]) & (nodes["y"] == start["y"])]
+        found.add((parent, by_number.loc[end["node"], "label"]))
         x, y = spline(line.sort_values("rank")[["x", "y"]].to_numpy()).T
         for wider in (1, 1.5):  # places are stretched, and letters are not
             for name in names.itertuples():
@@ -126,25 +88,35 @@ def test_no_line_runs_through_a_name_at_any_width(count, clusters, most):
                 right = left + 0.5 * letters * len(name.label)
                 beside = (abs(y - name.y) < 0.4 * letters) & (wider * x > left) & (wider * x < right)
                 assert not beside.any(), (name.label, wider)
+    assert found == {(p, child) for child, own in zip(frame["child"], frame["parents"], strict=True) for p in own}
+
+
+def test_many_nodes_are_an_overview_that_still_tells_each_node_and_its_share():
+    chart = charts.network(network([f"Q{number}" for number in range(175)], 8))
+    nodes = nodes_of(chart)
+    assert nodes.loc["Q170", "near"].count("Q") == 3
+    assert sum(len(layer.data) for layer in chart.layer if "rank" in layer.data) < 5000
+    assert nodes["share"].sum() == pytest.approx(1)
+    assert nodes.loc[nodes["kind"] == "derived", "share"].eq(0).all()
+
+
+def test_families_that_make_no_sense_are_drawn_as_far_as_they_do():
+    rows = [("a", ["b", "a", "nobody"], 1), ("b", ["a", "a"], 1), ("b", (), 1), ("c", None, 1)]
+    frame = pd.DataFrame(rows, columns=["child", "parents", "cluster"]).assign(cells=[0, math.nan, 4, 4], epsilon=0.0)
+    chart = charts.network(frame)
+    assert len(layers_of(chart)["triangle"]) == 2  # a -> b and b -> a
+    assert nodes_of(chart)["cells"].isna().sum() == 2
 
 
 def test_a_parent_of_all_others_is_told_and_not_drawn():
     frame = network(BITS[:8], 1, most=1)
     frame["parents"] = [[], *([BITS[0], *parents] for parents in frame["parents"][1:])]
     chart = charts.network(frame)
-    assert "Not drawn: marital-status bit 0 is a parent of every other one." in " ".join(chart.title.subtitle)
-    assert "is a parent of every other one" in chart.description
+    assert BITS[0] in chart.description
     nodes, lines = nodes_of(chart), layers_of(chart)["line"]
     starts = lines[lines["rank"] == 0]
     assert not (starts[["x", "y"]] == nodes.loc[BITS[0], ["x", "y"]]).all(axis=1).any()
     assert BITS[0] in nodes.loc[BITS[7], "near"]
-    assert "Not drawn" not in charts.network(frame.head(3)).description
-
-
-def test_a_line_leaves_and_arrives_upright():
-    assert _upright([(0, 0), (6, 10)], 3) == [(0, 0), (0, 3), (6, 7), (6, 10)]
-    assert _upright([(0, 10), (6, 0)], 3) == [(0, 10), (0, 7), (6, 3), (6, 0)]
-    assert _upright([(0, 0), (6, 0)], 3) == [(0, 0), (0, 3), (6, 3), (6, 0)]
 
 
 def test_lines_keep_clear_of_the_nodes_on_their_way_and_values_as_near_to_their_wishes_as_can_be():
@@ -152,7 +124,6 @@ def test_lines_keep_clear_of_the_nodes_on_their_way_and_values_as_near_to_their_
     at, paths, _, _ = _arrange(links, [0] * 3, np.full(3, 10.0), np.full(3, 90.0), 400, 50)
     assert [len(path) for path in paths] == [2, 2, 3]
     bend = paths[2][1]
-    assert bend[1] == at[1][1]
     assert bend[0] <= at[1][0] - 10 or bend[0] >= at[1][0] + 90
     assert apart([5.0, 5.0, 50.0], [(1, 1)] * 3, 0, 100) == pytest.approx([4, 6, 50])
     assert apart([0.0], [(2, 3)], 0, 100) == [2]
@@ -164,9 +135,6 @@ def test_a_graph_has_lines_without_heads_and_each_edge_once():
     nodes = pd.DataFrame({"node": list("abcde"), "cluster": 1, "cells": 4, "epsilon": 0.1})
     edges = pd.DataFrame([("a", "b"), ("b", "a"), ("b", "c"), ("b", "d"), ("e", "e"), ("a", "x")], columns=["a", "b"])
     chart = charts.graph(edges, nodes)
-    found, drawn = nodes_of(chart), layers_of(chart)
-    assert chart.title.text == ["The graph: 5 nodes and 3 edges"]
-    assert "triangle" not in drawn
-    assert drawn["line"]["edge"].nunique() == 3
-    assert dict(found["near"]) == {"a": "b", "b": "a, c, d", "c": "b", "d": "b", "e": "(none)"}
-    assert found["y"].idxmin() == "b"
+    assert "triangle" not in layers_of(chart)
+    assert layers_of(chart)["line"]["edge"].nunique() == 3
+    assert dict(nodes_of(chart)["near"]) == {"a": "b", "b": "a, c, d", "c": "b", "d": "b", "e": "(none)"}

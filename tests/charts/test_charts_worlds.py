@@ -1,119 +1,200 @@
-"""Charts of two worlds, of what an attacker saw in them, and of the game."""
+"""Mechanisms, answers and games: probabilities on shared axes, and nothing that only the game may know."""
 
 import json
 import math
 
 import numpy as np
 import pandas as pd
+import pictures as frames
 import pytest
-from lessons import at_noise, binned, drawn, limit, piles, played, ratios
-from specs import domain, marks_of, rows_of, spec_of, subtitle, walk
+from specs import domain, marks_of, rows_of, texts, walk
 
 from dpcore import charts
 from dpcore.charts.colors import CLAIMED, RELEASED
+from dpcore.charts.responses import CORRECTED, KEPT, PRINTED
+from dpcore.mechanisms.randomizers import ERRPH
+from dpcore.teaching import composition
 
 INF = math.inf
 
 
-@pytest.mark.parametrize(
-    ("law", "epsilon"), [("Laplace", 5.0), ("Geometric", 0.1), ("Geometric", 5.0), ("Gaussian", 1)]
-)
+@pytest.mark.parametrize(("law", "epsilon"), [("Laplace", 5.0), ("Geometric", 0.1), ("Gaussian", 1)])
 def test_stacked_charts_share_their_axis_and_nothing_moves_its_edges(law, epsilon):
     """What sticks out of one chart alone makes it narrower than the others: marks are clipped, labels stay inside."""
-    frame, whole = at_noise(law, epsilon), law == "Geometric"
+    frame, whole = frames.at_noise(law, epsilon), law == "Geometric"
     worlds, band = charts.two_worlds(frame, whole=whole), charts.ratio_band(frame, epsilon=epsilon, whole=whole)
     low, high = domain(worlds, "x")
-    strip = charts.answer_strip(drawn(), low=low, high=high)
+    strip = charts.answer_strip(frames.drawn(), low=low, high=high)
     assert domain(band, "x") == domain(strip, "x") == (low, high)
     lefts = set()
     for chart in (worlds, band, strip):
-        assert all(layer["mark"]["clip"] for layer in marks_of(chart))
-        nodes = [(path, node) for path, node in walk(spec_of(chart)) if isinstance(node, dict)]
+        layers = marks_of(chart)
+        assert all(layer["mark"]["clip"] for layer in layers)
+        nodes = [(path, node) for path, node in walk(layers) if isinstance(node, dict)]
         lefts |= {node["minExtent"] for _, node in nodes if node.get("minExtent", 0) == node.get("maxExtent")}
-        axes = [node.get("axis", {}) for path, node in nodes if path[-1:] == ("x",)]
-        ticks = [tick for axis in axes for tick in axis.get("values", [])]
-        assert 2 <= len({*ticks}) <= 12
+        ticks = {tick for path, node in nodes if path[-1:] == ("x",) for tick in node.get("axis", {}).get("values", [])}
+        assert 2 <= len(ticks) <= 12
         assert low < min(ticks) < max(ticks) < high
         assert all(tick == round(tick) for tick in ticks)
     assert len(lefts) == 1
-    rows = rows_of(worlds, "height")
-    assert rows["answer"].between(low, high).all()
-    if whole:
-        assert low < rows["left"].min() < rows["right"].max() < high
+    assert rows_of(worlds, "height")["answer"].between(low, high).all()
 
 
 def test_only_normal_noise_leaves_the_band():
     for law, leaves in (("Laplace", False), ("Geometric", False), ("Gaussian", True)):
-        frame, whole = at_noise(law), law == "Geometric"
+        frame, whole = frames.at_noise(law), law == "Geometric"
         worlds, band = charts.two_worlds(frame, whole=whole), charts.ratio_band(frame, epsilon=1.0, whole=whole)
-        assert ("delta" in subtitle(worlds)) == leaves
         areas = [layer for layer in marks_of(worlds) if layer["mark"].get("color") == CLAIMED]
         assert len(areas) == (2 if leaves else 0)
-        assert ("leaves the band in the tails" in subtitle(band)) == leaves
-        assert ("outside the band" in {*rows_of(band, "where")["where"]}) == leaves
-        low, high = domain(band, "y")
-        assert rows_of(band, "where")["log_ratio"].between(low, high).all()
-    above = rows_of(worlds, "height")
-    over = above[above["height"] > above["limit"] * (1 + 1e-9)]
-    assert over.loc[over["world"] == "with you", "answer"].min() > 101
-    assert over.loc[over["world"] == "without you", "answer"].max() < 100
+        rows = rows_of(band, "where")
+        assert rows["where"].nunique() == 1 + leaves
+        assert rows["log_ratio"].between(*domain(band, "y")).all()
+    above = rows_of(worlds, "height").query("height > limit * (1 + 1e-9)")
+    assert not above["answer"].between(100, 101).any()  # in the tails
 
 
-def test_answers_beyond_the_axis_are_at_its_ends():
-    frame = pd.DataFrame({"world": ["with", "without", "with"], "answer": [50.0, 100.0, 400.0]})
-    rows = rows_of(charts.answer_strip(frame, low=90, high=110), "shown")
-    assert rows["shown"].tolist() == [90, 100, 110]
-    assert rows["answer"].tolist() == [50, 100, 400]
-    assert "2 of 3 are beyond the edges" in subtitle(charts.answer_strip(frame, low=90, high=110))
-    assert "edges" not in charts.answer_strip(frame, low=0, high=500).description
-    assert rows.loc[rows["world"] == "without you", "lane"].min() > rows.loc[rows["world"] == "with you", "lane"].max()
+# Choices, composition, groups and floating point
 
 
-# What an attacker saw
+def test_probabilities_of_a_choice_and_a_belief_are_those_of_the_formulas():
+    chosen = rows_of(charts.election(frames.voted()), "probability")["probability"]
+    assert chosen.tolist() == pytest.approx([0.4240, 0.3302, 0.1412, 0.1046], abs=5e-5)
+    band = rows_of(charts.choice_ratios(frames.voted(epsilon=0.5), epsilon=0.5), "high")
+    assert band[["log_ratio", "high"]].to_numpy().tolist() == [[-0.5, 0.5], [-0.25, 0.25]]
+    sure = rows_of(charts.belief(frames.believed(), prior=0.2), "sure")["sure"].tolist()
+    assert sure == pytest.approx([0.2 / (0.2 + 0.8 * math.e), 0.2 * math.e / (0.2 * math.e + 0.8)])
+
+
+def test_the_sum_of_epsilons_is_at_the_right_end_and_errors_stay_on_their_axis():
+    chart = charts.loss_sums(composition.losses(0.5, 6), worst=3.0, likely=2.9, label="likely")
+    bars, (low, high) = rows_of(chart, "probability"), domain(chart, "x")
+    assert rows_of(chart, "at")["at"].tolist() == [3.0, 2.9]
+    assert bars["loss"].max() == pytest.approx(3.0)
+    assert -low == high > bars["right"].max()
+    for epsilon in (0.1, 5.0):
+        errors = composition.average_deviations(epsilon, 100)
+        low, high = domain(charts.average_errors(errors, at=4), "y")
+        assert errors.drop(columns="answers").stack().between(low, high).all()
+
+
+def test_the_parts_that_hang_on_you_are_counted_and_so_are_numbers_of_one_world_only():
+    for yours, count in (((False, True, False), 2), ((True,) * 3, 6)):
+        chart = charts.split_table(frames.parts(yours=yours), title="Groups")
+        assert f"{count} of 6" in texts(chart)
+        assert rows_of(chart, "yours")["yours"].sum() == count
+    shared = pd.DataFrame({"world": ["with", "without"], "answer": [3.0, 3.0], "both": True})
+    for frame, both in ((frames.holes(), 0), (shared, 2)):
+        assert f" {both} of them" in charts.possible_numbers(frame, title="Holes").description
+
+
+# Randomized answers
+
+
+@pytest.mark.parametrize("people", [(200, 180, 90, 530), (0, 5_000, 0, 5_000), (1, 0, 0, 0)])
+def test_marks_are_in_proportion_and_only_the_games_own_picture_knows_the_truth(people):
+    frame, total = frames.said(people), sum(people)
+    blind, seen = (charts.crowd(frame, revealed=revealed) for revealed in (False, True))
+    for rows in (rows_of(blind, "kind"), rows_of(seen, "kind")):
+        assert len(rows.drop_duplicates(["x", "y"])) == len(rows) == min(total, 200)
+        for kind, marks in rows["kind"].value_counts().items():
+            assert marks == pytest.approx(int(kind.split()[-1].replace(",", "")) * len(rows) / total, abs=1)
+    assert rows["kind"].nunique() == sum(n > 0 for n in people)
+    assert {*rows_of(blind)} == {"kind", "x", "y"}
+    known = str(marks_of(blind)) + texts(blind) + "".join(rows_of(blind)["kind"])
+    assert not any(f": {n:,}" in known for n in {*people} - {0, people[0] + people[1], people[2] + people[3]})
+
+
+def test_other_crowds_are_below_this_one_and_the_impossible_among_them_counted():
+    chart = charts.coin_estimates(frames.estimates(0.1, -0.2, 1.1, 0.4), truth=0.25)
+    rows = rows_of(chart, "estimate")
+    assert rows["lane"].iloc[0] > rows["lane"].iloc[1:].max()
+    assert "2 of all" in texts(chart)
+
+
+def test_against_epsilon_honest_measures_are_one_curve_and_breach_is_two():
+    settings = np.linspace(0, 1, 21).tolist()
+    for measure in ("Breach", "Best guess is right", "Right after 9 reports"):
+        rows = rows_of(charts.descriptions(frames.described(measure, settings), against="epsilon"), "series")
+        assert rows["x"].max() <= 6
+        one, other = (rows[rows["series"] == name].sort_values("x") for name in ("RRPH", "Warner"))
+        apart = np.abs(np.interp(other["x"], one["x"], one["value"]) - other["value"])
+        assert (apart.max() > 0.3) if measure == "Breach" else (apart.max() < 1e-9)
+    rules = rows_of(charts.descriptions(frames.described(), against="epsilon", at=9.0), "label")
+    assert rules["x"].tolist() == [6]  # the end of the axis
+
+
+def test_averaging_tells_epsilon_in_all_and_where_it_changes_nothing():
+    chart = charts.averaging(frames.averaged(), alone=0.5)
+    rows = rows_of(chart, "epsilon")
+    fresh, kept = (rows[rows["series"] == name] for name in rows["series"].unique())
+    assert fresh["epsilon"].tolist() == ["1.1", "5.5", "22"]
+    assert kept["epsilon"].tolist() == ["1.1"] * 3
+    assert fresh["value"].is_monotonic_increasing
+    assert kept["value"].nunique() == 1
+    for p0, epsilon in ((0.0, "0"), (1.0, "∞")):
+        rows = rows_of(charts.averaging(frames.averaged(ERRPH(10, p0=p0)), alone=0.1), "epsilon")
+        assert {*rows["epsilon"]} == {epsilon}
+        assert {*rows.loc[rows["series"] == KEPT, "label"]} == {""}  # not twice in one place
+
+
+def test_tails_stay_below_the_bound_where_noise_is_corrected():
+    largest = rows_of(charts.tails(frames.far(), bound=1.0), "series").groupby("series")["value"].max()
+    assert largest[CORRECTED] <= 1 < 14 < largest[PRINTED]
+
+
+# Attacks, and what an attacker saw
+
+
+def test_an_attack_stands_beside_a_coin_noiseless_numbers_and_the_most_that_epsilon_allows():
+    chart = charts.share_right(frames.attacked(), epsilon=1.0, noiseless=0.98, title="Right")
+    assert rows_of(chart, "label", "at")["at"].tolist() == [0.5, 0.98]
+    curve = rows_of(chart, "epsilon", "at")
+    near = curve.iloc[(curve["epsilon"] - 1).abs().argsort()]["at"].iloc[:3]
+    assert near.max() == pytest.approx(math.e / (1 + math.e), abs=1e-3)
+    bars = rows_of(charts.groups_apart(frames.scored(), **frames.GROUPS), "group")
+    assert bars.groupby("group")["share"].sum().tolist() == pytest.approx([1.0, 1.0])
+    bars = bars.sort_values("left")
+    assert (bars["right"].to_numpy()[:-1] <= bars["left"].to_numpy()[1:]).all()
 
 
 def test_numbers_of_runs_stay_behind():
     first, second = (np.random.default_rng(seed).laplace(seed, 1, 4_000) for seed in (0, 1))
-    found = binned(first, second)
-    for chart in (piles(found, runs=4_000), ratios(found.frame)):
-        tables = charts.specification(chart)["datasets"].values()
-        text = json.dumps(spec_of(chart)) + "".join(table.to_csv() for table in tables)
-        assert not any(repr(value) in text for value in [*first[:50].tolist(), *second[:50].tolist()])
+    found = frames.binned(first, second)
+    for chart in (frames.piles(found, runs=4_000), frames.ratios(found.frame)):
+        spec = charts.specification(chart)
+        tables = spec.pop("datasets").values()
+        told = json.dumps(spec) + "".join(table.to_csv() for table in tables)
+        assert not any(repr(value) in told for value in [*first[:50].tolist(), *second[:50].tolist()])
         assert max(map(len, tables)) < 150
 
 
-def test_bands_are_there_where_epsilons_are_finite():
+def test_bands_are_there_where_epsilons_are_finite_and_bars_outside_of_the_claim_are_counted():
     bands = [(1.0, INF, [CLAIMED]), (1.0, 1.0, [RELEASED, CLAIMED]), (INF, INF, []), (1.0, 924.0, [RELEASED, CLAIMED])]
     for claimed, proved, colors in bands:
-        chart = ratios(binned().frame, claimed=claimed, proved=proved)
+        chart = frames.ratios(frames.binned().frame, claimed=claimed, proved=proved)
         found = [layer["mark"]["color"] for layer in marks_of(chart) if layer["mark"]["type"] == "rect"]
         assert [color for color in found if color in (CLAIMED, RELEASED)] == colors
-        assert ("Nothing is claimed. Nothing is proved." in subtitle(chart)) == (not colors)
         low, high = domain(chart, "y")
         assert -low == high < 20
+    apart = frames.binned([0.0] * 300 + [1.0] * 100, [0.0] * 100 + [1.0] * 300).frame
+    assert "2 bars" in frames.ratios(apart, claimed=0.5).description
+    assert "2 bars" not in frames.ratios(apart, claimed=2.0).description
 
 
-def test_bars_outside_of_the_claim_are_counted():
-    apart = binned([0.0] * 300 + [1.0] * 100, [0.0] * 100 + [1.0] * 300).frame
-    assert "2 bars lie wholly outside" in ratios(apart, claimed=0.5).description
-    assert "No bar lies wholly outside" in ratios(apart, claimed=2.0).description
-    assert {*rows_of(ratios(apart, claimed=0.5), "where")["where"]} == {"outside of what is claimed"}
-
-
-def test_the_event_is_drawn_with_its_counts():
-    chart = piles(binned())
-    assert domain(chart, "x") == domain(ratios(binned().frame), "x")  # they are stacked
-    below = piles(binned(threshold=-1.0, above=False), -1.0, above=False)
-    (event,), (other,) = (rows_of(each, "from", "text").to_dict("records") for each in (chart, below))
+def test_the_event_is_drawn_with_its_counts_on_the_axis_of_the_ratios():
+    above, below = (
+        frames.piles(frames.binned()),
+        frames.piles(frames.binned(threshold=-1.0, above=False), -1.0, above=False),
+    )
+    assert domain(above, "x") == domain(frames.ratios(frames.binned().frame), "x")
+    (event,), (other,) = (rows_of(each, "from", "text").to_dict("records") for each in (above, below))
     assert event["from"] == 1.0 < event["to"]
-    assert event["text"] == "World A: 30\nWorld B: 150"
-    assert "Of 200 counted runs" in chart.description
+    assert [line.split()[-1] for line in event["text"].split("\n")] == ["30", "150"]
     assert other["to"] < other["from"] == pytest.approx(-1.0)
-    assert rows_of(piles(binned(threshold=INF), INF), "from", "text").empty
+    assert rows_of(frames.piles(frames.binned(threshold=INF), INF), "from", "text").empty
 
 
 def test_scores_stand_beside_each_other():
-    rows = rows_of(charts.game_scores(played(), limit=limit()), "at")
+    rows = rows_of(charts.game_scores(frames.played(), limit=frames.limit()), "at")
     assert rows["at"].nunique() == 3
     assert rows["at"].between(0.8, 1.25).all()
-    assert {*rows["release"]} == {"corrected", "as printed"}

@@ -3,6 +3,7 @@
 import threading
 import time
 from contextlib import nullcontext
+from functools import partial
 from weakref import WeakSet
 
 import pytest
@@ -42,11 +43,10 @@ def test_a_dashboard_of_ones_own_has_no_limits(monkeypatch):
 def test_paths_are_taken_only_where_the_command_marked_the_server(monkeypatch):
     monkeypatch.setattr("streamlit.get_option", lambda _: "127.0.0.1")
     monkeypatch.delenv("DPCORE_HOSTED")
-    for marked, own in ((None, False), ("", False), ("0", False), ("1", True)):
-        if marked is None:
-            monkeypatch.delenv("DPCORE_LOCAL", raising=False)  # as `streamlit run app.py` leaves it, without the guard
-        else:
-            monkeypatch.setenv("DPCORE_LOCAL", marked)
+    monkeypatch.delenv("DPCORE_LOCAL", raising=False)  # as `streamlit run app.py` leaves it, without the guard
+    assert not hosting.own_computer()
+    for marked, own in (("", False), ("0", False), ("1", True)):
+        monkeypatch.setenv("DPCORE_LOCAL", marked)
         assert hosting.own_computer() == own
         with nullcontext() if own else pytest.raises(DataError, match="takes no paths"):
             hosting.require_own_computer()
@@ -63,10 +63,11 @@ def test_limits_are_read_whole_or_not_at_all():
 
 def test_caps_of_tables_of_work_and_of_memory(monkeypatch):
     monkeypatch.setenv("DPCORE_LIMITS", "rows=3,columns=2")
-    assert len(read_frame(b"a,b\n" + b"1,2\n" * 3, max_shape=hosting.max_shape())) == 3
+    read = partial(read_frame, max_shape=hosting.max_shape(), trusted=True)  # in this process
+    assert len(read(b"a,b\n" + b"1,2\n" * 3)) == 3
     for table in (b"a,b\n" + b"1,2\n" * 4, b"a,b,c\n1,2,3\n"):
         with pytest.raises(DataError, match="takes 3 and 2 at most"):
-            read_frame(table, max_shape=hosting.max_shape())
+            read(table)
     hosting.admit(HOSTED.per_visitor - 1)
     with pytest.raises(LimitError, match="pieces of work"):
         hosting.admit(HOSTED.per_visitor)

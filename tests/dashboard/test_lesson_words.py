@@ -1,0 +1,20 @@
+"""What a lesson's words name in bold has, in every language, the name that the screen has."""
+
+import re
+
+import pytest
+
+from dpcore.dashboard.lesson_plans import LESSONS
+from dpcore.language import LANGUAGES, say, speaking
+
+BOLD = re.compile(r"\*\*(.+?)\*\*")
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_bold_words_are_what_the_screen_says(language):
+    texts = [text for lesson in LESSONS.values() for step in lesson.steps for text in (step.text, step.after) if text]
+    with speaking(language):
+        for text in texts:
+            names, spoken = BOLD.findall(text), BOLD.findall(say(text))
+            assert len(spoken) == len(names), text
+            assert {say(name) for name in names if say(name) != name} <= {*spoken}, text
