@@ -97,7 +97,7 @@ class ArrowStream:
 
     def __init__(self, source: Streamable) -> None:
         self.rows, self._sum = 0, hashlib.sha256()
-        self._reader = streamed(lambda: pa.RecordBatchReader.from_stream(source))
+        self._reader = read_stream(lambda: pa.RecordBatchReader.from_stream(source))
         self._positions = headers_of(self._reader.schema)
         self.headers = list(self._positions)
 
@@ -113,10 +113,12 @@ class ArrowStream:
             check_plain(name, kinds[name])
         told = [name for name, kind in kinds.items() if is_plain(kind)]
         self._sum.update(repr(told).encode())
-        while (batch := streamed(partial(next, self._reader, None))) is not None:
+        while (batch := read_stream(partial(next, self._reader, None))) is not None:
             for start in range(0, batch.num_rows, ROWS):
                 part = batch.slice(start, ROWS)
-                found = {name: streamed(partial(cells, part.column(self._positions[name]), missing)) for name in told}
+                found = {
+                    name: read_stream(partial(cells, part.column(self._positions[name]), missing)) for name in told
+                }
                 self._sum.update(np.column_stack([*map(sums, found.values())]).tobytes())  # row by row
                 self.rows += part.num_rows
                 yield [found[name] for name in names]
@@ -135,7 +137,7 @@ def sums(column: pa.Array) -> NDArray[np.uint64]:
     return found
 
 
-def streamed(work: Callable[[], T]) -> T:
+def read_stream(work: Callable[[], T]) -> T:
     """What a stream answers; DataError if it cannot, which knows of its error the kind alone: words may quote cells."""
     try:
         return work()

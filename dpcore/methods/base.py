@@ -30,7 +30,7 @@ from dpcore.mechanisms.noise import CUT, SEEDED, NoNoise, make_noise
 from dpcore.methods.noises import NOISES, taught
 from dpcore.methods.offers import INFERRED, Offer
 from dpcore.methods.parameters import CORRECTED, Control, Declared, is_learned, learned, number, text, whole
-from dpcore.rows import Given, HeldRows, NumberRule, rows_of
+from dpcore.rows import HeldRows, NumberRule, RowSource, rows_of
 
 NO_CLASS = phrase("This method needs a column with categories as class. Declare one on the page Data & schema.")
 MOST_DELTA, DELTAS = 0.001, (0.0, 1e-12, 1e-9, 1e-6)
@@ -130,7 +130,7 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
 
     def fit(
         self,
-        frame: Given,
+        frame: RowSource,
         y: Any = None,
         *,
         schema: Schema,
@@ -331,7 +331,7 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):
 
     def fit(
         self,
-        frame: Given,
+        frame: RowSource,
         y: Any = None,
         *,
         schema: Schema,

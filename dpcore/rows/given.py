@@ -15,7 +15,7 @@ from dpcore.rows.folder import Folder
 from dpcore.rows.held import HeldRows
 from dpcore.rows.views import FolderRows
 
-Given = pd.DataFrame | Folder | Path | str
+RowSource = pd.DataFrame | Folder | Path | str
 """A table; a folder of encoded rows, or its path."""
 
 

@@ -76,8 +76,7 @@ def test_a_declared_range_is_what_is_taken(small_frame, small_schema):
 FORBIDDEN = {
     "affinity": ["new"], "alpha": [-1, math.nan], "asked": [0, 1.5], "beta": [0.0, 1], "certainty": [-1],
     "children": ["many"], "class_share": [0, 1], "consistency": ["yes"], "count_share": [1], "criterion": ["gain"],
-    "cuts": ["quantiles"], "cycles": [-1, 1.5, 101],
-    "delta": [-1e-9, 1e-310, 0.01, math.nan, "1e-9", None], "edges": [-1, 1.5],
+    "cuts": ["quantiles"], "delta": [-1e-9, 1e-310, 0.01, math.nan, "1e-9", None], "edges": [-1, 1.5],
     "epsilon": [-1, math.nan, math.inf, "1"],
     "eta": [-0.1, 1, math.nan, "0.1", None], "factors": [(0, 1), (1, -1)], "fanout": [1], "groups": ["two"],
     "growth": [0], "intervals": [0, 10**6], "iterations": [0], "k1": [0, 1.5], "kappa": ["2"], "leaf_share": ["half"],

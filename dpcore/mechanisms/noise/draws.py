@@ -1,42 +1,52 @@
 """Exact sampling from the operating system's random words.
 
-Every draw is a function of a uniform real number U of (0, 1), whose bits are drawn as they are needed: the first 64 are
-a word. Floating point is a filter: it works out the outcome together with a bound on its own error. Where the error, or
-the bits of U that are not drawn yet, could change the outcome, `decimal` works it out (its logarithm and exponential
-are correctly rounded), with more digits and more bits until one outcome is left. So outcomes are those of exact
-arithmetic, and probabilities are exactly those that are stated, for the floats that are given taken as rational
-numbers: at every finite scale of 0 or more, and noise of scale 0 is 0. Noise that int64 does not hold is drawn as
-Python's integers. How long a draw takes may tell something; nothing here hides that.
+Every draw is a function of a uniform real number U of (0, 1), whose bits are drawn as they are
+needed: the first 64 are a word. Floating point is a filter: it works out the outcome together with
+a bound on its own error. Where the error, or the bits of U that are not drawn yet, could change the
+outcome, `decimal` works it out (its logarithm and exponential are correctly rounded), with more
+digits and more bits until one outcome is left. So outcomes are those of exact arithmetic, and
+probabilities are exactly those that are stated, for the floats that are given taken as rational
+numbers: at every finite scale of 0 or more, and noise of scale 0 is 0. Noise that int64 does not
+hold is drawn as Python's integers. How long a draw takes may tell something; nothing here hides
+that.
 
-What is assumed: the operating system's words are uniform and independent, floats are those of IEEE 754, and NumPy's
-logarithm and exponential are right to 2^-50, 4 units in the last place. `check_numpy` tries the last.
+What is assumed: the operating system's words are uniform and independent, floats are those of IEEE
+754, and NumPy's logarithm and exponential are right to 2^-50, 4 units in the last place.
+`check_numpy` tries the last.
 
-uniform   A word's last bits, as many as a number below the bound may need; again, if they are not below it. For one
-          bound of any size: `secrets.randbelow`, which does the same.
-laplace   The difference of two geometric variables. floor(-b ln U) is geometric: it is k or more if U <= exp(-k / b).
-          Hence P(z) is proportional to exp(-|z| / b), for integers (Ghosh, Roughgarden and Sundararajan 2012).
-          In floats, with the unit u = 2^-53: the word's middle is out by 2 u of itself and stands for numbers that
-          differ from it by half of one, 1 / middle of it at most, and the word 0 for numbers that differ by any factor:
-          it is never decided here. So -ln U is out by 1 / middle, 2 u, and the logarithm's 8 u (1 + itself); product
-          and difference add 3 u of theirs. `LOG_ERROR` is 16 u.
-          From b = 2^36 on, b / 2^s is below it for some s, and the variable is 2^s v + r: v is geometric of scale
-          b / 2^s, a division without rounding, and r below 2^s has P(r) proportional to exp(-r / b). As
-          exp(-(2^s v + r) / b) is a product, v and r are independent. r is uniform, and taken with probability
-          exp(-r / b), or drawn again; as r / b < 2^-35, nearly always.
-gaussian  Rejection (Canonne, Kamath and Steinke 2020, algorithm 3). With t = floor(sigma) + 1, Laplace noise y of scale
-          t is taken with probability exp(-(|y| - sigma^2 / t)^2 / (2 sigma^2)), or all begins again. Multiplied with
-          exp(-|y| / t), the mixed term of the square cancels: P(y) is proportional to exp(-y^2 / (2 sigma^2)), whatever
-          t is, hence also where floor(sigma) + 1 is rounded.
-Choice    Rejection. Candidate r of a group weighs w(r) = weight(r) exp(factor (score(r) - best score)). An integer
-          W(r) >= 2^bits w(r) is found in floating point; r is proposed with probability W(r) / sum of W, by an exact
-          draw among whole numbers, and taken with probability 2^bits w(r) / W(r), or all begins again. So r comes with
-          probability w(r) / sum of w: the exponential mechanism, without any slack. W decides how often we begin again
+uniform   A word's last bits, as many as a number below the bound may need; again, if they are not
+          below it. For one bound of any size: `secrets.randbelow`, which does the same.
+laplace   The difference of two geometric variables. floor(-b ln U) is geometric: it is k or more if
+          U <= exp(-k / b). Hence P(z) is proportional to exp(-|z| / b), for integers (Ghosh,
+          Roughgarden and Sundararajan 2012).
+          In floats, with the unit u = 2^-53: the word's middle is out by 2 u of itself and stands
+          for numbers that differ from it by half of one, 1 / middle of it at most, and the word 0
+          for numbers that differ by any factor: it is never decided here. So -ln U is out by 1 /
+          middle, 2 u, and the logarithm's 8 u (1 + itself); product and difference add 3 u of
+          theirs. `LOG_ERROR` is 16 u.
+          From b = 2^36 on, b / 2^s is below it for some s, and the variable is 2^s v + r: v is
+          geometric of scale b / 2^s, a division without rounding, and r below 2^s has P(r)
+          proportional to exp(-r / b). As exp(-(2^s v + r) / b) is a product, v and r are
+          independent. r is uniform, and taken with probability exp(-r / b), or drawn again; as r /
+          b < 2^-35, nearly always.
+gaussian  Rejection (Canonne, Kamath and Steinke 2020, algorithm 3). With t = floor(sigma) + 1,
+          Laplace noise y of scale t is taken with probability exp(-(|y| - sigma^2 / t)^2 / (2
+          sigma^2)), or all begins again. Multiplied with exp(-|y| / t), the mixed term of the
+          square cancels: P(y) is proportional to exp(-y^2 / (2 sigma^2)), whatever t is, hence also
+          where floor(sigma) + 1 is rounded.
+Choice    Rejection. Candidate r of a group weighs w(r) = weight(r) exp(factor (score(r) - best
+          score)). An integer W(r) >= 2^bits w(r) is found in floating point; r is proposed with
+          probability W(r) / sum of W, by an exact draw among whole numbers, and taken with
+          probability 2^bits w(r) / W(r), or all begins again. So r comes with probability w(r) /
+          sum of w: the exponential mechanism, without any slack. W decides how often we begin again
           (hardly ever), never what is chosen.
-          In floats, an exponent of -708 or more is out by 2 u of itself, 2^-42.5, and fractions and the exponential by
-          some u: less than half of `EXP_ERROR`. Below, exp is no normal float; the weight is far below 1, and W is 1.
-Events    U < p is decided by the word's first 53 bits L, a number with L <= U < L + 2^-53, and a float p out by e of
-          itself at most: yes if L + 2^-52 < p (1 - e), no if L > p (1 + e). The room of 2^-53 is for rounding the sum.
-          A p so small that it is less exact is met by L = 0 alone, for which nothing is decided here.
+          In floats, an exponent of -708 or more is out by 2 u of itself, 2^-42.5, and fractions and
+          the exponential by some u: less than half of `EXP_ERROR`. Below, exp is no normal float;
+          the weight is far below 1, and W is 1.
+Events    U < p is decided by the word's first 53 bits L, a number with L <= U < L + 2^-53, and a
+          float p out by e of itself at most: yes if L + 2^-52 < p (1 - e), no if L > p (1 + e). The
+          room of 2^-53 is for rounding the sum. A p so small that it is less exact is met by L = 0
+          alone, for which nothing is decided here.
 """
 
 import os

@@ -46,7 +46,7 @@ each further L, evenly within that L; then P, any number up to P + Q; and all is
 Floating point finds L, `top` but for its last steps, and decides a lot that is far enough from its probability; whole
 numbers do the rest. A logarithm of M is that of a sum of positive terms, each made of two sums of n logarithms at most,
 of which none is above 80: with a unit of 2^-53 their rounding is below 2 n (n + 9) 80 units, hence that of all that is
-compared below 2^-44 of the sum of squared sizes (`margin`). `SLACK` is far more than what is lost where neighboring
+compared below 2^-44 of the sum of squared sizes (`log_error`). `SLACK` is far more than what is lost where neighboring
 terms are too close to be told apart. How long it takes may tell something of the noise; nothing here hides that.
 """
 
@@ -72,7 +72,7 @@ Lot = Callable[[float, float, Callable[[], tuple[Fraction, Fraction]]], bool]
 and an exponent, of which it is ratio * e^exponent exactly."""
 
 SLACK = Fraction(1, 1 << 20)  # by which the largest term may be larger than what is taken for it
-MARGIN = 1e-4  # of logarithms, at least
+LEAST_ERROR = 1e-4  # of logarithms, at least
 LARGEST = 1 << 62  # noise from here on is no int64
 WIDEST = 2.0**30  # a scale: one over the factor; beyond, nothing is told
 GRID = np.linspace(0, 1, 1_002)[1:-1]  # of P / (P + Q)
@@ -94,7 +94,7 @@ def draw(sizes: Sequence[int], factor: float, below: Below, lot: Lot, *, public_
 def lengths(sizes: Counter[int], factor: Fraction, below: Below, lot: Lot, *, public_total: bool) -> tuple[int, int]:
     """P and Q, for so many histograms of each size."""
     envelopes = envelopes_of(tuple(sizes.items()), factor, public_total)
-    room = margin(sizes)
+    room = log_error(sizes)
     widest = max(envelopes, key=lambda own: own.highest + log(own.far))
     while True:
         own = envelopes[below(len(envelopes))]
@@ -127,9 +127,9 @@ def envelopes_of(sizes: tuple[tuple[int, int], ...], factor: Fraction, public_to
     ]
 
 
-def margin(sizes: Counter[int]) -> float:
+def log_error(sizes: Counter[int]) -> float:
     """By how much logarithms may be out; see the module."""
-    return max(MARGIN, 2.0**-44 * sum(times * size**2 for size, times in sizes.items()))
+    return max(LEAST_ERROR, 2.0**-44 * sum(times * size**2 for size, times in sizes.items()))
 
 
 class Envelope:
@@ -147,7 +147,7 @@ class Envelope:
         while self.top and not self._rises(self.top - 1):
             self.top -= 1
         self.highest, self.largest = self._about(self.top)[0], self._term(self.top)
-        half = self.highest - log(2) - margin(sizes)
+        half = self.highest - log(2) - log_error(sizes)
         self.far = max(
             first(lambda step: self._about(self.top + step)[0] <= half, 1),
             first(lambda step: step > self.top or self._about(self.top - step)[0] <= half, 1),
