@@ -3,7 +3,6 @@
 import subprocess
 from types import SimpleNamespace
 
-import conftest
 import pytest
 from test_project import RANK
 
@@ -51,7 +50,9 @@ def test_a_change_is_noticed_where_it_is_audited(tree, file, names):
     assert changed == names or (names == ["all"] and len(changed) == len(audits.AUDITED) + 2)
 
 
-def test_the_commit_chooses_a_tenth_and_without_git_the_sources_do(tree, monkeypatch):
+def test_the_commit_chooses_a_tenth_and_without_git_the_sources_do(tree, monkeypatch, request):
+    conftest = request.config.pluginmanager.get_plugin(str(audits.ROOT / "tests" / "conftest.py"))
+
     def tenth(text):
         items = [SimpleNamespace(nodeid=f"tests/test_it.py::test_{i}") for i in range(1_000)]
         hook = SimpleNamespace(pytest_deselected=lambda **_: None)

@@ -489,6 +489,7 @@ def test_locks_agree_with_the_project() -> None:
     names = {extra: {re.split(r"[<>=]", need)[0] for need in needs[extra]} for extra in needs}
     assert names.pop("dev") <= set(dev)
     assert names.pop("docs") <= set(site)
+    assert names.pop("opendp") <= set(dev)  # 265 MB, for those who ask for it
     assert set().union(*names.values()) <= set(run)
 
 
