@@ -41,8 +41,11 @@ def test_what_a_method_does_not_know_is_not_asked_and_shares_that_leave_nothing_
     assert not any(claimed for _, claimed, _ in books(at).values())
 
 
-def test_a_forest_comes_in_one_click_where_the_rule_grows_one_tree() -> None:
+def test_the_page_has_the_papers_table_and_a_forest_comes_in_one_click() -> None:
     at = page()
+    (table,) = at.table
+    assert table.value.loc["DiffPRF"].tolist()[:4] == ["Laplace, exponential", "low", "interactive", "categories"]
+    assert len(table.value) == 7
     (button,) = [button for button in at.button if button.proto.icon == ":material/forest:"]
     button.click()
     assert asked(run(at))["n_trees"] == 25
