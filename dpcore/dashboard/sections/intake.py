@@ -15,7 +15,7 @@ from dpcore import datasets
 from dpcore.dashboard import hosting, housekeeping, jobs, session
 from dpcore.dashboard.sections import folders
 from dpcore.dashboard.shell import escaped, mendable, open_page
-from dpcore.dashboard.widgets import choice
+from dpcore.dashboard.widgets import caption, choice
 from dpcore.datasets import Content, Dataset
 from dpcore.datasets.formats import FORMATS
 from dpcore.datasets.heads import head
@@ -120,7 +120,7 @@ def choose() -> None:
     if source in OWN:
         OWN[source][0]()
         if current().fixed is not None:
-            st.caption(say("Until a table is read, what stands below is of {data}.", data=escaped(current().name)))
+            caption("Until a table is read, what stands below is of {data}.", data=escaped(current().name))
         return
     if current().fixed is None or current().name != source:
         with mendable():
