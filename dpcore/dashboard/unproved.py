@@ -22,14 +22,12 @@ def without(label: str) -> str:
 
 def button(label: str, name: str, what: str, data: Dataset, place: jobs.Place = None, **look: Any) -> None:
     """A button of `jobs` for work on these data; without a declared schema it is called otherwise, and asks first."""
-    if data.schema.source == "declared":
-        jobs.button(label, name, what, place, **look)
-        return
-    agreed: set[str] = session.kept("dpcore.agreed", set[str])
-    if jobs.requested(name) == what:
-        agreed.add(data.token)
-    label = without(label)
-    if data.token in agreed:
+    declared, agreed = data.schema.source == "declared", session.kept("dpcore.agreed", set[str])
+    if not declared:
+        label = without(label)
+        if jobs.requested(name) == what:
+            agreed.add(data.token)
+    if declared or data.token in agreed:
         jobs.button(label, name, what, place, **look)
         return
     shape = {part: look[part] for part in ("type", "icon", "width", "help") if part in look}

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import streamlit as st
 
@@ -11,7 +10,6 @@ from dpcore.dashboard import hosting, jobs
 from dpcore.dashboard.session import Shown
 from dpcore.dashboard.shell import escaped
 from dpcore.dashboard.widgets import markdown
-from dpcore.errors import DataError
 from dpcore.language import phrase, say
 
 MOST = 10_000_000_000
@@ -40,18 +38,12 @@ def written(page: str, shown: Shown) -> None:
     label = say("File to write them to (.parquet or .csv)")
     path = right.text_input(label, str(Path.home() / "synthetic.parquet"), key=f"{name}.path:{id(shown)}").strip()
     replace = end.checkbox(say("Replace a file that is there"), key=f"{name}.replace:{id(shown)}")
-    look: dict[str, Any] = {"icon": ":material/save:"}
-    jobs.button(say("Write the rows"), name, "go", **look)
+    jobs.button(say("Write the rows"), name, "go", icon=":material/save:")
     method, memory = shown.method, shown.memory
 
     def work(progress: Progress) -> None:
         hosting.require_own_computer()
-        place = Path(path).expanduser()
-        if not place.is_absolute():
-            raise DataError(
-                phrase("This path does not say where it begins."), phrase("Write all of it, from / or ~ on.")
-            )
-        memory[key] = Written(method.sample_to(place, rows, replace=replace, progress=progress), rows)
+        memory[key] = Written(method.sample_to(hosting.absolute(path), rows, replace=replace, progress=progress), rows)
 
     jobs.run(phrase("Writing rows"), name, work)
     found: Written | None = memory.get(key)
