@@ -8,15 +8,15 @@ from driving import TIMEOUT, change, press, run
 from screen import charts, elements, metrics, pictures, said, widget
 from streamlit.testing.v1 import AppTest
 
-from dpcore.dashboard.sections import coin_game
 from dpcore.teaching.coin_game import ANSWERS
 
 PAGE = "page.coin"
 
 
 def game() -> None:
+    from dpcore.dashboard.sections.coin_game import game
 
-    coin_game.game("page")
+    game("page")
 
 
 def known() -> None:
