@@ -80,7 +80,7 @@ if jobs.requested(PAGE) or not session.resting(PAGE):  # while runs are under wa
     elif found is not None:
         count, planned = found[1], sweep.runs_of(found[0])
         with st.container(horizontal=True, vertical_alignment="center"):
-            st.markdown(say(sweep_runs.KEPT if count == planned else sweep_runs.BEGUN, count=count, planned=planned))
+            widgets.markdown(sweep_runs.KEPT if count == planned else sweep_runs.BEGUN, count=count, planned=planned)
             offer(phrase("Show it") if count == planned else GO_ON)
 working = jobs.run(phrase("Comparing"), PAGE, sweep_runs.work(wanted or chosen, data))
 if shown is None and not working:

@@ -8,6 +8,7 @@ import streamlit as st
 from dpcore.dashboard import links, panels, workbench
 from dpcore.dashboard.session import Shown
 from dpcore.dashboard.tabs import classifier, disclosure, forest, paper_figures, predict, take_home
+from dpcore.dashboard.widgets import caption
 from dpcore.datasets import Dataset
 from dpcore.language import phrase, say
 from dpcore.methods import METHODS
@@ -46,8 +47,7 @@ def survey() -> None:
     rows = {name: [say(cell) for cell in (*kind.survey, kind.provable_printed)] for name, kind in kinds.items()}
     with st.expander(say("Table 1 of the paper: {n} methods beside each other", n=len(rows))):
         st.table(pd.DataFrame.from_dict(rows, orient="index", columns=names))
-        last = say("The last column is not the paper's: it is what can be proved of the epsilon that each one claims.")
-        st.caption(last)
+        caption("The last column is not the paper's: it is what can be proved of the epsilon that each one claims.")
 
 
 def more_trees(method: PrivateEstimator, rows: int | None) -> None:

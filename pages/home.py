@@ -4,6 +4,7 @@ import streamlit as st
 
 from dpcore import datasets
 from dpcore.dashboard import hosting, housekeeping, jobs, lessons, links, session, shell
+from dpcore.dashboard.widgets import caption, markdown
 from dpcore.language import say
 
 
@@ -18,7 +19,7 @@ def first() -> None:
             st.session_state.update({"naive_bayes.tab": "Columns", "naive_bayes.column": "relationship"})
             session.request("naive_bayes")
             shell.open_page("naive_bayes")
-        st.caption(say("Makes one synthetic copy of the bundled census-like sample. Takes a few seconds."))
+        caption("Makes one synthetic copy of the bundled census-like sample. Takes a few seconds.")
     if not hosting.takes_files():
         middle.caption(say("This server takes no files. On a computer of your own, dpcore reads them."))
         return
@@ -26,7 +27,7 @@ def first() -> None:
         if st.button(say("Use my own data"), icon=":material/upload:", key="home.own"):
             st.session_state["data.source"] = "upload"
             shell.open_page("data")
-        st.caption(say("CSV, Excel or Parquet. Read by the computer that runs this program, and sent nowhere else."))
+        caption("CSV, Excel or Parquet. Read by the computer that runs this program, and sent nowhere else.")
     with right, st.popover(say("Go on from a release"), icon=":material/settings_backup_restore:"):
         label = say("The zip of a release, or its config.json")
         file = housekeeping.uploader(label, type=["zip", "json"], key="home.settings")
@@ -36,14 +37,11 @@ def first() -> None:
                 page, settings, data = found
                 shell.known(page)
                 name = shell.page(page).title
-                st.markdown(
-                    say("Settings of the page **{page}**, used on {data}.", page=name, data=shell.escaped(data))
-                )
+                markdown("Settings of the page **{page}**, used on {data}.", page=name, data=shell.escaped(data))
                 if st.button(say("Open that page with these settings"), key="home.restore", type="primary"):
                     links.ask(page, settings)
                     shell.open_page(page)
-        told = say("Restores what the page's controls said. The data are not in it: choose them on Data & schema.")
-        st.caption(told)
+        caption("Restores what the page's controls said. The data are not in it: choose them on Data & schema.")
 
 
 def course() -> None:
@@ -53,7 +51,7 @@ def course() -> None:
         with place.container(border=True, height="stretch"):
             done = f" {say(':green[:material/check_circle: done]')}" if name in lessons.learned() else ""
             st.markdown(f"**{say(lesson.title)}**{done}")
-            st.markdown(say(lesson.promise))
+            markdown(lesson.promise)
             key = f"home.lesson.{name}"
             st.button(say("Start the lesson"), key=key, icon=":material/school:", on_click=lessons.begin, args=(name,))
 

@@ -4,6 +4,7 @@ import streamlit as st
 
 from dpcore.dashboard import session, shell
 from dpcore.dashboard.sections import ledger
+from dpcore.dashboard.widgets import caption
 from dpcore.language import say
 
 shell.frame(
@@ -26,9 +27,7 @@ if accounts is not None:
             ledger.account_panel(account, accounts)
     ledger.both_relations(accounts)
     ledger.keeping()
-    st.caption(
-        say(
-            "The ledger knows data by their file: another file with the same people starts a new account, and what "
-            "other programs released is not in it."
-        )
+    caption(
+        "The ledger knows data by their file: another file with the same people starts a new account, and what "
+        "other programs released is not in it."
     )

@@ -9,7 +9,7 @@ from dpcore.dashboard import links, panels, session, shell, workbench
 from dpcore.dashboard.sections import coin_game, collection, report_privacy
 from dpcore.dashboard.session import Shown
 from dpcore.dashboard.tabs import classifier, disclosure, forest, paper_figures, predict, reports, take_home
-from dpcore.dashboard.widgets import lasting
+from dpcore.dashboard.widgets import caption, lasting, markdown
 from dpcore.datasets import Dataset
 from dpcore.export import protection
 from dpcore.language import phrase, say
@@ -56,14 +56,12 @@ def next_run(method: PrivateEstimator) -> str:
 
 def explained(*_: object) -> None:
     """Who plays the people, and what names stand for."""
-    st.caption(
-        say(
-            "This program plays all the people: it tosses their coins, and learns from their reports only. What is "
-            "true it keeps to compare with, on this screen."
-        )
+    caption(
+        "This program plays all the people: it tosses their coins, and learns from their reports only. What is "
+        "true it keeps to compare with, on this screen."
     )
     with st.expander(say("What the names stand for")):
-        st.markdown(say(reports.NAMES))
+        markdown(reports.NAMES)
 
 
 bench = workbench.Workbench(

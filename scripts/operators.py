@@ -23,7 +23,7 @@ ARITHMETIC = {
 }  # fmt: skip
 OPPOSITES = {"min": "max", "max": "min", "minimum": "maximum", "maximum": "minimum", "floor": "ceil", "ceil": "floor",
          "any": "all", "all": "any"}  # fmt: skip
-TEXTS = {"say", "phrase", "plural", "warn"}
+TEXTS = {"say", "phrase", "plural", "warn", "markdown", "caption", "look", "assumed"}
 MUTE = {"__repr__", "__str__"}
 
 

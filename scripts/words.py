@@ -30,6 +30,7 @@ from dpcore.language import ENGLISH, FOLDER, LANGUAGES
 ROOT = FOLDER.parent.parent
 PLACES = ("dpcore", "pages")
 TRANSLATIONS = [language for language in LANGUAGES if language != ENGLISH]
+SAYING = {"say", "phrase", "markdown", "caption", "look", "assumed"}  # their first argument is a message
 DECLARED = {"Act", "Lesson", "Step", "Control", "Offer", "both"}  # phrases but for names, which are one small word
 NAMED, KEY = re.compile(r"[A-Z]|.* ", re.DOTALL), re.compile("/(corrected|paper)")
 # What a translation has to have as often as its original: icons, colors, bold words and signs of Markdown.
@@ -65,7 +66,7 @@ def of_call(node: ast.Call) -> Iterator[Text]:
     """The messages of a call. Babel sees none inside an f-string."""
     name = getattr(node.func, "id", "")
     given = [text for leaf in node.args if (text := constant(leaf))]
-    if name in ("say", "phrase") and given:
+    if name in SAYING and given:
         yield given[0]
     elif name == "plural" and len(given) > 1:
         yield given[0], given[1]

@@ -14,7 +14,7 @@ import streamlit as st
 from dpcore import charts
 from dpcore.dashboard import jobs, links, unproved
 from dpcore.dashboard.shell import escaped, refused
-from dpcore.dashboard.widgets import choice, following, lasting, number_choice
+from dpcore.dashboard.widgets import caption, choice, following, lasting, markdown, number_choice
 from dpcore.datasets import Dataset
 from dpcore.domain.schema import Schema
 from dpcore.errors import DPCoreError
@@ -108,7 +108,7 @@ def epsilon_picker(
         if seen == SEEN:  # people who randomize their own answers spend more
             ranges(options, rows)
         st.markdown(odds_sentence(rows * epsilon, seen))
-        st.caption(say(about))
+        caption(about)
     right.vega_lite_chart(icons(rows * epsilon, spoken()), width="content", key=f"{key}.icons")
     return epsilon
 
@@ -150,7 +150,7 @@ def method_picker(page: str, printed: str, schema: Schema) -> tuple[str, dict[st
         good, bad = ":material/verified: {}", ":red[:material/warning: {}]"
         st.markdown((good if offer.holds else bad).format(say(offer.remark)))
     if not METHODS[name].paper:
-        st.caption(say("This project's own method; no paper printed it."))
+        caption("This project's own method; no paper printed it.")
     return name, {"mode": mode, **offer.given}
 
 
@@ -326,7 +326,7 @@ def typed(
         found = ()
     if len(found) == len(usual) and all(map(fits, found)) and sum(found) < math.inf and together(found):
         return found
-    st.markdown(say(":red[:material/error: These do not fit. Write {wanted}, separated by commas.]", wanted=wanted))
+    markdown(":red[:material/error: These do not fit. Write {wanted}, separated by commas.]", wanted=wanted)
     return ()
 
 

@@ -77,6 +77,14 @@ def require_own_computer() -> None:
         )
 
 
+def absolute(path: str) -> Path:
+    """A path as somebody types it; DataError if it does not say where it begins."""
+    place = Path(path).expanduser()
+    if not place.is_absolute():
+        raise DataError(phrase("This path does not say where it begins."), phrase("Write all of it, from / or ~ on."))
+    return place
+
+
 def offers(name: str) -> bool:
     """Whether people may choose this data set: to visitors, none that lies on the server's disk."""
     from dpcore.datasets import BANK_CARDS  # the command begins before pandas is loaded

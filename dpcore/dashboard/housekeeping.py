@@ -22,7 +22,7 @@ from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileMan
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from dpcore.dashboard import hosting, session
-from dpcore.language import say
+from dpcore.dashboard.widgets import caption
 
 EARLY = 0.8  # of the time after which Streamlit lets go of a session by itself, and does not say so
 WHILE = 6.0  # seconds
@@ -188,7 +188,7 @@ def library(name: str, *values: int) -> None:
 def uploader(label: str, *, key: str, **look: Any) -> Any:
     """`st.file_uploader`, one file; the server forgets the one before. Where it takes none, nobody is asked for any."""
     if not hosting.takes_files():
-        st.caption(say("{label}: not here, as this server takes no files.", label=label))
+        caption("{label}: not here, as this server takes no files.", label=label)
         return None
     file = st.file_uploader(label, key=key, **look)
     now, before = None if file is None else file.file_id, st.session_state.get(f"dpcore.upload:{key}")

@@ -21,6 +21,7 @@ from dpcore.dashboard import hosting, housekeeping, session
 from dpcore.dashboard.hosting import TURNS
 from dpcore.dashboard.session import Shown, remember
 from dpcore.dashboard.shell import mendable
+from dpcore.dashboard.widgets import caption
 from dpcore.errors import DPCoreError, LimitError
 from dpcore.language import ENGLISH, phrase, retold, say, speaking
 
@@ -227,7 +228,7 @@ def read_upload(key: str, asked: Any, title: str, work: Callable[[], Value], *, 
         return read_upload(key, asked, title, work, last=last)  # it is over by now
     if asked is not None and memory["error"] is not None:
         if memory["value"] is not None:
-            st.caption(say("This was refused. What follows is still what was read before."))
+            caption("This was refused. What follows is still what was read before.")
         with mendable():
             raise memory["error"]
     found: Value | None = memory["value"] if last or asked == memory["asked"] else None

@@ -23,7 +23,7 @@ from dpcore.dashboard.shell import escaped, mendable
 from dpcore.dashboard.tabs import disclosure
 from dpcore.dashboard.tabs.take_home import take_home
 from dpcore.dashboard.tabs.verdict import judged
-from dpcore.dashboard.widgets import worded
+from dpcore.dashboard.widgets import caption, markdown, worded
 from dpcore.evaluate.evaluator import Evaluator
 from dpcore.evaluate.statistics import Statistics, statistics
 from dpcore.export import protection
@@ -76,16 +76,17 @@ def rows(page: str, shown: Shown) -> None:
     if (found := jobs.counted(page, shown, "verdict", judge)) is not None:
         st.markdown(judged(found))
     st.dataframe(release.synthetic.head(FIRST), hide_index=True, key=f"{page}.synthetic")
-    told = phrase(
+    caption(
         "The first {first} of {rows:,} synthetic rows. None was copied from a person, though one may coincide with a "
-        "real row."
+        "real row.",
+        first=FIRST,
+        rows=len(release.synthetic),
     )
-    st.caption(say(told, first=FIRST, rows=len(release.synthetic)))
     st.dataframe(evaluator(shown).first_rows(release.schema.names, FIRST), hide_index=True, key=f"{page}.real")
     told = phrase("For your eyes only: the first {first} real rows, in no relation to those above ({mark}).")
     if not shown.data.held:
         told = phrase("For your eyes only: {first} real rows of many, in no relation to those above ({mark}).")
-    st.caption(say(told, first=FIRST, mark=say(REAL_DATA)))
+    caption(told, first=FIRST, mark=say(REAL_DATA))
 
 
 def price(shown: Shown) -> None:
@@ -104,7 +105,7 @@ def price(shown: Shown) -> None:
         with place:
             st.markdown(f":red[**{title}**]" if place is right and more else f"**{title}**")
             if place is left and math.isinf(spent):
-                st.markdown(say("Its source promises nothing that could be put so."))
+                markdown("Its source promises nothing that could be put so.")
             else:
                 seen = phrase("your reports") if reported(shown) else phrase("the release")
                 own = protection.gained(unit, ledger.currency, spent)
@@ -115,18 +116,18 @@ def price(shown: Shown) -> None:
     for reason, part in frame[frame["reason"] != ""].groupby("reason", sort=False):
         st.info(f"{escaped(retold(str(reason)))} {factor(part, rows)}", icon=":material/help:")
     if bound < ledger.epsilon_claimed < math.inf:
-        st.caption(say("The source claims a larger epsilon than is proved: some questions cannot cost what it books."))
+        caption("The source claims a larger epsilon than is proved: some questions cannot cost what it books.")
     if ledger.void:
-        text = phrase(
+        caption(
             "The noise alone would give {epsilon}. The shares below are of that. They are no bound: the guarantee is "
-            "void."
+            "void.",
+            epsilon=amount(ledger.epsilon_of_noise),
         )
-        st.caption(say(text, epsilon=amount(ledger.epsilon_of_noise)))
     if ledger.delta:
         rho = say("Questions are paid in rho, which adds up: {rho} in all.", rho=number(above(ledger.totals.of_noise)))
         st.caption(rho if ledger.void else f"{rho} {protection.of_delta(ledger.delta)}")
     chart(charts.epsilon_split(ledger.breakdown()))
-    st.caption(say("{sentence}.", sentence=escaped(retold(shown.release.noise_label))))
+    caption("{sentence}.", sentence=escaped(retold(shown.release.noise_label)))
     asked = say("What each person reported") if reported(shown) else say("Every question that was asked of the rows")
     table_behind(frame, asked)
 
@@ -170,11 +171,14 @@ def columns(page: str, shown: Shown) -> None:
         of_one = partial(evaluate.marginals, rows, release.synthetic, release.schema, name)
         frame = remember(shown, f"column {name}", of_one)
         real(charts.marginal, frame, column=name)
-    text = phrase(
+    markdown(
         "Mean distance over all columns: **{mean:.3f}**; a fresh sample of the real rows would have **{floor:.3f}** "
-        "({mark}). {valid:.0%} of the synthetic cells lie inside the schema."
+        "({mark}). {valid:.0%} of the synthetic cells lie inside the schema.",
+        mean=worst["avd"].mean(),
+        floor=worst["floor"].mean(),
+        mark=say(REAL_DATA),
+        valid=valid,
     )
-    st.markdown(say(text, mean=worst["avd"].mean(), floor=worst["floor"].mean(), mark=say(REAL_DATA), valid=valid))
     real(charts.worst_columns, worst)
 
 
@@ -188,15 +192,13 @@ def pairs(page: str, shown: Shown) -> None:
         return
     every = math.comb(len(release.schema), 2)
     some = say("{n:,} of {every:,} pairs, drawn at random", n=len(frame), every=every)
-    st.markdown(
-        say(
-            "Mean distance over {which}: **{mean:.3f}**; a fresh sample of the real rows would have **{floor:.3f}** "
-            "({mark}).",
-            which=say("all pairs") if len(frame) == every else some,
-            mean=frame["avd"].mean(),
-            floor=frame["floor"].mean(),
-            mark=say(REAL_DATA),
-        )
+    markdown(
+        "Mean distance over {which}: **{mean:.3f}**; a fresh sample of the real rows would have **{floor:.3f}** "
+        "({mark}).",
+        which=say("all pairs") if len(frame) == every else some,
+        mean=frame["avd"].mean(),
+        floor=frame["floor"].mean(),
+        mark=say(REAL_DATA),
     )
     real(charts.pair_heatmap, frame)
     worst = frame.sort_values("avd").iloc[-1]
@@ -223,11 +225,13 @@ def accuracy(page: str, shown: Shown) -> None:
     if frame is None:
         return
     majority = float(frame.loc[frame["model"] == "majority class", "accuracy"].iloc[0])
-    text = phrase(
+    markdown(
         "How well can **{target}** be predicted for {rows:,} real rows that no method has seen, by a classifier that "
-        "learned from the synthetic rows, or from the real ones? ({mark})"
+        "learned from the synthetic rows, or from the real ones? ({mark})",
+        target=escaped(target),
+        rows=len(data.test),
+        mark=say(REAL_DATA),
     )
-    st.markdown(say(text, target=escaped(target), rows=len(data.test), mark=say(REAL_DATA)))
     real(charts.accuracy, frame, of=frame["model"] != "majority class", majority=majority)
     tested = evaluator(shown).asked
     for note in dict.fromkeys(note.removesuffix(tested).strip() for note in frame["note"].fillna("")):

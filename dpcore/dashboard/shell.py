@@ -18,7 +18,7 @@ import streamlit as st
 from dpcore import dashboard
 from dpcore.accounting.store.lines import Line, file_of
 from dpcore.dashboard import FOLDER, hosting, housekeeping, lessons, links, session, steps
-from dpcore.dashboard.widgets import MADE, OUTDATED
+from dpcore.dashboard.widgets import MADE, OUTDATED, caption, markdown
 from dpcore.domain.unit import Unit
 from dpcore.errors import BookError, DataError, DPCoreError
 from dpcore.language import ENGLISH, LANGUAGES, ask, phrase, plural, retold, say, spoken
@@ -158,7 +158,7 @@ def run() -> None:
 def full() -> None:
     """What somebody sees for whom a server has no room."""
     st.title(say("This server is full"), anchor=False)
-    st.markdown(say("As many people use it as it can serve at a time. Load this page again in a few minutes."))
+    markdown("As many people use it as it can serve at a time. Load this page again in a few minutes.")
 
 
 def forget(left: str) -> None:
@@ -200,7 +200,7 @@ def frame(title: str, lead: str) -> None:
             ),
         )
         if data.schema.source == "inferred":
-            st.markdown(say(":red[:material/warning: inferred schema: no guarantee]"))
+            markdown(":red[:material/warning: inferred schema: no guarantee]")
         working = any(job.is_alive() for job in session.work().values())
         under_way() if working else st.caption(spent())
         language()
@@ -274,7 +274,7 @@ def under_way() -> None:
     if not names:
         st.rerun()
     st.caption(spent())
-    st.caption(say(":material/hourglass_top: Under way: {names}", names=", ".join(map(say, names))))
+    caption(":material/hourglass_top: Under way: {names}", names=", ".join(map(say, names)))
 
 
 def spent() -> str:

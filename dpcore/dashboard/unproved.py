@@ -10,8 +10,9 @@ import streamlit as st
 
 from dpcore.dashboard import jobs, session
 from dpcore.dashboard.shell import escaped, mendable, open_page
+from dpcore.dashboard.widgets import markdown
 from dpcore.datasets import Dataset
-from dpcore.language import phrase, say
+from dpcore.language import say
 
 
 def without(label: str) -> str:
@@ -21,24 +22,22 @@ def without(label: str) -> str:
 
 def button(label: str, name: str, what: str, data: Dataset, place: jobs.Place = None, **look: Any) -> None:
     """A button of `jobs` for work on these data; without a declared schema it is called otherwise, and asks first."""
-    if data.schema.source == "declared":
-        jobs.button(label, name, what, place, **look)
-        return
-    agreed: set[str] = session.kept("dpcore.agreed", set[str])
-    if jobs.requested(name) == what:
-        agreed.add(data.token)
-    label = without(label)
-    if data.token in agreed:
+    declared, agreed = data.schema.source == "declared", session.kept("dpcore.agreed", set[str])
+    if not declared:
+        label = without(label)
+        if jobs.requested(name) == what:
+            agreed.add(data.token)
+    if declared or data.token in agreed:
         jobs.button(label, name, what, place, **look)
         return
     shape = {part: look[part] for part in ("type", "icon", "width", "help") if part in look}
     with place or nullcontext(), st.popover(label, key=f"{name}.{what}.asks", **shape):
-        text = phrase(
+        markdown(
             "**No guarantee can come of this.** Bounds or categories of {data} were read off its rows, and nobody has "
             "declared them. A release shows them as they are, without noise, and a person with them perhaps. The "
-            "ledger lists it apart."
+            "ledger lists it apart.",
+            data=escaped(data.name),
         )
-        st.markdown(say(text, data=escaped(data.name)))
         with st.container(horizontal=True):
             if st.button(say("Declare them first"), key=f"{name}.{what}.declare", type="primary"):
                 open_page("data")

@@ -1,4 +1,4 @@
-"""Controls that say the same when somebody comes back to their page, figures in frames, and tables in words."""
+"""Texts, controls that say the same when somebody comes back to their page, figures in frames, and tables in words."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -32,6 +32,16 @@ HEADINGS = frozenset(  # of tables of ours
     }
 )
 OURS = frozenset({"scope", "name", "mechanism", "relation", "void", "reason"})  # those that hold words
+
+
+def markdown(message: str, /, **values: Any) -> None:
+    """A message, as `say` tells it, with its signs of Markdown."""
+    st.markdown(say(message, **values))
+
+
+def caption(message: str, /, **values: Any) -> None:
+    """The same in small letters."""
+    st.caption(say(message, **values))
 
 
 def lasting(draw: Callable[..., Any], label: str, key: str, *bounds: Any, **look: Any) -> Any:

@@ -16,7 +16,7 @@ from dpcore.dashboard import controls, jobs, links, panels, session, shell
 from dpcore.dashboard.headline import headline
 from dpcore.dashboard.sections import forecast
 from dpcore.dashboard.session import Shown
-from dpcore.dashboard.widgets import MADE, outdated
+from dpcore.dashboard.widgets import MADE, caption, outdated
 from dpcore.datasets import Dataset
 from dpcore.evaluate.evaluator import Evaluator
 from dpcore.export import privacy_card, protection
@@ -131,7 +131,7 @@ class Workbench:
             if shown is not None and shown.asked not in (None, st.session_state[f"{page}.chosen"]):
                 outdated()
             run = self.told(method) if self.told else self.next_run(method, rows)
-            st.caption(say("Next run: {run}", run=run))
+            caption("Next run: {run}", run=run)
             grounds = privacy_card.grounds(data.schema, method.relation, method.delta, offers.noise_of(method))
             if why := offers.void_reason(method, data.schema):
                 grounds = [(say("Guarantee"), say(why)), *grounds]

@@ -14,9 +14,9 @@ PAGE = "page.coin"
 
 
 def game() -> None:
-    from dpcore.dashboard.sections import coin_game as section  # this function is a program of its own
+    from dpcore.dashboard.sections.coin_game import game
 
-    section.game("page")
+    game("page")
 
 
 def known() -> None:

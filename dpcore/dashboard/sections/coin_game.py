@@ -13,7 +13,7 @@ import streamlit as st
 
 from dpcore import charts
 from dpcore.dashboard import jobs, panels, session
-from dpcore.dashboard.widgets import choice, figures, lasting
+from dpcore.dashboard.widgets import caption, choice, figures, lasting, markdown
 from dpcore.language import phrase, say
 from dpcore.teaching.coin_game import ANSWERS, Answer, Crowd, Rule, ask, toss
 from dpcore.text import TENTHS, percent
@@ -48,11 +48,9 @@ def words(rule: Rule) -> str:
 def game(page: str) -> None:
     """What is different on this page; one answer with a coin, and then a crowd's."""
     panels.chart(charts.trust())
-    st.markdown(
-        say(
-            "Elsewhere a curator holds the true rows. **Here nobody holds them:** you trust only your coin, and pay "
-            "with much more noise."
-        )
+    markdown(
+        "Elsewhere a curator holds the true rows. **Here nobody holds them:** you trust only your coin, and pay "
+        "with much more noise."
     )
     st.header(say("The rule"))
     rule = rule_picker(f"{page}.coin")
@@ -73,11 +71,12 @@ def rule_picker(key: str) -> Rule:
     p0 = lasting(right.slider, label, f"{key}.p0", 0, 100, 50, 5, format="%d%%", help=note)
     rule = Rule(name, p0 / 100)
     st.info(words(rule), icon=":material/casino:")
-    text = phrase(
+    caption(
         "**The same channel in other words:** either rule says the truth {truth} of the time ({sure} plus half of the "
-        "rest). Switch the words: no probability below changes."
+        "rest). Switch the words: no probability below changes.",
+        truth=percent(rule.p),
+        sure=percent(rule.p0),
     )
-    st.caption(say(text, truth=percent(rule.p), sure=percent(rule.p0)))
     return rule
 
 
@@ -93,10 +92,10 @@ def one(key: str, rule: Rule) -> None:
         jobs.over(f"{key}.toss")
     answer: Answer | None = st.session_state.get(f"{key}.answer")
     if answer is None:
-        st.caption(say("Nothing is kept, and nothing is drawn before you press the button."))
+        caption("Nothing is kept, and nothing is drawn before you press the button.")
         return
     if answer.rule != rule:
-        st.caption(say("The rule was changed since. Press Toss to use it."))
+        caption("The rule was changed since. Press Toss to use it.")
     told(key, answer)
 
 
@@ -107,11 +106,11 @@ def told(key: str, answer: Answer) -> None:
     decided = say("tell the truth") if answer.honest else other
     private, public = st.container(key=f"{key}.told").columns(2, gap="medium")
     with private.container(border=True, height="stretch"):
-        st.markdown(say(":material/visibility_off: **Only you know**"))
+        markdown(":material/visibility_off: **Only you know**")
         truth = say(ANSWERS[answer.truth])
-        st.markdown(say("Your true answer: **{truth}**. The lot said: **{decided}**.", truth=truth, decided=decided))
+        markdown("Your true answer: **{truth}**. The lot said: **{decided}**.", truth=truth, decided=decided)
     with public.container(border=True, height="stretch"):
-        st.markdown(say(":material/visibility: **What the collector gets**"))
+        markdown(":material/visibility: **What the collector gets**")
         st.markdown(f"### “{said}”")
     after, rare = rule.after(answer.said), f"10% → {percent(rule.after(answer.said, 0.1))}"
     sure = {say("Sure of “yes” before"): percent(0.5), say("Sure of “yes” after"): percent(after)}
@@ -147,14 +146,16 @@ def many(key: str, rule: Rule) -> None:
         jobs.over(f"{key}.ask")
     crowd: Crowd | None = st.session_state.get(f"{key}.crowd")
     if crowd is None:
-        st.caption(say("Make up a crowd, and press the button: everybody in it follows the rule for themselves."))
+        caption("Make up a crowd, and press the button: everybody in it follows the rule for themselves.")
         return
     if (crowd.rule, round(100 * crowd.share), crowd.people) != wanted:
-        text = phrase(
+        caption(
             "Below: {people:,} people, {share} yes, p0 = {p0}. Settings were changed since: press the button to ask "
-            "again."
+            "again.",
+            people=crowd.people,
+            share=percent(crowd.share),
+            p0=percent(crowd.rule.p0),
         )
-        st.caption(say(text, people=crowd.people, share=percent(crowd.share), p0=percent(crowd.rule.p0)))
     again, blind = say("Ask {n} other crowds like this", n=CROWDS), crowd.rule.p0 == 0
     if st.button(again, icon=":material/casino:", key=f"{key}.again", disabled=blind):
         rng = np.random.default_rng()
@@ -185,11 +186,14 @@ def result(key: str, rule: Rule, crowd: Crowd) -> None:
         st.warning(say("With p0 = 0 half of all say yes whatever is true: perfect privacy, and nothing to learn."))
         return
     by_lot = (1 - rule.p0) / 2
-    text = phrase(
+    caption(
         "The lot alone makes {lot} of all people say yes. What is left is p0 times the true share: ({said} − {lot}) / "
-        "{p0:g} = **{share}**."
+        "{p0:g} = **{share}**.",
+        lot=percent(by_lot),
+        said=percent(said, TENTHS),
+        p0=rule.p0,
+        share=percent(share, TENTHS),
     )
-    st.caption(say(text, lot=percent(by_lot), said=percent(said, TENTHS), p0=rule.p0, share=percent(share, TENTHS)))
     if share < 0 or share > 1:
         if share < 0:
             where = say("An estimate below 0%: fewer people said yes than the rule makes likely for any crowd.")

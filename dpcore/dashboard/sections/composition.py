@@ -13,7 +13,7 @@ from dpcore import charts
 from dpcore.accounting.relation import Relation
 from dpcore.dashboard import controls, panels
 from dpcore.dashboard.sections.mechanisms import assumed, behind, epsilon_slider, look, redrawn, zoom
-from dpcore.dashboard.widgets import choice, figures, lasting
+from dpcore.dashboard.widgets import caption, choice, figures, lasting, markdown
 from dpcore.language import phrase, say
 from dpcore.teaching import composition as teaching
 from dpcore.text import number
@@ -45,38 +45,30 @@ def asking(page: str) -> None:
     found = teaching.repeated_answers(TRUTH, epsilon, answers, seed)
     with right:
         look(
-            say(
-                "noise averages out. After {answers} answers the average is off by {each:.3g}, typically, where one "
-                "answer is off by {once:.3g}. **That is why every answer is charged:** epsilon {answers} × "
-                "{epsilon:g} = {sum}.",
-                answers=answers,
-                each=here["each"],
-                once=here["once"],
-                epsilon=epsilon,
-                sum=number(answers * epsilon),
-            )
+            "noise averages out. After {answers} answers the average is off by {each:.3g}, typically, where one "
+            "answer is off by {once:.3g}. **That is why every answer is charged:** epsilon {answers} × "
+            "{epsilon:g} = {sum}.",
+            answers=answers,
+            each=here["each"],
+            once=here["once"],
+            epsilon=epsilon,
+            sum=number(answers * epsilon),
         )
         panels.chart(charts.running_average(found, truth=TRUTH, window=window))
         panels.chart(charts.average_errors(errors, at=answers))
-        st.markdown(
-            say(
-                "**Sharing one epsilon does not pay.** With epsilon/k for each answer, noise is k times as wide, and "
-                "averaging wins back only the square root of k: the variance is 2k/epsilon², **k times** the "
-                "2/epsilon² of one answer with all of it. Ask once, and write the answer down."
-            )
+        markdown(
+            "**Sharing one epsilon does not pay.** With epsilon/k for each answer, noise is k times as wide, and "
+            "averaging wins back only the square root of k: the variance is 2k/epsilon², **k times** the "
+            "2/epsilon² of one answer with all of it. Ask once, and write the answer down."
         )
-        st.caption(
-            say(
-                "The average is not the best way to put Laplace answers together. The variance of the median of many "
-                "is about half of it, k/epsilon², and still about k/2 times that of one answer."
-            )
+        caption(
+            "The average is not the best way to put Laplace answers together. The variance of the median of many "
+            "is about half of it, k/epsilon², and still about k/2 times that of one answer."
         )
         assumed(
-            say(
-                "a count of {truth} that you change by 1 (add or remove one person), Laplace noise drawn anew for "
-                "every answer. “Typical” is the standard deviation.",
-                truth=TRUTH,
-            )
+            "a count of {truth} that you change by 1 (add or remove one person), Laplace noise drawn anew for "
+            "every answer. “Typical” is the standard deviation.",
+            truth=TRUTH,
         )
         added(epsilon, answers)
         behind(found, say("The answers, one by one"))
@@ -90,25 +82,21 @@ def added(epsilon: float, answers: int) -> None:
     worst = answers * epsilon
     label = say("epsilon {epsilon} with delta {delta:g}", epsilon=number(likely), delta=SMALL_DELTA)
     look(
-        say(
-            "with whole-number noise each answer moves the log odds by +{epsilon:g} or −{epsilon:g}. All {answers} in "
-            "one direction, {worst}, is what epsilon alone, without delta, books; most sums are far from it.",
-            epsilon=epsilon,
-            answers=answers,
-            worst=number(worst),
-        )
+        "with whole-number noise each answer moves the log odds by +{epsilon:g} or −{epsilon:g}. All {answers} in "
+        "one direction, {worst}, is what epsilon alone, without delta, books; most sums are far from it.",
+        epsilon=epsilon,
+        answers=answers,
+        worst=number(worst),
     )
     found = teaching.losses(epsilon, answers)
     panels.chart(charts.loss_sums(found, worst=worst, likely=likely, label=label))
     assumed(
-        say(
-            "geometric noise, the same count each time, you are in the data (without you: the mirror image). For these "
-            "answers together: epsilon {worst} without delta, and also ({likely}, {delta:g}), both tight. The ledger "
-            "of the other pages books epsilons without delta, and their sum.",
-            worst=number(worst),
-            likely=number(likely),
-            delta=SMALL_DELTA,
-        )
+        "geometric noise, the same count each time, you are in the data (without you: the mirror image). For these "
+        "answers together: epsilon {worst} without delta, and also ({likely}, {delta:g}), both tight. The ledger "
+        "of the other pages books epsilons without delta, and their sum.",
+        worst=number(worst),
+        likely=number(likely),
+        delta=SMALL_DELTA,
     )
     behind(found, say("The sums and their probabilities"))
 
@@ -129,10 +117,8 @@ def groups(page: str) -> None:
     tables = teaching.split_tables(parts, relation)
     with right:
         look(
-            say(
-                "your row. Groups of people: you are in one of them. Groups of columns: **you are in all of them.** "
-                "Only the first is parallel composition, where every group gets the whole epsilon."
-            )
+            "your row. Groups of people: you are in one of them. Groups of columns: **you are in all of them.** "
+            "Only the first is parallel composition, where every group gets the whole epsilon."
         )
         for place, (name, table) in zip(st.columns(2, gap="medium"), tables.items(), strict=True):
             with place:
@@ -146,20 +132,20 @@ def groups(page: str) -> None:
                 "A person whose values change may leave one group and enter another: two counts move, and the "
                 "histogram can cost up to **2 epsilon** together, however many bins there are."
             )
-        st.markdown(say(moved))
-        text = phrase(
+        markdown(moved)
+        markdown(
             "Everybody has cells in all {parts} groups of columns, so that their costs add up: {parts} × {epsilon:g} = "
             "{sum}. The paper of HMPrivBayes books its clusters of columns as if they were groups of people; its claim "
-            "is too small for that reason (page Bayesian networks)."
+            "is too small for that reason (page Bayesian networks).",
+            parts=parts,
+            epsilon=epsilon,
+            sum=number(columns),
         )
-        st.markdown(say(text, parts=parts, epsilon=epsilon, sum=number(columns)))
         assumed(
-            say(
-                "for people: how many rows are in each group, and a public rule from a row to its group. For columns: "
-                "how many rows have a “yes” in each group’s columns. Each count moves by 1 at most; neighbors: "
-                "{neighbors}.",
-                neighbors=say(controls.RELATIONS[relation.value]).lower(),
-            )
+            "for people: how many rows are in each group, and a public rule from a row to its group. For columns: "
+            "how many rows have a “yes” in each group’s columns. Each count moves by 1 at most; neighbors: "
+            "{neighbors}.",
+            neighbors=say(controls.RELATIONS[relation.value]).lower(),
         )
         both = pd.concat([table.assign(split=name) for name, table in tables.items()], ignore_index=True)
         behind(both, say("The cells behind these pictures"))
@@ -204,33 +190,27 @@ def floats(page: str) -> None:
                 "numbers hardly ever agree: **all digits of one answer tell which world it is**, whatever epsilon "
                 "says. With the usual 53 bits, {share:.2%} of the answers at this count do so."
             )
-        look(say(text, share=full))
+        look(text, share=full)
         title = say("Textbook noise, {bits} bits, zoomed in", bits=bits)
         panels.chart(charts.possible_numbers(answers, title=title))
         title = say("Whole-number noise: both worlds can give all")
         panels.chart(charts.possible_numbers(both, title=title))
         panels.chart(charts.telltale(shares))
-        st.markdown(
-            say(
-                "Full numbers have holes too. Small counts have more digits after the point, and more telltale "
-                "answers; with large counts rounding covers most holes, but how often an answer comes up still need "
-                "not obey epsilon exactly. With whole numbers there are no holes: every one is possible in both worlds."
-            )
+        markdown(
+            "Full numbers have holes too. Small counts have more digits after the point, and more telltale "
+            "answers; with large counts rounding covers most holes, but how often an answer comes up still need "
+            "not obey epsilon exactly. With whole numbers there are no holes: every one is possible in both worlds."
         )
-        st.markdown(
-            say(
-                "**The remedy** is noise on whole numbers, drawn exactly: the noise “Exactly sampled (for "
-                "publication)” that pages begin with. “NumPy, continuous (teaching)” is the kind of noise in this "
-                "picture."
-            )
+        markdown(
+            "**The remedy** is noise on whole numbers, drawn exactly: the noise “Exactly sampled (for "
+            "publication)” that pages begin with. “NumPy, continuous (teaching)” is the kind of noise in this "
+            "picture."
         )
         assumed(
-            say(
-                "count + noise, noise = −sign(u − ½) · ln(1 − 2 |u − ½|) / epsilon, u a multiple of 1/2^bits. The "
-                "observer sees all digits and knows everybody else’s rows. Tried in this program’s own arithmetic: all "
-                "u of few bits in the zoomed picture; 20,000 answers of a fixed seed for each share (none: of these). "
-                "Mironov (2012) found it."
-            )
+            "count + noise, noise = −sign(u − ½) · ln(1 − 2 |u − ½|) / epsilon, u a multiple of 1/2^bits. The "
+            "observer sees all digits and knows everybody else’s rows. Tried in this program’s own arithmetic: all "
+            "u of few bits in the zoomed picture; 20,000 answers of a fixed seed for each share (none: of these). "
+            "Mironov (2012) found it."
         )
         behind(answers, say("The possible answers in the picture"))
         behind(shares, say("The shares by true count"))

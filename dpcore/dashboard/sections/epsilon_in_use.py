@@ -4,6 +4,7 @@ import pandas as pd
 import streamlit as st
 
 from dpcore.dashboard import controls
+from dpcore.dashboard.widgets import caption, markdown
 from dpcore.language import phrase, say
 from dpcore.text import number, odds
 
@@ -31,29 +32,25 @@ TIMES = (1, 2, 3, 10)
 def answered(epsilon: float) -> None:
     """Both answers, folded."""
     with st.expander(say("Is 1 a good epsilon? What do others use?")):
-        st.markdown(
-            say(
-                "No number is good for every purpose. Dwork, who coined it with others, thought of **0.01, 0.1, or in "
-                "some cases 0.7 or 1.1** (survey of 2008). Ponomareva and others (2023) call **up to 1 strong** and up "
-                "to 10 reasonable. What was in fact used is often larger, and **what is protected differs**: with a "
-                "day as the unit, thirty days can cost up to thirty times as much."
-            )
+        markdown(
+            "No number is good for every purpose. Dwork, who coined it with others, thought of **0.01, 0.1, or in "
+            "some cases 0.7 or 1.1** (survey of 2008). Ponomareva and others (2023) call **up to 1 strong** and up "
+            "to 10 reasonable. What was in fact used is often larger, and **what is protected differs**: with a "
+            "day as the unit, thirty days can cost up to thirty times as much."
         )
         names = [say("who"), say("what for"), say("epsilon"), say("what it protects")]
         found = pd.DataFrame([[say(cell) for cell in row] for row in IN_USE], columns=names)
         st.dataframe(found, hide_index=True, width="content")
-        st.caption(say(SOURCES))
+        caption(SOURCES)
         better = say(
             "A better question: how sure may somebody become about me? At epsilon {epsilon:g}:", epsilon=epsilon
         )
         st.markdown(f"{better} {controls.odds_sentence(epsilon)}")
     with st.expander(say("What if I am in twice?")):
-        st.markdown(
-            say(
-                "Epsilon is promised for **one row** unless a page says “person”. Whoever has several rows pays for "
-                "each: their epsilons add up. On **Data & schema** you can name the column that tells persons apart; "
-                "then the promise is for a person with all rows."
-            )
+        markdown(
+            "Epsilon is promised for **one row** unless a page says “person”. Whoever has several rows pays for "
+            "each: their epsilons add up. On **Data & schema** you can name the column that tells persons apart; "
+            "then the promise is for a person with all rows."
         )
         frame = {
             say("rows of yours"): TIMES,

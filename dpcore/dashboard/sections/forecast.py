@@ -10,6 +10,7 @@ from dpcore.arguments import Progress
 from dpcore.dashboard import jobs, panels, session
 from dpcore.dashboard.controls import EPSILONS
 from dpcore.dashboard.shell import escaped
+from dpcore.dashboard.widgets import caption, markdown
 from dpcore.domain.schema import Schema
 from dpcore.experiment.forecasts import Band, Expected, Forecast, forecast
 from dpcore.language import phrase, say
@@ -77,9 +78,9 @@ def told(page: str, method: Synthesizer, own: Synthesizer, found: Forecast) -> N
         steps = method.asks()["epsilon"].steps or EPSILONS
         enough = next((step for step in steps if epsilon is not None and step >= times * epsilon * (1 - 1e-9)), None)
         if epsilon is None or enough is None:
-            st.caption(say("No epsilon here is expected to give that."))
+            caption("No epsilon here is expected to give that.")
             return
-        st.caption(say("Epsilon {epsilon} is expected to give that.", epsilon=number(times * epsilon)))
+        caption("Epsilon {epsilon} is expected to give that.", epsilon=number(times * epsilon))
         look: Any = {"key": f"forecast.use.{page}", "disabled": enough == method.epsilon}
         st.button(say("Use epsilon {epsilon:g}", epsilon=enough), on_click=use, args=(page, enough), **look)
 
@@ -142,18 +143,16 @@ def parts(plain: Expected) -> str:
 def lost(at: Expected) -> None:
     """The pairs that will be lost, the first ones by name, and all of them on request."""
     if not at.lost:
-        st.markdown(say("**Lost:** no pair, where one column told the other exactly."))
+        markdown("**Lost:** no pair, where one column told the other exactly.")
         return
     names = [f"{escaped(first)} × {escaped(second)}" for first, second in at.lost]
     few, more = ", ".join(names[:MOST_NAMED]), len(names) - MOST_NAMED
-    st.markdown(
-        say(
-            "**Lost**, {lost:,} of {pairs:,} pairs: {names}. Where one column told the other exactly, less than half "
-            "of that was left.",
-            lost=len(names),
-            pairs=len(at.kept),
-            names=say("{names} and {more:,} more", names=few, more=more) if more > 0 else few,
-        )
+    markdown(
+        "**Lost**, {lost:,} of {pairs:,} pairs: {names}. Where one column told the other exactly, less than half "
+        "of that was left.",
+        lost=len(names),
+        pairs=len(at.kept),
+        names=say("{names} and {more:,} more", names=few, more=more) if more > 0 else few,
     )
     if more > 0:
         with st.popover(say("All {n:,} pairs", n=len(names))):

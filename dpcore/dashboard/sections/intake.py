@@ -15,7 +15,7 @@ from dpcore import datasets
 from dpcore.dashboard import hosting, housekeeping, jobs, session
 from dpcore.dashboard.sections import folders
 from dpcore.dashboard.shell import escaped, mendable, open_page
-from dpcore.dashboard.widgets import choice
+from dpcore.dashboard.widgets import caption, choice
 from dpcore.datasets import Content, Dataset
 from dpcore.datasets.formats import FORMATS
 from dpcore.datasets.heads import head
@@ -120,20 +120,20 @@ def choose() -> None:
     if source in OWN:
         OWN[source][0]()
         if current().fixed is not None:
-            st.caption(say("Until a table is read, what stands below is of {data}.", data=escaped(current().name)))
+            caption("Until a table is read, what stands below is of {data}.", data=escaped(current().name))
         return
     if current().fixed is None or current().name != source:
         with mendable():
             try:
                 st.session_state["dpcore.intake"] = known(source, download=False)
             except DataError:
+                if source != "adult":
+                    raise  # it says where to get it
                 offer_download(source)
 
 
 def offer_download(name: str) -> None:
     """A published data set that is not on this computer: fetch it if somebody asks."""
-    if name not in ("adult",):
-        st.session_state["dpcore.intake"] = known(name, download=False)  # raises, with where to get it
     st.info(f"{SOURCES[name]} is not on this computer. It can be fetched once from its public source.")
     if st.button("Fetch it now", icon=":material/cloud_download:", key="data.fetch"):
         with st.spinner("Fetching"):
@@ -176,17 +176,9 @@ def local() -> None:
     if not path or (st.session_state.get("dpcore.asked") == asked and current().place is not None):
         return
     with mendable(), folders.readable():
-        place = absolute(path)
+        place = hosting.absolute(path)
         st.session_state["dpcore.intake"] = encoded(place) if folders.whole(place) else longer(place, options)
         st.session_state["dpcore.asked"] = asked
-
-
-def absolute(path: str) -> Path:
-    """A path as somebody types it; DataError if it does not say where it begins."""
-    place = Path(path).expanduser()
-    if not place.is_absolute():
-        raise DataError(say("This path does not say where it begins."), say("Write all of it, from / or ~ on."))
-    return place
 
 
 def longer(place: Path, options: Mapping[str, Any]) -> Intake:

@@ -15,7 +15,7 @@ from dpcore.accounting.store.file import IncompleteError
 from dpcore.accounting.store.lines import Account, Run, file_of, price
 from dpcore.dashboard import controls, panels, session
 from dpcore.dashboard.shell import escaped, for_person, in_full, mendable
-from dpcore.dashboard.widgets import figures
+from dpcore.dashboard.widgets import caption, figures, markdown
 from dpcore.domain.unit import Unit
 from dpcore.errors import BookError
 from dpcore.export import protection
@@ -29,19 +29,16 @@ def read_accounts() -> list[Account] | None:
         found, used = session.books().accounts(), session.books().key(session.dataset())
     except BookError as error:
         st.error(escaped(error.cause), icon=":material/error:")
-        st.markdown(
-            say(
-                "Until this is mended nothing is drawn, because nothing could be written down. **Two ways on:** set "
-                "the file aside (it is renamed, not deleted; what it holds is no longer added up), or keep a ledger "
-                "for this session only, which forgets what was charged before."
-            )
+        markdown(
+            "Until this is mended nothing is drawn, because nothing could be written down. **Two ways on:** set "
+            "the file aside (it is renamed, not deleted; what it holds is no longer added up), or keep a ledger "
+            "for this session only, which forgets what was charged before."
         )
         if isinstance(error, IncompleteError):
-            text = phrase(
+            markdown(
                 "**A third way:** what the file holds is sound, but charges may be missing. If you have put it back "
                 "from a copy and there is no later one, go on with it; its totals may be too small from then on."
             )
-            st.markdown(say(text))
         with st.container(horizontal=True):
             look: Any = {"on_click": set_aside, "key": "ledger.aside", "type": "primary"}
             st.button(say("Set the file aside and begin a new one"), **look)
@@ -74,7 +71,7 @@ def account_panel(account: Account, accounts: list[Account]) -> None:
         st.markdown(protection.of_delta(account.delta))
     for sentence in beside(account, accounts):
         st.markdown(sentence)
-    st.caption(say(account.relation.sentence_for(account.protects)))
+    caption(account.relation.sentence_for(account.protects))
     with st.container(horizontal=True, vertical_alignment="bottom"):
         label = say("Refuse what could cost more than this, in all")
         look: Any = {"placeholder": say("no cap"), "width": 320}
@@ -266,20 +263,16 @@ def keeping() -> None:
     books = session.books()
     with st.expander(say("Where this ledger is kept")):
         if session.laid_aside():
-            st.markdown(
-                say("It is this lesson's own, and ends with it. **Your ledger is laid aside, and comes back then.**")
-            )
+            markdown("It is this lesson's own, and ends with it. **Your ledger is laid aside, and comes back then.**")
             return
         if books.kept:
-            st.markdown(say("Every charge is written to this file before any noise is drawn. It outlives the session:"))
+            markdown("Every charge is written to this file before any noise is drawn. It outlives the session:")
             st.code(str(books.path), language=None, wrap_lines=True)
-            st.caption(
-                say(
-                    "It holds names of data sets, keyed checksums of them, times and epsilons; no row. It is made "
-                    "readable by your user only, where the system knows such rights (not on Windows). The key is in "
-                    "dpcore.secret beside it: keep that to yourself, because with both, somebody who knows all rows "
-                    "but one could test guesses."
-                )
+            caption(
+                "It holds names of data sets, keyed checksums of them, times and epsilons; no row. It is made "
+                "readable by your user only, where the system knows such rights (not on Windows). The key is in "
+                "dpcore.secret beside it: keep that to yourself, because with both, somebody who knows all rows "
+                "but one could test guesses."
             )
             note = say(
                 "The ledger as it is now, with its key. Unpack it into an empty folder, and name the ledger in it "
@@ -292,18 +285,16 @@ def keeping() -> None:
             with st.container(horizontal=True):
                 st.button(say("Keep this session only"), on_click=leave_file, key="ledger.session", **look)
                 st.button(say("Set it aside and begin a new one"), on_click=set_aside, key="ledger.aside", **look)
-            st.caption(say("Setting it aside does so for every open tab of yours; nothing is deleted."))
+            caption("Setting it aside does so for every open tab of yours; nothing is deleted.")
         else:
-            st.markdown(
-                say(
-                    "This ledger lives **for this session only**. Tomorrow it has forgotten what was charged, and the "
-                    "totals are then too small."
-                )
+            markdown(
+                "This ledger lives **for this session only**. Tomorrow it has forgotten what was charged, and the "
+                "totals are then too small."
             )
             if not session.passing():
                 path = st.session_state.get("dpcore.books.left", usual_path())
                 st.button(say("Keep it in a file"), on_click=session.keep_books, args=(path,), key="ledger.keep")
-                st.caption(say("The file is {path}. It lacks what was charged here before.", path=path))
+                caption("The file is {path}. It lacks what was charged here before.", path=path)
         memory = phrase(
             "Finished runs of comparisons are kept in memory, and go with the session: aggregates that were measured "
             "on real rows without noise, which are not private."
@@ -314,7 +305,7 @@ def keeping() -> None:
         )
         st.caption(say(file, folder=books.path.parent / "sweeps") if books.kept else say(memory))
         if moved := st.session_state.get("dpcore.books.aside"):
-            st.caption(say("The earlier ledger is in {path}.", path=moved))
+            caption("The earlier ledger is in {path}.", path=moved)
 
 
 def set_cap(account: Account, cap: float | None) -> None:

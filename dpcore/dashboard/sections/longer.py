@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import streamlit as st
 
@@ -10,7 +9,7 @@ from dpcore.arguments import Progress
 from dpcore.dashboard import hosting, jobs
 from dpcore.dashboard.session import Shown
 from dpcore.dashboard.shell import escaped
-from dpcore.errors import DataError
+from dpcore.dashboard.widgets import markdown
 from dpcore.language import phrase, say
 
 MOST = 10_000_000_000
@@ -28,12 +27,10 @@ class Written:
 def written(page: str, shown: Shown) -> None:
     """How many rows, where to, and the work; it spends nothing, as rows are made of what was measured."""
     name, key = f"{page}.longer", "rows in a file"
-    st.markdown(
-        say(
-            "**More rows than fit into memory.** This release makes as many as you like, at no cost: they are written "
-            "to a file on this computer, block by block, each a sample of its own. They are other rows than those in "
-            "the zip, from the same model."
-        )
+    markdown(
+        "**More rows than fit into memory.** This release makes as many as you like, at no cost: they are written "
+        "to a file on this computer, block by block, each a sample of its own. They are other rows than those in "
+        "the zip, from the same model."
     )
     left, right, end = st.columns([1, 2, 1], vertical_alignment="bottom")
     usual = shown.release.schema.max_rows or USUAL
@@ -41,18 +38,12 @@ def written(page: str, shown: Shown) -> None:
     label = say("File to write them to (.parquet or .csv)")
     path = right.text_input(label, str(Path.home() / "synthetic.parquet"), key=f"{name}.path:{id(shown)}").strip()
     replace = end.checkbox(say("Replace a file that is there"), key=f"{name}.replace:{id(shown)}")
-    look: dict[str, Any] = {"icon": ":material/save:"}
-    jobs.button(say("Write the rows"), name, "go", **look)
+    jobs.button(say("Write the rows"), name, "go", icon=":material/save:")
     method, memory = shown.method, shown.memory
 
     def work(progress: Progress) -> None:
         hosting.require_own_computer()
-        place = Path(path).expanduser()
-        if not place.is_absolute():
-            raise DataError(
-                phrase("This path does not say where it begins."), phrase("Write all of it, from / or ~ on.")
-            )
-        memory[key] = Written(method.sample_to(place, rows, replace=replace, progress=progress), rows)
+        memory[key] = Written(method.sample_to(hosting.absolute(path), rows, replace=replace, progress=progress), rows)
 
     jobs.run(phrase("Writing rows"), name, work)
     found: Written | None = memory.get(key)

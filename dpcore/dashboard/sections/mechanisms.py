@@ -6,6 +6,7 @@ that a button alone changes, so that moving a widget shows the same lots at anot
 
 import math
 from functools import cache
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,7 +15,7 @@ import streamlit as st
 from dpcore import charts
 from dpcore.dashboard import controls, panels, session, shell
 from dpcore.dashboard.sections import epsilon_in_use
-from dpcore.dashboard.widgets import choice, figures, lasting, number_choice
+from dpcore.dashboard.widgets import caption, choice, figures, lasting, markdown, number_choice
 from dpcore.language import phrase, say
 from dpcore.mechanisms.randomizers import ERRPH
 from dpcore.teaching import choices, counts
@@ -93,14 +94,14 @@ def zoom(key: str) -> float:
     return float(number_choice(st.select_slider, label, f"{key}.window", WINDOWS, value=15, help=note))
 
 
-def look(text: str) -> None:
+def look(message: str, /, **values: Any) -> None:
     """What there is to see."""
-    st.markdown(say(":material/visibility: **Look:** {text}", text=text))
+    markdown(":material/visibility: **Look:** {text}", text=say(message, **values))
 
 
-def assumed(text: str) -> None:
+def assumed(message: str, /, **values: Any) -> None:
     """What the picture takes for granted."""
-    st.caption(say("**Assumed:** {text}", text=text))
+    caption("**Assumed:** {text}", text=say(message, **values))
 
 
 def behind(frame: pd.DataFrame, title: str) -> None:
@@ -146,17 +147,15 @@ def noise(page: str) -> None:
         panels.chart(charts.two_worlds(found, whole=mechanism.whole))
         panels.chart(charts.ratio_band(found, epsilon=epsilon, whole=mechanism.whole))
         panels.chart(charts.answer_strip(drawn, low=low, high=high))
-        text = phrase(
+        caption(
             "{n} answers of each world. The same luck at every setting; only the button draws anew. From one dot of "
-            "unknown color, could you tell its row?"
+            "unknown color, could you tell its row?",
+            n=DRAWN,
         )
-        st.caption(say(text, n=DRAWN))
         assumed(
-            say(
-                "one count, which you change by 1 (add or remove one person), and numbers without rounding. Guarantee "
-                "of one answer: {guarantee}.",
-                guarantee=guarantee,
-            )
+            "one count, which you change by 1 (add or remove one person), and numbers without rounding. Guarantee "
+            "of one answer: {guarantee}.",
+            guarantee=guarantee,
         )
         shown_here = found.assign(ratio=np.exp(found["log_ratio"].clip(-700, 700)))
         behind(shown_here, say("The numbers behind these charts"))
@@ -167,14 +166,12 @@ def told(mechanism: counts.CountNoise) -> str:
     epsilon, factor = mechanism.epsilon, math.exp(mechanism.epsilon)
     if mechanism.name == "Gaussian":
         look(
-            say(
-                "in the tails the ratio leaves the band. What one world has above exp(epsilon) = {factor:.3g} times "
-                "the other (orange) sums to **delta = {delta:g}**; an answer is outside the band with probability "
-                "{outside:.3g}. Gaussian noise always needs a delta: no epsilon holds **without one**.",
-                factor=factor,
-                delta=mechanism.delta,
-                outside=mechanism.outside,
-            )
+            "in the tails the ratio leaves the band. What one world has above exp(epsilon) = {factor:.3g} times "
+            "the other (orange) sums to **delta = {delta:g}**; an answer is outside the band with probability "
+            "{outside:.3g}. Gaussian noise always needs a delta: no epsilon holds **without one**.",
+            factor=factor,
+            delta=mechanism.delta,
+            outside=mechanism.outside,
         )
         smallest = phrase("({epsilon:g}, {delta:g}), with the smallest such noise")
         return say(smallest, epsilon=epsilon, delta=mechanism.delta)
@@ -188,7 +185,7 @@ def told(mechanism: counts.CountNoise) -> str:
             "exp(epsilon): at every whole number it is {factor:.3g} or one over it, exactly. No answer tells more "
             "about you."
         )
-    look(say(text, least=1 / factor, factor=factor))
+    look(text, least=1 / factor, factor=factor)
     return say("epsilon {epsilon:g}, without delta", epsilon=epsilon)
 
 
@@ -218,12 +215,10 @@ def result(votes: tuple[int, ...], epsilon: float, voter: choices.Voter, chosen:
     first = found.iloc[int(found["votes"].argmax())]
     chance = f"{first['probability']:.4g}" if first["probability"] < SURE else say("over {sure}", sure=SURE)
     look(
-        say(
-            "nobody is elected for sure. **{candidate}** has most votes and is drawn with probability {chance}; every "
-            "vote shifts these probabilities a little, and none tips the result.",
-            candidate=first["candidate"],
-            chance=chance,
-        )
+        "nobody is elected for sure. **{candidate}** has most votes and is drawn with probability {chance}; every "
+        "vote shifts these probabilities a little, and none tips the result.",
+        candidate=first["candidate"],
+        chance=chance,
     )
     places = st.columns([2, 3], gap="medium")
     with places[0]:
@@ -231,7 +226,7 @@ def result(votes: tuple[int, ...], epsilon: float, voter: choices.Voter, chosen:
     with places[1]:
         panels.chart(charts.election(found))
     panels.chart(charts.choice_ratios(found, epsilon=epsilon))
-    st.caption(say("Bars and numbers: before. Hollow diamonds: after one voter."))
+    caption("Bars and numbers: before. Hollow diamonds: after one voter.")
     worst = choices.choice_loss(votes, epsilon, voter)
     if voter == "comes":
         half = say(
@@ -249,23 +244,19 @@ def result(votes: tuple[int, ...], epsilon: float, voter: choices.Voter, chosen:
         )
     st.markdown(half)
     assumed(
-        say(
-            "a candidate’s score is the number of votes; weights are exp(epsilon · score / (2 Δ)) with **Δ = 1**, "
-            "because everybody votes once and for one candidate (with m votes for the same one, Δ would be m). "
-            "Epsilon {epsilon:g}, without delta; neighbors: {neighbors}. One winner is drawn; a second draw is "
-            "charged epsilon again.",
-            epsilon=epsilon,
-            neighbors=say("add or remove one voter") if voter == "comes" else say("change one voter’s vote"),
-        )
+        "a candidate’s score is the number of votes; weights are exp(epsilon · score / (2 Δ)) with **Δ = 1**, "
+        "because everybody votes once and for one candidate (with m votes for the same one, Δ would be m). "
+        "Epsilon {epsilon:g}, without delta; neighbors: {neighbors}. One winner is drawn; a second draw is "
+        "charged epsilon again.",
+        epsilon=epsilon,
+        neighbors=say("add or remove one voter") if voter == "comes" else say("change one voter’s vote"),
     )
     with st.expander(say("Why is this not rounding?")):
-        st.markdown(
-            say(
-                "Rounded votes, or votes without their last digit, still give the same winner every time. Somewhere "
-                "one more vote tips the rounding, and the winner changes **for sure**: the ratio is infinite there, "
-                "and who knows all other votes reads off the last one. Here a lot decides in every case, so that each "
-                "result stays possible with and without you."
-            )
+        markdown(
+            "Rounded votes, or votes without their last digit, still give the same winner every time. Somewhere "
+            "one more vote tips the rounding, and the winner changes **for sure**: the ratio is infinite there, "
+            "and who knows all other votes reads off the last one. Here a lot decides in every case, so that each "
+            "result stays possible with and without you."
         )
     shown = found.assign(ratio=np.exp(found["log_ratio"].clip(-700, 700)))
     title = say("The numbers behind these charts (other: after one voter)")
@@ -289,28 +280,26 @@ def response(page: str) -> None:
             shell.open_page("responses")
     with right:
         look(
-            say(
-                "every report is possible for every truth. Compare the cells of one column: the darkest and the "
-                "brightest differ by the factor exp(epsilon) = {factor:.3g}, exactly.",
-                factor=math.exp(epsilon),
-            )
+            "every report is possible for every truth. Compare the cells of one column: the darkest and the "
+            "brightest differ by the factor exp(epsilon) = {factor:.3g}, exactly.",
+            factor=math.exp(epsilon),
         )
         panels.chart(charts.channel_matrix(matrix))
         near = 2 * choices.share_deviation(channel, 0.3, PEOPLE)
         central = 2 * noise_of("Laplace", epsilon, 0.0).deviation / PEOPLE
-        text = phrase(
+        markdown(
             "**The price:** from {people:,} such reports a share of 30% is known to about **± {near:.3g} points**. A "
             "trusted curator who counts the same {people:,} people and adds Laplace noise once, with the same epsilon: "
-            "about ± {central:.2g} points."
+            "about ± {central:.2g} points.",
+            people=PEOPLE,
+            near=100 * near,
+            central=100 * central,
         )
-        st.markdown(say(text, people=PEOPLE, near=100 * near, central=100 * central))
         assumed(
-            say(
-                "everybody answers once, and tosses alone, with epsilon {epsilon:g}, without delta: it hides what you "
-                "answer, from everybody, and not whether you take part. ±: two standard deviations of the tosses and "
-                "of the noise; which people were asked is another matter.",
-                epsilon=epsilon,
-            )
+            "everybody answers once, and tosses alone, with epsilon {epsilon:g}, without delta: it hides what you "
+            "answer, from everybody, and not whether you take part. ±: two standard deviations of the tosses and "
+            "of the noise; which people were asked is another matter.",
+            epsilon=epsilon,
         )
         behind(matrix, say("The numbers behind this chart"))
 
@@ -319,7 +308,7 @@ def response(page: str) -> None:
 def beliefs(page: str) -> None:
     """Epsilon as odds, for any belief before."""
     key = f"{page}.odds"
-    look(say("how many of 100 icons fill up: the surest that anybody can become who was 50:50 before."))
+    look("how many of 100 icons fill up: the surest that anybody can become who was 50:50 before.")
     epsilon = controls.epsilon_picker(key, options=EPSILONS)
     st.divider()
     left, right = st.columns([2, 5], gap="large")
@@ -327,23 +316,19 @@ def beliefs(page: str) -> None:
         label = say("How sure is somebody about you before?")
         prior = lasting(st.slider, label, f"{key}.prior", 1, 99, 20, format="%d%%") / 100
         low, high = (float(choices.posterior(prior, sign * epsilon)) for sign in (-1, 1))
-        st.markdown(
-            say(
-                "Odds before: **{odds:.3g}** to 1. An answer multiplies them by {least:.3g} at least and {most:.3g} at "
-                "most. So afterwards: from **{low:.3g}%** to **{high:.3g}%**.",
-                odds=prior / (1 - prior),
-                least=math.exp(-epsilon),
-                most=math.exp(epsilon),
-                low=100 * low,
-                high=100 * high,
-            )
+        markdown(
+            "Odds before: **{odds:.3g}** to 1. An answer multiplies them by {least:.3g} at least and {most:.3g} at "
+            "most. So afterwards: from **{low:.3g}%** to **{high:.3g}%**.",
+            odds=prior / (1 - prior),
+            least=math.exp(-epsilon),
+            most=math.exp(epsilon),
+            low=100 * low,
+            high=100 * high,
         )
         assumed(
-            say(
-                "epsilon without delta; two possibilities that differ in your row only; the same beliefs about all "
-                "other rows in both. What the others’ rows tell about people like you, a release may tell with or "
-                "without you."
-            )
+            "epsilon without delta; two possibilities that differ in your row only; the same beliefs about all "
+            "other rows in both. What the others’ rows tell about people like you, a release may tell with or "
+            "without you."
         )
     with right:
         chances = {phrase("At least"): low, phrase("Before"): prior, phrase("At most"): high}

@@ -7,7 +7,7 @@ import streamlit as st
 
 from dpcore import charts
 from dpcore.dashboard import links, panels, session
-from dpcore.dashboard.widgets import choice, number_choice
+from dpcore.dashboard.widgets import caption, choice, markdown, number_choice
 from dpcore.datasets import Dataset
 from dpcore.language import phrase, say
 from dpcore.teaching.membership_game import (
@@ -47,11 +47,9 @@ STATE = "dpcore.guessing"
 @st.fragment
 def game(page: str, data: Dataset) -> None:
     """Rules, a round, and the scores."""
-    st.markdown(
-        say(
-            "**Is X in the table?** A hidden coin puts X in, or leaves X out. Then the number of ill people is "
-            "released with noise, and you guess. Everything is invented: nothing is charged."
-        )
+    markdown(
+        "**Is X in the table?** A hidden coin puts X in, or leaves X out. Then the number of ill people is "
+        "released with noise, and you guess. Everything is invented: nothing is charged."
     )
     left, right = st.columns([3, 2], gap="large")
     with left, links.of(page, data, "game"):
@@ -66,8 +64,11 @@ def game(page: str, data: Dataset) -> None:
             say("in the table"): ["?", *[say("yes")] * len(PEOPLE)],
         }
         st.dataframe(pd.DataFrame(people), hide_index=True, height="content")
-        known = phrase("{without} ill people without X, {with_x} with X. Everybody knows this table but for the coin.")
-        st.caption(say(known, without=COUNT, with_x=COUNT + 1))
+        caption(
+            "{without} ill people without X, {with_x} with X. Everybody knows this table but for the coin.",
+            without=COUNT,
+            with_x=COUNT + 1,
+        )
     playing = session.kept(STATE, Game)
     with left:  # beside the table, so that the number, the guess and the result are on one screen
         play(page, rules, playing)
@@ -93,29 +94,29 @@ def play(page: str, rules: Rules, playing: Game) -> None:
     if playing.round is not None:
         result(playing.round, playing.guess)
         if playing.round.rules != rules:
-            st.caption(say("The settings were changed since: the next round has them."))
+            caption("The settings were changed since: the next round has them.")
 
 
 def result(one: Round, guess: bool | None) -> None:
     """What was released, and after the guess the truth."""
     with st.container(border=True, gap="xsmall"):
         if len(one.answers) == 1:
-            st.markdown(say("## Released: {number} ill people", number=one.number))
+            markdown("## Released: {number} ill people", number=one.number)
         else:
-            st.markdown(say("## Released: {answers}", answers=", ".join(str(answer) for answer in one.answers)))
-            told = phrase("{number} of {asked} answers are above {count}.")
-            st.markdown(say(told, number=one.number, asked=ASKED, count=COUNT))
+            markdown("## Released: {answers}", answers=", ".join(str(answer) for answer in one.answers))
+            markdown("{number} of {asked} answers are above {count}.", number=one.number, asked=ASKED, count=COUNT)
         if guess is None:
-            st.markdown(say("## In or out?"))
+            markdown("## In or out?")
             return
         right, truth = guess == one.inside, say("in") if one.inside else say("out")
         told = phrase("## :red[:material/cancel: Wrong]: X is {truth}")
         if right:
             told = phrase("## :green[:material/check_circle: Right]: X is {truth}")
-        st.markdown(say(told, truth=truth))
+        markdown(told, truth=truth)
         if guess != one.best:
-            told = phrase("The other guess would have been the likelier one: {best}.")
-            st.caption(say(told, best=say("in") if one.best else say("out")))
+            caption(
+                "The other guess would have been the likelier one: {best}.", best=say("in") if one.best else say("out")
+            )
 
 
 def scores(page: str, rules: Rules, playing: Game) -> None:
@@ -152,11 +153,10 @@ def scores(page: str, rules: Rules, playing: Game) -> None:
         for name in ("share", "low", "high", "allowed"):
             told[name] = [f"{100 * value:.1f}%" for value in told[name]]
         st.dataframe(told[list(HEADINGS)].rename(columns=say), hide_index=True)
-        st.caption(say("Low and high: a 95% interval (Clopper and Pearson). Allowed: the most that epsilon allows."))
+        caption("Low and high: a 95% interval (Clopper and Pearson). Allowed: the most that epsilon allows.")
         panels.chart(charts.game_scores(found.assign(honest=found["mode"] == "corrected"), limit=marks))
-    text = phrase(
+    caption(
         "**Low scores prove nothing.** That nobody guessed well here says that these players, with this one number, "
         "did not; another release of the same table, or a cleverer attack, may tell more. Only the proof bounds them "
         "all. Assumed: one person is added or removed, epsilon without delta, a fair coin, one release a round."
     )
-    st.caption(say(text))

@@ -18,7 +18,7 @@ from dpcore.charts.base import REAL_DATA
 from dpcore.dashboard import controls, jobs, links, session
 from dpcore.dashboard.sections import twin_worlds
 from dpcore.dashboard.shell import escaped, mendable
-from dpcore.dashboard.widgets import choice, following, lasting
+from dpcore.dashboard.widgets import caption, choice, following, lasting, markdown
 from dpcore.datasets import Dataset
 from dpcore.datasets.reading import MAX_BYTES
 from dpcore.language import phrase, say
@@ -52,11 +52,9 @@ class Asked:
 
 def own(page: str, data: Dataset) -> None:
     """Choose a person, run both worlds, and see."""
-    st.markdown(
-        say(
-            "**Could anybody tell from a release whether this person is in the table?** Your own table is one world, "
-            "and the same table without one person, or with that person’s values changed, is the other."
-        )
+    markdown(
+        "**Could anybody tell from a release whether this person is in the table?** Your own table is one world, "
+        "and the same table without one person, or with that person’s values changed, is the other."
     )
     if not data.held:
         needs = phrase(
@@ -121,7 +119,7 @@ def settings(key: str, data: Dataset) -> Asked:
         usual = max((trials for trials in TRIALS if 2 * trials * seconds <= WAIT), default=TRIALS[0])
         trials_key, usual = f"{key}.trials.{name}.{mode}", min(usual, 100)
         trials = lasting(st.select_slider, say("Runs in each world"), trials_key, TRIALS, value=usual)
-        st.caption(say("About {n} seconds on a usual computer.", n=math.ceil(2 * trials * seconds)))
+        caption("About {n} seconds on a usual computer.", n=math.ceil(2 * trials * seconds))
     return Asked(name, mode, epsilon, relation, row, other, trials)
 
 
@@ -190,15 +188,13 @@ def told(asked: Asked, case: Case, done: Twins) -> None:
     result = done.result
     total = asked.runs * result.trials * result.bound
     neighbors = controls.relation_words(asked.relation, case.schema.persons is not None)
-    st.markdown(
-        say(
-            "Row {row:,}, {method}, {mode} mode. {story} Neighbors: {neighbors}; epsilon for one run; all these runs "
-            "together: {cost}.",
-            row=asked.row,
-            method=asked.method,
-            mode=say(asked.mode),
-            story=case.story,
-            neighbors=say(neighbors).lower(),
-            cost=say("epsilon {epsilon}", epsilon=number(total)) if math.isfinite(total) else say("no limit"),
-        )
+    markdown(
+        "Row {row:,}, {method}, {mode} mode. {story} Neighbors: {neighbors}; epsilon for one run; all these runs "
+        "together: {cost}.",
+        row=asked.row,
+        method=asked.method,
+        mode=say(asked.mode),
+        story=case.story,
+        neighbors=say(neighbors).lower(),
+        cost=say("epsilon {epsilon}", epsilon=number(total)) if math.isfinite(total) else say("no limit"),
     )

@@ -10,7 +10,7 @@ from dpcore import experiment
 from dpcore.accounting.relation import Relation
 from dpcore.dashboard import controls
 from dpcore.dashboard.shell import escaped
-from dpcore.dashboard.widgets import fits, lasting
+from dpcore.dashboard.widgets import caption, fits, lasting
 from dpcore.datasets import Dataset
 from dpcore.domain.unit import Unit
 from dpcore.errors import ParameterError
@@ -134,12 +134,13 @@ def plan_of(
 def sampled(data: Dataset) -> None:
     """What of rows in a folder is a sample, in a sentence."""
     if not data.held:
-        told = phrase(
+        caption(
             "The rows in use are in a folder. Every run learns from all of them, and distances are of all of them; "
             "classifiers that runs are compared with learn from {learned:,} real rows, a uniform sample, and "
-            "{tested:,} test rows, another one, judge them all."
+            "{tested:,} test rows, another one, judge them all.",
+            learned=len(data.train),
+            tested=len(data.test),
         )
-        st.caption(say(told, learned=len(data.train), tested=len(data.test)))
 
 
 def said(
@@ -153,13 +154,13 @@ def said(
     declared = data.schema.source == "declared"
     for label, reason in left_out.items():
         why = {"label": escaped(retold(label)), "reason": escaped(retold(reason))}
-        st.caption(say(":material/block: **{label}** is left out: {reason}", **why))
+        caption(":material/block: **{label}** is left out: {reason}", **why)
     lacking: dict[str, list[str]] = {}
     for label, without in experiment.left_out(config.methods, config.measures).items():
         lacking.setdefault(", ".join(say(in_words(metric)) for metric in without), []).append(label.partition(" | ")[0])
     for metrics, labels in lacking.items():
         them = {"metrics": escaped(metrics), "names": escaped(", ".join(dict.fromkeys(labels)))}
-        st.caption(say("Releases a classifier and no rows, so there is no {metrics} of it: {names}.", **them))
+        caption("Releases a classifier and no rows, so there is no {metrics} of it: {names}.", **them)
     whole = experiment.plan(config.methods, config.epsilons, config.repeats)
     rest = [run.method for place, run in enumerate(whole) if place not in finished]
     proved = [method.epsilon for method in rest if method.mode == "corrected" and declared]
@@ -181,14 +182,13 @@ def said(
     time = say(" About {seconds:,.0f} seconds.", seconds=max(pace * len(rest), 1)) if pace and rest else ""
     st.markdown(say("{sentence}.", sentence=say("; ").join(parts)) + time)
     if any(method.random_state is not None for method in rest):
-        st.caption(say(":red[:material/warning: With a seed nothing is proved: for teaching only.]"))
+        caption(":red[:material/warning: With a seed nothing is proved: for teaching only.]")
     local = [label for label in config.methods if label.partition(" | ")[0] in LOCAL]
     if local and len(local) < len(config.methods):
-        text = phrase(
+        caption(
             "Two guarantees: local methods protect each person's answers before anybody collects them, the others need "
             "one keeper whom all people trust. Their epsilons are drawn on one axis, and are not the same promise."
         )
-        st.caption(say(text))
 
 
 def of_whom(relation: Relation, unit: Unit | None, epsilon: float) -> str:

@@ -18,7 +18,7 @@ from dpcore.dashboard import panels
 from dpcore.dashboard.sections.sweep import LOCAL, in_words, of_whom
 from dpcore.dashboard.sections.sweep_runs import Comparison
 from dpcore.dashboard.shell import escaped
-from dpcore.dashboard.widgets import choice
+from dpcore.dashboard.widgets import caption, choice, markdown
 from dpcore.domain.unit import Unit
 from dpcore.evaluate.baselines import FLOOR, REAL
 from dpcore.evaluate.evaluator import RANGE_ERROR
@@ -108,17 +108,15 @@ def price(frame: pd.DataFrame, void: str, unit: Unit | None) -> None:
         alone = "" if of_noise == bound else say("; the noise alone would give {epsilon}", epsilon=of_noise)
         known, total = Relation(str(relation)), fsum(part["epsilon_bound"])
         short = say(known.short_for(protection.protects(unit)))
-        st.markdown(
-            say(
-                "These **{count:,} runs** together claim epsilon {claimed} and can cost up to {bound}{alone} "
-                "({whom}), because they are all of the same rows. Looking at all of them, or publishing the best, can "
-                "cost that much.",
-                count=len(part),
-                claimed=claimed,
-                bound=bound,
-                alone=alone,
-                whom=of_whom(known, unit, total) if math.isfinite(total) else short,
-            )
+        markdown(
+            "These **{count:,} runs** together claim epsilon {claimed} and can cost up to {bound}{alone} "
+            "({whom}), because they are all of the same rows. Looking at all of them, or publishing the best, can "
+            "cost that much.",
+            count=len(part),
+            claimed=claimed,
+            bound=bound,
+            alone=alone,
+            whom=of_whom(known, unit, total) if math.isfinite(total) else short,
         )
     if void:
         st.error(void, icon=":material/gpp_bad:")
@@ -146,16 +144,16 @@ def measure(page: str, made: Comparison, good: pd.DataFrame, metric: str) -> Non
     if frame.empty:
         st.info(say("No run has this measure."))
         return
-    st.markdown(say(EXPLAINED.get(metric, DISTANCE)))
+    markdown(EXPLAINED.get(metric, DISTANCE))
     learned = frame.loc[frame["model"] != "", "model"].unique()
     title = say(in_words(metric))
     title = title[:1].upper() + title[1:]
     if len(learned):
-        text = phrase(
+        caption(
             "Synthetic rows: {model} learns from them and predicts real rows. Methods that release a classifier: that "
-            "one predicts them."
+            "one predicts them.",
+            model=escaped(say(learned[0])),
         )
-        st.caption(say(text, model=escaped(say(learned[0]))))
     log = metric == RANGE_ERROR or "AVD" in metric
     draw(page, made, frame, title, Y_TITLES.get(metric, in_words(metric)), references(made, metric), log_y=log)
 
@@ -175,7 +173,7 @@ def references(made: Comparison, metric: str) -> pd.DataFrame:
 def run_time(page: str, made: Comparison, good: pd.DataFrame) -> None:
     """Seconds of every run."""
     runs = good.drop_duplicates(["method", "epsilon", "repeat"]).assign(value=lambda frame: frame["seconds"])
-    st.markdown(say("Seconds to learn and to draw the release, on this computer with all its cores busy."))
+    markdown("Seconds to learn and to draw the release, on this computer with all its cores busy.")
     draw(page, made, runs, say("Run time"), phrase("seconds"), None, log_y=True)
 
 
@@ -195,7 +193,7 @@ def draw(
     words = {axis: phrase("can cost up to") if axis == "proved" else axis for axis in axes}
     axis: Axis = choice(st.segmented_control, say("Epsilon on the axis"), key, words, **how)
     if axis == NOISE:
-        st.caption(say("What the noise alone would give. It is no guarantee, and none is proved: see above."))
+        caption("What the noise alone would give. It is no guarantee, and none is proved: see above.")
     column = {"proved": "epsilon_bound", NOISE: "epsilon_of_noise"}.get(axis, "epsilon_claimed")
     without = frame[~np.isfinite(frame[column].to_numpy(dtype=float))]
     if len(without):
@@ -240,16 +238,14 @@ def told_apart(found: pd.DataFrame) -> pd.DataFrame:
 
 def tables(good: pd.DataFrame) -> None:
     """Medians, and who is ahead where that can be said."""
-    st.markdown(say("Medians over runs. **{mark}.**", mark=say(REAL_DATA)))
+    markdown("Medians over runs. **{mark}.**", mark=say(REAL_DATA))
     st.dataframe(told(medians(good)), hide_index=True)
     proved = good[np.isfinite(good["epsilon_bound"].to_numpy(dtype=float)) & (good["epsilon_bound"] <= good["epsilon"])]
     ahead = told_apart(medians(proved))
     if len(ahead):
-        st.markdown(
-            say(
-                "The best median at each epsilon, among methods whose epsilon is proved. On these data, with these "
-                "parameters; choosing a method by this table uses the real rows."
-            )
+        markdown(
+            "The best median at each epsilon, among methods whose epsilon is proved. On these data, with these "
+            "parameters; choosing a method by this table uses the real rows."
         )
         st.dataframe(told(ahead), hide_index=True)
 
@@ -263,8 +259,7 @@ def told(frame: pd.DataFrame) -> pd.DataFrame:
 def failures(lost: pd.DataFrame) -> None:
     """What failed, and why."""
     runs = lost.drop_duplicates(["method", "epsilon", "repeat"])
-    words = phrase("{count:,} runs gave nothing. What was charged before they failed stays charged.")
-    st.markdown(say(words, count=len(runs)))
+    markdown("{count:,} runs gave nothing. What was charged before they failed stays charged.", count=len(runs))
     counted = runs.groupby(["method", "error"], sort=False).agg(
         runs=("repeat", "size"), epsilons=("epsilon", lambda part: ", ".join(f"{one:g}" for one in sorted(set(part))))
     )
@@ -273,8 +268,7 @@ def failures(lost: pd.DataFrame) -> None:
 
 def take_away(page: str, made: Comparison) -> None:
     """The numbers of all runs, and what would run them again."""
-    words = phrase("All runs as a table. **{mark}**: they were measured on real rows, without noise.")
-    st.markdown(say(words, mark=say(REAL_DATA)))
+    markdown("All runs as a table. **{mark}**: they were measured on real rows, without noise.", mark=say(REAL_DATA))
     table = spreadsheet_csv(made.frame.drop(columns=["series", "mode"])).encode()
     config = made.config.to_json(made.data).encode()
     icon = ":material/download:"

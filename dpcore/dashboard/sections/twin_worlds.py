@@ -17,7 +17,7 @@ from dpcore.audit.cases import Case, Twins
 from dpcore.charts.base import REAL_DATA
 from dpcore.dashboard import controls, jobs, links, panels, session
 from dpcore.dashboard.headline import COSTS
-from dpcore.dashboard.widgets import choice, figures, lasting
+from dpcore.dashboard.widgets import caption, choice, figures, lasting, markdown
 from dpcore.datasets import Dataset
 from dpcore.language import phrase, say
 from dpcore.methods import METHODS
@@ -48,12 +48,10 @@ def kept() -> dict[str, Twins]:
 
 def attack(page: str, data: Dataset) -> None:
     """Choose a case, run it in both worlds, and see."""
-    st.markdown(
-        say(
-            "**Two worlds that differ in one person.** A method with epsilon may give no answer more than exp(epsilon) "
-            "times as often in one world as in the other. Here it runs in both, over and over, and an attacker counts. "
-            "All tables are invented: **nothing is charged.**"
-        )
+    markdown(
+        "**Two worlds that differ in one person.** A method with epsilon may give no answer more than exp(epsilon) "
+        "times as often in one world as in the other. Here it runs in both, over and over, and an attacker counts. "
+        "All tables are invented: **nothing is charged.**"
     )
     with links.of(page, data, "attack"):
         case, trials = settings(page)
@@ -125,19 +123,17 @@ def told(case: Case) -> None:
     with st.container(border=True):
         st.markdown(case.story)
         if case.step:
-            st.caption(say("Only a part of the run is attacked, and compared with what is claimed for that part."))
+            caption("Only a part of the run is attacked, and compared with what is claimed for that part.")
         for place, world, table in zip(st.columns(2, gap="large"), "AB", tables(case.pair), strict=True):
             place.markdown(say("**World {world}**: {rows:,} rows", world=world, rows=int(table["rows"].sum())))
             place.dataframe(table.rename(columns={"rows": say("rows")}), hide_index=True, height="content")
-        st.caption(
-            say(
-                "Neighbors: {neighbors}. Guarantee: {promise}. Method: `{method}`. The attacker sees what one run "
-                "releases, and makes one number of it: {number}.",
-                neighbors=say(controls.RELATIONS[case.relation]).lower(),
-                promise=say("none is claimed") if case.expected == "no claim" else say("epsilon, for one run"),
-                method=" ".join(str(case.estimator).split()),
-                number=case.looks_at[0].lower() + case.looks_at[1:],
-            )
+        caption(
+            "Neighbors: {neighbors}. Guarantee: {promise}. Method: `{method}`. The attacker sees what one run "
+            "releases, and makes one number of it: {number}.",
+            neighbors=say(controls.RELATIONS[case.relation]).lower(),
+            promise=say("none is claimed") if case.expected == "no claim" else say("epsilon, for one run"),
+            method=" ".join(str(case.estimator).split()),
+            number=case.looks_at[0].lower() + case.looks_at[1:],
         )
 
 
@@ -168,8 +164,11 @@ def headline(case: Case, done: Twins) -> None:
     epsilons = {say("Claimed"): claim(result.claimed), say(COSTS): limit(result.bound)}
     epsilons[say("At least, by this attack")] = at_least(result.lower_bound)
     figures({**epsilons, say("Runs in each world"): f"{result.trials:,}"})
-    told = phrase("Took {seconds:.1f} seconds. Another {runs:,} runs would give other numbers, a little.")
-    st.caption(say(told, seconds=done.seconds, runs=result.trials))
+    caption(
+        "Took {seconds:.1f} seconds. Another {runs:,} runs would give other numbers, a little.",
+        seconds=done.seconds,
+        runs=result.trials,
+    )
 
 
 def pictures(page: str, case: Case, twins: Twins, *, real: bool = False) -> None:
@@ -202,7 +201,7 @@ def verdict(case: Case, twins: Twins) -> None:
     of["sure"] = f"{100 * result.confidence:.0f}"
     with st.container(border=True, key="verdict"):
         if twins.verdict == "caught":
-            st.markdown(say("## :red[:material/gavel: Caught]"))
+            markdown("## :red[:material/gavel: Caught]")
             part = phrase(
                 "### With {sure}% confidence, what is attacked can cost epsilon {least} or more, and {claimed} is "
                 "claimed."
@@ -210,27 +209,26 @@ def verdict(case: Case, twins: Twins) -> None:
             whole = phrase(
                 "### With {sure}% confidence, this run can cost epsilon {least} or more, and {claimed} is claimed."
             )
-            st.markdown(say(part if case.step else whole, **of))
+            markdown(part if case.step else whole, **of)
             if result.lower_bound > result.bound:
-                told = phrase(
+                markdown(
                     "It is even more than what is proved, {proved}. Either this is one of the 5 in 100 false alarms "
-                    "(run it again), or the proof or the program is wrong."
+                    "(run it again), or the proof or the program is wrong.",
+                    proved=number(result.bound),
                 )
-                st.markdown(say(told, proved=number(result.bound)))
         elif twins.verdict == "not caught":
-            st.markdown(say("## :blue[:material/help: Not caught, which proves nothing]"))
+            markdown("## :blue[:material/help: Not caught, which proves nothing]")
             told = phrase("### This attack shows nothing; {claimed} is claimed. Another attack might show more.")
             if result.lower_bound:
                 told = phrase(
                     "### With {sure}% confidence at least epsilon {least}, by this attack; {claimed} is claimed. "
                     "Another attack might show more."
                 )
-            st.markdown(say(told, **of))
+            markdown(told, **of)
             st.markdown(unshown(result.claimed, result.bound))
         else:
-            st.markdown(say("## :orange[:material/info: No claim to refute]"))
-            told = phrase("### The source claims no epsilon; with {sure}% confidence, it can cost {least} or more.")
-            st.markdown(say(told, **of))
+            markdown("## :orange[:material/info: No claim to refute]")
+            markdown("### The source claims no epsilon; with {sure}% confidence, it can cost {least} or more.", **of)
 
 
 def unshown(claimed: float, bound: float) -> str:

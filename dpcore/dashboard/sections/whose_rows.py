@@ -7,10 +7,10 @@ import streamlit as st
 
 from dpcore.dashboard.sections.intake import Intake
 from dpcore.dashboard.shell import escaped
+from dpcore.dashboard.widgets import caption
 from dpcore.domain.schema import Schema
 from dpcore.domain.unit import MOST_ROWS, Unit
 from dpcore.export import protection
-from dpcore.language import say
 
 PEOPLE = {
     "citizen",
@@ -84,5 +84,5 @@ def unit(schema: Schema, rows: Intake, used: Sequence[str], key: str) -> Unit | 
         elif not column:
             st.info(f"{told} If each is a person, choose it: now one row is protected.", icon=":material/group:")
     told = escaped(protection.protected(found, "add_remove", str))  # a sentence
-    st.caption(say("Protected is {unit}", unit=told))
+    caption("Protected is {unit}", unit=told)
     return found

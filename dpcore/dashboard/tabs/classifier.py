@@ -14,6 +14,7 @@ from dpcore.dashboard import jobs, panels
 from dpcore.dashboard.session import Shown
 from dpcore.dashboard.shell import escaped
 from dpcore.dashboard.tabs import redraw
+from dpcore.dashboard.widgets import caption, markdown
 from dpcore.datasets import Dataset
 from dpcore.evaluate import tree_errors
 from dpcore.evaluate.baselines import DEEP, DEPTH, FOREST, PLAIN, TREE, TREES
@@ -36,12 +37,14 @@ def accuracy(page: str, shown: Shown) -> None:
     found = comparison(page, shown)
     if found is None:
         return
-    text = phrase(
+    markdown(
         "How well is **{target}** predicted for {rows:,} real rows that no method has seen? ({mark}) Balanced accuracy "
         "is the mean share of each class that is found: a model that always says the same scores no better than by "
-        "chance."
+        "chance.",
+        target=escaped(release.model.target),
+        rows=len(data.test),
+        mark=say(REAL_DATA),
     )
-    st.markdown(say(text, target=escaped(release.model.target), rows=len(data.test), mark=say(REAL_DATA)))
     scores, confusion, costs = found
     panels.real(charts.classifier_scores, scores)
     told = say(
@@ -53,25 +56,27 @@ def accuracy(page: str, shown: Shown) -> None:
     )
     st.caption(told + (say(" Naive Bayes learned from true answers.") if release.model.reports is not None else ""))
     if not data.held:
-        sampled = phrase(
+        caption(
             "The real rows are in a folder. The release and its builder learned from all {rows:,} of them; "
             "scikit-learn’s models, and naive Bayes from true answers, learned from a uniform sample of {some:,}. What "
-            "noise and structure cost apart is shown for rows in memory only: it counts in every tree anew."
+            "noise and structure cost apart is shown for rows in memory only: it counts in every tree anew.",
+            rows=data.sizes[0],
+            some=len(data.train),
         )
-        st.caption(say(sampled, rows=data.sizes[0], some=len(data.train)))
     panels.of_test_rows(shown)
     panels.real(charts.confusion, confusion)
     if costs is not None:
         majority = float(scores.loc[scores["model"] == MAJORITY, "accuracy"].iloc[0])
         panels.real(charts.costs, costs, majority=majority)
-        text = phrase(
+        caption(
             "From the release to the same trees with noiseless counts of all rows: what the noise in the leaves cost, "
             "and, where each tree has rows of its own, that it knows no others. From there to noiseless trees: what it "
             "cost that divisions were chosen privately. Noiseless trees grow by the same rules without any noise, for "
             "this screen only. This is one draw, and {rows:,} test rows tell an accuracy to within {margin:.1%} or so: "
-            "what is smaller, or the other way round, is luck."
+            "what is smaller, or the other way round, is luck.",
+            rows=len(data.test),
+            margin=margin(scores["accuracy"].iloc[0], len(data.test)),
         )
-        st.caption(say(text, rows=len(data.test), margin=margin(scores["accuracy"].iloc[0], len(data.test))))
 
 
 def comparison(page: str, shown: Shown) -> Comparison | None:
@@ -113,8 +118,7 @@ def redraws(page: str, shown: Shown) -> None:
             )
             for metric, values in again
         ]
-        runs = phrase("Nine of ten runs have {ranges} ({mark}).")
-        st.markdown(say(runs, ranges=say(" and ").join(told), mark=say(REAL_DATA)))
+        markdown("Nine of ten runs have {ranges} ({mark}).", ranges=say(" and ").join(told), mark=say(REAL_DATA))
 
 
 def compared(shown: Shown, progress: Progress) -> Comparison:

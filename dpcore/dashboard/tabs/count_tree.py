@@ -15,6 +15,7 @@ from dpcore.dashboard import panels
 from dpcore.dashboard.session import Shown, remember
 from dpcore.dashboard.shell import escaped
 from dpcore.dashboard.tabs import redraw
+from dpcore.dashboard.widgets import caption, markdown
 from dpcore.domain.range_query import RangeQuery, random_queries
 from dpcore.domain.schema import Schema
 from dpcore.domain.taxonomy_tree import Hierarchy
@@ -78,11 +79,11 @@ def tree(page: str, shown: Shown) -> None:
     )
     st.markdown(f"{told}{panels.of_persons(shown)}")
     if measured > 1 and leaves < SMALL:
-        text = phrase(
+        caption(
             "With {leaves:,} groups there is little that inner levels can correct: a node has to hold many groups "
-            "before counting it pays. More divisions make the difference visible."
+            "before counting it pays. More divisions make the difference visible.",
+            leaves=leaves,
         )
-        st.caption(say(text, leaves=leaves))
     private = st.toggle(say("Color by error (reads the real rows)"), value=True, key=f"{page}.tree_errors")
     key = f"{page}.tree_at:{id(shown)}"
     at: tuple[int, int] = st.session_state.get(key) or (0, 0)
@@ -101,14 +102,11 @@ def tree(page: str, shown: Shown) -> None:
         panels.chart(charts.count_tree(frame, width=WIDTH), data=frame)
     rest = levels - 1 - int(frame["level"].max())
     if rest and len(frame) == 1:
-        many = say(
-            "The next level has more than {n:,} groups here, too many to draw. The largest of all:", n=MOST_NODES
-        )
-        st.caption(many)
+        caption("The next level has more than {n:,} groups here, too many to draw. The largest of all:", n=MOST_NODES)
         largest = counts.generalized.nlargest(20, counts.generalized.columns[-1])
         st.dataframe(largest[[*largest.columns[-1:], *largest.columns[:-1]]], hide_index=True, key=f"{page}.largest")
     elif rest:
-        st.caption(say("{rest:,} more levels lie below; choose a group further down to see them.", rest=rest))
+        caption("{rest:,} more levels lie below; choose a group further down to see them.", rest=rest)
 
 
 def errors(page: str, shown: Shown) -> None:
@@ -128,7 +126,7 @@ def errors(page: str, shown: Shown) -> None:
     st.markdown(f"{told}{panels.of_persons(shown)}")
     frame = remember(shown, f"range errors {workload}", lambda: range_errors(shown, str(workload)))
     panels.real(charts.error_by_range, frame)
-    st.caption(say(FLAT))
+    caption(FLAT)
 
 
 def range_errors(shown: Shown, workload: str) -> pd.DataFrame:
@@ -193,10 +191,13 @@ def ask(page: str, shown: Shown) -> None:
     apart = len(flat) and width[~near].max() > WIDEST * max(width[near].max(), 1.0)  # would squeeze the others to dots
     if apart:
         row = flat.iloc[0]
-        text = phrase(
-            "Off the chart: **flat** would have answered **{estimate:,.0f}** (95%: {low:,.0f} to {high:,.0f}; {mark})."
+        markdown(
+            "Off the chart: **flat** would have answered **{estimate:,.0f}** (95%: {low:,.0f} to {high:,.0f}; {mark}).",
+            estimate=row["estimate"],
+            low=row["low"],
+            high=row["high"],
+            mark=say(REAL_DATA),
         )
-        st.markdown(say(text, estimate=row["estimate"], low=row["low"], high=row["high"], mark=say(REAL_DATA)))
     panels.real(charts.range_answers, frame, of=near | (not apart))
     lines = say("Lines are 95% intervals of the noise. They do not know how unevenly rows are spread inside a group.")
     st.caption(f"{lines} {say(FLAT)}")

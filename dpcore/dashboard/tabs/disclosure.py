@@ -14,7 +14,7 @@ from dpcore.charts.base import REAL_DATA
 from dpcore.dashboard import jobs
 from dpcore.dashboard.session import Shown
 from dpcore.dashboard.shell import escaped
-from dpcore.dashboard.widgets import figures
+from dpcore.dashboard.widgets import caption, figures, markdown
 from dpcore.datasets import Dataset
 from dpcore.evaluate import disclosure
 from dpcore.export import protection
@@ -47,12 +47,13 @@ def learned(page: str, shown: Shown) -> None:
     release = shown.release
     st.header(say("What could still be learned"))
     st.markdown(limit(release))
-    text = phrase(
+    markdown(
         "**One attack, tried out.** Somebody {knows}. How often is the guess right? The method runs {fits} times with "
         "these settings, and real rows that were drawn by lot take part in every other run. What holds for people in "
-        "general makes a guess right in all runs; only the difference comes from taking part."
+        "general makes a guess right in all runs; only the difference comes from taking part.",
+        knows=known(release),
+        fits=FITS,
     )
-    st.markdown(say(text, knows=known(release), fits=FITS))
     if not shown.data.held:
         st.info(say("Real rows of this release are in a folder; this attack needs them in memory, and is not tried."))
         why_no_score()
@@ -74,7 +75,7 @@ def learned(page: str, shown: Shown) -> None:
 def why_no_score() -> None:
     """What distances to real rows do not tell."""
     with st.expander(say("Why there is no score of distances to real rows")):
-        st.markdown(say(NO_DISTANCE))
+        markdown(NO_DISTANCE)
 
 
 def limit(release: Release) -> str:
@@ -150,24 +151,22 @@ def result(found: Any, sensitive: str) -> None:
         say("Limit, in points"): points(proved) if math.isfinite(proved) else say("none"),
     }
     figures(told)
-    st.markdown(
-        say(
-            "About **{column}** of {rows:,} rows. The difference is between {low} and {high} points ({sure:.0%} sure: "
-            "the runs are {fits} draws of luck). A small difference proves nothing: another attack, or another row, "
-            "may gain more. Only the limit holds for all of them.",
-            column=sensitive,
-            rows=found["targets"],
-            low=signed(found["low"]),
-            high=signed(found["high"]),
-            sure=found["confidence"],
-            fits=found["fits"],
-        )
+    markdown(
+        "About **{column}** of {rows:,} rows. The difference is between {low} and {high} points ({sure:.0%} sure: "
+        "the runs are {fits} draws of luck). A small difference proves nothing: another attack, or another row, "
+        "may gain more. Only the limit holds for all of them.",
+        column=sensitive,
+        rows=found["targets"],
+        low=signed(found["low"]),
+        high=signed(found["high"]),
+        sure=found["confidence"],
+        fits=found["fits"],
     )
-    text = phrase(
+    caption(
         "For your eyes only: computed from real rows, not private, and not part of the zip. {mark}. These runs are "
-        "shown here and nowhere else, so nothing was charged for them."
+        "shown here and nowhere else, so nothing was charged for them.",
+        mark=say(REAL_DATA),
     )
-    st.caption(say(text, mark=say(REAL_DATA)))
 
 
 def signed(share: float) -> str:

@@ -9,6 +9,7 @@ from dpcore import charts
 from dpcore.accounting.ledger import Ledger
 from dpcore.dashboard import panels
 from dpcore.dashboard.session import Shown, remember
+from dpcore.dashboard.widgets import caption, markdown
 from dpcore.language import phrase, plural, say
 from dpcore.postprocess import forest_frames
 from dpcore.postprocess.count_tree import ReleasedTree
@@ -63,12 +64,11 @@ def tree(page: str, shown: Shown) -> None:
     frame = remember(shown, f"tree {chosen}", lambda: forest_frames.nodes(found, chosen - 1, most=MOST_NODES))
     noiseless = release.noiseless
     if noiseless:
-        st.markdown(say("All counts are noiseless: this is the reference without privacy."))
+        markdown("All counts are noiseless: this is the reference without privacy.")
     elif release.guarantee_void:
-        void = say("Counts are part of the release, and no more is proved of them: see the top of the page.")
-        st.markdown(void)
+        markdown("Counts are part of the release, and no more is proved of them: see the top of the page.")
     else:
-        st.markdown(say("All of this is part of the release: looking at it costs nothing more."))
+        markdown("All of this is part of the release: looking at it costs nothing more.")
     mark = charts.mark_real if noiseless else lambda picture: picture
     title = say("Tree {number} of {trees:,}", number=chosen, trees=found.trees)
     panels.chart(mark(charts.forest_tree(frame, title=title)), data=frame)
@@ -90,11 +90,9 @@ def tree(page: str, shown: Shown) -> None:
 def scores(page: str, shown: Shown) -> None:
     """What each value of a column adds to the score of each class."""
     frame = shown.release.model.released["scores"].frame()
-    st.markdown(
-        say(
-            "This method grows no trees. A class's score is a sum: what each value of a column adds to it stands here, "
-            "and the class with the highest sum is predicted. Columns that told nothing are left out."
-        )
+    markdown(
+        "This method grows no trees. A class's score is a sum: what each value of a column adds to it stands here, "
+        "and the class with the highest sum is predicted. Columns that told nothing are left out."
     )
     wide = frame.pivot_table("score", ["column", "value"], "class", sort=False, observed=True)
     st.dataframe(wide.round(2), key=f"{page}.scores")
@@ -104,11 +102,11 @@ def group_tree(page: str, shown: Shown) -> None:
     """The tree that predicts, and the largest of the groups that it was learned from."""
     released = shown.release.model.released
     counts: ReleasedTree = released["tree"]
-    text = phrase(
+    markdown(
         "This method releases noisy counts of **{groups:,} groups**. The tree that predicts was learned from these "
-        "counts alone, which costs nothing more."
+        "counts alone, which costs nothing more.",
+        groups=counts.leaves.size,
     )
-    st.markdown(say(text, groups=counts.leaves.size))
     frame = remember(shown, "classifier", lambda: forest_frames.nodes(released["classifier"], most=MOST_NODES))
     panels.chart(charts.forest_tree(frame, title=say("The tree that predicts")), data=frame)
     groups = remember(shown, "groups", lambda: counts.rows(released["leaf_counts"]))
@@ -124,8 +122,7 @@ def budget(shown: Shown) -> None:
     ledger, found = shown.release.ledger, forest_of(shown)
     if found is None:
         if "scores" not in shown.release.model.released:
-            told = phrase("Every choice of a value or a cut has its share, and the counts of the groups have the rest.")
-            st.markdown(say(told))
+            markdown("Every choice of a value or a cut has its share, and the counts of the groups have the rest.")
         panels.chart(charts.epsilon_split(ledger.breakdown()))
         return
     if math.isinf(ledger.epsilon_claimed):
@@ -135,13 +132,11 @@ def budget(shown: Shown) -> None:
     sampled = str(parameters.get("resample", "full"))  # methods of one tree do not choose
     if parameters["mode"] == "paper" and "resample" in parameters:
         sampled = "bootstrap"
-    st.markdown(say(COMPOSED["one" if found.trees == 1 and sampled in ("disjoint", "full") else sampled]))
+    markdown(COMPOSED["one" if found.trees == 1 and sampled in ("disjoint", "full") else sampled])
     if ledger.relation == "replace":
-        st.markdown(
-            say(
-                "Somebody whose values change may leave one way down a tree and enter another. **Both ways are paid**: "
-                "the run can cost twice as much as one of them."
-            )
+        markdown(
+            "Somebody whose values change may leave one way down a tree and enter another. **Both ways are paid**: "
+            "the run can cost twice as much as one of them."
         )
     frame = remember(shown, "budget", lambda: forest_frames.budget(ledger))
     several = bool(frame["per_tree"].any())
@@ -151,11 +146,11 @@ def budget(shown: Shown) -> None:
     panels.chart(picture, data=frame.drop(columns=["per_tree", "void"]))
     left = frame.loc[frame["level"] < 0, "epsilon_claimed"].sum()
     if left > 0 and frame["epsilon_claimed"].sum() < math.inf:
-        text = phrase(
+        caption(
             "Epsilon {epsilon} of this is for levels that no tree reached. On other rows trees would have grown "
-            "deeper, and a guarantee has to hold for all rows."
+            "deeper, and a guarantee has to hold for all rows.",
+            epsilon=number(left),
         )
-        st.caption(say(text, epsilon=number(left)))
 
 
 def accounts(ledger: Ledger) -> pd.DataFrame:

@@ -9,6 +9,7 @@ import streamlit as st
 from dpcore import charts
 from dpcore.dashboard import panels
 from dpcore.dashboard.session import Shown, remember
+from dpcore.dashboard.widgets import markdown
 from dpcore.export.artifacts import Network
 from dpcore.language import phrase, say
 from dpcore.text import number
@@ -30,7 +31,7 @@ def network(shown: Shown) -> None:
         if not tables:
             what = say("{n:,} cliques of a model that was fitted to tables measured with noise.", n=len(frame))
     if noiseless:
-        st.markdown(say("{n:,} families, the best ones, chosen and measured without any noise.", n=len(frame)))
+        markdown("{n:,} families, the best ones, chosen and measured without any noise.", n=len(frame))
     elif shown.release.guarantee_void:
         void = say("They are part of the release, and no more is proved of them: see the top of the page.")
         st.markdown(f"{what} {void}")
@@ -61,17 +62,19 @@ def clusters(shown: Shown) -> None:
         return
     many, sizes = len(found.clusters), ", ".join(str(len(cluster)) for cluster in found.clusters)
     if found.junction_tree:
-        text = phrase(
+        markdown(
             "**{many} tables were measured**, over {sizes} columns. They may share columns, and are made to agree "
-            "there: what connects them is kept."
+            "there: what connects them is kept.",
+            many=many,
+            sizes=sizes,
         )
-        st.markdown(say(text, many=many, sizes=sizes))
     else:
-        text = phrase(
+        markdown(
             "**{many} clusters** of {sizes} bits. Whatever connects two clusters is lost: rows are put together from "
-            "independent parts."
+            "independent parts.",
+            many=many,
+            sizes=sizes,
         )
-        st.markdown(say(text, many=many, sizes=sizes))
         pairs = remember(shown, "similarity", lambda: found.similarity)
         if len(pairs):
             groups = {name: i for i, cluster in enumerate(found.clusters, start=1) for name in cluster}

@@ -8,6 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from dpcore.dashboard.shell import escaped
+from dpcore.dashboard.widgets import caption, markdown
 from dpcore.domain.column import Column
 from dpcore.export.model_file import Model
 from dpcore.language import say
@@ -19,7 +20,7 @@ STEPS = 101  # places of a slider
 def one_person(page: str, model: Model) -> None:
     """A control for every column, and the prediction beside them; all of it is public, and nothing is spent."""
     columns = [column for column in model.schema.columns if column.name != model.target]
-    st.markdown(say("**Somebody, put together by hand.** Move a control and see whether the model changes its mind."))
+    markdown("**Somebody, put together by hand.** Move a control and see whether the model changes its mind.")
     moved, told = st.columns([3, 1], gap="large")
     schema = hashlib.sha256(model.schema.to_json().encode()).hexdigest()[:8]  # another one has other controls
     cells: dict[str, Any] = {}
@@ -30,12 +31,12 @@ def one_person(page: str, model: Model) -> None:
             cells[column.name] = cell(place, column, f"{page}.person.{schema}.{number}")
         if len(columns) > MOST:
             others = len(columns) - MOST
-            st.caption(say("The other {n:,} columns are in the middle, or at their first value.", n=others))
+            caption("The other {n:,} columns are in the middle, or at their first value.", n=others)
     found = model.predictions(pd.DataFrame({name: [value] for name, value in cells.items()})).iloc[0]
     with told:
         st.metric(say("Predicted {target}", target=escaped(model.target)), escaped(str(found.iloc[-2])), border=True)
         st.metric(say("The model’s probability"), f"{100 * found.iloc[-1]:.1f}%", border=True)
-        st.caption(say("Nobody of that kind needs to exist. What a model says of them is no fact about anybody."))
+        caption("Nobody of that kind needs to exist. What a model says of them is no fact about anybody.")
 
 
 def cell(place: Any, column: Column, key: str) -> Any:

@@ -12,6 +12,7 @@ from dpcore.dashboard.session import Shown
 from dpcore.dashboard.shell import escaped
 from dpcore.dashboard.tabs.one_person import one_person
 from dpcore.dashboard.tabs.take_home import download
+from dpcore.dashboard.widgets import caption, markdown
 from dpcore.datasets.formats import FORMATS
 from dpcore.datasets.reading import MAX_BYTES, read_frame
 from dpcore.export.model_file import Model
@@ -43,7 +44,7 @@ def predict(page: str, shown: Shown | None) -> None:
     else:
         model = from_file(page)
     if model is None:
-        st.caption(say("A model is enough: no private row is needed, and nothing is spent."))
+        caption("A model is enough: no private row is needed, and nothing is spent.")
         return
     st.markdown(about(model, "" if source == HERE else say("Its file says: ")))
     if model.about["guarantee_void"]:
@@ -55,7 +56,7 @@ def predict(page: str, shown: Shown | None) -> None:
 def by(page: str, model: Model) -> None:
     """What a model says of the rows of a file."""
     st.divider()
-    st.markdown(say("**All rows of a file**"))
+    markdown("**All rows of a file**")
     needed = [name for name in model.schema.names if name != model.target]
     with st.expander(say("What the file must hold: {n:,} columns", n=len(needed))):
         rows = [{say("column"): name, say("allowed"): allowed(model, name)} for name in needed]
@@ -133,20 +134,22 @@ def allowed(model: Model, name: str) -> str:
 def answers(page: str, found: Predicted) -> None:
     """How many of each class, the first rows, and the table to take along."""
     name = found.rows.columns[-2]
-    st.markdown(
-        say(
-            "{rows:,} predictions for **{file}** by {method}. They hold your file's rows: the file's privacy is yours "
-            "to keep.",
-            rows=len(found.rows),
-            file=escaped(found.file),
-            method=escaped(str(found.model.about["method"])),
-        )
+    markdown(
+        "{rows:,} predictions for **{file}** by {method}. They hold your file's rows: the file's privacy is yours "
+        "to keep.",
+        rows=len(found.rows),
+        file=escaped(found.file),
+        method=escaped(str(found.model.about["method"])),
     )
     if (target := found.model.target) in found.rows.columns:
         known = found.rows[target].dropna().map(canonical)
         right = (known == found.rows.loc[known.index, name].map(canonical)).sum()
-        told = phrase("Your file says **{target}** itself: {right:,} of {known:,} predictions agree.")
-        st.markdown(say(told, target=escaped(target), right=right, known=len(known)))
+        markdown(
+            "Your file says **{target}** itself: {right:,} of {known:,} predictions agree.",
+            target=escaped(target),
+            right=right,
+            known=len(known),
+        )
     counts = found.rows[name].value_counts().reindex(list(found.model.classes_), fill_value=0)
     frame = pd.DataFrame({say("predicted"): counts.index.astype(str), say("rows"): counts.to_numpy()})
     st.dataframe(frame, hide_index=True, width="content", key=f"{page}.predicted_counts")
@@ -154,8 +157,10 @@ def answers(page: str, found: Predicted) -> None:
     table = spreadsheet_csv(found.rows).encode("utf-8")
     download(f"{page}.download_predictions", say("Download the predictions"), table, "predictions.csv", type="primary")
     if escapes:
-        told = phrase("{cells:,} cells that a spreadsheet would run as formulas begin with an apostrophe in the CSV.")
-        st.caption(say(told, cells=escapes))
+        caption(
+            "{cells:,} cells that a spreadsheet would run as formulas begin with an apostrophe in the CSV.",
+            cells=escapes,
+        )
     first = found.rows.head(FIRST)
     st.dataframe(first[[*first.columns[-2:], *first.columns[:-2]]], hide_index=True, key=f"{page}.predicted_rows")
     means = (
@@ -168,4 +173,4 @@ def answers(page: str, found: Predicted) -> None:
             "the votes are close, it may be small for the class that won."
         )
     )
-    st.caption(say("The first {n:,} rows. {means}", n=len(first), means=means))
+    caption("The first {n:,} rows. {means}", n=len(first), means=means)

@@ -14,6 +14,7 @@ from dpcore import charts, evaluate
 from dpcore.arguments import Progress
 from dpcore.dashboard import jobs, panels, session, unproved
 from dpcore.dashboard.session import Shown, Spending, remember
+from dpcore.dashboard.widgets import markdown
 from dpcore.errors import DPCoreError
 from dpcore.evaluate.evaluator import Evaluator
 from dpcore.evaluate.learners import MAJORITY, again
@@ -46,11 +47,12 @@ def redraws(
     price = say("together they can cost up to **{n} times epsilon {epsilon}**", n=REDRAWS, epsilon=number(epsilon))
     if math.isinf(epsilon):
         price = say("no epsilon can be proved for one of them, nor for all")
-    message = phrase(
+    markdown(
         "One release is one draw of luck. Draw {n} more with the same settings and see where yours lies. Anybody who "
-        "saw them all would know more than from one: {price}, and the session's ledger is charged for it."
+        "saw them all would know more than from one: {price}, and the session's ledger is charged for it.",
+        n=REDRAWS,
+        price=price,
     )
-    st.markdown(say(message, n=REDRAWS, price=price))
     name = f"{page}.redraws"
     made_of = replace(shown.data, schema=shown.release.schema)
     unproved.button(say("Draw {n} more", n=REDRAWS), name, "go", made_of, icon=":material/casino:")

@@ -14,8 +14,9 @@ from dpcore.charts.base import REAL_DATA
 from dpcore.dashboard import panels
 from dpcore.dashboard.session import Shown, remember
 from dpcore.dashboard.shell import escaped
+from dpcore.dashboard.widgets import caption
 from dpcore.evaluate import reconstruction
-from dpcore.language import phrase, say
+from dpcore.language import phrase
 from dpcore.postprocess.naive_bayes import Bayes
 from dpcore.postprocess.reports import Reports
 
@@ -55,7 +56,7 @@ def reports(page: str, shown: Shown) -> None:
         read = partial(reconstruction.Truth, data, release.schema, panels.likened(shown), bits_for)
         true = remember(shown, "truth", read)
     else:
-        st.caption(say("The true rows are in a folder, and are not shown beside the reports."))
+        caption("The true rows are in a folder, and are not shown beside the reports.")
     bayes = model.predictor if isinstance(model.predictor, Bayes) else None
     cut = release.schema.persons is not None
     column(f"{page}.reported.{release.method}", found, true, bayes, partial(remember, shown), cut=cut)

@@ -10,6 +10,7 @@ from dpcore.dashboard import hosting, links
 from dpcore.dashboard.sections import longer
 from dpcore.dashboard.session import Shown, remember
 from dpcore.dashboard.shell import escaped
+from dpcore.dashboard.widgets import caption, markdown
 from dpcore.export import Release, bundle, notebook_of, privacy_card, report_of, show_code
 from dpcore.export.artifacts import CountTree, Picture, Rows, Table
 from dpcore.export.model_file import Model
@@ -45,10 +46,9 @@ def take_home(page: str, shown: Shown, comparisons: Comparisons) -> None:
         return
     st.markdown(about_model(release, artifact) if isinstance(artifact, Model) else about_rows(artifact))
     if artifact.reports is not None and release.table_of_reports is None:
-        text = phrase(
+        markdown(
             "The table of reports stays here: by these rules, or with a known seed, some of its cells are true answers."
         )
-        st.markdown(say(text))
     if release.guarantee_void:
         st.warning(release.guarantee_void, icon=WARNING)
     table: Table = "csv"
@@ -90,8 +90,7 @@ def take_home(page: str, shown: Shown, comparisons: Comparisons) -> None:
     if isinstance(artifact, CountTree):
         groups = artifact.generalized
         st.dataframe(groups.nlargest(FIRST, groups.columns[-1]), hide_index=True, key=f"{page}.groups")
-        few = phrase("The {first} largest of {rows:,} generalized rows that are not empty.")
-        st.caption(say(few, first=FIRST, rows=len(groups)))
+        caption("The {first} largest of {rows:,} generalized rows that are not empty.", first=FIRST, rows=len(groups))
     again(release)
 
 
@@ -162,7 +161,7 @@ def card(shown: Shown) -> None:
     """The release's card; the zip holds the same in English."""
     made = remember(shown, f"card {spoken()}", lambda: privacy_card.card(shown.release))
     with st.container(border=True):
-        st.markdown(say("**Release card**"))
+        markdown("**Release card**")
         left, right = st.columns([3, 2], gap="large")
         left.markdown("\n".join(f"- **{escaped(what)}:** {escaped(about)}" for what, about in made.facts))
         right.markdown("\n".join([say("**What is not protected**"), "", *(f"- {escaped(text)}" for text in made.open)]))
@@ -176,9 +175,7 @@ def again(release: Release) -> None:
     if made:
         with st.expander(say("A link to these settings")):
             st.code(links.link(made["name"], made["settings"], release.schema.target), language=None)
-            st.markdown(
-                say(
-                    "It opens this page with the same controls: parameters only, never data. The zip does it as well: "
-                    "give it to **Go on from a release** on the page Home."
-                )
+            markdown(
+                "It opens this page with the same controls: parameters only, never data. The zip does it as well: "
+                "give it to **Go on from a release** on the page Home."
             )
