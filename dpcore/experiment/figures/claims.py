@@ -6,6 +6,7 @@ more, so that a curve may fluctuate, as the papers say of theirs. All else compa
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import wraps
 
 import pandas as pd
 
@@ -86,7 +87,26 @@ def each(frame: pd.DataFrame, *by: str) -> Iterator[tuple[str, pd.DataFrame]]:
         yield ", ".join(map(str, key)), part
 
 
-def orders(points: pd.DataFrame, part: str, lower: str, higher: str) -> dict[tuple[str, str], bool | None]:
+def by_part(*by: str) -> Callable[[Callable[[str, pd.DataFrame], Cases]], Callable[[pd.DataFrame], Cases]]:
+    """Let a function that judges one part of a figure, by its name, judge all parts by some columns."""
+
+    def of_all(judge: Callable[[str, pd.DataFrame], Cases]) -> Callable[[pd.DataFrame], Cases]:
+        @wraps(judge)
+        def cases(frame: pd.DataFrame) -> Cases:
+            return {place: came for name, part in each(frame, *by) for place, came in judge(name, part).items()}
+
+        return cases
+
+    return of_all
+
+
+def curves_rise(frame: pd.DataFrame, x: str, *, value: str = "value", **only: str) -> Cases:
+    """Whether the curves of the printed methods rise, by data set and curve."""
+    found = ((name, points(part, x, value=value, **only)) for name, part in each(frame, "data"))
+    return {(f"{series} {name}".strip(), ""): rising(curves[series]) for name, curves in found for series in curves}
+
+
+def orders(points: pd.DataFrame, part: str, lower: str, higher: str) -> Cases:
     """Whether one series lies below another, place by place."""
     if not {lower, higher} <= set(points):
         return {}
@@ -95,9 +115,7 @@ def orders(points: pd.DataFrame, part: str, lower: str, higher: str) -> dict[tup
     return {(part, form.format(place)): bool(row[lower] < row[higher]) for place, row in both.iterrows()}
 
 
-def ahead(
-    points: pd.DataFrame, part: str, own: str, others: Iterable[str], *, lower: bool = True
-) -> dict[tuple[str, str], bool | None]:
+def ahead(points: pd.DataFrame, part: str, own: str, others: Iterable[str], *, lower: bool = True) -> Cases:
     """Whether one series lies below the lowest of some others, or above the highest, place by place."""
     rest = points.reindex(columns=[*others])
     both = pd.DataFrame({"own": points.get(own), "rest": rest.min(axis=1) if lower else rest.max(axis=1)})
