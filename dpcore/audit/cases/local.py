@@ -73,9 +73,9 @@ def case(
     key: str, title: str, told: str, estimator: PrivateEstimator, looks_at: str, statistic: Any, **change: Any
 ) -> Case:
     """One person's reports."""
-    how: dict[str, Any] = {"schema": FOUR, "pair": PAIR, "tale": (HEAD, told), "trials": 1_500, "expected": "no claim"}
+    how: dict[str, Any] = {"schema": FOUR, "pair": PAIR, "trials": 1_500, "expected": "no claim"}
     how |= {"key": key, "name": title, "estimator": estimator, "number": looks_at, "statistic": statistic}
-    return Case(**{**how, **change})
+    return Case(tale=told if "pair" in change else (HEAD, told), **{**how, **change})
 
 
 def tight(key: str, title: str, told: str, estimator: PrivateEstimator, **change: Any) -> Case:
@@ -149,30 +149,28 @@ CASES = (
     case(
         "DTPD/paper/one group",
         phrase("All bits turned round together"),
-        "",
+        phrase(
+            "One person whose bits a, b and class are 000 in one world and 010 in the other. All bits are sent as "
+            "they are or all turned round, so that the reported a and b are equal in the first world and differ in the "
+            "second, in every run. No epsilon is claimed, and none holds."
+        ),
         DTPD(mode="paper"),
         phrase("Whether the reported a and b differ"),
         lambda fitted: float(report(fitted, "a") != report(fitted, "b")),
         trials=500,
         schema=BITS,
         pair=TURNED,
-        tale=phrase(
-            "One person whose bits a, b and class are 000 in one world and 010 in the other. All bits are sent as "
-            "they are or all turned round, so that the reported a and b are equal in the first world and differ in the "
-            "second, in every run. No epsilon is claimed, and none holds."
-        ),
     ),
     tight(
         "DTPD/corrected/record",
         phrase("Every bit for itself"),
-        "",
-        DTPD(epsilon=2.0),
-        schema=BITS,
-        pair=BIT_PAIR,
-        tale=phrase(
+        phrase(
             "One person whose bits a, b and class are 000 in one world and 111 in the other. Each bit is turned "
             "round for itself, with a third of epsilon. All reports are looked at."
         ),
+        DTPD(epsilon=2.0),
+        schema=BITS,
+        pair=BIT_PAIR,
     ),
     case(
         "DTCRD/paper/numbers",

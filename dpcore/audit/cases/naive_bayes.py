@@ -8,14 +8,14 @@ import pandas as pd
 
 from dpcore.arguments import Floats
 from dpcore.audit.game import Case
-from dpcore.audit.tables import bits, both, changed, even, frame_of, gained
+from dpcore.audit.tables import Worlds, bits, both, changed, even, frame_of, gained
 from dpcore.language import phrase
 from dpcore.mechanisms.scores.naive_bayes import class_log_scores
 from dpcore.methods import NaiveBayesSynthesizer
 
 THREE, ONE = bits("abcy", "y"), bits("ay", "y")
-LABELS = changed(frame_of(THREE, "0000", times=10), "1111")
-TIED = changed(frame_of(ONE, "01", "00", times=5), "01")
+LABELS = Worlds(schema=THREE, pair=changed(frame_of(THREE, "0000", times=10), "1111"))
+TIED = Worlds(schema=ONE, pair=changed(frame_of(ONE, "01", "00", times=5), "01"))
 EVEN = even(15)
 
 
@@ -24,7 +24,7 @@ def label_losses(exponent: float) -> Floats:
     """ln of P'[label | x] / P[label | x] for the tables of `LABELS`, shape (label, a, b, c)."""
     x = np.array(list(np.ndindex(2, 2, 2)), dtype=np.uint8)
     logs = []
-    for table in LABELS:
+    for table in LABELS["pair"]:
         codes = table.astype(int)
         prior = np.bincount(codes["y"], minlength=2)
         tables = [pd.crosstab(codes["y"], codes[n]).reindex(index=[0, 1], columns=[0, 1], fill_value=0) for n in "abc"]
@@ -55,8 +55,7 @@ CASES = (
             "Ten equal people, or nine of them and one who differs in everything. Every released label leans a "
             "little towards the table it came from; the attacker adds up 1,000 of them. The paper pays for one."
         ),
-        schema=THREE,
-        pair=LABELS,
+        **LABELS,
         estimator=NaiveBayesSynthesizer(mode="paper", relation="replace", rows=1_000),
         number=phrase("Log-likelihood ratio of the 1,000 released rows"),
         statistic=sum_of_losses,
@@ -70,8 +69,7 @@ CASES = (
             "Five people of each class, or one of them in the other class. All rows with a = 0 get the more "
             "frequent class, without noise, so one person decides all of these labels."
         ),
-        schema=ONE,
-        pair=TIED,
+        **TIED,
         estimator=NaiveBayesSynthesizer(mode="paper", variant="Alg1", relation="replace", rows=50),
         number=phrase("Released rows of class 1, out of 50"),
         statistic=lambda fitted: float(fitted.released_codes_[:, 1].sum()),
@@ -112,8 +110,7 @@ CASES = (
             "The two worlds and the attacker of Algorithm 2: ten equal people, or nine of them and one who differs "
             "in everything. Each of the 1,000 labels has a thousandth of epsilon, so that all of them together keep it."
         ),
-        schema=THREE,
-        pair=LABELS,
+        **LABELS,
         estimator=NaiveBayesSynthesizer(variant="C2", rows=1_000, relation="replace"),
         number=phrase("Log-likelihood ratio of the 1,000 released rows"),
         statistic=sum_of_losses,

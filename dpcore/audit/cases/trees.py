@@ -8,7 +8,7 @@ from scipy.special import logsumexp
 from scipy.stats import binom
 
 from dpcore.audit.game import Case, Verdict
-from dpcore.audit.tables import BIT, Neighbors, bits, both, changed, clipped, even, frame_of, more
+from dpcore.audit.tables import BIT, Neighbors, Worlds, bits, both, changed, clipped, even, frame_of, more
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
 from dpcore.language import phrase
@@ -31,9 +31,9 @@ PURE = Neighbors(
     NUMBER, more(ALIKE, ODD_ONE), changed(ALIKE, ODD_ONE), (phrase("the same and one"), phrase("nine and one"))
 )
 RIVALS = bits("aby", "y")
-NEARLY = more(more(frame_of(RIVALS, "000", "111", times=5), "100")[1], "010")
+NEARLY = Worlds(schema=RIVALS, pair=more(more(frame_of(RIVALS, "000", "111", times=5), "100")[1], "010"))
 OLD_ROWS = 40
-FRESH = changed(frame_of(EVEN.schema, "00", times=OLD_ROWS), "11")
+FRESH = Worlds(schema=EVEN.schema, pair=changed(frame_of(EVEN.schema, "00", times=OLD_ROWS), "11"))
 TIMES = binom.logpmf(np.arange(9), OLD_ROWS, 1 / OLD_ROWS)  # how often a bootstrap sample holds a row
 
 
@@ -165,8 +165,7 @@ CASES = (
             "world one more row makes up for it. Nearly all of epsilon chooses between them, and the attacker sees "
             "which column the tree asks."
         ),
-        schema=RIVALS,
-        pair=NEARLY,
+        **NEARLY,
         estimator=DiffPRFs(epsilon=2.0, n_trees=1, max_depth=1, criterion="Max", leaf_share=0.05),
         number=phrase("Whether the tree asks column a: 1 for yes"),
         statistic=lambda fitted: float(fitted.forest_.column[0] == 0),
@@ -180,8 +179,7 @@ CASES = (
             "each time counts; the paper pays for one. With one tree and an epsilon of 3 that shows. With 25 trees and "
             "an epsilon of 1 it would not, as samples then can cost hardly more than rows."
         ),
-        schema=EVEN.schema,
-        pair=FRESH,
+        **FRESH,
         estimator=DiffPRF(mode="paper", epsilon=3.0, n_trees=1, max_depth=1, relation="replace"),
         number=phrase("Log-likelihood ratio of the leaves’ counts"),
         statistic=copies,

@@ -125,8 +125,8 @@ def nearly_best(name: str, part: pd.DataFrame) -> Cases:
     """Whether PPNB is `NEAR` its best accuracy at all recommended p0, by data set and series."""
     curves = points(part, "x", metric="accuracy").filter(like="PPNB")
     inside = curves[curves.index.to_series().between(*ADVISED)]
-    good = inside.min() >= curves.max() - NEAR
-    return {(f"{series} {name}".strip(), ""): bool(good[series]) for series in curves if len(inside)}
+    good = (inside.min() >= curves.max() - NEAR).items() if len(inside) else ()
+    return {(f"{series} {name}".strip(), ""): bool(came) for series, came in good}
 
 
 def advice() -> Claim:
