@@ -87,12 +87,6 @@ def copies(fitted: Any) -> float:
     return round(float(logsumexp(found + TIMES)), 9)
 
 
-def of_the_class(fitted: Any) -> float:
-    """How many rows of class 1 all trees say there are."""
-    forest = fitted.forest_
-    return float(forest.classes[: forest.trees, 1].sum())
-
-
 def counts(estimator: Any, *told: str) -> list[Case]:
     """Noisy counts on one row's way down; what is told under each relation, or under both."""
     story = (
@@ -207,7 +201,7 @@ CASES = (
         pair=PURE.added,
         estimator=PlainForest(max_depth=1),
         number=phrase("Rows of class 1, over all trees"),
-        statistic=of_the_class,
+        statistic=lambda fitted: float(fitted.forest_.classes[: fitted.forest_.trees, 1].sum()),
         trials=200,
         expected="no claim",
     ),

@@ -73,11 +73,6 @@ def utility(data: Dataset, count: int) -> Plan:
     return Plan(runs, Scores.of(Config(private | plain, EPSILONS, measures=measures, label=label), data))
 
 
-def lacks_columns(data: Dataset) -> str:
-    """Why figure 5 cannot be made."""
-    return "" if len(data.schema) > 2 else "it compares three columns at a time."
-
-
 def draw_utility(frame: pd.DataFrame, view: str) -> Drawn:
     """Figure 5's panels: three per data set. The paper does not say of what its distances are."""
     frame = frame[frame["metric"].isin(VIEWS[view])]
@@ -254,7 +249,7 @@ FIGURES = (
         "rows, and the corrected methods beside the printed ones. This takes a few minutes.",
         utility,
         draw_utility,
-        lacks=lacks_columns,
+        lacks=lambda data: "" if len(data.schema) > 2 else "it compares three columns at a time.",
         choices={"view": base.Choice(phrase("Measured on"), dict(zip(VIEWS, VIEWS, strict=True)))},
         claims=(
             Claim("of the printed methods, the one without privacy is the best", plain_best),

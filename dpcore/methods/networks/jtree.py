@@ -226,10 +226,7 @@ class JTree(Synthesizer):
 
         Those that pass by the largest margin come first.
         """
-        codes = table.unprotected(
-            DEPENDENCE,
-            claimed_epsilon=structure,
-        )
+        codes = table.unprotected(DEPENDENCE, claimed_epsilon=structure)
         sizes, rng = table.schema.sizes, generator(self.random_state, 3)
         pairs = list(combinations(range(len(sizes)), 2))
         if not pairs:
