@@ -70,12 +70,10 @@ class Groups(Attribute):
                 self.child_of[place, list(tree.nodes[child].codes)] = i
 
     def fanout(self, low: Floats, high: Floats) -> Ints:
-        fans: Ints = self.fans[low.astype(np.intp)]
-        return fans
+        return np.asarray(self.fans[low.astype(np.intp)])
 
     def side(self, values: NDArray[Any], cuts: Floats, low: Floats) -> Ints:
-        side: Ints = self.child_of[low.astype(np.intp), values]
-        return side
+        return np.asarray(self.child_of[low.astype(np.intp), values])
 
     def ranges(self, low: Floats, high: Floats, cuts: Floats, child: Ints) -> tuple[Floats, Floats]:
         return self.below[low.astype(np.intp), child].astype(float), high

@@ -30,8 +30,7 @@ def label_losses(exponent: float) -> Floats:
         tables = [pd.crosstab(codes["y"], codes[n]).reindex(index=[0, 1], columns=[0, 1], fill_value=0) for n in "abc"]
         scores = class_log_scores(np.log(prior + 1.0), [t.to_numpy(dtype=float) for t in tables], x, 1.0)
         logs.append(exponent * scores - np.logaddexp.reduce(exponent * scores, axis=1, keepdims=True))
-    found: Floats = (logs[1] - logs[0]).T.reshape(2, 2, 2, 2)
-    return found
+    return np.asarray((logs[1] - logs[0]).T.reshape(2, 2, 2, 2))
 
 
 def sum_of_losses(fitted: Any) -> float:
