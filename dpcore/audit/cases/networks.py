@@ -42,7 +42,8 @@ ZEROS_FOUR, ZEROS_THREE = (
 ALONE = Worlds(schema=TWO, pair=changed(frame_of(TWO, "00", times=N), "10"))
 TWO_ROWS = Worlds(schema=THREE, pair=changed(frame_of(THREE, "000", "111"), "011"))
 ZEROS_EIGHT = frame_of(EIGHT, "00000000", times=19)
-BLOCKS = Worlds(schema=EIGHT, pair=(more(ZEROS_EIGHT, "11110000")[1], more(ZEROS_EIGHT, "00001111")[1]))
+FIRST, LAST = (more(ZEROS_EIGHT, ones)[1] for ones in ("11110000", "00001111"))
+BLOCKS = Worlds(schema=EIGHT, pair=(FIRST, LAST))
 HALVES = frame_of(TWO, "11", "00", times=200)
 EITHER = Neighbors(
     TWO,

@@ -19,6 +19,8 @@ PLACES = {"epsilon", "x", "rows", "parents", "divisions", "repeat"}
 PLACE = {"rows": "{:,.0f} rows", "parents": "{:g} parents"}  # numbers that need a word
 Cases = Mapping[tuple[str, str], bool | None]
 """Whether something came out, by a part of the figure and a place in it ("": all of it); None: there are no points."""
+Judge = Callable[[str, pd.DataFrame], Cases]
+"""What judges one part of a figure, by its name and its runs."""
 
 
 @dataclass(frozen=True)
@@ -87,13 +89,14 @@ def each(frame: pd.DataFrame, *by: str) -> Iterator[tuple[str, pd.DataFrame]]:
         yield ", ".join(map(str, key)), part
 
 
-def by_part(*by: str) -> Callable[[Callable[[str, pd.DataFrame], Cases]], Callable[[pd.DataFrame], Cases]]:
-    """Let a function that judges one part of a figure, by its name, judge all parts by some columns."""
+def by_part(*by: str) -> Callable[[Judge], Callable[[pd.DataFrame], Cases]]:
+    """Let a function that judges one part of a figure judge all parts by some columns."""
 
-    def of_all(judge: Callable[[str, pd.DataFrame], Cases]) -> Callable[[pd.DataFrame], Cases]:
+    def of_all(judge: Judge) -> Callable[[pd.DataFrame], Cases]:
         @wraps(judge)
         def cases(frame: pd.DataFrame) -> Cases:
-            return {place: came for name, part in each(frame, *by) for place, came in judge(name, part).items()}
+            found = (judge(name, part) for name, part in each(frame, *by))
+            return {place: came for one in found for place, came in one.items()}
 
         return cases
 

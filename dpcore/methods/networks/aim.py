@@ -119,7 +119,8 @@ class _Rounds:
         every = combinations(range(len(schema)), 2)
         self.pairs = [pair for pair in every if cells_of(pair, schema.sizes) <= MOST_TABLE]
         self.scopes, self.weights = [*columns, *self.pairs], weights(len(schema), self.pairs)
-        self.measured = NoisyTables(table.public_rows if table.relation is Relation.REPLACE else None)
+        public = table.public_rows if table.relation is Relation.REPLACE else None
+        self.measured = NoisyTables(public)
         noisy = table.counts([[name] for name in schema.names], epsilon=each * len(schema))
         for scope, cells in zip(columns, noisy, strict=True):
             self.measured.add(scope, cells, table.cell_variance(each))

@@ -109,7 +109,8 @@ class TreeClassifier(PrivateClassifier):
         return attributes_of(schema, target, cuts=self._cuts, children=self._children)
 
     def _numbers(self, schema: Schema) -> dict[int, NumberRule]:
-        return {place: one.steps for place, one in self._attributes(schema).items() if isinstance(one, NumberCut)}
+        attributes = self._attributes(schema).items()
+        return {place: one.steps for place, one in attributes if isinstance(one, NumberCut)}
 
     def _check(self, schema: Schema) -> None:
         super()._check(schema)
