@@ -96,8 +96,7 @@ def _lower_bounds(
         high = np.where(others < trials, beta.ppf(1 - alpha / 2, others + 1, trials - others), 1.0)
     low = np.maximum(low, high)
     if not currency.delta:
-        found: Floats = np.log(low / high)
-        return found
+        return np.asarray(np.log(low / high))
     logs = [np.log(np.maximum(each, LEAST))[..., None] for each in (low, high, 1 - low, 1 - high)]
     parts = [ORDERS * one - (ORDERS - 1) * other for one, other in (logs[:2], logs[2:])]
     divergences = np.logaddexp(*parts) / (ORDERS - 1)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 import pandas as pd
@@ -19,6 +19,15 @@ BIT = ("0", "1")
 MOST_ROWS = 1_000
 ADDED, REPLACED = phrase("{title} added"), phrase("{title} replaced")
 Pair = tuple[pd.DataFrame, pd.DataFrame]
+
+
+class Worlds(TypedDict):
+    """Two neighboring tables and their schema, as a `Case` takes them."""
+
+    schema: Schema
+    pair: Pair
+
+
 Texts = str | tuple[str, str]
 """For a case under either relation; or one for "add_remove", and one for "replace"."""
 

@@ -161,10 +161,8 @@ def claimed_vs_bound(*, claimed: float, bound: float, delta: float = 0.0) -> Cha
     shown["labelExpr"] = f"[format(datum.value, ',~g'), {sure}]"
     title = say("epsilon, and how sure someone who was 50:50 can become")
     if delta:
-        title, shown = (
-            say("epsilon at delta {delta}", delta=f"{delta:g}"),
-            {**shown, "labelExpr": "format(datum.value, ',~g')"},
-        )
+        title = say("epsilon at delta {delta}", delta=f"{delta:g}")
+        shown["labelExpr"] = "format(datum.value, ',~g')"
     base = alt.Chart(data).encode(
         alt.X("epsilon:Q", **scaled(title, span(low, high, type="log"), **shown)),
         alt.Y("who:N", title=None, scale=alt.Scale(domain=who), axis=alt.Axis(labelFontSize=16)),

@@ -173,11 +173,8 @@ def coin_estimates(frame: pd.DataFrame, *, truth: float) -> Chart:
     label = area.encode(alt.X("middle:Q", **across), y=alt.value(6))
     edges = area.mark_rule(color=NEUTRAL, strokeWidth=1.5).encode(alt.X("edge:Q", **across))
     layers = [shade, edges, words(label, "text", baseline="top", **bold)]
-    at, said, look = (
-        alt.X("at:Q", **across),
-        say("truth {share:.3g}%", share=100 * truth),
-        {"baseline": "bottom", **bold},
-    )
+    at, said = alt.X("at:Q", **across), say("truth {share:.3g}%", share=100 * truth)
+    look = {"baseline": "bottom", **bold}
     layers += ruled(
         at, truth, said, {"y": alt.value(-4)}, look, phrase("only the game knows"), color=REAL, strokeWidth=4
     )

@@ -134,5 +134,4 @@ def _parsed(words: pa.Array) -> Floats:
     except pa.ArrowInvalid:
         words = pc.if_else(pc.match_substring_regex(words, NUMBER), words, None)
         numbers = pc.replace_substring_regex(words, r"^[+]", "").cast(pa.float64())
-    found: Floats = numbers.to_numpy(zero_copy_only=False)
-    return found
+    return np.asarray(numbers.to_numpy(zero_copy_only=False))

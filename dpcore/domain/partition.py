@@ -29,8 +29,7 @@ class Axis:
     @cached_property
     def sizes(self) -> Ints:
         """Codes per block."""
-        sizes: Ints = np.bincount(self.blocks, minlength=len(self.names))
-        return sizes
+        return np.asarray(np.bincount(self.blocks, minlength=len(self.names)))
 
     @cached_property
     def ordered(self) -> Ints:
@@ -45,8 +44,7 @@ class Axis:
         """One code of each block, uniformly."""
         first = np.concatenate([[0], np.cumsum(self.sizes)[:-1]])
         offsets = np.floor(rng.random(len(blocks)) * self.sizes[blocks]).astype(np.intp)
-        codes: Ints = self.ordered[first[blocks] + offsets]
-        return codes
+        return np.asarray(self.ordered[first[blocks] + offsets])
 
 
 @dataclass(frozen=True, eq=False)

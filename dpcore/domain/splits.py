@@ -8,7 +8,7 @@ the first code (or group) and the one behind the last, or two ticks of a grid.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
@@ -70,12 +70,10 @@ class Groups(Attribute):
                 self.child_of[place, list(tree.nodes[child].codes)] = i
 
     def fanout(self, low: Floats, high: Floats) -> Ints:
-        fans: Ints = self.fans[low.astype(np.intp)]
-        return fans
+        return np.asarray(self.fans[low.astype(np.intp)])
 
     def side(self, values: NDArray[Any], cuts: Floats, low: Floats) -> Ints:
-        side: Ints = self.child_of[low.astype(np.intp), values]
-        return side
+        return np.asarray(self.child_of[low.astype(np.intp), values])
 
     def ranges(self, low: Floats, high: Floats, cuts: Floats, child: Ints) -> tuple[Floats, Floats]:
         return self.below[low.astype(np.intp), child].astype(float), high
@@ -256,11 +254,6 @@ def flat(column: Column) -> Hierarchy:
     """Every value a child of the root."""
     root = unlike(ANY, column.labels)
     return Hierarchy([(root, label) for label in column.labels])
-
-
-def step_rules(attributes: Mapping[int, Attribute]) -> dict[int, Callable[[Floats], Floats]]:
-    """What trees learn from, of the numbers of the columns that are cut anywhere."""
-    return {place: attribute.steps for place, attribute in attributes.items() if isinstance(attribute, NumberCut)}
 
 
 def ticks_of(schema: Schema, frame: pd.DataFrame, attributes: Mapping[int, Attribute]) -> dict[int, Floats]:

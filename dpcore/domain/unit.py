@@ -106,8 +106,7 @@ class Unit:
             )
         rank = np.empty(len(names), dtype=np.intp)
         rank[sorted(range(len(names)), key=names.__getitem__)] = np.arange(len(names))
-        found: Ints = rank[places]
-        return found
+        return np.asarray(rank[places])
 
     def kept(self, persons: Ints, lots: Floats, *, fill: bool) -> Ints:
         """Which rows count, person by person: places of rows, some several times if all places are to be filled.
@@ -137,5 +136,4 @@ class Unit:
         own = many[persons[order]]
         rank = np.arange(len(order)) - (np.cumsum(many) - many)[persons[order]]
         times = self.rows // own + (rank < self.rows % own) if fill else (rank < self.rows).astype(np.intp)
-        found: Ints = np.repeat(order, times)
-        return found
+        return np.asarray(np.repeat(order, times))

@@ -263,8 +263,7 @@ def renumbered(number: Ints, size: int, keep: Ints) -> Ints:
     """Numbers of nodes among some that are kept."""
     new = np.full(size + 1, NOWHERE)
     new[keep] = np.arange(len(keep))
-    found: Ints = new[number]
-    return found
+    return np.asarray(new[number])
 
 
 def spans(first: int, end: int, offered: Flags, records: Ints, cells: Ints, most: int) -> Iterator[tuple[int, int]]:

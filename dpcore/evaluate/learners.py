@@ -149,7 +149,8 @@ def _scores(
         except ValueError as error:  # what our own checks and scikit-learn raise for rows that cannot be learned from
             rows.append((model, source, np.nan, np.nan, f"Not fitted: {error}"))
     if "real" in tables:
-        found = Judged.of(truth, np.full(len(truth), most_frequent(tables["real"][:, position])), classes)
+        constant = np.full(len(truth), np.bincount(tables["real"][:, position]).argmax())
+        found = Judged.of(truth, constant, classes)
         rows.append((MAJORITY, "real", found.accuracy, found.balanced_accuracy, ""))
     progress(1.0, "done")
     return pd.DataFrame(rows, columns=["model", "trained_on", "accuracy", "balanced_accuracy", "note"])
@@ -188,11 +189,6 @@ def confusion_frame(confusion: Ints, labels: Sequence[str]) -> Statistics:
     rows = confusion.sum(axis=1, keepdims=True)
     shares = np.divide(confusion, rows, out=np.full(confusion.shape, np.nan), where=rows > 0)
     return statistics(pairs.to_frame(index=False).assign(count=confusion.ravel(), share=shares.ravel()))
-
-
-def most_frequent(classes: NDArray[Any]) -> int:
-    """The most frequent code, the first of several."""
-    return int(np.bincount(classes).argmax())
 
 
 def one_hot(codes: Codes, sizes: Sequence[int]) -> csr_matrix:

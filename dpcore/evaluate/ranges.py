@@ -83,8 +83,7 @@ def flat_answers(
     noise = rng.standard_gamma(few) - rng.standard_gamma(few)
     normal = np.sqrt(2 * cells) * rng.standard_normal(len(cells))
     scale = Relation.parse(relation).histogram_l1 / epsilon
-    found: Floats = truth + scale * np.where(cells < NEARLY_NORMAL, noise, normal)
-    return found
+    return np.asarray(truth + scale * np.where(cells < NEARLY_NORMAL, noise, normal))
 
 
 def covered(query: RangeQuery, schema: Schema) -> int:

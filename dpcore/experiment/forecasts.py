@@ -140,13 +140,8 @@ class Forecast:
         if before.pairs is not None and after.pairs is not None:
             pairs = before.pairs.towards(after.pairs, part)
         group = near.group if None in (before.group, after.group) else between(before.group, after.group, part)
-        return Expected(
-            epsilon,
-            before.columns.towards(after.columns, part),
-            pairs,
-            group,
-            near.kept,
-        )
+        columns = before.columns.towards(after.columns, part)
+        return Expected(epsilon, columns, pairs, group, near.kept)
 
     def epsilon_for(self, distance: float, of: str = "pairs") -> float | None:
         """The least epsilon from which on the band of the "pairs" or "columns" ends at a distance; None if none does.

@@ -115,8 +115,7 @@ class Model(Artifact):
 
     def predict(self, frame: pd.DataFrame) -> NDArray[Any]:
         """The most probable class of every row, shape (n,); the first in the schema's order if several are."""
-        found: NDArray[Any] = self.classes_[self.predict_proba(frame).argmax(axis=1)]
-        return found
+        return np.asarray(self.classes_[self.predict_proba(frame).argmax(axis=1)])
 
     def predictions(self, frame: pd.DataFrame) -> pd.DataFrame:
         """The rows with the predicted class and its probability as the last two columns.

@@ -371,8 +371,7 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):
             If a column is lacking or a cell does not fit its declaration.
         """
         places = self.predict_proba(frame).argmax(axis=1)
-        found: NDArray[Any] = self.classes_[places]
-        return found
+        return np.asarray(self.classes_[places])
 
     def predict_proba(self, frame: pd.DataFrame) -> Floats:
         """The classes' probabilities, shape (n, classes), columns as in `classes_`."""

@@ -212,8 +212,7 @@ class NaiveBayesSynthesizer(Synthesizer):
         families = [(target,), *((target, schema.index(feature)) for feature in self.features_)]
         prior, *tables = joint_counts(codes, schema.sizes, families)
         scores = class_log_scores(np.log(prior + self.smoothing), tables, queries, self.smoothing)
-        labels: Ints = scores.argmax(axis=1)
-        return labels
+        return np.asarray(scores.argmax(axis=1))
 
     def _paper_sensitivity(self, rows: float) -> int:
         return max(math.ceil(math.log(2 * rows) / LOG_BASES[self.log_base]), 1)

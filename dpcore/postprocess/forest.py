@@ -127,8 +127,7 @@ class Forest:
             return shares
         # Shares that are equal but for their last digits tie, and the first class wins.
         won = np.argmax(shares >= shares.max(axis=1, keepdims=True) - TIE, axis=1)
-        ones: Floats = np.eye(shares.shape[1])[won]
-        return ones
+        return np.asarray(np.eye(shares.shape[1])[won])
 
     def apply(self, frame: pd.DataFrame) -> Ints:
         """The leaf of every row in every tree, shape (n, trees); DataError if rows do not fit. They need no class."""
@@ -333,8 +332,7 @@ def shares(counts: Floats) -> Floats:
     clipped = np.maximum(counts, 0.0)
     lost = clipped.sum(axis=1) <= NOTHING
     clipped[lost] = counts[lost] >= counts[lost].max(axis=1, keepdims=True, initial=-np.inf) - NOTHING
-    found: Floats = clipped / clipped.sum(axis=1, keepdims=True)
-    return found
+    return np.asarray(clipped / clipped.sum(axis=1, keepdims=True))
 
 
 CONFIDENCE = 0.25  # C4.5's default

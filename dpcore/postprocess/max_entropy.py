@@ -222,8 +222,7 @@ def merged(table: Floats, merges: Sequence[Ints]) -> Floats:
 
 def one_hot(merge: Ints) -> Floats:
     """Which values each merged value has, as a matrix of 0 and 1."""
-    found: Floats = (np.arange(merge.max() + 1)[:, None] == merge).astype(float)
-    return found
+    return np.asarray((np.arange(merge.max() + 1)[:, None] == merge).astype(float))
 
 
 def _summed(operands: Sequence[tuple[Floats, Scope]], kept: Scope) -> Floats:

@@ -75,8 +75,7 @@ class Resolution:
 
     def _between(self, coarse: int, fine: int) -> Ints:
         first = np.unique(self.coarser[fine], return_index=True)[1]
-        found: Ints = self.coarser[coarse][first]
-        return found
+        return np.asarray(self.coarser[coarse][first])
 
     @staticmethod
     def _spread(own: Ints, sums: Floats) -> Floats:

@@ -53,8 +53,7 @@ def merged(column: Column, rule: Rule) -> Column:
 
 def spread(table: Floats, rule: Rule) -> Floats:
     """P(code | class) from P(new code | class): evenly over the codes that were merged."""
-    found: Floats = (table / np.bincount(rule))[:, rule]
-    return found
+    return np.asarray((table / np.bincount(rule))[:, rule])
 
 
 def shrunk(joint: Floats, noise: Floats, prior: Floats, alpha: float) -> Floats:

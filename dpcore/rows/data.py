@@ -71,11 +71,7 @@ class FolderData(Dataset):
         seed = secret_seed() if split_seed is None else split_seed
         learned, tested = whole.split(test_share, seed)
         train, test = (drawn(part, schema, MOST_DRAWN) for part in (learned, tested))
-        again = {
-            "encoded": True,
-            "test_share": test_share,
-            "split_seed": seed,
-        }
+        again = {"encoded": True, "test_share": test_share, "split_seed": seed}
         kept: dict[str, Any] = {"note": note, "reading": again, "content": whole.content}
         return cls(name or whole.name, train, test, schema, **kept, learned=learned, tested=tested)
 

@@ -138,11 +138,6 @@ class Folder:
             raise DataError("The lots put every row aside for testing.", "Use a table with more rows.")
         return train, test
 
-    @property
-    def rows(self) -> int:
-        """How many rows there are."""
-        return sum(part.rows for part in self.parts)
-
     def check(self) -> None:
         """DataError if a part is another file than when the folder was opened."""
         for part in self.parts:

@@ -59,7 +59,7 @@ class FolderRows(Rows):
         self._kept = tuple(kept)
 
     def __len__(self) -> int:
-        return self.source.rows if self._rows is None else self._rows
+        return len(self.source) if self._rows is None else self._rows
 
     @property
     def numbered(self) -> frozenset[int]:

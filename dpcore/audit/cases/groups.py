@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from dpcore.audit.game import Verdict
 from dpcore.audit.tables import BIT, Neighbors, bits, both, changed, clipped, even, frame_of, more
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
@@ -51,35 +50,19 @@ def last_group(fitted: Any) -> float:
     return clipped(noisy[-1, -1], 5.0) + clipped(5 - noisy[0, 0], 0.0)
 
 
-PATHS: tuple[tuple[str, str, Verdict, str], ...] = (
-    (
-        "paper",
-        "all",
-        "caught",
-        phrase(
-            "Every level of the tree counts it once more. In our reconstruction of the patent, each level is measured "
-            "with the whole share of epsilon, which is paid for once. The attacker looks at all levels."
-        ),
+PATHS = {
+    ("paper", "all"): phrase(
+        "Every level of the tree counts it once more. In our reconstruction of the patent, each level is measured "
+        "with the whole share of epsilon, which is paid for once. The attacker looks at all levels."
     ),
-    (
-        "paper",
-        "leaves",
-        "not caught",
-        phrase("The patent has noise on the leaves only. Those hold different people, and the claim stands."),
+    ("paper", "leaves"): phrase(
+        "The patent has noise on the leaves only. Those hold different people, and the claim stands."
     ),
-    (
-        "corrected",
-        "all",
-        "not caught",
-        phrase("Every level of the tree counts it once more, and every level is paid for. All levels are looked at."),
+    ("corrected", "all"): phrase(
+        "Every level of the tree counts it once more, and every level is paid for. All levels are looked at."
     ),
-    (
-        "corrected",
-        "leaves",
-        "not caught",
-        phrase("Leaves hold different people, so that all of epsilon buys their counts."),
-    ),
-)
+    ("corrected", "leaves"): phrase("Leaves hold different people, so that all of epsilon buys their counts."),
+}
 ENDS = {
     "paper": phrase(
         "The authors’ code cuts up to the largest number in the data only: a first cut above 1 is impossible "
@@ -90,7 +73,7 @@ ENDS = {
 CASES = (
     *(
         case
-        for mode, measure, expected, told in PATHS
+        for (mode, measure), told in PATHS.items()
         for case in both(
             f"TaxonomyRelease/{mode}/{measure}",
             phrase("All levels of counts, one row") if measure == "all" else phrase("Leaves alone, one row"),
@@ -99,8 +82,8 @@ CASES = (
             TaxonomyRelease(mode=mode, measure=measure, with_class=False, level_shares="equal"),
             phrase("Log-likelihood ratio of the noisy counts on the row’s way down"),
             path,
-            2_000 if expected == "caught" else 3_000,
-            expected,
+            2_000 if (mode, measure) == ("paper", "all") else 3_000,
+            "caught" if (mode, measure) == ("paper", "all") else "not caught",
         )
     ),
     *(

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from dpcore.audit.game import Case
-from dpcore.audit.tables import bits, changed, frame_of
+from dpcore.audit.tables import Worlds, bits, changed, frame_of
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
 from dpcore.language import phrase
@@ -26,8 +26,8 @@ FOUR = Schema(
 ROWS = (("a", 0.0, "no"), ("d", 10.0, "yes"))
 PAIR = changed(frame_of(FOUR, ROWS[0]), ROWS[1])
 BITS = bits("aby", "y")
-BIT_PAIR = changed(frame_of(BITS, "000"), "111")
-TURNED = changed(frame_of(BITS, "000"), "010")
+ALL_BITS = Worlds(schema=BITS, pair=changed(frame_of(BITS, "000"), "111"))
+ONE_BIT = Worlds(schema=BITS, pair=changed(frame_of(BITS, "000"), "010"))
 HEAD = phrase("One person who says (a, 0, no) in one world and (d, 10, yes) in the other: everything differs.")
 
 
@@ -49,7 +49,7 @@ def log_ratio(fitted: Any) -> float:
 def values_of(schema: Schema, family: tuple[str, ...]) -> list[Any]:
     """A family's true value in both worlds: its code, and the number if it is one."""
     found = []
-    for table in PAIR if "x" in schema.names else BIT_PAIR:
+    for table in PAIR if "x" in schema.names else ALL_BITS["pair"]:
         codes = schema.encode(table)[-1].astype(int)
         sizes = [schema[name].size for name in family]
         code = int(np.ravel_multi_index([codes[schema.index(name)] for name in family], sizes))
@@ -73,9 +73,9 @@ def case(
     key: str, title: str, told: str, estimator: PrivateEstimator, looks_at: str, statistic: Any, **change: Any
 ) -> Case:
     """One person's reports."""
-    how: dict[str, Any] = {"schema": FOUR, "pair": PAIR, "tale": (HEAD, told), "trials": 1_500, "expected": "no claim"}
+    how: dict[str, Any] = {"schema": FOUR, "pair": PAIR, "trials": 1_500, "expected": "no claim"}
     how |= {"key": key, "name": title, "estimator": estimator, "number": looks_at, "statistic": statistic}
-    return Case(**{**how, **change})
+    return Case(tale=told if "pair" in change else (HEAD, told), **{**how, **change})
 
 
 def tight(key: str, title: str, told: str, estimator: PrivateEstimator, **change: Any) -> Case:
@@ -149,30 +149,26 @@ CASES = (
     case(
         "DTPD/paper/one group",
         phrase("All bits turned round together"),
-        "",
-        DTPD(mode="paper"),
-        phrase("Whether the reported a and b differ"),
-        lambda fitted: float(report(fitted, "a") != report(fitted, "b")),
-        trials=500,
-        schema=BITS,
-        pair=TURNED,
-        tale=phrase(
+        phrase(
             "One person whose bits a, b and class are 000 in one world and 010 in the other. All bits are sent as "
             "they are or all turned round, so that the reported a and b are equal in the first world and differ in the "
             "second, in every run. No epsilon is claimed, and none holds."
         ),
+        DTPD(mode="paper"),
+        phrase("Whether the reported a and b differ"),
+        lambda fitted: float(report(fitted, "a") != report(fitted, "b")),
+        trials=500,
+        **ONE_BIT,
     ),
     tight(
         "DTPD/corrected/record",
         phrase("Every bit for itself"),
-        "",
-        DTPD(epsilon=2.0),
-        schema=BITS,
-        pair=BIT_PAIR,
-        tale=phrase(
+        phrase(
             "One person whose bits a, b and class are 000 in one world and 111 in the other. Each bit is turned "
             "round for itself, with a third of epsilon. All reports are looked at."
         ),
+        DTPD(epsilon=2.0),
+        **ALL_BITS,
     ),
     case(
         "DTCRD/paper/numbers",

@@ -8,14 +8,14 @@ import pandas as pd
 
 from dpcore.arguments import Floats
 from dpcore.audit.game import Case
-from dpcore.audit.tables import bits, both, changed, even, frame_of, gained
+from dpcore.audit.tables import Worlds, bits, both, changed, even, frame_of, gained
 from dpcore.language import phrase
 from dpcore.mechanisms.scores.naive_bayes import class_log_scores
 from dpcore.methods import NaiveBayesSynthesizer
 
 THREE, ONE = bits("abcy", "y"), bits("ay", "y")
-LABELS = changed(frame_of(THREE, "0000", times=10), "1111")
-TIED = changed(frame_of(ONE, "01", "00", times=5), "01")
+LABELS = Worlds(schema=THREE, pair=changed(frame_of(THREE, "0000", times=10), "1111"))
+TIED = Worlds(schema=ONE, pair=changed(frame_of(ONE, "01", "00", times=5), "01"))
 EVEN = even(15)
 
 
@@ -24,14 +24,13 @@ def label_losses(exponent: float) -> Floats:
     """ln of P'[label | x] / P[label | x] for the tables of `LABELS`, shape (label, a, b, c)."""
     x = np.array(list(np.ndindex(2, 2, 2)), dtype=np.uint8)
     logs = []
-    for table in LABELS:
+    for table in LABELS["pair"]:
         codes = table.astype(int)
         prior = np.bincount(codes["y"], minlength=2)
         tables = [pd.crosstab(codes["y"], codes[n]).reindex(index=[0, 1], columns=[0, 1], fill_value=0) for n in "abc"]
         scores = class_log_scores(np.log(prior + 1.0), [t.to_numpy(dtype=float) for t in tables], x, 1.0)
         logs.append(exponent * scores - np.logaddexp.reduce(exponent * scores, axis=1, keepdims=True))
-    found: Floats = (logs[1] - logs[0]).T.reshape(2, 2, 2, 2)
-    return found
+    return np.asarray((logs[1] - logs[0]).T.reshape(2, 2, 2, 2))
 
 
 def sum_of_losses(fitted: Any) -> float:
@@ -39,12 +38,6 @@ def sum_of_losses(fitted: Any) -> float:
     a, b, c, label = fitted.released_codes_.T.astype(int)
     share = fitted.epsilon / len(label) / (8 * np.log(2)) if fitted.mode == "corrected" else fitted.epsilon / 6
     return round(float(label_losses(share)[label, a, b, c].sum()), 9)
-
-
-def sampled_ones(fitted: Any) -> float:
-    """How many of 1,000 synthetic rows are (1, 1)."""
-    rows = fitted.sample(1_000)
-    return float(((rows["a"] == "1") & (rows["y"] == "1")).sum())
 
 
 CASES = (
@@ -55,8 +48,7 @@ CASES = (
             "Ten equal people, or nine of them and one who differs in everything. Every released label leans a "
             "little towards the table it came from; the attacker adds up 1,000 of them. The paper pays for one."
         ),
-        schema=THREE,
-        pair=LABELS,
+        **LABELS,
         estimator=NaiveBayesSynthesizer(mode="paper", relation="replace", rows=1_000),
         number=phrase("Log-likelihood ratio of the 1,000 released rows"),
         statistic=sum_of_losses,
@@ -70,8 +62,7 @@ CASES = (
             "Five people of each class, or one of them in the other class. All rows with a = 0 get the more "
             "frequent class, without noise, so one person decides all of these labels."
         ),
-        schema=ONE,
-        pair=TIED,
+        **TIED,
         estimator=NaiveBayesSynthesizer(mode="paper", variant="Alg1", relation="replace", rows=50),
         number=phrase("Released rows of class 1, out of 50"),
         statistic=lambda fitted: float(fitted.released_codes_[:, 1].sum()),
@@ -102,7 +93,7 @@ CASES = (
         pair=EVEN.added,
         estimator=NaiveBayesSynthesizer(x_source="model"),
         number=phrase("Synthetic rows (1, 1), out of 1,000"),
-        statistic=sampled_ones,
+        statistic=lambda fitted: float((fitted.sample(1_000)[["a", "y"]] == "1").all(axis=1).sum()),
         trials=1_000,
     ),
     Case(
@@ -112,8 +103,7 @@ CASES = (
             "The two worlds and the attacker of Algorithm 2: ten equal people, or nine of them and one who differs "
             "in everything. Each of the 1,000 labels has a thousandth of epsilon, so that all of them together keep it."
         ),
-        schema=THREE,
-        pair=LABELS,
+        **LABELS,
         estimator=NaiveBayesSynthesizer(variant="C2", rows=1_000, relation="replace"),
         number=phrase("Log-likelihood ratio of the 1,000 released rows"),
         statistic=sum_of_losses,

@@ -7,7 +7,19 @@ from typing import Any
 import numpy as np
 
 from dpcore.audit.game import Case
-from dpcore.audit.tables import Neighbors, bits, both, changed, clipped, difference_ratio, even, frame_of, gained, more
+from dpcore.audit.tables import (
+    Neighbors,
+    Worlds,
+    bits,
+    both,
+    changed,
+    clipped,
+    difference_ratio,
+    even,
+    frame_of,
+    gained,
+    more,
+)
 from dpcore.language import phrase
 from dpcore.methods import (
     AIM,
@@ -24,11 +36,14 @@ from dpcore.methods import (
 
 TWO, THREE, FOUR, EIGHT = bits("ab"), bits("abc"), bits("abcd"), bits("abcdwxyz")
 N = 40
-ZEROS_FOUR, ZEROS_THREE = (changed(frame_of(s, "0" * len(s), times=N), "1" * len(s)) for s in (FOUR, THREE))
-ALONE = changed(frame_of(TWO, "00", times=N), "10")
-TWO_ROWS = changed(frame_of(THREE, "000", "111"), "011")
+ZEROS_FOUR, ZEROS_THREE = (
+    Worlds(schema=s, pair=changed(frame_of(s, "0" * len(s), times=N), "1" * len(s))) for s in (FOUR, THREE)
+)
+ALONE = Worlds(schema=TWO, pair=changed(frame_of(TWO, "00", times=N), "10"))
+TWO_ROWS = Worlds(schema=THREE, pair=changed(frame_of(THREE, "000", "111"), "011"))
 ZEROS_EIGHT = frame_of(EIGHT, "00000000", times=19)
-BLOCKS = (more(ZEROS_EIGHT, "11110000")[1], more(ZEROS_EIGHT, "00001111")[1])
+FIRST, LAST = (more(ZEROS_EIGHT, ones)[1] for ones in ("11110000", "00001111"))
+BLOCKS = Worlds(schema=EIGHT, pair=(FIRST, LAST))
 HALVES = frame_of(TWO, "11", "00", times=200)
 EITHER = Neighbors(
     TWO,
@@ -79,11 +94,6 @@ def ones(fitted: Any) -> float:
     return found
 
 
-def noiseless_tables(fitted: Any) -> float:
-    """The released number of rows of ones, over all tables."""
-    return float(sum(table[(1,) * table.ndim] for table in fitted.tables_))
-
-
 def towards_second(fitted: Any) -> float:
     """How many more edges lie among w, x, y, z than among a, b, c, d."""
     return float(sum(min(edge) >= "w" for edge in fitted.edges_) - sum(max(edge) <= "d" for edge in fitted.edges_))
@@ -112,8 +122,7 @@ CASES = (
             "columns at once. The paper pays as if pairs held different people: half of what they can cost. What is "
             "attacked is compared with the part of epsilon that the paper counts for all pairs."
         ),
-        schema=FOUR,
-        pair=ZEROS_FOUR,
+        **ZEROS_FOUR,
         estimator=HMPrivBayes(mode="paper", epsilon=19.0, n_clusters=1, max_parents=1),
         number=phrase("Released similarities, each cut off outside of what the two tables have, summed"),
         statistic=similarities,
@@ -128,8 +137,7 @@ CASES = (
             "Forty rows of zeros, or one of them all ones. Every cluster's table holds that row, and the paper pays "
             "for all three tables as for one, as if they held different people. The attacker looks at all of them."
         ),
-        schema=THREE,
-        pair=ZEROS_THREE,
+        **ZEROS_THREE,
         estimator=HMPrivBayes(mode="paper", epsilon=6.0, n_clusters=3),
         number=phrase("Cells of zeros and of ones, each cut off outside of what the two tables have, summed"),
         statistic=corners,
@@ -145,8 +153,7 @@ CASES = (
             "gets, so the tables of the other columns, whose rows are the same, have larger noise in one world. The "
             "paper claims an epsilon of 0.05; no finite epsilon holds."
         ),
-        schema=THREE,
-        pair=TWO_ROWS,
+        **TWO_ROWS,
         estimator=HMPrivBayes(mode="paper", epsilon=0.05, n_clusters=1, max_parents=1),
         number=phrase("Size of the noisiest table of columns b and c"),
         statistic=noise_elsewhere,
@@ -168,8 +175,7 @@ CASES = (
             "Forty rows of zeros, or one of them all ones, which moves all six pairs. Each pair is paid for here, and "
             "the noise is larger. What is attacked is compared with the part of epsilon that all pairs have together."
         ),
-        schema=FOUR,
-        pair=ZEROS_FOUR,
+        **ZEROS_FOUR,
         estimator=HMPrivBayes(epsilon=19.0, n_clusters=1, max_parents=1, score="MI"),
         number=phrase("Released similarities, each cut off outside of what the two tables have, summed"),
         statistic=similarities,
@@ -260,8 +266,7 @@ CASES = (
             "Forty rows of zeros, or one of them with a one in the first column. Jaccard's index of the two columns "
             "falls from 1 to 0, but the noise is made for changes of 1/40."
         ),
-        schema=TWO,
-        pair=ALONE,
+        **ALONE,
         estimator=PrivSCBN(mode="paper", epsilon=0.5, n_clusters=1),
         number=phrase("Released Jaccard index of the two columns"),
         statistic=lambda fitted: float(fitted.similarity_[0, 1]),
@@ -283,11 +288,10 @@ CASES = (
             "Forty rows of zeros, or one of them all ones. The tables are released as they are, so that one run "
             "tells the two apart for sure. Nothing is claimed; more runs only make the lower bound larger."
         ),
-        schema=THREE,
-        pair=ZEROS_THREE,
+        **ZEROS_THREE,
         estimator=NoPrivacy(n_clusters=1),
         number=phrase("Released number of rows of ones, over all tables"),
-        statistic=noiseless_tables,
+        statistic=lambda fitted: float(sum(table[(1,) * table.ndim] for table in fitted.tables_)),
         trials=300,
         expected="no claim",
     ),
@@ -299,8 +303,7 @@ CASES = (
             "columns look dependent, or six others. The paper pays for all answers as for one; the attacker counts "
             "edges."
         ),
-        schema=EIGHT,
-        pair=BLOCKS,
+        **BLOCKS,
         estimator=JTree(mode="paper", epsilon=2.0, structure_share=0.8),
         number=phrase("Edges among w, x, y, z, less those among a, b, c, d"),
         statistic=towards_second,
@@ -314,8 +317,7 @@ CASES = (
             "The same two tables. Each of three edges is picked and paid for in turn, and together they can cost what "
             "is claimed, and no more."
         ),
-        schema=EIGHT,
-        pair=BLOCKS,
+        **BLOCKS,
         estimator=JTree(epsilon=2.0, structure_share=0.8, edges=3, max_cells=16),
         number=phrase("Edges among w, x, y, z, less those among a, b, c, d"),
         statistic=towards_second,

@@ -8,7 +8,7 @@ from scipy.special import logsumexp
 from scipy.stats import binom
 
 from dpcore.audit.game import Case, Verdict
-from dpcore.audit.tables import BIT, Neighbors, bits, both, changed, clipped, even, frame_of, more
+from dpcore.audit.tables import BIT, Neighbors, Worlds, bits, both, changed, clipped, even, frame_of, more
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
 from dpcore.language import phrase
@@ -31,9 +31,10 @@ PURE = Neighbors(
     NUMBER, more(ALIKE, ODD_ONE), changed(ALIKE, ODD_ONE), (phrase("the same and one"), phrase("nine and one"))
 )
 RIVALS = bits("aby", "y")
-NEARLY = more(more(frame_of(RIVALS, "000", "111", times=5), "100")[1], "010")
+BEHIND = more(frame_of(RIVALS, "000", "111", times=5), "100")[1]  # a is, by one row
+NEARLY = Worlds(schema=RIVALS, pair=more(BEHIND, "010"))
 OLD_ROWS = 40
-FRESH = changed(frame_of(EVEN.schema, "00", times=OLD_ROWS), "11")
+FRESH = Worlds(schema=EVEN.schema, pair=changed(frame_of(EVEN.schema, "00", times=OLD_ROWS), "11"))
 TIMES = binom.logpmf(np.arange(9), OLD_ROWS, 1 / OLD_ROWS)  # how often a bootstrap sample holds a row
 
 
@@ -85,12 +86,6 @@ def copies(fitted: Any) -> float:
     ]
     found = np.array([sum(abs(x) - abs(x - k) for x in gained) for k in range(len(TIMES))]) * fitted.epsilon / 4
     return round(float(logsumexp(found + TIMES)), 9)
-
-
-def of_the_class(fitted: Any) -> float:
-    """How many rows of class 1 all trees say there are."""
-    forest = fitted.forest_
-    return float(forest.classes[: forest.trees, 1].sum())
 
 
 def counts(estimator: Any, *told: str) -> list[Case]:
@@ -165,8 +160,7 @@ CASES = (
             "world one more row makes up for it. Nearly all of epsilon chooses between them, and the attacker sees "
             "which column the tree asks."
         ),
-        schema=RIVALS,
-        pair=NEARLY,
+        **NEARLY,
         estimator=DiffPRFs(epsilon=2.0, n_trees=1, max_depth=1, criterion="Max", leaf_share=0.05),
         number=phrase("Whether the tree asks column a: 1 for yes"),
         statistic=lambda fitted: float(fitted.forest_.column[0] == 0),
@@ -180,8 +174,7 @@ CASES = (
             "each time counts; the paper pays for one. With one tree and an epsilon of 3 that shows. With 25 trees and "
             "an epsilon of 1 it would not, as samples then can cost hardly more than rows."
         ),
-        schema=EVEN.schema,
-        pair=FRESH,
+        **FRESH,
         estimator=DiffPRF(mode="paper", epsilon=3.0, n_trees=1, max_depth=1, relation="replace"),
         number=phrase("Log-likelihood ratio of the leaves’ counts"),
         statistic=copies,
@@ -209,7 +202,7 @@ CASES = (
         pair=PURE.added,
         estimator=PlainForest(max_depth=1),
         number=phrase("Rows of class 1, over all trees"),
-        statistic=of_the_class,
+        statistic=lambda fitted: float(fitted.forest_.classes[: fitted.forest_.trees, 1].sum()),
         trials=200,
         expected="no claim",
     ),

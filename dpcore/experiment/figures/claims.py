@@ -6,6 +6,7 @@ more, so that a curve may fluctuate, as the papers say of theirs. All else compa
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import wraps
 
 import pandas as pd
 
@@ -18,6 +19,8 @@ PLACES = {"epsilon", "x", "rows", "parents", "divisions", "repeat"}
 PLACE = {"rows": "{:,.0f} rows", "parents": "{:g} parents"}  # numbers that need a word
 Cases = Mapping[tuple[str, str], bool | None]
 """Whether something came out, by a part of the figure and a place in it ("": all of it); None: there are no points."""
+Judge = Callable[[str, pd.DataFrame], Cases]
+"""What judges one part of a figure, by its name and its runs."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +89,27 @@ def each(frame: pd.DataFrame, *by: str) -> Iterator[tuple[str, pd.DataFrame]]:
         yield ", ".join(map(str, key)), part
 
 
-def orders(points: pd.DataFrame, part: str, lower: str, higher: str) -> dict[tuple[str, str], bool | None]:
+def by_part(*by: str) -> Callable[[Judge], Callable[[pd.DataFrame], Cases]]:
+    """Let a function that judges one part of a figure judge all parts by some columns."""
+
+    def of_all(judge: Judge) -> Callable[[pd.DataFrame], Cases]:
+        @wraps(judge)
+        def cases(frame: pd.DataFrame) -> Cases:
+            found = (judge(name, part) for name, part in each(frame, *by))
+            return {place: came for one in found for place, came in one.items()}
+
+        return cases
+
+    return of_all
+
+
+def curves_rise(frame: pd.DataFrame, x: str, *, value: str = "value", **only: str) -> Cases:
+    """Whether the curves of the printed methods rise, by data set and curve."""
+    found = ((name, points(part, x, value=value, **only)) for name, part in each(frame, "data"))
+    return {(f"{series} {name}".strip(), ""): rising(curves[series]) for name, curves in found for series in curves}
+
+
+def orders(points: pd.DataFrame, part: str, lower: str, higher: str) -> Cases:
     """Whether one series lies below another, place by place."""
     if not {lower, higher} <= set(points):
         return {}
@@ -95,9 +118,7 @@ def orders(points: pd.DataFrame, part: str, lower: str, higher: str) -> dict[tup
     return {(part, form.format(place)): bool(row[lower] < row[higher]) for place, row in both.iterrows()}
 
 
-def ahead(
-    points: pd.DataFrame, part: str, own: str, others: Iterable[str], *, lower: bool = True
-) -> dict[tuple[str, str], bool | None]:
+def ahead(points: pd.DataFrame, part: str, own: str, others: Iterable[str], *, lower: bool = True) -> Cases:
     """Whether one series lies below the lowest of some others, or above the highest, place by place."""
     rest = points.reindex(columns=[*others])
     both = pd.DataFrame({"own": points.get(own), "rest": rest.min(axis=1) if lower else rest.max(axis=1)})

@@ -13,7 +13,7 @@ from dpcore.domain.range_query import RangeQuery, random_queries
 from dpcore.experiment.engine import Measure, Run
 from dpcore.experiment.figures import base
 from dpcore.experiment.figures.base import Drawn, Figure, Named, Plan
-from dpcore.experiment.figures.claims import Cases, Claim, ahead, each
+from dpcore.experiment.figures.claims import Cases, Claim, ahead, by_part
 from dpcore.language import phrase, say
 from dpcore.methods import DiffGen, NaiveBayesSynthesizer, RefinedPrivBayes, TaxonomyRelease
 from dpcore.postprocess import count_tree_frames
@@ -107,15 +107,14 @@ draw_divisions = partial(
 )
 
 
-def little_harm(frame: pd.DataFrame) -> Cases:
+@by_part("data")
+def little_harm(name: str, part: pd.DataFrame) -> Cases:
     """Whether the most divisions have less than twice the error of the fewest, by data set and curve."""
-    cases: dict[tuple[str, str], bool | None] = {}
-    for name, part in each(frame, "data"):
-        found = part.pivot_table("value", "divisions", "series", sort=False).sort_index()
-        for way, curve in ((way, found[way].dropna()) for way in found):
-            several = len(curve) > 1
-            cases[f"{way} {name}".strip(), ""] = bool(curve.iloc[-1] < 2 * curve.iloc[0]) if several else None
-    return cases
+    found = part.pivot_table("value", "divisions", "series", sort=False).sort_index()
+    return {
+        (f"{way} {name}".strip(), ""): bool(curve.iloc[-1] < 2 * curve.iloc[0]) if len(curve) > 1 else None
+        for way, curve in ((way, found[way].dropna()) for way in found)
+    }
 
 
 def accuracies(data: Dataset, count: int) -> Plan:
@@ -130,24 +129,20 @@ def accuracies(data: Dataset, count: int) -> Plan:
     return base.swept(methods, data, EPSILONS, count, base.beside(data, base.REFERENCES, models=MODELS), models=MODELS)
 
 
-def grows_slowly(frame: pd.DataFrame) -> Cases:
+@by_part("data")
+def grows_slowly(name: str, part: pd.DataFrame) -> Cases:
     """Whether consistency lets errors grow less from small ranges to large ones than they do from the leaves alone."""
-    cases: dict[tuple[str, str], bool | None] = {}
-    for name, part in each(frame, "data"):
-        errors = evaluate.by_size(part).pivot_table("absolute", "bin", "release", sort=False)
-        growth = (errors.iloc[-1] / errors.iloc[0]).dropna()
-        for way in filter(growth.index.__contains__, CONSISTENT if LEAVES in growth else ()):
-            cases[f"{way} {name}".strip(), ""] = bool(growth[way] < growth[LEAVES])
-    return cases
+    errors = evaluate.by_size(part).pivot_table("absolute", "bin", "release", sort=False)
+    growth = (errors.iloc[-1] / errors.iloc[0]).dropna()
+    ways = filter(growth.index.__contains__, CONSISTENT if LEAVES in growth else ())
+    return {(f"{way} {name}".strip(), ""): bool(growth[way] < growth[LEAVES]) for way in ways}
 
 
-def learns_more(frame: pd.DataFrame) -> Cases:
+@by_part("data", "model")
+def learns_more(name: str, part: pd.DataFrame) -> Cases:
     """Whether rows of the patent's own form teach more than the others', by data set, classifier and epsilon."""
-    cases: dict[tuple[str, str], bool | None] = {}
-    for name, part in each(frame, "data", "model"):
-        found = part.pivot_table("value", "epsilon", "series")
-        cases |= ahead(found, name, OWN, {*found} - {OWN, "TaxonomyRelease"}, lower=False)
-    return cases
+    found = part.pivot_table("value", "epsilon", "series")
+    return ahead(found, name, OWN, {*found} - {OWN, "TaxonomyRelease"}, lower=False)
 
 
 def lacks_target(data: Dataset) -> str:

@@ -13,7 +13,7 @@ from dpcore.evaluate.reconstruction import boolean_data
 from dpcore.experiment.config import Config
 from dpcore.experiment.figures import base
 from dpcore.experiment.figures.base import Drawn, Figure, Plan
-from dpcore.experiment.figures.claims import Cases, Claim, each, orders, points, rising
+from dpcore.experiment.figures.claims import Cases, Claim, by_part, curves_rise, orders, points
 from dpcore.experiment.sweeps import Scores
 from dpcore.language import phrase, say
 from dpcore.mechanisms.randomizers import RRPH, Warner
@@ -103,19 +103,11 @@ BETTER = {"bank cards": (0.3, 1.0), "bank cards, dependent": (0.39, 0.7)}  # abo
 VIEW = {"view": base.Choice(phrase("Measured by"), dict(zip(MEASURES, MEASURES, strict=True)))}
 
 
-def rises_with_p0(frame: pd.DataFrame) -> Cases:
-    """By data set and noise of numbers."""
-    found = ((name, points(part, "x", metric="accuracy")) for name, part in each(frame, "data"))
-    return {(f"{series} {name}".strip(), ""): rising(curves[series]) for name, curves in found for series in curves}
-
-
-def falls_with_variance(frame: pd.DataFrame) -> Cases:
+@by_part("data")
+def falls_with_variance(name: str, part: pd.DataFrame) -> Cases:
     """By data set and p0."""
     small, large = (f"PPNB, {told}" for told in TRANSFORMS)
-    cases: dict[tuple[str, str], bool | None] = {}
-    for name, part in each(frame, "data"):
-        cases |= orders(points(part, "x", metric="accuracy"), name, large, small)
-    return cases
+    return orders(points(part, "x", metric="accuracy"), name, large, small)
 
 
 def crossing(frame: pd.DataFrame) -> Cases:
@@ -128,15 +120,13 @@ def crossing(frame: pd.DataFrame) -> Cases:
     return cases
 
 
-def nearly_best(frame: pd.DataFrame) -> Cases:
+@by_part("data")
+def nearly_best(name: str, part: pd.DataFrame) -> Cases:
     """Whether PPNB is `NEAR` its best accuracy at all recommended p0, by data set and series."""
-    cases: dict[tuple[str, str], bool | None] = {}
-    for name, part in each(frame, "data"):
-        for series, curve in points(part, "x", metric="accuracy").filter(like="PPNB").items():
-            inside = curve[curve.index.to_series().between(*ADVISED)]
-            if len(inside):
-                cases[f"{series} {name}".strip(), ""] = bool(inside.min() >= curve.max() - NEAR)
-    return cases
+    curves = points(part, "x", metric="accuracy").filter(like="PPNB")
+    inside = curves[curves.index.to_series().between(*ADVISED)]
+    good = (inside.min() >= curves.max() - NEAR).items() if len(inside) else ()
+    return {(f"{series} {name}".strip(), ""): bool(came) for series, came in good}
 
 
 def advice() -> Claim:
@@ -178,7 +168,7 @@ FIGURES = (
         ),
         choices=against("p0"),
         claims=(
-            Claim("accuracy rises with p0", rises_with_p0),
+            Claim("accuracy rises with p0", partial(curves_rise, x="x", metric="accuracy")),
             Claim("it falls with the variances of a and b", falls_with_variance),
             advice(),
         ),

@@ -7,7 +7,7 @@ from dpcore.accounting.relation import Relation
 from dpcore.datasets import Dataset
 from dpcore.experiment.figures import base
 from dpcore.experiment.figures.base import Drawn, Figure, Named, Plan
-from dpcore.experiment.figures.claims import PRINTED, Cases, Claim, each, points, rising
+from dpcore.experiment.figures.claims import PRINTED, Cases, Claim, by_part, each, points, rising
 from dpcore.language import phrase, say
 from dpcore.methods import NaiveBayesSynthesizer
 from dpcore.text import claim, limit
@@ -73,20 +73,17 @@ def between(epsilon: float, low: float, high: float) -> Claim:
     return Claim(told.format(low=low, high=high, epsilon=epsilon), cases)
 
 
-def rises(frame: pd.DataFrame) -> Cases:
+@by_part("data", "model")
+def rises(name: str, part: pd.DataFrame) -> Cases:
     """The mean accuracy, by data set and classifier."""
-    parts = each(frame, "data", "model")
-    return {(name, ""): rising(points(part, "epsilon").mean(axis=1)) for name, part in parts}
+    return {(name, ""): rising(points(part, "epsilon").mean(axis=1))}
 
 
 def settles(frame: pd.DataFrame) -> Cases:
     """The variance of the accuracy over runs, by data set and classifier, if there are several."""
-    cases: dict[tuple[str, str], bool | None] = {}
-    for name, part in each(frame[frame["mode"] == PRINTED], "data", "model"):
-        spread = part.groupby("epsilon")["value"].var()
-        if len(spread) and spread.notna().all():
-            cases[name, ""] = rising(spread, -1)
-    return cases
+    parts = each(frame[frame["mode"] == PRINTED], "data", "model")
+    spreads = {name: part.groupby("epsilon")["value"].var() for name, part in parts}
+    return {(name, ""): rising(one, -1) for name, one in spreads.items() if len(one) and one.notna().all()}
 
 
 FIGURES = (

@@ -17,7 +17,7 @@ from dpcore.experiment.config import Config
 from dpcore.experiment.engine import Measure, Run
 from dpcore.experiment.figures import base
 from dpcore.experiment.figures.base import Drawn, Figure, Named, Plan
-from dpcore.experiment.figures.claims import Cases, Claim, ahead, each, orders, points, rising
+from dpcore.experiment.figures.claims import Cases, Claim, ahead, by_part, curves_rise, orders, points, rising
 from dpcore.experiment.sweeps import Scores, plan
 from dpcore.language import phrase, say
 from dpcore.methods import HMPrivBayes, JTree, NoPrivacy, PrivBayes, PrivSCBN, RefinedPrivBayes
@@ -71,11 +71,6 @@ def utility(data: Dataset, count: int) -> Plan:
     measures = [name for name in MEASURES if learns or "SVM" not in name]
     runs = [*plan(private, EPSILONS, count), *plan(plain, EPSILONS[-1:], count)]
     return Plan(runs, Scores.of(Config(private | plain, EPSILONS, measures=measures, label=label), data))
-
-
-def lacks_columns(data: Dataset) -> str:
-    """Why figure 5 cannot be made."""
-    return "" if len(data.schema) > 2 else "it compares three columns at a time."
 
 
 def draw_utility(frame: pd.DataFrame, view: str) -> Drawn:
@@ -224,32 +219,23 @@ def before_others(frame: pd.DataFrame) -> Cases:
     return cases
 
 
-def safest(frame: pd.DataFrame) -> Cases:
+@by_part("data")
+def safest(name: str, part: pd.DataFrame) -> Cases:
     """Whether HMPrivBayes betrays fewer people than the others as printed, by data set and number of rows."""
-    cases: dict[tuple[str, str], bool | None] = {}
-    for name, part in each(frame, "data"):
-        cases |= ahead(points(part, "rows"), name, "HMPrivBayes", PRIVATE)
-    return cases
+    return ahead(points(part, "rows"), name, "HMPrivBayes", PRIVATE)
 
 
-def falls_with_rows(frame: pd.DataFrame) -> Cases:
+@by_part("data")
+def falls_with_rows(name: str, part: pd.DataFrame) -> Cases:
     """Whether HMPrivBayes betrays fewer people the more rows there are, by data set."""
-    found = ((name, points(part, "rows").get("HMPrivBayes")) for name, part in each(frame, "data"))
-    return {(name, ""): None if curve is None else rising(curve, -1) for name, curve in found}
+    curve = points(part, "rows").get("HMPrivBayes")
+    return {(name, ""): None if curve is None else rising(curve, -1)}
 
 
-def rises_with_parents(frame: pd.DataFrame) -> Cases:
-    """Whether times rise, by data set and method."""
-    found = ((name, points(part, "parents", value="seconds")) for name, part in each(frame, "data"))
-    return {(f"{series} {name}".strip(), ""): rising(times[series]) for name, times in found for series in times}
-
-
-def quicker(frame: pd.DataFrame) -> Cases:
+@by_part("data")
+def quicker(name: str, part: pd.DataFrame) -> Cases:
     """Whether clusters are quicker than one network, by data set and number of parents."""
-    cases: dict[tuple[str, str], bool | None] = {}
-    for name, part in each(frame, "data"):
-        cases |= orders(points(part, "parents", value="seconds"), name, "HMPrivBayes", "PrivBayes")
-    return cases
+    return orders(points(part, "parents", value="seconds"), name, "HMPrivBayes", "PrivBayes")
 
 
 FIGURES = (
@@ -263,7 +249,7 @@ FIGURES = (
         "rows, and the corrected methods beside the printed ones. This takes a few minutes.",
         utility,
         draw_utility,
-        lacks=lacks_columns,
+        lacks=lambda data: "" if len(data.schema) > 2 else "it compares three columns at a time.",
         choices={"view": base.Choice(phrase("Measured on"), dict(zip(VIEWS, VIEWS, strict=True)))},
         claims=(
             Claim("of the printed methods, the one without privacy is the best", plain_best),
@@ -298,7 +284,7 @@ FIGURES = (
         draw_times,
         lacks=lambda _: "",
         claims=(
-            Claim("run times rise with the number of parents", rises_with_parents),
+            Claim("run times rise with the number of parents", partial(curves_rise, x="parents", value="seconds")),
             Claim("HMPrivBayes is quicker than PrivBayes", quicker),
         ),
         untested=True,

@@ -11,7 +11,7 @@ from dpcore.evaluate.baselines import PLAIN
 from dpcore.evaluate.learners import MAJORITY
 from dpcore.experiment.figures import base
 from dpcore.experiment.figures.base import Drawn, Figure, Named, Plan
-from dpcore.experiment.figures.claims import Cases, Claim, each, points, rising
+from dpcore.experiment.figures.claims import Cases, Claim, by_part, curves_rise, points, rising
 from dpcore.language import phrase, say
 from dpcore.methods import DiffPRF, DiffPRFs, PlainForest
 
@@ -81,9 +81,9 @@ ALIKE = 0.01  # of accuracy: "very little", "very much alike"
 WITHIN = "(Within one point, in mean over what is drawn.)"
 
 
-def accuracies(frame: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
-    """The printed methods' points, by data set."""
-    yield from ((name, points(part, "epsilon", metric="accuracy")) for name, part in each(frame, "data"))
+def accuracies(part: pd.DataFrame) -> pd.DataFrame:
+    """The printed methods' points."""
+    return points(part, "epsilon", metric="accuracy")
 
 
 def by_depth(found: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
@@ -93,38 +93,30 @@ def by_depth(found: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
         yield score, pd.DataFrame({depth: column for depth, column in columns.items() if column is not None})
 
 
-def rises_with_epsilon(frame: pd.DataFrame) -> Cases:
-    """By data set and curve."""
-    found = accuracies(frame)
-    return {(f"{series} {name}".strip(), ""): rising(curves[series]) for name, curves in found for series in curves}
-
-
-def rises_with_depth(frame: pd.DataFrame) -> Cases:
+@by_part("data")
+def rises_with_depth(name: str, part: pd.DataFrame) -> Cases:
     """By data set, score and epsilon."""
     return {
         (f"{score} {name}".strip(), f"{epsilon:g}"): rising(curve)
-        for name, found in accuracies(frame)
-        for score, depths in by_depth(found)
+        for score, depths in by_depth(accuracies(part))
         for epsilon, curve in depths.iterrows()
     }
 
 
-def scores_alike(frame: pd.DataFrame) -> Cases:
+@by_part("data")
+def scores_alike(name: str, part: pd.DataFrame) -> Cases:
     """By data set and depth, on average over epsilon."""
-    cases: dict[tuple[str, str], bool | None] = {}
-    for name, found in accuracies(frame):
-        one, other = (depths for _, depths in by_depth(found))
-        for depth in sorted({*one} & {*other}):
-            apart = (one[depth] - other[depth]).dropna().abs()
-            cases[name, f"depth {depth}"] = bool(apart.mean() < ALIKE) if len(apart) else None
-    return cases
+    one, other = (depths for _, depths in by_depth(accuracies(part)))
+    apart = {depth: (one[depth] - other[depth]).dropna().abs() for depth in sorted({*one} & {*other})}
+    return {(name, f"depth {depth}"): bool(far.mean() < ALIKE) if len(far) else None for depth, far in apart.items()}
 
 
-def little_lost(frame: pd.DataFrame) -> Cases:
+@by_part("data")
+def little_lost(name: str, part: pd.DataFrame) -> Cases:
     """DiffPRFs beside DiffPRF, by data set and epsilon."""
-    both = ((name, curves.reindex(columns=["DiffPRF", "DiffPRFs"]).dropna()) for name, curves in accuracies(frame))
-    found = ((name, curves["DiffPRF"] - curves["DiffPRFs"]) for name, curves in both)
-    return {(name, f"{epsilon:g}"): bool(lost < ALIKE) for name, losses in found for epsilon, lost in losses.items()}
+    curves = accuracies(part).reindex(columns=["DiffPRF", "DiffPRFs"]).dropna()
+    losses = curves["DiffPRF"] - curves["DiffPRFs"]
+    return {(name, f"{epsilon:g}"): bool(lost < ALIKE) for epsilon, lost in losses.items()}
 
 
 CHOICES = {"view": base.Choice(phrase("Measured by"), dict(zip(MEASURES, MEASURES, strict=True)))}
@@ -141,7 +133,7 @@ FIGURES = (
         draw_depths,
         choices=CHOICES,
         claims=(
-            Claim("accuracy rises with epsilon", rises_with_epsilon),
+            Claim("accuracy rises with epsilon", partial(curves_rise, x="epsilon", metric="accuracy")),
             Claim("accuracy rises with depth", rises_with_depth),
             Claim("the two scores are very much alike", scores_alike, WITHIN),
         ),

@@ -19,10 +19,8 @@ from dpcore.mechanisms.noise.histograms import Spread
 ROUNDED = 2.0**20  # a sigma: beyond, rounding moves a Gaussian's probabilities by less than one in 10^12
 ROUNDING = 1e-9  # relative; scores this close are equal for a noiseless choice
 
-SEEDED, UNSEEDED = (
-    phrase("NumPy {kind} noise, seeded: for teaching"),
-    phrase("NumPy {kind} noise, unseeded: for teaching"),
-)
+SEEDED = phrase("NumPy {kind} noise, seeded: for teaching")
+UNSEEDED = phrase("NumPy {kind} noise, unseeded: for teaching")
 
 
 class NumpyNoise(Noise):

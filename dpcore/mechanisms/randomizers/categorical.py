@@ -29,8 +29,7 @@ class KeepOrDraw(CategoryChannel):
     @cached_property
     def matrix(self) -> Floats:
         """P(report j | true i) at [j, i], shape (size, size)."""
-        found: Floats = self.gain * np.eye(self.size) + self.base[:, None]
-        return found
+        return np.asarray(self.gain * np.eye(self.size) + self.base[:, None])
 
     @property
     def truthful(self) -> bool:

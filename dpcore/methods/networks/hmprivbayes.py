@@ -212,14 +212,12 @@ class HMPrivBayes(FilteredSynthesizer):
         if self.relation == Relation.ADD_REMOVE:
             self.rows_ = max(float(combine_row_sums([margin[None, :] for margin in margins])[0]), 1.0)
         shares = project_rows(np.array(margins), np.full(len(margins), self.rows_)) / max(self.rows_, 1.0)
-        entropies: Floats = -xlog2(shares).sum(axis=1)
-        return entropies
+        return np.asarray(-xlog2(shares).sum(axis=1))
 
     def _noiseless_entropies(self, bits: PrivateTable) -> Floats:
         codes = bits.unprotected(WEIGHED, claimed_epsilon=0)
         ones = codes.mean(axis=0) if len(codes) else np.zeros(codes.shape[1])
-        entropies: Floats = -xlog2(np.array([ones, 1 - ones])).sum(axis=0)
-        return entropies
+        return np.asarray(-xlog2(np.array([ones, 1 - ones])).sum(axis=0))
 
     def _similarity(self, bits: PrivateTable, epsilon: Epsilon) -> Floats:
         """The noisy scores of all pairs, per record."""

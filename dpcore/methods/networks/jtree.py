@@ -169,8 +169,7 @@ class JTree(Synthesizer):
         noisy = table.counts([named(cluster) for cluster in clusters], epsilon=left)
         self.epsilons_ = [float(left / len(clusters))] * len(clusters)
         progress(0.9, phrase("Making the tables agree"))
-        public = table.public_rows if table.relation is Relation.REPLACE else None
-        measured = NoisyTables(public)
+        measured = NoisyTables(table.public_rows if table.relation is Relation.REPLACE else None)
         for cluster, counts in zip(clusters, noisy, strict=True):
             measured.add(cluster, counts, 1.0)
         measured.fit(SWEEPS, cliques)
@@ -226,10 +225,7 @@ class JTree(Synthesizer):
 
         Those that pass by the largest margin come first.
         """
-        codes = table.unprotected(
-            DEPENDENCE,
-            claimed_epsilon=structure,
-        )
+        codes = table.unprotected(DEPENDENCE, claimed_epsilon=structure)
         sizes, rng = table.schema.sizes, generator(self.random_state, 3)
         pairs = list(combinations(range(len(sizes)), 2))
         if not pairs:
@@ -306,8 +302,7 @@ def noisy_margins(
     """
     margin, unit = (information - thresholds, scale) if np.isfinite(scale) else (np.zeros(len(thresholds)), 1.0)
     rho = rng.laplace(0.0, unit, (draws, 1))
-    found: Floats = margin + rng.laplace(0.0, unit, (draws, len(margin))) - rho
-    return found
+    return np.asarray(margin + rng.laplace(0.0, unit, (draws, len(margin))) - rho)
 
 
 def amplified(epsilon: float, rate: Floats | float) -> Floats:

@@ -25,12 +25,8 @@ class MeasuredTables(Synthesizer):
     """A release of the cliques of a junction tree, and of what tells values apart that the model has as one."""
 
     page = "networks"
-    paper = ""
     modes = ("corrected",)
     mode: str = text(default="corrected", kind="{'corrected'}", about="There is no other.")
-    relation: str = text(
-        default="add_remove", kind="{'add_remove', 'replace'}", about="Which tables are neighbors (`Relation`)."
-    )
     rows_: float = learned("float", "The number of rows: public, or estimated from noisy answers.")
     margins_: list[Floats] = learned("list of arrays of shape (values,)", "Per column: the released counts.")
     groups_: list[Ints] = learned(

@@ -77,8 +77,7 @@ class MST(MeasuredTables):
         noisy = table.counts([[name] for name in schema.names], epsilon=third)
         variance = table.cell_variance(third / len(schema))
         groups = [frequent_apart(cells, variance) for cells in noisy]
-        public = table.public_rows if table.relation is Relation.REPLACE else None
-        measured = NoisyTables(public)
+        measured = NoisyTables(table.public_rows if table.relation is Relation.REPLACE else None)
         for j, (cells, own) in enumerate(zip(noisy, groups, strict=True)):
             measured.add((j,), np.bincount(own, cells).astype(float), variance * np.bincount(own).astype(float))
         measured.fit(0)
@@ -122,5 +121,4 @@ def frequent_apart(noisy: Floats, variance: float) -> Ints:
     """A group for each of so many values that count `RARE` standard deviations of noise, and one for all others."""
     frequent = noisy >= RARE * sqrt(variance)
     frequent[np.argsort(-noisy, kind="stable")[MOST_VALUES:]] = False
-    found: Ints = np.where(frequent, np.cumsum(frequent) - 1, frequent.sum())
-    return found
+    return np.asarray(np.where(frequent, np.cumsum(frequent) - 1, frequent.sum()))

@@ -262,5 +262,4 @@ def add_up(margin: Floats, groups: Ints) -> Floats:
 
 def rows_to_one(weights: Floats) -> Floats:
     """Rows of positive weights as probabilities."""
-    probabilities: Floats = weights / weights.sum(axis=1, keepdims=True)
-    return probabilities
+    return np.asarray(weights / weights.sum(axis=1, keepdims=True))

@@ -9,7 +9,7 @@ import numpy as np
 from dpcore.accounting.relation import Epsilon, Relation
 from dpcore.arguments import Floats, Progress
 from dpcore.domain.schema import Schema
-from dpcore.domain.splits import Attribute, attributes_of, step_rules
+from dpcore.domain.splits import Attribute, NumberCut, attributes_of
 from dpcore.door import PrivateTable
 from dpcore.errors import ParameterError
 from dpcore.language import phrase, plural, say
@@ -109,7 +109,8 @@ class TreeClassifier(PrivateClassifier):
         return attributes_of(schema, target, cuts=self._cuts, children=self._children)
 
     def _numbers(self, schema: Schema) -> dict[int, NumberRule]:
-        return step_rules(self._attributes(schema))
+        attributes = self._attributes(schema).items()
+        return {place: one.steps for place, one in attributes if isinstance(one, NumberCut)}
 
     def _check(self, schema: Schema) -> None:
         super()._check(schema)

@@ -46,15 +46,19 @@ from dpcore.methods.trees.plan import Chooser, Exponential, NoisyGain, Plan
 class ID3(TreeClassifier):
     """What the three share."""
 
+    by = phrase("Friedman and Schuster 2010")
+    survey = (phrase("Laplace"), phrase("high"), phrase("interactive"), phrase("categories"))
+    good_for = "one tree, comparison"
     provable_printed = phrase("epsilon (add)")
     max_depth: int = whole(default=3, most=MOST_DEPTH, about=DEPTH)
 
+    @property
     @abstractmethod
     def _chooser(self) -> Chooser:
         """Who chooses the columns."""
 
     def _plan(self, table: PrivateTable, budget: Epsilon) -> Plan:
-        return self._equal_plan(budget, self._chooser(), self.max_depth)
+        return self._equal_plan(budget, self._chooser, self.max_depth)
 
 
 class SuLQID3(ID3):
@@ -62,34 +66,24 @@ class SuLQID3(ID3):
 
     title = "SuLQ-ID3"
     by = phrase("Blum et al. 2005")
-    survey = (phrase("Laplace"), phrase("high"), phrase("interactive"), phrase("categories"))
-    good_for = "one tree, comparison"
     offers = both("SuLQ-ID3: one tree, by noisy counts", "SuLQ-ID3", RIGHT, holds=True, within="add_remove")
     variants = ({}, {"max_depth": 1})
-
-    def _chooser(self) -> Chooser:
-        return NoisyGain(one_by_one=True)
+    _chooser = NoisyGain(one_by_one=True)
 
 
 class PINQID3(ID3):
     """ID3 on noisy tables. See the module for steps and privacy."""
 
     title = "PINQ-ID3"
-    by = phrase("Friedman and Schuster 2010")
-    survey = (phrase("Laplace"), phrase("high"), phrase("interactive"), phrase("categories"))
-    good_for = "one tree, comparison"
     offers = both("PINQ-ID3: one tree, by noisy tables", "PINQ-ID3", RIGHT, holds=True, within="add_remove")
     variants = ({}, {"max_depth": 4})
-
-    def _chooser(self) -> Chooser:
-        return NoisyGain(one_by_one=False)
+    _chooser = NoisyGain(one_by_one=False)
 
 
 class DiffPID3(ID3):
     """ID3 by the exponential mechanism. See the module for steps and privacy."""
 
     title = "DiffP-ID3"
-    by = phrase("Friedman and Schuster 2010")
     survey = (phrase("Laplace, exponential"), phrase("low"), phrase("interactive"), phrase("categories"))
     good_for = "one small tree to show"
     offers = both(
@@ -103,5 +97,6 @@ class DiffPID3(ID3):
         "public bound on theirs.",
     )
 
+    @property
     def _chooser(self) -> Chooser:
         return Exponential(score=CRITERIA[self.criterion], ordinary=self._paper)
