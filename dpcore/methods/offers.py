@@ -58,7 +58,7 @@ def grade(noiseless: bool, sampled: bool, mode: str) -> str:
     if not sampled:
         return phrase("not exactly sampled, and for teaching only. Draw exactly sampled noise before you publish.")
     if mode == "paper":
-        return phrase("exactly sampled noise, where the source adds any.")
+        return phrase("exactly sampled noise, but for what the source draws by itself.")
     return phrase("exactly sampled noise.")
 
 

@@ -210,13 +210,39 @@ def test_ratios_and_powers_beyond_any_float_are_compared_exactly(monkeypatch):
         is_below(0, Fraction(2), Fraction(0))
 
 
+@pytest.mark.parametrize("scale", [0.3, 1.0, 1e3, 1e7, 2.0**35.5])
+def test_the_least_accurate_logarithm_that_is_allowed_decides_nothing_wrong(scale, monkeypatch):
+    """Words as near to a jump as the error's bound, by a logarithm that is out by nearly all that may be."""
+    drawn = []
+    with localcontext() as context:
+        context.prec = 80
+        for k in {max(1, round(scale * far)) for far in (0.1, 0.7, 3.0, 10.0, 30.0)}:
+            jump, error = (-Decimal(k) / Decimal(scale)).exp() * 2**64, Decimal(2.0**-49 * (1 + k / scale))
+            drawn += [int(jump * (1 + error * Decimal(f))) for f in (-2, -1.2, -0.95, -0.5, -0.2, 0, 0.2, 0.5, 0.95, 2)]
+    open_, true = -77, np.log
+    monkeypatch.setattr(draws, "one_geometric", lambda *_: open_)
+    for sign in (-0.99, 0.99):
+        tape(monkeypatch, drawn)
+        monkeypatch.setattr(np, "log", lambda x, sign=sign: true(x) + sign * 2.0**-50 * (1 + np.abs(true(x))))
+        found = geometric(np.full(len(drawn), scale)).tolist()
+        monkeypatch.setattr(np, "log", true)
+        assert open_ in found
+        for bits, value in zip(drawn, found, strict=True):
+            assert value == open_ or floors(scale, bits) == [value, value]
+
+
 @pytest.mark.parametrize("name", ["log", "exp"])
 def test_sources_are_refused_where_numpy_is_less_accurate_than_they_assume(name, monkeypatch):
     """By 16 units in the last place at a few arguments, or at all; the function as it is passes."""
     check_numpy.cache_clear()
     check_numpy()
     true = getattr(np, name)
-    somewhat = [lambda x: true(x) * np.where(np.abs(x) < 1e-6, 1 + 2.0**-48, 1), lambda x: true(x) * (1 - 2.0**-48)]
+    somewhat = [
+        lambda x: true(x) * np.where(np.abs(x) < 1e-6, 1 + 2.0**-48, 1),
+        lambda x: true(x) * (1 - 2.0**-48),
+        lambda x: true(x) * (1 + 2.0**-48 * (len(x) == 1)),  # which may be other instructions
+        lambda x: true(x) * (1 + 2.0**-48 * (np.abs(true(x)) < 1e-200)) if name == "exp" else true(x) + 2.0**-48,
+    ]
     for wrong in (*somewhat, lambda x: true(x).astype(np.float32).astype(float), lambda x: x * np.nan):
         check_numpy.cache_clear()
         monkeypatch.setattr(np, name, wrong)
@@ -319,3 +345,13 @@ def test_reals_move_to_the_grid_and_stay_on_it():
     assert (np.mod(noisy - 0.0625, 0.125) == 0).all()
     assert np.abs(np.median(noisy) - 0.3) < 1
     assert noise.reals(np.array([0.3]), 0.0, grid=0.125).tolist() == [0.25]
+
+
+def test_a_factor_beyond_any_float_takes_the_best_and_what_no_grid_holds_is_refused():
+    noise = make_noise("auto", None)
+    assert noise.select(np.array([1.0, 2.0, -3.0]), np.inf) == 1
+    assert set(noise.select(np.ones((40, 2)), np.inf).tolist()) == {0, 1}
+    with pytest.raises(ParameterError, match="wider grid"):
+        noise.reals(np.array([1e30]), 1.0, grid=1.0)
+    wide = make_noise("opendp", None).reals(np.zeros(200), 2.0**70, grid=1.0)  # OpenDP's numbers end at 2^63
+    assert np.median(np.abs(wide)) > 2.0**68

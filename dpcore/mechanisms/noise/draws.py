@@ -6,13 +6,13 @@ a bound on its own error. Where the error, or the bits of U that are not drawn y
 outcome, `decimal` works it out (its logarithm and exponential are correctly rounded), with more
 digits and more bits until one outcome is left. So outcomes are those of exact arithmetic, and
 probabilities are exactly those that are stated, for the floats that are given taken as rational
-numbers: at every finite scale of 0 or more, and noise of scale 0 is 0. Noise that int64 does not
+numbers: at every scale from 0, whose noise is 0, to 2^1000. Noise that int64 does not
 hold is drawn as Python's integers. How long a draw takes may tell something; nothing here hides
 that.
 
 What is assumed: the operating system's words are uniform and independent, floats are those of IEEE
 754, and NumPy's logarithm and exponential are right to 2^-50, 4 units in the last place.
-`check_numpy` tries the last.
+`check_numpy` tries the last. `histograms` also takes Python's logarithm to be right to 10^-9.
 
 uniform   A word's last bits, as many as a number below the bound may need; again, if they are not
           below it. For one bound of any size: `secrets.randbelow`, which does the same.
@@ -258,7 +258,8 @@ class Weights(NamedTuple):
 class Choice:
     """Candidates in groups, exactly sampled choices: r with probability proportional to weight(r) exp(factor score).
 
-    Each group begins at one of `starts`, and none is empty; the factor is 0 or more, and 2^bits times the number of
+    Each group begins at one of `starts`, and none is empty; differences of scores, and the factor, are floats, the
+    factor is 0 or more, and 2^bits times the number of
     candidates less than 2^62. Per group, `best` is the best score that weighs anything (-inf if none does), and
     `totals` is at least 2^bits times the sum of the weights w(r).
     """

@@ -1,5 +1,6 @@
 """Exactly sampled noise from the operating system's entropy: our own, and OpenDP's on counts."""
 
+import sys
 from collections.abc import Sequence
 from weakref import WeakKeyDictionary
 
@@ -8,11 +9,13 @@ from numpy.typing import NDArray
 
 from dpcore.accounting.currency import Law
 from dpcore.arguments import Floats, Ints
+from dpcore.errors import ParameterError
 from dpcore.language import phrase
 from dpcore.mechanisms.noise.base import Noise, Scored, sums
-from dpcore.mechanisms.noise.draws import Choice, Weights, check_numpy, gaussian, laplace
+from dpcore.mechanisms.noise.draws import LARGEST, Choice, Weights, check_numpy, gaussian, laplace
 
 SPARE = 2.0**-40  # relative; scales and factors are worked out in floats, whose rounding is far less
+WIDE = 2.0**56  # wider noise is beyond 2^63 once in e^128
 BITS = 36  # of a candidate's weight in a block, of which there may be 2^26
 
 
@@ -46,8 +49,10 @@ class ExactNoise(Noise):
 
     def reals(self, values: Floats, scale: float, *, grid: float, origin: float = 0.0) -> Floats:
         """See `Noise.reals`; on the grid."""
-        steps = np.rint((values - origin) / grid).astype(np.int64)
-        return origin + grid * self.counts(steps, scale / grid)
+        steps = np.rint((values - origin) / grid)
+        if not (np.abs(steps) < LARGEST).all():
+            raise ParameterError("Numbers are further from the grid's origin than 2^62 steps.", "Use a wider grid.")
+        return origin + grid * self.counts(steps.astype(np.int64), scale / grid)
 
     def select(self, scores: Floats, factor: float) -> Ints:
         size = scores.shape[-1]
@@ -85,16 +90,24 @@ class ExactNoise(Noise):
 class OpenDPNoise(ExactNoise):
     """The same, but that OpenDP's samplers (Canonne, Kamath and Steinke 2020) draw for counts, at some 10 µs each.
 
-    The distributions are the same to the last bit. Choices, and noise for several histograms at once, are still ours.
+    The distributions are the same. Choices, noise for several histograms at once, and scales of which OpenDP's whole
+    numbers, which end at 2^63, could not hold the noise, are still ours.
     """
 
     label = phrase("Exactly sampled discrete noise (OpenDP), from the operating system's entropy")
 
-    def many_counts(self, tables: Sequence[NDArray[np.int64]], scales: Sequence[float]) -> list[Floats]:
-        """See `Noise.many_counts`; OpenDP takes over a second to load, so it is loaded here."""
+    def __init__(self, *, law: Law = "laplace") -> None:
+        """Load OpenDP, which takes over a second, before anything is charged."""
+        super().__init__(law=law)
         import opendp.prelude as opendp
 
         opendp.enable_features("contrib")
+        self._opendp = opendp
+
+    def many_counts(self, tables: Sequence[NDArray[np.int64]], scales: Sequence[float]) -> list[Floats]:
+        if max(scales, default=0.0) > WIDE:
+            return super().many_counts(tables, scales)
+        opendp = self._opendp
         make, distance = opendp.m.make_laplace, opendp.l1_distance(T="i64")
         if self.law == "gaussian":
             make, distance = opendp.m.make_gaussian, opendp.l2_distance(T="f64")
@@ -108,5 +121,5 @@ class OpenDPNoise(ExactNoise):
 def choice(
     scores: Floats, starts: Ints, factor: float, weights: Weights | None = None, bits: int | None = None
 ) -> Choice:
-    """Exactly sampled choices for no more than was asked for."""
-    return Choice(scores, starts, factor * (1 - SPARE), weights, bits)
+    """Exactly sampled choices for no more than was asked for, also where that is beyond any float."""
+    return Choice(scores, starts, min(factor, sys.float_info.max) * (1 - SPARE), weights, bits)
