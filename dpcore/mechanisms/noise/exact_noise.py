@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Sequence
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -96,9 +97,9 @@ class OpenDPNoise(ExactNoise):
 
     label = phrase("Exactly sampled discrete noise (OpenDP), from the operating system's entropy")
 
-    def __init__(self, *, law: Law = "laplace") -> None:
+    def __init__(self, **given: Any) -> None:
         """Load OpenDP, which takes over a second, before anything is charged."""
-        super().__init__(law=law)
+        super().__init__(**given)
         import opendp.prelude as opendp
 
         opendp.enable_features("contrib")
