@@ -23,9 +23,10 @@ def floors(project: dict, lock: str) -> Iterator[str]:
     """Each package that the project names, at one version."""
     extras = dict(project["optional-dependencies"])
     tools, _ = extras.pop("dev"), extras.pop("docs")
-    for need in chain(project["dependencies"], *extras.values()):
+    needs = [*chain(project["dependencies"], *extras.values())]
+    for need in needs:
         yield re.sub(r">=([^,;]+)[^;]*", r"==\1", need)
-    for need in tools:
+    for need in set(tools) - set(needs):
         name = re.match(r"[\w-]+", need).group()
         yield re.search(rf"^{name}==[^\\\n]+", lock, re.MULTILINE).group().strip()
 

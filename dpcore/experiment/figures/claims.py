@@ -76,7 +76,8 @@ def rising(curve: pd.Series, sign: int = 1) -> bool | None:
     curve = curve.dropna()
     if len(curve) < 2:
         return None
-    return sign * float(curve.rank().corr(pd.Series(curve.index, curve.index).rank())) >= CLEARLY
+    order = pd.Series(curve.index, curve.index).rank()
+    return curve.nunique() > 1 and sign * float(curve.rank().corr(order)) >= CLEARLY
 
 
 def each(frame: pd.DataFrame, *by: str) -> Iterator[tuple[str, pd.DataFrame]]:
