@@ -201,9 +201,10 @@ def rises(found: list[Hit], recorded: Counts) -> list[str]:
     wrong = []
     for kind, n in sorted(totals(counts).items()):
         if n > allowed[kind]:
-            new = {file for file, in_file in counts.items() if in_file[kind] > recorded.get(file, {}).get(kind, 0)}
+            before = {file: in_file.get(kind, 0) for file, in_file in recorded.items()}
+            new = {file for file, in_file in counts.items() if in_file[kind] > before.get(file, 0)}
             wrong += [
-                f"{hit}; {n - allowed[kind]} more than may stand"
+                f"{hit}; {n - allowed[kind]} of the {counts[hit.file][kind]} in this file must go"
                 for hit in found
                 if hit.kind == kind and hit.file in new
             ]

@@ -2,10 +2,11 @@
 
     make missing
 
-It asks the tests that hold such lists (marked `listed`), so that nothing is checked in two ways. What each says names
-the place, or the command that mends it.
+It asks ruff, and the tests that hold such lists (marked `listed`), so that nothing is checked in two ways. What each
+says names the place, or the command that mends it.
 """
 
+import subprocess
 import sys
 from pathlib import Path
 
@@ -42,14 +43,25 @@ def clean(message: str) -> str:
     return "\n    ".join(line for line in lines if not line.startswith("assert ")) or message
 
 
+def lint() -> list[str]:
+    """What ruff says of lines and of their format."""
+    found = []
+    for words in (("check",), ("format", "--check")):
+        command = [sys.executable, "-m", "ruff", *words, "--quiet", "--output-format=concise", str(ROOT)]
+        text = subprocess.run(command, capture_output=True, text=True, check=False).stdout
+        found += ["\n    ".join((f"ruff {words[0]}", *text.splitlines()))] if text else []
+    return found
+
+
 def main() -> int:
     """Run them, and say what they say; 1 if anything is missing."""
     listener = Listener()
     words = ["-m", "listed", "-n", "0", "-p", "no:terminal", "-p", "no:cacheprovider"]
     pytest.main([*words, *(str(ROOT / folder) for folder in FOLDERS)], plugins=[listener])
-    print(*listener.complaints, sep="\n\n")
-    print(f"\n{len(listener.complaints)} of {listener.count} lists, records and gates lack something.")
-    return int(bool(listener.complaints) or not listener.count)
+    complaints = [*lint(), *listener.complaints]
+    print(*complaints, sep="\n\n")
+    print(f"\n{len(complaints)} of {listener.count + 2} lists, records, formats and gates lack something.")
+    return int(bool(complaints) or not listener.count)
 
 
 if __name__ == "__main__":

@@ -139,7 +139,8 @@ def faults(counts: Counts, long: float, file: SizeFile) -> list[str]:
                 f"leave {left[0]:,} and {left[1]:,}: shorten it, or say why in an [[allowance]] of scripts/size.toml"
             )
     if long > file.long:
-        found.append(f"{long}% of the lines in dpcore are longer than {LONG} characters, and {file.long}% may be")
+        share = f"{long}% of the lines in dpcore are longer than {LONG} characters, and {file.long}% may be"
+        found.append(f"{share}: break long lines of the change")
     return found
 
 

@@ -213,7 +213,10 @@ def blockers() -> list[str]:
         catalog, compiled_file = read(language), path_of(language).with_suffix(".mo")
         found += faults(catalog)
         missing = [text for text in gaps(catalog, said()) if text in taught]
-        found += [f"a lesson says {forms(text)[-1]!r}, which is not translated: run `make texts`" for text in missing]
+        file = path_of(language).relative_to(ROOT)
+        found += [
+            f"a lesson says {forms(text)[-1]!r}: fill in its msgstr in {file}, then `make texts`" for text in missing
+        ]
         if not compiled_file.exists() or compiled_file.read_bytes() != compiled(catalog):
             found.append(f"{compiled_file.relative_to(ROOT)} is not what its .po says: run `make texts`")
     return found

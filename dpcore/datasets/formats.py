@@ -28,7 +28,8 @@ TEXT_FORMATS = ("csv", "tsv", "txt")
 DAMAGED = (EOFError, OSError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, RuntimeError, ValueError)
 OPENERS: dict[str, Callable[..., Any]] = {"gz": gzip.open, "bz2": bz2.open, "xz": lzma.open}
 PACKED = (*OPENERS, "zip")
-FORMATS = (*TEXT_FORMATS, "parquet", "xlsx", *(f"csv.{packed}" for packed in PACKED))
+UNPACKED = (*TEXT_FORMATS, "parquet", "xlsx")
+FORMATS = (*UNPACKED, *(f"csv.{packed}" for packed in PACKED))
 
 # What files are called something that they are not; a workbook is a zip archive of its own kind.
 SIGNATURES = {
@@ -59,7 +60,7 @@ def format_of(name: str) -> tuple[str, str]:
     *_, inner, last = ["", "", *name.lower().split(".")]
     if last == "zip" or (last in PACKED and inner in TEXT_FORMATS):
         return inner, last
-    if last in (*TEXT_FORMATS, "parquet", "xlsx"):
+    if last in UNPACKED:
         return last, ""
     raise DataError(
         f"The extension of {PurePath(name).name!r} does not tell a format that can be read.",

@@ -16,7 +16,7 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from dpcore.datasets.formats import format_of
+from dpcore.datasets.formats import TEXT_FORMATS, format_of
 from dpcore.datasets.long_parquet import LongParquet
 from dpcore.datasets.long_text import LongText
 from dpcore.datasets.parquet import cells, check_plain, headers_of, is_plain
@@ -64,8 +64,8 @@ def sources(place: str | PathLike[str]) -> list[Source]:
     if not found:
         raise DataError(f"The folder {path.name!r} holds no tables.", REMEDY)
     for source in found:
-        if format_of(source.name)[0] == "xlsx":
-            raise DataError(f"The workbook {source.name!r} cannot be read row by row.", "Save it as CSV.")
+        if format_of(source.name)[0] not in (*TEXT_FORMATS, "parquet"):
+            raise DataError(f"The file {source.name!r} cannot be read row by row.", "Save it as CSV.")
     return found
 
 

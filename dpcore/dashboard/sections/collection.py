@@ -18,7 +18,7 @@ from dpcore.dashboard.tabs import predict, reports
 from dpcore.dashboard.tabs.forest import MOST_NODES
 from dpcore.dashboard.tabs.take_home import download
 from dpcore.dashboard.widgets import choice
-from dpcore.datasets.formats import FORMATS
+from dpcore.datasets.formats import UNPACKED
 from dpcore.errors import DPCoreError
 from dpcore.export.collection import Collection
 from dpcore.export.model_file import Model
@@ -45,7 +45,7 @@ def collection(page: str) -> None:
     )
     left, right = st.columns(2, gap="large")
     with left:
-        table = housekeeping.uploader(f"reports.csv ({', '.join(FORMATS[:5])})", key=f"{key}.table")
+        table = housekeeping.uploader(f"reports.csv ({', '.join(UNPACKED)})", key=f"{key}.table")
     with right:
         rules = housekeeping.uploader("rules.json", type="json", key=f"{key}.rules")
 

@@ -17,7 +17,7 @@ from dpcore.dashboard.sections import folders
 from dpcore.dashboard.shell import escaped, mendable, open_page
 from dpcore.dashboard.widgets import caption, choice
 from dpcore.datasets import Content, Dataset
-from dpcore.datasets.formats import FORMATS
+from dpcore.datasets.formats import UNPACKED
 from dpcore.datasets.heads import head
 from dpcore.datasets.reading import MAX_BYTES, read_frame
 from dpcore.domain.cells import typed
@@ -144,7 +144,7 @@ def offer_download(name: str) -> None:
 def upload() -> None:
     """A person's own file."""
     file = housekeeping.uploader(
-        f"A table about people ({', '.join(FORMATS[:5])}, also packed; at most {MAX_BYTES >> 20} MB)",
+        f"A table about people ({', '.join(UNPACKED)}, also packed; at most {MAX_BYTES >> 20} MB)",
         key="data.file",
         help="Read in the memory of the computer that runs this program; written nowhere.",
     )

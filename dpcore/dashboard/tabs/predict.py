@@ -13,7 +13,7 @@ from dpcore.dashboard.shell import escaped
 from dpcore.dashboard.tabs.one_person import one_person
 from dpcore.dashboard.tabs.take_home import download
 from dpcore.dashboard.widgets import caption, markdown
-from dpcore.datasets.formats import FORMATS
+from dpcore.datasets.formats import UNPACKED
 from dpcore.datasets.reading import MAX_BYTES, read_frame
 from dpcore.export.model_file import Model
 from dpcore.export.quoting import spreadsheet_csv, spreadsheet_safe
@@ -64,7 +64,7 @@ def by(page: str, model: Model) -> None:
     file = housekeeping.uploader(
         say(
             "Rows to predict ({formats}, also packed; at most {size} MB)",
-            formats=", ".join(FORMATS[:5]),
+            formats=", ".join(UNPACKED),
             size=MAX_BYTES >> 20,
         ),
         key=f"{page}.rows",
