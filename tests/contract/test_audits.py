@@ -31,7 +31,6 @@ def tree(tmp_path):
 @pytest.mark.parametrize(
     ("file", "names"),
     [
-        ("dpcore/door/code.py", ["dpcore/door"]),
         ("dpcore/methods/deep/new.py", ["dpcore/methods"]),
         ("dpcore/errors.py", ["dpcore/errors.py"]),
         ("tests/audit/help.py", ["tests"]),
