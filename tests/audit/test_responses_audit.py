@@ -86,7 +86,6 @@ WHOLE = {
     "OLH": {**EVERYTHING, "protocol": "OLH"},
     "moments": {**EVERYTHING, "numbers": "moments"},
     "one of two": {**EVERYTHING, "asked": 1, "protocol": "ERRPH"},
-    "one of two, moments and OUE": {**EVERYTHING, "asked": 1, "numbers": "moments", "protocol": "OUE"},
     "one of two pairs": {**EVERYTHING, "pairs": True, "asked": 1, "protocol": "OUE", "class_share": 0.7},
 }
 
@@ -135,7 +134,7 @@ PLANTED = {
 @pytest.mark.parametrize("name", PLANTED)
 def test_planted_faults_are_caught(name, monkeypatch):
     PLANTED[name](monkeypatch)
-    assert audit(Crowd(epsilon=2.0, **WHOLE[name]), (ONE, OTHER), float, 150_000).lower_bound > 2.03
+    assert audit(Crowd(epsilon=2.0, **WHOLE[name]), (ONE, OTHER), float, 100_000).lower_bound > 2.03
 
 
 def test_a_lot_that_two_answers_share_gives_both_away():

@@ -162,7 +162,6 @@ def test_every_method_makes_what_it_always_made(name, small_frame):
 
 
 def test_what_changed_can_be_read(small_frame):
-    """The same method under another relation, where a record stands."""
     relations = "replace", "add_remove"
     kept, other = ({"run": record("corrected", "NB-Synth", {}, name, small_frame)} for name in relations)
     told = dict(line.removeprefix("run: ").split(":\n") for line in changes(kept, other))

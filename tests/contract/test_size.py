@@ -49,7 +49,7 @@ def test_a_rise_without_an_allowance_longer_lines_and_a_file_that_was_changed_by
     assert "leave -1 and 5" in size.faults(SAME, 15.4, size.parse(without))[0]
 
 
-def test_falls_and_allowed_rises_are_written_down():
+def test_falls_and_allowed_rises_are_written_down_beside_a_rise_that_is_refused():
     counts = {"dpcore/door": (110, 80), "tests": (880, 0)}
     file = size.parse(FILE)
     assert size.faults(counts, 15.0, file) == []
@@ -58,9 +58,6 @@ def test_falls_and_allowed_rises_are_written_down():
     assert again.records["dpcore/door"] == ((100, 90), (110, 80), (10, 0))
     assert (again.heading, again.allowances, again.long) == (file.heading, file.allowances, 15.0)
     assert size.differences(counts, 15.0, again) == size.faults(counts, 15.0, again) == []
-
-
-def test_a_rise_that_is_refused_keeps_no_fall_from_being_written_down():
     text = size.render({"dpcore/door": (111, 80), "tests": (880, 0)}, 16.0, size.parse(FILE))
     records, long = size.parse(text).records, size.parse(text).long
     assert (records["dpcore/door"].now, records["tests"].now, long) == ((104, 90), (880, 0), 15.4)
@@ -82,14 +79,11 @@ def test_what_is_counted():
 
 def test_a_line_added_to_the_tree_is_found(tmp_path, monkeypatch, capsys):
     """Through the command, on a small tree of its own: first nothing is wrong, then a dense line is."""
-    for folder in size.FOLDERS:
-        (tmp_path / folder).mkdir()
-    (tmp_path / "app.py").write_text("a = 1\n")
     rows = '"pages" = [[1, 1], [1, 1], [0, 0]]\n'
     (tmp_path / "size.toml").write_text("targets = {}\n" + size.COUNTS.format(long=0.0, rows=rows))
     monkeypatch.setattr(size, "FILE", tmp_path / "size.toml")
     monkeypatch.setattr(size, "measure", lambda measure=size.measure: measure(tmp_path))
-    assert size.main(["--check"]) == 0
-    (tmp_path / "app.py").write_text("a = 1; b = 2\n")
-    assert size.main([]) == 1
+    for source, code in (("a = 1\n", 0), ("a = 1; b = 2\n", 1)):
+        (tmp_path / "app.py").write_text(source)
+        assert size.main(["--check"]) == code
     assert "pages has 0 lines and 1 statements more" in capsys.readouterr().out
