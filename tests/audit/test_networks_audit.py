@@ -1,7 +1,4 @@
-"""What printed networks leak, exactly: each scale of noise is taken from the ledger of a real fit.
-
-Attacks on whole runs are the cases of `dpcore.audit`; what corrected networks lose is worked out by `test_transcripts`.
-"""
+"""What printed networks leak, exactly: each scale of noise is taken from the ledger of a real fit."""
 
 import math
 

@@ -1,9 +1,7 @@
 """Attacks on randomized answers: whole records, and a lot that two answers share.
 
-People report independently, so a table of as many people with the same answers is as many runs; single people's fits,
-and what papers print, are cases of `dpcore.audit`. All seeds are fixed. A bound that must stay below epsilon is taken
-at alpha = 1e-3, which then is the false-alarm rate of each new choice of seeds; bounds that must catch something are
-taken at 0.05 and are well above the claim.
+People report independently, so a table of as many people with the same answers is as many runs. A bound that must stay
+below epsilon is taken at alpha = 1e-3; bounds that must catch something at 0.05, and are well above the claim.
 """
 
 import math

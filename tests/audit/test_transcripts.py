@@ -1,7 +1,7 @@
 """No transcript of a corrected method is more probable on one table than on a neighbor by more than e^epsilon.
 
-Every draw of every fit, worked out exactly (`lockstep`), on random schemas and neighboring tables (`neighbors`). All
-seeds are fixed. What is not audited: the arithmetic of the sources themselves, that is how they draw what they say.
+Every draw of every fit, worked out exactly (`lockstep`), on random schemas and neighboring tables (`neighbors`). What
+is not audited: the arithmetic of the sources themselves, that is how they draw what they say.
 """
 
 import math
@@ -100,8 +100,7 @@ def lost(name, relation, seed, pool, *, rows=0, **given):
         return auditor.rho.max() / float(least)
     least = min(found[0].ledger_.epsilon_bound, method.epsilon)
     if not abs(auditor.loss) <= least * (1 + ROUNDING) + ROUNDING:
-        told = f"{abs(auditor.loss):.6g} of {least:g} was lost in {auditor.draws} draws by {method}"
-        raise LossError(f"Seed {seed}: {told}")
+        raise LossError(f"Seed {seed}: {abs(auditor.loss):.6g} of {least:g} was lost by {method}")
     return abs(auditor.loss) / least
 
 
