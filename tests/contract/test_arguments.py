@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
-from sklearn.model_selection import ParameterGrid
 from variants import CLASSIFIERS, SYNTHESIZERS, alike, fitted, fitted_state
 
 from dpcore.accounting.ledger import Ledger
@@ -102,12 +101,10 @@ TOGETHER = [  # or by the schema: what is wrong, and the word for it
 ]
 OF_ONE = [
     ("DTPD", {"theta": 0.5}, "theta"),
-    ("DTPD", {"theta": 1.1}, "theta"),
     ("DTPD", {"mode": "paper", "theta": 0.5}, "theta"),
     ("JTree", {"max_cells": MOST_CELLS}, "max_cells"),
     ("HMPrivBayes", {"mode": "paper", "partition": "public"}, "learned"),
     ("NB-Synth", {"variant": "Alg2"}, "variant"),
-    ("NB-Synth", {"variant": "C1", "mode": "paper"}, "variant"),
     ("PPNB", {"factors": (1,)}, "factors"),
     ("PPNB", {"offsets": (0, math.inf)}, "offsets"),
     ("PrivBayes", {"score": "F"}, "score"),
@@ -182,9 +179,8 @@ def test_numbers_of_numpy_are_numbers(small_frame, small_schema):
         same.fit(small_frame.head(40), schema=small_schema)
         assert method.ledger_.epsilon_of_noise == same.ledger_.epsilon_of_noise, name
         assert alike(fitted_state(method), fitted_state(same)), name
-    for given in ParameterGrid({"epsilon": np.linspace(0.5, 1, 3), "n_trees": np.arange(1, 3)}):  # as in a search
-        method = clone(METHODS["DiffPRFs"]()).set_params(**given)
-        assert (type(method.epsilon), type(method.n_trees)) == (float, int)
+    method = clone(METHODS["DiffPRFs"]()).set_params(epsilon=np.float64(0.5), n_trees=np.int64(2))  # as in a search
+    assert (type(method.epsilon), type(method.n_trees)) == (float, int)
 
 
 def test_what_is_no_table_is_refused(small_frame, small_schema):

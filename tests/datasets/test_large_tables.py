@@ -22,7 +22,6 @@ TEXTS = pa.array(["x" * 30_000] * 400).dictionary_encode()
 
 @pytest.mark.parametrize("cells", [TEXTS, TIMES], ids=["texts", "times"])
 def test_cells_that_repeat_take_the_memory_of_different_ones(cells):
-    """Else 2 kB of one constant text are hundreds of megabytes of everybody's server."""
     frame = read_frame(parquet(pa.table({"a": cells, "b": np.arange(len(cells)) % 3})), "t.parquet")
     assert frame["a"].memory_usage(index=False, deep=True) < 4 * MB
     assert frame["a"].iloc[0] == str(cells[0].cast(pa.string()))
@@ -30,7 +29,6 @@ def test_cells_that_repeat_take_the_memory_of_different_ones(cells):
 
 
 def test_all_texts_of_a_table_together_have_the_limit():
-    """One column of constant text is below it, and a thousand of them would be a thousand times as much."""
     column = pa.array([SECRET * 1_000] * 60).dictionary_encode()  # 360 kB; the limit is five times 100 kB
     assert len(read_frame(parquet(pa.table({"a": column, "b": range(60)})), "t.parquet", max_bytes=100_000)) == 60
     assert "Unpacked" in refused(parquet(pa.table({"a": column, "b": column})), "t.parquet", max_bytes=100_000)
@@ -68,7 +66,6 @@ def test_dictionaries_and_texts_are_one_table(monkeypatch):
 
 
 def test_a_guess_at_many_different_times_takes_a_few_times_their_memory():
-    """It took eight times as much, of a server that had refused more to the process that reads files."""
     times = pd.Timestamp("2020-01-01") + pd.to_timedelta(np.arange(200_000) * 7_919_000, "us")
     times = times.astype("string[pyarrow]")  # as every version of pandas can hold them
     frame = pd.DataFrame({"t": times[np.random.default_rng(0).permutation(len(times))], "k": 1})

@@ -66,7 +66,6 @@ def test_encodings_are_offered_with_the_header_as_each_would_read_it_and_used_on
 
 
 def test_an_encoding_is_told_by_whole_lines_of_a_long_file():
-    """Cut inside a letter, a text of two bytes per letter was taken for another one."""
     rows = "".join(f"{i},東京,{'x' * (i % 7)}大阪\n" for i in range(18_000))
     assert "it may be gb18030" in refused(f"n,town,note\n{rows}".encode("gb18030"))
 
@@ -82,7 +81,6 @@ def test_a_header_is_cut_where_no_quotation_mark_protects_it():
 
 
 def test_one_row_does_not_change_how_the_others_are_read():
-    """What was found out from the rows would differ: the encoding, the decimal mark, the delimiter, or the types."""
     rows = [f"Genf|{i},5|{i}" for i in range(9)]
     for other in ("a;b|c;d|e;f", "1.5|2.5|3.5", "Zürich|x|007", "|".join(["1,234"] * 3), "1\t2|3\t4|5\t6"):
         frame = read_frame(("town|height|n\n" + "\n".join([*rows, other])).encode())

@@ -42,10 +42,9 @@ def test_bad_wishes_and_files_that_are_not_there_or_too_large(tmp_path):
         ({"max_bytes": 10}, "MiB"),
     ):
         assert words in refused(f"a,b\n{SECRET},é\n".encode(), **options), options
-    for name in ("data.pkl", "data", "data.gz", "data.parquet.gz"):
-        for source in (b"a,b\n1,2\n", tmp_path / name):
-            message = refused(source, name)
-            assert all(known in message for known in FORMATS)
+    for name in ("data.pkl", "data", "data.parquet.gz"):
+        message = refused(b"a,b\n1,2\n", name)
+        assert all(known in message for known in FORMATS)
     (tmp_path / "folder.csv").mkdir()
     (tmp_path / "large.csv").write_text("a,b\n" + "1,2\n" * 1_000)
     assert "no file" in refused(tmp_path / "none.csv")
@@ -81,10 +80,6 @@ def test_truncated_and_renamed_files():
         for cut in (4, len(raw) - 9):
             assert "damaged" in refused(raw[:cut], name), name
         assert "damaged" in refused(b"a,b\n1,2\n" * 20, name), name
-        spoiled = bytearray(raw)
-        spoiled[len(raw) // 2 : len(raw) // 2 + 40] = bytes(40)
-        if name != "t.xlsx":  # the middle of a workbook may be its styles
-            refused(bytes(spoiled), name)
 
 
 def test_zip_archives_hold_one_text_table():

@@ -81,8 +81,7 @@ def parquet(table: list[list[str]]) -> bytes:
 DECLARED = {"encoding": "utf-8", "decimal": "."}
 FILES = {
     "csv": (lambda table: delimited(table, ",", csv.QUOTE_MINIMAL), {**DECLARED, "delimiter": ","}),
-    "tsv": (lambda table: delimited(table, "\t", csv.QUOTE_ALL), {**DECLARED, "delimiter": "\t"}),
-    "txt": (lambda table: delimited(table, ";", csv.QUOTE_MINIMAL), {**DECLARED, "delimiter": ";", "decimal": ","}),
+    "txt": (lambda table: delimited(table, ";", csv.QUOTE_ALL), {**DECLARED, "delimiter": ";", "decimal": ","}),
     "xlsx": (workbook, {}),
     "parquet": (parquet, {}),
 }
