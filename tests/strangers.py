@@ -5,7 +5,7 @@ import pandas as pd
 
 import dpcore as dp
 
-__all__ = ["customers", "hospital", "pupils", "trips", "visits"]
+__all__ = ["customers", "hospital", "visits"]
 
 WARDS = ["A1", "A2", "B1", "B2", "C1", "ICU"]
 DEPARTMENTS = ["Cardiology", "Emergency medicine", "General surgery", "Neurology", "Oncology", "Pediatrics"]
@@ -91,47 +91,3 @@ def hospital(rows: int = 4_000, seed: int = 0) -> tuple[pd.DataFrame, dp.Schema]
         listed("outcome", ["died", "discharged"]),
     )
     return frame, dp.Schema(columns=columns, target="outcome", max_rows=rows)
-
-
-def trips(rows: int = 6_000, seed: int = 0) -> pd.DataFrame:
-    """Rides on hired bicycles, some ten per rider: 9 columns, as a CSV is read."""
-    rng = np.random.default_rng(seed)
-    start = np.datetime64("2025-03-01T00:00") + rng.integers(0, 200 * 1_440, rows).astype("timedelta64[m]")
-    stations = [f"{place} {what}" for place in ("North", "East", "South", "West", "Old") for what in ("Gate", "Park")]
-    minutes = rng.gamma(2, 9, rows).clip(1, 300)
-    return pd.DataFrame(
-        {
-            "trip": [f"T-{number:07}" for number in rng.permutation(10**6)[:rows]],
-            "rider_id": rng.integers(5_000, 5_000 + rows // 10, rows),
-            "start": start.astype(str),
-            "from": rng.choice(stations, rows),
-            "to": rng.choice(stations, rows),
-            "minutes": np.round(minutes, 1),
-            "price": [f"€{price:.2f}" for price in 1 + 0.15 * minutes],
-            "pass": rng.choice(["day", "month", "year", "none"], rows),
-            "electric": rng.choice(["yes", "no"], rows),
-        }
-    ).astype("str")
-
-
-def pupils(rows: int = 900, seed: int = 0) -> pd.DataFrame:
-    """Marks at the end of a school year: 10 columns, as a CSV is read."""
-    rng = np.random.default_rng(seed)
-    words = WORDS.split()
-    mark = rng.integers(1, 7, rows)
-    born = np.datetime64("2009-08-01") + rng.integers(0, 3 * 365, rows)
-    names = [f"{first}.{last}{k}" for k, (first, last) in enumerate(rng.choice(words, (rows, 2)))]
-    return pd.DataFrame(
-        {
-            "email": [f"{name}@school.example" for name in names],
-            "born": born.astype(str),
-            "class": rng.choice([f"{year}{letter}" for year in (8, 9, 10) for letter in "abc"], rows),
-            "mathematics": mark,
-            "physics": (mark + rng.integers(-1, 2, rows)).clip(1, 6),
-            "music": rng.integers(1, 7, rows),
-            "days_missed": rng.poisson(4, rows),
-            "way_to_school": rng.choice(["bus", "bicycle", "on foot"], rows),
-            "remarks": [" ".join(rng.choice(words, 12)) for _ in range(rows)],
-            "moves_up": np.where(mark < 6, "yes", "no"),
-        }
-    ).astype("str")

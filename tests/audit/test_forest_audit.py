@@ -1,8 +1,4 @@
-"""The last bits of cuts, which would give a record away if they hung on it.
-
-What corrected forests lose is worked out by `test_transcripts`; purity, bootstrap samples and the ends of ranges, which
-give printed ones away, are cases of `dpcore.audit`.
-"""
+"""The last bits of cuts, which would give a record away if they hung on it."""
 
 import numpy as np
 import pandas as pd

@@ -1,9 +1,7 @@
 """Attacks on randomized answers: whole records, and a lot that two answers share.
 
-People report independently, so a table of as many people with the same answers is as many runs; single people's fits,
-and what papers print, are cases of `dpcore.audit`. All seeds are fixed. A bound that must stay below epsilon is taken
-at alpha = 1e-3, which then is the false-alarm rate of each new choice of seeds; bounds that must catch something are
-taken at 0.05 and are well above the claim.
+People report independently, so a table of as many people with the same answers is as many runs. A bound that must stay
+below epsilon is taken at alpha = 1e-3; bounds that must catch something at 0.05, and are well above the claim.
 """
 
 import math
@@ -86,7 +84,6 @@ WHOLE = {
     "OLH": {**EVERYTHING, "protocol": "OLH"},
     "moments": {**EVERYTHING, "numbers": "moments"},
     "one of two": {**EVERYTHING, "asked": 1, "protocol": "ERRPH"},
-    "one of two, moments and OUE": {**EVERYTHING, "asked": 1, "numbers": "moments", "protocol": "OUE"},
     "one of two pairs": {**EVERYTHING, "pairs": True, "asked": 1, "protocol": "OUE", "class_share": 0.7},
 }
 
@@ -135,7 +132,7 @@ PLANTED = {
 @pytest.mark.parametrize("name", PLANTED)
 def test_planted_faults_are_caught(name, monkeypatch):
     PLANTED[name](monkeypatch)
-    assert audit(Crowd(epsilon=2.0, **WHOLE[name]), (ONE, OTHER), float, 150_000).lower_bound > 2.03
+    assert audit(Crowd(epsilon=2.0, **WHOLE[name]), (ONE, OTHER), float, 100_000).lower_bound > 2.03
 
 
 def test_a_lot_that_two_answers_share_gives_both_away():

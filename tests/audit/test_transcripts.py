@@ -1,7 +1,7 @@
 """No transcript of a corrected method is more probable on one table than on a neighbor by more than e^epsilon.
 
-Every draw of every fit, worked out exactly (`lockstep`), on random schemas and neighboring tables (`neighbors`). All
-seeds are fixed. What is not audited: the arithmetic of the sources themselves, that is how they draw what they say.
+Every draw of every fit, worked out exactly (`lockstep`), on random schemas and neighboring tables (`neighbors`). What
+is not audited: the arithmetic of the sources themselves, that is how they draw what they say.
 """
 
 import math
@@ -25,7 +25,7 @@ from dpcore.door import PrivateNodes, PrivateTable, responses
 from dpcore.door.exact_node_counts import NodeRows
 from dpcore.errors import DPCoreError, ParameterError
 from dpcore.mechanisms.randomizers import categorical
-from dpcore.mechanisms.scores import Bounds, DistanceFromMargins, Max, MutualInformation, R, TableScore
+from dpcore.mechanisms.scores import Bounds, DistanceFromMargins, Max, MutualInformation, TableScore
 from dpcore.mechanisms.scores.splits import OwnCandidates
 from dpcore.methods import METHODS
 from dpcore.methods.local.base import LocalClassifier
@@ -100,8 +100,7 @@ def lost(name, relation, seed, pool, *, rows=0, **given):
         return auditor.rho.max() / float(least)
     least = min(found[0].ledger_.epsilon_bound, method.epsilon)
     if not abs(auditor.loss) <= least * (1 + ROUNDING) + ROUNDING:
-        told = f"{abs(auditor.loss):.6g} of {least:g} was lost in {auditor.draws} draws by {method}"
-        raise LossError(f"Seed {seed}: {told}")
+        raise LossError(f"Seed {seed}: {abs(auditor.loss):.6g} of {least:g} was lost by {method}")
     return abs(auditor.loss) / least
 
 
@@ -156,7 +155,7 @@ def test_no_transcript_loses_more_than_epsilon(name, relation, door, pool, seeds
 
 @pytest.mark.parametrize("relation", Relation)
 def test_rounds_of_adaptive_tables_lose_no_more(relation, door, pool, monkeypatch):
-    """With few rows a small epsilon buys no rounds; a larger one does, with and without first tables of each class."""
+    """With few rows a small epsilon buys no rounds; a larger one does, with and without tables of each class."""
     method, plans = METHODS["Adaptive tables"], []
 
     def fit(honest, self, table, progress):
@@ -166,7 +165,7 @@ def test_rounds_of_adaptive_tables_lose_no_more(relation, door, pool, monkeypatc
     falsely(method, "_fit", fit)(monkeypatch)
     shares = [
         lost("Adaptive tables", str(relation), seed, pool, epsilon=(20.0, 300.0)[seed % 2])
-        for seed in range(30_000, 30_020)
+        for seed in range(30_000, 30_012)
     ]
     assert 0.5 < max(shares) <= 1 + ROUNDING
     rounds = np.array([rounds for rounds, _ in plans])
@@ -244,14 +243,6 @@ def peeked_counts(_, self, name, *, epsilon):
     return self._counted(name, epsilon, 1, lambda: exact) * 0 + exact
 
 
-def shorter(honest, self, name, epsilon, one_by_one, count):
-    """Empty nodes are left out."""
-    there = self._rows.classes.sum(axis=1) > 0
-    found = np.zeros(count().shape)
-    found[there] = honest(self, name, epsilon, one_by_one, lambda: count()[there])
-    return found
-
-
 def without_the_last(honest, self, position, nodes, low, high):
     """As published code does it: no cut is above the largest number."""
     cuts = honest(self, position, nodes, low, high)
@@ -287,12 +278,9 @@ def refused_by_a_value(honest, self, table, progress):
     honest(self, table, progress)
 
 
-def kept_as(name, value):
-    def fit(honest, self, table, progress):
-        honest(self, table, progress)
-        setattr(self, name, value(table))
-
-    return falsely(METHODS["PrivBayes"], "_fit", fit)
+def unknown_noise(honest, self, table, progress):
+    honest(self, table, progress)
+    self.noise_ = np.random.default_rng().normal()
 
 
 HALF = changed(Relation, "histogram_l1", lambda true: property(lambda self: true.fget(self) / 2))
@@ -300,8 +288,7 @@ PEEKED_ROWS = changed(PrivateTable, "public_rows", lambda _: property(lambda sel
 UNDOUBLED = falsely(dpcore.accounting.ledger, "twice", lambda _, paid: paid)  # replaced records change places
 RARER = falsely(dpcore.accounting.ledger, "poisson_inside", lambda true, epsilon, rate: true(epsilon, rate * rate))
 TRUTHFUL = falsely(categorical, "falling", lambda _, epsilon: math.exp(-1.2 * float(epsilon)))
-EXACT_COUNT = kept_as("rows_", lambda table: len(table._rows.codes))
-UNKNOWN_NOISE = kept_as("noise_", lambda _: np.random.default_rng().normal())
+UNKNOWN_NOISE = falsely(METHODS["PrivBayes"], "_fit", unknown_noise)
 UNCUT = falsely(Unit, "kept", lambda _honest, _unit, persons, _lots, **_fill: np.argsort(persons, kind="stable"))
 PAID_ONCE = falsely(dpcore.accounting.ledger, "many_times", lambda true, _many: true(1))
 THREE_ROWS = {"rows": 3}
@@ -319,17 +306,12 @@ FAR = {"epsilon": 300.0}
 ANY = {}
 PLANTS = {
     "half sensitivity, add_remove": (HALF, "PrivBayes refined", "add_remove", LossError, ANY),
-    "half sensitivity, replace": (HALF, "TaxonomyRelease", "replace", LossError, ANY),
     "uncharged table": (uncharged(lambda place, _: place == 1), "JTree", "replace", LossError, ANY),
     "uncharged level": (
         uncharged(lambda _, name: name == "level 1: records"), "DiffP-ID3", "add_remove", LossError, {"max_depth": 2}
     ),
-    "uncharged choice": (
-        uncharged(lambda _, name: name.startswith("choice")), "DiffGen", "add_remove", LossError, ANY
-    ),
     "peeked number of rows": (PEEKED_ROWS, "PrivBayes", "add_remove", LeakError, ANY),
     "peeked counts": (falsely(PrivateNodes, "counts", peeked_counts), "PINQ-ID3", "add_remove", LeakError, ANY),
-    "empty nodes left out": (falsely(PrivateNodes, "_counted", shorter), "DiffP-C4.5", "replace", LeakError, ANY),
     "half sensitivity of a distance": (
         halved(DistanceFromMargins, "bounds", Bounds._fields.index("loss")),
         "Adaptive tables", "replace", LossError, FAR,
@@ -337,19 +319,11 @@ PLANTS = {
     "uncharged round": (
         uncharged(lambda _, name: name.startswith("choice")), "Adaptive tables", "add_remove", LossError, FAR
     ),
-    "uncharged choice of a tree": (
-        uncharged(lambda _, name: name.startswith("choice")), "MST", "replace", LossError, FAR
-    ),
-    "half sensitivity of a weighted distance": (
-        halved(DistanceFromMargins, "bounds", Bounds._fields.index("loss")), "AIM", "add_remove", LossError, ANY
-    ),
-    "rho of a round at a half": (NARROW, "AIM", "replace", LossError, RHO),
     "not doubled": (UNDOUBLED, "DiffP-ID3", "replace", LossError, ANY),
     "half exponent loss": (
         halved(OwnCandidates, "bounds", Bounds._fields.index("loss")), "DiffGen", "add_remove", LossError, ANY
     ),
     "half sensitivity of Max": (halved(Max, "moved", 0), "DiffPRFs", "add_remove", LossError, BUYS_CHOICES),
-    "half sensitivity of R": (halved(R, "moved", 0), "HMPrivBayes", "replace", LossError, ANY),
     "half sensitivity of MI": (halved(MutualInformation, "moved", 0), "HMPrivBayes", "replace", LossError, PAIRS),
     "no cut above the largest": (
         falsely(NodeRows, "_intervals", without_the_last), "DiffPRFs", "replace", LossError, NUMBERS
@@ -358,7 +332,6 @@ PLANTS = {
     "too rare samples": (RARER, "DiffPRFs", "add_remove", LossError, {**MORE["DiffPRFs"][-2]}),
     "too truthful": (TRUTHFUL, "DTPD", "replace", LossError, {"epsilon": 20.0}),
     "one question counted": (falsely(responses, "entries", one_question), "PPNB", "replace", LossError, TWO),
-    "exact count kept": (EXACT_COUNT, "PrivBayes", "add_remove", LeakError, ANY),
     "unknown noise": (UNKNOWN_NOISE, "PrivBayes", "replace", AssertionError, ANY),
     "persons who are not cut": (UNCUT, "NB-Synth", "add_remove", LossError, THREE_ROWS),
     "persons whose places are not filled": (UNCUT, "PrivBayes", "replace", LeakError, THREE_ROWS),

@@ -17,22 +17,14 @@ from dpcore.dashboard import __main__ as command
 ROOT = Path(__file__).resolve().parents[2]
 BLOCK = re.compile(r"^( *)```(\w+)\n(.*?)^\1```$", re.DOTALL | re.MULTILINE)
 PATHS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-SHOWN = {
-    path.relative_to(ROOT).as_posix(): [
-        (kind, dedent(text)) for _, kind, text in BLOCK.findall(path.read_text("utf-8"))
-    ]
+SHOWN = [  # page, kind and text of each block
+    (path.relative_to(ROOT).as_posix(), kind, dedent(text))
     for path in PATHS
-}
-PAGES = {page: code for page, blocks in SHOWN.items() if (code := [text for kind, text in blocks if kind == "python"])}
-LINES = sorted(
-    {
-        line
-        for blocks in SHOWN.values()
-        for kind, text in blocks
-        for line in text.splitlines()
-        if kind in ("sh", "text") and line.split(" ")[0] in ("dpcore", "make", "pip")
-    }
-)
+    for _, kind, text in BLOCK.findall(path.read_text("utf-8"))
+]
+PAGES = sorted({page for page, kind, _ in SHOWN if kind == "python"})
+COMMANDS = [line for _, kind, text in SHOWN if kind in ("sh", "text") for line in text.splitlines()]
+LINES = sorted({line for line in COMMANDS if line.split(" ")[0] in ("dpcore", "make", "pip")})
 
 
 @pytest.mark.slow
@@ -41,8 +33,8 @@ def test_blocks_of_a_page_run(page: str, tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("DPCORE_LEDGER", "session")
     names: dict[str, object] = {"__name__": "__main__"}
-    for place, block in enumerate(PAGES[page], 1):
-        exec(compile(block, f"{page}, block {place}", "exec"), names)
+    for block in [text for there, kind, text in SHOWN if (there, kind) == (page, "python")]:
+        exec(compile(block, page, "exec"), names)
 
 
 @pytest.mark.parametrize("line", LINES)

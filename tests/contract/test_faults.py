@@ -3,8 +3,11 @@
 import ast
 from pathlib import Path
 
+import pytest
+
 from scripts import mutants, operators
 
+pytestmark = pytest.mark.usefixtures("parsed_once")
 ROOT = Path(__file__).resolve().parents[2]
 LEAST = 17.28  # planted faults for 1,000 statements: it may be raised, and never lowered
 

@@ -1,10 +1,8 @@
 """`import dpcore` loads nothing, every public name is there when it is used, and type checkers see the same names."""
 
-import ast
 import subprocess
 import sys
 from importlib import import_module
-from itertools import takewhile
 from pathlib import Path
 
 import pytest
@@ -19,41 +17,36 @@ ROOT = Path(dpcore.__file__).parents[1]
 
 def loaded(*stages: str) -> list[set[str]]:
     """Every module, and the top of every package, that a fresh process holds after each of some pieces of code."""
-    code = "\n".join(f"{stage}\nprint(*sys.modules)" for stage in ("import sys", *stages))
-    command = [sys.executable, "-c", code]
-    lines = subprocess.run(
-        command, cwd=ROOT, capture_output=True, text=True, check=True, timeout=60
-    ).stdout.splitlines()
+    command = [sys.executable, "-c", "\nprint(*sys.modules, flush=True)\n".join(["import sys", *stages, ""])]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True, timeout=60)
+    lines = done.stdout.splitlines()
     return [{part for name in line.split() for part in (name, name.partition(".")[0])} for line in lines[1:]]
 
 
-def test_the_front_door_and_the_registry_load_nothing_and_what_is_light_loads_nothing_heavy() -> None:
+UNTIL_TITLE = """import os, streamlit
+from streamlit.testing.v1 import AppTest
+def title(*_, **__):
+    print(*sys.modules)
+    from dpcore.dashboard.sections import epsilon_in_use
+    print(*sys.modules, flush=True)
+    os._exit(0)
+streamlit.title = title
+AppTest.from_file("app.py", default_timeout=60).run()
+sys.exit("The page has no title.")"""
+
+
+def test_the_front_door_loads_nothing_and_what_is_light_or_above_the_first_page_loads_nothing_heavy() -> None:
+    """Nor does a picker of epsilon."""
     registry = "assert 'JTree' in dpcore.METHODS and len(list(dpcore.METHODS)) == len(dpcore.METHODS)"
     light = ("Schema", "Taxonomy", "Ledger", "ERRPH", "Forest", "durable_ledger", "datasets")
-    door, methods, used = loaded("import dpcore", registry, "\n".join(f"dpcore.{name}" for name in light))
+    used_names = "\n".join(f"dpcore.{name}" for name in light)
+    door, methods, used, page, picker = loaded("import dpcore", registry, used_names, UNTIL_TITLE)
     assert not door & (HEAVY | {"numpy", "pandas", "pyarrow"})
     assert {name for name in door if name.startswith("dpcore")} == {"dpcore"}
     assert {name for name in methods if name.startswith("dpcore.methods.")} == {"dpcore.methods.registry"}
     assert not used & HEAVY  # pandas itself loads pyarrow
-
-
-def test_the_first_page_and_a_picker_of_epsilon_load_nothing_heavy() -> None:
-    body = ast.parse((ROOT / "pages" / "home.py").read_text(encoding="utf-8")).body[1:]
-    first = list(takewhile(lambda node: isinstance(node, ast.Import | ast.ImportFrom), body))
-    assert len(first) > 1
-    picker = "from dpcore.dashboard.sections import epsilon_in_use"
-    home, more = loaded("\n".join(map(ast.unparse, first)), picker)
-    assert not home & HEAVY - {"streamlit"}
-    assert not more & {"sklearn", "scipy", "joblib"}
-
-
-def test_what_stands_above_the_first_page_loads_nothing_heavy() -> None:
-    until_title = """import os, streamlit
-from streamlit.testing.v1 import AppTest
-streamlit.title = lambda *_, **__: (print(*sys.modules, flush=True), os._exit(0))
-AppTest.from_file("app.py", default_timeout=60).run()
-sys.exit("The page has no title.")"""
-    assert not loaded(until_title)[0] & HEAVY - {"streamlit"}
+    assert not page & HEAVY - {"streamlit"}
+    assert not picker & {"sklearn", "scipy", "joblib"}
 
 
 def test_every_public_name_is_there() -> None:

@@ -1,10 +1,7 @@
 """The golden record: what every method made of one table, under each mode and relation, with a known seed.
 
-Everything that a run has learned, released and charged has a digest, or stands there itself if it is short. Beside the
-digests are a few marginals of the synthetic data (or how often each class was predicted) and the first entries of the
-ledger: when a digest changes, they say what else did.
-
-A number that changes is a defect, or the old one was. Then, or where a fitted attribute gets another name or shape, a
+Everything that a run has learned, released and charged has a digest, or stands there itself if it is short; a few
+marginals and entries beside them say what else changed. A number that changes is a defect, or the old one was. Then a
 commit of its own makes the record anew and says why; a new method is recorded with the commit that adds it, and its
 lines alone (`-k NAME` leaves the other records as they are):
 
@@ -41,6 +38,7 @@ SHORT = 60  # characters of what is recorded itself
 COLUMNS = "grade", "ill"
 ENTRIES = 3
 OLDER_TREES = tuple(int(part) for part in sklearn.__version__.split(".")[:2]) < (1, 9)
+YOUNGER = ("unit", None), ("form", ""), ("origin", "declared")  # fields that came after the record, and say nothing
 RECORD = "How to record what a method makes is said at the top of this file."
 
 
@@ -67,13 +65,8 @@ def plain(value, digits=7):
         document = value.to_dict()
         return [[name, again(document.get(name, value.schema))] for name in ("groups", "nodes", "schema", "target")]
     assert hasattr(value, "__dict__"), f"{type(value)} is nothing that the record knows"
-    younger = (
-        ("unit", None),
-        ("form", ""),
-        ("origin", "declared"),
-    )  # fields that came after the record, and say nothing
-    known = {name: each for name, each in vars(value).items() if not name.startswith("_")}
-    return [[name, again(each)] for name, each in sorted(known.items()) if (name, each) not in younger]
+    known = [(name, each) for name, each in sorted(vars(value).items()) if not name.startswith("_")]
+    return [[name, again(each)] for name, each in known if (name, each) not in YOUNGER]
 
 
 def digest(value):
@@ -133,11 +126,6 @@ def changes(kept, found):
                 yield f"{run}: {part}:\n  {before.get(part)}\n  {after.get(part)}"
 
 
-def without_ties(found):
-    """Records without the trees of groups: among equally good splits, scikit-learn took another one before 1.9."""
-    return {run: {part: parts[part] for part in parts if part != "classifier_"} for run, parts in found.items()}
-
-
 @pytest.mark.listed
 def test_every_method_has_a_record_and_every_record_its_method():
     missing, left = METHODS.keys() - GOLDEN.keys(), GOLDEN.keys() - METHODS.keys()
@@ -156,16 +144,15 @@ def test_every_method_makes_what_it_always_made(name, small_frame):
     if ANEW:
         GOLDEN[name] = found
         FILE.write_text(json.dumps(GOLDEN, indent=1, sort_keys=True, ensure_ascii=False) + "\n", encoding="utf-8")
-    same = without_ties if OLDER_TREES else dict
-    told = "\n".join(changes(same(GOLDEN.get(name, {})), same(found)))
+    for parts in [*found.values(), *GOLDEN.get(name, {}).values()] if OLDER_TREES else []:
+        parts.pop("classifier_", None)  # among equally good splits, scikit-learn took another one before 1.9
+    told = "\n".join(changes(GOLDEN.get(name, {}), found))
     assert not told, f"{name} makes something else than its golden record, or has none. {RECORD}\n{told}"
 
 
 def test_what_changed_can_be_read(small_frame):
-    """The same method under another relation, where a record stands."""
     relations = "replace", "add_remove"
     kept, other = ({"run": record("corrected", "NB-Synth", {}, name, small_frame)} for name in relations)
-    told = dict(line.removeprefix("run: ").split(":\n") for line in changes(kept, other))
-    assert re.fullmatch(r"  grade low \d+, .*; ill no \d+, yes \d+\n  grade low .*", told["made"])
-    assert re.fullmatch(r"  counts of ill × .*: laplace, scale 8, .*\n  .*: laplace, scale 4, .*", told["entries"])
-    assert not list(changes(kept, kept))
+    told = "\n".join(changes(kept, other))
+    assert re.search(r"run: made:\n  grade low \d+, .*; ill no \d+, yes \d+\n  grade low ", told)
+    assert re.search(r"run: entries:\n  counts of ill × .*: laplace, scale 8, .*\n  .*: laplace, scale 4, ", told)

@@ -5,6 +5,7 @@ import io
 import pickle
 import re
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import openpyxl
@@ -15,17 +16,19 @@ import pytest
 
 import dpcore as dp
 from dpcore.audit.cases import own_row
-from dpcore.datasets.reading import read_frame
+from dpcore.datasets import reading
 from dpcore.domain.column import Column
 from dpcore.errors import DPCoreError
 from dpcore.experiment.commands.base import carried_out
 
+pytestmark = pytest.mark.usefixtures("parsed_once")
 ROOT = Path(__file__).resolve().parents[2]
 NUMBER = Column(name="n", kind="integer", lower=0, upper=9, bins=5)
 WORDS = Column(name="w", kind="categorical", categories=("a", "b"))
 DAY = Column(name="d", kind="date", lower="2020-01-01", upper="2021-01-01", bins="month")
 SCHEMA = dp.Schema(columns=(NUMBER,))
 FEW, MORE = 3, 12
+read_frame = partial(reading.read_frame, trusted=True)  # in this process
 # What may stand in a refusal, as it is public: limits, headers, and numbers of files and of persons under replace.
 PUBLIC = {
     "limit / 2 ** 20", "max_bytes / 2 ** 20", "len(members)", "len(lacking) - 1", "self.rows", "len(many)",
@@ -51,13 +54,10 @@ CASES: dict[str, Callable[[int], object]] = {
     "not numbers": encoding(NUMBER, "x", 1),
     "beyond bounds": encoding(NUMBER, 50, 1),
     "fractions": encoding(NUMBER, 0.5, 1),
-    "missing numbers": encoding(NUMBER, None, 1),
     "not dates": encoding(DAY, "x", "2020-02-02"),
     "dates beyond bounds": encoding(DAY, "1999-01-01", "2020-02-02"),
     "unknown categories": encoding(WORDS, "c", "a"),
-    "missing categories": encoding(WORDS, None, "a"),
     "a line's cells": lambda some: read_frame(b"a,b\n" + b"1,2\n" * some + b"3\n"),
-    "a line's quotes": lambda some: read_frame(b"a,b\n" + b"1,2\n" * some + b'3,"4\n'),
     "a sheet's cells": lambda some: read_frame(sheet(("a", "b"), *[(1, 2)] * some, (1, 2, 3)), "data.xlsx"),
     "a file's size": lambda some: read_frame(b"a,b\n" + b"1,2\n" * some * 10**5, max_bytes=10),
     "a person's row": lambda some: own_row(
@@ -85,19 +85,13 @@ def test_refusals_of_tables_that_differ_in_a_count_are_alike_but_for_the_screen(
 
 
 def test_rows_that_are_encoded_to_a_folder_are_refused_alike(tmp_path):
-    refusals = []
-    for some in (FEW, MORE):
+    def encode(some: int) -> None:
         pq.write_table(pa.table({"n": [50] * some + [1]}), tmp_path / "table.parquet")
-        refusals.append(
-            raised(lambda _: dp.encode(tmp_path / "table.parquet", tmp_path / "codes", schema=SCHEMA), some)
-        )
-    assert str(refusals[0]) == str(refusals[1])
-    assert refusals[0].private == "3 cells of column 'n' lie outside the declared bounds 0 to 9."
+        dp.encode(tmp_path / "table.parquet", tmp_path / "codes", schema=SCHEMA)
 
-
-def test_a_cell_far_to_the_right_of_a_sheet_does_not_say_where_it_is():
-    few, more = (raised(lambda n: read_frame(sheet(("a", "b"), (1,) * n), "data.xlsx"), n) for n in (1_100, 1_200))
-    assert str(few) == str(more) == "The table has more than 1,000 columns. Leave columns out."
+    few, more = (raised(encode, some) for some in (FEW, MORE))
+    assert str(few) == str(more)
+    assert few.private == "3 cells of column 'n' lie outside the declared bounds 0 to 9."
 
 
 def test_commands_write_no_count_of_rows(capsys):
@@ -112,13 +106,8 @@ def numbers_told(source: str) -> Iterator[tuple[int, str]]:
     for scope in ast.walk(ast.parse(source)) if "DataError(" in source else ():
         if not isinstance(scope, ast.FunctionDef):
             continue
-        named = {
-            target.id: node.value
-            for node in ast.walk(scope)
-            if isinstance(node, ast.Assign)
-            for target in node.targets
-            if isinstance(target, ast.Name)
-        }
+        stores = [node for node in ast.walk(scope) if isinstance(node, ast.Assign)]
+        named = {target.id: node.value for node in stores for target in node.targets if hasattr(target, "id")}
         for call in ast.walk(scope):
             if isinstance(call, ast.Call) and ast.unparse(call.func) == "DataError":
                 for given in call.args[:2]:
@@ -143,12 +132,10 @@ def test_no_refusal_of_data_formats_a_number_of_the_rows():
     found = [(path.name, *one) for path in files for one in numbers_told(path.read_text(encoding="utf-8"))]
     assert found == []
     for planted in (
-        'raise DataError(f"{far:,} cells lie outside.", "Widen.")',
         'raise DataError("Some cells lie outside.", f"Leave out {len(rows)} rows.")',
         'cause = f"{far:,} cells"\n    raise DataError(cause, "Widen.")',
         'return DataError(say("It has {rows:,} rows.", rows=found.rows), "Widen.")',
     ):
         assert len(list(numbers_told(f"def f():\n    {planted}"))) == 1, planted
-    assert not list(
-        numbers_told('def f():\n    raise DataError("Some lie outside.", "Widen.", f"{far:,} lie outside.")')
-    )
+    private = 'raise DataError("Some lie outside.", "Widen.", f"{far:,} lie outside.")'
+    assert not list(numbers_told(f"def f():\n    {private}"))

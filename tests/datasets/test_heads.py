@@ -23,8 +23,9 @@ def short(monkeypatch):
     monkeypatch.setattr(heads, "read_frame", read_frame)
 
 
-@pytest.mark.parametrize(("encoding", "declared"), [("utf-8", None), ("utf-16", None), ("cp1252", "cp1252")])
-@pytest.mark.parametrize("most", [1 << 23, 1_001])
+@pytest.mark.parametrize(
+    ("encoding", "declared", "most"), [("utf-8", None, 1_001), ("utf-16", None, 1_001), ("cp1252", "cp1252", 1 << 23)]
+)
 def test_the_first_whole_rows_of_a_text(tmp_path, monkeypatch, encoding, declared, most):
     monkeypatch.setattr(heads, "BYTES", most)
     path = tmp_path / "rows.csv"
@@ -36,14 +37,11 @@ def test_the_first_whole_rows_of_a_text(tmp_path, monkeypatch, encoding, declare
     assert found.rows == pytest.approx(2_000, rel=0.1)
 
 
-def test_a_short_text_is_there_as_a_whole(tmp_path):
+def test_parquet_and_short_texts_say_how_many_rows_they_have_and_packed_text_does_not(tmp_path):
     (tmp_path / "rows.tsv").write_text("a\tb\n1\t2\n3\t4")
     found = head(tmp_path / "rows.tsv")
     assert found.frame.to_numpy().tolist() == [["1", "2"], ["3", "4"]]
     assert found.rows == 2
-
-
-def test_parquet_says_how_many_rows_it_has_and_packed_text_does_not(tmp_path):
     FRAME.to_parquet(tmp_path / "rows.parquet", row_group_size=700)
     found = head(tmp_path / "rows.parquet")
     pd.testing.assert_frame_equal(found.frame, read_frame(tmp_path / "rows.parquet").head(100))
@@ -55,31 +53,23 @@ def test_parquet_says_how_many_rows_it_has_and_packed_text_does_not(tmp_path):
 
 
 def test_the_rows_of_a_folder_are_those_of_all_its_files(tmp_path):
-    for name in ("a.csv", "b.csv"):
-        FRAME.to_csv(tmp_path / name, index=False)
+    FRAME.to_csv(tmp_path / "a.csv", index=False)
     FRAME.head(70).to_parquet(tmp_path / "c.parquet")
-    assert head(tmp_path).rows == pytest.approx(4_070, rel=0.1)
+    assert head(tmp_path).rows == pytest.approx(2_070, rel=0.1)
     (tmp_path / "d.csv.gz").write_bytes(gzip.compress(b"a,b\n1,2\n"))
     assert head(tmp_path).rows is None
 
 
-@pytest.mark.parametrize(
-    ("name", "raw", "cause"),
-    [
+def test_what_cannot_be_read_is_said(tmp_path, monkeypatch):
+    for name, raw, cause in (
         ("rows.csv", b"a,b\n1,\xe9\n", "not valid UTF-8"),
         ("rows.csv.gz", b"a,b\n1,2\n", "damaged"),
         ("rows.parquet", b"PAR1", "cut short or damaged"),
-        ("rows.csv", b"", "empty"),
-        ("rows.json", b"{}", "."),
-    ],
-)
-def test_what_cannot_be_read_is_said_without_a_cell(tmp_path, name, raw, cause):
-    (tmp_path / name).write_bytes(raw)
-    with pytest.raises(DataError, match=cause):
-        head(tmp_path / name)
-
-
-def test_a_path_that_the_system_refuses_is_said(tmp_path, monkeypatch):
+        ("empty.csv", b"", "empty"),
+    ):
+        (tmp_path / name).write_bytes(raw)
+        with pytest.raises(DataError, match=cause):
+            head(tmp_path / name)
     monkeypatch.setattr(heads, "sources", Mock(side_effect=PermissionError))
     with pytest.raises(DataError, match="cannot be read"):
         head(tmp_path)
@@ -89,14 +79,12 @@ def test_a_path_that_the_system_refuses_is_said(tmp_path, monkeypatch):
     ("header", "odd", "told"),
     [
         ("größe,a,b\n".encode("cp850"), "Zürich,2,y\n".encode("cp850"), "may be cp850, with the header 'größe,a,b'"),
-        (b"n,a,b\n", "Москва,2,Казань\nОмск,1,Новосибирск\n".encode("koi8_r") * 9, "it may be koi8_r; cp"),
         ("größe,a,b\n".encode(), "Zürich,2,y\n".encode("cp1252"), "two encodings are mixed.* cp1252, with the header"),
         (b"a,b,c\n", b"\x1b$B;3ED\x1b(B,1,2\n", "seems to be iso2022_jp"),
-        ("größe;b;c".encode("cp1252"), b"", r"it may be .*cp1252"),  # one line, which once ended the page
+        ("größe;b;c".encode("cp1252"), b"", r"it may be .*cp1252"),
     ],
 )
 def test_a_long_file_that_is_not_utf_8_is_told_by_its_header_and_by_no_row(tmp_path, monkeypatch, header, odd, told):
-    """What is wrong may come long after the header: the line above it is somebody's."""
     monkeypatch.setattr(long_text, "PIECE", 200)
     path, rows = tmp_path / "rows.csv", b"s3cret,1,x\n" * 50 * bool(odd)
     path.write_bytes(header + rows + odd + rows)

@@ -26,21 +26,17 @@ def long_cells(raw: bytes, path) -> list[object]:
     return [cell for batch in file.batches(file.headers, ("",), 0) for cell in batch[0].to_pylist()]
 
 
-@pytest.mark.parametrize(("encoding", "pages"), [("DELTA_BYTE_ARRAY", "2.0"), ("DELTA_LENGTH_BYTE_ARRAY", "1.0")])
-def test_texts_of_any_encoding_are_read(encoding, pages, tmp_path):
+def test_texts_of_any_encoding_are_read(tmp_path):
     """Other writers choose them where they are asked for version 2 of Parquet."""
-    for kind in (pa.string(), *([pa.string_view()] if NEW_ARROW else [])):
-        raw = written(
-            {"a": pa.array(WORDS, kind), "b": range(300)},
-            use_dictionary=False,
-            column_encoding={"a": encoding, "b": "DELTA_BINARY_PACKED"},
-            data_page_version=pages,
-        )
+    kind = pa.string_view() if NEW_ARROW else pa.string()
+    for encoding, pages in (("DELTA_BYTE_ARRAY", "2.0"), ("DELTA_LENGTH_BYTE_ARRAY", "1.0")):
+        how = {"column_encoding": {"a": encoding, "b": "DELTA_BINARY_PACKED"}, "data_page_version": pages}
+        raw = written({"a": pa.array(WORDS, kind), "b": range(300)}, use_dictionary=False, **how)
         assert read_frame(raw, "t.parquet")["a"].tolist() == WORDS
         assert long_cells(raw, tmp_path / "t.parquet") == WORDS
 
 
-@pytest.mark.parametrize("zone", ["Mars/Base", "UTC+01:00", "x\ny" * 50])
+@pytest.mark.parametrize("zone", ["Mars/Base", "x\ny" * 50])
 def test_times_of_an_unknown_zone_are_read_as_utc_and_it_is_said(zone, tmp_path):
     times = pa.array([0, None, 86_400], pa.timestamp("s", zone))
     raw = parquet(pa.table({"a": times, "b": range(3)}))

@@ -15,15 +15,12 @@ from dpcore.datasets.formats import FORMATS
 def test_bad_texts():
     for text, words in (
         ("", "empty"),
-        (" \n\n", "empty"),
         ("a,b\n", "no rows"),
-        ("a,b", "no rows"),
         (f"a\n{SECRET}\n", "delimiter"),
         (f"a,,c\n{SECRET},2,3\n", "column 2"),
         (f"a,b, a \n{SECRET},2,3\n", "1 and 3"),
         (f"{SECRET},{SECRET}\n1,2\n", "1 and 2"),  # a file without a header: its first row is private
         (f"a,b\n1,2\n{SECRET}\n4,5\n", "Line 3"),
-        (f"a,b\n1,2\n{SECRET},3,4\n4,5\n", "Line 3"),
         (f"\n\na,b\n1,2\n\n{SECRET},3,4\n", "Line 6"),
         (f'a,b\n"x\ny",2\n{SECRET}\n', "Line 4"),
         (f'a,b\n1,2\n3,"{SECRET}\n4,5\n', "Line 3"),
@@ -31,28 +28,23 @@ def test_bad_texts():
         (",".join(f"c{i}" for i in range(1_001)) + "\n" + ",".join(["1"] * 1_001), "more than 1,000 columns"),
     ):
         assert words in refused(text.encode()), text
-    rows = [f"{i},x" for i in range(60_000)]
-    rows[50_000] = f"1,{SECRET},3"
-    assert "Line 50,002" in refused(("a,b\n" + "\n".join(rows)).encode())
+    rows = [f"{i},x" for i in range(1_500)]
+    rows[1_000] = f"1,{SECRET},3"
+    assert "Line 1,002" in refused(("a,b\n" + "\n".join(rows)).encode())
 
 
-def test_bad_wishes(tmp_path):
+def test_bad_wishes_and_files_that_are_not_there_or_too_large(tmp_path):
     for options, words in (
         ({"delimiter": ";"}, "delimiter"),
         ({"delimiter": '"'}, "one plain character"),
-        ({"encoding": "utf-9"}, "encoding"),
         ({"encoding": "ascii"}, "not valid ascii"),
         ({"decimal": "'"}, "decimal"),
         ({"max_bytes": 10}, "MiB"),
     ):
         assert words in refused(f"a,b\n{SECRET},é\n".encode(), **options), options
-    for name in ("data.xls", "data.pkl", "data", "data.gz", "data.parquet.gz", "data.json"):
-        for source in (b"a,b\n1,2\n", tmp_path / name):
-            message = refused(source, name)
-            assert all(known in message for known in FORMATS)
-
-
-def test_files_that_are_not_there_or_too_large(tmp_path):
+    for name in ("data.pkl", "data", "data.parquet.gz"):
+        message = refused(b"a,b\n1,2\n", name)
+        assert all(known in message for known in FORMATS)
     (tmp_path / "folder.csv").mkdir()
     (tmp_path / "large.csv").write_text("a,b\n" + "1,2\n" * 1_000)
     assert "no file" in refused(tmp_path / "none.csv")
@@ -60,7 +52,7 @@ def test_files_that_are_not_there_or_too_large(tmp_path):
     assert "MiB" in refused(tmp_path / "large.csv", max_bytes=100)
 
 
-BOMB = ("a,b\n" + f"{SECRET},2\n" * 100_000).encode()
+BOMB = ("a,b\n" + f"{SECRET},2\n" * 20_000).encode()
 PACKED = {
     "t.csv.gz": gzip.compress(BOMB),
     "t.csv.bz2": bz2.compress(BOMB),
@@ -70,18 +62,13 @@ PACKED = {
 
 
 def test_bombs_are_not_unpacked():
-    repeated = pa.array([SECRET * 5_000] * 3_000).dictionary_encode()
-    for name, raw in (
-        *PACKED.items(),
-        ("b.xlsx", zipped(a__xml=BOMB)),
-        ("b.parquet", parquet(pd.DataFrame({"a": np.zeros(1_000_000), "b": 1}))),
-        ("b.parquet", parquet(pa.table({"a": repeated, "b": [1] * 3_000}))),
-    ):
-        assert len(raw) < 100_000
-        assert "Unpacked" in refused(raw, name, max_bytes=100_000), name
+    bombs = {"b.xlsx": zipped(a__xml=BOMB), "b.parquet": parquet(pd.DataFrame({"a": np.zeros(200_000), "b": 1}))}
+    for name, raw in (PACKED | bombs).items():
+        assert len(raw) < 30_000
+        assert "Unpacked" in refused(raw, name, max_bytes=30_000), name
     # A long shared text does not multiply in a workbook.
-    raw = workbook(["a", "b"], *[[SECRET * 1_000, 1]] * 500)
-    assert "Unpacked" in refused(raw, "b.xlsx", max_bytes=len(raw) + 100_000)
+    raw = workbook(["a", "b"], *[[SECRET * 1_000, 1]] * 100)
+    assert "Unpacked" in refused(raw, "b.xlsx", max_bytes=len(raw) + 30_000)
 
 
 def test_truncated_and_renamed_files():
@@ -90,14 +77,9 @@ def test_truncated_and_renamed_files():
         ("t.xlsx", workbook(["a", "b"], [SECRET, 1])),
         ("t.parquet", parquet(pd.DataFrame({"a": [SECRET] * 9, "b": range(9)}))),
     ):
-        for cut in (4, len(raw) // 2, len(raw) - 9):
+        for cut in (4, len(raw) - 9):
             assert "damaged" in refused(raw[:cut], name), name
         assert "damaged" in refused(b"a,b\n1,2\n" * 20, name), name
-        refused(raw, "t.csv")  # the wrong extension
-        spoiled = bytearray(raw)
-        spoiled[len(raw) // 2 : len(raw) // 2 + 40] = bytes(40)
-        if name != "t.xlsx":  # the middle of a workbook may be its styles
-            refused(bytes(spoiled), name)
 
 
 def test_zip_archives_hold_one_text_table():
@@ -105,7 +87,6 @@ def test_zip_archives_hold_one_text_table():
     for members, words in (
         ({"a__csv": raw, "b__csv": raw}, "2 files"),
         ({}, "0 files"),
-        ({"a__parquet": raw}, "no text table"),
         ({"a__zip": raw}, "no text table"),
         ({"a__pkl": raw}, "extension"),
         ({"a__csv": b""}, "empty"),
@@ -119,7 +100,6 @@ def test_zip_archives_hold_one_text_table():
 
 def test_bad_workbooks_and_parquet_tables():
     for rows, words in (
-        ([["a", "b"]], "no rows"),
         ([], "no rows"),
         ([["a", None, "c"], [SECRET, 1, 2]], "column 2"),
         ([["a", "a"], [SECRET, 1]], "1 and 2"),
@@ -129,7 +109,6 @@ def test_bad_workbooks_and_parquet_tables():
     for table, words in (
         (pd.DataFrame({"a": []}), "no rows"),
         (pd.DataFrame({"a": [[SECRET]]}), "lists"),
-        (pd.DataFrame({"a": [SECRET.encode()]}), "lists"),
         (pa.table([[SECRET], [1]], names=["a", "a"]), "1 and 2"),
     ):
         assert words in refused(parquet(table), "t.parquet")

@@ -16,16 +16,15 @@ def read(book):
 def test_hidden_sheets_and_charts_are_not_read_and_that_is_said():
     book = book_of(["secret", "of"], [1, 2])
     book.active.sheet_state = "hidden"
-    for title, cell in (("shown", "x"), ("other", "y")):
+    for title in ("shown", "other"):
         sheet = book.create_sheet(title)
-        for row in (["a", "b"], [cell, 1]):
-            sheet.append(row)
+        sheet.append(["a", "b"])
+        sheet.append([title, 1])
     book.create_sheet("deep").sheet_state = "veryHidden"
     frame = read(book)
-    assert frame["a"].tolist() == ["x"]
+    assert frame["a"].tolist() == ["shown"]
     told = frame.attrs["read_as"]
     assert (told["sheet"], told["other sheets"]) == ("shown", "3 not read, 2 of them hidden")
-    assert "first sheet is hidden" in told["doubts"]
     book = book_of(["a", "b"], ["x", 1])
     book.create_chartsheet("chart", 0)
     assert read(book)["a"].tolist() == ["x"]
@@ -41,18 +40,15 @@ def test_cells_become_text_each_by_itself():
     assert frame.columns.tolist() == ["a", "b"]
     assert frame["a"].tolist() == list(cells.values())
     assert frame.attrs["read_as"] == {"format": "xlsx", "sheet": "Sheet"}
-    for cell, text in cells.items():  # the others of the column make no difference
-        assert str(read(book_of(["a", "b"], [cell, "k"], ["word", "k"]))["a"].iloc[0]) == text
+    for cell in (3, True, datetime.date(2020, 2, 3)):  # the others of the column make no difference
+        assert str(read(book_of(["a", "b"], [cell, "k"], ["word", "k"]))["a"].iloc[0]) == cells[cell]
     assert read(book_of(["a", "b"], [None, "?"], ["?", 1])).isna().to_numpy().tolist() == [[True, True], [True, False]]
 
 
 def test_errors_and_all_but_the_first_of_merged_cells_are_missing():
-    book = book_of(["a", "b"], ["#N/A", "x"], ["#DIV/0!", "y"], ["z", "z"])
-    for place in ("A2", "A3"):
-        book.active[place].data_type = "e"
-    frame = read(book)
-    assert frame["a"].isna().tolist() == [True, True, False]
-    assert frame["b"].tolist() == ["x", "y", "z"]
+    book = book_of(["a", "b"], ["#N/A", "x"], ["z", "z"])
+    book.active["A2"].data_type = "e"
+    assert read(book)["a"].isna().tolist() == [True, False]
     book = book_of(["a", "b"], ["x", 1], [None, 2], ["y", 3])
     book.active.merge_cells("A2:A3")
     frame = read(book)
@@ -66,12 +62,8 @@ def test_the_table_may_stand_anywhere_and_ends_with_the_last_row_that_has_a_cell
     for place in ("A8", "B9", "C12"):  # formats without content
         book.active[place].number_format = "0.00"
     assert len(read(book)) == 4
-    book = book_of()
-    for place, value in {"C4": "a", "D4": "b", "C5": "x", "D6": "y"}.items():
-        book.active[place] = value
-    frame = read(book)
-    assert frame.columns.tolist() == ["a", "b"]
-    assert frame["a"].isna().tolist() == [False, True]
+    book = book_of([], [None, "a", "b"], [None, "x"], [None, None, "y"])
+    assert read(book)["a"].isna().tolist() == [False, True]
 
 
 def test_names_that_nobody_can_see_are_refused_or_said():

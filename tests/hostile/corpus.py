@@ -43,20 +43,17 @@ def zipped(members: dict[str, bytes | str], packing: int = zipfile.ZIP_DEFLATED)
     return file.getvalue()
 
 
-def workbook(
-    rows: str, *, shared: str = "", styles: str = "", after: str = "", sheets: int = 1, dtd: str = ""
-) -> bytes:
-    """A workbook whose first sheet has these rows, as XML."""
-    listed = "".join(f'<sheet name="s{i}" sheetId="{i}" r:id="r{i}"/>' for i in range(1, sheets + 1))
-    parts = {f"r{i}": ("worksheet", "worksheets/sheet1.xml") for i in range(1, sheets + 1)}
+def workbook(rows: str, *, shared: str = "", after: str = "", dtd: str = "") -> bytes:
+    """A workbook of a sheet that has these rows, as XML."""
+    sheet = '<sheets><sheet name="s" sheetId="1" r:id="r"/></sheets>'
+    parts = {"r": ("worksheet", "worksheets/sheet1.xml")}
     members = {
-        "xl/workbook.xml": f'<workbook xmlns="{MAIN}" xmlns:r="{OFFICE}"><sheets>{listed}</sheets></workbook>',
+        "xl/workbook.xml": f'<workbook xmlns="{MAIN}" xmlns:r="{OFFICE}">{sheet}</workbook>',
         "xl/worksheets/sheet1.xml": f'{dtd}<worksheet xmlns="{MAIN}"><sheetData>{rows}</sheetData>{after}</worksheet>',
     }
-    for name, content in (("sharedStrings", shared), ("styles", styles)):
-        if content:
-            parts[name] = (name, f"{name}.xml")
-            members[f"xl/{name}.xml"] = content
+    if shared:
+        parts["shared"] = ("sharedStrings", "sharedStrings.xml")
+        members["xl/sharedStrings.xml"] = shared
     links = "".join(f'<Relationship Id="{i}" Type="{OFFICE}/{k}" Target="{t}"/>' for i, (k, t) in parts.items())
     members["xl/_rels/workbook.xml.rels"] = f'<Relationships xmlns="{PACKAGE}">{links}</Relationships>'
     members["_rels/.rels"] = (
@@ -79,6 +76,11 @@ def parquet(columns: dict[str, object], **options: object) -> bytes:
     file = io.BytesIO()
     pq.write_table(pa.table(columns), file, **options)
     return file.getvalue()
+
+
+def constant_text(rows: int) -> pa.DictionaryArray:
+    """A long text in every row, which is stored once."""
+    return pa.DictionaryArray.from_arrays(np.zeros(rows, dtype=np.int32), [LONG])
 
 
 def varint(number: int) -> bytes:
@@ -160,25 +162,21 @@ MUCH = "more than 1,024 MiB"  # of memory
 LARGE = "Unpacked"
 DAMAGED = "damaged"
 NO_ROWS = "no rows below its header"
+WIDE = "more than 1,000 columns"
 GOOD = parquet({"a": np.arange(50), "b": ["x"] * 50})
 
 CASES = [
     # workbooks
     Case("rows.xlsx", lambda: workbook(HEADER + ROW * 1_000_000), slow=True),
-    Case("empty rows.xlsx", lambda: workbook(HEADER + "<row/>" * 800_000), NO_ROWS),
-    Case("one text for all.xlsx", lambda: workbook(HEADER + PAIR * 100_000, shared=strings(f"<t>{LONG}</t>")), MUCH),
+    Case("empty rows.xlsx", lambda: workbook(HEADER + "<row/>" * 300_000), NO_ROWS),
+    Case("one text for all.xlsx", lambda: workbook(HEADER + PAIR * 50_000, shared=strings(f"<t>{LONG}</t>")), MUCH),
     Case("many texts.xlsx", lambda: workbook(HEADER + ROW, shared=strings("", 20_000_000)), MUCH, slow=True),
     Case("corner.xlsx", lambda: workbook(HEADER + '<row r="1048576"><c r="XFD1048576"><v>1</v></c></row>'), MUCH),
-    Case(
-        "wide.xlsx", lambda: workbook(HEADER + '<row r="2"><c r="XFD2"><v>1</v></c></row>'), "more than 1,000 columns"
-    ),
-    Case("below.xlsx", lambda: workbook(HEADER + '<row r="9999999"><c r="A9999999"><v>1</v></c></row>'), "last row"),
+    Case("wide.xlsx", lambda: workbook(HEADER + '<row r="2"><c r="XFD2"><v>1</v></c></row>'), WIDE),
     Case("wraps.xlsx", lambda: workbook('<row r="99999999999"><c r="A99999999999"><v>1</v></c></row>'), "last row"),
     Case("deep.xlsx", lambda: workbook(HEADER + "<a>" * 1_000_000), NO_ROWS),
     Case("laughs.xlsx", lambda: workbook(HEADER + ROW.replace("x<", "&j;<"), dtd=f"<!DOCTYPE a [{LAUGHS}]>"), DAMAGED),
-    Case("sheets.xlsx", lambda: workbook(HEADER + ROW, sheets=50_000), slow=True),
     Case("merged.xlsx", lambda: workbook(HEADER + ROW, after='<mergeCell ref="A1:B2"/>' * 2_000_000), slow=True),
-    Case("members.xlsx", lambda: zipped({str(i): b"" for i in range(10_000)}), DAMAGED),
     Case("overlapping.xlsx", lambda: overlapping(10_000, 100_000), LARGE),
     Case("locked.xlsx", lambda: ole("EncryptedPackage"), "password"),
     Case("old.xlsx", lambda: ole("Workbook"), "old Excel"),
@@ -191,15 +189,11 @@ CASES = [
     Case("forged.parquet", lambda: forged_rows(1_234, 10**6), DAMAGED),
     Case("far forged.parquet", lambda: forged_rows(1_234, 10**9), LARGE),
     Case("constant.parquet", lambda: parquet({f"c{i}": np.zeros(10**6, np.int8) for i in range(40)}), LARGE),
-    Case(
-        "texts.parquet", lambda: parquet({f"c{i}": pa.array([LONG] * 7_500).dictionary_encode() for i in "ab"}), LARGE
-    ),
-    Case("wide.parquet", lambda: parquet({f"c{i}": [1] for i in range(20_000)}), "more than 1,000 columns", slow=True),
-    Case("less wide.parquet", lambda: parquet({f"c{i}": [1] for i in range(2_000)}), "more than 1,000 columns"),
+    Case("texts.parquet", lambda: parquet(dict.fromkeys("ab", constant_text(7_500))), LARGE),
+    Case("wide.parquet", lambda: parquet({f"c{i}": [1] for i in range(1_100)}), WIDE),
     Case("deep.parquet", lambda: deep_parquet(900), ""),
     Case("encrypted.parquet", lambda: GOOD[:-4] + b"PARE", "encrypted"),
     Case("garbage.parquet", lambda: b"PAR1" + bytes(990) + struct.pack("<I", 900) + b"PAR1", DAMAGED),
-    Case("latin names.parquet", lambda: GOOD.replace(b"\x18\x01a", b"\x18\x01\xe9"), ""),
     # packed text
     Case("zeros.csv.gz", lambda: gzip.compress(bytes(10**7)), "not text"),
     Case("300 MB.csv.gz", lambda: gzip.compress(b"a,b\n" + b"1,2\n" * 75_000_000, 1), LARGE, slow=True),
@@ -210,22 +204,16 @@ CASES = [
     Case("lying.zip", lambda: lying_zip(b"a,b\n" + b"1,2\n" * 100_000), DAMAGED),
     # text that is none
     Case("records.csv", lambda: b'[{"a":1,"b":2},\n{"a":3,"b":4}]', "JSON"),
-    Case("lines.csv", lambda: b'{"a":1,"b":2}\n{"a":3,"b":4}\n', "JSON"),
-    Case("page.csv", lambda: b"\n<!DOCTYPE HTML><html><body>Sign in, please</body></html>", "HTML"),
+    Case("page.csv", lambda: b"\n<!DOCTYPE HTML><html><body>Sign in</body></html>", "HTML"),
     Case("workbook.csv", lambda: workbook(HEADER + ROW), "a workbook"),
-    Case("old.csv", lambda: ole("Workbook"), "old Excel"),
     Case("document.csv", lambda: b"%PDF-1.7\n1,2\n", "PDF"),
     Case("table.csv", lambda: GOOD, "Parquet"),
     Case("brackets.csv", lambda: b"[" * 10**6, ""),
     # lines and cells
-    Case(
-        "survey.csv", lambda: (",".join(LONG[:300] + str(i) for i in range(900)) + "\n" + "1," * 899 + "1\n").encode()
-    ),
     Case("answers.csv", lambda: b"a,b\n" + ",".join([LONG * 10] * 2).encode() + b"\n"),
     Case("one cell.csv", lambda: b"a,b\n1," + b"x" * 17_000_000 + b"\n", "Line 2 has more than 8 MiB"),
-    Case("one word.csv", lambda: b"a,b\n" + b"x" * 10**7, "Line 2 and the header differ"),
-    Case("commas.csv", lambda: b"," * 3_000_000, "columns"),
+    Case("commas.csv", lambda: b"," * 1_000_000, "columns"),
     Case("quotes.csv", lambda: b"a,b\n" + b'"' * 10**6, "Line 2"),
-    Case("latin.csv", lambda: b"a,b\n" + b"\xe9,\xe8\n" * 200_000, "cp1252"),
+    Case("latin.csv", lambda: b"a,b\n" + b"\xe9,\xe8\n" * 20_000, "cp1252"),
     Case("blank.csv", lambda: b"a,b\n" + b"\n" * 10**6 + b"1,2\n", slow=True),
 ]

@@ -11,16 +11,15 @@ from pathlib import Path
 from dpcore.datasets import worker
 
 NURSERY = """
-import os, time
+import os
 from dpcore.datasets import delimited, parquet, workbooks
 for line in sys.stdin.buffer:
-    order, answer, wait = json.loads(line)
+    order, answer = json.loads(line)
     if not (child := os.fork()):
         try:
             os.dup2(os.open(order, os.O_RDONLY), 0)
             os.dup2(os.open(answer, os.O_WRONLY), 1)
             sys.stdin = open(0)
-            time.sleep(wait)
             serve()
         finally:
             os._exit(1)
@@ -34,15 +33,10 @@ class Nursery:
     """`run` stands in for `subprocess.run` where `worker` starts its process; what the last one used is kept."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder, self.memory, self.seconds, self.wait = folder, 0, 0.0, 0.0
+        self.folder, self.memory, self.seconds = folder, 0, 0.0
         command = [sys.executable, *worker.FLAGS, "-c", worker.START.replace("\nserve()\n", NURSERY)]
-        self.process = subprocess.Popen(
-            command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env={**os.environ, **worker.ENVIRONMENT},
-        )
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+        self.process = subprocess.Popen(command, env={**os.environ, **worker.ENVIRONMENT}, **pipes)
         self.tell(worker.places())
         os.mkfifo(folder / "answer")  # a reader may write no file
 
@@ -53,7 +47,7 @@ class Nursery:
 
     def run(self, command: list[str], *, input: bytes, **_: object) -> subprocess.CompletedProcess[bytes]:
         (self.folder / "order").write_bytes(input.removeprefix(worker.places()))
-        self.tell(json.dumps([str(self.folder / "order"), str(self.folder / "answer"), self.wait]).encode() + b"\n")
+        self.tell(json.dumps([str(self.folder / "order"), str(self.folder / "answer")]).encode() + b"\n")
         said = (self.folder / "answer").read_bytes()
         assert self.process.stdout
         code, self.memory, self.seconds = json.loads(self.process.stdout.readline())
