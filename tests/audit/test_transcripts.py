@@ -25,7 +25,7 @@ from dpcore.door import PrivateNodes, PrivateTable, responses
 from dpcore.door.exact_node_counts import NodeRows
 from dpcore.errors import DPCoreError, ParameterError
 from dpcore.mechanisms.randomizers import categorical
-from dpcore.mechanisms.scores import Bounds, DistanceFromMargins, Max, MutualInformation, TableScore
+from dpcore.mechanisms.scores import Bounds, DistanceFromMargins, Max, MutualInformation, R, TableScore
 from dpcore.mechanisms.scores.splits import OwnCandidates
 from dpcore.methods import METHODS
 from dpcore.methods.local.base import LocalClassifier
@@ -278,9 +278,19 @@ def refused_by_a_value(honest, self, table, progress):
     honest(self, table, progress)
 
 
-def unknown_noise(honest, self, table, progress):
-    honest(self, table, progress)
-    self.noise_ = np.random.default_rng().normal()
+def keeping(value):
+    def fit(honest, self, table, progress):
+        honest(self, table, progress)
+        self.kept_ = value(table)
+
+    return falsely(METHODS["PrivBayes"], "_fit", fit)
+
+
+def leaving_out_empty_nodes(honest, self, name, epsilon, one_by_one, count):
+    there = self._rows.classes.sum(axis=1) > 0
+    found = np.zeros(count().shape)
+    found[there] = honest(self, name, epsilon, one_by_one, lambda: count()[there])
+    return found
 
 
 HALF = changed(Relation, "histogram_l1", lambda true: property(lambda self: true.fget(self) / 2))
@@ -288,7 +298,9 @@ PEEKED_ROWS = changed(PrivateTable, "public_rows", lambda _: property(lambda sel
 UNDOUBLED = falsely(dpcore.accounting.ledger, "twice", lambda _, paid: paid)  # replaced records change places
 RARER = falsely(dpcore.accounting.ledger, "poisson_inside", lambda true, epsilon, rate: true(epsilon, rate * rate))
 TRUTHFUL = falsely(categorical, "falling", lambda _, epsilon: math.exp(-1.2 * float(epsilon)))
-UNKNOWN_NOISE = falsely(METHODS["PrivBayes"], "_fit", unknown_noise)
+EXACT_COUNT = keeping(lambda table: len(table._rows.codes))
+UNKNOWN_NOISE = keeping(lambda _: np.random.default_rng().normal())
+NO_EMPTY_NODES = falsely(PrivateNodes, "_counted", leaving_out_empty_nodes)
 UNCUT = falsely(Unit, "kept", lambda _honest, _unit, persons, _lots, **_fill: np.argsort(persons, kind="stable"))
 PAID_ONCE = falsely(dpcore.accounting.ledger, "many_times", lambda true, _many: true(1))
 THREE_ROWS = {"rows": 3}
@@ -311,10 +323,14 @@ PLANTS = {
         uncharged(lambda _, name: name == "level 1: records"), "DiffP-ID3", "add_remove", LossError, {"max_depth": 2}
     ),
     "peeked number of rows": (PEEKED_ROWS, "PrivBayes", "add_remove", LeakError, ANY),
+    "empty nodes left out": (NO_EMPTY_NODES, "DiffP-C4.5", "replace", LeakError, ANY),
     "peeked counts": (falsely(PrivateNodes, "counts", peeked_counts), "PINQ-ID3", "add_remove", LeakError, ANY),
     "half sensitivity of a distance": (
         halved(DistanceFromMargins, "bounds", Bounds._fields.index("loss")),
         "Adaptive tables", "replace", LossError, FAR,
+    ),
+    "half sensitivity of a weighted distance": (
+        halved(DistanceFromMargins, "bounds", Bounds._fields.index("loss")), "AIM", "add_remove", LossError, ANY
     ),
     "uncharged round": (
         uncharged(lambda _, name: name.startswith("choice")), "Adaptive tables", "add_remove", LossError, FAR
@@ -323,6 +339,7 @@ PLANTS = {
     "half exponent loss": (
         halved(OwnCandidates, "bounds", Bounds._fields.index("loss")), "DiffGen", "add_remove", LossError, ANY
     ),
+    "half sensitivity of R": (halved(R, "moved", 0), "HMPrivBayes", "replace", LossError, ANY),
     "half sensitivity of Max": (halved(Max, "moved", 0), "DiffPRFs", "add_remove", LossError, BUYS_CHOICES),
     "half sensitivity of MI": (halved(MutualInformation, "moved", 0), "HMPrivBayes", "replace", LossError, PAIRS),
     "no cut above the largest": (
@@ -332,6 +349,7 @@ PLANTS = {
     "too rare samples": (RARER, "DiffPRFs", "add_remove", LossError, {**MORE["DiffPRFs"][-2]}),
     "too truthful": (TRUTHFUL, "DTPD", "replace", LossError, {"epsilon": 20.0}),
     "one question counted": (falsely(responses, "entries", one_question), "PPNB", "replace", LossError, TWO),
+    "exact count kept": (EXACT_COUNT, "PrivBayes", "add_remove", LeakError, ANY),
     "unknown noise": (UNKNOWN_NOISE, "PrivBayes", "replace", AssertionError, ANY),
     "persons who are not cut": (UNCUT, "NB-Synth", "add_remove", LossError, THREE_ROWS),
     "persons whose places are not filled": (UNCUT, "PrivBayes", "replace", LeakError, THREE_ROWS),
