@@ -39,7 +39,7 @@ COLUMNS = "grade", "ill"
 ENTRIES = 3
 OLDER_TREES = tuple(int(part) for part in sklearn.__version__.split(".")[:2]) < (1, 9)
 YOUNGER = ("unit", None), ("form", ""), ("origin", "declared")  # fields that came after the record, and say nothing
-RECORD = "How to record what a method makes is said at the top of this file."
+RECORD = "The top of tests/contract/test_golden.py says how to record what a method makes."
 
 
 def plain(value, digits=7):
