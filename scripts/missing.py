@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-FOLDERS = ("tests/contract", "tests/charts")
+FOLDERS = ("tests/audit", "tests/charts", "tests/contract")
 
 
 class Listener:
