@@ -9,6 +9,7 @@ from playwright.sync_api import expect
 
 from dpcore.dashboard.sections.intake import SOURCES
 from dpcore.dashboard.shell import SECTIONS
+from scripts.screenshots import settle
 
 pytestmark = pytest.mark.browser
 
@@ -29,7 +30,10 @@ CHECK = """async ([known, only]) => {
         .map(([id, node]) => `${id}: ${node.html.slice(0, 300)} ${node.failureSummary}`);
 }"""
 BACKGROUND = "getComputedStyle(document.querySelector('[data-testid=\"stApp\"]')).backgroundColor"
-THEMES = {"dark": "rgb(14, 17, 23)", "light": "rgb(255, 255, 255)"}  # they follow the browser
+THEMES = {  # they follow the browser; the dark one has other colors, and nothing else
+    "light": ("rgb(255, 255, 255)", None),
+    "dark": ("rgb(14, 17, 23)", ["color-contrast"]),
+}
 
 
 @pytest.fixture(scope="module")
@@ -45,31 +49,24 @@ def axe() -> str:
 
 @pytest.fixture
 def inspected(visitor, axe):
-    """Collect what is wrong with what the page shows; at the end nothing may have been."""
+    """Collect what is wrong with what the page shows, in both themes; at the end nothing may have been."""
     wrong: dict[str, list[str]] = {}
 
-    def inspect(where: str, only: list[str] | None = None) -> None:
+    def inspect(where: str) -> None:
         if not visitor.page.evaluate("'axe' in window"):
             visitor.page.evaluate(axe)
-        if found := visitor.page.evaluate(CHECK, [STREAMLITS, only]):
-            wrong[where] = found
+        for theme, (color, only) in THEMES.items():
+            visitor.page.emulate_media(color_scheme=theme)
+            visitor.page.wait_for_function(f"{BACKGROUND} === '{color}'")
+            settle(visitor.page)
+            if found := visitor.page.evaluate(CHECK, [STREAMLITS, only]):
+                wrong[f"{where}, {theme}"] = found
 
     yield inspect
     assert not wrong, json.dumps(wrong, indent=1)
 
 
-@pytest.mark.parametrize("theme", THEMES)
-def test_every_page(visitor, inspected, theme):
-    visitor.page.emulate_media(color_scheme=theme)
-    only = ["color-contrast"] if theme == "dark" else None  # the dark theme has other colors, and nothing else
-    visitor.try_now()
-    visitor.page.wait_for_function(f"{BACKGROUND} === '{THEMES[theme]}'")
-    for name in [name for entries in SECTIONS.values() for name, _, _ in entries]:
-        visitor.go(name) if name != "home" else visitor.open()
-        inspected(name, only)
-
-
-def test_pages_with_results(visitor, inspected):
+def test_every_page_and_every_kind_of_result(visitor, inspected):
     page = visitor.page
     visitor.open("ledger")
     inspected("ledger, empty")
@@ -77,14 +74,18 @@ def test_pages_with_results(visitor, inspected):
     for tab in ("Accuracy", "Take home"):
         visitor.tab(tab)
         inspected(f"naive_bayes, {tab}")
-    visitor.go("forests")
-    visitor.run()
-    visitor.tab("Trees")
-    inspected("forests, Trees")
+    pages = [name for entries in SECTIONS.values() for name, _, _ in entries]
+    for name in [name for name in pages if name not in ("home", "naive_bayes")]:
+        visitor.go(name)
+        if name == "forests":
+            visitor.run()
+            visitor.tab("Trees")
+        inspected(name)
     visitor.go("data")
     visitor.pick(SOURCES["upload"])
     inspected("data, before an upload")
     visitor.open()
+    inspected("home")
     visitor.press("home.lesson.price")
     expect(page.locator(".st-key-lesson")).to_be_visible()
     inspected("a lesson")
