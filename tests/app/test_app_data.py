@@ -31,11 +31,6 @@ def with_file(frame: pd.DataFrame, schema: Schema | None = None) -> AppTest:
     return at if schema is None else schema_file(at, schema.to_json())
 
 
-def source(at: AppTest, name: str) -> AppTest:
-    at.segmented_control("data.source").set_value(name)
-    return run(at)
-
-
 def schema_file(at: AppTest, raw: bytes | str) -> AppTest:
     content = raw.encode() if isinstance(raw, str) else raw
     at.file_uploader("data.schema_file").set_value(("schema.json", content, "application/json"))
@@ -99,7 +94,8 @@ def test_the_sample_is_there_from_the_start_and_a_file_is_read_once() -> None:
     assert list(again.frame["a,b"]) == ["1.5", "2.5"]
     opened(opened(at, "home"), "data")
     assert at.session_state["dpcore.intake"] is again
-    assert set(table(source(at, "sample"))) == set(before.names)
+    at.segmented_control("data.source").set_value("sample")
+    assert set(table(run(at))) == set(before.names)
 
 
 def test_what_names_people_is_left_out_and_comes_back_read_off_the_rows() -> None:

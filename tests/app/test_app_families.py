@@ -322,7 +322,8 @@ def private(drawn: list[tuple[dict[str, Any], list[pd.DataFrame]]]) -> list[floa
 def test_no_cell_of_a_column_is_in_a_picture(name: str) -> None:
     at = with_release(given=PAID)
     real = 0
-    for each in names(at):
+    own = names(at) if name in NEEDS else [each for each in names(at) if each not in SAME - {"accuracy"}]
+    for each in own:  # what all pages draw alike, one draws
         assert private(charts(tab(at, each))) == [], each
         for key in [box.key for box in at.selectbox if SALARY.name in box.options]:
             at.selectbox(key).set_value(SALARY.name)

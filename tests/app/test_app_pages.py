@@ -3,23 +3,12 @@
 import hashlib
 
 import pytest
-from driving import MENU, PAGE, ROOT, TIMEOUT, csv, opened, people, press, run, shown, started, using
+from driving import MENU, PAGE, ROOT, TIMEOUT, csv, opened, people, press, run, shown, using
 from prepared import CENTRAL, with_release
 from screen import books, dataset, elements, said, widget, words
 from streamlit.testing.v1 import AppTest
 
 from dpcore.charts.base import REAL_DATA
-
-
-def test_every_page_through_the_app() -> None:
-    at, seen = started(), set()
-    for page in MENU:
-        run(opened(at, page))
-        seen |= {title.value for title in at.title}
-        assert at.sidebar.markdown[0].value.startswith("**sample**")
-        assert not at.error, page
-        assert books(at) == {}  # no page asks the rows unasked
-    assert len(seen) == len(MENU)
 
 
 def test_a_release_stays_and_no_page_names_a_sum_of_the_rows() -> None:

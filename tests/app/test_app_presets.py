@@ -136,7 +136,7 @@ def test_variants_have_the_names_that_links_and_files_know() -> None:
 
 BAD = ["null", "", "[]", "{}", "1e999", "-1", "x" * 1_000, "true", "NaN"]
 OURS = ["run", "run:0", "tab", "chosen", "lacks", "icons", "own", "taxonomies", "editor.fanout", "", "x" * 999]
-PAGES = [*FAMILIES, "attacks", "audit"]  # that take links
+LINKED = [*FAMILIES, "attacks", "audit"]
 
 
 def names_on(at: AppTest, name: str) -> set[str]:
@@ -156,7 +156,7 @@ def asking(at: AppTest, **settings: str) -> AppTest:
     return run(at)
 
 
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("name", LINKED)
 def test_no_link_takes_a_page_away(name: str, monkeypatch) -> None:
     """Every control of every part is asked for every bad value; each run is the one after the last value, too."""
     monkeypatch.setattr(driving, "PAGE", name)
