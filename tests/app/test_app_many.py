@@ -1,4 +1,4 @@
-"""Servers, and visitors who speak their protocol: many at once, each with their own table, and what is left of them."""
+"""Visitors who speak the protocol of a server, many at once, each with their own table."""
 
 import os
 from concurrent.futures import ThreadPoolExecutor

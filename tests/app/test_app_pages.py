@@ -1,4 +1,4 @@
-"""Every file in pages/ runs through the app, and behind a deep link into a server that was just started."""
+"""No page names a sum of the rows, and what is done first behind a deep link into a new server counts."""
 
 import hashlib
 
