@@ -29,7 +29,8 @@ def kept(at: AppTest, name: str) -> Any:
 def test_only_buttons_draw_and_fifty_crowds_more_are_like_the_first(at: AppTest) -> None:
     assert len(pictures(at)) == 1
     assert kept(at, "answer") is kept(at, "crowd") is None
-    press(at, f"{PAGE}.toss")
+    tossed = said(press(at, f"{PAGE}.toss"))
+    assert all(said(run(at)) == tossed for _ in range(6))
     press(at, f"{PAGE}.ask")
     first = kept(at, "crowd")
     assert first.counts["people"].sum() == 1_000
