@@ -128,9 +128,10 @@ def test_a_lesson_begins(visitor):
     hands = Hands(visitor)
     hands.reach("button", "Start the lesson")
     hands.press("Enter")
-    steps = len(next(iter(LESSONS.values())).steps)
+    lesson = next(iter(LESSONS.values()))
+    steps = len(lesson.steps)
     expect(visitor.page.get_by_text(f"step 1 of {steps}")).to_be_visible()
-    for name in ("Next", "Go on"):  # it asks before what a step does is left out
+    for name in ("Next", "Go on") if lesson.steps[0].act else ("Next",):
         hands.reach("button", name)
         hands.press("Enter")
     expect(visitor.page.get_by_text(f"step 2 of {steps}")).to_be_visible()

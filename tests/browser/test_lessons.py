@@ -11,7 +11,7 @@ from scripts.screenshots import settle
 
 pytestmark = pytest.mark.browser
 
-PHONE, LAPTOP = (390, 844), (1366, 768)  # where there is least room, and where the button is pressed
+SIZES = ((390, 844), (1366, 768))  # a phone, and the laptop on which the button is pressed
 CARD, BUTTON = ".st-key-lesson", ".st-key-lesson [data-testid=stBaseButton-primary]"
 MOST, HEAD = 90, 40  # pixels
 SLOW = 120_000  # milliseconds
@@ -65,7 +65,7 @@ def test_the_cards_button_alone_leads_to_the_end(visitor, name):
         for words in filter(None, (step.text, step.after)):
             expect(page.locator(CARD)).to_contain_text(f"step {number} of {len(lesson.steps)}")
             expect(page.locator(CARD)).to_contain_text(words.replace("**", ""), timeout=SLOW)
-            for width, height in (LAPTOP, PHONE) if name == "price" else (PHONE,):
+            for width, height in SIZES:
                 page.set_viewport_size({"width": width, "height": height})
                 looked_at(page, step, words, named=step.act is None or words == step.after)
             page.locator(BUTTON).click()
