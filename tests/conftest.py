@@ -59,6 +59,16 @@ def pytest_configure(config: pytest.Config) -> None:
     settings.load_profile("patient")
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """What markers rule out is not even imported, which takes a worker seconds: tests of the folders `app` and
+    `browser`, and no others, are marked by the folder's name.
+    """
+    if collection_path.parent != Path(__file__).parent or not collection_path.is_dir():
+        return None
+    asked, folder = config.option.markexpr.split(" and "), collection_path.name
+    return any((f"not {name}" if folder == name else name) in asked for name in ("app", "browser")) or None
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if chosen_by := config.getoption("--tenth"):
         parts: tuple[list[pytest.Item], list[pytest.Item]] = [], []

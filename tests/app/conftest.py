@@ -24,9 +24,9 @@ from dpcore.datasets.formats import table_of
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """All of this folder is marked `app` but the smoke test."""
+    """All of this folder is marked `app`."""
     for item in items:
-        if item.path.parent == Path(__file__).parent and item.path.name != "test_smoke.py":
+        if item.path.parent == Path(__file__).parent:
             item.add_marker("app")
 
 
@@ -99,7 +99,7 @@ def few_rows() -> Dataset:
 
 @pytest.fixture(autouse=True)
 def quick_sample(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The sample of every session is a small one; `test_smoke.py` and the browsers see the whole."""
+    """The sample of every session is a small one; the smoke test and the browsers see the whole."""
     small, load = few_rows(), datasets.load
     monkeypatch.setattr(datasets, "load", lambda name, **how: small if name == "sample" else load(name, **how))
 

@@ -140,9 +140,6 @@ def shown(at: AppTest) -> Shown | None:
     return at.session_state.get("dpcore.shown", {}).get(PAGE)
 
 
-# Files
-
-
 def people(rows: int = 80, seed: int = 3) -> pd.DataFrame:
     """A small table in which everything depends on the class `ill`; "Zq" marks cells that nobody should see."""
     rng = np.random.default_rng(seed)

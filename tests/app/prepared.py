@@ -9,7 +9,7 @@ from typing import Any
 import driving
 import pandas as pd
 from driving import ROOT, TIMEOUT, change, names, people, released, run, shown, started
-from screen import books, elements, tabs, widget
+from screen import books, tabs, widget
 from streamlit.testing.v1 import AppTest
 
 from dpcore import Schema
@@ -104,11 +104,6 @@ def asked(at: AppTest) -> dict[str, Any]:
     """The constructor's arguments that the Run button would use."""
     found: dict[str, Any] = at.session_state[f"{driving.PAGE}.chosen"][1]
     return found
-
-
-def keys(at: AppTest) -> set[str]:
-    """Widgets of the page, without its name."""
-    return {w.key.removeprefix(f"{driving.PAGE}.").partition(":")[0] for w in elements(at) if w.key}
 
 
 def nothing_new(at: AppTest, first: Any, spent: dict[Any, Any]) -> bool:

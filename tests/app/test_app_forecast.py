@@ -2,23 +2,17 @@
 
 from functools import partial
 
-import driving
 import pytest
 from driving import change, people, press, run
-from prepared import CENTRAL, data, page, with_release
-from screen import elements, errors, pictures, said, widget
+from prepared import data, page
+from screen import errors, pictures, said, widget
 
 from dpcore.dashboard.sections import forecast as section
 from dpcore.datasets import Dataset
 from dpcore.domain.unit import Unit
 from dpcore.experiment import forecasts
-from dpcore.experiment.forecasts import Band, Expected, Forecast
-from dpcore.methods import METHODS
-from dpcore.methods.synthesizer import Synthesizer
 
 GO, WITHIN, USE = "forecast.naive_bayes.go", "forecast.within.naive_bayes", "forecast.use.naive_bayes"
-PAGES = sorted({kind.page for kind in METHODS.values() if issubclass(kind, Synthesizer)})
-assert set(PAGES) < set(CENTRAL)
 
 
 @pytest.fixture(autouse=True)
@@ -62,14 +56,12 @@ def test_a_forecast_moves_with_epsilon_gives_one_for_a_distance_and_is_of_its_se
     assert not there(change(at, smoothing=2.0))
 
 
-@pytest.mark.parametrize("name", PAGES)
-def test_a_run_that_protects_persons_has_a_forecast(monkeypatch, name: str) -> None:
+def test_a_run_that_protects_persons_has_a_forecast(monkeypatch) -> None:
     """With a column that says whose row it is, every row has a fraction of epsilon, which is no parameter."""
-    monkeypatch.setattr(driving, "PAGE", name)
     monkeypatch.setattr(section, "forecast", partial(forecasts.forecast, epsilons=(0.1, 1.0)))
     rows = people().assign(who=[f"p{i // 3}" for i in range(80)])
     schema = data(people(), max_rows=400, unit=Unit(rows=3, column="who")).schema
-    at = press(page(Dataset("visits", rows[24:], rows[:24], schema, "visits")), f"forecast.{name}.go")
+    at = press(page(Dataset("visits", rows[24:], rows[:24], schema, "visits")), GO)
     assert not errors(waited(at))
     assert not at.session_state["dpcore.accounts"]
 
@@ -81,19 +73,3 @@ def test_the_number_of_rows_is_typed_where_it_is_private_and_never_counted() -> 
         assert widget(at, "forecast.rows.naive_bayes").value == section.USUAL
         found.append([line for line in said(at).splitlines() if f"of {section.USUAL:,}" in line])
     assert found[0] == found[1] != []
-
-
-def test_a_release_folds_it_away() -> None:
-    at = with_release(given=data(max_rows=400))
-    (drawer,) = [found for found in elements(at) if (found.key or "").startswith("drawer.")]
-    assert not drawer.proto.expanded
-
-
-def test_words_of_a_forecast() -> None:
-    def at(columns: Band, group: float | None) -> Expected:
-        return Expected(1.0, columns, None, group, {})
-
-    near = Band(0.001, 0.01, 0.124)
-    assert section.points(near).startswith("0.1 to 12 ")
-    assert "12 of 100" in section.expected(at(near, 0.125), 100, 1.0)
-    assert Forecast(1, (at(near, None),), at(near, None)).at(3).pairs is None

@@ -6,7 +6,7 @@ from weakref import WeakSet
 import pytest
 import streamlit as st
 from driving import PAGES, ROOT, csv, opened, people, released, started, upload
-from screen import mendable, said, widget, words
+from screen import mendable, widget, words
 
 from dpcore.dashboard import housekeeping
 from dpcore.datasets import reading
@@ -46,13 +46,6 @@ def test_only_tables_that_come_with_the_program_are_offered_and_the_menu_is_whol
     assert len(widget(started("data"), "data.source").options) == 4
 
 
-def test_visitors_learn_who_runs_it_and_what_it_lets_them_do(monkeypatch):
-    monkeypatch.setenv("DPCORE_OPERATOR", "The *statistics* class")
-    monkeypatch.setenv("DPCORE_UPLOADS", "1")
-    monkeypatch.setenv("DPCORE_LIMITS", "seconds=77,rows=1234")
-    assert all(told in said(started("about")) for told in ("statistics", "77", "1,234"))
-
-
 def test_tables_of_visitors_have_the_size_that_the_limits_allow(monkeypatch):
     """A larger one is refused by the process that reads it: asked afterwards, it is in everybody's memory already."""
     came, read = [], reading.table_from
@@ -71,6 +64,5 @@ def test_who_finds_a_full_server_is_told_so_and_gets_nothing_else(monkeypatch):
     first = started()
     second = started("naive_bayes")
     assert not second.button
-    assert not second.sidebar.markdown
     assert "dpcore.data" not in second.session_state
     assert opened(first, "naive_bayes").button

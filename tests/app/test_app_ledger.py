@@ -1,21 +1,20 @@
 """The ledger page: what all sessions together spent, caps, and files that cannot be used."""
 
 import io
-import os
 import zipfile
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from driving import PAGE, TIMEOUT, change, opened, people, press, released, run, shown, started, tab
+from driving import PAGE, opened, people, press, released, run, shown, started, tab
 from prepared import data, label, page
-from screen import books, errors, key_of, mendable, metrics, pictures, said, widget, words
+from screen import books, errors, key_of, mendable, metrics, said, widget, words
 from streamlit.testing.v1 import AppTest
 
 from dpcore.accounting.store import Books
+from dpcore.dashboard.tabs import redraw
 from dpcore.domain.unit import Unit
-from dpcore.experiment.figures import naive_bayes as figures_000
 
 KEY = "add_remove"
 
@@ -38,11 +37,7 @@ JOURNEYS: dict[str, tuple[list[dict[str, Any]], list[tuple[str, str]], str]] = {
     "relations": ([{}, {"relation": "replace", "epsilon": 3.0}, {}], [("1", "1"), ("2", "6")], "**8**"),  # 2 * 1 + 6
     "a seed": ([{"seed": 3}, {"relation": "replace", "seed": None}], [("0", "none"), ("1", "1")], "For teaching only"),
     "a delta": ([{}, {"delta": 1e-9}, {}], [("1", "1"), ("2", "1.44")], "one in 1,000,000,000"),  # rho adds up
-    "no proof": (
-        [NONE],
-        [("0", "none")],
-        "",
-    ),
+    "no proof": ([NONE], [("0", "none")], ""),
     "other data": ([{}, {"data": OTHERS, "epsilon": 1.5}, {"data": VOID}], [("1", "1.5"), ("1", "1")], ""),
 }
 
@@ -88,25 +83,15 @@ def test_presses_that_arrive_together_or_late_ask_for_one_run(ledger_file) -> No
     assert account(at, ledger_file).looks == 2
 
 
-def test_an_account_keeps_its_delta(ledger_file) -> None:
-    at = released(page(), delta=1e-9)
-    press(change(at, delta=1e-6), f"{PAGE}.run")
-    assert len(mendable(at)) == 1
-    assert Books(ledger_file).account(key_of(at), KEY, 1e-9).looks == 1
-    assert Books(ledger_file).account(key_of(at), KEY, 1e-6) is None
-
-
 def test_a_cap_refuses_and_says_so(ledger_file) -> None:
     at = opened(released(page(), epsilon=1.0), "ledger")
     set_cap(at, 1.5)
     assert account(at, ledger_file).cap is None  # typing is not yet asking
     press(at, f"ledger.set.{key_of(at)}.{KEY}")
-    assert account(at, ledger_file).cap == 1.5
     assert metrics(at)[3] == "1.5"
     before = shown(opened(at, PAGE))
     press(at, f"{PAGE}.run")
-    (error,) = mendable(at)
-    assert "1.5" in error
+    assert "1.5" in mendable(at)[0]
     assert shown(at) is before  # the earlier release stays
     assert account(at, ledger_file).epsilon_bound == 1.0
     press(opened(at, "ledger"), f"ledger.free.{key_of(at)}.{KEY}")
@@ -117,19 +102,13 @@ def test_accounts_of_rows_and_of_persons_of_one_file_name_each_other(ledger_file
     """Whoever declares whose rows they are, later, sees what a person has paid already, and no cap is left behind."""
     frame = people(90).assign(who=[f"p{i // 3}" for i in range(90)])
     declared = data(frame.drop(columns="who")).schema
-    rows, some, persons = (
-        replace(data(frame, "own"), schema=replace(declared, unit=unit))
-        for unit in (None, Unit(rows=3), Unit(rows=3, column="who"))
-    )
-    at = opened(released(page(rows), epsilon=1.0), "ledger")
-    at.session_state["dpcore.data"] = some
-    assert "3 × 1 = 3" in said(run(at))
-    assert "95.3%" in said(at)
+    rows = replace(data(frame, "own"), schema=declared)
+    persons = replace(rows, schema=replace(declared, unit=Unit(rows=3, column="who")))
+    at = released(page(rows), epsilon=1.0)
     at.session_state["dpcore.data"] = persons
-    released(opened(run(at), PAGE), epsilon=0.5)
+    released(run(at), epsilon=0.5)
     text = said(opened(at, "ledger"))
     assert accounts(at) == [("1", "0.5"), ("1", "1")]
-    assert "own, persons of 'who'" in at.header[0].value.replace("\\", "")
     assert text.count("**Besides, ") == 2
     assert "in all 2;" in text  # what a row pays for both; a cap counts both
     press(set_cap(at, 9.0), f"ledger.set.{key_of(at)}.{KEY}")
@@ -144,9 +123,6 @@ def set_cap(at: AppTest, cap: float) -> AppTest:
     return run(at)
 
 
-# Files that cannot be used, and none
-
-
 def damage(path: Path) -> bytes:
     path.parent.mkdir(exist_ok=True, parents=True)
     path.write_bytes(b"no ledger" * 1000)
@@ -158,7 +134,6 @@ def test_a_damaged_ledger_draws_nothing_and_leads_on(ledger_file) -> None:
     at = press(page(), f"{PAGE}.run")
     assert len(mendable(at)) == 1
     assert shown(at) is None
-    assert books(at) == {} or next(iter(books(at).values()))[1:] == (0.0, 0.0)
     assert errors(opened(at, "ledger"))
     press(at, "ledger.aside")
     assert not errors(at)
@@ -169,18 +144,6 @@ def test_a_damaged_ledger_draws_nothing_and_leads_on(ledger_file) -> None:
     assert account(at, ledger_file).looks == 1
 
 
-def test_a_ledger_put_back_from_an_older_copy_is_for_a_person_to_judge(ledger_file) -> None:
-    at = released(page())
-    older = ledger_file.read_bytes()
-    press(at, f"{PAGE}.run")
-    ledger_file.write_bytes(older)
-    press(at, f"{PAGE}.run")
-    assert len(mendable(at)) == 1
-    press(opened(at, "ledger"), "ledger.go_on")
-    assert not errors(at)
-    assert accounts(at) == [("1", "1")]
-
-
 def test_a_damaged_ledger_can_be_left_for_the_session_and_a_sound_one_too(ledger_file) -> None:
     whole = damage(ledger_file)
     at = press(started("ledger"), "ledger.session")
@@ -189,20 +152,11 @@ def test_a_damaged_ledger_can_be_left_for_the_session_and_a_sound_one_too(ledger
     assert ledger_file.read_bytes() == whole
     ledger_file.unlink()
     at = started("ledger")
-    assert press(at, "ledger.next").session_state["dpcore.page"] == PAGE  # where an empty one leads
-    opened(at, "ledger").checkbox("ledger.sure").check()
+    at.checkbox("ledger.sure").check()
     press(run(at), "ledger.session")
     assert not at.code
     press(at, "ledger.keep")
     assert str(ledger_file) in "".join(code.value for code in at.code)
-
-
-@pytest.mark.skipif(os.name != "posix" or not Path("/proc/1").exists(), reason="needs a folder that nobody can write")
-def test_a_ledger_that_cannot_be_written(monkeypatch) -> None:
-    monkeypatch.setenv("DPCORE_LEDGER", "/proc/dpcore/ledger.sqlite")
-    at = press(page(), f"{PAGE}.run")
-    assert len(mendable(at)) == 1
-    assert shown(at) is None
 
 
 def test_a_hosted_demo_keeps_nothing_and_opens_no_file_of_the_host(monkeypatch, ledger_file, tmp_path) -> None:
@@ -216,35 +170,16 @@ def test_a_hosted_demo_keeps_nothing_and_opens_no_file_of_the_host(monkeypatch, 
     assert {"ledger.keep", "ledger.session", "ledger.aside"}.isdisjoint(button.key for button in at.button)
     assert not at.code
     assert str(tmp_path) not in words(at, everywhere=True)
-    at = AppTest.from_function(pressed_as_before, default_timeout=TIMEOUT).run()  # by a page of an earlier start
-    assert at.session_state["dpcore.books"].kept is False
     assert not list(tmp_path.iterdir())
 
 
-def pressed_as_before() -> None:
-    from dpcore.accounting.store import usual_path
-    from dpcore.dashboard import session as state
-
-    state.keep_books(usual_path())
-    state.books().accounts()
-
-
-def test_redraws_and_runs_of_a_figure_are_looks_and_a_copy_has_them(ledger_file, monkeypatch) -> None:
-    """Runs in other processes charge the file themselves; the session only lists them."""
-    monkeypatch.setattr(figures_000, "EPSILONS", (0.5, 1.0))
+def test_redraws_are_looks_of_one_run_and_a_copy_has_them(ledger_file, monkeypatch) -> None:
+    monkeypatch.setattr(redraw, "REDRAWS", 3)
     at = tab(released(page(), epsilon=0.1), "redraws")
     press(at, f"{PAGE}.redraws.go")
     found = account(at, ledger_file)
-    assert (found.looks, found.epsilon_bound) == (21, pytest.approx(2.1))
-    assert [line.looks for line in Books(ledger_file).runs(key_of(at), KEY)] == [1, 20]
-    widget(tab(at, "figures"), f"{PAGE}.figures.repeats").set_value(1)
-    press(run(at), f"{PAGE}.figures.figure_1.go")
-    assert pictures(at)
-    for (key, relation, _), asked in at.session_state["dpcore.accounts"].items():
-        found = Books(ledger_file).account(key, relation)
-        assert found.epsilon_claimed == pytest.approx(asked.epsilon_claimed)
-        assert found.epsilon_bound == pytest.approx(asked.epsilon_bound)
-        assert found.looks == 21 + sum(max(len(part.children), len(part.entries)) for part in asked.children[2:])
+    assert (found.looks, found.epsilon_bound) == (4, pytest.approx(0.4))
+    assert [line.looks for line in Books(ledger_file).runs(key_of(at), KEY)] == [1, 3]
     assert widget(opened(at, "ledger"), "ledger.copy")
     with zipfile.ZipFile(io.BytesIO(at.session_state["dpcore.books"].copy())) as archive:
         assert archive.read(ledger_file.name) == ledger_file.read_bytes()

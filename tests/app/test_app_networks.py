@@ -1,18 +1,16 @@
 """The page of Bayesian networks: what it asks for, and what it says of its methods."""
 
-import pytest
-from driving import people, released, run, shown, tab
+from driving import released, run, shown, tab
 from prepared import Journey, choose, data, follow, page, with_release
-from screen import dataset, errors, marked, mendable, said, widget
+from screen import dataset, errors, marked, said, widget
 
 from dpcore import datasets
-from dpcore.dashboard import controls, panels
+from dpcore.dashboard import panels
 from dpcore.domain.binarize import Binarization
 from dpcore.methods import METHODS
 
 PAGE = "networks"
 BOUNDED = data(max_rows=500)
-VARIANTS = [(mode, label) for mode in ("corrected", "paper") for label in controls.offered(PAGE, mode)]
 BITS = next(offer.label for offer in METHODS["PrivBayes"].offers if offer.given == {"variant": "binary"})
 JOURNEYS: list[Journey] = [
     ("corrected", "PrivBayes", {"relation": "add_remove"}, {"relation": "add_remove"}),
@@ -39,22 +37,8 @@ def test_hmprivbayes_as_printed_is_told_apart_by_its_factors() -> None:
     assert errors(at) == [shown(at).release.guarantee_void]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("mode", "variant"), VARIANTS)
-def test_every_variant_goes_without_a_class_and_with_a_single_bit(mode: str, variant: str) -> None:
-    """Of a single bit there is no pair."""
-    for frame in (people(), people()[["ill"]]):
-        at = released(choose(page(data(frame, target=None, max_rows=500)), mode, variant))
-        assert list(shown(at).release.synthetic) == list(frame)
-        for name in ("network", "clusters", "home"):
-            assert not mendable(tab(at, name)), name
-
-
-@pytest.mark.parametrize(("mode", "name"), [("corrected", "HMPrivBayes"), ("paper", "JTree"), ("paper", "NoPrivacy")])
-def test_the_reference_without_noise_is_for_the_screen(mode: str, name: str) -> None:
-    at = with_release("accuracy", mode, name, BOUNDED)
-    trained = shown(at).memory["accuracy"]["trained_on"]
-    assert trained.nunique() == 2 + (name != "NoPrivacy")  # the release, real rows; without noise
+def test_the_reference_without_noise_is_for_the_screen() -> None:
+    at = with_release("accuracy", "paper", "JTree", BOUNDED)
+    assert shown(at).memory["accuracy"]["trained_on"].nunique() == 3  # the release, real rows; without noise
     assert all(marked(at))
-    if name != "NoPrivacy":
-        assert type(panels.noiseless(shown(at))).__name__ == name
+    assert type(panels.noiseless(shown(at))).__name__ == "JTree"

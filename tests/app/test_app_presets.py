@@ -3,23 +3,19 @@
 import io
 import json
 import zipfile
-from collections.abc import Callable
 from pathlib import Path
-from threading import Thread, current_thread
-from typing import Any, NoReturn
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+import driving
 import pytest
-import streamlit as st
-from driving import PAGE, change, linked, opened, press, released, run, shown, started, tab
+from driving import PAGE, TABS, change, linked, opened, press, released, run, shown, started, tab
 from prepared import FAMILIES, at_once, page, with_release
-from screen import books, errors, mendable, sums, words
+from screen import books, elements, errors, sums, widget, words
 from streamlit.testing.v1 import AppTest
 
-from dpcore.dashboard import controls, jobs, links
+from dpcore.dashboard import controls, links, widgets
 from dpcore.errors import DataError
-from dpcore.export import archive
-from dpcore.export.model_file import Model
 
 
 def settings(at: AppTest, name: str = PAGE) -> dict[str, Any]:
@@ -52,38 +48,19 @@ def test_all_settings_go_through_the_link_on_the_tab_take_home() -> None:
     assert again == {name: value for name, value in settings(at).items() if name != "target:data"}
 
 
-def test_a_link_is_input(monkeypatch) -> None:
-    """What is left out, value by value, is in test_app_bad_links.py."""
-    usual, again, most = settings(started(PAGE)), st.rerun, iter(range(30))
-
-    def rerun(*given: Any, **how: Any) -> NoReturn:
-        assert next(most, None) is not None, "drawn anew without end"  # and not only when the test's time is over
-        again(*given, **how)
-
-    monkeypatch.setattr(st, "rerun", rerun)
+def test_a_link_is_input() -> None:
+    """What is left out, value by value, is below."""
+    usual = settings(started(PAGE))
     wrong = {"mode": "<script>alert(1)</script>", "relation": "17", "seed": '"x"', "rows:data": "0", "": "2"}
     wrong |= {"target:data": "nothing", "run": "true", "tab": "nowhere", "chosen": "1", "redraws.go": "true"}
-    for asked in (wrong, {"tab": "nowhere"}, {"run": "true"}, {"run": '"yes"'}, {"smoothing": "[1, 2]"}):
-        at = linked(PAGE, **asked)
-        assert shown(at) is None, asked
-        assert not errors(at), asked
-        assert settings(at) == usual, asked
-        assert "alert(1)" not in words(at)
+    at = linked(PAGE, **wrong)
+    assert shown(at) is None
+    assert not errors(at)
+    assert settings(at) == usual
+    assert "alert(1)" not in words(at)
     press(at, f"{PAGE}.run")
     assert shown(at).release.ledger.epsilon_bound == usual["epsilon"]
-    at = linked("audit", tab="x")  # which no page can take
-    for name in ("home", "audit"):
-        opened(at, name)
-
-
-def packed(how: int) -> bytes:
-    """A zip whose content is damaged."""
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", how) as archive:
-        archive.writestr("config.json", json.dumps({"page": list(range(500))}))
-    raw = bytearray(buffer.getvalue())
-    raw[60:160] = b"\xff" * 100
-    return bytes(raw)
+    opened(linked("audit", tab="x"), "home")  # which no page can take
 
 
 def test_a_file_restores_a_page() -> None:
@@ -103,32 +80,14 @@ def test_a_file_restores_a_page() -> None:
         assert shown(at) is None
 
 
-def test_files_are_read_once_as_work_that_waits_its_turn(monkeypatch) -> None:
-    """Of settings, and of a model: a zip of a million entries would be read on every run of the page."""
-    who: list[Thread] = []
-
-    def watched(read: Callable[..., Any]) -> Callable[..., Any]:
-        return lambda *given: (who.append(current_thread()), read(*given))[1]
-
-    for place, name in ((archive, "settings_of_release"), (Model, "from_json")):
-        monkeypatch.setattr(place, name, watched(getattr(place, name)))
-    for at, key in ((started(), "home.settings"), (started("forests"), "forests.model_file")):
-        at.file_uploader(key).set_value(("some.json", b"{", "application/json"))
-        (told,) = mendable(run(at))
-        assert mendable(run(at)) == [told]
-    assert [type(thread) for thread in who] == [jobs.Job, jobs.Job]
-
-
 def test_a_file_that_holds_no_settings() -> None:
     for raw in (
         b"\xff\xfe",
-        b"[]",
         b"[" * 100_000,
         b'{"page": {"name": "naive_bayes", "settings": []}, "data": {"name": "x"}}',
         b'{"page": {"name": "naive_bayes", "settings": {"epsilon": [1]}}, "data": {"name": "x"}}',
         b'{"page": {"name": 3, "settings": {}}, "data": {"name": "x"}}',
         b" " * 1_000_001,
-        packed(zipfile.ZIP_BZIP2),
     ):
         with pytest.raises(DataError):
             links.asked_by_file(raw)
@@ -171,3 +130,92 @@ def test_variants_have_the_names_that_links_and_files_know() -> None:
         for mode, labels in modes.items():
             assert {label: offers[name, mode].get(label) for label in labels} == labels
     assert sum(map(len, offers.values())) >= 30
+
+
+# What no control can say is left out and named, and no page is lost to it
+
+BAD = ["null", "", "[]", "{}", "1e999", "-1", "x" * 1_000, "true", "NaN"]
+OURS = ["run", "run:0", "tab", "chosen", "lacks", "icons", "own", "taxonomies", "editor.fanout", "", "x" * 999]
+LINKED = [*FAMILIES, "attacks", "audit"]
+
+
+def names_on(at: AppTest, name: str) -> set[str]:
+    """The controls that a page has drawn, as links call them."""
+    return {each for part in at.session_state.get(f"dpcore.settings:{name}", {}).values() for each in part}
+
+
+def left_out(at: AppTest) -> str:
+    """What the page says that it left out."""
+    return " ".join(found.value for found in at.warning if found.icon == ":material/link_off:")
+
+
+def asking(at: AppTest, **settings: str) -> AppTest:
+    """Somebody who opens a link to the page that is open."""
+    for name, value in settings.items():
+        at.query_params[name] = value
+    return run(at)
+
+
+@pytest.mark.parametrize("name", LINKED)
+def test_no_link_takes_a_page_away(name: str, monkeypatch) -> None:
+    """Every control of every part is asked for every bad value; each run is the one after the last value, too."""
+    monkeypatch.setattr(driving, "PAGE", name)
+    at = page()
+    parts, names = TABS[name].split() if name in ("audit", "attacks") else [""], names_on(at, name)
+    for mode in ("paper", "corrected") if name in FAMILIES else ():
+        names |= names_on(change(at, mode=mode), name)
+    for part in parts:
+        names |= names_on(tab(at, part) if part else at, name)
+        usual = dict(at.session_state.get(f"dpcore.settings:{name}", {}))
+        for shift in range(0, len(BAD), 1 if len(parts) == 1 else 3):
+            values = {each: BAD[(i + shift) % len(BAD)] for i, each in enumerate([*sorted(names), *OURS])}
+            asking(at, **values)
+            assert not at.error, (part, shift)
+            assert "{" not in left_out(at)
+            assert not names or left_out(at)
+        for each in at.session_state.get(f"dpcore.settings:{name}", {}).values():
+            assert all(type(value) in (str, int, float, bool, type(None)) for value in each.values())
+            assert not [value for key, value in each.items() if value is None and "seed" not in key]
+        assert at.session_state.get(f"dpcore.settings:{name}", {}).keys() == usual.keys()
+    opened(opened(at, "home"), name)
+
+
+def test_what_is_left_out_is_named_and_the_rest_is_taken() -> None:
+    wrong = {"mode": "null", "epsilon": "1e999", "target:data": "nothing", "foo": "1", "rows:data": "-1"}
+    at = asking(page(), seed="7", **wrong)
+    told, labels = left_out(at), [widget(at, f"naive_bayes.{each}").label for each in ("mode", "epsilon", "target")]
+    assert [each for each in labels if each not in told] == []
+    assert "1 " in told  # that it does not have at all
+    assert "nothing" not in told
+    order = [one.type if one.type == "warning" else one.key for one in elements(at)]
+    assert order.index("warning") < order.index("naive_bayes.mode")  # seen without scrolling
+    given = at.session_state["naive_bayes.chosen"][1]
+    assert (given["random_state"], given["mode"]) == (7, "corrected")
+    assert not left_out(run(at))  # and not again
+
+
+def test_a_file_is_read_as_a_link_is() -> None:
+    """A release's own file says null where a field is empty: that is taken, and empties it."""
+    at = asking(page(), seed="7")
+    at.session_state["dpcore.presets:naive_bayes"] = {"seed": None, "mode": None, "epsilon": True, "smoothing": 2}
+    told = left_out(run(at))
+    given = at.session_state["naive_bayes.chosen"][1]
+    assert (given["random_state"], given["smoothing"]) == (None, 2)
+    names = {each: widget(at, f"naive_bayes.{each}").label in told for each in ("seed", "mode", "epsilon")}
+    assert names == {"seed": False, "mode": True, "epsilon": True}
+    assert "null" not in links.link("naive_bayes", {"epsilon": 1.0, "seed": None}, None)
+
+
+def test_a_control_knows_what_it_can_say() -> None:
+    for bounds, good, bad in (
+        ([[1.0, 2.0], 1], [1, 2.0], [None, True, 3, "1", [1.0]]),
+        ([["a", "b"]], ["a"], ["c", None, ["a"]]),
+        ([1, 20, 3], [1, 20, 5.0], [0, 21, 5.5, None, True, "1", float("nan"), float("inf"), 10**400]),
+        ([0, 9, None], [None, 4], ["", True]),
+        ([], [True, False], [None, 1, "true"]),
+        (["1, 2"], ["", "x"], [None, 1, "x" * 1_000]),
+    ):
+        assert all(widgets.fits(value, bounds) for value in good), bounds
+        assert not any(widgets.fits(value, bounds) for value in bad), bounds
+    assert widgets.fits(["a"], [["a", "b"]], several=True)
+    assert not any(widgets.fits(value, [["a", "b"]], several=True) for value in ("a", ["c"]))

@@ -1,15 +1,12 @@
 """The page of randomized responses: the game first, what a method asks for, reports beside the truth."""
 
-import numpy as np
-import pandas as pd
 import pytest
-from driving import change, names, people, press, released, run, shown, started, tab
-from prepared import Journey, asked, at_once, choose, data, files, follow, page, with_release
+from driving import change, people, press, released, run, shown, started, tab
+from prepared import Journey, asked, choose, data, files, follow, page, with_release
 from screen import marked, pictures, tabs, widget
 
 from dpcore import datasets
 from dpcore.dashboard.tabs import paper_figures
-from dpcore.experiment.figures import local
 from dpcore.methods.local.base import LocalClassifier
 
 PAGE = "responses"
@@ -43,12 +40,6 @@ def test_reports_stand_beside_the_truth_and_are_marked() -> None:
     (table,) = [frame.value for frame in at.dataframe if "report" in frame.value]
     assert list(table) == ["row", "question", "report"]
     assert len(table) == 10  # one answer each
-    change(at, pairs=False, asked=0)
-    assert asked(at)["asked"] is None
-    tab(press(at, "responses.run"), "reports")
-    (table,) = [frame.value for frame in at.dataframe if "income" in frame.value]
-    assert len(table) == 10
-    assert table.notna().all().all()
     tab(released(choose(at, "paper", "PPNB")), "reports")
     drawn = [pictures(change(at, reported__PPNB=column)) for column in ("income", "age")]
     assert drawn[0] != drawn[1]  # numbers are drawn otherwise
@@ -74,22 +65,3 @@ def test_reports_of_a_known_seed_stay_here(downloads) -> None:
     content = files(downloads[-1]())
     assert "model.json" in content
     assert "reports.csv" not in content
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["PPNB", "DTPD", "DTCRD"])
-def test_a_table_of_100_columns_goes_through_every_tab(name: str, monkeypatch) -> None:
-    for grid in ("GRID", "RECORD"):
-        monkeypatch.setattr(local, grid, getattr(local, grid)[:1])
-    answers = np.random.default_rng(0).choice(["no", "yes"], (80, 50))
-    sizes = np.random.default_rng(1).integers(0, 40, (80, 49))
-    wide = pd.concat([pd.DataFrame(answers).add_prefix("q"), pd.DataFrame(sizes).add_prefix("n")], axis=1)
-    at = choose(page(data(wide.assign(ill=people()["ill"].to_numpy()))), "corrected", name)
-    press(at, "responses.run")
-    assert shown(at) is not None
-    for each in names(at):
-        tab(at, each)
-    if name == "PPNB":  # figures run methods of their own
-        for figure in local.FIGURES:
-            at_once(change(at, figure=figure.title), repeats=1)
-            press(at, f"responses.{figure.key}.go")

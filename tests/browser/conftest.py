@@ -49,10 +49,6 @@ class Visitor:
     def __init__(self, page: Page, address: str) -> None:
         self.page, self.address = page, address
 
-    def speak(self, language: str) -> None:
-        """Have a browser of that language from now on."""
-        self.page.add_init_script(f"Object.defineProperty(navigator, 'language', {{get: () => '{language}-XX'}})")
-
     def open(self, path: str = "") -> None:
         self.page.goto(f"{self.address}/{path}")
         expect(self.page.get_by_role("heading", level=1)).to_be_visible()

@@ -54,9 +54,8 @@ def installed(program: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     programs = folder / "env" / ("Scripts" if os.name == "nt" else "bin")
     (wheel,) = folder.glob("*.whl")
     ended_well([*pip, "--python", str(programs / "python"), "install", *offline, str(wheel)], folder)
-    site = ended_well(
-        [str(programs / "python"), "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"], folder
-    )
+    where = "import sysconfig; print(sysconfig.get_path('purelib'))"
+    site = ended_well([str(programs / "python"), "-c", where], folder)
     shared = dict.fromkeys(sysconfig.get_path(kind) for kind in ("purelib", "platlib"))
     (Path(site.strip()) / "shared.pth").write_text("\n".join(shared), encoding="utf-8")
     return programs
@@ -64,25 +63,21 @@ def installed(program: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The home of somebody who never used it."""
-    return tmp_path_factory.mktemp("home")
-
-
-@pytest.fixture(scope="module")
-def empty(folder: Path) -> Path:
-    found = folder / "empty"
-    found.mkdir()
+    """The home of somebody who never used it, with an empty folder in it."""
+    found = tmp_path_factory.mktemp("home")
+    (found / "empty").mkdir()
     return found
 
 
 @pytest.fixture(scope="module")
-def server(installed: Path, empty: Path, folder: Path) -> Iterator[Server]:
+def server(installed: Path, folder: Path) -> Iterator[Server]:
     """What the command serves from the empty folder."""
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv("PYTHONPATH", raising=False)
         patch.setenv("HOME", str(folder))
         patch.setenv("DPCORE_LEDGER", str(folder / "ledger.sqlite"))
-        with started(folder / "server.log", command=[str(installed / "dpcore")], folder=empty) as found:
+        command = [str(installed / "dpcore")]
+        with started(folder / "server.log", command=command, folder=folder / "empty") as found:
             yield found
 
 
@@ -93,19 +88,23 @@ def person(visitor, server: Server):
     return visitor
 
 
-def test_a_release_from_an_empty_folder(person, empty, folder):
-    person.open_first()
+def test_a_release_from_an_empty_folder(person, folder):
+    """The first thing that is set behind a deep link is not lost."""
+    person.open_first("naive_bayes")
     heading = person.page.get_by_role("heading", level=1)
     assert heading.evaluate("e => getComputedStyle(e).fontSize") == "34px"  # 2rem of 17, as config.toml has them
-    person.try_now()
-    assert person.headline()[:2] == [person.usual] * 2
+    person.keyed("naive_bayes.epsilon").get_by_role("slider").press("ArrowRight")
+    settle(person.page)
+    person.run()
+    assert person.headline()[:2] == ["1.5", "1.5"]
     assert sum(line.looks for line in Books(folder / "ledger.sqlite").accounts()) == 1
     assert len(person.take_home()) > 100_000
-    assert list(empty.iterdir()) == []
+    assert list((folder / "empty").iterdir()) == []
     # Its other processes start too: the one that reads files of people, and those that share a comparison's runs.
     person.upload("people.csv", b"age,ill\n" + b"30,no\n50,yes\n" * 50)
     expect(person.button("data.use")).to_be_visible()
     person.go("compare")
+    person.number("Repeats", 2)
     person.run_button.click()
     settle(person.page, 240)
     assert re.search(r"\d\d releases", person.data_in_use)

@@ -123,17 +123,15 @@ def test_from_home_to_take_home(visitor):
     expect(visitor.metrics.nth(2)).to_have_text("1.7")
 
 
-def test_a_lesson(visitor):
+def test_a_lesson_begins(visitor):
     visitor.open()
-    hands, page = Hands(visitor), visitor.page
+    hands = Hands(visitor)
     hands.reach("button", "Start the lesson")
     hands.press("Enter")
     lesson = next(iter(LESSONS.values()))
     steps = len(lesson.steps)
-    for number, step in enumerate(lesson.steps, 1):
-        expect(page.get_by_text(f"step {number} of {steps}")).to_be_visible()
-        for name in ("Next", "Go on") if step.act else ("Next" if number < steps else "Finish",):
-            hands.reach("button", name)
-            hands.press("Enter")
-    expect(page.get_by_text(f"step {steps} of {steps}")).to_have_count(0)
-    expect(page.get_by_role("heading", level=1)).to_have_text(lesson.title)
+    expect(visitor.page.get_by_text(f"step 1 of {steps}")).to_be_visible()
+    for name in ("Next", "Go on") if lesson.steps[0].act else ("Next",):
+        hands.reach("button", name)
+        hands.press("Enter")
+    expect(visitor.page.get_by_text(f"step 2 of {steps}")).to_be_visible()

