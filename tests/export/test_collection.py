@@ -2,7 +2,6 @@
 
 import json
 from dataclasses import replace
-from functools import partial
 from io import StringIO
 
 import numpy as np
@@ -11,7 +10,6 @@ import pytest
 from taken_home import GONE, altered
 
 from dpcore import datasets
-from dpcore.datasets.reading import read_frame
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
 from dpcore.domain.unit import Unit
@@ -33,12 +31,6 @@ Z = Column(name="z", kind="categorical", categories=("b / c", "c", "/ c"))
 N = Column(name="n", kind="continuous", lower=-5, upper=5, bins=4)
 Y = Column(name="y", kind="categorical", categories=("no", "yes"))
 SCHEMA = Schema(columns=(X, Z, N, Y), target="y")
-
-
-@pytest.fixture(autouse=True)
-def here(monkeypatch):
-    """Files are parsed in this process: what its own is for, others test."""
-    monkeypatch.setattr(collection, "read_frame", partial(read_frame, trusted=True))
 
 
 def read(files, **changes):
@@ -89,10 +81,8 @@ def test_every_rule_and_every_report_comes_back():
 
 
 KINDS = [
-    ("PPNB", {}, ["PPNB"]),
     ("PPNB", {"protocol": "OUE", "asked": 2, "pairs": False}, ["PPNB"]),
     ("PPNB", {"numbers": "moments", "asked": None}, ["PPNB", "DTCRD"]),
-    ("DTPD", {}, ["DTPD"]),
     ("DTPD", {"mode": "paper", "groups": "each"}, ["DTPD"]),
     ("DTCRD", {}, ["PPNB", "DTCRD"]),
 ]
@@ -101,23 +91,22 @@ KINDS = [
 @pytest.mark.parametrize(("name", "given", "able"), KINDS)
 def test_reports_teach_elsewhere_what_they_taught_here(name, given, able):
     data = datasets.load("sample")
-    fitted = METHODS[name](epsilon=6, random_state=1, **given).fit(data.train.head(1_500), schema=data.schema)
+    fitted = METHODS[name](epsilon=6, random_state=1, **given).fit(data.train.head(600), schema=data.schema)
     found = read(Collection(fitted.reports_, {**ABOUT, "method": name}).files())
     assert found.learners == able
     model = found.learn(METHODS[name](mode=fitted.mode))
-    np.testing.assert_allclose(model.predict_proba(data.test), fitted.predict_proba(data.test), atol=1e-12)
-    assert model.about["epsilon_claimed"] == 6
-    assert model.about["mode"] == fitted.mode
-    assert (type(model).from_json(model.to_json()).predict(data.test) == model.predict(data.test)).all()
-    others = {"PPNB", "DTPD", "DTCRD", "Plain naive Bayes"} - set(able)
-    for other in others:
+    rows = data.test.head(500)
+    np.testing.assert_allclose(model.predict_proba(rows), fitted.predict_proba(rows), atol=1e-12)
+    assert (model.about["epsilon_claimed"], model.about["mode"]) == (6, fitted.mode)
+    assert (type(model).from_json(model.to_json()).predict(rows) == model.predict(rows)).all()
+    for other in {"PPNB", "DTPD", "DTCRD", "Plain naive Bayes"} - set(able):
         with pytest.raises(ParameterError, match="cannot learn from these"):
             found.learn(METHODS[other]())
     with pytest.raises(ParameterError, match="another class"):
         found.learn(METHODS[name](target="sex"))
 
 
-@pytest.mark.parametrize(("name", "given", "able"), [KINDS[0], *KINDS[2:]])
+@pytest.mark.parametrize(("name", "given", "able"), [("DTPD", {}, ["DTPD"]), KINDS[1]])
 def test_a_person_with_several_rows_has_as_many_reports_and_pays_for_all(name, given, able):
     sample = datasets.load("sample")
     schema = replace(sample.schema, unit=Unit(rows=3, column="who"))
@@ -156,31 +145,23 @@ def changed(path, value):
 
 LIES = [
     (("format",), "dpcore model 1"),
-    (("class",), "n"),
     (("class",), "nobody"),
     (("rows", "columns"), []),
     (("recoded",), []),
-    (("recoded", 0, "codes"), [0, 0]),
-    (("recoded", 0, "codes"), [0, 1, 2, 3, 4, 5, 7]),
     (("recoded", 1, "codes"), [0, 1, -1]),
-    (("questions",), []),
     (("questions", 0, "people"), None),
-    (("questions", 0, "rule"), "Noised"),
     (("questions", 1, "rule"), "Warner"),
     (("questions", 0, "given"), {"p0": 1.0}),  # true answers
     (("questions", 0, "given"), {"epsilon": "1/0"}),
-    (("questions", 0, "given"), {"epsilon": "2"}),
     (("questions", 0, "given"), {"epsilon": "9" * 5_000}),
     (("questions", 0, "gain"), 0.9),
     (("questions", 0, "base"), [0.5, 0.5]),
     (("questions", 0, "epsilon"), 2.0),
     (("questions", 1, "question"), ["z"] * 25),  # 3^25 values
-    (("questions", 1, "values"), ["z"]),
     (("questions", 1, "values"), None),
     (("questions", 2, "upper"), 50),
     (("questions", 2, "scale"), 1.0),
     (("questions", 2, "given"), {"factors": [1.0], "offsets": [0.0]}),
-    (("about", "epsilon_bound"), -1),
     (("about", "epsilon_bound"), True),
     (("about", "noise"), None),
 ]
@@ -195,7 +176,7 @@ def test_rules_that_contradict_themselves_are_refused(path, value):
 def test_an_epsilon_with_an_exponent_is_never_written_out(monkeypatch):
     """Fifteen characters would ask for gigabytes of digits."""
     monkeypatch.setattr(collection, "Fraction", lambda text: pytest.fail(f"{text} was written out"))
-    for text in ("1e9999999999", "1E-9999999999", "1.5", 3):
+    for text in ("1e9999999999", 3):
         with pytest.raises(SchemaError, match="no rules"):
             read(small(), **{"rules.json": changed(("questions", 0, "given"), {"epsilon": text})})
 
@@ -206,9 +187,7 @@ def test_an_epsilon_that_the_rules_do_not_keep_is_refused():
         read(small(), **{"rules.json": changed(("about", "epsilon_bound"), 2.9)})
 
 
-@pytest.mark.parametrize(
-    ("place", "codes"), [(3, [1, 0]), (3, [0, 0]), (1, [0, 0, 1]), (1, [0, 2, 1]), (2, [0, 0, 0, 1])]
-)
+@pytest.mark.parametrize(("place", "codes"), [(3, [1, 0]), (3, [0, 0]), (1, [0, 2, 1]), (2, [0, 0, 0, 1])])
 def test_answers_that_are_no_merged_bins_teach_no_naive_bayes(place, codes):
     """A class turned round, or values thrown together: nothing that this method's people do."""
     assert "PPNB" in read(small()).learners
@@ -221,13 +200,15 @@ def test_answers_that_are_no_merged_bins_teach_no_naive_bayes(place, codes):
 def test_a_table_that_is_not_of_these_rules_is_refused():
     files = small()
     assert files["reports.csv"].splitlines() == ["person,y,z,n", "1,no,1,1.0", "2,yes,2,2.0"]
-    for cells in ("person,y,z,n\n1,no,1,1\n", "person,y,z,n\n1,no,1,1\n2,yes,2,\n"):
-        with pytest.raises(DataError, match="other people"):
+    for cells, told in (
+        ("person,y,z,n\n1,no,1,1\n", "other people"),
+        ("person,y,z,n\n1,no,1,1\n2,yes,2,\n", "other people"),
+        ("person,y,z\n1,no,1\n2,yes,2\n", "other columns"),
+    ):
+        with pytest.raises(DataError, match=told):
             read(files, **{"reports.csv": cells})
-    with pytest.raises(DataError, match="other columns"):
-        read(files, **{"reports.csv": "person,y,z\n1,no,1\n2,yes,2\n"})
     asked = asked_of(json.loads(files["rules.json"]))
-    for cells in ("maybe,2,2", "yes,4,2", "yes,2 1,2", "yes,2,inf", "yes,2,1e6", "yes,2,-99999", "yes,none 1,1"):
+    for cells in ("maybe,2,2", "yes,4,2", "yes,2 1,2", "yes,2,inf", "yes,2,-99999", "yes,none 1,1"):
         with pytest.raises(DataError, match="no report") as refused:
             answered(asked, pd.read_csv(StringIO(f"person,y,z,n\n1,no,1,1\n2,{cells}"), dtype=str))
         assert "maybe" not in str(refused.value)
@@ -238,12 +219,10 @@ def test_a_table_that_is_not_of_these_rules_is_refused():
 
 
 ODD = {
-    "one question": (("y", "no", "yes"), ("x", "a", "b")),
     "dividing names": (("y;|\t1", "no", "yes"), ("x;;;", "a", "b")),
-    "names alike": (("x", "no", "yes"), (" x", "a", "b"), ("'x", "a", "b")),
+    "names alike": (("person", "no", "yes"), (" x", "a", "b"), ("x", "a", "b"), ("'x", "a", "b")),
     "labels alike": (("y", "no", "yes"), ("x", " '=a", "=a", "'=a ", "a", "+a")),
     "labels of nothing": (("y", "no", "yes"), ("x", " ", "\u00a0", "nan", "2,5")),
-    "person": (("person", "no", "yes"), ("x", "a")),
 }
 
 
@@ -263,27 +242,21 @@ def test_odd_names_and_labels_come_back(columns):
         assert found.schema == reports.schema
 
 
-def test_numbers_far_from_zero_keep_all_digits():
-    far = Column(name="n", kind="continuous", lower=1e9, upper=1e9 + 10, bins=4)
-    schema = Schema(columns=(far, Y), target="y")
-    frame = pd.DataFrame({"n": 1e9 + np.linspace(0, 10, 200), "y": ["no", "yes"] * 100})
-    reports = METHODS["DTCRD"](random_state=0).fit(frame, schema=schema).reports_
-    found = read(Collection(reports, ABOUT).files()).reports
-    np.testing.assert_array_equal(found.values[("n",)], reports.values[("n",)])
+PAIRED = pd.DataFrame({"y": ["no", "yes"] * 200, "z": ["c", "/ c"] * 200})
+
+
+def printed(name, **given):
+    return METHODS[name](mode="paper", random_state=1, **given).fit(PAIRED, schema=Schema(columns=(Z, Y), target="y"))
 
 
 def test_reports_that_share_a_lot_never_leave_as_independent_ones():
-    frame = pd.DataFrame({"y": ["no", "yes"] * 200, "z": ["c", "/ c"] * 200})
-    schema = Schema(columns=(Z, Y), target="y")
-    fitted = METHODS["DTPD"](mode="paper", groups="one", random_state=1).fit(frame, schema=schema)
+    fitted = printed("DTPD", groups="one")
     again = METHODS["DTPD"](mode="paper").learn(fitted.reports_)  # here they are known to
-    assert again.predict_proba(frame).tolist() == fitted.predict_proba(frame).tolist()
+    assert again.predict_proba(PAIRED).tolist() == fitted.predict_proba(PAIRED).tolist()
     with pytest.raises(ParameterError, match="no finite epsilon"):
         Collection(fitted.reports_, ABOUT).files()
 
 
 def test_true_answers_never_leave():
-    frame = pd.DataFrame({"y": ["no", "yes"] * 50, "z": ["c", "/ c"] * 50})
-    fitted = METHODS["PPNB"](mode="paper", random_state=1).fit(frame, schema=Schema(columns=(Z, Y), target="y"))
     with pytest.raises(ParameterError, match="no finite epsilon"):
-        Collection(fitted.reports_, {**ABOUT, "epsilon_bound": float("inf")}).files()
+        Collection(printed("PPNB").reports_, {**ABOUT, "epsilon_bound": float("inf")}).files()
