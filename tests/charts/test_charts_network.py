@@ -62,35 +62,6 @@ def test_parents_stand_above_their_children_and_no_name_on_another(count, cluste
         assert y < node.y < bottom
 
 
-def spline(points, steps=30):
-    """The places of a uniform cubic spline that begins and ends at its first and last point, as Vega draws it."""
-    ends = np.array([points[0], points[0], *points, points[-1], points[-1]], dtype=float)
-    u = np.linspace(0, 1, steps)[:, None]
-    weights = np.stack([(1 - u) ** 3, 3 * u**3 - 6 * u**2 + 4, -3 * u**3 + 3 * u**2 + 3 * u + 1, u**3]) / 6
-    return np.concatenate([(weights * ends[k : k + 4, None, :]).sum(axis=0) for k in range(len(ends) - 3)])
-
-
-@pytest.mark.parametrize(("count", "clusters", "most"), [(24, 3, 3)])
-def test_every_line_runs_down_from_parent_to_child_and_through_no_name(count, clusters, most):
-    frame = network([name[:14] + name[-2:] for name in BITS[:count]], clusters, most)
-    chart = charts.network(frame)
-    parts, nodes, letters = layers_of(chart), nodes_of(chart), 14 if count <= 20 else 12
-    names, by_number, found = parts["text"], nodes.set_index("node"), set()
-    for _, line in parts["line"].groupby("edge"):
-        start, end = line.iloc[0], line.iloc[-1]
-        assert line["y"].is_monotonic_increasing
-        (parent,) = nodes.index[(nodes["x"] == start["x"]) & (nodes["y"] == start["y"])]
-        found.add((parent, by_number.loc[end["node"], "label"]))
-        x, y = spline(line.sort_values("rank")[["x", "y"]].to_numpy()).T
-        for wider in (1, 1.5):  # places are stretched, and letters are not
-            for name in names.itertuples():
-                left = wider * name.x + name.radius + 4
-                right = left + 0.5 * letters * len(name.label)
-                beside = (abs(y - name.y) < 0.4 * letters) & (wider * x > left) & (wider * x < right)
-                assert not beside.any(), (name.label, wider)
-    assert found == {(p, child) for child, own in zip(frame["child"], frame["parents"], strict=True) for p in own}
-
-
 def test_families_that_make_no_sense_are_drawn_as_far_as_they_do():
     rows = [("a", ["b", "a", "nobody"], 1), ("b", ["a", "a"], 1), ("b", (), 1), ("c", None, 1)]
     frame = pd.DataFrame(rows, columns=["child", "parents", "cluster"]).assign(cells=[0, math.nan, 4, 4], epsilon=0.0)

