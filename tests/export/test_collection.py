@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from taken_home import GONE, altered
+from variants import alike
 
 from dpcore import datasets
 from dpcore.domain.column import Column
@@ -39,32 +40,21 @@ def read(files, **changes):
 
 
 def test_every_rule_and_every_report_comes_back():
-    channels = {
-        ("y",): Warner(p=0.3),
-        ("+x",): ERRPH(7, epsilon=2),
-        ("n",): TRR(lower=-5, upper=5, epsilon=1),
-        ("+x", "z"): ERRPH(21, epsilon=1),  # some of its values have the same text
-        ("z", "y"): OUE(6, epsilon=1),
-        ("z",): OLH(3, epsilon=1),
-        ("y", "z"): ERRPH(6, p0=0.5, others=(0.1, 0.1, 0.1, 0.1, 0.05, 0.05)),
+    bits = np.array([[False] * 6, [True, False, False, False, False, True]])
+    uneven = ERRPH(6, p0=0.5, others=(0.1, 0.1, 0.1, 0.1, 0.05, 0.05))
+    told = {  # by question: the rule, the reports, and who was asked
+        ("y",): (Warner(p=0.3), [0, 1, 1], None),
+        ("+x",): (ERRPH(7, epsilon=2), [0, 6, 3], None),
+        ("n",): (TRR(lower=-5, upper=5, epsilon=1), [-1e4 / 3, 0.125, 3.0], None),
+        # Some values have the same text: "a / b" and "c", "a" and "b / c".
+        ("+x", "z"): (ERRPH(21, epsilon=1), [10, 15], [0, 2]),
+        ("z", "y"): (OUE(6, epsilon=1), bits, [0, 1]),
+        ("z",): (OLH(3, epsilon=1), [[1, 0, 2], [2**31 - 2, 2**31 - 2, 0]], [1, 2]),
+        ("y", "z"): (uneven, [5], [1]),
     }
-    bits = np.zeros((2, 6), dtype=bool)
-    bits[1, [0, 5]] = True
-    values = {
-        ("y",): np.array([0, 1, 1]),
-        ("+x",): np.array([0, 6, 3]),
-        ("n",): np.array([-1e4 / 3, 0.125, 3.0]),
-        ("+x", "z"): np.array([10, 15]),  # "a / b" and "c", "a" and "b / c"
-        ("z", "y"): bits,
-        ("z",): np.array([[1, 0, 2], [2**31 - 2, 2**31 - 2, 0]]),
-        ("y", "z"): np.array([5]),
-    }
-    asked = {
-        ("+x", "z"): np.array([0, 2]),
-        ("z", "y"): np.array([0, 1]),
-        ("z",): np.array([1, 2]),
-        ("y", "z"): np.array([1]),
-    }
+    channels = {family: channel for family, (channel, _, _) in told.items()}
+    values = {family: np.array(reports) for family, (_, reports, _) in told.items()}
+    asked = {family: np.array(who) for family, (_, _, who) in told.items() if who}
     reports = Reports(SCHEMA, 3, channels, values, asked, target="y")
     found = read(Collection(reports, ABOUT).files())
     assert found.about == ABOUT
@@ -73,11 +63,7 @@ def test_every_rule_and_every_report_comes_back():
     for family, channel in channels.items():
         np.testing.assert_array_equal(made.values[family], values[family])
         np.testing.assert_array_equal(made.who(family), reports.who(family))
-        assert type(made.channels[family]) is type(channel)
-        assert made.channels[family].epsilon == channel.epsilon
-        for name in ("gain", "base", "scale", "places", "lower"):
-            if hasattr(channel, name):
-                np.testing.assert_array_equal(getattr(made.channels[family], name), getattr(channel, name))
+        assert alike(made.channels[family], channel)
 
 
 KINDS = [
@@ -106,12 +92,12 @@ def test_reports_teach_elsewhere_what_they_taught_here(name, given, able):
         found.learn(METHODS[name](target="sex"))
 
 
-@pytest.mark.parametrize(("name", "given", "able"), [("DTPD", {}, ["DTPD"]), KINDS[1]])
-def test_a_person_with_several_rows_has_as_many_reports_and_pays_for_all(name, given, able):
+@pytest.mark.parametrize("name", ["DTPD", "PPNB"])
+def test_a_person_with_several_rows_has_as_many_reports_and_pays_for_all(name):
     sample = datasets.load("sample")
     schema = replace(sample.schema, unit=Unit(rows=3, column="who"))
     frame = sample.train.head(400).assign(who=[f"{i // 4:03}" for i in range(400)])
-    fitted = METHODS[name](epsilon=6, random_state=1, **given).fit(frame, schema=schema)
+    fitted = METHODS[name](epsilon=6, random_state=1).fit(frame, schema=schema)
     release = release_of(fitted, name, data_name="a")
     about = release.about | {"epsilon_bound": release.ledger.epsilon_of_noise}
     files = Collection(release.artifact.reports, about).files()
@@ -120,7 +106,6 @@ def test_a_person_with_several_rows_has_as_many_reports_and_pays_for_all(name, g
     found = read(files)
     assert (found.reports.people, found.reports.source, found.about["unit"]) == (300, schema, about["unit"])
     assert 3 * found.reports.price() == pytest.approx(about["epsilon_bound"])
-    assert found.learners == able
     model = found.learn(METHODS[name](mode=fitted.mode))
     np.testing.assert_allclose(model.predict_proba(frame), fitted.predict_proba(frame), atol=1e-12)
     assert model.schema.unit == schema.unit
@@ -146,7 +131,6 @@ def changed(path, value):
 LIES = [
     (("format",), "dpcore model 1"),
     (("class",), "nobody"),
-    (("rows", "columns"), []),
     (("recoded",), []),
     (("recoded", 1, "codes"), [0, 1, -1]),
     (("questions", 0, "people"), None),
@@ -155,12 +139,10 @@ LIES = [
     (("questions", 0, "given"), {"epsilon": "1/0"}),
     (("questions", 0, "given"), {"epsilon": "9" * 5_000}),
     (("questions", 0, "gain"), 0.9),
-    (("questions", 0, "base"), [0.5, 0.5]),
     (("questions", 0, "epsilon"), 2.0),
     (("questions", 1, "question"), ["z"] * 25),  # 3^25 values
     (("questions", 1, "values"), None),
     (("questions", 2, "upper"), 50),
-    (("questions", 2, "scale"), 1.0),
     (("questions", 2, "given"), {"factors": [1.0], "offsets": [0.0]}),
     (("about", "epsilon_bound"), True),
     (("about", "noise"), None),

@@ -4,7 +4,7 @@ import os
 
 import pytest
 from tables import SMALL, make_frame
-from taken_home import members, strict
+from taken_home import NO_REPORT, members, strict
 
 import dpcore as dp
 from dpcore.accounting.store import Books
@@ -26,9 +26,9 @@ def test_a_release_of_a_file_with_such_a_name_is_charged_and_exported(raw, shown
     ledger = books.open_run(data, "add_remove", "test").ledger()
     method = dp.NaiveBayesSynthesizer().fit(data.train, schema=SMALL, ledger=ledger)
     assert [account.name for account in books.accounts()] == [data.name]
-    for name in (data.name, os.fsdecode(raw)):
+    for name, report in ((data.name, NO_REPORT), (os.fsdecode(raw), None)):
         made = dp.export.release_of(method, name, method.sample(9), data_name=name, reading=data.reading)
-        config = strict(members(made)["config.json"])
+        config = strict(members(made, told=report)["config.json"])
         assert config["method"].startswith(shown)
         assert config["data"]["name"].startswith(shown)
 

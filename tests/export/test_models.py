@@ -126,9 +126,7 @@ def test_the_zip_of_a_model_says_what_was_learned_and_that_a_known_seed_leaves_n
 def test_what_a_rule_found_and_infinite_prices_survive_the_file():
     made, method = release(n_trees=None, max_depth=None)
     assert made.model.sizes == {"n_trees": method.n_trees_, "max_depth": method.max_depth_} == made.config()["sizes"]
-    assert (made.parameters["n_trees"], made.model.about["epsilon_bound"]) == (None, 20.0)
     made, _ = release("Plain forest")
-    assert strict(made.model.to_json().encode())["about"]["epsilon_bound"] == "infinity"
     again = Model.from_json(made.model.to_json())
     assert again.about["epsilon_bound"] == again.about["epsilon_claimed"] == math.inf
     assert made.guarantee_void == again.about["guarantee_void"] != ""

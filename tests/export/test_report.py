@@ -115,12 +115,9 @@ def test_many_values_and_many_classes_fit(quick_pictures):
     assert "20 rarer values are not drawn" in wide
     assert ">v59<" in wide
     assert ">v19<" not in wide
-    many = report.shares("t", ["a", "b"], {f"c{i}": np.array([0.25, 0.75]) for i in range(9)})
-    assert many.count("25.0%") == 9
     more = report.shares("t", ["a", "b"], {f"c{i}": np.array([0.25, 0.75]) for i in range(11)})
     assert more.count("25.0%") == report.MOST_CLASSES == 10  # a sheet of paper is as wide as that
     assert "1 more class is in model.json." in more
-    assert "<rect" not in many
     frame = pd.DataFrame({"x": np.arange(500), "y": [np.nan, np.inf] * 250, "z": [["a", "<b>"]] * 500})
     table = report.figure(charts.odds_icons(0.5), frame, 0)
     assert "300 more rows are not shown" in table
@@ -137,13 +134,6 @@ def test_labels_beside_bars_are_whole():
     assert "…" not in drawn
     squeezed = re.sub(r"\s", "", drawn)
     assert all(name.replace(" ", "") in squeezed for name in names)
-
-
-def test_nodes_of_a_network_have_their_names():
-    name = "Satisfaction with municipal health services in the last twelve months"
-    frame = pd.DataFrame({"child": [name], "parents": [[]], "cluster": 1, "cells": 4, "epsilon": 0.5})
-    assert f">{name}<" in report.svg(charts.network(frame, report.LONGEST), 0)
-    assert f">{name}<" not in report.svg(charts.network(frame), 0)
 
 
 def test_a_class_may_have_the_name_of_an_epsilon(monkeypatch):
