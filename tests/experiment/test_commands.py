@@ -83,9 +83,7 @@ def test_a_release_is_what_take_home_gives(books, saved, tmp_path, capsys):
 
 def test_a_zip_is_settings_and_schema_and_is_never_replaced_unasked(books, saved, tmp_path, capsys):
     assert main(["release", "home.zip", "people.csv", "--out", "a.zip", "--table", "parquet"]) == 0
-    captured = capsys.readouterr()
-    assert captured.out.startswith("a.zip: NB-Synth, nothing can be proved.")
-    assert "%" in captured.err
+    assert capsys.readouterr().out.startswith("a.zip: NB-Synth, nothing can be proved.")
     made = files_of(tmp_path / "a.zip")
     assert "synthetic.parquet" in made
     spent = books.accounts()
@@ -117,9 +115,7 @@ def test_a_schema_is_never_read_off_rows_unasked(books, saved, capsys):
     assert "does not say of column 'age'" in capsys.readouterr().err
     assert not books.accounts()
     assert main(["release", saved, "people.csv", "--infer-schema", "--target", "ill", "--json"]) == 0
-    captured = capsys.readouterr()
-    assert "no guarantee holds" in captured.err
-    assert json.loads(captured.out)["publishable"] is False
+    assert json.loads(capsys.readouterr().out)["publishable"] is False
 
 
 def test_a_cap_refuses_before_noise_is_drawn(books, tmp_path, capsys):

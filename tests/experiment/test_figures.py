@@ -148,7 +148,7 @@ def test_the_command_writes_charts_and_numbers_and_spends_nothing_without_a_plac
     assert (account.looks, account.apart) == (2, RUNS["001 Fig. 6"] - 2)  # as printed, nothing is proved of some
     assert float(account.epsilon_bound) == pytest.approx(0.4)
     assert main(["figure", "001 Fig. 6", "--repeats", "1", "--to", str(tmp_path / "new")]) == 1
-    assert "is there already. Choose another folder" in capsys.readouterr().err
+    assert "is there already" in capsys.readouterr().err
     assert ledger.accounts() == [account]
     assert main(["figure", "001 Fig. 6", "--repeats", "1", "--out", str(tmp_path / "f.html"), "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
@@ -186,9 +186,6 @@ def test_the_command_says_what_there_is(capsys):
     for words, told in ((["Fig. 5"], "'001 Fig. 5'"), (["001 Fig. 5", "--data", "none"], "adult")):
         assert main(["figure", *words]) == 1
         assert told in capsys.readouterr().err
-    with pytest.raises(SystemExit) as ended:
-        main(["figure"])
-    assert ended.value.code == 2
 
 
 def test_figures_that_test_nothing_may_learn_from_all_rows(data):
