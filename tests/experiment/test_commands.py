@@ -194,17 +194,14 @@ def test_settings_that_are_none_are_refused_and_nothing_is_spent(name, books, tm
 
 def test_settings_of_a_release_are_checked(books, saved, tmp_path, capsys):
     given = json.loads((tmp_path / "config.json").read_text())
-    changes = (
+    for change in (
         {"method": "none", "class": "none"},
         {"method": ["NB-Synth"]},
-        {"parameters": {}},
         {"parameters": {**given["parameters"], "epsilon": "1"}},
         {"parameters": {**given["parameters"], "extra": 1}},
         {"rows": 10**12},
-        {"page": [1]},
         {"data": 3},
-    )
-    for change in changes:
+    ):
         (tmp_path / "bad.json").write_text(json.dumps(given | change))
         assert main(["release", "bad.json", "people.csv", "--schema", "schema.json"]) == 1, change
         assert capsys.readouterr().err

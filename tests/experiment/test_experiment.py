@@ -124,8 +124,6 @@ def test_a_run_that_fails_says_why_and_the_others_go_on(data):
         assert lost["error"].str.contains(reason).all()
         assert lost[["value", *EPSILONS, "seconds"]].isna().all(axis=None)
         assert set(lost["model"]) == set(MODELS)
-    none = experiment.sweep({"a": NaiveBayesSynthesizer(mode="fast")}, data, **few(repeats=2))
-    assert none["value"].isna().tolist() == [True, True]
 
 
 def test_what_no_run_could_do_is_refused_at_once(data):
@@ -208,10 +206,7 @@ def test_progress_is_told_and_can_cancel(data, inline, n_jobs):
     with pytest.raises(InterruptedError):
         experiment.sweep(methods(), data, **asked(repeats=3, n_jobs=n_jobs, progress=stop))
     assert seen == [(1 / 12, "run 1"), (2 / 12, "run 2")]
-    done = []
-    experiment.sweep(methods(), data, **few(n_jobs=n_jobs, progress=lambda *call: done.append(call)))
-    assert done == [(0.5, "run 1"), (1.0, "run 2")]
-    assert Inline.closed == (2 if n_jobs == 2 else 0)
+    assert Inline.closed == (1 if n_jobs == 2 else 0)
     assert engine._hired == 0
 
 

@@ -58,9 +58,7 @@ def test_a_stopped_sweep_goes_on(data, whole, tmp_path, fits):
         experiment.sweep(methods(), data, **asked(store=folder, progress=stop))
     lines = file_of(folder).read_text().splitlines()
     assert len(lines) == len(fits) == 3
-    found = list(experiment.stream(methods(), data, **asked(store=folder)))
-    assert [fraction for fraction, _ in found] == pytest.approx([(i + 1) / 8 for i in range(8)])
-    frame = experiment.tidy([rows for _, rows in found])
+    frame = experiment.tidy([rows for _, rows in experiment.stream(methods(), data, **asked(store=folder))])
     pd.testing.assert_frame_equal(without_times(frame), without_times(whole))
     assert len(fits) == 8
     again = experiment.sweep(methods(), data, **asked(store=folder))

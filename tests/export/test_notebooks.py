@@ -32,6 +32,11 @@ def uploaded():
     return raw, datasets.read(raw, schema=schema, name="people.csv", test_share=0.25, split_seed=6)
 
 
+def at_home(made, folder):
+    (folder / "your-data.csv").write_bytes(uploaded()[0])
+    return unpacked(made, folder)
+
+
 @cache
 def release(kind, where, seed=9):
     data = datasets.load("sample") if where == "sample" else uploaded()[1]
@@ -39,11 +44,6 @@ def release(kind, where, seed=9):
     name, how = ("NB-Synth", {"x_source": "model"}) if kind == "rows" else ("DiffPRFs", {"n_trees": 2, "max_depth": 2})
     method = METHODS[name](**how, random_state=seed, target="income").fit(data.train, schema=data.schema)
     return export.release_of(method, name, *([method.sample(150)] if kind == "rows" else []), **known)
-
-
-def at_home(made, folder):
-    (folder / "your-data.csv").write_bytes(uploaded()[0])
-    return unpacked(made, folder)
 
 
 def cells(text, kind):

@@ -18,6 +18,7 @@ from dpcore.methods import METHODS
 
 NUMBER = re.compile(r"(?<![\w.,])\d{1,3}(?:,\d{3})+(?![\w.,])|(?<![\w.])\d{3,9}(?![\w.])")
 PERSONS, ROWS = Unit(rows=3, column="who <b>"), Unit(rows=3)
+TOLD = {PERSONS: "0.5 per person", ROWS: "0.5 per row, 3 × 0.5 = 1.5 per person"}  # of epsilon 1/2
 FRAME = make_frame(120, 1).assign(**{"who <b>": [f"pseudonym {i // 4}" for i in range(120)]})
 
 
@@ -29,7 +30,7 @@ def released(name, unit, **given):
 
 
 def test_an_epsilon_says_whose_it_is():
-    told = {None: "0.5", PERSONS: "0.5 per person", ROWS: "0.5 per row, 3 × 0.5 = 1.5 per person"}
+    told = {None: "0.5", **TOLD}
     assert {unit: protection.headline(unit, 0.5) for unit in told} == told
     assert protection.headline(ROWS, float("inf")) == "∞ per row, 3 × ∞ = ∞ per person"
     assert [protection.for_person(unit, 0.5) for unit in told] == ["", "", "3 × 0.5 = 1.5 per person"]
@@ -65,9 +66,7 @@ def test_no_file_counts_rows_persons_or_what_was_cut(name):
 
 
 @pytest.mark.usefixtures("quick_pictures")
-@pytest.mark.parametrize(
-    ("unit", "told"), [(PERSONS, "0.5 per person"), (ROWS, "0.5 per row, 3 × 0.5 = 1.5 per person")]
-)
+@pytest.mark.parametrize(("unit", "told"), TOLD.items())
 def test_everything_that_leaves_the_house_says_whom_it_protects(unit, told):
     release = released("NB-Synth", unit)
     facts = dict(card(release).facts)
@@ -79,8 +78,8 @@ def test_everything_that_leaves_the_house_says_whom_it_protects(unit, told):
     for name in ("README.md", "card.md", "report.html"):
         assert told in files[name], name
     assert Schema.from_json(files["schema.json"]).unit == unit
-    assert json.loads(files["config.json"])["unit"] == unit.to_dict()
-    assert json.loads(files["ledger.json"])["unit"] == f"one {protection.protects(unit)}"
+    units = [json.loads(files[name])["unit"] for name in ("config.json", "ledger.json")]
+    assert units == [unit.to_dict(), f"one {protection.protects(unit)}"]
     assert "pseudonym" not in "".join(files.values())  # no name of a person
     if unit is PERSONS:
         assert "one person has 3 at most" in files["report.html"]

@@ -112,8 +112,7 @@ def test_scripts_notebooks_and_cards_hold_any_names(name, other, data, category)
 
 
 @given(texts)
-@example("# [a](http://b) &lt;b&gt;")
-@example("www.example.com")
+@example("# [a](http://b) &lt;b&gt; www.example.com")
 @example("_a_ __b__ c__")
 @example(f"{'x' * 78}_y{'z' * 9}")
 def test_names_in_markdown_are_words_on_one_line(text):
@@ -177,20 +176,12 @@ def test_harmless_frames_are_left_alone_and_an_escaped_header_may_meet_one_of_it
     assert (list(safe.columns), safe.iloc[0].tolist(), escaped) == (["'=a", "'=a"], ["'=1", "2"], 2)
 
 
-def test_ledgers_run_nothing_in_a_spreadsheet():
-    made = next(releases("=1+1", "x", "d", "b"))
-    (row,) = {row["name"] for row in csv.DictReader(io.StringIO(spreadsheet_csv(made.ledger.to_frame())))} - {""}
-    assert not row.startswith("=")
-
-
-@pytest.mark.parametrize("bad", ["\0", "\x1f", "\uffff", "\ud800"])
+@pytest.mark.parametrize("bad", ["\0", "\x1f", "\uffff"])
 def test_what_no_picture_can_hold_is_in_no_schema(bad):
     """The library that draws SVG ends the whole process at such a character."""
     for wrong in ({"name": bad}, {"description": bad}, {"categories": ("x", bad)}):
         with pytest.raises(SchemaError, match="control character"):
             Column(**{"name": "n", "kind": "categorical", "categories": ("x",), **wrong})
-    if bad == "\ud800":
-        return  # pandas refuses it itself
     inferred = Schema.infer(pd.DataFrame({"a": ["x", f"y{bad}"], f"b{bad}": ["u", "v"], "c": ["s", "t"]}))
     assert inferred.names == ("c",)
     assert sum("control character" in note for note in inferred.notes) == 2
