@@ -91,12 +91,3 @@ def test_lines_keep_clear_of_the_nodes_on_their_way_and_values_as_near_to_their_
     assert apart([0.0], [(2, 3)], 0, 100) == [2]
     crowded = apart([5.0] * 4, [(10, 10)] * 4, 0, 40)
     assert [b - a for a, b in pairwise(crowded)] == pytest.approx([20 / 3] * 3)
-
-
-def test_a_graph_has_lines_without_heads_and_each_edge_once():
-    nodes = pd.DataFrame({"node": list("abcde"), "cluster": 1, "cells": 4, "epsilon": 0.1})
-    edges = pd.DataFrame([("a", "b"), ("b", "a"), ("b", "c"), ("b", "d"), ("e", "e"), ("a", "x")], columns=["a", "b"])
-    chart = charts.graph(edges, nodes)
-    assert "triangle" not in layers_of(chart)
-    assert layers_of(chart)["line"]["edge"].nunique() == 3
-    assert dict(nodes_of(chart)["near"]) == {"a": "b", "b": "a, c, d", "c": "b", "d": "b", "e": "(none)"}

@@ -8,7 +8,7 @@ from specs import rows_of
 
 from dpcore import charts
 from dpcore.charts.frames import LETTER
-from dpcore.charts.trees import MOST_LEAVES, _rows
+from dpcore.charts.trees import MOST_LEAVES
 from dpcore.datasets.published import adult_schema
 from dpcore.domain.column import Column
 from dpcore.domain.taxonomy import Taxonomy
@@ -36,12 +36,6 @@ def test_a_tree_has_a_box_per_node_a_line_into_each_and_says_what_is_not_drawn()
     assert rows_of(noiseless, "foot")["foot"].tolist() == ["100", "−2"]
     grouped = charts.forest_tree(nodes(spent=np.nan, noisy=np.nan))  # what noisy groups taught is not exact
     assert rows_of(grouped, "foot")["foot"].tolist() == ["≈ 100", "≈ 2"]
-
-
-def test_ends_stand_in_even_rows_and_others_amid_their_children():
-    parents = np.array([-1, 0, 0, 2, 2, 2, 4, 4])
-    rows = {"y": [1.25, 0.0, 2.5, 1.0, 2.5, 4.0, 2.0, 3.0], "high": [0.0, 1.0, 2.0], "low": [2.5, 4.0, 3.0]}
-    assert {name: _rows(parents)[name].dropna().tolist() for name in rows} == rows
 
 
 # Taxonomies
