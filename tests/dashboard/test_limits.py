@@ -20,7 +20,7 @@ def told(unit=None, schema=SMALL, **given):
     return disclosure.limit(export.release_of(method, "NB-Synth", method.sample(9), data_name="people.csv"))
 
 
-@pytest.mark.parametrize("epsilon", [0.001, 0.1, 0.5, 1.0, 1.0986122886681098, 2.0, 5.0, 20.0])
+@pytest.mark.parametrize("epsilon", [0.001, 0.5, 1.0986122886681098, 5.0, 20.0])
 def test_the_limit_is_what_two_neighbors_allow_and_never_rounded_down(epsilon):
     """Right with p in and q out, where p <= e^epsilon q and 1 - q <= e^epsilon (1 - p): p - q is largest at both."""
     most = 100 * (math.exp(epsilon) - 1) / (math.exp(epsilon) + 1)

@@ -86,8 +86,8 @@ def test_repeats_differ_and_their_seeds_count_up():
     named = {mode: NaiveBayesSynthesizer(mode=mode, random_state=7) for mode in ("corrected", "paper")}
     runs = experiment.plan(named, [0.5, 1.0], 3)
     assert [run.labels["repeat"] for run in runs] == [0] * 4 + [1] * 4 + [2] * 4  # whole curves first
-    assert [run.labels["method"] for run in runs[:4]] == ["corrected", "corrected", "paper", "paper"]
-    assert [run.method.epsilon for run in runs[:4]] == [0.5, 1.0, 0.5, 1.0]
+    first = [(run.labels["method"], run.method.epsilon) for run in runs[:4]]
+    assert first == [("corrected", 0.5), ("corrected", 1.0), ("paper", 0.5), ("paper", 1.0)]
     assert {(run.labels["repeat"], run.method.random_state) for run in runs} == {(0, 7), (1, 8), (2, 9)}
     free = experiment.plan({"free": NaiveBayesSynthesizer()}, [1.0], 2)
     assert [run.method.random_state for run in free] == [None, None]
@@ -118,15 +118,12 @@ def test_a_run_that_fails_says_why_and_the_others_go_on(data):
     frame = experiment.sweep(failing(), data, **few(models=MODELS, rows=50))
     assert list(frame.columns) == experiment.COLUMNS
     good = frame[frame["method"] == "good"]
-    assert good["value"].notna().all()
-    assert (good["error"] == "").all()
+    assert (good["value"].notna() & (good["error"] == "")).all()
     for label, reason in (("short", "20 rows"), ("swapped", "relation")):
         lost = frame[frame["method"] == label]
         assert lost["error"].str.contains(reason).all()
         assert lost[["value", *EPSILONS, "seconds"]].isna().all(axis=None)
         assert set(lost["model"]) == set(MODELS)
-    none = experiment.sweep({"a": NaiveBayesSynthesizer(mode="fast")}, data, **few(repeats=2))
-    assert none["value"].isna().tolist() == [True, True]
 
 
 def test_what_no_run_could_do_is_refused_at_once(data):
@@ -134,7 +131,7 @@ def test_what_no_run_could_do_is_refused_at_once(data):
     broken = dataclasses.replace(data, test=data.test.drop(columns="age"))
     forest = {"forest": methods()["forest"]}
     for named, given, how, match in (
-        *((methods(), data, none, "nothing to run") for none in ({"epsilons": []}, {"repeats": 0}, {"repeats": -1})),
+        *((methods(), data, none, "nothing to run") for none in ({"epsilons": []}, {"repeats": 0})),
         ({}, data, {}, "nothing to run"),
         (methods(), untargeted, {}, "class column"),
         (forest, untargeted, {"measures": ["balanced accuracy"]}, "class column"),
@@ -142,8 +139,7 @@ def test_what_no_run_could_do_is_refused_at_once(data):
         (methods(), data, {"models": ["oracle"]}, "model"),
         (methods(), data, {"measures": ["beauty"]}, "not known"),
         (forest, data, {"measures": ["accuracy", "beauty"], "skip": True}, "not known"),
-        *((forest, data, {"measures": ["accuracy", one]}, "releases a classifier and no rows.*balanced accuracy")
-          for one in ("1-way AVD", "2-way AVD on bits", "SVM error")),
+        (forest, data, {"measures": ["accuracy", "SVM error"]}, "releases a classifier and no rows.*balanced accuracy"),
     ):  # fmt: skip
         with pytest.raises(DataError if given is broken else ParameterError, match=match):
             experiment.sweep(named, given, **few(**how))
@@ -210,25 +206,21 @@ def test_progress_is_told_and_can_cancel(data, inline, n_jobs):
     with pytest.raises(InterruptedError):
         experiment.sweep(methods(), data, **asked(repeats=3, n_jobs=n_jobs, progress=stop))
     assert seen == [(1 / 12, "run 1"), (2 / 12, "run 2")]
-    done = []
-    experiment.sweep(methods(), data, **few(n_jobs=n_jobs, progress=lambda *call: done.append(call)))
-    assert done == [(0.5, "run 1"), (1.0, "run 2")]
-    assert Inline.closed == (2 if n_jobs == 2 else 0)
+    assert Inline.closed == (1 if n_jobs == 2 else 0)
     assert engine._hired == 0
 
 
 def test_a_stream_may_be_closed_early_and_read_in_any_order(data, whole, inline):
-    for n_jobs, taken in ((1, 0), (1, 1), (2, 0), (2, 1), (2, 3)):
+    for n_jobs, taken in ((1, 1), (2, 0), (2, 3)):
         runs = experiment.stream(methods(), data, **asked(n_jobs=n_jobs))
         found = [next(runs) for _ in range(taken)]
         runs.close()
         assert next(runs, None) is None
         assert [fraction for fraction, _ in found] == pytest.approx([(i + 1) / 8 for i in range(taken)])
         assert engine._hired == 0
-    found = list(experiment.stream(methods(), data, **asked(n_jobs=2)))
+    found = [frame for _, frame in experiment.stream(methods(), data, **asked(n_jobs=2))]
     for frames in (found, found[::-1]):
-        tidied = experiment.tidy([frame for _, frame in frames])
-        pd.testing.assert_frame_equal(without_times(tidied), without_times(whole))
+        pd.testing.assert_frame_equal(without_times(experiment.tidy(frames)), without_times(whole))
 
 
 def workers():

@@ -33,23 +33,24 @@ def test_more_epsilon_and_more_rows_make_columns_closer_and_groups_smaller(margi
         assert second.columns.high < first.columns.high
         assert second.columns.middle < first.columns.middle
         assert (second.group or 1) < (first.group or 1)
-    many = front(MARGINS(), SMALL, 10_000, epsilons=[1.0]).steps[0]
-    assert many.columns.high < margins.steps[1].columns.high / 3
+    many = front(MARGINS(), SMALL, 4_000, epsilons=[1.0]).steps[0]
+    assert many.columns.high < margins.steps[1].columns.high / 2
     assert margins.noiseless.columns.high < 0.002  # rounding alone
     assert margins.noiseless.pairs is not None
     assert margins.noiseless.pairs.high > 0.05  # and what no column tells of another
 
 
 def test_large_tables_are_rehearsed_with_fewer_rows_and_as_much_noise(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = front(MARGINS(), SMALL, 20_000, epsilons=[0.1]).steps[0].columns
-    monkeypatch.setattr(forecasts, "ROWS", 5_000)
-    fewer = front(MARGINS(), SMALL, 20_000, epsilons=[0.1]).steps[0].columns
+    whole = front(MARGINS(), SMALL, 4_000, epsilons=[0.5]).steps[0].columns
+    monkeypatch.setattr(forecasts, "ROWS", 1_000)
+    fewer = front(MARGINS(), SMALL, 4_000, epsilons=[0.5]).steps[0].columns
     assert fewer.middle == pytest.approx(whole.middle, rel=0.4)
     assert fewer.high == pytest.approx(whole.high, rel=0.4)
 
 
 def test_the_same_facts_give_the_same_forecast_and_nothing_else_is_taken(margins: Forecast) -> None:
-    assert front(MARGINS(random_state=7, epsilon=3), SMALL, 1_000, epsilons=STEPS) == margins
+    found = front(MARGINS(random_state=7, epsilon=3), SMALL, 1_000, epsilons=STEPS[:1])
+    assert (found.steps, found.noiseless) == (margins.steps[:1], margins.noiseless)
 
 
 def test_there_is_no_way_to_a_row() -> None:
@@ -61,20 +62,14 @@ def test_there_is_no_way_to_a_row() -> None:
         source = inspect.getsource(forecasts) if "forecasts" in place else inspect.getsource(inspect.getmodule(made_up))
         imported = {node.module for node in ast.walk(ast.parse(source)) if isinstance(node, ast.ImportFrom)}
         assert not {name for name in imported if name and ("dataset" in name or "evaluator" in name)}, place
-    with pytest.raises(ParameterError, match="no schema"):
-        front(MARGINS(), cast(Any, make_frame(50, 0)), 1_000)
 
 
-@pytest.mark.parametrize("distance", [0.2, 0.1, 0.05])
-def test_the_epsilon_for_a_distance_is_where_the_band_ends_there(margins: Forecast, distance: float) -> None:
-    epsilon = margins.epsilon_for(distance, "columns")
+def test_the_epsilon_for_a_distance_is_where_the_band_ends_there(margins: Forecast) -> None:
+    epsilon = margins.epsilon_for(0.1, "columns")
     assert epsilon is not None
-    assert margins.at(epsilon).columns.high == pytest.approx(distance)
-    assert margins.at(epsilon * 1.5).columns.high < distance < margins.at(epsilon / 1.5).columns.high
-
-
-def test_no_epsilon_gives_what_even_no_noise_would_not(margins: Forecast) -> None:
-    assert margins.epsilon_for(0.001) is None
+    assert margins.at(epsilon).columns.high == pytest.approx(0.1)
+    assert margins.at(epsilon * 1.5).columns.high < 0.1 < margins.at(epsilon / 1.5).columns.high
+    assert margins.epsilon_for(0.001) is None  # what even no noise would not give
     assert margins.epsilon_for(1.0) == STEPS[0]
 
 
@@ -87,11 +82,8 @@ def test_between_steps_bands_lie_on_lines_of_logarithms() -> None:
     assert found.at(10**0.5).group == pytest.approx(0.25)
     assert found.at(0.2).group is None
     assert found.at(0.5).group == 0.5
-    assert found.at(0.0001) == found.steps[0]
-    assert found.at(1e6) == found.steps[-1]
-    assert found.at(2).lost == (("a", "b"),)
-    assert found.at(5).lost == ()
-    assert found.at(2).pairs is None
+    assert (found.at(0.0001), found.at(1e6)) == (found.steps[0], found.steps[-1])
+    assert (found.at(2).lost, found.at(5).lost, found.at(2).pairs) == ((("a", "b"),), (), None)
     assert found.epsilon_for(0.1) is None
     assert between(0.1, 0.1, 0.3) == pytest.approx(0.1)
 
@@ -118,21 +110,16 @@ def test_methods_that_label_rows_and_those_as_printed_have_forecasts_too() -> No
     assert front(printed, SMALL, 300, epsilons=[1.0]).rows == 300
 
 
-@pytest.mark.parametrize(
-    ("given", "match"),
-    [
+def test_what_has_no_forecast_is_refused() -> None:
+    for given, match in (
         ((dp.METHODS["DiffPRF"](), SMALL, 10), "release rows"),
         ((MARGINS(), SMALL, 0), "number of rows"),
         ((MARGINS(), SMALL, 10.5), "number of rows"),
+        ((MARGINS(), cast(Any, make_frame(50, 0)), 10), "no schema"),
         ((dp.NaiveBayesSynthesizer(), SMALL.select(["age", "height"]), 10), "class column"),
-    ],
-)
-def test_what_has_no_forecast_is_refused(given: tuple, match: str) -> None:
-    with pytest.raises(ParameterError, match=match):
-        front(*given)
-
-
-def test_epsilons_ascend() -> None:
+    ):
+        with pytest.raises(ParameterError, match=match):
+            front(*given)
     for wrong in ([], [1.0, 0.5], [0.0, 1.0]):
         with pytest.raises(ParameterError, match="ascend"):
             front(MARGINS(), SMALL, 10, epsilons=wrong)
@@ -146,7 +133,7 @@ def test_the_smallest_group_is_where_nine_of_ten_are_off_by_half_at_most() -> No
 
 
 def test_every_two_columns_meet_once() -> None:
-    for columns in (1, 2, 5, 8):
+    for columns in (1, 2, 5):
         met = [pair for round in matchings(columns) for pair in round]
         assert sorted(met) == list(combinations(range(columns), 2))
 

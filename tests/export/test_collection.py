@@ -2,16 +2,15 @@
 
 import json
 from dataclasses import replace
-from functools import partial
 from io import StringIO
 
 import numpy as np
 import pandas as pd
 import pytest
 from taken_home import GONE, altered
+from variants import alike
 
 from dpcore import datasets
-from dpcore.datasets.reading import read_frame
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
 from dpcore.domain.unit import Unit
@@ -35,44 +34,27 @@ Y = Column(name="y", kind="categorical", categories=("no", "yes"))
 SCHEMA = Schema(columns=(X, Z, N, Y), target="y")
 
 
-@pytest.fixture(autouse=True)
-def here(monkeypatch):
-    """Files are parsed in this process: what its own is for, others test."""
-    monkeypatch.setattr(collection, "read_frame", partial(read_frame, trusted=True))
-
-
 def read(files, **changes):
     told = {name: text.encode() for name, text in {**files, **changes}.items()}
     return Collection.read(told["reports.csv"], told["rules.json"])
 
 
 def test_every_rule_and_every_report_comes_back():
-    channels = {
-        ("y",): Warner(p=0.3),
-        ("+x",): ERRPH(7, epsilon=2),
-        ("n",): TRR(lower=-5, upper=5, epsilon=1),
-        ("+x", "z"): ERRPH(21, epsilon=1),  # some of its values have the same text
-        ("z", "y"): OUE(6, epsilon=1),
-        ("z",): OLH(3, epsilon=1),
-        ("y", "z"): ERRPH(6, p0=0.5, others=(0.1, 0.1, 0.1, 0.1, 0.05, 0.05)),
+    bits = np.array([[False] * 6, [True, False, False, False, False, True]])
+    uneven = ERRPH(6, p0=0.5, others=(0.1, 0.1, 0.1, 0.1, 0.05, 0.05))
+    told = {  # by question: the rule, the reports, and who was asked
+        ("y",): (Warner(p=0.3), [0, 1, 1], None),
+        ("+x",): (ERRPH(7, epsilon=2), [0, 6, 3], None),
+        ("n",): (TRR(lower=-5, upper=5, epsilon=1), [-1e4 / 3, 0.125, 3.0], None),
+        # Some values have the same text: "a / b" and "c", "a" and "b / c".
+        ("+x", "z"): (ERRPH(21, epsilon=1), [10, 15], [0, 2]),
+        ("z", "y"): (OUE(6, epsilon=1), bits, [0, 1]),
+        ("z",): (OLH(3, epsilon=1), [[1, 0, 2], [2**31 - 2, 2**31 - 2, 0]], [1, 2]),
+        ("y", "z"): (uneven, [5], [1]),
     }
-    bits = np.zeros((2, 6), dtype=bool)
-    bits[1, [0, 5]] = True
-    values = {
-        ("y",): np.array([0, 1, 1]),
-        ("+x",): np.array([0, 6, 3]),
-        ("n",): np.array([-1e4 / 3, 0.125, 3.0]),
-        ("+x", "z"): np.array([10, 15]),  # "a / b" and "c", "a" and "b / c"
-        ("z", "y"): bits,
-        ("z",): np.array([[1, 0, 2], [2**31 - 2, 2**31 - 2, 0]]),
-        ("y", "z"): np.array([5]),
-    }
-    asked = {
-        ("+x", "z"): np.array([0, 2]),
-        ("z", "y"): np.array([0, 1]),
-        ("z",): np.array([1, 2]),
-        ("y", "z"): np.array([1]),
-    }
+    channels = {family: channel for family, (channel, _, _) in told.items()}
+    values = {family: np.array(reports) for family, (_, reports, _) in told.items()}
+    asked = {family: np.array(who) for family, (_, _, who) in told.items() if who}
     reports = Reports(SCHEMA, 3, channels, values, asked, target="y")
     found = read(Collection(reports, ABOUT).files())
     assert found.about == ABOUT
@@ -81,18 +63,12 @@ def test_every_rule_and_every_report_comes_back():
     for family, channel in channels.items():
         np.testing.assert_array_equal(made.values[family], values[family])
         np.testing.assert_array_equal(made.who(family), reports.who(family))
-        assert type(made.channels[family]) is type(channel)
-        assert made.channels[family].epsilon == channel.epsilon
-        for name in ("gain", "base", "scale", "places", "lower"):
-            if hasattr(channel, name):
-                np.testing.assert_array_equal(getattr(made.channels[family], name), getattr(channel, name))
+        assert alike(made.channels[family], channel)
 
 
 KINDS = [
-    ("PPNB", {}, ["PPNB"]),
     ("PPNB", {"protocol": "OUE", "asked": 2, "pairs": False}, ["PPNB"]),
     ("PPNB", {"numbers": "moments", "asked": None}, ["PPNB", "DTCRD"]),
-    ("DTPD", {}, ["DTPD"]),
     ("DTPD", {"mode": "paper", "groups": "each"}, ["DTPD"]),
     ("DTCRD", {}, ["PPNB", "DTCRD"]),
 ]
@@ -101,28 +77,27 @@ KINDS = [
 @pytest.mark.parametrize(("name", "given", "able"), KINDS)
 def test_reports_teach_elsewhere_what_they_taught_here(name, given, able):
     data = datasets.load("sample")
-    fitted = METHODS[name](epsilon=6, random_state=1, **given).fit(data.train.head(1_500), schema=data.schema)
+    fitted = METHODS[name](epsilon=6, random_state=1, **given).fit(data.train.head(600), schema=data.schema)
     found = read(Collection(fitted.reports_, {**ABOUT, "method": name}).files())
     assert found.learners == able
     model = found.learn(METHODS[name](mode=fitted.mode))
-    np.testing.assert_allclose(model.predict_proba(data.test), fitted.predict_proba(data.test), atol=1e-12)
-    assert model.about["epsilon_claimed"] == 6
-    assert model.about["mode"] == fitted.mode
-    assert (type(model).from_json(model.to_json()).predict(data.test) == model.predict(data.test)).all()
-    others = {"PPNB", "DTPD", "DTCRD", "Plain naive Bayes"} - set(able)
-    for other in others:
+    rows = data.test.head(500)
+    np.testing.assert_allclose(model.predict_proba(rows), fitted.predict_proba(rows), atol=1e-12)
+    assert (model.about["epsilon_claimed"], model.about["mode"]) == (6, fitted.mode)
+    assert (type(model).from_json(model.to_json()).predict(rows) == model.predict(rows)).all()
+    for other in {"PPNB", "DTPD", "DTCRD", "Plain naive Bayes"} - set(able):
         with pytest.raises(ParameterError, match="cannot learn from these"):
             found.learn(METHODS[other]())
     with pytest.raises(ParameterError, match="another class"):
         found.learn(METHODS[name](target="sex"))
 
 
-@pytest.mark.parametrize(("name", "given", "able"), [KINDS[0], *KINDS[2:]])
-def test_a_person_with_several_rows_has_as_many_reports_and_pays_for_all(name, given, able):
+@pytest.mark.parametrize("name", ["DTPD", "PPNB"])
+def test_a_person_with_several_rows_has_as_many_reports_and_pays_for_all(name):
     sample = datasets.load("sample")
     schema = replace(sample.schema, unit=Unit(rows=3, column="who"))
     frame = sample.train.head(400).assign(who=[f"{i // 4:03}" for i in range(400)])
-    fitted = METHODS[name](epsilon=6, random_state=1, **given).fit(frame, schema=schema)
+    fitted = METHODS[name](epsilon=6, random_state=1).fit(frame, schema=schema)
     release = release_of(fitted, name, data_name="a")
     about = release.about | {"epsilon_bound": release.ledger.epsilon_of_noise}
     files = Collection(release.artifact.reports, about).files()
@@ -131,7 +106,6 @@ def test_a_person_with_several_rows_has_as_many_reports_and_pays_for_all(name, g
     found = read(files)
     assert (found.reports.people, found.reports.source, found.about["unit"]) == (300, schema, about["unit"])
     assert 3 * found.reports.price() == pytest.approx(about["epsilon_bound"])
-    assert found.learners == able
     model = found.learn(METHODS[name](mode=fitted.mode))
     np.testing.assert_allclose(model.predict_proba(frame), fitted.predict_proba(frame), atol=1e-12)
     assert model.schema.unit == schema.unit
@@ -156,31 +130,20 @@ def changed(path, value):
 
 LIES = [
     (("format",), "dpcore model 1"),
-    (("class",), "n"),
     (("class",), "nobody"),
-    (("rows", "columns"), []),
     (("recoded",), []),
-    (("recoded", 0, "codes"), [0, 0]),
-    (("recoded", 0, "codes"), [0, 1, 2, 3, 4, 5, 7]),
     (("recoded", 1, "codes"), [0, 1, -1]),
-    (("questions",), []),
     (("questions", 0, "people"), None),
-    (("questions", 0, "rule"), "Noised"),
     (("questions", 1, "rule"), "Warner"),
     (("questions", 0, "given"), {"p0": 1.0}),  # true answers
     (("questions", 0, "given"), {"epsilon": "1/0"}),
-    (("questions", 0, "given"), {"epsilon": "2"}),
     (("questions", 0, "given"), {"epsilon": "9" * 5_000}),
     (("questions", 0, "gain"), 0.9),
-    (("questions", 0, "base"), [0.5, 0.5]),
     (("questions", 0, "epsilon"), 2.0),
     (("questions", 1, "question"), ["z"] * 25),  # 3^25 values
-    (("questions", 1, "values"), ["z"]),
     (("questions", 1, "values"), None),
     (("questions", 2, "upper"), 50),
-    (("questions", 2, "scale"), 1.0),
     (("questions", 2, "given"), {"factors": [1.0], "offsets": [0.0]}),
-    (("about", "epsilon_bound"), -1),
     (("about", "epsilon_bound"), True),
     (("about", "noise"), None),
 ]
@@ -195,7 +158,7 @@ def test_rules_that_contradict_themselves_are_refused(path, value):
 def test_an_epsilon_with_an_exponent_is_never_written_out(monkeypatch):
     """Fifteen characters would ask for gigabytes of digits."""
     monkeypatch.setattr(collection, "Fraction", lambda text: pytest.fail(f"{text} was written out"))
-    for text in ("1e9999999999", "1E-9999999999", "1.5", 3):
+    for text in ("1e9999999999", 3):
         with pytest.raises(SchemaError, match="no rules"):
             read(small(), **{"rules.json": changed(("questions", 0, "given"), {"epsilon": text})})
 
@@ -206,9 +169,7 @@ def test_an_epsilon_that_the_rules_do_not_keep_is_refused():
         read(small(), **{"rules.json": changed(("about", "epsilon_bound"), 2.9)})
 
 
-@pytest.mark.parametrize(
-    ("place", "codes"), [(3, [1, 0]), (3, [0, 0]), (1, [0, 0, 1]), (1, [0, 2, 1]), (2, [0, 0, 0, 1])]
-)
+@pytest.mark.parametrize(("place", "codes"), [(3, [1, 0]), (3, [0, 0]), (1, [0, 2, 1]), (2, [0, 0, 0, 1])])
 def test_answers_that_are_no_merged_bins_teach_no_naive_bayes(place, codes):
     """A class turned round, or values thrown together: nothing that this method's people do."""
     assert "PPNB" in read(small()).learners
@@ -221,13 +182,15 @@ def test_answers_that_are_no_merged_bins_teach_no_naive_bayes(place, codes):
 def test_a_table_that_is_not_of_these_rules_is_refused():
     files = small()
     assert files["reports.csv"].splitlines() == ["person,y,z,n", "1,no,1,1.0", "2,yes,2,2.0"]
-    for cells in ("person,y,z,n\n1,no,1,1\n", "person,y,z,n\n1,no,1,1\n2,yes,2,\n"):
-        with pytest.raises(DataError, match="other people"):
+    for cells, told in (
+        ("person,y,z,n\n1,no,1,1\n", "other people"),
+        ("person,y,z,n\n1,no,1,1\n2,yes,2,\n", "other people"),
+        ("person,y,z\n1,no,1\n2,yes,2\n", "other columns"),
+    ):
+        with pytest.raises(DataError, match=told):
             read(files, **{"reports.csv": cells})
-    with pytest.raises(DataError, match="other columns"):
-        read(files, **{"reports.csv": "person,y,z\n1,no,1\n2,yes,2\n"})
     asked = asked_of(json.loads(files["rules.json"]))
-    for cells in ("maybe,2,2", "yes,4,2", "yes,2 1,2", "yes,2,inf", "yes,2,1e6", "yes,2,-99999", "yes,none 1,1"):
+    for cells in ("maybe,2,2", "yes,4,2", "yes,2 1,2", "yes,2,inf", "yes,2,-99999", "yes,none 1,1"):
         with pytest.raises(DataError, match="no report") as refused:
             answered(asked, pd.read_csv(StringIO(f"person,y,z,n\n1,no,1,1\n2,{cells}"), dtype=str))
         assert "maybe" not in str(refused.value)
@@ -238,12 +201,10 @@ def test_a_table_that_is_not_of_these_rules_is_refused():
 
 
 ODD = {
-    "one question": (("y", "no", "yes"), ("x", "a", "b")),
     "dividing names": (("y;|\t1", "no", "yes"), ("x;;;", "a", "b")),
-    "names alike": (("x", "no", "yes"), (" x", "a", "b"), ("'x", "a", "b")),
+    "names alike": (("person", "no", "yes"), (" x", "a", "b"), ("x", "a", "b"), ("'x", "a", "b")),
     "labels alike": (("y", "no", "yes"), ("x", " '=a", "=a", "'=a ", "a", "+a")),
     "labels of nothing": (("y", "no", "yes"), ("x", " ", "\u00a0", "nan", "2,5")),
-    "person": (("person", "no", "yes"), ("x", "a")),
 }
 
 
@@ -263,27 +224,21 @@ def test_odd_names_and_labels_come_back(columns):
         assert found.schema == reports.schema
 
 
-def test_numbers_far_from_zero_keep_all_digits():
-    far = Column(name="n", kind="continuous", lower=1e9, upper=1e9 + 10, bins=4)
-    schema = Schema(columns=(far, Y), target="y")
-    frame = pd.DataFrame({"n": 1e9 + np.linspace(0, 10, 200), "y": ["no", "yes"] * 100})
-    reports = METHODS["DTCRD"](random_state=0).fit(frame, schema=schema).reports_
-    found = read(Collection(reports, ABOUT).files()).reports
-    np.testing.assert_array_equal(found.values[("n",)], reports.values[("n",)])
+PAIRED = pd.DataFrame({"y": ["no", "yes"] * 200, "z": ["c", "/ c"] * 200})
+
+
+def printed(name, **given):
+    return METHODS[name](mode="paper", random_state=1, **given).fit(PAIRED, schema=Schema(columns=(Z, Y), target="y"))
 
 
 def test_reports_that_share_a_lot_never_leave_as_independent_ones():
-    frame = pd.DataFrame({"y": ["no", "yes"] * 200, "z": ["c", "/ c"] * 200})
-    schema = Schema(columns=(Z, Y), target="y")
-    fitted = METHODS["DTPD"](mode="paper", groups="one", random_state=1).fit(frame, schema=schema)
+    fitted = printed("DTPD", groups="one")
     again = METHODS["DTPD"](mode="paper").learn(fitted.reports_)  # here they are known to
-    assert again.predict_proba(frame).tolist() == fitted.predict_proba(frame).tolist()
+    assert again.predict_proba(PAIRED).tolist() == fitted.predict_proba(PAIRED).tolist()
     with pytest.raises(ParameterError, match="no finite epsilon"):
         Collection(fitted.reports_, ABOUT).files()
 
 
 def test_true_answers_never_leave():
-    frame = pd.DataFrame({"y": ["no", "yes"] * 50, "z": ["c", "/ c"] * 50})
-    fitted = METHODS["PPNB"](mode="paper", random_state=1).fit(frame, schema=Schema(columns=(Z, Y), target="y"))
     with pytest.raises(ParameterError, match="no finite epsilon"):
-        Collection(fitted.reports_, {**ABOUT, "epsilon_bound": float("inf")}).files()
+        Collection(printed("PPNB").reports_, {**ABOUT, "epsilon_bound": float("inf")}).files()

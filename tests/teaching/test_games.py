@@ -1,6 +1,7 @@
 """The games that pages play, without a page: coins, crowds, rounds, scores, and the bins of two worlds' runs."""
 
 import math
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -27,11 +28,11 @@ def noise(shift=0.0, runs=400, seed=1):
 def test_tosses_and_crowds_follow_the_channel(rule):
     rng = np.random.default_rng(11)
     for truth in (0, 1):
-        answers = [toss(rule, truth, rng) for _ in range(4_000)]
+        answers = [toss(rule, truth, rng) for _ in range(2_000)]
         yes = np.mean([answer.said for answer in answers])
         assert yes == pytest.approx(rule.channel.matrix[1, truth], abs=0.035)
         assert all(answer.said == truth for answer in answers if answer.honest)
-    crowds = pd.concat([ask(rule, 0.3, 500, rng).estimates for _ in range(400)])
+    crowds = pd.concat([ask(rule, 0.3, 500, rng).estimates for _ in range(200)])
     assert crowds["estimate"].mean() == pytest.approx(0.3, abs=0.02)
     covered = ((crowds["low"] <= 0.3) & (crowds["high"] >= 0.3)).mean()
     assert 0.91 <= covered <= 0.985
@@ -66,7 +67,7 @@ def test_a_second_press_that_was_on_its_way_counts_nothing():
 
 
 @pytest.mark.parametrize("mode", ["corrected", "paper"])
-@pytest.mark.parametrize("epsilon", membership_game.EPSILONS)
+@pytest.mark.parametrize("epsilon", membership_game.EPSILONS[::3])
 def test_chances_are_those_of_the_release(mode, epsilon):
     rules = Rules(epsilon, mode)
     found = membership_game.chances(rules)
@@ -88,7 +89,7 @@ def test_chances_are_those_of_the_release(mode, epsilon):
 @pytest.mark.parametrize("mode", ["corrected", "paper"])
 def test_the_best_strategy_is_as_good_as_it_says(mode):
     """What epsilon allows, and more where it is broken."""
-    for epsilon, allowed in ((0.1, 0.525), (1.0, 0.731), (5.0, 0.993)):
+    for epsilon, allowed in ((0.1, 0.525), (5.0, 0.993)):
         rules, rounds = Rules(epsilon, mode), 4_000
         best = membership_game.best_share(rules)
         assert round(best, 3) == allowed if mode == "corrected" else odds(epsilon) < best < odds(9 * max(epsilon, 1))
@@ -103,18 +104,15 @@ def test_the_best_strategy_is_as_good_as_it_says(mode):
 def test_every_run_is_in_a_bin_and_none_straddles_the_event():
     first, second = noise(), noise(1.0, seed=2)
     kinds = {  # the runs of both worlds, and where an event may begin
-        "noise": (first, second, (-1.0, 0.123, 3.0, 40.0)),
-        "whole": (first.round(), second.round(), (-1.0, 0.0, 3.0, 40.0)),
+        "noise": (first, second, (-1.0, 0.123, 40.0)),
+        "whole": (first.round(), second.round(), (-1.0, 0.0, 40.0)),
         "two": ((first > 0) * 1.0, (second > 0) * 1.0, (1.0,)),
         "constant": (first * 0 + 7, second * 0 + 7, (7.0,)),
         "atoms": (first.clip(0, 1), second.clip(0, 1), (0.0, 0.123, 1.0)),
-        "huge": (first * 1e9, second * 1e9, (-1e9, 0.123e9, 4e10)),
     }
-    cases = [
-        (name, at, above) for name, (*_, places) in kinds.items() for at in (*places, INF) for above in (True, False)
-    ]
-    for case in cases:
-        name, threshold, above = case
+    cases = [(name, at) for name, (*_, places) in kinds.items() for at in (*places, INF)]
+    for case, above in product(cases, (True, False)):
+        name, threshold = case
         runs = dict(zip(("first", "second"), kinds[name], strict=False))
         found = piled(*runs.values(), threshold, above=above)
         frame = found.frame

@@ -4,9 +4,8 @@ from itertools import product
 from math import inf, log, sqrt
 
 import numpy as np
+import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy.stats import norm
 
 from dpcore.errors import ParameterError
@@ -19,35 +18,36 @@ from dpcore.teaching import report_privacy
 def test_breach_as_printed():
     assert report_privacy.breach(RRPH(p0=0.5)) == pytest.approx([1 / 3] * 2)
     assert report_privacy.breach(Warner(p=0.75)) == pytest.approx([5 / 8] * 2)
-    for k, p0 in product((2, 4, 9), (0.1, 0.5, 0.9, 1.0)):
+    for k, p0 in product((2, 9), (0.1, 1.0)):
         assert report_privacy.breach(ERRPH(k, p0=p0)) == pytest.approx([k * p0**2 / ((k - 1) * p0 + 1)] * k)
     uneven = report_privacy.breach(ERRPH(3, p0=0.4, others=[0.1, 0.2, 0.3]))
     assert uneven == pytest.approx([0.16 / 0.5, 0.16 / 0.6, 0.16 / 0.7])
     assert report_privacy.breach(ERRPH(3, p0=0.0, others=[0.0, 0.5, 0.5])) == pytest.approx([0, 0, 0])
     crossing = 1 / sqrt(2)
-    for found in (report_privacy.breach(RRPH(p0=crossing)), report_privacy.breach(Warner(p=crossing))):
-        assert found == pytest.approx([0.585786] * 2, abs=1e-6)
+    for channel in (RRPH(p0=crossing), Warner(p=crossing)):
+        assert report_privacy.breach(channel) == pytest.approx([0.585786] * 2, abs=1e-6)
 
 
-@given(st.floats(0.01, 0.99))
+@pytest.mark.parametrize("p0", [0.01, 0.4, 0.99])
 def test_two_descriptions_of_one_channel_differ_in_breach_only(p0):
     first, second = RRPH(p0=p0), Warner(p=(1 + p0) / 2)
     assert first.matrix == pytest.approx(second.matrix)
     assert report_privacy.breach(first)[0] < report_privacy.breach(second)[0]
-    one, other = report_privacy.measures(first), report_privacy.measures(second)
-    assert one["measure"].tolist() == other["measure"].tolist()
-    same = one["of_channel"].to_numpy()
-    assert one.loc[~same, "measure"].tolist() == ["Breach"]
-    assert one.loc[same, "value"].tolist() == pytest.approx(other.loc[same, "value"].tolist())
+    one, other = (report_privacy.measures(channel).set_index("measure") for channel in (first, second))
+    assert one.index[~one["of_channel"]].tolist() == ["Breach"]
+    pd.testing.assert_series_equal(one.pop("value").drop("Breach"), other.pop("value").drop("Breach"))
 
 
 # The best guess
 
 
 def test_accepting_the_report():
-    assert report_privacy.best_guess(RRPH(p0=0.5)) == pytest.approx(0.75)
     assert report_privacy.best_guess(Warner(p=0.2)) == pytest.approx(0.8)  # by taking the opposite
     assert report_privacy.best_guess(ERRPH(4, p0=0.5)) == pytest.approx(0.625)
+    nothing, everything = ERRPH(5, p0=0.0), ERRPH(5, p0=1.0)
+    assert [report_privacy.best_guess(channel) for channel in (nothing, everything)] == pytest.approx([1 / 5, 1])
+    assert [float(report_privacy.breach(channel).max()) for channel in (nothing, everything)] == [0, 1]
+    assert report_privacy.measures(everything)["value"].iloc[-2:].tolist() == [inf, 1.0]
     rows = report_privacy.measures(ERRPH(4, p0=0.5)).set_index("measure")["value"]
     assert rows["report is the truth"] == pytest.approx(0.625)
     assert rows["best guess, without it"] == 0.25
@@ -56,25 +56,12 @@ def test_accepting_the_report():
     assert rows["50:50 becomes at most"] == pytest.approx(5 / 6)
 
 
-def test_limits():
-    for k in (2, 5):
-        nothing, everything = ERRPH(k, p0=0.0), ERRPH(k, p0=1.0)
-        assert [report_privacy.best_guess(channel) for channel in (nothing, everything)] == pytest.approx([1 / k, 1])
-        assert [float(report_privacy.breach(channel).max()) for channel in (nothing, everything)] == [0, 1]
-        last = report_privacy.measures(everything)
-        assert last["value"].iloc[-2:].tolist() == [inf, 1.0]
-        assert "no protection" in last["sentence"].iloc[-2]
-    assert [report_privacy.odds(epsilon) for epsilon in (0, 1e6)] == [0.5, 1]
-    (sentence,) = report_privacy.measures(ERRPH(2, epsilon=12.0)).query("measure == 'epsilon'")["sentence"]
-    assert "can be over 99.9% sure" in sentence
-
-
 # Many reports
 
 
-@pytest.mark.parametrize("reports", [1, 2, 3, 4])
+@pytest.mark.parametrize("reports", [1, 2, 4])
 def test_many_reports_by_enumeration(reports):
-    for channel in (RRPH(p0=0.4), ERRPH(3, p0=0.2), Warner(p=0.6), ERRPH(3, p0=0.5)):
+    for channel in (RRPH(p0=0.4), Warner(p=0.6), ERRPH(3, p0=0.5)):
         prior = np.full(channel.size, 1 / channel.size)
         right = 0.0
         for said in product(range(channel.size), repeat=reports):
@@ -88,15 +75,13 @@ def test_many_reports_by_enumeration(reports):
 
 
 def test_many_reports_tell_the_truth_in_the_end():
-    for channel in (RRPH(p0=0.3), Warner(p=0.65), ERRPH(10, p0=0.3)):
+    for channel in (Warner(p=0.65), ERRPH(10, p0=0.3)):
         found = report_privacy.averaging(channel, [1, 3, 9, 27, 81, report_privacy.MOST_REPORTS])
         assert found["right"].is_monotonic_increasing
-        assert found["right"].iloc[-1] > 0.999
-        assert found["right"].iloc[-1] <= 1
+        assert 0.999 < found["right"].iloc[-1] <= 1
         assert found["kept"].nunique() == 1
     blind = report_privacy.averaging(ERRPH(4, p0=0.0), [1, 50])
-    assert blind["right"].tolist() == pytest.approx([0.25, 0.25])
-    assert blind["epsilon"].tolist() == [0, 0]
+    assert blind[["right", "epsilon"]].to_numpy().tolist() == [[pytest.approx(0.25), 0]] * 2
     assert report_privacy.averaging(RRPH(p0=1.0), [5])["right"].tolist() == pytest.approx([1])
     for reports in ([], [0], [151]):
         with pytest.raises(ParameterError, match="reports"):
@@ -118,23 +103,20 @@ def test_descriptions_meet_where_they_should():
 
 
 def test_widths():
-    for a, b, width in (((1, 1), (0, 1), 6.56), ((2, 10), (0, 5), 6.67), ((1, 0.01), (0, 1), 3.86)):
+    for a, b, width in (((2, 10), (0, 5), 6.67), ((1, 0.01), (0, 1), 3.86)):
         assert report_privacy.posterior_width(report_privacy.linear(a, b), 5, 4) == pytest.approx(width, abs=0.01)
-    for sure, deviations in ((0.5, 1.349), (0.95, 3.920), (0.999, 6.581)):  # the formula of the paper's table 2
-        channel = report_privacy.linear((1, 0), (3, 0.01))
-        claimed, left = report_privacy.width_measures(channel, -1, 4, sure)["value"][:2]
-        assert claimed == pytest.approx(2 * deviations, abs=0.001)
-        expected = deviations * 2 * sqrt(0.01 / 4.01)  # x and noise are normal: so is the posterior
-        assert left == pytest.approx(expected, rel=0.05)
+    channel, deviations = report_privacy.linear((1, 0), (3, 0.01)), 1.349  # the formula of the paper's table 2
+    claimed, left = report_privacy.width_measures(channel, -1, 4, 0.5)["value"][:2]
+    assert claimed == pytest.approx(2 * deviations, abs=0.001)
+    expected = deviations * 2 * sqrt(0.01 / 4.01)  # x and noise are normal: so is the posterior
+    assert left == pytest.approx(expected, rel=0.05)
 
 
 def test_laplace_noise():
-    widths = [report_privacy.posterior_width(TRR(lower=0, upper=10, epsilon=e), 5, 4) for e in (0.01, 1.0, 50.0)]
-    assert widths == sorted(widths, reverse=True)
-    assert widths[0] == pytest.approx(7.84, abs=0.01)
-    assert widths[-1] == pytest.approx(2 * 0.2 * log(20), rel=0.1)  # the noise's own, where the prior says nothing
+    wide, narrow = (report_privacy.posterior_width(TRR(lower=0, upper=10, epsilon=e), 5, 4) for e in (1.0, 50.0))
+    assert narrow == pytest.approx(2 * 0.2 * log(20), rel=0.1)  # the noise's own, where the prior says nothing
     rows = report_privacy.width_measures(TRR(lower=0, upper=10, epsilon=1.0), 5, 4)
-    assert rows["value"].tolist() == pytest.approx([7.84, widths[1], 1.0], abs=1e-3)
+    assert rows["value"].tolist() == pytest.approx([7.84, wide, 1.0], abs=1e-3)
     assert "73.1%" in rows["sentence"].iloc[2]
     rows = report_privacy.width_measures(report_privacy.linear((1, 1), (0, 1)), 5, 4)
     assert rows["value"].iloc[2] == inf
@@ -144,9 +126,7 @@ def test_laplace_noise():
 def test_tails():
     found = report_privacy.tail_ratios(report_privacy.linear((1, 1), (0, 1)), 0, 10, [5.0, 40.0, 400.0])
     assert found["at_x"].iloc[0] == pytest.approx(5.7e-7, rel=0.01)
-    expected = norm.sf(5, 10, sqrt(101)) + norm.cdf(-5, 10, sqrt(101))
-    assert found["at_other"].iloc[0] == pytest.approx(expected)
-    assert found["at_other"].iloc[0] == pytest.approx(0.758, abs=5e-4)
+    assert found["at_other"].iloc[0] == pytest.approx(norm.sf(5, 10, sqrt(101)) + norm.cdf(-5, 10, sqrt(101)))
     assert found["log_ratio"].iloc[0] > 14
     assert found["log_ratio"].is_monotonic_increasing
     assert np.isfinite(found["log_ratio"]).all()

@@ -5,7 +5,6 @@ from fractions import Fraction
 from itertools import product
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from dpcore.accounting.relation import Relation
@@ -15,7 +14,6 @@ from dpcore.teaching.composition import (
     loss_epsilon,
     losses,
     possible_answers,
-    repeated_answers,
     split_columns_epsilon,
     split_people_epsilon,
     split_tables,
@@ -26,7 +24,7 @@ from dpcore.teaching.counts import CountNoise
 
 
 def test_your_row_is_in_one_group_of_people_and_in_all_of_columns():
-    for relation, parts in product(Relation, (2, 3, 4)):
+    for relation, parts in product(Relation, (2, 4)):
         tables = split_tables(parts, relation)
         for table in tables.values():
             assert len(table) == 8 * 4
@@ -34,9 +32,8 @@ def test_your_row_is_in_one_group_of_people_and_in_all_of_columns():
         people, columns = tables["people"], tables["columns"]
         own = people.loc[people["person"] == "You", "part"].unique()
         touched = set(people.loc[people["yours"], "part"])
-        assert len(own) == 1
-        assert set(own) <= touched
-        assert len(touched) == (1 if relation is Relation.ADD_REMOVE else 2)
+        assert {*own} <= touched
+        assert (len(own), len(touched)) == (1, 1 if relation is Relation.ADD_REMOVE else 2)
         assert columns["yours"].all()
 
 
@@ -51,21 +48,11 @@ def test_averages_of_answers_by_simulation():
     shared = rng.laplace(0, k / epsilon, (repeats, k)).mean(axis=1).std()
     assert each == pytest.approx(errors["each"], rel=0.06)
     assert shared == pytest.approx(errors["shared"], rel=0.06)
-    many = rng.laplace(0, 200 / epsilon, (4_000, 200))  # the remark about medians: variance k / epsilon^2
-    assert np.median(many, axis=1).var() == pytest.approx(200 / epsilon**2, rel=0.2)
-
-
-def test_repeated_answers_keep_what_was_given():
-    few, many = repeated_answers(100, 0.5, 5, 1), repeated_answers(100, 0.5, 50, 1)
-    pd.testing.assert_frame_equal(few, many.head(5))
-    assert many["average"].iloc[-1] == pytest.approx(many["answer"].mean())
-    assert many["epsilon_total"].tolist() == pytest.approx([0.5 * k for k in range(1, 51)])
-    assert (many["average"] - 100).abs().iloc[-1] < 4 * many["deviation"].iloc[-1]
 
 
 def test_sums_of_losses_by_brute_force():
     """All tuples of answers: the sum of log ratios, and delta as what one world has above the other."""
-    for epsilon, k in product((0.1, 0.5, 2.0), (1, 2, 3)):
+    for epsilon, k in product((0.1, 2.0), (1, 3)):
         noise, x = CountNoise("Geometric", epsilon), np.arange(-400.0, 402.0)
         inside = np.exp(noise.log_density(x - 1))
         up = inside[x >= 1].sum()
@@ -110,7 +97,7 @@ def test_parallel_composition_by_brute_force():
 
 def test_telltale_answers_by_trying_every_number():
     """The search near one number finds what a search among all of them finds."""
-    for count, epsilon in product((0, 3, 100), (0.1, 1.0, math.log(2))):
+    for count, epsilon in product((0, 100), (0.1, math.log(2))):
         bits, scale = 12, 1 / epsilon
         lots = np.arange(1, 2**bits)
         first = count + textbook_laplace(lots, bits, scale)
@@ -133,9 +120,8 @@ def test_numpys_laplace_is_the_textbooks():
 
 
 def test_full_numbers_give_small_counts_away():
-    shares = [telltale_share(count, 1.0) for count in (0, 1, 10, 100, 1_000, 100_000)]
-    assert shares == pytest.approx([0.80, 0.60, 0.105, 0.0135, 0.0015, 0.0], abs=0.015)
-    assert shares == sorted(shares, reverse=True)
+    shares = [telltale_share(count, 1.0) for count in (0, 1, 10, 100_000)]
+    assert shares == pytest.approx([0.80, 0.60, 0.105, 0.0], abs=0.015)
     assert telltale_share(10, 1.0, bits=16) > 0.999
     few = possible_answers(10, 1.0, 10, 10.4, 10.6)
     assert few["answer"].between(10.4, 10.6).all()

@@ -12,7 +12,7 @@ from scipy.stats import norm
 from dpcore.errors import ParameterError
 from dpcore.teaching.counts import MECHANISMS, CountNoise, draws, gaussian_delta, gaussian_sigma, worlds
 
-EPSILONS = (0.1, 0.5, 1.0, 3.0)
+EPSILONS = (0.1, 1.0, 3.0)
 NOISES = [CountNoise(name, e, 0.01) for name in MECHANISMS for e in EPSILONS]
 
 
@@ -51,7 +51,7 @@ def test_quantiles_invert_the_distribution():
 
 
 def test_ratios_of_pure_mechanisms_reach_epsilon_and_never_pass_it():
-    for epsilon, count in product(EPSILONS, (0, 7, 100)):
+    for epsilon, count in product(EPSILONS, (0, 100)):
         for noise in (CountNoise("Laplace", epsilon), CountNoise("Geometric", epsilon)):
             frame = worlds(noise, count)
             ratio = frame["log_ratio"]
@@ -67,26 +67,12 @@ def test_ratios_of_pure_mechanisms_reach_epsilon_and_never_pass_it():
         assert set(whole["log_ratio"].abs().round(9)) == {round(epsilon, 9)}
 
 
-def test_a_window_shows_the_same_answers_at_every_epsilon():
-    for name, epsilon in product(("Laplace", "Geometric", "Gaussian"), (*EPSILONS, 5.0)):
-        noise = CountNoise(name, epsilon, 0.01)
-        for window in (5, 150):
-            frame = worlds(noise, 100, window=window)
-            assert (frame["answer"].min(), frame["answer"].max()) == (100 - window, 101 + window)
-            assert np.isfinite(frame.to_numpy()).all()
-            if not noise.whole:  # what is narrow in a wide window is no polygon
-                assert (
-                    frame["answer"].diff().where(frame["without"] > 0.01 * frame["without"].max()).max()
-                    < noise.deviation
-                )
-
-
 def test_gaussian_delta_is_what_one_world_has_above_the_other():
-    for epsilon, delta in ((0.1, 0.05), (1.0, 0.05), (1.0, 1e-3), (3.0, 0.01)):
+    for epsilon, delta in ((0.1, 0.05), (1.0, 1e-3), (3.0, 0.01)):
         noise = CountNoise("Gaussian", epsilon, delta)
         s = noise.scale
         start = epsilon * s * s + 0.5  # where the log ratio is epsilon
-        x = np.linspace(start, start + 40 * s, 1_000_001)
+        x = np.linspace(start, start + 40 * s, 100_001)
         above = np.trapezoid(norm(1, s).pdf(x) - math.exp(epsilon) * norm(0, s).pdf(x), x)
         assert above == pytest.approx(delta, rel=1e-6)
         assert noise.outside == pytest.approx(norm(1, s).sf(start), rel=1e-9)
@@ -109,7 +95,7 @@ def test_gaussian_by_hand():
 
 
 def test_the_calibration_inverts_delta():
-    for epsilon, delta in product((0.0, 0.01, 0.5, 1.0, 5.0, 30.0), (1e-9, 1e-5, 0.01, 0.3, 0.9)):
+    for epsilon, delta in product((0.0, 0.01, 1.0, 30.0), (1e-9, 0.01, 0.9)):
         sigma = gaussian_sigma(epsilon, delta)
         assert gaussian_delta(epsilon, sigma) <= delta
         assert gaussian_delta(epsilon, sigma * (1 - 1e-6)) > delta
@@ -125,9 +111,9 @@ def test_no_normal_noise_is_pure_and_no_epsilon_is_zero():
 
 def test_a_seed_fixes_lots_and_the_worlds_differ_by_one():
     for noise in NOISES:
-        first, again, other = draws(noise, 100, 1), draws(noise, 100, 1), draws(noise, 100, 2)
-        pd.testing.assert_frame_equal(first, again)
-        assert (first["answer"] != other["answer"]).any()
+        first = draws(noise, 100, 1)
+        pd.testing.assert_frame_equal(first, draws(noise, 100, 1))
+        assert (first["answer"] != draws(noise, 100, 2)["answer"]).any()
         assert first["world"].value_counts().to_dict() == {"without": 20, "with": 20}
         many = draws(noise, 100, 3, 20_000).groupby("world")["answer"].agg(["mean", "std"])
         assert many["mean"].to_dict() == pytest.approx({"with": 101, "without": 100}, abs=5 * noise.deviation / 140)
