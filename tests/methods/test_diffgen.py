@@ -6,17 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 import pytest
-from grouped import (
-    FRAME,
-    ONE,
-    RELATIONS,
-    SCHEMA,
-    A,
-    Y,
-    axis,
-    make_frame,
-    rows_of,
-)
+from grouped import FRAME, ONE, RELATIONS, SCHEMA, A, Y, axis, make_frame, rows_of
 
 from dpcore.domain.column import MISSING, Column
 from dpcore.domain.schema import Schema
@@ -32,18 +22,16 @@ def fit(frame=FRAME, schema=SCHEMA, **parameters):
 # Shares
 
 
-def numbers(bins, **more):
-    return tuple(Column(name=f"n{i}", kind="continuous", lower=0, upper=1, bins=b, **more) for i, b in enumerate(bins))
-
-
-@pytest.mark.parametrize(
-    ("bins", "rounds", "share"),
-    [((8, 8), 4, Fraction(1, 20)), ((8,), 10, Fraction(1, 42)), ((8, 1), 4, Fraction(1, 18)), ((), 4, Fraction(1, 16))],
-)
 @pytest.mark.parametrize("missing", [True, False])
+@pytest.mark.parametrize(
+    ("bins", "rounds", "share"), [((8, 8), 4, Fraction(1, 20)), ((8, 1), 4, Fraction(1, 18)), ((), 4, Fraction(1, 16))]
+)
 def test_a_share_is_epsilon_by_2_n_and_4_h(bins, rounds, share, missing):
     """A numeric column of one bin cannot be cut, so that it does not count."""
-    schema = Schema(columns=(A, *numbers(bins, missing=missing), Y), target="y")
+    numbers = [
+        Column(name=f"n{i}", kind="continuous", lower=0, upper=1, bins=b, missing=missing) for i, b in enumerate(bins)
+    ]
+    schema = Schema(columns=(A, *numbers, Y), target="y")
     method = fit(pd.DataFrame(columns=list(schema.names), dtype=object), schema=schema, rounds=rounds)
     *chosen, counts = method.ledger_.entries
     assert {entry.epsilon_of_noise for entry in chosen} == {share}
@@ -116,7 +104,7 @@ def greedy(codes, target, rounds, rate):
 
 
 @pytest.mark.parametrize("score", RATES)
-@pytest.mark.parametrize(("seed", "rounds", "relation"), [(0, 3, "add_remove"), (1, 5, "replace"), (2, 8, "replace")])
+@pytest.mark.parametrize(("seed", "rounds", "relation"), [(0, 3, "add_remove"), (2, 8, "replace")])
 def test_without_noise_it_is_a_greedy_search(seed, rounds, score, relation, watched):
     frame = make_frame(60, seed)
     encoded = SCHEMA.encode(frame).astype(int)
@@ -134,10 +122,8 @@ def test_without_noise_it_is_a_greedy_search(seed, rounds, score, relation, watc
 @pytest.mark.parametrize(
     ("codes", "how", "possible"),
     [
-        ([], {}, {1, 2, 3, 4, 5}),  # anywhere in the public range
-        ([0, 2], {}, {1, 2, 3, 4, 5}),
+        ([0, 2], {}, {1, 2, 3, 4, 5}),  # anywhere in the public range
         ([], {"mode": "paper"}, {3}),  # one row in the middle, as in the published code
-        ([0], {"mode": "paper"}, {3}),
         ([1, 1], {"mode": "paper"}, {1, 2, 3, 4, 5}),  # one value anywhere
         ([0, 2], {"mode": "paper"}, {1, 2}),  # of two values and more, up to the largest
         # of one class all places are as good as another; but with nothing to their left the published code has 0
@@ -154,9 +140,8 @@ def test_where_a_column_of_numbers_may_be_cut(codes, how, possible):
     assert found == possible
 
 
-@pytest.mark.parametrize("rows", [0, 1])
-def test_empty_groups_are_counted_too_and_what_is_left_over_goes_to_the_counts(rows):
-    method = fit(FRAME.head(rows), rounds=30)
+def test_empty_groups_are_counted_too_and_what_is_left_over_goes_to_the_counts():
+    method = fit(FRAME.head(1), rounds=30)
     (_, noisy), leaves = method.tree_.noisy, method.tree_.leaves
     assert leaves.shape == SCHEMA.sizes
     assert np.count_nonzero(noisy) == len(noisy) == 144
@@ -171,13 +156,11 @@ def test_missing_values_stand_beside_the_numbers():
     frame = rows_of([0, 1, 4, 5, None, None] * 10, ["no", "no", "yes", "yes", "no", "yes"] * 10)
     method = fit(frame, schema=schema, rounds=1, epsilon=1e6)
     assert method.steps_ == [("n", "0–5")]
-    assert axis(method, "n").names[1:] == (axis(method, "n").names[1], MISSING)
-    assert axis(method, "n").sizes[-1] == 1
+    assert (len(axis(method, "n").names), axis(method, "n").names[-1]) == (3, MISSING)
     np.testing.assert_allclose(method.leaf_counts_, [20, 0, 0, 20, 10, 10], atol=1e-3)
     assert method.sample()["n"].isna().sum() == 20
     before = fit(frame, schema=schema, rounds=1, max_leaves=4)
-    assert before.steps_ == []
-    assert axis(before, "n").names == ("0–5", MISSING)
+    assert (before.steps_, axis(before, "n").names) == ([], ("0–5", MISSING))
 
 
 def test_chains_of_single_children_are_no_steps(watched):

@@ -47,20 +47,18 @@ def of_privscbn(d, relation, **_):
 
 
 SHARES = [
-    *((HMPrivBayes, {"n_clusters": most}, of_hmprivbayes) for most in (1, 3, 9)),
-    (HMPrivBayes, {"eta": 0.9, "n_clusters": 2}, of_hmprivbayes),
-    (HMPrivBayes, {"score": "MI", "max_parents": 1}, of_hmprivbayes),
+    (HMPrivBayes, {"n_clusters": 1}, of_hmprivbayes),
+    (HMPrivBayes, {"n_clusters": 9, "eta": 0.9}, of_hmprivbayes),
     (PrivBayes, {"variant": "general", "beta": 0.5}, of_privbayes),
     (PrivBayes, {"variant": "binary", "beta": 0.3}, of_privbayes),
-    (PrivSCBN, {"n_clusters": 1, "max_parents": 9}, of_privscbn),
     (PrivSCBN, {"n_clusters": 2, "max_parents": 3}, of_privscbn),
 ]
 
 
 @pytest.mark.parametrize(("kind", "how", "shares"), SHARES)
 def test_what_is_asked_first_chosen_and_measured_share_epsilon_exactly(kind, how, shares):
-    for d, relation, epsilon in product((2, 7), RELATIONS, (30 + 1 / 3, 300.0)):
-        frame = planted(1, d, rows=50)
+    for d, relation in product((2, 7), RELATIONS):
+        frame, epsilon = planted(1, d, rows=50), 30 + 1 / 3
         method = kind(epsilon=epsilon, relation=relation, random_state=1, **how).fit(frame, schema=bits(frame.columns))
         entries = method.ledger_.entries
         chosen = [place for place, entry in enumerate(entries) if entry.mechanism == "exponential"]
@@ -72,10 +70,9 @@ def test_what_is_asked_first_chosen_and_measured_share_epsilon_exactly(kind, how
 
 ALONE = {"n_clusters": 1, "eta": 0.0}
 GREEDY = [
-    *((HMPrivBayes, {**ALONE, "score": "MI", "max_parents": most}, MutualInformation(), most) for most in (1, 2, 3)),
-    *((HMPrivBayes, {**ALONE, "score": "R", "max_parents": most}, R(), most) for most in (1, 2, 3)),
+    *((HMPrivBayes, {**ALONE, "score": "MI", "max_parents": most}, MutualInformation(), most) for most in (1, 3)),
+    (HMPrivBayes, {**ALONE, "score": "R", "max_parents": 2}, R(), 2),
     (NoPrivacy, {**ALONE, "score": "MI", "max_parents": 2}, MutualInformation(), 2),
-    (PrivBayes, {"score": "R", "max_parents": 2}, R(), 2),
     (PrivBayes, {"score": "MI", "max_parents": 2}, MutualInformation(), 2),
     (PrivBayes, {"variant": "binary", "max_parents": 2}, LinearF(), 2),
 ]
@@ -106,23 +103,27 @@ def test_every_family_is_the_best_by_plain_enumeration(kind, how, rated, parents
 
 
 @pytest.mark.parametrize(
-    ("kind", "how", "most"),
-    [(HMPrivBayes, {}, 4), (PrivSCBN, {}, 4), (JTree, {}, 4)]
-    + [(PrivBayes, how, 40) for how in ({}, {"variant": "binary"})],  # parents need not lie in an earlier family
+    ("kind", "how", "relation", "most"),
+    [
+        (HMPrivBayes, {}, "replace", 4),
+        (PrivSCBN, {}, "add_remove", 4),
+        (JTree, {}, "replace", 4),
+        (PrivBayes, {}, "add_remove", 40),  # parents need not lie in an earlier family
+        (PrivBayes, {"variant": "binary"}, "replace", 40),
+    ],
 )
-def test_a_huge_epsilon_releases_the_datas_tables_and_keeps_its_margins(kind, how, most):
+def test_a_huge_epsilon_releases_the_datas_tables_and_keeps_its_margins(kind, how, relation, most):
     """Draws round the count of a child for each value of its parents, up to 8 of them, and pass their error on."""
     frame = planted(3, 5)
-    for relation in RELATIONS:
-        method = kind(epsilon=HUGE, relation=relation, random_state=0, **how).fit(frame, schema=bits(frame.columns))
-        rows = method.sample()
-        assert len(rows) == len(frame)
-        scopes = method.cliques_ if kind is JTree else method.families_
-        assert max(map(len, scopes)) > 2
-        for scope, table in zip(scopes, method.tables_, strict=True):
-            real = real_table(frame, scope)
-            np.testing.assert_allclose(table, real, atol=0.02)
-            assert np.abs(real_table(rows, scope) - real).max() <= most, scope
+    method = kind(epsilon=HUGE, relation=relation, random_state=0, **how).fit(frame, schema=bits(frame.columns))
+    rows = method.sample()
+    assert len(rows) == len(frame)
+    scopes = method.cliques_ if kind is JTree else method.families_
+    assert max(map(len, scopes)) > 2
+    for scope, table in zip(scopes, method.tables_, strict=True):
+        real = real_table(frame, scope)
+        np.testing.assert_allclose(table, real, atol=0.02)
+        assert np.abs(real_table(rows, scope) - real).max() <= most, scope
 
 
 def test_what_tables_share_is_averaged_by_what_was_paid():
@@ -154,13 +155,14 @@ def test_corrected_tables_agree_on_every_column(kind, how):
 @pytest.mark.parametrize(
     ("kind", "schema", "extra"),
     [
-        *((kind, CHAIN, extra) for kind in (AIM, MST) for extra in ({}, {"relation": "replace"}, {"delta": 1e-9})),
+        (AIM, CHAIN, {}),
+        (MST, CHAIN, {"delta": 1e-9}),
         *((AdaptiveTables, schema, {}) for schema in (CHAIN, replace(CHAIN, target=None))),
         (RefinedPrivBayes, CHAIN, {}),
     ],
 )
 def test_with_much_epsilon_the_chain_is_found_and_tables_are_the_datas(kind, schema, extra):
-    frame = chain()
+    frame = chain(8_000)
     method = kind(epsilon=1e7, random_state=0, **extra).fit(frame, schema=schema)
     chosen = {tuple(sorted(pair)) for pair in (method.edges_ if kind is RefinedPrivBayes else method.pairs_)}
     assert {("a", "b"), ("b", "c")} <= chosen
@@ -178,7 +180,7 @@ def test_columns_of_very_many_bins_are_merged_and_not_refused(kind, most):
     rng = np.random.default_rng(4)
     columns = [Column(name=name, kind="continuous", lower=0.0, upper=1.0, bins=1_500) for name in "xz"]
     schema, x = Schema(columns=tuple(columns), max_rows=50_000), rng.random(30_000)
-    frame = pd.DataFrame({"x": x, "z": (x + rng.random(30_000) / 4) / 1.25})
+    frame = pd.DataFrame({"x": x, "z": (x + rng.random(len(x)) / 4) / 1.25})
     method = kind(epsilon=HUGE, random_state=0).fit(frame, schema=schema)
     assert max(groups.max() for groups in method.groups_) < most
     sample = method.sample(30_000)
