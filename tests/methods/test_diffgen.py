@@ -10,16 +10,12 @@ from grouped import FRAME, ONE, RELATIONS, SCHEMA, A, Y, axis, make_frame, rows_
 
 from dpcore.domain.column import MISSING, Column
 from dpcore.domain.schema import Schema
-from dpcore.domain.taxonomy import Taxonomy
 from dpcore.methods import DiffGen
 from dpcore.methods.local.estimated_nodes import entropy
 
 
 def fit(frame=FRAME, schema=SCHEMA, **parameters):
     return DiffGen(**{"epsilon": 1.0, "noise": "laplace", "random_state": 0, **parameters}).fit(frame, schema=schema)
-
-
-# Shares
 
 
 @pytest.mark.parametrize("missing", [True, False])
@@ -65,9 +61,6 @@ def test_the_ledger_by_hand(relation, watched):
     assert watched.counted == [(6, pytest.approx(person / (1 - 4 * share)))]
     root = 0.0 if relation == "replace" else math.inf  # n is public there, and the counts are moved to it
     assert method.tree_.variances == [root, pytest.approx(2 * (person / (1 - 4 * share)) ** 2)]
-
-
-# A greedy search in plain Python
 
 
 RATES = {
@@ -116,9 +109,6 @@ def test_without_noise_it_is_a_greedy_search(seed, rounds, score, relation, watc
         assert [tuple(np.flatnonzero(blocks == i)) for i in range(blocks.max() + 1)] == values
 
 
-# Cuts and groups
-
-
 @pytest.mark.parametrize(
     ("codes", "how", "possible"),
     [
@@ -161,13 +151,3 @@ def test_missing_values_stand_beside_the_numbers():
     assert method.sample()["n"].isna().sum() == 20
     before = fit(frame, schema=schema, rounds=1, max_leaves=4)
     assert (before.steps_, axis(before, "n").names) == ([], ("0–5", MISSING))
-
-
-def test_chains_of_single_children_are_no_steps(watched):
-    paths = (("x", "only x", "top", "*"), ("y", "pair", "top", "*"), ("z", "pair", "top", "*"))
-    chain = Column(name="a", kind="categorical", categories=("x", "y", "z"), taxonomy=Taxonomy(paths))
-    schema = Schema(columns=(chain, Y), target="y")
-    method = fit(pd.DataFrame({"a": ["x", "y", "z"], "y": "no"}), schema=schema)
-    assert method.steps_ == [("a", "top"), ("a", "pair")]
-    assert axis(method, "a").names == ("x", "y", "z")
-    assert not watched.chosen  # never more than one candidate

@@ -31,9 +31,6 @@ def fit(frame=FRAME, schema=SCHEMA, **parameters):
     return DiffGenTree(**{"epsilon": 1.0, "random_state": 0, **parameters}).fit(frame, schema=schema)
 
 
-# The release
-
-
 @pytest.mark.parametrize(
     ("criterion", "score", "relation", "mode"),
     [("InfoGain", "IG", "replace", "corrected"), ("Max", "Max", "add_remove", "paper")],
@@ -46,9 +43,6 @@ def test_the_release_is_diffgens(criterion, score, relation, mode):
     assert method.steps_ == released.steps_
     document = method.structure()
     assert document == {**released.structure(), "classifier": document["classifier"]}
-
-
-# The tree
 
 
 def grown(counts, columns, deviation=0.0):

@@ -22,9 +22,6 @@ def fit(frame=FRAME, schema=SCHEMA, **parameters):
     return DTDiff(**{"epsilon": 1.0, "random_state": 0, **parameters}).fit(frame, schema=schema)
 
 
-# The ledger
-
-
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize(("criterion", "moved_once"), [("Max", True), ("InfoGain", False)])
 def test_the_ledger_by_hand(criterion, moved_once, relation, watched):
@@ -59,9 +56,6 @@ def test_paper_mode_costs_half_of_a_choice_by_what_only_rises(criterion, relatio
     assert method.ledger_.epsilon_of_noise == pytest.approx(cost)
 
 
-# The weighted choice
-
-
 class Again(JointSpecialization):
     """The same choice many times over."""
 
@@ -92,9 +86,6 @@ def test_weighted_choices_have_their_probabilities(relation, person):
     assert table.ledger.epsilon_of_noise == pytest.approx(20_000 * person * np.log(2))
 
 
-# What is chosen, and what is learned
-
-
 def test_without_noise_it_takes_the_best_candidate_of_all(watched):
     """Of 24 rows, 12 have n < 3, all of them "no"; of the rest, "yes" are the 9 that do not have a3.
 
@@ -108,9 +99,6 @@ def test_without_noise_it_takes_the_best_candidate_of_all(watched):
     assert axis(method, "a").names == ("left", "right")
     assert axis(method, "c").names == ("(any)",)
     assert [size for size, _ in watched.chosen] == [2 + 5, 2 + 2 + 2]
-
-
-# What DiffGen does as well
 
 
 @pytest.mark.parametrize(("kind", "name", "share"), [(DiffGen, "IG", 1 / 4), (DTDiff, "InfoGain", 1 / 2)])

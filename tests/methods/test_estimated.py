@@ -152,15 +152,6 @@ def test_classes_are_corrected_for_the_rule(labels, epsilon):
         assert found == pytest.approx(exact)
 
 
-@pytest.mark.parametrize("epsilon", [0.0, 1e-12])
-def test_classes_that_say_nothing_divide_nothing(epsilon):
-    labels = np.repeat([0, 1, 2], 200)
-    _, known = reconstruction(epsilon, labels, labels / 2)
-    tree = known.tree(DEEP, lambda *_: None)
-    assert len(tree.tree) == 1
-    assert np.isfinite(tree.classes).all()
-
-
 def test_sides_have_enough_people_for_their_classes():
     rng = np.random.default_rng(0)
     labels = rng.integers(0, 3, 3_000)

@@ -35,9 +35,6 @@ def entropy(share):
     return -sum(p * math.log2(p) for p in (share, 1 - share) if p)
 
 
-# Hand-worked numbers
-
-
 @pytest.mark.parametrize("mode", ["paper", "corrected"])
 def test_entropies_of_1_and_a_half_share_epsilon_as_37_75_to_62_25(mode):
     n = 10_000
@@ -57,9 +54,6 @@ def test_entropies_of_1_and_a_half_share_epsilon_as_37_75_to_62_25(mode):
     assert both == pytest.approx(whole if mode == "paper" else 0.9 * whole)
 
 
-# Budgets and noise, from the ledger
-
-
 @pytest.mark.parametrize(
     ("schema", "d", "shares", "pairs_at_once", "sum_without_entropies"),
     [
@@ -68,7 +62,7 @@ def test_entropies_of_1_and_a_half_share_epsilon_as_37_75_to_62_25(mode):
     ],
 )
 def test_what_paper_mode_books(schema, d, shares, pairs_at_once, sum_without_entropies):
-    n, epsilon = 200, 0.8
+    n, epsilon = 60, 0.8
     frame = random_frame(schema, n)
     method = HMPrivBayes(mode="paper", epsilon=epsilon, max_parents=1, random_state=0).fit(frame, schema=schema)
     k = len(method.clusters_)
@@ -96,9 +90,6 @@ def test_what_paper_mode_books(schema, d, shares, pairs_at_once, sum_without_ent
     assert [entry.epsilon_of_noise for entry in choices] == [per_step / size for size in sizes for _ in range(size)]
 
 
-# Networks and tables at a huge epsilon
-
-
 @pytest.mark.parametrize(("mode", "score"), [("corrected", "R"), ("paper", "MI")])
 def test_planted_blocks_are_found_by_the_fixed_affinity_and_torn_apart_by_the_printed_one(mode, score):
     """Two blocks of four equal bits: the printed one puts equal bits apart, and different ones together."""
@@ -110,9 +101,6 @@ def test_planted_blocks_are_found_by_the_fixed_affinity_and_torn_apart_by_the_pr
     )
     assert sorted(fixed.clusters_) == [tuple(bit(f"{block}{i}") for i in range(4)) for block in "ab"]
     assert [{name[0] for name in cluster} for cluster in printed.clusters_] == [{"a", "b"}] * 2
-
-
-# Filter and tables
 
 
 @pytest.mark.parametrize("mode", ["corrected", "paper"])

@@ -13,7 +13,6 @@ from sources import Watched
 from dpcore import AIM, MST, IndependentMargins
 from dpcore.accounting.currency import Currency
 from dpcore.accounting.relation import Relation
-from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
 from dpcore.methods.networks import aim
 from dpcore.methods.networks.aim import weights
@@ -32,13 +31,10 @@ class Scored(Watched):
         return np.argmax(scores)
 
 
-# AIM
-
-
 @pytest.mark.parametrize("relation", Relation)
 @pytest.mark.parametrize(("delta", "times"), [(0.0, 2), (1e-9, 4)])
 def test_rounds_cost_what_is_documented(relation, delta, times):
-    method = AIM(epsilon=1.3, delta=delta, relation=relation, random_state=0).fit(chain(), schema=CHAIN)
+    method = AIM(epsilon=1.3, delta=delta, relation=relation, random_state=0).fit(chain(2_000), schema=CHAIN)
     whole, entries = Currency.of(delta).amount(1.3), list(method.ledger_.entries)
     share = whole / 64
     assert [entry.name for entry in entries[:4]] == [f"counts of {name}" for name in "abcy"]
@@ -81,7 +77,6 @@ def test_noise_falls_where_a_table_told_nothing(monkeypatch, times, shares):
 @pytest.mark.parametrize(("law", "size"), [("laplace", 1.0), ("gaussian", sqrt(2 / pi))])
 def test_tables_are_rated_by_weight_and_noise(monkeypatch, law, size):
     """The first choice without noise: a = b. Of 400 rows each diagonal cell has 200, where 100 are expected."""
-
     noise = Scored()
     noise.law = noise.on_counts = law
     monkeypatch.setattr(noise, "variance", lambda scale: scale**2 * (2 if law == "laplace" else 1))
@@ -100,48 +95,39 @@ def test_tables_are_rated_by_weight_and_noise(monkeypatch, law, size):
 
 
 def test_weights_by_hand():
-    assert weights(3, [(0, 1), (0, 2), (1, 2)]) == {
-        (0,): 0.5, (1,): 0.5, (2,): 0.5, (0, 1): 1, (0, 2): 1, (1, 2): 1
-    }  # fmt: skip
-    assert weights(4, [(0, 1), (0, 2)]) == {
-        (0,): 2 / 3, (1,): 1 / 3, (2,): 1 / 3, (3,): 0, (0, 1): 1, (0, 2): 1
-    }  # fmt: skip
+    pairs = {(0, 1): 1, (0, 2): 1}
+    assert weights(3, [*pairs, (1, 2)]) == {(0,): 0.5, (1,): 0.5, (2,): 0.5, **pairs, (1, 2): 1}
+    assert weights(4, [*pairs]) == {(0,): 2 / 3, (1,): 1 / 3, (2,): 1 / 3, (3,): 0, **pairs}
     assert weights(2, []) == {(0,): 1, (1,): 1}
 
 
-def test_the_model_and_its_tables_stay_small(monkeypatch):
-    def cells(**limits):
-        for name, limit in limits.items():
-            monkeypatch.setattr(aim, name, limit)
-        method = AIM(epsilon=HUGE, random_state=0).fit(chain(), schema=CLASSLESS)
-        return sum(table.size for table in method.tables_), method.pairs_
+@pytest.mark.parametrize(("most", "cells"), [(20, 20), (11, 12)])
+def test_the_model_stays_small(most, cells, monkeypatch):
+    """The columns by themselves have 12 cells, and are measured anyway."""
+    monkeypatch.setattr(aim, "MOST_CELLS", most)
+    method = AIM(epsilon=HUGE, random_state=0).fit(chain(2_000), schema=CLASSLESS)
+    assert sum(table.size for table in method.tables_) <= cells
+    assert max(map(len, method.pairs_)) == (2 if cells > 12 else 1)
 
-    free, _ = cells()
-    small, chosen = cells(MOST_CELLS=20)
-    assert small <= 20 < free
-    assert {len(scope) for scope in chosen} >= {2}
-    none, chosen = cells(MOST_CELLS=11)
-    assert none == 12  # the columns by themselves
-    assert {len(scope) for scope in chosen} == {1}
-    _, chosen = cells(MOST_CELLS=100_000, MOST_TABLE=9)
-    pairs = {scope for scope in chosen if len(scope) == 2}
+
+def test_tables_stay_small(monkeypatch):
+    monkeypatch.setattr(aim, "MOST_TABLE", 9)
+    method = AIM(epsilon=HUGE, random_state=0).fit(chain(2_000), schema=CLASSLESS)
+    pairs = {scope for scope in method.pairs_ if len(scope) == 2}
     assert {("a", "c")} <= pairs <= {("a", "c"), ("a", "y"), ("b", "y"), ("c", "y")}
 
 
 def test_room_grows_with_what_was_spent(monkeypatch):
     """Of a model of 20 cells at most, a sixteenth has no room for a pair at first."""
     monkeypatch.setattr(aim, "MOST_CELLS", 20)
-    method = AIM(epsilon=HUGE, random_state=0).fit(chain(), schema=CLASSLESS)
+    method = AIM(epsilon=HUGE, random_state=0).fit(chain(2_000), schema=CLASSLESS)
     assert len(method.pairs_[0]) == 1
-
-
-# MST
 
 
 @pytest.mark.parametrize("relation", Relation)
 @pytest.mark.parametrize("delta", [0.0, 1e-9])
 def test_each_third_buys_what_is_documented(relation, delta):
-    method = MST(epsilon=1.3, delta=delta, relation=relation, random_state=0).fit(chain(), schema=CHAIN)
+    method = MST(epsilon=1.3, delta=delta, relation=relation, random_state=0).fit(chain(2_000), schema=CHAIN)
     whole, entries = Currency.of(delta).amount(1.3), method.ledger_.entries
     columns, choices, pairs = entries[:4], entries[4:7], entries[7:]
     assert [entry.name for entry in columns] == [f"counts of {name}" for name in "abcy"]
@@ -174,35 +160,26 @@ def test_pairs_that_join_two_parts_are_rated_by_their_distance(monkeypatch):
     assert [factor for _, factor in noise.chosen] == pytest.approx([(1 / 3) / 2] * 3)  # moved by 1; two ways
 
 
-def test_rare_values_are_one_by_three_standard_deviations():
-    assert frequent_apart(np.array([10.0, 5.9, 6.0, -1.0]), 4.0).tolist() == [0, 2, 1, 2]
-    assert frequent_apart(np.array([10.0, 6.0]), 4.0).tolist() == [0, 1]
-    assert frequent_apart(np.array([1.0, 2.0]), 4.0).tolist() == [0, 0]
-    many = frequent_apart(np.arange(1_000.0), 1e-4)
-    assert many.max() == MOST_VALUES
-    assert many[-MOST_VALUES:].tolist() == list(range(MOST_VALUES))
-    assert set(many[:-MOST_VALUES]) == {MOST_VALUES}
-    ties = frequent_apart(np.full(1_000, 20.0), 1e-4)
-    assert ties.tolist() == [*range(MOST_VALUES), *[MOST_VALUES] * (1_000 - MOST_VALUES)]
-
-
-# Independent margins
-
-
-COLUMNS = Schema(
-    columns=(
-        Column(name="a", kind="categorical", categories=("u", "v", "w", "x")),
-        Column(name="b", kind="categorical", categories=("yes",)),
-        Column(name="n", kind="integer", lower=0, upper=8, bins=9),
-    )
+@pytest.mark.parametrize(
+    ("counts", "apart"), [([10.0, 5.9, 6.0, -1.0], [0, 2, 1, 2]), ([10.0, 6.0], [0, 1]), ([1.0, 2.0], [0, 0])]
 )
-TEN_ROWS = pd.DataFrame({"a": ["u"] * 6 + ["v"] * 3 + ["w"], "b": "yes", "n": [0] * 5 + [8] * 5})
+def test_rare_values_are_one_by_three_standard_deviations(counts, apart):
+    assert frequent_apart(np.array(counts), 4.0).tolist() == apart
 
 
-def test_epsilon_is_shared_by_the_roots_of_the_cells(watched: Watched):
+def test_of_very_many_values_the_most_frequent_are_apart():
+    rest = 1_000 - MOST_VALUES
+    many, ties = frequent_apart(np.arange(1_000.0), 1e-4), frequent_apart(np.full(1_000, 20.0), 1e-4)
+    assert many.tolist() == [*[MOST_VALUES] * rest, *range(MOST_VALUES)]
+    assert ties.tolist() == [*range(MOST_VALUES), *[MOST_VALUES] * rest]
+
+
+def test_epsilon_is_shared_by_the_roots_of_the_cells(watched):
     """Four, one and nine cells: 2/6, 1/6 and 3/6 of epsilon; a replaced row moves two cells of each table."""
-    fitted = IndependentMargins(epsilon=1.2).fit(TEN_ROWS, schema=COLUMNS)
+    schema = Schema(columns=(listed("a", 4), listed("b", 1), listed("n", 9)))
+    rows = pd.DataFrame({"a": [0] * 6 + [1] * 3 + [2], "b": 0, "n": [0] * 5 + [8] * 5}).astype(str)
+    fitted = IndependentMargins(epsilon=1.2).fit(rows, schema=schema)
     assert [scale for _, scale in watched.counted] == pytest.approx([2 / 0.4, 2 / 0.2, 2 / 0.6])
     assert fitted.epsilons_ == pytest.approx([0.4, 0.2, 0.6])
-    for cells, exact in zip(fitted.tables_, [[6, 3, 1, 0], [10], [5, 0, 0, 0, 0, 0, 0, 0, 5]], strict=True):
+    for cells, exact in zip(fitted.tables_, [[6, 3, 1, 0], [10], [5, *[0] * 7, 5]], strict=True):
         np.testing.assert_allclose(cells, exact, atol=1e-4)

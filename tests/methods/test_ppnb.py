@@ -8,7 +8,6 @@ import pandas as pd
 import pytest
 
 from dpcore import datasets
-from dpcore.accounting.ledger import Ledger
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
 from dpcore.errors import ParameterError
@@ -48,9 +47,6 @@ def some_rows(n=400, seed=0):
     x = np.array(list("abc"))[np.where(y, rng.integers(0, 2, n), rng.integers(0, 3, n))]
     number = np.where(y, rng.uniform(4, 10, n), rng.uniform(0, 7, n))
     return pd.DataFrame({"x": x, "n": number, "y": np.where(y, "yes", "no")})
-
-
-# As printed
 
 
 def test_formula_4_by_hand():
@@ -115,9 +111,6 @@ def test_accuracy_rises_with_p0():
         assert b.mean() - a.mean() > 4 * math.hypot(a.std(ddof=1), b.std(ddof=1)) / math.sqrt(10) > 0
 
 
-# Corrected: what is asked, and what it costs
-
-
 def fitted(**parameters):
     return PPNB(**{"epsilon": 1.0, **parameters}).fit(some_rows(30), schema=SCHEMA)
 
@@ -162,9 +155,6 @@ def test_numbers_are_moved_into_bounds_and_missing_ones_into_the_middle():
     assert PPNB()._numbers(schema)[0](column.numbers(frame["n"])).tolist() == [5, 0, 4, 10]
     model = PPNB(epsilon=1e6, numbers="moments", random_state=0).fit(frame, schema=schema).bayes_
     np.testing.assert_allclose(model.normals["n"], [[2.5, 6.25], [7, 9]], atol=0.01)
-
-
-# Corrected: what is made of reports
 
 
 HOW = pytest.mark.parametrize("how", ["clip", "project", "likelihood"])
@@ -224,16 +214,6 @@ def test_moments_under_noisy_labels_by_hand():
     np.testing.assert_allclose(again.normals["n"], model.normals["n"])
 
 
-@pytest.mark.parametrize("pairs", [False, True])
-def test_a_large_epsilon_comes_near_plain_naive_bayes(pairs):
-    frame = some_rows(8_000)
-    plain = METHODS["Plain naive Bayes"](numbers="bins", alpha=0).fit(frame, schema=SCHEMA).bayes_
-    found = PPNB(epsilon=60, random_state=1, pairs=pairs).fit(frame, schema=SCHEMA).bayes_
-    for name in ("x", "n"):
-        np.testing.assert_allclose(found.tables[name], plain.tables[name], atol=1e-3)
-    np.testing.assert_allclose(found.prior, plain.prior, atol=1e-3)
-
-
 L = {"lower": 0, "upper": 10}
 
 
@@ -260,14 +240,6 @@ def test_a_printed_variance_below_zero_is_a_tenth_of_the_range_or_the_reading_th
     schema, how = Schema(columns=(N, Y), target="y"), {"mode": "paper", "offsets": (0, 400)}
     fits = [ppnb.PPNB(**reading, **how, random_state=seed).fit(frame, schema=schema) for seed in range(5)]
     assert min(math.sqrt(fit.bayes_.normals["n"][:, 1].min()) / 10 for fit in fits) == pytest.approx(least)
-
-
-def test_what_cannot_be_computed_is_refused_before_anybody_pays():
-    ledger, frame = Ledger("replace"), pd.DataFrame({"n": [1, 2], "y": ["no", "yes"]})
-    many = Schema(columns=(Column(name="n", kind="integer", lower=0, upper=2_999, bins=3_000), Y), target="y")
-    with pytest.raises(ParameterError, match="too many values"):
-        PPNB(reconstruction="likelihood", protocol="ERRPH").fit(frame, schema=many, ledger=ledger)
-    assert not ledger.entries
 
 
 @pytest.mark.parametrize("extra", [{}, {"numbers": "moments", "reconstruction": "likelihood"}, {"pairs": True}])

@@ -52,9 +52,6 @@ def entries(method):
     return chosen, [entry for entry in method.ledger_.entries if entry.mechanism != "exponential"]
 
 
-# Steps
-
-
 def test_columns_take_turns_without_a_class():
     method = fit(with_class=False)
     assert (method.steps_, method.target_) == (IN_TURN, None)
@@ -67,15 +64,6 @@ def test_columns_take_turns_without_a_class():
     assert (chosen, total(counted)) == ([], 1)
     names = [entry.name for entry in counted[:3]]
     assert names == ["number of rows", "counts of a (level 1)", "counts of a (level 1) × b (level 1)"]
-
-
-@pytest.mark.parametrize(
-    ("how", "steps"),
-    [({"iterations": 3}, 3), ({"fanout": 5}, 5), ({"max_per_attribute": 1}, 4), ({"max_per_attribute": 2}, 6)],
-)
-def test_how_many_steps_there_are(how, steps):
-    """A number without a taxonomy is divided to its values at once by a fanout of 5."""
-    assert fit(with_class=False, **how).steps_ == IN_TURN[:steps]
 
 
 def grouped(codes, levels):
@@ -122,9 +110,6 @@ def test_no_step_makes_more_leaves_than_allowed():
             if levels[name] < depth:
                 before, after = (max(BLOCKS[name][level]) + 1 for level in (levels[name], levels[name] + 1))
                 assert leaves // before * after > most, (most, name)
-
-
-# Budgets
 
 
 @pytest.mark.parametrize(
@@ -191,9 +176,6 @@ def test_paper_mode_counts_the_leaves_of_columns_that_were_divided_once():
     assert [epsilon > 0 for epsilon in printed.level_epsilons_] == [False] * 4 + [True]
 
 
-# Leaves first, and coarse levels first: the defaults
-
-
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize(("columns", "finest"), [(5, 2), (3, 0), (2, None), (1, None)])
 def test_leaves_first(columns, finest, relation):
@@ -214,9 +196,6 @@ def test_coarse_levels_come_first():
     assert chosen.levels_ == chosen.steps_ == coarse.steps_ == IN_TURN
     assert coarse.levels_ == [("a", 1), ("b", 1), ("y", 1), ("c", 1), ("a", 2), ("b", 2), ("b", 3)]
     assert [p.size for p in coarse.tree_.partitions] == [1, 2, 4, 8, 24, 48, 96, 120]
-
-
-# What is counted, and what comes out
 
 
 @pytest.mark.parametrize("with_class", [True, False])
