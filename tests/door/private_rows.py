@@ -14,15 +14,7 @@ from dpcore.domain.schema import Schema
 from dpcore.domain.splits import GRID, STEP, CodeCut, Groups, NumberCut, flat
 from dpcore.door import PrivateTable
 from dpcore.mechanisms.noise import Noise, NoNoise
-from dpcore.mechanisms.scores import (
-    ClassLogScore,
-    ConditionalEntropy,
-    Gini,
-    InfoGain,
-    Max,
-    MutualInformation,
-    R,
-)
+from dpcore.mechanisms.scores import ClassLogScore, ConditionalEntropy, Gini, InfoGain, Max, MutualInformation, R
 from dpcore.rows import HeldRows
 
 ADD, REPLACE = "add_remove", "replace"
@@ -100,7 +92,7 @@ class Listening(NoNoise):
 
 
 class BrokenError(Exception):
-    pass
+    """Whatever a source of noise fails with."""
 
 
 class Broken(Noise):
@@ -168,22 +160,20 @@ class Question:
 
 def counts(families, shares, weights=None):
     prices = {each: [(moved, moved / share) for share in shares] for each, moved in RELATIONS.items()}
-    draws = (1,) * len(shares)
 
     def ask(table, epsilon, **claimed):
         return table.counts(families, epsilon=epsilon, weights=weights, **claimed)
 
-    return Question(ask, prices, shares, draws=draws)
+    return Question(ask, prices, shares, draws=(1,) * len(shares))
 
 
 def histograms():
     """One draw for all of them: a row that is added moves each by 1, and the longest counts."""
-
-    def ask(table, epsilon):
-        return table.histograms([("a",), ("b", "y")], epsilon=epsilon)
-
     prices = {each: [(moved, moved)] for each, moved in RELATIONS.items()}
-    return Question(ask, prices, mechanism="k-norm", claims=False)
+    families = [("a",), ("b", "y")]
+    return Question(
+        lambda table, epsilon: table.histograms(families, epsilon=epsilon), prices, mechanism="k-norm", claims=False
+    )
 
 
 def choice(score, added, replaced, of="table"):

@@ -254,9 +254,6 @@ def test_sources_are_refused_where_numpy_is_less_accurate_than_they_assume(name,
     make_noise("auto", None)
 
 
-# Choices: rejection is exact whatever the integer weights are, so what is tested is the decision to take
-
-
 def chances(choice, places):
     """Exactly 2^bits w(r) / W(r) of some places, to 200 digits."""
     for place in places:
@@ -316,9 +313,6 @@ def test_choices_of_many_groups_have_the_mechanisms_distribution():
         assert agreement(np.bincount(chosen, minlength=len(SCORES)), shares) > RARE
     nothing = Weights(np.array([0, 1, 0, 0]), np.ones(4, dtype=np.int64))  # in the second of two groups
     assert Choice(np.array([9.0, 1.0, 2.0, 3.0]), np.array([0, 2]), 1.0, nothing).draw().tolist() == [1]
-
-
-# What is charged
 
 
 def test_scales_are_a_little_wider_and_factors_a_little_smaller_than_asked_for(monkeypatch):

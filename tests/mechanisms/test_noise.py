@@ -102,9 +102,6 @@ def test_only_unseeded_auto_and_opendp_are_exactly_sampled():
             make_noise(kind, seed)
 
 
-# Choices among blocks
-
-
 def blocks_of(*scores):
     return [Block(np.zeros((len(some), 0), dtype=np.intp), np.array(some, dtype=float)) for some in scores]
 

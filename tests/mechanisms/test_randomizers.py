@@ -34,9 +34,6 @@ def measured(channel, parts):
     return found
 
 
-# ERRPH, RRPH and Warner's
-
-
 def test_four_values_as_worked_by_hand():
     channel = ERRPH(4, p0=0.5)
     np.testing.assert_allclose(channel.matrix @ PI, [0.325, 0.275, 0.225, 0.175], rtol=1e-15)
@@ -171,9 +168,6 @@ def test_reports_that_tell_nothing_are_estimated_evenly():
     assert Warner(p=0.5).estimate(np.array([3, 1]), 4).tolist() == [2, 2]
 
 
-# OUE
-
-
 def unary_chances(channel):
     """P(bits | true value) for every row of bits, shape (2^k, k)."""
     every = np.array(list(product([0, 1], repeat=channel.size)), dtype=bool)
@@ -219,9 +213,6 @@ def test_unary_reports_in_pieces_are_the_same_reports(monkeypatch):
     np.testing.assert_array_equal(channel.support(at_once, group, 4), expected)
 
 
-# OLH
-
-
 def test_local_hashing_by_enumeration(monkeypatch):
     """With the prime 61, all its hash functions; two values collide with probability 1/g, up to g/61."""
     monkeypatch.setattr(categorical, "PRIME", prime := 61)
@@ -260,9 +251,6 @@ def test_the_best_channel_has_the_lower_variance_of_rare_values():
     assert [type(best_channel(k, math.log(2))) for k in (7, 8)] == [ERRPH, OUE]  # 3 e^epsilon + 2 = 8
     assert isinstance(best_channel(10_000, 1e9), ERRPH)
     assert isinstance(best_channel(1, 0), ERRPH)
-
-
-# Parameters
 
 
 def refused(channel, *given, **more):

@@ -163,9 +163,6 @@ def test_labels_and_distances_are_out_by_no_more():
                 assert off <= Fraction(labels.bounds([], ADD, int(table.sum())).rounding) / 2
 
 
-# Booked
-
-
 @EVERY
 @BOTH
 def test_an_exactly_sampled_choice_never_costs_more_than_is_booked(score, relation):
