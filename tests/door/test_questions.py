@@ -10,22 +10,9 @@ from functools import partial
 from itertools import product
 
 import numpy as np
+import private_rows
 import pytest
-from private_rows import (
-    ADD,
-    BITS,
-    CLAIMING,
-    FOREST,
-    QUESTIONS,
-    RELATIONS,
-    REPLACE,
-    RULES,
-    SCHEMA,
-    Broken,
-    BrokenError,
-    door,
-    roots,
-)
+from private_rows import ADD, CLAIMING, QUESTIONS, RELATIONS, REPLACE, Broken, BrokenError, door, roots
 
 from dpcore.domain.schema import Schema
 from dpcore.door import Door
@@ -163,11 +150,13 @@ def test_no_sensitivity_rests_on_a_bound_on_rows_that_is_missing_or_exceeded():
     informed = ("choice by information", "division by entropy", "a network's family")
     for name, most in product(informed, (None, 5, 6)):
         question = QUESTIONS[name]
-        schema = Schema(columns=(FOREST if question.of == "nodes" else SCHEMA).columns, max_rows=most)
+        schema = Schema(
+            columns=(private_rows.FOREST if question.of == "nodes" else private_rows.SCHEMA).columns, max_rows=most
+        )
         table, ask, _ = question.to(ADD, schema=schema)
         if name == "a network's family":
-            bits = Schema(columns=BITS.columns, max_rows=most)
-            growth = table.recode(bits, RULES).growth(MutualInformation(), bits.names, max_parents=1)
+            bits = Schema(columns=private_rows.BITS.columns, max_rows=most)
+            growth = table.recode(bits, private_rows.RULES).growth(MutualInformation(), bits.names, max_parents=1)
             ask = growth.choose
         if most == 6:
             ask(epsilon=1)

@@ -9,22 +9,9 @@ from fractions import Fraction
 from itertools import product
 
 import numpy as np
+import private_rows
 import pytest
-from private_rows import (
-    ADD,
-    BITS,
-    CANDIDATES,
-    CODES,
-    OTHER,
-    PEOPLE,
-    RELATIONS,
-    REPLACE,
-    RULES,
-    SCHEMA,
-    Listening,
-    door,
-    only,
-)
+from private_rows import ADD, BITS, CANDIDATES, CODES, RELATIONS, REPLACE, RULES, SCHEMA, Listening, door, only
 
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
@@ -91,7 +78,7 @@ def test_noise_too_wide_to_tell_anything_is_charged_and_tells_the_same_of_all_ta
 
 def test_every_draw_is_paid_unless_the_paper_claims_otherwise():
     """As the paper prints it: six draws for the price of one, at its own sensitivity."""
-    score = ClassLogScore("y", ("a", "b"), PEOPLE, 1.0)
+    score = ClassLogScore("y", ("a", "b"), private_rows.PEOPLE, 1.0)
     for relation, moved in RELATIONS.items():
         printed = door(relation)
         chosen = printed.choose(score, [], epsilon=1.0, draws=6, claimed_epsilon=1.0, claimed_sensitivity=4.0)
@@ -108,7 +95,7 @@ def test_every_draw_is_paid_unless_the_paper_claims_otherwise():
 
 def test_scores_of_many_rows_do_not_pass_as_scores_of_candidates():
     """`ClassLogScore` names its own candidates: no list of families would have bought noise of scale 0."""
-    table, score = door(), ClassLogScore("y", ("a", "b"), PEOPLE[:2], 1.0)
+    table, score = door(), ClassLogScore("y", ("a", "b"), private_rows.PEOPLE[:2], 1.0)
     for candidates, cause in (([], "nothing to score"), ([("a",)], "other values")):
         assert not table.ledger.entries
         with pytest.raises(ParameterError, match=cause):
@@ -301,7 +288,7 @@ def test_nothing_public_leads_to_the_rows():
         "noisy_scores randomize recode split trees unprotected"
     )
     for relation in RELATIONS:
-        first, second = door(relation), door(relation, codes=OTHER)
+        first, second = door(relation), door(relation, codes=private_rows.OTHER)
         public = [name for name in dir(first) if not name.startswith("_")]
         data = [name for name in public if not callable(getattr(first, name))]
         assert sorted(data) == ["ledger", "public_rows", "relation", "schema", "whole_noise"]

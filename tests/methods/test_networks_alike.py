@@ -10,22 +10,13 @@ import pytest
 from bit_tables import HUGE, RELATIONS, bits, planted, real_table, total
 from chains import CHAIN, chain
 
+from dpcore import AIM, MST
 from dpcore.accounting.relation import Relation
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
 from dpcore.evaluate.distances import marginal_avd
 from dpcore.mechanisms.scores import LinearF, MutualInformation, R
-from dpcore.methods import (
-    AIM,
-    MST,
-    AdaptiveTables,
-    HMPrivBayes,
-    JTree,
-    NoPrivacy,
-    PrivBayes,
-    PrivSCBN,
-    RefinedPrivBayes,
-)
+from dpcore.methods import AdaptiveTables, HMPrivBayes, JTree, NoPrivacy, PrivBayes, PrivSCBN, RefinedPrivBayes
 from dpcore.methods.networks import refined
 from dpcore.postprocess import resolution
 
