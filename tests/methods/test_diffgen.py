@@ -151,3 +151,14 @@ def test_missing_values_stand_beside_the_numbers():
     assert method.sample()["n"].isna().sum() == 20
     before = fit(frame, schema=schema, rounds=1, max_leaves=4)
     assert (before.steps_, axis(before, "n").names) == ([], ("0–5", MISSING))
+
+
+def test_a_class_called_missing_is_not_the_missing_class():
+    y = Column(name="y", kind="categorical", categories=("yes", "(missing)"), missing=True)
+    schema = Schema(columns=(Column(name="(rows)", kind="categorical", categories=("u", "v")), y), target="y")
+    frame = pd.DataFrame({"(rows)": ["u"] * 60, "y": ["(missing)"] * 60})
+    method = fit(frame, schema, epsilon=1e6)
+    assert method.sample(60)["y"].eq("(missing)").all()
+    rows = method.generalized()
+    assert rows["(rows)'"].sum() == 60  # the column of that name keeps it
+    assert set(rows["(rows)"]) == {"u"}

@@ -9,10 +9,15 @@ import pytest
 from bit_tables import total
 from grouped import RELATIONS, A, C, Y
 
+from dpcore.accounting.ledger import Ledger
 from dpcore.domain.column import Column
+from dpcore.domain.range_query import RangeQuery
 from dpcore.domain.schema import Schema
+from dpcore.door import PrivateTable
 from dpcore.mechanisms.noise import make_noise
 from dpcore.methods import TaxonomyRelease
+from dpcore.methods.groups.base import leaf_share
+from dpcore.postprocess.count_tree_frames import group_queries
 
 HUGE = 1e9
 SCHEMA = Schema(
@@ -198,14 +203,11 @@ def test_coarse_levels_come_first():
     assert [p.size for p in coarse.tree_.partitions] == [1, 2, 4, 8, 24, 48, 96, 120]
 
 
-@pytest.mark.parametrize("with_class", [True, False])
-def test_the_root_is_public_under_replace(with_class):
-    how = {"relation": "replace", "with_class": with_class, "epsilon": 0.1}
-    method = fit(**how)
+@pytest.mark.parametrize("measure", ["all", "leaves"])
+def test_the_root_is_public_under_replace(measure):
+    method = fit(relation="replace", epsilon=0.1, measure=measure, non_negative=False)
     assert (method.tree_.noisy[0].tolist(), method.tree_.variances[0], method.level_epsilons_[0]) == ([400], 0, 0)
-    assert method.generalized()["(rows)"].sum() == len(method.sample()) == method.rows_ == 400
-    leaves = fit(**how, measure="leaves", non_negative=False)
-    assert leaves.leaf_counts_.sum() == pytest.approx(400) == method.leaf_counts_.sum()
+    assert len(method.sample()) == method.rows_ == 400 == pytest.approx(method.leaf_counts_.sum())
 
 
 def exact_table(method, frame):
@@ -246,3 +248,41 @@ def test_without_consistency_the_leaves_are_the_noisy_ones_and_the_nearest_of_0_
     for one in (free, method):  # negative ones cannot be drawn from
         assert one.rows_ == max(method.tree_.noisy[0][0], 0)
         assert np.abs(exact_table(one, one.sample(2_000)).ravel() - 2_000 * weights).max() <= 1
+
+
+GRID = Schema(
+    columns=tuple(Column(name=n, kind="integer", lower=0, upper=k - 1, bins=k) for n, k in (("a", 32), ("b", 16))),
+    max_rows=2_000,
+)
+CELLS = [RangeQuery.of({"a": [a], "b": [b]}) for a in range(0, 32, 16) for b in range(0, 16, 2)]
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "noise", "relation"),
+    [(0.1, "geometric", "replace"), (5.0, "geometric", "add_remove"), (20.0, "laplace", "replace")],
+)
+def test_leaves_first_keeps_its_word_for_every_noise(epsilon, noise, relation):
+    how = {"epsilon": epsilon, "relation": relation, "noise": noise, "with_class": False, "iterations": 9}
+    rows = pd.DataFrame(np.random.default_rng(8).integers(0, [32, 16], (1_000, 2)), columns=["a", "b"])
+    leaves_first, alone = (
+        TaxonomyRelease(**how, **extra, random_state=1).fit(rows, schema=GRID).tree_
+        for extra in ({}, {"measure": "leaves"})
+    )
+    queries = [query.sets(GRID) for query in group_queries(leaves_first, 60) + CELLS]
+    variances = [
+        np.array([tree.consistent.query_variance(tree.leaves.weights(sets)) for sets in queries])
+        for tree in (leaves_first, alone)
+    ]
+    assert leaves_first.whole_noise == (noise == "geometric")
+    assert (variances[0] <= (1.1 * (1 + 1e-6)) ** 2 * variances[1]).all()
+
+
+def test_continuous_noise_leaves_a_tenth_of_a_share_and_whole_numbers_less():
+    def share(noise, epsilon):
+        table = PrivateTable(SCHEMA.encode(FRAME), SCHEMA, Ledger("add_remove"), make_noise(noise, 0))
+        return leaf_share(table, epsilon)
+
+    assert share("laplace", 1.0) == pytest.approx(10 / 11)
+    assert share("geometric", 0.01) == pytest.approx(10 / 11, abs=1e-3)
+    assert share("geometric", 1.0) < share("geometric", 5.0) < share("geometric", 20.0)
+    assert share("geometric", 20.0) > 0.98
