@@ -96,8 +96,6 @@ class BrokenError(Exception):
 
 
 class Broken(Noise):
-    """A source of noise that fails."""
-
     on_counts = label = "broken"
 
     def counts(self, *_, **__):
@@ -124,7 +122,6 @@ def roots(
 
 
 def offered(nodes, columns=EVERY):
-    """The columns that every node may be divided by, and their whole ranges."""
     return tuple(np.tile(each, (nodes.size, 1)) for each in (columns, LOW, HIGH))
 
 
@@ -177,7 +174,6 @@ def histograms():
 
 
 def choice(score, added, replaced, of="table"):
-    """Sensitivity and loss, under each relation."""
     prices = {ADD: [added], REPLACE: [replaced]}
 
     def of_table(table, epsilon, **claimed):

@@ -120,8 +120,6 @@ def test_choices_of_families_are_the_exponential_mechanism():
     candidates, draws = [("a", "y"), ("b", "y"), ("y", "a"), ("y", "y")], 20_000
 
     class Often(Max):
-        """The same choice again and again."""
-
         def values(self, *asked):
             return np.tile(super().values(*asked), (draws, 1))
 

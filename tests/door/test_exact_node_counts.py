@@ -60,7 +60,6 @@ def random_rows(seed, *, most=60, missing=0.15):
 
 
 def rows_at(rows):
-    """The record at each place."""
     return np.arange(len(rows.records))[rows.row]
 
 
@@ -70,7 +69,6 @@ GIVEN = {NUMBER: [START, 0.0, QUARTER, QUARTER + 1, QUARTER + STEP, GRID - 1], C
 
 
 def child(known, position, row, cut, place=0):
-    """Where one record goes."""
     if position == NUMBER:
         return int(not known.rows.numbers(NUMBER)[row] <= cut)  # missing goes right
     code = known.codes[row, position]
@@ -88,12 +86,10 @@ def counted(rows, node, group, groups=2):
 
 
 def halves(rows, node, position, cut, place=0, groups=2):
-    """What a division makes of one node."""
     return counted(rows, node, lambda row: child(rows.records, position, row, cut, place), groups)
 
 
 def whole(rows, position):
-    """The candidates of one column in all nodes, whose ranges are the whole one."""
     return list(rows.candidates(position, np.arange(rows.size), *np.tile(RANGES[position], (rows.size, 1)).T))
 
 

@@ -37,8 +37,6 @@ def rows(n=50, d=6, seed=0):
 
 
 class Offered(Listening):
-    """Keeps what it chooses from, and takes the best."""
-
     def select_among(self, blocks, factor):
         self.blocks, self.factor = blocks, factor
         return super().select_among(blocks, factor or 1.0)
@@ -187,8 +185,6 @@ def test_a_taped_answer_is_placed(monkeypatch):
 
 
 class ByShape(TableScore):
-    """A score whose sensitivity hangs on its tables' shape."""
-
     name = "by shape"
 
     def __init__(self, of_shape):

@@ -84,7 +84,6 @@ def test_epsilon_0_buys_nothing():
 
 
 def parts(answer):
-    """The arrays and names of an answer to any question."""
     return [part for each in answer for part in parts(each)] if isinstance(answer, list | tuple) else [answer]
 
 

@@ -70,7 +70,7 @@ def test_lengths_have_their_distribution(sizes, factor, kind, public_total):
 @TOTALS
 def test_what_is_drawn_falls_with_the_longest_length_alone(public_total):
     """P(z) is proportional to exp(-factor * length): of two histograms, by enumeration of all that are short."""
-    source, sizes, factor, draws = make_noise("geometric", 5), (2, 3), 2.0, 1_500
+    source, sizes, factor, draws = make_noise("geometric", 5), (2, 3), 2.0, 1_000
     found = Counter(
         tuple(tuple(z.tolist()) for z in draw(sizes, factor, source._below, source._lot, public_total=public_total))
         for _ in range(draws)

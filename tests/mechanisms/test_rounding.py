@@ -27,7 +27,6 @@ LARGE = (1_000, 123_457, 10_000_019)
 
 
 def small(n):
-    """All tables of n rows."""
     cells = (np.array(cells).reshape(2, 2) for cells in product(range(n + 1), repeat=4) if sum(cells) == n)
     return list(cells)
 
@@ -73,7 +72,6 @@ def bounds_of(score, relation, n):
 @EVERY
 @BOTH
 def test_no_computed_score_moves_further_than_sensitivity_and_rounding(score, relation):
-    """All small tables, and large ones."""
     exceeded = 0
     for n in (1, 2, 3, 4, *LARGE):
         bounds, most = bounds_of(score, relation, n), max(map(abs, moved(score, relation, n)))
@@ -84,7 +82,6 @@ def test_no_computed_score_moves_further_than_sensitivity_and_rounding(score, re
 
 
 def exact_value(score, table, relation):
-    """A score to 60 digits."""
     with localcontext() as context:
         context.prec = 60
         two = Decimal(2).ln()

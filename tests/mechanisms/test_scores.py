@@ -20,7 +20,6 @@ SCORES |= {InfoGain(): SHAPES, LinearF(): {(2, 2): 6, (2, 3): 5, (2, 4): 4}, Jac
 
 @cache
 def tables(shape, n):
-    """All tables of n rows, along the last axis."""
     cells = shape[0] * shape[1]
     chosen = (np.array(rows, dtype=int) for rows in combinations_with_replacement(range(cells), n))
     return np.stack([np.bincount(rows, minlength=cells) for rows in chosen], axis=-1).reshape(*shape, -1)

@@ -15,7 +15,6 @@ HUGE = 1e9
 
 
 def schema_of(sizes, max_rows=5_000):
-    """Columns by name and number of values."""
     columns = (
         Column(name=name, kind="ordered", categories=tuple(map(str, range(size)))) for name, size in sizes.items()
     )

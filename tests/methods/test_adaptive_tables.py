@@ -54,8 +54,7 @@ def test_the_plan_by_hand(rows, epsilon, relation, sizes, classes, plan):
 @pytest.mark.parametrize("schema", [CHAIN, CLASSLESS])
 def test_epsilon_is_divided_as_documented(relation, schema):
     method = AdaptiveTables(epsilon=1.3, relation=relation, noise="laplace", random_state=0)
-    method.fit(chain(), schema=schema)
-    entries, whole = list(method.ledger_.entries), Fraction(1.3)
+    entries, whole = list(method.fit(chain(), schema=schema).ledger_.entries), Fraction(1.3)
     plan = Plan.of(20_000, whole, PURE, relation, schema.sizes, 2 if schema.target else 0)
     assert plan.rounds > 1
     assert plan.with_class == bool(schema.target)
@@ -63,23 +62,18 @@ def test_epsilon_is_divided_as_documented(relation, schema):
         rough = entries.pop(0)
         assert (rough.epsilon_of_noise, rough.sensitivity) == (whole * ROUGH, 1)
         whole -= rough.epsilon_of_noise
-    classes = 2 if plan.with_class else 1  # a replaced row may be in both
-    first, later = entries[:classes], entries[classes:]
-    names = "a, c, b" if plan.with_class else "y, a, c, b"
-    assert {(entry.name, entry.mechanism) for entry in first} == {(f"histograms of {names}", "k-norm")}
-    of_each = whole * plan.one_ways / (2 if plan.with_class and relation is REPLACE else 1)
-    assert [entry.epsilon_of_noise for entry in first] == [of_each] * classes
-    assert len(method.pairs_) == len(later) / 2
-    rounds, one = [], whole * (1 - plan.one_ways) / plan.rounds
-    for choice, table in zip(later[::2], later[1::2], strict=True):
-        assert (choice.mechanism, table.mechanism) == ("exponential", "laplace")
-        rounds.append((choice.epsilon_of_noise + table.epsilon_of_noise) / one)
+    names, classes = ("a, c, b", 2) if plan.with_class else ("y, a, c, b", 1)
+    of_each = whole * plan.one_ways / (classes if relation is REPLACE else 1)  # a replaced row may be in both
+    first, choices, tables = entries[:classes], entries[classes::2], entries[classes + 1 :: 2]
+    told = [(entry.name, entry.mechanism, entry.epsilon_of_noise) for entry in first]
+    assert told == [(f"histograms of {names}", "k-norm", of_each)] * classes
+    moved = relation.histogram_l1
+    assert {(c.mechanism, c.sensitivity) for c in choices} == {("exponential", Fraction(moved, 2))}
+    assert {(t.mechanism, t.sensitivity) for t in tables} == {("laplace", moved)}
+    one, paid = whole * (1 - plan.one_ways) / plan.rounds, zip(choices, tables, strict=True)
+    rounds = [(choice.epsilon_of_noise + table.epsilon_of_noise) / one for choice, table in paid]
     assert {*rounds} <= {1, MOST_ROUNDS}
-    assert sum(rounds) == plan.rounds
-    tables = [entry for entry in entries if entry.mechanism == "laplace"]
-    assert all(entry.sensitivity == relation.histogram_l1 for entry in tables)
-    assert all(entry.sensitivity == Fraction(relation.histogram_l1, 2) for entry in later[::2])
-    assert method.ledger_.epsilon_of_noise == pytest.approx(1.3, rel=1e-15)
+    assert (sum(rounds), len(rounds)) == (plan.rounds, len(method.pairs_))
     assert sum(method.epsilons_) == pytest.approx(float(whole))
 
 
@@ -141,16 +135,15 @@ def test_values_are_merged(margin, least, kind, missing, groups):
 def test_counts_are_averaged_with_what_is_said():
     """A group of two values and one of one; their total stays."""
     column = Column(name="c", kind="ordered", categories=("a", "b", "c"))
-    own = Resolution(column, np.array([20.0, 20.0, 60.0]), 25.0, 4.0)
+    own, still = (Resolution(column, np.array([20.0, 20.0, 60.0]), 25.0, known) for known in (4.0, 0.0))
     assert [level.tolist() for level in own.levels] == [[0, 0, 1]] * len(ENOUGH)
-    own.average(0, np.array([40.0, 80.0]), 8.0)  # of 120 rows: 30 and 70 of 100
+    for each in (own, still):
+        each.average(0, np.array([40.0, 80.0]), 8.0)  # of 120 rows: 30 and 70 of 100
     groups = np.array([40 + 8 / 16 * (30 - 40), 60 + 4 / 12 * (70 - 60)])
     groups += (100 - groups.sum()) / 2
     np.testing.assert_allclose(own.known, groups, atol=1e-3)
     np.testing.assert_allclose(own.margin, [groups[0] / 2, groups[0] / 2, groups[1]], atol=1e-3)
     np.testing.assert_allclose(own.variances, [2, 2, 8 / 3])
-    still = Resolution(column, np.array([20.0, 20.0, 60.0]), 25.0, 0.0)
-    still.average(0, np.array([40.0, 80.0]), 8.0)
     np.testing.assert_allclose(still.margin, [20, 20, 60], atol=1e-3)
 
 
@@ -167,7 +160,6 @@ def test_tables_of_like_sizes_are_asked_at_once(watched):
 
 
 def test_no_part_of_a_replaced_table_has_a_public_total(watched):
-    """A row may leave one class for another."""
     AdaptiveTables(epsilon=1.3, relation=REPLACE).fit(chain(), schema=CHAIN)
     assert [public for *_, public in watched.together] == [False, False]
 

@@ -23,7 +23,6 @@ SCHEMA = Schema(
 
 
 def visits(rows: int, seed: int) -> pd.DataFrame:
-    """Rows of which the late visits end badly."""
     rng = np.random.default_rng(seed)
     day = np.array([f"{year}-{month:02}-15" for year in (2019, 2020, 2021) for month in range(1, 13)])
     month = rng.integers(0, 36, rows)

@@ -122,7 +122,6 @@ def test_without_noise_it_is_a_greedy_search(seed, rounds, score, relation, watc
     ],
 )
 def test_where_a_column_of_numbers_may_be_cut(codes, how, possible):
-    """In many runs that hardly look."""
     found = set()
     for seed in range(25):
         method = fit(rows_of(codes), schema=ONE, rounds=1, random_state=seed, **{"epsilon": 1e-3, **how})

@@ -57,8 +57,6 @@ def test_paper_mode_costs_half_of_a_choice_by_what_only_rises(criterion, relatio
 
 
 class Again(JointSpecialization):
-    """The same choice many times over."""
-
     def values(self, *asked):
         return np.tile(super().values(*asked), (20_000, 1))
 
@@ -71,7 +69,7 @@ SMALL = Schema(
     ),
     target="y",
 )
-FOUR = pd.DataFrame({"n": [0, 1, 2, 2], "c": ["u", "v", "u", "v"], "y": ["no", "no", "yes", "yes"]})
+FOUR = pd.DataFrame({"n": [0, 1, 2, 2], "c": list("uvuv"), "y": ["no", "no", "yes", "yes"]})
 
 
 @pytest.mark.parametrize(("relation", "person"), [("add_remove", 1), ("replace", 2)])

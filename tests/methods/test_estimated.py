@@ -103,20 +103,18 @@ def test_a_tree_shows_sums_and_votes_estimates():
 
 
 def test_a_child_that_nobody_is_in_votes_as_its_parent():
-    tree = planted({"": (1, np.nan, [[-1.0, -2.0], [5.0, 6.0]])})
-    assert tree.probabilities[1] == pytest.approx([0.6, 0.4])
-    assert tree.counts.tolist() == [100, 0, 100]
-    assert planted({"": (1, np.nan, [[-1.0, -2.0], [-5.0, 0.0]])}).classes[1:] == pytest.approx(25)
+    some, nobody = (planted({"": (1, np.nan, [[-1.0, -2.0], right])}) for right in ([5.0, 6.0], [-5.0, 0.0]))
+    assert some.probabilities[1] == pytest.approx([0.6, 0.4])
+    assert some.counts.tolist() == [100, 0, 100]
+    assert nobody.classes[1:] == pytest.approx(25)
 
 
-def test_stops():
+@pytest.mark.parametrize(("stops", "nodes"), [((5, 0.001), 9), ((1, 0.01), 3), ((9, 0.4), 7), ((9, 0.01, 0.99), 1)])
+def test_stops(stops, nodes):
+    """By levels, by the share of all people (a third of them are right), or by how pure classes are."""
     split = [[5.0, 5.0], [3.0, 2.0]]
     everything = {way: (position, np.nan, split) for way, position in (("", 0), ("l", 1), ("ll", 3), ("r", 3))}
-    assert len(planted(everything).tree) == 9
-    assert planted(everything, stops=Stops(1, 0.01)).level.max() == 1
-    shallow = planted(everything, stops=Stops(9, 0.4))  # a third of all people are right
-    assert shallow.column.tolist() == [0, 1, -1, 3, -1, -1, -1]
-    assert len(planted(everything, stops=Stops(9, 0.01, 0.99)).tree) == 1
+    assert len(planted(everything, stops=Stops(*stops)).tree) == nodes
     assert planted({}, classes=(0.0, -3.0)).probabilities.tolist() == [[0.5, 0.5]]
 
 

@@ -17,7 +17,6 @@ from dpcore.postprocess.clustering import contiguous_clusters
 
 
 def bit(name):
-    """The name of the only bit of a column."""
     return f"{name} bit 1"
 
 
@@ -105,16 +104,14 @@ def test_planted_blocks_are_found_by_the_fixed_affinity_and_torn_apart_by_the_pr
 
 @pytest.mark.parametrize("mode", ["corrected", "paper"])
 def test_tables_that_are_no_margins_are_measured_and_the_others_derived(mode):
-    frame = planted(1, 7, rows=300, seed=1)
-    filtered = 0
-    for seed in range(6):
+    frame, measured = planted(1, 7, rows=300, seed=1), 0
+    for seed in range(4):
         method = HMPrivBayes(mode=mode, epsilon=1.0, n_clusters=1, eta=0.5, random_state=seed)
         method.fit(frame, schema=bits(frame.columns))
-        anchor = method.families_[3]
-        tables = dict(zip(method.families_, method.tables_, strict=True))
+        anchor, tables = method.families_[3], dict(zip(method.families_, method.tables_, strict=True))
         for place, (family, price) in enumerate(zip(method.families_, method.epsilons_, strict=True)):
             derived = place < 3 and contained(family, anchor)
-            filtered += place < 3 and not derived
+            measured += place < 3 and not derived
             assert (price == 0) == derived
             if derived:
                 held = margin(np.maximum(tables[anchor], 0), anchor, family)
@@ -122,7 +119,7 @@ def test_tables_that_are_no_margins_are_measured_and_the_others_derived(mode):
             if mode == "corrected":
                 assert tables[family].min() >= 0
                 assert tables[family].sum() == pytest.approx(method.rows_)
-    assert filtered  # otherwise the filter was not on
+    assert measured  # otherwise the filter was not on
 
 
 def test_a_public_partition_asks_no_scores_and_divides_no_column():

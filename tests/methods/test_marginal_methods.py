@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from fractions import Fraction
+from itertools import pairwise
 from math import pi, sqrt
 
 import numpy as np
@@ -26,8 +27,6 @@ APART = pd.DataFrame({"a": ["0", "0", "1", "1"] * 1_000, "b": ["0", "1", "0", "1
 
 
 class Scored(Watched):
-    """Keeps the scores as well."""
-
     def select(self, scores, factor):
         self.chosen.append((scores.tolist(), factor))
         return np.argmax(scores)
@@ -36,26 +35,20 @@ class Scored(Watched):
 @pytest.mark.parametrize("relation", Relation)
 @pytest.mark.parametrize(("delta", "times"), [(0.0, 2), (1e-9, 4)])
 def test_rounds_cost_what_is_documented(relation, delta, times):
+    """The first costs a 64th, each later one as much as the one before or `times` as much, the last what is left."""
     method = AIM(epsilon=1.3, delta=delta, relation=relation, random_state=0).fit(chain(2_000), schema=CHAIN)
-    whole, entries = Currency.of(delta).amount(1.3), list(method.ledger_.entries)
-    share = whole / 64
-    assert [entry.name for entry in entries[:4]] == [f"counts of {name}" for name in "abcy"]
-    assert {entry.epsilon_of_noise for entry in entries[:4]} == {share * Fraction(9, 10)}
-    left = whole - 4 * share * Fraction(9, 10)
-    rounds = list(zip(entries[4::2], entries[5::2], strict=True))
-    assert len(rounds) == len(method.pairs_) > 2
-    shares = [choice.epsilon_of_noise + table.epsilon_of_noise for choice, table in rounds]
-    for (choice, table), paid, scope in zip(rounds, shares, method.pairs_, strict=True):
-        assert choice.epsilon_of_noise == paid / 10
-        assert (choice.mechanism, choice.sensitivity) == ("exponential", Fraction(relation.histogram_l1, 2))
-        assert table.name == f"counts of {' × '.join(scope)}"
-    for paid, after in zip(shares[:-1], [*shares[1:-1], None], strict=True):
-        assert paid == share
-        assert left >= 2 * share
-        left -= paid
-        share = after or (share if left < 2 * share else share * times)
-        assert share in (paid, paid * times)
-    assert shares[-1] == left < 2 * share
+    whole, entries = Currency.of(delta).amount(1.3), method.ledger_.entries
+    columns, choices, tables = entries[:4], entries[4::2], entries[5::2]
+    assert {entry.epsilon_of_noise for entry in columns} == {whole / 64 * Fraction(9, 10)}
+    names = ["a", "b", "c", "y", *(" × ".join(scope) for scope in method.pairs_)]
+    assert [entry.name for entry in (*columns, *tables)] == [f"counts of {name}" for name in names]
+    first, *later = shares = [c.epsilon_of_noise + t.epsilon_of_noise for c, t in zip(choices, tables, strict=True)]
+    assert [entry.epsilon_of_noise for entry in choices] == [share / 10 for share in shares]
+    assert {(c.mechanism, c.sensitivity) for c in choices} == {("exponential", Fraction(relation.histogram_l1, 2))}
+    assert first == whole / 64
+    assert all(now / before in (1, times) for before, now in pairwise(shares[:-1]))
+    left = whole - sum(entry.epsilon_of_noise for entry in columns) - sum(shares[:-1])
+    assert later[-1] == left < 2 * later[-2] * times
     assert sum(method.epsilons_) == pytest.approx(float(whole))
 
 
@@ -130,19 +123,18 @@ def test_room_grows_with_what_was_spent(monkeypatch):
 @pytest.mark.parametrize("delta", [0.0, 1e-9])
 def test_each_third_buys_what_is_documented(relation, delta):
     method = MST(epsilon=1.3, delta=delta, relation=relation, random_state=0).fit(chain(2_000), schema=CHAIN)
-    whole, entries = Currency.of(delta).amount(1.3), method.ledger_.entries
+    third, entries = Currency.of(delta).amount(1.3) / 3, method.ledger_.entries
     columns, choices, pairs = entries[:4], entries[4:7], entries[7:]
     assert [entry.name for entry in columns] == [f"counts of {name}" for name in "abcy"]
     assert [entry.name for entry in pairs] == [f"counts of {a} × {b}" for a, b in method.pairs_]
-    assert {entry.mechanism for entry in choices} == {"exponential"}
     for part in (columns, choices, pairs):
-        assert {entry.epsilon_of_noise for entry in part} == {whole / 3 / len(part)}
+        assert {entry.epsilon_of_noise for entry in part} == {third / len(part)}
+    moved = relation.histogram_l1
+    assert {(entry.mechanism, entry.sensitivity) for entry in choices} == {("exponential", Fraction(moved, 2))}
     for part in (columns, pairs):
-        moved, share = relation.histogram_l1, float(whole / 3 / len(part))
+        share = float(third / len(part))
         scale = sqrt(moved / (2 * share)) if delta else moved / share  # of L2, the square is as large as L1
         assert [entry.scale for entry in part] == pytest.approx([scale] * len(part))
-    assert {entry.sensitivity for entry in choices} == {Fraction(relation.histogram_l1, 2)}
-    assert sum(method.epsilons_) == pytest.approx(float(whole))
 
 
 def test_pairs_that_join_two_parts_are_rated_by_their_distance(monkeypatch):
@@ -207,12 +199,11 @@ def test_tables_are_fitted_to_their_margins():
     exact = rng.integers(20, 100, (3, 4, 2)).astype(float)
     first, second, totals = exact.sum(axis=1), exact.sum(axis=0), exact.sum(axis=(0, 1))
     np.testing.assert_allclose(fit_margins(exact, first, second, totals), exact, rtol=1e-4)
-    fitted = fit_margins(exact + rng.laplace(0, 30, exact.shape), first, second, totals)
-    assert (fitted >= 0).all()
-    np.testing.assert_allclose(fitted.sum(axis=0), second, rtol=1e-9)
-    np.testing.assert_allclose(fitted.sum(axis=1), first, rtol=2e-2)
-    nothing = fit_margins(np.zeros((3, 4, 2)), first, second, totals)  # no information: any table with these margins
-    np.testing.assert_allclose(nothing.sum(axis=1), first, rtol=1e-6)
+    for noisy in (exact + rng.laplace(0, 30, exact.shape), np.zeros(exact.shape)):
+        fitted = fit_margins(noisy, first, second, totals)
+        assert (fitted >= 0).all()
+        np.testing.assert_allclose(fitted.sum(axis=0), second, rtol=1e-6)
+        np.testing.assert_allclose(fitted.sum(axis=1), first, rtol=2e-2)
 
 
 @pytest.mark.parametrize("relation", Relation)

@@ -52,7 +52,6 @@ def fit(frame=FRAME, schema=SCHEMA, **parameters):
 
 
 def entries(method):
-    """The choices, and the counts."""
     chosen = [entry for entry in method.ledger_.entries if entry.mechanism == "exponential"]
     return chosen, [entry for entry in method.ledger_.entries if entry.mechanism != "exponential"]
 
@@ -72,7 +71,6 @@ def test_columns_take_turns_without_a_class():
 
 
 def grouped(codes, levels):
-    """Counts of groups and classes, by plain grouping."""
     groups = [np.array(BLOCKS[name][level])[codes[:, SCHEMA.index(name)]] for name, level in levels.items()]
     return pd.crosstab(groups, codes[:, 3]).to_numpy()
 
@@ -211,7 +209,6 @@ def test_the_root_is_public_under_replace(measure):
 
 
 def exact_table(method, frame):
-    """The leaves' exact counts by plain grouping."""
     codes = SCHEMA.encode(frame)
     blocks = [axis.blocks[codes[:, j]] for j, axis in enumerate(method.tree_.leaves.axes)]
     counts = np.zeros(method.tree_.leaves.shape)

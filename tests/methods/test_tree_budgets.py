@@ -88,19 +88,12 @@ def test_paper_modes_bound_is_that_of_the_mechanism(method, how, trees, shares, 
         assert reached >= {0, LEVELS}
 
 
-@pytest.mark.parametrize(
-    ("method", "how"),
-    [
-        *((method, {}) for method in (DiffPID3, SuLQID3, PINQID3)),
-        (DiffPRF, {"n_trees": 1}),
-        (DiffPC45, {"prune": False}),
-    ],
-)
-def test_a_single_record_is_divided_as_printed_only(method, how, small_frame, small_schema):
-    for mode in ("paper", "corrected"):
-        given = {"mode": mode, "max_depth": 1, "epsilon": 1e6, "random_state": 2, **how}
-        model = fitted(method, small_frame.iloc[:1], small_schema, **given)
-        assert (len(model.forest_.tree) > 1) == (mode == "paper")
+@pytest.mark.parametrize("mode", ["paper", "corrected"])
+@pytest.mark.parametrize("method", [DiffPID3, SuLQID3, PINQID3, DiffPRF, DiffPC45])
+def test_a_single_record_is_divided_as_printed_only(method, mode, small_frame, small_schema):
+    own = {DiffPRF: {"n_trees": 1}, DiffPC45: {"prune": False}}.get(method, {})
+    how = {"mode": mode, "max_depth": 1, "epsilon": 1e6, "random_state": 2, **own}
+    assert (len(fitted(method, small_frame.iloc[:1], small_schema, **how).forest_.tree) > 1) == (mode == "paper")
 
 
 def test_where_counts_are_bought_two_records_are_divided(small_frame, small_schema):
@@ -112,12 +105,11 @@ def test_where_counts_are_bought_two_records_are_divided(small_frame, small_sche
 def test_the_largest_nodes_go_on_where_there_are_too_many_or_lots_decide(monkeypatch):
     """Where nobody knows their size it is not the first ones: those would be of the first trees."""
     monkeypatch.setattr("dpcore.methods.trees.grow.MOST_NODES", 10)
-    rng = np.random.default_rng(1)
+    rng, draws = np.random.default_rng(1), 1_000
     fans, noisy = np.array([4, 0, 4, 4, 4]), np.array([5.0, 99.0, 7.0, -3.0, 6.0])
     assert within(fans, noisy, rng).tolist() == [False, True, True, False, True]
     assert within(fans[:2], noisy[:2], rng).all()
-    fans, unknown, draws = np.full(20, 3), np.full(20, np.nan), 1_000
-    goes_on = np.array([within(fans, unknown, rng) for _ in range(draws)])
+    goes_on = np.array([within(np.full(20, 3), np.full(20, np.nan), rng) for _ in range(draws)])
     assert (goes_on.sum(axis=1) == 3).all()
     assert np.abs(goes_on.mean(axis=0) - 3 / 20).max() < 4.5 * math.sqrt(3 / 20 * 17 / 20 / draws)
 

@@ -65,7 +65,6 @@ def nodes_of(draws, *, seed=0, codes=CODES, ticks=None):
 
 
 def asked(draws, *columns):
-    """The columns that every node may be divided by, and their whole ranges."""
     whole = np.isin(np.arange(5), columns), [LOWEST, 0, 0, 0, 0], [HIGHEST, 4, 0, 3, 0]
     return tuple(np.tile(each, (draws, 1)) for each in whole)
 
