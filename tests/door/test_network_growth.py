@@ -20,7 +20,7 @@ from dpcore.domain.schema import Schema
 from dpcore.door import Door, PrivateTable, exact_family_scores
 from dpcore.door.exact_family_scores import Block
 from dpcore.errors import BudgetError, ParameterError
-from dpcore.mechanisms.noise import NoNoise, make_noise
+from dpcore.mechanisms.noise import make_noise
 from dpcore.mechanisms.scores import LinearF, MutualInformation, R, TableScore
 from dpcore.rows import exact_counts, joint_counts
 
@@ -149,20 +149,6 @@ def test_choices_are_the_exponential_mechanism_over_all_families():
     weights, drawn = np.exp(epsilon * values / 4), list(observed.values())
     assert stats.chisquare(drawn, 1_500 * weights / weights.sum()).pvalue > 1e-4
     assert stats.chisquare(drawn).pvalue < 1e-4  # enough draws to tell them from uniform ones
-
-
-@pytest.mark.parametrize("noise", [NoNoise(), make_noise("auto", None)])
-def test_without_noise_or_for_much_each_family_is_the_best(noise):
-    """Greedily: with ties the same score. Some columns only, in an order of their own."""
-    columns, placed = ("f", "b", "d", "a"), ["d"]
-    growth = door(noise=noise).growth(R(), columns, max_parents=2)
-    growth.place("d")
-    while growth.open:
-        possible = families(placed, 2, R(), REPLACE, columns=columns)
-        child, *parents = growth.choose(epsilon=1e6)
-        assert possible[(child, *sorted(parents))] == pytest.approx(max(possible.values()), abs=1e-3)
-        placed.append(child)
-    assert sorted(placed) == sorted(columns)
 
 
 def test_an_overdrawn_ledger_leaves_the_network_as_it_was():

@@ -209,15 +209,6 @@ def test_numbers_go_through_their_bounds_and_the_sources_own_noise():
     np.testing.assert_allclose(reports.values[N], np.clip(NUMBERS[3], 0, 4) + noise)
 
 
-def test_every_source_of_noise_can_do_it_and_nobody_may_answer():
-    nobody = {"codes": np.zeros((0, 4), np.uint8), "numbers": {3: np.zeros(0)}}
-    sources = [make_noise(kind, None if kind == "auto" else 1) for kind in ("laplace", "geometric", "auto")]
-    for source, questions, (people, how) in product(sources, ASKED.values(), ((6, {}), (0, nobody))):
-        reports = door(source, paper=True, **how).randomize(questions)
-        assert (reports.people, reports.frame().shape) == (people, (people, len(questions.channels)))
-        assert all(len(reports.values[family]) == len(reports.who(family)) for family in questions.channels)
-
-
 def test_reports_share_no_memory_with_the_rows():
     codes, numbers = CODES.copy(order="F"), NUMBERS[3].copy()
     table = door(make_noise("laplace", 0).noiseless(), codes=codes, numbers={3: numbers}, paper=True)

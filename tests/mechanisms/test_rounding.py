@@ -4,7 +4,6 @@ from decimal import Decimal, localcontext
 from fractions import Fraction
 from functools import cache
 from itertools import product
-from math import inf
 
 import numpy as np
 import pytest
@@ -190,14 +189,3 @@ def test_exactly_sampled_noise_on_scores_never_costs_more_than_is_booked(relatio
             low, high = moved(score, relation, n)
             assert entry.unit == "rho"
             assert 2 * (Fraction(factor * (1 - SPARE)) * (high - low)) ** 2 / 8 <= Fraction(entry.epsilon_bound)
-
-
-def test_teaching_noise_pays_for_no_rounding():
-    for n in (10, 10_000):
-        bounds = R().bounds([(2, 2)], ADD, n)
-        plain, factor = prices.choice("R", bounds, exact(1.0), 1, Claim(), exactly=False)
-        assert factor == 1 / bounds.loss
-        entry, less = prices.choice("R", bounds, exact(1.0), 1, Claim(), exactly=True)
-        assert factor * 0.999999 < less < factor
-        assert entry.epsilon_bound == plain.epsilon_bound == 1
-        assert entry.scale == 1 / less < inf

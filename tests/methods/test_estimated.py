@@ -33,6 +33,7 @@ SCHEMA = Schema(
 
 BELOW_ONE = Taxonomy((("a", "u", "v", "all"), ("b", "w", "v", "all"), ("c", "w", "v", "all")))
 THREE = Column(name="n", kind="categorical", categories=tuple("abc"), taxonomy=BELOW_ONE)
+EIGHT = Column(name="n", kind="categorical", categories=tuple("abcdefgh"), missing=True)
 
 
 @pytest.mark.parametrize(
@@ -41,10 +42,7 @@ THREE = Column(name="n", kind="categorical", categories=tuple("abc"), taxonomy=B
         (NUMBER, {"0–5": (0, 1, 2), "6–9 or (missing)": (3, 4, 5)}),
         (SCHEMA["grade"], {"low, mid": (0, 1), "high": (2,)}),
         (SCHEMA["town"], {"west, east": (0, 1, 2, 3, 4), "south": (5, 6)}),
-        (
-            Column(name="n", kind="categorical", categories=tuple("abcdefgh"), missing=True),
-            {"a, b, … d": (0, 1, 2, 3), "e, f, … (missing)": (4, 5, 6, 7, 8)},
-        ),
+        (EIGHT, {"a, b, … d": (0, 1, 2, 3), "e, f, … (missing)": (4, 5, 6, 7, 8)}),
         (THREE, {"u": (0,), "w": (1, 2)}),  # everything below one group: the groups below that one
         (SCHEMA["one"], {}),
     ],
@@ -124,18 +122,16 @@ def test_impurities():
     assert gini(classes) == pytest.approx([1 - 6 / 16, 0, 0])
 
 
-CLASSES = Schema(
-    columns=(
-        Column(name="x", kind="continuous", lower=0, upper=1),
-        Column(name="y", kind="categorical", categories=("a", "b", "c")),
-    ),
-    target="y",
+CLASSES = (
+    Column(name="x", kind="continuous", lower=0, upper=1),
+    Column(name="y", kind="categorical", categories=("a", "b", "c")),
 )
 
 
 def reconstruction(epsilon, labels, numbers):
     channels = {("x",): TRR(lower=0, upper=1, epsilon=1e9), ("y",): ERRPH(3, epsilon=epsilon)}
-    reports = Reports(CLASSES, len(labels), channels, {("x",): np.array(numbers, float), ("y",): np.array(labels)})
+    schema, values = Schema(columns=CLASSES, target="y"), {("x",): np.array(numbers, float), ("y",): np.array(labels)}
+    reports = Reports(schema, len(labels), channels, values)
     return reports, Reconstruction(reports, "y", "by_class")
 
 
