@@ -5,7 +5,8 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
+from sklearn.metrics import accuracy_score
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import Pipeline
 
@@ -36,7 +37,9 @@ def test_classes_passed_apart_count_and_the_frame_stays_as_it_was(small_frame, s
     before = small_frame.copy()
     turned = np.where(small_frame["ill"] == "yes", "no", "yes")
     model = clone(FOREST).set_params(epsilon=200.0).fit(small_frame, turned, schema=small_schema)
-    assert model.score(small_frame, turned) > 0.8
+    assert is_classifier(model)
+    assert model.feature_importances_.sum() == pytest.approx(1)
+    assert model.score(small_frame, turned) == accuracy_score(turned, model.predict(small_frame)) > 0.8
     assert model.score(small_frame) < 0.2
     pd.testing.assert_frame_equal(small_frame, before)
     odd = small_frame.set_index(np.zeros(600, dtype=int))
@@ -51,6 +54,7 @@ def test_classes_passed_apart_count_and_the_frame_stays_as_it_was(small_frame, s
 def test_classes_of_another_kind_are_the_same_classes(kind):
     frame = zero_one()
     expected = clone(FOREST).fit(frame, schema=ZERO_ONE)
+    assert expected.classes_.tolist() == ["0", "1"]
     y = frame["y"].astype(kind)
     for given in ((frame.assign(y=y),), (frame.drop(columns="y"), y.to_numpy())):
         model = clone(FOREST).fit(*given, schema=ZERO_ONE)
