@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from bit_tables import total
-from grouped import RELATIONS, A, C, Y
+from grouped import RELATIONS, A, C, Y, make_frame
 
 from dpcore.accounting.ledger import Ledger
 from dpcore.domain.column import Column
@@ -34,15 +34,7 @@ DEPTHS = {"a": 2, "b": 3, "c": 1}
 IN_TURN = [("a", 1), ("b", 1), ("c", 1), ("y", 1), ("a", 2), ("b", 2), ("b", 3)]
 
 
-def make_frame(rows=400, seed=0):
-    """The class hangs on b, more weakly on a, and not on c."""
-    rng = np.random.default_rng(seed)
-    codes = np.column_stack([rng.integers(0, size, rows) for size in SCHEMA.sizes])
-    codes[:, 3] = (codes[:, 1] >= 2) ^ (rng.random(rows) < np.where(codes[:, 0] == 3, 0.5, 0.2))
-    return SCHEMA.decode(codes.astype(np.uint8), rng)
-
-
-FRAME = make_frame()
+FRAME = make_frame(400, schema=SCHEMA, at=2)
 
 
 def fit(frame=FRAME, schema=SCHEMA, **parameters):
@@ -77,7 +69,7 @@ def grouped(codes, levels):
 
 @pytest.mark.parametrize(("relation", "score"), [("add_remove", "Max"), ("replace", "Max"), ("replace", "entropy")])
 def test_the_best_column_is_chosen_at_a_huge_epsilon(score, relation):
-    frame = make_frame(seed=1)
+    frame = make_frame(400, 1, SCHEMA, at=2)
     method, codes = fit(frame, epsilon=HUGE, score=score, relation=relation), SCHEMA.encode(frame)
 
     def value(levels):
