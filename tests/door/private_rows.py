@@ -14,15 +14,7 @@ from dpcore.domain.schema import Schema
 from dpcore.domain.splits import GRID, STEP, CodeCut, Groups, NumberCut, flat
 from dpcore.door import PrivateTable
 from dpcore.mechanisms.noise import Noise, NoNoise
-from dpcore.mechanisms.scores import (
-    ClassLogScore,
-    ConditionalEntropy,
-    Gini,
-    InfoGain,
-    Max,
-    MutualInformation,
-    R,
-)
+from dpcore.mechanisms.scores import ClassLogScore, ConditionalEntropy, Gini, InfoGain, Max, MutualInformation, R
 from dpcore.rows import HeldRows
 
 ADD, REPLACE = "add_remove", "replace"
@@ -100,12 +92,10 @@ class Listening(NoNoise):
 
 
 class BrokenError(Exception):
-    pass
+    """Whatever a source of noise fails with."""
 
 
 class Broken(Noise):
-    """A source of noise that fails."""
-
     on_counts = label = "broken"
 
     def counts(self, *_, **__):
@@ -132,7 +122,6 @@ def roots(
 
 
 def offered(nodes, columns=EVERY):
-    """The columns that every node may be divided by, and their whole ranges."""
     return tuple(np.tile(each, (nodes.size, 1)) for each in (columns, LOW, HIGH))
 
 
@@ -168,26 +157,23 @@ class Question:
 
 def counts(families, shares, weights=None):
     prices = {each: [(moved, moved / share) for share in shares] for each, moved in RELATIONS.items()}
-    draws = (1,) * len(shares)
 
     def ask(table, epsilon, **claimed):
         return table.counts(families, epsilon=epsilon, weights=weights, **claimed)
 
-    return Question(ask, prices, shares, draws=draws)
+    return Question(ask, prices, shares, draws=(1,) * len(shares))
 
 
 def histograms():
     """One draw for all of them: a row that is added moves each by 1, and the longest counts."""
-
-    def ask(table, epsilon):
-        return table.histograms([("a",), ("b", "y")], epsilon=epsilon)
-
     prices = {each: [(moved, moved)] for each, moved in RELATIONS.items()}
-    return Question(ask, prices, mechanism="k-norm", claims=False)
+    families = [("a",), ("b", "y")]
+    return Question(
+        lambda table, epsilon: table.histograms(families, epsilon=epsilon), prices, mechanism="k-norm", claims=False
+    )
 
 
 def choice(score, added, replaced, of="table"):
-    """Sensitivity and loss, under each relation."""
     prices = {ADD: [added], REPLACE: [replaced]}
 
     def of_table(table, epsilon, **claimed):

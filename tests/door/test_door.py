@@ -23,12 +23,9 @@ from dpcore.mechanisms.scores.naive_bayes import class_log_scores
 
 ALARM = 1e-4
 WIDE = Schema(columns=(Column(name="bin", kind="integer", lower=0, upper=4_999, bins=5_000),), max_rows=100)
+VALUES = {"a": ("0", "1"), "b": ("0", "1", "2"), "y": ("0", "1", "2")}
 NARROW = Schema(
-    columns=(
-        Column(name="a", kind="categorical", categories=("0", "1")),
-        Column(name="b", kind="categorical", categories=("0", "1", "2")),
-        Column(name="y", kind="categorical", categories=("0", "1", "2")),
-    ),
+    columns=tuple(Column(name=name, kind="categorical", categories=values) for name, values in VALUES.items()),
     target="y",
     max_rows=100,
 )
@@ -123,8 +120,6 @@ def test_choices_of_families_are_the_exponential_mechanism():
     candidates, draws = [("a", "y"), ("b", "y"), ("y", "a"), ("y", "y")], 20_000
 
     class Often(Max):
-        """The same choice again and again."""
-
         def values(self, *asked):
             return np.tile(super().values(*asked), (draws, 1))
 

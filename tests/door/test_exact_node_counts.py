@@ -16,15 +16,8 @@ from dpcore.door.exact_node_counts import HeldRecords, NodeRows
 from dpcore.mechanisms.scores import Max
 from dpcore.rows import HeldRows
 
-TAXONOMY = Taxonomy(
-    (
-        ("a", "left", "all"),
-        ("b", "left", "all"),
-        ("c", "single", "right", "all"),
-        ("d", "right", "all"),
-        ("e", "right", "all"),
-    )
-)
+PATHS = {"a": ("left",), "b": ("left",), "c": ("single", "right"), "d": ("right",), "e": ("right",)}
+TAXONOMY = Taxonomy(tuple((code, *above, "all") for code, above in PATHS.items()))
 REAL = Column(name="real", kind="continuous", lower=0, upper=10, bins=4, missing=True)
 BINNED = Column(name="binned", kind="integer", lower=0, upper=5, bins=6, missing=True)
 ORDERED = Column(name="ordered", kind="ordered", categories=("low", "mid", "high"))
@@ -67,19 +60,15 @@ def random_rows(seed, *, most=60, missing=0.15):
 
 
 def rows_at(rows):
-    """The record at each place."""
     return np.arange(len(rows.records))[rows.row]
 
 
-RANGES = {NUMBER: (START, END), CODES: (0.0, 6.0), ORDER: (0.0, 3.0), ONE: (0.0, 7.0)}
-RANGES |= dict.fromkeys((GROUPS, VALUES), (0.0, 0.0))
-
-
+RANGES = {NUMBER: (START, END), CODES: (0.0, 6.0), ORDER: (0.0, 3.0), ONE: (0.0, 7.0), GROUPS: (0.0, 0.0)}
+RANGES[VALUES] = RANGES[GROUPS]
 GIVEN = {NUMBER: [START, 0.0, QUARTER, QUARTER + 1, QUARTER + STEP, GRID - 1], CODES: [0.0, 2.0, 3.0, 5.0]}
 
 
 def child(known, position, row, cut, place=0):
-    """Where one record goes."""
     if position == NUMBER:
         return int(not known.rows.numbers(NUMBER)[row] <= cut)  # missing goes right
     code = known.codes[row, position]
@@ -97,12 +86,10 @@ def counted(rows, node, group, groups=2):
 
 
 def halves(rows, node, position, cut, place=0, groups=2):
-    """What a division makes of one node."""
     return counted(rows, node, lambda row: child(rows.records, position, row, cut, place), groups)
 
 
 def whole(rows, position):
-    """The candidates of one column in all nodes, whose ranges are the whole one."""
     return list(rows.candidates(position, np.arange(rows.size), *np.tile(RANGES[position], (rows.size, 1)).T))
 
 
@@ -128,14 +115,14 @@ def test_classes_and_tables(seeds):
             np.testing.assert_array_equal(rows.tables(position, nodes, by_class=False), table.sum(axis=2))
 
 
-def test_only_some_nodes_in_any_order(seeds):
-    for seed, known_first in product(seeds(12), (False, True)):
+@pytest.mark.parametrize("known_first", [False, True])
+def test_only_some_nodes_in_any_order(known_first, seeds):
+    for seed in seeds(12):
         rows, rng = random_rows(seed)
         keep = rng.permutation(rows.size)[:4]
         if known_first:
             assert rows.classes.sum() == len(rows_at(rows))
         part = rows.only(keep)
-        assert part.size == 4
         np.testing.assert_array_equal(part.classes, rows.classes[keep])
         for i, node in enumerate(keep.tolist()):
             assert sorted(rows_at(part)[part.node == i]) == sorted(rows_at(rows)[rows.node == node])
@@ -246,7 +233,7 @@ def test_pairs_of_nodes_and_values_are_told_apart_however_many_there_could_be(va
     assert counts.tolist() == [[1, 1, 0], [1, 0, 2]]
 
 
-@pytest.mark.parametrize("most", [0, 1, 255, 256, (1 << 16) - 1, 1 << 16, 1 << 20, (1 << 31) - 1])
+@pytest.mark.parametrize("most", [0, 255, 256, (1 << 16) - 1, 1 << 16, (1 << 31) - 1])
 def test_places_come_in_the_order_of_numbers_of_any_size(most):
     numbers = np.append(np.random.default_rng(0).integers(0, most + 1, 500), [most, 0, most]).astype(np.int32)
     np.testing.assert_array_equal(exact_node_counts.by_radix(numbers, most), np.argsort(numbers, kind="stable"))

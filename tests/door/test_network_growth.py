@@ -19,8 +19,8 @@ from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
 from dpcore.door import Door, PrivateTable, exact_family_scores
 from dpcore.door.exact_family_scores import Block
-from dpcore.errors import BudgetError, ParameterError, SchemaError
-from dpcore.mechanisms.noise import NoNoise, make_noise
+from dpcore.errors import BudgetError, ParameterError
+from dpcore.mechanisms.noise import make_noise
 from dpcore.mechanisms.scores import LinearF, MutualInformation, R, TableScore
 from dpcore.rows import exact_counts, joint_counts
 
@@ -37,8 +37,6 @@ def rows(n=50, d=6, seed=0):
 
 
 class Offered(Listening):
-    """Keeps what it chooses from, and takes the best."""
-
     def select_among(self, blocks, factor):
         self.blocks, self.factor = blocks, factor
         return super().select_among(blocks, factor or 1.0)
@@ -93,11 +91,11 @@ def test_every_step_equals_brute_force(sliced, monkeypatch):
     if sliced:
         monkeypatch.setattr(exact_counts, "CHUNK", 7)
         monkeypatch.setattr(exact_family_scores, "SCORED", 3)
-    for i, (most, score) in enumerate(product((1, 2, 3, 4), SCORES)):
+    for i, (most, score) in enumerate(product((1, 3), SCORES)):
         assert_grows_as_by_brute_force("ebacfd", most, score, (ADD, REPLACE)[i % 2], codes=rows(70, seed=most))
     for n, score in product((0, 1, 64, 65), SCORES):
         assert_grows_as_by_brute_force("dbaec", 2, score, (ADD, REPLACE)[n % 2], codes=rows(n, 5))
-    for most, order in product((1, 4, 9), ("a", "ba", "cdba")):  # fewer columns than parents allowed
+    for most, order in product((1, 9), ("a", "cdba")):  # fewer columns than parents allowed
         assert_grows_as_by_brute_force(order, most, R(), ADD, codes=rows(d=len(order)))
 
 
@@ -118,19 +116,15 @@ def test_the_weight_of_a_block():
         assert block.weight(factor) == pytest.approx(logsumexp(factor * scores))
 
 
-# Choices
-
-
 def test_all_families_are_offered_with_the_exponent_that_was_paid_for():
-    for score, most, (relation, n) in product(SCORES, (1, 3), ((ADD, 60), (REPLACE, 50))):
-        loss = score.bounds([(2, 2**i) for i in range(most + 1)], Relation(relation), n).loss
+    for score, (relation, n) in product(SCORES, ((ADD, 60), (REPLACE, 50))):
+        loss = score.bounds([(2, 2**i) for i in range(4)], Relation(relation), n).loss
         for how, factor in (({}, 0.5 / loss), ({"claimed_sensitivity": 0.1}, 0.5 / 0.2), ({"epsilon": 0}, 0)):
             table = door(relation)
-            growth = table.growth(score, NAMES, max_parents=most)
+            growth = table.growth(score, NAMES, max_parents=3)
             for name in "cfa":
                 growth.place(name)
             blocks = [block for blocks in growth._search.blocks.values() for block in blocks]
-            assert not table.ledger.entries
             growth.choose(**{"epsilon": 0.5, **how})
             assert table._door.noise.blocks == blocks
             assert table._door.noise.factor == pytest.approx(factor)
@@ -157,21 +151,7 @@ def test_choices_are_the_exponential_mechanism_over_all_families():
     assert stats.chisquare(drawn).pvalue < 1e-4  # enough draws to tell them from uniform ones
 
 
-def test_without_noise_or_for_much_each_family_is_the_best():
-    """Greedily: with ties the same score. Some columns only, in an order of their own."""
-    columns = ("f", "b", "d", "a")
-    for noise, most in product((NoNoise(), make_noise("auto", None)), (1, 2, 4)):
-        growth, placed = door(noise=noise).growth(R(), columns, max_parents=most), ["d"]
-        growth.place("d")
-        while growth.open:
-            possible = families(placed, most, R(), REPLACE, columns=columns)
-            child, *parents = growth.choose(epsilon=1e6)
-            assert possible[(child, *sorted(parents))] == pytest.approx(max(possible.values()), abs=1e-3)
-            placed.append(child)
-        assert sorted(placed) == sorted(columns)
-
-
-def test_an_overdrawn_ledger_leaves_the_network_as_it_was_and_a_taped_answer_is_placed(monkeypatch):
+def test_an_overdrawn_ledger_leaves_the_network_as_it_was():
     table = door(cap=0.5)
     growth = table.growth(R(), NAMES, max_parents=2)
     growth.choose(epsilon=0.5)
@@ -179,9 +159,11 @@ def test_an_overdrawn_ledger_leaves_the_network_as_it_was_and_a_taped_answer_is_
     with pytest.raises(BudgetError, match="Nothing was drawn"):
         growth.choose(epsilon=1e-9)
     assert (held(growth), growth.open, len(growth.open)) == (before, still_open, 5)
-    assert table.ledger.epsilon_bound == 0.5
-    assert len(table.ledger.entries) == 1
-    monkeypatch.setattr(Door, "answer", lambda *_: ("c", "a"))  # a taped answer is placed
+    assert (table.ledger.epsilon_bound, len(table.ledger.entries)) == (0.5, 1)
+
+
+def test_a_taped_answer_is_placed(monkeypatch):
+    monkeypatch.setattr(Door, "answer", lambda *_: ("c", "a"))
     growth = door(noise=Broken()).growth(R(), NAMES, max_parents=2)
     growth.place("a")
     assert growth.choose(epsilon=1.0) == ("c", "a")
@@ -189,8 +171,6 @@ def test_an_overdrawn_ledger_leaves_the_network_as_it_was_and_a_taped_answer_is_
 
 
 class ByShape(TableScore):
-    """A score whose sensitivity hangs on its tables' shape."""
-
     name = "by shape"
 
     def __init__(self, of_shape):
@@ -218,14 +198,13 @@ def test_what_cannot_grow_is_refused_unpaid():
     table = door()
     done = table.growth(R(), ("a",), max_parents=1)
     done.place("a")
-    for ask, error, cause in (
-        (lambda: door(last=("0", "1", "2")).growth(R(), NAMES, max_parents=2), ParameterError, "Binarize"),
-        (lambda: table.growth(R(), ("a", "nobody"), max_parents=2), SchemaError, "nobody"),
-        (lambda: table.growth(R(), NAMES, max_parents=0), ParameterError, "parent"),
-        (lambda: table.growth(R(), ("a", "a"), max_parents=1), ParameterError, "parent"),
-        (lambda: done.choose(epsilon=1.0), ParameterError, "placed"),
-        (lambda: done.place("a"), ParameterError, "not open"),
+    for ask, cause in (
+        (lambda: door(last=("0", "1", "2")).growth(R(), NAMES, max_parents=2), "Binarize"),
+        (lambda: table.growth(R(), NAMES, max_parents=0), "parent"),
+        (lambda: table.growth(R(), ("a", "a"), max_parents=1), "parent"),
+        (lambda: done.choose(epsilon=1.0), "placed"),
+        (lambda: done.place("a"), "not open"),
     ):
-        with pytest.raises(error, match=cause):
+        with pytest.raises(ParameterError, match=cause):
             ask()
     assert not table.ledger.entries

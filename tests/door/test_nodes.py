@@ -53,9 +53,6 @@ def test_nodes_apart_cost_the_dearer_lot_and_division_nothing():
     assert table.ledger.to_frame()["scope"].iloc[-1] == "one tree / leaves"
 
 
-# Choices
-
-
 def test_each_column_weighs_1_and_an_interval_its_ticks():
     table, nodes, _ = roots()
     found = nodes.choose("q", Max(), *offered(nodes), epsilon=1)
@@ -80,21 +77,20 @@ def test_each_column_weighs_1_and_an_interval_its_ticks():
     assert (found.column.tolist(), found.cut.tolist()) == ([0], [cut])
 
 
-def test_with_epsilon_0_a_division_does_not_look_at_the_rows():
-    for relation in RELATIONS:
-        found = []
-        for codes in (TREES, np.ones_like(TREES)):
-            table, nodes, _ = roots(relation, noise=make_noise("laplace", 5), codes=codes)
-            groups = offered(nodes, EVERY & [False, True, True, False])
-            chosen = [nodes.choose("q", Max(), *groups, epsilon=0) for _ in range(40)]
-            chosen += [nodes.choose("q", Max(), *groups, epsilon=0, claimed_sensitivity=9.0)]
-            found.append([(int(one.column[0]), str(one.cut[0])) for one in chosen])
-            number = offered(nodes, EVERY & [True, False, False, False])
-            cut = nodes.choose("q", Max(), *number, epsilon=0).cut[0]
-            assert -1 <= cut < GRID
-            assert cut == np.floor(cut)
-            assert table.ledger.epsilon_bound == 0
-        assert found[0] == found[1]
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_with_epsilon_0_a_division_does_not_look_at_the_rows(relation):
+    found = []
+    for codes in (TREES, np.ones_like(TREES)):
+        table, nodes, _ = roots(relation, noise=make_noise("laplace", 5), codes=codes)
+        groups = offered(nodes, EVERY & [False, True, True, False])
+        chosen = [nodes.choose("q", Max(), *groups, epsilon=0) for _ in range(40)]
+        chosen += [nodes.choose("q", Max(), *groups, epsilon=0, claimed_sensitivity=9.0)]
+        found.append([(int(one.column[0]), str(one.cut[0])) for one in chosen])
+        number = offered(nodes, EVERY & [True, False, False, False])
+        cut = nodes.choose("q", Max(), *number, epsilon=0).cut[0]
+        assert -1 <= cut == np.floor(cut) < GRID
+        assert table.ledger.epsilon_bound == 0
+    assert found[0] == found[1]
 
 
 def test_what_a_choice_would_be_booked_with_is_what_it_is_booked_with():
@@ -137,9 +133,6 @@ def test_purity_is_had_in_paper_mode_only_and_what_is_left_unasked_is_booked_as_
         assert (last(table).draws, last(table).mechanism, last(table).name) == (0, "none", "lower levels")
 
 
-# Samples
-
-
 def test_what_a_tree_may_spend_costs_exactly_epsilon_and_more_for_bootstrap_samples():
     epsilon = Fraction(7, 3)
     for trees, resample, relation in product((1, 7), ("disjoint", "poisson", "full"), RELATIONS):
@@ -172,9 +165,12 @@ def test_which_rows_a_tree_holds():
         assert full.tolist() == list(range(3000))
         assert len(bootstrap) == 3000
         assert abs(len(np.unique(bootstrap)) - 3000 * (1 - math.exp(-1))) < 150
-    noise = make_noise("auto", None)
-    noise.lots = lambda count: np.arange(count) / 2.0**53
-    _, nodes, _ = roots(noise=noise, resample="poisson", rate=3.9 / 2**53)  # a rate between two that lots can have
-    assert nodes._rows.row.tolist() == [0, 1, 2]
     for resample in ("poisson", "bootstrap"):
         assert held[resample][0].tolist() != held[resample][1].tolist()
+
+
+def test_a_rate_between_two_that_lots_can_have_is_the_lower_one():
+    noise = make_noise("auto", None)
+    noise.lots = lambda count: np.arange(count) / 2.0**53
+    _, nodes, _ = roots(noise=noise, resample="poisson", rate=3.9 / 2**53)
+    assert nodes._rows.row.tolist() == [0, 1, 2]

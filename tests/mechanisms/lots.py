@@ -9,7 +9,6 @@ def evenly(parts):
 
 
 def in_turn(*lots):
-    """A source that hands out these arrays one after the other."""
     waiting = list(lots)
 
     def source(count):

@@ -14,19 +14,6 @@ from scipy import stats
 
 from dpcore.errors import ParameterError
 from dpcore.mechanisms.noise import draws, exact_noise, make_noise
-from dpcore.mechanisms.noise.draws import (
-    Choice,
-    Weights,
-    check_numpy,
-    gaussian,
-    geometric,
-    is_below,
-    keep_gaussian,
-    laplace,
-    one_geometric,
-    remainder,
-    uniform,
-)
 from dpcore.mechanisms.noise.exact_noise import SPARE
 from tests.laws import agreement
 
@@ -63,7 +50,7 @@ def floors(scale, bits, width=64):
         return [floor(-Decimal(scale) * end.ln()) for end in ends if end]
 
 
-@pytest.mark.parametrize("scale", [5e-324, 1e-3, 0.5, 1.0, 14.0, 12345.678, np.nextafter(2.0**36, 0)])
+@pytest.mark.parametrize("scale", [5e-324, 1e-3, 0.5, 12345.678, np.nextafter(2.0**36, 0)])
 def test_geometric_variables_are_what_exact_arithmetic_makes_of_their_words(scale, monkeypatch):
     """Random words, and words next to where the answer jumps."""
     jumps = [np.exp(-k / max(scale, 1e-300)) for k in range(1, 15)]
@@ -72,7 +59,7 @@ def test_geometric_variables_are_what_exact_arithmetic_makes_of_their_words(scal
     drawn = np.array([*filter(None, [*some, *near]), *range(1, 9), 2**64 - 1], dtype=np.uint64)
     for more in EITHER:
         tape(monkeypatch, drawn, more=iter(lambda more=more: more, None))
-        found = geometric(np.full(len(drawn), scale))
+        found = draws.geometric(np.full(len(drawn), scale))
         assert found.dtype == np.int64
         for bits, answer in zip(drawn.tolist(), found.tolist(), strict=True):
             ends = floors(scale, bits)
@@ -85,45 +72,47 @@ def test_geometric_variables_are_what_exact_arithmetic_makes_of_their_words(scal
 def test_bits_are_drawn_until_they_decide(monkeypatch):
     """Small scales as well have answers above 0: for a word of 0 nothing is decided, however small the scale."""
     tape(monkeypatch, more=[0, 1 << 63, 5])
-    assert one_geometric(1.0, 0) == floors(1.0, 1 << 63, 192)[0]
+    assert draws.one_geometric(1.0, 0) == floors(1.0, 1 << 63, 192)[0]
     tape(monkeypatch, [0], more=[*[0] * 22, 1])
-    assert geometric(np.array([1e-3])).tolist() == floors(1e-3, 1, 64 * 24)[:1] == [1]
+    assert draws.geometric(np.array([1e-3])).tolist() == floors(1e-3, 1, 64 * 24)[:1] == [1]
 
 
-@pytest.mark.parametrize("scale", [2.0**36, 1.7e12, 2.0**53, 1e30, 1e300])
+@pytest.mark.parametrize("scale", [2.0**36, 1.7e12, 1e30, 1e300])
 def test_wide_scales_are_drawn_in_two_parts(scale, monkeypatch):
     """2^s times a geometric variable of scale / 2^s, and a remainder below 2^s; beyond 64 bits as well."""
     shift, bits, rest = frexp(scale)[1] - 36, 2**62 + 12345, 1
     assert 2.0**35 <= scale / 2**shift < 2.0**36
     tape(monkeypatch, [bits], more=[rest, 0])
-    assert geometric(np.array([scale])).tolist() == [(floors(scale / 2**shift, bits)[0] << shift) + rest]
+    assert draws.geometric(np.array([scale])).tolist() == [(floors(scale / 2**shift, bits)[0] << shift) + rest]
     monkeypatch.undo()
-    drawn = laplace(np.full(2_000, scale)).astype(float)
+    drawn = draws.laplace(np.full(2_000, scale)).astype(float)
     assert stats.kstest(drawn, "laplace", args=(0, scale)).pvalue > RARE
     (rows,) = make_noise("auto", None).many_counts([np.array(7)], [scale])  # of a table of one cell
     assert rows.shape == ()
     assert rows == np.rint(rows)
     if scale < 1e100:
-        drawn = gaussian(np.full(2_000, scale)).astype(float)
+        drawn = draws.gaussian(np.full(2_000, scale)).astype(float)
         assert stats.kstest(drawn, "norm", args=(0, scale)).pvalue > RARE
 
 
-def test_remainders_fall_as_exactly_as_the_scale_says(monkeypatch):
-    """Words next to the chance to be taken; and both parts' distribution together, were scales from 8 on wide."""
-    for scale, bits, rest in ((2.0**36, 1, 1), (1.7e12, 5, 15), (2.0**53, 18, 2**18 - 1), (1e30, 64, 2**63)):
-        chance = power(-rest / Fraction(scale))
-        for step, more in product(STEPS, EITHER):
-            drawn = word(chance, step)
+@pytest.mark.parametrize(("scale", "bits", "rest"), [(2.0**36, 1, 1), (1.7e12, 5, 15), (1e30, 64, 2**63)])
+def test_remainders_fall_as_exactly_as_the_scale_says(scale, bits, rest, monkeypatch):
+    """Words next to the chance to be taken."""
+    chance = power(-rest / Fraction(scale))
+    for step, more in product(STEPS, EITHER):
+        drawn = word(chance, step)
 
-            def below(drawn, ratio, exponent, more=more):
-                return Fraction((drawn << 64) + more, 2**128) < ratio * power(exponent)
+        def below(drawn, ratio, exponent, more=more):
+            return Fraction((drawn << 64) + more, 2**128) < ratio * power(exponent)
 
-            monkeypatch.setattr(draws, "is_below", below)
-            tape(monkeypatch, more=[rest, drawn, 2**60, 0])
-            assert remainder(scale, bits) == (rest if below(drawn, 1, -rest / Fraction(scale)) else 2**60)
-    monkeypatch.undo()
-    monkeypatch.setattr(draws, "NARROW", 3)
-    drawn, z = laplace(np.full(5_000, 20.0)), np.arange(-60, 61)
+        monkeypatch.setattr(draws, "is_below", below)
+        tape(monkeypatch, more=[rest, drawn, 2**60, 0])
+        assert draws.remainder(scale, bits) == (rest if below(drawn, 1, -rest / Fraction(scale)) else 2**60)
+
+
+def test_both_parts_of_wide_noise_have_its_distribution(monkeypatch):
+    monkeypatch.setattr(draws, "NARROW", 3)  # scales from 8 on are wide
+    drawn, z = draws.laplace(np.full(5_000, 20.0)), np.arange(-60, 61)
     shares = np.exp(-np.abs(z) / 20) * np.tanh(1 / 40)
     observed = [(drawn == value).sum() for value in z]
     assert agreement([*observed, 5_000 - sum(observed)], 5_000 * np.append(shares, 1 - shares.sum())) > RARE
@@ -140,19 +129,17 @@ def test_noise_that_64_bits_do_not_hold_is_added_without_overflow(monkeypatch):
     monkeypatch.setattr(draws, "laplace", lambda _: next(offers))
     keeps = iter([[False, True], [True]])
     monkeypatch.setattr(draws, "keep_gaussian", lambda *_: np.array(next(keeps)))
-    assert gaussian(np.ones(2)).tolist() == [-(2**70), 5]
+    assert draws.gaussian(np.ones(2)).tolist() == [-(2**70), 5]
 
 
 def test_every_draw_has_a_scale_of_its_own():
-    quiet, loud, none = np.split(laplace(np.repeat([0.01, 1e6, 0.0], 30_000)), 3)
-    assert not quiet.any()
-    assert not none.any()
+    quiet, loud, none = np.split(draws.laplace(np.repeat([0.01, 1e6, 0.0], 30_000)), 3)
+    assert not quiet.any() | none.any()
     assert loud.std() == pytest.approx(np.sqrt(2) * 1e6, rel=0.05)
-    quiet, none, small, large = gaussian(np.tile([0.05, 0.0, 0.8, 6.0], 20_000)).reshape(-1, 4).T
-    assert not quiet.any()
-    assert not none.any()
+    quiet, none, small, large = draws.gaussian(np.tile([0.05, 0.0, 0.8, 6.0], 20_000)).reshape(-1, 4).T
+    assert not quiet.any() | none.any()
+    z = np.arange(-40, 41)
     for drawn, sigma in ((small, 0.8), (large, 6.0)):
-        z = np.arange(-40, 41)
         shares = np.exp(-(z**2) / (2 * sigma**2))
         assert agreement((drawn[:, None] == z).sum(axis=0), shares * len(drawn) / shares.sum()) > RARE
     assert stats.pearsonr(large[:-1], large[1:]).pvalue > RARE
@@ -160,16 +147,16 @@ def test_every_draw_has_a_scale_of_its_own():
 
 def test_whole_numbers_below_bounds(monkeypatch):
     bounds = np.repeat([1, 2, 3, 5, 2**40 + 1], 20_000)
-    one, two, three, five, many = np.split(uniform(bounds), 5)
+    one, two, three, five, many = np.split(draws.uniform(bounds), 5)
     assert not one.any()
     for size, drawn in ((2, two), (3, three), (5, five)):
         assert stats.chisquare(np.bincount(drawn, minlength=size)).pvalue > RARE
     assert stats.kstest(many / 2**40, "uniform").pvalue > RARE
     tape(monkeypatch, [7, 6, 8], [3], [1])  # of three values: 7 & 3 is none and drawn anew, twice
-    assert uniform(np.array([3, 3, 3])).tolist() == [1, 2, 0]
+    assert draws.uniform(np.array([3, 3, 3])).tolist() == [1, 2, 0]
 
 
-@pytest.mark.parametrize("sigma", [1e-3, 0.3, 1.0, 3.7, 1e5, 2.0**36 - 1, 2.0**53, 1e30])
+@pytest.mark.parametrize("sigma", [1e-3, 0.3, 3.7, 2.0**36 - 1, 1e30])
 def test_laplace_noise_is_kept_exactly_as_often_as_a_gaussian_asks(sigma, monkeypatch):
     """Words next to the chance to be kept, above and below: the decision is that of exact rational arithmetic."""
     t = Fraction(np.floor(sigma) + 1)
@@ -179,7 +166,7 @@ def test_laplace_noise_is_kept_exactly_as_often_as_a_gaussian_asks(sigma, monkey
         for step, more in product(STEPS, EITHER):
             bits = [word(chance, step), more, *[1] * 9]
             tape(monkeypatch, bits[:1], more=bits[1:])
-            (kept,) = keep_gaussian(np.array([offered], dtype=object), np.array([sigma]))
+            (kept,) = draws.keep_gaussian(np.array([offered], dtype=object), np.array([sigma]))
             lot = sum(Fraction(part, 2 ** (64 * place)) for place, part in enumerate(bits, start=1))
             assert kept == (lot < chance), (offered, step)
 
@@ -191,7 +178,7 @@ def test_no_word_near_a_gaussians_chance_is_sure(monkeypatch):
     for place, (sigma, offered, off) in enumerate(product((0.8, 3.7, 1e6), (0, 3), (-(2.0**-42), 2.0**-42))):
         chance = np.exp(-((abs(offered) - sigma**2 / (floor(sigma) + 1)) ** 2) / (2 * sigma**2))
         tape(monkeypatch, [int(min(chance * (1 + off), 1 - 2.0**-50) * 2**64)])
-        assert keep_gaussian(np.array([offered]), np.array([sigma])).tolist() == [True]
+        assert draws.keep_gaussian(np.array([offered]), np.array([sigma])).tolist() == [True]
         assert len(asked) == place + 1, (sigma, offered, off)
 
 
@@ -200,17 +187,17 @@ def test_ratios_and_powers_beyond_any_float_are_compared_exactly(monkeypatch):
     tape(monkeypatch, more=[3])
     monkeypatch.setattr(draws, "NEVER", -1_000)
     ratio, exponent = Fraction(2) ** 2_884, Fraction(-2_000)  # together 0.38
-    assert is_below(1 << 62, ratio, exponent)
-    assert not is_below(1 << 63, ratio, exponent)
-    assert not is_below(0, Fraction(1), exponent)
+    assert draws.is_below(1 << 62, ratio, exponent)
+    assert not draws.is_below(1 << 63, ratio, exponent)
+    assert not draws.is_below(0, Fraction(1), exponent)
     tape(monkeypatch, more=[0] * 30)
     with pytest.raises(StopIteration):  # what is too small to be told from 0 is never taken for larger
-        is_below(0, Fraction(1), exponent)
+        draws.is_below(0, Fraction(1), exponent)
     with pytest.raises(ArithmeticError, match="above 1"):
-        is_below(0, Fraction(2), Fraction(0))
+        draws.is_below(0, Fraction(2), Fraction(0))
 
 
-@pytest.mark.parametrize("scale", [0.3, 1.0, 1e3, 1e7, 2.0**35.5])
+@pytest.mark.parametrize("scale", [0.3, 1e3, 2.0**35.5])
 def test_the_least_accurate_logarithm_that_is_allowed_decides_nothing_wrong(scale, monkeypatch):
     """Words as near to a jump as the error's bound, by a logarithm that is out by nearly all that may be."""
     drawn = []
@@ -224,7 +211,7 @@ def test_the_least_accurate_logarithm_that_is_allowed_decides_nothing_wrong(scal
     for sign in (-0.99, 0.99):
         tape(monkeypatch, drawn)
         monkeypatch.setattr(np, "log", lambda x, sign=sign: true(x) + sign * 2.0**-50 * (1 + np.abs(true(x))))
-        found = geometric(np.full(len(drawn), scale)).tolist()
+        found = draws.geometric(np.full(len(drawn), scale)).tolist()
         monkeypatch.setattr(np, "log", true)
         assert open_ in found
         for bits, value in zip(drawn, found, strict=True):
@@ -234,27 +221,24 @@ def test_the_least_accurate_logarithm_that_is_allowed_decides_nothing_wrong(scal
 @pytest.mark.parametrize("name", ["log", "exp"])
 def test_sources_are_refused_where_numpy_is_less_accurate_than_they_assume(name, monkeypatch):
     """By 16 units in the last place at a few arguments, or at all; the function as it is passes."""
-    check_numpy.cache_clear()
-    check_numpy()
+    draws.check_numpy.cache_clear()
+    draws.check_numpy()
     true = getattr(np, name)
-    somewhat = [
+    for wrong in (
         lambda x: true(x) * np.where(np.abs(x) < 1e-6, 1 + 2.0**-48, 1),
         lambda x: true(x) * (1 - 2.0**-48),
         lambda x: true(x) * (1 + 2.0**-48 * (len(x) == 1)),  # which may be other instructions
         lambda x: true(x) * (1 + 2.0**-48 * (np.abs(true(x)) < 1e-200)) if name == "exp" else true(x) + 2.0**-48,
-    ]
-    for wrong in (*somewhat, lambda x: true(x).astype(np.float32).astype(float), lambda x: x * np.nan):
-        check_numpy.cache_clear()
+        lambda x: x * np.nan,
+    ):
+        draws.check_numpy.cache_clear()
         monkeypatch.setattr(np, name, wrong)
-        for kind in ("auto", "opendp"):
-            with pytest.raises(ParameterError, match="not accurate"):
-                make_noise(kind, None)
-        assert make_noise("laplace", None).counts(np.zeros(1), 1.0).any()
-    monkeypatch.undo()
-    make_noise("auto", None)
-
-
-# Choices: rejection is exact whatever the integer weights are, so what is tested is the decision to take
+        with pytest.raises(ParameterError, match="not accurate"):
+            make_noise("auto", None)
+    with pytest.raises(ParameterError, match="not accurate"):
+        make_noise("opendp", None)
+    assert make_noise("laplace", None).counts(np.zeros(1), 1.0).any()
+    draws.check_numpy.cache_clear()
 
 
 def chances(choice, places):
@@ -268,13 +252,13 @@ def chances(choice, places):
 
 ONE = np.zeros(1, dtype=np.intp)
 SCORES = np.array([3.0, 2.5, 3.0, -4.0, 1 / 3, 2.999999, -40.0, -700.0])
-WEIGHTS = Weights(np.array([1, 2, 7, 3, 1, 5, 10**9, 0]), np.array([3, 2, 9, 3, 10**9, 5, 10**9, 4]))
+WEIGHTS = draws.Weights(np.array([1, 2, 7, 3, 1, 5, 10**9, 0]), np.array([3, 2, 9, 3, 10**9, 5, 10**9, 4]))
 
 
 def test_integer_weights_are_never_below_the_true_ones():
     """So no chance to be taken is above 1, and W times the chance is exactly proportional to w."""
     for factor, weights in product((0.0, 0.1, 1.0, 1.7), (None, WEIGHTS)):
-        choice = Choice(SCORES, ONE, factor, weights)
+        choice = draws.Choice(SCORES, ONE, factor, weights)
         taken = list(chances(choice, range(len(SCORES)) if weights is None else np.flatnonzero(WEIGHTS.part)))
         assert all(0 <= chance <= 1 for chance in taken)
         assert min(taken[:6]) > Fraction(99, 100)  # and all but the hopeless are taken nearly always
@@ -284,7 +268,7 @@ def test_integer_weights_are_never_below_the_true_ones():
 
 def test_a_candidate_is_taken_exactly_as_often_as_its_weight_says(monkeypatch):
     """Words next to the chance to be taken, above and below: the decision is that of exact rational arithmetic."""
-    choice = Choice(SCORES, ONE, 1.3, WEIGHTS)
+    choice = draws.Choice(SCORES, ONE, 1.3, WEIGHTS)
     for place, chance in enumerate(chances(choice, range(7))):
         before = int(choice._sums[place - 1]) if place else 0
         monkeypatch.setattr(draws, "uniform", lambda bounds, before=before: np.full(len(bounds), before))
@@ -297,7 +281,7 @@ def test_a_candidate_is_taken_exactly_as_often_as_its_weight_says(monkeypatch):
 
 
 def test_a_weight_that_no_float_holds_is_taken_next_to_never(monkeypatch):
-    choice = Choice(np.array([0.0, -1e5, -1e9]), ONE, 1.0)
+    choice = draws.Choice(np.array([0.0, -1e5, -1e9]), ONE, 1.0)
     for place, (lot, more) in ((1, (1 << 40, [])), (1, (0, [0, 1])), (2, (0, [0, 0, 0, 9])), (2, (0, [7]))):
         monkeypatch.setattr(draws, "uniform", lambda _, at=place: choice._sums[[at - 1]])
         tape(monkeypatch, [lot], more=more)
@@ -307,18 +291,15 @@ def test_a_weight_that_no_float_holds_is_taken_next_to_never(monkeypatch):
 def test_choices_of_many_groups_have_the_mechanisms_distribution():
     many = 20_000
     starts = np.arange(0, many * len(SCORES), len(SCORES))
-    weights = Weights(*(np.tile(array, many) for array in WEIGHTS))
+    weights = draws.Weights(*(np.tile(array, many) for array in WEIGHTS))
     for factor in (0.0, 0.9):
-        chosen = Choice(np.tile(SCORES, many), starts, factor, weights).draw() - starts
+        chosen = draws.Choice(np.tile(SCORES, many), starts, factor, weights).draw() - starts
         expected = np.exp(factor * SCORES) * WEIGHTS.part / WEIGHTS.whole
         shares = many * expected / expected.sum()
         assert shares[-1] == 0  # and so it is never drawn
         assert agreement(np.bincount(chosen, minlength=len(SCORES)), shares) > RARE
-    nothing = Weights(np.array([0, 1, 0, 0]), np.ones(4, dtype=np.int64))  # in the second of two groups
-    assert Choice(np.array([9.0, 1.0, 2.0, 3.0]), np.array([0, 2]), 1.0, nothing).draw().tolist() == [1]
-
-
-# What is charged
+    nothing = draws.Weights(np.array([0, 1, 0, 0]), np.ones(4, dtype=np.int64))  # in the second of two groups
+    assert draws.Choice(np.array([9.0, 1.0, 2.0, 3.0]), np.array([0, 2]), 1.0, nothing).draw().tolist() == [1]
 
 
 def test_scales_are_a_little_wider_and_factors_a_little_smaller_than_asked_for(monkeypatch):
@@ -333,8 +314,8 @@ def test_scales_are_a_little_wider_and_factors_a_little_smaller_than_asked_for(m
         assert SPARE / 2 <= Fraction(tables[0]) * 3 - 1 <= 2 * SPARE
         np.testing.assert_allclose(tables, [1 / 3] * 30 + [3.0] * 7, rtol=1e-9)
         np.testing.assert_allclose(steps, [16.0] * 40, rtol=1e-9)
-    original = Choice.__init__
-    monkeypatch.setattr(Choice, "__init__", lambda self, *how: heard.append(how[2]) or original(self, *how))
+    original = draws.Choice.__init__
+    monkeypatch.setattr(draws.Choice, "__init__", lambda self, *how: heard.append(how[2]) or original(self, *how))
     make_noise("auto", None).select(np.zeros(3), 1 / 3)
     assert SPARE / 2 <= 1 - Fraction(heard[-1]) * 3 <= 2 * SPARE
 
@@ -349,8 +330,8 @@ def test_reals_move_to_the_grid_and_stay_on_it():
 
 def test_a_factor_beyond_any_float_takes_the_best_and_what_no_grid_holds_is_refused():
     noise = make_noise("auto", None)
-    assert noise.select(np.array([1.0, 2.0, -3.0]), np.inf) == 1
     assert set(noise.select(np.ones((40, 2)), np.inf).tolist()) == {0, 1}
+    assert noise.select(np.array([1.0, 2.0, -3.0]), np.inf) == 1
     with pytest.raises(ParameterError, match="wider grid"):
         noise.reals(np.array([1e30]), 1.0, grid=1.0)
     wide = make_noise("opendp", None).reals(np.zeros(200), 2.0**70, grid=1.0)  # OpenDP's numbers end at 2^63

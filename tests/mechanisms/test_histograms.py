@@ -12,24 +12,12 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from dpcore.mechanisms.noise import base, make_noise
-from dpcore.mechanisms.noise.histograms import (
-    Spread,
-    different,
-    draw,
-    first,
-    lengths,
-    log_error,
-    logarithm,
-    place,
-    spreads,
-    vector,
-    ways,
-)
+from dpcore.mechanisms.noise import base, histograms, make_noise
+from dpcore.mechanisms.noise.histograms import Spread, draw, lengths, log_error, logarithm, spreads, vector, ways
 from tests.laws import agreement
 
 WRONG = 1e-6  # how often a test of a distribution alarms falsely
-HISTOGRAMS = [((1,), 0.5, "auto"), ((2, 3), 1.0, "auto"), ((3, 3, 4), 3.0, "auto"), ((5, 2), 0.5, "geometric")]
+HISTOGRAMS = [((1,), 0.5, "auto"), ((3, 3, 4), 3.0, "auto"), ((5, 2), 0.5, "geometric")]
 TOTALS = pytest.mark.parametrize("public_total", [True, False])
 
 
@@ -51,10 +39,8 @@ def source_of(kind):
 
 def test_vectors_are_counted_and_drawn_evenly():
     for size, up, down in product(range(1, 5), range(4), range(4)):
-        every = vectors(size, up, down)
-        assert list(ways(size, up, down)) == [
-            sum(sum(value > 0 for value in z[:-1]) == i for z in every) for i in range(size)
-        ]
+        positive = Counter(sum(value > 0 for value in z[:-1]) for z in vectors(size, up, down))
+        assert list(ways(size, up, down)) == [positive[i] for i in range(size)]
     for size, up, down in ((1, 2, 1), (2, 3, 1), (3, 2, 2), (3, 0, 3), (4, 1, 2)):
         every, below = vectors(size, up, down), source_of("auto")._below
         found = Counter(tuple(vector(size, up, down, below).tolist()) for _ in range(30 * len(every)))
@@ -65,36 +51,6 @@ def test_vectors_are_counted_and_drawn_evenly():
         assert z.sum() == up - down
         assert np.maximum(z, 0).sum() <= up
         assert 2**60 < abs(z).max() <= up + down
-
-
-def polynomials(n):
-    """Coefficients of both series times (1 - w)^(n + 1)."""
-    return [comb(n, k) ** 2 for k in range(n + 1)], [(n + 1) * comb(n, k) * comb(n, k + 1) // n for k in range(n)]
-
-
-def test_the_middle_has_most_vectors_and_their_numbers_are_log_concave():
-    """The module's two facts, with its own recursion and series."""
-    most = 12
-
-    def many(n, up, down):
-        return sum(ways(n + 1, up, down))
-
-    before = {(p, q): int(q == 0) for p in range(most) for q in range(p + 1)}
-    for n in range(1, 7):
-        now = {}
-        for p, q in before:
-            lower = sum(before[a, q] for a in range(q, p))
-            aside = sum(before[p, b] - (before[q - 1, b] if b < q else 0) for b in range(q))
-            now[p, q] = before[p, q] + lower + aside
-            assert now[p, q] == many(n, p, q) - (many(n, p + 1, q - 1) if q else 0) >= 0
-            assert (p - 1, q) not in now or now[p, q] >= now[p - 1, q]
-        before = now
-    for n, t in product(range(1, 12), range(20)):
-        of_both = [sum(of_k * comb(t - k + n, n) for k, of_k in enumerate(of) if k <= t) for of in polynomials(n)]
-        assert of_both == [many(n, t, t), many(n, t + 1, t)]
-    for n in (1, 2, 7, 40, 150):
-        for of in polynomials(n):
-            assert all(here**2 >= before * after for before, here, after in zip(of, of[1:], of[2:], strict=False))
 
 
 @TOTALS
@@ -114,7 +70,7 @@ def test_lengths_have_their_distribution(sizes, factor, kind, public_total):
 @TOTALS
 def test_what_is_drawn_falls_with_the_longest_length_alone(public_total):
     """P(z) is proportional to exp(-factor * length): of two histograms, by enumeration of all that are short."""
-    source, sizes, factor, draws = make_noise("geometric", 5), (2, 3), 2.0, 1_500
+    source, sizes, factor, draws = make_noise("geometric", 5), (2, 3), 2.0, 1_000
     found = Counter(
         tuple(tuple(z.tolist()) for z in draw(sizes, factor, source._below, source._lot, public_total=public_total))
         for _ in range(draws)
@@ -137,7 +93,7 @@ def test_what_is_drawn_falls_with_the_longest_length_alone(public_total):
 @TOTALS
 def test_noise_is_as_large_as_its_formula_says(public_total):
     source = make_noise("geometric", 3)
-    for sizes, factor in (((2,) * 7, 0.05), ((2, 5, 12), 0.1), ((4, 1), 0.05)):
+    for sizes, factor in (((2,) * 7, 0.05), ((2, 5, 12), 0.1)):
         drawn = [draw(sizes, factor, source._below, source._lot, public_total=public_total) for _ in range(150)]
         expected = spreads(sizes, factor, public_total=public_total)
         for j, size in enumerate(sizes):
@@ -159,7 +115,7 @@ def test_sources_hold_what_they_promise(public_total):
             assert all((found == np.rint(found)).all() for found in noisy)
             assert noisy[0].sum() == noisy[1].sum()
             assert not public_total or noisy[0].sum() == 8
-        for factor in (1e3, 1e9, 1e300, np.inf):
+        for factor in (1e3, 1e300, np.inf):
             (found,) = source.histograms([tables[0]], factor, public_total=public_total)
             assert (found == tables[0]).all()
     one, other = (make_noise("geometric", 4).histograms(tables, 0.7, public_total=public_total) for _ in range(2))
@@ -170,14 +126,14 @@ def test_sources_hold_what_they_promise(public_total):
 
 def test_pieces():
     below = make_noise("geometric", 6)._below
-    assert (first(lambda n: n >= 13, 4), first(lambda n: n >= 3, 4)) == (13, 4)
+    assert (histograms.first(lambda n: n >= 13, 4), histograms.first(lambda n: n >= 3, 4)) == (13, 4)
     large = 3**90
     drawn = [below(large) for _ in range(200)]
     assert large // 2 < max(drawn) < large
-    found = Counter(tuple(sorted(different(2, 5, below))) for _ in range(500))
+    found = Counter(tuple(sorted(histograms.different(2, 5, below))) for _ in range(500))
     assert len(found) == comb(5, 2)
     assert chisquare(list(found.values())).pvalue > WRONG
-    assert Counter(place(iter([1, 0, 3]), below) for _ in range(400)).keys() == {0, 2}
+    assert Counter(histograms.place(iter([1, 0, 3]), below) for _ in range(400)).keys() == {0, 2}
 
 
 def test_the_exact_sampler_draws_for_no_more_than_was_asked():
@@ -203,8 +159,7 @@ def test_the_largest_term_is_found_however_flat_terms_are(public_total):
         assert near == pytest.approx(log(ratio.numerator) - log(ratio.denominator) + exponent, abs=1e-7)
         return source._lot(near, room, exactly)
 
-    cases = [((2,) * 300, 1e-9), ((40,) * 60, 1e-7), ((10,) * 15, 2.0**-30), ((300,), 0.1), ((1, 1), 1.0)]
-    for sizes, factor in cases:
+    for sizes, factor in (((2,) * 100, 1e-9), ((40,) * 20, 1e-7), ((300,), 0.1), ((1, 1), 1.0)):
         up, down = lengths(Counter(sizes), Fraction(factor), source._below, lot, public_total=public_total)
         degrees = sum(size - 1 for size in sizes) + 1
         assert abs(up + down - degrees / factor) <= 12 * (degrees + 1) ** 0.5 / factor
@@ -233,7 +188,7 @@ def test_few_tries_are_enough_whatever_the_factor(public_total):
         tries.append(near)
         return source._lot(near, room, exactly)
 
-    for sizes, factor in product([(16,) * 15, (2, 5, 30), (3,)], [1e-6, 0.1, 1.0, 5.0, 20.0, 100.0]):
+    for sizes, factor in product([(16,) * 15, (3,)], [1e-6, 1.0, 5.0, 100.0]):
         tries.clear()
         lengths(Counter(sizes), Fraction(factor), source._below, lot, public_total=public_total)
         assert len(tries) < 2_000

@@ -12,7 +12,6 @@ from dpcore.mechanisms.noise import NOISES, NoNoise, exactly_sampled, generator,
 from tests.laws import agreement
 
 RARE = 1e-6
-VOTES = np.array([30.0, 25.0, 8.0, 2.0])
 
 
 def seeded(kind, seed, law="laplace"):
@@ -44,16 +43,17 @@ def test_noise_on_counts_has_its_distribution_and_its_variance(kind, law):
     assert agreement([*observed, draws - observed.sum()], expected) > RARE
 
 
-def test_selection_has_the_exponential_mechanisms_probabilities():
-    """Five standard errors of 100,000 draws."""
-    cases = {0.1: [0.4240, 0.3302, 0.1412, 0.1046], 1.0: [0.9241, 0.0759, 1.54e-5, 7.7e-7]}
-    for epsilon, expected in cases.items():
-        chosen = make_noise("laplace", 5).select(np.tile(VOTES, (100_000, 1)), epsilon / 2)
-        error = 5 * np.sqrt(np.array(expected) * (1 - np.array(expected)) / 100_000) + 1e-4
-        assert (np.abs(np.bincount(chosen, minlength=4) / 100_000 - expected) < error).all()
+@pytest.mark.parametrize(
+    ("epsilon", "expected"), [(0.1, [0.4240, 0.3302, 0.1412, 0.1046]), (1.0, [0.9241, 0.0759, 1.54e-5, 7.7e-7])]
+)
+def test_selection_has_the_exponential_mechanisms_probabilities(epsilon, expected):
+    """Votes of 30, 25, 8 and 2; five standard errors of 100,000 draws."""
+    chosen = make_noise("laplace", 5).select(np.tile([30.0, 25.0, 8.0, 2.0], (100_000, 1)), epsilon / 2)
+    error = 5 * np.sqrt(np.array(expected) * (1 - np.array(expected)) / 100_000) + 1e-4
+    assert (np.abs(np.bincount(chosen, minlength=4) / 100_000 - expected) < error).all()
 
 
-@pytest.mark.parametrize(("law", "scale"), [*product(("laplace", "gaussian"), (0.6, 30.0, 2.0**40))])
+@pytest.mark.parametrize(("law", "scale"), [*product(("laplace", "gaussian"), (0.6, 2.0**40))])
 def test_opendp_draws_what_we_draw(law, scale):
     """It is the oracle of our sampler: the same distribution, for few counts and many, narrow scales and wide ones."""
     zeros, ours = np.zeros(3_000, dtype=np.int64), make_noise("auto", None, 0, law)
@@ -97,12 +97,9 @@ def test_only_unseeded_auto_and_opendp_are_exactly_sampled():
     assert [kind for kind in NOISES if exactly_sampled(kind, None)] == ["auto", "opendp"]
     assert [kind for kind in NOISES if kind != "opendp" and exactly_sampled(kind, 7)] == []
     assert [make_noise(kind, None).publishable for kind in NOISES] == [True, True, False, False]
-    for kind, seed, word in (("opendp", 1, "cannot be seeded"), ("gaussian", 1, "laplace"), ("none", None, "laplace")):
+    for kind, word in (("opendp", "cannot be seeded"), ("gaussian", "laplace")):
         with pytest.raises(ParameterError, match=word):
-            make_noise(kind, seed)
-
-
-# Choices among blocks
+            make_noise(kind, 1)
 
 
 def blocks_of(*scores):
@@ -113,9 +110,9 @@ BLOCKS = blocks_of([0.0, 1.0], [2.0], [-1.0, 0.5, 2.5, 0.5], [0.0])
 
 
 @pytest.mark.parametrize(("kind", "factor"), [("laplace", 0.0), ("laplace", 2.0), ("auto", 0.7)])
-def test_selection_among_blocks_is_selection_from_one_list(kind, factor, seeds):
+def test_selection_among_blocks_is_selection_from_one_list(kind, factor):
     """First the block, then the place in it: thousands of draws against the exact probabilities of the list."""
-    noise, draws = seeded(kind, 8), 1_000 * len(seeds(30))
+    noise, draws = seeded(kind, 8), 2_000
     sizes = [len(block.scores) for block in BLOCKS]
     chosen = [noise.select_among(BLOCKS, factor) for _ in range(draws)]
     observed = np.bincount([sum(sizes[:block]) + place for block, place in chosen], minlength=sum(sizes))

@@ -34,9 +34,6 @@ def measured(channel, parts):
     return found
 
 
-# ERRPH, RRPH and Warner's
-
-
 def test_four_values_as_worked_by_hand():
     channel = ERRPH(4, p0=0.5)
     np.testing.assert_allclose(channel.matrix @ PI, [0.325, 0.275, 0.225, 0.175], rtol=1e-15)
@@ -69,9 +66,7 @@ def test_unbiased_with_that_variance_by_enumeration():
 
 def test_rrph_is_warners_rule_with_another_name():
     assert RRPH(p0=0.5).matrix.tolist() == [[0.75, 0.25], [0.25, 0.75]]
-    pairs = [(RRPH(p0=p0), Warner(p=(1 + p0) / 2)) for p0 in (0.001, 0.2, 0.5, 0.999)]
-    pairs += [(RRPH(epsilon=epsilon), Warner(epsilon=epsilon)) for epsilon in (0.5, 3, 40)]
-    for ours, warner in pairs:
+    for ours, warner in ((RRPH(p0=0.2), Warner(p=0.6)), (RRPH(epsilon=3), Warner(epsilon=3))):
         np.testing.assert_allclose(ours.matrix, warner.matrix, rtol=1e-12)
         assert ours.epsilon == pytest.approx(warner.epsilon, rel=1e-9)
 
@@ -99,7 +94,7 @@ def test_local_epsilons_at_the_ends():
 
 
 def test_an_epsilon_is_exactly_the_largest_loss():
-    for k, epsilon in product((1, 2, 3, 10, 1_000), (0, 1e-6, 0.1, 1, 5, Fraction(1, 3))):
+    for k, epsilon in product((1, 2, 3, 1_000), (0, 1e-6, 0.1, 5, Fraction(1, 3))):
         for channel in [ERRPH(k, epsilon=epsilon), *([Warner(epsilon=epsilon)] if k == 2 else [])]:
             assert channel.epsilon == epsilon
             assert isinstance(channel.epsilon, Fraction)
@@ -152,14 +147,11 @@ def test_the_share_of_lots_that_end_in_a_report_is_its_probability():
 
 
 def test_reports_keep_the_dtype_and_one_lot_belongs_to_one_person():
-    codes = np.array([0, 1, 2, 2], dtype=np.uint8)
-    lots = np.array([0.3, 0.5, 0.99, 0.7])
-    reports = ERRPH(3, p0=0.4).report(codes, in_turn(lots))  # lies from .4, .6 and .8 on
-    assert reports.dtype == np.uint8
-    assert reports.tolist() == [0, 0, 2, 1]
-    for i in range(4):
-        assert ERRPH(3, p0=0.4).report(codes[i : i + 1], in_turn(lots[i : i + 1]))[0] == reports[i]
-    assert ERRPH(3, p0=0.4).texts(reports, ["a", "b", "c"]) == ["a", "a", "c", "b"]
+    codes, lots, channel = np.array([0, 1, 2, 2], dtype=np.uint8), np.array([0.3, 0.5, 0.99, 0.7]), ERRPH(3, p0=0.4)
+    reports = channel.report(codes, in_turn(lots))  # lies from .4, .6 and .8 on
+    assert (reports.dtype, reports.tolist()) == (np.uint8, [0, 0, 2, 1])
+    assert [channel.report(codes[[i]], in_turn(lots[[i]]))[0] for i in range(4)] == reports.tolist()
+    assert channel.texts(reports, ["a", "b", "c"]) == ["a", "a", "c", "b"]
 
 
 def test_reports_that_tell_nothing_are_estimated_evenly():
@@ -169,9 +161,6 @@ def test_reports_that_tell_nothing_are_estimated_evenly():
         assert np.isinf(channel.variance(PI, 10)).all()
     assert np.isinf(ERRPH(4, p0=0.5).variance(PI, 0)).all()
     assert Warner(p=0.5).estimate(np.array([3, 1]), 4).tolist() == [2, 2]
-
-
-# OUE
 
 
 def unary_chances(channel):
@@ -219,12 +208,9 @@ def test_unary_reports_in_pieces_are_the_same_reports(monkeypatch):
     np.testing.assert_array_equal(channel.support(at_once, group, 4), expected)
 
 
-# OLH
-
-
 def test_local_hashing_by_enumeration(monkeypatch):
-    """With the prime 61, all its hash functions; two values collide with probability 1/g, up to g/61."""
-    monkeypatch.setattr(categorical, "PRIME", prime := 61)
+    """With the prime 31, all its hash functions; two values collide with probability 1/g, up to g/31."""
+    monkeypatch.setattr(categorical, "PRIME", prime := 31)
     k, epsilon = 4, math.log(2)
     channel, values = OLH(k, epsilon=epsilon), np.arange(k)
     assert channel.places == round(math.exp(epsilon)) + 1 == 3
@@ -251,43 +237,26 @@ def test_local_hashing_reports_what_the_inner_channel_says(monkeypatch):
 
 
 def test_the_best_channel_has_the_lower_variance_of_rare_values():
-    for k, epsilon in product((2, 3, 7, 8, 30, 300), (0.05, math.log(2), 2, 3.5, 6)):
-        plain, unary = (channel(k, epsilon=epsilon) for channel in (ERRPH, OUE))
+    for k, epsilon in product((2, 7, 8, 300), (0.05, math.log(2), 3.5)):
         found = best_channel(k, epsilon)
         assert (found.epsilon, found.size) == (epsilon, k)
-        better, other = (plain, unary) if isinstance(found, ERRPH) else (unary, plain)
-        assert better.variance(np.zeros(1), 100)[0] <= other.variance(np.zeros(1), 100)[0] * (1 + 1e-6)
+        other = (OUE if isinstance(found, ERRPH) else ERRPH)(k, epsilon=epsilon)
+        assert found.variance(np.zeros(1), 100)[0] <= other.variance(np.zeros(1), 100)[0] * (1 + 1e-6)
     assert [type(best_channel(k, math.log(2))) for k in (7, 8)] == [ERRPH, OUE]  # 3 e^epsilon + 2 = 8
     assert isinstance(best_channel(10_000, 1e9), ERRPH)
     assert isinstance(best_channel(1, 0), ERRPH)
 
 
-# Parameters
-
-
-def refused(channel, *given, **more):
-    with pytest.raises(ParameterError):
-        channel(*given, **more)
-
-
 def test_bad_parameters_are_refused():
-    for channel in (ERRPH, OUE, OLH):
-        for size, epsilon in ((0, 1), (2, -1), (2, math.nan)):
-            refused(channel, size, epsilon=epsilon)
-    for p0 in (None, 1.1, -0.1, math.nan, "0.5"):
-        refused(ERRPH, 2, p0=p0)
-    for others in ((0.6, -0.1), (math.nan, 0.5), (0.3, 0.3), (0.5,)):
-        refused(ERRPH, 2, p0=0.5, others=others)
-    refused(ERRPH, 2, p0=0.5, epsilon=1)
-    refused(ERRPH, 2, others=(0.5, 0.5), epsilon=1)
-    refused(ERRPH, 2, others=(0.5, 0.5))
-    for wrong in ({"p": 0.5, "epsilon": 1}, {}, {"p": 2}):
-        refused(Warner, **wrong)
-    for wrong in ({}, {"lower": 1, "upper": 1}, {"factors": np.ones(1), "offsets": np.ones(1)}):
-        refused(TRR, epsilon=1, **wrong)
-    refused(TRR, factors=np.ones(1))
-    refused(TRR, factors=[1.0], offsets=[0.0], lower=2, upper=1)
-    for factors, offsets in (([], [1.0]), ([1.0], [math.nan]), ([-1.0, 1.0], [0.0])):
-        refused(TRR, factors=factors, offsets=offsets)
-    for kind, scale in (("cauchy", 1), ("laplace", 1.0), ("normal", -1.0), ("normal", math.inf)):
-        refused(Noised, kind, scale, lower=0, upper=1)
+    wrong = [(channel, (size,), {"epsilon": e}) for channel in (ERRPH, OUE, OLH) for size, e in ((0, 1), (2, math.nan))]
+    wrong += [(ERRPH, (2,), {"p0": p0}) for p0 in (None, 1.1, -0.1, math.nan, "0.5")]
+    wrong += [(ERRPH, (2,), {"p0": 0.5, "others": others}) for others in ((0.6, -0.1), (0.3, 0.3), (0.5,))]
+    wrong += [(ERRPH, (2,), how) for how in ({"p0": 0.5, "epsilon": 1}, {"others": (0.5, 0.5)})]
+    wrong += [(Warner, (), how) for how in ({"p": 0.5, "epsilon": 1}, {}, {"p": 2})]
+    wrong += [(TRR, (), {"epsilon": 1, **how}) for how in ({}, {"lower": 1, "upper": 1}, {"factors": [1.0]})]
+    sets = ([], [1.0]), ([1.0], [math.nan]), ([-1.0, 1.0], [0.0])
+    wrong += [(TRR, (), {"factors": factors, "offsets": offsets}) for factors, offsets in sets]
+    wrong += [(Noised, how, {"lower": 0, "upper": 1}) for how in (("cauchy", 1), ("normal", -1.0))]
+    for channel, how, more in wrong:
+        with pytest.raises(ParameterError):
+            channel(*how, **more)

@@ -4,7 +4,6 @@ from decimal import Decimal, localcontext
 from fractions import Fraction
 from functools import cache
 from itertools import product
-from math import inf
 
 import numpy as np
 import pytest
@@ -13,31 +12,20 @@ from dpcore.accounting.currency import Currency
 from dpcore.accounting.relation import Relation, exact
 from dpcore.door import prices
 from dpcore.door.prices import Claim
+from dpcore.mechanisms import scores
 from dpcore.mechanisms.noise import make_noise
 from dpcore.mechanisms.noise.exact_noise import SPARE
-from dpcore.mechanisms.scores import (
-    ClassLogScore,
-    ConditionalEntropy,
-    DistanceFromMargins,
-    Entropy,
-    Gini,
-    InfoGain,
-    Jaccard,
-    LinearF,
-    Max,
-    MutualInformation,
-    R,
-)
+from dpcore.mechanisms.scores import ConditionalEntropy, Entropy, Gini, InfoGain, Jaccard, LinearF, MutualInformation, R
 
 ADD, REPLACE = Relation.ADD_REMOVE, Relation.REPLACE
-SCORES = [Entropy(), MutualInformation(), R(), LinearF(), Jaccard(), Max(), Gini(), ConditionalEntropy(), InfoGain()]
+SCORES = [Entropy(), MutualInformation(), R(), LinearF(), Jaccard(), scores.Max(), Gini()]
+SCORES += [ConditionalEntropy(), InfoGain()]
 EVERY = pytest.mark.parametrize("score", SCORES, ids=lambda score: score.name)
 BOTH = pytest.mark.parametrize("relation", [ADD, REPLACE])
 LARGE = (1_000, 123_457, 10_000_019)
 
 
 def small(n):
-    """All tables of n rows."""
     cells = (np.array(cells).reshape(2, 2) for cells in product(range(n + 1), repeat=4) if sum(cells) == n)
     return list(cells)
 
@@ -83,7 +71,6 @@ def bounds_of(score, relation, n):
 @EVERY
 @BOTH
 def test_no_computed_score_moves_further_than_sensitivity_and_rounding(score, relation):
-    """All small tables, and large ones."""
     exceeded = 0
     for n in (1, 2, 3, 4, *LARGE):
         bounds, most = bounds_of(score, relation, n), max(map(abs, moved(score, relation, n)))
@@ -94,7 +81,6 @@ def test_no_computed_score_moves_further_than_sensitivity_and_rounding(score, re
 
 
 def exact_value(score, table, relation):
-    """A score to 60 digits."""
     with localcontext() as context:
         context.prec = 60
         two = Decimal(2).ln()
@@ -122,48 +108,48 @@ def exact_value(score, table, relation):
 
 @BOTH
 def test_a_computed_score_is_out_by_half_of_its_rounding_at_most(relation):
-    """What moves is then out by all of it. Tables of 2 to 400 cells, and of 10 to 10 million rows."""
+    """What moves is then out by all of it. Tables of 2 to 144 cells, and of 10 to 10 million rows."""
     rng = np.random.default_rng(5)
-    for shape, n in product(((1, 2), (3, 4), (20, 20)), (10, 54_321, 10_000_000)):
+    for shape, n in product(((1, 2), (3, 4), (12, 12)), (10, 54_321, 10_000_000)):
         table = rng.multinomial(n, rng.dirichlet(np.full(shape[0] * shape[1], 0.3))).reshape(shape)
         for score in (Entropy(), MutualInformation(), R(), Gini(), ConditionalEntropy(), InfoGain()):
             off = abs(Fraction(score.of(table, relation)) - exact_value(score, table, relation))
             assert off <= Fraction(score.bounds([shape], relation, n).rounding) / 2, (score.name, shape, n)
 
 
-def test_labels_and_distances_are_out_by_no_more():
+def test_distances_are_out_by_no_more():
     rng = np.random.default_rng(2)
-    released, merges = rng.uniform(0, 50, (4, 5, 3)), [np.array([0, 1, 1, 0]), np.arange(5) // 2, np.arange(3)]
-    coarse = rng.uniform(0, 200, (2, 3, 3))
-    score, merged = DistanceFromMargins([released], penalty=0.3), DistanceFromMargins([coarse], 0.3, [merges])
-    weighted = DistanceFromMargins([released], penalty=0.3, factors=[1 / 3])
+    released, coarse = rng.uniform(0, 50, (4, 5, 3)), rng.uniform(0, 200, (2, 3, 3))
+    merges = [np.array([0, 1, 1, 0]), np.arange(5) // 2, np.arange(3)]
+    for _ in range(8):
+        table, sums = rng.integers(0, 90, (4, 5, 3)), np.zeros(coarse.shape, dtype=np.int64)
+        np.add.at(sums, np.ix_(*merges), table)
+        for distance, counts in (
+            (scores.DistanceFromMargins([released], penalty=0.3, factors=[1 / 3]), table),
+            (scores.DistanceFromMargins([coarse], 0.3, [merges]), sums),
+        ):
+            (value,) = distance.values(lambda _, table=table: [table], [("a", "b", "y")], ADD)
+            cells = zip(counts.flat, distance.tables[0].flat, strict=True)
+            off = sum(abs(Fraction(int(x)) - Fraction(float(e))) for x, e in cells) / 2
+            off = (off - Fraction(distance.penalty * counts.size)) * Fraction((distance.factors or [1])[0])
+            rounding = distance.bounds([table.shape], ADD, int(table.sum())).rounding
+            assert abs(off - Fraction(float(value))) <= Fraction(rounding) / 2
+
+
+def test_labels_are_out_by_no_more():
+    rng = np.random.default_rng(2)
+    labels = scores.ClassLogScore("y", ("a",), np.array([[0], [1]], dtype=np.uint8), 0.7)
     with localcontext() as context:
         context.prec = 60
-        for _ in range(8):
-            table = rng.integers(0, 90, (4, 5, 3))
-            sums = np.zeros(coarse.shape, dtype=np.int64)
-            for cell in np.ndindex(table.shape):
-                sums[tuple(merge[value] for merge, value in zip(merges, cell, strict=True))] += table[cell]
-            for distance, counts in ((score, table), (merged, sums), (weighted, table)):
-                (value,) = distance.values(lambda _, table=table: [table], [("a", "b", "y")], ADD)
-                cells = zip(counts.flat, distance.tables[0].flat, strict=True)
-                off = sum(abs(Fraction(int(x)) - Fraction(float(e))) for x, e in cells)
-                off = off / 2 - Fraction(distance.penalty * counts.size)
-                off = off * Fraction(distance.factors[0] if distance.factors else 1) - Fraction(float(value))
-                assert abs(off) <= Fraction(distance.bounds([table.shape], ADD, int(table.sum())).rounding) / 2
-        labels = ClassLogScore("y", ("a",), np.array([[0], [1]], dtype=np.uint8), 0.7)
+        s = Decimal(labels.smoothing)
         for _ in range(8):
             prior, table = rng.integers(0, 10**6, 2), rng.integers(0, 10**6, (2, 2))
             values = labels.values(lambda _, found=(prior, table): list(found), [], ADD)
             for x, c in np.ndindex(2, 2):
-                s = Decimal(labels.smoothing)
                 true = (Decimal(int(prior[c])) + s).ln() + (Decimal(int(table[c, x])) + s).ln()
                 true -= (Decimal(int(table[c].sum())) + 2 * s).ln()
-                off = abs(Fraction(true) - Fraction(float(values[x, c])))
-                assert off <= Fraction(labels.bounds([], ADD, int(table.sum())).rounding) / 2
-
-
-# Booked
+                rounding = labels.bounds([], ADD, int(table.sum())).rounding
+                assert abs(Fraction(true) - Fraction(float(values[x, c]))) <= Fraction(rounding) / 2
 
 
 @EVERY
@@ -203,14 +189,3 @@ def test_exactly_sampled_noise_on_scores_never_costs_more_than_is_booked(relatio
             low, high = moved(score, relation, n)
             assert entry.unit == "rho"
             assert 2 * (Fraction(factor * (1 - SPARE)) * (high - low)) ** 2 / 8 <= Fraction(entry.epsilon_bound)
-
-
-def test_teaching_noise_pays_for_no_rounding():
-    for n in (10, 10_000):
-        bounds = R().bounds([(2, 2)], ADD, n)
-        plain, factor = prices.choice("R", bounds, exact(1.0), 1, Claim(), exactly=False)
-        assert factor == 1 / bounds.loss
-        entry, less = prices.choice("R", bounds, exact(1.0), 1, Claim(), exactly=True)
-        assert factor * 0.999999 < less < factor
-        assert entry.epsilon_bound == plain.epsilon_bound == 1
-        assert entry.scale == 1 / less < inf

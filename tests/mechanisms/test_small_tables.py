@@ -33,7 +33,6 @@ SCORES.append((DistanceFromMargins(COARSER, penalty=[0.3, 0.1], merges=MERGES, f
 
 
 def answers(rows):
-    """A door's counts of some records."""
     codes = np.array(rows, dtype=np.uint8).reshape(-1, 3)
 
     def count(families):

@@ -8,14 +8,13 @@ import pandas as pd
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
 
-__all__ = ["HUGE", "RELATIONS", "bits", "chain", "planted", "random_frame", "real_table", "schema_of", "total"]
+__all__ = ["HUGE", "RELATIONS", "bits", "chain", "planted", "random_frame", "real_table", "schema_of", "steps", "total"]
 
 RELATIONS = ["replace", "add_remove"]
 HUGE = 1e9
 
 
 def schema_of(sizes, max_rows=5_000):
-    """Columns by name and number of values."""
     columns = (
         Column(name=name, kind="ordered", categories=tuple(map(str, range(size)))) for name, size in sizes.items()
     )
@@ -64,3 +63,13 @@ def real_table(frame, family, sizes=None):
 
 def total(entries, field="epsilon_of_noise"):
     return sum((getattr(entry, field) for entry in entries), Fraction(0))
+
+
+def steps(method):
+    """The entries of the pairs, of the networks, and of the tables (in HMPrivBayes with those of the bits)."""
+    entries = method.ledger_.entries
+    return (
+        [entry for entry in entries if " values of " in entry.name],
+        [entry for entry in entries if entry.mechanism == "exponential"],
+        [entry for entry in entries if entry.name.startswith("counts of")],
+    )

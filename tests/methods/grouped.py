@@ -19,11 +19,12 @@ SCHEMA = Schema(columns=(A, N, C, Y), target="y")
 ONE = Schema(columns=(N, Y), target="y")
 
 
-def make_frame(rows=300, seed=0):
-    rng = np.random.default_rng(seed)
-    codes = np.column_stack([rng.integers(0, size, rows) for size in SCHEMA.sizes])
-    codes[:, 3] = (codes[:, 1] >= 4) ^ (rng.random(rows) < np.where(codes[:, 0] == 2, 0.6, 0.2))
-    return SCHEMA.decode(codes.astype(np.uint8), rng)
+def make_frame(rows=300, seed=0, schema=None, at=4):
+    """The second column decides the class, mostly; for one value of the first column, hardly."""
+    schema, rng = schema or SCHEMA, np.random.default_rng(seed)
+    codes = np.column_stack([rng.integers(0, size, rows) for size in schema.sizes])
+    codes[:, 3] = (codes[:, 1] >= at) ^ (rng.random(rows) < np.where(codes[:, 0] == 2, 0.6, 0.2))
+    return schema.decode(codes.astype(np.uint8), rng)
 
 
 FRAME = make_frame()

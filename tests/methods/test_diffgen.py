@@ -6,21 +6,10 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 import pytest
-from grouped import (
-    FRAME,
-    ONE,
-    RELATIONS,
-    SCHEMA,
-    A,
-    Y,
-    axis,
-    make_frame,
-    rows_of,
-)
+from grouped import FRAME, ONE, RELATIONS, SCHEMA, A, Y, axis, make_frame, rows_of
 
 from dpcore.domain.column import MISSING, Column
 from dpcore.domain.schema import Schema
-from dpcore.domain.taxonomy import Taxonomy
 from dpcore.methods import DiffGen
 from dpcore.methods.local.estimated_nodes import entropy
 
@@ -29,21 +18,16 @@ def fit(frame=FRAME, schema=SCHEMA, **parameters):
     return DiffGen(**{"epsilon": 1.0, "noise": "laplace", "random_state": 0, **parameters}).fit(frame, schema=schema)
 
 
-# Shares
-
-
-def numbers(bins, **more):
-    return tuple(Column(name=f"n{i}", kind="continuous", lower=0, upper=1, bins=b, **more) for i, b in enumerate(bins))
-
-
-@pytest.mark.parametrize(
-    ("bins", "rounds", "share"),
-    [((8, 8), 4, Fraction(1, 20)), ((8,), 10, Fraction(1, 42)), ((8, 1), 4, Fraction(1, 18)), ((), 4, Fraction(1, 16))],
-)
 @pytest.mark.parametrize("missing", [True, False])
+@pytest.mark.parametrize(
+    ("bins", "rounds", "share"), [((8, 8), 4, Fraction(1, 20)), ((8, 1), 4, Fraction(1, 18)), ((), 4, Fraction(1, 16))]
+)
 def test_a_share_is_epsilon_by_2_n_and_4_h(bins, rounds, share, missing):
     """A numeric column of one bin cannot be cut, so that it does not count."""
-    schema = Schema(columns=(A, *numbers(bins, missing=missing), Y), target="y")
+    numbers = [
+        Column(name=f"n{i}", kind="continuous", lower=0, upper=1, bins=b, missing=missing) for i, b in enumerate(bins)
+    ]
+    schema = Schema(columns=(A, *numbers, Y), target="y")
     method = fit(pd.DataFrame(columns=list(schema.names), dtype=object), schema=schema, rounds=rounds)
     *chosen, counts = method.ledger_.entries
     assert {entry.epsilon_of_noise for entry in chosen} == {share}
@@ -77,9 +61,6 @@ def test_the_ledger_by_hand(relation, watched):
     assert watched.counted == [(6, pytest.approx(person / (1 - 4 * share)))]
     root = 0.0 if relation == "replace" else math.inf  # n is public there, and the counts are moved to it
     assert method.tree_.variances == [root, pytest.approx(2 * (person / (1 - 4 * share)) ** 2)]
-
-
-# A greedy search in plain Python
 
 
 RATES = {
@@ -116,7 +97,7 @@ def greedy(codes, target, rounds, rate):
 
 
 @pytest.mark.parametrize("score", RATES)
-@pytest.mark.parametrize(("seed", "rounds", "relation"), [(0, 3, "add_remove"), (1, 5, "replace"), (2, 8, "replace")])
+@pytest.mark.parametrize(("seed", "rounds", "relation"), [(0, 3, "add_remove"), (2, 8, "replace")])
 def test_without_noise_it_is_a_greedy_search(seed, rounds, score, relation, watched):
     frame = make_frame(60, seed)
     encoded = SCHEMA.encode(frame).astype(int)
@@ -128,16 +109,11 @@ def test_without_noise_it_is_a_greedy_search(seed, rounds, score, relation, watc
         assert [tuple(np.flatnonzero(blocks == i)) for i in range(blocks.max() + 1)] == values
 
 
-# Cuts and groups
-
-
 @pytest.mark.parametrize(
     ("codes", "how", "possible"),
     [
-        ([], {}, {1, 2, 3, 4, 5}),  # anywhere in the public range
-        ([0, 2], {}, {1, 2, 3, 4, 5}),
+        ([0, 2], {}, {1, 2, 3, 4, 5}),  # anywhere in the public range
         ([], {"mode": "paper"}, {3}),  # one row in the middle, as in the published code
-        ([0], {"mode": "paper"}, {3}),
         ([1, 1], {"mode": "paper"}, {1, 2, 3, 4, 5}),  # one value anywhere
         ([0, 2], {"mode": "paper"}, {1, 2}),  # of two values and more, up to the largest
         # of one class all places are as good as another; but with nothing to their left the published code has 0
@@ -146,7 +122,6 @@ def test_without_noise_it_is_a_greedy_search(seed, rounds, score, relation, watc
     ],
 )
 def test_where_a_column_of_numbers_may_be_cut(codes, how, possible):
-    """In many runs that hardly look."""
     found = set()
     for seed in range(25):
         method = fit(rows_of(codes), schema=ONE, rounds=1, random_state=seed, **{"epsilon": 1e-3, **how})
@@ -154,9 +129,8 @@ def test_where_a_column_of_numbers_may_be_cut(codes, how, possible):
     assert found == possible
 
 
-@pytest.mark.parametrize("rows", [0, 1])
-def test_empty_groups_are_counted_too_and_what_is_left_over_goes_to_the_counts(rows):
-    method = fit(FRAME.head(rows), rounds=30)
+def test_empty_groups_are_counted_too_and_what_is_left_over_goes_to_the_counts():
+    method = fit(FRAME.head(1), rounds=30)
     (_, noisy), leaves = method.tree_.noisy, method.tree_.leaves
     assert leaves.shape == SCHEMA.sizes
     assert np.count_nonzero(noisy) == len(noisy) == 144
@@ -171,20 +145,19 @@ def test_missing_values_stand_beside_the_numbers():
     frame = rows_of([0, 1, 4, 5, None, None] * 10, ["no", "no", "yes", "yes", "no", "yes"] * 10)
     method = fit(frame, schema=schema, rounds=1, epsilon=1e6)
     assert method.steps_ == [("n", "0–5")]
-    assert axis(method, "n").names[1:] == (axis(method, "n").names[1], MISSING)
-    assert axis(method, "n").sizes[-1] == 1
+    assert (len(axis(method, "n").names), axis(method, "n").names[-1]) == (3, MISSING)
     np.testing.assert_allclose(method.leaf_counts_, [20, 0, 0, 20, 10, 10], atol=1e-3)
     assert method.sample()["n"].isna().sum() == 20
     before = fit(frame, schema=schema, rounds=1, max_leaves=4)
-    assert before.steps_ == []
-    assert axis(before, "n").names == ("0–5", MISSING)
+    assert (before.steps_, axis(before, "n").names) == ([], ("0–5", MISSING))
 
 
-def test_chains_of_single_children_are_no_steps(watched):
-    paths = (("x", "only x", "top", "*"), ("y", "pair", "top", "*"), ("z", "pair", "top", "*"))
-    chain = Column(name="a", kind="categorical", categories=("x", "y", "z"), taxonomy=Taxonomy(paths))
-    schema = Schema(columns=(chain, Y), target="y")
-    method = fit(pd.DataFrame({"a": ["x", "y", "z"], "y": "no"}), schema=schema)
-    assert method.steps_ == [("a", "top"), ("a", "pair")]
-    assert axis(method, "a").names == ("x", "y", "z")
-    assert not watched.chosen  # never more than one candidate
+def test_a_class_called_missing_is_not_the_missing_class():
+    y = Column(name="y", kind="categorical", categories=("yes", "(missing)"), missing=True)
+    schema = Schema(columns=(Column(name="(rows)", kind="categorical", categories=("u", "v")), y), target="y")
+    frame = pd.DataFrame({"(rows)": ["u"] * 60, "y": ["(missing)"] * 60})
+    method = fit(frame, schema, epsilon=1e6)
+    assert method.sample(60)["y"].eq("(missing)").all()
+    rows = method.generalized()
+    assert rows["(rows)'"].sum() == 60  # the column of that name keeps it
+    assert set(rows["(rows)"]) == {"u"}

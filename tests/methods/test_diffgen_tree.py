@@ -1,7 +1,6 @@
 """DiffGen's classifier: DiffGen's release to the last digit, and a tree that follows from it."""
 
 import json
-from copy import deepcopy
 
 import numpy as np
 import pandas as pd
@@ -32,32 +31,18 @@ def fit(frame=FRAME, schema=SCHEMA, **parameters):
     return DiffGenTree(**{"epsilon": 1.0, "random_state": 0, **parameters}).fit(frame, schema=schema)
 
 
-# The release
-
-
 @pytest.mark.parametrize(
-    ("epsilon", "criterion", "relation", "mode"),
-    [
-        (0.0, "Max", "replace", "corrected"),
-        (0.1, "InfoGain", "replace", "corrected"),
-        (1.0, "Max", "add_remove", "corrected"),
-        (1.0, "InfoGain", "add_remove", "paper"),
-        (0.1, "Max", "replace", "paper"),
-    ],
+    ("criterion", "score", "relation", "mode"),
+    [("InfoGain", "IG", "replace", "corrected"), ("Max", "Max", "add_remove", "paper")],
 )
-def test_the_release_is_diffgens(epsilon, criterion, relation, mode):
-    settings = {"relation": relation, "mode": mode, "epsilon": epsilon, "rounds": 4, "random_state": 2}
-    released = DiffGen(score={"Max": "Max", "InfoGain": "IG"}[criterion], **settings).fit(FRAME, schema=SCHEMA)
+def test_the_release_is_diffgens(criterion, score, relation, mode):
+    settings = {"relation": relation, "mode": mode, "rounds": 4, "random_state": 2}
+    released = DiffGen(score=score, **settings).fit(FRAME, schema=SCHEMA)
     method = fit(criterion=criterion, **settings)
     pd.testing.assert_frame_equal(method.ledger_.to_frame(), released.ledger_.to_frame())
     assert method.steps_ == released.steps_
     document = method.structure()
-    assert document.keys() == {"tree", "leaf_counts", "classifier"}
-    del document["classifier"]
-    assert document == released.structure()
-
-
-# The tree
+    assert document == {**released.structure(), "classifier": document["classifier"]}
 
 
 def grown(counts, columns, deviation=0.0):
@@ -103,18 +88,17 @@ def test_a_tree_may_be_very_deep_or_have_no_rows_columns_or_classes():
     tree = grown([[100 + i, 100 - 50 * (i % 2) + i] for i in range(120)], [many])
     assert tree.level.max() > 100
     assert GroupTree.from_dict(tree.schema, tree.to_dict()).to_dict() == tree.to_dict()
-    assert grown(np.zeros((3, 2)), [C]).classes.tolist() == [[0, 0]]
-    np.testing.assert_allclose(grown(np.zeros((3, 2)), [C]).probability(FRAME), 1 / 2)
-    assert grown([5, 3], []).classes.tolist() == [[5, 3]]
-    np.testing.assert_allclose(grown([5, 3], []).probability(FRAME), [[5 / 8, 3 / 8]] * 300)
-    one = grown([[0, 5], [0, 2], [0, 0]], [C])
-    np.testing.assert_allclose(one.probability(FRAME), [[0, 1]] * 300)
+    for counts, columns, share in (
+        (np.zeros((3, 2)), [C], [1 / 2, 1 / 2]),
+        ([5, 3], [], [5 / 8, 3 / 8]),
+        ([[0, 5], [0, 2], [0, 0]], [C], [0, 1]),
+    ):
+        np.testing.assert_allclose(grown(counts, columns).probability(FRAME), [share] * 300)
 
 
-@pytest.mark.parametrize("epsilon", [0.3, 1e6])
-def test_the_document_alone_predicts(epsilon):
+def test_the_document_alone_predicts():
     """By a walk in plain Python through what `structure` tells."""
-    method = fit(epsilon=epsilon, rounds=20)
+    method = fit(epsilon=1e6, rounds=20)
     document = json.loads(json.dumps(method.structure(), allow_nan=False))["classifier"]
     codes = dict(zip(SCHEMA.names, SCHEMA.encode(FRAME).T, strict=True))
     shares = method.predict_proba(FRAME)
@@ -132,22 +116,12 @@ def test_the_document_alone_predicts(epsilon):
 def test_damaged_documents_are_refused():
     document = fit().classifier_.to_dict()
     first, *rest = document["nodes"]
-    lists = [groups[1:] for groups in document["groups"].values()]
-    broken = [
-        {"format": "other"},
-        {"target": "nobody"},
-        {"groups": {}},
-        {"nodes": []},
-        {"nodes": document["nodes"][:-1]},
-    ]
-    for begin in ([], [-1], [10**9]):
-        broken += [{"groups": {name: begin + part for name, part in zip(document["groups"], lists, strict=True)}}]
+    name, (_, *groups) = next(iter(document["groups"].items()))
+    broken = [{"format": "other"}, {"target": "nobody"}, {"groups": {}}, {"nodes": rest}]
+    broken += [{"groups": {**document["groups"], name: begin + groups}} for begin in ([], [-1], [10**9])]
     changes = [{"left": 0}, {"right": 1}, {"left": 10**6}, {"goes_left": [77]}, {"column": "y"}, {"classes": None}]
     changes += [{"classes": classes} for classes in ([1.0], [1.0, -1.0], [1.0, float("nan")])]
     broken += [{"nodes": [{**first, **change}, *rest]} for change in changes]
-    for one in (*({**document, **change} for change in broken), {k: v for k, v in document.items() if k != "nodes"}):
-        with pytest.raises(SchemaError, match="no tree") as caught:
-            GroupTree.from_dict(SCHEMA, deepcopy(one))
-        assert caught.value.remedy
-    with pytest.raises(SchemaError, match="no tree"):
-        GroupTree.from_dict(Schema(columns=(C, Y), target="y"), document)
+    for change in broken:
+        with pytest.raises(SchemaError, match="no tree"):
+            GroupTree.from_dict(SCHEMA, {**document, **change})

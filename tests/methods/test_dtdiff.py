@@ -22,9 +22,6 @@ def fit(frame=FRAME, schema=SCHEMA, **parameters):
     return DTDiff(**{"epsilon": 1.0, "random_state": 0, **parameters}).fit(frame, schema=schema)
 
 
-# The ledger
-
-
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize(("criterion", "moved_once"), [("Max", True), ("InfoGain", False)])
 def test_the_ledger_by_hand(criterion, moved_once, relation, watched):
@@ -44,31 +41,24 @@ def test_the_ledger_by_hand(criterion, moved_once, relation, watched):
 
 
 def test_a_single_candidate_is_no_choice_and_costs_nothing(watched):
-    schema = Schema(columns=(C, Y), target="y")
-    method = fit(FRAME, schema)
+    method = fit(FRAME, Schema(columns=(C, Y), target="y"))
     assert method.steps_ == [("c", "(any)")]
     assert [(e.mechanism, e.epsilon_of_noise) for e in method.ledger_.entries] == [("laplace", 1)]
     assert not watched.chosen
 
 
-@pytest.mark.parametrize("relation", RELATIONS)
-@pytest.mark.parametrize("criterion", ["Max", "InfoGain"])
-def test_paper_mode_costs_half_of_a_choice_by_what_only_rises(criterion, relation):
+@pytest.mark.parametrize(
+    ("criterion", "relation", "cost"),
+    [("Max", "add_remove", 3 / 4), ("Max", "replace", 1), ("InfoGain", "add_remove", 1)],
+)
+def test_paper_mode_costs_half_of_a_choice_by_what_only_rises(criterion, relation, cost):
     method = fit(mode="paper", criterion=criterion, relation=relation, rounds=2)
-    half = criterion == "Max" and relation == "add_remove"  # it does not use that Max only rises
-    assert method.ledger_.epsilon_of_noise == pytest.approx(3 / 4 if half else 1)
-
-
-# The weighted choice
+    assert method.ledger_.epsilon_of_noise == pytest.approx(cost)
 
 
 class Again(JointSpecialization):
-    """The same choice many times over."""
-
-    times = 20_000
-
-    def values(self, count, candidates, relation):
-        return np.tile(super().values(count, candidates, relation), (self.times, 1))
+    def values(self, *asked):
+        return np.tile(super().values(*asked), (20_000, 1))
 
 
 SMALL = Schema(
@@ -79,25 +69,19 @@ SMALL = Schema(
     ),
     target="y",
 )
-FOUR = pd.DataFrame({"n": [0, 1, 2, 2], "c": ["u", "v", "u", "v"], "y": ["no", "no", "yes", "yes"]})
-PARTS = {"divisions": [("c", np.arange(2))], "intervals": [("n", 0, 3)]}
+FOUR = pd.DataFrame({"n": [0, 1, 2, 2], "c": list("uvuv"), "y": ["no", "no", "yes", "yes"]})
 
 
 @pytest.mark.parametrize(("relation", "person"), [("add_remove", 1), ("replace", 2)])
-@pytest.mark.parametrize("noise", ["laplace", "geometric"])
-def test_weighted_choices_have_their_probabilities(noise, relation, person):
+def test_weighted_choices_have_their_probabilities(relation, person):
     """Max: 1 + 1 for c; 1 + 2 below 1; 2 + 2 below 2. At exp(t) = 2 the weights are 1 * 4, 8 / 2 and 16 / 2."""
-    table = PrivateTable(SMALL.encode(FOUR), SMALL, Ledger(relation), make_noise(noise, 5))
-    score = Again(target="y", classes=2, rated_by=Max(), **PARTS)
-    chosen = table.choose(score, [], epsilon=person * np.log(2), draws=Again.times)
-    assert chosen.shape == (Again.times,)
+    table = PrivateTable(SMALL.encode(FOUR), SMALL, Ledger(relation), make_noise("laplace", 5))
+    divisions, intervals = [("c", np.arange(2))], [("n", 0, 3)]
+    score = Again(target="y", classes=2, rated_by=Max(), divisions=divisions, intervals=intervals)
+    chosen = table.choose(score, [], epsilon=person * np.log(2), draws=20_000)
     seen = np.bincount(chosen, minlength=3)
-    assert chisquare(seen, Again.times * np.array([4, 4, 8]) / 16).pvalue > 1e-4
-    assert chisquare(seen, Again.times * np.array([4, 8, 16]) / 28).pvalue < 1e-9  # as without weights
-    assert table.ledger.epsilon_of_noise == pytest.approx(Again.times * person * np.log(2))
-
-
-# What is chosen, and what is learned
+    assert chisquare(seen, 20_000 * np.array([4, 4, 8]) / 16).pvalue > 1e-4
+    assert table.ledger.epsilon_of_noise == pytest.approx(20_000 * person * np.log(2))
 
 
 def test_without_noise_it_takes_the_best_candidate_of_all(watched):
@@ -115,11 +99,8 @@ def test_without_noise_it_takes_the_best_candidate_of_all(watched):
     assert [size for size, _ in watched.chosen] == [2 + 5, 2 + 2 + 2]
 
 
-# What DiffGen does as well
-
-
 @pytest.mark.parametrize(("kind", "name", "share"), [(DiffGen, "IG", 1 / 4), (DTDiff, "InfoGain", 1 / 2)])
-@pytest.mark.parametrize(("classes", "spread"), [(("no",), 1), (("no", "yes"), 1), (("no", "p", "q", "r"), 2)])
+@pytest.mark.parametrize(("classes", "spread"), [(("no", "yes"), 1), (("no", "p", "q", "r"), 2)])
 def test_information_gain_pays_for_its_range(classes, spread, kind, name, share, watched):
     schema = Schema(columns=(A, C, Column(name="y", kind="categorical", categories=classes)), target="y")
     how = {"score" if kind is DiffGen else "criterion": name, "rounds": 1}
@@ -131,7 +112,7 @@ def test_information_gain_pays_for_its_range(classes, spread, kind, name, share,
 @pytest.mark.parametrize("kind", [DiffGen, DTDiff])
 def test_no_specialization_makes_more_leaves_than_allowed(kind):
     """All fit, and what was left undivided would not have fitted."""
-    for most in (2, 3, 4, 5, 8, 12, 30, 71):
+    for most in (2, 5, 12, 71):
         method = kind(max_leaves=most, rounds=30, epsilon=30.0, random_state=0).fit(FRAME, schema=SCHEMA)
         cells, shape = method.tree_.leaves.size, dict(zip(SCHEMA.names, method.tree_.leaves.shape, strict=True))
         undivided = [column for column in (A, N, C) if axis(method, column.name).sizes.max() > 1]

@@ -43,20 +43,16 @@ def turned(groups, theta):
     return found
 
 
-ALL = [[0, 1, 2, 3]]
-
-
-@pytest.mark.parametrize("theta", [0.1, 0.7, 0.99, 1.0])
-@pytest.mark.parametrize("groups", [ALL, [[0, 1], [2, 3]], [[0], [1, 2, 3]], [[0], [1], [2], [3]]])
+@pytest.mark.parametrize("theta", [0.1, 0.7])
+@pytest.mark.parametrize("groups", [[[0, 1, 2, 3]], [[0], [1, 2, 3]], [[0], [1], [2], [3]]])
 def test_shares_are_the_kronecker_inverse_and_of_one_group_the_printed_formula(groups, theta):
     reports = np.random.default_rng(1).dirichlet(np.ones(16))
     shares = np.linalg.solve(turned(groups, theta), reports)
     for found, literals in zip(estimates(groups, theta, reports), CONJUNCTIONS, strict=True):
         assert found == pytest.approx(shares @ true_share(BITS, literals))
-        plain, other = (
-            reports @ true_share(BITS, {bit: abs(turn - v) for bit, v in literals.items()}) for turn in (0, 1)
-        )
-        assert groups is not ALL or found == pytest.approx((theta * plain - (1 - theta) * other) / (2 * theta - 1))
+        opposite = {bit: 1 - value for bit, value in literals.items()}
+        plain, other = reports @ true_share(BITS, literals), reports @ true_share(BITS, opposite)
+        assert len(groups) > 1 or found == pytest.approx((theta * plain - (1 - theta) * other) / (2 * theta - 1))
 
 
 def test_equal_records_count_together():
@@ -103,19 +99,16 @@ def test_columns_and_classes_as_bits():
     assert found.schema["y bit 2"].categories == ("k, l", "m")
     assert found.schema["age"].categories == ("0–5", "6–9 or (missing)")
     assert found.bit_of == {1: 0, 2: 1}
-    rules = dict(zip(found.schema.names, found.rules, strict=True))
-    assert [(rules[name][0], rules[name][1].tolist()) for name in found.schema.names] == [
+    assert [(name, rule.tolist()) for name, rule in found.rules] == [
         ("y bit 2", [0, 0, 1]),
         ("age", [0, 0, 0, 1, 1, 1]),
         ("y", [0, 0, 0, 0, 1]),
         ("y", [0, 0, 1, 1, 0]),
         ("y", [0, 1, 0, 1, 0]),
     ]
-    assert found.classes[3] == {2: 0, 3: 1, 4: 1}
-    assert found.classes[4] == {2: 1, 3: 0, 4: 0}
-    two = Booleans(SCHEMA, "one")
-    assert two.classes == [{3 - 0: 0}]
-    assert two.schema["one"].categories[0] == "only"
+    assert found.classes[3:] == [{2: 0, 3: 1, 4: 1}, {2: 1, 3: 0, 4: 0}]
+    one = Booleans(SCHEMA, "one")
+    assert (one.classes, one.schema["one"].categories[0]) == ([{3: 0}], "only")
 
 
 def rows(n=800, seed=0):
@@ -128,23 +121,16 @@ def rows(n=800, seed=0):
     return pd.DataFrame({"y": np.array(list("abcde"))[code], "y bit 2": letter, "age": age, "one": "only"})
 
 
-@pytest.mark.parametrize(
-    "how",
-    [
-        {"mode": "paper", "theta": 1.0},
-        {"mode": "paper", "theta": 1.0, "groups": "each"},
-        {"epsilon": 1e9, "certainty": 0.0},
-    ],
-)
+@pytest.mark.parametrize("how", [{"mode": "paper", "theta": 1.0}, {"epsilon": 1e9, "certainty": 0.0}])
 def test_without_lies_it_is_the_id3_tree_of_the_rows(how):
     frame = rows()
     method = DTPD(random_state=0, **how).fit(frame, schema=SCHEMA)
-    codes = SCHEMA.encode(frame)
-    halves, forest = {"y bit 2": codes[:, 1] >= 2, "age": codes[:, 2] >= 3}, method.forest_
+    codes, forest = SCHEMA.encode(frame), method.forest_
+    halves = {"y bit 2": codes[:, 1] >= 2, "age": codes[:, 2] >= 3}
     expected = grown_by_hand(halves, codes[:, 0].astype(int), entropy, 5, most=5, pure=0.05)
     assert as_nested(forest, lambda place: SCHEMA.names[forest.column[place]]) == expected
     forest._check()
-    assert method.forest_.counts[0] == pytest.approx(len(frame))
+    assert forest.counts[0] == pytest.approx(len(frame))
     assert method.score(frame) > 0.4
 
 
@@ -152,24 +138,21 @@ def test_what_it_costs():
     frame = rows(50)
     each = DTPD(mode="paper", theta=0.8, groups="each").fit(frame, schema=SCHEMA)
     assert float(each.ledger_.epsilon_of_noise) == pytest.approx(5 * math.log(4))
-    corrected = DTPD(epsilon=2.0).fit(frame, schema=SCHEMA)
-    coin = corrected.reports_.channels["age",]
+    coin = DTPD(epsilon=2.0).fit(frame, schema=SCHEMA).reports_.channels["age",]
     assert isinstance(coin, Warner)
     assert coin.p == pytest.approx(math.exp(0.4) / (1 + math.exp(0.4)))
 
 
 def test_together_a_record_is_told_from_all_but_its_opposite():
-    two = Schema(
-        columns=tuple(Column(name=name, kind="categorical", categories=("0", "1")) for name in "pqy"), target="y"
-    )
+    bits = tuple(Column(name=name, kind="categorical", categories=("0", "1")) for name in "pqy")
 
     def seen(record, **how):
         frame = pd.DataFrame([record] * 400, columns=list("pqy")).astype(str)  # as many runs as there are rows
-        reports = DTPD(random_state=0, **how).fit(frame, schema=two).reports_
+        reports = DTPD(random_state=0, **how).fit(frame, schema=Schema(columns=bits, target="y")).reports_
         return {tuple(row) for row in np.stack([reports.values[name,] for name in "pqy"], axis=1).tolist()}
 
     one = {"mode": "paper", "theta": 0.7}
     assert seen((0, 1, 1), **one) == {(0, 1, 1), (1, 0, 0)} == seen((1, 0, 0), **one)
     assert not seen((0, 1, 1), **one) & seen((0, 0, 1), **one)  # of probability 1 here, and 0 there
-    for how in ({"mode": "paper", "theta": 0.7, "groups": "each"}, {"epsilon": 3.0}):
+    for how in ({**one, "groups": "each"}, {"epsilon": 3.0}):
         assert len(seen((0, 1, 1), **how)) == 8

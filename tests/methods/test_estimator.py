@@ -14,7 +14,7 @@ from dpcore.accounting.ledger import Ledger
 from dpcore.arguments import no_progress
 from dpcore.door import PrivateTable
 from dpcore.errors import BudgetError, ParameterError
-from dpcore.mechanisms.noise import NumpyNoise, generator
+from dpcore.mechanisms.noise import generator
 from dpcore.methods import METHODS, MST
 from dpcore.methods.parameters import choice, text
 from dpcore.methods.synthesizer import Synthesizer
@@ -26,13 +26,8 @@ class Margins(Synthesizer):
     title = "Margins"
     paper = "none"
 
-    target: str | None = text(default=None, optional=True, about="The class column.")
     greedy: str = choice(default="no", options=("no", "yes"), about="Whether twice epsilon is spent.")
     noise: str = text(default="laplace", about="Which source draws.")
-
-    def _check(self, schema):
-        if self.target is not None:
-            self._target(schema, self.target)
 
     def _fit(self, table, progress):
         self.seen_ = type(table), progress
@@ -41,8 +36,7 @@ class Margins(Synthesizer):
         self.margins_ = [np.maximum(answer, 0) + 1e-9 for answer in answers]
 
     def _sample(self, n, rng):
-        size = n or round(float(np.mean([margin.sum() for margin in self.margins_])))
-        drawn = [rng.choice(len(margin), size=size, p=margin / margin.sum()) for margin in self.margins_]
+        drawn = [rng.choice(len(margin), size=n or 600, p=margin / margin.sum()) for margin in self.margins_]
         return np.array(drawn, dtype=np.uint8).T
 
 
@@ -50,62 +44,51 @@ def test_fit_encodes_opens_the_door_and_calls_fit(small_frame, small_schema, mon
     opened = []
 
     class Watched(PrivateTable):
-        def __init__(self, rows, schema, ledger, noise, *, unprotected_allowed=False):
-            opened.append((rows.codes, schema, ledger, noise, unprotected_allowed))
-            super().__init__(rows, schema, ledger, noise, unprotected_allowed=unprotected_allowed)
+        def __init__(self, rows, schema, ledger, noise, **how):
+            opened.append((rows.codes, schema, ledger, how))
+            super().__init__(rows, schema, ledger, noise, **how)
             assert not rows.numbered  # only trees cut numbers
 
     monkeypatch.setattr(dpcore.methods.base, "PrivateTable", Watched)
     method = Margins(epsilon=0.75, random_state=1, relation="replace")
     assert method.fit(small_frame, schema=small_schema) is method
-    ((codes, schema, ledger, noise, allowed),) = opened
+    codes, schema, ledger, _ = opened[0]
     np.testing.assert_array_equal(codes, small_schema.encode(small_frame))
-    assert schema is method.schema_ is small_schema
-    assert ledger is method.ledger_
+    assert (schema, ledger) == (method.schema_, method.ledger_) == (small_schema, ledger)
     assert (ledger.plan, ledger.name, ledger.relation) == (0.75, "Margins", "replace")
-    assert isinstance(noise, NumpyNoise)
-    assert not allowed
     assert method.seen_ == (Watched, no_progress)
-    assert (method.noise_label_, method.publishable_) == (noise.label, False)
-    assert method.ledger_.epsilon_of_noise == 0.75
+    assert ledger.epsilon_of_noise == 0.75
     paper = Margins(mode="paper").fit(small_frame, schema=small_schema)
-    assert opened[-1][-1]  # only paper mode may ask for raw rows
     assert paper.ledger_.plan is None
+    assert [how["unprotected_allowed"] for *_, how in opened] == [False, True]  # only paper mode may ask for raw rows
 
 
 @pytest.mark.parametrize("noise", ["laplace", "auto"])
 def test_noise_comes_from_the_seed_in_a_stream_of_its_own(noise, small_frame, small_schema):
     """With a seed the default source is NumPy's continuous noise."""
     method = Margins(epsilon=1.0, noise=noise, random_state=5).fit(small_frame, schema=small_schema)
-    exact = [np.bincount(codes, minlength=size) for codes, size in zip(
-        small_schema.encode(small_frame).T, small_schema.sizes, strict=True
-    )]  # fmt: skip
-    rng = generator(5, 0)
-    for margin, counts in zip(method.margins_, exact, strict=True):
-        expected = np.maximum(counts + rng.laplace(0, 5.0, counts.shape), 0) + 1e-9
-        np.testing.assert_allclose(margin, expected)
+    rng, codes = generator(5, 0), small_schema.encode(small_frame)
+    for margin, column, size in zip(method.margins_, codes.T, small_schema.sizes, strict=True):
+        counts = np.bincount(column, minlength=size)
+        np.testing.assert_allclose(margin, np.maximum(counts + rng.laplace(0, 5.0, size), 0) + 1e-9)
 
 
 def test_the_source_of_noise_is_named_and_samples_exactly_unless_a_seed_is_given(small_frame, small_schema):
-    inferred = dataclasses.replace(small_schema, source="inferred")
-    for name in ("laplace", "geometric", "opendp", "auto"):
-        method = Margins(noise=name).fit(small_frame, schema=small_schema)
-        exact = name in ("opendp", "auto")
+    for name, exact in (("laplace", False), ("geometric", False), ("opendp", True), ("auto", True)):
+        method = Margins(noise=name).fit(small_frame.head(20), schema=small_schema)
         assert method.publishable_ is exact, name
         assert ("for teaching" in method.noise_label_) is not exact, name
         assert method.ledger_.entries[0].mechanism == ("discrete laplace" if exact else name)
-        void = Margins(noise=name).fit(small_frame, schema=inferred)
-        assert (void.publishable_, void.ledger_.void == "") == (exact, False), name  # it names the noise alone
+    void = Margins(noise="auto").fit(small_frame, schema=dataclasses.replace(small_schema, source="inferred"))
+    assert (void.publishable_, void.ledger_.void == "") == (True, False)  # it names the noise alone
     assert {(kind().noise, kind().random_state) for kind in METHODS.values()} == {("auto", None)}
 
 
 def test_corrected_mode_cannot_spend_more_than_it_was_given(small_frame, small_schema):
-    greedy = Margins(epsilon=1.0, greedy="yes")
-    with pytest.raises(BudgetError, match="'Margins'"):
-        greedy.fit(small_frame, schema=small_schema)
-    mine = Ledger("add_remove")
-    with pytest.raises(BudgetError, match="'Margins'"):
-        greedy.fit(small_frame, schema=small_schema, ledger=mine)
+    greedy, mine = Margins(epsilon=1.0, greedy="yes"), Ledger("add_remove")
+    for ledger in (None, mine):
+        with pytest.raises(BudgetError, match="'Margins'"):
+            greedy.fit(small_frame, schema=small_schema, ledger=ledger)
     assert mine.epsilon_bound == 0
     # A paper may be wrong about its cost: that is what the ledger is there to show.
     printed = Margins(epsilon=1.0, greedy="yes", mode="paper").fit(small_frame, schema=small_schema)
@@ -122,12 +105,9 @@ def test_a_fit_that_fails_leaves_no_earlier_release_behind(small_frame, small_sc
     with pytest.raises(ParameterError, match="not fitted"):
         method.sample(3)
     assert not hasattr(method, "margins_")
-    assert len(method.set_params(greedy="no").fit(small_frame, schema=small_schema).sample(3)) == 3
 
 
 class Slow(Margins):
-    """Asks again and again, until somebody stops it."""
-
     def _fit(self, table, progress):
         self.margins_ = []
         for turn in range(4):
@@ -135,7 +115,7 @@ class Slow(Margins):
             progress(turn / 4, "asked")
 
 
-@pytest.mark.parametrize("stop", [KeyboardInterrupt, BudgetError, GeneratorExit])
+@pytest.mark.parametrize("stop", [KeyboardInterrupt, BudgetError])
 def test_a_fit_that_is_stopped_leaves_what_was_paid_and_nothing_else(stop, small_frame, small_schema):
     """Whoever stops a fit may have heard its answers: 400 that nobody counts are the truth."""
     mine = Ledger("add_remove")
@@ -155,8 +135,6 @@ def test_a_fit_that_is_stopped_leaves_what_was_paid_and_nothing_else(stop, small
     assert mine.epsilon_claimed == 1.5
     with pytest.raises(NotFittedError):
         check_is_fitted(method)
-    with pytest.raises(ParameterError, match="not fitted"):
-        method.sample(3)
     assert pickle.loads(pickle.dumps(method)).ledger_.to_json() == method.ledger_.to_json()
 
 
@@ -173,42 +151,19 @@ def test_a_fit_is_a_record_and_sampling_repeats_with_a_seed_and_costs_nothing(sm
 
 def test_fit_keeps_no_row_leaves_extra_columns_alone_and_passes_progress_on(small_frame, small_schema):
     """Nothing that the estimator remembers is the private frame, its codes, or the door."""
-
-    def watch(fraction, text):
-        pass
-
     given = small_frame.assign(name="secret")
-    method = Margins(random_state=0).fit(given, None, schema=small_schema, progress=watch)
+    method = Margins(random_state=0).fit(given, schema=small_schema, progress=print)
     pd.testing.assert_frame_equal(given, small_frame.assign(name="secret"))
-    assert method.seen_[1] is watch
+    assert method.seen_[1] is print
     assert "name" not in method.sample(5).columns
     kept = [value for name, value in vars(method).items() if name.endswith("_") and name != "seen_"]
     assert not any(isinstance(value, pd.DataFrame | PrivateTable) for value in kept)
     assert not any(isinstance(value, np.ndarray) and len(small_frame) in value.shape for value in kept)
 
 
-def test_an_attribute_that_is_neither_parameter_nor_learned_is_named_with_what_to_write():
-    """Before, whoever wrote a method saw `KeyError: 'parameter'`, and not which line of theirs was meant."""
-    for annotated in ({"depth": int}, {"tables_": list}):
-        (name,) = annotated
-        with pytest.raises(TypeError, match=rf"Mine\.{name} is annotated.*whole\(.*learned\("):
-            type("Mine", (Margins,), {"__annotations__": annotated, "__module__": __name__})
-    with pytest.raises(TypeError, match=r"Mine\.found is annotated"):
-        type("Mine", (Margins,), {"__annotations__": {"found": int}, "found": dataclasses.field(init=False)})
-
-
-def test_a_method_without_words_for_screens_runs_and_a_registered_one_is_told_which_it_lacks(
-    small_frame, small_schema, monkeypatch
-):
-    class Untitled(Margins):
-        """No title, nor anything else that a page shows."""
-
-    made = Untitled(epsilon=1.0).fit(small_frame, schema=small_schema)
-    assert made.ledger_.name == Untitled.title == "Untitled"
-    assert (Untitled.by, Untitled.good_for, Untitled.page, Untitled.offers) == ("", "", "", ())
+def test_a_method_without_words_for_screens_runs_and_a_registered_one_is_told_which_it_lacks(monkeypatch):
+    assert type("Untitled", (Margins,), {"__module__": __name__}).title == "Untitled"
     monkeypatch.setitem(METHODS.classes, "Mine", f"{__name__}:Mine")
-    with pytest.raises(TypeError, match=r"Mine does not say its by, good_for, page, offers\. Write each"):
-        type("Mine", (Margins,), {"__module__": __name__})
     with pytest.raises(TypeError, match=r"does not say its good_for, offers\."):
         type("Mine", (Margins,), {"__module__": __name__, "by": "Warner 1965", "page": "networks"})
     type("Mine", (MST,), {"__module__": __name__})  # all of it is said by a class above

@@ -1,7 +1,8 @@
-"""AIM, MST and independent margins: what each question costs, how pairs are rated, and how large models get."""
+"""AIM, MST, independent margins, refined PrivBayes: what questions cost, how pairs are rated, how large models get."""
 
 from dataclasses import replace
 from fractions import Fraction
+from itertools import pairwise
 from math import pi, sqrt
 
 import numpy as np
@@ -10,14 +11,15 @@ import pytest
 from chains import CHAIN, HUGE, chain, listed
 from sources import Watched
 
-from dpcore import AIM, MST, IndependentMargins
+from dpcore import AIM, MST, IndependentMargins, RefinedPrivBayes
 from dpcore.accounting.currency import Currency
 from dpcore.accounting.relation import Relation
-from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
 from dpcore.methods.networks import aim
 from dpcore.methods.networks.aim import weights
 from dpcore.methods.networks.mst import MOST_VALUES, frequent_apart
+from dpcore.methods.networks.refined import EDGES, ONE_WAYS, TREE
+from dpcore.postprocess.simplex import fit_margins, merge_rare
 
 CLASSLESS = replace(CHAIN, target=None)
 TWO = Schema(columns=(listed("a", 2), listed("b", 2)))
@@ -25,39 +27,28 @@ APART = pd.DataFrame({"a": ["0", "0", "1", "1"] * 1_000, "b": ["0", "1", "0", "1
 
 
 class Scored(Watched):
-    """Keeps the scores as well."""
-
     def select(self, scores, factor):
         self.chosen.append((scores.tolist(), factor))
         return np.argmax(scores)
 
 
-# AIM
-
-
 @pytest.mark.parametrize("relation", Relation)
 @pytest.mark.parametrize(("delta", "times"), [(0.0, 2), (1e-9, 4)])
 def test_rounds_cost_what_is_documented(relation, delta, times):
-    method = AIM(epsilon=1.3, delta=delta, relation=relation, random_state=0).fit(chain(), schema=CHAIN)
-    whole, entries = Currency.of(delta).amount(1.3), list(method.ledger_.entries)
-    share = whole / 64
-    assert [entry.name for entry in entries[:4]] == [f"counts of {name}" for name in "abcy"]
-    assert {entry.epsilon_of_noise for entry in entries[:4]} == {share * Fraction(9, 10)}
-    left = whole - 4 * share * Fraction(9, 10)
-    rounds = list(zip(entries[4::2], entries[5::2], strict=True))
-    assert len(rounds) == len(method.pairs_) > 2
-    shares = [choice.epsilon_of_noise + table.epsilon_of_noise for choice, table in rounds]
-    for (choice, table), paid, scope in zip(rounds, shares, method.pairs_, strict=True):
-        assert choice.epsilon_of_noise == paid / 10
-        assert (choice.mechanism, choice.sensitivity) == ("exponential", Fraction(relation.histogram_l1, 2))
-        assert table.name == f"counts of {' × '.join(scope)}"
-    for paid, after in zip(shares[:-1], [*shares[1:-1], None], strict=True):
-        assert paid == share
-        assert left >= 2 * share
-        left -= paid
-        share = after or (share if left < 2 * share else share * times)
-        assert share in (paid, paid * times)
-    assert shares[-1] == left < 2 * share
+    """The first costs a 64th, each later one as much as the one before or `times` as much, the last what is left."""
+    method = AIM(epsilon=1.3, delta=delta, relation=relation, random_state=0).fit(chain(2_000), schema=CHAIN)
+    whole, entries = Currency.of(delta).amount(1.3), method.ledger_.entries
+    columns, choices, tables = entries[:4], entries[4::2], entries[5::2]
+    assert {entry.epsilon_of_noise for entry in columns} == {whole / 64 * Fraction(9, 10)}
+    names = ["a", "b", "c", "y", *(" × ".join(scope) for scope in method.pairs_)]
+    assert [entry.name for entry in (*columns, *tables)] == [f"counts of {name}" for name in names]
+    first, *later = shares = [c.epsilon_of_noise + t.epsilon_of_noise for c, t in zip(choices, tables, strict=True)]
+    assert [entry.epsilon_of_noise for entry in choices] == [share / 10 for share in shares]
+    assert {(c.mechanism, c.sensitivity) for c in choices} == {("exponential", Fraction(relation.histogram_l1, 2))}
+    assert first == whole / 64
+    assert all(now / before in (1, times) for before, now in pairwise(shares[:-1]))
+    left = whole - sum(entry.epsilon_of_noise for entry in columns) - sum(shares[:-1])
+    assert later[-1] == left < 2 * later[-2] * times
     assert sum(method.epsilons_) == pytest.approx(float(whole))
 
 
@@ -81,7 +72,6 @@ def test_noise_falls_where_a_table_told_nothing(monkeypatch, times, shares):
 @pytest.mark.parametrize(("law", "size"), [("laplace", 1.0), ("gaussian", sqrt(2 / pi))])
 def test_tables_are_rated_by_weight_and_noise(monkeypatch, law, size):
     """The first choice without noise: a = b. Of 400 rows each diagonal cell has 200, where 100 are expected."""
-
     noise = Scored()
     noise.law = noise.on_counts = law
     monkeypatch.setattr(noise, "variance", lambda scale: scale**2 * (2 if law == "laplace" else 1))
@@ -100,61 +90,51 @@ def test_tables_are_rated_by_weight_and_noise(monkeypatch, law, size):
 
 
 def test_weights_by_hand():
-    assert weights(3, [(0, 1), (0, 2), (1, 2)]) == {
-        (0,): 0.5, (1,): 0.5, (2,): 0.5, (0, 1): 1, (0, 2): 1, (1, 2): 1
-    }  # fmt: skip
-    assert weights(4, [(0, 1), (0, 2)]) == {
-        (0,): 2 / 3, (1,): 1 / 3, (2,): 1 / 3, (3,): 0, (0, 1): 1, (0, 2): 1
-    }  # fmt: skip
+    pairs = {(0, 1): 1, (0, 2): 1}
+    assert weights(3, [*pairs, (1, 2)]) == {(0,): 0.5, (1,): 0.5, (2,): 0.5, **pairs, (1, 2): 1}
+    assert weights(4, [*pairs]) == {(0,): 2 / 3, (1,): 1 / 3, (2,): 1 / 3, (3,): 0, **pairs}
     assert weights(2, []) == {(0,): 1, (1,): 1}
 
 
-def test_the_model_and_its_tables_stay_small(monkeypatch):
-    def cells(**limits):
-        for name, limit in limits.items():
-            monkeypatch.setattr(aim, name, limit)
-        method = AIM(epsilon=HUGE, random_state=0).fit(chain(), schema=CLASSLESS)
-        return sum(table.size for table in method.tables_), method.pairs_
+@pytest.mark.parametrize(("most", "cells"), [(20, 20), (11, 12)])
+def test_the_model_stays_small(most, cells, monkeypatch):
+    """The columns by themselves have 12 cells, and are measured anyway."""
+    monkeypatch.setattr(aim, "MOST_CELLS", most)
+    method = AIM(epsilon=HUGE, random_state=0).fit(chain(2_000), schema=CLASSLESS)
+    assert sum(table.size for table in method.tables_) <= cells
+    assert max(map(len, method.pairs_)) == (2 if cells > 12 else 1)
 
-    free, _ = cells()
-    small, chosen = cells(MOST_CELLS=20)
-    assert small <= 20 < free
-    assert {len(scope) for scope in chosen} >= {2}
-    none, chosen = cells(MOST_CELLS=11)
-    assert none == 12  # the columns by themselves
-    assert {len(scope) for scope in chosen} == {1}
-    _, chosen = cells(MOST_CELLS=100_000, MOST_TABLE=9)
-    pairs = {scope for scope in chosen if len(scope) == 2}
+
+def test_tables_stay_small(monkeypatch):
+    monkeypatch.setattr(aim, "MOST_TABLE", 9)
+    method = AIM(epsilon=HUGE, random_state=0).fit(chain(2_000), schema=CLASSLESS)
+    pairs = {scope for scope in method.pairs_ if len(scope) == 2}
     assert {("a", "c")} <= pairs <= {("a", "c"), ("a", "y"), ("b", "y"), ("c", "y")}
 
 
 def test_room_grows_with_what_was_spent(monkeypatch):
     """Of a model of 20 cells at most, a sixteenth has no room for a pair at first."""
     monkeypatch.setattr(aim, "MOST_CELLS", 20)
-    method = AIM(epsilon=HUGE, random_state=0).fit(chain(), schema=CLASSLESS)
+    method = AIM(epsilon=HUGE, random_state=0).fit(chain(2_000), schema=CLASSLESS)
     assert len(method.pairs_[0]) == 1
-
-
-# MST
 
 
 @pytest.mark.parametrize("relation", Relation)
 @pytest.mark.parametrize("delta", [0.0, 1e-9])
 def test_each_third_buys_what_is_documented(relation, delta):
-    method = MST(epsilon=1.3, delta=delta, relation=relation, random_state=0).fit(chain(), schema=CHAIN)
-    whole, entries = Currency.of(delta).amount(1.3), method.ledger_.entries
+    method = MST(epsilon=1.3, delta=delta, relation=relation, random_state=0).fit(chain(2_000), schema=CHAIN)
+    third, entries = Currency.of(delta).amount(1.3) / 3, method.ledger_.entries
     columns, choices, pairs = entries[:4], entries[4:7], entries[7:]
     assert [entry.name for entry in columns] == [f"counts of {name}" for name in "abcy"]
     assert [entry.name for entry in pairs] == [f"counts of {a} × {b}" for a, b in method.pairs_]
-    assert {entry.mechanism for entry in choices} == {"exponential"}
     for part in (columns, choices, pairs):
-        assert {entry.epsilon_of_noise for entry in part} == {whole / 3 / len(part)}
+        assert {entry.epsilon_of_noise for entry in part} == {third / len(part)}
+    moved = relation.histogram_l1
+    assert {(entry.mechanism, entry.sensitivity) for entry in choices} == {("exponential", Fraction(moved, 2))}
     for part in (columns, pairs):
-        moved, share = relation.histogram_l1, float(whole / 3 / len(part))
+        share = float(third / len(part))
         scale = sqrt(moved / (2 * share)) if delta else moved / share  # of L2, the square is as large as L1
         assert [entry.scale for entry in part] == pytest.approx([scale] * len(part))
-    assert {entry.sensitivity for entry in choices} == {Fraction(relation.histogram_l1, 2)}
-    assert sum(method.epsilons_) == pytest.approx(float(whole))
 
 
 def test_pairs_that_join_two_parts_are_rated_by_their_distance(monkeypatch):
@@ -174,35 +154,88 @@ def test_pairs_that_join_two_parts_are_rated_by_their_distance(monkeypatch):
     assert [factor for _, factor in noise.chosen] == pytest.approx([(1 / 3) / 2] * 3)  # moved by 1; two ways
 
 
-def test_rare_values_are_one_by_three_standard_deviations():
-    assert frequent_apart(np.array([10.0, 5.9, 6.0, -1.0]), 4.0).tolist() == [0, 2, 1, 2]
-    assert frequent_apart(np.array([10.0, 6.0]), 4.0).tolist() == [0, 1]
-    assert frequent_apart(np.array([1.0, 2.0]), 4.0).tolist() == [0, 0]
-    many = frequent_apart(np.arange(1_000.0), 1e-4)
-    assert many.max() == MOST_VALUES
-    assert many[-MOST_VALUES:].tolist() == list(range(MOST_VALUES))
-    assert set(many[:-MOST_VALUES]) == {MOST_VALUES}
-    ties = frequent_apart(np.full(1_000, 20.0), 1e-4)
-    assert ties.tolist() == [*range(MOST_VALUES), *[MOST_VALUES] * (1_000 - MOST_VALUES)]
-
-
-# Independent margins
-
-
-COLUMNS = Schema(
-    columns=(
-        Column(name="a", kind="categorical", categories=("u", "v", "w", "x")),
-        Column(name="b", kind="categorical", categories=("yes",)),
-        Column(name="n", kind="integer", lower=0, upper=8, bins=9),
-    )
+@pytest.mark.parametrize(
+    ("counts", "apart"), [([10.0, 5.9, 6.0, -1.0], [0, 2, 1, 2]), ([10.0, 6.0], [0, 1]), ([1.0, 2.0], [0, 0])]
 )
-TEN_ROWS = pd.DataFrame({"a": ["u"] * 6 + ["v"] * 3 + ["w"], "b": "yes", "n": [0] * 5 + [8] * 5})
+def test_rare_values_are_one_by_three_standard_deviations(counts, apart):
+    assert frequent_apart(np.array(counts), 4.0).tolist() == apart
 
 
-def test_epsilon_is_shared_by_the_roots_of_the_cells(watched: Watched):
+def test_of_very_many_values_the_most_frequent_are_apart():
+    rest = 1_000 - MOST_VALUES
+    many, ties = frequent_apart(np.arange(1_000.0), 1e-4), frequent_apart(np.full(1_000, 20.0), 1e-4)
+    assert many.tolist() == [*[MOST_VALUES] * rest, *range(MOST_VALUES)]
+    assert ties.tolist() == [*range(MOST_VALUES), *[MOST_VALUES] * rest]
+
+
+def test_epsilon_is_shared_by_the_roots_of_the_cells(watched):
     """Four, one and nine cells: 2/6, 1/6 and 3/6 of epsilon; a replaced row moves two cells of each table."""
-    fitted = IndependentMargins(epsilon=1.2).fit(TEN_ROWS, schema=COLUMNS)
+    schema = Schema(columns=(listed("a", 4), listed("b", 1), listed("n", 9)))
+    rows = pd.DataFrame({"a": [0] * 6 + [1] * 3 + [2], "b": 0, "n": [0] * 5 + [8] * 5}).astype(str)
+    fitted = IndependentMargins(epsilon=1.2).fit(rows, schema=schema)
     assert [scale for _, scale in watched.counted] == pytest.approx([2 / 0.4, 2 / 0.2, 2 / 0.6])
     assert fitted.epsilons_ == pytest.approx([0.4, 0.2, 0.6])
-    for cells, exact in zip(fitted.tables_, [[6, 3, 1, 0], [10], [5, 0, 0, 0, 0, 0, 0, 0, 5]], strict=True):
+    for cells, exact in zip(fitted.tables_, [[6, 3, 1, 0], [10], [5, *[0] * 7, 5]], strict=True):
         np.testing.assert_allclose(cells, exact, atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("counts", "threshold", "ordered", "groups"),
+    [
+        ([5, 5, 5, 5], 10, True, [0, 0, 1, 1]),
+        ([12, 1, 1, 9, 3], 10, True, [0, 1, 1, 1, 1]),
+        ([12, 1, 1], 10, True, [0, 0, 0]),
+        ([12, 4, 20, 4], 10, False, [0, 2, 1, 2]),
+        ([12, 1, 20, 1], 10, False, [0, 0, 1, 0]),
+        ([1, 2, 3], 10, False, [0, 0, 0]),
+    ],
+)
+def test_rare_values_are_merged(counts, threshold, ordered, groups):
+    assert merge_rare(np.array(counts, float), threshold, ordered=ordered).tolist() == groups
+
+
+def test_tables_are_fitted_to_their_margins():
+    rng = np.random.default_rng(2)
+    exact = rng.integers(20, 100, (3, 4, 2)).astype(float)
+    first, second, totals = exact.sum(axis=1), exact.sum(axis=0), exact.sum(axis=(0, 1))
+    np.testing.assert_allclose(fit_margins(exact, first, second, totals), exact, rtol=1e-4)
+    for noisy in (exact + rng.laplace(0, 30, exact.shape), np.zeros(exact.shape)):
+        fitted = fit_margins(noisy, first, second, totals)
+        assert (fitted >= 0).all()
+        np.testing.assert_allclose(fitted.sum(axis=0), second, rtol=1e-6)
+        np.testing.assert_allclose(fitted.sum(axis=1), first, rtol=2e-2)
+
+
+@pytest.mark.parametrize("relation", Relation)
+def test_refined_divides_epsilon_as_documented(relation):
+    method = RefinedPrivBayes(epsilon=1.3, relation=relation, noise="laplace", random_state=0)
+    entries = method.fit(chain(2_000), schema=CHAIN).ledger_.entries
+    whole = Fraction(1.3)
+    choices = [entry for entry in entries if entry.mechanism == "exponential"]
+    tables = [entry for entry in entries if entry.mechanism == "laplace"]
+    one_ways, edges = tables[:3], tables[3:]
+    assert [entry.epsilon_of_noise for entry in choices] == [whole * TREE / 2] * 2
+    assert [entry.name for entry in one_ways] == ["counts of a × y", "counts of b × y", "counts of c × y"]
+    assert sum(entry.epsilon_of_noise for entry in one_ways) == whole * ONE_WAYS
+    assert sum(entry.epsilon_of_noise for entry in edges) == whole * EDGES
+    assert {entry.sensitivity for entry in tables} == {relation.histogram_l1}
+    roots = np.sqrt([6, 8, 6])
+    shares = [float(entry.epsilon_of_noise / (whole * ONE_WAYS)) for entry in one_ways]
+    np.testing.assert_allclose(shares, roots / roots.sum())
+
+
+def test_little_epsilon_buys_the_one_ways_twice():
+    method = RefinedPrivBayes(epsilon=0.001, random_state=0).fit(chain(2_000), schema=CHAIN)
+    assert (method.edges_, len(method.ledger_.entries)) == ([], 6)
+    assert method.ledger_.epsilon_of_noise == sum(method.epsilons_) == pytest.approx(0.001)
+
+
+def test_what_is_bought_twice_counts_by_the_inverse_of_its_variance(monkeypatch):
+    means = []
+    for delta in (0.0, 1e-9):
+        method = RefinedPrivBayes(delta=delta)
+        monkeypatch.setattr(method, "_tables", lambda *_: ([np.ones(1)], [0.0]))
+        monkeypatch.setattr(method, "_set_margins", lambda _table, noisy, _names: means.extend(noisy))
+        method._measure_again(None, [], [np.zeros(1)], [], TREE + EDGES)
+    assert means[0] == pytest.approx(0.15**2 / (0.85**2 + 0.15**2))  # of noise with scales of 1 / .85 and 1 / .15
+    assert means[1] == pytest.approx(0.15)  # of Gaussian noise with variances of 1 / .85 and 1 / .15

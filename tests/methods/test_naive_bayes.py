@@ -16,10 +16,7 @@ from dpcore.mechanisms.scores.naive_bayes import class_log_scores
 from dpcore.methods import NaiveBayesSynthesizer
 
 BITS = Schema(
-    columns=(
-        *(Column(name=name, kind="categorical", categories=("0", "1")) for name in "abc"),
-        Column(name="y", kind="categorical", categories=("0", "1")),
-    ),
+    columns=tuple(Column(name=name, kind="categorical", categories=("0", "1")) for name in "abcy"),
     target="y",
     max_rows=100_000,
 )
@@ -28,13 +25,9 @@ BITS = Schema(
 def planted(rows=4_000, seed=0):
     rng = np.random.default_rng(seed)
     y = rng.random(rows) < 0.35
-    return pd.DataFrame(
-        {
-            name: np.where(rng.random(rows) < p, y, rng.random(rows) < 0.4).astype(int)
-            for name, p in zip("abc", (0.9, 0.5, 0.2), strict=True)
-        }
-        | {"y": y.astype(int)}
-    )
+    known = {"a": 0.9, "b": 0.5, "c": 0.2}
+    columns = {name: np.where(rng.random(rows) < p, y, rng.random(rows) < 0.4) for name, p in known.items()}
+    return pd.DataFrame(columns | {"y": y}).astype(int)
 
 
 def plain_nb(frame, rows):
@@ -53,14 +46,14 @@ def test_epsilon_zero_gives_uniform_labels(mode, variant):
 
 
 def test_epsilon_to_infinity_makes_algorithm_2_algorithm_1():
-    released = {
-        variant: NaiveBayesSynthesizer(epsilon=1e6, mode="paper", variant=variant, rows=2_000, random_state=0)
+    first, second = (
+        NaiveBayesSynthesizer(epsilon=1e6, mode="paper", variant=variant, rows=2_000, random_state=0)
         .fit(planted(), schema=BITS)
         .sample()
         for variant in ("Alg1", "Alg2")
-    }
-    pd.testing.assert_frame_equal(released["Alg1"], released["Alg2"])
-    frame = released["Alg1"].astype(int)
+    )
+    pd.testing.assert_frame_equal(first, second)
+    frame = first.astype(int)
     np.testing.assert_array_equal(frame["y"], plain_nb(planted(), frame[list("abc")]).argmax(axis=1))
 
 
@@ -69,9 +62,8 @@ def test_paper_scores_are_naive_bayes():
     y = frame["y"].to_numpy()
     tables = [np.array([np.bincount(frame[name][y == c], minlength=2) for c in (0, 1)]) for name in "abc"]
     prior = np.log((np.bincount(y) + 1) / (len(y) + 2))
-    np.testing.assert_allclose(
-        class_log_scores(prior, tables, rows.to_numpy(dtype=np.uint8), 1.0), plain_nb(frame, rows), atol=1e-9
-    )
+    scores = class_log_scores(prior, tables, rows.to_numpy(dtype=np.uint8), 1.0)
+    np.testing.assert_allclose(scores, plain_nb(frame, rows), atol=1e-9)
 
 
 def test_c1_posterior_sampling_has_the_posterior_frequencies():

@@ -8,7 +8,6 @@ import pandas as pd
 import pytest
 
 from dpcore import datasets
-from dpcore.accounting.ledger import Ledger
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
 from dpcore.errors import ParameterError
@@ -19,8 +18,6 @@ from dpcore.methods.local.bayes_from_reports import bayes_of
 from dpcore.postprocess.reports import Reports
 from dpcore.postprocess.shrinkage import FLOOR
 
-EVERYTHING = {"pairs": False, "asked": None, "merge": False, "reconstruction": "clip"}
-
 X = Column(name="x", kind="categorical", categories=tuple("abc"))
 N = Column(name="n", kind="continuous", lower=0, upper=10, bins=5)
 Y = Column(name="y", kind="categorical", categories=("no", "yes"))
@@ -30,7 +27,8 @@ CLEAR = ERRPH(2, p0=1)
 
 def PPNB(**given):  # noqa: N802 - stands for the class
     """Every column is asked for, as it is, and unbiased counts are clipped."""
-    return ppnb.PPNB(**{**EVERYTHING, **given})
+    how = {"pairs": False, "asked": None, "merge": False, "reconstruction": "clip"}
+    return ppnb.PPNB(**{**how, **given})
 
 
 def learned(channels, values, *, how="clip", alpha=0.0, as_printed=False, asked=None):
@@ -40,35 +38,24 @@ def learned(channels, values, *, how="clip", alpha=0.0, as_printed=False, asked=
 
 
 def table(counts):
-    cells = np.argwhere(np.ones(np.shape(counts)))
-    return np.repeat(cells, np.ravel(counts), axis=0).T
+    return np.repeat(np.argwhere(np.ones(np.shape(counts))), np.ravel(counts), axis=0).T
 
 
 def some_rows(n=400, seed=0):
     rng = np.random.default_rng(seed)
     y = rng.random(n) < 0.4
-    return pd.DataFrame(
-        {
-            "x": np.array(list("abc"))[np.where(y, rng.integers(0, 2, n), rng.integers(0, 3, n))],
-            "n": np.where(y, rng.uniform(4, 10, n), rng.uniform(0, 7, n)),
-            "y": np.where(y, "yes", "no"),
-        }
-    )
-
-
-# As printed
+    x = np.array(list("abc"))[np.where(y, rng.integers(0, 2, n), rng.integers(0, 3, n))]
+    number = np.where(y, rng.uniform(4, 10, n), rng.uniform(0, 7, n))
+    return pd.DataFrame({"x": x, "n": number, "y": np.where(y, "yes", "no")})
 
 
 def test_formula_4_by_hand():
-    """10 reports (6, 3, 1) and 10 (2, 2, 6), p0 = 1/2 and p = (1/4, 1/8, 1/8): (s_ik / s_i - p_k) / p0."""
+    """20 reports (12, 6, 2), 10 (2, 2, 6), p0 = 1/2 and p = (1/4, 1/8, 1/8): (s_ik / s_i - p_k) / p0, then clipped."""
     y, x = table([[12, 6, 2], [2, 2, 6]])
     channels = {("y",): CLEAR, ("x",): ERRPH(3, p0=0.5, others=(0.25, 0.125, 0.125))}
     model = learned(channels, {("y",): y, ("x",): x})
-    first, second = np.array([0.7, 0.35, -0.05]), np.array([-0.1, 0.15, 0.95])
-    for found, printed in zip(model.tables["x"], (first, second), strict=True):
-        clipped = np.maximum(printed, 0) / np.maximum(printed, 0).sum()
-        expected = np.maximum(clipped, FLOOR) / np.maximum(clipped, FLOOR).sum()
-        np.testing.assert_allclose(found, expected, rtol=1e-12)
+    expected = np.array([[0.7 / 1.05, 0.35 / 1.05, FLOOR], [FLOOR, 0.15 / 1.1, 0.95 / 1.1]])
+    np.testing.assert_allclose(model.tables["x"], expected / (1 + FLOOR), rtol=1e-12)
     np.testing.assert_allclose(model.prior, [2 / 3, 1 / 3])
 
 
@@ -87,34 +74,30 @@ def test_formulas_2_and_3_by_hand(as_printed, variance):
     np.testing.assert_allclose(model.normals["n"], [[3, variance], [5, 25]])  # of one report: the middle, the widest
 
 
-@pytest.mark.parametrize("alpha", [0, 1.0])
-def test_without_lies_and_noise_it_is_plain_naive_bayes(alpha):
+def test_without_lies_and_noise_it_is_plain_naive_bayes():
     frame = some_rows()
-    how = {"mode": "paper", "alpha": alpha}
+    how = {"mode": "paper", "alpha": 1.0}
     ours = PPNB(p0=1.0, factors=(1, 0), offsets=(0, 0), variance="unbiased", **how).fit(frame, schema=SCHEMA).bayes_
     plain = METHODS["Plain naive Bayes"](**how).fit(frame, schema=SCHEMA).bayes_
-    np.testing.assert_allclose(ours.normals["n"], plain.normals["n"], rtol=1e-9)
-    np.testing.assert_allclose(ours.tables["x"], plain.tables["x"], rtol=1e-9)
-    np.testing.assert_allclose(ours.prior, plain.prior)
-    counts = frame.groupby(["y", "x"]).size().unstack(fill_value=0).to_numpy() + alpha
-    np.testing.assert_allclose(ours.tables["x"], np.maximum(counts / counts.sum(axis=1)[:, None], FLOOR), atol=2e-6)
+    counts = frame.groupby(["y", "x"]).size().unstack(fill_value=0).to_numpy() + 1.0
     by_class = frame.groupby("y")["n"]
-    np.testing.assert_allclose(ours.normals["n"], np.column_stack([by_class.mean(), by_class.var()]), rtol=1e-9)
+    for model in (ours, plain):
+        np.testing.assert_allclose(model.tables["x"], counts / counts.sum(axis=1)[:, None], atol=2e-6)
+        np.testing.assert_allclose(model.normals["n"], np.column_stack([by_class.mean(), by_class.var()]), rtol=1e-9)
+    np.testing.assert_allclose(ours.prior, plain.prior)
 
 
 def test_each_column_may_have_a_p0_of_its_own():
-    columns = [Column(name=name, kind="categorical", categories=("a", "b")) for name in "uv"]
-    schema = Schema(columns=(columns[0], N, columns[1], Y), target="y")
-    frame = some_rows(50).assign(u="a", v="b")
+    u, v = (Column(name=name, kind="categorical", categories=("a", "b")) for name in "uv")
+    schema, frame = Schema(columns=(u, N, v, Y), target="y"), some_rows(50).assign(u="a", v="b")
     channels = PPNB(mode="paper", p0=(0.2, 0.9)).fit(frame, schema=schema).reports_.channels
     assert [channels[name,].gain for name in "uv"] == pytest.approx([0.2, 0.9])
-    for wrong in ((0.2,) * 3, (0.2, 0.0), (), "high"):
-        with pytest.raises(ParameterError, match="2 of them, one for each column of categories"):
-            PPNB(mode="paper", p0=wrong).fit(frame, schema=schema)
+    with pytest.raises(ParameterError, match="2 of them"):
+        PPNB(mode="paper", p0=(0.2,) * 3).fit(frame, schema=schema)
 
 
 def test_accuracy_rises_with_p0():
-    """Part of the simulated bank cards, 10 seeds each: each rise is more than 4 standard errors (.04 or less)."""
+    """Part of the simulated bank cards, 10 seeds each: each rise is more than 4 standard errors."""
     cards = datasets.load("bank cards")
     schema = cards.schema.select([column.name for column in cards.schema if not column.numeric])
     train, test = cards.train.head(4_000), cards.test.head(2_000)
@@ -128,82 +111,71 @@ def test_accuracy_rises_with_p0():
         assert b.mean() - a.mean() > 4 * math.hypot(a.std(ddof=1), b.std(ddof=1)) / math.sqrt(10) > 0
 
 
-# Corrected: what is asked, and what it costs
+def fitted(**parameters):
+    return PPNB(**{"epsilon": 1.0, **parameters}).fit(some_rows(30), schema=SCHEMA)
 
 
-def bounds(**parameters):
-    ledger = Ledger("replace")
-    parameters = {"epsilon": 1.0, **parameters}
-    method = PPNB(**parameters).fit(some_rows(30), schema=SCHEMA, ledger=ledger)
-    assert ledger.totals.of_noise == Fraction(parameters["epsilon"])
-    return method, {entry.name.removeprefix("report of "): entry.epsilon_of_noise for entry in ledger.entries}
-
-
-def test_epsilon_is_shared_exactly():
-    third, tenth = Fraction(1, 3), Fraction(0.1)
-    assert bounds()[1] == {"x": third, "n": third, "y": third}
-    assert bounds(epsilon=0.1)[1] == {"x": tenth / 3, "n": tenth / 3, "y": tenth / 3}
-    assert bounds(class_share=0.25)[1] == {"x": Fraction(3, 8), "n": Fraction(3, 8), "y": Fraction(1, 4)}
-    assert bounds(asked=1)[1] == {"1 of 2 answers, by lot": Fraction(1, 2), "y": Fraction(1, 2)}
-    assert bounds(asked=1, class_share=0.1)[1] == {"1 of 2 answers, by lot": 1 - tenth, "y": tenth}
-    assert bounds(asked=2)[1] == bounds(asked=9)[1] == bounds()[1]
-    assert bounds(pairs=True)[1] == {"y × x": Fraction(1, 2), "y × n": Fraction(1, 2)}
-    assert bounds(pairs=True, asked=1)[1] == {"1 of 2 answers, by lot": 1}
-    assert bounds(epsilon=0)[1] == {"x": 0, "n": 0, "y": 0}
+@pytest.mark.parametrize(
+    ("how", "shares"),
+    [
+        ({"epsilon": 0.1}, {"x": Fraction(0.1) / 3, "n": Fraction(0.1) / 3, "y": Fraction(0.1) / 3}),
+        ({"class_share": 0.25}, {"x": Fraction(3, 8), "n": Fraction(3, 8), "y": Fraction(1, 4)}),
+        ({"asked": 1}, {"1 of 2 answers, by lot": Fraction(1, 2), "y": Fraction(1, 2)}),
+        ({"asked": 1, "class_share": 0.1}, {"1 of 2 answers, by lot": 1 - Fraction(0.1), "y": Fraction(0.1)}),
+        ({"asked": 9}, dict.fromkeys("xny", Fraction(1, 3))),
+        ({"pairs": True}, {"y × x": Fraction(1, 2), "y × n": Fraction(1, 2)}),
+        ({"pairs": True, "asked": 1}, {"1 of 2 answers, by lot": 1}),
+    ],
+)
+def test_epsilon_is_shared_exactly(how, shares):
+    entries = fitted(**how).ledger_.entries
+    assert {entry.name.removeprefix("report of "): entry.epsilon_of_noise for entry in entries} == shares
 
 
 def test_what_is_asked():
-    method, _ = bounds(epsilon=3.0, protocol="OUE")
-    channels = method.reports_.channels
-    assert [type(channels[family]) for family in channels] == [ERRPH, OUE, OUE]
-    assert [channel.size for channel in channels.values()] == [2, 3, 5]
-    assert {channel.epsilon for channel in channels.values()} == {1}
-    channels = bounds(protocol="OLH", asked=1, numbers="moments")[0].reports_.channels
-    assert [type(channels[family]) for family in channels] == [ERRPH, OLH, TRR]
-    assert (channels[("n",)].lower, channels[("n",)].upper, channels[("n",)].scale) == (0, 10, 20)
-    channels = bounds(pairs=True, protocol="ERRPH")[0].reports_.channels
+    channels = fitted(protocol="OUE").reports_.channels
+    assert [(type(channel), channel.size) for channel in channels.values()] == [(ERRPH, 2), (OUE, 3), (OUE, 5)]
+    channels = fitted(protocol="OLH", asked=1, numbers="moments").reports_.channels
+    assert [type(channel) for channel in channels.values()] == [ERRPH, OLH, TRR]
+    assert (channels["n",].lower, channels["n",].upper, channels["n",].scale) == (0, 10, 20)
+    channels = fitted(pairs=True, protocol="ERRPH").reports_.channels
     assert {family: channel.size for family, channel in channels.items()} == {("y", "x"): 6, ("y", "n"): 10}
-    wide = Schema(columns=(Column(name="x", kind="integer", lower=0, upper=99, bins=100), Y), target="y")
-    frame = pd.DataFrame({"x": [1, 2], "y": ["no", "yes"]})
-    assert type(PPNB(epsilon=1).fit(frame, schema=wide).reports_.channels[("x",)]) is OUE
+    assert {type(channel) for channel in fitted(pairs=True).reports_.channels.values()} == {ERRPH, OUE}  # by their size
 
 
 def test_numbers_are_moved_into_bounds_and_missing_ones_into_the_middle():
     column = Column(name="n", kind="continuous", lower=0, upper=10, missing=True, outside="clip")
-    schema = Schema(columns=(column, Y), target="y")
     frame = pd.DataFrame({"n": [np.nan, -50, 4, math.inf], "y": ["no", "no", "yes", "yes"]})
+    schema = Schema(columns=(column, Y), target="y")
     assert PPNB()._numbers(schema)[0](column.numbers(frame["n"])).tolist() == [5, 0, 4, 10]
-    fitted = PPNB(epsilon=1e6, numbers="moments", random_state=0).fit(frame, schema=schema)
-    np.testing.assert_allclose(fitted.bayes_.normals["n"], [[2.5, 6.25], [7, 9]], atol=0.01)
+    model = PPNB(epsilon=1e6, numbers="moments", random_state=0).fit(frame, schema=schema).bayes_
+    np.testing.assert_allclose(model.normals["n"], [[2.5, 6.25], [7, 9]], atol=0.01)
 
 
-# Corrected: what is made of reports
+HOW = pytest.mark.parametrize("how", ["clip", "project", "likelihood"])
 
 
-def test_joint_tables_by_hand():
+@HOW
+def test_joint_tables_by_hand(how):
     """The class and the column by Warner's matrix: true (30, 10; 20, 40) was reported as (25, 20; 25, 30)."""
     binary = Schema(columns=(Column(name="x", kind="categorical", categories=("a", "b")), Y), target="y")
     y, x = table([[25, 20], [25, 30]])
     half = ERRPH(2, p0=0.5)
-    for how in ("clip", "project", "likelihood"):
-        reports = Reports(binary, 100, {("y",): half, ("x",): half}, {("y",): y, ("x",): x}, target="y")
-        model = bayes_of(reports, reconstruction=how, alpha=0, as_printed=False)
-        np.testing.assert_allclose(model.tables["x"], [[3 / 4, 1 / 4], [1 / 3, 2 / 3]], atol=1e-5)
-        np.testing.assert_allclose(model.prior, [0.4, 0.6], atol=1e-6)
-        more = bayes_of(reports, reconstruction=how, alpha=2, as_printed=False)
-        np.testing.assert_allclose(more.tables["x"], [[32 / 44, 12 / 44], [22 / 64, 42 / 64]], atol=1e-5)
+    reports = Reports(binary, 100, {("y",): half, ("x",): half}, {("y",): y, ("x",): x}, target="y")
+    model = bayes_of(reports, reconstruction=how, alpha=0, as_printed=False)
+    np.testing.assert_allclose(model.tables["x"], [[3 / 4, 1 / 4], [1 / 3, 2 / 3]], atol=1e-5)
+    np.testing.assert_allclose(model.prior, [0.4, 0.6], atol=1e-6)
+    more = bayes_of(reports, reconstruction=how, alpha=2, as_printed=False)
+    np.testing.assert_allclose(more.tables["x"], [[32 / 44, 12 / 44], [22 / 64, 42 / 64]], atol=1e-5)
 
 
-def test_pairs_by_hand():
-    """Reported (16, 10, 10; 10, 10, 16) of 72 with p0 = 1/4: true (18, -6, -6; -6, -6, 18) + 12."""
-    channel = ERRPH(6, p0=0.25)
+@HOW
+def test_pairs_by_hand(how):
+    """Reported (16, 10, 10; 10, 10, 16) of 72 with p0 = 1/4: true (16 - 9) / p0 = 28, and (10 - 9) / p0 = 4."""
     y, x = table([[16, 10, 10], [10, 10, 16]])
-    true = (np.array([16, 10, 10, 10, 10, 16]) - 9) / 0.25
-    np.testing.assert_allclose(true, [28, 4, 4, 4, 4, 28])
-    for how in ("clip", "project", "likelihood"):
-        model = learned({("y", "x"): channel}, {("y", "x"): y * 3 + x}, how=how)
-        np.testing.assert_allclose(model.tables["x"], [[28 / 36, 1 / 9, 1 / 9], [1 / 9, 1 / 9, 28 / 36]], atol=1e-5)
-        np.testing.assert_allclose(model.prior, [0.5, 0.5], atol=1e-6)
+    model = learned({("y", "x"): ERRPH(6, p0=0.25)}, {("y", "x"): y * 3 + x}, how=how)
+    np.testing.assert_allclose(model.tables["x"], [[28 / 36, 1 / 9, 1 / 9], [1 / 9, 1 / 9, 28 / 36]], atol=1e-5)
+    np.testing.assert_allclose(model.prior, [0.5, 0.5], atol=1e-6)
 
 
 def test_the_prior_of_pairs_is_weighted_by_what_they_tell():
@@ -224,31 +196,17 @@ def test_moments_under_noisy_labels_by_hand():
 
     In the first class, 16 people with 1 and 3; in the second, 16 with 5 and 9: moments (2, 1) and (7, 4).
     """
-    scale = 2.0
-    noise = math.sqrt(2) * scale  # its variance is that of Laplace noise
+    channels = {("y",): ERRPH(2, p0=0.5), ("n",): TRR(lower=0, upper=10, epsilon=5)}
+    noise = math.sqrt(2) * channels["n",].scale  # its variance is that of Laplace noise
     said = [(label, x + sign * noise) for own, xs in enumerate(((1, 3), (5, 9))) for x in xs for sign in (-1, 1)
             for label in (own, own, own, 1 - own)]  # fmt: skip
     y, n = np.array([label for label, _ in said]), np.array([report for _, report in said])
-    channels = {("y",): ERRPH(2, p0=0.5), ("n",): TRR(lower=0, upper=10, epsilon=5)}
-    assert channels[("n",)].scale == scale
     model = learned(channels, {("y",): y, ("n",): n})
     np.testing.assert_allclose(model.normals["n"], [[2, 1], [7, 4]], rtol=1e-12)
     np.testing.assert_allclose(model.prior, [0.5, 0.5])
     values = {("y",): np.concatenate([[0, 0, 1], y]), ("n",): n}  # three more people, who were not asked
     again = learned(channels, values, asked={("n",): 3 + np.arange(len(y))})
     np.testing.assert_allclose(again.normals["n"], model.normals["n"])
-
-
-@pytest.mark.parametrize("extra", [{}, {"protocol": "OUE"}, {"pairs": True}, {"asked": 1, "protocol": "ERRPH"}])
-def test_a_large_epsilon_comes_near_plain_naive_bayes(extra):
-    """8,000 rows at epsilon 60; OUE keeps a true bit half of the time whatever epsilon is, so errors are as of half."""
-    frame = some_rows(8_000)
-    plain = METHODS["Plain naive Bayes"](numbers="bins", alpha=0).fit(frame, schema=SCHEMA).bayes_
-    found = PPNB(epsilon=60, random_state=1, **extra).fit(frame, schema=SCHEMA).bayes_
-    exact = extra in ({}, {"pairs": True})
-    for name in ("x", "n"):
-        np.testing.assert_allclose(found.tables[name], plain.tables[name], atol=1e-3 if exact else 0.06)
-    np.testing.assert_allclose(found.prior, plain.prior, atol=1e-3 if exact else 0.02)
 
 
 L = {"lower": 0, "upper": 10}
@@ -270,55 +228,17 @@ def test_moments_stay_inside_what_bounds_and_noise_allow(label, numbers, y, n, e
     np.testing.assert_allclose(found, expected, rtol=1e-3)
 
 
-def test_a_printed_variance_below_zero_is_a_tenth_of_the_range_or_the_reading_that_makes_a_spike():
+@pytest.mark.parametrize(("reading", "least"), [({}, 0.1), ({"least_deviation": "thousandth"}, 0.001)])
+def test_a_printed_variance_below_zero_is_a_tenth_of_the_range_or_the_reading_that_makes_a_spike(reading, least):
     """A spike of one class decides everything: at p0 = .65, 6 of 74 runs of Figure 2 lost .04 to .14 of accuracy."""
     frame = pd.DataFrame({"n": [4.0, 6.0] * 40, "y": ["no", "yes"] * 40})
     schema, how = Schema(columns=(N, Y), target="y"), {"mode": "paper", "offsets": (0, 400)}
-
-    def narrowest(**reading):
-        fits = [ppnb.PPNB(**reading, **how, random_state=seed).fit(frame, schema=schema) for seed in range(5)]
-        return min(math.sqrt(fit.bayes_.normals["n"][:, 1].min()) / 10 for fit in fits)
-
-    assert narrowest() == pytest.approx(0.1)
-    assert narrowest(least_deviation="thousandth") == pytest.approx(0.001)
+    fits = [ppnb.PPNB(**reading, **how, random_state=seed).fit(frame, schema=schema) for seed in range(5)]
+    assert min(math.sqrt(fit.bayes_.normals["n"][:, 1].min()) / 10 for fit in fits) == pytest.approx(least)
 
 
-WIDE = Column(name="n", kind="continuous", lower=-1e200, upper=1e200)
-MANY = Column(name="n", kind="integer", lower=0, upper=2_999, bins=3_000)
-
-
-@pytest.mark.parametrize(
-    ("column", "how", "words"),
-    [
-        (WIDE, {"numbers": "moments"}, "'n' are too far apart"),
-        (MANY, {"reconstruction": "likelihood", "protocol": "ERRPH"}, "too many values"),
-    ],
-)
-def test_what_cannot_be_computed_is_refused_before_anybody_pays(column, how, words):
-    ledger, frame = Ledger("replace"), pd.DataFrame({"n": [1, 2], "y": ["no", "yes"]})
-    with pytest.raises(ParameterError, match=words):
-        PPNB(**how).fit(frame, schema=Schema(columns=(column, Y), target="y"), ledger=ledger)
-    assert not ledger.entries
-
-
-def test_every_way_to_ask_leads_somewhere_at_every_epsilon_with_hardly_anybody():
-    """At epsilon 0 nothing is told, and every class is as probable."""
-    one = Column(name="one", kind="integer", lower=5, upper=5)
-    schema = Schema(columns=(one, X, N, Y), target="y")
-    others = some_rows(20, 1).assign(one=5)
-    ways = (
-        {},
-        {"pairs": None, "asked": 1, "merge": True, "reconstruction": None},
-        {"reconstruction": "shrink", "asked": 2, "protocol": "OUE", "alpha": 0},
-        {"numbers": "moments", "reconstruction": "likelihood"},
-        {"asked": 1, "protocol": "OUE", "reconstruction": "project"},
-        {"asked": 2, "protocol": "OLH"},
-        {"pairs": True, "asked": 1, "protocol": "OUE", "reconstruction": "project"},
-    )
-    for rows, epsilon in ((60, 0), (60, 5e-324), (60, 1e-15), (60, 1e9), (1, 1)):
-        for extra in ways:
-            method = PPNB(epsilon=epsilon, random_state=0, **extra).fit(others.head(rows), schema=schema)
-            assert method.ledger_.epsilon_of_noise == epsilon, extra
-            found = method.predict_proba(others)
-            assert np.isfinite(found).all(), (epsilon, extra)
-            assert epsilon or "shrink" in extra.values() or None in extra.values() or np.allclose(found, 0.5), extra
+@pytest.mark.parametrize("extra", [{}, {"numbers": "moments", "reconstruction": "likelihood"}, {"pairs": True}])
+def test_of_reports_that_tell_nothing_every_class_is_as_probable(extra):
+    for epsilon in (0, 5e-324):
+        method = PPNB(epsilon=epsilon, random_state=0, **extra).fit(some_rows(60), schema=SCHEMA)
+        np.testing.assert_allclose(method.predict_proba(some_rows(20, 1)), 0.5)

@@ -14,23 +14,15 @@ from dpcore.methods import PrivSCBN
 
 
 def planted(blocks, width, rows=1_500, seed=0):
-    """Mostly zeros."""
-    return planted_bits(blocks, width, rows, seed, ones=(0.25, 0.03), copied=(0.9, 0.05))
-
-
-def column(frame, name):
-    return frame[name.removesuffix(" bit 1")].astype(int).to_numpy()
+    return planted_bits(blocks, width, rows, seed, ones=(0.25, 0.03), copied=(0.9, 0.05))  # mostly zeros
 
 
 def choices_of(size, parents):
-    """One for the first bit; then one for a child with its first parent, and one for each further parent.
-
-    With 3 parents: 1, 2, 4, 7, 10 for 1 to 5 bits.
-    """
+    """One for the first bit; then one for a child with its first parent, and one for each further parent."""
     return 1 + sum(min(parents, placed) for placed in range(1, size))
 
 
-@pytest.mark.parametrize(("d", "clusters"), [(2, 1), (3, 1), (6, 2), (7, 3)])
+@pytest.mark.parametrize(("d", "clusters"), [(3, 1), (7, 3)])
 def test_paper_mode_claims_epsilon_and_is_charged_what_it_costs(d, clusters):
     n, epsilon = 60, 0.7
     frame = planted(1, d, rows=n)
@@ -54,13 +46,12 @@ def test_paper_mode_claims_epsilon_and_is_charged_what_it_costs(d, clusters):
 
 @pytest.mark.parametrize("relation", RELATIONS)
 def test_jaccard_indices_come_from_the_noisy_tables(relation, counted, monkeypatch):
-    frame = planted(1, 5, rows=40)
+    frame, floored = planted(1, 5, rows=40), 0
     monkeypatch.setattr(PrivateTable, "noisy_scores", None)
-    schema = bits(frame.columns)
-    floored = 0
     for seed in range(5):
         counted.clear()
-        method = PrivSCBN(epsilon=3.0, relation=relation, n_clusters=1, random_state=seed).fit(frame, schema=schema)
+        method = PrivSCBN(epsilon=3.0, relation=relation, n_clusters=1, random_state=seed)
+        method.fit(frame, schema=bits(frame.columns))
         names = list(method.clusters_[0])
         (pairs, _, tables), *_ = counted
         assert len(pairs) == 10
@@ -74,8 +65,9 @@ def test_jaccard_indices_come_from_the_noisy_tables(relation, counted, monkeypat
     assert floored  # otherwise the least union was not tried
 
 
-@pytest.mark.parametrize(("mode", "score"), [("corrected", "R"), ("corrected", "MI"), ("paper", "R")])
-@pytest.mark.parametrize("parents", [1, 2, 3])
+@pytest.mark.parametrize(
+    ("mode", "score", "parents"), [("corrected", "R", 3), ("corrected", "MI", 2), ("paper", "R", 2), ("paper", "R", 1)]
+)
 def test_a_huge_epsilon_grows_families_parent_by_parent(parents, mode, score):
     """Each step takes the best there is; scores are compared, because ties are common with R."""
     frame = planted(2, 5, seed=4)
@@ -96,7 +88,7 @@ def test_a_huge_epsilon_grows_families_parent_by_parent(parents, mode, score):
                 first = [(child, parent) for child in cluster if child not in placed for parent in placed]
                 assert value(family[:2]) == pytest.approx(max(map(value, first)), abs=1e-6)
             else:
-                middle = [abs(column(frame, name).mean() - 0.5) for name in cluster]
+                middle = [abs(real_table(frame, (name,))[1] / len(frame) - 0.5) for name in cluster]
                 assert family == (cluster[int(np.argmin(middle))],)
             assert len(family) == 1 + min(parents, len(placed)) == len(set(family))
             for size in range(2, len(family)):
