@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from scipy.optimize import minimize
 
 from dpcore.postprocess.simplex import combine_row_sums, draw_given, project_rows, spread_difference, systematic_sample
 
@@ -22,20 +21,14 @@ def test_projection_is_non_negative_keeps_the_sum_and_is_idempotent(table, total
 
 
 def test_projection_is_the_nearest_point():
-    row = np.array([3.0, -1.0, 0.5, 2.0])
-    found = minimize(
-        lambda x: ((x - row) ** 2).sum(),
-        np.full(4, 1.0),
-        bounds=[(0, None)] * 4,
-        constraints={"type": "eq", "fun": lambda x: x.sum() - 4},
-    )
-    np.testing.assert_allclose(project_rows(row[None], np.array([4.0]))[0], found.x, atol=1e-5)
+    """By hand: what is taken from each is 1/2, until nothing is left of it."""
+    assert project_rows(np.array([[3.0, -1.0, 0.5, 2.0]]), np.array([4.0])).tolist() == [[2.5, 0, 0, 1.5]]
 
 
 def test_row_sums_are_combined_by_inverse_variance_and_differences_spread_evenly():
     tables = [np.array([[1.0, 1.0]]), np.array([[1.0, 1.0, 1.0, 2.0]])]
     assert combine_row_sums(tables) == pytest.approx([(2 / 2 + 5 / 4) / (1 / 2 + 1 / 4)])
-    np.testing.assert_allclose(spread_difference(np.array([[1.0, 2.0, 3.0]]), np.array([9.0])), [[2.0, 3.0, 4.0]])
+    assert spread_difference(np.array([[1.0, 2.0, 3.0]]), np.array([9.0])).tolist() == [[2, 3, 4]]
 
 
 @given(
