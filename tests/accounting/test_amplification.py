@@ -15,9 +15,6 @@ from dpcore.accounting.relation import Relation
 ADD, REPLACE = Relation.ADD_REMOVE, Relation.REPLACE
 
 
-# Poisson samples
-
-
 def test_the_price_outside_a_poisson_sample_is_met_and_never_exceeded():
     for epsilon, rate in product((1e-9, 1e-3, 0.04, 1.0, 3.0, 30.0, 400.0), (2**-40, 0.01, 0.2, 0.5, 0.99, 1.0)):
         inside = poisson_inside(epsilon, rate)
@@ -42,9 +39,6 @@ def test_a_poisson_sample_by_hand():
     rate, inside = 0.3, float(poisson_inside(0.7, 0.3))
     there, away = math.exp(inside) / (1 + math.exp(inside)), 1 / (1 + math.exp(inside))
     assert math.log((rate * there + (1 - rate) * away) / away) == pytest.approx(0.7)
-
-
-# Bootstrap samples
 
 
 def largest_ratio(x, rows, most=12):

@@ -28,9 +28,6 @@ def renyi(log_p, log_q, order):
     return logsumexp(order * log_p - (order - 1) * log_q) / (order - 1)
 
 
-# What rho says
-
-
 def test_rho_of_an_epsilon_is_what_was_worked_out_before():
     for delta, rho in ((1e-5, 0.030557), (1e-6, 0.024356), (1e-9, 0.014973)):
         assert float(rho_of(1.0, delta)) == pytest.approx(rho, abs=5e-7)
@@ -78,9 +75,6 @@ def test_nothing_and_everything():
             Currency.of(wrong)
 
 
-# What rho is the price of
-
-
 def test_a_table_moves_by_one_or_by_the_root_of_two():
     rho = Currency.of(DELTA)
     assert [rho.histogram(relation) for relation in Relation] == [math.sqrt(2), 1.0]
@@ -119,9 +113,6 @@ def test_pure_epsilon_is_worth_half_its_square():
         found = [renyi(log_p, log_p[::-1], order) / order for order in ORDERS]
         assert max(found) <= float(rho_of_pure(Fraction(x)))
     assert rho_of_pure(Fraction(1, 10)) == Fraction(1, 200)
-
-
-# A ledger of rho
 
 
 def test_rho_adds_up_exactly_and_the_totals_are_its_epsilons():

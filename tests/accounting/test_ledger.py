@@ -49,9 +49,6 @@ def test_shares_sum_exactly(epsilon, parts, weights):
         shares_of(1.0, [1.0, 0.0])
 
 
-# Sums, and caps on them
-
-
 def test_sequential_children_add_and_any_cap_above_stops_an_overdraft_that_leaves_no_trace():
     ledger = Ledger(ADD, epsilon=1.0)
     child = ledger.child("step", 5.0)
@@ -111,9 +108,6 @@ def test_infinity_passes_through_every_kind_and_is_written_as_a_word():
         document = json.loads(ledger.to_json())
         assert document["epsilon_bound"] == "infinity"
         assert document["entries"][0]["scope"].startswith("raw")
-
-
-# Persons with several rows
 
 
 def test_what_questions_come_to_has_the_totals_as_its_sum():
@@ -203,9 +197,6 @@ def test_a_ledger_counts_for_rows_or_for_the_persons_of_one_column():
     alone.close()
     for record in (alone, pickle.loads(pickle.dumps(alone))):
         assert (record.to_dict()["unit"], record.to_dict()["unit_column"]) == ("one person", "who")
-
-
-# Again, and about samples
 
 
 def test_repeated_accounts_count_as_often():

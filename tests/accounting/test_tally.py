@@ -54,9 +54,6 @@ def at_once(*work):
         thread.join()
 
 
-# Threads
-
-
 def test_threads_draw_no_more_than_a_cap_allows(many_switches, books):
     books.set_cap(SHA, "people.csv", ADD, 1.0)
     for ledger in (Ledger(ADD, epsilon=1.0), new_run(books)):
@@ -89,9 +86,6 @@ def test_no_charge_of_ledgers_that_join_each_other_is_lost(many_switches):
     at_once(adopt, *(partial(charge, one) for one in below))
     assert top.totals.bound == sum(one.totals.bound for one in below) == 60
     assert sum(len(one.entries) for one in below) == 480
-
-
-# Copies and other processes
 
 
 def test_a_ledger_that_charges_is_not_copied(small_frame, small_schema):
@@ -143,9 +137,6 @@ def test_a_fork_s_charge_is_refused(books):
         ledger._lock.release()
         os.waitpid(child, 0)
         assert b"another process" in os.read(told[0], 1000)
-
-
-# Ledgers under others
 
 
 def test_what_an_adopted_ledger_has_spent_counts(books):
@@ -236,9 +227,6 @@ def test_a_plan_and_a_cap_are_both_kept(small_frame, small_schema):
     method = NaiveBayesSynthesizer(epsilon=0.5, random_state=1).fit(small_frame, schema=small_schema)
     assert method.ledger_.totals == (0.5, 0.5, math.inf)  # a plan is for the noise
     assert method.ledger_.plan == 0.5
-
-
-# Void
 
 
 SEEDED = "A known seed made the noise."

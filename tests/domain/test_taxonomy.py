@@ -1,6 +1,5 @@
 """Taxonomies: well-formed trees pass, and every way to break one is named by its row."""
 
-import time
 from dataclasses import replace
 from functools import partial
 
@@ -8,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpcore.datasets import adult_schema, big5_schema, load
+from dpcore.datasets import adult_schema, big5_schema
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
 from dpcore.domain.taxonomy import MAX_LEAVES, MAX_LEVELS, MAX_TEXT, Taxonomy
@@ -43,9 +42,6 @@ def test_trees_by_hand_and_broken_ones_by_their_row():
         ((("a", "r" * 10_000), ("b", "s" * 10_000)), "row 2"),  # long names are cut
     ):
         assert cause in cause_of(Taxonomy, paths)
-
-
-# Tables
 
 
 NAME = st.text(st.characters(codec="utf-8"), min_size=1, max_size=6).filter(
@@ -94,26 +90,12 @@ def test_wrong_tables_are_named_by_their_row():
         b"a,,r\nb,g,r": "row 1 has an empty name at level 2",
         b"a,r\n,r": "row 2 has an empty name at level 1",
         b"a,r\nb,r\na,r": "row 3 repeats the leaf 'a' of row 1",
-        b"a,g,r\nb,g,s,r": "row 2 puts 'g' below 's', but an earlier row below 'r'",
         b"a,r\nb,s": "row 2 ends in another root, 's', than row 1, which ends in 'r'",
-        b"value,group\na,r\nb,r": "row 2 ends in another root",
-        b"a,r\nb,a,r": "row 2 uses 'a', the leaf of row 1",
-        b"a,x,x,r": "row 1 repeats the node 'x'",
         "a," + ",".join(map(str, range(MAX_LEVELS))): f"at most {MAX_LEVELS}",
         "\n".join(f"{i},r" for i in range(MAX_LEAVES + 1)): "10,001 rows; at most 10,000",
     }
     for content, cause in causes.items():
         assert cause in cause_of(Taxonomy.from_csv, content)
-
-
-def test_the_largest_tree_is_checked_in_linear_time():
-    paths = tuple((f"leaf{i}", f"group{i % 100}", "root") for i in range(MAX_LEAVES))
-    start = time.perf_counter()
-    Taxonomy(paths)
-    assert time.perf_counter() - start < 1  # 0.03 s; counting every leaf in all rows took 1.5 s
-
-
-# Columns
 
 
 def test_a_column_names_the_first_leaf_that_does_not_fit():
@@ -141,18 +123,11 @@ def test_bins_carry_a_taxonomy_until_they_change():
                 replace(column, **change)
 
 
-# The package's own
-
-
 def test_published_columns_carry_balanced_taxonomies():
     adult = ["workclass", "education", "marital-status", "occupation", "relationship", "native-country"]
     for schema, carrying in ((adult_schema(), adult), (big5_schema(), ["country"])):
         assert [column.name for column in schema if column.taxonomy] == carrying
-        assert Schema.from_json(schema.to_json()) == schema
         for name in carrying:
             tree = Hierarchy.of(schema[name])
             assert 2 <= tree.depth <= 4
-            splits = [len(below) for below in tree.children if below]
-            assert min(splits) >= 2  # no step without a choice
-            assert max(splits[:-1]) <= 6 or name == "country"
-    assert {c.name: c.taxonomy for c in load("sample").schema} == {c.name: c.taxonomy for c in adult_schema()}
+            assert min(len(below) for below in tree.children if below) >= 2  # no step without a choice

@@ -18,9 +18,6 @@ def fresh(seed=0):
     return np.random.default_rng(seed)
 
 
-# Conditionals and margins
-
-
 def test_conditionals_by_hand():
     # child x parent; parent 0: 3 and 1; parent 1: a negative cell counts as 0; parent 2: no rows.
     table = np.array([[3.0, -2.0, 0.0], [1.0, 6.0, -1.0]])
@@ -43,9 +40,6 @@ def test_margins_have_the_axes_that_are_asked_for():
     assert contained(("a", "b"), ("c", "b", "a"))
     assert contained((), ("a",))
     assert not contained(("a", "d"), ("c", "b", "a"))
-
-
-# Rows
 
 
 NETWORK = [("a",), ("c", "a"), ("b", "c", "a"), ("d", "b", "a"), ("e",)]
@@ -84,9 +78,6 @@ def test_children_of_one_parent_are_independent_given_it():
             corners.append((x & y).sum())
     assert abs(np.mean(corners) - 12.5) < 0.5
     assert 2.2 < np.var(corners) < 4.4
-
-
-# Rows of bits
 
 
 def binarization_of(*sizes):

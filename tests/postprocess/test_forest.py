@@ -15,8 +15,6 @@ from dpcore.methods.trees.grow import forest_of
 from dpcore.methods.trees.plan import Budget
 from dpcore.postprocess.forest import Forest, pessimistic, pruned
 
-# The forest without noise
-
 
 def test_the_plain_forest_is_the_limit_node_by_node():
     for resample, criterion, steps, noise in (
@@ -43,9 +41,6 @@ def test_the_plain_forest_is_the_limit_node_by_node():
     for leaves in forest.apply(ROWS).T:
         np.add.at(table, (leaves, labels), 1)
     np.testing.assert_allclose(forest.classes[forest.leaf], table[forest.leaf], atol=1e-9)
-
-
-# Prediction
 
 
 def slow_leaf(forest, row, codes, place):
@@ -85,9 +80,6 @@ def test_the_first_and_the_last_cut_part_what_is_at_the_ends():
     for cut, left in ((-1, 0), (0, 1), (GRID - 1, 4)):
         stump = Forest.from_json(stump_of(STUMP.classes, cut=cut).to_json())
         assert stump.apply(sizes)[:, 0].tolist() == [1] * left + [2] * (6 - left)
-
-
-# Counts
 
 
 def test_children_sum_to_their_parents_and_none_is_negative():
@@ -159,9 +151,6 @@ def test_importance_is_shares_of_what_divisions_gain():
     assert not stump_of([[2, 2, 0], [1, 1, 0], [1, 1, 0]]).importance().any()
 
 
-# Pruning
-
-
 def test_pessimistic_errors_are_the_books_and_the_binomial_limit():
     """The first two are C4.5's own examples; for the last the book has .157, because it interpolates."""
     hand = {(6, 0): 6 * 0.206, (9, 0): 9 * 0.143, (1, 0): 0.75, (2, 0): 1, (4, 4): 4, (3, 9): 3, (0, 0): 0}
@@ -204,9 +193,6 @@ def test_pruned_trees_are_forests_with_no_more_nodes(seeds):
             while whole.parent[above[-1]] >= 0:
                 above.append(whole.parent[above[-1]])
             assert less.classes[now].tolist() in whole.classes[above].tolist()
-
-
-# Budgets
 
 
 def test_budgets_add_up_on_every_way():

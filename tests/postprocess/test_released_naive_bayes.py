@@ -61,9 +61,6 @@ def test_rows_that_nothing_explains_still_have_probabilities():
         MODEL.probability(row("a", 1).drop(columns="x"))
 
 
-# JSON
-
-
 GOOD, HALVES = MODEL.to_dict(), [[0.5, 0.5], [0.5, 0.5]]
 ROWS = ([0.5, 0.3], [0.5, 0.3, 0.1], [0.5, 0.5, 0], [math.inf, 0.3, 0.2], [{}, 0.3, 0.2])
 SPREADS = ([[2, 0], [6, 1]], [[True, 4], [6, True]], [[2, 4]], [[2, 4, 0], [6, 1, 0]], "24")
@@ -87,9 +84,6 @@ def test_a_document_is_read_back_and_damage_is_refused():
     for document in documents:
         with pytest.raises(SchemaError):
             pytest.fail(f"{Bayes.from_dict(SCHEMA, document)} of {document}")
-
-
-# scikit-learn
 
 
 def test_without_lies_predictions_on_adult_are_those_of_scikit_learn(adult):

@@ -107,9 +107,6 @@ def test_groups_that_tell_next_to_nothing_and_nobody_are_no_singular_matrix():
     assert reports.frame().shape == (0, 3)
 
 
-# Distributions
-
-
 @given(st.lists(st.floats(-50, 100), min_size=4, max_size=4))
 def test_shares_are_distributions_and_leave_good_counts_alone(row):
     for how in ("clip", "project", "likelihood"):
@@ -152,9 +149,6 @@ def test_the_most_likely_distribution_is_the_true_one_and_beats_all_others_nearb
     clipped = shares(channel.estimate(observed[None], np.array([100.0])))[0]
     grid = np.array([(a, b, 100 - a - b) for a in range(101) for b in range(101 - a)]) / 100
     assert best >= max(log_likelihood(channel.matrix, observed, each) for each in (clipped, *grid)) - 1e-9
-
-
-# The table of reports
 
 
 def test_the_table_of_reports_has_a_row_per_person_and_empty_cells():
@@ -200,9 +194,6 @@ def test_rules_tell_all_that_a_reader_of_reports_needs():
     assert rule["modulo"] == [2**31 - 1, 4]  # of hashes
     clear = {("a",): ERRPH(2, p0=1.0), ("b",): ERRPH(2, p0=0.9), ("c",): Warner(p=1.0)}
     assert Reports(words("abc"), 0, clear, {}).clear == [("a",), ("c",)]  # true answers are known as such
-
-
-# Errors
 
 
 def test_questions_that_make_no_sense():
