@@ -66,7 +66,7 @@ def test_composition_odd_shares_and_infinity_reach_the_books(books):
     (found,) = books.runs(SHA, ADD)
     assert (found.totals.claimed, found.totals.bound, found.epsilon_bound) == (Fraction(9, 2), math.inf, math.inf)
     run = new_run(books, REPLACE)  # which need no endless digits
-    for prime in (101, 103, 107, 109, 113, 127, 131, 137, 139, 149):
+    for prime in (101, 103, 107, 109, 113, 127):
         run.child("a fit").charge(entry(Fraction(1, prime**7)))
     with books.transaction() as sheet:
         ((written,),) = sheet.c.execute("SELECT bound FROM accounts WHERE relation='replace'").fetchall()
@@ -132,31 +132,27 @@ def test_what_was_proved_stays_so_beside_runs_of_which_nothing_can_be(books):
     assert books.account(SHA, ADD).totals.bound == 2
 
 
-@pytest.fixture
-def on_a_page(books, monkeypatch):
-    """A release of data that are not the session's, which `books` know by their token."""
-    monkeypatch.setattr(type(books), "key", lambda _, data: data.token)
-    data = dataclasses.replace(datasets.load("sample"), name="people.csv", token=SHA)
-    method = NaiveBayesSynthesizer(x_source="model").fit(data.train, schema=data.schema)
-    release = export.release_of(method, "NB-Synth", method.sample(50), data_name=data.name)
-    return session.Shown(release, data)
-
-
-def test_a_redraw_is_written_down_before_it_is_drawn_unless_a_cap_refuses_it(books, on_a_page, told):
+def test_a_redraw_is_written_down_before_it_is_drawn_unless_a_cap_refuses_it(books, told, monkeypatch):
     """Stopped in the middle of the third: it is charged, on the release's data, and not shown."""
 
     def progress(fraction, text):
         if text == "3 of 20: Done":
             raise InterruptedError
 
+    monkeypatch.setattr(type(books), "key", lambda _, data: data.token)
+    data = dataclasses.replace(datasets.load("sample"), name="people.csv", token=SHA)
+    method = NaiveBayesSynthesizer(x_source="model").fit(data.train.head(90), schema=data.schema)
+    release = export.release_of(method, "NB-Synth", method.sample(50), data_name=data.name)
+    on_a_page, spending = session.Shown(release, data), session.Spending(books, {})
+    told[0].clear()
     with pytest.raises(InterruptedError):
-        redraw.draw_again(on_a_page, session.Spending(books, {}), progress)
+        redraw.draw_again(on_a_page, spending, progress)
     (found,) = books.accounts()
     assert (found.key, found.looks, found.totals.bound) == (SHA, 3, 3)
     assert set(on_a_page.redraws["run"]) == set(range(3))
     books.set_cap(SHA, "people.csv", ADD, 4.0)
     with pytest.raises(BudgetError):
-        redraw.draw_again(on_a_page, session.Spending(books, {}), no_progress)
+        redraw.draw_again(on_a_page, spending, no_progress)
     assert told[0] == ["written", "drawn"] * 4
     assert books.account(SHA, ADD).looks == 4
 
@@ -279,17 +275,17 @@ def test_rho_has_an_account_of_its_own_and_its_sums_are_exact(books):
 
 
 def test_the_delta_of_a_data_set_is_chosen_once(books):
+    cost = entry(Fraction(1, 100), **RHO)
     unasked = new_run(books, delta=1e-6)  # spends nothing before another delta has come
-    new_run(books, delta=DELTA).charge(entry(Fraction(1, 100), **RHO))
-    person = f"{SHA}+{'1' * 64}"
-    for relation, sha in ((ADD, SHA), (REPLACE, SHA), (ADD, person)):
+    new_run(books, delta=DELTA).charge(cost)
+    for relation, sha in ((ADD, SHA), (REPLACE, SHA), (ADD, f"{SHA}+{'1' * 64}")):
         with pytest.raises(BudgetError, match=r"The delta of 'people.csv' is 1e-09.*Use delta=1e-09, or 0"):
             new_run(books, relation, sha=sha, delta=1e-6)
-        new_run(books, relation, sha=sha, delta=DELTA).charge(entry(Fraction(1, 100), **RHO))
+        new_run(books, relation, sha=sha, delta=DELTA).charge(cost)
     with pytest.raises(BudgetError, match=r"The delta of 'people.csv' is 1e-09"):
-        unasked.charge(entry(Fraction(1, 100), **RHO))
+        unasked.charge(cost)
     assert not unasked.entries
-    new_run(books, sha="b" * 64, delta=1e-6).charge(entry(Fraction(1, 100), **RHO))  # other data
+    new_run(books, sha="b" * 64, delta=1e-6).charge(cost)  # other data
     new_run(books).charge(entry(Fraction(1)))
 
 
@@ -325,16 +321,14 @@ def test_a_row_pays_four_times_the_rho_of_a_person_who_comes(books):
 def test_a_fit_in_rho_is_written_down_and_another_delta_draws_nothing(books):
     data = datasets.load("sample")
     method = NaiveBayesSynthesizer(epsilon=0.5, delta=DELTA)
-    ledger = books.open_run(data, ADD, "fit", DELTA).ledger()
-    method.fit(data.train.head(500), schema=data.schema, ledger=ledger)
+    ledger = books.open_runs({"a": method}, data, "fit")["a"]()
+    method.fit(data.train.head(50), schema=data.schema, ledger=ledger)
     account = books.account(books.key(data), ADD, DELTA)
     assert account.totals.bound == rho_of(0.5, DELTA)
     assert 0.499999 < account.epsilon_bound <= 0.5
-    (run,) = books.open_runs({"a": method}, data, "more").values()
-    assert run().delta == DELTA
     for other in (Ledger(ADD), Ledger(ADD, delta=1e-6)):
         with pytest.raises(ParameterError, match="Give both the same delta"):
-            method.fit(data.train.head(500), schema=data.schema, ledger=other)
+            method.fit(data.train.head(50), schema=data.schema, ledger=other)
         assert not other.entries
 
 
@@ -387,20 +381,19 @@ def test_a_file_is_synced_at_every_charge_and_its_owner_s_alone(books):
 
 @posix
 def test_a_ledger_that_others_could_read_is_their_owners_again(books, monkeypatch):
-    new_run(books, REPLACE).charge(entry(Fraction(1)))
+    new_run(books, REPLACE)
     aside = books.set_aside()
-    new_run(books, REPLACE).charge(entry(Fraction(1)))
     there = [path for path in books.path.parent.iterdir() if path.is_file()]
     assert {books.path, aside, books.path.with_name(NAME), witness_of(books.path)} <= {*there}
     other = books.path.with_name(f"{books.path.name} of somebody else.csv")  # no part of it
     other.touch()
     for path in (*there, other):
         path.chmod(0o644)
-    assert Books(books.path).account(SHA, REPLACE).totals.bound == 1
+    Books(books.path)
     assert [path.name for path in there if path.stat().st_mode & 0o077] == []
     assert other.stat().st_mode & 0o777 == 0o644
     books.path.chmod(0o440)  # who may not write may not write afterwards, either
-    assert Books(books.path).accounts()
+    Books(books.path)
     assert books.path.stat().st_mode & 0o777 == 0o400
     books.path.chmod(0o640)
 
@@ -409,7 +402,7 @@ def test_a_ledger_that_others_could_read_is_their_owners_again(books, monkeypatc
 
     monkeypatch.setattr(type(books.path), "chmod", refused)
     with pytest.warns(UserWarning, match=r"Others may read .*ledger\.sqlite, and cannot be kept from it"):
-        assert Books(books.path).account(SHA, REPLACE).totals.bound == 1
+        assert Books(books.path).accounts() == []
 
 
 @posix

@@ -7,6 +7,7 @@ import os
 import pickle
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from fractions import Fraction
 from functools import partial
@@ -45,13 +46,10 @@ def many_switches():
 
 
 def at_once(*work):
-    """Run all of it in threads that begin together."""
+    """Run all of it in threads, which begin together."""
     gate = threading.Barrier(len(work))
-    threads = [threading.Thread(target=lambda one=one: (gate.wait(), one())) for one in work]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(len(work)) as pool:
+        list(pool.map(lambda one: (gate.wait(), one()), work))
 
 
 def test_threads_draw_no_more_than_a_cap_allows(many_switches, books):
@@ -270,13 +268,10 @@ def test_a_cap_lets_nothing_through_that_is_void(books):
         with pytest.raises(BudgetError, match=r"of this run nothing can be proved: A known seed.*Use no seed"):
             fit(ledger, random_state=1)
         assert ledger.totals == (0, 0, 0)
-        spent = Ledger(ADD)
-        spent.void_because(SEEDED)
-        ledger.adopt(spent)  # which asked nothing
-        with pytest.raises(BudgetError, match="nothing can be proved"):
-            spent.charge(entry(1))
-        spent = Ledger(ADD)
-        spent.void_because(SEEDED)
+        empty, spent = Ledger(ADD), Ledger(ADD)
+        for one in (empty, spent):
+            one.void_because(SEEDED)
+        ledger.adopt(empty)  # which asked nothing
         spent.charge(entry(1))
         with pytest.raises(BudgetError, match="nothing can be proved"):
             ledger.adopt(spent)

@@ -5,8 +5,6 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy.stats import chi2, laplace, norm
 
 from dpcore.postprocess.deconvolution import KINDS, Cells, assigned, density, reconstruct, threshold, width
@@ -46,25 +44,6 @@ def test_the_kernel_is_the_density_at_the_distance_of_midpoints():
     # Laplace reports beyond the range tell as much as its ends: the ratio of two densities is the same there.
     laplacian = Cells(0.0, 1.0, 10, "laplace", 0.3)
     assert one_group(laplacian, np.array([-9.0, 0.01, 1.0, 77.0])).tolist() == [[2, 0, 0, 0, 0, 0, 0, 0, 0, 2]]
-
-
-@given(
-    st.sampled_from(KINDS),
-    st.floats(0.001, 30),
-    st.integers(1, 12),
-    st.lists(st.floats(-100, 100), min_size=1, max_size=40),
-    st.integers(1, 3),
-)
-def test_the_likelihood_never_falls(kind, scale, intervals, reports, groups):
-    cells = Cells(-2.0, 3.0, intervals, kind, scale)
-    group = np.arange(len(reports)) % groups
-    counts = cells.counts(np.array(reports), group, groups)
-    assert counts.sum(axis=1) == pytest.approx(np.bincount(group, minlength=groups))
-    found = reconstruct(counts, cells.kernel)
-    assert found.shares.min() >= 0
-    assert found.shares.sum(axis=1) == pytest.approx(1)
-    assert np.isfinite(found.likelihood).all()
-    assert (np.diff(found.likelihood, axis=0) >= -1e-9 * (1 + np.abs(found.likelihood[:-1]))).all()
 
 
 def test_two_bumps_come_out_of_the_noise():

@@ -74,16 +74,6 @@ def test_deep_levels_are_folded_and_counted(forest):
             forest_frames.nodes(forest, **asked)
 
 
-def test_grown_trees_come_level_by_level_with_children_side_by_side(grown):
-    frame = forest_frames.nodes(grown.forest_, 1, most=12)
-    assert len(frame) <= 12
-    assert frame["level"].is_monotonic_increasing
-    order = {place: row for row, place in enumerate(frame["place"])}
-    above = [order[parent] for parent in frame["parent"].iloc[1:]]
-    assert above == sorted(above)
-    assert frame["folded"].iloc[0] == (grown.forest_.tree == 1).sum() - len(frame)
-
-
 def test_levels_sum_to_the_account_of_one_tree(small_frame, small_schema):
     inside = np.log(1 + (np.exp(1 / 3) - 1) / 0.25)  # of a sample: ln(1 + g (e^x - 1)) = 1/3
     for chosen, spent, account, per_tree in (

@@ -21,16 +21,14 @@ def random_tree(rng):
 def random_measurements(tree, rng, exact=0.15, missing=0.3):
     """Noisy counts, their variances, and some of both kinds that need care: variance 0 and, above leaves, infinity."""
     truth = tree.sums([rng.integers(0, 4, size=n).astype(float) for n in tree.sizes])
-    variances = []
-    for leaf in tree.leaves:
+    measured, variances = [], []
+    for count, leaf in zip(truth, tree.leaves, strict=True):
         variance, draw = rng.lognormal(sigma=1.5, size=len(leaf)), rng.random(len(leaf))
         variance[draw < exact] = 0
-        variance[(draw > 1 - missing) & ~leaf] = np.inf
+        measured.append(count + rng.normal(size=len(count)) * np.sqrt(variance))
+        unknown = (draw > 1 - missing) & ~leaf
+        measured[-1][unknown], variance[unknown] = np.nan, np.inf
         variances.append(variance)
-    measured = []
-    for count, variance in zip(truth, variances, strict=True):
-        noise = rng.normal(size=len(count)) * np.sqrt(np.where(np.isinf(variance), np.nan, variance))
-        measured.append(count + noise)
     return measured, variances
 
 

@@ -155,13 +155,6 @@ def test_far_ends_of_a_long_chain():
     np.testing.assert_allclose(model.table((0, 30, 59)), third * power[29], atol=1e-9)
 
 
-def test_merged_tables_by_hand():
-    table = np.array([[1.0, 2, 3], [4, 5, 6]])
-    assert one_hot(np.array([0, 1, 0])).tolist() == [[1, 0, 1], [0, 1, 0]]
-    assert merged(table, [np.arange(2), np.array([0, 1, 0])]).tolist() == [[4, 2], [10, 5]]
-    assert merged(table, [np.zeros(2, dtype=int), np.zeros(3, dtype=int)]).tolist() == [[21]]
-
-
 def test_tables_of_all_pairs_are_those_that_are_asked_for_one_by_one(seeds):
     """In parts that do not hang together."""
     for seed in seeds(6):

@@ -177,10 +177,6 @@ def test_labels_of_weird_names_stay_as_they_are():
     assert reports.labels(("y", "x"))[:5] == ["no / low", "no / mid", "no / high", "no / (missing)", "yes / low"]
     assert reports.shape(("y", "x", "<b>&,=")) == (3, 4, 6)
     assert reports.frame()["<b>&,="].tolist() == ["nan", "(missing)"]
-    channels = {("a × b",): ERRPH(2, p0=1.0), ("a", "b"): ERRPH(4, p0=1.0)}  # columns are told apart
-    values = {("a × b",): np.array([1]), ("a", "b"): np.array([2])}
-    frame = Reports(words(["a", "b", "a × b"]), 1, channels, values).frame()
-    assert frame.to_dict("records") == [{"a × b": "1", "2: a × b": "1 / 0"}]
 
 
 def test_rules_tell_all_that_a_reader_of_reports_needs():
