@@ -71,23 +71,16 @@ def test_a_company_s_table():
     [
         ("id", NUMBERS[:200], "identifier"),
         ("patientID", NUMBERS[:200].astype(str), "identifier"),
-        ("age", NUMBERS[:200], "integer"),
         ("rank", np.arange(1, 201), "identifier"),  # the rows, counted
         ("education-num", np.arange(200) % 16, "integer"),
-        ("e-mail", [f"a{i}@example.org" for i in range(200)], "identifier"),
-        ("account", [f"{10**16 + i}" for i in range(200)], "identifier"),
         ("phone", 5_550_000 + NUMBERS[:200], "identifier"),
-        ("phone", ["yes", "no"] * 50, "category"),
         ("surname", [f"Name{i % 120}" for i in range(400)], "identifier"),
         ("编号", NUMBERS[:200], "identifier"),
         ("身份证", [f"1101{i:014}" for i in range(200)], "identifier"),
-        ("日期", ["2021年3月5日", "2021年12月1日"] * 20, "date"),
-        ("备注", [f"患者主诉头痛{i}天，无发热" for i in range(30)], "text"),
         ("x", [f"the patient in bed {i} was well" for i in range(526)] * 4, "text"),
         ("Name", [f"Braund, Mr. Owen Harris {i}" for i in range(100)], "identifier"),
         ("diagnosis_code", [f"A{21_000 + i % 150}" for i in range(200)], "category"),
         ("patient_nbr", NUMBERS[:200].repeat(2), "identifier"),
-        ("fee", ["$0.123456789012", "$2"] * 20, "category"),
         ("zip", [f"{i:05}" for i in range(100)] * 3, "category"),
         ("code", 10_000 + NUMBERS[:5_000], "category"),
         ("remarks", ["all well", "in some pain", "pain is gone now", "no remarks here"] * 8, "category"),
@@ -128,12 +121,6 @@ def test_the_order_of_day_and_month_is_decided_over_the_whole_column(cells, form
     found = one("when", cells * 5)
     assert (found.what, found.form, bool(found.doubt)) == ("date", form, doubt)
     assert one("when", ["13/03/2021", "03/13/2021"] * 9).what == "category"
-
-
-def test_a_comma_that_may_be_either_is_said():
-    found = one("sum", [f"{i},{i}50" for i in range(1, 10)] + ["10,150"])
-    assert (found.what, found.form) == ("integer", "1,234")
-    assert "thousand" in found.doubt
 
 
 def test_the_class_is_called_so_and_has_few_values_or_there_is_none():

@@ -32,9 +32,6 @@ def test_selection_keeps_order_and_target(small_schema):
     assert small_schema.select(["ill", "age"]).names == ("ill", "age")
     assert small_schema.select(["ill", "age"]).target == "ill"
     assert small_schema.select(["age"]).target is None
-    assert small_schema["age"] is small_schema.columns[2]
-    assert [column.name for column in small_schema] == list(small_schema.names)
-    assert len(small_schema) == 5
     with pytest.raises(SchemaError, match="no column"):
         small_schema.index("height in cm")
 
@@ -42,11 +39,10 @@ def test_selection_keeps_order_and_target(small_schema):
 def test_contradicting_schemas_are_refused():
     wrongs = {"columns": ((), (WORD, WORD), "abc", (1,)), "target": ("b",), "source": ("guessed",)}
     wrongs["max_rows"] = (0, True, 1.5, 10**20)
-    for name, values in wrongs.items():
-        for value in values:
-            with pytest.raises(SchemaError) as caught:
-                Schema(**{"columns": (WORD,), name: value})
-            assert caught.value.remedy, (name, value)
+    for name, value in ((name, value) for name, values in wrongs.items() for value in values):
+        with pytest.raises(SchemaError) as caught:
+            Schema(**{"columns": (WORD,), name: value})
+        assert caught.value.remedy, (name, value)
     assert Schema(columns=[WORD], max_rows=np.int64(7)) == Schema(columns=(WORD,), max_rows=7)
 
 

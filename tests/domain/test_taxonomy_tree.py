@@ -57,9 +57,10 @@ def test_every_level_holds_every_code_once_and_divides_the_one_above():
 def test_leaves_are_the_codes_under_their_labels_and_missing_stands_under_the_root():
     for column in COLUMNS:
         tree = Hierarchy.of(column)
-        leaves = [node for node, below in zip(tree.nodes, tree.children, strict=True) if not below]
-        assert {node.codes: node.name for node in leaves} == {(i,): label for i, label in enumerate(column.labels)}
-        for place, (node, below) in enumerate(zip(tree.nodes, tree.children, strict=True)):
+        pairs = list(zip(tree.nodes, tree.children, strict=True))
+        leaves = {node.codes: node.name for node, below in pairs if not below}
+        assert leaves == {(i,): label for i, label in enumerate(column.labels)}
+        for place, (node, below) in enumerate(pairs):
             assert all(tree.nodes[child].parent == place for child in below)
             assert sorted(code for child in below for code in tree.nodes[child].codes) == list(node.codes) * bool(below)
         assert [node.parent for node in tree.nodes if node.name == "(missing)"] == [0] * column.missing

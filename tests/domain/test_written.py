@@ -32,9 +32,7 @@ def test_text_is_read_in_its_form_and_numbers_as_they_are():
     np.testing.assert_array_equal(dollars, [-5, -5, none, 1000, 12.345, 12345, none, none])
 
 
-@pytest.mark.parametrize(
-    "text", ["", "12", "1234,5,0", "1.234.50", "e1234", "1,234,5", "1234.51", "-1234", "(1234)", "1234.000"]
-)
+@pytest.mark.parametrize("text", ["", "12", "1234,5,0", "1.234.50", "e1234", "1,234,5", "1234.51", "-1234", "1234.000"])
 def test_what_shows_no_form(text):
     assert Form.of(text) is None
     if text:
