@@ -7,6 +7,7 @@ import pickle
 import random
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from fractions import Fraction
 from itertools import pairwise
 
@@ -72,9 +73,6 @@ def test_composition_odd_shares_and_infinity_reach_the_books(books):
         ((written,),) = sheet.c.execute("SELECT bound FROM accounts WHERE relation='replace'").fetchall()
     assert len(written) < 80
     assert close(books.account(SHA, REPLACE).totals.bound, run.totals.bound)
-
-
-# Written down before it is drawn
 
 
 @pytest.mark.parametrize("name", METHODS)
@@ -209,9 +207,6 @@ def test_rows_and_persons_of_one_file_have_accounts_of_their_own(books):
     assert {key[:64] for key in keys} == {rows}  # and know that they are of one file
 
 
-# Caps, and sessions beside each other
-
-
 def test_a_cap_refuses_across_sessions(books):
     other = Books(books.path)  # another tab
     books.set_cap(SHA, "people.csv", ADD, 1.0)
@@ -253,9 +248,6 @@ def test_no_cap_is_evaded_by_whoever_switches_the_unit(books):
     assert [line.protects for line in books.accounts()] == ["row", "person", "row"] * 2
 
 
-# Rho
-
-
 DELTA = 1e-9
 RHO = {"unit": "rho"}
 
@@ -291,19 +283,20 @@ def test_the_delta_of_a_data_set_is_chosen_once(books):
 
 def test_no_cap_is_evaded_by_whoever_switches_the_currency(books):
     """Of rho, all pure epsilon together costs half its square; no pure epsilon covers rho."""
+    pure, rho = new_run(books), new_run(books, delta=DELTA)
     books.set_cap(SHA, "people.csv", ADD, 1.0, DELTA)
     most = rho_of(1.0, DELTA)
-    new_run(books, delta=DELTA).charge(entry(most / 2, **RHO))
-    new_run(books).charge(entry(Fraction(1, 10)))  # 1/200 of rho
+    rho.charge(entry(most / 2, **RHO))
+    pure.charge(entry(Fraction(1, 10)))  # 1/200 of rho
     with pytest.raises(BudgetError, match=r"a total of epsilon .* at delta 1e-09 for 'people.csv', .* capped at 1"):
         new_run(books).charge(entry(Fraction(1, 10)))  # 1/50 together
     with pytest.raises(BudgetError, match="capped at 1"):
-        new_run(books, delta=DELTA).charge(entry(most / 4, **RHO))
-    new_run(books, delta=DELTA).charge(entry(most / 8, **RHO))
+        rho.charge(entry(most / 4, **RHO))
+    rho.charge(entry(most / 8, **RHO))
     assert books.account(SHA, ADD, DELTA).epsilon_bound < 1
     books.set_cap(SHA, "people.csv", ADD, None, DELTA)
     books.set_cap(SHA, "people.csv", ADD, 100.0)
-    for run, asked in ((new_run(books), {}), (new_run(books, delta=DELTA), RHO)):
+    for run, asked in ((pure, {}), (rho, RHO)):
         with pytest.raises(BudgetError, match="no pure epsilon covers"):
             run.charge(entry(Fraction(1, 1000), **asked))
 
@@ -365,9 +358,6 @@ def test_a_session_that_keeps_nothing_and_its_forks():
     assert books.account(SHA, ADD).totals.bound == 1
     del books
     assert not path.exists()
-
-
-# The file
 
 
 def test_a_file_is_synced_at_every_charge_and_its_owner_s_alone(books):
@@ -446,26 +436,20 @@ def test_a_run_whose_file_was_set_aside_or_removed_draws_nothing(books):
         run.charge(entry(Fraction(1)))
 
 
-# Killed at any moment
-
-
 @posix
 def test_a_kill_while_a_ledger_is_set_aside_loses_nothing(in_memory, nursery):
     """Whatever the moment, the content is in one of the files; the old one is open in this process all the time."""
     moments = random.Random(3)
     for turn in range(6):
         path = in_memory / str(turn) / "ledger.sqlite"
-        books = Books(path)
+        books, totals = Books(path), []
         new_run(books).charge(entry(Fraction(3)))
         child = nursery.start(set_aside, path)
         time.sleep(moments.random() * 0.02)
         nursery.kill(child)
-        totals = []
         for each in [books, *map(Books, path.parent.glob("*.aside-*[0-9]"))]:
-            try:
+            with suppress(BookError):  # of a copy that was not finished
                 totals += [line.totals.bound for line in each.accounts()]
-            except BookError:
-                continue  # a copy that was not finished
         assert 3 in totals
 
 

@@ -11,6 +11,7 @@ from contextlib import closing
 from datetime import datetime
 from fractions import Fraction
 from io import BytesIO
+from types import SimpleNamespace
 
 import pytest
 from booked import ADD, REPLACE, SHA, charge_for_ever, entry, new_run
@@ -43,13 +44,7 @@ def changed(path, *statements):
 
 def test_ledgers_set_aside_at_one_moment_are_all_kept(books, monkeypatch):
     """The second took the place of the first: what was charged there was in no file any more."""
-
-    class Stopped(datetime):
-        @classmethod
-        def now(cls, zone=None):
-            return cls(2026, 1, 1, tzinfo=zone)
-
-    monkeypatch.setattr(file, "datetime", Stopped)
+    monkeypatch.setattr(file, "datetime", SimpleNamespace(now=lambda zone: datetime(2026, 1, 1, tzinfo=zone)))
     first = books.set_aside()
     new_run(books, REPLACE).charge(entry(Fraction(2)))
     second = books.set_aside()
@@ -81,21 +76,16 @@ def test_a_link_to_a_ledger_is_that_ledger_and_one_to_nowhere_is_said_to_be(book
     assert not (tmp_path / "nowhere").exists()
 
 
-# Any harm
-
-
 def charged(folder, moments):
     """A ledger with accounts, runs and charges; what was charged to each account."""
-    books = Books(folder / "ledger.sqlite")
+    books, spent = Books(folder / LEDGER), {}
     books.set_cap(SECOND, "others.csv", REPLACE, 1_000.0)
-    spent = {}
     for key, relation in ((SHA, ADD), (SHA, REPLACE), (SECOND, REPLACE)):
-        for number in range(moments.randrange(2, 12)):
+        costs = [Fraction(moments.randrange(1, 99), 7) for _ in range(moments.randrange(2, 12))]
+        for number, cost in enumerate(costs):
             ledger = new_run(books, relation, f"run {number} " + "of many" * 20, key)
-            for _ in range(moments.randrange(1, 4)):
-                cost = Fraction(moments.randrange(1, 99), 7)
-                ledger.child("a fit").charge(entry(cost))
-                spent[key, relation] = spent.get((key, relation), 0) + cost
+            ledger.child("a fit").charge(entry(cost), entry(cost))
+        spent[key, relation] = 2 * sum(costs)
     return spent
 
 
@@ -104,16 +94,13 @@ def harmed(folder, moments):
     endings = [LEDGER] * 5 + [f"{LEDGER}-journal"] * 3 + [f"{LEDGER}.witness", NAME]
     path = folder / moments.choice([name for name in endings if (folder / name).exists()])
     raw = bytearray(path.read_bytes())
-    how = moments.choice(["flip", "flip", "flip", "cut", "zero", "fill", "swap", "remove"])
+    how = moments.choice(["fill", "fill", "fill", "zero", "cut", "swap", "remove"])
     at = moments.randrange(len(raw) or 1) % (200 if moments.random() < 0.3 else 10**9)  # headers, often
-    end = min(at + moments.choice([1, 8, 100, PAGE]), len(raw))
-    if how == "flip":
-        for place in range(at, end, moments.choice([1, 3, 50])):
-            raw[place] ^= moments.randrange(256)
+    end = min(at + moments.choice([1, 1, 8, 100, PAGE]), len(raw))
+    if how in ("fill", "zero"):
+        raw[at:end] = os.urandom(end - at) if how == "fill" else bytes(end - at)
     elif how == "cut":
         del raw[at:]
-    elif how in ("zero", "fill"):
-        raw[at:end] = bytes(end - at) if how == "zero" else os.urandom(end - at)
     elif how == "swap" and len(raw) >= 2 * PAGE:
         one, two = (PAGE * moments.randrange(len(raw) // PAGE) for _ in range(2))
         raw[one : one + PAGE], raw[two : two + PAGE] = raw[two : two + PAGE], raw[one : one + PAGE]
@@ -123,17 +110,14 @@ def harmed(folder, moments):
 
 def judged(folder, spent, *, by_charge):
     """Whether the harm was seen; AssertionError if it is not, and less is on the books than was charged."""
-    books = Books(folder / "ledger.sqlite")
-    seen = None
+    books, seen = Books(folder / LEDGER), None
     try:
         books.secret()
         if by_charge:
             new_run(books, REPLACE).charge(ONE)
         for (key, relation), cost in spent.items():
-            account = books.account(key, relation)
-            assert account is not None
-            assert account.totals.claimed >= cost
-            assert account.totals.bound >= cost
+            totals = books.account(key, relation).totals
+            assert min(totals.claimed, totals.bound) >= cost
             assert sum(run.totals.bound for run in books.runs(key, relation)) >= cost
     except BookError as error:
         seen = error
@@ -150,7 +134,7 @@ def tried(folder, spent, number, seed):
         harm = harmed(copy, moments)
         try:
             seen += judged(copy, spent, by_charge=turn % 2 == 0)
-        except AssertionError as error:
+        except (AssertionError, AttributeError) as error:  # less, or no account
             raise AssertionError(f"not seen: {harm}, turn {turn} of seed {seed}") from error
         shutil.rmtree(copy)
     return seen
@@ -193,9 +177,6 @@ def test_damage_after_a_kill_is_seen(nursery, in_memory, tmp_path, kills, least,
         seen += tried(kept, costs, 10, 100 + turn)
         assert not judged(kept, costs, by_charge=True)  # without harm, all is there
     assert seen >= least
-
-
-# Harm of every known kind
 
 
 def theirs():
@@ -314,9 +295,6 @@ def test_a_copy_of_the_file_alone_has_all_charges_and_the_offered_one_is_whole(b
     whole = Books(tmp_path / "whole" / "ledger.sqlite")
     assert spent(alone) == spent(whole) == 1
     assert whole.secret() == books.secret()
-
-
-# The first version
 
 
 EARLIER = """

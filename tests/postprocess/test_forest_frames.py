@@ -66,8 +66,7 @@ def test_deep_levels_are_folded_and_counted(forest):
         (1, [0], [6]),
     ):
         frame = forest_frames.nodes(forest, most=most)
-        assert frame["place"].tolist() == places
-        assert frame["folded"].tolist() == folded
+        assert (frame["place"].tolist(), frame["folded"].tolist()) == (places, folded)
         assert frame["leaf"].tolist() == [place not in (0, 3) for place in places]
     for asked in ({"tree": 2}, {"tree": -1}, {"most": 0}):
         with pytest.raises(ParameterError):

@@ -43,12 +43,11 @@ def margin(joint, scope):
 def noisy_tables(seed, public=None):
     rng = np.random.default_rng(seed)
     joint = rng.dirichlet(np.full(24, 2.0)).reshape(2, 3, 4) * 1_000
-    measured = NoisyTables(public)
-    answers = [((j,), rng.uniform(20, 60)) for j in range(3)] + [((0, 1), 30.0), ((1, 2), 50.0), ((0, 1), 20.0)]
-    kept = []
-    for scope, variance in answers:
+    measured, kept = NoisyTables(public), []
+    variances = {(0,): 20, (1,): 40, (2,): 60, (0, 1): 30, (1, 2): 50}
+    for scope, variance in [*variances.items(), ((0, 1), 20)]:
         exact = margin(joint, scope)
-        kept.append((scope, exact + rng.normal(0, np.sqrt(variance), exact.shape), variance))
+        kept.append((scope, exact + rng.normal(0, np.sqrt(variance), exact.shape), float(variance)))
         measured.add(*kept[-1])
     return measured, kept, joint
 
@@ -97,8 +96,9 @@ def test_the_model_has_exact_tables_as_they_are_and_is_refitted():
 
 def test_without_rows_or_epsilon_there_are_tables_all_the_same():
     nothing = NoisyTables(None)
-    for scope, cells in (((0,), np.zeros(2)), ((1,), np.zeros(3)), ((0, 1), np.full((2, 3), -5.0))):
-        nothing.add(scope, cells, np.inf)
+    for cells in (np.zeros(2), np.full((2, 3), -5.0)):
+        nothing.add((0, 1)[: cells.ndim], cells, np.inf)
+    nothing.add((1,), np.zeros(3), np.inf)
     nothing.fit(3)
     assert nothing.rows == 1
     assert nothing.counts((0, 1)).min() >= 0
