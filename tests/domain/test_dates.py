@@ -110,8 +110,7 @@ def test_intervals_of_dates_are_read_as_dates_wherever_a_range_is_asked_for():
     assert column.interval(0, 3) == "2019-01 to 2019-03"
     assert Column(**VISIT, bins="quarter").interval(1, 1 + 1) == "2019 Q2"
     assert query_names([RangeQuery.of({"visit": range(1, 5)})], schema) == ["visit 2019-02 to 2019-05"]
-    tree = Hierarchy.of(column)
-    assert tree.nodes[1].name in ("2019-01 to 2023-12", "(missing)")
+    assert Hierarchy.of(column).nodes[1].name in ("2019-01 to 2023-12", "(missing)")
     texts = []
     for cuts in ("numbers", "lengths", "bins"):
         (asked,) = attributes_of(schema, "", cuts=cuts, children="few").values()
