@@ -11,7 +11,6 @@ from dpcore.domain.dates import iso
 from dpcore.domain.headers import meant, parts
 from dpcore.domain.recognition import class_column, recognize
 from dpcore.domain.schema import Schema
-from dpcore.domain.written import Form
 
 NUMBERS = np.random.default_rng(0).permutation(10_000)
 
@@ -157,20 +156,6 @@ def test_no_table_makes_it_raise(columns):
         if possible:
             schema = Schema.infer(stored, keep=possible)
             assert schema.encode(stored).shape == (6, len(schema))
-
-
-@given(
-    st.sampled_from(["1234.50", "$1,234.50", "1.234,5 €", "1234 %", "1 234,50 kr", "US$ 1,234.50"]),
-    st.lists(st.integers(-(10**9), 10**9), min_size=12, max_size=40, unique=True),
-)
-def test_numbers_written_in_a_form_are_found_in_it(text, ticks):
-    form = Form.of(text)
-    rows = pd.DataFrame({"sum": [form.write(tick / form.steps) for tick in ticks]})
-    schema = Schema.infer(rows, keep=["sum"])
-    assert schema["sum"].kind == ("continuous" if form.decimals else "integer")
-    np.testing.assert_array_equal(schema["sum"].read(rows["sum"]), [tick / form.steps for tick in ticks])
-    made = schema.decode(schema.encode(rows), np.random.default_rng(0))
-    np.testing.assert_array_equal(schema.encode(made), schema.encode(rows))
 
 
 def test_tables_without_rows_and_without_columns():
