@@ -131,17 +131,11 @@ def test_disjoint_parts_count_once_and_the_longest_of_the_dearest():
     long.charge(entry("level 1: classes in leaves", 2, claimed=1))
     cheap.charge(entry("level 0: division, by Max", 4))
     root.charge(entry("levels that no tree reached", 0, claimed=3))
-    frame = forest_frames.budget(ledger)
-    bound = frame[frame["epsilon_of_noise"] > 0].set_index(["level", "purpose"])["epsilon_of_noise"]
-    assert bound.to_dict() == {
-        (0, "counts of records"): 1.0,
-        (0, "choices"): 2.0,
-        (1, "counts of records"): 1.0,
-        (1, "classes in leaves"): 2.0,
-    }
+    frame = forest_frames.budget(ledger).set_index(["level", "purpose"])
+    noise, claimed = (frame[kind][frame[kind] > 0] for kind in ("epsilon_of_noise", "epsilon_claimed"))
+    steps = [(0, "counts of records"), (0, "choices"), (1, "counts of records"), (1, "classes in leaves")]
+    assert noise.to_dict() == dict(zip(steps, [1.0, 2.0, 1.0, 2.0], strict=True))
     # By the claim, the way that stops at once is the dearest, and what was not asked belongs to no level.
-    claimed = frame[frame["epsilon_claimed"] > 0].set_index(["level", "purpose"])["epsilon_claimed"]
-    assert claimed.to_dict() == {(0, "counts of records"): 1.0, (0, "classes in leaves"): 5.0, (-1, "other"): 3.0}
-    assert frame["level"].tolist()[-1] == -1
-    assert frame[["epsilon_claimed", "epsilon_of_noise"]].sum().tolist() == [9.0, 6.0]
-    assert (ledger.epsilon_claimed, ledger.epsilon_bound) == (9.0, 6.0)
+    assert claimed.to_dict() == {steps[0]: 1.0, (0, "classes in leaves"): 5.0, (-1, "other"): 3.0}
+    assert frame.index[-1][0] == -1
+    assert (ledger.epsilon_claimed, ledger.epsilon_bound) == (claimed.sum(), noise.sum()) == (9.0, 6.0)

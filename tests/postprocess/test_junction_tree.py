@@ -115,25 +115,17 @@ def test_counts_at_each_separator_are_the_expected_ones_rounded():
         assert (child[tables[1] == 0] == 0).all()
 
 
-def test_how_many_cells_a_model_gets(seeds):
-    """What `cells_with` says of a pair is what joining it gives, whichever part of the tree changes."""
-    cliques, sizes = [(0, 1), (1, 2), (3,), (4,)], [3, 4, 5, 2, 6]
-    hand = {(0, 1): 40, (0, 2): 68, (0, 3): 44, (3, 4): 44}
-    assert cells_with(list(hand), cliques, [-1, 0, 0, 0], sizes) == hand
-    for sizes, cliques, parents, pairs in random_trees(seeds):
-        for pair, cells in cells_with(pairs, cliques, parents, sizes).items():
-            joined = triangulate({*pairs_within(cliques), pair}, sizes)
-            assert cells == sum(cells_of(clique, sizes) for clique in joined)
-
-
-def test_how_large_a_clique_gets(seeds):
-    """What `largest_with` says of a pair is what joining it gives, or a clique that holds one of the two already."""
+def test_how_many_cells_a_model_gets_and_how_large_a_clique(seeds):
+    """What is said of a pair is what joining it gives, or a clique that holds one of the two already."""
     cliques, parents = junction_tree([(0, 1), (1, 2), (3,)])
-    hand = {(0, 1): 20, (0, 2): 60, (0, 3): 12}
-    assert largest_with(list(hand), cliques, parents, [3, 4, 5, 2]) == hand
+    pairs, sizes = [(0, 1), (0, 2), (0, 3)], [3, 4, 5, 2]
+    assert list(cells_with(pairs, cliques, parents, sizes).values()) == [34, 62, 38]
+    assert list(largest_with(pairs, cliques, parents, sizes).values()) == [20, 60, 12]
     for sizes, cliques, parents, pairs in random_trees(seeds):
-        for pair, cells in largest_with(pairs, cliques, parents, sizes).items():
+        cells, largest = (said(pairs, cliques, parents, sizes) for said in (cells_with, largest_with))
+        assert set(cells) == set(largest) == set(pairs)
+        for pair in pairs:
             joined = triangulate({*pairs_within(cliques), pair}, sizes)
-            new = [cells_of(clique, sizes) for clique in joined if clique not in cliques]
-            holding = [cells_of(clique, sizes) for clique in joined if set(pair) & set(clique)]
-            assert max([*new, *holding]) <= cells <= max(cells_of(clique, sizes) for clique in [*joined, *cliques])
+            new = [cells_of(clique, sizes) for clique in joined if clique not in cliques or set(pair) & set(clique)]
+            assert cells[pair] == sum(cells_of(clique, sizes) for clique in joined)
+            assert max(new) <= largest[pair] <= max(cells_of(clique, sizes) for clique in [*joined, *cliques])
