@@ -43,7 +43,7 @@ def test_planted_blocks_are_found_from_distances_and_not_from_similarities(seeds
 
 def test_the_printed_affinity_is_the_printed_formula():
     """W = exp(-s / 2 sigma^2) with s_ii = 0, B its sums, L = B^-1/2 (B - W) B^-1/2; k1 vectors of length 1."""
-    for sigma, k1 in ((1.0, None), (0.3, 3)):
+    for sigma, k1 in ((1.0, None), (0.3, 3), (2.0, 5)):
         similarity = symmetric(np.random.default_rng(k1).normal(0.3, 0.5, (9, 9)))
         weights = np.exp(-similarity / (2 * sigma**2))
         degrees = np.diag(weights.sum(axis=1) ** -0.5)
