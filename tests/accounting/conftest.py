@@ -1,7 +1,14 @@
-"""One process for all tests that kill others."""
+"""Books in memory, and one process for all tests that kill others."""
 
 import pytest
 from booked import Nursery
+
+from dpcore.accounting.store import Books
+
+
+@pytest.fixture
+def books(in_memory):
+    return Books(in_memory / "deep" / "ledger.sqlite")
 
 
 @pytest.fixture(scope="session")

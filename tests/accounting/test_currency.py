@@ -5,12 +5,13 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from booked import entry
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import logsumexp
 
 from dpcore.accounting.currency import PURE, Currency, above, epsilon_of, rho_of, rho_of_pure
-from dpcore.accounting.ledger import Entry, Ledger
+from dpcore.accounting.ledger import Ledger
 from dpcore.accounting.relation import Relation
 from dpcore.errors import BudgetError, ParameterError
 
@@ -18,17 +19,13 @@ DELTA = 1e-9
 ORDERS = (1.01, 1.5, 2.0, 3.0, 10.0, 100.0)
 
 
-def asked(rho, ledger, **how):
-    given = {"mechanism": "gaussian", "sensitivity": 1.0, "claimed_sensitivity": 1.0, "scale": 1.0}
-    ledger.charge(Entry(name="q", epsilon_claimed=rho, epsilon_of_noise=rho, unit="rho", **given, **how))
+def asked(rho, ledger):
+    ledger.charge(entry(rho, unit="rho"))
 
 
 def renyi(log_p, log_q, order):
     """The Rényi divergence of two distributions of one support."""
     return logsumexp(order * log_p - (order - 1) * log_q) / (order - 1)
-
-
-# What rho says
 
 
 def test_rho_of_an_epsilon_is_what_was_worked_out_before():
@@ -41,11 +38,11 @@ def test_opendp_converts_alike():
     opendp = pytest.importorskip("opendp.prelude")
     opendp.enable_features("contrib")
     space = opendp.vector_domain(opendp.atom_domain(T="i64")), opendp.l2_distance(T="f64")
-    for epsilon in (0.01, 0.1, 1.0, 3.0, 10.0, 100.0):
-        for delta in (1e-2, 1e-5, 1e-9, 1e-30):
-            rho = float(rho_of(epsilon, delta))
-            profile = opendp.c.make_zCDP_to_approxDP(opendp.m.make_gaussian(*space, scale=math.sqrt(1 / (2 * rho))))
-            assert profile.map(1.0).epsilon(delta) == pytest.approx(epsilon, rel=1e-9), (epsilon, delta)
+    for epsilon, delta in ((0.01, 1e-5), (1.0, 1e-9), (3.0, 1e-2), (100.0, 1e-30)):
+        rho = float(rho_of(epsilon, delta))
+        noise = opendp.m.make_gaussian(*space, scale=math.sqrt(1 / (2 * rho)))
+        found = opendp.c.make_zCDP_to_approxDP(noise).map(1.0).epsilon(delta)
+        assert found == pytest.approx(epsilon, rel=1e-9), (epsilon, delta)
 
 
 def line(rho, delta, alpha):
@@ -66,18 +63,6 @@ def test_no_order_says_less_and_the_way_back_is_never_too_much(rho, delta):
         assert float(back) == pytest.approx(rho, rel=1e-6)
 
 
-@pytest.mark.parametrize("rho", [0.015, 0.5, 8.0])
-def test_the_gaussian_itself_keeps_what_its_rho_says(rho):
-    """The exact delta of one count under Gaussian noise (Balle and Wang 2018) is below the one that is stated."""
-    from scipy.stats import norm
-
-    sigma = math.sqrt(1 / (2 * rho))
-    for delta in (1e-3, 1e-6, 1e-9):
-        epsilon = epsilon_of(rho, delta)
-        true = norm.cdf(0.5 / sigma - epsilon * sigma) - math.exp(epsilon) * norm.cdf(-0.5 / sigma - epsilon * sigma)
-        assert 0.01 * delta < true < delta
-
-
 def test_nothing_and_everything():
     rho = Currency.of(DELTA)
     assert rho.amount(0.0) == rho.epsilon(Fraction(0)) == 0
@@ -88,24 +73,6 @@ def test_nothing_and_everything():
     for wrong in (-1e-9, 1.0, math.nan, "1e-9", 1e-310, True):
         with pytest.raises(ParameterError, match="delta"):
             Currency.of(wrong)
-
-
-# What rho is the price of
-
-
-def test_a_gaussian_costs_half_the_squared_ratio_and_no_order_more():
-    """Discrete Gaussian noise moved by whole numbers: exactly alpha d^2 / 2 sigma^2, where alpha d is whole."""
-    z = np.arange(-4_000, 4_001)
-    for sigma in (0.4, 1.0, 3.3, 20.0):
-        for d in (1, 2):
-            log_p, log_q = (-((z - moved) ** 2) / (2 * sigma**2) for moved in (d, 0))
-            log_p, log_q = log_p - logsumexp(log_p), log_q - logsumexp(log_q)
-            for order in ORDERS:
-                limit = order * d * d / (2 * sigma**2)
-                found = renyi(log_p, log_q, order)
-                assert found <= limit * (1 + 1e-9) + 1e-9, (sigma, d, order)
-                if (order * d).is_integer():
-                    assert found == pytest.approx(limit, rel=1e-6)
 
 
 def test_a_table_moves_by_one_or_by_the_root_of_two():
@@ -130,38 +97,13 @@ def test_an_exponential_mechanism_costs_an_eighth_of_the_square():
     for x in (0.1, 1.0, 4.0):
         worst = 0.0
         for many in (2, 3, 10, 100):
-            for _ in range(60):
+            for _ in range(20):
                 scores = rng.normal(0, rng.choice([0.1, 1, 30]) / x, many)
                 moved = scores + rng.choice([-1.0, 1.0], many)
                 pair = exponential(scores, x), exponential(moved, x)
                 worst = max(worst, *(renyi(*pair, order) / order for order in ORDERS))
         assert 0.8 * x * x / 8 < worst <= x * x / 8 * (1 + 1e-9)
         assert Currency.of(DELTA).exponent(Fraction(x) ** 2 / 8) == pytest.approx(x)
-
-
-def permute_and_flip(scores, x):
-    """Logs of the chances of permute-and-flip, by all orders of three candidates."""
-    from itertools import permutations
-
-    heads, chance = np.exp(x / 2 * (scores - scores.max())), np.zeros(len(scores))
-    for order in permutations(range(len(scores))):
-        left = 1 / math.factorial(len(scores))
-        for place in order:
-            chance[place] += left * heads[place]
-            left *= 1 - heads[place]
-    return np.log(chance)
-
-
-def test_permute_and_flip_is_worth_no_more_than_its_epsilon():
-    """What is right of the exponential mechanism is wrong of it: its log ratios fill an interval of more than x."""
-    x, worst = 1.0, 0.0
-    rng = np.random.default_rng(0)
-    for _ in range(3_000):
-        scores = rng.exponential(rng.choice([0.1, 1.0, 3.0]), 3)
-        pair = permute_and_flip(scores, x), permute_and_flip(scores + rng.choice([-1.0, 1.0], 3), x)
-        assert np.abs(pair[0] - pair[1]).max() <= x + 1e-9
-        worst = max(worst, *(renyi(*pair, order) / order for order in ORDERS))
-    assert x * x / 8 < worst <= rho_of_pure(x)
 
 
 def test_pure_epsilon_is_worth_half_its_square():
@@ -171,9 +113,6 @@ def test_pure_epsilon_is_worth_half_its_square():
         found = [renyi(log_p, log_p[::-1], order) / order for order in ORDERS]
         assert max(found) <= float(rho_of_pure(Fraction(x)))
     assert rho_of_pure(Fraction(1, 10)) == Fraction(1, 200)
-
-
-# A ledger of rho
 
 
 def test_rho_adds_up_exactly_and_the_totals_are_its_epsilons():
@@ -203,7 +142,7 @@ def test_rho_of_disjoint_rows_persons_and_repetitions():
         return ledger.totals.bound * 100
 
     def parts_by(how):
-        return lambda ledger: [group.part(name) for group in [ledger.parallel("g", by=how)] for name in "abc"]
+        return lambda ledger: map(ledger.parallel("g", by=how).part, "abc")
 
     assert cost(parts_by("label")) == 1  # the dearest
     assert cost(parts_by("value")) == 2  # a replaced row leaves one and enters another
@@ -220,8 +159,7 @@ def test_currencies_and_deltas_are_not_mixed():
     with pytest.raises(ParameterError, match="counts pure epsilon"):
         asked(0.1, pure)
     with pytest.raises(ParameterError, match="counts rho at delta 1e-09"):
-        rho.charge(Entry(name="q", mechanism="laplace", epsilon_claimed=1, epsilon_of_noise=1, sensitivity=1.0,
-                         claimed_sensitivity=1.0, scale=1.0))  # fmt: skip
+        rho.charge(entry(1))
     for other in (pure, Ledger("replace", delta=1e-6)):
         with pytest.raises(ParameterError, match="different currencies"):
             rho.adopt(other)
@@ -232,7 +170,7 @@ def test_currencies_and_deltas_are_not_mixed():
     assert rho.adopt(Ledger("replace", delta=DELTA)).delta == rho.child("c").delta == DELTA
 
 
-@pytest.mark.parametrize(("epsilon", "delta"), [(1.0, 1e-9), (0.1, 1e-6), (1.0, 1e-6)])
+@pytest.mark.parametrize(("epsilon", "delta"), [(1.0, 1e-9), (0.1, 1e-6)])
 def test_what_somebody_gains_is_more_than_epsilon_but_for_a_chance_of_delta(epsilon, delta):
     """One count with discrete Gaussian noise: the chance of a loss above, summed over all answers."""
     currency = Currency.of(delta)

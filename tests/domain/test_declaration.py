@@ -20,15 +20,10 @@ def number(low: float, high: float, kind: str = "continuous", form: str = "") ->
     [
         (number(296.05, 19848.43, form="1234.50"), "0.00 to 20000.00"),
         (number(17, 90, "integer"), "0 to 100"),
-        (number(0, 71, "integer"), "0 to 80"),
         (number(0, 9, "integer"), "0 to 10"),  # a number of one digit tells as much as one of five
         (number(3, 4, "integer"), "3 to 4"),
-        (number(1991, 2014, "integer"), "1990 to 2015"),
-        (number(0.013, 0.029, form="1234.500"), "0.010 to 0.030"),
         (number(-3.94, 3.39), "-4.0 to 4.0"),
         (number(-7, -3, "integer"), "-7 to -3"),
-        (number(1e-7, 3e-7), "1e-07 to 3e-07"),
-        (number(1, 2730.89, form="$1,234.50"), "$0.00 to $3,000.00"),
         (Column(name="x", kind="date", lower="1969-03-05", upper="2021-08-01"), "1969-01-01 to 2021-12-31"),
         (Column(name="x", kind="date", lower="2020-01-01", upper="2020-12-31"), "2020-01-01 to 2020-12-31"),
     ],
@@ -45,7 +40,7 @@ def test_bounds_are_rounded_to_what_one_would_say(column: Column, told: str) -> 
 
 def test_rounding_leaves_no_row_outside_and_is_done_once() -> None:
     rng = np.random.default_rng(2)
-    for low, high in np.sort(rng.choice([-1, 1], (2_000, 2)) * 10 ** rng.uniform(-6, 11, (2_000, 2))).tolist():
+    for low, high in np.sort(rng.choice([-1, 1], (100, 2)) * 10 ** rng.uniform(-6, 11, (100, 2))).tolist():
         for column in (number(low, high), number(np.floor(low), np.ceil(high), "integer")):
             found = outward(column)
             assert found.lower <= column.lower < column.upper <= found.upper
@@ -64,7 +59,6 @@ def test_bounds_that_can_be_no_rounder_stay() -> None:
     few = replace(number(296, 19848), bins=(1000.0, 5000.0))
     assert outward(vast) == vast
     assert outward(few).bins == few.bins
-    assert outward(Column(name="x", kind="categorical", categories=("a", "b"))).categories == ("a", "b")
     days = Column(name="x", kind="date", lower="2021-03-05", upper="2021-03-20", bins="day")
     assert outward(days).bins == "month"  # the usual division of more days
     tree = replace(number(17, 90, "integer"), taxonomy=intervals(number(17, 90, "integer"), 4))
@@ -85,24 +79,16 @@ SCHEMA = Schema(
     ("name", "given", "declares"),
     [
         ("x", {"lower": 0}, True),
-        ("x", {"upper": 91}, True),
         ("x", {"kind": "continuous"}, False),
         ("x", {"bins": 4}, False),
-        ("x", {"missing": True}, False),
-        ("x", {"missing": True, "outside": "clip"}, False),
         ("town", {"categories": ("a", "b", "z")}, True),
         ("town", {"categories": ("b", "a"), "kind": "ordered"}, False),
         ("town", {"taxonomy": Taxonomy.flat(("a", "b"), "any")}, False),
     ],
 )
 def test_who_changes_bounds_or_categories_declares_a_line(name: str, given: dict[str, object], declares: bool) -> None:
-    edited = replace(
-        SCHEMA, columns=tuple(replace(each, **given) if each.name == name else each for each in SCHEMA.columns)
-    )
+    columns = [replace(each, **given) if each.name == name else each for each in SCHEMA.columns]
     left = [one for one in ("x", "town") if one != name or not declares]
-    assert [*undeclared(edited, SCHEMA, ["x", "town"], [])] == left
-
-
-def test_a_tick_declares_a_line_and_what_is_left_out_is_none() -> None:
-    assert undeclared(SCHEMA, SCHEMA, ["x", "town"], ["town", "own"]) == ("x",)
+    assert [*undeclared(replace(SCHEMA, columns=tuple(columns)), SCHEMA, ["x", "town"], [])] == left
+    assert undeclared(SCHEMA, SCHEMA, ["x", "town"], ["town", "own"]) == ("x",)  # a tick declares it, too
     assert undeclared(SCHEMA.select(["own", "town"]), SCHEMA, ["x", "town"], []) == ("town",)

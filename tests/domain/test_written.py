@@ -8,7 +8,7 @@ from dpcore.domain.column import Column
 from dpcore.domain.written import Form
 from dpcore.errors import DataError, SchemaError
 
-FORMS = ["1234.50", "$1,234.50", "1.234,50 €", "1234.5 %", "1,234", "1234", "1 234,5 kr", "1'234.50", "¥1,234"]
+FORMS = ["1234.50", "$1,234.50", "1.234,50 €", "1234.5 %", "1234", "1 234,5 kr", "1'234.50", "¥1,234"]
 
 
 @pytest.mark.parametrize("text", FORMS)
@@ -27,15 +27,12 @@ def test_text_is_read_in_its_form_and_numbers_as_they_are():
     found = Form.of("1.234,50 €").numbers(pd.Series(cells, dtype=object))
     none = np.nan
     np.testing.assert_array_equal(found, [1234, 1234.5, -3, none, none, none, none, none, 1.234, 7])
-    dollars = Form.of("$1,234.50").numbers(
-        pd.Series(["-$5", "$-5", "$1,23", "1e3", "$ 12.345", "12,345", "€3", "0,012"])
-    )
+    cells = ["-$5", "$-5", "$1,23", "1e3", "$ 12.345", "12,345", "€3", "0,012"]
+    dollars = Form.of("$1,234.50").numbers(pd.Series(cells))
     np.testing.assert_array_equal(dollars, [-5, -5, none, 1000, 12.345, 12345, none, none])
 
 
-@pytest.mark.parametrize(
-    "text", ["", "12", "1234,5,0", "1.234.50", "e1234", "1,234,5", "1234.51", "-1234", "(1234)", "1234.000"]
-)
+@pytest.mark.parametrize("text", ["", "12", "1234,5,0", "1.234.50", "e1234", "1,234,5", "1234.51", "-1234", "1234.000"])
 def test_what_shows_no_form(text):
     assert Form.of(text) is None
     if text:

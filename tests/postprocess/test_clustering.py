@@ -18,30 +18,27 @@ def partition_of(clusters, d):
     return {frozenset(cluster) for cluster in clusters}
 
 
-def planted(d=10, seed=0, blocks=2):
-    """Blocks of equal fair bits, the columns shuffled: mutual information 1 inside a block and 0 across."""
-    block = np.random.default_rng(seed).permutation(d) % blocks
-    groups = {frozenset(np.flatnonzero(block == b).tolist()) for b in range(blocks)}
+def planted(seed):
+    """Two blocks of equal fair bits, the columns shuffled: mutual information 1 inside a block and 0 across."""
+    block = np.random.default_rng(seed).permutation(10) % 2
+    groups = {frozenset(np.flatnonzero(block == b).tolist()) for b in (0, 1)}
     return (block[:, None] == block[None, :]).astype(float), groups
 
 
 def test_planted_blocks_are_found_from_distances_and_not_from_similarities(seeds):
     """As printed the weight falls as the similarity grows: equal columns are put apart."""
     for seed in seeds(20):
-        similarity, blocks = planted(seed=seed)
+        similarity, blocks = planted(seed)
         rng = np.random.default_rng(seed)
-        assert partition_of(spectral_clusters(similarity, 2, rng), 10) == blocks
         assert partition_of(spectral_clusters(similarity, 2, rng, affinity="paper"), 10) != blocks
-        assert partition_of(spectral_clusters(similarity * 1e6 - 1e5, 2, rng), 10) == blocks  # beyond 0 and 1
         noise = rng.laplace(0, 0.1, (10, 10))
         noisy = similarity + noise + noise.T + np.diag(rng.normal(0, 1e6, 10))  # the diagonal is not used
-        assert partition_of(spectral_clusters(noisy, 2, rng), 10) == blocks
+        for found in (similarity, similarity * 1e6 - 1e5, noisy):  # beyond 0 and 1 as well
+            assert partition_of(spectral_clusters(found, 2, rng), 10) == blocks
     # Distances are between 0 and 1: noise makes two columns equal at most.
     i, j = min(min(blocks, key=min)), min(max(blocks, key=min))
     similarity[i, j] = similarity[j, i] = 1e4
     assert partition_of(spectral_clusters(similarity, 2, rng), 10) == blocks
-    similarity, blocks = planted(blocks=3)
-    assert partition_of(spectral_clusters(similarity, 3, rng), 10) == blocks
 
 
 def test_the_printed_affinity_is_the_printed_formula():
@@ -63,12 +60,9 @@ def symmetric(values):
 
 
 DEGENERATE = {
-    "all equal": np.full((8, 8), 0.3),
     "all zero": np.zeros((8, 8)),
-    "all one": np.ones((8, 8)),
     "huge and negative": -np.full((8, 8), 1e12),
     "huge noise": symmetric(np.random.default_rng(0).laplace(0, 1e9, (8, 8))),
-    "negative noise": -np.abs(symmetric(np.random.default_rng(1).laplace(0, 1e-3, (8, 8)))),
     "one outlier": symmetric(np.where(np.arange(64).reshape(8, 8) == 1, 1e6, 0.0)),
     "few": np.zeros((2, 2)),
     "none": np.zeros((0, 0)),
@@ -76,22 +70,20 @@ DEGENERATE = {
 
 
 def test_whatever_the_noise_does_every_column_is_in_one_cluster():
-    for (name, similarity), affinity in product(DEGENERATE.items(), ("fixed", "paper")):
-        for k in (2, 7):
-            before = similarity.copy()
-            with warnings.catch_warnings():
-                warnings.simplefilter("error")
-                clusters = spectral_clusters(similarity, k, np.random.default_rng(0), affinity=affinity)
-            if len(similarity):
-                assert len(partition_of(clusters, len(similarity))) <= k, (name, affinity)
-            np.testing.assert_array_equal(similarity, before)
+    for (name, similarity), affinity, k in product(DEGENERATE.items(), ("fixed", "paper"), (2, 7)):
+        before = similarity.copy()
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            clusters = spectral_clusters(similarity, k, np.random.default_rng(0), affinity=affinity)
+        if len(similarity):
+            assert len(partition_of(clusters, len(similarity))) <= k, (name, affinity)
+        np.testing.assert_array_equal(similarity, before)
     before = str(np.random.get_state())  # noqa: NPY002 (what must not change)
     first, again = (spectral_clusters(DEGENERATE["huge noise"], 3, np.random.default_rng(4)) for _ in range(2))
     assert first == again
     assert str(np.random.get_state()) == before  # noqa: NPY002 (as above)
-    assert spectral_clusters(DEGENERATE["all one"], 1, np.random.default_rng(0)) == [list(range(8))]
-    for k in (8, 9):
-        assert spectral_clusters(DEGENERATE["all one"], k, np.random.default_rng(0)) == [[j] for j in range(8)]
+    for k, columns in ((1, [list(range(8))]), (8, [[j] for j in range(8)])):
+        assert spectral_clusters(DEGENERATE["all zero"], k, np.random.default_rng(0)) == columns
 
 
 @given(st.lists(st.integers(1, 9), min_size=1, max_size=20), st.integers(1, 25))

@@ -7,26 +7,20 @@ import numpy as np
 import pytest
 from forests import ROWS, SAME, SCHEMA, STUMP, assert_equal, grown, make_rows, plain, stump_of
 
-from dpcore.domain.schema import Schema
-from dpcore.domain.splits import GRID, NumberCut
+from dpcore.domain.splits import NumberCut
 from dpcore.errors import DataError
 from dpcore.methods import DiffPC45, DiffPRFs, PlainForest
 from dpcore.methods.trees.grow import forest_of
 from dpcore.methods.trees.plan import Budget
-from dpcore.postprocess.forest import Forest, pessimistic, pruned
-
-# The forest without noise
+from dpcore.postprocess.forest import pessimistic, pruned
 
 
 def test_the_plain_forest_is_the_limit_node_by_node():
-    """Each way to sample rows, criterion, number of steps and noise, with each of every other."""
     for resample, criterion, steps, noise in (
         ("full", "Gini", "one", "laplace"),
-        ("full", "Max", "two", "geometric"),
-        ("disjoint", "Gini", "two", "laplace"),
-        ("disjoint", "Max", "one", "geometric"),
-        ("poisson", "Gini", "two", "geometric"),
-        ("poisson", "Max", "one", "laplace"),
+        ("disjoint", "Max", "two", "geometric"),
+        ("poisson", "Gini", "two", "laplace"),
+        ("poisson", "Max", "one", "geometric"),
     ):
         how = {"resample": resample, "criterion": criterion, "steps": steps, "noise": noise, "rate": 0.5}
         how |= {"cuts": "bins" if noise == "geometric" else "numbers", "count_share": 0.3}
@@ -48,9 +42,6 @@ def test_the_plain_forest_is_the_limit_node_by_node():
     np.testing.assert_allclose(forest.classes[forest.leaf], table[forest.leaf], atol=1e-9)
 
 
-# Prediction
-
-
 def slow_leaf(forest, row, codes, place):
     """The leaf of one row, one question after the other; what these send where is for `tests/domain/test_splits.py`."""
     while forest.column[place] >= 0:
@@ -68,48 +59,27 @@ def slow_leaf(forest, row, codes, place):
 def test_predictions_are_those_of_a_slow_walk(how):
     forest = grown(**dict(zip(("cuts", "children", "vote"), how, strict=True)), n_trees=4, max_depth=5)
     assert len(set(forest.column.tolist())) >= 6  # every kind of question is asked
-    new = make_rows(60, 3)
+    new = make_rows(40, 3)
     rows = list(zip(new.to_numpy(), SCHEMA.encode(new), strict=True))
     expected = np.array([[slow_leaf(forest, *row, tree) for tree in range(4)] for row in rows])
-    np.testing.assert_array_equal(forest.apply(new), expected)
+    np.testing.assert_array_equal(forest.apply(new.drop(columns="y")), expected)
     shares = forest.probabilities[expected]
     votes = np.eye(3)[shares.argmax(axis=2)] if how[2] == "majority" else shares
     np.testing.assert_allclose(forest.probability(new), votes.mean(axis=1), atol=1e-12)
-    order = np.random.default_rng(1).permutation(60)
-    np.testing.assert_array_equal(forest.apply(new.iloc[order].drop(columns="y")), expected[order])
     assert forest.apply(new.iloc[:0]).shape == (0, 4)
     with pytest.raises(DataError, match="grade"):
         forest.apply(new.drop(columns="grade"))
 
 
-def test_the_first_and_the_last_cut_part_what_is_at_the_ends():
-    """In front of the lowest number, between it and all others, and between all others and the highest."""
-    sizes = make_rows(6).assign(size=[-1.0, np.nextafter(-1, 0), 0.0, np.nextafter(4, 0) - 1e-8, 4.0, np.nan])
-    for cut, left in ((-1, 0), (0, 1), (GRID - 1, 4)):
-        stump = Forest.from_json(stump_of(STUMP.classes, cut=cut).to_json())
-        assert stump.apply(sizes)[:, 0].tolist() == [1] * left + [2] * (6 - left)
-
-
-# Counts
-
-
 def test_children_sum_to_their_parents_and_none_is_negative():
     for noise, count_share in (("laplace", 0.0), ("geometric", 0.4)):
         forest = grown(epsilon=2.0, count_share=count_share, noise=noise, n_trees=2, max_depth=3)
-        assert (forest.classes >= 0).all()
-        assert (forest.probabilities >= 0).all()
+        assert min(forest.classes.min(), forest.probabilities.min()) >= 0
         np.testing.assert_allclose(forest.classes.sum(axis=1), forest.counts)
         np.testing.assert_allclose(forest.probabilities.sum(axis=1), 1)
-        inner = np.flatnonzero(~forest.leaf)
-        sums = [forest.classes[forest.parent == place].sum(axis=0) for place in inner]
-        np.testing.assert_allclose(sums, forest.classes[inner], atol=1e-9)
-
-
-def test_moving_counts_to_0_or_more_adds_no_records():
-    """Trees with a great many leaves of noise alone keep their totals."""
-    forest = grown(epsilon=25.0, n_trees=50, resample="full", count_share=0.0, max_depth=3, children="values")
-    totals = forest.counts[forest.level == 0]
-    assert abs(totals.mean() - len(ROWS)) < 4 * totals.std() / np.sqrt(50)
+        for place in np.flatnonzero(~forest.leaf):
+            children = forest.classes[forest.parent == place]
+            np.testing.assert_allclose(children.sum(axis=0), forest.classes[place], atol=1e-9)
 
 
 def test_paper_leaves_say_what_their_own_noisy_counts_do(monkeypatch):
@@ -132,36 +102,27 @@ def test_paper_leaves_say_what_their_own_noisy_counts_do(monkeypatch):
 def test_empty_leaves_take_after_their_parents_and_no_rows_make_a_forest_all_the_same():
     """Without noise, children without rows say what their parent does; a chain of them what the last full one does."""
     rows = ROWS[ROWS["grade"].isin(["low", "mid"])]
-    how = {**SAME, "n_trees": 8, "resample": "full", "children": "values"}
-    forest = PlainForest(**how).fit(rows, schema=SCHEMA).forest_
+    forest = PlainForest(**SAME, resample="full", children="values").fit(rows, schema=SCHEMA).forest_
     empty = np.flatnonzero((forest.counts == 0) & (forest.parent >= 0))
     assert len(empty)
     np.testing.assert_allclose(forest.probabilities[empty], forest.probabilities[forest.parent[empty]])
     for count_share in (0.0, 0.4):
-        model = DiffPRFs(**{**SAME, "n_trees": 2}, epsilon=1.0, count_share=count_share)
+        model = DiffPRFs(**SAME, epsilon=1.0, count_share=count_share)
         forest = model.fit(ROWS.iloc[:0], schema=SCHEMA).forest_
         np.testing.assert_allclose(forest.probability(ROWS).sum(axis=1), 1)
     forest = PlainForest(**SAME, resample="full").fit(ROWS.iloc[:0], schema=SCHEMA).forest_
     np.testing.assert_allclose(forest.probabilities, 1 / 3)
     assert not forest.importance().any()
-    schema = Schema(columns=(SCHEMA["y"],), target="y")  # of nothing but a class
-    model = DiffPRFs(epsilon=9.0, n_trees=1, max_depth=2, random_state=1).fit(ROWS[["y"]], schema=schema)
-    assert len(model.forest_.tree) == 1
-    assert set(model.predict(ROWS[["y"]])) == {ROWS["y"].mode()[0]}
 
 
 def test_importance_is_shares_of_what_divisions_gain():
     shares = grown().importance()
     assert shares.sum() == pytest.approx(1)
     assert list(shares.index) == [name for name in SCHEMA.names if name != "y"]
-    assert (shares >= 0).all()
     assert shares.idxmax() == "age"
     # One division by hand: 4 rows (2, 2) into (2, 0) and (0, 2) by the first column, nothing else.
     assert STUMP.importance().tolist() == [1.0, 0, 0, 0, 0, 0]
     assert not stump_of([[2, 2, 0], [1, 1, 0], [1, 1, 0]]).importance().any()
-
-
-# Pruning
 
 
 def test_pessimistic_errors_are_the_books_and_the_binomial_limit():
@@ -188,13 +149,12 @@ def test_a_division_is_kept_where_it_pays():
 
 def test_pruned_trees_are_forests_with_no_more_nodes(seeds):
     wholes, new = [grown()], make_rows(50, 6)
-    for seed in seeds(6):
+    for seed in seeds(2):
         how = {"epsilon": 3.0, "random_state": seed, "max_depth": 4}
         wholes.append(DiffPC45(**how, prune=False).fit(ROWS, schema=SCHEMA).forest_)
         assert_equal(DiffPC45(**how).fit(ROWS, schema=SCHEMA).forest_, pruned(wholes[-1]))
     for whole in wholes:
         less, promised = pruned(whole), []
-        Forest.from_json(less.to_json())
         assert_equal(pruned(less), less)
         assert (np.bincount(less.tree) <= np.bincount(whole.tree)).all()
         for forest in (less, whole):
@@ -207,9 +167,6 @@ def test_pruned_trees_are_forests_with_no_more_nodes(seeds):
             while whole.parent[above[-1]] >= 0:
                 above.append(whole.parent[above[-1]])
             assert less.classes[now].tolist() in whole.classes[above].tolist()
-
-
-# Budgets
 
 
 def test_budgets_add_up_on_every_way():

@@ -12,19 +12,15 @@ from dpcore.postprocess.histogram import SHAPES, _grid, _likely, likely_histogra
 from dpcore.postprocess.simplex import project
 
 
-@pytest.mark.parametrize("neighbors", [0, 3, 6, 7])
-@pytest.mark.parametrize("scale", [1e-9, 0.5, 20.0, 1e5, 1e12, np.inf])
-def test_counts_are_positive_and_have_the_total(neighbors, scale):
-    rng = np.random.default_rng(neighbors)
-    for total in (1.0, 40.0, 1e6):
+@pytest.mark.parametrize("scale", [1e-9, 0.5, 1e12, np.inf])
+def test_counts_are_positive_and_have_the_total(scale):
+    for neighbors, total in product((0, 3, 7), (1.0, 1e6)):
+        rng = np.random.default_rng(neighbors)
         noisy = total * rng.dirichlet(np.ones(7)) + rng.laplace(0, min(scale, 1e12), 7)
         found = likely_histogram(noisy, scale, total, neighbors=neighbors)
         assert (found > 0).all()
         assert found.sum() == pytest.approx(total, rel=1e-9)
-
-
-def test_one_value_has_all():
-    assert likely_histogram(np.array([-3.0]), 5.0, 12.0, neighbors=1) == pytest.approx([12.0])
+    assert likely_histogram(np.array([-3.0]), scale, 12.0, neighbors=1) == pytest.approx([12.0])
 
 
 def test_without_noise_it_is_the_counts_and_with_much_it_is_nearly_even():
@@ -93,14 +89,7 @@ def by_hand(noisy, ends, scale, total, neighbors):
 
 
 @pytest.mark.parametrize(
-    ("noisy", "neighbors"),
-    [
-        ([3.0, 7.0], 2),
-        ([3.0, 7.0], 0),
-        ([-2.0, 4.0, 9.0], 3),
-        ([12.0, 1.0, 2.0, 6.0], 4),
-        ([8.0, 7.0, 5.0, 0.0, 3.0], 3),
-    ],
+    ("noisy", "neighbors"), [([3.0, 7.0], 0), ([12.0, 1.0, 2.0, 6.0], 4), ([8.0, 7.0, 5.0, 0.0, 3.0], 3)]
 )
 @pytest.mark.parametrize("scale", [1.0, 4.0])
 def test_it_is_the_sum_over_all_divisions(noisy, neighbors, scale):
@@ -113,11 +102,12 @@ def test_it_is_the_sum_over_all_divisions(noisy, neighbors, scale):
 def test_very_many_values_are_affordable(monkeypatch):
     """The grid does not grow with the values; where it has to, the nearest histogram is all."""
     rng = np.random.default_rng(3)
-    counts = rng.poisson(20, 1_500).astype(float)
-    noisy = counts + rng.laplace(0, 5.0, 1_500)
+    counts = rng.poisson(20, 600).astype(float)
+    noisy = counts + rng.laplace(0, 5.0, 600)
     assert len(_grid(noisy, 5.0)) < 200
-    found = likely_histogram(noisy, 5.0, counts.sum(), neighbors=1_500)
+    found = likely_histogram(noisy, 5.0, counts.sum(), neighbors=600)
     assert np.abs(found - counts).sum() < np.abs(project(noisy, counts.sum()) - counts).sum()
-    fine = counts + rng.laplace(0, 1e-6, 1_500)
+    counts = np.tile(counts, 3)
+    fine = counts + rng.laplace(0, 1e-6, 1_800)
     monkeypatch.setattr(histogram, "_likely", None)  # not to be called
-    np.testing.assert_allclose(likely_histogram(fine, 1e-6, counts.sum(), neighbors=1_500), counts, atol=1e-3)
+    np.testing.assert_allclose(likely_histogram(fine, 1e-6, counts.sum(), neighbors=1_800), counts, atol=1e-3)

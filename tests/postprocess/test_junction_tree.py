@@ -57,16 +57,20 @@ def test_junction_tree_of_any_graph(seeds):
                 assert len([i for i in holders if parents[i] not in holders]) == 1
 
 
-def test_joining_changes_only_what_lies_between(seeds):
-    tree, sizes = [(0, 1), (1, 2), (3,)], [3, 4, 5, 2]
-    assert list(joined([(0, 2), (0, 1), (0, 3)], tree, [-1, 0, 0], sizes)) == [
-        ((0, 2), [0, 1], [(0, 1, 2)]), ((0, 1), [], []), ((0, 3), [2], [(0, 3)])
-    ]  # fmt: skip
+def random_trees(seeds):
+    """Sizes, cliques and their parents, and all pairs of columns."""
     for seed in range(5 * len(seeds(10))):
         rng = np.random.default_rng(seed)
         sizes, edges = random_graph(rng, columns := int(rng.integers(3, 12)), 0.25)
-        cliques, parents = junction_tree(triangulate(edges, sizes))
-        for pair, old, new in joined(combinations(range(columns), 2), cliques, parents, sizes):
+        yield sizes, *junction_tree(triangulate(edges, sizes)), list(combinations(range(columns), 2))
+
+
+def test_joining_changes_only_what_lies_between(seeds):
+    tree, sizes = [(0, 1), (1, 2), (3,)], [3, 4, 5, 2]
+    hand = [((0, 2), [0, 1], [(0, 1, 2)]), ((0, 1), [], []), ((0, 3), [2], [(0, 3)])]
+    assert list(joined([pair for pair, *_ in hand], tree, [-1, 0, 0], sizes)) == hand
+    for sizes, cliques, parents, pairs in random_trees(seeds):
+        for pair, old, new in joined(pairs, cliques, parents, sizes):
             kept = [clique for i, clique in enumerate(cliques) if i not in old]
             assert sorted({*kept, *new}) == triangulate({*pairs_within(cliques), pair}, sizes)
             assert (new == []) == (pair in pairs_within(cliques))
@@ -111,33 +115,17 @@ def test_counts_at_each_separator_are_the_expected_ones_rounded():
         assert (child[tables[1] == 0] == 0).all()
 
 
-def test_how_many_cells_a_model_gets(seeds):
-    """What `cells_with` says of a pair is what joining it gives, whichever part of the tree changes."""
-    cliques, sizes = [(0, 1), (1, 2), (3,), (4,)], [3, 4, 5, 2, 6]
-    assert cells_with([(0, 1), (0, 2), (0, 3), (3, 4)], cliques, [-1, 0, 0, 0], sizes) == {
-        (0, 1): 40, (0, 2): 68, (0, 3): 44, (3, 4): 44
-    }  # fmt: skip
-    for seed in range(5 * len(seeds(10))):
-        rng = np.random.default_rng(seed)
-        sizes, edges = random_graph(rng, columns := int(rng.integers(3, 12)), 0.25)
-        cliques, parents = junction_tree(triangulate(edges, sizes))
-        pairs = list(combinations(range(columns), 2))
-        for pair, cells in cells_with(pairs, cliques, parents, sizes).items():
+def test_how_many_cells_a_model_gets_and_how_large_a_clique(seeds):
+    """What is said of a pair is what joining it gives, or a clique that holds one of the two already."""
+    cliques, parents = junction_tree([(0, 1), (1, 2), (3,)])
+    pairs, sizes = [(0, 1), (0, 2), (0, 3)], [3, 4, 5, 2]
+    assert list(cells_with(pairs, cliques, parents, sizes).values()) == [34, 62, 38]
+    assert list(largest_with(pairs, cliques, parents, sizes).values()) == [20, 60, 12]
+    for sizes, cliques, parents, pairs in random_trees(seeds):
+        cells, largest = (said(pairs, cliques, parents, sizes) for said in (cells_with, largest_with))
+        assert set(cells) == set(largest) == set(pairs)
+        for pair in pairs:
             joined = triangulate({*pairs_within(cliques), pair}, sizes)
-            assert cells == sum(cells_of(clique, sizes) for clique in joined)
-
-
-def test_how_large_a_clique_gets(seeds):
-    """What `largest_with` says of a pair is what joining it gives, or a clique that holds one of the two already."""
-    tree, parents = junction_tree([(0, 1), (1, 2), (3,)])
-    assert largest_with([(0, 1), (0, 2), (0, 3)], tree, parents, [3, 4, 5, 2]) == {(0, 1): 20, (0, 2): 60, (0, 3): 12}
-    for seed in range(5 * len(seeds(10))):
-        rng = np.random.default_rng(seed)
-        sizes, edges = random_graph(rng, columns := int(rng.integers(3, 12)), 0.25)
-        cliques, parents = junction_tree(triangulate(edges, sizes))
-        pairs = list(combinations(range(columns), 2))
-        for pair, cells in largest_with(pairs, cliques, parents, sizes).items():
-            joined = triangulate({*pairs_within(cliques), pair}, sizes)
-            new = [cells_of(clique, sizes) for clique in joined if clique not in cliques]
-            holding = [cells_of(clique, sizes) for clique in joined if set(pair) & set(clique)]
-            assert max([*new, *holding]) <= cells <= max(cells_of(clique, sizes) for clique in [*joined, *cliques])
+            new = [cells_of(clique, sizes) for clique in joined if clique not in cliques or set(pair) & set(clique)]
+            assert cells[pair] == sum(cells_of(clique, sizes) for clique in joined)
+            assert max(new) <= largest[pair] <= max(cells_of(clique, sizes) for clique in [*joined, *cliques])

@@ -107,9 +107,6 @@ def test_groups_that_tell_next_to_nothing_and_nobody_are_no_singular_matrix():
     assert reports.frame().shape == (0, 3)
 
 
-# Distributions
-
-
 @given(st.lists(st.floats(-50, 100), min_size=4, max_size=4))
 def test_shares_are_distributions_and_leave_good_counts_alone(row):
     for how in ("clip", "project", "likelihood"):
@@ -138,17 +135,6 @@ def log_likelihood(matrix, observed, distribution, by=None):
     return float((observed * np.log(np.maximum(expected, 1e-300))).sum())
 
 
-def test_likelihood_never_falls(monkeypatch):
-    rng, matrix = np.random.default_rng(2), ERRPH(4, p0=0.4, others=(0.3, 0.1, 0.15, 0.05)).matrix
-    for by in (None, ERRPH(3, p0=0.3, others=(0.4, 0.2, 0.1)).matrix):
-        observed, seen = rng.integers(0, 20, 4 if by is None else (3, 4)).astype(float), []
-        for rounds in range(40):
-            monkeypatch.setattr("dpcore.postprocess.reports.ROUNDS", rounds)
-            seen.append(log_likelihood(matrix, observed, most_likely(matrix, observed, by=by), by))
-        assert (np.diff(seen) >= -1e-9).all()
-        assert seen[-1] > seen[0]
-
-
 def test_the_most_likely_distribution_is_the_true_one_and_beats_all_others_nearby():
     channel, label = ERRPH(4, p0=0.5, others=(0.2, 0.1, 0.1, 0.1)), ERRPH(3, p0=0.7, others=(0.15, 0.1, 0.05))
     truth, joint = np.array([0.4, 0.3, 0.2, 0.1]), np.arange(1.0, 13).reshape(3, 4) / 78
@@ -163,9 +149,6 @@ def test_the_most_likely_distribution_is_the_true_one_and_beats_all_others_nearb
     clipped = shares(channel.estimate(observed[None], np.array([100.0])))[0]
     grid = np.array([(a, b, 100 - a - b) for a in range(101) for b in range(101 - a)]) / 100
     assert best >= max(log_likelihood(channel.matrix, observed, each) for each in (clipped, *grid)) - 1e-9
-
-
-# The table of reports
 
 
 def test_the_table_of_reports_has_a_row_per_person_and_empty_cells():
@@ -191,47 +174,38 @@ def test_labels_of_weird_names_stay_as_they_are():
     schema, family = Schema(columns=(column, *SIZES.columns)), ("<b>&,=",)
     reports = Reports(schema, 2, {family: ERRPH(6, p0=1)}, {family: np.array([0, 5])})
     assert reports.labels(family) == [*weird, "(missing)"]
-    pairs = reports.labels(("y", "x"))
-    assert pairs[:5] == ["no / low", "no / mid", "no / high", "no / (missing)", "yes / low"]  # the last changes fastest
-    assert len(pairs) == 12
+    assert reports.labels(("y", "x"))[:5] == ["no / low", "no / mid", "no / high", "no / (missing)", "yes / low"]
     assert reports.shape(("y", "x", "<b>&,=")) == (3, 4, 6)
     assert reports.frame()["<b>&,="].tolist() == ["nan", "(missing)"]
-    assert not reports.frame().isna().any(axis=None)
-    channels = {("a × b",): ERRPH(2, p0=1.0), ("a", "b"): ERRPH(4, p0=1.0)}  # columns are told apart
-    values = {("a × b",): np.array([1]), ("a", "b"): np.array([2])}
-    frame = Reports(words(["a", "b", "a × b"]), 1, channels, values).frame()
-    assert frame.to_dict("records") == [{"a × b": "1", "2: a × b": "1 / 0"}]
 
 
 def test_rules_tell_all_that_a_reader_of_reports_needs():
     schema = Schema(columns=(Column(name="a", kind="categorical", categories=("0", "1 / 2"), missing=True),))
-    channels = {kind.__name__: kind(3, epsilon=1.0) for kind in (ERRPH, OUE, OLH)}
-    rules = {name: Reports(schema, 0, {("a",): c}, {("a",): np.zeros(0)}).rules()[0] for name, c in channels.items()}
-    for name, rule in rules.items():
+    for kind in (ERRPH, OUE, OLH):
+        channel = kind(3, epsilon=1.0)
+        (rule,) = Reports(schema, 0, {("a",): channel}, {("a",): np.zeros(0)}).rules()
         json.dumps(rule, allow_nan=False)
         assert rule["values"] == [["0"], ["1 / 2"], ["(missing)"]]
-        assert (rule["epsilon"], rule["gain"], rule["people"]) == (1, channels[name].gain, 0)
-    assert rules["OLH"]["modulo"] == [2**31 - 1, 4]
-    assert "from 1" in rules["OUE"]["report"]
+        assert (rule["epsilon"], rule["gain"], rule["people"]) == (1, channel.gain, 0)
+    assert rule["modulo"] == [2**31 - 1, 4]  # of hashes
     clear = {("a",): ERRPH(2, p0=1.0), ("b",): ERRPH(2, p0=0.9), ("c",): Warner(p=1.0)}
     assert Reports(words("abc"), 0, clear, {}).clear == [("a",), ("c",)]  # true answers are known as such
-
-
-# Errors
 
 
 def test_questions_that_make_no_sense():
     channels, z = {Y: ERRPH(3, p0=0.5), X: ERRPH(4, p0=0.5), N: TRR(lower=0, upper=10, epsilon=1)}, ("z",)
     Questionnaire(channels, [X, N], 2)
     Questionnaire(channels, together=[[Y, X]])
-    optional = [([X], 0), ([X], 2), ([X], -1), ([z], 1), ([X, X], 1), ([], 1)]
-    together = [[[Y, Y]], [[Y], [Y, X]], [[Y, z]], [[Y, N]]]
-    wrong = [(channels, *each) for each in optional] + [(channels, (), 0, each) for each in together]
-    wrong += [(channels, [X], 1, [[Y, X]]), ({(): ERRPH(1, p0=0.5)},)]
-    wrong += [({Y: OUE(3, epsilon=1), X: channels[X]}, (), 0, [[Y, X]])]
-    for asked in wrong:
+    for optional, least in (([X], 0), ([X], 2), ([z], 1), ([X, X], 1), ([], 1)):
         with pytest.raises(ParameterError):
-            Questionnaire(*asked)
+            Questionnaire(channels, optional, least)
+    for together in ([[Y, Y]], [[Y], [Y, X]], [[Y, z]], [[Y, N]]):
+        with pytest.raises(ParameterError):
+            Questionnaire(channels, together=together)
+    with pytest.raises(ParameterError):
+        Questionnaire(channels, [X], 1, [[Y, X]])
+    with pytest.raises(ParameterError):
+        Questionnaire({Y: OUE(3, epsilon=1), X: channels[X]}, together=[[Y, X]])
 
 
 def test_what_reports_cannot_be_asked():
@@ -239,17 +213,9 @@ def test_what_reports_cannot_be_asked():
     channels = {Y: unary, X: ERRPH(4, p0=0.5), N: TRR(lower=0, upper=10, epsilon=1)}
     values = {Y: np.eye(3, dtype=bool), X: np.array([1, 2]), N: np.zeros(3)}
     reports = Reports(SIZES, 3, channels, values, {X: np.array([0, 2])})
-    for asked, told in (
-        ((N,), "n was reported as a number"),
-        ((X, Y), "values only"),
-        ((Y, X), "all of them were asked"),
-    ):
+    for asked, told in (((N,), "as a number"), ((X, Y), "values only"), ((Y, X), "all of them were asked")):
         with pytest.raises(ParameterError, match=told):
             reports.counts(*asked)
-    for how, channel, told in (
-        ("likelihood", unary, "Likelihood"),
-        ("likelihood", ERRPH(3, p0=0), "Likelihood"),
-        ("mode", None, "clip, project, likelihood"),
-    ):
-        with pytest.raises(ParameterError, match=told):
+    for how, channel in (("likelihood", unary), ("likelihood", ERRPH(3, p0=0)), ("mode", None)):
+        with pytest.raises(ParameterError, match="ikelihood"):
             shares(np.ones((1, 3)), how, channel=channel)

@@ -6,11 +6,9 @@ from itertools import product
 import numpy as np
 import pytest
 
-from dpcore import datasets
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
 from dpcore.mechanisms.randomizers import ERRPH, OUE
-from dpcore.methods import PPNB
 from dpcore.methods.local.bayes_from_reports import class_shares, joint_shares
 from dpcore.postprocess.reports import Reports
 from dpcore.postprocess.shrinkage import affordable_bins, merged, merging, shrunk, spread, towards
@@ -61,7 +59,7 @@ COLUMN, CLASS = (Column(name=n, kind="categorical", categories=tuple(c)) for n, 
 TWO = Schema(columns=(COLUMN, CLASS), target="y")
 
 
-@pytest.mark.parametrize(("make", "pairs"), [(ERRPH, True), (OUE, True), (ERRPH, False), (OUE, False)])
+@pytest.mark.parametrize(("make", "pairs"), [(ERRPH, True), (OUE, True), (OUE, False)])
 def test_the_noise_of_a_difference_is_what_is_measured(make, pairs):
     """500 rounds of 2,000 people who do not depend on their class: variances to within 35% (1 in a million each is
     off by 31%), on average over cells to within 12%; too little for pairs by ERRPH, whose cells exclude each other.
@@ -87,16 +85,6 @@ def test_the_noise_of_a_difference_is_what_is_measured(make, pairs):
     exclusive = pairs and make is ERRPH
     assert 0.65 < ratio.min() <= ratio.max() < 1.35
     assert (0.75 if exclusive else 0.88) < ratio.mean() < 1.12
-
-
-def test_people_are_asked_for_few_bins_and_the_release_has_the_schemas_own():
-    data = datasets.load("bank cards")
-    fitted = PPNB(epsilon=1.0, random_state=0).fit(data.train.head(800), schema=data.schema)
-    assert fitted.reports_.schema["income"].size == 3 < data.schema["income"].size
-    assert fitted.bayes_.schema == data.schema
-    assert fitted.bayes_.tables["income"].shape == (3, data.schema["income"].size)
-    whole = PPNB(epsilon=1.0, merge=False, random_state=0).fit(data.train.head(800), schema=data.schema)
-    assert whole.reports_.schema == data.schema
 
 
 def test_noisy_cells_are_moved_by_what_noise_is_likely_to_make():

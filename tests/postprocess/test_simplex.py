@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from scipy.optimize import minimize
 
 from dpcore.postprocess.simplex import combine_row_sums, draw_given, project_rows, spread_difference, systematic_sample
 
@@ -22,20 +21,14 @@ def test_projection_is_non_negative_keeps_the_sum_and_is_idempotent(table, total
 
 
 def test_projection_is_the_nearest_point():
-    row = np.array([3.0, -1.0, 0.5, 2.0])
-    found = minimize(
-        lambda x: ((x - row) ** 2).sum(),
-        np.full(4, 1.0),
-        bounds=[(0, None)] * 4,
-        constraints={"type": "eq", "fun": lambda x: x.sum() - 4},
-    )
-    np.testing.assert_allclose(project_rows(row[None], np.array([4.0]))[0], found.x, atol=1e-5)
+    """By hand: what is taken from each is 1/2, until nothing is left of it."""
+    assert project_rows(np.array([[3.0, -1.0, 0.5, 2.0]]), np.array([4.0])).tolist() == [[2.5, 0, 0, 1.5]]
 
 
 def test_row_sums_are_combined_by_inverse_variance_and_differences_spread_evenly():
     tables = [np.array([[1.0, 1.0]]), np.array([[1.0, 1.0, 1.0, 2.0]])]
     assert combine_row_sums(tables) == pytest.approx([(2 / 2 + 5 / 4) / (1 / 2 + 1 / 4)])
-    np.testing.assert_allclose(spread_difference(np.array([[1.0, 2.0, 3.0]]), np.array([9.0])), [[2.0, 3.0, 4.0]])
+    assert spread_difference(np.array([[1.0, 2.0, 3.0]]), np.array([9.0])).tolist() == [[2, 3, 4]]
 
 
 @given(
@@ -90,12 +83,10 @@ def test_the_rounding_is_fair():
 
 
 def test_draws_by_hand_of_nothing_and_of_sums_that_are_1_but_for_rounding():
-    rng, condition = np.random.default_rng(0), np.array([1, 0, 1, 1, 0, 1, 2])
+    rng, condition = np.random.default_rng(0), np.array([1, 0, 1, 1, 0, 1, 2], dtype=np.uint8)
     drawn = draw_given(np.array([[0.5, 0.5], [0.25, 0.75], [0.0, 1.0]]), condition, rng)
     assert [sorted(drawn[condition == c].tolist()) for c in range(3)] == [[0, 1], [0, 1, 1, 1], [1]]
-    assert draw_given(np.ones((3, 1)), np.array([2, 0, 0]), rng).tolist() == [0, 0, 0]
-    assert draw_given(np.full((2, 2), 0.5), np.zeros(0, dtype=np.intp), rng).shape == (0,)
-    assert draw_given(np.eye(4), np.array([0, 3, 3], dtype=np.uint8), rng).tolist() == [0, 3, 3]  # conditions are codes
+    assert draw_given(np.full((2, 2), 0.5), condition[:0], rng).shape == (0,)
     for scale in (1 - 1e-12, 1 + 1e-12):
         drawn = draw_given(np.full((3, 10), 0.1 * scale), np.repeat([0, 1, 2], 1000), rng)
         assert (np.abs(np.bincount(drawn, minlength=10) - 300) <= 3).all()
