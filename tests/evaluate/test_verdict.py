@@ -40,10 +40,9 @@ def test_a_function_of_another_column_is_named_when_it_is_lost():
 
 def test_a_tie_of_which_more_than_half_is_left_is_not_lost():
     real = rows({("a", "x", 10): 500, ("b", "y", 10): 500})
-    half = rows({("a", "x", 10): 390, ("b", "y", 10): 390, ("a", "y", 10): 110, ("b", "x", 10): 110})
-    assert verdict(real, half, SCHEMA).lost == ()
-    less = rows({("a", "x", 10): 350, ("b", "y", 10): 350, ("a", "y", 10): 150, ("b", "x", 10): 150})
-    assert [(tie.first, tie.second) for tie in verdict(real, less, SCHEMA).lost] == [("ward", "cause")]
+    for same, other, lost in ((390, 110, 0), (350, 150, 1)):
+        counts = {("a", "x", 10): same, ("b", "y", 10): same, ("a", "y", 10): other, ("b", "x", 10): other}
+        assert len(verdict(real, rows(counts), SCHEMA).lost) == lost
 
 
 def test_groups_are_of_few_values_and_many_rows_and_one_that_is_gone_is_off_by_all():
@@ -80,13 +79,10 @@ def test_nobody_pays_in_another_sample_of_the_same_people():
     """A group of 60 rows among 5,000, and columns of sixteen values: by chance it is off by a quarter."""
     columns = [Column(name=f"x{i}", kind="integer", lower=0, upper=15, bins=16) for i in range(3)]
     group = Column(name="g", kind="categorical", categories=("big", "small"))
-    schema = Schema(columns=(group, *columns))
-    rng = np.random.default_rng(0)
+    schema, rng = Schema(columns=(group, *columns)), np.random.default_rng(0)
 
     def sample():
         cells = {column.name: rng.integers(0, 16, 5_000) for column in columns}
         return pd.DataFrame({"g": np.where(rng.random(5_000) < 0.012, "small", "big"), **cells})
 
-    found = verdict(sample(), sample(), schema)
-    assert found.worst is not None
-    assert found.worst.distance < 0.04
+    assert verdict(sample(), sample(), schema).worst.distance < 0.04
