@@ -96,8 +96,11 @@ def test_noise_floor_is_seeded_falls_with_rows_and_matches_the_sampled_subsets(o
     compared = evaluate.marginal_avd(codes, codes, schema, 2, **how, seed=7)
     assert len(first) == 4
     assert first["attributes"].tolist() == compared["attributes"].tolist()
+
+
+def test_noise_floor_of_two_halves():
     half = np.repeat(np.array([[0], [1]], np.uint8), 500, axis=0)
-    floor = evaluate.noise_floor(half, schema_of(2), 1, repeats=400, on=on)
+    floor = evaluate.noise_floor(half, schema_of(2), 1, repeats=400)
     # E|B/n − 1/2| = sqrt(2/π)·sqrt(1/(4n)) = .01262; its mean over 400 resamples has standard error .0005
     assert floor["avd"].item() == pytest.approx(0.01262, abs=0.0025)
 
@@ -142,7 +145,7 @@ def test_validity_counts_cells_inside_the_schema():
         Column(name="f", kind="continuous", lower=0, upper=1, missing=True),
     )
     schema = Schema(columns=columns)
-    good = schema.decode(random_codes(np.random.default_rng(0), schema, 40), np.random.default_rng(0))
+    good = frame_of(schema, random_codes(np.random.default_rng(0), schema, 40))
     assert evaluate.validity(good, schema) == 1
     bad = {
         "c": ["v0", "v9", None, "v1"],  # 2 of 4

@@ -73,9 +73,7 @@ def test_the_class_is_told_by_all_pairs():
     *_, variance = reconstruction.margin(reports, ("ill", "town"), "ill")
     alone = 2 * reconstruction.SURE * np.sqrt(variance)
     assert ((frame["high"] - frame["low"]) < alone).all()
-    frames = [shares("ill", asked=1, random_state=seed) for seed in range(40)]
-    hits = sum(frame["real"].between(frame["low"], frame["high"]).iloc[0] for frame in frames)
-    assert hits >= 31  # of 40 intervals of 95%: fewer has a chance below 1e-4
+    assert frame["real"].between(frame["low"], frame["high"]).all()
 
 
 def test_densities_by_hand():
@@ -99,7 +97,8 @@ def test_numbers_with_noise_are_reconstructed_inside_their_range():
     inside = found["x"].between(0, 10)
     assert found.loc[~inside, "reconstructed"].isna().all()
     assert found.loc[inside, "reconstructed"].sum() == pytest.approx(1)
-    off, flat = ((shares - found["real"])[inside].abs().sum() for shares in (found["reconstructed"], 1 / inside.sum()))
+    guesses = found["reconstructed"], 1 / inside.sum()
+    off, flat = ((guess - found["real"])[inside].abs().sum() for guess in guesses)
     assert off < 0.5 * flat
     gains = reconstruction.steps(reports, "age")["gain"]
     assert gains.iloc[0] == 0
@@ -134,7 +133,7 @@ def test_data_of_bits_are_halves():
     of_persons = replace(SCHEMA, unit=Unit(rows=2, column="who"))
     named = replace(data, schema=of_persons, train=PEOPLE.assign(who=range(len(PEOPLE))), test=PEOPLE.assign(who=0))
     bits = reconstruction.boolean_data(named, "ill")
-    assert bits.schema.persons.persons(bits.train).tolist() == bits.schema.persons.persons(named.train).tolist()
+    assert bits.train["who"].tolist() == named.train["who"].tolist()
 
 
 def test_variance_of_a_margin_by_enumeration():

@@ -8,7 +8,7 @@ from scipy.stats import poisson
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
 from dpcore.errors import DataError
-from dpcore.evaluate.verdict import Group, by_chance, tied, verdict
+from dpcore.evaluate.verdict import Group, by_chance, verdict
 
 WARD = Column(name="ward", kind="categorical", categories=("a", "b"))
 CAUSE = Column(name="cause", kind="categorical", categories=("x", "y"))
@@ -60,12 +60,6 @@ def test_what_chance_gives_is_the_mean_deviation_of_a_poisson_number(mean):
     assert by_chance(np.array([mean]))[0] == pytest.approx((np.abs(k - mean) * poisson.pmf(k, mean)).sum(), abs=1e-9)
 
 
-def test_independent_columns_of_many_values_are_not_tied():
-    rng = np.random.default_rng(0)
-    joint = rng.multinomial(5_000, np.outer(rng.dirichlet(np.ones(40)), rng.dirichlet(np.ones(30))).ravel())
-    assert tied(joint.reshape(40, 30) / 5_000, 5_000) < 0.01
-
-
 def test_edges():
     one = Schema(columns=(WARD,))
     frame = pd.DataFrame({"ward": ["a", "b"]})
@@ -73,16 +67,3 @@ def test_edges():
     assert (found.columns, found.close_columns, found.pairs, found.lost, found.worst) == (1, 1, 0, (), None)
     with pytest.raises(DataError):
         verdict(frame.head(0), frame, one)
-
-
-def test_nobody_pays_in_another_sample_of_the_same_people():
-    """A group of 60 rows among 5,000, and columns of sixteen values: by chance it is off by a quarter."""
-    columns = [Column(name=f"x{i}", kind="integer", lower=0, upper=15, bins=16) for i in range(3)]
-    group = Column(name="g", kind="categorical", categories=("big", "small"))
-    schema, rng = Schema(columns=(group, *columns)), np.random.default_rng(0)
-
-    def sample():
-        cells = {column.name: rng.integers(0, 16, 5_000) for column in columns}
-        return pd.DataFrame({"g": np.where(rng.random(5_000) < 0.012, "small", "big"), **cells})
-
-    assert verdict(sample(), sample(), schema).worst.distance < 0.04
