@@ -68,12 +68,12 @@ def test_measures_of_another_kind_are_refused_or_left_out(data):
     assert check_measures(asked, data, ["Bayes net"], None, FOREST, skip=True) == [("accuracy", "")]
     methods = {"rows": ROWS, "forest": FOREST, "reports": PPNB()}
     assert left_out(methods, asked) == {name: ["3-way AVD", RANGE_ERROR] for name in ("forest", "reports")}
-    with pytest.raises(ParameterError, match="none of these measures"):
-        check_measures(["1-way AVD"], data, ["Bayes net"], None, FOREST, skip=True)
-    for skip in (False, True):
-        with pytest.raises(ParameterError, match="A model is not known"):
-            check_measures(asked, data, ["oracle"], None, ROWS, skip=skip)
-        with pytest.raises(ParameterError, match="something to tell"):
-            check_measures(["SVM error"], data, [], None, ROWS, skip=skip)
+    for method, measures, models, match in (
+        (FOREST, ["1-way AVD"], ["Bayes net"], "none of these measures"),
+        (ROWS, asked, ["oracle"], "A model is not known"),
+        (ROWS, ["SVM error"], [], "something to tell"),
+    ):
+        with pytest.raises(ParameterError, match=match):
+            check_measures(measures, data, models, None, method, skip=True)
     label = Label(column="ill", equals="yes")
     assert check_measures(["SVM error"], data, [], label, ROWS) == [("SVM error", "")]

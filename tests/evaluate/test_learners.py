@@ -36,7 +36,7 @@ def planted(n, seed, *, independent=False):
     return schema, frame_of(schema, codes)
 
 
-def test_a_separable_class_is_learned_and_independent_labels_give_about_the_majority():
+def test_a_separable_class_is_learned():
     schema, train = planted(400, 0)
     (_, test), (_, synthetic) = planted(300, 1), planted(200, 2)
     result = evaluate.tstr(train, test, synthetic, schema, "x3")
@@ -46,11 +46,6 @@ def test_a_separable_class_is_learned_and_independent_labels_give_about_the_majo
     assert (result[["accuracy", "balanced_accuracy"]][:-1] == 1).all(axis=None)
     assert result["balanced_accuracy"].iloc[-1] == 0.5
     assert (result["note"] == "").all()
-    (_, train), (_, test) = (planted(2_000, seed, independent=True) for seed in (0, 1))
-    result = evaluate.tstr(train, test, train, schema, "x3")
-    majority = result["accuracy"].iloc[-1]
-    assert majority == (test["x3"] == "v0").mean()
-    assert (result["accuracy"] - majority).abs().max() < 0.02
 
 
 def test_logistic_regression_agrees_with_a_fully_converged_fit():

@@ -103,7 +103,7 @@ def test_flat_answers_of_huge_domains():
 
     how = {"epsilon": 1.0, "relation": "add_remove", "seed": 1}
     queries = [RangeQuery.of({})] * 2_000
-    for columns in (12, 15, 16, 150):
+    for columns in (12, 16, 150):
         found = evaluate.flat_answers(np.zeros(2_000), queries, wide(columns), **how)
         assert found.std() == pytest.approx(np.sqrt(2) * 10 ** (columns / 2), rel=0.07)
     for change in ({"epsilon": 0.0}, {"relation": "both"}, {"schema": wide(400)}, {"queries": []}):
@@ -125,7 +125,6 @@ def test_errors_are_averaged_by_size():
     found = evaluate.by_size(pd.concat([*runs, other]))
     assert found["release"].tolist() == ["r", "r", "a first one in the alphabet"]
     assert found["bin"].tolist() == ["1–5%", "25% and more", "1–5%"]
-    assert found["size"].tolist() == pytest.approx([0.02, 0.5, 0.01])
     assert found["queries"].tolist() == [2, 2, 1]
     assert found["runs"].tolist() == [3, 3, 1]
     assert found["relative"].tolist() == pytest.approx([0.3, 3.5, 0.7])

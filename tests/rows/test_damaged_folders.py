@@ -49,7 +49,7 @@ def changed(document, path, value):
 
 
 def refused_or_read(folder, source):
-    """Read a folder in every way, and tell which of them were refused; an error that is not ours gets through."""
+    """Read a folder in every way, and tell how many were refused; an error that is not ours gets through."""
     looks = (
         lambda: Folder.open(folder),
         lambda: FolderData.open(folder, split_seed=1),
@@ -61,7 +61,7 @@ def refused_or_read(folder, source):
         try:
             look()
         except DPCoreError as error:
-            failed.append(type(error).__name__)
+            failed.append(type(error))
     return failed
 
 
@@ -99,33 +99,32 @@ def test_whatever_lies_in_the_place_of_a_file_is_refused_in_words(name, what, so
         path.symlink_to(path if what == "link to itself" else tmp_path / "nowhere")
     else:
         path.write_bytes({"empty": b"", "half": raw[: len(raw) // 2], "NUL": bytes(len(raw))}[what])
-    failed = refused_or_read(folder, sound / "rows.parquet")
-    assert "DataError" in failed[:1]
+    assert refused_or_read(folder, sound / "rows.parquet")[:1] == [DataError]
 
 
 def test_what_goes_on_with_a_query_is_refused_and_its_whole_codes_are_read(sound, tmp_path):
     """An earlier version asked databases; an unfinished answer may come in another order, a whole one is as it was."""
     folder, source = tmp_path / "codes", sound / "rows.parquet"
     shutil.copytree(sound / "codes", folder)
-    document = json.loads((folder / "manifest.json").read_text())
-    document["reading"] = {"query": "SELECT * FROM people"}
+    document = json.loads((folder / "manifest.json").read_text()) | {"reading": {"query": "SELECT"}}
     (folder / "manifest.json").write_text(json.dumps(document))
     assert len(Folder.open(folder)) == 600
     (folder / "manifest.json").unlink()
     document["format"] += ", unfinished"
     (folder / "unfinished.json").write_text(json.dumps(document))
-    for place, how in ((folder, {}), (tmp_path / "new", {"query": "people"})):
-        with pytest.raises(DataError, match="does not ask queries"):
-            writing.encode(source, place, schema=SMALL, **how)
+    with pytest.raises(DataError, match="does not ask queries"):
+        writing.encode(source, folder, schema=SMALL)
     assert len(Folder.open(writing.encode(source, folder, schema=SMALL, replace=True))) == 600
 
 
-@pytest.mark.parametrize("name", ["a\0b", "link", "loop", "a" * 5_000, "rows.parquet"])
+@pytest.mark.parametrize("name", ["a\0b", "loop", "a" * 5_000, "rows.parquet"])
 def test_a_place_that_no_folder_can_have_is_refused_in_words(name, sound, tmp_path):
     shutil.copy(sound / "rows.parquet", tmp_path)
-    (tmp_path / "link").symlink_to(tmp_path / "nowhere" / "below")
     (tmp_path / "loop").symlink_to(tmp_path / "loop")
-    looks = (Folder.open, FolderData.open, lambda place: writing.encode(sound / "rows.parquet", place, schema=SMALL))
-    for look in looks:
+
+    def encode(place):
+        writing.encode(sound / "rows.parquet", place, schema=SMALL)
+
+    for look in (Folder.open, FolderData.open, encode):
         with pytest.raises(DPCoreError):
             look(tmp_path / name)

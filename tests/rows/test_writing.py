@@ -1,4 +1,7 @@
-"""Tables that are encoded block by block become the codes that the same table has in memory, or the same error."""
+"""Tables that are encoded block by block become the codes that the same table has in memory, or the same error.
+
+Files of others in the folder where codes go stay, and codes that are not whole are not taken for whole.
+"""
 
 import csv
 import gzip
@@ -155,8 +158,6 @@ def test_a_stream_is_read_once_and_its_account_is_that_of_its_rows(tmp_path):
     assert len({*keys}) == 3
     with pytest.raises(DataError, match=r"another source.*replace=True"):
         encode(frame, tmp_path / "codes 0", schema=SMALL)
-    encode(frame.head(9), tmp_path / "codes 0", schema=SMALL, replace=True)
-    assert len(Folder.open(tmp_path / "codes 0")) == 9
 
 
 def test_a_stream_that_stopped_is_read_from_its_beginning_and_says_no_cell(tmp_path):
@@ -214,8 +215,10 @@ def test_odd_texts_are_read_or_refused_as_in_memory(tmp_path, raw):
             np.testing.assert_array_equal(of_folder(found, TIDY)[0], codes)
 
 
-def some_files(folder: Path) -> Path:
+@pytest.fixture
+def files(tmp_path: Path) -> Path:
     """Nineteen rows, in a text and in Parquet, whose order of columns is another one."""
+    folder = tmp_path / "table"
     folder.mkdir()
     rows = [[str(i), str(i % 9), "x", f"2020-01-{i + 1:02}", str(i)] for i in range(19)]
     with (folder / "a.csv").open("w", newline="") as file:
@@ -227,17 +230,12 @@ def some_files(folder: Path) -> Path:
     return folder
 
 
-@pytest.fixture
-def files(tmp_path: Path) -> Path:
-    return some_files(tmp_path / "table")
-
-
 class StoppedError(Exception):
     pass
 
 
-@pytest.mark.parametrize("after", [0, 2, 6])
-def test_whoever_was_stopped_goes_on_after_the_last_whole_part(files, tmp_path, after):
+@pytest.mark.parametrize(("after", "damaged"), [(0, 0), (2, 0), (6, 0), (6, 1)])
+def test_whoever_was_stopped_goes_on_after_the_last_whole_part(files, tmp_path, after, damaged):
     whole, codes = (tmp_path / name for name in ("whole", "codes"))
     assert of_folder(encode(files, whole, schema=TIDY), TIDY)[1][0].tolist() == [*range(11), *[10] * 8]
     seen: list[float] = []
@@ -250,26 +248,16 @@ def test_whoever_was_stopped_goes_on_after_the_last_whole_part(files, tmp_path, 
     with pytest.raises(StoppedError):
         encode(files, codes, schema=TIDY, progress=stop)
     parts = sorted(codes.glob("part-*"))
-    before = [path.stat().st_mtime_ns for path in parts]
-    assert len(parts) >= (after > 4)
+    assert len(parts) >= (2 if after > 4 else 0)
+    kept = parts[: len(parts) - damaged]
+    for part in parts[len(kept) :]:
+        part.write_bytes(b"PAR1")
+    before = [path.stat().st_mtime_ns for path in kept]
     encode(files, codes, schema=TIDY, progress=lambda fraction, _: seen.append(fraction))
-    assert [path.stat().st_mtime_ns for path in parts] == before
+    assert [path.stat().st_mtime_ns for path in kept] == before
     assert seen[-1] == 1
     for name in ("manifest.json", *[path.name for path in parts]):
         assert (codes / name).read_bytes() == (whole / name).read_bytes()
-
-
-def test_a_part_that_is_damaged_is_made_again(files, tmp_path):
-    codes = tmp_path / "codes"
-
-    def stop(fraction: float, text: str) -> None:
-        if len(list(codes.glob("part-*.parquet"))) == 2:
-            raise StoppedError
-
-    with pytest.raises(StoppedError):
-        encode(files, codes, schema=TIDY, progress=stop)
-    (codes / "part-00001.parquet").write_bytes(b"PAR1")
-    assert len(of_folder(encode(files, codes, schema=TIDY), TIDY)[0]) == 19
 
 
 def test_other_sources_and_schemas_do_not_go_on_and_say_why(files, tmp_path):
@@ -321,3 +309,95 @@ def test_rows_of_persons_are_not_encoded_block_by_block(files, tmp_path):
     with pytest.raises(DataError, match="all rows of a person"):
         encode(files, tmp_path / "codes", schema=schema)
     assert not (tmp_path / "codes").exists()
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize("anew", [False, True])
+def test_files_of_others_are_never_taken_away(files, tmp_path, anew):
+    """Also if they have the names that other programs give, which are like ours, or a manifest of another program."""
+    other = tmp_path / "other"
+    (other / "2024").mkdir(parents=True)
+    for name in ("part-00000.parquet", "2024/part-00000.parquet"):
+        pq.write_table(pa.table({name: ["1"] for name in TIDY.names}), other / name)
+    before = contents(tmp_path)
+    for source, folder in (
+        (other, tmp_path / "2024" / ".." / "other"),
+        (other, other / "codes"),
+        (other, tmp_path),
+        (other / "part-00000.parquet", other),
+    ):
+        with pytest.raises(DataError, match="is the source, or lies inside it, or around it"):
+            encode(source, folder, schema=TIDY, replace=anew)
+    with pytest.raises(DataError, match="holds other files"):
+        encode(files, other, schema=TIDY, replace=anew)
+    assert contents(tmp_path) == before
+    for name, text in (("manifest.json", "{}"), ("unfinished.json", '{"format": "another"}')):
+        (other / name).write_text(text)
+        before = contents(tmp_path)
+        with pytest.raises(DataError, match=f"its {name}"):
+            encode(files, other, schema=TIDY, replace=anew)
+        assert contents(tmp_path) == before
+        (other / name).unlink()
+
+
+def test_codes_are_replaced_and_files_beside_them_stay(files, tmp_path):
+    folder = encode(files, tmp_path / "codes", schema=TIDY)
+    own = {"part-00000-5f0e.snappy.parquet", "part-1.parquet", "notes.txt"}
+    for name in own:
+        (folder / name).write_bytes(b"own")
+    (folder / "part-00009.parquet.new").write_bytes(b"cut")
+    encode(files, folder, schema=TIDY.select(["real"]), replace=True)
+    found = contents(folder)
+    assert {name for name, text in found.items() if text == b"own"} == own
+    assert "part-00009.parquet.new" not in found
+    assert pq.read_schema(folder / "part-00000.parquet").names == ["c0", "n0"]
+
+
+@pytest.mark.parametrize("after", [0, 1])
+def test_whoever_was_stopped_while_codes_were_dropped_can_begin_anew(files, tmp_path, monkeypatch, after):
+    codes = encode(files, tmp_path / "codes", schema=TIDY)
+    unlink, taken = Path.unlink, iter(range(after))
+
+    def stop(path: Path, **how: bool) -> None:
+        if next(taken, None) is None:
+            raise StoppedError
+        unlink(path, **how)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "unlink", stop)
+        with pytest.raises(StoppedError):
+            encode(files, codes, schema=TIDY, replace=True)
+    if after:
+        assert begun(codes) is None
+        encode(files, codes, schema=TIDY.select(["real"]))
+    assert len(Folder.open(codes)) == 19
+
+
+def test_a_folder_is_marked_before_its_first_part(files, tmp_path, monkeypatch):
+    """So that whoever is stopped in it can begin again there, by another schema, too."""
+
+    def stop(*_: object, **__: object) -> None:
+        raise StoppedError
+
+    codes = tmp_path / "codes"
+    with monkeypatch.context() as patch:
+        patch.setattr(pq.ParquetWriter, "write_table", stop)
+        with pytest.raises(StoppedError):
+            encode(files, codes, schema=TIDY)
+    assert json.loads((codes / "unfinished.json").read_text())["parts"] == []
+    assert begun(codes) is None
+    encode(files, codes, schema=TIDY.select(["real"]))
+    assert begun(codes).rows == 19
+
+
+def test_damaged_codes_are_not_taken_for_whole_and_the_remedy_works(files, tmp_path):
+    folder = encode(files, tmp_path / "codes", schema=TIDY)
+    before = contents(folder)
+    (folder / "part-00001.parquet").write_bytes(before["part-00001.parquet"][:-1])
+    with pytest.raises(DataError, match=r"damaged, or not all there\..*replace=True"):
+        encode(files, folder, schema=TIDY)
+    encode(files, folder, schema=TIDY, replace=True)
+    assert contents(folder) == before
