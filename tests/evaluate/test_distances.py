@@ -30,15 +30,6 @@ def test_avd_by_hand():
     assert one["attributes"].tolist() == [("x0",), ("x1",)]
     assert one["avd"].tolist() == [0.25, 0.5]  # (.75, .25) against (.5, .5); (.5, .5) against (1, 0)
     assert two["avd"].tolist() == [0.5]  # (.5, .25, 0, .25) against (.5, 0, .5, 0)
-    schema, names = schema_of(3, 2), ["x0 bit 1", "x0 bit 2", "x1 bit 1"]  # two bits, 00 01 10, and one
-    pair = frame_of(schema, [[0, 0], [1, 0], [2, 1], [2, 1]]), frame_of(schema, [[0, 0], [1, 1]])
-    one, two = (evaluate.marginal_avd(*pair, schema, degree, on="bits") for degree in (1, 2))
-    assert one["attributes"].tolist() == [(name,) for name in names]
-    assert one["avd"].tolist() == [0.5, 0.25, 0.0]  # shares of ones: 2/4 and 0, 1/4 and 1/2, 2/4 and 1/2
-    assert two["attributes"].tolist() == list(combinations(names, 2))
-    # cells 00, 01, 10, 11: (.25, .25, .5, 0) against (.5, .5, 0, 0); (.5, 0, 0, .5) against (.5, .5, 0, 0);
-    # (.25, .5, .25, 0) against (.5, 0, 0, .5)
-    assert two["avd"].tolist() == [0.5, 0.5, 0.75]
 
 
 @pytest.mark.parametrize("on", ["columns", "bits"])
@@ -100,8 +91,8 @@ def test_noise_floor_is_seeded_falls_with_rows_and_matches_the_sampled_subsets(o
 
 def test_noise_floor_of_two_halves():
     half = np.repeat(np.array([[0], [1]], np.uint8), 500, axis=0)
-    floor = evaluate.noise_floor(half, schema_of(2), 1, repeats=400)
-    # E|B/n − 1/2| = sqrt(2/π)·sqrt(1/(4n)) = .01262; its mean over 400 resamples has standard error .0005
+    floor = evaluate.noise_floor(half, schema_of(2), 1, repeats=200)
+    # E|B/n − 1/2| = sqrt(2/π)·sqrt(1/(4n)) = .01262; its mean over 200 resamples has standard error .0007
     assert floor["avd"].item() == pytest.approx(0.01262, abs=0.0025)
 
 

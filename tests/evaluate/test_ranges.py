@@ -119,21 +119,20 @@ def table(size, absolute, repeat=0, release="r"):
 
 
 def test_errors_are_averaged_by_size():
-    sizes = [0.01, 0.04, 0.25, 1.0]
+    sizes = [0.0003, 0.04, 0.25, 1.0]
     runs = [table(sizes, [1, 3, 10, 20], 0), table(sizes, [2, 4, 30, 40], 1), table(sizes, [0, 8, 50, 60], 2)]
     other = table(sizes[:1], [7.0], release="a first one in the alphabet")
     found = evaluate.by_size(pd.concat([*runs, other]))
-    assert found["release"].tolist() == ["r", "r", "a first one in the alphabet"]
-    assert found["bin"].tolist() == ["1–5%", "25% and more", "1–5%"]
-    assert found["queries"].tolist() == [2, 2, 1]
-    assert found["runs"].tolist() == [3, 3, 1]
-    assert found["relative"].tolist() == pytest.approx([0.3, 3.5, 0.7])
+    assert found["release"].tolist() == ["r", "r", "r", "a first one in the alphabet"]
+    assert found["bin"].tolist() == ["below 0.04%", "1–5%", "25% and more", "below 0.04%"]
+    assert found["queries"].tolist() == [1, 1, 2, 1]
+    assert found["runs"].tolist() == [3, 3, 3, 1]
+    assert found["absolute"].tolist() == pytest.approx([1, 5, 35, 7])
     half = 4.3027 * 20 / np.sqrt(3)  # the runs' means are 15, 35, 55
-    assert found["absolute_low"][1] == pytest.approx(35 - half, rel=1e-4)
-    assert found["relative_high"][1] == pytest.approx(3.5 + half / 10, rel=1e-4)
-    assert found.loc[2, ["absolute_low", "relative_high"]].isna().all()
-    single = evaluate.by_size(table([0.0003, 0.5], [1.0, 3]).drop(columns="repeat"))
-    assert single["bin"].tolist() == ["below 0.04%", "25% and more"]
-    assert single["runs"].tolist() == [1, 1]
+    assert found["absolute_low"][2] == pytest.approx(35 - half, rel=1e-4)
+    assert found["relative_high"][2] == pytest.approx(3.5 + half / 10, rel=1e-4)
+    assert found.loc[3, ["absolute_low", "relative_high"]].isna().all()
+    single = evaluate.by_size(table(sizes, [1.0, 2, 3, 4]).drop(columns="repeat"))
+    assert single["runs"].tolist() == [1, 1, 1]
     with pytest.raises(ParameterError):
         evaluate.by_size(table([], []))

@@ -52,9 +52,3 @@ def test_what_counts_and_means_are():
         else:
             with pytest.raises(TypeError, match=f"'{name}'"):
                 statistics(frame)
-
-
-def test_what_is_chosen_and_joined_stays_what_it_was():
-    frame = statistics(pd.DataFrame({"value": ["a", "b"], "share": [0.25, 0.75]}))
-    assert isinstance(frame[frame["share"] > 0.5].assign(floor=0.0), Statistics)
-    assert isinstance(frame.merge(frame, on=["value", "share"]), Statistics)

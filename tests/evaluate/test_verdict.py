@@ -1,14 +1,12 @@
 """The verdict on a release: what is close, which ties were lost, and for whom it is furthest off."""
 
-import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import poisson
 
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
 from dpcore.errors import DataError
-from dpcore.evaluate.verdict import Group, by_chance, verdict
+from dpcore.evaluate.verdict import Group, verdict
 
 WARD = Column(name="ward", kind="categorical", categories=("a", "b"))
 CAUSE = Column(name="cause", kind="categorical", categories=("x", "y"))
@@ -52,12 +50,6 @@ def test_groups_are_of_few_values_and_many_rows_and_one_that_is_gone_is_off_by_a
     assert found.largest == Group("ward", "a", 0.9, pytest.approx(0.1 - 0.00799, abs=1e-4))
     few = rows({("a", "x", 10): 980, ("b", "x", 10): 20})
     assert verdict(few, rows({("a", "x", 10): 1000}), SCHEMA).worst.value != "b"  # 20 rows are no group
-
-
-@pytest.mark.parametrize("mean", [0.0, 0.3, 1.0, 4.7, 250.0])
-def test_what_chance_gives_is_the_mean_deviation_of_a_poisson_number(mean):
-    k = np.arange(1_000)
-    assert by_chance(np.array([mean]))[0] == pytest.approx((np.abs(k - mean) * poisson.pmf(k, mean)).sum(), abs=1e-9)
 
 
 def test_edges():

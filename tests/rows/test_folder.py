@@ -236,16 +236,12 @@ def test_a_folder_that_is_none_is_refused(tmp_path):
         FolderRows(Folder.open(write(path, schema_of([3, 2]), codes))).tables([(0,)])
 
 
-def test_a_folder_has_to_be_of_the_schema(small):
+def test_a_folder_has_to_be_of_the_schema_and_have_the_numbers_that_trees_cut(small, tmp_path):
     method, columns = METHODS["NB-Synth"](random_state=3), SMALL.columns
     other = Column(name=columns[0].name, kind="categorical", categories=("only", "these"))
     with pytest.raises(SchemaError, match="encoded with another column"):
         method.fit(small, schema=Schema(columns=(other, *columns[1:]), target=SMALL.target))
-    assert method.fit(small, schema=SMALL.select([SMALL.names[0], "ill"])).ledger_.entries
-
-
-def test_trees_that_cut_numbers_need_a_folder_with_numbers(tmp_path):
     codes = encoded(tmp_path, TINY, 50, numbers=False)
     with pytest.raises(DataError, match="needs numbers"):
         METHODS["DiffPRFs"](random_state=3).fit(codes, schema=SMALL)
-    assert METHODS["NB-Synth"](random_state=3).fit(codes, schema=SMALL).ledger_.entries
+    assert method.fit(codes, schema=SMALL.select([SMALL.names[0], "ill"])).ledger_.entries

@@ -43,7 +43,7 @@ def encoded(place, frame, schema, **how):
 
 
 def test_the_split_is_that_of_the_same_rows_in_memory(tmp_path):
-    codes = encoded(tmp_path, make_frame(430, 1), SMALL)
+    codes = encoded(tmp_path, make_frame(230, 1), SMALL)
     assert os.name != "posix" or codes.stat().st_mode & 0o077 == 0  # only their owner looks into them
     found = FolderData.open(codes, test_share=0.2, split_seed=7)
     held = read(tmp_path / "rows.csv", schema=SMALL, test_share=0.2, split_seed=7)
