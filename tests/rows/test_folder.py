@@ -63,6 +63,14 @@ def test_tables_and_blocks_of_rows_and_of_views_of_them(tmp_path_factory, data):
                 np.testing.assert_array_equal(values, same)
 
 
+def test_parts_of_parts_have_the_rows_of_both(tmp_path):
+    pair = both(tmp_path, [2, 3, 4], 200, 5, [90])
+    held, streamed = ([again for part in rows.split(0) for again in part.split(1)] for rows in pair)
+    for mine, other in zip(held, streamed, strict=True):
+        assert len(mine) == len(other) > 0
+        assert alike(mine.tables([(2,), (0, 1)]), other.tables([(2,), (0, 1)]))
+
+
 def test_several_processes_count_parts(tmp_path):
     held, streamed = both(tmp_path, [3, 4, 2], 300, 1, [10, 10, 200])
     with joblib.parallel_config("threading", n_jobs=2):
