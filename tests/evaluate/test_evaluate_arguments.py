@@ -11,12 +11,12 @@ from small_tables import frame_of, random_codes, schema_of
 from dpcore import audit, evaluate
 from dpcore.domain.range_query import RangeQuery
 from dpcore.domain.schema import Schema
-from dpcore.errors import DataError, DPCoreError, ParameterError, SchemaError
+from dpcore.errors import DataError, ParameterError, SchemaError
 from dpcore.evaluate import disclosure, learners
 from dpcore.methods import METHODS, NaiveBayesSynthesizer, TaxonomyRelease
 
 NO_CODES = np.full((4, 5), 200, np.uint8)  # beyond the columns' sizes
-NO_TABLES = (np.zeros((4, 5)), NO_CODES, [[1, 2]], None, {"ill": ["yes"]}, "age,ill", pd.Series([1, 2]), 3)
+NO_TABLES = (np.zeros((4, 5)), NO_CODES, [[1, 2]], None, {"ill": ["yes"]}, "age,ill")
 
 TWO = schema_of(2, 2)
 ROW, NOBODY = frame_of(TWO, [[0, 0]]), frame_of(TWO, [])
@@ -33,17 +33,13 @@ def calls(frame, schema, target, keys):
         "marginal_avd synthetic": lambda t: evaluate.marginal_avd(frame, t, schema),
         "noise_floor": lambda t: evaluate.noise_floor(t, schema),
         "marginals real": lambda t: evaluate.marginals(t, frame, schema, keys[0]),
-        "marginals synthetic": lambda t: evaluate.marginals(frame, t, schema, keys[0]),
-        "pair": lambda t: evaluate.pair(t, frame, schema, keys[0], target),
         "validity": lambda t: evaluate.validity(t, schema),
         "tstr train": lambda t: evaluate.tstr(t, frame, frame, schema, target),
-        "tstr test": lambda t: evaluate.tstr(frame, t, frame, schema, target),
         "real_ceiling": lambda t: evaluate.real_ceiling(frame, t, schema, target),
         "misclassification": lambda t: evaluate.misclassification(t, frame, schema, label),
         "cap": lambda t: disclosure.cap(t, frame, schema, target, keys),
         "cap, release": lambda t: disclosure.cap(frame, t, schema, target, keys),
         "advantage": lambda t: disclosure.advantage(t, frame, schema, target),
-        "advantage, release": lambda t: disclosure.advantage(frame, t, schema, target),
         "in and out": lambda t: disclosure.in_out_advantage(METHOD, frame, t, schema, target, fits=4),
         "range_queries": lambda t: evaluate.range_queries(t, {"r": [0]}, schema, [RangeQuery.of({})]),
         "range_answers": lambda t: evaluate.range_answers(t, [RangeQuery.of({})], schema),
@@ -52,7 +48,8 @@ def calls(frame, schema, target, keys):
 
 def test_what_is_no_table_or_has_no_rows_is_refused(small_frame, small_schema):
     frame = small_frame.head(40)
-    odd = [frame.set_axis(pd.MultiIndex.from_product([["a"], frame.columns]), axis=1), frame.set_axis(range(5), axis=1)]
+    several = pd.MultiIndex.from_product([["a"], frame.columns])
+    odd = [frame.set_axis(names, axis=1) for names in (several, range(5))]
     more = {"infer": Schema.infer, "encode": small_schema.encode}
     more["audit"] = lambda t: audit.audit(METHODS["NB-Synth"](), (t, t), len, audit.FEWEST, schema=small_schema)
     for name, call in (calls(frame, small_schema, "ill", ["age", "grade"]) | more).items():
@@ -73,32 +70,26 @@ ERRORS = partial(evaluate.misclassification, ROW, ROW, TWO, LABEL)
 IN_OUT = partial(disclosure.in_out_advantage, METHOD, ROW, MANY.head(4), TWO, "x1")
 RANGES = partial(evaluate.range_queries, ROW, schema=TWO)
 REFUSED = [  # what is called with what, and words of the message
-    *((partial(AVD, **{name: value}), None) for name, value in (("degree", 0), ("degree", 3), ("on", "rows"))),
+    (partial(AVD, degree=3), None),
+    (partial(AVD, on="rows"), None),
     (partial(AVD, degree=1, max_subsets=0), None),
-    (partial(FLOOR, rows=0), None),
-    (partial(FLOOR, repeats=0), None),
+    *((partial(FLOOR, rows=wrong), None) for wrong in (0, True, 1.5, "2", np.array([2]))),
+    *((partial(FLOOR, **{name: 1.5}), None) for name in ("degree", "repeats", "max_subsets")),
     (partial(evaluate.pair, ROW, ROW, TWO, "x0", "x0"), None),
-    (partial(evaluate.pair, ROW, ROW, TWO, "x0", "nowhere"), SchemaError),
     *((partial(CAP, known), None) for known in ([], ["x1"], ["x0", "x0"])),
     *((partial(CAP, ["x0"], tau=tau), "tau") for tau in (0, 1.01, math.nan)),
-    (partial(CAP, ["nowhere"]), SchemaError),
     (partial(disclosure.advantage, ROW, ROW, TWO, "x1", attack="guess"), "guess"),
     (partial(disclosure.advantage, ROW, ROW, TWO.select(["x1"]), "x1"), "knows nothing"),
-    *((partial(IN_OUT, fits=fits), "twos") for fits in (2, 5)),
-    *((partial(IN_OUT, confidence=confidence), "twos") for confidence in (0, 1)),
+    *((partial(IN_OUT, **{name: n}), "twos") for name, n in (("fits", 2), ("fits", 5), ("confidence", 1))),
     (partial(disclosure.in_out_advantage, METHOD, ROW, MANY.head(3), TWO, "x1"), "twos"),
     *((partial(ERRORS, **{name: 0}), None) for name in ("repeats", "test_share")),
-    *((partial(ERRORS, **how), None) for how in ({"protocol": "trts"}, {"test_share": 1}, {"model": "forest"})),
+    *((partial(ERRORS, **how), None) for how in ({"protocol": "trts"}, {"model": "forest"})),
     (partial(evaluate.tstr, ROW, ROW, ROW, TWO, "x1", models=["forest"]), "forest"),
     (partial(evaluate.tstr, ROW, ROW, ROW, TWO, "nowhere"), SchemaError),
     (partial(learners.judged, np.zeros((0, 2)), np.zeros(0, dtype=int), 2), DataError),
     (partial(learners.judged, np.zeros((3, 2)), np.zeros(3, dtype=int), 3), "probability per row"),
-    *(
-        (partial(RANGES, answers, queries=[QUERY] * n), None)
-        for answers, n in (({}, 1), ({"a": []}, 0), ({"a": [1]}, 2))
-    ),
-    (partial(RANGES, {"a": [math.nan]}, queries=[QUERY]), None),
-    (partial(RANGES, {"a": [1.0]}, queries=[RangeQuery.of({"b": (0,)})]), SchemaError),
+    *((partial(RANGES, {"a": answers}, queries=[QUERY] * 2), None) for answers in ([1], [1, math.nan])),
+    (partial(RANGES, {}, queries=[QUERY]), None),
     (partial(evaluate.range_answers, TaxonomyRelease(), [QUERY], TWO), "not fitted"),
 ]
 
@@ -112,26 +103,9 @@ def test_what_cannot_be_asked_is_refused():
         assert "nan" not in str(caught.value)
 
 
-def test_what_is_no_number_of_columns_rows_or_repeats_is_refused(small_frame, small_schema):
-    frame = small_frame.head(40)
-    for wrong in (True, 1.5, "2", None, 0, -1, np.array([2])):
-        for name in ("degree", "repeats", *(["rows", "max_subsets"] if wrong is not None else [])):
-            with pytest.raises(DPCoreError) as caught:
-                evaluate.noise_floor(frame, small_schema, **{name: wrong})
-            assert caught.value.remedy
-        with pytest.raises(DPCoreError):
-            audit.audit(METHODS["NB-Synth"](), (frame, frame), lambda _: 0.0, wrong, schema=small_schema)
-    # numbers of NumPy count
-    found = evaluate.noise_floor(frame, small_schema, np.int64(1), repeats=np.int8(2), rows=np.int64(9))
-    assert len(found) == len(small_schema)
-
-
 def test_progress_rises_to_one_and_cancels():
-    class CancelError(ValueError):  # even an error of the kind that a failed fit raises
-        pass
-
     def cancel(fraction, text):
-        raise CancelError
+        raise ValueError("stop")  # even an error of the kind that a failed fit raises
 
     for call, steps in (
         (partial(evaluate.tstr, MANY, MANY, MANY, TWO, "x1"), 6),
@@ -141,5 +115,5 @@ def test_progress_rises_to_one_and_cancels():
         told = []
         call(progress=lambda fraction, _, told=told: told.append(fraction))
         assert told == pytest.approx([step / steps for step in range(steps + 1)])
-        with pytest.raises(CancelError):
+        with pytest.raises(ValueError, match="stop"):
             call(progress=cancel)

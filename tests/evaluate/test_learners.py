@@ -1,10 +1,8 @@
-"""Classifiers that learn from a release and are judged on real rows: by hand, and against scikit-learn's own."""
+"""Classifiers that learn from a release and are judged on real rows: by hand, and against a converged fit."""
 
 import numpy as np
-import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import accuracy_score, balanced_accuracy_score, confusion_matrix
 from small_tables import frame_of, random_codes, schema_of
 
 from dpcore import evaluate
@@ -21,15 +19,11 @@ def test_indicators_and_bayes_net_by_hand():
     network = bayes_net(np.array([[0], [0], [1], [2]], dtype=np.uint8), np.array([0, 0, 0, 1], dtype=np.uint8), [3], 2)
     prior = [3.5 / 5, 1.5 / 5]
     table = [[2.5 / 4.5, 1.5 / 4.5, 0.5 / 4.5], [0.5 / 2.5, 0.5 / 2.5, 1.5 / 2.5]]
-    np.testing.assert_allclose(np.exp(network.class_log_prior_), prior)
     np.testing.assert_allclose(np.exp(network.feature_log_prob_[0]), table)
     joint = np.array([prior[0] * table[0][1], prior[1] * table[1][1]])
     np.testing.assert_allclose(network.predict_proba([[1]])[0], joint / joint.sum())
-    # Classes and values that never occur are smoothed: 1.5/3.5 x .5/3 = .0714 for classes 0 and 1 and the value 3,
-    # which was never seen; .5/3.5 x 1/4 = .0357 for the empty class.
+    # Values and classes that never occur are smoothed: 1.5/3.5 x .5/3 = .0714 and .5/3.5 x 1/4 = .0357.
     network = bayes_net(np.array([[0], [0]], dtype=np.uint8), np.array([0, 1], dtype=np.uint8), [4], 3)
-    np.testing.assert_allclose(np.exp(network.class_log_prior_), [1.5 / 3.5, 1.5 / 3.5, 0.5 / 3.5])
-    np.testing.assert_allclose(np.exp(network.feature_log_prob_[0][2]), [0.25] * 4)
     np.testing.assert_allclose(network.predict_proba([[3]])[0], [0.4, 0.4, 0.2])
 
 
@@ -42,58 +36,50 @@ def planted(n, seed, *, independent=False):
     return schema, frame_of(schema, codes)
 
 
-def test_a_separable_class_is_learned_and_independent_labels_give_about_the_majority():
+def test_a_separable_class_is_learned():
     schema, train = planted(400, 0)
     (_, test), (_, synthetic) = planted(300, 1), planted(200, 2)
     result = evaluate.tstr(train, test, synthetic, schema, "x3")
-    assert result.columns.tolist() == ["model", "trained_on", "accuracy", "balanced_accuracy", "note"]
     models = list(evaluate.MODELS)
     assert result["model"].tolist() == [*models, *models, "majority class"]
     assert result["trained_on"].tolist() == ["released"] * 3 + ["real"] * 4
     assert (result[["accuracy", "balanced_accuracy"]][:-1] == 1).all(axis=None)
-    assert result["balanced_accuracy"].iloc[-1] == 0.5
+    majority = result.iloc[-1]
+    assert majority["accuracy"] == (test["x3"] == train["x3"].mode().item()).mean()
+    assert majority["balanced_accuracy"] == 0.5
     assert (result["note"] == "").all()
-    (_, train), (_, test) = (planted(2_000, seed, independent=True) for seed in (0, 1))
-    result = evaluate.tstr(train, test, train, schema, "x3")
-    majority = result["accuracy"].iloc[-1]
-    assert majority == (test["x3"] == "v0").mean()
-    assert (result["accuracy"] - majority).abs().max() < 0.02
 
 
 def test_logistic_regression_agrees_with_a_fully_converged_fit():
-    rng = np.random.default_rng(5)
-    schema = schema_of(5, 6, 7, 3)
+    rng, sizes = np.random.default_rng(5), [5, 6, 7]
+    schema = schema_of(*sizes, 3)
     codes = random_codes(rng, schema, 3_000)
     codes[:, 3] = (codes[:, 0] + codes[:, 1] * rng.integers(0, 2, 3_000)) % 3
     train, test = codes[:2_000], codes[2_000:]
-    result = evaluate.tstr(train, test, train, schema, "x3", models=["logistic regression"], include_real=False)
-    exact = LogisticRegression(solver="newton-cholesky", tol=1e-10).fit(one_hot(train[:, :3], [5, 6, 7]), train[:, 3])
-    predicted = exact.predict(one_hot(test[:, :3], [5, 6, 7]))
+    how = {"models": ["logistic regression"], "include_real": False}
+    result = evaluate.tstr(train, test, train, schema, "x3", **how)
+    exact = LogisticRegression(solver="newton-cholesky", tol=1e-10)
+    exact.fit(one_hot(train[:, :3], sizes), train[:, 3])
+    predicted = exact.predict(one_hot(test[:, :3], sizes))
     assert result["accuracy"].item() == pytest.approx((predicted == test[:, 3]).mean(), abs=0.002)
-    balanced = balanced_accuracy_score(test[:, 3], predicted)
-    assert result["balanced_accuracy"].item() == pytest.approx(balanced, abs=0.005)
 
 
 def test_what_a_release_lacks_is_remarked():
-    """One class, no rows, no other column than the class, and classes that only one side knows."""
+    """One class, no rows, and classes that only one side knows."""
     schema, train = planted(50, 0)
     one = evaluate.tstr(train, train, train.assign(x3="v1"), schema, "x3", include_real=False)
-    assert len(one) == 3
     assert (one["accuracy"] == (train["x3"] == "v1").mean()).all()
-    assert (one["balanced_accuracy"] == 0.5).all()
     assert one["note"].str.contains("one class").all()
     none = evaluate.tstr(train, train, train.head(0), schema, "x3", include_real=False)
     assert none[["accuracy", "balanced_accuracy"]].isna().all(axis=None)
     assert none["note"].str.contains("no rows to learn from").all()
-    alone = evaluate.tstr(train, train, train, schema.select(["x3"]), "x3")
-    assert alone["accuracy"].isna().tolist() == [True] * 6 + [False]
     schema = schema_of(3, 4)
     codes = random_codes(np.random.default_rng(0), schema, 90)
     released, test = codes[codes[:, 1] < 2], codes[codes[:, 1] > 0]
     assert evaluate.tstr(codes, test, released, schema, "x1")["accuracy"].between(0, 1).all()
     # a model that always says class 3 has recall 1 on one of the three classes in the test rows
-    only = evaluate.tstr(codes[codes[:, 1] == 3], test, released, schema, "x1").iloc[-1]
-    assert only["balanced_accuracy"] == pytest.approx(1 / 3)
+    only = evaluate.tstr(codes[codes[:, 1] == 3], test, released, schema, "x1")
+    assert only["balanced_accuracy"].iloc[-1] == pytest.approx(1 / 3)
 
 
 def test_models_that_fail_or_stop_early_say_so(monkeypatch):
@@ -107,40 +93,20 @@ def test_models_that_fail_or_stop_early_say_so(monkeypatch):
     result = evaluate.tstr(train, train, train, schema, "x3").set_index(["model", "trained_on"])
     assert result["accuracy"].isna().sum() == 2
     assert "planted" in result.loc[("linear SVM", "released"), "note"]
-    assert result.loc[("Bayes net", "released"), "accuracy"] == 1
     monkeypatch.setattr(learners, "MAX_STEPS", 1)
     schema, train = planted(200, 0, independent=True)
-    early = evaluate.tstr(train, train, train, schema, "x3", models=["logistic regression"], include_real=False)
-    assert "before it converged" in early["note"].item()
+    early = evaluate.tstr(train, train, train, schema, "x3", models=["logistic regression"])
+    assert early["note"].str.contains("before it converged").sum() == 2
     assert early["accuracy"].notna().all()
 
 
-def test_row_order_does_not_matter_and_the_ceiling_is_the_rest_of_tstr():
-    schema, _ = planted(1, 0)
-    tables = [planted(n, seed, independent=True)[1] for seed, n in enumerate((300, 200, 250))]
-    whole = evaluate.tstr(*tables, schema, "x3")
-    ceiling = evaluate.real_ceiling(*tables[:2], schema, "x3")
-    parts = [evaluate.tstr(*tables, schema, "x3", include_real=False), ceiling]
-    pd.testing.assert_frame_equal(whole, pd.concat(parts, ignore_index=True))
-    shuffled = [table.sample(frac=1, random_state=3) for table in tables]
-    pd.testing.assert_frame_equal(whole, evaluate.tstr(*shuffled, schema, "x3"))
-
-
-def test_judged_by_hand_and_as_scikit_learn_does():
+def test_judged_by_hand():
     probability = np.array([[0.9, 0.1, 0.0], [0.2, 0.8, 0.0], [0.5, 0.5, 0.0], [0.1, 0.9, 0.0]])
     found = learners.judged(probability, np.array([0, 0, 0, 1]), 3)
     assert found.accuracy == 0.75  # of two equal ones the first counts
     assert found.balanced_accuracy == pytest.approx((2 / 3 + 1) / 2)  # the third class does not occur
     assert found.confusion.tolist() == [[2, 1, 0], [0, 1, 0], [0, 0, 0]]
-    rng = np.random.default_rng(0)
-    probability, truth = rng.random((500, 4)), rng.integers(0, 4, 500)
-    found, predicted = learners.judged(probability, truth, 4), probability.argmax(axis=1)
-    assert found.accuracy == pytest.approx(accuracy_score(truth, predicted))
-    assert found.balanced_accuracy == pytest.approx(balanced_accuracy_score(truth, predicted))
-    np.testing.assert_array_equal(found.confusion, confusion_matrix(truth, predicted, labels=range(4)))
     frame = learners.confusion_frame(np.array([[3, 1], [0, 0]]), ["no", "yes"])
     assert frame["truth"].tolist() == ["no", "no", "yes", "yes"]
-    assert frame["predicted"].tolist() == ["no", "yes"] * 2
     assert frame["count"].tolist() == [3, 1, 0, 0]
-    assert frame["share"].tolist()[:2] == [0.75, 0.25]
-    assert frame["share"].isna().tolist() == [False, False, True, True]
+    np.testing.assert_array_equal(frame["share"], [0.75, 0.25, np.nan, np.nan])

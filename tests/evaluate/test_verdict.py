@@ -1,14 +1,12 @@
 """The verdict on a release: what is close, which ties were lost, and for whom it is furthest off."""
 
-import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import poisson
 
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
 from dpcore.errors import DataError
-from dpcore.evaluate.verdict import Group, by_chance, tied, verdict
+from dpcore.evaluate.verdict import Group, verdict
 
 WARD = Column(name="ward", kind="categorical", categories=("a", "b"))
 CAUSE = Column(name="cause", kind="categorical", categories=("x", "y"))
@@ -40,10 +38,9 @@ def test_a_function_of_another_column_is_named_when_it_is_lost():
 
 def test_a_tie_of_which_more_than_half_is_left_is_not_lost():
     real = rows({("a", "x", 10): 500, ("b", "y", 10): 500})
-    half = rows({("a", "x", 10): 390, ("b", "y", 10): 390, ("a", "y", 10): 110, ("b", "x", 10): 110})
-    assert verdict(real, half, SCHEMA).lost == ()
-    less = rows({("a", "x", 10): 350, ("b", "y", 10): 350, ("a", "y", 10): 150, ("b", "x", 10): 150})
-    assert [(tie.first, tie.second) for tie in verdict(real, less, SCHEMA).lost] == [("ward", "cause")]
+    for same, other, lost in ((390, 110, 0), (350, 150, 1)):
+        counts = {("a", "x", 10): same, ("b", "y", 10): same, ("a", "y", 10): other, ("b", "x", 10): other}
+        assert len(verdict(real, rows(counts), SCHEMA).lost) == lost
 
 
 def test_groups_are_of_few_values_and_many_rows_and_one_that_is_gone_is_off_by_all():
@@ -55,18 +52,6 @@ def test_groups_are_of_few_values_and_many_rows_and_one_that_is_gone_is_off_by_a
     assert verdict(few, rows({("a", "x", 10): 1000}), SCHEMA).worst.value != "b"  # 20 rows are no group
 
 
-@pytest.mark.parametrize("mean", [0.0, 0.3, 1.0, 4.7, 250.0])
-def test_what_chance_gives_is_the_mean_deviation_of_a_poisson_number(mean):
-    k = np.arange(1_000)
-    assert by_chance(np.array([mean]))[0] == pytest.approx((np.abs(k - mean) * poisson.pmf(k, mean)).sum(), abs=1e-9)
-
-
-def test_independent_columns_of_many_values_are_not_tied():
-    rng = np.random.default_rng(0)
-    joint = rng.multinomial(5_000, np.outer(rng.dirichlet(np.ones(40)), rng.dirichlet(np.ones(30))).ravel())
-    assert tied(joint.reshape(40, 30) / 5_000, 5_000) < 0.01
-
-
 def test_edges():
     one = Schema(columns=(WARD,))
     frame = pd.DataFrame({"ward": ["a", "b"]})
@@ -74,19 +59,3 @@ def test_edges():
     assert (found.columns, found.close_columns, found.pairs, found.lost, found.worst) == (1, 1, 0, (), None)
     with pytest.raises(DataError):
         verdict(frame.head(0), frame, one)
-
-
-def test_nobody_pays_in_another_sample_of_the_same_people():
-    """A group of 60 rows among 5,000, and columns of sixteen values: by chance it is off by a quarter."""
-    columns = [Column(name=f"x{i}", kind="integer", lower=0, upper=15, bins=16) for i in range(3)]
-    group = Column(name="g", kind="categorical", categories=("big", "small"))
-    schema = Schema(columns=(group, *columns))
-    rng = np.random.default_rng(0)
-
-    def sample():
-        cells = {column.name: rng.integers(0, 16, 5_000) for column in columns}
-        return pd.DataFrame({"g": np.where(rng.random(5_000) < 0.012, "small", "big"), **cells})
-
-    found = verdict(sample(), sample(), schema)
-    assert found.worst is not None
-    assert found.worst.distance < 0.04

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import strategies as st
-from tables import SMALL, make_frame
+from tables import SMALL
 
 from dpcore.rows import writing
 
@@ -49,10 +49,10 @@ def views_of(pair, data):
     return pair
 
 
-def encoded_small(place, part):
-    """The rows of `make_frame(600, 1)`, encoded in parts of so many."""
-    make_frame(600, 1).to_parquet(place / "rows.parquet")
+def encoded(place, frame, part, **how):
+    """The rows of the small schema, encoded in parts of so many."""
+    frame.to_parquet(place / "rows.parquet")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(writing, "GROUP", 50)
         patch.setattr(writing, "PART", part)
-        return writing.encode(place / "rows.parquet", place / "codes", schema=SMALL)
+        return writing.encode(place / "rows.parquet", place / "codes", schema=SMALL, **how)

@@ -6,8 +6,8 @@ import os
 import shutil
 
 import pytest
-from folders import encoded_small
-from tables import SMALL
+from folders import encoded
+from tables import SMALL, make_frame
 
 from dpcore.errors import DataError, DPCoreError
 from dpcore.rows import Folder, writing
@@ -16,13 +16,13 @@ from dpcore.rows.manifest import begun
 
 LONG, NUL = "a" * 5_000, "a\0b"
 VALUES = [None, True, -1, 3, 0.5, 10**39, 1e300, "", "x", NUL, LONG, "../x", "."]
-VALUES += [[], [1], [[]], [{}], {}, {"x": 1}, {"x": {}}, KeyError]
+VALUES += [[], [1], [[]], [{}], {}, {"x": 1}, KeyError]
 
 
 @pytest.fixture(scope="module")
 def sound(tmp_path_factory):
     place = tmp_path_factory.mktemp("sound")
-    encoded_small(place, 400)
+    encoded(place, make_frame(600, 1), 400)
     return place
 
 
@@ -49,7 +49,7 @@ def changed(document, path, value):
 
 
 def refused_or_read(folder, source):
-    """Read a folder in every way, and tell which of them were refused; an error that is not ours gets through."""
+    """Read a folder in every way, and tell how many were refused; an error that is not ours gets through."""
     looks = (
         lambda: Folder.open(folder),
         lambda: FolderData.open(folder, split_seed=1),
@@ -61,18 +61,17 @@ def refused_or_read(folder, source):
         try:
             look()
         except DPCoreError as error:
-            failed.append(type(error).__name__)
+            failed.append(type(error))
     return failed
 
 
 @pytest.mark.parametrize("name", ["manifest.json", "unfinished.json"])
 def test_whatever_stands_in_a_manifest_is_read_or_refused_in_words(name, sound, tmp_path, seeds):
-    """Five of nine damaged folders stopped whoever opened them with an error that said nothing of the folder."""
     document = json.loads((sound / "codes" / "manifest.json").read_text())
     document["format"] += ", unfinished" * (name == "unfinished.json")
     folder = tmp_path / "codes"
     folder.mkdir()
-    step = 12 // len(seeds(12))
+    step = 30 // len(seeds(30))
     for number, path in enumerate(paths_of(document)):
         for value in (VALUES if path else VALUES[:-1])[number % step :: step]:
             for part in document["parts"]:  # `encode` may have begun anew
@@ -100,38 +99,32 @@ def test_whatever_lies_in_the_place_of_a_file_is_refused_in_words(name, what, so
         path.symlink_to(path if what == "link to itself" else tmp_path / "nowhere")
     else:
         path.write_bytes({"empty": b"", "half": raw[: len(raw) // 2], "NUL": bytes(len(raw))}[what])
-    failed = refused_or_read(folder, sound / "rows.parquet")
-    assert "DataError" in failed[:1]
+    assert refused_or_read(folder, sound / "rows.parquet")[:1] == [DataError]
 
 
 def test_what_goes_on_with_a_query_is_refused_and_its_whole_codes_are_read(sound, tmp_path):
     """An earlier version asked databases; an unfinished answer may come in another order, a whole one is as it was."""
-    folder = tmp_path / "codes"
+    folder, source = tmp_path / "codes", sound / "rows.parquet"
     shutil.copytree(sound / "codes", folder)
-    document = json.loads((folder / "manifest.json").read_text())
-    document["reading"] = {"query": "SELECT * FROM people"}
+    document = json.loads((folder / "manifest.json").read_text()) | {"reading": {"query": "SELECT"}}
     (folder / "manifest.json").write_text(json.dumps(document))
     assert len(Folder.open(folder)) == 600
-    assert begun(folder).reading == {}
     (folder / "manifest.json").unlink()
-    (folder / "unfinished.json").write_text(json.dumps(document | {"format": f"{document['format']}, unfinished"}))
-    source = sound / "rows.parquet"
-    for look in (
-        lambda: begun(folder),
-        lambda: writing.encode(source, folder, schema=SMALL),
-        lambda: writing.encode(source, tmp_path / "new", schema=SMALL, query="people"),
-    ):
-        with pytest.raises(DataError, match="does not ask queries"):
-            look()
+    document["format"] += ", unfinished"
+    (folder / "unfinished.json").write_text(json.dumps(document))
+    with pytest.raises(DataError, match="does not ask queries"):
+        writing.encode(source, folder, schema=SMALL)
     assert len(Folder.open(writing.encode(source, folder, schema=SMALL, replace=True))) == 600
 
 
-@pytest.mark.parametrize("name", ["a\0b", "link", "loop", "a" * 5_000, "rows.parquet"])
+@pytest.mark.parametrize("name", ["a\0b", "loop", "a" * 5_000, "rows.parquet"])
 def test_a_place_that_no_folder_can_have_is_refused_in_words(name, sound, tmp_path):
     shutil.copy(sound / "rows.parquet", tmp_path)
-    (tmp_path / "link").symlink_to(tmp_path / "nowhere" / "below")
     (tmp_path / "loop").symlink_to(tmp_path / "loop")
-    looks = (Folder.open, FolderData.open, lambda place: writing.encode(sound / "rows.parquet", place, schema=SMALL))
-    for look in looks:
+
+    def encode(place):
+        writing.encode(sound / "rows.parquet", place, schema=SMALL)
+
+    for look in (Folder.open, FolderData.open, encode):
         with pytest.raises(DPCoreError):
             look(tmp_path / name)

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from dpcore.rows import HeldRows, base, joint_counts
 from dpcore.rows import exact_counts as module
-from dpcore.rows.exact_counts import cells_from_corners
 
 ROWS = [0, 1, 7, 8, 63, 64, 65, 127, 128, 200]  # words have 64
 
@@ -27,7 +26,7 @@ def zeros_and_ones(n, d):
     return np.asfortranarray((np.random.default_rng(n).random((n, d)) < 0.4).astype(np.uint8))
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(st.data())
 def test_counts_are_those_of_row_by_row_however_often_they_are_asked_for(data):
     """In blocks of rows, slices of words, and in either order of memory; columns may be asked for twice."""
@@ -38,11 +37,12 @@ def test_counts_are_those_of_row_by_row_however_often_they_are_asked_for(data):
     codes = np.array(codes, order=data.draw(st.sampled_from("CF")))
     before, rows = codes.copy(), HeldRows(codes, sizes)
     family = st.lists(st.integers(0, len(sizes) - 1), max_size=4).map(tuple)
-    joining = (("WORTH_JOINING", data.draw(st.sampled_from([0, 10**9]))), ("JOINT", 20), ("JOINED", 3))
+    small = {"BLOCK": 64, "CHUNK": 5, "WORTH_PACKING": 2, "MOST_PACKED": 3, "JOINT": 20, "JOINED": 3}
+    small["WORTH_JOINING"] = data.draw(st.sampled_from([0, 10**9]))
     for _ in range(2):
         families = data.draw(st.lists(family, max_size=8))
         with pytest.MonkeyPatch.context() as patch:
-            for name, value in (("BLOCK", 64), ("CHUNK", 5), ("WORTH_PACKING", 2), ("MOST_PACKED", 3), *joining):
+            for name, value in small.items():
                 patch.setattr(module, name, value)
             assert_counted(codes, sizes, families, rows.tables(families))
             assert_counted(codes, sizes, families, joint_counts(codes, sizes, iter(families)))
@@ -66,15 +66,14 @@ def test_rows_pack_columns_once_and_count_each_family_once(sizes, monkeypatch):
     monkeypatch.setattr(base, "PackedBits", lambda *args: packed.append(1) or pack(*args))
     codes = np.asfortranarray(np.random.default_rng(0).integers(0, sizes, (70, 5)).astype(np.uint8))
     pairs = [(a, b) for a in range(5) for b in range(5)]
-    few, rows = module.WORTH_PACKING - 1, HeldRows(codes, sizes)
-    joint_counts(codes, sizes, pairs[:few])
+    rows = HeldRows(codes, sizes)
+    joint_counts(codes, sizes, pairs[: module.WORTH_PACKING - 1])
     assert not packed
     counted.clear()
     assert_counted(codes, sizes, [*pairs, *pairs], rows.tables([*pairs, *pairs]))
-    rows.tables([[0, 1], (1, 0), (3,)])  # a list is the same family; another order is another table
-    rows.tables(iter([(3,), (), (4, 4)]))
+    rows.tables([[0, 1], (3,)])  # a list is the same family
     rows.tables([(*pair, 0) for pair in pairs])  # enough to be packed, and packed they are
-    assert counted[:27] == [*pairs, (3,), ()]
+    assert counted[:26] == [*pairs, (3,)]
     assert packed == [1] * (max(sizes) == 2)
 
 
@@ -86,12 +85,6 @@ def test_rows_remember_no_more_tables_than_there_is_room_for(monkeypatch):
         assert_counted(rows.codes, [2] * 4, families, rows.tables(families))
         assert list(rows._known) == [(0, 1, 2), (1,), (3,)]
         assert rows._cells == sum(table.size for table in rows._known.values()) == 12
-
-
-def test_cells_from_corners_by_hand():
-    # 10 rows; 6 are 1 in X, 5 in Y, 4 in both: X Y = 11: 4, 10: 2, 01: 1, 00: 3.
-    corners = np.array([[10, 5], [6, 4]])[..., None]
-    assert cells_from_corners(corners)[..., 0].tolist() == [[3, 1], [2, 4]]
 
 
 def test_very_many_columns_keep_their_tables_apart():

@@ -9,13 +9,13 @@ import pandas as pd
 import pytest
 from folders import write
 from tables import SMALL, make_frame
+from variants import alike
 
-import dpcore as dp
 from dpcore.datasets import read
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
 from dpcore.errors import DataError, ParameterError, SchemaError
-from dpcore.rows import FolderData, FolderRows, data, exact_counts, folder, writing
+from dpcore.rows import FolderData, FolderRows, HeldRows, data, exact_counts, folder, writing
 from dpcore.rows.folder import Folder
 
 DATED = Schema(
@@ -43,39 +43,38 @@ def encoded(place, frame, schema, **how):
 
 
 def test_the_split_is_that_of_the_same_rows_in_memory(tmp_path):
-    codes = encoded(tmp_path, make_frame(430, 1), SMALL)
+    codes = encoded(tmp_path, make_frame(230, 1), SMALL)
+    assert os.name != "posix" or codes.stat().st_mode & 0o077 == 0  # only their owner looks into them
     found = FolderData.open(codes, test_share=0.2, split_seed=7)
     held = read(tmp_path / "rows.csv", schema=SMALL, test_share=0.2, split_seed=7)
     assert found.sizes == held.sizes == (len(held.train), len(held.test))
-    for part, frame in ((found.train, held.train), (found.test, held.test)):
-        np.testing.assert_array_equal(SMALL.encode(part), SMALL.encode(frame))
-        np.testing.assert_array_equal(part["height"], frame["height"].astype(float))
-    pair = [(0, 4)]
-    for part, frame in ((found.learned, held.train), (found.tested, held.test)):
-        (counts,) = FolderRows(part).tables(pair)
-        np.testing.assert_array_equal(counts, dp.evaluate.distances.counted(frame, SMALL).tables(pair)[0])
+    for part, rows, frame in (
+        (found.learned, found.train, held.train),
+        (found.tested, found.test, held.test),
+    ):
+        np.testing.assert_array_equal(SMALL.encode(rows), SMALL.encode(frame))
+        np.testing.assert_array_equal(rows["height"], frame["height"].astype(float))
+        expected = HeldRows(SMALL.encode(frame), SMALL.sizes).tables([(0, 4)])
+        assert alike(FolderRows(part).tables([(0, 4)]), expected)
 
 
 def test_books_know_a_folder_by_its_files_whatever_their_codes_and_order(tmp_path):
-    codes = encoded(tmp_path, make_frame(300, 1), SMALL)
+    def key_of(codes):
+        return Folder.open(codes).key(b"secret")
+
+    codes = encoded(tmp_path, make_frame(50, 1), SMALL)
     fewer = SMALL.select(SMALL.names[:2])
     other = writing.encode(tmp_path / "rows.csv", tmp_path / "fewer", schema=fewer)
-    keys = {one.key(b"secret") for one in (FolderData.open(codes), FolderData.open(other), Folder.open(codes))}
+    keys = {key_of(codes), key_of(other), FolderData.open(codes).key(b"secret")}
     assert keys == {read(tmp_path / "rows.csv", schema=SMALL).key(b"secret")}
     several = tmp_path / "several"
     several.mkdir()
     for name, seed in (("a.csv", 1), ("b.csv", 2)):
         make_frame(50, seed).to_csv(several / name, index=False)
-    together = FolderData.open(writing.encode(several, tmp_path / "one", schema=SMALL)).key(b"secret")
+    together = key_of(writing.encode(several, tmp_path / "one", schema=SMALL))
     (several / "a.csv").rename(several / "c.csv")
-    again = FolderData.open(writing.encode(several, tmp_path / "two", schema=SMALL)).key(b"secret")
-    assert together == again
+    assert together == key_of(writing.encode(several, tmp_path / "two", schema=SMALL))
     assert together not in keys
-
-
-def test_only_their_owner_may_look_into_codes(tmp_path):
-    codes = encoded(tmp_path, make_frame(50, 1), SMALL)
-    assert os.name != "posix" or codes.stat().st_mode & 0o077 == 0
 
 
 def test_cells_are_as_they_are_read(tmp_path):
@@ -98,31 +97,24 @@ def test_a_sample_is_uniform_and_in_order(tmp_path):
     codes = np.repeat(np.arange(40, dtype=np.uint8), 25)[:, None]
     schema = Schema(columns=(Column(name="at", kind="ordered", categories=tuple(map(str, range(40)))),))
     whole = Folder.open(write(tmp_path / "rows", schema, codes, cuts=[130, 131, 600]))
-    times = np.zeros(40)
-    for seed in range(100):
-        some = data.drawn(whole, schema, 100, seed)["at"].astype(int).to_numpy()
-        assert len(some) == 100
-        assert (np.diff(some) >= 0).all()
-        times += np.bincount(some, minlength=40)
+    drawn = [data.drawn(whole, schema, 100, seed)["at"].astype(int).to_numpy() for seed in range(100)]
+    assert all(len(some) == 100 and (np.diff(some) >= 0).all() for some in drawn)
+    times = np.bincount(np.concatenate(drawn), minlength=40)
     # 250 each in mean, with a standard deviation below 15.1; six of them are left by one run in 10^7
     assert np.abs(times - 250).max() < 6 * 15.1
 
 
-def test_a_schema_must_fit(tmp_path):
-    codes = encoded(tmp_path, make_frame(120, 1), SMALL)
+def test_what_cannot_be_split_or_does_not_fit_is_refused(tmp_path):
+    codes = encoded(tmp_path, make_frame(60, 1), SMALL)
+    whole = Folder.open(codes)
+    with pytest.raises(DataError, match="put every row aside"):
+        whole.split(1 - 1e-12)
+    for rows, match in ((whole, "share of test rows"), (whole.split(0.5)[0], "split already")):
+        with pytest.raises(ParameterError, match=match):
+            rows.split(1.5 if rows is whole else 0.5)
     wider = replace(SMALL["age"], upper=120)
     with pytest.raises(SchemaError, match="encoded with another column 'age'"):
         FolderData.open(codes, schema=replace(SMALL, columns=(wider,), target=None))
-
-
-def test_what_cannot_be_split_is_refused(tmp_path):
-    codes = encoded(tmp_path, make_frame(60, 1), SMALL)
-    with pytest.raises(DataError, match="put every row aside"):
-        Folder.open(codes).split(1 - 1e-12)
-    with pytest.raises(ParameterError, match="share of test rows"):
-        Folder.open(codes).split(1.5)
-    with pytest.raises(ParameterError, match="split already"):
-        Folder.open(codes).split(0.5)[0].split(0.5)
     manifest = json.loads((codes / folder.MANIFEST).read_text())
     sources = {name: {**one, "sha256": "Zq"} for name, one in manifest["sources"].items()}
     (codes / folder.MANIFEST).write_text(json.dumps({**manifest, "sources": sources}))

@@ -8,9 +8,9 @@ from types import ModuleType
 
 import joblib
 import pytest
-from folders import encoded_small
+from folders import encoded
 from joblib._parallel_backends import LokyBackend
-from tables import SMALL
+from tables import SMALL, make_frame
 from variants import CLASSIFIERS, VARIANTS, alike, fitted_state
 
 from dpcore.methods import METHODS
@@ -44,8 +44,8 @@ joblib.register_parallel_backend("cluster of a test", Cluster)
 
 @pytest.fixture(scope="module")
 def codes(tmp_path_factory):
-    """The rows of `make_frame(600, 1)` in six parts."""
-    return encoded_small(tmp_path_factory.mktemp("workers"), 100)
+    """Six parts."""
+    return encoded(tmp_path_factory.mktemp("workers"), make_frame(600, 1), 100)
 
 
 @pytest.fixture(autouse=True)
