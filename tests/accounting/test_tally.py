@@ -275,7 +275,7 @@ def test_a_cap_lets_nothing_through_that_is_void(books):
         spent.charge(entry(1))
         with pytest.raises(BudgetError, match="nothing can be proved"):
             ledger.adopt(spent)
-        fit(ledger)
+        fit(ledger, epsilon=1.0)
         assert ledger.epsilon_bound == 1
 
 
