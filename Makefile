@@ -21,8 +21,8 @@ help:
 	@echo "make test     run the tests of the package, and of every page that it can be drawn"
 	@echo "make check    lint, formatting and types"
 	@echo "make app      run the tests of the dashboard's pages"
-	@echo "make audit    run the slow tests, and if they are green, write down what they audited"
-	@echo "make audits   run them if what they audit has changed since, and a tenth of them otherwise"
+	@echo "make audits   run the slow tests if what they audit has changed since they were green, else a tenth of them"
+	@echo "make audit    run all of them, whatever has changed"
 	@echo "make oracles  compare a model with private-pgm's, in an environment of its own"
 	@echo "make browser  run the tests that drive Chromium"
 	@echo "make lowest   run the tests of the package with the lowest versions that pyproject.toml allows (Python 3.11)"
@@ -53,7 +53,7 @@ app: $(DEV)
 	@$(BIN)/python -m pytest -m "app and not slow" $(ARGS)
 
 audit: $(DEV)
-	@$(BIN)/python -m scripts.audits --record $(ARGS)
+	@$(BIN)/python -m scripts.audits --all $(ARGS)
 
 audits: $(DEV)
 	@$(BIN)/python -m scripts.audits $(ARGS)

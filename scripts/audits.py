@@ -1,16 +1,18 @@
 """Runs the slow tests: all of them where what they audit has changed since they were last green, and else a tenth.
 
     python -m scripts.audits             what CI runs; the commit's hash chooses the tenth
-    python -m scripts.audits --record    all of them, and if they are green, writes down what was audited
+    python -m scripts.audits --all       all of them, whatever has changed
     python -m scripts.audits --check     runs nothing: names what has changed
 
-Other words are for pytest, and then nothing is written down. What was audited stands in tests/audit/recorded.txt, a
-digest a line: the packages up to and including `methods`, `audit` itself, the locked versions of what they import, and
-the tests. Where git cannot name the commit, the digests choose the tenth.
+Where all of them were green, what was audited is written to tests/audit/recorded.txt, to be committed; not so if a
+data set may lack (DPCORE_REQUIRE_DATA is not set) or other words were given, which are for pytest. It has a digest a
+line: the packages up to and including `methods`, `audit` itself, the locked versions of what they import, and the
+tests. Where git cannot name the commit, the digests choose the tenth.
 """
 
 import argparse
 import hashlib
+import os
 import re
 import subprocess
 import sys
@@ -19,7 +21,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 RECORD = Path("tests/audit/recorded.txt")
-HEAD = "# What the slow tests had audited when all of them were green. `make audit` writes this."
+HEAD = "# What the slow tests had audited when all of them were green. `make audits` writes this."
 LOCK = "requirements-dev.lock"
 # All that a method may import, and not what words and pictures are made of.
 AUDITED = (
@@ -73,7 +75,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False
     )
-    parser.add_argument("--record", action="store_true", help="run all, and write down what is green")
+    parser.add_argument("--all", action="store_true", help="run all")
     parser.add_argument("--check", action="store_true", help="run none, and say what has changed")
     parser.add_argument("--seeds", default="3", help="how many seeds a loop over seeds takes: a number, or all")
     arguments, words = parser.parse_known_args()
@@ -81,18 +83,19 @@ def main() -> int:
     print(f"Changed since the last audit: {', '.join(new)}" if new else "Nothing has changed since the last audit.")
     if arguments.check:
         return bool(new)
-    tenth = [] if arguments.record or new else ["--tenth", commit(ROOT)]
+    tenth = [] if arguments.all or new else ["--tenth", commit(ROOT)]
     print("One in ten slow tests runs." if tenth else "All slow tests run.", flush=True)
     command = [sys.executable, "-m", "pytest", "-m", "slow and not browser", "--seeds", arguments.seeds, *tenth, *words]
     code = subprocess.run(command, cwd=ROOT, check=False).returncode
-    if arguments.record and not code:
-        if words:
-            print("Nothing is written down: pytest was told what to run.")
+    if not tenth and not code:
+        if words or not os.environ.get("DPCORE_REQUIRE_DATA"):
+            print("Nothing is written down: tests may have been left out.")
         elif before != list(digests(ROOT)):
             print("Nothing is written down: the sources changed while the tests ran.")
             return 1
         else:
             (ROOT / RECORD).write_text("\n".join([HEAD, *before, ""]))
+            print(f"Written down in {RECORD}; commit it.")
     return code
 
 
