@@ -14,7 +14,6 @@ from dpcore.rows import FolderData, writing
 NAMES = {b"caf\xe9": r"caf\udce9", b"a\x01b": r"a\x01b"}
 
 
-@pytest.mark.usefixtures("quick_pictures")
 @pytest.mark.parametrize(("raw", "shown"), NAMES.items())
 def test_a_release_of_a_file_with_such_a_name_is_charged_and_exported(raw, shown, tmp_path):
     """The file was read, the run was charged, and then no zip could be made of it."""
@@ -26,14 +25,13 @@ def test_a_release_of_a_file_with_such_a_name_is_charged_and_exported(raw, shown
     ledger = books.open_run(data, "add_remove", "test").ledger()
     method = dp.NaiveBayesSynthesizer().fit(data.train, schema=SMALL, ledger=ledger)
     assert [account.name for account in books.accounts()] == [data.name]
-    for name, report in ((data.name, NO_REPORT), (os.fsdecode(raw), None)):
-        made = dp.export.release_of(method, name, method.sample(9), data_name=name, reading=data.reading)
-        config = strict(members(made, told=report)["config.json"])
-        assert config["method"].startswith(shown)
-        assert config["data"]["name"].startswith(shown)
+    name = os.fsdecode(raw)
+    made = dp.export.release_of(method, name, method.sample(9), data_name=name, reading=data.reading)
+    config = strict(members(made, told=NO_REPORT)["config.json"])
+    assert (config["method"], config["data"]["name"]) == (shown, shown)
 
 
-def test_a_table_in_such_a_folder_is_encoded_and_parquet_that_cannot_be_opened_is_refused(tmp_path):
+def test_a_table_in_such_a_folder_is_encoded_and_no_codes_are_written_to_one(tmp_path):
     folder = tmp_path / os.fsdecode(b"caf\xe9")
     folder.mkdir()
     make_frame(60, 1).to_csv(folder / os.fsdecode(b"caf\xe9.csv"), index=False)
@@ -41,10 +39,3 @@ def test_a_table_in_such_a_folder_is_encoded_and_parquet_that_cannot_be_opened_i
     assert len(FolderData.open(codes, test_share=0.0).learned) == 60
     with pytest.raises(DataError, match="not UTF-8"):
         writing.encode(folder, tmp_path / os.fsdecode(b"\xe9"), schema=SMALL)
-    (tmp_path / "codes").rename(folder / "codes")
-    with pytest.raises(DataError, match="not UTF-8"):
-        FolderData.open(folder / "codes")
-    make_frame(60, 1).to_parquet(tmp_path / "rows.parquet")
-    (tmp_path / "rows.parquet").rename(folder / "rows.parquet")
-    with pytest.raises(DataError, match="not UTF-8"):
-        writing.encode(folder / "rows.parquet", tmp_path / "more", schema=SMALL)

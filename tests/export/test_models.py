@@ -9,10 +9,8 @@ import pandas as pd
 import pytest
 from taken_home import FOR_READERS, GONE, TOWNS, altered, members, replayed, strict, townspeople
 
-import dpcore
 from dpcore.accounting.store import Books
-from dpcore.errors import DataError, ParameterError, SchemaError
-from dpcore.experiment.config import method_of
+from dpcore.errors import DataError, SchemaError
 from dpcore.export import release_of
 from dpcore.export.model_file import Model
 from dpcore.methods import METHODS
@@ -39,10 +37,8 @@ def test_a_model_from_a_file_predicts_as_the_method_does(name):
     for model in (made.model, again):
         np.testing.assert_allclose(model.predict_proba(rows), method.predict_proba(rows))
         assert (model.predict(rows) == method.predict(rows)).all()
-    assert list(again.classes_) == ["no", "yes"]
-    assert again.about == made.model.about
+    assert (list(again.classes_), again.about) == (["no", "yes"], made.model.about)
     assert Model.from_json(again.to_json()).structure == again.structure
-    assert again.size == made.artifact.size
     assert len(set(method.predict(rows))) == 2  # the test has something to tell apart
 
 
@@ -53,9 +49,7 @@ def test_predictions_keep_the_rows_and_their_own_columns():
     pd.testing.assert_frame_equal(found[list(rows)], rows)
     assert list(found)[-2:] == ["predicted ill (model)", "probability (model)"]
     assert (found["predicted ill (model)"] == method.predict(rows)).all()
-    sure = found["probability (model)"]
-    assert sure.between(0, 1).all()
-    assert sure.nunique() > 2  # shares of leaves, not of three votes
+    assert found["probability (model)"].between(0, 1).all()
 
 
 def test_rows_that_do_not_fit_are_told_without_their_values():
@@ -77,9 +71,7 @@ DAMAGES = (
     (("format",), "dpcore forest 1"),
     (("target",), "nobody"),
     (("structure",), []),
-    (("about",), "everything"),
     (("about", "epsilon_bound"), "tiny"),
-    (("about", "method"), 7),
     (("schema", "columns"), []),
     ((*LEVELS, -1), 10**12),  # rows walk as many steps as there are levels
     (("structure", "forest", "nodes", "cut"), GONE),
@@ -87,24 +79,11 @@ DAMAGES = (
 NO_MODELS = (b"", b"[]", b"\x89PNG\r\n\x1a\n", b"\xff\xfe", b"[" * 100_000)
 
 
-def damaged(path, value):
-    return altered(release()[0].model.to_json(), path, value)
-
-
 def test_damaged_models_and_what_is_none_are_refused():
-    for raw in (*NO_MODELS, *(damaged(*harm) for harm in DAMAGES)):
+    sound = release()[0].model.to_json()
+    for raw in (*NO_MODELS, *(altered(sound, *harm) for harm in DAMAGES)):
         with pytest.raises(SchemaError, match="no model that can be read"):
             Model.from_json(raw)
-
-
-def test_what_names_the_removed_method_says_where_it_still_is():
-    for opened, error in (
-        (lambda: Model.from_json(damaged(("structure",), {"scores": {}})), SchemaError),
-        (lambda: method_of({"method": "DP-EBM", "parameters": {}}), ParameterError),
-        (lambda: dpcore.DPEBM, AttributeError),
-    ):
-        with pytest.raises(error, match=r"DP-EBM .* 0\.2"):
-            opened()
 
 
 def test_the_zip_of_a_model_says_what_was_learned_and_that_a_known_seed_leaves_nothing_proved():
@@ -118,9 +97,7 @@ def test_the_zip_of_a_model_says_what_was_learned_and_that_a_known_seed_leaves_n
     assert (config["method"], config["target"], config["classes"]) == ("DT-Diff", "ill", ["no", "yes"])
     assert (config["parameters"], ledger["epsilon_of_noise"]) == (made.parameters, 20.0)
     assert "none (the noise alone would give 20)\n" in files["card.md"].decode()
-    text = files["README.md"].decode()
-    assert "Guarantee: none that can be proved.\n" in text
-    assert "do not publish" in text
+    assert "do not publish" in files["README.md"].decode()
 
 
 def test_what_a_rule_found_and_infinite_prices_survive_the_file():
@@ -140,8 +117,7 @@ def test_replay_makes_the_same_model(tmp_path, monkeypatch, capsys):
     said, _ = replayed(made, tmp_path, monkeypatch, capsys)
     assert "the same model as model.json" in said
     (account,) = Books(tmp_path / "books.sqlite").accounts()
-    (run,) = Books(tmp_path / "books.sqlite").runs(account.key, account.relation)
-    assert (run.name.startswith("Replay of"), run.looks, run.epsilon_claimed) == (True, 1, 1.0)
+    assert (account.looks, account.apart) == (0, 1)  # by a known seed
     townspeople(seed=5).to_csv(tmp_path / "your-data.csv", index=False)
     runpy.run_path("replay.py")
     assert "another model than model.json" in capsys.readouterr().out

