@@ -223,11 +223,7 @@ def printed(name, **given):
     return METHODS[name](mode="paper", random_state=1, **given).fit(PAIRED, schema=schema)
 
 
-def test_reports_that_share_a_lot_never_leave_as_independent_ones():
-    with pytest.raises(ParameterError, match="no finite epsilon"):
-        Collection(printed("DTPD", groups="one").reports_, ABOUT).files()
-
-
-def test_true_answers_never_leave():
-    with pytest.raises(ParameterError, match="no finite epsilon"):
-        Collection(printed("PPNB").reports_, {**ABOUT, "epsilon_bound": float("inf")}).files()
+def test_reports_that_share_a_lot_and_true_answers_never_leave():
+    for fitted, epsilon in ((printed("DTPD", groups="one"), 60.0), (printed("PPNB"), float("inf"))):
+        with pytest.raises(ParameterError, match="no finite epsilon"):
+            Collection(fitted.reports_, {**ABOUT, "epsilon_bound": epsilon}).files()

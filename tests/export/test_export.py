@@ -2,6 +2,7 @@
 
 import io
 import math
+import os
 import re
 import runpy
 import struct
@@ -116,6 +117,21 @@ def test_numbers_of_numpy_and_without_end_are_written_so_that_they_can_be_read()
     compile(show_code(made), "replay.py", "exec")
 
 
+@pytest.mark.parametrize(("raw", "shown"), [(b"caf\xe9", r"caf\udce9"), (b"a\x01b", r"a\x01b")])
+def test_a_release_of_a_file_whose_name_is_no_text_is_charged_and_exported(raw, shown, tmp_path):
+    """The file was read, the run was charged, and then no zip could be made of it."""
+    path = tmp_path / os.fsdecode(raw + b".csv")
+    private_frame().to_csv(path, index=False)
+    data = datasets.read(path, schema=PRIVATE)
+    books = Books(tmp_path / "ledger.sqlite")
+    ledger = books.open_run(data, "add_remove", "test").ledger()
+    method = NaiveBayesSynthesizer().fit(data.train, schema=PRIVATE, ledger=ledger)
+    assert [account.name for account in books.accounts()] == [data.name] == [f"{shown}.csv"]
+    made = release_of(method, os.fsdecode(raw), method.sample(9), data_name=os.fsdecode(raw))
+    config = strict(members(made, told=NO_REPORT)["config.json"])
+    assert (config["method"], config["data"]["name"]) == (shown, shown)
+
+
 # Nothing of the real rows
 
 
@@ -196,8 +212,7 @@ def test_a_replay_of_a_file_that_needs_it_says_how_to_declare_it(tmp_path, monke
     made = release(data.train, random_state=3, reading=data.reading)
     with pytest.raises(SystemExit):
         replayed(made, tmp_path, monkeypatch, capsys)
-    said = capsys.readouterr().err
-    assert "not valid UTF-8" in said
+    assert "not valid UTF-8" in capsys.readouterr().err
     monkeypatch.setattr(sys, "argv", ["replay.py", "your-data.csv", "encoding=cp1252"])
     runpy.run_path("replay.py")
     assert "the same rows as synthetic.csv" in capsys.readouterr().out
@@ -216,6 +231,10 @@ def test_a_replay_without_a_seed_makes_another_release_from_any_folder(tmp_path,
     assert len(pd.read_csv(folder / "synthetic-again.csv")) == 200
     assert not space["synthetic"].equals(made.synthetic)
     assert space["method"].ledger_.epsilon_bound == 2.0
+
+
+def test_the_script_of_a_known_data_set_loads_it():
+    assert "private = dp.datasets.load('adult')\n" in show_code(replace(seeded(), data_name="adult"))
 
 
 @pytest.mark.parametrize(

@@ -6,13 +6,12 @@ from dataclasses import replace
 
 import pytest
 from tables import SMALL, make_frame
-from taken_home import NO_REPORT, TOWNS, members, replayed, townspeople
+from taken_home import members
 
-from dpcore import datasets, export
+from dpcore import export
 from dpcore.domain.schema import Schema
 from dpcore.domain.unit import Unit
 from dpcore.export import protection
-from dpcore.export.model_file import Model
 from dpcore.export.privacy_card import card
 from dpcore.methods import METHODS
 
@@ -77,25 +76,3 @@ def test_everything_that_leaves_the_house_says_whom_it_protects(unit, told):
     units = [json.loads(files[name])["unit"] for name in ("config.json", "ledger.json")]
     assert units == [unit.to_dict(), f"one {protection.protects(unit)}"]
     assert "pseudonym" not in "".join(files.values())  # no name of a person
-
-
-def test_models_and_reports_say_it_too():
-    release = released("DTPD", PERSONS)
-    files = members(release, told=NO_REPORT)
-    model = Model.from_json(files["model.json"])
-    assert len(files["reports.csv"].decode().splitlines()) == 1 + 3 * 30  # all fill three places
-    assert model.about["unit"] == protection.protected(PERSONS, "replace")
-    assert model.schema.unit == PERSONS
-    assert len(model.predictions(FRAME.drop(columns="who <b>"))) == 120
-
-
-def test_a_replay_reads_the_same_column_and_makes_the_same_rows(tmp_path, monkeypatch, capsys):
-    schema = replace(TOWNS, unit=Unit(rows=2, column="who"))
-    townspeople().assign(who=[f"{i // 4:03}" for i in range(300)]).to_csv(tmp_path / "your-data.csv", index=False)
-    data = datasets.read(tmp_path / "your-data.csv", schema=schema, test_share=0)
-    method = METHODS["NB-Synth"](random_state=3).fit(data.train, schema=schema)
-    made = export.release_of(method, "NB-Synth", method.sample(90), data_name=data.name, reading=data.reading)
-    said, space = replayed(made, tmp_path, monkeypatch, capsys)
-    assert "the same rows as synthetic.csv" in said
-    assert space["ledger"].protects == "person"
-    assert space["ledger"].to_json() == made.ledger.to_json()

@@ -3,16 +3,12 @@
 import re
 
 import altair as alt
-import numpy as np
 import pandas as pd
 import pytest
-from taken_home import HOSTILE, SCHEMA, Page, people, released
+from taken_home import HOSTILE, Page, released
 
 from dpcore import charts, export
-from dpcore.domain.column import Column
-from dpcore.domain.schema import Schema
 from dpcore.export import archive, report
-from dpcore.methods import METHODS
 
 EVERY = {  # one of each kind of release: its parameters, and what its charts are called
     "PrivBayes refined": ({}, ["The network:"]),
@@ -80,26 +76,3 @@ def test_no_chart_may_fetch_anything():
     chart = alt.Chart("https://example.com/a.csv", width=30, title="t", description="d").mark_point().encode(x="a:Q")
     with pytest.raises(ValueError, match=r"(?i)not allowed|denied|base url"):
         report.svg(chart.properties(title=alt.TitleParams("t")), 0)
-
-
-def test_many_values_and_many_classes_fit(quick_pictures):
-    wide = report.shares("t", [f"v{i}" for i in range(60)], {"share": np.arange(60) / 1770})
-    assert wide.count("<tr>") == report.MOST_VALUES
-    assert (">v59<" in wide, ">v19<" in wide) == (True, False)
-    more = report.shares("t", ["a", "b"], {f"c{i}": np.array([0.25, 0.75]) for i in range(11)})
-    assert more.count("25.0%") == report.MOST_CLASSES == 10  # a sheet of paper is as wide as that
-    frame = pd.DataFrame({"x": np.arange(500), "y": [np.nan, np.inf] * 250, "z": [["a", "<b>"]] * 500})
-    table = report.figure(charts.odds_icons(0.5), frame, 0)
-    assert "300 more rows are not shown" in table
-    assert "a, &lt;b&gt;" in table
-
-
-def test_a_class_may_have_the_name_of_an_epsilon(monkeypatch):
-    monkeypatch.setattr(report, "svg", lambda *_: "")
-    for name in ("epsilon", "proved, each"):
-        ill = Column(name=name, kind="categorical", categories=("no", "</svg>yes"))
-        schema = Schema(columns=(SCHEMA["age"], ill), target=name)
-        method = METHODS["PPNB"](numbers="moments", random_state=1)
-        frame = people()[["age", "ill"]].rename(columns={"ill": name})
-        made = export.release_of(method.fit(frame, schema=schema), "PPNB", data_name="p.csv")
-        assert f">{name}</th>" in export.report_of(made).html
