@@ -2,16 +2,13 @@
 
 import numpy as np
 import pandas as pd
-import pytest
 from pictures import nodes
 from specs import rows_of
 
 from dpcore import charts
-from dpcore.charts.frames import LETTER
 from dpcore.charts.trees import MOST_LEAVES
 from dpcore.datasets.published import adult_schema
 from dpcore.domain.column import Column
-from dpcore.domain.taxonomy import Taxonomy
 from dpcore.domain.taxonomy_tree import Hierarchy
 
 ADULT = adult_schema()
@@ -32,8 +29,6 @@ def test_a_tree_has_a_box_per_node_a_line_into_each_and_says_what_is_not_drawn()
     }.items():
         assert rows_of(chart, field)[field].tolist()[:3] == told
     assert len(rows_of(chart, "y2")) == 3 + 1 + 1  # lines into every node, out of the root, and down
-    noiseless = charts.forest_tree(nodes(spent=np.nan))
-    assert rows_of(noiseless, "foot")["foot"].tolist() == ["100", "−2"]
     grouped = charts.forest_tree(nodes(spent=np.nan, noisy=np.nan))  # what noisy groups taught is not exact
     assert rows_of(grouped, "foot")["foot"].tolist() == ["≈ 100", "≈ 2"]
 
@@ -51,34 +46,6 @@ def parts(chart):
     lines, dots, names, _ = [layer.data for layer in chart.layer]
     found = {"across": lines[lines["x"] < lines["x2"]], "along": lines[lines["y"] < lines["y2"]], "dots": dots}
     return found | {"groups": names[~names["end"]], "values": names[names["end"]]}
-
-
-def deep(levels, letters):
-    """A chain of groups with long names, each with a value of its own."""
-    names = [f"{level}{'x' * letters}" for level in range(levels)]
-    paths = tuple((f"v{level}", *names[level::-1]) for level in range(levels))
-    values = tuple(path[0] for path in paths)
-    return Column(name=f"deep {levels}", kind="categorical", categories=values, taxonomy=Taxonomy(paths))
-
-
-SHAPES = [ADULT["education"], deep(29, 100)]
-
-
-@pytest.mark.parametrize("column", SHAPES, ids=lambda column: column.name)
-def test_values_stand_at_the_right_and_groups_on_lines_of_their_own(column):
-    drawn, letters = parts(charts.taxonomy(frame_of(column))), 13
-    values, lines = drawn["values"], drawn["across"]
-    assert {*values["x"]} == {drawn["dots"]["x"].max()}
-    assert (values["x"] + values["room"]).max() <= 960
-    assert values["y"].sort_values().diff().dropna().min() >= letters
-    if column.size <= MOST_LEAVES:
-        assert sorted(values["label"]) == sorted(column.labels)
-    for group in drawn["groups"].itertuples():
-        end = group.x + 5 + min(group.room, LETTER * letters * len(group.label))
-        (mine,) = lines[(lines["x"] == group.x) & (lines["y"] == group.y)]["x2"]
-        assert mine >= end  # the name ends before the node
-        near = lines[(lines["x"] < end) & (lines["x2"] > group.x) & (lines["y"] < group.y)]
-        assert (near["y"] <= group.y - letters - 3).all()  # and below the next line
 
 
 def test_children_hang_on_their_parent_in_the_order_of_the_schema():
