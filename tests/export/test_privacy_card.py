@@ -70,7 +70,6 @@ LOCAL = {"relation": "replace", "target": "ill"}
         ({"schema": SEVERAL}, EXACT, "declared", "one row. One person has 3"),
         (UNPROVED, "exactly sampled noise, but for what the source draws by itself.", "declared", "one row."),
     ],
-    ids=["floating", "inferred", "proposed", "several rows", "no bound"],
 )
 def test_four_lines_say_what_a_release_rests_on_and_none_stands_for_another(given, noise, schema, unit):
     made = released.__wrapped__("NB-Synth", **{"x_source": "model", **given})
@@ -89,7 +88,6 @@ def test_four_lines_say_what_a_release_rests_on_and_none_stands_for_another(give
         ({"schema": INFERRED}, "none (the noise alone would give 1)"),
         (UNPROVED, "none"),
     ],
-    ids=["seed", "inferred", "paper"],
 )
 def test_where_no_guarantee_holds_nothing_is_promised(given, proved):
     made = rows(**given)

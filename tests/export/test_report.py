@@ -31,7 +31,6 @@ def test_a_report_holds_all_charts_and_texts_and_runs_and_fetches_nothing(name):
     pictures = [attrs for tag, attrs in page.tags if tag == "svg" and attrs.get("role") == "img"]
     assert len(pictures) >= len(titles)
     assert all(len(attrs["aria-label"]) > 20 for attrs in pictures)
-    # It runs nothing and fetches nothing.
     (policy,) = [attrs["content"] for _, attrs in page.tags if attrs.get("http-equiv") == "Content-Security-Policy"]
     assert policy == "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
     kinds = {tag for tag, _ in page.tags}
