@@ -199,7 +199,6 @@ def test_a_stream_may_be_closed_early_and_read_in_any_order(data, whole, inline)
 
 
 def workers():
-    """The worker processes of this one, where the system tells."""
     return {pid for pid in children("self") if b"popen_loky" in Path(f"/proc/{pid}/cmdline").read_bytes()}
 
 

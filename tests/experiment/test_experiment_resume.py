@@ -61,7 +61,6 @@ def test_a_stopped_sweep_goes_on(data, whole, tmp_path, fits):
     again = experiment.sweep(methods(), data, **asked(store=folder))
     pd.testing.assert_frame_equal(again, frame)  # times and all
     assert len(fits) == 8
-    # The file is its owner's, and holds no cell.
     assert file_of(folder).stat().st_mode & 0o777 == 0o600
     costs = {"epsilon_claimed", "epsilon_of_noise", "epsilon_bound", "void"}
     assert {*json.loads(lines[0])} == {"run", "seconds", "values"} | costs

@@ -73,9 +73,6 @@ def unseeded(made):
     return replace(made, parameters={**made.parameters, "random_state": None})
 
 
-# Contents
-
-
 def test_all_files_are_there_and_say_the_same():
     made = seeded()
     files = members(made)
@@ -115,6 +112,7 @@ def test_numbers_of_numpy_and_without_end_are_written_so_that_they_can_be_read()
     config = strict(members(made, told=NO_REPORT)["config.json"])["parameters"]
     assert (config["bound"], config["epsilon"]) == ("infinity", None)
     compile(show_code(made), "replay.py", "exec")
+    assert "private = dp.datasets.load('adult')\n" in show_code(replace(made, data_name="adult"))
 
 
 @pytest.mark.parametrize(("raw", "shown"), [(b"caf\xe9", r"caf\udce9"), (b"a\x01b", r"a\x01b")])
@@ -231,10 +229,6 @@ def test_a_replay_without_a_seed_makes_another_release_from_any_folder(tmp_path,
     assert len(pd.read_csv(folder / "synthetic-again.csv")) == 200
     assert not space["synthetic"].equals(made.synthetic)
     assert space["method"].ledger_.epsilon_bound == 2.0
-
-
-def test_the_script_of_a_known_data_set_loads_it():
-    assert "private = dp.datasets.load('adult')\n" in show_code(replace(seeded(), data_name="adult"))
 
 
 @pytest.mark.parametrize(

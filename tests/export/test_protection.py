@@ -1,4 +1,4 @@
-"""Whom an epsilon protects, in words: the same in cards, reports, models, files and scripts."""
+"""Whom an epsilon protects, in words: the same in cards, reports and files."""
 
 import json
 import re
@@ -19,13 +19,6 @@ NUMBER = re.compile(r"(?<![\w.,])\d{1,3}(?:,\d{3})+(?![\w.,])|(?<![\w.])\d{3,9}(
 PERSONS, ROWS = Unit(rows=3, column="who <b>"), Unit(rows=3)
 TOLD = {PERSONS: "0.5 per person", ROWS: "0.5 per row, 3 × 0.5 = 1.5 per person"}  # of epsilon 1/2
 FRAME = make_frame(120, 1).assign(**{"who <b>": [f"pseudonym {i // 4}" for i in range(120)]})
-
-
-def released(name, unit, **given):
-    schema = replace(SMALL, unit=unit)
-    method = METHODS[name](epsilon=0.5, noise="auto", **given).fit(FRAME, schema=schema)
-    rows = method.sample(20) if hasattr(method, "sample") else None
-    return export.release_of(method, name, rows, data_name="people.csv")
 
 
 def test_an_epsilon_says_whose_it_is():
@@ -64,7 +57,8 @@ def test_no_file_counts_rows_persons_or_what_was_cut(name):
 @pytest.mark.usefixtures("quick_pictures")
 @pytest.mark.parametrize(("unit", "told"), TOLD.items())
 def test_everything_that_leaves_the_house_says_whom_it_protects(unit, told):
-    release = released("NB-Synth", unit)
+    method = METHODS["NB-Synth"](epsilon=0.5, noise="auto").fit(FRAME, schema=replace(SMALL, unit=unit))
+    release = export.release_of(method, "NB-Synth", method.sample(20), data_name="people.csv")
     facts = dict(card(release).facts)
     assert facts["Epsilon that can be proved"] == facts["Epsilon claimed by the method's source"] == told
     assert facts["Privacy unit"] == protection.protected(unit, "add_remove")

@@ -21,9 +21,6 @@ def noise(shift=0.0, runs=400, seed=1):
     return np.random.default_rng(seed).laplace(shift, 1.0, runs)
 
 
-# Coins
-
-
 @pytest.mark.parametrize("rule", [Rule("RRPH", 0.5), Rule("Warner", 0.9)])
 def test_tosses_and_crowds_follow_the_channel(rule):
     rng = np.random.default_rng(11)
@@ -88,9 +85,6 @@ def test_the_best_strategy_is_as_good_as_it_says(mode):
         right = membership_game.autoplay(rules, rounds, np.random.default_rng(7))
         low, high = interval(np.array([float(right)]), rounds, 0.001)
         assert low[0] <= best <= high[0]
-
-
-# Bins
 
 
 def test_every_run_is_in_a_bin_and_none_straddles_the_event():
