@@ -27,6 +27,7 @@ NAMES = ("a", "b", "c", "d")
 HOSTILE = ["a.b[0]:Q", "image", "title", "{{y}}", "<img src=x>", "", " ", "x" * 60, 'it\'s "quoted" \\ \n', None, NAN]
 TITLE = "a.b['0']:Q<img src=https://x.test/y>" + "z" * 60
 GROUPS = {"groups": {"outside": "did not", "inside": "took part"}, "what": "score", "title": "Scores"}
+LIMIT = pd.DataFrame({"epsilon": membership_game.EPSILONS, "share": [*map(odds, membership_game.EPSILONS)]})
 Picture = tuple[Callable[..., pd.DataFrame], Callable[[pd.DataFrame], Any]]
 
 
@@ -45,10 +46,9 @@ def shares(names=NAMES, **changes):
     return found.assign(**ends).assign(**changes)
 
 
-def intervals(names=NAMES, **changes):
+def intervals(names=NAMES):
     places = np.arange(len(names)) * 2.0 + 1
-    numbers = {"real": 0.5, "reported": 0.4, "reconstructed": 0.5}
-    return pd.DataFrame({"x": places, "width": 2.0}).assign(**numbers).assign(**changes)
+    return pd.DataFrame({"x": places, "width": 2.0, "real": 0.5, "reported": 0.4, "reconstructed": 0.5})
 
 
 def pairs(names=NAMES):
@@ -158,9 +158,9 @@ def spent(names=NAMES, **changes):
     return found.assign(per_tree=True, void=False).assign(**changes)
 
 
-def scores(names=("DiffPRFs", "majority class"), **changes):
+def scores(names=("DiffPRFs", "majority class")):
     found = pd.DataFrame({"model": names, "accuracy": 0.8, "balanced_accuracy": 0.6})
-    return found.assign(private=[True, *[False] * (len(names) - 1)]).assign(**changes)
+    return found.assign(private=[True, *[False] * (len(names) - 1)])
 
 
 def cells(names=("no", "yes")):
@@ -168,9 +168,9 @@ def cells(names=("no", "yes")):
     return frame("truth predicted count share", rows)
 
 
-def steps(names=NAMES, **changes):
+def steps(names=NAMES):
     found = pd.DataFrame({"step": ["released", "same trees, noiseless counts", "noiseless trees"]})
-    return found.assign(accuracy=[0.80, 0.83, 0.85], note=names[0]).assign(**changes)
+    return found.assign(accuracy=[0.80, 0.83, 0.85], note=names[0])
 
 
 def importances(names=NAMES):
@@ -180,7 +180,7 @@ def importances(names=NAMES):
 # Ranges
 
 
-def errors(names=("tree", "flat"), **changes):
+def errors(names=("tree", "flat")):
     rows = [
         (name, label, size, 10, 4.0 * (i + 1) * size**0.5, 0.2 * (i + 1))
         for i, name in enumerate(names)
@@ -189,7 +189,7 @@ def errors(names=("tree", "flat"), **changes):
     found = frame("release bin size queries absolute relative", rows)
     for name in ("absolute", "relative"):
         found = found.assign(**{f"{name}_low": found[name] - 1, f"{name}_high": found[name] + 1})
-    return found.assign(**changes)
+    return found
 
 
 def answers(names=("tree", "rows")):
@@ -245,10 +245,6 @@ def parts(names=NAMES, yours=(False, True, False)):
     return frame("person column part yours", rows)
 
 
-def holes():
-    return possible_answers(10, 1.0, 8, 10.4, 10.6)
-
-
 def said(people=(200, 180, 90, 530)):
     rows = [(*pair, n) for pair, n in zip(product(("yes", "no"), repeat=2), people, strict=True)]
     return frame("said truth people", rows)
@@ -265,13 +261,13 @@ def channel(names=NAMES):
     return frame("truth reported probability", rows)
 
 
-def described(measure="Breach", settings=(0.0, 0.25, 0.5, 0.75, 1.0)):
-    found = report_privacy.descriptions(settings)
-    return found[found["measure"] == measure]
+def described():
+    found = report_privacy.descriptions((0.0, 0.25, 0.5, 0.75, 1.0))
+    return found[found["measure"] == "Breach"]
 
 
-def averaged(randomizer=None):
-    found = report_privacy.averaging(randomizer or RRPH(p0=0.5), [1, 5, 20])
+def averaged():
+    found = report_privacy.averaging(RRPH(p0=0.5), [1, 5, 20])
     return found.assign(epsilon=found["epsilon"].map(number))
 
 
@@ -281,10 +277,10 @@ def far():
     return pd.concat(found, ignore_index=True)
 
 
-def binned(first=None, second=None, threshold=1.0, *, above=True):
+def binned(first=None, second=None, threshold=1.0):
     first = np.random.default_rng(1).laplace(0, 1, 400) if first is None else np.asarray(first, dtype=float)
     second = np.random.default_rng(2).laplace(1, 1, 400) if second is None else np.asarray(second, dtype=float)
-    return histogram_pair.piled(first, second, threshold, above=above)
+    return histogram_pair.piled(first, second, threshold, above=True)
 
 
 def piles(found, threshold=1.0, number="A number", **how):
@@ -304,21 +300,9 @@ def played():
     return found.assign(honest=found["mode"] == "corrected")
 
 
-def limit():
-    return pd.DataFrame({"epsilon": membership_game.EPSILONS, "share": [odds(e) for e in membership_game.EPSILONS]})
-
-
 def of_event(threshold, **how):
     found = binned(threshold=threshold)
     return lambda: found.frame, lambda data: piles(replace(found, frame=data), threshold, **how)
-
-
-def rounds(rules, **how):
-    return lambda: membership_game.chances(rules), lambda data: charts.round_worlds(data, number="Number", **how)
-
-
-def ratioed(**how):
-    return lambda: binned().frame, lambda data: ratios(data, **how)
 
 
 def attacked():
@@ -387,7 +371,10 @@ LESSONS: dict[str, Picture] = {
         lambda f: charts.loss_sums(f, worst=3.0, likely=2.9, label="epsilon 2.9 with delta 1e-6"),
     ),
     "split_table": (parts, lambda data: charts.split_table(data, title=TITLE)),
-    "possible_numbers": (holes, lambda data: charts.possible_numbers(data, title="Holes")),
+    "possible_numbers": (
+        lambda: possible_answers(10, 1.0, 8, 10.4, 10.6),
+        lambda data: charts.possible_numbers(data, title="Holes"),
+    ),
     "telltale": (lambda: frame("count share", [("0", 0.8), ("10", 0.1), ("1,000", 0.0)]), charts.telltale),
     "crowd": (said, charts.crowd),
     "crowd, revealed": (said, lambda data: charts.crowd(data, revealed=True)),
@@ -404,13 +391,19 @@ LESSONS: dict[str, Picture] = {
     "world_piles": of_event(1.0, number=TITLE),
     "world_piles, logarithmic": of_event(1.0, logarithmic=True),
     "world_piles, no event": of_event(INF),
-    "world_ratios": ratioed(number=TITLE),
-    "world_ratios, neither": ratioed(claimed=INF),
+    "world_ratios": (lambda: binned().frame, lambda data: ratios(data, number=TITLE)),
+    "world_ratios, neither": (lambda: binned().frame, lambda data: ratios(data, claimed=INF)),
     "known_epsilon": (said, lambda _: charts.known_epsilon(lower=2.3, claimed=1.0, proved=924.2)),
     "known_epsilon, none": (said, lambda _: charts.known_epsilon(lower=4.1, claimed=INF, proved=INF)),
-    "round_worlds": rounds(Rules(1.0), at=4.0),
-    "round_worlds, nothing": rounds(Rules(0.1, "paper")),
-    "game_scores": (played, lambda data: charts.game_scores(data, limit=limit())),
+    "round_worlds": (
+        lambda: membership_game.chances(Rules(1.0)),
+        lambda data: charts.round_worlds(data, number="Number", at=4.0),
+    ),
+    "round_worlds, nothing": (
+        lambda: membership_game.chances(Rules(0.1, "paper")),
+        lambda data: charts.round_worlds(data, number="Number"),
+    ),
+    "game_scores": (played, lambda data: charts.game_scores(data, limit=LIMIT)),
     "share_right": (attacked, lambda data: charts.share_right(data, epsilon=1.0, noiseless=0.98, title="Right")),
     "share_found": (
         lambda: found_out(low=0.0, high=[0.1, 0.4, 0.9]),

@@ -35,11 +35,6 @@ def marks_of(chart: Any) -> list[dict[str, Any]]:
     return layers
 
 
-def types_of(chart: Any) -> list[str]:
-    """What the layers draw, from the back to the front."""
-    return [layer["mark"]["type"] for layer in marks_of(chart)]
-
-
 def rows_of(chart: Any, *fields: str) -> pd.DataFrame:
     """The rows of data that have these fields."""
     tables = [table for table in converted(chart)["datasets"].values() if {*fields} <= {*table}]

@@ -11,8 +11,6 @@ from specs import domain, marks_of, rows_of, texts
 
 from dpcore import charts
 from dpcore.charts.colors import CLAIMED, RELEASED
-from dpcore.charts.responses import CORRECTED, PRINTED
-from dpcore.teaching import composition
 
 INF = math.inf
 
@@ -42,18 +40,6 @@ def test_probabilities_of_a_choice_and_a_belief_are_those_of_the_formulas():
     assert sure == pytest.approx([0.2 / (0.2 + 0.8 * math.e), 0.2 * math.e / (0.2 * math.e + 0.8)])
 
 
-def test_the_sum_of_epsilons_is_at_the_right_end_and_errors_stay_on_their_axis():
-    chart = charts.loss_sums(composition.losses(0.5, 6), worst=3.0, likely=2.9, label="likely")
-    bars, (low, high) = rows_of(chart, "probability"), domain(chart, "x")
-    assert rows_of(chart, "at")["at"].tolist() == [3.0, 2.9]
-    assert bars["loss"].max() == pytest.approx(3.0)
-    assert -low == high > bars["right"].max()
-    for epsilon in (0.1, 5.0):
-        errors = composition.average_deviations(epsilon, 100)
-        low, high = domain(charts.average_errors(errors, at=4), "y")
-        assert errors.drop(columns="answers").stack().between(low, high).all()
-
-
 def test_the_parts_that_hang_on_you_are_counted_and_so_are_numbers_of_one_world_only():
     for yours, count in (((False, True, False), 2), ((True,) * 3, 6)):
         chart = charts.split_table(frames.parts(yours=yours), title="Groups")
@@ -80,23 +66,6 @@ def test_marks_are_in_proportion_and_only_the_games_own_picture_knows_the_truth(
     assert not any(f": {n:,}" in known for n in {*people} - {0, people[0] + people[1], people[2] + people[3]})
 
 
-def test_against_epsilon_honest_measures_are_one_curve_and_breach_is_two():
-    settings = np.linspace(0, 1, 21).tolist()
-    for measure in ("Breach", "Best guess is right"):
-        rows = rows_of(charts.descriptions(frames.described(measure, settings), against="epsilon"), "series")
-        assert rows["x"].max() <= 6
-        one, other = (rows[rows["series"] == name].sort_values("x") for name in ("RRPH", "Warner"))
-        apart = np.abs(np.interp(other["x"], one["x"], one["value"]) - other["value"])
-        assert (apart.max() > 0.3) if measure == "Breach" else (apart.max() < 1e-9)
-    rules = rows_of(charts.descriptions(frames.described(), against="epsilon", at=9.0), "label")
-    assert rules["x"].tolist() == [6]  # the end of the axis
-
-
-def test_tails_stay_below_the_bound_where_noise_is_corrected():
-    largest = rows_of(charts.tails(frames.far(), bound=1.0), "series").groupby("series")["value"].max()
-    assert largest[CORRECTED] <= 1 < 14 < largest[PRINTED]
-
-
 # Attacks, and what an attacker saw
 
 
@@ -108,8 +77,6 @@ def test_an_attack_stands_beside_a_coin_noiseless_numbers_and_the_most_that_epsi
     assert near.max() == pytest.approx(math.e / (1 + math.e), abs=1e-3)
     bars = rows_of(charts.groups_apart(frames.scored(), **frames.GROUPS), "group")
     assert bars.groupby("group")["share"].sum().tolist() == pytest.approx([1.0, 1.0])
-    bars = bars.sort_values("left")
-    assert (bars["right"].to_numpy()[:-1] <= bars["left"].to_numpy()[1:]).all()
 
 
 def test_numbers_of_runs_stay_behind():

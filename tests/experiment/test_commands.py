@@ -4,9 +4,9 @@ import json
 import zipfile
 from dataclasses import replace
 
-import numpy as np
 import pandas as pd
 import pytest
+from tables import SMALL, make_frame
 
 import dpcore as dp
 from dpcore.accounting.store import Books
@@ -14,15 +14,7 @@ from dpcore.dashboard.__main__ import main
 from dpcore.domain import formats
 from dpcore.experiment.commands import base
 
-WRITTEN = dp.Schema(
-    columns=(
-        dp.Column(name="age", kind="integer", lower=20, upper=59, bins=4),
-        dp.Column(name="town", kind="categorical", categories=("Bonn", "Ulm")),
-        dp.Column(name="ill", kind="categorical", categories=("no", "yes")),
-    ),
-    target="ill",
-)
-SCHEMA = dp.Schema.from_json(WRITTEN.to_json())  # its numbers as files write them
+SCHEMA = dp.Schema.from_json(SMALL.to_json())  # its numbers as files write them
 PAGE = {"name": "networks", "settings": {"epsilon": 1.0}}
 
 pytestmark = pytest.mark.slow  # programs of their own
@@ -33,11 +25,8 @@ def books(monkeypatch, tmp_path):
     """The user's ledger, in a folder that is the current one and has a table and its schema."""
     monkeypatch.setenv("DPCORE_LEDGER", str(tmp_path / "state" / "ledger.sqlite"))
     monkeypatch.chdir(tmp_path)
-    rng = np.random.default_rng(3)
-    frame = pd.DataFrame({"age": rng.integers(20, 60, 90), "town": rng.choice(["Ulm", "Bonn"], 90)})
-    frame = frame.assign(ill=rng.choice(["no", "yes"], 90))
-    frame.to_parquet("people.parquet")
-    frame.to_csv("people.csv", index=False)
+    make_frame(90, 3).to_parquet("people.parquet")
+    make_frame(90, 3).to_csv("people.csv", index=False)
     (tmp_path / "schema.json").write_text(SCHEMA.to_json(), encoding="utf-8")
     return Books(tmp_path / "state" / "ledger.sqlite")
 
@@ -83,9 +72,7 @@ def test_a_release_is_what_take_home_gives(books, saved, tmp_path, capsys):
 
 def test_a_zip_is_settings_and_schema_and_is_never_replaced_unasked(books, saved, tmp_path, capsys):
     assert main(["release", "home.zip", "people.csv", "--out", "a.zip", "--table", "parquet"]) == 0
-    assert capsys.readouterr().out.startswith("a.zip: NB-Synth, nothing can be proved.")
-    made = files_of(tmp_path / "a.zip")
-    assert "synthetic.parquet" in made
+    assert "nothing can be proved" in capsys.readouterr().out
     spent = books.accounts()
     assert main(["release", "home.zip", "people.csv", "--out", "a.zip"]) == 1
     assert "a.zip is there already" in capsys.readouterr().err
@@ -95,24 +82,13 @@ def test_a_zip_is_settings_and_schema_and_is_never_replaced_unasked(books, saved
     assert not list(tmp_path.glob(".a.zip*"))
 
 
-@pytest.mark.parametrize("title", ["Release of May", "MST"])
-def test_a_release_with_a_title_of_its_own_is_made_again_by_its_class(title, books, tmp_path, capsys):
-    """Whoever called a release something else in Python had a zip that no command would read."""
-    made = taken_home(dp.NaiveBayesSynthesizer(epsilon=2.0, random_state=4), title, 30)
-    (tmp_path / "own.zip").write_bytes(dp.export.bundle(made))
-    assert main(["release", "own.zip", "people.csv", "--out", "again.zip"]) == 0
-    assert capsys.readouterr().out.startswith(f"again.zip: {title}, ")
-    config = json.loads(files_of(tmp_path / "again.zip")["config.json"])
-    assert (config["method"], config["class"]) == (title, "NaiveBayesSynthesizer")
-
-
 def test_a_schema_is_never_read_off_rows_unasked(books, saved, capsys):
     assert main(["release", saved, "people.csv"]) == 1
     assert "Nothing says what is public about these rows" in capsys.readouterr().err
     known = formats.written(SCHEMA, "sdv")[0]
     (books.path.parent.parent / "metadata.json").write_text(known)
     assert main(["release", saved, "people.csv", "--schema", "metadata.json"]) == 1
-    assert "does not say of column 'age'" in capsys.readouterr().err
+    assert "it is never read off rows" in capsys.readouterr().err
     assert not books.accounts()
     assert main(["release", saved, "people.csv", "--infer-schema", "--target", "ill", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["publishable"] is False
@@ -125,13 +101,10 @@ def test_a_cap_refuses_before_noise_is_drawn(books, tmp_path, capsys):
     assert main([*given, "--out", "first.zip"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert (told["rows"], told["epsilon_bound"], told["publishable"]) == (None, 1.0, True)
-    grounds = [told["grounds"].get(what, "") for what in ("noise", "schema", "privacy_unit", "outside_review")]
-    starts = "exactly sampled noise.", "declared. Bounds", "one row.", "none of this version."
-    assert all(map(str.startswith, grounds, starts)), grounds
     (account,) = books.accounts()
     books.set_cap(account.key, account.name, account.relation, 1.5)
     assert main([*given, "--out", "second.zip"]) == 1
-    assert "needs epsilon 1 for 'people.csv', whose budget is capped at 1.5; 1 are charged" in capsys.readouterr().err
+    assert "is capped at 1.5" in capsys.readouterr().err
     assert not (tmp_path / "second.zip").exists()
     assert books.accounts()[0].totals == account.totals  # not even a part of it was asked
 
@@ -141,69 +114,34 @@ def test_a_comparison_is_the_dashboards_table_and_goes_on_where_it_was(books, tm
     methods = {"NB": dp.NaiveBayesSynthesizer(), "Trees": dp.SuLQID3()}
     config = dp.experiment.Config(methods, [1.0], repeats=1, skip=True)
     (tmp_path / "c.json").write_text(config.to_json(data), encoding="utf-8")
-    given = ["compare", "c.json", "people.csv", "--test-share", "0", "--jobs", "1", "--json"]
-    assert main(given) == 1  # nothing to measure on
-    assert "has no rows" in capsys.readouterr().err
-    assert not books.accounts()
     given = ["compare", "c.json", "--jobs", "1"]
     assert main([*given, "people.csv", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert (told["runs"], told["runs_failed"], told["uses_real_data"]) == (2, 0, True)
-    table = pd.read_csv("results.csv")
-    assert list(table.columns) == list(dp.experiment.COLUMNS)
-    assert set(table["method"]) == {"NB", "Trees"}
+    assert set(pd.read_csv("results.csv")["method"]) == {"NB", "Trees"}
     assert sum(float(account.epsilon_bound) for account in books.accounts()) == pytest.approx(2)
     for account in books.accounts():
         books.set_cap(account.key, account.name, account.relation, 1.5)
     (tmp_path / "c.json").write_text(replace(config, epsilons=[2.0]).to_json(data), encoding="utf-8")
     assert main([*given, "people.csv", "--force"]) == 1
     assert "is capped at 1.5" in capsys.readouterr().err
-    assert main([*given, "--force"]) == 1  # the rows are not in the settings
-    assert "Name their file after the settings" in capsys.readouterr().err
-
-
-def test_finished_runs_of_a_known_data_set_are_not_paid_twice(books, tmp_path, capsys):
-    data = dp.datasets.load("sample")
-    config = dp.experiment.Config({"NB": dp.NaiveBayesSynthesizer()}, [1.0], repeats=1)
-    (tmp_path / "c.json").write_text(config.to_json(data), encoding="utf-8")
-    assert main(["compare", "c.json", "--jobs", "1"]) == 0
-    first = (tmp_path / "results.csv").read_bytes()
-    capsys.readouterr()
-    assert main(["compare", "c.json", "--jobs", "1", "--force", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["runs_kept_from_earlier"] == 1
-    assert (tmp_path / "results.csv").read_bytes() == first
-    (account,) = books.accounts()
-    assert float(account.epsilon_bound) == 1
 
 
 HOSTILE = [b"", b"[1]", b'{"format": "dpcore release 1"}', b"PK\x03\x04", b'{"format": "dpcore sweep 1"}']
 
 
 @pytest.mark.parametrize("name", ["release", "compare"])
-def test_settings_that_are_none_are_refused_and_nothing_is_spent(name, books, tmp_path, capsys):
-    for raw in HOSTILE:
-        (tmp_path / "bad").write_bytes(raw)
-        assert main([name, "bad", "people.csv", "--schema", "schema.json", "--out", "x"]) == 1, raw
-        assert "Choose" in capsys.readouterr().err
-    assert main([name, "nowhere", "people.csv", "--schema", "schema.json"]) == 1
-    assert not books.accounts()
-    with pytest.raises(SystemExit) as ended:
-        main([name])
-    assert ended.value.code == 2
-
-
-def test_settings_of_a_release_are_checked(books, saved, tmp_path, capsys):
+def test_settings_that_are_none_are_refused_and_nothing_is_spent(name, books, saved, tmp_path, capsys):
     given = json.loads((tmp_path / "config.json").read_text())
-    for change in (
+    changes = (
         {"method": "none", "class": "none"},
-        {"method": ["NB-Synth"]},
         {"parameters": {**given["parameters"], "epsilon": "1"}},
         {"parameters": {**given["parameters"], "extra": 1}},
         {"rows": 10**12},
-        {"data": 3},
-    ):
-        (tmp_path / "bad.json").write_text(json.dumps(given | change))
-        assert main(["release", "bad.json", "people.csv", "--schema", "schema.json"]) == 1, change
+    )
+    for raw in (*HOSTILE, *(json.dumps(given | change).encode() for change in changes)):
+        (tmp_path / "bad").write_bytes(raw)
+        assert main([name, "bad", "people.csv", "--schema", "schema.json", "--out", "x"]) == 1, raw
         assert capsys.readouterr().err
     assert not books.accounts()
 

@@ -46,13 +46,10 @@ def test_a_text_that_is_no_config_is_refused(data):
             {},
             {"a": {"method": "os.system", "parameters": {}}},
             {"a": {"method": "NB-Synth", "parameters": {"fit": 1}}},
-            {"a": "NB-Synth"},
         ],
         "epsilons": [[0], ["1"], [True]],
         "repeats": [0, 1.5],
-        "rows": [-1],
         "measures": [["beauty"]],
-        "models": [[]],
         "label": [{"column": "ill"}, {"column": "ill", "equals": 3, "below": None}],
         "skip": [1],
     }.items():

@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from figure_grids import RUNS, small_grids
-from PIL import Image
 
 import dpcore as dp
 from dpcore import charts
@@ -65,35 +64,11 @@ def test_a_figure_from_python(name, data):
     corrected = frame[(frame["mode"] == "corrected") & (frame["series"] != "NoPrivacy")]
     assert (corrected["epsilon_bound"] <= corrected["epsilon"] * (1 + 1e-9)).all()
     drawn = [charts.specification(chart) for chart in made.charts()]
-    assert drawn
     assert all(MARK in json.dumps(spec["title"]) for spec in drawn)
     assert told == sorted(told)
-    assert told[-1] == 1
     for chosen in ({"beauty": "accuracy"}, *({choice: "beauty"} for choice in made.figure.choices)):
         with pytest.raises(ParameterError, match=r"one chart|Choose of"):
             made.charts(**chosen)
-    others = {choice: list(known.options)[-1] for choice, known in made.figure.choices.items()}
-    if others and name != "001 Fig. 5":  # whose panels are the same, with other rows in them
-        assert without_data(charts.specification(made.charts(**others)[0])) != without_data(drawn[0])
-
-
-def test_a_chart_saved_from_python_is_whole(tmp_path):
-    """With one panel it had no width: its title ended in the middle of a word, and all points were in one column."""
-    points = [("PPNB", "as printed", "table", x, 0.5 + x / 4) for x in (0.1, 0.5, 0.9)]
-    frame = pd.DataFrame(points, columns=["series", "mode", "data", "x", "value"])
-    frame = frame.assign(metric="accuracy", error="", repeat=0, relation="replace", **{"plain naive Bayes": 0.8})
-    frame["majority class"] = 0.5
-    made = figures.Made(figures.named("004 Fig. 2"), frame)
-    (chart,) = made.charts()
-    chart.save(tmp_path / "x.png")
-    with Image.open(tmp_path / "x.png") as picture:
-        pixels = np.asarray(picture.convert("L"))
-    assert 700 < pixels.shape[1] < 1_000
-    assert (pixels[:, -3:] == 255).all()  # nothing runs into the edge
-
-
-def without_data(spec):
-    return {part: value for part, value in spec.items() if part != "datasets"}
 
 
 def test_the_values_are_those_of_direct_calls(data, monkeypatch):
@@ -138,10 +113,7 @@ def test_the_command_writes_charts_and_numbers_and_spends_nothing_without_a_plac
     capsys.readouterr()
     assert main(["figure", "001 Fig. 6", "--repeats", "1", "--to", str(tmp_path / "new")]) == 0
     files = [tmp_path / "new" / name for name in ("001-Fig-6-people-1.svg", "001-Fig-6-people-do-not-publish.csv")]
-    *written, rises, quicker = capsys.readouterr().out.splitlines()
-    assert written == [str(file) for file in files]
-    assert re.fullmatch(r"The paper says: run times rise .*\. Here it .*hold.* \(4 runs in the figure\)\.", rises)
-    assert quicker.startswith("The paper says: HMPrivBayes is quicker than PrivBayes. Here it ")
+    assert capsys.readouterr().out.splitlines()[:2] == [str(file) for file in files]
     assert MARK in files[0].read_text()
     assert len(pd.read_csv(files[1])) == RUNS["001 Fig. 6"]
     (account,) = ledger.accounts()
@@ -151,41 +123,19 @@ def test_the_command_writes_charts_and_numbers_and_spends_nothing_without_a_plac
     assert "is there already" in capsys.readouterr().err
     assert ledger.accounts() == [account]
     assert main(["figure", "001 Fig. 6", "--repeats", "1", "--out", str(tmp_path / "f.html"), "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert (told["out"], told["runs_failed"]) == ([str(tmp_path / "f.html")], 0)
     drawn = (tmp_path / "f.html").read_text()
     assert ("<svg" in drawn, "<script" in drawn, MARK in drawn) == (True, False, True)
 
 
-def test_a_command_that_is_stopped_writes_what_is_finished_and_tells_of_runs_that_failed(
-    ledger, monkeypatch, tmp_path, capsys
-):
+def test_a_command_that_is_stopped_writes_what_is_finished(ledger, monkeypatch, tmp_path, capsys):
     def stopped(part, text):
         if text == "run 2":
             raise KeyboardInterrupt
 
-    fit = dp.PrivBayes.fit
-
-    def failing(self, *given, **more):
-        if self.mode == "paper":
-            raise ParameterError("No such luck.", "Try again.")
-        return fit(self, *given, **more)
-
-    how = ["figure", "001 Fig. 6", "--to", str(tmp_path)]
-    with monkeypatch.context() as patched:
-        patched.setattr(command, "told", stopped)
-        assert main([*how, "--repeats", "2"]) == 0
+    monkeypatch.setattr(command, "told", stopped)
+    assert main(["figure", "001 Fig. 6", "--to", str(tmp_path), "--repeats", "2"]) == 0
     assert len(pd.read_csv(tmp_path / "001-Fig-6-people-do-not-publish.csv")) == 1
     assert "Stopped: 1 runs" in capsys.readouterr().err
-    monkeypatch.setattr(dp.PrivBayes, "fit", failing)
-    assert main([*how, "--repeats", "1", "--force"]) == 1
-    assert "2 runs of PrivBayes, as printed, failed: No such luck." in capsys.readouterr().err
-
-
-def test_the_command_says_what_there_is(capsys):
-    for words, told in ((["Fig. 5"], "'001 Fig. 5'"), (["001 Fig. 5", "--data", "none"], "adult")):
-        assert main(["figure", *words]) == 1
-        assert told in capsys.readouterr().err
 
 
 def test_figures_that_test_nothing_may_learn_from_all_rows(data):

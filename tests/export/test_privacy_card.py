@@ -12,6 +12,8 @@ from dpcore.domain.unit import Unit
 from dpcore.export import archive, privacy_card
 from dpcore.text import number
 
+SEVERAL = replace(SCHEMA, unit=Unit(rows=3))
+
 
 def rows(**given):
     return released("NB-Synth", **{"x_source": "model", **given})
@@ -29,14 +31,8 @@ def test_a_release_that_keeps_its_promise(relation):
     assert told["Neighboring relation"] == f"{made.ledger.relation.short}. {made.ledger.relation.sentence}"
     assert told["Epsilon claimed by the method's source"] == told["Epsilon that can be proved"] == "1"
     assert "at most 73.1% sure" in told["In odds"]
-    assert told["Trusted party"].startswith("Whoever runs the method")
-    assert told["Protected against"].startswith("whoever sees the release, whatever else they know")
-    assert told["Publication"].startswith("for you to decide")
     assert privacy_card.card(made).void == ""
-    left_open = " ".join(privacy_card.card(made).open)
-    for part in ("people in general", "k rows can cost up to k times", "Other releases", "real rows", "schema"):
-        assert part in left_open
-    assert ("how many" in left_open) == (relation == "replace")
+    assert ("how many" in " ".join(privacy_card.card(made).open)) == (relation == "replace")
 
 
 def test_a_release_with_a_delta_says_so_wherever_it_says_epsilon():
@@ -45,20 +41,14 @@ def test_a_release_with_a_delta_says_so_wherever_it_says_epsilon():
     assert told["Guarantee"].startswith("zero-concentrated differential privacy with rho 0.015, hence approximate")
     assert told["Guarantee"].endswith("epsilon 1 at delta 1e-09.")
     assert told["Epsilon claimed by the method's source"] == told["Epsilon that can be proved"] == "1 at delta 1e-09"
-    assert "one in 1,000,000,000" in told["Delta"]
     assert "pure" not in privacy_card.markdown(card)
-    assert "k × k times the rho" in " ".join(card.open)
     assert made.about["delta"] == 1e-9
-    several = facts(rows(delta=1e-9, schema=replace(SCHEMA, unit=Unit(rows=3))))
+    several = facts(rows(delta=1e-9, schema=SEVERAL))
     assert several["Epsilon that can be proved"] == "1 per row, 3.19 per person with 3 rows at delta 1e-09"
-    assert "rho is up to 9 times as much" in several["Privacy unit"]
-    assert "at most 97.0% sure, in the worst case but for a chance of 1e-09" in several["In odds"]
 
 
 def test_teaching_noise_is_called_so():
-    told = facts(rows(noise="geometric"))
-    assert "can be attacked" in told["Guarantee"]
-    assert told["Noise"].startswith("not exactly sampled, and for teaching only")
+    assert "can be attacked" in facts(rows(noise="geometric"))["Guarantee"]
     assert "can be attacked" not in facts(rows())["Guarantee"]
 
 
@@ -67,45 +57,28 @@ INFERRED = replace(PROPOSED, source="inferred")
 LINES = "3 of 3 lines as the program proposed them from the rows"
 UNPROVED = {"mode": "paper", "variant": "Alg1", "x_source": "uniform", "rows": 50}
 EXACT = "exactly sampled noise."
-FLOATS = "not exactly sampled"
-PARTLY = "exactly sampled noise, but for what the source draws by itself."
 GROUNDS = "Noise", "Schema", "Privacy unit", "Outside review"
 LOCAL = {"relation": "replace", "target": "ill"}
 
 
 @pytest.mark.parametrize(
-    ("name", "given", "noise", "schema", "unit"),
+    ("given", "noise", "schema", "unit"),
     [
-        ("NB-Synth", {"noise": "laplace"}, FLOATS, "declared. Bounds", "one row."),
-        ("NB-Synth", {"random_state": 3}, FLOATS, "declared. Bounds", "one row."),
-        ("NB-Synth", {"schema": INFERRED}, EXACT, f"inferred; {LINES}. Bounds, bins and categories were", "one row."),
-        ("NB-Synth", {"schema": PROPOSED}, EXACT, f"declared by the user; {LINES}. Bounds", "one row."),
-        ("NB-Synth", {"schema": replace(SCHEMA, unit=Unit(rows=3))}, EXACT, "declared", "one row. One person has 3"),
-        ("NB-Synth", UNPROVED, PARTLY, "declared", "one row."),
-        ("Plain forest", {"mode": "paper", "n_trees": 2}, "none at all", "declared", "one row."),
-        ("PPNB", LOCAL, EXACT, "declared", "one row."),
+        ({"noise": "laplace"}, "not exactly sampled", "declared. Bounds", "one row."),
+        ({"schema": INFERRED}, EXACT, f"inferred; {LINES}. Bounds, bins and categories were", "one row."),
+        ({"schema": PROPOSED}, EXACT, f"declared by the user; {LINES}. Bounds", "one row."),
+        ({"schema": SEVERAL}, EXACT, "declared", "one row. One person has 3"),
+        (UNPROVED, "exactly sampled noise, but for what the source draws by itself.", "declared", "one row."),
     ],
-    ids=["floating", "seed", "inferred", "proposed", "several rows", "no bound", "noiseless", "local"],
 )
-def test_four_lines_say_what_a_release_rests_on_and_none_stands_for_another(name, given, noise, schema, unit):
-    given = {"x_source": "model", **given} if name == "NB-Synth" else given
-    made = released.__wrapped__(name, **given)
+def test_four_lines_say_what_a_release_rests_on_and_none_stands_for_another(given, noise, schema, unit):
+    made = released.__wrapped__("NB-Synth", **{"x_source": "model", **given})
     told = facts(made)
     for what, start in zip(GROUNDS, (noise, schema, unit, "none of this version."), strict=True):
         assert told.get(what, "").startswith(start), what
         assert f"- {what}: {told[what]}\n" in archive.readme(made)
     assert made.publishable == told["Noise"].startswith("exactly sampled noise")
-
-
-def test_lines_as_the_program_proposed_them_are_counted_in_all_that_is_taken_home():
-    origins = zip(PROPOSED, ("proposed", "changed", "declared"), strict=True)
-    lines = tuple(replace(column, origin=origin) for column, origin in origins)
-    known = replace(PROPOSED, columns=lines)  # equal to one that another test has a release of
-    made = released.__wrapped__("NB-Synth", x_source="model", schema=known)
-    counted = "1 of 3 lines as the program proposed them from the rows, 1 of 3 lines proposed from the rows and changed"
-    assert f"; 1 of 3 lines without a proposal on record, {counted}. Bounds" in facts(made)["Schema"]
-    assert made.config()["schema_origins"] == {"declared": 1, "proposed": 1, "changed": 1}
-    assert "schema_origins" not in rows().config()
+    assert ("schema_origins" in made.config()) == (LINES in told["Schema"])
 
 
 @pytest.mark.parametrize(
@@ -115,19 +88,16 @@ def test_lines_as_the_program_proposed_them_are_counted_in_all_that_is_taken_hom
         ({"schema": INFERRED}, "none (the noise alone would give 1)"),
         (UNPROVED, "none"),
     ],
-    ids=["seed", "inferred", "paper"],
 )
 def test_where_no_guarantee_holds_nothing_is_promised(given, proved):
     made = rows(**given)
     told = facts(made)
     assert told["Guarantee"] == "none that can be proved."
     assert told["Epsilon that can be proved"] == proved
-    assert "practically certain" in told["In odds"]
     assert told["Protected against"] == "nobody, as far as can be proved."
     assert told["Publication"] == "do not publish."
     found = privacy_card.card(made)
     assert found.void == made.guarantee_void != ""
-    assert found.open[0].startswith("Anything")
 
 
 def test_a_paper_that_claims_too_little_is_told_beside_what_it_costs():
@@ -137,10 +107,9 @@ def test_a_paper_that_claims_too_little_is_told_beside_what_it_costs():
     assert told["Epsilon that can be proved"] == number(made.ledger.epsilon_bound)
     assert math.isfinite(made.ledger.epsilon_bound)
     assert told["Publication"] == "do not publish."
-    assert "as its source prints it" in told["Method"]
 
 
-def test_people_who_randomize_their_own_answers_trust_nobody_whatever_the_release_is_called():
+def test_people_who_randomize_their_own_answers_trust_nobody():
     made = released("PPNB", **LOCAL)
     told = facts(made)
     assert told["Trusted party"].startswith("None, where people randomize their answers themselves")
@@ -149,9 +118,6 @@ def test_people_who_randomize_their_own_answers_trust_nobody_whatever_the_releas
     assert not any("True answers" in sentence for sentence in privacy_card.card(made).open)
     printed = privacy_card.card(released("PPNB", **LOCAL, mode="paper"))
     assert any("True answers that people hand in as they are: ill" in sentence for sentence in printed.open)
-    renamed = facts(replace(made, method="Survey of May"))
-    assert renamed.pop("Method") == told["Method"].replace("PPNB", "Survey of May", 1)
-    assert renamed.items() <= told.items()
     own = facts(replace(made, class_name="Mine"))  # with a paper's title, and nobody has checked it
     assert "Reference" not in own["Method"]
     assert not own["Trusted party"].startswith("None")
@@ -172,8 +138,6 @@ def test_readme_card_and_page_agree_and_names_from_a_file_are_harmless():
         assert sentence in whole
     assert text.startswith(f"# {card.title}\n")
     assert "<script" not in privacy_card.html(card)
-    for told in (text, alone):
-        assert "](" not in told
-        assert "<script" not in told
+    assert not any(markup in told for told in (text, alone) for markup in ("](", "<script"))
     page = privacy_card.html(privacy_card.Card("t", "", (("<i>", "<b>"),), ("<u>",)))
     assert all(f"&lt;{tag}&gt;" in page and f"<{tag}>" not in page for tag in "ibu")

@@ -1,21 +1,16 @@
 """The report: one harmless file with all charts, which needs no network, and no real row unless asked for."""
 
-import html
 import re
 
 import altair as alt
-import numpy as np
 import pandas as pd
 import pytest
-from taken_home import HOSTILE, SCHEMA, Page, people, released
+from taken_home import HOSTILE, Page, released
 
 from dpcore import charts, export
-from dpcore.domain.column import Column
-from dpcore.domain.schema import Schema
 from dpcore.export import archive, report
-from dpcore.methods import METHODS
 
-EVERY = {  # of each kind of release one: its parameters, and what its charts are called
+EVERY = {  # one of each kind of release: its parameters, and what its charts are called
     "PrivBayes refined": ({}, ["The network:"]),
     "TaxonomyRelease": ({}, ["The tree of counts,"]),
     "DiffPRFs": ({"n_trees": 2, "max_depth": 2}, ["Tree 1 of 2", "What the trees ask about", "From the root"]),
@@ -31,18 +26,11 @@ def test_a_report_holds_all_charts_and_texts_and_runs_and_fetches_nothing(name):
     told = export.report_of(made)
     page, html = Page(told.html), told.html
     texts = "".join(page.texts)
-    # All charts are in it, as images.
     titles = ["Epsilon: claimed, and what it can cost", "Where did epsilon go?", *own]
     assert all(f">{title}" in html for title in titles)
     pictures = [attrs for tag, attrs in page.tags if tag == "svg" and attrs.get("role") == "img"]
     assert len(pictures) >= len(titles)
     assert all(len(attrs["aria-label"]) > 20 for attrs in pictures)
-    assert ("column by column" in html) == hasattr(made, "synthetic")
-    assert ("The tables that predict" in html) == (name == "PPNB")
-    assert "Point at" not in html  # hints for a pointer
-    assert f"{made.ledger.relation.short.capitalize()}: {made.ledger.relation.sentence}" in texts
-    assert "add_remove" not in texts
-    # It runs nothing and fetches nothing.
     (policy,) = [attrs["content"] for _, attrs in page.tags if attrs.get("http-equiv") == "Content-Security-Policy"]
     assert policy == "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
     kinds = {tag for tag, _ in page.tags}
@@ -51,7 +39,6 @@ def test_a_report_holds_all_charts_and_texts_and_runs_and_fetches_nothing(name):
         assert not [name for name in attrs if name.startswith("on") or name in ("src", "href", "xlink:href")], tag
     style = html.partition("<style>")[2].partition("</style>")[0]
     assert not re.search(r"url\(|@import", style)
-    # Texts from a file are texts, and names in it are its own.
     assert html.count("</svg>") == html.count("<svg")
     assert HOSTILE in texts
     names = [attrs["id"] for _, attrs in page.tags if "id" in attrs]
@@ -66,14 +53,7 @@ def test_it_says_what_the_card_says_and_the_same_of_the_same_release(quick_pictu
     html = export.report_of(made).html
     assert html == export.report_of(made).html
     assert "<p class='void'>A known seed made the noise" in html
-    assert "They are no bound" in html
     assert "none (the noise alone would give 1)" in html
-
-
-def test_epsilons_in_tables_are_as_everywhere():
-    frame = pd.DataFrame({"proved, each": [9_452.38, np.inf, np.nan], "noise scale": [2.0, 0.33333, np.nan]})
-    cells = [text for text in Page(report.table(frame)).texts if text.strip()]
-    assert cells == ["proved, each", "noise scale", "9,453", "2", "∞", "0.3333"]
 
 
 def test_comparisons_with_real_rows_come_last_and_under_their_name(monkeypatch):
@@ -84,64 +64,14 @@ def test_comparisons_with_real_rows_come_last_and_under_their_name(monkeypatch):
     assert told.real
     html = told.html
     before, _, after = html.partition("<h2 class='real'>Uses real data: do not publish</h2>")
-    assert "Where the release is furthest from the real data" not in before
-    assert "Where the release is furthest from the real data" in after
     assert "⚠ Uses real data: do not publish" in after  # the chart's own mark
     assert before.count("<p class='real'>") == 1
-    assert "<td class='number'>0.125</td>" in after
+    assert ("0.125</td>" in before, "0.125</td>" in after) == (False, True)
     assert [("do not publish it" in archive.readme(made, real=real)) for real in (True, False)] == [True, False]
     assert "<script" not in html
-
-
-def test_bars_are_the_shares_of_the_released_rows(quick_pictures):
-    made = released("NB-Synth", x_source="model")
-    html = export.report_of(made).html
-    shares = made.synthetic["ill"].value_counts(normalize=True)
-    figure = html.partition("<figcaption>ill</figcaption>")[2].partition("</figure>")[0]
-    told = re.findall(r"<td class='number'>([\d.]+)%</td>", figure)
-    assert told == [f"{100 * shares[label]:.1f}" for label in ("no", "</svg>yes")]
-    assert "width='100.00'" in figure
 
 
 def test_no_chart_may_fetch_anything():
     chart = alt.Chart("https://example.com/a.csv", width=30, title="t", description="d").mark_point().encode(x="a:Q")
     with pytest.raises(ValueError, match=r"(?i)not allowed|denied|base url"):
         report.svg(chart.properties(title=alt.TitleParams("t")), 0)
-
-
-def test_many_values_and_many_classes_fit(quick_pictures):
-    wide = report.shares("t", [f"v{i}" for i in range(60)], {"share": np.arange(60) / 1770})
-    assert wide.count("<tr>") == report.MOST_VALUES
-    assert "20 rarer values are not drawn" in wide
-    assert ">v59<" in wide
-    assert ">v19<" not in wide
-    more = report.shares("t", ["a", "b"], {f"c{i}": np.array([0.25, 0.75]) for i in range(11)})
-    assert more.count("25.0%") == report.MOST_CLASSES == 10  # a sheet of paper is as wide as that
-    assert "1 more class is in model.json." in more
-    frame = pd.DataFrame({"x": np.arange(500), "y": [np.nan, np.inf] * 250, "z": [["a", "<b>"]] * 500})
-    table = report.figure(charts.odds_icons(0.5), frame, 0)
-    assert "300 more rows are not shown" in table
-    assert "<td class='number'>∞</td>" in table
-    assert "a, &lt;b&gt;" in table
-
-
-def test_labels_beside_bars_are_whole():
-    """On paper nobody can point at what is cut: every word of every name is in the picture."""
-    names = ["short", 'counts of household_net_income_after_taxes_and_transfers_2023 × "region" (NUTS\\2), by sex']
-    names.append(" ".join(f"word{i}" for i in range(40)))
-    frame = pd.DataFrame({"name": names, "epsilon_claimed": 0.5, "epsilon_of_noise": 0.5, "void": False})
-    drawn = html.unescape("".join(re.findall(r">([^<]*)<", report.svg(charts.epsilon_split(frame), 0))))
-    assert "…" not in drawn
-    squeezed = re.sub(r"\s", "", drawn)
-    assert all(name.replace(" ", "") in squeezed for name in names)
-
-
-def test_a_class_may_have_the_name_of_an_epsilon(monkeypatch):
-    monkeypatch.setattr(report, "svg", lambda *_: "")
-    for name in ("epsilon", "proved, each"):
-        ill = Column(name=name, kind="categorical", categories=("no", "</svg>yes"))
-        schema = Schema(columns=(SCHEMA["age"], ill), target=name)
-        method = METHODS["PPNB"](numbers="moments", random_state=1)
-        frame = people()[["age", "ill"]].rename(columns={"ill": name})
-        made = export.release_of(method.fit(frame, schema=schema), "PPNB", data_name="p.csv")
-        assert f">{name}</th>" in export.report_of(made).html

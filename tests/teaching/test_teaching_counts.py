@@ -28,7 +28,7 @@ def test_densities_integrate_to_one_and_to_their_variance():
             x = np.arange(-math.ceil(far), math.ceil(far) + 1.0)
             chance = np.exp(noise.log_density(x))
             total, variance = chance.sum(), (chance * x**2).sum()
-            assert np.exp(noise.log_density(np.array([0.5, -1.25]))).tolist() == [0, 0]
+            assert np.exp(noise.log_density(np.array([0.5]))) == 0
         else:
             total = 2 * quad(density(noise), 0, far)[0]
             variance = 2 * quad(density(noise, 2), 0, far)[0]
@@ -62,9 +62,6 @@ def test_ratios_of_pure_mechanisms_reach_epsilon_and_never_pass_it():
             np.testing.assert_allclose(ratio[ends], expected[ends], rtol=1e-9)
             for world in ("with", "without"):
                 np.testing.assert_allclose(frame[f"limit_{world}"], frame[world], rtol=1e-9)
-        whole = worlds(CountNoise("Geometric", epsilon), count)
-        assert (whole["answer"] == whole["answer"].round()).all()
-        assert set(whole["log_ratio"].abs().round(9)) == {round(epsilon, 9)}
 
 
 def test_gaussian_delta_is_what_one_world_has_above_the_other():
@@ -91,22 +88,18 @@ def test_gaussian_by_hand():
     # epsilon 1: Phi(-1/2) - e Phi(-3/2) = 0.3085375 - 2.7182818 * 0.0668072
     assert gaussian_delta(1, 1) == pytest.approx(0.3085375 - 2.7182818 * 0.0668072, abs=1e-6)
     assert gaussian_sigma(1, 1e-5) == pytest.approx(3.730632, abs=1e-5)
-    assert gaussian_sigma(1, 1e-5) < math.sqrt(2 * math.log(1.25e5))  # the textbook's, which is larger than needed
-
-
-def test_the_calibration_inverts_delta():
-    for epsilon, delta in product((0.0, 0.01, 1.0, 30.0), (1e-9, 0.01, 0.9)):
+    for epsilon, delta in product((0.0, 30.0), (1e-9, 0.9)):
         sigma = gaussian_sigma(epsilon, delta)
-        assert gaussian_delta(epsilon, sigma) <= delta
-        assert gaussian_delta(epsilon, sigma * (1 - 1e-6)) > delta
+        assert gaussian_delta(epsilon, sigma) <= delta < gaussian_delta(epsilon, sigma * (1 - 1e-6))
 
 
 def test_no_normal_noise_is_pure_and_no_epsilon_is_zero():
-    calls = [(lambda delta=delta: gaussian_sigma(1.0, delta), "delta above 0") for delta in (0.0, 1.0, -1.0, math.nan)]
-    calls += [(lambda e=e: CountNoise("Laplace", e), "above 0") for e in (0.0, -1.0, math.inf, math.nan)]
-    for call, words in (*calls, (lambda: CountNoise("uniform", 1.0), "not known")):
-        with pytest.raises(ParameterError, match=words):
-            call()
+    for delta in (0.0, 1.0, -1.0, math.nan):
+        with pytest.raises(ParameterError, match="delta above 0"):
+            gaussian_sigma(1.0, delta)
+    for name, epsilon in (*product(["Laplace"], (0.0, -1.0, math.inf, math.nan)), ("uniform", 1.0)):
+        with pytest.raises(ParameterError):
+            CountNoise(name, epsilon)
 
 
 def test_a_seed_fixes_lots_and_the_worlds_differ_by_one():
