@@ -178,6 +178,7 @@ def recorded(name):
     }
 
 
+@pytest.mark.listed
 def test_every_picture_is_as_the_record_has_it():
     """All at once, so that a word which many charts say is one failure, and its lines are told."""
     with schemapi.debug_mode(True):  # the parts are checked as they are made
@@ -188,7 +189,8 @@ def test_every_picture_is_as_the_record_has_it():
     before = json.loads(FILE.read_text(encoding="utf-8"))
     changed = [name for name in {**before, **found} if before.get(name) != found.get(name)]
     lines = [json.dumps({name: one.get(name) for name in changed}, indent=1).split("\n") for one in (before, found)]
-    assert not changed, "\n".join(unified_diff(*lines, "record", "found", lineterm="", n=2))
+    lacking = f"{changed} have another record, or none; the top of tests/charts/test_charts.py says how to make it"
+    assert not changed, "\n".join((lacking, *unified_diff(*lines, "record", "found", lineterm="", n=2)))
 
 
 def test_words_of_a_title_are_no_expression():

@@ -10,10 +10,12 @@ import pandas as pd
 import pytest
 from taken_home import FOR_READERS, GONE, TOWNS, altered, members, replayed, strict, townspeople
 
+import dpcore
 from dpcore import datasets
 from dpcore.accounting.store import Books
 from dpcore.domain.unit import Unit
-from dpcore.errors import DataError, SchemaError
+from dpcore.errors import DataError, ParameterError, SchemaError
+from dpcore.experiment.config import method_of
 from dpcore.export import release_of
 from dpcore.export.model_file import Model
 from dpcore.methods import METHODS
@@ -86,6 +88,16 @@ def test_damaged_models_and_what_is_none_are_refused():
     for raw in (*NO_MODELS, *(altered(sound, *harm) for harm in DAMAGES)):
         with pytest.raises(SchemaError, match="no model that can be read"):
             Model.from_json(raw)
+
+
+def test_what_names_a_method_that_went_says_where_it_still_is():
+    removed = altered(release()[0].model.to_json(), ("structure",), {"scores": {}})
+    with pytest.raises(SchemaError, match=r"DP-EBM .* 0\.2"):
+        Model.from_json(removed)
+    with pytest.raises(ParameterError, match=r"DP-EBM .* 0\.2"):
+        method_of({"method": "DP-EBM", "parameters": {}})
+    with pytest.raises(AttributeError, match=r"DP-EBM .* 0\.2"):
+        _ = dpcore.DPEBM
 
 
 def test_the_zip_of_a_model_says_what_was_learned_and_that_a_known_seed_leaves_nothing_proved():
