@@ -43,9 +43,7 @@ def test_words_are_found_in_code_and_outside_of_it_in_documents_but_not_ordinary
     assert found == {"by lot in docs": 1, "pays in docs": 1}
 
 
-def test_a_rise_names_file_line_and_the_word_to_use_and_a_class_name_that_is_there_twice(
-    tmp_path, monkeypatch, capsys
-):
+def test_a_rise_names_the_place_the_word_to_use_and_a_class_name_that_is_there_twice(tmp_path, monkeypatch, capsys):
     package, file = tmp_path / "dpcore", tmp_path / "glossary.toml"
     package.mkdir()
     (package / "draw.py").write_text("def told_of(): ...\n\n\nclass Rows: ...\n")

@@ -247,14 +247,6 @@ def test_unseeded_fits_do_not_repeat(small_frame, small_schema):
 # What is learned and released
 
 
-def test_parameters_are_stored_untouched_and_cloned():
-    for name, extra in EVERY_FIT:
-        method = fitted(name, extra)
-        given = METHODS[name](**GIVEN | extra)
-        assert method.get_params() == given.get_params() == clone(method).get_params(), (name, extra)
-        assert not [key for one in (given, clone(method)) for key in vars(one) if key.endswith("_")], (name, extra)
-
-
 def test_classes_are_those_of_the_schema(small_frame):
     rows = small_frame.drop(columns="ill")
     for name, extra in [each for each in EVERY_FIT if each[0] in CLASSIFIERS]:
@@ -335,18 +327,12 @@ def test_hardly_any_epsilon_is_no_error_once_it_is_charged(name, small_frame, sm
             assert name in SYNTHESIZERS or np.isfinite(found).all(axis=None), (epsilon, delta, seed)
 
 
-def test_progress_goes_forward_and_can_cancel(small_frame, small_schema):
-    def stop(fraction, text):
-        raise InterruptedError
-
+def test_progress_goes_forward(small_frame, small_schema):
     for name, kind in METHODS.items():
         told = []
-        method = kind(random_state=0)
-        method.fit(small_frame.head(20), schema=small_schema, progress=lambda done, _, told=told: told.append(done))
+        kind().fit(small_frame.head(20), schema=small_schema, progress=lambda done, _, told=told: told.append(done))
         assert told == sorted(told), name
         assert 0 <= told[0] <= told[-1] == 1, name
-        with pytest.raises(InterruptedError):
-            method.fit(small_frame.head(20), schema=small_schema, progress=stop)
 
 
 def test_a_table_beyond_the_public_bound_is_refused_before_anything_is_charged(small_frame, small_schema):

@@ -114,6 +114,7 @@ def test_no_refusal_of_data_formats_a_number_of_the_rows():
     assert found == []
     for planted in (
         'raise DataError("Some cells lie outside.", f"Leave out {len(rows)} rows.")',
+        'cause = f"{far:,} cells"\n    raise DataError(cause, "Widen.")',
         'return DataError(say("It has {rows:,} rows.", rows=found.rows), "Widen.")',
     ):
         assert len(list(numbers_told(f"def f():\n    {planted}"))) == 1, planted
