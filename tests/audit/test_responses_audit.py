@@ -34,12 +34,7 @@ SCHEMA = Schema(
 )
 ONE = pd.DataFrame({"x": ["a"], "n": [0.0], "y": ["no"]})
 OTHER = pd.DataFrame({"x": ["d"], "n": [10.0], "y": ["yes"]})  # another record: everything differs
-
-
 EVERYTHING = {"pairs": False, "asked": None, "merge": False}  # every column is asked for, as it is
-
-
-# Whole records
 
 
 def log_ratio(channel, reports, one, other):
@@ -57,10 +52,9 @@ def favors_one(method):
     codes = [reports.schema.encode(frame)[0].astype(int) for frame in (ONE, OTHER)]
     for family, channel in reports.channels.items():
         places = [SCHEMA.index(name) for name in family]
-        sizes = reports.shape(family)
-        values = [float(frame["n"].iloc[0]) for frame in (ONE, OTHER)]
+        values = [0.0, 10.0]
         if not isinstance(channel, TRR):
-            values = [int(np.ravel_multi_index(row[places], sizes)) for row in codes]
+            values = [int(np.ravel_multi_index(row[places], reports.shape(family))) for row in codes]
         found[reports.who(family)] += log_ratio(channel, reports.values[family], *values)
     return np.round(found, 9)  # the same ratio is the same number, in whatever order it was added up
 
@@ -95,17 +89,14 @@ def test_whole_records_cost_epsilon_and_no_more(name):
     assert 1.6 < found <= 2
 
 
-# The audits have teeth
-
-
 def one_value_too_few(honest, self, *given):
     grown = math.expm1(self.epsilon)
     return honest(ERRPH(self.size, p0=grown / (grown + self.size - 1)), *given)
 
 
 def true_bits_kept_too_often(honest, self, codes, lots):
-    bits, own = honest(self, codes, lots), np.arange(len(codes))
-    bits[own, codes] |= lots(len(codes)) < 0.5  # three quarters
+    bits = honest(self, codes, lots)
+    bits[np.arange(len(codes)), codes] |= lots(len(codes)) < 0.5  # three quarters
     return bits
 
 
