@@ -1,14 +1,10 @@
 """Neighboring tables fitted in lock step: all hear the same answers, and each says how probable it finds them.
 
-A method is a sequence of questions, each with a noisy answer on which the next one may hang. Fits run side by side, one
-per table, and stop at every draw of noise. What is public of the draw (its kind, shape, scale, candidates) has to be
-the same for all, or nothing is left to hide. The auditor then knows what noise is added to in every world, sets one
-answer for all, of its own choice, and works out exactly how probable each world makes it. Pure differential privacy
-bounds the ratio for *every* answer that can come, so nothing is estimated here: one path that loses more than epsilon
-is a proof. Answers are therefore chosen in order to lose much, and likely ones only now and then.
-
-Each draw has to be paid for as well: it may lose what was charged for it just before, and no more. The sum over all
-draws alone would not show a wrong sensitivity where other questions lose less than they may.
+Fits run side by side, one per table, and stop at every draw of noise. What is public of the draw (its kind, shape,
+scale, candidates) has to be the same for all. The auditor then knows what noise is added to in every world, sets one
+answer for all, and works out exactly how probable each world makes it. Pure differential privacy bounds the ratio for
+*every* answer that can come, so one path that loses more than epsilon is a proof. Answers are therefore chosen in order
+to lose much, and likely ones only now and then. Each draw may lose what was charged for it just before, and no more.
 
 Rho      A run that counts rho promises something of whole distributions: their Rényi divergences of every order. Given
          the answers before, both worlds' laws of a draw are known, so its divergences are worked out, at `ORDERS` and

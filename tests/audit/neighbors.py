@@ -106,9 +106,8 @@ def random_persons(rng, schema, relation, rows):
     if rng.random() < 0.5:
         kinds, other = opposed(rng, schema)
     many = rng.choice([1, 1, 2, 3, 5, 12], size=int(rng.choice([0, 1, 2, 4, 7])))
-    crowd = [
-        (kinds[int(rng.integers(len(kinds)))], f"{2 * i:02}") for i, count in enumerate(many) for _ in range(count)
-    ]
+    whose = np.repeat(np.arange(len(many)), many)
+    crowd = [(kinds[int(rng.integers(len(kinds)))], f"{2 * i:02}") for i in whose]
     name = f"{2 * int(rng.integers(8)) + 1:02}"  # before, between or after the others
 
     def world(own, first):
@@ -142,10 +141,8 @@ def random_row(rng, schema):
 def mixture(rng, schema, kinds):
     """A row with each cell from one of the kinds, or from nobody."""
     strange = float(rng.choice([0.1, 0.5, 1.0, 1.0]))
-    cells = [kinds[int(rng.integers(len(kinds)))][j] for j in range(len(schema))]
-    return tuple(
-        random_cell(rng, column) if rng.random() < strange else cell for column, cell in zip(schema, cells, strict=True)
-    )
+    cells = zip(schema, [kinds[int(rng.integers(len(kinds)))][j] for j in range(len(schema))], strict=True)
+    return tuple(random_cell(rng, column) if rng.random() < strange else cell for column, cell in cells)
 
 
 def opposed(rng, schema):
@@ -164,10 +161,7 @@ def opposed(rng, schema):
 
 def frame_of(rows, schema):
     """Rows as a frame whose types do not hang on the cells."""
-    cells = list(zip(*rows, strict=True)) if rows else [()] * len(schema)
-    return pd.DataFrame(
-        {
-            column.name: np.array(values, dtype=float if column.numeric else object)
-            for column, values in zip(schema, cells, strict=True)
-        }
-    )
+    cells = zip(*rows, strict=True) if rows else [()] * len(schema)
+    types = [float if column.numeric else object for column in schema]
+    values = [np.array(found, dtype=kind) for found, kind in zip(cells, types, strict=True)]
+    return pd.DataFrame(dict(zip(schema.names, values, strict=True)))

@@ -78,7 +78,6 @@ def test_every_case_can_be_run():
         found, ledger = statistics(case.estimator, case.schema, case.pair, case.statistic, 1, seed=11)
         assert np.isfinite(found).all(), case.key
         claimed, proved = case.epsilons(ledger)
-        assert claimed > 0
         assert case.expected == "no claim" or np.isfinite(claimed), case.key
         assert case.mode == "paper" or proved <= claimed, case.key
 
@@ -224,12 +223,9 @@ def test_a_classifier_is_asked_for_the_rows_own_class():
 
 
 def test_rows_that_are_not_there_and_values_that_do_not_fit_are_refused_and_one_person_can_be_lost():
-    for row, relation, other in (
-        (12, "add_remove", None),
-        (-1, "add_remove", None),
-        (0, "replace", None),
-        (0, "replace", OTHER | {"a": "7"}),
-    ):
+    wrong = [(12, "add_remove", None), (-1, "add_remove", None)]
+    wrong += [(0, "replace", None), (0, "replace", OTHER | {"a": "7"})]
+    for row, relation, other in wrong:
         with pytest.raises(DPCoreError):
             cases.own_row(NaiveBayesSynthesizer(), SCHEMA, TABLE, row, relation, other=other)
     case = cases.own_row(NaiveBayesSynthesizer(), SCHEMA, TABLE.head(1), 0, "add_remove")

@@ -37,25 +37,19 @@ OTHER = pd.DataFrame({"x": ["d"], "n": [10.0], "y": ["yes"]})  # another record:
 EVERYTHING = {"pairs": False, "asked": None, "merge": False}  # every column is asked for, as it is
 
 
-def log_ratio(channel, reports, one, other):
-    """ln P(report | one) / P(report | other) of every report; codes for categories, numbers for numbers."""
-    if isinstance(channel, TRR):
-        return (np.abs(reports - other) - np.abs(reports - one)) / channel.scale
-    logs = [report_chances(channel, reports, np.full(len(reports), code)) for code in (one, other)]
-    return logs[0] - logs[1]
-
-
 def favors_one(method):
     """For every person, the log likelihood ratio of all their reports."""
     reports = method.reports_
     found = np.zeros(reports.people)
     codes = [reports.schema.encode(frame)[0].astype(int) for frame in (ONE, OTHER)]
     for family, channel in reports.channels.items():
-        places = [SCHEMA.index(name) for name in family]
-        values = [0.0, 10.0]
-        if not isinstance(channel, TRR):
-            values = [int(np.ravel_multi_index(row[places], reports.shape(family))) for row in codes]
-        found[reports.who(family)] += log_ratio(channel, reports.values[family], *values)
+        said, places = reports.values[family], [SCHEMA.index(name) for name in family]
+        if isinstance(channel, TRR):
+            one, other = (-np.abs(said - number) / channel.scale for number in (0.0, 10.0))
+        else:
+            cells = [np.ravel_multi_index(row[places], reports.shape(family)) for row in codes]
+            one, other = (report_chances(channel, said, np.full(len(said), cell)) for cell in cells)
+        found[reports.who(family)] += one - other
     return np.round(found, 9)  # the same ratio is the same number, in whatever order it was added up
 
 
