@@ -1,7 +1,6 @@
 """Tables whose cells take much more memory than their files: what reaches the program is of the order of the file."""
 
 import io
-import tracemalloc
 
 import numpy as np
 import pandas as pd
@@ -63,21 +62,3 @@ def test_dictionaries_and_texts_are_one_table(monkeypatch):
         np.testing.assert_array_equal(DECLARED.encode(lean[part]), DECLARED.encode(plain[part]))
     numbers, same = (typed(frame, ["n", "x"])[["n", "x"]] for frame in (lean, plain))
     pd.testing.assert_frame_equal(numbers, same)
-
-
-def test_a_guess_at_many_different_times_takes_a_few_times_their_memory():
-    times = pd.Timestamp("2020-01-01") + pd.to_timedelta(np.arange(200_000) * 7_919_000, "us")
-    times = times.astype("string[pyarrow]")  # as every version of pandas can hold them
-    frame = pd.DataFrame({"t": times[np.random.default_rng(0).permutation(len(times))], "k": 1})
-    size = pa.array(frame["t"]).nbytes
-    before, pool = pa.default_memory_pool(), pa.proxy_memory_pool(pa.system_memory_pool())
-    pa.set_memory_pool(pool)
-    tracemalloc.start()
-    try:
-        schema = Schema.infer(frame)
-        most = tracemalloc.get_traced_memory()[1] + pool.max_memory()
-    finally:
-        tracemalloc.stop()
-        pa.set_memory_pool(before)
-    assert schema.names == ("t",)
-    assert most < 4 * size, most / size
