@@ -40,10 +40,8 @@ def test_bad_wishes_and_files_that_are_not_there_or_too_large(tmp_path):
         message = refused(b"a,b\n1,2\n", name)
         assert all(known in message for known in FORMATS)
     (tmp_path / "folder.csv").mkdir()
-    (tmp_path / "large.csv").write_text("a,b\n" + "1,2\n" * 1_000)
     assert "no file" in refused(tmp_path / "none.csv")
     assert str(tmp_path) not in refused(tmp_path / "folder.csv")
-    assert "MiB" in refused(tmp_path / "large.csv", max_bytes=100)
 
 
 BOMB = ("a,b\n" + f"{SECRET},2\n" * 20_000).encode()
@@ -56,7 +54,6 @@ def test_bombs_are_not_unpacked():
     for name, raw in (PACKED | bombs).items():
         assert len(raw) < 30_000
         assert "Unpacked" in refused(raw, name, max_bytes=30_000), name
-    # A long shared text does not multiply in a workbook.
     raw = workbook(["a", "b"], *[[SECRET * 1_000, 1]] * 100)
     assert "Unpacked" in refused(raw, "b.xlsx", max_bytes=len(raw) + 30_000)
 
