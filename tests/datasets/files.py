@@ -52,12 +52,12 @@ def workbook(*rows) -> bytes:
     return saved(book_of(*rows))
 
 
-def parquet(frame: pd.DataFrame | pa.Table) -> bytes:
+def parquet(table: pd.DataFrame | pa.Table, **options) -> bytes:
     file = io.BytesIO()
-    if isinstance(frame, pd.DataFrame):
-        frame.to_parquet(file)
+    if isinstance(table, pd.DataFrame):
+        table.to_parquet(file)
     else:
-        pq.write_table(frame, file)
+        pq.write_table(table, file, **options)
     return file.getvalue()
 
 
