@@ -39,8 +39,6 @@ def test_a_change_is_noticed_where_it_is_audited(tree):
         before = audits.changes(tree)
         (tree / file).write_text("# slow")
         assert {*audits.changes(tree)} - {*before} == {name} - {""}
-    (tree / audits.RECORD).write_text("# slow")
-    assert len(audits.changes(tree)) == len(audits.AUDITED) + 2
 
 
 def test_the_commit_chooses_a_tenth_and_without_git_the_sources_do(tree, monkeypatch, request):
@@ -54,7 +52,6 @@ def test_the_commit_chooses_a_tenth_and_without_git_the_sources_do(tree, monkeyp
 
     assert 50 < len(tenth("one")) < 150
     assert tenth("one") != tenth("two")
-    assert len(tenth(None)) == 1_000
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tree.parent))
     before = audits.commit(tree)
     (tree / "dpcore" / "errors.py").write_text("2")

@@ -24,7 +24,7 @@ CODE = [
     ("raise ParameterError(f'{x} is not in the books', 'Remedy')", "books on screens", "the ledger"),
 ]
 NO_ALARM = [
-    "def notebook_list(): ...\ndef need(): ...\ndef _held(): ...",
+    "def notebook_list(): ...\ndef _held(): ...",
     "say('A lot of rows; it takes place, and cuts costs')",
     "x = told(asked)",
     "class Majority(Score):\n    def asked(self): ...",  # as the base class has it

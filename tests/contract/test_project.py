@@ -364,7 +364,6 @@ BROKEN = {  # by rule: a module, and what it may not have
     screens_of_rows: [
         ("dpcore.dashboard.panels", "def rows(shown):\n    ages = getattr(shown.data, 'train')['age']"),
         ("dpcore.dashboard.panels", "def chart(rows):\n    kept = list(rows.blocks([0]))"),
-        ("dpcore.dashboard.panels", "def rows(shown):\n    x = method.fit(frame, schema=shown.data.given)"),
         ("dpcore.dashboard.tabs.redraw", "def f(shown):\n    charts.mark_real(charts.steps(frame))"),
         ("dpcore.dashboard.sections.linkage", "def sample():\n    return session.dataset()"),
         ("dpcore.dashboard.panels", "def columns(shown):\n    f = evaluator(shown).first_rows(names, 99)"),
@@ -400,8 +399,7 @@ def test_the_rules_can_fail(rule: Rule) -> None:
 @pytest.mark.listed
 def test_every_place_that_may_take_rows_takes_them() -> None:
     """A reason that nothing needs any more goes."""
-    for module in ("dpcore.dashboard", "dpcore.evaluate"):
-        known = READS_ROWS if module == "dpcore.dashboard" else EVALUATION_READS_ROWS
+    for module, known in (("dpcore.dashboard", READS_ROWS), ("dpcore.evaluate", EVALUATION_READS_ROWS)):
         taken = set()
         for name, path in EVERY_MODULE.items():
             if inside(name, module):

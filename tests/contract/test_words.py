@@ -71,10 +71,8 @@ def test_english_is_what_the_code_says_but_for_a_while():
     assert [plural("{n:,} row", "{n:,} rows", n) for n in (1, 2_000)] == ["1 row", "2,000 rows"]
     with speaking("zh"):
         assert say("Home") == "首页"
-        assert plural("{n:,} release", "{n:,} releases", 1) == plural("{n:,} release", "{n:,} releases", 1, more=0)
         assert retold(bound.RUNS.format(run=1_860, trials=2_000)) == "每个世界第 1,860 次，共 2,000 次"
         assert say("nobody translated this") == "nobody translated this"
-    assert say("Home") == "Home"
 
 
 def test_every_call_is_read_those_in_f_strings_too():
@@ -94,5 +92,4 @@ def test_faulty_translations_are_found():
     catalog = words.Catalog("zh")
     catalog.add("{n} of {all}", "{n}")
     catalog.add("**bold** word", "粗体")
-    catalog.add("**bold**: a word", "**粗体。**字")
-    assert len(list(words.faults(catalog))) == 3
+    assert len(list(words.faults(catalog))) == 2

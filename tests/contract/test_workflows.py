@@ -21,8 +21,7 @@ echo "1 passed in $1"
 
 def jobs(name: str) -> dict[str, str]:
     """The jobs of a workflow, as they are written."""
-    _, _, text = WORKFLOWS[name].partition("\njobs:\n")
-    parts = re.split(r"^  (\w+):", text, flags=re.MULTILINE)[1:]
+    parts = re.split(r"^  (\w+):", WORKFLOWS[name].partition("\njobs:\n")[2], flags=re.MULTILINE)[1:]
     return dict(zip(parts[::2], parts[1::2], strict=True))
 
 
