@@ -12,9 +12,8 @@ from dpcore.language import FOLDER
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = ["README.md", "SECURITY.md", "docs/architecture.md", "docs/start.md", "docs/teaching.md"]
 
-# By kind: what texts may not say, and sentences that they once had.
+# By kind: what texts may not say, and a sentence that they once had. What is bounded *can* cost something.
 KINDS = {
-    # What is bounded, and no more, something *can* cost. What costs accuracy, or nothing, is no bound.
     "a cost as a fact": (
         r"(?<!can )(?<!cannot )(?<!could )(?<!no )(?<!the )\bcosts? (?!nothing|no epsilon|at most|of |add up"
         r"|much more noise|in accuracy|apart|that divisions|and saves)",
