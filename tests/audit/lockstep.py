@@ -1,14 +1,10 @@
 """Neighboring tables fitted in lock step: all hear the same answers, and each says how probable it finds them.
 
-A method is a sequence of questions, each with a noisy answer on which the next one may hang. Fits run side by side, one
-per table, and stop at every draw of noise. What is public of the draw (its kind, shape, scale, candidates) has to be
-the same for all, or nothing is left to hide. The auditor then knows what noise is added to in every world, sets one
-answer for all, of its own choice, and works out exactly how probable each world makes it. Pure differential privacy
-bounds the ratio for *every* answer that can come, so nothing is estimated here: one path that loses more than epsilon
-is a proof. Answers are therefore chosen in order to lose much, and likely ones only now and then.
-
-Each draw has to be paid for as well: it may lose what was charged for it just before, and no more. The sum over all
-draws alone would not show a wrong sensitivity where other questions lose less than they may.
+Fits run side by side, one per table, and stop at every draw of noise. What is public of the draw (its kind, shape,
+scale, candidates) has to be the same for all. The auditor then knows what noise is added to in every world, sets one
+answer for all, and works out exactly how probable each world makes it. Pure differential privacy bounds the ratio for
+*every* answer that can come, so one path that loses more than epsilon is a proof. Answers are therefore chosen in order
+to lose much, and likely ones only now and then. Each draw may lose what was charged for it just before, and no more.
 
 Rho      A run that counts rho promises something of whole distributions: their Rényi divergences of every order. Given
          the answers before, both worlds' laws of a draw are known, so its divergences are worked out, at `ORDERS` and
@@ -24,22 +20,15 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from queue import SimpleQueue
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from scipy.special import logsumexp
 
-from dpcore.accounting.ledger import Entry, Ledger
-from dpcore.domain.unit import Unit
 from dpcore.mechanisms.noise import Noise
 from dpcore.mechanisms.randomizers import OLH, OUE, KeepOrDraw
-
-__all__ = ["ROUNDING", "Auditor", "CutWorld", "LeakError", "LossError", "World", "here"]
 
 here = threading.local()  # .world: whose thread this is
 ROUNDING = 1e-9
@@ -90,26 +79,15 @@ class World(Noise):
 
     label = "the auditor's"
 
-    def __init__(
-        self,
-        side: int,
-        people: np.ndarray,
-        *,
-        exact: bool,
-        each_paid: bool,
-        coins: Sequence[bool] = (),
-        law: str = "laplace",
-    ) -> None:
+    def __init__(self, side, people, *, exact, each_paid, coins=(), law="laplace"):
         self.on_counts, self.publishable, self.law = f"discrete {law}" if exact else law, exact, law
         self.side, self.people = side, people
         self.coins, self.samples = coins, 0
-        self.each_paid, self.paid = each_paid, deque[float]()
-        self.asked: SimpleQueue[Draw | None] = SimpleQueue()
-        self.told: SimpleQueue[Any] = SimpleQueue()
-        self.offered: list[tuple[int, np.ndarray, np.ndarray, np.ndarray]] = []
-        self._cuts = np.empty(0)
+        self.each_paid, self.paid = each_paid, deque()
+        self.asked, self.told = SimpleQueue(), SimpleQueue()
+        self.offered, self._cuts = [], np.empty(0)
 
-    def pays(self, ledger: Ledger, entries: Sequence[Entry]) -> None:
+    def pays(self, ledger, entries):
         """Note what a charge costs the whole run, apart from what a group saves by holding disjoint records."""
         for entry in entries:
             paid, level = entry.epsilon_bound, ledger
@@ -118,7 +96,7 @@ class World(Noise):
             if entry.draws and (entry.scale < np.inf or entry.mechanism == "exponential"):
                 self.paid.append(float(paid))
 
-    def ask(self, kind: str, public: tuple[Any, ...], private: Any) -> Any:
+    def ask(self, kind, public, private):
         """The auditor's answer."""
         paid = np.inf
         if self.each_paid and kind != "lots":
@@ -184,11 +162,9 @@ class World(Noise):
 
     def lots(self, count):
         n = len(self.people)
-        sample = self.samples if self.coins else None
+        coin = self.coins[self.samples] if self.coins else None
         self.samples += 1
-        return self.ask(
-            "lots", (), (count // n if n else None, self.people, self.coins[sample] if self.coins else None)
-        )
+        return self.ask("lots", (), (count // n if n else None, self.people, coin))
 
 
 class CutWorld(World):
@@ -197,9 +173,7 @@ class CutWorld(World):
     Worlds share the lots of all rows that they have in common, and what is drawn later for places of the same person.
     """
 
-    def __init__(
-        self, side: int, people: np.ndarray, frame: pd.DataFrame, unit: Unit, *, fill: bool, **how: Any
-    ) -> None:
+    def __init__(self, side, people, frame, unit, *, fill, **how):
         super().__init__(side, people, **how)
         self._cut = frame, unit, fill
 
@@ -221,28 +195,24 @@ class Auditor:
     other values; `rate` is that of secret samples.
     """
 
-    def __init__(
-        self, worlds: Sequence[World], log_weights: np.ndarray, changed: int, rate: float, rng: np.random.Generator
-    ) -> None:
+    def __init__(self, worlds, log_weights, changed, rate, rng):
         self.worlds, self.changed, self.rate, self.rng = worlds, changed, rate, rng
         self.logs = np.array(log_weights, dtype=float)
-        sides = np.array([world.side for world in worlds])
-        self.sides = sides
-        self.leads = int(np.flatnonzero(sides == 0)[0]), int(np.flatnonzero(sides == 1)[0])
+        self.sides = np.array([world.side for world in worlds])
+        self.leads = tuple(int(np.flatnonzero(self.sides == side)[0]) for side in (0, 1))
         if rng.random() < 0.5:
             self.leads = self.leads[::-1]
         self.style, self.draws = str(rng.choice(STYLES)), 0
         self.in_rho, self.rho = worlds[0].law == "gaussian", np.zeros((2, len(ORDERS)))
 
     @property
-    def loss(self) -> float:
+    def loss(self):
         """The log of how much more probable the answers so far are on the first table than on the second."""
         return float(logsumexp(self.logs[self.sides == 0]) - logsumexp(self.logs[self.sides == 1]))
 
-    def run(self, pool: ThreadPoolExecutor, fits: Sequence[Callable[[], Any]]) -> list[Any]:
+    def run(self, pool, fits):
         """What each world's fit gave, or the exception that it raised; LeakError if they draw different things."""
-        futures: list[Future[Any]] = []
-        asked: list[Draw | None] = []
+        futures, asked = [], []
         for world, fit in zip(self.worlds, fits, strict=True):
             futures.append(pool.submit(in_world, world, fit))
             asked.append(world.asked.get())
@@ -271,7 +241,7 @@ class Auditor:
                 world.told.put(StoppedError)
         return [future.exception() or future.result() for future in futures]
 
-    def _rho_of(self, kind: str, public: tuple[Any, ...], private: Sequence[Any]) -> np.ndarray:
+    def _rho_of(self, kind, public, private):
         """The Rényi divergences of a draw over their orders, one way and the other, shape (2, orders)."""
         one, other = private
         if kind == "noisy":
@@ -280,15 +250,10 @@ class Auditor:
         if kind == "lots":
             return np.zeros((2, len(ORDERS)))
         assert kind == "select", f"The audit knows no divergence of {kind}."
-        logs = [log_softmax(public[1] * rows) for rows in (one, other)]
-        return np.array(
-            [
-                [logsumexp(order * p - (order - 1) * q, axis=1).sum() / (order - 1) / order for order in ORDERS]
-                for p, q in (logs, logs[::-1])
-            ]
-        )
+        p, q = (log_softmax(public[1] * rows) for rows in (one, other))
+        return np.array([[divergence(*logs, order) for order in ORDERS] for logs in ((p, q), (q, p))])
 
-    def _now(self) -> str:
+    def _now(self):
         """How to answer this time: even whoever wants to lose much has to see other ways than the worst."""
         return self.style if self.rng.random() < 0.85 else str(self.rng.choice(STYLES))
 
@@ -339,17 +304,17 @@ class Auditor:
         self.logs += [rows[np.arange(len(rows)), chosen].sum() for rows in logs]
         return [chosen.copy() for _ in scores]
 
-    def _now_best(self, one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    def _now_best(self, one, other):
         """By what to choose, given the logs of the chances in both leading worlds."""
+        style = self._now()
         with np.errstate(invalid="ignore"):
-            style = self._now()
             if style == "greedy":
                 keys = one - other
             else:
                 keys = (one if style == "likely" else np.zeros_like(one)) + self.rng.gumbel(size=one.shape)
         return np.where(np.isneginf(one), -np.inf, keys)
 
-    def _divide(self, public, offers: Sequence[Candidates]):
+    def _divide(self, public, offers):
         one = offers[self.leads[0]]
         if all(same_places(one, each) for each in offers):
             keys = self._now_best(one.log_chance, offers[self.leads[1]].log_chance)
@@ -417,7 +382,7 @@ class Auditor:
         return [best.copy() for _ in codes]
 
 
-def in_world(world: World, fit: Callable[[], Any]) -> Any:
+def in_world(world, fit):
     """A fit whose noise comes from a world."""
     here.world = world
     try:
@@ -427,12 +392,17 @@ def in_world(world: World, fit: Callable[[], Any]) -> Any:
         world.asked.put(None)
 
 
-def log_softmax(logits: np.ndarray) -> np.ndarray:
+def divergence(p, q, order):
+    """Of independent choices with these logs of chances, over its order."""
+    return logsumexp(order * p - (order - 1) * q, axis=1).sum() / (order - 1) / order
+
+
+def log_softmax(logits):
     """Logs of the exponential mechanism's chances, along the last axis."""
     return logits - logsumexp(logits, axis=-1, keepdims=True)
 
 
-def same_places(one: Candidates, other: Candidates) -> bool:
+def same_places(one, other):
     """Whether two worlds offer the same, place by place."""
     return one is other or all(
         np.array_equal(a, b, equal_nan=True)
@@ -440,14 +410,14 @@ def same_places(one: Candidates, other: Candidates) -> bool:
     )
 
 
-def best_of(keys: np.ndarray, group: np.ndarray) -> np.ndarray:
+def best_of(keys, group):
     """The place of every group's largest key; of no group whose keys are all -inf."""
     order = np.lexsort((keys, group))
     last = order[np.flatnonzero(np.diff(group[order], append=-1))]
     return last[np.isfinite(keys[last]) | (keys[last] > 0)]
 
 
-def located(offer: Candidates, group: np.ndarray, column: np.ndarray, cut: np.ndarray) -> np.ndarray:
+def located(offer, group, column, cut):
     """Which of a world's candidates holds each cut; -1 where none does."""
     found = np.full(len(group), -1)
     pair, wanted = offer.group * 1_000 + offer.column, group * 1_000 + column
@@ -464,7 +434,7 @@ def located(offer: Candidates, group: np.ndarray, column: np.ndarray, cut: np.nd
     return found
 
 
-def report_chances(channel: Any, said: np.ndarray, codes: np.ndarray) -> np.ndarray:
+def report_chances(channel, said, codes):
     """Logs of how probable reports are, given the true codes; shape (people,)."""
     codes = codes.astype(np.int64)
     if isinstance(channel, OLH):
@@ -479,7 +449,7 @@ def report_chances(channel: Any, said: np.ndarray, codes: np.ndarray) -> np.ndar
     return np.log(np.where(said == codes, channel.gain, 0.0) + channel.base[said])
 
 
-def longest(one: Sequence[np.ndarray], other: Sequence[np.ndarray], public_total: bool) -> float:
+def longest(one, other, public_total):
     """The largest length among the differences of tables; infinite where these have not the one total of all noise."""
     apart = [here - there for here, there in zip(one, other, strict=True)]
     totals = {z.sum() for z in apart} | ({0.0} if public_total else set())

@@ -1,6 +1,5 @@
 """Random schemas of awkward sizes, and neighboring tables of 0 to 30 rows inside them."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,25 +10,13 @@ from dpcore.domain.schema import Schema
 from dpcore.domain.taxonomy import Taxonomy
 from dpcore.domain.unit import Unit
 
-__all__ = ["Pair", "random_pair", "random_persons", "random_schema"]
-
-Row = tuple[object, ...]
 SIZES = (1, 2, 2, 3, 3, 5, 17)
 MOST_ROWS = 30
 
 
 @dataclass(frozen=True, eq=False)
 class Pair:
-    """Two neighbors.
-
-    Attributes
-    ----------
-    first, second : DataFrame
-    people : tuple of two int arrays
-        Who is in each row: whoever is in both tables has one number.
-    changed : int
-        Who is in one of the tables only, or with other values.
-    """
+    """Two neighbors: who is in each row, one number for whoever is in both; and who is in one, or has other values."""
 
     schema: Schema
     first: pd.DataFrame
@@ -38,7 +25,7 @@ class Pair:
     changed: int
 
 
-def random_schema(rng: np.random.Generator) -> Schema:
+def random_schema(rng):
     """1 to 6 columns, one of them a class of 2 to 4 values; at most one column is large."""
     count = int(rng.choice([1, 2, 2, 3, 3, 4, 5, 6]))
     sizes = [int(rng.choice(SIZES)) for _ in range(count - 1)]
@@ -50,7 +37,7 @@ def random_schema(rng: np.random.Generator) -> Schema:
     return Schema(columns=tuple(columns), target="y")
 
 
-def random_column(rng: np.random.Generator, name: str, size: int) -> Column:
+def random_column(rng, name, size):
     """A column of so many codes, or one more for what is missing."""
     kind, missing = str(rng.choice(["categorical", "ordered", "integer", "continuous"])), bool(rng.random() < 0.3)
     if kind in ("categorical", "ordered"):
@@ -70,7 +57,7 @@ def random_column(rng: np.random.Generator, name: str, size: int) -> Column:
     return Column(**{**fields, "taxonomy": Taxonomy(paths)})
 
 
-def random_cell(rng: np.random.Generator, column: Column) -> object:
+def random_cell(rng, column):
     """Any value that the column declares; numbers often at the ends of their bins."""
     if column.missing and rng.random() < 0.25:
         return np.nan if column.numeric else None
@@ -83,7 +70,7 @@ def random_cell(rng: np.random.Generator, column: Column) -> object:
     return float(np.floor(number)) if column.kind == "integer" else number
 
 
-def random_pair(rng: np.random.Generator, schema: Schema, relation: str) -> Pair:
+def random_pair(rng, schema, relation):
     """Rows that are all alike, of few kinds, or all different; and a neighbor, in either order."""
     size = int(rng.choice([0, 1, 2, 3, 5, 8, 13, 20, MOST_ROWS]))
     kinds = [random_row(rng, schema) for _ in range(int(rng.choice([1, 2, 5, MOST_ROWS])))]
@@ -109,7 +96,7 @@ def random_pair(rng: np.random.Generator, schema: Schema, relation: str) -> Pair
     return Pair(schema, first, second, (worlds[0][1], worlds[1][1]), changed)
 
 
-def random_persons(rng: np.random.Generator, schema: Schema, relation: str, rows: int) -> Pair:
+def random_persons(rng, schema, relation, rows):
     """Persons with up to a dozen rows, one of whom comes or has other rows; of each at most so many rows are to count.
 
     `people` says which row it is: those of the others have the same numbers in both tables, wherever they stand.
@@ -119,24 +106,20 @@ def random_persons(rng: np.random.Generator, schema: Schema, relation: str, rows
     if rng.random() < 0.5:
         kinds, other = opposed(rng, schema)
     many = rng.choice([1, 1, 2, 3, 5, 12], size=int(rng.choice([0, 1, 2, 4, 7])))
-    crowd = [
-        (kinds[int(rng.integers(len(kinds)))], f"{2 * i:02}") for i, count in enumerate(many) for _ in range(count)
-    ]
+    whose = np.repeat(np.arange(len(many)), many)
+    crowd = [(kinds[int(rng.integers(len(kinds)))], f"{2 * i:02}") for i in whose]
     name = f"{2 * int(rng.integers(8)) + 1:02}"  # before, between or after the others
 
-    def world(own: list[Row], first: int) -> tuple[list[Row], list[str], np.ndarray]:
+    def world(own, first):
         """The crowd, and among it rows of that one person."""
         at = rng.permutation(np.arange(len(crowd) + len(own)) < len(own))
         known = iter([*((row, who, place) for place, (row, who) in enumerate(crowd))])
         mine = iter([(row, name, first + place) for place, row in enumerate(own)])
         lines = [next(mine if here else known) for here in at]
-        return (
-            [row for row, _, _ in lines],
-            [who for _, who, _ in lines],
-            np.array([i for *_, i in lines], dtype=np.intp),
-        )
+        cells, who, places = ([line[i] for line in lines] for i in range(3))
+        return cells, who, np.array(places, dtype=np.intp)
 
-    def some(row: Row) -> list[Row]:
+    def some(row):
         return [row] * int(rng.choice([1, rows, 12]))
 
     before = some(kinds[0]) if relation == "replace" else []
@@ -150,21 +133,19 @@ def random_persons(rng: np.random.Generator, schema: Schema, relation: str, rows
     return Pair(known, *frames, (worlds[0][2], worlds[1][2]), 0)
 
 
-def random_row(rng: np.random.Generator, schema: Schema) -> Row:
+def random_row(rng, schema):
     """Cells that have nothing to do with each other."""
     return tuple(random_cell(rng, column) for column in schema)
 
 
-def mixture(rng: np.random.Generator, schema: Schema, kinds: Sequence[Row]) -> Row:
+def mixture(rng, schema, kinds):
     """A row with each cell from one of the kinds, or from nobody."""
     strange = float(rng.choice([0.1, 0.5, 1.0, 1.0]))
-    cells = [kinds[int(rng.integers(len(kinds)))][j] for j in range(len(schema))]
-    return tuple(
-        random_cell(rng, column) if rng.random() < strange else cell for column, cell in zip(schema, cells, strict=True)
-    )
+    cells = zip(schema, [kinds[int(rng.integers(len(kinds)))][j] for j in range(len(schema))], strict=True)
+    return tuple(random_cell(rng, column) if rng.random() < strange else cell for column, cell in cells)
 
 
-def opposed(rng: np.random.Generator, schema: Schema) -> tuple[list[Row], Row]:
+def opposed(rng, schema):
     """Two kinds that agree in some columns and differ in the others; and a row that moves scores most.
 
     It is strange where they agree, which makes those columns depend on each other, and between them where they differ,
@@ -178,12 +159,9 @@ def opposed(rng: np.random.Generator, schema: Schema) -> tuple[list[Row], Row]:
     return [one, two], tuple(strange[j] if agree[j] else (one[j] if pick[j] else two[j]) for j in range(len(schema)))
 
 
-def frame_of(rows: Sequence[Row], schema: Schema) -> pd.DataFrame:
+def frame_of(rows, schema):
     """Rows as a frame whose types do not hang on the cells."""
-    cells = list(zip(*rows, strict=True)) if rows else [()] * len(schema)
-    return pd.DataFrame(
-        {
-            column.name: np.array(values, dtype=float if column.numeric else object)
-            for column, values in zip(schema, cells, strict=True)
-        }
-    )
+    cells = zip(*rows, strict=True) if rows else [()] * len(schema)
+    types = [float if column.numeric else object for column in schema]
+    values = [np.array(found, dtype=kind) for found, kind in zip(cells, types, strict=True)]
+    return pd.DataFrame(dict(zip(schema.names, values, strict=True)))

@@ -2,7 +2,6 @@
 
 import math
 from fractions import Fraction
-from unittest.mock import Mock
 
 import numpy as np
 import pandas as pd
@@ -14,22 +13,13 @@ from dpcore.accounting.currency import Currency
 from dpcore.audit.bound import AuditResult, audit, lower_bound, lower_bound_of_statistics
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
-from dpcore.errors import DPCoreError, ParameterError
+from dpcore.errors import ParameterError
 from dpcore.methods import NaiveBayesSynthesizer
 
-BIT = Schema(
-    columns=(
-        Column(name="x", kind="categorical", categories=("0", "1")),
-        Column(name="y", kind="categorical", categories=("0", "1")),
-    ),
-    target="y",
-    max_rows=10,
-)
+XY = tuple(Column(name=name, kind="categorical", categories=("0", "1")) for name in "xy")
+BIT = Schema(columns=XY, target="y", max_rows=10)
 FEW = pd.DataFrame({"x": [0] * 5, "y": [0] * 5})
 MORE = pd.DataFrame({"x": [0] * 6, "y": [0] * 6})
-
-
-# Clopper-Pearson
 
 
 def test_the_ends_have_closed_forms():
@@ -51,23 +41,19 @@ def test_limits_invert_the_binomial_distribution():
     assert found == pytest.approx(low / high)
 
 
-@pytest.mark.parametrize(("epsilon", "alpha"), [(0.1, 0.05), (1.0, 0.2)])
-def test_false_alarms_are_as_rare_as_claimed(epsilon, alpha):
+def test_false_alarms_are_as_rare_as_claimed():
     """Randomized response at exactly epsilon: the chance of all audits whose bound exceeds it, added up."""
-    keep, trials = math.exp(epsilon) / (1 + math.exp(epsilon)), 60
+    epsilon, alpha, trials = 1.0, 0.2, 60
+    keep = math.exp(epsilon) / (1 + math.exp(epsilon))
     chances = np.multiply.outer(*(stats.binom.pmf(np.arange(trials + 1), trials, p) for p in (keep, 1 - keep)))
     alarms = [pair for pair in np.argwhere(chances > 1e-6) if lower_bound(*pair, trials, alpha=alpha) > epsilon]
     assert 0 < sum(chances[tuple(pair)] for pair in alarms) <= alpha - 1e-6 * chances.size
 
 
-# The event is chosen on one half and counted on the other
-
-
 def test_false_alarms_stay_rare_although_the_event_is_chosen():
     """Two equal worlds: epsilon is 0. Chosen and counted on the same runs, a third of all audits cries wolf."""
     rng = np.random.default_rng(4)
-    audits, alpha = 60, 0.2
-    alarms = same = 0
+    audits, alpha, alarms, same = 60, 0.2, 0, 0
     for _ in range(audits):
         worlds = rng.normal(size=(2, 80))
         alarms += lower_bound_of_statistics(*worlds, alpha=alpha) > 0
@@ -102,9 +88,6 @@ def test_an_odd_number_of_runs_and_infinite_statistics_will_do():
     assert lower_bound_of_statistics(-high, high) > 0
 
 
-# Mechanisms
-
-
 def laplace(scale):
     rng = np.random.default_rng(7)
     return lambda frame, trials: len(frame) + rng.laplace(0, scale, trials)
@@ -132,45 +115,29 @@ class Noisier(NaiveBayesSynthesizer):
         super()._fit_tables(table)
 
 
-def test_an_estimators_ledger_stands_beside_what_was_found():
-    def event(fitted):
-        return float(fitted.class_totals_.sum())
+def total(fitted):
+    return float(fitted.class_totals_.sum())
 
+
+def test_an_estimators_ledger_stands_beside_what_was_found():
     seen, method = [], NaiveBayesSynthesizer(epsilon=1.0)
-    result = audit(method, (FEW, MORE), event, 20, schema=BIT, progress=lambda *told: seen.append(told))
+    result = audit(method, (FEW, MORE), total, 20, schema=BIT, progress=lambda done, _: seen.append(done))
     assert result.claimed == result.bound == 1.0
     assert not result.caught
-    assert seen[0] == (pytest.approx(1 / 20), "Run 1 of 20 in each world")
-    assert seen[-1] == (1.0, "Run 20 of 20 in each world")
-    assert [fraction for fraction, _ in seen] == sorted(fraction for fraction, _ in seen)
-    caught = audit(Noisier(epsilon=1.0), (FEW, MORE), event, 120, schema=BIT)
+    assert seen == pytest.approx(np.arange(1, 21) / 20)
+    caught = audit(Noisier(epsilon=1.0), (FEW, MORE), total, 120, schema=BIT)
     assert caught.lower_bound > 1.5
     assert caught.caught
     assert caught.claimed == caught.bound == 1.0
 
 
-# Rho
-
-
-def rho_found(sigma):
-    rng = np.random.default_rng(7)
-    sides = [len(frame) + rng.normal(0, sigma, 40_000) for frame in (FEW, MORE)]
-    return lower_bound_of_statistics(*sides, currency=Currency.of(1e-9))
-
-
 def test_a_gaussian_count_stays_below_its_rho_and_half_the_noise_is_caught():
-    rho = Currency.of(1e-9)
+    rho, noise = Currency.of(1e-9), np.random.default_rng(7).normal(size=(2, 40_000))
     claimed = rho.epsilon(Fraction(1, 2))  # of sigma 1
-    assert 0.5 * claimed < rho_found(1.0) <= claimed
-    assert rho_found(0.4) > claimed
+    right, weak = (lower_bound_of_statistics(*sigma * noise + [[5], [6]], currency=rho) for sigma in (1, 0.4))
+    assert 0.5 * claimed < right <= claimed < weak
     assert lower_bound(0, 0, 100, currency=rho) == lower_bound(100, 100, 100, currency=rho) == 0
-    assert 0 < lower_bound(100, 0, 100, currency=rho) < math.inf
-
-
-def test_a_curve_is_refuted_where_one_of_its_points_is_not():
-    """At its delta alone, such an epsilon could not be refuted: the event is too rare. All other deltas do it."""
-    at_a_point = lower_bound(900, 100, 1_000, delta=1e-9)
-    assert at_a_point < lower_bound(900, 100, 1_000, currency=Currency.of(1e-9))
+    assert lower_bound(900, 100, 1_000, delta=1e-9) < lower_bound(900, 100, 1_000, currency=rho)  # the whole curve
 
 
 def test_rho_from_an_event_is_what_every_order_allows():
@@ -188,22 +155,15 @@ def test_rho_from_an_event_is_what_every_order_allows():
 
 def test_an_estimator_in_rho_is_audited_by_its_curve(monkeypatch):
     delta = 1e-9
-
-    def event(fitted):
-        return float(fitted.class_totals_.sum())
-
-    result = audit(NaiveBayesSynthesizer(epsilon=1.0, delta=delta), (FEW, MORE), event, 20, schema=BIT)
+    result = audit(NaiveBayesSynthesizer(epsilon=1.0, delta=delta), (FEW, MORE), total, 20, schema=BIT)
     assert result.claimed == result.bound == pytest.approx(1.0)
     assert result.delta == delta
     assert not result.caught
     noisier = Noisier(epsilon=1.0, delta=delta)
     monkeypatch.setattr(Noisier, "times", 25)
-    assert audit(noisier, (FEW, MORE), event, 60, schema=BIT).caught
+    assert audit(noisier, (FEW, MORE), total, 60, schema=BIT).caught
     with pytest.raises(ParameterError, match="whole curve"):
-        audit(NaiveBayesSynthesizer(delta=delta), (FEW, MORE), event, 120, schema=BIT, delta=delta)
-
-
-# Bad arguments
+        audit(NaiveBayesSynthesizer(delta=delta), (FEW, MORE), total, 120, schema=BIT, delta=delta)
 
 
 def test_bad_arguments_are_refused():
@@ -217,18 +177,9 @@ def test_bad_arguments_are_refused():
     values = np.arange(30.0)
     with pytest.raises(ParameterError, match="same number"):
         lower_bound_of_statistics(values, values[:20])
-    for more in ({"alpha": 0.0}, {"alpha": 1.0}, {"alpha": math.nan}, {"delta": -0.1}, {"delta": 1.0}):
+    for more in ({"alpha": 0.0}, {"alpha": 1.0}, {"delta": -0.1}, {"delta": 1.0}):
         with pytest.raises(ParameterError, match="probability"):
             lower_bound_of_statistics(values, values, **more)
     for outputs in (1, 21):  # one output would be copied to all runs, and look like certainty
         with pytest.raises(ParameterError, match="outputs"):
             audit(lambda frame, _, n=outputs: [float(len(frame))] * n, (FEW, MORE), float, 20)
-    with pytest.raises(DPCoreError):
-        audit(method, (FEW, MORE.assign(x=7)), lambda _: 0.0, 50, schema=BIT)
-
-
-def test_cancelling_an_audit():
-    stop = Mock(side_effect=InterruptedError)
-    for method in (laplace(1.0), NaiveBayesSynthesizer()):
-        with pytest.raises(InterruptedError):
-            audit(method, (FEW, MORE), lambda _: 0.0, 50, schema=BIT, progress=stop)

@@ -34,7 +34,6 @@ CAUGHT = {  # by the specification: the flaws of papers, one by one; all else th
     ("DiffPRFs", "paper", "purity"),
     ("DiffPRF", "paper", "bootstrap"),
 }
-RELATIONS = ("add_remove", "replace")
 CLAIMLESS = {"NoPrivacy", "Plain forest", "Plain naive Bayes", "PPNB", "DTPD", "DTCRD"}
 
 
@@ -55,20 +54,16 @@ def test_cases_are_neighbors_and_say_what_they_are():
         assert type(case.estimator) is METHODS[case.method]
         assert case.estimator.random_state is None
         assert case.key.startswith(f"{case.method}/{case.mode}/")
-        assert case.title
-        assert case.looks_at
         assert 20 <= case.trials <= 10_000
 
 
 def test_every_mode_of_every_method_has_cases_with_the_verdict_of_the_specification():
     assert len({case.key for case in cases.CASES}) == len(cases.CASES)
+    assert {tuple(case.key.split("/")[:3]) for case in cases.CASES} > CAUGHT
     for case in cases.CASES:
-        if (case.mode == "paper" and case.method in CLAIMLESS) or case.key == "NB-Synth/paper/Alg1":
-            assert case.expected == "no claim", case.key
-        else:
-            flawed = tuple(case.key.split("/")[:3]) in CAUGHT
-            assert case.expected == ("caught" if flawed else "not caught"), case.key
-    assert {tuple(case.key.split("/")[:3]) for case in cases.CASES if case.expected == "caught"} == CAUGHT
+        flawed = "caught" if tuple(case.key.split("/")[:3]) in CAUGHT else "not caught"
+        claims_none = (case.mode == "paper" and case.method in CLAIMLESS) or case.key == "NB-Synth/paper/Alg1"
+        assert case.expected == ("no claim" if claims_none else flawed), case.key
 
 
 @pytest.mark.listed
@@ -83,12 +78,9 @@ def test_every_case_can_be_run():
         found, ledger = statistics(case.estimator, case.schema, case.pair, case.statistic, 1, seed=11)
         assert np.isfinite(found).all(), case.key
         claimed, proved = case.epsilons(ledger)
-        assert claimed > 0
         assert case.expected == "no claim" or np.isfinite(claimed), case.key
         assert case.mode == "paper" or proved <= claimed, case.key
 
-
-# Verdicts
 
 SOON = {  # caught with so few runs; what corrects it is not
     "DiffGen/paper/range/add_remove": (60, "DiffGen/corrected/range/add_remove"),
@@ -115,12 +107,10 @@ def test_flaws_are_caught_with_as_many_runs_as_the_page_makes(key):
     assert lower_bound_of_statistics(twins.first, twins.second, alpha=1e-3) <= twins.result.bound
 
 
-ELSEWHERE = {  # the same numbers catch the paper, whatever its epsilon is: no noise of the corrected method moves them
-    "NB-Synth/corrected/C2",
-    *(f"{kind}/corrected/range/{relation}" for kind in ("DiffGen", "DiffGen tree") for relation in RELATIONS),
-    *(f"DiffPRFs/corrected/purity/{relation}" for relation in RELATIONS),
-}
-STANDS = [case.key for case in cases.CASES if case.expected == "not caught" and case.key not in ELSEWHERE]
+# The same numbers catch the paper, whatever its epsilon is: no noise of the corrected method moves them.
+ELSEWHERE = ("NB-Synth/corrected/C2", "DiffPRFs/corrected/purity")
+ELSEWHERE += ("DiffGen/corrected/range", "DiffGen tree/corrected/range")
+STANDS = [c.key for c in cases.CASES if c.expected == "not caught" and not c.key.startswith(ELSEWHERE)]
 
 
 @pytest.mark.slow
@@ -151,17 +141,12 @@ def test_noise_that_nobody_paid_for_is_caught(key, monkeypatch):
     assert twins.result.claimed == case.estimator.epsilon  # the ledger books what it always did
 
 
-# The game
-
-
 def test_a_seed_gives_the_same_worlds_again():
     case = case_of("NB-Synth/corrected/C1/add_remove")
-    one, same, other = (cases.run(case, 20, seed=seed) for seed in (1, 1, 2))
+    one, same, *fresh = (cases.run(case, 20, seed=seed) for seed in (1, 1, None, None))
     np.testing.assert_array_equal(one.first, same.first)
     np.testing.assert_array_equal(one.second, same.second)
-    fresh = [cases.run(case, 20).first for _ in "ab"]
-    for there, here in ((one.first, other.first), fresh):
-        assert (there != here).any()  # whole numbers, some of which are equal by chance
+    assert (fresh[0].first != fresh[1].first).any()  # whole numbers, some of which are equal by chance
 
 
 def test_what_is_claimed_is_the_ledgers_or_a_steps():
@@ -172,10 +157,9 @@ def test_what_is_claimed_is_the_ledgers_or_a_steps():
     assert (found.claimed, found.bound) == (3.0, 6.0)
 
 
-def test_runs_are_told_of_and_too_few_are_refused():
-    case, told = case_of("NB-Synth/paper/Alg1"), []
-    assert cases.run(case, 20, seed=0, progress=lambda *call: told.append(call)).verdict == "no claim"
-    assert told[-1] == (1.0, "Run 20 of 20 in each world")
+def test_what_claims_nothing_has_no_verdict_and_too_few_runs_are_refused():
+    case = case_of("NB-Synth/paper/Alg1")
+    assert cases.run(case, 20, seed=0).verdict == "no claim"
     with pytest.raises(ParameterError):
         cases.run(case, 19)
 
@@ -204,9 +188,6 @@ def test_the_ratio_of_two_noises_is_that_of_their_densities():
         assert difference_ratio(seen, 1.0, 2.0) == pytest.approx(np.log(near / far), abs=1e-3)
 
 
-# One's own row: the table as it is, and the same without that person, or with other values
-
-
 def test_an_own_row_is_left_out_or_changed():
     method = NaiveBayesSynthesizer(epsilon=1.0, random_state=3)
     case = cases.own_row(method, SCHEMA, TABLE, 4, "add_remove")
@@ -214,9 +195,7 @@ def test_an_own_row_is_left_out_or_changed():
     assert multiset(case.pair[0]) - multiset(case.pair[1]) == Counter([("0", "1", "1")])
     assert case.estimator.random_state is None
     assert method.random_state == 3
-    twins = cases.run(case, 20, seed=0)
-    assert np.isfinite(twins.first).all()
-    assert twins.result.claimed == 1
+    assert cases.run(case, 20, seed=0).result.claimed == 1
     case = cases.own_row(method, SCHEMA, TABLE, 4, "replace", other=OTHER)
     assert [len(frame) for frame in case.pair] == [12, 12]
     assert multiset(case.pair[1]) - multiset(case.pair[0]) == Counter([("1", "1", "1")])
@@ -244,11 +223,9 @@ def test_a_classifier_is_asked_for_the_rows_own_class():
 
 
 def test_rows_that_are_not_there_and_values_that_do_not_fit_are_refused_and_one_person_can_be_lost():
-    for row, relation, other in (
-        *((row, "add_remove", None) for row in (12, -1)),
-        *((0, "replace", other) for other in (None, {"a": "1"}, OTHER | {"a": "7"})),
-        (0, "x", None),
-    ):
+    wrong = [(12, "add_remove", None), (-1, "add_remove", None)]
+    wrong += [(0, "replace", None), (0, "replace", OTHER | {"a": "7"})]
+    for row, relation, other in wrong:
         with pytest.raises(DPCoreError):
             cases.own_row(NaiveBayesSynthesizer(), SCHEMA, TABLE, row, relation, other=other)
     case = cases.own_row(NaiveBayesSynthesizer(), SCHEMA, TABLE.head(1), 0, "add_remove")

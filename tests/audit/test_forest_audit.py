@@ -10,14 +10,9 @@ from dpcore.domain.splits import GRID, STEP
 from dpcore.methods import DiffPRFs
 
 RARE = 1e-3
-SCHEMA = Schema(
-    columns=(
-        Column(name="n", kind="continuous", lower=0, upper=10, bins=10),
-        Column(name="y", kind="categorical", categories=("0", "1")),
-    ),
-    target="y",
-    max_rows=40,
-)
+NUMBER = Column(name="n", kind="continuous", lower=0, upper=10, bins=10)
+CLASS = Column(name="y", kind="categorical", categories=("0", "1"))
+SCHEMA = Schema(columns=(NUMBER, CLASS), target="y", max_rows=40)
 
 
 def test_which_cuts_there_can_be_does_not_depend_on_the_rows():

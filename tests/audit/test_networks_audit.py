@@ -21,13 +21,12 @@ def bits(d):
 
 
 def frame(rows):
-    rows = np.asarray(rows, dtype=int)
-    return pd.DataFrame(rows, columns=list(bits(rows.shape[1]).names))
+    return pd.DataFrame(rows, columns=list(bits(len(rows[0])).names))
 
 
-def neighbors(d, n, ones):
-    """n rows of zeros, and one of them with so many ones."""
-    zeros = np.zeros((n, d), dtype=int)
+def neighbors(n, ones):
+    """n rows of 12 zeros, and one of them with so many ones."""
+    zeros = np.zeros((n, 12), dtype=int)
     changed = zeros.copy()
     changed[-1, :ones] = 1
     return frame(zeros), frame(changed)
@@ -39,7 +38,7 @@ def entries_of(method, words):
 
 def test_noisy_pairs_of_12_bits_lose_six_times_what_they_claim():
     """They do not compose in parallel."""
-    pair, claim = neighbors(12, 40, ones=12), 1.0
+    pair, claim = neighbors(40, ones=12), 1.0
     method = HMPrivBayes(mode="paper", epsilon=claim * 27 / 11, random_state=0)  # the pairs' share is 11 : 8 : 8
     (entry,) = entries_of(method.fit(pair[0], schema=bits(12)), " values of ")
     assert float(entry.epsilon_claimed) == pytest.approx(claim)
@@ -65,10 +64,7 @@ def scales_of_two_tables(rows, epsilon):
 
 @pytest.mark.parametrize("epsilon", [1.0, 1e-4])
 def test_noiseless_entropies_set_the_noise_whatever_epsilon_is(epsilon):
-    """x00 has counts (2, 2) in the first table and (3, 1) in the other; x01 and x02 have (2, 2) in both.
-
-    The table of x01 and its parent is the same in both worlds: the size of its noise alone tells them apart.
-    """
+    """x00 has counts (2, 2) in the first table and (3, 1) in the other; x01 and x02 have (2, 2) in both."""
     even, uneven = [[0, 0, 0], [0, 0, 1], [1, 1, 0], [1, 1, 1]], [[0, 0, 0], [0, 0, 1], [1, 1, 0], [0, 1, 1]]
     assert scales_of_two_tables(even, epsilon) == pytest.approx([2, 2])
     found = scales_of_two_tables(uneven, epsilon)
@@ -79,7 +75,7 @@ def test_noiseless_entropies_set_the_noise_whatever_epsilon_is(epsilon):
 
 def test_noisy_indices_lose_more_than_they_claim():
     """Jaccard's index moves by 1: of zeros, or one row of half ones, 36 of 66 pairs fall from 1 to 0."""
-    pair, epsilon = neighbors(12, 100, ones=6), 0.03
+    pair, epsilon = neighbors(100, ones=6), 0.03
     method = PrivSCBN(mode="paper", epsilon=epsilon, random_state=0).fit(pair[0], schema=bits(12))
     (entry,) = entries_of(method, " values of ")
     assert float(entry.epsilon_claimed) == pytest.approx(epsilon / 3)

@@ -34,20 +34,7 @@ SCHEMA = Schema(
 )
 ONE = pd.DataFrame({"x": ["a"], "n": [0.0], "y": ["no"]})
 OTHER = pd.DataFrame({"x": ["d"], "n": [10.0], "y": ["yes"]})  # another record: everything differs
-
-
 EVERYTHING = {"pairs": False, "asked": None, "merge": False}  # every column is asked for, as it is
-
-
-# Whole records
-
-
-def log_ratio(channel, reports, one, other):
-    """ln P(report | one) / P(report | other) of every report; codes for categories, numbers for numbers."""
-    if isinstance(channel, TRR):
-        return (np.abs(reports - other) - np.abs(reports - one)) / channel.scale
-    logs = [report_chances(channel, reports, np.full(len(reports), code)) for code in (one, other)]
-    return logs[0] - logs[1]
 
 
 def favors_one(method):
@@ -56,12 +43,13 @@ def favors_one(method):
     found = np.zeros(reports.people)
     codes = [reports.schema.encode(frame)[0].astype(int) for frame in (ONE, OTHER)]
     for family, channel in reports.channels.items():
-        places = [SCHEMA.index(name) for name in family]
-        sizes = reports.shape(family)
-        values = [float(frame["n"].iloc[0]) for frame in (ONE, OTHER)]
-        if not isinstance(channel, TRR):
-            values = [int(np.ravel_multi_index(row[places], sizes)) for row in codes]
-        found[reports.who(family)] += log_ratio(channel, reports.values[family], *values)
+        said, places = reports.values[family], [SCHEMA.index(name) for name in family]
+        if isinstance(channel, TRR):
+            one, other = (-np.abs(said - number) / channel.scale for number in (0.0, 10.0))
+        else:
+            cells = [np.ravel_multi_index(row[places], reports.shape(family)) for row in codes]
+            one, other = (report_chances(channel, said, np.full(len(said), cell)) for cell in cells)
+        found[reports.who(family)] += one - other
     return np.round(found, 9)  # the same ratio is the same number, in whatever order it was added up
 
 
@@ -95,17 +83,14 @@ def test_whole_records_cost_epsilon_and_no_more(name):
     assert 1.6 < found <= 2
 
 
-# The audits have teeth
-
-
 def one_value_too_few(honest, self, *given):
     grown = math.expm1(self.epsilon)
     return honest(ERRPH(self.size, p0=grown / (grown + self.size - 1)), *given)
 
 
 def true_bits_kept_too_often(honest, self, codes, lots):
-    bits, own = honest(self, codes, lots), np.arange(len(codes))
-    bits[own, codes] |= lots(len(codes)) < 0.5  # three quarters
+    bits = honest(self, codes, lots)
+    bits[np.arange(len(codes)), codes] |= lots(len(codes)) < 0.5  # three quarters
     return bits
 
 

@@ -49,8 +49,6 @@ MORE = {  # instead of the variants of the contract: other tables, and more of e
         {"n_trees": 2, "max_depth": 3, "resample": "full", "steps": "two", "criterion": "InfoGain"},
     ),
 }
-
-
 COMBINATIONS = [(name, relation) for name in VARIANTS for relation in METHODS[name].relations]
 
 
@@ -78,8 +76,8 @@ def lost(name, relation, seed, pool, *, rows=0, **given):
         return None
     # Reports of one question each are paid for together, and what a sample saves shows in the sum alone.
     each_paid = not isinstance(method, LocalClassifier) and extra.get("resample") != "poisson"
-    law = Currency.of(method.delta).law
-    worlds, weights = worlds_of(pair, extra, exact=exact, each_paid=each_paid, law=law)
+    currency = Currency.of(method.delta)
+    worlds, weights = worlds_of(pair, extra, exact=exact, each_paid=each_paid, law=currency.law)
     auditor = Auditor(worlds, np.log(weights), pair.changed, extra.get("rate", 1.0), rng)
     here.seed = seed
 
@@ -93,15 +91,13 @@ def lost(name, relation, seed, pool, *, rows=0, **given):
         if auditor.draws or worlds[0].paid or not isinstance(found[0], DPCoreError):  # refused too late
             raise found[0]
         return None
+    loss, most = abs(auditor.loss), min(found[0].ledger_.epsilon_bound, method.epsilon)
     if method.delta:
-        least = min(found[0].ledger_.totals.bound, Currency.of(method.delta).amount(method.epsilon))
-        if not auditor.rho.max() <= least * (1 + ROUNDING) + ROUNDING:
-            raise LossError(f"Seed {seed}: {auditor.rho.max():.6g} of rho {float(least):g} was lost by {method}")
-        return auditor.rho.max() / float(least)
-    least = min(found[0].ledger_.epsilon_bound, method.epsilon)
-    if not abs(auditor.loss) <= least * (1 + ROUNDING) + ROUNDING:
-        raise LossError(f"Seed {seed}: {abs(auditor.loss):.6g} of {least:g} was lost by {method}")
-    return abs(auditor.loss) / least
+        loss = auditor.rho.max()
+        most = float(min(found[0].ledger_.totals.bound, currency.amount(method.epsilon)))
+    if not loss <= most * (1 + ROUNDING) + ROUNDING:
+        raise LossError(f"Seed {seed}: {loss:.6g} of {most:g} was lost by {method}")
+    return loss / most
 
 
 def worlds_of(pair, extra, **how):
@@ -129,22 +125,18 @@ def kept(method):
 def compare(found, *, whole):
     """Fits that heard the same answers are the same, to the last bit; and if `whole`, what is made of them as well."""
     if any(isinstance(each, BaseException) for each in found):
-        told = {(type(each), str(each)) for each in found}
-        if len(told) > 1:
+        if len(told := {(type(each), str(each)) for each in found}) > 1:
             raise LeakError(f"An error hangs on the rows: {told}")
         return
     first, books = kept(found[0]), found[0].ledger_
     for other in found[1:]:
         state = kept(other)
-        different = [key for key in first.keys() | state.keys() if not alike(first.get(key), state.get(key))]
-        if different:
-            raise LeakError(f"The same answers give other {', '.join(different)}.")
+        if wrong := [key for key in first.keys() | state.keys() if not alike(first.get(key), state.get(key))]:
+            raise LeakError(f"The same answers give other {', '.join(wrong)}.")
         if not alike(other.ledger_.entries, books.entries) or (whole and other.ledger_.to_json() != books.to_json()):
             raise LeakError("The same answers are booked otherwise.")
-    if whole and isinstance(found[0], Synthesizer):
-        rows = [each.sample(1) for each in (found[0], found[-1])]
-        if not rows[0].equals(rows[1]):
-            raise LeakError("The same answers give other rows.")
+    if whole and isinstance(found[0], Synthesizer) and not found[0].sample(1).equals(found[-1].sample(1)):
+        raise LeakError("The same answers give other rows.")
 
 
 @pytest.mark.parametrize(("name", "relation"), COMBINATIONS)
@@ -163,10 +155,8 @@ def test_rounds_of_adaptive_tables_lose_no_more(relation, door, pool, monkeypatc
         plans.append((len(self.pairs_), bool(table.ledger.children)))  # a part for each class
 
     falsely(method, "_fit", fit)(monkeypatch)
-    shares = [
-        lost("Adaptive tables", str(relation), seed, pool, epsilon=(20.0, 300.0)[seed % 2])
-        for seed in range(30_000, 30_012)
-    ]
+    tried = range(30_000, 30_012)
+    shares = [lost("Adaptive tables", str(relation), seed, pool, epsilon=(20.0, 300.0)[seed % 2]) for seed in tried]
     assert 0.5 < max(shares) <= 1 + ROUNDING
     rounds = np.array([rounds for rounds, _ in plans])
     assert (rounds > 0).mean() > 0.3
@@ -181,9 +171,6 @@ def test_no_transcript_of_many_loses_more_than_epsilon(name, relation, door, poo
     found = [share for seed in tried if (share := lost(name, relation, seed, pool)) is not None]
     assert len(found) > 0.7 * len(tried)
     assert 0.6 < max(found) <= 1 + ROUNDING  # the audit comes near what is promised
-
-
-# Rho
 
 
 IN_RHO = [(name, relation) for name, relation in COMBINATIONS if "delta" in METHODS[name].parameters()]
@@ -205,9 +192,6 @@ def test_no_transcript_of_many_loses_more_than_its_rho(name, relation, door, poo
     assert 0.6 < max(shares) <= 1 + ROUNDING
 
 
-# Persons
-
-
 ROWS = (1, 2, 3, 10)
 A_FEW = ("NB-Synth", "PrivBayes", "JTree", "TaxonomyRelease", "DiffGen", "DiffP-ID3", "DiffPRFs", "PPNB", "DTPD")
 
@@ -225,9 +209,6 @@ def test_no_transcript_of_many_loses_more_than_epsilon_of_a_person(name, relatio
     shares = [share for share in found if share is not None]
     assert len(shares) > 0.5 * len(found)
     assert 0.5 < max(shares) <= 1 + ROUNDING  # of rows that all say the same, a person loses all that was paid
-
-
-# Planted faults
 
 
 def uncharged(hidden):
@@ -293,6 +274,11 @@ def leaving_out_empty_nodes(honest, self, name, epsilon, one_by_one, count):
     return found
 
 
+LOSS = Bounds._fields.index("loss")
+HALF_DISTANCE = halved(DistanceFromMargins, "bounds", LOSS)
+UNPAID_LEVEL = uncharged(lambda _, name: name == "level 1: records")
+UNPAID_ROUND = uncharged(lambda _, name: name.startswith("choice"))
+NO_LAST_CUT = falsely(NodeRows, "_intervals", without_the_last)
 HALF = changed(Relation, "histogram_l1", lambda true: property(lambda self: true.fget(self) / 2))
 PEEKED_ROWS = changed(PrivateTable, "public_rows", lambda _: property(lambda self: len(self._rows)))
 UNDOUBLED = falsely(dpcore.accounting.ledger, "twice", lambda _, paid: paid)  # replaced records change places
@@ -319,32 +305,19 @@ ANY = {}
 PLANTS = {
     "half sensitivity, add_remove": (HALF, "PrivBayes refined", "add_remove", LossError, ANY),
     "uncharged table": (uncharged(lambda place, _: place == 1), "JTree", "replace", LossError, ANY),
-    "uncharged level": (
-        uncharged(lambda _, name: name == "level 1: records"), "DiffP-ID3", "add_remove", LossError, {"max_depth": 2}
-    ),
+    "uncharged level": (UNPAID_LEVEL, "DiffP-ID3", "add_remove", LossError, {"max_depth": 2}),
     "peeked number of rows": (PEEKED_ROWS, "PrivBayes", "add_remove", LeakError, ANY),
     "empty nodes left out": (NO_EMPTY_NODES, "DiffP-C4.5", "replace", LeakError, ANY),
     "peeked counts": (falsely(PrivateNodes, "counts", peeked_counts), "PINQ-ID3", "add_remove", LeakError, ANY),
-    "half sensitivity of a distance": (
-        halved(DistanceFromMargins, "bounds", Bounds._fields.index("loss")),
-        "Adaptive tables", "replace", LossError, FAR,
-    ),
-    "half sensitivity of a weighted distance": (
-        halved(DistanceFromMargins, "bounds", Bounds._fields.index("loss")), "AIM", "add_remove", LossError, ANY
-    ),
-    "uncharged round": (
-        uncharged(lambda _, name: name.startswith("choice")), "Adaptive tables", "add_remove", LossError, FAR
-    ),
+    "half sensitivity of a distance": (HALF_DISTANCE, "Adaptive tables", "replace", LossError, FAR),
+    "half sensitivity of a weighted distance": (HALF_DISTANCE, "AIM", "add_remove", LossError, ANY),
+    "uncharged round": (UNPAID_ROUND, "Adaptive tables", "add_remove", LossError, FAR),
     "not doubled": (UNDOUBLED, "DiffP-ID3", "replace", LossError, ANY),
-    "half exponent loss": (
-        halved(OwnCandidates, "bounds", Bounds._fields.index("loss")), "DiffGen", "add_remove", LossError, ANY
-    ),
+    "half exponent loss": (halved(OwnCandidates, "bounds", LOSS), "DiffGen", "add_remove", LossError, ANY),
     "half sensitivity of R": (halved(R, "moved", 0), "HMPrivBayes", "replace", LossError, ANY),
     "half sensitivity of Max": (halved(Max, "moved", 0), "DiffPRFs", "add_remove", LossError, BUYS_CHOICES),
     "half sensitivity of MI": (halved(MutualInformation, "moved", 0), "HMPrivBayes", "replace", LossError, PAIRS),
-    "no cut above the largest": (
-        falsely(NodeRows, "_intervals", without_the_last), "DiffPRFs", "replace", LossError, NUMBERS
-    ),
+    "no cut above the largest": (NO_LAST_CUT, "DiffPRFs", "replace", LossError, NUMBERS),
     "wrongly monotone": (falsely(TableScore, "bounds", one_way), "DiffGen", "replace", LossError, ANY),
     "too rare samples": (RARER, "DiffPRFs", "add_remove", LossError, {**MORE["DiffPRFs"][-2]}),
     "too truthful": (TRUTHFUL, "DTPD", "replace", LossError, {"epsilon": 20.0}),

@@ -1,6 +1,5 @@
 """Slow tests run when what they audit has changed: what that is, and which tenth of them runs otherwise."""
 
-import subprocess
 from types import SimpleNamespace
 
 import pytest
@@ -33,7 +32,6 @@ def test_a_change_is_noticed_where_it_is_audited(tree):
     for file, name in {
         "dpcore/charts/code.py": "",
         "dpcore/methods/deep/new.py": "dpcore/methods",
-        "dpcore/errors.py": "dpcore/errors.py",
         "tests/test_slow.py": "tests",
         audits.LOCK: audits.LOCK,
     }.items():
@@ -41,8 +39,6 @@ def test_a_change_is_noticed_where_it_is_audited(tree):
         before = audits.changes(tree)
         (tree / file).write_text("# slow")
         assert {*audits.changes(tree)} - {*before} == {name} - {""}
-    (tree / audits.RECORD).write_text("# slow")
-    assert len(audits.changes(tree)) == len(audits.AUDITED) + 2
 
 
 def test_the_commit_chooses_a_tenth_and_without_git_the_sources_do(tree, monkeypatch, request):
@@ -56,11 +52,7 @@ def test_the_commit_chooses_a_tenth_and_without_git_the_sources_do(tree, monkeyp
 
     assert 50 < len(tenth("one")) < 150
     assert tenth("one") != tenth("two")
-    assert len(tenth(None)) == 1_000
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tree.parent))
     before = audits.commit(tree)
     (tree / "dpcore" / "errors.py").write_text("2")
     assert audits.commit(tree) != before
-    head = subprocess.CompletedProcess([], 0, "abc\n")
-    monkeypatch.setattr(subprocess, "run", lambda *_, **__: head)
-    assert audits.commit(tree) == "abc"

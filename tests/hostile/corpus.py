@@ -12,15 +12,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+import openpyxl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-READ = None  # what is expected where a file is simply read
 MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
-PACKAGE = "http://schemas.openxmlformats.org/package/2006/relationships"
-OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
-TYPES = "http://schemas.openxmlformats.org/package/2006/content-types"
-KIND = "application/vnd.openxmlformats-officedocument.spreadsheetml"
 HEADER = '<row r="1"><c r="A1" t="inlineStr"><is><t>a</t></is></c><c r="B1" t="inlineStr"><is><t>b</t></is></c></row>'
 ROW = '<row><c t="inlineStr"><is><t>x</t></is></c><c><v>1</v></c></row>'
 
@@ -31,13 +27,13 @@ class Case:
 
     file: str
     make: Callable[[], bytes]
-    words: str | None = READ
+    words: str | None = None
     slow: bool = False
 
 
-def zipped(members: dict[str, bytes | str], packing: int = zipfile.ZIP_DEFLATED) -> bytes:
+def zipped(members: dict[str, bytes | str]) -> bytes:
     file = io.BytesIO()
-    with zipfile.ZipFile(file, "w", packing) as archive:
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in members.items():
             archive.writestr(name, content)
     return file.getvalue()
@@ -45,26 +41,14 @@ def zipped(members: dict[str, bytes | str], packing: int = zipfile.ZIP_DEFLATED)
 
 def workbook(rows: str, *, shared: str = "", after: str = "", dtd: str = "") -> bytes:
     """A workbook of a sheet that has these rows, as XML."""
-    sheet = '<sheets><sheet name="s" sheetId="1" r:id="r"/></sheets>'
-    parts = {"r": ("worksheet", "worksheets/sheet1.xml")}
-    members = {
-        "xl/workbook.xml": f'<workbook xmlns="{MAIN}" xmlns:r="{OFFICE}">{sheet}</workbook>',
-        "xl/worksheets/sheet1.xml": f'{dtd}<worksheet xmlns="{MAIN}"><sheetData>{rows}</sheetData>{after}</worksheet>',
-    }
-    if shared:
-        parts["shared"] = ("sharedStrings", "sharedStrings.xml")
-        members["xl/sharedStrings.xml"] = shared
-    links = "".join(f'<Relationship Id="{i}" Type="{OFFICE}/{k}" Target="{t}"/>' for i, (k, t) in parts.items())
-    members["xl/_rels/workbook.xml.rels"] = f'<Relationships xmlns="{PACKAGE}">{links}</Relationships>'
-    members["_rels/.rels"] = (
-        f'<Relationships xmlns="{PACKAGE}"><Relationship Id="r1" Type="{OFFICE}/officeDocument" '
-        'Target="xl/workbook.xml"/></Relationships>'
-    )
-    members["[Content_Types].xml"] = (
-        f'<Types xmlns="{TYPES}"><Default Extension="xml" ContentType="application/xml"/>'
-        f'<Override PartName="/xl/workbook.xml" ContentType="{KIND}.sheet.main+xml"/></Types>'
-    )
-    return zipped({name: f'<?xml version="1.0"?>{content}' for name, content in members.items()})
+    file = io.BytesIO()
+    openpyxl.Workbook().save(file)
+    with zipfile.ZipFile(file) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    sheet = f'<worksheet xmlns="{MAIN}"><sheetData>{rows}</sheetData>{after}</worksheet>'
+    members["xl/worksheets/sheet1.xml"] = f'<?xml version="1.0"?>{dtd}{sheet}'
+    members["xl/sharedStrings.xml"] = f'<?xml version="1.0"?>{shared or strings("", 0)}'
+    return zipped(members)
 
 
 def strings(text: str, times: int = 1) -> str:
@@ -76,11 +60,6 @@ def parquet(columns: dict[str, object], **options: object) -> bytes:
     file = io.BytesIO()
     pq.write_table(pa.table(columns), file, **options)
     return file.getvalue()
-
-
-def constant_text(rows: int) -> pa.DictionaryArray:
-    """A long text in every row, which is stored once."""
-    return pa.DictionaryArray.from_arrays(np.zeros(rows, dtype=np.int32), [LONG])
 
 
 def varint(number: int) -> bytes:
@@ -138,7 +117,7 @@ def deep_parquet(depth: int) -> bytes:
     return parquet({"a": pa.nulls(1, kind)})
 
 
-def ole(marker: str = "") -> bytes:
+def ole(marker: str) -> bytes:
     """The beginning of an old Office document."""
     return b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(504) + marker.encode("utf-16-le") + bytes(2_000)
 
@@ -159,9 +138,7 @@ TABLE = b"a,b\n" + b"1,2\n" * 10
 PAIR = '<row><c t="s"><v>0</v></c><c><v>1</v></c></row>'
 LAUGHS = "".join(f'<!ENTITY {chr(98 + i)} "{(f"&{chr(97 + i)};") * 10}">' for i in range(9))
 MUCH = "more than 1,024 MiB"  # of memory
-LARGE = "Unpacked"
-DAMAGED = "damaged"
-NO_ROWS = "no rows below its header"
+LARGE, DAMAGED, NO_ROWS = "Unpacked", "damaged", "no rows below its header"
 WIDE = "more than 1,000 columns"
 GOOD = parquet({"a": np.arange(50), "b": ["x"] * 50})
 
@@ -180,16 +157,14 @@ CASES = [
     Case("overlapping.xlsx", lambda: overlapping(10_000, 100_000), LARGE),
     Case("locked.xlsx", lambda: ole("EncryptedPackage"), "password"),
     Case("old.xlsx", lambda: ole("Workbook"), "old Excel"),
-    Case("text.xlsx", lambda: TABLE, DAMAGED),
     Case("ods.xlsx", lambda: zipped({"content.xml": ""}), "OpenDocument"),
-    Case("numbers.xlsx", lambda: zipped({"Index/Document.iwa": ""}), "Numbers"),
     Case("binary.xlsx", lambda: zipped({"xl/workbook.bin": ""}), "xlsb"),
     # Parquet
     Case("groups.parquet", lambda: many_groups(1_000_000, 200), MUCH),
     Case("forged.parquet", lambda: forged_rows(1_234, 10**6), DAMAGED),
     Case("far forged.parquet", lambda: forged_rows(1_234, 10**9), LARGE),
     Case("constant.parquet", lambda: parquet({f"c{i}": np.zeros(10**6, np.int8) for i in range(40)}), LARGE),
-    Case("texts.parquet", lambda: parquet(dict.fromkeys("ab", constant_text(7_500))), LARGE),
+    Case("texts.parquet", lambda: parquet(dict.fromkeys("ab", pa.array([LONG] * 7_500).dictionary_encode())), LARGE),
     Case("wide.parquet", lambda: parquet({f"c{i}": [1] for i in range(1_100)}), WIDE),
     Case("deep.parquet", lambda: deep_parquet(900), ""),
     Case("encrypted.parquet", lambda: GOOD[:-4] + b"PARE", "encrypted"),
@@ -205,7 +180,6 @@ CASES = [
     # text that is none
     Case("records.csv", lambda: b'[{"a":1,"b":2},\n{"a":3,"b":4}]', "JSON"),
     Case("page.csv", lambda: b"\n<!DOCTYPE HTML><html><body>Sign in</body></html>", "HTML"),
-    Case("workbook.csv", lambda: workbook(HEADER + ROW), "a workbook"),
     Case("document.csv", lambda: b"%PDF-1.7\n1,2\n", "PDF"),
     Case("table.csv", lambda: GOOD, "Parquet"),
     Case("brackets.csv", lambda: b"[" * 10**6, ""),

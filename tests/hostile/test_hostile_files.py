@@ -5,9 +5,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
-from pathlib import Path
 from unittest.mock import Mock
 
 import pandas as pd
@@ -54,9 +52,8 @@ def test_hostile_files_are_read_or_refused(case: Case, reader) -> None:
 
 def test_encodings_that_are_none_are_refused(reader) -> None:
     for encoding in ("utf\0", "utf-\ud800", "hex", "utf-7", "x" * 100_000):
-        with pytest.raises(DataError, match=r"encoding|not valid") as caught:
+        with pytest.raises(DataError, match=r"encoding|not valid"):
             read_frame(b"a,b\n+2AA-,x\n", encoding=encoding)  # in UTF-7, half of a character
-        assert str(caught.value).encode(), encoding
 
 
 def test_the_process_reads_what_this_one_would_and_inherits_and_shows_nothing(monkeypatch) -> None:
@@ -71,7 +68,6 @@ def test_the_process_reads_what_this_one_would_and_inherits_and_shows_nothing(mo
 
 
 def test_each_limit_of_the_process_is_told_from_the_others(reader, monkeypatch) -> None:
-    """Who reads "damaged" saves the file again, and again."""
     monkeypatch.setattr(worker, "SECONDS", 1)
     with pytest.raises(DataError, match="more than 1 seconds of the processor"):
         read_frame(b"a,b\n" + b"1,2\n" * 12_000_000)
@@ -92,27 +88,3 @@ def test_it_loads_what_it_needs_and_not_the_package() -> None:
     done = subprocess.run(command, input=worker.places(), capture_output=True, check=True, timeout=60)
     assert b"dpcore.datasets.delimited" in done.stdout
     assert not {b"pandas", b"sklearn", b"streamlit", b"dpcore.domain"} & set(done.stdout.split())
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere, an alarm ends it after 21 seconds")
-def test_it_dies_with_its_parent() -> None:
-    source = "from dpcore.datasets.reading import read_frame; read_frame(b'a,b\\n' + b'1,2\\n' * 12_000_000)"
-    root = Path(worker.__file__).parents[2]
-    parent = subprocess.Popen([sys.executable, "-c", source], cwd=root)
-    listed = Path(f"/proc/{parent.pid}/task/{parent.pid}/children")
-    try:
-        (child,) = waited(lambda: listed.read_text().split())
-    finally:
-        parent.kill()
-        parent.wait()
-    state = Path(f"/proc/{child}/stat")
-    assert waited(lambda: not state.exists() or "Z" in state.read_text()[:40])
-
-
-def waited(found):
-    """What is found within some time."""
-    end = time.monotonic() + 30
-    while not (value := found()) and time.monotonic() < end:
-        time.sleep(0.01)
-    return value
