@@ -1,8 +1,9 @@
 """The golden record: what every method made of one table, under each mode and relation, with a known seed.
 
-Everything that a run has learned, released and charged has a digest, or stands there itself if it is short, beside a
-few of its entries. A number that changes is a defect, or the old one was. Then a commit of its own makes the record
-anew and says why; a new method is recorded with the commit that adds it, and its lines alone (`-k NAME`):
+Everything that a run has learned, released and charged has a digest, or stands there itself if it is short; a few
+marginals and entries beside them say what else changed. A number that changes is a defect, or the old one was. Then a
+commit of its own makes the record anew and says why; a new method is recorded with the commit that adds it, and its
+lines alone (`-k NAME` leaves the other records as they are):
 
     DPCORE_GOLDEN=new .venv/bin/python -m pytest -n 0 tests/contract/test_golden.py -k NAME
 """
@@ -10,6 +11,7 @@ anew and says why; a new method is recorded with the commit that adds it, and it
 import hashlib
 import json
 import os
+import re
 from collections import Counter
 from enum import Enum
 from fractions import Fraction
@@ -21,6 +23,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import sklearn
+from tables import SMALL
 from variants import CORRECTED, PAPER, fitted, fitted_state
 
 from dpcore import METHODS, ParameterError
@@ -32,6 +35,7 @@ GOLDEN = json.loads(FILE.read_text(encoding="utf-8")) if FILE.exists() else {}
 RUNS = [("corrected", name, extra) for name, extra in CORRECTED] + [("paper", name, extra) for name, extra, _ in PAPER]
 ROWS = 200
 SHORT = 60  # characters of what is recorded itself
+COLUMNS = "grade", "ill"
 ENTRIES = 3
 OLDER_TREES = tuple(int(part) for part in sklearn.__version__.split(".")[:2]) < (1, 9)
 YOUNGER = ("unit", None), ("form", ""), ("origin", "declared")  # fields that came after the record, and say nothing
@@ -70,6 +74,20 @@ def digest(value):
     return text.replace('"', "") if len(text) <= SHORT else hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
+def marginals(sample):
+    """How many synthetic rows have each value of some columns."""
+    codes = SMALL.encode(sample)
+    for name in COLUMNS:
+        counts = np.bincount(codes[:, SMALL.index(name)], minlength=SMALL[name].size)
+        yield f"{name} {', '.join(f'{label} {count}' for label, count in zip(SMALL[name].labels, counts, strict=True))}"
+
+
+def predictions(predicted, probabilities):
+    """How often each class was predicted, and the mean of its probabilities."""
+    for label, mean in zip(SMALL["ill"].labels, probabilities.mean(axis=0), strict=True):
+        yield f"{label} {(predicted == label).sum()} times, probability {mean:.4g}"
+
+
 def entries(ledger):
     """The first entries, those that are alike together, and how many more kinds there are."""
     counts = Counter(
@@ -89,12 +107,14 @@ def record(mode, name, extra, relation, frame):
         return {"fit": "refused"}  # as printed, some know the number of rows
     if hasattr(method, "sample"):
         made = {"sample": method.sample(ROWS)}
+        shown = marginals(made["sample"])
     else:
         rows = frame.head(ROWS)
         made = {"predict": method.predict(rows), "predict_proba": method.predict_proba(rows)}
+        shown = predictions(made["predict"], made["predict_proba"])
     parts = {**fitted_state(method), **made, "ledger": method.ledger_.to_frame()}
     digests = {part: digest(value) for part, value in parts.items()}
-    return {**digests, "entries": "; ".join(entries(method.ledger_))}
+    return {**digests, "made": "; ".join(shown), "entries": "; ".join(entries(method.ledger_))}
 
 
 def changes(kept, found):
@@ -128,3 +148,11 @@ def test_every_method_makes_what_it_always_made(name, small_frame):
         parts.pop("classifier_", None)  # among equally good splits, scikit-learn took another one before 1.9
     told = "\n".join(changes(GOLDEN.get(name, {}), found))
     assert not told, f"{name} makes something else than its golden record, or has none. {RECORD}\n{told}"
+
+
+def test_what_changed_can_be_read(small_frame):
+    relations = "replace", "add_remove"
+    kept, other = ({"run": record("corrected", "NB-Synth", {}, name, small_frame)} for name in relations)
+    told = "\n".join(changes(kept, other))
+    assert re.search(r"run: made:\n  grade low \d+, .*; ill no \d+, yes \d+\n  grade low ", told)
+    assert re.search(r"run: entries:\n  counts of ill × .*: laplace, scale 8, .*\n  .*: laplace, scale 4, ", told)

@@ -57,3 +57,12 @@ def test_falls_and_allowed_rises_are_written_down_beside_a_rise_that_is_refused(
     kept = size.parse(size.render(counts | {"dpcore/door": (111, 80)}, 16.0, file))
     assert (kept.records["dpcore/door"].now, kept.long) == ((104, 90), 15.4)
     assert kept.records["tests"].now == (880, 0)
+
+
+def test_what_is_counted():
+    docstring = '    """Says.\n\n    It."""\n'
+    source = f'"""Says."""\n\nimport os\n\n# why\ndef f(x):\n{docstring}    return (\n        x  # 1\n\n    )'
+    assert size.count(source) == (4, 2)
+    assert size.count('x = f"""\n\n# no comment\n{y}\n"""\n') == (5, 1)
+    assert size.count("a = 1; b = 2") == (1, 2)
+    assert size.area_of(size.Path("dpcore/door/door.py")) == "dpcore/door"

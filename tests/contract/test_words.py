@@ -6,6 +6,7 @@ import io
 import pytest
 
 from dpcore.audit import bound
+from dpcore.dashboard.lesson_plans import LESSONS
 from dpcore.language import plural, retold, say, speaking, spoken
 from scripts import words
 
@@ -47,11 +48,13 @@ def test_a_new_text_blocks_no_change_but_a_release(catalog, capsys):
     assert words.blockers() == []
     assert (words.main(["--gaps"]), words.main(["--check"])) == (0, 1)
     said = capsys.readouterr().out
+    assert "not translated: 'New'" in said
     assert "not translated: '{n} new ones'" in said
     assert "not said any more: 'Another text'" in said
     assert words.main([]) == 0
     translations = gettext.GNUTranslations(io.BytesIO(words.path_of("zh").with_suffix(".mo").read_bytes()))
     assert [translations.gettext(text) for text in ("Press Run.", "New")] == ["请点击运行。", "New"]
+    assert translations.ngettext("{n} new", "{n} new ones", 2) == "{n} new ones"
     assert translations.ngettext("{n} row", "{n} rows", 2) == "{n} 行"
 
 
@@ -65,14 +68,30 @@ def test_what_a_lesson_says_and_a_compiled_file_that_is_old_do_block(catalog, mo
     assert words.blockers() == ["zh.mo is not what its .po says: run `make texts`"]
 
 
+def test_a_translation_is_carried_over_to_a_text_that_says_the_same(catalog, capsys):
+    catalog("Press Run.", "A better text", "A {value}")
+    assert words.main(["--carry", "Another text", "A {value}"]) == 1
+    assert "does not fit the new text" in capsys.readouterr().out
+    assert words.main(["--carry", "Another text", "A better text"]) == 0
+    assert words.read("zh").get("A better text").string == "另一段文字"
+
+
+def test_the_lesson_path_has_the_lessons_their_pages_and_sections():
+    found = words.lesson_texts()
+    assert {LESSONS["epsilon"].title, LESSONS["price"].steps[1].after, LESSONS["attacks"].question} <= found
+    assert {"Who is alone", "Noise on a count"} <= found
+
+
 def test_english_is_what_the_code_says_but_for_a_while():
     assert spoken() == "en"
     assert say("{share:.0%} of {what}", share=0.5, what="all {it}") == "50% of all {it}"
     assert [plural("{n:,} row", "{n:,} rows", n) for n in (1, 2_000)] == ["1 row", "2,000 rows"]
     with speaking("zh"):
         assert say("Home") == "首页"
+        assert plural("{n:,} release", "{n:,} releases", 1) == plural("{n:,} release", "{n:,} releases", 1, more=0)
         assert retold(bound.RUNS.format(run=1_860, trials=2_000)) == "每个世界第 1,860 次，共 2,000 次"
         assert say("nobody translated this") == "nobody translated this"
+    assert say("Home") == "Home"
 
 
 def test_every_call_is_read_those_in_f_strings_too():
@@ -92,4 +111,5 @@ def test_faulty_translations_are_found():
     catalog = words.Catalog("zh")
     catalog.add("{n} of {all}", "{n}")
     catalog.add("**bold** word", "粗体")
-    assert len(list(words.faults(catalog))) == 2
+    catalog.add("**bold**: a word", "**粗体。**字")
+    assert len(list(words.faults(catalog))) == 3
