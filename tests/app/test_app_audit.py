@@ -6,7 +6,7 @@ from typing import Any
 
 import prepared
 import pytest
-from driving import linked, press, run, started, tab
+from driving import press, run, started, tab
 from screen import books, charts, dataset, elements, errors, marked, mendable, metrics, numbers, pictures, said, words
 from streamlit.testing.v1 import AppTest
 
@@ -94,15 +94,6 @@ def test_verdicts_say_what_an_attack_proves(monkeypatch) -> None:
     monkeypatch.setattr(cases, "run", unlucky)
     assert verdict(method="NB-Synth", mode="corrected") == CAUGHT
     assert "5 in 100" in said(at)  # false alarms
-
-
-def test_a_link_chooses_and_is_input() -> None:
-    at = linked(PAGE, method="DiffPRFs", mode="corrected", trials="200")
-    assert chosen(at, "method", "mode", "trials") == ["DiffPRFs", "corrected", 200]
-    assert at.session_state.get("dpcore.twins", {}) == {}
-    at = tab(linked(PAGE, **{"own.row:data": "0"}), "own")
-    assert chosen(at, "own.row") == [1]  # the first, where the one asked for is not there
-    assert not errors(at)
 
 
 def test_an_own_row_is_marked_and_not_charged_and_its_values_stay_in_their_table() -> None:

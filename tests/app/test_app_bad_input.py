@@ -25,10 +25,7 @@ from screen import books, charts, dataset, mendable, ticks, widget, words
 from streamlit.testing.v1 import AppTest
 
 from dpcore.charts.base import REAL_DATA
-from dpcore.dashboard.sections.intake import DECIMALS, ENCODINGS, dataset_of
 from dpcore.datasets.reading import MAX_BYTES
-from dpcore.domain.cells import typed
-from dpcore.domain.schema import Schema
 
 GOOD = people()
 SECRETS = ("Zq", "987654")  # parts of cells that nobody should see outside tables, charts and lists
@@ -64,20 +61,6 @@ def test_a_refused_file_is_told_with_a_remedy_and_changes_nothing() -> None:
     opened(at, PAGE)
     assert (dataset(at), shown(at), books(at)) == (given, first, spent)
     assert not at.error
-
-
-def test_how_a_text_is_read_is_for_a_person_to_choose() -> None:
-    umlauts = GOOD.replace("Zqa", "Zürich – Süd").assign(height=np.linspace(1.1, 2.3, 80).round(3))
-    raw = umlauts.to_csv(index=False, sep="\t", decimal=",").encode("cp1252")
-    at = upload(started("data"), "people.csv", raw)
-    assert "cp1252" in mendable(at)[0]
-    for what, labels, value in (("encoding", ENCODINGS, "cp1252"), ("decimal", DECIMALS, ",")):
-        widget(at, f"data.{what}").set_value(next(label for label, known in labels.items() if known == value))
-    assert not mendable(run(at))
-    found = at.session_state["dpcore.intake"]
-    assert found.options == {"encoding": "cp1252", "decimal": ","}  # and nothing else
-    pd.testing.assert_frame_equal(typed(found.frame, found.frame.columns), umlauts, check_dtype=False)
-    assert {*dataset_of(found, Schema.infer(found.frame), 0.3).reading} == {"test_share", "split_seed"}  # for exports
 
 
 # Odd tables that run to the end

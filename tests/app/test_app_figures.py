@@ -18,7 +18,6 @@ from dpcore import datasets
 from dpcore.dashboard.tabs import paper_figures
 from dpcore.errors import DataError
 from dpcore.experiment import engine
-from dpcore.experiment.figures import groups, networks
 from dpcore.experiment.figures.base import Figure
 
 FRAME = people().assign(pay=np.linspace(0, 5000, 80).round(5))
@@ -136,20 +135,6 @@ def refuse(*_: Any, **__: Any) -> Any:
     raise DataError("The rows ran [out].", "Bring *more*.")
 
 
-@pytest.mark.parametrize("name", ["taxonomy"])
-def test_runs_that_fail_are_told_and_cost_nothing(name: str, monkeypatch) -> None:
-    at = figures()
-    drawn = len(pictures(at))
-    monkeypatch.setattr(groups.DiffGen, "fit", refuse)
-    made(at, "ranges")
-    assert not mendable(at)
-    (warning,) = [w.value.replace("\\", "") for w in at.warning]
-    assert all(told in warning for told in ("1 ", "DiffGen", "The rows ran [out]. Bring *more*."))
-    assert len(runs_of(at)) == 5
-    assert len(entries(at, "ranges")) == 4
-    assert len(pictures(at)) > drawn
-
-
 def test_an_error_between_runs_keeps_what_is_finished_and_says_so(monkeypatch) -> None:
     original = Figure.stream
 
@@ -169,15 +154,6 @@ def test_an_error_between_runs_keeps_what_is_finished_and_says_so(monkeypatch) -
     assert (len(runs_of(at)), len(pictures(at))) == (2, 1)
     monkeypatch.setattr(Figure, "stream", original)
     assert not made(at, "figure_6").warning
-
-
-def test_what_cannot_be_made_is_said() -> None:
-    for columns, without in ((["age", "ill"], {"figure_5"}), (["ill"], {"figure_4", "figure_5"})):
-        assert {figure.key for figure in networks.FIGURES if figure.lacks(data(people()[columns]))} == without
-    at = figure(figures(given=data(FRAME, target=None)), "figure_4")
-    assert not makes(at, "figure_4")
-    assert not mendable(at)
-    assert makes(figure(at, "figure_5"), "figure_5")
 
 
 @pytest.mark.parametrize("name", ["naive_bayes"])

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 from driving import csv, people, released, run, shown, tab
-from prepared import Journey, asked, at_once, data, follow, nothing_new, page, with_release
-from screen import books, mendable, widget, words
+from prepared import Journey, asked, at_once, data, follow, page, with_release
+from screen import books, mendable, widget
 from streamlit.testing.v1 import AppTest
 
 PAGE = "forests"
@@ -64,27 +64,6 @@ def test_predictions_for_a_file_and_by_another_model(ready: AppTest) -> None:
     assert again.model is shown(at).release.model is not first.model
     tab(tab(at, "price"), "predict")
     assert predicted(at).rows is again.rows
-
-
-def test_bad_files_are_told_and_lose_nothing(ready: AppTest) -> None:
-    at, first = ready, shown(ready)
-    give(at, "rows", "good.csv", csv(people().head(10)))
-    good = predicted(at)
-    for name, raw, cause in (
-        ("lack.csv", csv(people().head(5)[["age", "ill"]]), "town"),
-        ("out.csv", csv(people().head(5).assign(town="Zqx")), "town"),
-    ):
-        give(at, "rows", name, raw)
-        for _ in range(2):  # the cause stays on the screen
-            (told,) = mendable(at)
-            assert cause in told
-            assert "Zqx" not in words(at)
-            run(at)
-        assert predicted(at) is good
-    assert nothing_new(at, first, {})
-    give(at, "rows", "better.csv", csv(people().head(12)))
-    assert not mendable(at)
-    assert len(predicted(at).rows) == 12
 
 
 def test_a_model_comes_back_tomorrow_and_beside_a_release(ready: AppTest) -> None:

@@ -114,14 +114,3 @@ def test_a_step_begins_without_what_an_earlier_one_set_and_back_leads_there_agai
     press(press(at, "lesson.next"), "lesson.on")
     assert settings(at) == {"epsilon": 0.01, "smoothing": 1.0, "mode": "corrected"}
     assert settings(press(at, "lesson.back"))["epsilon"] == 1.0
-
-
-def test_a_lesson_begun_in_a_lesson_is_the_only_one_and_gives_ones_own_settings_back() -> None:
-    at = change(opened(started(), "naive_bayes"), epsilon=2.0, mode="paper")
-    at = begun("methods", begun("price", at))
-    first = LESSONS["methods"].steps[0]
-    assert {key: at.session_state[f"{first.page}.{key}"] for key in first.settings} == dict(first.settings)
-    at = opened(at, "data")  # who wanders off is led back
-    assert {*ways(at)} == {"again", "leave"}
-    assert page_of(press(at, "lesson.again")) == first.page
-    assert settings(opened(press(at, "lesson.leave"), "naive_bayes"))["epsilon"] == 2.0

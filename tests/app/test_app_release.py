@@ -6,13 +6,11 @@ from dataclasses import replace
 
 import pandas as pd
 import pytest
-from driving import PAGE, names, opened, people, press, released, run, shown, started, tab
+from driving import PAGE, names, people, press, released, run, shown, started, tab
 from prepared import data, files, page, with_release
 from screen import books, charts, dataset, errors, marked, metrics, numbers, pictures, said, widget
-from streamlit.testing.v1 import AppTest
 
 from dpcore import Schema
-from dpcore.dashboard.steps import AHEAD, DONE, HERE, STEPS
 from dpcore.dashboard.tabs import disclosure
 from dpcore.domain.unit import Unit
 from dpcore.export import privacy_card
@@ -128,25 +126,3 @@ def test_without_a_declared_schema_a_run_asks_once_per_data_set_and_promises_not
     assert widget(run(at), declare)  # of other data it is asked again
     press(at, declare)
     assert at.session_state["dpcore.page"] == "data"
-
-
-def strip(at: AppTest) -> str:
-    """How far somebody is: a letter for each step."""
-    letters = {DONE: "x", HERE: "o", AHEAD: "."}
-    return "".join(letters[widget(at, f"steps.{number}").proto.icon] for number in range(len(STEPS)))
-
-
-def test_the_strip_says_how_far_somebody_is_and_leads_on() -> None:
-    at = opened(page(), "data")
-    assert strip(at) == "o...."
-    assert press(at, "steps.2").session_state["dpcore.page"] == PAGE
-    at = opened(at, PAGE)
-    assert strip(at) == "xxo.."
-    assert widget(at, "steps.4").disabled
-    assert strip(released(at)) == "xxxo."
-    assert strip(press(at, "steps.4")) == "xxxxo"
-    assert at.get("download_button")
-    at.session_state["dpcore.data"] = data(name="others")
-    assert strip(run(at)) == "xxo.."  # what is shown was made from other rows
-    press(opened(at, "home"), "home.own")  # own data begin at the upload
-    assert at.file_uploader("data.file")

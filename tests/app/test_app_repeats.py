@@ -8,8 +8,8 @@ from typing import Any
 import driving
 import pytest
 from driving import PAGE, opened, press, released, run, shown, tab
-from prepared import nothing_new, with_release
-from screen import books, elements, errors, mendable, metrics, said, widget
+from prepared import with_release
+from screen import books, elements, metrics, said, widget
 from streamlit.testing.v1 import AppTest
 
 from dpcore import NaiveBayesSynthesizer
@@ -17,7 +17,6 @@ from dpcore.dashboard import jobs, session
 from dpcore.dashboard.housekeeping import Visit
 from dpcore.dashboard.jobs import Job
 from dpcore.dashboard.tabs import redraw
-from dpcore.errors import BudgetError
 
 REDRAWS = f"{PAGE}.redraws"
 
@@ -58,18 +57,6 @@ def bound(at: AppTest) -> float:
     """What the one account of the session is charged."""
     (spent,) = books(at).values()
     return spent[2]
-
-
-def test_redraws_stay_and_say_how_much_luck_was_in_the_release(small: AppTest) -> None:
-    at = tab(small, "redraws")
-    first, release = shown(at), shown(at).release
-    press(at, f"{REDRAWS}.go")
-    nothing_runs(at)
-    frame, spent = first.redraws, books(at)
-    assert frame.loc[frame["run"] > 0].groupby("metric")["value"].nunique().min() > 1
-    tab(tab(at, "price"), "redraws")
-    assert (first.release, first.redraws) == (release, frame)
-    assert nothing_new(at, first, spent)
 
 
 def test_canceled_redraws_keep_what_was_drawn_until_it_is_more(small: AppTest, monkeypatch) -> None:
@@ -140,23 +127,6 @@ def test_a_release_comes_whatever_is_pressed_meanwhile_and_only_one(small: AppTe
     assert not widget(at, f"{PAGE}.run").disabled
     assert at.session_state["dpcore.tickets"][PAGE] == ticket
     assert bound(at) == 1
-
-
-def test_what_fails_meanwhile_is_told_where_the_button_is(small: AppTest, monkeypatch) -> None:
-    at, first = small, shown(small)
-    pause = Pause(monkeypatch)
-
-    def refused(*_: Any, **__: Any) -> Any:
-        raise BudgetError("Too much.", "Ask for less.")
-
-    monkeypatch.setattr(NaiveBayesSynthesizer, "sample", refused)
-    press(at, f"{PAGE}.run")
-    opened(at, "ledger")
-    pause.end(at)
-    assert not errors(at)
-    assert "Too much" in mendable(opened(at, PAGE))[0]
-    assert shown(at) is first
-    assert not errors(run(at))
 
 
 def test_a_release_that_is_canceled_before_the_door_is_asked_costs_nothing(small: AppTest, monkeypatch) -> None:

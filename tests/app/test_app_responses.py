@@ -1,8 +1,8 @@
 """The page of randomized responses: the game first, what a method asks for, reports beside the truth."""
 
 import pytest
-from driving import change, people, press, released, run, shown, started, tab
-from prepared import Journey, asked, choose, data, files, follow, page, with_release
+from driving import change, released, started, tab
+from prepared import Journey, choose, files, follow, page, with_release
 from screen import marked, pictures, tabs, widget
 
 from dpcore import datasets
@@ -44,19 +44,6 @@ def test_reports_stand_beside_the_truth_and_are_marked() -> None:
     drawn = [pictures(change(at, reported__PPNB=column)) for column in ("income", "age")]
     assert drawn[0] != drawn[1]  # numbers are drawn otherwise
     assert all(marked(at))
-
-
-def test_each_column_may_have_a_p0_of_its_own() -> None:
-    rows = people().assign(sort=people()["town"])
-    at = change(choose(page(data(rows)), "paper", "PPNB"), **{"p0.own": True})
-    each = widget(at, "responses.p0.each.2")
-    assert each.value == "0.5, 0.5"
-    each.set_value("0.2, 0.9")
-    assert asked(run(at))["p0"] == (0.2, 0.9)
-    channels = shown(press(at, "responses.run")).release.artifact.reports.channels
-    assert [channels[name,].gain for name in ("town", "sort")] == [0.2, 0.9]
-    widget(at, "responses.p0.each.2").set_value("0.2")
-    assert widget(run(at), "responses.run").disabled
 
 
 def test_reports_of_a_known_seed_stay_here(downloads) -> None:
