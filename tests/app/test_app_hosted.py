@@ -5,11 +5,10 @@ from weakref import WeakSet
 
 import pytest
 import streamlit as st
-from driving import PAGES, ROOT, csv, opened, people, released, started, upload
-from screen import mendable, widget, words
+from driving import PAGES, ROOT, opened, released, started
+from screen import widget, words
 
 from dpcore.dashboard import housekeeping
-from dpcore.datasets import reading
 
 
 @pytest.fixture(autouse=True)
@@ -44,19 +43,6 @@ def test_only_tables_that_come_with_the_program_are_offered_and_the_menu_is_whol
     assert len(widget(at, "data.source").options) == 3  # the sample, and bank cards
     monkeypatch.setenv("DPCORE_UPLOADS", "1")
     assert len(widget(started("data"), "data.source").options) == 4
-
-
-def test_tables_of_visitors_have_the_size_that_the_limits_allow(monkeypatch):
-    """A larger one is refused by the process that reads it: asked afterwards, it is in everybody's memory already."""
-    came, read = [], reading.table_from
-    monkeypatch.setattr(reading, "table_from", lambda *asked: came.append(read(*asked)) or came[-1])
-    monkeypatch.setenv("DPCORE_UPLOADS", "1")
-    monkeypatch.setenv("DPCORE_LIMITS", "rows=80,columns=3")
-    assert mendable(upload(started("data"), "people.csv", csv(people(80)))) == []
-    assert len(came) == 1
-    (told,) = mendable(upload(started("data"), "people.csv", csv(people(81))))
-    assert len(came) == 1
-    assert "81" in told
 
 
 def test_who_finds_a_full_server_is_told_so_and_gets_nothing_else(monkeypatch):

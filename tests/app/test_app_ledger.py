@@ -5,13 +5,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from driving import PAGE, opened, people, press, released, run, shown, started, tab
+from driving import PAGE, opened, people, press, released, run, shown, started
 from prepared import data, label, page
 from screen import books, errors, key_of, mendable, metrics, said, widget, words
 from streamlit.testing.v1 import AppTest
 
 from dpcore.accounting.store import Books
-from dpcore.dashboard.tabs import redraw
 from dpcore.domain.unit import Unit
 
 KEY = "add_remove"
@@ -141,14 +140,6 @@ def test_a_damaged_ledger_draws_nothing_and_leads_on(ledger_file) -> None:
     assert account(at, ledger_file).looks == 1
 
 
-def test_a_damaged_ledger_can_be_left_for_the_session(ledger_file) -> None:
-    whole = damage(ledger_file)
-    at = press(started("ledger"), "ledger.session")
-    released(opened(at, PAGE), epsilon=1.0)
-    assert accounts(opened(at, "ledger")) == [("1", "1")]
-    assert ledger_file.read_bytes() == whole
-
-
 def test_a_hosted_demo_keeps_nothing_and_opens_no_file_of_the_host(monkeypatch, ledger_file, tmp_path) -> None:
     monkeypatch.setenv("DPCORE_LEDGER", "session")
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
@@ -159,12 +150,3 @@ def test_a_hosted_demo_keeps_nothing_and_opens_no_file_of_the_host(monkeypatch, 
     assert accounts(at) == []  # nor is one visitor's spending shown to another
     assert str(tmp_path) not in words(at, everywhere=True)
     assert not list(tmp_path.iterdir())
-
-
-def test_redraws_are_looks_of_one_run(ledger_file, monkeypatch) -> None:
-    monkeypatch.setattr(redraw, "REDRAWS", 3)
-    at = tab(released(page(), epsilon=0.1), "redraws")
-    press(at, f"{PAGE}.redraws.go")
-    found = account(at, ledger_file)
-    assert (found.looks, found.epsilon_bound) == (4, pytest.approx(0.4))
-    assert [line.looks for line in Books(ledger_file).runs(key_of(at), KEY)] == [1, 3]

@@ -14,7 +14,7 @@ from prepared import FAMILIES, at_once, page
 from screen import books, sums, widget
 from streamlit.testing.v1 import AppTest
 
-from dpcore.dashboard import controls, links, widgets
+from dpcore.dashboard import controls, links
 from dpcore.errors import DataError
 
 
@@ -157,18 +157,3 @@ def test_what_is_left_out_is_named_and_the_rest_is_taken() -> None:
     assert "nothing" not in told
     assert at.session_state[f"{PAGE}.chosen"][1]["random_state"] == 7
     assert not left_out(run(at))  # and not again
-
-
-def test_a_control_knows_what_it_can_say() -> None:
-    for bounds, good, bad in (
-        ([[1.0, 2.0], 1], [1, 2.0], [None, True, 3, "1", [1.0]]),
-        ([["a", "b"]], ["a"], ["c", None, ["a"]]),
-        ([1, 20, 3], [1, 20, 5.0], [0, 21, 5.5, None, True, "1", float("nan"), float("inf"), 10**400]),
-        ([0, 9, None], [None, 4], ["", True]),
-        ([], [True, False], [None, 1, "true"]),
-        (["1, 2"], ["", "x"], [None, 1, "x" * 1_000]),
-    ):
-        assert all(widgets.fits(value, bounds) for value in good), bounds
-        assert not any(widgets.fits(value, bounds) for value in bad), bounds
-    assert widgets.fits(["a"], [["a", "b"]], several=True)
-    assert not any(widgets.fits(value, [["a", "b"]], several=True) for value in ("a", ["c"]))
