@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import pytest
 from driving import csv, people, run, shown
 from prepared import Journey, asked, at_once, data, follow, page, with_release
 from screen import books, mendable, widget, words
@@ -44,13 +43,8 @@ def test_what_a_method_does_not_know_is_not_asked_and_shares_that_leave_nothing_
     assert widget(at, "forests.run").disabled
 
 
-@pytest.fixture
-def ready() -> AppTest:
-    return with_release("predict", epsilon=5.0)
-
-
-def test_predictions_for_a_file_outlast_a_bad_one(ready: AppTest) -> None:
-    at = ready
+def test_predictions_for_a_file_outlast_a_bad_one() -> None:
+    at = with_release("predict", epsilon=5.0)
     rows = people().head(30).drop(columns="ill").assign(note="=1+1")
     give(at, "rows", "new.csv", csv(rows))
     first = predicted(at)
@@ -62,8 +56,8 @@ def test_predictions_for_a_file_outlast_a_bad_one(ready: AppTest) -> None:
     assert predicted(at) is first
 
 
-def test_a_model_comes_back_tomorrow_and_beside_a_release(ready: AppTest) -> None:
-    model = shown(ready).release.model
+def test_a_model_comes_back_tomorrow() -> None:
+    model = shown(with_release("predict", epsilon=5.0)).release.model
     at = page(data(people().rename(columns={"town": "city"}), "others"))
     give(at, "model_file", "model.json", model.to_json().encode())
     rows = people().head(30)

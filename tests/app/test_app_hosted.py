@@ -4,7 +4,6 @@ from pathlib import Path
 from weakref import WeakSet
 
 import pytest
-import streamlit as st
 from driving import PAGES, ROOT, opened, released, started
 from screen import widget, words
 
@@ -32,15 +31,8 @@ def test_no_page_takes_a_file_or_shows_one_of_the_server(visitors):
     assert list(visitors.iterdir()) == []
 
 
-def test_only_tables_that_come_with_the_program_are_offered_and_the_menu_is_whole(monkeypatch):
-    """Streamlit would fold pages away, as soon as there are more than twelve."""
-    seen, menu = [], st.navigation
-    monkeypatch.setattr(st, "navigation", lambda pages, **look: seen.append((pages, look)) or menu(pages, **look))
-    at = started("data")
-    pages, look = seen[-1]
-    assert sum(map(len, pages.values())) == 13
-    assert look["expanded"] is True
-    assert len(widget(at, "data.source").options) == 3  # the sample, and bank cards
+def test_only_tables_that_come_with_the_program_are_offered(monkeypatch):
+    assert len(widget(started("data"), "data.source").options) == 3  # the sample, and bank cards
     monkeypatch.setenv("DPCORE_UPLOADS", "1")
     assert len(widget(started("data"), "data.source").options) == 4
 

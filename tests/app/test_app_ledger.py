@@ -119,14 +119,10 @@ def set_cap(at: AppTest, cap: float) -> AppTest:
     return run(at)
 
 
-def damage(path: Path) -> bytes:
-    path.parent.mkdir(exist_ok=True, parents=True)
-    path.write_bytes(b"no ledger" * 1000)
-    return path.read_bytes()
-
-
 def test_a_damaged_ledger_draws_nothing_and_leads_on(ledger_file) -> None:
-    whole = damage(ledger_file)
+    whole = b"no ledger" * 1000
+    ledger_file.parent.mkdir(exist_ok=True, parents=True)
+    ledger_file.write_bytes(whole)
     at = press(page(), f"{PAGE}.run")
     assert len(mendable(at)) == 1
     assert shown(at) is None

@@ -3,7 +3,7 @@
 import pytest
 from driving import change, released, started, tab
 from prepared import Journey, choose, files, follow, page, with_release
-from screen import marked, pictures, tabs, widget
+from screen import marked, tabs, widget
 
 from dpcore import datasets
 from dpcore.dashboard.tabs import paper_figures
@@ -29,21 +29,15 @@ def test_the_game_comes_first_and_settings_fit_the_mode() -> None:
     at = started(PAGE)
     assert widget(at, "responses.coin.toss")
     assert len(tabs(at)) == 0
-    at = page()
-    assert len(tabs(tab(at, "predict"))) == 2
-    follow(at, JOURNEYS)
+    follow(page(), JOURNEYS)
 
 
 def test_reports_stand_beside_the_truth_and_are_marked() -> None:
     at = with_release("reports", given=datasets.load("sample"))
     assert marked(at)[0]
-    (table,) = [frame.value for frame in at.dataframe if "report" in frame.value]
-    assert list(table) == ["row", "question", "report"]
-    assert len(table) == 10  # one answer each
     tab(released(choose(at, "paper", "PPNB")), "reports")
-    drawn = [pictures(change(at, reported__PPNB=column)) for column in ("income", "age")]
-    assert drawn[0] != drawn[1]  # numbers are drawn otherwise
-    assert all(marked(at))
+    for column in ("income", "age"):
+        assert all(marked(change(at, reported__PPNB=column)))
 
 
 def test_reports_of_a_known_seed_stay_here(downloads) -> None:
