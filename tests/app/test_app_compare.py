@@ -38,12 +38,6 @@ def at_page(**settings) -> AppTest:
 SMALL = {"methods__0": ["NB-Synth"], "methods__1": ["DiffP-ID3"], "epsilons": [0.5, 2.0], "repeats": 2}
 
 
-def compared(**settings) -> AppTest:
-    at = press(at_page(**{**SMALL, **settings}), f"{PAGE}.run")
-    assert not mendable(at), errors(at)
-    return at
-
-
 def comparison(at: AppTest) -> sweep_runs.Comparison:
     return at.session_state["dpcore.comparison"]["shown"]
 
@@ -57,7 +51,8 @@ def test_the_cost_is_said_before_anything_runs():
 
 
 def test_runs_are_charged_drawn_marked_and_never_drawn_again():
-    at = compared()
+    at = press(at_page(**SMALL), f"{PAGE}.run")
+    assert not mendable(at), errors(at)
     made = comparison(at)
     assert len(made.frames) == made.planned == 8
     key = (key_of(at), "add_remove")

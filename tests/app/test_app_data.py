@@ -80,17 +80,6 @@ def undeclared(at: AppTest) -> list[str]:
     return named
 
 
-def test_a_file_is_read_once_and_as_a_person_says() -> None:
-    at = upload(started("data"), "sample.csv", b"a,b;c|d\n1,5;2\n2,5;3\n")
-    rows = at.session_state["dpcore.intake"]
-    assert run(at).session_state["dpcore.intake"] is rows
-    at.selectbox("data.decimal").set_value("comma")
-    at.selectbox("data.delimiter").set_value("semicolon")
-    again = run(at).session_state["dpcore.intake"]
-    assert list(again.frame["a,b"]) == ["1.5", "2.5"]
-    assert opened(opened(at, "home"), "data").session_state["dpcore.intake"] is again
-
-
 def test_what_names_people_is_left_out_and_comes_back_read_off_the_rows() -> None:
     at = with_file(visits(300))
     assert list(ticks(at)) == ["visit_id", "patient_id", "notes"]
@@ -143,6 +132,7 @@ def test_lines_are_declared_one_by_one_by_a_tick_or_by_changing_them(uploaded: A
     edit(at, {0: {"upper": "120"}, 1: {"categories": ["Zqa", "Zqb", "Zqc", "Zqd"]}, 2: {"use": False}})
     assert undeclared(at) == []
     edit(at, {0: {"upper": "120"}, 1: {"public": True}})
+    assert saved(at).source == "inferred"
     opened(opened(at, "home"), "data")
     assert undeclared(at) == ["ill"]  # that the others are declared outlasts the page
     edit(at, {0: {"lower": "-5"}, 2: {"public": True}})  # a declared line may change, and is so still
