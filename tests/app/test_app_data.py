@@ -233,3 +233,5 @@ def test_towns_of_one_person_are_listed_one_by_one_and_never_with_others() -> No
     assert list(ticks(run(at), "listed")) == ["Zqone"]
     schema = saved(at)
     assert (schema.source, schema["town"].categories) == ("declared", ("Zqa", "Zqb", "Zqc", "Zqtwo"))
+    kept = Schema.infer(frame, keep=["town"])  # such as earlier versions saved
+    assert not {"Zqone", "Zqtwo"} & {*saved(declare(with_file(frame, kept)))["town"].categories}

@@ -67,6 +67,7 @@ def test_a_lesson_has_data_results_and_a_ledger_of_its_own_and_all_is_as_before_
     (act,) = [key for key in ways(at) if key.startswith("do.")]
     press(at, f"{WAYS}{act.partition(':')[0]}")  # the card's one button for what the step does
     assert shown(at) is not None
+    assert len(opened(at, "ledger").header) == 1
     at = opened(press(at, "lesson.leave"), "naive_bayes")
     assert dataset(at) is PEOPLE
     assert shown(at) is made
