@@ -65,11 +65,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> type[PagesManager]:
 
 @pytest.fixture(autouse=True)
 def ledger_file(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Where sessions of a test write down what they spend; two sessions of one test share it.
-
-    In memory if there is a folder for that: every charge waits for the disk, which tests/accounting/test_store.py looks
-    at.
-    """
+    """Where sessions of a test write down what they spend: in memory where there is, as every charge waits for it."""
     memory = Path("/dev/shm")
     with TemporaryDirectory(dir=memory if memory.is_dir() else None, ignore_cleanup_errors=True) as folder:
         path = Path(folder) / "state" / "ledger.sqlite"

@@ -1,10 +1,8 @@
 """A visitor who speaks Streamlit's protocol: what a browser sends and gets, without the browser."""
 
 import io
-import re
 import time
 import zipfile
-from collections.abc import Iterator
 from typing import Any, Self
 from urllib.parse import urlsplit
 from urllib.request import Request, urlopen
@@ -20,21 +18,14 @@ ENDED = ForwardMsg.ScriptFinishedStatus.Value("FINISHED_SUCCESSFULLY")
 
 
 class Visitor:
-    """One session of a served app.
-
-    Attributes
-    ----------
-    heard : list of bytes
-        Every message and every download, in order.
-    """
+    """One session of a served app; `heard` is every message and every download, in order."""
 
     def __init__(self, address: str) -> None:
         self.address, self.heard = address, []
         self.states: dict[str, WidgetState] = {}
         self.elements: dict[str, Any] = {}
         self.pages: dict[str, str] = {}
-        self.at, self.session = "", ""
-        self.working = False
+        self.at, self.session, self.working = "", "", False
 
     def __enter__(self) -> Self:
         place = f"ws://{urlsplit(self.address).netloc}/_stcore/stream"
@@ -67,12 +58,11 @@ class Visitor:
         client.widget_states.widgets.extend([*self.states.values(), *([trigger] if trigger else [])])
         self.elements = {}
         self.socket.send(message.SerializeToString())
-        begun = False
-        while True:
+        begun = ended = False
+        while not ended:
             found = self.hear()
             begun |= found.WhichOneof("type") == "new_session"
-            if begun and found.WhichOneof("type") == "script_finished" and found.script_finished == ENDED:
-                break
+            ended = begun and found.WhichOneof("type") == "script_finished" and found.script_finished == ENDED
 
     def hear(self) -> ForwardMsg:
         raw = self.socket.recv(PATIENCE)
@@ -139,29 +129,17 @@ class Visitor:
         head = f'--{edge}\r\nContent-Disposition: form-data; name="{name}"; filename="{name}"\r\n\r\n'
         body = head.encode() + raw + f"\r\n--{edge}--\r\n".encode()
         form = {"Content-Type": f"multipart/form-data; boundary={edge}"}
-        with urlopen(Request(self.address + urls.upload_url, body, form, method="PUT"), timeout=PATIENCE):
-            pass
+        urlopen(Request(self.address + urls.upload_url, body, form, method="PUT"), timeout=PATIENCE).close()
         self.states[widget] = WidgetState(id=widget)
         info = self.states[widget].file_uploader_state_value.uploaded_file_info.add()
         info.name, info.size, info.file_id = name, len(raw), urls.file_id
         info.file_urls.CopyFrom(urls)
         self.run()
 
-    def download(self, key: str) -> bytes:
-        """What a download button gives; what is in a zip is heard as well."""
+    def download(self, key: str) -> None:
+        """Hear what a download button gives, and what is in it if it is a zip."""
         with urlopen(self.address + self.element(key).url, timeout=PATIENCE) as answer:
-            raw: bytes = answer.read()
-        self.heard += [raw, *inside(raw)]
-        return raw
-
-
-def inside(raw: bytes) -> Iterator[bytes]:
-    """The files of a zip."""
-    if zipfile.is_zipfile(io.BytesIO(raw)):
-        with zipfile.ZipFile(io.BytesIO(raw)) as archive:
-            yield from (archive.read(name) for name in archive.namelist())
-
-
-def marks(heard: list[bytes], pattern: bytes) -> set[bytes]:
-    """What a pattern's group finds in anything that was heard."""
-    return {found for raw in heard for found in re.findall(pattern, raw)}
+            self.heard.append(answer.read())
+        if zipfile.is_zipfile(buffer := io.BytesIO(self.heard[-1])):
+            with zipfile.ZipFile(buffer) as archive:
+                self.heard += [archive.read(name) for name in archive.namelist()]

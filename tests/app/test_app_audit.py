@@ -6,15 +6,11 @@ from typing import Any
 
 import prepared
 import pytest
-from driving import linked, press, run, started, tab
+from driving import press, run, started, tab
 from screen import books, charts, dataset, elements, errors, marked, mendable, metrics, numbers, pictures, said, words
 from streamlit.testing.v1 import AppTest
 
 from dpcore.audit import cases
-from dpcore.charts import odds
-from dpcore.dashboard.jobs import CanceledError
-from dpcore.teaching import membership_game
-from dpcore.teaching.membership_game import Game, Round, Rules
 
 PAGE = "audit"
 CAUGHT, NOT_CAUGHT, NO_CLAIM = ":material/gavel:", ":material/help:", ":material/info:"
@@ -40,15 +36,7 @@ def change(at: AppTest, **settings: Any) -> AppTest:
     return at
 
 
-def chosen(at: AppTest, *names: str) -> list[Any]:
-    return [widget(at, f"{PAGE}.{name}").value for name in names]
-
-
-def playing(at: AppTest) -> Game:
-    return at.session_state["dpcore.guessing"]
-
-
-def test_a_flaw_is_caught_and_the_result_is_kept_by_its_case(monkeypatch) -> None:
+def test_a_flaw_is_caught_and_the_result_is_kept_by_its_case() -> None:
     at = press(change(started(PAGE), trials=300), f"{PAGE}.run")
     assert CAUGHT in said(at)
     assert len(pictures(at)) == 3
@@ -61,15 +49,6 @@ def test_a_flaw_is_caught_and_the_result_is_kept_by_its_case(monkeypatch) -> Non
     assert metrics(at) == pictures(at) == []
     change(at, mode="paper")
     assert metrics(at) == found
-
-    def stopped(*args, progress, **kwargs):
-        progress(0.5, "half way")
-        raise CanceledError
-
-    monkeypatch.setattr(cases, "run", stopped)
-    press(at, f"{PAGE}.run")
-    assert metrics(at) == found
-    assert not any(button.key == f"cancel:{PAGE}" for button in at.button)
     assert books(at) == {}
 
 
@@ -96,15 +75,6 @@ def test_verdicts_say_what_an_attack_proves(monkeypatch) -> None:
     assert "5 in 100" in said(at)  # false alarms
 
 
-def test_a_link_chooses_and_is_input() -> None:
-    at = linked(PAGE, method="DiffPRFs", mode="corrected", trials="200")
-    assert chosen(at, "method", "mode", "trials") == ["DiffPRFs", "corrected", 200]
-    assert at.session_state.get("dpcore.twins", {}) == {}
-    at = tab(linked(PAGE, **{"own.row:data": "0"}), "own")
-    assert chosen(at, "own.row") == [1]  # the first, where the one asked for is not there
-    assert not errors(at)
-
-
 def test_an_own_row_is_marked_and_not_charged_and_its_values_stay_in_their_table() -> None:
     at = change(tab(prepared.page(), "own"), own__epsilon=1.0, own__trials=20)
     assert not pictures(at)
@@ -117,27 +87,4 @@ def test_an_own_row_is_marked_and_not_charged_and_its_values_stay_in_their_table
     assert at.table[0].value["World A"].to_list()[1] == dataset(at).train["town"].iloc[4]
     assert "Zq" not in words(at) + str(charts(at))
     assert len(pictures(change(at, own__epsilon=2.0))) == 3  # of the last run
-    assert books(at) == {}
-
-
-def test_a_round_is_dealt_guessed_once_and_revealed(monkeypatch) -> None:
-    monkeypatch.setattr(membership_game, "deal", lambda rules, _: Round(rules, True, (membership_game.COUNT + 3,)))
-    at = tab(started(PAGE), "game")
-    rules = Rules(*chosen(at, "game.epsilon", "game.mode"))
-    press(at, f"{PAGE}.game.deal")
-    assert f"{membership_game.COUNT + 3}" in said(at)
-    dealt = playing(at).round
-    change(at, game__epsilon=5.0)  # is for the next round
-    assert playing(at).round is dealt
-    change(at, game__epsilon=rules.epsilon)
-    press(at, f"{PAGE}.game.out")
-    assert ":material/cancel:" in said(at)
-    assert at.button(f"{PAGE}.game.in").disabled
-    press(press(at, f"{PAGE}.game.deal"), f"{PAGE}.game.in")
-    assert ":material/check_circle:" in said(at)
-    assert playing(at).scores == {(rules, membership_game.PLAYERS): (1, 2)}
-    (table,) = [found.value for found in at.dataframe if "rounds" in found.value]
-    allowed = f"{100 * odds(rules.epsilon):.1f}%"
-    assert table[["rounds", "right", "share", "allowed"]].to_numpy().tolist() == [[2, 1, "50.0%", allowed]]
-    assert playing(press(at, f"{PAGE}.game.reset")) == Game()
     assert books(at) == {}

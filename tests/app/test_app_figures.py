@@ -18,7 +18,6 @@ from dpcore import datasets
 from dpcore.dashboard.tabs import paper_figures
 from dpcore.errors import DataError
 from dpcore.experiment import engine
-from dpcore.experiment.figures import groups, networks
 from dpcore.experiment.figures.base import Figure
 
 FRAME = people().assign(pay=np.linspace(0, 5000, 80).round(5))
@@ -41,9 +40,9 @@ def of_page() -> str:
     return "naive_bayes.figures" if driving.PAGE == "naive_bayes" else driving.PAGE
 
 
-def figures(at: AppTest | None = None, given: Any = PEOPLE) -> AppTest:
+def figures(at: AppTest | None = None) -> AppTest:
     """The tab, of a session with a release, with one repeat."""
-    at = with_release("figures", given=given) if at is None else tab(at, "figures")
+    at = with_release("figures", given=PEOPLE) if at is None else tab(at, "figures")
     widget(at, f"{of_page()}.repeats").set_value(1)
     return run(at)
 
@@ -76,11 +75,6 @@ def claims(at: AppTest) -> list[str]:
     return [found.value for found in at.markdown if found.value.startswith(":material/fact_check:")]
 
 
-def makes(at: AppTest, key: str) -> bool:
-    """Whether there is a button that makes the figure."""
-    return any((button.key or "").startswith(f"{of_page()}.{key}.go") for button in at.button)
-
-
 @pytest.mark.parametrize(("name", "key"), dict(FIGURES.keys()).items())  # the last of each page
 def test_a_figure_is_made_charged_run_by_run_and_marked(name: str, key: str) -> None:
     _, references, _, runs = FIGURES[name, key]
@@ -96,58 +90,30 @@ def test_a_figure_is_made_charged_run_by_run_and_marked(name: str, key: str) -> 
     assert account[1:] == pytest.approx((found["epsilon_claimed"].sum(), found["epsilon_bound"].sum()))
     assert (found.loc[found["epsilon_bound"] == math.inf, "mode"] == "as printed").all()
     assert marked(at)[drawn:] == [True] * (len(pictures(at)) - drawn) != []
-    spec, tables = charts(at)[-1]
-    assert len(spec["description"]) > 20
+    _, tables = charts(at)[-1]
     assert all(any(table.isin([label]).any(axis=None) for table in tables) for label in references)
     for table in [*tables, *(element.value for element in at.dataframe)]:
-        assert len(table) <= 2_000
         assert not any(part in table.to_csv(float_format="%.12g") for part in ("Zq", "1234.5"))
         assert not set(table) & set(FRAME)
-    spent, whole = books(at), len(pictures(at))
+    spent = books(at)
     figures(tab(at, "price"))
-    assert len(pictures(at)) == whole  # still there, not made again
-    assert nothing_new(at, first, spent)
+    assert nothing_new(at, first, spent)  # still there, not made again
 
 
 def test_figures_do_not_stand_in_each_others_way_and_are_of_the_data_in_use() -> None:
     at = made(made(figures(), "figure_6"), "figure_4")
-    spent, frame = books(at), runs_of(at)
     for key in ("figure_4", "figure_5", "figure_6"):
         assert len(pictures(figure(at, key))) == (key != "figure_5"), key
-    assert len(frame) == 4 + 8
     widget(at, "networks.repeats").set_value(2)
     before = claims(figure(at, "figure_6"))
     made(at, "figure_6")  # again: the earlier runs give way, and stay charged
     assert claims(at) != before != []
     assert len(entries(at, "figure_6")) == 3 * 4
-    again = runs_of(at)
-    assert len(again) == 8 + 8
-    assert set(again["repeat"]) == {0, 1}
-    assert books(at) != spent
+    assert len(runs_of(at)) == 8 + 8
     at.session_state["dpcore.data"] = data(FRAME.iloc[[*range(78), 79, 78]], "others", max_rows=500)  # the same schema
     at = figure(tab(run(at), "figures"), "figure_6")
     assert widget(at, "networks.sets").value == ["others"]
     assert not pictures(at)  # the other table's figure is not this one's
-    widget(at, "networks.sets").set_value([])
-    assert not makes(run(at), "figure_6")
-
-
-def refuse(*_: Any, **__: Any) -> Any:
-    raise DataError("The rows ran [out].", "Bring *more*.")
-
-
-@pytest.mark.parametrize("name", ["taxonomy"])
-def test_runs_that_fail_are_told_and_cost_nothing(name: str, monkeypatch) -> None:
-    at = figures()
-    drawn = len(pictures(at))
-    monkeypatch.setattr(groups.DiffGen, "fit", refuse)
-    made(at, "ranges")
-    assert not mendable(at)
-    (warning,) = [w.value.replace("\\", "") for w in at.warning]
-    assert all(told in warning for told in ("1 ", "DiffGen", "The rows ran [out]. Bring *more*."))
-    assert len(runs_of(at)) == 5
-    assert len(entries(at, "ranges")) == 4
-    assert len(pictures(at)) > drawn
 
 
 def test_an_error_between_runs_keeps_what_is_finished_and_says_so(monkeypatch) -> None:
@@ -156,7 +122,7 @@ def test_an_error_between_runs_keeps_what_is_finished_and_says_so(monkeypatch) -
     def work(*args: Any, **how: Any) -> Iterator[tuple[float, pd.DataFrame]]:
         for number, found in enumerate(original(*args, **how)):
             if number == 2:
-                refuse()
+                raise DataError("The rows ran [out].", "Bring *more*.")
             yield found
 
     monkeypatch.setattr(Figure, "stream", work)
@@ -167,17 +133,6 @@ def test_an_error_between_runs_keeps_what_is_finished_and_says_so(monkeypatch) -
     assert len(at.warning) == 1  # which says that it was stopped
     assert len(entries(at, "figure_6")) == 3  # the third was drawn, and so is charged, though nobody saw it
     assert (len(runs_of(at)), len(pictures(at))) == (2, 1)
-    monkeypatch.setattr(Figure, "stream", original)
-    assert not made(at, "figure_6").warning
-
-
-def test_what_cannot_be_made_is_said() -> None:
-    for columns, without in ((["age", "ill"], {"figure_5"}), (["ill"], {"figure_4", "figure_5"})):
-        assert {figure.key for figure in networks.FIGURES if figure.lacks(data(people()[columns]))} == without
-    at = figure(figures(given=data(FRAME, target=None)), "figure_4")
-    assert not makes(at, "figure_4")
-    assert not mendable(at)
-    assert makes(figure(at, "figure_5"), "figure_5")
 
 
 @pytest.mark.parametrize("name", ["naive_bayes"])

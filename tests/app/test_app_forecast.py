@@ -1,15 +1,11 @@
 """The forecast beside the settings: asked for once, then it moves with epsilon; it costs nothing and sees no row."""
 
-from functools import partial
-
 import pytest
 from driving import change, people, press, run
 from prepared import data, page
-from screen import errors, pictures, said, widget
+from screen import pictures, said, widget
 
 from dpcore.dashboard.sections import forecast as section
-from dpcore.datasets import Dataset
-from dpcore.domain.unit import Unit
 from dpcore.experiment import forecasts
 
 GO, WITHIN, USE = "forecast.naive_bayes.go", "forecast.within.naive_bayes", "forecast.use.naive_bayes"
@@ -38,7 +34,6 @@ def waited(at):
 
 def test_a_forecast_moves_with_epsilon_gives_one_for_a_distance_and_is_of_its_settings() -> None:
     at = page(data(max_rows=400))
-    assert not there(at)
     at = waited(press(at, GO))
     first = said(at)
     assert "of 400" in first
@@ -46,24 +41,9 @@ def test_a_forecast_moves_with_epsilon_gives_one_for_a_distance_and_is_of_its_se
     assert not at.session_state["dpcore.accounts"]  # nothing was asked of any row
     assert said(change(at, epsilon=10.0)) != first
     at.number_input(WITHIN).set_value(60.0)
-    offered = widget(run(at), USE).label
-    press(at, USE)
-    epsilon = widget(at, "naive_bayes.epsilon").value
-    assert epsilon < 10
-    assert f"{epsilon:g}" in offered
-    at.number_input(WITHIN).set_value(0.1)
-    assert not [button for button in run(at).button if button.key == USE]  # no epsilon is enough
+    press(run(at), USE)
+    assert widget(at, "naive_bayes.epsilon").value < 10
     assert not there(change(at, smoothing=2.0))
-
-
-def test_a_run_that_protects_persons_has_a_forecast(monkeypatch) -> None:
-    """With a column that says whose row it is, every row has a fraction of epsilon, which is no parameter."""
-    monkeypatch.setattr(section, "forecast", partial(forecasts.forecast, epsilons=(0.1, 1.0)))
-    rows = people().assign(who=[f"p{i // 3}" for i in range(80)])
-    schema = data(people(), max_rows=400, unit=Unit(rows=3, column="who")).schema
-    at = press(page(Dataset("visits", rows[24:], rows[:24], schema, "visits")), GO)
-    assert not errors(waited(at))
-    assert not at.session_state["dpcore.accounts"]
 
 
 def test_the_number_of_rows_is_typed_where_it_is_private_and_never_counted() -> None:

@@ -4,12 +4,10 @@ from pathlib import Path
 from weakref import WeakSet
 
 import pytest
-import streamlit as st
-from driving import PAGES, ROOT, csv, opened, people, released, started, upload
-from screen import mendable, widget, words
+from driving import PAGES, ROOT, opened, released, started
+from screen import widget, words
 
 from dpcore.dashboard import housekeeping
-from dpcore.datasets import reading
 
 
 @pytest.fixture(autouse=True)
@@ -33,30 +31,10 @@ def test_no_page_takes_a_file_or_shows_one_of_the_server(visitors):
     assert list(visitors.iterdir()) == []
 
 
-def test_only_tables_that_come_with_the_program_are_offered_and_the_menu_is_whole(monkeypatch):
-    """Streamlit would fold pages away, as soon as there are more than twelve."""
-    seen, menu = [], st.navigation
-    monkeypatch.setattr(st, "navigation", lambda pages, **look: seen.append((pages, look)) or menu(pages, **look))
-    at = started("data")
-    pages, look = seen[-1]
-    assert sum(map(len, pages.values())) == 13
-    assert look["expanded"] is True
-    assert len(widget(at, "data.source").options) == 3  # the sample, and bank cards
+def test_only_tables_that_come_with_the_program_are_offered(monkeypatch):
+    assert len(widget(started("data"), "data.source").options) == 3  # the sample, and bank cards
     monkeypatch.setenv("DPCORE_UPLOADS", "1")
     assert len(widget(started("data"), "data.source").options) == 4
-
-
-def test_tables_of_visitors_have_the_size_that_the_limits_allow(monkeypatch):
-    """A larger one is refused by the process that reads it: asked afterwards, it is in everybody's memory already."""
-    came, read = [], reading.table_from
-    monkeypatch.setattr(reading, "table_from", lambda *asked: came.append(read(*asked)) or came[-1])
-    monkeypatch.setenv("DPCORE_UPLOADS", "1")
-    monkeypatch.setenv("DPCORE_LIMITS", "rows=80,columns=3")
-    assert mendable(upload(started("data"), "people.csv", csv(people(80)))) == []
-    assert len(came) == 1
-    (told,) = mendable(upload(started("data"), "people.csv", csv(people(81))))
-    assert len(came) == 1
-    assert "81" in told
 
 
 def test_who_finds_a_full_server_is_told_so_and_gets_nothing_else(monkeypatch):

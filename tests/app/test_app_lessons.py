@@ -36,12 +36,6 @@ def settings(at: AppTest) -> dict[str, Any]:
     return {key: at.session_state.get(f"naive_bayes.{key}") for key in ("epsilon", "smoothing", "mode")}
 
 
-def do(at: AppTest) -> AppTest:
-    """Press the card's one button for what the step does."""
-    (key,) = [key for key in ways(at) if key.startswith("do.")]
-    return press(at, f"{WAYS}{key.partition(':')[0]}")
-
-
 @pytest.mark.parametrize("name", LESSONS)
 def test_every_step_opens_with_its_settings_and_asks_before_it_is_left_out(name: str) -> None:
     lesson = LESSONS[name]
@@ -51,8 +45,6 @@ def test_every_step_opens_with_its_settings_and_asks_before_it_is_left_out(name:
         assert step.text in "\n".join(str(text.value) for text in at.markdown)
         assert {key: at.session_state[f"{step.page}.{key}"] for key in step.settings} == dict(step.settings)
         assert not errors(at)
-        drawers = [found for found in elements(at) if (found.key or "").startswith("drawer.")]
-        assert not any(drawer.proto.expanded for drawer in drawers)
         way = "end" if number == len(lesson.steps) - 1 else "next"
         if step.act is not None:
             assert step.act.label in {label for key, label in ways(at).items() if key.startswith("do.")}
@@ -60,10 +52,8 @@ def test_every_step_opens_with_its_settings_and_asks_before_it_is_left_out(name:
             assert page_of(at) == step.page
             way = "on"
         press(at, f"lesson.{way}")
-    assert not ways(at).keys() - {"following", "home"}
     assert at.title[0].value == lesson.title
     assert all(sentence in said(at) for sentence in (*lesson.lessons, lesson.question))
-    assert at.session_state["dpcore.learned"] == {name}
     press(at, "lesson.home")
 
 
@@ -74,9 +64,9 @@ def test_a_lesson_has_data_results_and_a_ledger_of_its_own_and_all_is_as_before_
     assert dataset(at).name == "sample"
     assert shown(at) is None
     assert settings(at)["mode"] == "paper"
-    do(at)
+    (act,) = [key for key in ways(at) if key.startswith("do.")]
+    press(at, f"{WAYS}{act.partition(':')[0]}")  # the card's one button for what the step does
     assert shown(at) is not None
-    assert LESSONS["price"].steps[0].after.replace("*", "") in said(at).replace("*", "")
     assert len(opened(at, "ledger").header) == 1
     at = opened(press(at, "lesson.leave"), "naive_bayes")
     assert dataset(at) is PEOPLE
@@ -114,14 +104,3 @@ def test_a_step_begins_without_what_an_earlier_one_set_and_back_leads_there_agai
     press(press(at, "lesson.next"), "lesson.on")
     assert settings(at) == {"epsilon": 0.01, "smoothing": 1.0, "mode": "corrected"}
     assert settings(press(at, "lesson.back"))["epsilon"] == 1.0
-
-
-def test_a_lesson_begun_in_a_lesson_is_the_only_one_and_gives_ones_own_settings_back() -> None:
-    at = change(opened(started(), "naive_bayes"), epsilon=2.0, mode="paper")
-    at = begun("methods", begun("price", at))
-    first = LESSONS["methods"].steps[0]
-    assert {key: at.session_state[f"{first.page}.{key}"] for key in first.settings} == dict(first.settings)
-    at = opened(at, "data")  # who wanders off is led back
-    assert {*ways(at)} == {"again", "leave"}
-    assert page_of(press(at, "lesson.again")) == first.page
-    assert settings(opened(press(at, "lesson.leave"), "naive_bayes"))["epsilon"] == 2.0

@@ -1,12 +1,10 @@
 """The page of Bayesian networks: what it asks for, and what it says of its methods."""
 
-from driving import released, run, shown, tab
-from prepared import Journey, choose, data, follow, page, with_release
-from screen import dataset, errors, marked, said, widget
+from driving import released, run, shown
+from prepared import Journey, data, follow, page, with_release
+from screen import marked, widget
 
-from dpcore import datasets
 from dpcore.dashboard import panels
-from dpcore.domain.binarize import Binarization
 from dpcore.methods import METHODS
 
 PAGE = "networks"
@@ -15,8 +13,6 @@ BITS = next(offer.label for offer in METHODS["PrivBayes"].offers if offer.given 
 JOURNEYS: list[Journey] = [
     ("corrected", "PrivBayes", {"relation": "add_remove"}, {"relation": "add_remove"}),
     ("paper", "PrivBayes", {}, {"relation": "replace"}),  # papers know this one only
-    ("paper", "HMPrivBayes", {}, {"relation": "replace"}),
-    ("paper", "NoPrivacy", {}, {"delta": None}),
     ("corrected", BITS, {"max_parents": 4}, {"relation": "add_remove", "score": "F", "max_parents": 3}),
     ("corrected", BITS, {"score.PrivBayes.binary": "MI"}, {"score": "MI", "max_parents": 4}),
 ]
@@ -26,15 +22,6 @@ def test_settings_reach_the_method_and_f_has_three_parents() -> None:
     at = follow(page(BOUNDED), JOURNEYS)
     widget(at, "networks.score.PrivBayes.binary").set_value("F")
     assert shown(released(run(at))).release.parameters["max_parents"] == 3
-
-
-def test_hmprivbayes_as_printed_is_told_apart_by_its_factors() -> None:
-    at = released(choose(page(datasets.load("sample")), "paper", "HMPrivBayes"), n_clusters=3)
-    half = len(Binarization(dataset(at).schema).schema) // 2
-    assert half == 25
-    for times in (half, 3):  # everybody is in every pair, and in every cluster
-        assert f"**{times} times**" in said(tab(at, "price"))
-    assert errors(at) == [shown(at).release.guarantee_void]
 
 
 def test_the_reference_without_noise_is_for_the_screen() -> None:

@@ -8,7 +8,6 @@ import pytest
 from playwright.sync_api import Locator, expect
 
 from dpcore import datasets
-from scripts.screenshots import settle
 
 pytestmark = pytest.mark.browser
 
@@ -28,18 +27,6 @@ def charts(panel: Locator, count: int) -> None:
         assert box["x"] + box["width"] <= room["x"] + room["width"] + 1, "a chart is wider than its place"
 
 
-def test_the_first_chart_of_every_method_is_whole_on_a_laptop(visitor):
-    visitor.open()
-    for name in ("networks", "taxonomy", "forests", "responses"):
-        visitor.go(name)
-        if name == "responses":
-            visitor.pick("Learn from reports")
-        visitor.run()
-        expect(visitor.tab("Price").get_by_test_id("stVegaLiteChart").first).to_be_in_viewport(ratio=1)
-        assert visitor.headline()[0] == visitor.headline()[1]
-        assert visitor.fits()
-
-
 def test_first_visit(visitor):
     visitor.try_now()
     assert visitor.headline()[:2] == [visitor.usual] * 2
@@ -55,15 +42,3 @@ def test_first_visit(visitor):
     assert len(rows) == 20_000
     assert list(rows.columns) == list(datasets.load("sample").schema.names)
     assert visitor.ledger() == ["1", visitor.usual, visitor.usual]
-
-
-def test_settings_that_were_opened_are_folded_away_by_a_release(visitor):
-    visitor.try_now()
-    drawer = visitor.keyed("drawer.naive_bayes").locator("details").first
-    slider = visitor.keyed("naive_bayes.epsilon").get_by_role("slider")
-    expect(drawer).not_to_have_attribute("open", "")
-    drawer.locator("summary").first.click()
-    expect(slider).to_be_visible()
-    settle(visitor.page)
-    visitor.run()
-    expect(slider).to_be_hidden()

@@ -3,7 +3,6 @@
 import pytest
 from playwright.sync_api import expect
 
-from dpcore.dashboard.lesson_plans import LESSONS
 from scripts.screenshots import settle
 
 pytestmark = pytest.mark.browser
@@ -121,17 +120,3 @@ def test_from_home_to_take_home(visitor):
     hands.reach("link", "Ledger")
     hands.press("Enter")
     expect(visitor.metrics.nth(2)).to_have_text("1.7")
-
-
-def test_a_lesson_begins(visitor):
-    visitor.open()
-    hands = Hands(visitor)
-    hands.reach("button", "Start the lesson")
-    hands.press("Enter")
-    lesson = next(iter(LESSONS.values()))
-    steps = len(lesson.steps)
-    expect(visitor.page.get_by_text(f"step 1 of {steps}")).to_be_visible()
-    for name in ("Next", "Go on") if lesson.steps[0].act else ("Next",):
-        hands.reach("button", name)
-        hands.press("Enter")
-    expect(visitor.page.get_by_text(f"step 2 of {steps}")).to_be_visible()

@@ -1,13 +1,10 @@
-"""A file of one's own: names that would like to be markup, and rows that are gone."""
-
-import re
+"""A file of one's own, with names that would like to be markup."""
 
 import numpy as np
 import pandas as pd
 import pytest
 from playwright.sync_api import expect
 
-from dpcore.dashboard.sections.intake import SOURCES
 from scripts.screenshots import settle
 
 pytestmark = pytest.mark.browser
@@ -15,7 +12,7 @@ pytestmark = pytest.mark.browser
 MARKUP = "<b>x</b>", "a.b[0]:Q", "[l](javascript:alert(1))", "**bold** :red[z] $x$"
 
 
-def table(names=("city", "age", "ill")) -> pd.DataFrame:
+def table(names) -> pd.DataFrame:
     rng = np.random.default_rng(3)
     ill = rng.random(400) < 0.3
     columns = [
@@ -68,23 +65,3 @@ def literal(page, *shown):
     assert made == []
     for text in shown:
         expect(page.get_by_text(text).filter(visible=True).first).to_be_visible()
-
-
-def test_own_data_never_give_way_to_the_sample_in_silence(visitor):
-    """Back keeps them; a refresh says that they are gone, where nobody has to scroll to."""
-    page = visitor.page
-    visitor.open()
-    visitor.upload("people.csv", table().to_csv(index=False).encode())
-    visitor.declare()
-    visitor.press("data.use")
-    visitor.press("data.next")
-    page.go_back()
-    expect(page).to_have_url(re.compile("/data"))
-    settle(page)
-    assert "people.csv" in visitor.data_in_use
-    page.reload()
-    expect(page.locator(".st-key-dpcore-load_again")).to_be_in_viewport(ratio=1)
-    settle(page)
-    visitor.press("dpcore.load_again")
-    expect(page.get_by_role("radio", name=SOURCES["upload"])).to_be_checked()
-    expect(visitor.button("dpcore.load_again")).to_have_count(0)

