@@ -41,7 +41,7 @@ TAUGHT_TEXTS = """<style>
 .st-key-taught :is(li, p) {font-size: 1.5rem !important}
 .st-key-taught li {margin: 1rem}
 </style><script>document.querySelector('[data-testid=stMain]').scrollTo({top: 0, behavior: 'instant'})</script>"""
-# To the top when a step begins; when it is done, to what its words name, and no further once somebody moves.
+# To the top when a step begins, whatever is drawn later; when it is done, to what its words name; until somebody moves.
 GUIDE = """<script>
 (() => {
     const main = document.querySelector('[data-testid=stMain]'), app = document.querySelector('[data-testid=stApp]');
@@ -50,7 +50,7 @@ GUIDE = """<script>
         addEventListener(kind, () => mine.moved = true, {once: true, passive: true});
     if (%(top)s) main.scrollTo({top: 0, behavior: 'instant'});
     const look = () => {
-        const foot = document.querySelector('[data-testid=stBottom]'), found = %(place)s;
+        const foot = document.querySelector('[data-testid=stBottom]'), found = %(seek)s ? %(place)s : main.firstChild;
         if (mine !== window.lesson || mine.moved || mine.still > 2 || Date.now() > mine.until || !foot) return;
         const end = foot.getBoundingClientRect().top - 8, room = end - HEAD;
         Object.assign(main.style, {scrollPaddingTop: `${HEAD}px`, scrollPaddingBottom: `${innerHeight - end}px`});
@@ -64,7 +64,7 @@ GUIDE = """<script>
         mine.timer = setTimeout(look, 150);
     };
     const again = () => { mine.still = 0; mine.until = Date.now() + 60000; look(); };
-    if (%(seek)s) { addEventListener('resize', again); again(); }
+    if (%(seek)s || %(top)s) { addEventListener('resize', again); again(); }
 })();
 </script>"""
 
