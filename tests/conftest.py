@@ -1,5 +1,6 @@
 """Fixtures: small private tables with a declared schema, Adult where it can be found, and noise that is watched."""
 
+import gc
 import hashlib
 import os
 import random
@@ -77,6 +78,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             parts[number % 10 > 0].append(item)
         items[:] = parts[0]
         config.hook.pytest_deselected(items=parts[1])
+
+
+def pytest_collection_finish() -> None:
+    """What is loaded is never garbage: collections need not look at it again."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 50)
 
 
 @pytest.hookimpl(wrapper=True)

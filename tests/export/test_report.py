@@ -19,7 +19,14 @@ EVERY = {  # one of each kind of release: its parameters, and what its charts ar
 }
 
 
-@pytest.mark.parametrize("name", EVERY)
+@pytest.mark.parametrize(
+    "name",
+    [
+        "PrivBayes refined",
+        "PPNB",
+        *(pytest.param(name, marks=pytest.mark.slow) for name in ("NB-Synth", "TaxonomyRelease", "DiffPRFs")),
+    ],
+)
 def test_a_report_holds_all_charts_and_texts_and_runs_and_fetches_nothing(name):
     given, own = EVERY[name]
     made = released(name, data_name=f"{HOSTILE}.csv", **given)

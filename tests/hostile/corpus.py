@@ -146,7 +146,12 @@ CASES = [
     # workbooks
     Case("rows.xlsx", lambda: workbook(HEADER + ROW * 1_000_000), slow=True),
     Case("empty rows.xlsx", lambda: workbook(HEADER + "<row/>" * 300_000), NO_ROWS),
-    Case("one text for all.xlsx", lambda: workbook(HEADER + PAIR * 50_000, shared=strings(f"<t>{LONG}</t>")), MUCH),
+    Case(
+        "one text for all.xlsx",
+        lambda: workbook(HEADER + PAIR * 50_000, shared=strings(f"<t>{LONG}</t>")),
+        MUCH,
+        slow=True,
+    ),
     Case("many texts.xlsx", lambda: workbook(HEADER + ROW, shared=strings("", 20_000_000)), MUCH, slow=True),
     Case("corner.xlsx", lambda: workbook(HEADER + '<row r="1048576"><c r="XFD1048576"><v>1</v></c></row>'), MUCH),
     Case("wide.xlsx", lambda: workbook(HEADER + '<row r="2"><c r="XFD2"><v>1</v></c></row>'), WIDE),
@@ -164,7 +169,12 @@ CASES = [
     Case("forged.parquet", lambda: forged_rows(1_234, 10**6), DAMAGED),
     Case("far forged.parquet", lambda: forged_rows(1_234, 10**9), LARGE),
     Case("constant.parquet", lambda: parquet({f"c{i}": np.zeros(10**6, np.int8) for i in range(40)}), LARGE),
-    Case("texts.parquet", lambda: parquet(dict.fromkeys("ab", pa.array([LONG] * 7_500).dictionary_encode())), LARGE),
+    Case(
+        "texts.parquet",
+        lambda: parquet(dict.fromkeys("ab", pa.array([LONG] * 7_500).dictionary_encode())),
+        LARGE,
+        slow=True,
+    ),
     Case("wide.parquet", lambda: parquet({f"c{i}": [1] for i in range(1_100)}), WIDE),
     Case("deep.parquet", lambda: deep_parquet(900), ""),
     Case("encrypted.parquet", lambda: GOOD[:-4] + b"PARE", "encrypted"),
