@@ -55,20 +55,22 @@ def main() -> None:
         seconds, result = best(lambda k=degree: evaluate.marginal_avd(codes, released_codes, schema, k, on="bits"))
         show(f"{len(result):,} {degree}-way distances of codes, on bits", seconds)
     show("marginals of one column", best(lambda: evaluate.marginals(train, released, schema, "education"))[0])
-    show("a pair of columns", best(lambda: evaluate.pair(train, released, schema, "education", "income"))[0])
+    show("a pair of columns", best(lambda: evaluate.pair_marginal(train, released, schema, "education", "income"))[0])
     show("validity", best(lambda: evaluate.validity(released, schema))[0])
 
     print()
     for model in evaluate.MODELS:
         show(
-            model, best(lambda m=model: evaluate.real_ceiling(train, test, schema, target, models=[m]))[0], "target .5"
+            model,
+            best(lambda m=model: evaluate.real_data_baseline(train, test, schema, target, models=[m]))[0],
+            "target .5",
         )
     args = codes, test_codes, released_codes, schema, target
     show("tstr of codes, ceiling known", best(lambda: evaluate.tstr(*args, include_real=False))[0])
     seconds, result = best(lambda: evaluate.tstr(train, test, released, schema, target))
     show("tstr of frames, ceiling included", seconds)
     label = evaluate.Label(column=target, equals=">50K")
-    for protocol in ("tstr", "paper"):
+    for protocol in ("tstr", "published"):
         args = data.test, released, schema, label
         seconds, _ = best(lambda p=protocol, a=args: evaluate.misclassification(*a, protocol=p), runs=1)
         show(f"misclassification, {protocol}, 50 repeats", seconds)

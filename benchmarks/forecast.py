@@ -63,10 +63,10 @@ def synthesizers(*, every: bool) -> dict[str, Synthesizer]:
     found = {}
     for name, kind in METHODS.items():
         if issubclass(kind, Synthesizer):
-            for offer in kind.offers if every else kind.offers[:1]:
-                method = kind(mode=offer.mode, **offer.given)
-                if offer.mode == "paper" and method.relation not in kind.relations_in("paper"):
-                    method.set_params(relation=kind.relations_in("paper")[0])
+            for offer in kind.presets if every else kind.presets[:1]:
+                method = kind(mode=offer.mode, **offer.parameters)
+                if offer.mode == "published" and method.relation not in kind.relations_in("published"):
+                    method.set_params(relation=kind.relations_in("published")[0])
                 found[f"{name}: {offer.label}, {offer.mode}" if every else name] = method
     return found
 

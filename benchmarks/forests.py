@@ -29,7 +29,7 @@ from dpcore import datasets
 from dpcore.datasets import Dataset
 from dpcore.domain.schema import Schema
 from dpcore.evaluate.learners import judged
-from dpcore.methods import METHODS, DiffPRFs, PlainForest
+from dpcore.methods import METHODS, DiffPRFs, NonPrivateForest
 from dpcore.methods.base import PrivateClassifier
 
 RUNS = 5
@@ -67,13 +67,13 @@ def paper(data: Dataset) -> Iterator[dict[str, Any]]:
     size: dict[str, Any] = {"n_trees": 25, "max_depth": 5, "max_features": "sqrt"}
     for epsilon in (2.0, 1.0, 0.75, 0.5, 0.25, 0.1, 0.05):
         for score in ("Max", "InfoGain"):
-            for mode in ("paper", "corrected"):
+            for mode in ("published", "corrected"):
                 method = DiffPRFs(epsilon=epsilon, mode=mode, criterion=score, **size)
                 yield measured(f"{mode}, {score}", data, method)
         yield measured("corrected, Gini then Max", data, DiffPRFs(epsilon=epsilon, **size))
         yield measured("corrected, all columns", data, DiffPRFs(epsilon=epsilon, n_trees=25, max_depth=5))
-    yield measured("plain forest", data, PlainForest())
-    yield measured("plain forest, values", data, PlainForest(children="values"))
+    yield measured("plain forest", data, NonPrivateForest())
+    yield measured("plain forest, values", data, NonPrivateForest(categorical_splits="values"))
 
 
 def measured(name: str, data: Dataset, method: PrivateClassifier) -> dict[str, Any]:
@@ -147,14 +147,14 @@ def speed(data: Dataset) -> None:
     forest: dict[str, Any] = {"n_trees": 25, "max_depth": 5, "max_features": "sqrt"}
     theirs = seconds(lambda: RandomForestClassifier(n_estimators=25, max_depth=5, random_state=0).fit(x, y), 5)
     print(f"scikit-learn, 25 trees of depth 5 on codes: fit {theirs:.3f} s")
-    plain = seconds(lambda: PlainForest(**forest, random_state=0).fit(data.train, schema=schema), 5)
+    plain = seconds(lambda: NonPrivateForest(**forest, random_state=0).fit(data.train, schema=schema), 5)
     print(f"plain forest, the same: fit {plain:.3f} s, encoding included ({plain / theirs:.2f} x scikit-learn)")
     for resample in ("disjoint", "poisson", "full"):
         method = DiffPRFs(**forest, resample=resample, random_state=0)
         fit = seconds(lambda m=method: m.fit(data.train, schema=schema), 5)
         predict = seconds(lambda m=method: m.predict(data.test), 5)
         print(f"DiffPRFs, {resample}: fit {fit:.3f} s, predict 15,060 rows {predict:.3f} s")
-    method = DiffPRFs(**forest, mode="paper", random_state=0)
+    method = DiffPRFs(**forest, mode="published", random_state=0)
     print(f"DiffPRFs as printed: fit {seconds(lambda: method.fit(data.train, schema=schema), 3):.3f} s")
     rows = np.random.default_rng(0).integers(len(data.train), size=1_000_000)
     large = data.train.iloc[rows].reset_index(drop=True)

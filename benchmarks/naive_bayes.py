@@ -55,7 +55,7 @@ def figures(data: dp.datasets.Dataset) -> None:
     print(f"\nThe paper's figures: mean and variance of the accuracy over {REPEATS} runs, S = N")
     epsilons = [round(0.1 * step, 1) for step in range(16)]
     methods = {
-        "paper": dp.NaiveBayesSynthesizer(mode="paper"),
+        "published": dp.NaiveBayesSynthesizer(mode="published"),
         "C1-gen": dp.NaiveBayesSynthesizer(x_source="model"),
     }
     frame = dp.experiment.sweep(methods, data, epsilons=epsilons, repeats=REPEATS, models=(LR, BAYES_NET), rows=ROWS)
@@ -84,7 +84,7 @@ def readings(data: dp.datasets.Dataset) -> None:
     cases += [("10", binned(10), times, "e", smoothing) for smoothing in (0.1, 10.0, 100.0) for times in (1, 10)]
     for bins, read, times, base, smoothing in cases:
         rows = times * ROWS
-        settings = {"mode": "paper", "epsilon": 1.5, "rows": rows, "log_base": base, "smoothing": smoothing}
+        settings = {"mode": "published", "epsilon": 1.5, "rows": rows, "log_base": base, "smoothing": smoothing}
         runs = measure(read, (LR,), rows, **settings)[:, 0]
         inside = "yes" if low <= runs.min() and runs.max() <= high + 5e-4 else ""
         print(
@@ -95,7 +95,7 @@ def readings(data: dp.datasets.Dataset) -> None:
 
 def main() -> None:
     data = dp.datasets.load("adult")
-    ceiling = dp.evaluate.real_ceiling(data.train, data.test, data.schema, "income")
+    ceiling = dp.evaluate.real_data_baseline(data.train, data.test, data.schema, "income")
     print(ceiling.to_string(index=False), "\n")
     corrected(data)
     figures(data)

@@ -45,18 +45,18 @@ def releases() -> dict[str, Callable[[float], PrivateEstimator]]:
         "PrivBayes refined, replace": lambda e: dp.RefinedPrivBayes(epsilon=e, relation="replace"),
         "PrivBayes general, add_remove": lambda e: dp.PrivBayes(epsilon=e, relation="add_remove"),
         "PrivBayes general": lambda e: dp.PrivBayes(epsilon=e),
-        "PrivBayes general, printed": lambda e: dp.PrivBayes(epsilon=e, mode="paper"),
+        "PrivBayes general, printed": lambda e: dp.PrivBayes(epsilon=e, mode="published"),
         "PrivBayes binary F": lambda e: dp.PrivBayes(epsilon=e, variant="binary"),
         "PrivBayes binary MI": lambda e: dp.PrivBayes(epsilon=e, variant="binary", score="MI"),
-        "PrivBayes binary F, printed": lambda e: dp.PrivBayes(epsilon=e, variant="binary", mode="paper"),
+        "PrivBayes binary F, printed": lambda e: dp.PrivBayes(epsilon=e, variant="binary", mode="published"),
         "HMPrivBayes": lambda e: dp.HMPrivBayes(epsilon=e),
         "HMPrivBayes, public clusters": lambda e: dp.HMPrivBayes(epsilon=e, partition="public"),
         "HMPrivBayes MI": lambda e: dp.HMPrivBayes(epsilon=e, score="MI"),
-        "HMPrivBayes, printed": lambda e: dp.HMPrivBayes(epsilon=e, mode="paper"),
+        "HMPrivBayes, printed": lambda e: dp.HMPrivBayes(epsilon=e, mode="published"),
         "PrivSCBN": lambda e: dp.PrivSCBN(epsilon=e),
-        "PrivSCBN, printed": lambda e: dp.PrivSCBN(epsilon=e, mode="paper"),
+        "PrivSCBN, printed": lambda e: dp.PrivSCBN(epsilon=e, mode="published"),
         "JTree": lambda e: dp.JTree(epsilon=e),
-        "JTree, printed": lambda e: dp.JTree(epsilon=e, mode="paper"),
+        "JTree, printed": lambda e: dp.JTree(epsilon=e, mode="published"),
         "NoPrivacy": lambda e: dp.NoPrivacy(epsilon=e),
     }
 
@@ -101,7 +101,7 @@ def speed(data: dp.datasets.Dataset, runs: int) -> None:
 
     everything = {"theta": 1e-9, "max_parents": 3}  # three parents whatever epsilon: all candidates
     timed(f"{data.name}: HMPrivBayes", fit(dp.HMPrivBayes()), runs)
-    timed(f"{data.name}: HMPrivBayes, printed", fit(dp.HMPrivBayes(mode="paper")), runs)
+    timed(f"{data.name}: HMPrivBayes, printed", fit(dp.HMPrivBayes(mode="published")), runs)
     timed(f"{data.name}: PrivSCBN", fit(dp.PrivSCBN()), runs)
     timed(f"{data.name}: PrivBayes refined", fit(dp.RefinedPrivBayes()), runs)
     timed(f"{data.name}: PrivBayes general", fit(dp.PrivBayes()), runs)

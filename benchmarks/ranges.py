@@ -50,7 +50,9 @@ def main() -> None:
     tell("Mean absolute error in rows, all of it", total)
     tell("The part that is noise", noise)
     tell("All of it, of published leaves (negative counts moved to 0)", published)
-    relative = evaluate.by_size(total).pivot_table(index="release", columns="bin", values="relative", sort=False)
+    relative = evaluate.errors_by_query_size(total).pivot_table(
+        index="release", columns="bin", values="relative", sort=False
+    )
     print(f"Mean relative error, all of it\n{relative.to_string(float_format=lambda x: f'{x:,.3g}')}\n")
 
 
@@ -61,7 +63,7 @@ def errors(data: Dataset) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
     truth = exact_answers(codes, schema, queries)
     total, noise, published = [], [], []
     for run in range(RUNS):
-        flat = evaluate.flat_answers(truth, queries, schema, epsilon=1.0, relation="add_remove", seed=run)
+        flat = evaluate.uniform_baseline_answers(truth, queries, schema, epsilon=1.0, relation="add_remove", seed=run)
         found = {"flat histogram": (flat, truth)}
         positive = {}
         methods = {name: TaxonomyRelease(random_state=run, **options) for name, options in TREES.items()}
@@ -99,7 +101,7 @@ def group_errors(data: Dataset) -> pd.DataFrame:
 
 def tell(title: str, frame: pd.DataFrame) -> None:
     """A table of errors by size with intervals' half widths, and the ratios to noisy leaves alone."""
-    sizes = evaluate.by_size(frame)
+    sizes = evaluate.errors_by_query_size(frame)
     sizes["shown"] = [
         f"{mean:,.3g} ±{high - mean:,.2g}" for mean, high in zip(sizes["absolute"], sizes["absolute_high"], strict=True)
     ]

@@ -23,7 +23,7 @@ from dpcore import datasets
 from dpcore.datasets import Dataset
 from dpcore.evaluate.reconstruction import boolean_data
 from dpcore.experiment import figure
-from dpcore.methods import DTCRD, DTPD, PPNB, PlainNaiveBayes
+from dpcore.methods import DTCRD, DTPD, PPNB, NonPrivateNaiveBayes
 
 GRID = (0.1, 0.2, 0.3, 0.35, 0.4, 0.45, 0.49, 0.51, 0.55, 0.6, 0.65, 0.7, 0.8, 0.9)
 NOISES: dict[str, dict[str, Any]] = {
@@ -60,7 +60,7 @@ def crossing() -> None:
     for p in (0.1, 0.2, 0.49):
         ways: dict[str, tuple[Dataset, Any]] = {"PPNB": (bits, PPNB(p0=p)), "DTPD": (cards, DTPD(theta=p))}
         for name, (data, method) in ways.items():
-            runs = (clone(method).set_params(mode="paper", random_state=seed) for seed in range(20))
+            runs = (clone(method).set_params(mode="published", random_state=seed) for seed in range(20))
             found = [run.fit(data.train, schema=data.schema).score(data.test) for run in runs]
             error = np.std(found, ddof=1) / np.sqrt(len(found))
             print(f"  p {p:<5g} {name}  {np.mean(found[:5]):.4f}  {np.mean(found):.4f}  {error:.4f}")
@@ -70,11 +70,11 @@ def printed(data: Dataset) -> Iterator[dict[str, Any]]:
     """Paper 004's grid, for both noises and for none, and the trees that it compares with."""
     for name, noise in NOISES.items():
         for p0 in GRID:
-            yield measured(f"PPNB as printed, {name}, p0 {p0:g}", data, PPNB(mode="paper", p0=p0, **noise))
+            yield measured(f"PPNB as printed, {name}, p0 {p0:g}", data, PPNB(mode="published", p0=p0, **noise))
     for theta in (0.55, 0.6, 0.7, 0.8, 0.9):
-        yield measured(f"DTPD as printed, theta {theta:g}", data, DTPD(mode="paper", theta=theta))
+        yield measured(f"DTPD as printed, theta {theta:g}", data, DTPD(mode="published", theta=theta))
     for variant in ("by_class", "global", "local"):
-        yield measured(f"DTCRD as printed, {variant}", data, DTCRD(mode="paper", variant=variant))
+        yield measured(f"DTCRD as printed, {variant}", data, DTCRD(mode="published", variant=variant))
 
 
 def corrected(data: Dataset) -> Iterator[dict[str, Any]]:
@@ -85,10 +85,10 @@ def corrected(data: Dataset) -> Iterator[dict[str, Any]]:
             for pairs in (True, False):
                 for asked in (1, 2, None):
                     told = f"{'class and column as one, ' if pairs else ''}{asked or 'all'} asked{', clipped' * bare}"
-                    method = PPNB(epsilon=epsilon, pairs=pairs, asked=asked, **how)
+                    method = PPNB(epsilon=epsilon, pairs=pairs, n_questions=asked, **how)
                     yield measured(f"PPNB-LDP, {told}", data, method)
         for asked in (1, None):
-            method = PPNB(epsilon=epsilon, numbers="moments", asked=asked)
+            method = PPNB(epsilon=epsilon, numbers="moments", n_questions=asked)
             yield measured(f"PPNB-LDP, moments, {asked or 'all'} asked", data, method)
         yield measured("DTPD, every bit for itself", data, DTPD(epsilon=epsilon))
         yield measured("DTCRD, Laplace noise", data, DTCRD(epsilon=epsilon))
@@ -96,8 +96,8 @@ def corrected(data: Dataset) -> Iterator[dict[str, Any]]:
 
 def plain(data: Dataset) -> Iterator[dict[str, Any]]:
     """True answers, and the majority class."""
-    yield measured("plain naive Bayes", data, PlainNaiveBayes())
-    yield measured("plain naive Bayes, bins", data, PlainNaiveBayes(numbers="bins"))
+    yield measured("plain naive Bayes", data, NonPrivateNaiveBayes())
+    yield measured("plain naive Bayes, bins", data, NonPrivateNaiveBayes(numbers="bins"))
     yield from references(data)
 
 
@@ -107,7 +107,7 @@ def speed(data: Dataset) -> None:
     large = data.train.iloc[rows].reset_index(drop=True)
     schema, wide = data.schema, replace(data.schema, max_rows=1_000_000)
     kinds: dict[str, Any] = {
-        "PPNB as printed": PPNB(mode="paper", random_state=0),
+        "PPNB as printed": PPNB(mode="published", random_state=0),
         "PPNB-LDP, as it comes": PPNB(random_state=0),
         "PPNB-LDP, every column": PPNB(random_state=0, pairs=False, asked=None),
         "PPNB-LDP, every column, bits": PPNB(random_state=0, pairs=False, asked=None, protocol="OUE"),
@@ -119,9 +119,12 @@ def speed(data: Dataset) -> None:
         fit = seconds(lambda m=method: m.fit(large, schema=wide), 1)
         print(f"{name}: 1,000,000 rows x {len(schema)}, randomize and reconstruct {fit:.2f} s", flush=True)
     trees: dict[str, Any] = {
-        **{f"DTCRD as printed, {kind}": DTCRD(mode="paper", variant=kind) for kind in ("by_class", "global", "local")},
+        **{
+            f"DTCRD as printed, {kind}": DTCRD(mode="published", variant=kind)
+            for kind in ("by_class", "global", "local")
+        },
         "DTCRD corrected": DTCRD(),
-        "DTPD as printed": DTPD(mode="paper"),
+        "DTPD as printed": DTPD(mode="published"),
         "DTPD corrected": DTPD(),
     }
     for name, method in trees.items():

@@ -121,7 +121,7 @@ def work(step: str, rows: int, place: Path) -> Callable[[], object]:
     if step.startswith("encode"):
         numbers = step == "encode with numbers"
         target = place / ("numbers" if numbers else "codes")
-        return partial(writing.encode, source, target, schema=public, numbers=numbers, replace=True)
+        return partial(writing.encode_folder, source, target, schema=public, numbers=numbers, replace=True)
     if step == "all pairs":
         return lambda: FolderRows(Folder.open(place / "codes")).tables(combinations(range(len(public)), 2))
     if step == "distances":

@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 import dpcore as dp
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
-from dpcore.rows.writing import encode
+from dpcore.rows.writing import encode_folder
 
 BLOCK = 1 << 20
 CATEGORIES = (2, 5, 16, 9, 7, 40, 100)
@@ -82,7 +82,7 @@ def encoding(folder: Path, rows: int) -> None:
         ("Parquet to codes and numbers", parquet, True),
         ("CSV to codes", text, False),
     ):
-        timed(name, cells, partial(encode, path, folder / name, schema=SCHEMA, numbers=numbers))
+        timed(name, cells, partial(encode_folder, path, folder / name, schema=SCHEMA, numbers=numbers))
 
 
 def sampling(folder: Path, rows: int) -> None:

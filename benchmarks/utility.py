@@ -284,13 +284,13 @@ EXAMPLES = {
 }
 
 METHODS: dict[str, type[Synthesizer]] = {
-    "adaptive": dp.AdaptiveTables,
+    "adaptive": dp.AdaptiveMarginals,
     "mst": dp.MST,
     "aim": dp.AIM,
     "refined": dp.RefinedPrivBayes,
     "jtree": dp.JTree,
     "privbayes": dp.PrivBayes,
-    "independent": dp.IndependentMargins,
+    "independent": dp.IndependentMarginals,
 }
 
 

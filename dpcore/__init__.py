@@ -23,18 +23,18 @@ PLACES = {
     "OLH": "mechanisms.randomizers:OLH",
     "OUE": "mechanisms.randomizers:OUE",
     "ParameterError": "errors:ParameterError",
+    "PrivacyUnit": "domain.unit:PrivacyUnit",
     "RRPH": "mechanisms.randomizers:RRPH",
     "Relation": "accounting.relation:Relation",
     "Schema": "domain.schema:Schema",
     "SchemaError": "errors:SchemaError",
     "TRR": "mechanisms.randomizers:TRR",
     "Taxonomy": "domain.taxonomy:Taxonomy",
-    "Unit": "domain.unit:Unit",
     "Warner": "mechanisms.randomizers:Warner",
     "audit": "audit",
     "datasets": "datasets",
-    "durable_ledger": "accounting.store:durable_ledger",
-    "encode": "rows.writing:encode",
+    "persistent_ledger": "accounting.store:persistent_ledger",
+    "encode_folder": "rows.writing:encode_folder",
     "evaluate": "evaluate",
     "experiment": "experiment",
     "export": "export",
@@ -44,12 +44,14 @@ PLACES = {
 
 
 def __getattr__(name: str) -> Any:
+    from dpcore.domain.former_names import PUBLIC
     from dpcore.methods import METHODS
     from dpcore.methods.registry import REMOVAL, load
 
     if name == "__all__":
         return sorted({*PLACES, *METHODS.classes})
-    place = PLACES.get(name) or METHODS.classes.get(name)
+    current = PUBLIC.get(name, name)
+    place = PLACES.get(current) or METHODS.classes.get(current)
     if place is None:
         about = f". {REMOVAL}" if name == "DPEBM" else ""
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}{about}")

@@ -9,11 +9,11 @@ from dpcore import experiment as experiment
 from dpcore import export as export
 from dpcore.accounting.ledger import Ledger as Ledger
 from dpcore.accounting.relation import Relation as Relation
-from dpcore.accounting.store import durable_ledger as durable_ledger
+from dpcore.accounting.store import persistent_ledger as persistent_ledger
 from dpcore.domain.column import Column as Column
 from dpcore.domain.schema import Schema as Schema
 from dpcore.domain.taxonomy import Taxonomy as Taxonomy
-from dpcore.domain.unit import Unit as Unit
+from dpcore.domain.unit import PrivacyUnit as PrivacyUnit
 from dpcore.errors import BudgetError as BudgetError
 from dpcore.errors import DPCoreError as DPCoreError
 from dpcore.errors import DataError as DataError
@@ -34,14 +34,14 @@ from dpcore.methods.groups.dtdiff import DTDiff as DTDiff
 from dpcore.methods.groups.taxonomy_release import TaxonomyRelease as TaxonomyRelease
 from dpcore.methods.local.dtcrd import DTCRD as DTCRD
 from dpcore.methods.local.dtpd import DTPD as DTPD
+from dpcore.methods.local.ppnb import NonPrivateNaiveBayes as NonPrivateNaiveBayes
 from dpcore.methods.local.ppnb import PPNB as PPNB
-from dpcore.methods.local.ppnb import PlainNaiveBayes as PlainNaiveBayes
 from dpcore.methods.naive_bayes import NaiveBayesSynthesizer as NaiveBayesSynthesizer
-from dpcore.methods.networks.adaptive_tables import AdaptiveTables as AdaptiveTables
+from dpcore.methods.networks.adaptive_marginals import AdaptiveMarginals as AdaptiveMarginals
 from dpcore.methods.networks.aim import AIM as AIM
 from dpcore.methods.networks.hmprivbayes import HMPrivBayes as HMPrivBayes
 from dpcore.methods.networks.hmprivbayes import NoPrivacy as NoPrivacy
-from dpcore.methods.networks.independent_margins import IndependentMargins as IndependentMargins
+from dpcore.methods.networks.independent_marginals import IndependentMarginals as IndependentMarginals
 from dpcore.methods.networks.jtree import JTree as JTree
 from dpcore.methods.networks.mst import MST as MST
 from dpcore.methods.networks.privbayes import PrivBayes as PrivBayes
@@ -53,8 +53,8 @@ from dpcore.methods.trees.diffprfs import DiffPRFs as DiffPRFs
 from dpcore.methods.trees.id3 import DiffPID3 as DiffPID3
 from dpcore.methods.trees.id3 import PINQID3 as PINQID3
 from dpcore.methods.trees.id3 import SuLQID3 as SuLQID3
-from dpcore.methods.trees.plain_forest import PlainForest as PlainForest
+from dpcore.methods.trees.non_private_forest import NonPrivateForest as NonPrivateForest
 from dpcore.postprocess.forest import Forest as Forest
-from dpcore.rows.writing import encode as encode
+from dpcore.rows.writing import encode_folder as encode_folder
 
 __version__: str

@@ -2,11 +2,11 @@
 
 import streamlit as st
 
-from dpcore import experiment
 from dpcore.dashboard import controls, housekeeping, jobs, session, shell, unproved, widgets
 from dpcore.dashboard.sections import sweep, sweep_results, sweep_runs
 from dpcore.errors import ParameterError
 from dpcore.experiment import Config
+from dpcore.experiment.sweeps import find_finished_runs
 from dpcore.language import phrase, say
 
 PAGE = "compare"
@@ -52,7 +52,7 @@ def settings() -> None:
         if shown is not None and shown.config.to_json(data) != config.to_json(data):
             widgets.outdated()
         with shell.mendable():
-            finished = experiment.finished(config, data, sweep_runs.place())
+            finished = find_finished_runs(config, data, sweep_runs.place())
             sweep.said(config, data, left_out, finished, sweep_runs.paces().get(sweep_runs.speed_key(config, data)))
     controls.lacking(PAGE, missing)
 

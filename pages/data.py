@@ -68,7 +68,7 @@ with shell.mendable():
     edited = schema_editor.schema_of(table, base, target=target, max_rows=bound, unit=unit)
     open_lines = undeclared(edited, base, read_off, schema_editor.said_public(table))
     if back is not None:
-        whose = "" if unit is None else unit.column
+        whose = "" if unit is None else unit.id_column
         left_out.take_in(replace(edited, unit=unit if whose != back.name else base.unit), open_lines, back, rows)
     if gone := schema_editor.dropped(edited, base):
         told = "The taxonomies of these columns no longer fit their values, and would be dropped: "

@@ -43,8 +43,8 @@ def figures(data: Dataset) -> None:
 def survey() -> None:
     """Table 1 of the paper, of the methods that this program has."""
     names = [say("mechanism"), say("noise"), say("framework"), say("data"), say("as printed, provable")]
-    kinds = {name: kind for name, kind in METHODS.items() if kind.survey}
-    rows = {name: [say(cell) for cell in (*kind.survey, kind.provable_printed)] for name, kind in kinds.items()}
+    kinds = {name: kind for name, kind in METHODS.items() if kind.survey_row}
+    rows = {name: [say(cell) for cell in (*kind.survey_row, kind.provable_printed)] for name, kind in kinds.items()}
     with st.expander(say("Table 1 of the paper: {n} methods beside each other", n=len(rows))):
         st.table(pd.DataFrame.from_dict(rows, orient="index", columns=names))
         caption("The last column is not the paper's: it is what can be proved of the epsilon that each one claims.")

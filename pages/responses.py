@@ -46,7 +46,7 @@ def next_run(method: PrivateEstimator) -> str:
     unit = session.dataset().schema.unit
     alone = say("{epsilon} per person", epsilon=f"{method.epsilon:g}")
     price = alone if unit is None else protection.headline(unit, method.epsilon)
-    if method.mode == "paper":
+    if method.mode == "published":
         told = say("{method}, as the papers print it.", method=method.title)
     else:
         told = say("{method}, corrected, epsilon {price}.", method=method.title, price=price)

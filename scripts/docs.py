@@ -83,8 +83,8 @@ def methods() -> dict[str, str]:
                 continue
             page = module.rpartition(".")[2].replace("_", "-")
             pages[page] = chapter(module, names)
-            good_for = "; ".join(dp.METHODS[name].good_for for name in names)
-            listed.append(f"- [{', '.join(names)}]({page}.md): {good_for}")
+            best_for = "; ".join(dp.METHODS[name].best_for for name in names)
+            listed.append(f"- [{', '.join(names)}]({page}.md): {best_for}")
         listed.append("")
     index("methods", listed)
     return pages

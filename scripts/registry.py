@@ -10,8 +10,8 @@ import dpcore as dp  # noqa: E402
 
 README = ROOT / "README.md"
 TABLE = """\
-| method | paper | modes | relations | as printed, provable | corrected | good for |
-| --- | --- | --- | --- | --- | --- | --- |
+| method | paper | as published: proven at most | corrected: proven | best for |
+| --- | --- | --- | --- | --- |
 """
 HEAD = '"""Written by scripts/registry.py: the names that are imported when they are used."""\n\n# ruff: noqa\n'
 
@@ -47,12 +47,9 @@ def readme() -> str:
 def row(name: str) -> list[str]:
     """What the table says of a method."""
     method = dp.METHODS[name]
-    printed = "printed (reconstructed)" if method.reconstructed else "printed"
-    modes = [{"paper": printed, "corrected": "corrected"}[mode] for mode in reversed(method.modes)]
-    relations = [{"add_remove": "add", "replace": "replace"}[relation] for relation in method.relations]
     proofs = [method.provable_printed, method.provable if "corrected" in method.modes else ""]
-    paper = method.paper or ("(own)" if method.by.startswith("dpcore") else method.by)
-    return [name, paper, ", ".join(modes), ", ".join(relations), *proofs, method.good_for]
+    paper = method.paper or ("(own)" if method.reference.startswith("dpcore") else method.reference)
+    return [name, paper, *proofs, method.best_for]
 
 
 def exported(places: dict[str, str]) -> list[str]:

@@ -292,7 +292,7 @@ def tour(page: Page, address: str, only: Sequence[str], look: str, out: Path, *,
                     settle(page)
                     page.get_by_role("button", name="Make this figure").click()
                     settle(page)
-                name = "paper" if mode.startswith("As") else variant.partition(":")[0]
+                name = "published" if mode.startswith("As") else variant.partition(":")[0]
                 save(f"networks-{slug(name)}-{slug(tab)}")
     if "taxonomy" in only:
         go(page, "Taxonomy tree")
@@ -313,7 +313,7 @@ def tour(page: Page, address: str, only: Sequence[str], look: str, out: Path, *,
                 if (button := page.get_by_role("button", name="Draw 20 more")).is_visible():
                     button.click()
                     settle(page)
-                name = "paper" if mode.startswith("As") else variant.partition(" ")[0].strip(":")
+                name = "published" if mode.startswith("As") else variant.partition(" ")[0].strip(":")
                 save(f"taxonomy-{slug(name)}-{slug(tab)}")
     if "forests" in only:
         go(page, "Trees & forests")
@@ -330,7 +330,7 @@ def tour(page: Page, address: str, only: Sequence[str], look: str, out: Path, *,
                 if (button := page.get_by_role("button", name="Draw 20 more")).is_visible():
                     button.click()
                     settle(page)
-                name = "paper" if mode.startswith("As") else variant.partition(" ")[0].strip(":")
+                name = "published" if mode.startswith("As") else variant.partition(" ")[0].strip(":")
                 save(f"forests-{slug(name)}-{slug(tab)}")
     if "responses" in only:
         go(page, "Randomized responses")
@@ -357,7 +357,7 @@ def tour(page: Page, address: str, only: Sequence[str], look: str, out: Path, *,
                     if (button := page.get_by_role("button", name=start)).is_visible():
                         button.click()
                         settle(page)
-                name = "paper" if mode.startswith("As") else variant.partition(":")[0]
+                name = "published" if mode.startswith("As") else variant.partition(":")[0]
                 save(f"responses-{slug(name)}-{slug(tab)}")
     if "attacks" in only:
         go(page, "Attacks")

@@ -9,7 +9,7 @@ from dpcore.methods import METHODS
 from dpcore.methods.base import PrivateClassifier
 from dpcore.methods.synthesizer import Synthesizer
 
-__all__ = ["CLASSIFIERS", "CORRECTED", "EVERY_FIT", "PAPER", "RELATED", "SYNTHESIZERS", "VARIANTS"]
+__all__ = ["CLASSIFIERS", "CORRECTED", "EVERY_FIT", "PUBLISHED", "RELATED", "SYNTHESIZERS", "VARIANTS"]
 __all__ += ["GIVEN", "alike", "fitted", "fitted_state"]
 
 GIVEN = {"epsilon": 1.0, "noise": "auto", "random_state": 3}  # of all fits that tests share
@@ -17,7 +17,7 @@ VARIANTS = {name: kind.variants for name, kind in METHODS.items() if "corrected"
 CORRECTED = [(name, extra) for name, variants in VARIANTS.items() for extra in variants]
 RELATED = [(name, extra, str(relation)) for name, extra in CORRECTED for relation in METHODS[name].relations]
 # What can be proved of paper mode, beside what it claims: more, nothing at all, or (where the paper is right) no more.
-PAPER = [
+PUBLISHED = [
     ("NB-Synth", {}, "more"),
     ("NB-Synth", {"variant": "Alg1"}, "nothing"),
     ("HMPrivBayes", {}, "nothing"),
@@ -38,15 +38,15 @@ PAPER = [
     ("PINQ-ID3", {}, "no more"),
     ("DiffP-ID3", {}, "no more"),
     ("DiffP-C4.5", {}, "no more"),
-    ("Plain forest", {}, "nothing"),
+    ("Non-private forest", {}, "nothing"),
     ("PPNB", {}, "nothing"),
     ("DTPD", {}, "nothing"),
     ("DTPD", {"groups": "each"}, "no more"),
     ("DTCRD", {}, "nothing"),
     ("DTCRD", {"randomizer": "normal", "variant": "local"}, "nothing"),
-    ("Plain naive Bayes", {}, "nothing"),
+    ("Non-private naive Bayes", {}, "nothing"),
 ]
-EVERY_FIT = CORRECTED + [(name, {"mode": "paper", **extra}) for name, extra, _ in PAPER]
+EVERY_FIT = CORRECTED + [(name, {"mode": "published", **extra}) for name, extra, _ in PUBLISHED]
 SYNTHESIZERS = [name for name, kind in METHODS.items() if issubclass(kind, Synthesizer)]
 CLASSIFIERS = [name for name, kind in METHODS.items() if issubclass(kind, PrivateClassifier)]
 

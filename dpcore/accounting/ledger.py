@@ -1,7 +1,7 @@
 """What a run can cost: every question asked of private rows, with the epsilon claimed and the epsilon proved.
 
 The ledger records events apart from how they compose (the idea is dp_accounting's). Three totals stand in it:
-`epsilon_claimed`, what the method's source says that the questions satisfy; `epsilon_of_noise`, what the noise that was
+`epsilon_claimed`, what the method's source says that the questions satisfy; `epsilon_nominal`, what the noise that was
 drawn would give alone; and `epsilon_bound`, the smallest upper bound that can be proved. The last two are one number
 unless the ledger is void: with a known seed or an inferred schema nothing can be proved, whatever the noise. In
 corrected mode claim and noise are equal. Sums are exact (rational arithmetic).
@@ -42,7 +42,7 @@ import pandas as pd
 
 from dpcore.accounting.amplification import bootstrap_loss, poisson_inside
 from dpcore.accounting.currency import Amount, Currency
-from dpcore.accounting.relation import Epsilon, Relation, Unit, exact
+from dpcore.accounting.relation import Epsilon, ProtectedUnit, Relation, exact
 from dpcore.accounting.tally import EPSILONS, Prices, Tally, Totals, held, whole
 from dpcore.errors import ParameterError
 from dpcore.text import finite_or_text
@@ -55,7 +55,7 @@ class Entry:
     name: str  # what was asked, in the schema's terms
     mechanism: str  # laplace, geometric, exponential, … or "none" for raw access
     epsilon_claimed: Epsilon  # what the source claims
-    epsilon_of_noise: Epsilon  # what the noise that is drawn costs
+    epsilon_nominal: Epsilon  # what the noise that is drawn costs
     sensitivity: float  # the true one, under the ledger's relation
     claimed_sensitivity: float  # what the source says it is
     scale: float  # of the noise, in the question's units (exponential mechanism: one over the exponent's factor)
@@ -66,7 +66,7 @@ class Entry:
 
     def __post_init__(self) -> None:
         try:
-            for name in ("epsilon_claimed", "epsilon_of_noise"):
+            for name in ("epsilon_claimed", "epsilon_nominal"):
                 object.__setattr__(self, name, exact(getattr(self, name)))
             object.__setattr__(self, "draws", whole(self.draws, "number of draws", least=0))
         except ParameterError:
@@ -77,7 +77,7 @@ class Entry:
     @property
     def epsilon_bound(self) -> Epsilon:
         """What can be proved that it cost."""
-        return math.inf if self.void else self.epsilon_of_noise
+        return math.inf if self.void else self.epsilon_nominal
 
 
 class Ledger(Tally):
@@ -114,7 +114,9 @@ class Ledger(Tally):
         currency = Currency.of(delta)
         super().__init__(name, None if epsilon is None else currency.amount(epsilon), plan, currency)
         self.relation = Relation.parse(relation)
-        self.whose: str | None = None  # the column that names whom its runs protect, "" for rows; None before any run
+        self.unit_column: str | None = (
+            None  # the column that names whom its runs protect, "" for rows; None before any run
+        )
 
     def __repr__(self) -> str:
         status = "" if self.status == "open" else f", {self.status}"
@@ -143,11 +145,11 @@ class Ledger(Tally):
         return self._rule == "parallel"
 
     @property
-    def protects(self) -> Unit:
+    def protects(self) -> ProtectedUnit:
         """Whose its epsilons are: a row's, or a person's with all rows."""
-        return "person" if self.whose else "row"
+        return "person" if self.unit_column else "row"
 
-    def protect(self, column: str | None) -> None:
+    def set_privacy_unit(self, column: str | None) -> None:
         """Say whom runs here protect: rows, or the persons that a column names. So do all ledgers above.
 
         Raises
@@ -157,15 +159,17 @@ class Ledger(Tally):
         """
         with held(self):
             levels = [level for level in self._upward() if isinstance(level, Ledger)]
-            other = next((level for level in levels if level.whose not in (None, column or "")), None)
+            other = next((level for level in levels if level.unit_column not in (None, column or "")), None)
             if other is not None:
-                counts, asked = (f"the persons of {whose!r}" if whose else "rows" for whose in (other.whose, column))
+                counts, asked = (
+                    f"the persons of {whose!r}" if whose else "rows" for whose in (other.unit_column, column)
+                )
                 raise ParameterError(
                     f"The ledger {other.name!r} counts for {counts}, the run for {asked}.",
                     "Epsilons of rows, and of different persons, do not add up: keep a ledger for each.",
                 )
             for level in levels:
-                level.whose = column or ""
+                level.unit_column = column or ""
 
     def charge(self, *entries: Entry) -> None:
         """Record questions *before* their answers are drawn: all of them, or none.
@@ -187,7 +191,7 @@ class Ledger(Tally):
             )
         if entries:
             claimed = sum((entry.epsilon_claimed for entry in entries), start=exact(0))
-            paid = sum((entry.epsilon_of_noise for entry in entries), start=exact(0))
+            paid = sum((entry.epsilon_nominal for entry in entries), start=exact(0))
             self._charge(entries, Totals(claimed, paid, paid))
 
     def child(self, name: str, epsilon: Epsilon | None = None, *, plan: Amount | None = None) -> Ledger:
@@ -229,20 +233,20 @@ class Ledger(Tally):
             raise ParameterError("This is no part of a parallel group.", "Ask one of its parts.")
         return exact(epsilon) / self._prices.bound(Fraction(1))
 
-    def repeated(self, name: str, times: int) -> Ledger:
+    def self_composed(self, name: str, times: int) -> Ledger:
         """An account of what is done `times` times over, once or more, with the same questions each time."""
         self._refuse_group()
         many = whole(times, "number of times", least=1)
         return self._new(self._part(name), many_times(many))
 
-    def of_person(self, rows: int, *, plan: Amount | None = None) -> Ledger:
+    def group(self, rows: int, *, plan: Amount | None = None) -> Ledger:
         """An account of questions about rows, of which one person has so many at most: see the module."""
         self._refuse_group()
         many = whole(rows, "number of rows", least=1)
         name = f"up to {many:,} rows of one person" if many > 1 else "one row of one person"
         return self._new(self._part(name, plan=plan), many_times(self.currency.rows(many)))
 
-    def sampled(self, name: str, rate: float, epsilon: Epsilon) -> Ledger:
+    def poisson_subsampled(self, name: str, rate: float, epsilon: Epsilon) -> Ledger:
         """An account of questions about a secret Poisson sample, whose plan costs this ledger `epsilon`.
 
         Below the plan it is counted in proportion. That is no less than the true cost, which is convex in what is spent
@@ -260,7 +264,7 @@ class Ledger(Tally):
 
         return self._new(Ledger(Relation.ADD_REMOVE, plan=inside, name=name), Prices(price, price))
 
-    def bootstrapped(self, name: str, rows: int) -> Ledger:
+    def bootstrap(self, name: str, rows: int) -> Ledger:
         """An account of questions about a bootstrap sample, for sources that claim what they would cost on the rows."""
         self._refuse_group()
         self._refuse_rho()
@@ -268,7 +272,7 @@ class Ledger(Tally):
         prices = Prices(bound=lambda paid: bootstrap_loss(paid, self.relation, size))
         return self._new(Ledger(self.relation, name=name), prices)
 
-    def adopt(self, ledger: Ledger) -> Ledger:
+    def attach(self, ledger: Ledger) -> Ledger:
         """Make another ledger a part of this one. What it has spent counts from now on, here and above.
 
         Raises
@@ -289,8 +293,8 @@ class Ledger(Tally):
                 f"{ledger.name!r} counts {ledger.currency}, {self.name!r} {self.currency}.",
                 "Amounts of different currencies do not add up: keep two ledgers.",
             )
-        if ledger.whose is not None:
-            self.protect(ledger.whose)
+        if ledger.unit_column is not None:
+            self.set_privacy_unit(ledger.unit_column)
         self._join(ledger)
         return ledger
 
@@ -332,7 +336,7 @@ class Ledger(Tally):
     def to_frame(self) -> pd.DataFrame:
         """One row per question, in order: its scope, the fields of `Entry`, and the relation it was charged under.
 
-        Of a ledger that counts rho, `rho_claimed`, `rho_of_noise` and `rho_bound` stand in the epsilons' place.
+        Of a ledger that counts rho, `rho_claimed`, `rho_nominal` and `rho_bound` stand in the epsilons' place.
         """
         rows = [
             {
@@ -375,11 +379,11 @@ class Ledger(Tally):
             "name": self.name,
             "relation": str(self.relation),
             "unit": f"one {self.protects}",
-            **({"unit_column": self.whose} if self.whose else {}),
+            **({"unit_column": self.unit_column} if self.unit_column else {}),
             "status": self.status,
             **{name: finite_or_text(getattr(self, name)) for name in EPSILONS},
             **({"delta": self.delta, "rho_bound": finite_or_text(float(self.totals.bound))} if self.delta else {}),
-            "void": self.void,
+            "void": self.guarantee_void,
             "entries": [
                 {key: finite_or_text(value) for key, value in row.items()} for row in self.to_frame().to_dict("records")
             ],

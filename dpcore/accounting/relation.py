@@ -12,7 +12,7 @@ from dpcore.language import phrase
 
 Epsilon = Fraction | float
 """An exact finite epsilon, or `math.inf`."""
-Unit = Literal["row", "person"]
+ProtectedUnit = Literal["row", "person"]
 """What an epsilon is the price of."""
 
 
@@ -44,7 +44,7 @@ class Relation(StrEnum):
         """The relation in a few words."""
         return phrase("change one row") if self is Relation.REPLACE else phrase("add or remove one row")
 
-    def sentence_for(self, protects: Unit) -> str:
+    def sentence_for(self, protects: ProtectedUnit) -> str:
         """`sentence`, for runs that protect rows or persons."""
         if protects == "row":
             return self.sentence
@@ -52,7 +52,7 @@ class Relation(StrEnum):
             return phrase("Neighbors differ in the rows of one person, all of them; the number of persons is public.")
         return phrase("Neighbors differ by the presence of one person with all rows; how many there are is private.")
 
-    def short_for(self, protects: Unit) -> str:
+    def short_for(self, protects: ProtectedUnit) -> str:
         """`short`, for runs that protect rows or persons."""
         if protects == "row":
             return self.short

@@ -26,11 +26,11 @@ from dpcore.arguments import is_whole
 from dpcore.errors import BudgetError, ParameterError
 from dpcore.text import number
 
-EPSILONS = ("epsilon_claimed", "epsilon_of_noise", "epsilon_bound")
+EPSILONS = ("epsilon_claimed", "epsilon_nominal", "epsilon_bound")
 Price = Callable[[Epsilon], Epsilon]
 
 ELSEWHERE = (
-    "Stay in this process (n_jobs=1, or threads), or let every process charge a `dpcore.durable_ledger` of its own."
+    "Stay in this process (n_jobs=1, or threads), or let every process charge a `dpcore.persistent_ledger` of its own."
 )
 
 
@@ -76,7 +76,7 @@ class Spent:
         return self.currency.epsilon(self.totals.claimed)
 
     @property
-    def epsilon_of_noise(self: HasTotals) -> float:
+    def epsilon_nominal(self: HasTotals) -> float:
         """What the noise that was drawn costs, if nothing else gives it away."""
         return self.currency.epsilon(self.totals.of_noise)
 
@@ -123,10 +123,10 @@ class Tally(Spent):
     @property
     def epsilons(self) -> dict[str, Any]:
         """The three epsilons and `void`, by their names, for a row of a table."""
-        return {name: getattr(self, name) for name in EPSILONS} | {"void": self.void}
+        return {name: getattr(self, name) for name in EPSILONS} | {"void": self.guarantee_void}
 
     @property
-    def void(self) -> str:
+    def guarantee_void(self) -> str:
         """Why the epsilons guarantee nothing (a known seed, an inferred schema); else empty.
 
         The reasons of this ledger, of those above it, and of those below that were charged.
@@ -173,7 +173,7 @@ class Tally(Spent):
             lost = part._asked and bool(self._reasons_above())
             if part._asked:
                 spent = part._totals._replace(bound=math.inf) if lost else part._totals
-                self._rise(self._with(part._prices, Totals(), spent), part.void)
+                self._rise(self._with(part._prices, Totals(), spent), part.guarantee_void)
             if lost:
                 part._lose()
             part._parent = self

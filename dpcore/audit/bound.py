@@ -22,7 +22,7 @@ from sklearn.base import clone
 
 from dpcore.accounting.currency import PURE, Currency
 from dpcore.accounting.ledger import Ledger
-from dpcore.accounting.relation import Unit
+from dpcore.accounting.relation import ProtectedUnit
 from dpcore.arguments import Floats, Ints, Progress, is_whole, no_progress
 from dpcore.domain.column import Codes
 from dpcore.domain.schema import Schema
@@ -54,7 +54,7 @@ class AuditResult:
     bound: float
     confidence: float
     trials: int
-    protects: Unit = "row"
+    protects: ProtectedUnit = "row"
     delta: float = 0.0
 
     @property
@@ -183,13 +183,13 @@ def audit(
     if not is_whole(trials, FEWEST):
         raise ParameterError(f"An audit needs {FEWEST} runs or more on each table.", "Raise trials.")
     claimed = bound = np.nan
-    protects: Unit = "row"
+    protects: ProtectedUnit = "row"
     currency = PURE
     if isinstance(method, PrivateEstimator):
         if schema is None or method.random_state is not None:
             raise ParameterError("An audited method needs a schema and no seed.", "Pass schema=, random_state=None.")
         found, ledger = statistics(method, schema, pair, event, trials, progress=progress)
-        claimed, bound, protects = ledger.epsilon_claimed, ledger.epsilon_of_noise, ledger.protects
+        claimed, bound, protects = ledger.epsilon_claimed, ledger.epsilon_nominal, ledger.protects
         currency = ledger.currency
         if currency.delta and delta:
             raise ParameterError("A run in rho is audited by its whole curve.", "Leave delta= out.")

@@ -69,7 +69,7 @@ class Case:
 
     @property
     def mode(self) -> str:
-        """Of the method: "paper" or "corrected"."""
+        """Of the method: "published" or "corrected"."""
         return self.estimator.mode
 
     @property
@@ -80,10 +80,10 @@ class Case:
     def epsilons(self, ledger: Ledger) -> tuple[float, float]:
         """What is claimed, and what the noise proves, for that which is attacked; the attacker knows no seed."""
         if not self.step:
-            return ledger.epsilon_claimed, ledger.epsilon_of_noise
+            return ledger.epsilon_claimed, ledger.epsilon_nominal
         entries = [entry for entry in ledger.entries if self.step in entry.name]
         of = ledger.currency.epsilon
-        return of(sum(e.epsilon_claimed for e in entries)), of(sum(e.epsilon_of_noise for e in entries))
+        return of(sum(e.epsilon_claimed for e in entries)), of(sum(e.epsilon_nominal for e in entries))
 
 
 @dataclass(frozen=True, eq=False)

@@ -47,7 +47,7 @@ def own_row(
         told = f"The table has no row of that number: its last one is {len(frame) - 1:,}."
         raise DataError("The table has no row of that number.", "Choose one from 0 on.", told)
     names, unit = list(schema.names), schema.persons
-    whose = [] if unit is None else [str(unit.column)]
+    whose = [] if unit is None else [str(unit.id_column)]
     first = frame.loc[:, [*names, *whose]].reset_index(drop=True)
     person = np.arange(len(first)) if unit is None else unit.persons(first)
     mine, rest = first.iloc[[row]], first[person != person[row]]

@@ -278,7 +278,7 @@ def compared(
     """A mark per run, a line of medians and an interval per method; "as printed" is dashed and hollow.
 
     `frame`: one row per run: `series` (the method, up to 10), `mode`, the epsilon that `x` says (`epsilon_claimed`,
-    `epsilon_bound` or `epsilon_of_noise`), `relation` (in words), `value`. All runs must have one relation, because
+    `epsilon_bound` or `epsilon_nominal`), `relation` (in words), `value`. All runs must have one relation, because
     epsilons of two mean different things: ValueError otherwise. Runs without a finite epsilon > 0 on the axis are left
     out. `local`: series in which people randomize their own answers; the key says that their epsilon is another
     promise. `references`: `label`, `value`. `data`: the data set's name. `names`: all methods of the comparison, so
@@ -287,7 +287,7 @@ def compared(
     relations = frame["relation"].unique()
     if len(relations) > 1:
         raise ValueError("epsilons of two relations do not belong on one axis")
-    column = {"claimed": "epsilon_claimed", "proved": "epsilon_bound"}.get(x, "epsilon_of_noise")
+    column = {"claimed": "epsilon_claimed", "proved": "epsilon_bound"}.get(x, "epsilon_nominal")
     shown = frame[np.isfinite(frame[column].to_numpy(dtype=float)) & (frame[column] > 0)]
     look: Any = {"y_title": y_title, "title": title, "references": references, "log_x": True, "log_y": log_y}
     look |= {"mode": "mode", "center": "median", "interval": "deciles", "among": names and list(texts(names))}

@@ -23,7 +23,7 @@ PURPOSES = {
     phrase("other"): REAL,
 }
 CLAIM, COST = phrase("claimed"), phrase("can cost up to")
-WHICH = {"epsilon_claimed": CLAIM, "epsilon_of_noise": COST}
+WHICH = {"epsilon_claimed": CLAIM, "epsilon_nominal": COST}
 VOID = phrase("of the noise alone")  # where that is no bound
 SILENT: Any = {"aria": False}  # of marks that may be none: a browser would name an empty group that nobody can hear
 FAR = 8  # how many times farther than the rest an epsilon may be and still be drawn to scale
@@ -58,11 +58,11 @@ MOST_ALIKE = 6  # kinds of tables that are told one by one
 def epsilon_split(frame: pd.DataFrame) -> Chart:
     """Where epsilon went: what questions come to in a ledger's totals (`Ledger.breakdown`), per entry name.
 
-    `frame`: one row per question: `name`; `epsilon_claimed`, `epsilon_of_noise` (0..inf), or the same of rho;
+    `frame`: one row per question: `name`; `epsilon_claimed`, `epsilon_nominal` (0..inf), or the same of rho;
     `void`: whether the latter is no bound. Entries of one name are summed, and tables of one price are told together;
     the 20 largest are drawn, the rest summed.
     """
-    in_rho = "rho_of_noise" in frame
+    in_rho = "rho_nominal" in frame
     frame = frame.rename(columns={name.replace("epsilon", "rho"): name for name in WHICH}) if in_rho else frame
     columns = [*WHICH]
     paid = say("what the noise alone would give") if frame["void"].any() else say("what it can cost up to")
@@ -79,14 +79,14 @@ def epsilon_split(frame: pd.DataFrame) -> Chart:
 
     data["claims"] = data["epsilon_claimed"] < math.inf
     base = alt.Chart(_to_the_edge(data, columns, edge)).encode(
-        alt.X("epsilon_of_noise:Q", **scaled(say("rho") if in_rho else say("epsilon"), span(0, edge), tickCount=8)),
+        alt.X("epsilon_nominal:Q", **scaled(say("rho") if in_rho else say("epsilon"), span(0, edge), tickCount=8)),
         alt.Y("name:N", sort=None, title=None, scale=as_listed(data["name"])),
-        tooltip=tooltips("name|entry", "epsilon_claimed_text|claimed", f"epsilon_of_noise_text|{paid}"),
+        tooltip=tooltips("name|entry", "epsilon_claimed_text|claimed", f"epsilon_nominal_text|{paid}"),
     )
-    endless = "datum.epsilon_of_noise_endless"
+    endless = "datum.epsilon_nominal_endless"
     bars = base.mark_bar(height={"band": 0.6}).encode(color=_solid(endless))
     claimed = diamonds(base.transform_filter("datum.claims"), CLAIMED).encode(alt.X("epsilon_claimed:Q"))
-    amount = captions(base, "epsilon_of_noise_text", align="left", dx=_beside(endless))
+    amount = captions(base, "epsilon_nominal_text", align="left", dx=_beside(endless))
     return present(
         alt.layer(bars, _onward(base.transform_filter(endless)), claimed, amount),
         say("Where did rho go?") if in_rho else say("Where did epsilon go?"),
@@ -130,7 +130,7 @@ def _entry(name: str) -> str:
 
 def _together(own: pd.DataFrame, head: str) -> pd.DataFrame:
     """Entries of a kind as one, which says how many there are and what each costs."""
-    low, high = (limit(end) for end in own["epsilon_of_noise"].agg(["min", "max"]))
+    low, high = (limit(end) for end in own["epsilon_nominal"].agg(["min", "max"]))
     count = f"{len(own):,}"
     name = say(TABLES[head], count=count, each=high)
     if low != high:
@@ -283,10 +283,10 @@ def forest_budget(frame: pd.DataFrame, *, title: str = "") -> Chart:
 
     `frame`: of `forest_frames.budget`. If claim and noise differ there is a bar for each; what is infinite is striped.
     """
-    same = bool((frame["epsilon_claimed"] == frame["epsilon_of_noise"]).all())
-    called = WHICH | ({"epsilon_of_noise": VOID} if frame["void"].any() else {})
+    same = bool((frame["epsilon_claimed"] == frame["epsilon_nominal"]).all())
+    called = WHICH | ({"epsilon_nominal": VOID} if frame["void"].any() else {})
     called = {column: say(which) for column, which in called.items()}
-    parts = [_stacked(frame, name, which) for name, which in called.items() if not same or name == "epsilon_of_noise"]
+    parts = [_stacked(frame, name, which) for name, which in called.items() if not same or name == "epsilon_nominal"]
     data = pd.concat(parts, ignore_index=True)
     edge = 1.15 * largest(data["stop"], 1e-3)
     data["endless"] = data["stop"].isna()

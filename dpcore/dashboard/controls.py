@@ -20,8 +20,8 @@ from dpcore.domain.schema import Schema
 from dpcore.errors import DPCoreError
 from dpcore.language import phrase, retold, say, spoken
 from dpcore.methods import METHODS
-from dpcore.methods.offers import Offer
 from dpcore.methods.parameters import Choice, Control, Flag
+from dpcore.methods.presets import Preset
 
 if TYPE_CHECKING:
     from dpcore.methods.base import PrivateEstimator  # with scikit-learn, which Home does without
@@ -122,22 +122,20 @@ def ranges(options: Sequence[float], rows: int) -> None:
         place.caption(say(words))
 
 
-def offered(page: str, mode: str) -> dict[str, tuple[str, Offer]]:
+def offered(page: str, mode: str) -> dict[str, tuple[str, Preset]]:
     """What a page offers in a mode: the method and the offer, by its label."""
     kinds = {name: kind for name, kind in METHODS.items() if kind.page == page}
-    return {offer.label: (name, offer) for name, kind in kinds.items() for offer in kind.offers if offer.mode == mode}
+    return {offer.label: (name, offer) for name, kind in kinds.items() for offer in kind.presets if offer.mode == mode}
 
 
 def method_picker(page: str, printed: str, schema: Schema) -> tuple[str, dict[str, Any]]:
     """The method's name, and what its mode and variant give it."""
     declared = schema.source == "declared"
     proved = phrase("Corrected: guarantee proved") if declared else phrase("Corrected: the method is proved")
-    modes = {"corrected": proved, "paper": printed}
+    modes = {"corrected": proved, "published": printed}
     mode = choice(st.radio, say("Method"), f"{page}.mode", modes)
     variants = offered(page, mode)
-    key, renamed = f"{page}.variant.{mode}", {o.formerly: label for label, (_, o) in variants.items() if o.formerly}
-    if (asked := links.current(key)) in renamed:
-        links.pending()[key] = renamed[asked]
+    key = f"{page}.variant.{mode}"
     usual, several = next(iter(variants)), mode == "corrected" and len(variants) > 1
     chosen, other = st.container(), links.current(key) in [*variants][1:]
     with st.expander(say("Others, for comparison"), expanded=other, key=f"fold.{key}") if several else chosen:
@@ -146,12 +144,12 @@ def method_picker(page: str, printed: str, schema: Schema) -> tuple[str, dict[st
     if several:
         told = phrase("**{variant}** (recommended)") if label == usual else phrase("**{variant}** (for comparison)")
         chosen.markdown(say(told, variant=say(label)))
-    if mode == "paper":
+    if mode == "published":
         good, bad = ":material/verified: {}", ":red[:material/warning: {}]"
         st.markdown((good if offer.holds else bad).format(say(offer.remark)))
     if not METHODS[name].paper:
         caption("This project's own method; no paper printed it.")
-    return name, {"mode": mode, **offer.given}
+    return name, {"mode": mode, **offer.parameters}
 
 
 def rows_picker(page: str, data: Dataset) -> int:
@@ -202,7 +200,7 @@ def ask(page: str, method: PrivateEstimator, control: Control, data: Dataset) ->
         case "epsilon":
             usual = control.shown or method.parameters()["epsilon"].default
             unit = data.schema.unit
-            rows = 1 if unit is None or unit.column is not None else unit.rows
+            rows = 1 if unit is None or unit.id_column is not None else unit.max_contributions
             about = told or RELEASE
             persons = data.schema.persons is not None
             steps = control.steps or EPSILONS

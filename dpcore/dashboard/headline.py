@@ -6,7 +6,7 @@ from dpcore.charts.base import REAL_DATA
 from dpcore.dashboard import session
 from dpcore.dashboard.session import Shown
 from dpcore.dashboard.shell import escaped
-from dpcore.domain.unit import Unit
+from dpcore.domain.unit import PrivacyUnit
 from dpcore.export import protection
 from dpcore.language import phrase, say
 from dpcore.methods import METHODS
@@ -20,7 +20,7 @@ def headline(shown: Shown, remark: str = "") -> None:
     release, ledger = shown.release, shown.release.ledger
     cells = st.columns(4)
     unit = release.schema.unit
-    claims = say("The paper claims") if release.parameters["mode"] == "paper" else say("Claimed")
+    claims = say("The paper claims") if release.parameters["mode"] == "published" else say("Claimed")
     cells[0].metric(of_unit(claims, unit, ledger.delta), claim(ledger.epsilon_claimed), border=True)
     more = ledger.epsilon_bound > ledger.epsilon_claimed
     costs = say("It can cost up to, in exact arithmetic") if release.attackable else say(COSTS)
@@ -36,13 +36,13 @@ def headline(shown: Shown, remark: str = "") -> None:
     made = say(
         "{method} ({by}), {mode} mode, made from {data}. {neighbors}",
         method=escaped(release.method),
-        by=say(METHODS[release.method].by),
+        by=say(METHODS[release.method].reference),
         mode=say(release.parameters["mode"]),
         data=escaped(release.data_name),
         neighbors=say(ledger.relation.sentence_for(protection.protects(unit))),
     )
     st.caption(f"{made} {say(remark)}" if remark else made)
-    if ledger.delta and not ledger.void:
+    if ledger.delta and not ledger.guarantee_void:
         st.caption(protection.of_delta(ledger.delta))
     if person := protection.for_person(unit, ledger.epsilon_bound, ledger.delta):
         told = say("One person may have several rows. For a person: {price}.", price=escaped(person))
@@ -60,7 +60,7 @@ def headline(shown: Shown, remark: str = "") -> None:
         st.info(told, icon=":material/update:")
 
 
-def of_unit(title: str, unit: Unit | None, delta: float = 0.0) -> str:
+def of_unit(title: str, unit: PrivacyUnit | None, delta: float = 0.0) -> str:
     """What an epsilon is called, whose it is if a row is not a person, and at which delta it holds."""
     whose = protection.protects(unit)
     title = say("{title}, at delta {delta}", title=title, delta=f"{delta:g}") if delta else title

@@ -77,7 +77,7 @@ def compared(*synthesizers: str, trees: tuple[str, ...] = (), **more: Any) -> Se
 
 
 CORRECTED: Settings = {"epsilon": 1.0, "mode": "corrected", "relation": "add_remove", "noise": "auto"}
-PRINTED_COPY = copy_at(1.0, "paper", "Algorithm 2: random rows, labels by the exponential mechanism")
+PRINTED_COPY = copy_at(1.0, "published", "Algorithm 2: random rows, labels by the exponential mechanism")
 VERDICT = ".st-key-verdict"
 RACE: Settings = {"column": "race"}
 
@@ -239,7 +239,7 @@ PRICE = Lesson(
             "audit",
             "Is that hair-splitting? Two worlds differ in one person; the method runs 500 times in each, and "
             "an attacker counts. Press Run.",
-            attacked("paper", "labels"),
+            attacked("published", "labels"),
             "Attack a method",
             RUN,
             "**Caught**. With epsilon 1, nothing could be more than 2.72 times as frequent in one world as in the "
@@ -271,7 +271,7 @@ PRICE = Lesson(
             "forests",
             "Another kind of mistake: this paper looks, without noise, whether all rows of a group are of one class. "
             "Press Run.",
-            {"epsilon": 1.0, "mode": "paper", "variant.paper": "DiffPRFs", "relation": "add_remove"},
+            {"epsilon": 1.0, "mode": "published", "variant.published": "DiffPRFs", "relation": "add_remove"},
             "Price",
             RUN,
             "No epsilon can be proved, however large: an answer without noise can give one person away for sure.",
@@ -280,7 +280,7 @@ PRICE = Lesson(
             "compare",
             "Now both ways side by side, each at the epsilon that is proved of it and not the one that is claimed. "
             "Press Run.",
-            compared("NB-Synth", modes=["corrected", "paper"], axis="proved"),
+            compared("NB-Synth", modes=["corrected", "published"], axis="proved"),
             "accuracy",
             RUN,
             "As printed (dashed) it can cost up to thousands of times as much, and learns less. At the epsilons that "

@@ -17,6 +17,7 @@ import streamlit as st
 from dpcore.dashboard import session
 from dpcore.datasets import Dataset
 from dpcore.domain.documents import json_value
+from dpcore.domain.former_names import renamed_settings
 from dpcore.errors import DataError
 from dpcore.language import phrase, plural, say
 
@@ -130,7 +131,7 @@ def asked_by_link() -> Settings:
     found = {name: from_text(st.query_params[name]) for name in names[:MOST_SETTINGS]}
     for name in names:
         del st.query_params[name]
-    return found
+    return renamed_settings(found)
 
 
 def asked_by_file(raw: bytes) -> tuple[str, Settings, str]:
@@ -150,4 +151,4 @@ def asked_by_file(raw: bytes) -> tuple[str, Settings, str]:
         raise DataError(f"{cause}.", remedy) from error
     if not known or len(settings) > MOST_SETTINGS or not all(plain(value) for value in settings.values()):
         raise DataError(f"{cause}.", remedy)
-    return page, settings, data
+    return page, renamed_settings(settings), data

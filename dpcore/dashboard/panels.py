@@ -92,7 +92,7 @@ def rows(page: str, shown: Shown) -> None:
 def price(shown: Shown) -> None:
     """Claimed and proved epsilon, in odds, and where it went."""
     ledger, unit, persons = shown.release.ledger, shown.release.schema.unit, shown.release.schema.persons
-    rows = 1 if persons is None else persons.rows  # questions are priced for one of them
+    rows = 1 if persons is None else persons.max_contributions  # questions are priced for one of them
     frame = ledger.to_frame()
     bound = ledger.epsilon_bound
     chart(charts.claimed_vs_bound(claimed=ledger.epsilon_claimed, bound=bound, delta=ledger.delta))
@@ -109,7 +109,7 @@ def price(shown: Shown) -> None:
             else:
                 seen = phrase("your reports") if reported(shown) else phrase("the release")
                 own = protection.gained(unit, ledger.currency, spent)
-                void = ledger.void if place is right else ""
+                void = ledger.guarantee_void if place is right else ""
                 st.markdown(say(void) if void else controls.odds_sentence(own, seen, ledger.delta))
                 if place is right and shown.release.attackable:
                     st.markdown(shown.release.attackable)
@@ -117,15 +117,15 @@ def price(shown: Shown) -> None:
         st.info(f"{escaped(retold(str(reason)))} {factor(part, rows)}", icon=":material/help:")
     if bound < ledger.epsilon_claimed < math.inf:
         caption("The source claims a larger epsilon than is proved: some questions cannot cost what it books.")
-    if ledger.void:
+    if ledger.guarantee_void:
         caption(
             "The noise alone would give {epsilon}. The shares below are of that. They are no bound: the guarantee is "
             "void.",
-            epsilon=amount(ledger.epsilon_of_noise),
+            epsilon=amount(ledger.epsilon_nominal),
         )
     if ledger.delta:
         rho = say("Questions are paid in rho, which adds up: {rho} in all.", rho=number(above(ledger.totals.of_noise)))
-        st.caption(rho if ledger.void else f"{rho} {protection.of_delta(ledger.delta)}")
+        st.caption(rho if ledger.guarantee_void else f"{rho} {protection.of_delta(ledger.delta)}")
     chart(charts.epsilon_split(ledger.breakdown()))
     caption("{sentence}.", sentence=escaped(retold(shown.release.noise_label)))
     asked = say("What each person reported") if reported(shown) else say("Every question that was asked of the rows")
@@ -139,7 +139,7 @@ def reported(shown: Shown) -> bool:
 
 def factor(entries: pd.DataFrame, rows: int = 1) -> str:
     """How many times what is claimed some questions can cost somebody with so many rows, in a sentence."""
-    claimed, bound = rows * entries["epsilon_claimed"].sum(), rows * entries["epsilon_of_noise"].sum()
+    claimed, bound = rows * entries["epsilon_claimed"].sum(), rows * entries["epsilon_nominal"].sum()
     if math.isinf(claimed):
         return ""
     of = {"claimed": number(claimed), "bound": number(bound)}
@@ -209,7 +209,7 @@ def pairs(page: str, shown: Shown) -> None:
     if x == y:
         st.info(say("Choose two different columns."))
         return
-    of_two = partial(evaluate.pair, evaluator(shown).rows, release.synthetic, release.schema, x, y)
+    of_two = partial(evaluate.pair_marginal, evaluator(shown).rows, release.synthetic, release.schema, x, y)
     shares = remember(shown, f"pair {(x, y)!r}", of_two)
     real(charts.pair_tables, shares, x=x, y=y)
 
@@ -218,7 +218,7 @@ def accuracy(page: str, shown: Shown) -> None:
     """Classifiers trained on the release and on the real rows, both tested on real rows kept aside."""
     release, data = shown.release, shown.data
     target = release.parameters.get("target") or release.schema.target
-    if target is None or not len(data.test):
+    if target is None or not len(data.test_sample):
         st.info(say("Accuracy needs a class column and test rows. Choose them on the page Data & schema."))
         return
     frame = jobs.once(page, shown, "accuracy", phrase("Training classifiers"), partial(accuracies, shown, target))
@@ -229,7 +229,7 @@ def accuracy(page: str, shown: Shown) -> None:
         "How well can **{target}** be predicted for {rows:,} real rows that no method has seen, by a classifier that "
         "learned from the synthetic rows, or from the real ones? ({mark})",
         target=escaped(target),
-        rows=len(data.test),
+        rows=len(data.test_sample),
         mark=say(REAL_DATA),
     )
     real(charts.accuracy, frame, of=frame["model"] != "majority class", majority=majority)
@@ -267,7 +267,7 @@ def noiseless(shown: Shown) -> Any:
     release = shown.release
     sizes = release.model.sizes if isinstance(release.artifact, Model) else {}
     method = METHODS[release.method](**{**release.parameters, **sizes, "noise": "laplace"})
-    return method.at_epsilon(NO_NOISE).fit(shown.data.given, schema=release.schema)
+    return method.at_epsilon(NO_NOISE).fit(shown.data.train, schema=release.schema)
 
 
 def comparisons(shown: Shown) -> list[tuple[Any, pd.DataFrame]]:
@@ -306,14 +306,14 @@ def of_persons(shown: Shown) -> str:
             "likewise, anew.",
             " The release is made of {n:,} rows of each person, drawn in secret; the real rows beside it are drawn "
             "likewise, anew.",
-            unit.rows,
+            unit.max_contributions,
         )
     return plural(
         " The release is made of at most {n:,} row of each person, drawn in secret; the real rows beside it are drawn "
         "likewise, anew.",
         " The release is made of at most {n:,} rows of each person, drawn in secret; the real rows beside it are drawn "
         "likewise, anew.",
-        unit.rows,
+        unit.max_contributions,
     )
 
 

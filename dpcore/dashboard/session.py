@@ -257,7 +257,7 @@ class Spending:
     def account(self, data: Dataset, relation: str, purpose: str, delta: float = 0.0) -> Ledger:
         """A new part of the data's account, to be charged by one run; every charge is written down before it counts."""
         run = self.open_run(data, relation, purpose, delta)
-        return self.of_session(data, relation, delta).adopt(run.ledger())
+        return self.of_session(data, relation, delta).attach(run.ledger())
 
     def note(self, data: Dataset, relation: str, purpose: str, delta: float = 0.0) -> Ledger:
         """A new part of the session's list of questions, for what is written down already, as by `Books.open_runs`."""

@@ -19,7 +19,7 @@ from dpcore import dashboard
 from dpcore.accounting.store.lines import Line, file_of
 from dpcore.dashboard import FOLDER, hosting, housekeeping, lessons, links, session, steps
 from dpcore.dashboard.widgets import MADE, OUTDATED, caption, markdown
-from dpcore.domain.unit import Unit
+from dpcore.domain.unit import PrivacyUnit
 from dpcore.errors import BookError, DataError, DPCoreError
 from dpcore.language import ENGLISH, LANGUAGES, ask, phrase, plural, retold, say, spoken
 from dpcore.methods import METHODS
@@ -305,23 +305,23 @@ def spent() -> str:
     return say("Charged for them: {spent}", spent=spent)
 
 
-def for_person(line: Line, unit: Unit | None) -> str:
+def for_person(line: Line, unit: PrivacyUnit | None) -> str:
     """What epsilons of rows come to for somebody who has as many as a unit says, in a few words."""
     if unit is None or line.protects == "person" or math.isinf(line.epsilon_bound):
         return ""
     if line.delta:
-        product = number(line.currency.for_rows(line.epsilon_bound, unit.rows))
+        product = number(line.currency.for_rows(line.epsilon_bound, unit.max_contributions))
         return plural(
             ", which is {product} for somebody with {n:,} row",
             ", which is {product} for somebody with {n:,} rows",
-            unit.rows,
+            unit.max_contributions,
             product=product,
         )
-    values = {"epsilon": number(line.epsilon_bound), "product": number(unit.rows * line.epsilon_bound)}
+    values = {"epsilon": number(line.epsilon_bound), "product": number(unit.max_contributions * line.epsilon_bound)}
     return plural(
         ", which is {n:,} × {epsilon} = {product} for somebody with {n:,} row",
         ", which is {n:,} × {epsilon} = {product} for somebody with {n:,} rows",
-        unit.rows,
+        unit.max_contributions,
         **values,
     )
 

@@ -23,10 +23,10 @@ HEADINGS = frozenset(  # of tables of ours
         phrase("scale"),
         phrase("epsilon_claimed"),
         phrase("epsilon_bound"),
-        phrase("epsilon_of_noise"),
+        phrase("epsilon_nominal"),
         phrase("rho_claimed"),
         phrase("rho_bound"),
-        phrase("rho_of_noise"),
+        phrase("rho_nominal"),
         phrase("void"),
         phrase("reason"),
     }
@@ -112,7 +112,7 @@ def worded(frame: pd.DataFrame) -> pd.DataFrame:
     if spoken() == ENGLISH:
         return frame
     ours = (
-        OURS & {*frame} if {"epsilon_of_noise", "rho_of_noise"} & {*frame} else ()
+        OURS & {*frame} if {"epsilon_nominal", "rho_nominal"} & {*frame} else ()
     )  # a ledger; elsewhere these may be people's own words
     texts = {name: frame[name].map(lambda cell: retold(cell) if isinstance(cell, str) else cell) for name in ours}
     return frame.assign(**texts).rename(columns=lambda name: say(name) if name in HEADINGS else name)

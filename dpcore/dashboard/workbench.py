@@ -22,7 +22,7 @@ from dpcore.evaluate.evaluator import Evaluator
 from dpcore.export import privacy_card, protection
 from dpcore.export.release import PURPOSE
 from dpcore.language import phrase, say
-from dpcore.methods import METHODS, offers
+from dpcore.methods import METHODS, presets
 from dpcore.methods.base import PrivateEstimator
 from dpcore.methods.parameters import Control
 from dpcore.methods.synthesizer import Synthesizer
@@ -99,11 +99,11 @@ class Workbench:
             purpose = PURPOSE.format(method=name, mode=method.mode)
             ledger = spending.account(data, method.relation, purpose, method.delta)
             try:
-                method.fit(data.given, schema=data.schema, ledger=ledger, progress=progress)
+                method.fit(data.train, schema=data.schema, ledger=ledger, progress=progress)
             except jobs.CanceledError as stopped:
                 raise jobs.CanceledError(paid(ledger)) from stopped
             copy = [method.sample(*rows)] if rows else []
-            made = export.release_of(method, name, *copy, data_name=data.name, reading=data.reading)
+            made = export.make_release(method, name, *copy, data_name=data.name, reading=data.reading)
             writes = method if copy and not data.held else None
             made = replace(made, seconds=time.perf_counter() - start, page=known)
             shelf[page] = Shown(made, data, asked, method=writes)
@@ -132,8 +132,8 @@ class Workbench:
                 outdated()
             run = self.told(method) if self.told else self.next_run(method, rows)
             caption("Next run: {run}", run=run)
-            grounds = privacy_card.grounds(data.schema, method.relation, method.delta, offers.noise_of(method))
-            if why := offers.void_reason(method, data.schema):
+            grounds = privacy_card.grounds(data.schema, method.relation, method.delta, presets.noise_of(method))
+            if why := presets.void_reason(method, data.schema):
                 grounds = [(say("Guarantee"), say(why)), *grounds]
             drawer.caption("  \n".join(f"**{what}:** {shell.escaped(about)}" for what, about in grounds))
         controls.lacking(page, lacks)
@@ -168,7 +168,7 @@ class Workbench:
         several = len({kind for kind in METHODS.values() if kind.page == self.page}) > 1
         name = f"{method.title}, " if several else ""
         unit = session.dataset().schema.unit
-        relation = say(controls.relation_words(method.relation, unit is not None and unit.column is not None))
+        relation = say(controls.relation_words(method.relation, unit is not None and unit.id_column is not None))
         printed = say(self.printed)
         mode = say("corrected") if method.mode == "corrected" else f"{printed[0].lower()}{printed[1:]}"
         at = {"epsilon": method.epsilon, "relation": relation.lower()}
@@ -197,8 +197,8 @@ def on_rows(method: PrivateEstimator, data: Dataset) -> tuple[PrivateEstimator, 
     """The method as it runs on rows, each with its share of a person's epsilon, and how many are public."""
     unit, public = data.schema.persons, data.schema.max_rows
     if method.relation == "replace":
-        public = data.sizes[0] if unit is None else unit.rows * Evaluator(data).people(unit)
-    return (method if unit is None else method.for_rows(unit.rows)), public
+        public = data.sizes[0] if unit is None else unit.max_contributions * Evaluator(data).people(unit)
+    return (method if unit is None else method.for_rows(unit.max_contributions)), public
 
 
 def named(column: str, method: PrivateEstimator, placed: list[str]) -> list[Control]:

@@ -27,7 +27,7 @@ from dpcore.datasets.published import adult_schema, big5_schema
 from dpcore.datasets.reading import MAX_BYTES, read_frame, source_bytes
 from dpcore.domain.cells import typed
 from dpcore.domain.schema import Schema
-from dpcore.domain.unit import Unit
+from dpcore.domain.unit import PrivacyUnit
 from dpcore.errors import DataError, ParameterError
 from dpcore.text import writable
 
@@ -104,7 +104,7 @@ class Dataset:
     ----------
     name : str
         For people.
-    train, test : DataFrame
+    train, test : DataFrame, or Folder
         Disjoint rows; methods see `train` only.
     schema : Schema
         The public description of both.
@@ -120,8 +120,8 @@ class Dataset:
     """
 
     name: str
-    train: pd.DataFrame
-    test: pd.DataFrame
+    train: Any
+    test: Any
     schema: Schema
     token: str = field(default_factory=new_token)
     note: str = ""
@@ -138,23 +138,30 @@ class Dataset:
         return self.schema.target
 
     @property
-    def given(self) -> Any:
-        """What methods are fitted on: the training rows."""
-        return self.train
+    def train_sample(self) -> pd.DataFrame:
+        """Training rows that are in memory: all of them, or a uniform sample if the rows are in a folder."""
+        found: pd.DataFrame = self.train
+        return found
+
+    @property
+    def test_sample(self) -> pd.DataFrame:
+        """Test rows that are in memory, in the same way."""
+        found: pd.DataFrame = self.test
+        return found
 
     @property
     def held(self) -> bool:
-        """Whether all rows are in memory. Else `train` and `test` are uniform samples of them."""
-        return self.given is self.train
+        """Whether all rows are in memory."""
+        return self.train is self.train_sample
 
     @property
     def sizes(self) -> tuple[int, int]:
         """How many rows there are to learn from, and to test on."""
-        return len(self.train), len(self.test)
+        return len(self.train_sample), len(self.test_sample)
 
     def key(self, secret: bytes) -> str:
         """What whoever has this secret calls these rows: the same whenever the same file is read."""
-        return (self.content or Content.of_rows(self.train, self.test)).keyed(secret)
+        return (self.content or Content.of_rows(self.train_sample, self.test_sample)).keyed(secret)
 
 
 def load(name: str, *, download: bool = False) -> Dataset:
@@ -225,7 +232,7 @@ def read(
         schema = Schema.infer(frame, target=target)
     elif target is not None:
         schema = replace(schema, target=target)
-    frame = typed(frame, [column.name for column in schema if column.plain and column.name in frame])
+    frame = typed(frame, [column.name for column in schema if column.is_plain_number and column.name in frame])
     seed = secret_seed() if split_seed is None else split_seed
     train, test = split(frame, test_share, seed, persons=schema.persons)
     note = " ".join([_share(test_share), "Test rows were chosen by lot before any fit.", *doubts])
@@ -239,7 +246,7 @@ def secret_seed() -> int:
 
 
 def split(
-    frame: pd.DataFrame, test_share: float = 0.3, seed: int | None = None, *, persons: Unit | None = None
+    frame: pd.DataFrame, test_share: float = 0.3, seed: int | None = None, *, persons: PrivacyUnit | None = None
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Training and test rows by lot; the lots never look at values. Both parts keep the order of the rows.
 

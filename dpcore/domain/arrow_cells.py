@@ -22,5 +22,5 @@ def coded_cells(column: Column, cells: pa.Array) -> Coded:
     words = cells.dictionary
     places = cells.indices.fill_null(len(words)).to_numpy()
     values = pa.concat_arrays([words, pa.nulls(1, words.type)]).to_pandas()  # the last is of missing cells
-    found = column.coded(values, np.bincount(places, minlength=len(values)))
+    found = column.encode_counting_misfits(values, np.bincount(places, minlength=len(values)))
     return Coded(found.codes[places], None if found.numbers is None else found.numbers[places], found.misfits)

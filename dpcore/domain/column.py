@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import KW_ONLY, asdict, dataclass, field
 from datetime import date
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, Self, cast, get_args
@@ -20,6 +20,7 @@ from dpcore.domain.coding import Coded, place, tally
 from dpcore.domain.coding import Codes as Codes
 from dpcore.domain.coding import code_dtype as code_dtype
 from dpcore.domain.dates import day_of, iso
+from dpcore.domain.former_names import renamed_fields
 from dpcore.domain.scales import SCALES, Bins, Reals
 from dpcore.domain.taxonomy import Taxonomy
 from dpcore.domain.written import Form
@@ -38,7 +39,7 @@ KINDS: tuple[Kind, ...] = ("categorical", "ordered", "integer", "continuous", "d
 Origin = Literal["declared", "document", "proposed", "changed"]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Column:
     """One column's public description.
 
@@ -57,7 +58,7 @@ class Column:
     bins : int, tuple of float, or {"day", "week", "month", "quarter", "year"}
         Number of equal-width bins, or the cut points between `lower` and `upper`; of dates, also a unit of the
         calendar. A bin holds its left cut. Integers and days `lower..upper` are divided as [lower, upper + 1).
-    form : str
+    number_format : str
         How cells are written. For numbers, 1234.5 or 1234 as the column writes it: `1234.50` (two decimals),
         `$1,234.50`, `1.234,50 €`, `1234.5 %`; what is drawn is written so. For dates, "d/m/y" or "m/d/y" if they are
         written so; year first is read always, and what is drawn is ISO text.
@@ -80,11 +81,12 @@ class Column:
 
     name: str
     kind: Kind
+    _: KW_ONLY
     categories: tuple[str, ...] = ()
     lower: float | None = None
     upper: float | None = None
     bins: Bins = DEFAULT_BINS
-    form: str = ""
+    number_format: str = ""
     missing: bool = False
     outside: Literal["refuse", "clip"] = "refuse"
     description: str = ""
@@ -94,7 +96,7 @@ class Column:
     if TYPE_CHECKING:  # bounds and cuts of dates may be texts, which the fields then are not
 
         def __init__(
-            self, *, name: str, kind: Kind, lower: Bound = None, upper: Bound = None, bins: Cuts = ..., **fields: Any
+            self, name: str, kind: Kind, *, lower: Bound = None, upper: Bound = None, bins: Cuts = ..., **fields: Any
         ) -> None: ...
 
     def __post_init__(self) -> None:
@@ -103,7 +105,7 @@ class Column:
         def fail(cause: str, remedy: str) -> None:
             raise SchemaError(f"Column {self.name!r}: {cause}", remedy)
 
-        if not is_writable(self.name, self.description, self.form, *self.categories):
+        if not is_writable(self.name, self.description, self.number_format, *self.categories):
             cause = "A column's name, description or category has a control character, or half of a character."
             raise SchemaError(cause, "Write it again, without it.")
         if not self.name.strip():
@@ -116,7 +118,7 @@ class Column:
             self._check_numbers(fail)
         else:
             self._check_categories(fail)
-            if self.form:
+            if self.number_format:
                 fail("categories are written as they are.", "Leave the form out.")
         if self.taxonomy is None:
             return
@@ -133,7 +135,7 @@ class Column:
             object.__setattr__(self, name, tuple(value) if isinstance(value, list | np.ndarray) else value)
         for name in self.__dataclass_fields__:
             object.__setattr__(self, name, plain(getattr(self, name)))
-        if not all(isinstance(text, str) for text in (self.name, self.description, self.form)):
+        if not all(isinstance(text, str) for text in (self.name, self.description, self.number_format)):
             raise SchemaError("A column's name, description or form is no text.", "Write it as one.")
         if self.kind == "date":
             self._settle_days()
@@ -196,9 +198,9 @@ class Column:
         return self.kind in SCALES
 
     @property
-    def plain(self) -> bool:
+    def is_plain_number(self) -> bool:
         """Whether it is numeric and its cells are numbers to everybody: no dates, and no signs or marks in them."""
-        written = Form.of(self.form)
+        written = Form.of(self.number_format)
         return self.numeric and self.kind != "date" and (written is None or written.bare)
 
     @property
@@ -209,7 +211,7 @@ class Column:
     @cached_property
     def _scale(self) -> Reals:
         """What numbers a numeric column holds."""
-        return SCALES[self.kind](cast(float, self.lower), cast(float, self.upper), self.bins, self.form)
+        return SCALES[self.kind](cast(float, self.lower), cast(float, self.upper), self.bins, self.number_format)
 
     @property
     def edges(self) -> Floats:
@@ -229,7 +231,7 @@ class Column:
             names = tuple(self.interval(code, code + 1) for code in range(self._scale.count))
         return (*names, unlike(MISSING, names)) if self.missing else names
 
-    def outward(self) -> tuple[float, float]:
+    def rounded_bounds(self) -> tuple[float, float]:
         """A numeric column's bounds, rounded outward."""
         return self._scale.outward()
 
@@ -237,7 +239,7 @@ class Column:
         """Bins `first` to `end - 1` as one interval; a label is the interval of one bin."""
         return self._scale.interval(first, end)
 
-    def told(self, number: float) -> str:
+    def format_value(self, number: float) -> str:
         """A number of a numeric column for people: as the column writes it, a day as its date."""
         return self._scale.told(number)
 
@@ -260,14 +262,14 @@ class Column:
             If cells are missing, not numbers, or outside the declaration and the column does not allow it. How many
             is told apart (`DataError.private`), which value never. With "clip", never.
         """
-        found = self.coded(values)
+        found = self.encode_counting_misfits(values)
         self.refuse(found.misfits)
         return found.codes
 
-    def coded(self, values: pd.Series[Any], times: Ints | None = None) -> Coded:
+    def encode_counting_misfits(self, values: pd.Series[Any], times: Ints | None = None) -> Coded:
         """As `encode`, with the numbers, but what does not fit is counted; each value stands for `times` cells."""
         if self.numeric:
-            return self.coded_numbers(self.read(values), values.isna().to_numpy(dtype=bool), times)
+            return self.coded_numbers(self.to_numbers(values), values.isna().to_numpy(dtype=bool), times)
         places, texts = distinct(values)
         known = np.array([self._codes.get(canonical(text), -1) for text in texts], dtype=np.int64)
         codes, absent = np.append(known, self.size - 1)[places], places < 0
@@ -289,7 +291,7 @@ class Column:
 
         DataError as for `encode`.
         """
-        found, misfits = self._moved(self.read(values), values.isna().to_numpy(dtype=bool))
+        found, misfits = self._moved(self.to_numbers(values), values.isna().to_numpy(dtype=bool))
         self.refuse(misfits)
         return found
 
@@ -309,7 +311,7 @@ class Column:
             numbers = np.floor(numbers)
         return (numbers if self.missing else np.where(np.isnan(numbers), low, numbers)), misfits
 
-    def read(self, values: pd.Series[Any]) -> Floats:
+    def to_numbers(self, values: pd.Series[Any]) -> Floats:
         """A numeric column's cells as the numbers that they say, shape (n,); NaN where one is missing or says none."""
         return self._scale.read(values)
 
@@ -326,7 +328,7 @@ class Column:
         if self.numeric:
             words = "Declare the column as categorical, or clean those cells before uploading."
             fail("words", has, f"cells that {self._scale.words}", words)
-            bounds = " to ".join(map(self.told, (cast(float, self.lower), cast(float, self.upper))))
+            bounds = " to ".join(map(self.format_value, (cast(float, self.lower), cast(float, self.upper))))
             fail("far", "", f"{cells} lie outside the declared bounds {bounds}", f"Widen the bounds, {clip}")
             fail("fractions", has, "fractional values, but is declared integer", "Declare it as continuous.")
         lacking = "Tick “missing” for this column, or remove those rows before uploading."
@@ -350,7 +352,7 @@ class Column:
         """The declaration as JSON-ready values, without the fields that do not apply."""
         raw = asdict(self)
         skip: tuple[str, ...] = ("categories",) if self.numeric else ("lower", "upper", "bins")
-        skip += () if self.form else ("form",)
+        skip += () if self.number_format else ("number_format",)
         if self.kind == "date":
             raw |= {name: iso(raw[name]) for name in ("lower", "upper")}
             raw["bins"] = tuple(map(iso, self.bins)) if isinstance(self.bins, tuple) else self.bins
@@ -363,6 +365,7 @@ class Column:
     @classmethod
     def from_dict(cls, raw: Mapping[str, Any]) -> Self:
         """The inverse of `to_dict`; raises SchemaError on anything malformed."""
+        raw = renamed_fields(raw)
         unknown = set(raw) - set(cls.__dataclass_fields__)
         remedy = "Export a schema to compare."
         if unknown or not isinstance(raw.get("name"), str):

@@ -63,7 +63,7 @@ def outward(column: Column) -> Column:
         return column
     low, high = cast(float, column.lower), cast(float, column.upper)
     try:
-        lower, upper = column.outward()
+        lower, upper = column.rounded_bounds()
         usual = column.kind == "date" and column.bins == usual_unit(low, high)
         bins = usual_unit(lower, upper) if usual else column.bins
         same = (lower, upper) == (low, high)

@@ -31,7 +31,7 @@ def column_of(found: Recognized, values: "pd.Series[Any]", *, least: int = RARE)
     if low is not None and high is not None and low < high and found.what != "category":
         kind: Kind = found.what if found.what == "continuous" or found.what == "date" else "integer"
         bins = usual_unit(low, high) if kind == "date" else DEFAULT_BINS
-        told: dict[str, Any] = {"kind": kind, "lower": low, "upper": high, "bins": bins, "form": found.form}
+        told: dict[str, Any] = {"kind": kind, "lower": low, "upper": high, "bins": bins, "number_format": found.form}
     else:
         held = {value: rows for value, rows in holders(values).items() if value.strip()}
         if not 0 < len(held) <= MAX_CATEGORIES or not is_writable(*held):

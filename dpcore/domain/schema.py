@@ -21,7 +21,7 @@ from dpcore.domain.documents import json_value
 from dpcore.domain.infer import RARE, column_of
 from dpcore.domain.recognition import Recognized, class_column, recognize
 from dpcore.domain.scales import MOST_EXACT
-from dpcore.domain.unit import Unit
+from dpcore.domain.unit import PrivacyUnit
 from dpcore.errors import DataError, SchemaError
 from dpcore.text import is_writable
 
@@ -56,7 +56,7 @@ class Schema:
     source: Literal["declared", "inferred"] = "declared"
     max_rows: int | None = None
     notes: tuple[str, ...] = field(default=(), compare=False)
-    unit: Unit | None = None
+    unit: PrivacyUnit | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "max_rows", plain(self.max_rows))
@@ -76,11 +76,11 @@ class Schema:
             raise SchemaError(
                 "The public number of rows is below 1 or far too large.", "Give a whole number or leave it out."
             )
-        if not isinstance(self.unit, Unit | None):
+        if not isinstance(self.unit, PrivacyUnit | None):
             raise SchemaError("The schema's unit is none.", "Give a Unit: dp.Unit(rows=3, column=…).")
-        if self.unit is not None and self.unit.column in names:
+        if self.unit is not None and self.unit.id_column in names:
             raise SchemaError(
-                f"The column {self.unit.column!r} says whose row it is, and is a column of the schema as well.",
+                f"The column {self.unit.id_column!r} says whose row it is, and is a column of the schema as well.",
                 "Leave it out of the columns: names of persons are not released.",
             )
 
@@ -104,9 +104,9 @@ class Schema:
         return tuple(column.size for column in self.columns)
 
     @property
-    def persons(self) -> Unit | None:
+    def persons(self) -> PrivacyUnit | None:
         """The unit, if a column says whose row it is: runs then protect persons, and rows otherwise."""
-        return self.unit if self.unit is not None and self.unit.column is not None else None
+        return self.unit if self.unit is not None and self.unit.id_column is not None else None
 
     @property
     def origins(self) -> dict[Origin, int]:
@@ -192,7 +192,7 @@ class Schema:
                 target=found.get("target"),
                 source=found.get("source", "declared"),
                 max_rows=found.get("max_rows"),
-                unit=Unit.from_dict(found["unit"]) if found.get("unit") is not None else None,
+                unit=PrivacyUnit.from_dict(found["unit"]) if found.get("unit") is not None else None,
             )
         except SchemaError:
             raise

@@ -109,7 +109,7 @@ class CodeCut(Attribute):
 
     def text(self, low: float, cut: float, child: int) -> str:
         if self.column.numeric:
-            return f"{'≥' if child else '<'} {self.column.told(self.column.edges[int(cut)])}"
+            return f"{'≥' if child else '<'} {self.column.format_value(self.column.edges[int(cut)])}"
         return f"{self.column.labels[int(cut)]} or above" if child else f"below {self.column.labels[int(cut)]}"
 
 
@@ -161,7 +161,7 @@ class NumberCut(Attribute):
     def text(self, low: float, cut: float, child: int) -> str:
         tick = np.array([cut])
         at = self._whole(tick) if self.column.whole else self.at(tick)
-        return f"{'>' if child else '≤'} {self.column.told(float(at[0]))}"
+        return f"{'>' if child else '≤'} {self.column.format_value(float(at[0]))}"
 
     def _whole(self, ticks: Floats) -> Floats:
         """The largest whole number that goes left at a cut; the lowest of all if none does."""
@@ -224,10 +224,10 @@ def attributes_of(schema: Schema, target: str, *, cuts: str, children: str) -> d
 
     With the `cuts` "numbers", these are cut anywhere, and every public bin weighs the same; with "lengths" anywhere,
     and lengths weigh; with "bins" between public bins; with "values" they have a child per bin. With the `children`
-    "few", categories fall apart into few groups (the two sides of a cut in their order, the groups of their taxonomy,
-    or, if there are more than `MOST_CHILDREN`, one value and the rest), with "values" into single values, with "one"
-    into one value and the rest. With "halves" every column, the bins of numbers too, falls into two halves, once
-    (`taxonomy_tree.halves`).
+    "grouped", categories fall apart into few groups (the two sides of a cut in their order, the groups of their
+    taxonomy, or, if there are more than `MOST_CHILDREN`, one value and the rest), with "values" into single values,
+    with "one_vs_rest" into one value and the rest. With "halves" every column, the bins of numbers too, falls into two
+    halves, once (`taxonomy_tree.halves`).
     """
     found: dict[int, Attribute] = {}
     for position, column in enumerate(schema):
@@ -237,7 +237,7 @@ def attributes_of(schema: Schema, target: str, *, cuts: str, children: str) -> d
             found[position] = Groups(column, halves(column))
         elif column.numeric and cuts != "values":
             found[position] = CodeCut(column) if cuts == "bins" else NumberCut(column, by_length=cuts == "lengths")
-        elif children == "one" and not column.numeric:
+        elif children == "one_vs_rest" and not column.numeric:
             found[position] = OneValue(column)
         elif children == "values" or column.numeric:
             found[position] = Groups(column, flat(column))

@@ -1,8 +1,8 @@
 """Whose rows they are: how many one person may have, and, if a column tells persons apart, which of them count.
 
-A guarantee for one row is worth k times less to a person with k rows. `Unit.rows` says what k is at most, and is
-public. With a column, `kept` chooses places for at most k rows of each person, so that the guarantee can be made one
-for persons (docs/decisions/0017-persons.md has the proof). What that rests on:
+A guarantee for one row is worth k times less to a person with k rows. `PrivacyUnit.max_contributions` says what k is at
+most, and is public. With a column, `kept` chooses places for at most k rows of each person, so that the guarantee can
+be made one for persons (docs/decisions/0017-persons.md has the proof). What that rests on:
 
 - Which rows of a person are kept depends on that person's rows and their lots alone, and neither on how many other
   persons there are nor on where the rows stand.
@@ -18,6 +18,7 @@ import pandas as pd
 
 from dpcore.arguments import Floats, Ints, is_whole, plain, require_frame
 from dpcore.domain.cells import distinct
+from dpcore.domain.former_names import renamed_fields
 from dpcore.errors import DataError, SchemaError
 from dpcore.text import is_writable
 
@@ -27,31 +28,33 @@ EXACT = 2.0**53  # from here on whole numbers that differ by one may be one floa
 
 
 @dataclass(frozen=True, kw_only=True)
-class Unit:
+class PrivacyUnit:
     """At most how many rows belong to one person.
 
     Parameters
     ----------
-    rows : int
-        The most that one person may have, or, with a column, that count of one person.
-    column : str, optional
+    max_contributions : int
+        The most rows that one person may have, or, with a column, that count of one person.
+    id_column : str, optional
         The column that says whose row it is. It is no column of the schema: its values are read by `fit` alone. With it
         rows are cut to that many per person, and epsilon is for the person; without it nothing is cut, epsilon is for
-        the row, and `rows` times as much for the person.
+        the row, and `max_contributions` times as much for the person.
     """
 
-    rows: int
-    column: str | None = None
+    max_contributions: int
+    id_column: str | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "rows", plain(self.rows))
-        object.__setattr__(self, "column", plain(self.column))
-        if not is_whole(self.rows, 1, MOST_ROWS):
+        object.__setattr__(self, "max_contributions", plain(self.max_contributions))
+        object.__setattr__(self, "id_column", plain(self.id_column))
+        if not is_whole(self.max_contributions, 1, MOST_ROWS):
             raise SchemaError(
                 "The largest number of rows of one person is no whole number, below 1, or far too large.",
                 f"Give a whole number from 1 to {MOST_ROWS:,}.",
             )
-        if self.column is not None and not (isinstance(self.column, str) and self.column and is_writable(self.column)):
+        if self.id_column is not None and not (
+            isinstance(self.id_column, str) and self.id_column and is_writable(self.id_column)
+        ):
             raise SchemaError(
                 "The column that says whose row it is has no name, or one that no file can hold.",
                 "Give its header as a text, or leave it out.",
@@ -59,18 +62,19 @@ class Unit:
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON-ready values."""
-        return {"rows": self.rows, "column": self.column}
+        return {"max_contributions": self.max_contributions, "id_column": self.id_column}
 
     @classmethod
-    def from_dict(cls, raw: Any) -> "Unit":
+    def from_dict(cls, raw: Any) -> "PrivacyUnit":
         """Read `to_dict`; KeyError, TypeError or SchemaError if it is none."""
-        if not isinstance(raw, dict) or set(raw) != {"rows", "column"} or type(raw["rows"]) is not int:
+        named = renamed_fields(raw) if isinstance(raw, dict) else {}
+        if set(named) != {"max_contributions", "id_column"} or type(named["max_contributions"]) is not int:
             raise TypeError
-        return cls(rows=raw["rows"], column=raw["column"])
+        return cls(**named)
 
     def of_one(self, epsilon: float) -> float:
         """What a run's epsilon is for one person: itself where the run protects persons, else once for every row."""
-        return epsilon if self.column is not None else self.rows * epsilon
+        return epsilon if self.id_column is not None else self.max_contributions * epsilon
 
     def persons(self, frame: pd.DataFrame) -> Ints:
         """Whose row it is, shape (n,): numbers from 0 on, in the order of the names, wherever their rows stand.
@@ -82,17 +86,17 @@ class Unit:
         DataError
             If the column is lacking, a cell of it is missing, or numbers in it are too large to be told apart.
         """
-        if self.column not in require_frame(frame).columns:
+        if self.id_column not in require_frame(frame).columns:
             raise DataError(
-                f"The data lack the column {self.column!r}, which says whose row it is.",
+                f"The data lack the column {self.id_column!r}, which says whose row it is.",
                 "Use data with that column, or declare a unit without it.",
             )
-        cells = frame[self.column]
+        cells = frame[self.id_column]
         places, names = distinct(cells)
         blank = np.array([not name.strip() for name in names] + [True], dtype=bool)  # the last is of missing cells
         if blank[places].any():
             raise DataError(
-                f"In the column {self.column!r}, which says whose row it is, a cell is missing.",
+                f"In the column {self.id_column!r}, which says whose row it is, a cell is missing.",
                 "Name the person of every row, or leave out rows that are of nobody.",
             )
         if (
@@ -101,7 +105,7 @@ class Unit:
             and not (np.abs(cells.to_numpy(float)) < EXACT).all()
         ):
             raise DataError(
-                f"The column {self.column!r}, which says whose row it is, has numbers too large to be told apart.",
+                f"The column {self.id_column!r}, which says whose row it is, has numbers too large to be told apart.",
                 "Read it as text.",
             )
         rank = np.empty(len(names), dtype=np.intp)
@@ -119,7 +123,8 @@ class Unit:
             Independent uniform numbers that have nothing to do with the rows. The rows of a person with the smallest
             ones are kept.
         fill : bool
-            Whether everybody has exactly `rows` places (the number of rows is public: replace), or at most.
+            Whether each person has exactly `max_contributions` places (the number of rows is public: replace), or at
+            most.
 
         Raises
         ------
@@ -128,12 +133,16 @@ class Unit:
         """
         order = np.lexsort((lots, persons))
         many = np.bincount(persons)
-        if fill and self.rows * len(many) > MOST_PLACES:
+        if fill and self.max_contributions * len(many) > MOST_PLACES:
             raise DataError(
-                f"{self.rows:,} places for each of {len(many):,} persons do not fit into the memory.",
+                f"{self.max_contributions:,} places for each of {len(many):,} persons do not fit into the memory.",
                 f"Declare fewer rows per person: {max(MOST_PLACES // len(many), 1):,} do.",
             )
         own = many[persons[order]]
         rank = np.arange(len(order)) - (np.cumsum(many) - many)[persons[order]]
-        times = self.rows // own + (rank < self.rows % own) if fill else (rank < self.rows).astype(np.intp)
+        times = (
+            self.max_contributions // own + (rank < self.max_contributions % own)
+            if fill
+            else (rank < self.max_contributions).astype(np.intp)
+        )
         return np.asarray(np.repeat(order, times))

@@ -70,5 +70,5 @@ class Door:
         self, score: Score, shapes: Sequence[Shape], epsilon: Amount, claim: Claim, *, draws: int = 1
     ) -> tuple[Entry, float]:
         """What choices among families of these shapes cost, and the factor of their exponent; no question."""
-        bounds, exactly = self.bounds(score, shapes), self.noise.publishable
+        bounds, exactly = self.bounds(score, shapes), self.noise.exactly_sampled
         return prices.choice(score.name, bounds, exact(epsilon), draws, claim, exactly=exactly)

@@ -182,7 +182,7 @@ class PrivateNodes:
     def choice_bound(self, score: SplitScore, epsilon: Epsilon, claimed_sensitivity: float | None) -> Epsilon:
         """What a choice would be booked with that is made as `choose` makes it; public, no question."""
         entry, _ = self._choice(score, epsilon, Claim(claimed_sensitivity=claimed_sensitivity))
-        return entry.epsilon_of_noise
+        return entry.epsilon_nominal
 
     def leave_unasked(self, name: str, claimed: Epsilon, bound: Epsilon) -> None:
         """Book questions that these rows did not call for, but others would have: a guarantee is for all."""
@@ -280,11 +280,11 @@ def account(
     """The account of every tree, and what it may spend for all trees together to cost the ledger `epsilon`."""
     if resample == "disjoint" and trees > 1:
         return ledger.parallel(f"{trees} trees on disjoint rows", by="label").part(""), epsilon
-    many = ledger.repeated(f"{trees} trees, each", trees) if trees > 1 else ledger.child("one tree")
+    many = ledger.self_composed(f"{trees} trees, each", trees) if trees > 1 else ledger.child("one tree")
     if resample == "poisson":
-        sampled = many.sampled(f"a random {100 * rate:.3g} % of the rows", rate, epsilon / trees)
+        sampled = many.poisson_subsampled(f"a random {100 * rate:.3g} % of the rows", rate, epsilon / trees)
         return sampled, sampled.plan or exact(0.0)
-    return (many.bootstrapped("a bootstrap sample", rows) if resample == "bootstrap" else many), epsilon / trees
+    return (many.bootstrap("a bootstrap sample", rows) if resample == "bootstrap" else many), epsilon / trees
 
 
 def sample(records: Records, noise: Noise, trees: int, resample: str, rate: float) -> Nodes:

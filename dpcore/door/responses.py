@@ -74,7 +74,7 @@ def entry(name: str, channels: Sequence[Channel], bound: Epsilon, claimed: Epsil
         name=f"report of {name}",
         mechanism=mechanism if only else f"{mechanism}, several",
         epsilon_claimed=bound if claimed is None else claimed,
-        epsilon_of_noise=bound,
+        epsilon_nominal=bound,
         sensitivity=width,
         claimed_sensitivity=width,
         scale=only.scale if isinstance(only, TRR) else np.nan,

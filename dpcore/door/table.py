@@ -249,7 +249,7 @@ class PrivateTable:
         shapes = [self._shape(family) for family in candidates]
         noise, bounds = self._door.noise, self._door.bounds(score, shapes)
         entry, grid = prices.noisy_values(
-            score.name, bounds, len(shapes), epsilon, self._door.claim(**claimed), exactly=noise.publishable
+            score.name, bounds, len(shapes), epsilon, self._door.claim(**claimed), exactly=noise.exactly_sampled
         )
 
         def draw() -> Floats:
@@ -291,7 +291,7 @@ class PrivateTable:
         self._need_pure("Randomized answers")
         responses.check(questions, self.schema, self._rows.numbered, self.relation)
         entries = responses.entries(questions, claimed_epsilon, reasons)
-        if not self._door.unprotected_allowed and any(entry.epsilon_of_noise == np.inf for entry in entries):
+        if not self._door.unprotected_allowed and any(entry.epsilon_nominal == np.inf for entry in entries):
             raise ParameterError("A randomizer has no finite epsilon.", "Use one that has, or paper mode.")
         return self._door.answer(
             "randomize",

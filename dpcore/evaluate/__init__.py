@@ -6,13 +6,14 @@ and what pictures are drawn of is made of counts and means (`statistics`).
 """
 
 from dpcore.domain.range_query import query_names
-from dpcore.evaluate.baselines import references
-from dpcore.evaluate.distances import marginal_avd, marginals, noise_floor, pair, validity
+from dpcore.evaluate.baselines import baselines
+from dpcore.evaluate.distances import marginal_avd, marginals, noise_floor, pair_marginal, validity
 from dpcore.evaluate.labels import Label, misclassification
-from dpcore.evaluate.learners import MODELS, real_ceiling, tstr
-from dpcore.evaluate.ranges import by_size, flat_answers, range_answers, range_queries
+from dpcore.evaluate.learners import MODELS, real_data_baseline, tstr
+from dpcore.evaluate.ranges import errors_by_query_size, range_answers, range_queries, uniform_baseline_answers
 
 __all__ = [
-    "MODELS", "Label", "by_size", "flat_answers", "marginal_avd", "marginals", "misclassification", "noise_floor",
-    "pair", "query_names", "range_answers", "range_queries", "real_ceiling", "references", "tstr", "validity",
+    "MODELS", "Label", "baselines", "errors_by_query_size", "marginal_avd", "marginals", "misclassification",
+    "noise_floor", "pair_marginal", "query_names", "range_answers", "range_queries", "real_data_baseline", "tstr",
+    "uniform_baseline_answers", "validity",
 ]  # fmt: skip

@@ -17,7 +17,7 @@ from dpcore.domain.column import Codes
 from dpcore.domain.schema import Schema
 from dpcore.errors import ParameterError
 from dpcore.evaluate.evaluator import AVDS, RANGE_ERROR, SCORES, Evaluator
-from dpcore.evaluate.learners import MAJORITY, MODELS, Judged, Model, one_hot, real_ceiling, require_rows
+from dpcore.evaluate.learners import MAJORITY, MODELS, Judged, Model, one_hot, real_data_baseline, require_rows
 from dpcore.language import phrase
 
 REAL, FLOOR = phrase("trained on real rows"), phrase("a fresh sample of the real rows")
@@ -28,7 +28,7 @@ DEPTH = 5  # of scikit-learn's tree, if the method has none
 TREES, DEEP = 25, 20  # of scikit-learn's forest, at least; a shallow one would make a release look good
 
 
-def references(
+def baselines(
     data: Dataset,
     kinds: Sequence[str],
     measures: Sequence[str] = (*SCORES,),
@@ -79,15 +79,15 @@ def references(
         for kind in (*kinds, *([PLAIN] if plain else [])):
             found: list[tuple[str, Any]] = []
             if kind == REAL:
-                real = real_ceiling(train, test, schema, target, models=models).iloc[:-1]
+                real = real_data_baseline(train, test, schema, target, models=models).iloc[:-1]
                 found = [(str(one["model"]), one) for _, one in real.iterrows()]
             elif kind == MAJORITY:
-                found = [("", real_ceiling(train, test, schema, target, models=()).iloc[0])]
+                found = [("", real_data_baseline(train, test, schema, target, models=()).iloc[0])]
             elif kind == PLAIN and plain:
                 found = [("", evaluator.judged(plain, target))]
             elif kind in forests and len(schema) > 1:
-                grown = forests[kind].fit(inputs(data.train, train, schema, place), train[:, place])
-                predicted = grown.predict(inputs(data.test, test, schema, place))
+                grown = forests[kind].fit(inputs(data.train_sample, train, schema, place), train[:, place])
+                predicted = grown.predict(inputs(data.test_sample, test, schema, place))
                 found = [("", Judged.of(truth, predicted, classes))]
             rows += [
                 (metric, model, kind, float(getattr(one, SCORES[metric]))) for metric in asked for model, one in found

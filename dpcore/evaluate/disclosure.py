@@ -134,7 +134,7 @@ def in_out_advantage(
     -------
     DataFrame
         One row: `correct_in`, `correct_out` (shares), their difference `advantage`, its interval `low` to `high`,
-        `confidence`, `epsilon_of_noise` and `epsilon_bound` (what the noise costs, and what can be proved, the largest
+        `confidence`, `epsilon_nominal` and `epsilon_bound` (what the noise costs, and what can be proved, the largest
         of all fits), `bound` (the limit that the noise sets to the advantage of whoever does not know the seed; 1 if
         there is none), `attack`, `targets`, `fits` and `note`: why the guarantee is void, if it is.
     """
@@ -164,7 +164,7 @@ def in_out_advantage(
             right = correct(targets, copy.sample(rows), schema, sensitive, quasi_identifiers, attack)
         hits[fit] = right[inside].sum(), right[~inside].sum()
         bounds.append(copy.ledger_.totals)
-        notes.append(copy.ledger_.void)
+        notes.append(copy.ledger_.guarantee_void)
     progress(1.0, "done")
     twos = hits.reshape(-1, 2, 2).sum(axis=1) / (2 * m)
     differences = twos[:, 0] - twos[:, 1]
@@ -178,7 +178,7 @@ def in_out_advantage(
         "low": max(found - half, -1.0),
         "high": min(found + half, 1.0),
         "confidence": confidence,
-        "epsilon_of_noise": of_noise,
+        "epsilon_nominal": of_noise,
         "epsilon_bound": float(max(totals.bound for totals in bounds)),
         "bound": np.tanh(of_noise / 2),
         "attack": OWN_ANSWER if isinstance(method, PrivateClassifier) else attack,
@@ -193,7 +193,7 @@ def tried(
     method: Synthesizer | PrivateClassifier, data: Dataset, schema: Schema, sensitive: str, most: int, **how: Any
 ) -> pd.DataFrame:
     """`in_out_advantage` of at most so many training rows, `set_apart`."""
-    frame, targets = set_apart(data.train, schema, most)
+    frame, targets = set_apart(data.train_sample, schema, most)
     return in_out_advantage(method, frame, targets, schema, sensitive, **how)
 
 
@@ -217,8 +217,8 @@ def of_other_persons(targets: pd.DataFrame, frame: pd.DataFrame, schema: Schema,
     if unit is None:
         return targets
     first = len(unit.persons(targets)) // (1 + paired)
-    names = targets[unit.column].tolist()[:first]
-    named = targets.assign(**{str(unit.column): names * (1 + paired)})
+    names = targets[unit.id_column].tolist()[:first]
+    named = targets.assign(**{str(unit.id_column): names * (1 + paired)})
     persons = unit.persons(pd.concat([frame, named.head(first)], ignore_index=True))
     mine, others = persons[len(frame) :], persons[: len(frame)]
     if len(np.unique(mine)) < first or np.isin(mine, others).any():
@@ -239,8 +239,8 @@ def padded(frame: pd.DataFrame, schema: Schema, rows: int, rng: np.random.Genera
     codes = rng.integers(0, schema.sizes, size=(rows - len(frame), len(schema)), dtype=np.uint32)
     real, random = frame[list(schema.names)], schema.decode(codes, rng)
     if (unit := schema.persons) is not None:
-        names = {str(unit.column): [f"random row {place:,}" for place in range(len(random))]}
-        real, random = real.assign(**{str(unit.column): frame[unit.column]}), random.assign(**names)
+        names = {str(unit.id_column): [f"random row {place:,}" for place in range(len(random))]}
+        real, random = real.assign(**{str(unit.id_column): frame[unit.id_column]}), random.assign(**names)
     return pd.concat([real, random], ignore_index=True)
 
 

@@ -150,7 +150,7 @@ def marginals(real: Table | Rows, synthetic: Table, schema: Schema, column: str)
     return statistics(pd.DataFrame(found))
 
 
-def pair(real: Table | Rows, synthetic: Table, schema: Schema, x: str, y: str) -> Statistics:
+def pair_marginal(real: Table | Rows, synthetic: Table, schema: Schema, x: str, y: str) -> Statistics:
     """Shares of two columns' value pairs. Reads real rows: not private.
 
     `x_value`, `y_value`, `source` ("real" or "released") and `share`; for each source every pair of labels, in label
@@ -301,7 +301,7 @@ def _inside(values: pd.Series[Any], column: Column) -> Flags:
     """Which cells hold a declared value, shape (n,)."""
     absent = values.isna().to_numpy(dtype=bool)
     if column.numeric:
-        numbers = column.read(values)
+        numbers = column.to_numbers(values)
         inside = (numbers >= cast(float, column.lower)) & (numbers <= cast(float, column.upper))  # false for NaN
         if column.whole:
             inside[inside] = numbers[inside] % 1 == 0

@@ -17,7 +17,7 @@ from dpcore.datasets import Dataset
 from dpcore.domain.column import Codes
 from dpcore.domain.range_query import RangeQuery, exact_answers, random_queries
 from dpcore.domain.schema import Schema
-from dpcore.domain.unit import Unit
+from dpcore.domain.unit import PrivacyUnit
 from dpcore.errors import ParameterError
 from dpcore.evaluate.distances import marginal_avd, noise_floor, off_by_chance
 from dpcore.evaluate.labels import Label, misclassification
@@ -39,7 +39,7 @@ from dpcore.evaluate.statistics import Statistics, statistics
 from dpcore.evaluate.verdict import Verdict, verdict
 from dpcore.language import phrase
 from dpcore.methods.base import PrivateClassifier
-from dpcore.methods.local.ppnb import PlainNaiveBayes
+from dpcore.methods.local.ppnb import NonPrivateNaiveBayes
 from dpcore.methods.synthesizer import Synthesizer
 from dpcore.rows import HeldRows, Rows
 
@@ -54,7 +54,7 @@ AVDS = {
     phrase("2-way AVD on bits"): (2, "bits"),
     phrase("3-way AVD on bits"): (3, "bits"),
 }
-PROTOCOLS = {phrase("SVM error"): "tstr", phrase("SVM error on synthetic rows"): "paper"}
+PROTOCOLS = {phrase("SVM error"): "tstr", phrase("SVM error on synthetic rows"): "published"}
 RANGE_ERROR = phrase("range-query error")
 MEASURES = (*SCORES, *AVDS, RANGE_ERROR, *PROTOCOLS)  # of synthesizers
 CLASSIFIER_MEASURES = tuple(SCORES)
@@ -63,7 +63,7 @@ MOST_SUBSETS = 1_000  # of columns, drawn at random where there are more; Adult'
 QUERIES = {"count": 200, "max_columns": 3, "seed": 0}  # a public workload
 
 
-def left_out(methods: Mapping[str, Method], measures: Sequence[str]) -> dict[str, list[str]]:
+def undefined_measures(methods: Mapping[str, Method], measures: Sequence[str]) -> dict[str, list[str]]:
     """Which of some measures which methods cannot have; methods that can have all of them are not named."""
     found = {label: [name for name in measures if name not in known_to(method)] for label, method in methods.items()}
     return {label: names for label, names in found.items() if names}
@@ -85,7 +85,7 @@ def check_measures(
 ) -> list[Pair]:
     """What a method is measured by, if it and the data can give that; ParameterError otherwise.
 
-    With `skip`, measures that exist but are not of the method's kind are left out, as `left_out` names them.
+    With `skip`, measures that exist but are not of the method's kind are left out, as `undefined_measures` names them.
     """
     classifies = isinstance(method, PrivateClassifier)
     known = known_to(method)
@@ -127,33 +127,33 @@ class Evaluator:
     @cached_property
     def train(self) -> Codes:
         """The training rows' codes."""
-        return self.data.schema.encode(self.data.train)
+        return self.data.schema.encode(self.data.train_sample)
 
     @cached_property
     def test(self) -> Codes:
         """The test rows' codes."""
-        return self.data.schema.encode(self.data.test)
+        return self.data.schema.encode(self.data.test_sample)
 
     @cached_property
     def rows(self) -> Rows:
         """All training rows, to be counted wherever they are."""
         data, schema = self.data, self.data.schema
-        return HeldRows(self.train, schema.sizes) if data.held else counted(data.given, schema)
+        return HeldRows(self.train, schema.sizes) if data.held else counted(data.train, schema)
 
     def first_rows(self, names: Sequence[str], most: int) -> pd.DataFrame:
         """Some columns of the first training rows, which are for the screen of their owner alone."""
-        return self.data.train[list(names)].head(most)
+        return self.data.train_sample[list(names)].head(most)
 
-    def people(self, unit: Unit) -> int:
+    def people(self, unit: PrivacyUnit) -> int:
         """How many persons the training rows are of."""
-        return int(unit.persons(self.data.train).max(initial=-1)) + 1
+        return int(unit.persons(self.data.train_sample).max(initial=-1)) + 1
 
-    def contributed(self, unit: Unit | None, *, fill: bool) -> Ints:
+    def contributed(self, unit: PrivacyUnit | None, *, fill: bool) -> Ints:
         """Positions of training rows that are compared with a release: all, or those that a unit keeps of each person.
 
         They are chosen at random like those of the release, but not with it: which ones it is of is secret.
         """
-        rows = self.data.train
+        rows = self.data.train_sample
         if unit is None:
             return np.arange(len(rows))
         return unit.kept(unit.persons(rows), np.random.default_rng(0).random(len(rows)), fill=fill)
@@ -167,12 +167,12 @@ class Evaluator:
     def judged(self, model: Model, target: str) -> Judged:
         """How well a model tells the class of the test rows."""
         schema = self.data.schema
-        return judged(model(self.data.test), self.test[:, schema.index(target)], schema[target].size)
+        return judged(model(self.data.test_sample), self.test[:, schema.index(target)], schema[target].size)
 
-    def truthful(self, target: str, schema: Schema, *, normal: bool) -> PlainNaiveBayes:
+    def truthful(self, target: str, schema: Schema, *, normal: bool) -> NonPrivateNaiveBayes:
         """Naive Bayes from the true rows, with normal distributions of numbers or their bins."""
-        method = PlainNaiveBayes(numbers="moments" if normal else "bins", target=target)
-        return method.fit(self.data.train, schema=schema)
+        method = NonPrivateNaiveBayes(numbers="moments" if normal else "bins", target=target)
+        return method.fit(self.data.train_sample, schema=schema)
 
     def scores(self, models: Mapping[str, Model], target: str) -> Statistics:
         """`model`, `accuracy` and `balanced_accuracy` of models on the test rows."""
@@ -218,7 +218,7 @@ class Evaluator:
     @property
     def asked(self) -> str:
         """That models are asked about some test rows of a folder, in a sentence; empty if it is about all."""
-        some, every = len(self.data.test), self.data.sizes[1]
+        some, every = len(self.data.test_sample), self.data.sizes[1]
         return ASKED.format(some=some, all=every) if every > some else ""
 
     def distances(
@@ -270,5 +270,5 @@ class Evaluator:
         if self.label is None:
             raise ParameterError("The SVM needs something to tell.", "Pass label=Label(column=..., equals=...).")
         asked: dict[str, Any] = {"protocol": PROTOCOLS[metric], "repeats": 1}
-        found = misclassification(self.data.test, synthetic, self.data.schema, self.label, **asked)
+        found = misclassification(self.data.test_sample, synthetic, self.data.schema, self.label, **asked)
         return float(found["error"].mean())

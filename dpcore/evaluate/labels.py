@@ -18,7 +18,7 @@ from dpcore.errors import ParameterError
 from dpcore.evaluate.learners import require_rows, tstr
 from dpcore.text import canonical
 
-PROTOCOLS = ("tstr", "paper")
+PROTOCOLS = ("tstr", "published")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,7 +82,7 @@ class Label:
         cells = frame[self.column]
         if self.below is not None:
             plainly = as_days if isinstance(self.below, str) else as_numbers
-            return np.asarray((plainly(cells) if column is None else column.read(cells)) < self.threshold)
+            return np.asarray((plainly(cells) if column is None else column.to_numbers(cells)) < self.threshold)
         places, texts = distinct(cells)  # -1, a missing cell, reads the last place
         yes = [canonical(text) == canonical(self.equals) for text in texts]
         return np.array([*yes, False], dtype=bool)[places]
@@ -104,7 +104,7 @@ def misclassification(
     """How often a classifier errs about a label that it learned from a release. Reads real rows: not private.
 
     Every repeat learns from a random 1 − `test_share` of the synthetic rows, from all columns but the label's, by their
-    codes. "tstr" then asks about all real test rows. "paper" asks about the other synthetic rows, as a published
+    codes. "tstr" then asks about all real test rows. "published" asks about the other synthetic rows, as a published
     evaluation does, which is an error of method: it measures how well a release agrees with itself, and a release of
     equal rows scores best. Both protocols learn from the same parts, so that their errors differ by the tested rows
     alone. The repeats vary over the parts of one release; their spread is not that of the method.
@@ -114,7 +114,7 @@ def misclassification(
     test, synthetic : DataFrame
         Real rows that the release has not seen, and the release. Real training rows in place of the release give
         the reference without privacy.
-    protocol : {"tstr", "paper"}
+    protocol : {"tstr", "published"}
     repeats : int
         On Adult one takes .15 to .25 seconds.
     model : str

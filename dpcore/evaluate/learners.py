@@ -73,7 +73,7 @@ def tstr(
     models : sequence of str
         Some of `MODELS`.
     include_real : bool
-        Whether to add the rows of `real_ceiling`. It depends on no release, so callers may compute it once.
+        Whether to add the rows of `real_data_baseline`. It depends on no release, so callers may compute it once.
     progress : callable
         Called with a fraction and a text before each model; raising inside it cancels.
 
@@ -111,7 +111,7 @@ def of_sample(table: Table, codes: Codes, told: str = SAMPLED) -> str:
     return told.format(some=len(codes), all=len(table)) if isinstance(table, Folder) and len(table) > len(codes) else ""
 
 
-def real_ceiling(
+def real_data_baseline(
     train: Table, test: Table, schema: Schema, target: str, *, models: Sequence[str] = MODELS
 ) -> pd.DataFrame:
     """The references of `tstr`: the same models trained on the real rows, and their majority class. Not private.

@@ -51,7 +51,7 @@ def true_answers(rows: Rows, schema: Schema, queries: Sequence[RangeQuery]) -> N
     return truth
 
 
-def flat_answers(
+def uniform_baseline_answers(
     truth: Sequence[float] | NDArray[Any],
     queries: Sequence[RangeQuery],
     schema: Schema,
@@ -105,7 +105,7 @@ def range_queries(
     real : DataFrame, codes of one, or Folder
         The rows that the releases are of.
     answers : mapping of str to array
-        Per release, its estimate of every query; see `range_answers` and `flat_answers`.
+        Per release, its estimate of every query; see `range_answers` and `uniform_baseline_answers`.
 
     Returns
     -------
@@ -151,7 +151,7 @@ def one_answer(answers: Sequence[tuple[str, float, float]], true: int) -> Statis
     return statistics(frame.drop(columns="margin").assign(low=low, high=high, true=true))
 
 
-def by_size(frame: pd.DataFrame) -> Statistics:
+def errors_by_query_size(frame: pd.DataFrame) -> Statistics:
     """Mean errors by how much of the domain a query covers, of a frame of `range_queries`.
 
     Several runs, told apart by a column `repeat`, have intervals. `EDGES` are where bins of the share of the domain

@@ -36,7 +36,7 @@ class Truth:
     """
 
     def __init__(self, data: Dataset, schema: Schema, positions: Ints, bits_for: str | None = None) -> None:
-        rows = data.train.iloc[positions].reset_index(drop=True)
+        rows = data.train_sample.iloc[positions].reset_index(drop=True)
         self.true_rows = rows if bits_for is None else as_bits(rows, schema, bits_for)
 
 
@@ -210,10 +210,10 @@ def boolean_data(data: Dataset, target: str) -> Dataset:
     bits = Booleans(data.schema, target)
     kept = [column for column, (source, _) in zip(bits.schema, bits.rules, strict=True) if source != target]
     schema = replace(data.schema, columns=(*kept, data.schema[target]), target=target)
-    beside = [target] if schema.persons is None else [target, str(schema.persons.column)]
+    beside = [target] if schema.persons is None else [target, str(schema.persons.id_column)]
 
     def rows(frame: pd.DataFrame) -> pd.DataFrame:
         found = as_bits(frame, data.schema, target)[[column.name for column in kept]]
         return found.assign(**{name: frame[name] for name in beside})
 
-    return replace(data, schema=schema, train=rows(data.train), test=rows(data.test))
+    return replace(data, schema=schema, train=rows(data.train_sample), test=rows(data.test_sample))

@@ -59,7 +59,7 @@ def noise_and_structure(released: Forest, plain: Forest, data: Dataset) -> Stati
     From the first to the second, accuracy is lost by noise in leaves; from the second to the third, by the trees'
     structure.
     """
-    forests = zip(STEPS, (released, with_true_counts(released, data.train), plain), strict=True)
+    forests = zip(STEPS, (released, with_true_counts(released, data.train_sample), plain), strict=True)
     models = {step: forest.probability for step, forest in forests}
     return statistics(Evaluator(data).scores(models, released.target).rename(columns={"model": "step"}))
 

@@ -6,17 +6,16 @@ what it has finished can be kept in a folder (`store`), from which a sweep that 
 of the papers' figures again. `forecast` is the exception: it tells of runs before they are paid, and sees no row.
 """
 
-from dpcore.evaluate.baselines import references
-from dpcore.evaluate.evaluator import CLASSIFIER_MEASURES, MEASURES, Method, left_out
-from dpcore.experiment.config import Config, Place, parameters_of, rows_key
+from dpcore.evaluate.baselines import baselines
+from dpcore.evaluate.evaluator import CLASSIFIER_MEASURES, MEASURES, Method
+from dpcore.experiment.config import Config, Place, parameters_of
 from dpcore.experiment.engine import Run
 from dpcore.experiment.figures import figure
 from dpcore.experiment.forecasts import Forecast, forecast
 from dpcore.experiment.store import Store
-from dpcore.experiment.sweeps import COLUMNS, entry_of, finished, plan, stream, sweep, tidy
+from dpcore.experiment.sweeps import COLUMNS, entry_of, stream, sweep
 
 __all__ = [
-    "CLASSIFIER_MEASURES", "COLUMNS", "MEASURES", "Config", "Forecast", "Method", "Place", "Run", "Store", "entry_of",
-    "figure", "finished", "forecast", "left_out", "parameters_of", "plan", "references", "rows_key", "stream",
-    "sweep", "tidy",
+    "CLASSIFIER_MEASURES", "COLUMNS", "MEASURES", "Config", "Forecast", "Method", "Place", "Run", "Store",
+    "baselines", "entry_of", "figure", "forecast", "parameters_of", "stream", "sweep",
 ]  # fmt: skip

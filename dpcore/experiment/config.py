@@ -11,6 +11,7 @@ from typing import Any, Self
 from dpcore.accounting.store.file import kept_secret
 from dpcore.datasets import Content, Dataset
 from dpcore.domain.documents import json_ready, json_value
+from dpcore.domain.former_names import LABELS, renamed_parameters
 from dpcore.errors import DPCoreError, ParameterError
 from dpcore.evaluate.evaluator import MEASURES, Method
 from dpcore.evaluate.labels import Label
@@ -136,12 +137,13 @@ def parameters_of(method: Method) -> dict[str, Any]:
 
 def method_of(raw: Any) -> Method:
     """An unfitted method from what `parameters_of` wrote; its own checks come when it is fitted."""
-    kind: Any = METHODS.get(raw["method"])
+    kind: Any = METHODS.get(LABELS.get(raw["method"], raw["method"]))
     if kind is None:
         raise ParameterError(
             "A method in this description is not known.", f"Use a newer version of this program. {REMOVAL}"
         )
     given, known = raw["parameters"], kind().get_params()
+    given = renamed_parameters(given) if isinstance(given, dict) else given
     if not isinstance(given, dict) or not set(given) < set(known):
         raise ParameterError(f"{kind.title} has no such parameters.", "Use the version that wrote this description.")
     seed, relation = given.get("random_state"), given.get("relation", "")
@@ -162,7 +164,7 @@ def digest(document: Any) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def rows_key(data: Dataset, place: Place) -> str:
+def key_of_rows(data: Dataset, place: Place) -> str:
     """A name, in stored sweeps, for these training and test rows in this order: keyed with the folder's secret.
 
     In memory it is the data's token: nobody else looks there.
@@ -171,11 +173,11 @@ def rows_key(data: Dataset, place: Place) -> str:
         return data.token
     if not data.held:  # in a folder; how they are split is another secret for each reading
         return digest([data.token, data.sizes, data.key(kept_secret(place))])
-    return Content.of_rows(data.train, data.test).keyed(kept_secret(place))
+    return Content.of_rows(data.train_sample, data.test_sample).keyed(kept_secret(place))
 
 
 def yardstick_of(config: Config, data: Dataset, place: Place) -> str:
     """A hash of all that a run's values depend on besides its method, epsilon and repeat; the rows are keyed."""
     document = config.to_dict(data)
     kept = ("dpcore", "schema", "measures", "models", "label", "rows", "skip")
-    return digest({**{name: document[name] for name in kept}, "data": rows_key(data, place)})
+    return digest({**{name: document[name] for name in kept}, "data": key_of_rows(data, place)})

@@ -61,7 +61,7 @@ class Measure:
 
     def release(self, run: Run, ledger: Ledger | None, progress: Progress) -> pd.DataFrame:
         """Fit the run's method, and draw its rows; a classifier has none."""
-        fitted = run.method.fit(self.data.given, schema=self.data.schema, ledger=ledger, progress=progress)
+        fitted = run.method.fit(self.data.train, schema=self.data.schema, ledger=ledger, progress=progress)
         return pd.DataFrame() if self.rows == 0 or isinstance(fitted, PrivateClassifier) else fitted.sample(self.rows)
 
     def values(self, run: Run, synthetic: pd.DataFrame) -> pd.DataFrame:

@@ -20,6 +20,7 @@ import pandas as pd
 from dpcore.accounting.tally import EPSILONS
 from dpcore.datasets import Dataset
 from dpcore.domain.documents import json_value
+from dpcore.domain.former_names import renamed_fields
 from dpcore.errors import DataError
 from dpcore.evaluate.evaluator import Pair
 from dpcore.experiment.config import Config, Place, yardstick_of
@@ -49,7 +50,8 @@ class Store:
                 record = json_value(line, DataError, "This line is torn", "")
             except DataError:
                 continue
-            if isinstance(record, dict) and isinstance(record.get("run"), str) and sound(record):
+            record = renamed_fields(record) if isinstance(record, dict) else {}
+            if isinstance(record.get("run"), str) and sound(record):
                 found[record["run"]] = record
         return found
 

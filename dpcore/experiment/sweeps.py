@@ -34,7 +34,7 @@ ORDER = ["method", "epsilon", "repeat", "metric", "model"]
 COLUMNS = [*ORDER, "value", *EPSILONS, "void", "relation", "seconds", "error"]
 
 
-def plan(methods: Mapping[str, Method], epsilons: Sequence[float], repeats: int) -> list[Run]:
+def plan_runs(methods: Mapping[str, Method], epsilons: Sequence[float], repeats: int) -> list[Run]:
     """The runs of a sweep, repeats outermost, so that a sweep that is cut short has whole curves.
 
     A method with a `random_state` s gets s + repeat, so that repeats differ and the sweep repeats.
@@ -100,9 +100,9 @@ def rows_of(pairs: Sequence[Pair], values: Sequence[float] | float) -> pd.DataFr
     return pd.DataFrame(pairs, columns=["metric", "model"]).assign(value=values)
 
 
-def finished(config: Config, data: Dataset, store: Place) -> dict[int, pd.DataFrame]:
+def find_finished_runs(config: Config, data: Dataset, store: Place) -> dict[int, pd.DataFrame]:
     """The rows of those runs of a sweep that a place holds already, by their places in its plan."""
-    runs, records = plan(config.methods, config.epsilons, config.repeats), Store(store, config, data).read()
+    runs, records = plan_runs(config.methods, config.epsilons, config.repeats), Store(store, config, data).read()
     asked = Scores.of(config, data).asked
     found = {
         place: restored(records[key], run.shared, asked[run.labels["method"]])
@@ -128,12 +128,12 @@ def stream(
     Its arguments are those of `sweep`; `progress` is that of `engine.stream`. What `store` holds comes first.
     """
     config = Config(methods, epsilons, **how)
-    runs, measure, books = plan(methods, epsilons, config.repeats), Scores.of(config, data), ledgers or {}
-    for table in (data.train, data.test):
+    runs, measure, books = plan_runs(methods, epsilons, config.repeats), Scores.of(config, data), ledgers or {}
+    for table in (data.train_sample, data.test_sample):
         data.schema.encode(table)  # what does not fit is said here, once
     kept = None if store is None else Store(store, config, data)
     keys = [] if kept is None else keys_of(runs)
-    earlier = {} if store is None else finished(config, data, store)
+    earlier = {} if store is None else find_finished_runs(config, data, store)
     for done, frame in enumerate(earlier.values(), 1):
         yield done / len(runs), frame
     missing = [place for place in range(len(runs)) if place not in earlier]
@@ -204,10 +204,10 @@ def sweep(
     for fraction, frame in found:
         frames.append(frame)
         progress(fraction, RUN.format(run=len(frames)))
-    return tidy(frames)
+    return join_runs(frames)
 
 
-def tidy(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
+def join_runs(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
     """Runs in a fixed order, whatever the order in which they finished."""
     return pd.concat(frames, ignore_index=True)[COLUMNS].sort_values(ORDER, ignore_index=True)
 
@@ -219,7 +219,7 @@ def entry_of(frame: pd.DataFrame) -> Entry:
         name=phrase("release at epsilon {epsilon}").format(epsilon=f"{run['epsilon']:g}"),
         mechanism="release",
         epsilon_claimed=exact(float(run["epsilon_claimed"])),
-        epsilon_of_noise=exact(float(run["epsilon_of_noise"])),
+        epsilon_nominal=exact(float(run["epsilon_nominal"])),
         sensitivity=np.nan,
         claimed_sensitivity=np.nan,
         scale=np.nan,

@@ -3,11 +3,11 @@
 from dpcore.export.archive import bundle
 from dpcore.export.collection import Collection
 from dpcore.export.quoting import plain, spreadsheet_csv, spreadsheet_safe
-from dpcore.export.release import Release, release_of
-from dpcore.export.replay import notebook_of, show_code
-from dpcore.export.report import report_of
+from dpcore.export.release import Release, make_release
+from dpcore.export.replay import make_notebook, show_code
+from dpcore.export.report import make_report
 
 __all__ = [
-    "Collection", "Release", "bundle", "notebook_of", "plain", "release_of", "report_of", "show_code",
+    "Collection", "Release", "bundle", "make_notebook", "make_release", "make_report", "plain", "show_code",
     "spreadsheet_csv", "spreadsheet_safe",
 ]  # fmt: skip

@@ -26,8 +26,8 @@ from dpcore.export.collection import Collection
 from dpcore.export.privacy_card import card, markdown, warned
 from dpcore.export.quoting import plain, spreadsheet_csv
 from dpcore.export.release import Release
-from dpcore.export.replay import again, command, how_to_run, notebook_of, script_of, whence
-from dpcore.export.report import Report, report_of
+from dpcore.export.replay import again, command, how_to_run, make_notebook, script_of, whence
+from dpcore.export.report import Report, make_report
 
 REPORTS = (
     "`reports.csv` has {each}: what that person reported; cells are empty where a person was not asked. "
@@ -73,7 +73,7 @@ def bundle(release: Release, *, table: Table = "csv", told: Report | None = None
     """The zip, as bytes; `table` is the format of rows, and `told` the report, if that was made before."""
     if table not in ("csv", "parquet"):
         raise ParameterError("The table format is not known.", "Choose csv or parquet.")
-    told = report_of(release) if told is None else told
+    told = make_report(release) if told is None else told
     files = release.artifact.files(table)
     if (reports := release.table_of_reports) is not None:
         files |= Collection(reports, release.about).files()
@@ -83,7 +83,7 @@ def bundle(release: Release, *, table: Table = "csv", told: Report | None = None
         "ledger.json": release.ledger.to_json(),
         "ledger.csv": spreadsheet_csv(release.ledger.to_frame()),
         "replay.py": script_of(release, table),
-        "replay.ipynb": notebook_of(release, table),
+        "replay.ipynb": make_notebook(release, table),
         "report.html": told.html,
         "card.md": markdown(card(release)),
     }
@@ -114,16 +114,20 @@ def settings_of_release(raw: bytes, cause: str, remedy: str, name: str = "config
 def rows_of_reports(release: Release) -> str:
     """How many rows of reports a person has."""
     unit = release.schema.unit
-    if unit is None or unit.rows == 1:
+    if unit is None or unit.max_contributions == 1:
         return "one row per person"
-    if unit.column is None:
-        return f"one row per row of the table, of which a person has {unit.rows:,} at most"
-    return f"{unit.rows:,} rows per person, one below another"
+    if unit.id_column is None:
+        return f"one row per row of the table, of which a person has {unit.max_contributions:,} at most"
+    return f"{unit.max_contributions:,} rows per person, one below another"
 
 
 def again_by(release: Release) -> str:
     """The method that learned, as Python."""
-    return f"{release.class_name}(mode='paper')" if release.parameters["mode"] == "paper" else f"{release.class_name}()"
+    return (
+        f"{release.class_name}(mode='published')"
+        if release.parameters["mode"] == "published"
+        else f"{release.class_name}()"
+    )
 
 
 def document(value: object) -> str:

@@ -137,7 +137,7 @@ class Collection:
 
 def each(rows: Schema) -> int:
     """How many rows of reports a person has, one below another: one for every place of their rows."""
-    return 1 if rows.persons is None else rows.persons.rows
+    return 1 if rows.persons is None else rows.persons.max_contributions
 
 
 def asked_of(document: Mapping[str, Any]) -> Reports:

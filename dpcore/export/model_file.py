@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from dpcore.arguments import Floats
 from dpcore.domain.documents import json_value
+from dpcore.domain.former_names import LABELS, renamed_parameters
 from dpcore.domain.schema import Schema
 from dpcore.errors import DataError, SchemaError
 from dpcore.export.artifacts import Artifact, Table
@@ -184,4 +185,4 @@ def told_of(document: Mapping[str, Any]) -> dict[str, Any]:
         raise TypeError
     if not (told["epsilon_claimed"] >= 0 and told["epsilon_bound"] >= 0):
         raise ValueError
-    return told
+    return renamed_parameters(told) | {"method": LABELS.get(str(told["method"]), told["method"])}

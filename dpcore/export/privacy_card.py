@@ -12,12 +12,12 @@ from html import escape
 from dpcore.accounting.currency import above
 from dpcore.accounting.relation import Relation
 from dpcore.domain.schema import Schema
-from dpcore.domain.unit import Unit
+from dpcore.domain.unit import PrivacyUnit
 from dpcore.export import protection
 from dpcore.export.quoting import plain
 from dpcore.export.release import Release
 from dpcore.language import phrase, retold, say
-from dpcore.methods import METHODS, offers
+from dpcore.methods import METHODS, presets
 from dpcore.methods.local.base import LocalClassifier
 from dpcore.text import number, odds
 
@@ -32,7 +32,7 @@ ORIGINS = {
     "proposed": phrase("{n:,} of {m:,} lines as the program proposed them from the rows"),
     "changed": phrase("{n:,} of {m:,} lines proposed from the rows and changed"),
 }
-MODES = {"corrected": phrase("corrected mode"), "paper": phrase("as its source prints it")}
+MODES = {"corrected": phrase("corrected mode"), "published": phrase("as its source prints it")}
 CENTRAL = phrase(
     "Whoever runs the method: that program sees every true row. So does whoever can read that computer's files and "
     "memory. Everybody else needs to trust nobody."
@@ -104,7 +104,7 @@ def grounds(schema: Schema, relation: Relation | str, delta: float, noise: str) 
 
 def grounds_of(release: Release) -> list[tuple[str, str]]:
     """These lines of a release."""
-    noise = offers.grade(release.noiseless, release.publishable, release.parameters["mode"])
+    noise = presets.grade(release.noiseless, release.exactly_sampled, release.parameters["mode"])
     return grounds(release.schema, release.ledger.relation, release.ledger.delta, noise)
 
 
@@ -142,11 +142,11 @@ def guarantee(release: Release, proved: float) -> str:
 def bound(release: Release) -> str:
     """The epsilon that can be proved; where there is none, also what the noise alone would give."""
     unit, ledger = release.schema.unit, release.ledger
-    proved, of_noise = (said(each, unit, ledger.delta) for each in (ledger.epsilon_bound, ledger.epsilon_of_noise))
+    proved, of_noise = (said(each, unit, ledger.delta) for each in (ledger.epsilon_bound, ledger.epsilon_nominal))
     return proved if proved == of_noise else say("none (the noise alone would give {epsilon})", epsilon=of_noise)
 
 
-def said(epsilon: float, unit: Unit | None, delta: float = 0.0) -> str:
+def said(epsilon: float, unit: PrivacyUnit | None, delta: float = 0.0) -> str:
     """An epsilon in a sentence."""
     return protection.headline(unit, epsilon, delta) if math.isfinite(epsilon) else say("none")
 

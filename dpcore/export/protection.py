@@ -3,32 +3,32 @@
 from collections.abc import Callable
 
 from dpcore.accounting.currency import DELTA, Amount, Currency, told_of
-from dpcore.accounting.relation import Relation, Unit
+from dpcore.accounting.relation import ProtectedUnit, Relation
 from dpcore.domain import unit
 from dpcore.export.quoting import plain
 from dpcore.language import phrase, plural, say
 from dpcore.text import number
 
-ROW: Unit = "row"
-PERSON: Unit = "person"
+ROW: ProtectedUnit = "row"
+PERSON: ProtectedUnit = "person"
 UNITS = (phrase("row"), phrase("person"))  # as screens say them
 
 
-def protects(declared: unit.Unit | None) -> Unit:
+def protects(declared: unit.PrivacyUnit | None) -> ProtectedUnit:
     """What runs with this unit protect."""
-    return ROW if declared is None or declared.column is None else PERSON
+    return ROW if declared is None or declared.id_column is None else PERSON
 
 
-def headline(declared: unit.Unit | None, epsilon: float, delta: float = 0.0) -> str:
+def headline(declared: unit.PrivacyUnit | None, epsilon: float, delta: float = 0.0) -> str:
     """An epsilon and whose it is: "1 per person", or "1 per row, 3 × 1 = 3 per person"; bare where a row is a person.
 
     With a delta, it stands behind.
 
-    >>> headline(unit.Unit(rows=3), 0.5)
+    >>> headline(unit.PrivacyUnit(rows=3), 0.5)
     '0.5 per row, 3 × 0.5 = 1.5 per person'
     """
     told = number(epsilon)
-    if declared is not None and declared.column is not None:
+    if declared is not None and declared.id_column is not None:
         told = say("{epsilon} per person", epsilon=number(epsilon))
     elif declared is not None:
         person = for_person(declared, epsilon, delta)
@@ -41,56 +41,64 @@ def of_delta(delta: float) -> str:
     return say(DELTA, **told_of(delta))
 
 
-def of_one(declared: unit.Unit | None, epsilon: float, delta: float = 0.0) -> float:
+def of_one(declared: unit.PrivacyUnit | None, epsilon: float, delta: float = 0.0) -> float:
     """What a run's epsilon is for one person: of rho, k rows cost k^2 as much."""
-    if declared is None or declared.column is not None:
+    if declared is None or declared.id_column is not None:
         return epsilon
-    return Currency.of(delta).for_rows(epsilon, declared.rows)
+    return Currency.of(delta).for_rows(epsilon, declared.max_contributions)
 
 
-def gained(declared: unit.Unit | None, currency: Currency, amount: Amount) -> float:
+def gained(declared: unit.PrivacyUnit | None, currency: Currency, amount: Amount) -> float:
     """The most that a run moves the log-odds of whether one person is in the data, but for a chance of its delta."""
-    rows = 1 if declared is None or declared.column is not None else declared.rows
+    rows = 1 if declared is None or declared.id_column is not None else declared.max_contributions
     return currency.gained(amount * currency.rows(rows))
 
 
-def for_person(declared: unit.Unit | None, epsilon: float, delta: float = 0.0) -> str:
+def for_person(declared: unit.PrivacyUnit | None, epsilon: float, delta: float = 0.0) -> str:
     """What the epsilon of one row is for a person, in a few words; empty where it is the person's own already."""
-    if declared is None or declared.column is not None:
+    if declared is None or declared.id_column is not None:
         return ""
     whole = number(of_one(declared, epsilon, delta))
     if delta:
-        return say("{whole} per person with {rows:,} rows", whole=whole, rows=declared.rows)
-    return say("{rows:,} × {epsilon} = {whole} per person", rows=declared.rows, epsilon=number(epsilon), whole=whole)
+        return say("{whole} per person with {rows:,} rows", whole=whole, rows=declared.max_contributions)
+    return say(
+        "{rows:,} × {epsilon} = {whole} per person",
+        rows=declared.max_contributions,
+        epsilon=number(epsilon),
+        whole=whole,
+    )
 
 
 def protected(
-    declared: unit.Unit | None, relation: Relation | str, written: Callable[[str], str] = plain, delta: float = 0.0
+    declared: unit.PrivacyUnit | None,
+    relation: Relation | str,
+    written: Callable[[str], str] = plain,
+    delta: float = 0.0,
 ) -> str:
     """The unit of protection, in a sentence or two; `written` is how a column's name may stand there."""
     if declared is None:
         return say("one row. For somebody with several rows, only several times the epsilon is proved.")
-    if declared.column is None and delta:
+    if declared.id_column is None and delta:
         return plural(
             "one row. One person has {n:,} row at most, as declared: rho is up to {times:,} times as much for them.",
             "one row. One person has {n:,} rows at most, as declared: rho is up to {times:,} times as much for them.",
-            declared.rows,
-            times=declared.rows**2,
+            declared.max_contributions,
+            times=declared.max_contributions**2,
         )
-    if declared.column is None:
+    if declared.id_column is None:
         return plural(
             "one row. One person has {n:,} row at most, as declared: epsilon is up to {n:,} times as much for them.",
             "one row. One person has {n:,} rows at most, as declared: epsilon is up to {n:,} times as much for them.",
-            declared.rows,
+            declared.max_contributions,
         )
-    column = repr(written(declared.column))
+    column = repr(written(declared.id_column))
     if Relation.parse(relation) is Relation.REPLACE:
         return plural(
             "one person with all rows. The column {column} says whose row it is. Everybody fills {n:,} place with rows "
             "of their own, chosen by secret lot, and so counts the same.",
             "one person with all rows. The column {column} says whose row it is. Everybody fills {n:,} places with "
             "rows of their own, chosen by secret lot, and so counts the same.",
-            declared.rows,
+            declared.max_contributions,
             column=column,
         )
     return plural(
@@ -98,18 +106,18 @@ def protected(
         "by secret lot.",
         "one person with all rows. The column {column} says whose row it is; {n:,} rows of each count at most, chosen "
         "by secret lot.",
-        declared.rows,
+        declared.max_contributions,
         column=column,
     )
 
 
-def neighbors(declared: unit.Unit | None, relation: Relation | str) -> str:
+def neighbors(declared: unit.PrivacyUnit | None, relation: Relation | str) -> str:
     """Which two tables must be hard to tell apart."""
     known, what = Relation.parse(relation), protects(declared)
     return say("{short}. {sentence}", short=say(known.short_for(what)), sentence=say(known.sentence_for(what)))
 
 
-def groups(declared: unit.Unit | None, delta: float = 0.0) -> str:
+def groups(declared: unit.PrivacyUnit | None, delta: float = 0.0) -> str:
     """Who is protected less than a unit is."""
     if delta:
         return say("People with several rows, and groups: k rows, or people, can cost up to k × k times the rho.")

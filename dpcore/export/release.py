@@ -60,7 +60,7 @@ class Release:
     schema: Schema
     ledger: Ledger
     noise_label: str  # which source of noise made it
-    publishable: bool  # whether that noise is exactly sampled; it says nothing of proof, schema or unit
+    exactly_sampled: bool  # whether that noise is exactly sampled; it says nothing of proof, schema or unit
     data_name: str
     seconds: float
     reading: Mapping[str, Any] | None = None
@@ -105,7 +105,7 @@ class Release:
 
         Not without a finite epsilon, for some of them are true answers; nor with a known seed, which undoes them all.
         """
-        return self.artifact.reports if math.isfinite(self.ledger.epsilon_of_noise) and self.seed is None else None
+        return self.artifact.reports if math.isfinite(self.ledger.epsilon_nominal) and self.seed is None else None
 
     @property
     def noiseless(self) -> bool:
@@ -115,8 +115,8 @@ class Release:
     @property
     def guarantee_void(self) -> str:
         """Why no guarantee holds, in a sentence; empty if one does."""
-        if self.ledger.void:
-            return say(self.ledger.void)
+        if self.ledger.guarantee_void:
+            return say(self.ledger.guarantee_void)
         if math.isinf(self.ledger.epsilon_bound):
             return say("No finite epsilon can be proved for this run.")
         if self.ledger.epsilon_bound > self.ledger.epsilon_claimed:
@@ -129,8 +129,8 @@ class Release:
     @property
     def attackable(self) -> str:
         """What has to be said where a proof holds but for the arithmetic of the noise; empty elsewhere."""
-        proved = math.isfinite(self.ledger.epsilon_bound) and not self.ledger.void
-        return say(TEACHING) if proved and not self.publishable else ""
+        proved = math.isfinite(self.ledger.epsilon_bound) and not self.ledger.guarantee_void
+        return say(TEACHING) if proved and not self.exactly_sampled else ""
 
     @property
     def about(self) -> dict[str, Any]:
@@ -165,7 +165,7 @@ class Release:
         }
 
 
-def release_of(
+def make_release(
     fitted: PrivateEstimator,
     method: str,
     synthetic: pd.DataFrame | None = None,
@@ -190,11 +190,11 @@ def release_of(
         schema=fitted.schema_,
         ledger=fitted.ledger_,
         noise_label=fitted.noise_label_,
-        publishable=fitted.publishable_,
+        exactly_sampled=fitted.exactly_sampled_,
         data_name=writable(data_name),
         seconds=seconds,
         reading=reading,
-        reconstructed=fitted.reconstructed if fitted.mode == "paper" else "",
+        reconstructed=fitted.reconstructed if fitted.mode == "published" else "",
     )
     if not isinstance(made.artifact, Model):
         return made

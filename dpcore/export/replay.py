@@ -172,7 +172,6 @@ def steps(release: Release, file: str, table: Table | None, how: str = HOW) -> l
     """
     imports, last = released_again(release, table)
     encoded = bool(release.reading and release.reading.get("encoded"))
-    rows = "given" if encoded else "train"
     if encoded:
         imports += "from dpcore.rows import FolderData\n"
     given = {key: literal(value) for key, value in release.parameters.items() if value is not None}
@@ -201,8 +200,8 @@ def steps(release: Release, file: str, table: Table | None, how: str = HOW) -> l
         Stage(
             f"The same method with the same parameters. {again(release)}",
             f"method = dp.{release.class_name}(\n{arguments})\n"
-            f"ledger = dp.durable_ledger(private, method.relation, purpose={f'Replay of {release.method}'!r}{at})\n"
-            f"method.fit(private.{rows}, schema=schema, ledger=ledger)  # reads the rows, and books what it spends\n",
+            f"ledger = dp.persistent_ledger(private, method.relation, purpose={f'Replay of {release.method}'!r}{at})\n"
+            "method.fit(private.train, schema=schema, ledger=ledger)  # reads the rows, and books what it spends\n",
         ),
         *last,
     ]
@@ -220,11 +219,13 @@ def released_again(release: Release, table: Table | None) -> tuple[str, list[Sta
     """
     seeded = release.seed is not None
     if isinstance(release.artifact, Model):
-        made = f"release_of(method, {literal(release.method)}, data_name={literal(release.data_name)}).model.to_json()"
+        made = (
+            f"make_release(method, {literal(release.method)}, data_name={literal(release.data_name)}).model.to_json()"
+        )
         model = Stage(
             "The model as a file, and what it predicts for rows that were set aside. Predicting costs nothing.",
-            f"again = models.{made}\nPath('model-again.json').write_text(again, encoding='utf-8')\n",
-            "print(method.predict(private.test)[:10])\n",
+            f"again = dp.export.{made}\nPath('model-again.json').write_text(again, encoding='utf-8')\n",
+            "print(method.predict(private.test_sample)[:10])\n",
         )
         kept = "kept = Path('model.json').read_text(encoding='utf-8')\n"
         check = [Stage("Is this the model of the release?", kept, says("model", "model.json"))]
@@ -252,7 +253,7 @@ def says(what: str, kept: str) -> str:
     return f"same = {found}\nprint('{same}' if same else '{other}: other data, or versions?')\n"
 
 
-def notebook_of(release: Release, table: Table = "csv") -> str:
+def make_notebook(release: Release, table: Table = "csv") -> str:
     """The notebook that does what `show_code` does, as JSON (nbformat 4.5).
 
     An introduction, then a cell of text and one of code for each step.
@@ -318,7 +319,7 @@ def whence(release: Release) -> str:
     if release.data_name in DATASETS:
         return f"It learns from the training rows of the data set {release.data_name!r}, which `dpcore` knows."
     unit = release.schema.persons
-    named = "" if unit is None else f" It needs the column {plain(unit.column or '')!r}, which says whose row it is."
+    named = "" if unit is None else f" It needs the column {plain(unit.id_column or '')!r}, which says whose row it is."
     named += f" If it needs that, say how it is written: `{OPTIONS}` after FILE, or `how` in the notebook."
     sentence = (
         f"It learns from the file that you name.{named} `test_share` is the share of rows that is set aside before the "

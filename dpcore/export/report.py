@@ -37,10 +37,10 @@ MOST_ENTRIES, MOST_ROWS, MOST_VALUES, MOST_COLUMNS, MOST_NODES = 60, 200, 40, 12
 MOST_BARS = 4  # side by side
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 LEDGER = {"scope": "where", "name": "question", "mechanism": "mechanism", "scale": "noise scale"}
-LEDGER |= {"epsilon_claimed": "claimed, each", "epsilon_of_noise": "proved, each"}
-IN_RHO = {"rho_claimed": "rho claimed, each", "rho_of_noise": "rho proved, each"}  # in these two's place
+LEDGER |= {"epsilon_claimed": "claimed, each", "epsilon_nominal": "proved, each"}
+IN_RHO = {"rho_claimed": "rho claimed, each", "rho_nominal": "rho proved, each"}  # in these two's place
 OF_NOISE = "of the noise, each"  # where nothing is proved
-EPSILONS = {"epsilon", "spent", "epsilon_claimed", "epsilon_of_noise", "claimed, each", "proved, each", OF_NOISE}
+EPSILONS = {"epsilon", "spent", "epsilon_claimed", "epsilon_nominal", "claimed, each", "proved, each", OF_NOISE}
 EPSILONS |= {*IN_RHO, *IN_RHO.values()}
 LETTERS, LABEL, LONGEST = 110, 46, 80  # of a subtitle's line, of a line of an axis, and of a node's name
 MOST_CLASSES = 10  # beside each other
@@ -58,7 +58,7 @@ class Report:
     drawn: bool = True
 
 
-def report_of(release: Release, pictures: Sequence[Picture] = ()) -> Report:
+def make_report(release: Release, pictures: Sequence[Picture] = ()) -> Report:
     """The report; `pictures` are comparisons with real rows, which are left out unless asked for."""
     made = privacy_card.card(release)
     real = [f"<p class='real'>{escape(REAL_DATA)}: the comparisons at the end of this report.</p>"] if pictures else []
@@ -101,8 +101,9 @@ def price(release: Release) -> str:
     ledger, frame = release.ledger, release.ledger.to_frame()
     unit, sentence = release.schema.unit, protection.neighbors(release.schema.unit, ledger.relation)
     told = f"{sentence[0].upper()}{sentence[1:]}".replace(". ", ": ", 1)
-    if unit is not None and unit.column is not None:
-        told += f" Questions are priced for one row, and one person has {unit.rows:,} at most: sums are the person's."
+    if unit is not None and unit.id_column is not None:
+        most = unit.max_contributions
+        told += f" Questions are priced for one row, and one person has {most:,} at most: sums are the person's."
     elif unit is not None and math.isfinite(ledger.epsilon_bound):
         told += f" What can be proved is {protection.headline(unit, ledger.epsilon_bound, ledger.delta)}."
     words = LEDGER
@@ -110,10 +111,10 @@ def price(release: Release) -> str:
         told += f" {protection.of_delta(ledger.delta)}" if math.isfinite(ledger.epsilon_bound) else ""
         told += " Questions are priced in rho, which adds up."
         words = {name: told_as for name, told_as in LEDGER.items() if name not in EPSILONS} | IN_RHO
-    if ledger.void:
-        words = words | {f"{ledger.currency.unit}_of_noise": OF_NOISE}
+    if ledger.guarantee_void:
+        words = words | {f"{ledger.currency.unit}_nominal": OF_NOISE}
         at = f" at delta {ledger.delta:g}" if ledger.delta else ""
-        told += f" The noise alone would give {number(ledger.epsilon_of_noise)}{at}, and the shares below are of that. "
+        told += f" The noise alone would give {number(ledger.epsilon_nominal)}{at}, and the shares below are of that. "
         told += "They are no bound: the guarantee is void."
     told = f"{told} {release.attackable}".strip()
     reasons = "".join(f"<p>{escape(reason)}</p>" for reason in dict.fromkeys(frame["reason"]) if reason)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 METHODS: Registry[type[PrivateEstimator]] = Registry(
     {
         "NB-Synth": "methods.naive_bayes:NaiveBayesSynthesizer",
-        "Adaptive tables": "methods.networks.adaptive_tables:AdaptiveTables",
+        "Adaptive marginals": "methods.networks.adaptive_marginals:AdaptiveMarginals",
         "PrivBayes refined": "methods.networks.refined:RefinedPrivBayes",
         "MST": "methods.networks.mst:MST",
         "AIM": "methods.networks.aim:AIM",
@@ -24,7 +24,7 @@ METHODS: Registry[type[PrivateEstimator]] = Registry(
         "PrivSCBN": "methods.networks.privscbn:PrivSCBN",
         "PrivBayes": "methods.networks.privbayes:PrivBayes",
         "JTree": "methods.networks.jtree:JTree",
-        "Independent margins": "methods.networks.independent_margins:IndependentMargins",
+        "Independent marginals": "methods.networks.independent_marginals:IndependentMarginals",
         "NoPrivacy": "methods.networks.hmprivbayes:NoPrivacy",
         "TaxonomyRelease": "methods.groups.taxonomy_release:TaxonomyRelease",
         "DiffGen": "methods.groups.diffgen:DiffGen",
@@ -36,11 +36,11 @@ METHODS: Registry[type[PrivateEstimator]] = Registry(
         "SuLQ-ID3": "methods.trees.id3:SuLQID3",
         "DT-Diff": "methods.groups.dtdiff:DTDiff",
         "DiffGen tree": "methods.groups.diffgen:DiffGenTree",
-        "Plain forest": "methods.trees.plain_forest:PlainForest",
+        "Non-private forest": "methods.trees.non_private_forest:NonPrivateForest",
         "PPNB": "methods.local.ppnb:PPNB",
         "DTPD": "methods.local.dtpd:DTPD",
         "DTCRD": "methods.local.dtcrd:DTCRD",
-        "Plain naive Bayes": "methods.local.ppnb:PlainNaiveBayes",
+        "Non-private naive Bayes": "methods.local.ppnb:NonPrivateNaiveBayes",
     }
 )
 

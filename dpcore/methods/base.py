@@ -28,8 +28,8 @@ from dpcore.errors import DataError, ParameterError
 from dpcore.language import phrase, say
 from dpcore.mechanisms.noise import CUT, SEEDED, NoNoise, make_noise
 from dpcore.methods.noises import NOISES, taught
-from dpcore.methods.offers import INFERRED, Offer
 from dpcore.methods.parameters import CORRECTED, Control, Declared, is_learned, learned, number, text, whole
+from dpcore.methods.presets import INFERRED, Preset
 from dpcore.rows import HeldRows, NumberRule, RowSource, rows_of
 
 NO_CLASS = phrase("This method needs a column with categories as class. Declare one on the page Data & schema.")
@@ -63,21 +63,21 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
     """
 
     title: ClassVar[str]  # the class's own name, if it has none
-    by: ClassVar[str] = ""  # who published it, and when
+    reference: ClassVar[str] = ""  # who published it, and when
     paper: ClassVar[str] = ""
     relations: ClassVar[tuple[Relation, ...]] = (Relation.ADD_REMOVE, Relation.REPLACE)
-    modes: ClassVar[tuple[str, ...]] = (phrase("corrected"), phrase("paper"))
-    good_for: ClassVar[str] = ""  # in a few words
+    modes: ClassVar[tuple[str, ...]] = (phrase("corrected"), phrase("published"))
+    best_for: ClassVar[str] = ""  # in a few words
     provable_printed: ClassVar[str] = ""  # of the source's epsilon, as printed
     provable: ClassVar[str] = "epsilon"  # corrected
     page: ClassVar[str] = ""  # where the dashboard offers it
-    offers: ClassVar[tuple[Offer, ...]] = ()
+    presets: ClassVar[tuple[Preset, ...]] = ()
     compared: ClassVar[Mapping[str, Mapping[str, Mapping[str, Any]]]] = {}  # by name and mode, if not as it is
     variants: ClassVar[tuple[Mapping[str, Any], ...]] = ({},)  # that the tests of all methods fit in corrected mode
     artifacts: ClassVar[tuple[str, ...]] = ()  # what is released besides rows: attributes, less their "_"
     reconstructed: ClassVar[str] = ""  # why paper mode is this project's reading of its source, in a sentence
     printed_relations: ClassVar[tuple[Relation, ...]] = ()  # of paper mode, if not all
-    survey: ClassVar[tuple[str, ...]] = ()  # table 1 of paper 003: mechanisms, noise, framework, data
+    survey_row: ClassVar[tuple[str, ...]] = ()  # table 1 of paper 003: mechanisms, noise, framework, data
     seconds: ClassVar[tuple[float, float]] = (0.06, 0.06)  # for a table of 200,000 cells, corrected and as printed
     seen: ClassVar[str] = phrase("the release")  # what somebody gets to see of a person
     controls: ClassVar[tuple[Control, ...]] = (
@@ -94,7 +94,9 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
         default=1.0,
         about="What the whole fit can cost, under `relation`: a row, or a person if a `Unit` names them.",
     )
-    mode: str = text(default="corrected", kind="{'corrected', 'paper'}", about="What is proved, or what is printed.")
+    mode: str = text(
+        default="corrected", kind="{'corrected', 'published'}", about="What is proved, or what is printed."
+    )
     relation: str = text(
         default="add_remove", kind="{'add_remove', 'replace'}", about="Which tables are neighbors (`Relation`)."
     )
@@ -113,16 +115,18 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
         "What `fit` can cost; of a failed or stopped fit, too, which leaves nothing else (`status` is 'stopped').",
     )
     noise_label_: str = learned("str", "Which source of noise made this release, in words.")
-    publishable_: bool = learned("bool", "Whether its noise is exactly sampled: nothing of proof, schema or unit.")
+    exactly_sampled_: bool = learned("bool", "Whether its noise is exactly sampled: nothing of proof, schema or unit.")
 
     def __init_subclass__(cls, **how: Any) -> None:
         super().__init_subclass__(**how)
         cls.title = vars(cls).get("title", cls.__name__)
-        lacking = [name for name in ("by", "good_for", "page", "offers") if not getattr(cls, name)]
+        lacking = [name for name in ("reference", "best_for", "page", "presets") if not getattr(cls, name)]
         registered = vars(sys.modules["dpcore.methods"])["METHODS"].classes  # of the package, which imports this
         if lacking and registered.get(cls.__name__) == f"{cls.__module__.removeprefix('dpcore.')}:{cls.__name__}":
             told = f"The registered method {cls.__name__} does not say its {', '.join(lacking)}."
-            raise TypeError(f"{told} Write each as an attribute of the class, such as by = phrase('Warner 1965').")
+            raise TypeError(
+                f"{told} Write each as an attribute of the class, such as reference = phrase('Warner 1965')."
+            )
 
     def __setattr__(self, name: str, value: Any) -> None:
         """Parameters are kept as Python's numbers, of whichever kind they are given."""
@@ -183,19 +187,21 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
             raise ParameterError(
                 f"The ledger counts {ledger.currency}, the method {currency}.", "Give both the same delta."
             )
-        whose = None if unit is None else unit.column
+        whose = None if unit is None else unit.id_column
         if ledger is not None:
-            ledger.protect(whose)
-        plan = None if self._paper else currency.amount(self.epsilon)
+            ledger.set_privacy_unit(whose)
+        plan = None if self._published else currency.amount(self.epsilon)
         own = Ledger(relation, plan=plan, name=self.title, delta=self.delta)
         run = own if ledger is None else ledger.child(self.title, plan=plan)
-        run.protect(whose)
+        run.set_privacy_unit(whose)
         method, account = self, run
         if unit is not None:
-            method = self.for_rows(unit.rows)
-            account = run.of_person(unit.rows, plan=None if plan is None else plan / currency.rows(unit.rows))
+            method = self.for_rows(unit.max_contributions)
+            account = run.group(
+                unit.max_contributions, plan=None if plan is None else plan / currency.rows(unit.max_contributions)
+            )
         known = schema if schema.unit is None else replace(schema, unit=None)  # the door knows rows, and no persons
-        table = PrivateTable(rows, known, account, source, unprotected_allowed=self._paper)
+        table = PrivateTable(rows, known, account, source, unprotected_allowed=self._published)
         self._forget()
         self.ledger_ = run  # before the first question: whoever stops this fit has the answers until then, and pays
         if schema.source == "inferred":
@@ -214,7 +220,7 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
             raise
         run.close()
         self.schema_ = schema
-        self.publishable_ = source.publishable and self.noise_label_ != NoNoise.label.capitalize()
+        self.exactly_sampled_ = source.exactly_sampled and self.noise_label_ != NoNoise.label.capitalize()
         return self
 
     def _budget(self, table: PrivateTable) -> Amount:
@@ -251,7 +257,7 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
             raise ParameterError(f"{self.title} is not defined under {relation}.", f"Use {allowed}.")
         if self.mode not in self.modes:
             raise ParameterError("The 'mode' parameter is not known.", f"Choose one of {', '.join(self.modes)}.")
-        if self._paper and self.delta:
+        if self._published and self.delta:
             raise ParameterError(f"{self.title} as printed has no delta.", "Use delta=0, or mode='corrected'.")
         Currency.of(self.delta)
         if not isinstance(schema, Schema):
@@ -289,7 +295,7 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
     @classmethod
     def relations_in(cls, mode: str) -> tuple[Relation, ...]:
         """The relations that it is defined under in a mode."""
-        return (mode == "paper" and cls.printed_relations) or cls.relations
+        return (mode == "published" and cls.printed_relations) or cls.relations
 
     def implied(self, rows: int) -> dict[str, Any]:
         """Other parameters, as a page sets them after those that were chosen and how many rows are wanted."""
@@ -303,9 +309,9 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
         """Raise ParameterError if the parameters do not fit each other, or the public schema."""
 
     @property
-    def _paper(self) -> bool:
+    def _published(self) -> bool:
         """Whether the method runs as printed."""
-        return self.mode == "paper"
+        return self.mode == "published"
 
     @abstractmethod
     def _fit(self, table: PrivateTable, progress: Progress) -> None:

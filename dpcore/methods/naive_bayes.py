@@ -2,7 +2,7 @@ r"""NB-Synth: synthetic data from a naive-Bayes model of one class column (paper
 
 Idea      Learn p(c) and p(x_j | c) from the data. Make rows x, and give each a class by the model.
 
-Steps, as printed (mode="paper")
+Steps, as printed (mode="published")
   1  Draw S rows x uniformly from the product of the attributes' domains (public randomness; "at random" is printed,
      and a repetition that leaves x out).
   2  Label each by the exponential mechanism on q(D, x, c) = log p(c) + sum_j log p(x_j | c), p Laplace-smoothed from
@@ -58,38 +58,34 @@ from dpcore.language import phrase
 from dpcore.mechanisms.noise import generator
 from dpcore.mechanisms.scores.naive_bayes import ClassLogScore, class_log_scores
 from dpcore.methods.base import with_delta
-from dpcore.methods.offers import Offer
 from dpcore.methods.parameters import Control, choice, learned, number, text, whole
+from dpcore.methods.presets import Preset
 from dpcore.methods.synthesizer import Synthesizer, most_rows
 from dpcore.postprocess.simplex import combine_row_sums, project, project_rows, spread_difference, systematic_sample
 from dpcore.rows import joint_counts
 
-VARIANTS = {"corrected": ("C1", "C2"), "paper": ("Alg2", "Alg1")}
+VARIANTS = {"corrected": ("C1", "C2"), "published": ("Alg2", "Alg1")}
 LABELS = phrase("The paper counts {size:,} released labels as one, and bounds the change of x instead of D.")
 LOG_BASES = {"e": 1.0, "2": math.log(2), "10": math.log(10)}
-OLD_C2 = "C2: the paper's algorithm at its true price"  # labels in links and files of earlier versions
-OLD_ALG1 = "Algorithm 1: random rows, labels by the exact model (no privacy)"
 
 
 class NaiveBayesSynthesizer(Synthesizer):
     """Naive-Bayes synthetic data, as printed and corrected. See the module for steps and privacy."""
 
     title = "NB-Synth"
-    by = phrase("Chen et al. 2015")
-    good_for = "a quick synthetic table around one class"
+    reference = phrase("Chen et al. 2015")
+    best_for = "a quick synthetic table around one class"
     provable_printed = "epsilon times all rows, or none"
     page = "naive_bayes"
-    offers = (
-        Offer("C1-gen: rows drawn from the private model", given={"variant": "C1", "x_source": "model"}),
-        Offer("C1: random rows, labeled by the private model", given={"variant": "C1", "x_source": "uniform"}),
-        Offer("C2: the paper's algorithm, every label charged", given={"variant": "C2"}, formerly=OLD_C2),
-        Offer("Algorithm 2: random rows, labels by the exponential mechanism", "paper", {"variant": "Alg2"}),
-        Offer(
-            "Algorithm 1: random rows, noiseless labels (no privacy)", "paper", {"variant": "Alg1"}, formerly=OLD_ALG1
-        ),
+    presets = (
+        Preset("C1-gen: rows drawn from the private model", parameters={"variant": "C1", "x_source": "model"}),
+        Preset("C1: random rows, labeled by the private model", parameters={"variant": "C1", "x_source": "uniform"}),
+        Preset("C2: the paper's algorithm, every label charged", parameters={"variant": "C2"}),
+        Preset("Algorithm 2: random rows, labels by the exponential mechanism", "published", {"variant": "Alg2"}),
+        Preset("Algorithm 1: random rows, noiseless labels (no privacy)", "published", {"variant": "Alg1"}),
     )
     compared = {  # noqa: RUF012
-        "NB-Synth": {"corrected": {"x_source": "model"}, "paper": {"variant": "Alg2"}},
+        "NB-Synth": {"corrected": {"x_source": "model"}, "published": {"variant": "Alg2"}},
         "NB-Synth C1 (random rows)": {"corrected": {}},
     }
     variants = ({}, {"x_source": "model"}, {"variant": "C2"}, {"kappa": "argmax"}, {"delta": 1e-9})
@@ -109,7 +105,7 @@ class NaiveBayesSynthesizer(Synthesizer):
     )
     kappa: str = choice(
         default="posterior",
-        options=("posterior", "paper", "argmax"),
+        options=("posterior", "published", "argmax"),
         about="C1 with uniform x: labels from the posterior (exponent 1), from the paper's flatter exponent epsilon / "
         "(2 Dq), or the most probable one.",
     )

@@ -16,15 +16,18 @@ import textwrap
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass, field
+from difflib import get_close_matches
+from functools import wraps
 from inspect import cleandoc
 from math import inf, isfinite
 from typing import Any, ClassVar, Literal, dataclass_transform
 
 from dpcore.arguments import is_number, is_plain, is_whole
+from dpcore.domain.former_names import renamed_parameters
 from dpcore.errors import ParameterError
 
 WIDTH = 110
-CORRECTED, PAPER = {"mode": "corrected"}, {"mode": "paper"}
+CORRECTED, PUBLISHED = {"mode": "corrected"}, {"mode": "published"}
 
 
 @dataclass(frozen=True)
@@ -249,6 +252,7 @@ class Declared:
     def __init_subclass__(cls, **how: Any) -> None:
         super().__init_subclass__(**how)
         dataclass(cls, kw_only=True, eq=False, repr=False)
+        cls._check_names_of(cls.__init__)
         for each in cls._fields():
             if ("parameter" if each.init else "learned") not in each.metadata:
                 told = f"{cls.__name__}.{each.name} is annotated, and is neither a parameter nor learned. Write"
@@ -263,6 +267,23 @@ class Declared:
         attributes = {f"{name} : {kind}": about for name, (kind, about) in learns}
         sections = [*section("Parameters", parameters), *section("Attributes", attributes)]
         cls.__doc__ = "\n".join([cleandoc(cls.__doc__ or "").rstrip(), *sections])
+
+    @classmethod
+    def _check_names_of(cls, make: Callable[..., None]) -> None:
+        """Let the constructor that dataclasses made refuse names that it does not know, and read former ones."""
+
+        @wraps(make)
+        def make_checked(self: Any, *words: Any, **given: Any) -> None:
+            given, known = renamed_parameters(given), cls.parameters()
+            unknown = next((name for name in given if name not in known), None)
+            if words or unknown is not None:
+                problem = "takes its parameters by name" if unknown is None else f"has no parameter {unknown!r}"
+                near = get_close_matches(unknown or "", known, 1)
+                remedy = f"Did you mean {near[0]!r}?" if near else f"Its parameters are {', '.join(known)}."
+                raise ParameterError(f"{cls.__name__} {problem}.", remedy)
+            make(self, **given)
+
+        setattr(cls, "__init__", make_checked)  # noqa: B010 - mypy refuses the assignment
 
     @classmethod
     def parameters(cls) -> dict[str, Parameter]:

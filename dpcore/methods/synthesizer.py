@@ -117,7 +117,7 @@ class Synthesizer(PrivateEstimator):
     def _rows_of(self, estimate: float) -> int:
         """How many rows to sample if nobody says: the release's own estimate, at most the public bound."""
         unit, places = self.schema_.persons, self.relation == Relation.REPLACE  # in which a person has several
-        rows = max(round(estimate / (unit.rows if places and unit else 1)), 1)
+        rows = max(round(estimate / (unit.max_contributions if places and unit else 1)), 1)
         if places:
             return rows
         if self.schema_.max_rows is not None:

@@ -27,16 +27,16 @@ def spectral_clusters(
     Of L = 1 - B^-1/2 W B^-1/2, B the sums of W's rows, the eigenvectors of the `k1` smallest eigenvalues (k, unless
     said) are taken, their rows made as long as 1, and parted by k-means++.
 
-    "paper": as Algorithms 1 and 3 of paper 001 print it, W_ij = exp(-s_ij / (2 sigma^2)) of the similarities s, with
-    s_ii = 0. "fixed": as Ng, Jordan and Weiss (2001) have it, of the distances 1 - s (s clipped to [0, 1]), with W_ii =
-    0, and with the median of all distances for sigma^2.
+    "published": as Algorithms 1 and 3 of paper 001 print it, W_ij = exp(-s_ij / (2 sigma^2)) of the similarities s,
+    with s_ii = 0. "fixed": as Ng, Jordan and Weiss (2001) have it, of the distances 1 - s (s clipped to [0, 1]), with
+    W_ii = 0, and with the median of all distances for sigma^2.
 
     Similarities, shape (d, d), are symmetric and noisy, so any numbers; the diagonal is not used.
     """
     d = len(similarity)
     if k <= 1 or d <= k:
         return [[j] for j in range(d)] if k > 1 else [list(range(d))]
-    if affinity == "paper":
+    if affinity == "published":
         exponents = -similarity / (2 * sigma**2)
         np.fill_diagonal(exponents, 0.0)
     else:

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from dpcore.arguments import Flags, Floats, Ints
 from dpcore.domain.documents import json_value
+from dpcore.domain.former_names import VALUES
 from dpcore.domain.schema import Schema
 from dpcore.domain.splits import Attribute, Blocks, CodeCut, Groups, NumberCut, attributes_of, ticks_of
 from dpcore.errors import SchemaError
@@ -27,7 +28,7 @@ NOTHING = 1e-3  # records that count as none
 FORMAT, TIE = "dpcore forest 1", 1e-5
 MOST = 1 << 31  # no place has a larger number
 CUTS, VOTES = ("numbers", "lengths", "bins", "values"), ("majority", "probability")
-CHILDREN = ("few", "values", "one", "halves")
+CHILDREN = ("grouped", "values", "one_vs_rest", "halves")
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,6 +194,7 @@ class Forest:
                 raise KeyError
             raw = document["nodes"]
             given: dict[str, Any] = {name: str(document[name]) for name in TEXTS}
+            given["children"] = VALUES["categorical_splits"].get(given["children"], given["children"])
             given |= {name: decoded(raw[name], kind) for name, kind in ARRAYS.items()}
             found = cls(schema=schema, **given)
             found._check()

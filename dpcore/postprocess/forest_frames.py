@@ -104,23 +104,23 @@ def budget(ledger: Ledger) -> pd.DataFrame:
     epsilons are those of the account that questions are charged to: one record's way through one tree, in the sample of
     rows that this tree sees. They sum to what that account was charged.
 
-    Columns: `level` (-1 for what belongs to none), `purpose`, `epsilon_claimed` and `epsilon_of_noise` (of the way that
+    Columns: `level` (-1 for what belongs to none), `purpose`, `epsilon_claimed` and `epsilon_nominal` (of the way that
     is dearest by the claim, and by what its noise costs), `account` (what they are of), `per_tree` (whether that is one
     of several trees, or one sample of rows, so that the whole run costs another sum), and `void` (whether what the
     noise costs is no bound, because something else gives the rows away). A person with several rows pays that for each.
     """
     way = inward(ledger)
-    ledger = way[1] if ledger.whose and len(way) > 1 else ledger  # of rows, of which a person has several
+    ledger = way[1] if ledger.unit_column and len(way) > 1 else ledger  # of rows, of which a person has several
     at, names = way[-1], [part.name for part in way[1:] if part.name]
-    claimed, paid = dearest(at, "epsilon_claimed", NO_LEVEL), dearest(at, "epsilon_of_noise", NO_LEVEL)
-    part = (at.epsilon_claimed, at.epsilon_of_noise) != (ledger.epsilon_claimed, ledger.epsilon_of_noise)
+    claimed, paid = dearest(at, "epsilon_claimed", NO_LEVEL), dearest(at, "epsilon_nominal", NO_LEVEL)
+    part = (at.epsilon_claimed, at.epsilon_nominal) != (ledger.epsilon_claimed, ledger.epsilon_nominal)
     keys = sorted({**claimed, **paid}, key=lambda key: (key[0] if key[0] >= 0 else math.inf, PURPOSES.index(key[1])))
     rows = [
         (level, purpose, float(claimed.get((level, purpose), 0)), float(paid.get((level, purpose), 0)))
         for level, purpose in keys
     ]
-    frame = pd.DataFrame(rows, columns=["level", "purpose", "epsilon_claimed", "epsilon_of_noise"])
-    return frame.assign(account=": ".join(names) or "the whole run", per_tree=part, void=bool(ledger.void))
+    frame = pd.DataFrame(rows, columns=["level", "purpose", "epsilon_claimed", "epsilon_nominal"])
+    return frame.assign(account=": ".join(names) or "the whole run", per_tree=part, void=bool(ledger.guarantee_void))
 
 
 def inward(ledger: Ledger) -> list[Ledger]:

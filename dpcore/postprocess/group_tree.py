@@ -81,7 +81,13 @@ class GroupTree(Forest):
         stand, asked = [nodes[place] for place in order], {name: Blocks(schema[name], groups[name]) for name in groups}
         classes = np.array([node["classes"] for node in stand], dtype=float)
         totals, even = classes.sum(axis=1, keepdims=True), np.full(classes.shape, 1 / classes.shape[1])
-        told: dict[str, Any] = {"schema": schema, "target": target, "cuts": "bins", "children": "few", "groups": groups}
+        told: dict[str, Any] = {
+            "schema": schema,
+            "target": target,
+            "cuts": "bins",
+            "children": "grouped",
+            "groups": groups,
+        }
         return cls.of_one(
             parent,
             column=np.array([schema.index(node["column"]) if node["column"] else -1 for node in stand]),

@@ -25,13 +25,12 @@ MOST_DRAWN = 50_000  # rows of either part
 class FolderData(Dataset):
     """Rows of a folder, split by secret lot.
 
-    `given`, which methods are fitted on, is the training part. `train` and `test` are uniform samples of at most 50,000
-    rows of the two parts, for what looks at rows in memory: charts of some rows, and classifiers.
+    `train`, which methods are fitted on, and `test` are folders. `train_sample` and `test_sample` are uniform samples
+    of at most 50,000 rows of each, for what looks at rows in memory: charts of some rows, and classifiers.
     """
 
     _: KW_ONLY
-    learned: Folder
-    tested: Folder
+    samples: tuple[pd.DataFrame, pd.DataFrame]
 
     @classmethod
     def open(
@@ -69,22 +68,32 @@ class FolderData(Dataset):
         schema = whole.schema if schema is None else schema
         rows_of(whole, schema, {})
         seed = secret_seed() if split_seed is None else split_seed
-        learned, tested = whole.split(test_share, seed)
-        train, test = (drawn(part, schema, MOST_DRAWN) for part in (learned, tested))
+        train, test = whole.split(test_share, seed)
+        samples = drawn(train, schema, MOST_DRAWN), drawn(test, schema, MOST_DRAWN)
         again = {"encoded": True, "test_share": test_share, "split_seed": seed}
         kept: dict[str, Any] = {"note": note, "reading": again, "content": whole.content}
-        return cls(name or whole.name, train, test, schema, **kept, learned=learned, tested=tested)
+        return cls(name or whole.name, train, test, schema, **kept, samples=samples)
+
+    @property
+    def train_sample(self) -> pd.DataFrame:
+        return self.samples[0]
+
+    @property
+    def test_sample(self) -> pd.DataFrame:
+        return self.samples[1]
 
     @property
     def given(self) -> Folder:
-        return self.learned
+        """What scripts that version 0.2 exported call the training part."""
+        found: Folder = self.train
+        return found
 
     @property
     def sizes(self) -> tuple[int, int]:
-        return len(self.learned), len(self.tested)
+        return len(self.train), len(self.test)
 
     def key(self, secret: bytes) -> str:
-        return self.learned.key(secret)
+        return str(self.train.key(secret))
 
 
 def drawn(folder: Folder, schema: Schema, most: int, seed: int = 0) -> pd.DataFrame:
@@ -135,9 +144,9 @@ def cells(column: Column, codes: Codes, numbers: Floats | None, rng: np.random.G
     """Cells that have these codes, and these numbers if they are known."""
     if numbers is None or not column.numeric:
         return column.decode(codes, rng)
-    if not column.plain:
+    if not column.is_plain_number:
         different, back = np.unique(numbers, return_inverse=True)  # of which NaN is the last, and once
-        told = [None if np.isnan(number) else column.told(float(number)) for number in different]
+        told = [None if np.isnan(number) else column.format_value(float(number)) for number in different]
         return pd.Series(np.array(told, dtype=object)[back], name=column.name)
     found = pd.Series(numbers, name=column.name)
     return found.astype("Int64" if column.missing else "int64") if column.whole else found

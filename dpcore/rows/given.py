@@ -68,4 +68,4 @@ def fits(encoded: Schema, schema: Schema) -> str:
 
 def _code_rule(column: Column) -> Column:
     """The column without what no code depends on, now that there are codes."""
-    return replace(column, description="", taxonomy=None, form="", outside="refuse")
+    return replace(column, description="", taxonomy=None, number_format="", outside="refuse")

@@ -52,7 +52,7 @@ DIFFERS = {
 OURS = re.compile(r"part-\d{5,}\.parquet(\.new)?|(manifest|unfinished)\.json\.new")  # names beside the two documents
 
 
-def encode(
+def encode_folder(
     source: str | PathLike[str] | Streamable,
     folder: str | PathLike[str],
     *,
@@ -116,8 +116,8 @@ def encode(
         raise no_query()
     if schema.persons is not None:
         raise DataError(
-            f"The column {schema.persons.column!r} says whose row it is, and rows of persons cannot be encoded block "
-            "by block: which of them count depends on all rows of a person.",
+            f"The column {schema.persons.id_column!r} says whose row it is, and rows of persons cannot be encoded "
+            "block by block: which of them count depends on all rows of a person.",
             "Fit on a table in memory; or leave at most that many rows of each person in the file, and declare a unit "
             "without a column: epsilon is then for a row, and as many times as much for a person.",
         )

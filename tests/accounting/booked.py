@@ -21,7 +21,7 @@ ADD, REPLACE = "add_remove", "replace"
 def entry(claimed, bound=None, *, name="q", **more):
     bound = claimed if bound is None else bound
     numbers = {"sensitivity": 1.0, "claimed_sensitivity": 1.0, "scale": 1.0}
-    return Entry(name=name, mechanism="laplace", epsilon_claimed=claimed, epsilon_of_noise=bound, **numbers, **more)
+    return Entry(name=name, mechanism="laplace", epsilon_claimed=claimed, epsilon_nominal=bound, **numbers, **more)
 
 
 def new_run(books, relation=ADD, purpose="a run", sha=SHA, delta=0.0):

@@ -123,15 +123,15 @@ def test_rho_adds_up_exactly_and_the_totals_are_its_epsilons():
     assert ledger.epsilon_bound == epsilon_of(above(Fraction(1, 100)), DELTA)
     assert (ledger.delta, Ledger("replace").delta) == (DELTA, 0.0)
     frame = ledger.to_frame()
-    assert frame["rho_of_noise"].tolist() == [1 / 300] * 3
-    assert "epsilon_of_noise" not in frame
+    assert frame["rho_nominal"].tolist() == [1 / 300] * 3
+    assert "epsilon_nominal" not in frame
     assert ledger.to_dict()["delta"] == DELTA
     assert ledger.to_dict()["rho_bound"] == pytest.approx(0.01)
     with pytest.raises(BudgetError, match=r"needs a total of epsilon .* capped at 1 at delta 1e-09"):
         asked(Fraction(1, 100), ledger)  # .02 are more than .01497
     ledger.void_because("of a test")
     assert math.isinf(ledger.epsilon_bound)
-    assert ledger.epsilon_of_noise < 1
+    assert ledger.epsilon_nominal < 1
 
 
 def test_rho_of_disjoint_rows_persons_and_repetitions():
@@ -147,10 +147,10 @@ def test_rho_of_disjoint_rows_persons_and_repetitions():
     assert cost(parts_by("label")) == 1  # the dearest
     assert cost(parts_by("value")) == 2  # a replaced row leaves one and enters another
     assert cost(lambda ledger: [ledger.child("a"), ledger.child("b")]) == 2
-    assert cost(lambda ledger: [ledger.repeated("trees", 5)]) == 5
-    assert cost(lambda ledger: [ledger.of_person(5)]) == 25
-    assert cost(lambda ledger: list(parts_by("value")(ledger.of_person(3)))) == 18
-    pure = Ledger("replace").of_person(5)
+    assert cost(lambda ledger: [ledger.self_composed("trees", 5)]) == 5
+    assert cost(lambda ledger: [ledger.group(5)]) == 25
+    assert cost(lambda ledger: list(parts_by("value")(ledger.group(3)))) == 18
+    pure = Ledger("replace").group(5)
     assert pure._prices.bound(Fraction(1)) == 5
 
 
@@ -162,12 +162,12 @@ def test_currencies_and_deltas_are_not_mixed():
         rho.charge(entry(1))
     for other in (pure, Ledger("replace", delta=1e-6)):
         with pytest.raises(ParameterError, match="different currencies"):
-            rho.adopt(other)
+            rho.attach(other)
     assert not rho.entries
-    for sampled in (lambda: rho.sampled("s", 0.5, 0.1), lambda: rho.bootstrapped("b", 10)):
+    for sampled in (lambda: rho.poisson_subsampled("s", 0.5, 0.1), lambda: rho.bootstrap("b", 10)):
         with pytest.raises(ParameterError, match="pure epsilon only"):
             sampled()
-    assert rho.adopt(Ledger("replace", delta=DELTA)).delta == rho.child("c").delta == DELTA
+    assert rho.attach(Ledger("replace", delta=DELTA)).delta == rho.child("c").delta == DELTA
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), [(1.0, 1e-9), (0.1, 1e-6)])

@@ -84,7 +84,7 @@ def test_parallel_costs_the_largest_part():
         ledger.cap = ledger.totals.bound
         with pytest.raises(BudgetError):
             leaf.charge(entry(TINY))
-    for alone in (ledger, ledger.repeated("r", 2)):
+    for alone in (ledger, ledger.self_composed("r", 2)):
         for wrong in (lambda alone=alone: alone.part("x"), lambda alone=alone: alone.share_of(1)):
             with pytest.raises(ParameterError, match="part"):
                 wrong()
@@ -93,9 +93,9 @@ def test_parallel_costs_the_largest_part():
 def test_infinity_passes_through_every_kind_and_is_written_as_a_word():
     accounts = (
         lambda ledger: ledger.child("raw"),
-        lambda ledger: ledger.repeated("raw", 3),
-        lambda ledger: ledger.bootstrapped("raw", 10),
-        lambda ledger: ledger.child("raw").of_person(3),
+        lambda ledger: ledger.self_composed("raw", 3),
+        lambda ledger: ledger.bootstrap("raw", 10),
+        lambda ledger: ledger.child("raw").group(3),
         lambda ledger: ledger.child("raw").parallel("", by="value").part(""),
     )
     for relation, open_account in product(RELATIONS, accounts):
@@ -115,14 +115,14 @@ def test_what_questions_come_to_has_the_totals_as_its_sum():
     for relation, twice in RELATIONS.items():
         ledger = Ledger(relation)
         ledger.charge(entry(0.5, name="first"))
-        group = ledger.of_person(3).parallel("by value", by="value", plainly_claimed=True)
+        group = ledger.group(3).parallel("by value", by="value", plainly_claimed=True)
         group.part("a").charge(entry(0.25, name="count"), entry(0.25, name="choice"))
         group.part("b").charge(entry(1.0, 0.125, name="paper's"))
         told = ledger.breakdown().set_index("name")
         costs = {"first": 0.5, "count": 0.75 * twice, "choice": 0.75 * twice, "paper's": 0.0}
-        assert told["epsilon_of_noise"].to_dict() == costs
+        assert told["epsilon_nominal"].to_dict() == costs
         assert told["epsilon_claimed"].to_dict() == {"first": 0.5, "count": 0.0, "choice": 0.0, "paper's": 3.0}
-        assert (ledger.epsilon_claimed, ledger.epsilon_of_noise) == tuple(told.sum(numeric_only=True)[:2])
+        assert (ledger.epsilon_claimed, ledger.epsilon_nominal) == tuple(told.sum(numeric_only=True)[:2])
         ledger.close()
         for record in (copy.copy(ledger), pickle.loads(pickle.dumps(copy.deepcopy(ledger)))):
             pd.testing.assert_frame_equal(record.breakdown().set_index("name"), told)
@@ -136,16 +136,16 @@ def test_what_is_void_rho_or_of_a_sample_comes_to_something_as_well():
     told = ledger.breakdown()
     assert told.iloc[0, :3].tolist() == ["raw", math.inf, math.inf]
     assert len(told) == 1
-    assert list(Ledger(ADD, delta=1e-9).breakdown()) == ["name", "rho_claimed", "rho_of_noise", "void"]
+    assert list(Ledger(ADD, delta=1e-9).breakdown()) == ["name", "rho_claimed", "rho_nominal", "void"]
     sampled = Ledger(ADD)
-    sampled.sampled("a half", 0.5, 1.0).charge(entry(0.3))
-    assert sampled.breakdown()["epsilon_of_noise"].sum() == pytest.approx(sampled.epsilon_of_noise)
+    sampled.poisson_subsampled("a half", 0.5, 1.0).charge(entry(0.3))
+    assert sampled.breakdown()["epsilon_nominal"].sum() == pytest.approx(sampled.epsilon_nominal)
 
 
 def test_a_person_pays_for_every_row():
     """Worked by hand: thirds that no float holds come to exactly what was asked."""
     run = Ledger(ADD, plan=1)
-    rows = run.of_person(3, plan=Fraction(1, 3))
+    rows = run.group(3, plan=Fraction(1, 3))
     rows.charge(entry(Fraction(1, 6), Fraction(1, 12)))
     assert (run.totals.claimed, run.totals.of_noise) == (Fraction(1, 2), Fraction(1, 4))
     with pytest.raises(BudgetError, match="up to 3 rows of one person"):
@@ -154,22 +154,22 @@ def test_a_person_pays_for_every_row():
     assert run.totals.bound == 1
     assert run.entries[0].epsilon_bound == Fraction(1, 12)  # what a row pays
     assert set(run.to_frame()["scope"]) == {"up to 3 rows of one person"}
-    assert Ledger(ADD).of_person(1).name == "one row of one person"
+    assert Ledger(ADD).group(1).name == "one row of one person"
     for rows in (0, 1.5, True):
         with pytest.raises(ParameterError, match="number of rows"):
-            Ledger(ADD).of_person(rows)
+            Ledger(ADD).group(rows)
 
 
 def test_a_person_pays_for_every_row_of_what_parts_and_samples_come_to():
     """Disjoint trees: k rows may be in k of them. Under replace each may leave a node and enter another."""
     for relation, moved in RELATIONS.items():
         run = Ledger(relation)
-        trees = run.of_person(5).parallel("trees", by="label")
+        trees = run.group(5).parallel("trees", by="label")
         for epsilon in (0.25, 0.5):
             trees.part("").parallel("nodes", by="value").part("").charge(entry(epsilon))
         assert run.totals.bound == 5 * moved * Fraction(1, 2)
         run = Ledger(relation)
-        sampled = run.of_person(5).sampled("some", 0.25, Fraction(1, 5))
+        sampled = run.group(5).poisson_subsampled("some", 0.25, Fraction(1, 5))
         sampled.charge(entry(sampled.plan))
         assert run.totals.bound == 1
         inside = math.log1p((math.exp(0.2 / moved) - 1) / 0.25)
@@ -180,19 +180,19 @@ def test_a_ledger_counts_for_rows_or_for_the_persons_of_one_column():
     shared, rows, above, alone = (Ledger(ADD, name="mine") for _ in range(4))
     assert (shared.protects, shared.to_dict()["unit"]) == ("row", "one row")
     for fit in "ab":
-        shared.child(fit).protect("who")
-    assert (shared.whose, shared.protects) == ("who", "person")
+        shared.child(fit).set_privacy_unit("who")
+    assert (shared.unit_column, shared.protects) == ("who", "person")
     for other, told in ((None, "for rows"), ("household", "persons of 'household'")):
         cause = f"'mine' counts for the persons of 'who', the run .*{told}"
         with pytest.raises(ParameterError, match=cause):
-            shared.child("c").protect(other)
-    rows.protect(None)
+            shared.child("c").set_privacy_unit(other)
+    rows.set_privacy_unit(None)
     with pytest.raises(ParameterError, match="do not add up"):
-        shared.adopt(rows)
+        shared.attach(rows)
     with pytest.raises(ParameterError, match="do not add up"):
-        rows.child("a fit").protect("who")
-    alone.protect("who")
-    above.adopt(alone)
+        rows.child("a fit").set_privacy_unit("who")
+    alone.set_privacy_unit("who")
+    above.attach(alone)
     assert above.protects == "person"
     alone.close()
     for record in (alone, pickle.loads(pickle.dumps(alone))):
@@ -201,7 +201,7 @@ def test_a_ledger_counts_for_rows_or_for_the_persons_of_one_column():
 
 def test_repeated_accounts_count_as_often():
     ledger = Ledger(ADD, epsilon=1)
-    tree = ledger.repeated("trees", 25)
+    tree = ledger.self_composed("trees", 25)
     tree.charge(entry(Fraction(1, 50)))
     tree.charge(entry(Fraction(1, 200), Fraction(1, 100)))
     assert (ledger.totals.bound, ledger.totals.claimed) == (Fraction(3, 4), Fraction(5, 8))
@@ -210,7 +210,7 @@ def test_repeated_accounts_count_as_often():
     tree.charge(entry(Fraction(1, 100)))
     assert (ledger.totals.bound, len(ledger.entries)) == (1, 3)
     nested = Ledger(REPLACE)
-    nested.repeated("a", 2).repeated("b", 3).charge(entry(1))
+    nested.self_composed("a", 2).self_composed("b", 3).charge(entry(1))
     assert nested.totals.bound == 6
 
 
@@ -218,7 +218,7 @@ def test_a_sampled_accounts_plan_costs_exactly_what_was_asked():
     whole = Fraction(1, 25)
     for relation, moved in RELATIONS.items():
         ledger = Ledger(relation, epsilon=whole)
-        sample = ledger.sampled("a sample", 0.2, whole)
+        sample = ledger.poisson_subsampled("a sample", 0.2, whole)
         assert sample.relation == ADD  # a row that is replaced leaves and comes
         assert sample.plan == poisson_inside(whole / moved, 0.2)
         for part in (Fraction(1, 3), Fraction(1, 6), Fraction(1, 2)):
@@ -226,11 +226,13 @@ def test_a_sampled_accounts_plan_costs_exactly_what_was_asked():
         assert ledger.totals.bound == ledger.totals.claimed == whole
         with pytest.raises(BudgetError, match="a sample"):
             sample.charge(entry(TINY))
-        nothing = ledger.sampled("nothing", 0.2, 0)
+        nothing = ledger.poisson_subsampled("nothing", 0.2, 0)
         nothing.charge(entry(0))
         with pytest.raises(BudgetError):
             nothing.charge(entry(TINY))
-        nodes = Ledger(relation, epsilon=1).repeated("trees", 4).sampled("a sample", 0.3, Fraction(1, 4))
+        nodes = (
+            Ledger(relation, epsilon=1).self_composed("trees", 4).poisson_subsampled("a sample", 0.3, Fraction(1, 4))
+        )
         node = nodes.parallel("", by="value").part("")  # which is not charged twice
         assert node.share_of(nodes.plan) == nodes.plan
         node.charge(entry(nodes.plan))
@@ -241,7 +243,7 @@ def test_below_the_plan_the_charge_is_no_less_than_the_truth():
     for (relation, moved), rate, epsilon in product(RELATIONS.items(), (0.01, 0.2, 0.9), (0.01, 1.0, 10.0)):
         for part in (0.001, 0.1, 0.5, 0.9, 1.0):
             ledger = Ledger(relation)
-            sample = ledger.sampled("a sample", rate, epsilon)
+            sample = ledger.poisson_subsampled("a sample", rate, epsilon)
             sample.charge(entry(sample.plan * Fraction(part)))
             truth = moved * math.log1p(rate * math.expm1(part * float(sample.plan)))
             assert ledger.epsilon_bound >= truth * (1 - 1e-12)
@@ -252,7 +254,7 @@ def test_trees_on_bootstrap_samples_with_leaves_in_parallel():
     """25 times what is drawn in one, whose two groups of leaves count as the dearer; twice that if rows may move."""
     for relation, moved in RELATIONS.items():
         ledger = Ledger(relation)
-        tree = ledger.repeated("trees", 25).bootstrapped("a sample", 50)
+        tree = ledger.self_composed("trees", 25).bootstrap("a sample", 50)
         account = tree.parallel("", by="value", plainly_claimed=True).part("")
         account.charge(entry(Fraction(1, 100)))
         leaves = account.parallel("", by="value")
@@ -270,7 +272,7 @@ def test_trees_on_bootstrap_samples_with_leaves_in_parallel():
 
 def test_names_that_are_empty_are_left_out_of_scopes():
     ledger = Ledger(REPLACE)
-    account = ledger.repeated("2 trees, each", 2).parallel("", by="value").part("")
+    account = ledger.self_composed("2 trees, each", 2).parallel("", by="value").part("")
     account.charge(entry(1))
     account.parallel("", by="value").part("leaves").charge(entry(1))
     ledger.parallel("", by="label").part("").charge(entry(1))

@@ -35,7 +35,7 @@ COSTS = st.sampled_from([Fraction(1, 2**power) for power in range(1, 7)])  # sca
 PLACES = st.integers(0, 10**6)
 MOVES = st.sampled_from(  # that a ledger with an account refuses
     [
-        Ledger.adopt,
+        Ledger.attach,
         lambda above, _: copy.copy(above),
         lambda above, _: copy.deepcopy(above),
         lambda above, _: pickle.dumps(above),
@@ -123,7 +123,7 @@ class Programs(RuleBasedStateMachine):
     def repeated(self, where, times, cost):
         above = self.at(where)
         try:
-            part = above.repeated("many", times)
+            part = above.self_composed("many", times)
         except ParameterError:
             assert times < 1
         else:
@@ -152,7 +152,7 @@ class Programs(RuleBasedStateMachine):
     def adopted(self, where, which):
         above, made = self.at(where), self.at(which, self.loose)
         try:
-            above.adopt(made)
+            above.attach(made)
         except ParameterError:
             assert made.relation != above.relation
         except BudgetError:
@@ -194,7 +194,7 @@ class Programs(RuleBasedStateMachine):
         drawn = self.spent(self.ledger)
         assert self.ledger.totals.bound == drawn  # nor is more booked than was drawn: every charge was answered
         assert self.cap is None or drawn <= self.cap
-        assert self.ledger.breakdown()["epsilon_of_noise"].sum() == drawn  # powers of two: sums of floats are exact
+        assert self.ledger.breakdown()["epsilon_nominal"].sum() == drawn  # powers of two: sums of floats are exact
         account = self.books.account(SHA, self.ledger.relation)
         if self.filed:
             assert (account.totals.bound if account else 0) >= drawn

@@ -18,12 +18,12 @@ from tables import make_frame
 from dpcore import NaiveBayesSynthesizer, datasets, export
 from dpcore.accounting.currency import epsilon_of, rho_of
 from dpcore.accounting.ledger import Ledger
-from dpcore.accounting.store import Books, durable_ledger, usual_path
+from dpcore.accounting.store import Books, persistent_ledger, usual_path
 from dpcore.accounting.store.file import NAME, witness_of
 from dpcore.arguments import no_progress
 from dpcore.dashboard import session
 from dpcore.dashboard.tabs import redraw
-from dpcore.domain.unit import Unit
+from dpcore.domain.unit import PrivacyUnit
 from dpcore.errors import BookError, BudgetError, ParameterError
 from dpcore.methods import METHODS
 
@@ -140,7 +140,7 @@ def test_a_redraw_is_written_down_before_it_is_drawn_unless_a_cap_refuses_it(boo
     monkeypatch.setattr(type(books), "key", lambda _, data: data.token)
     data = dataclasses.replace(datasets.load("sample"), name="people.csv", token=SHA)
     method = NaiveBayesSynthesizer(x_source="model", epsilon=1.0).fit(data.train.head(90), schema=data.schema)
-    release = export.release_of(method, "NB-Synth", method.sample(50), data_name=data.name)
+    release = export.make_release(method, "NB-Synth", method.sample(50), data_name=data.name)
     on_a_page, spending = session.Shown(release, data), session.Spending(books, {})
     told[0].clear()
     with pytest.raises(InterruptedError):
@@ -177,16 +177,16 @@ def test_a_ledger_for_python_is_written_down_too(monkeypatch, in_memory):
     data = datasets.read(raw, "people.csv", schema=sample.schema)
     other = dataclasses.replace(data, train=data.test, test=data.train, token="")
     for day, split in (("day 1", data), ("day 2", other)):
-        ledger = durable_ledger(split, ADD, purpose=day)
+        ledger = persistent_ledger(split, ADD, purpose=day)
         NaiveBayesSynthesizer(epsilon=0.5).fit(split.train, schema=data.schema, ledger=ledger)
     (account,) = Books(path).accounts()
     assert (account.name, account.looks, account.epsilon_bound) == ("people.csv", 2, 1.0)
     assert [run.name for run in Books(path).runs(account.key, ADD)] == ["day 1", "day 2"]
     Books(path).set_cap(account.key, account.name, ADD, 1.0)
     with pytest.raises(BudgetError, match="capped at 1"):
-        durable_ledger(data, ADD).charge(entry(Fraction(1)))
+        persistent_ledger(data, ADD).charge(entry(Fraction(1)))
     monkeypatch.setenv("DPCORE_LEDGER", "session")
-    assert durable_ledger(data, ADD).run.books.path != path
+    assert persistent_ledger(data, ADD).run.books.path != path
     monkeypatch.setenv("XDG_STATE_HOME", str(in_memory))
     assert usual_path() == in_memory / "dpcore" / "ledger.sqlite"
 
@@ -194,7 +194,13 @@ def test_a_ledger_for_python_is_written_down_too(monkeypatch, in_memory):
 def test_rows_and_persons_of_one_file_have_accounts_of_their_own(books):
     sample = datasets.load("sample")
     frame = sample.train.head(60).assign(who=range(60), house=1)
-    units = None, Unit(rows=3), Unit(rows=3, column="who"), Unit(rows=5, column="who"), Unit(rows=3, column="house")
+    units = (
+        None,
+        PrivacyUnit(max_contributions=3),
+        PrivacyUnit(max_contributions=3, id_column="who"),
+        PrivacyUnit(max_contributions=5, id_column="who"),
+        PrivacyUnit(max_contributions=3, id_column="house"),
+    )
     schemas = [dataclasses.replace(sample.schema, unit=unit) for unit in units]
     sets = [datasets.Dataset("a", frame, frame.head(0), schema) for schema in schemas]
     keys = [books.key(data) for data in sets]

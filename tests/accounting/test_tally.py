@@ -29,10 +29,10 @@ PLACES = (
     lambda ledger: ledger.child("a part"),
     lambda ledger: ledger.parallel("groups", by="value").part("one"),
     lambda ledger: ledger.parallel("groups", by="label").part("one"),
-    lambda ledger: ledger.repeated("many", 3),
-    lambda ledger: ledger.sampled("a sample", 0.1, 4),
-    lambda ledger: ledger.bootstrapped("a sample", 10),
-    lambda ledger: ledger.parallel("groups", by="value").part("one").child("x").repeated("many", 2),
+    lambda ledger: ledger.self_composed("many", 3),
+    lambda ledger: ledger.poisson_subsampled("a sample", 0.1, 4),
+    lambda ledger: ledger.bootstrap("a sample", 10),
+    lambda ledger: ledger.parallel("groups", by="value").part("one").child("x").self_composed("many", 2),
 )
 
 
@@ -75,7 +75,7 @@ def test_no_charge_of_ledgers_that_join_each_other_is_lost(many_switches):
 
     def adopt():
         for one in below:
-            top.adopt(one)
+            top.attach(one)
 
     def charge(ledger):
         for _ in range(80):
@@ -104,7 +104,7 @@ def test_a_record_is_copied_and_cannot_be_charged():
     group = ledger.parallel("halves", by="value")
     for paid in (1, 2):
         group.part("half").charge(entry(paid))
-    ledger.repeated("twice", 2).charge(entry(0.25))
+    ledger.self_composed("twice", 2).charge(entry(0.25))
     ledger.close()
     for made in (pickle.loads(pickle.dumps(ledger)), copy.copy(ledger), copy.deepcopy(ledger)):
         assert made.totals == ledger.totals == (4.5, 4.5, 4.5)
@@ -113,7 +113,7 @@ def test_a_record_is_copied_and_cannot_be_charged():
             with pytest.raises(ParameterError, match="closed"):
                 part.charge(entry(1))
         mine = Ledger(REPLACE, epsilon=4.5)
-        mine.adopt(made)  # what it spent counts
+        mine.attach(made)  # what it spent counts
         assert mine.epsilon_bound == 4.5
     with pytest.raises(ParameterError, match="closed"):
         made.children[0].part("another")
@@ -142,11 +142,11 @@ def test_what_an_adopted_ledger_has_spent_counts(books):
     for one in spent:
         one.charge(entry(0.25, 0.5))
     top, mine = new_run(books), Ledger(ADD, epsilon=1.0)
-    top.child("a part").adopt(mine)
+    top.child("a part").attach(mine)
     for one in spent[:2]:
-        mine.adopt(one)
+        mine.attach(one)
     with pytest.raises(BudgetError, match="capped at 1"):
-        mine.adopt(spent[2])
+        mine.attach(spent[2])
     with pytest.raises(BudgetError):
         spent[0].charge(entry(0.1))
     spent[2].charge(entry(1))  # nobody adopted it
@@ -167,7 +167,7 @@ def test_no_ledger_is_adopted_twice_or_by_itself_or_by_one_of_another_relation()
         (Ledger(REPLACE), other, "do not add up"),
     ):
         with pytest.raises(ParameterError, match=cause):
-            by.adopt(one)
+            by.attach(one)
     assert other.children == []
 
 
@@ -175,7 +175,7 @@ def test_a_group_has_nothing_but_parts():
     """Ten fits on the same rows would cost as much as one; under replace, half of one."""
     for relation, by in product((ADD, REPLACE), ("value", "label")):
         group = Ledger(relation).parallel("groups", by=by)
-        charges = (lambda group: group.charge(entry(1)), lambda group: group.adopt(Ledger(group.relation)), fit)
+        charges = (lambda group: group.charge(entry(1)), lambda group: group.attach(Ledger(group.relation)), fit)
         for other in (*charges, *PLACES[1:]):
             with pytest.raises(ParameterError, match="group has no rows of its own"):
                 other(group)
@@ -205,13 +205,13 @@ def test_what_is_no_number_is_refused():
             asked(wrong)
     for times in (0, 1.5, True):
         with pytest.raises(ParameterError, match="number of times"):
-            Ledger(ADD).repeated("many", times)
+            Ledger(ADD).self_composed("many", times)
     ledger = Ledger(ADD, epsilon=np.float32(3))  # NumPy's are numbers
     with pytest.raises(ParameterError, match="Only questions"):
         ledger.charge(0.5)
     ledger.charge()
     assert (ledger.entries, ledger.epsilon_bound) == ([], 0)
-    ledger.repeated("many", np.int8(3)).charge(entry(np.int64(1)))
+    ledger.self_composed("many", np.int8(3)).charge(entry(np.int64(1)))
     assert ledger.totals == (3, 3, 3)
 
 
@@ -236,19 +236,19 @@ def test_of_what_is_void_or_below_nothing_is_proved_at_any_level():
         place = part(ledger)
         place.void_because(SEEDED)
         assert ledger.totals == (0, 0, 0)  # nothing was asked: nothing is lost
-        assert (ledger.void == SEEDED) == (place is ledger)
+        assert (ledger.guarantee_void == SEEDED) == (place is ledger)
         place.charge(entry(0.25))
         part(clear).charge(entry(0.25))
-        assert all((node.epsilon_bound, node.void) == (math.inf, SEEDED) for node in place._upward())
+        assert all((node.epsilon_bound, node.guarantee_void) == (math.inf, SEEDED) for node in place._upward())
         assert ledger.totals == clear.totals._replace(bound=math.inf)
-        assert ledger.epsilon_of_noise == clear.epsilon_of_noise == clear.epsilon_bound
+        assert ledger.epsilon_nominal == clear.epsilon_nominal == clear.epsilon_bound
         document = ledger.to_dict()
         assert (document["epsilon_bound"], document["void"]) == ("infinity", SEEDED)
         ledger.child("another").charge(entry(1))
         frame = ledger.to_frame()
         assert frame["void"].tolist() == [True, place is ledger]
         assert frame["epsilon_bound"].tolist() == [math.inf, math.inf if place is ledger else 1]
-        assert frame["epsilon_of_noise"].tolist() == [0.25, 1]
+        assert frame["epsilon_nominal"].tolist() == [0.25, 1]
 
 
 def test_what_is_put_under_what_is_void_is_void_as_well():
@@ -256,10 +256,10 @@ def test_what_is_put_under_what_is_void_is_void_as_well():
     ledger.void_because(SEEDED)
     part = ledger.parallel("groups", by="value").part("one")
     part.charge(entry(1))
-    assert (part.epsilon_bound, part.void, part.entries[0].epsilon_bound) == (math.inf, SEEDED, math.inf)
+    assert (part.epsilon_bound, part.guarantee_void, part.entries[0].epsilon_bound) == (math.inf, SEEDED, math.inf)
     spent.charge(entry(1))
-    ledger.adopt(spent)
-    assert (spent.epsilon_bound, spent.epsilon_of_noise, ledger.epsilon_of_noise) == (math.inf, 1, 2)
+    ledger.attach(spent)
+    assert (spent.epsilon_bound, spent.epsilon_nominal, ledger.epsilon_nominal) == (math.inf, 1, 2)
 
 
 def test_a_cap_lets_nothing_through_that_is_void(books):
@@ -271,10 +271,10 @@ def test_a_cap_lets_nothing_through_that_is_void(books):
         empty, spent = Ledger(ADD), Ledger(ADD)
         for one in (empty, spent):
             one.void_because(SEEDED)
-        ledger.adopt(empty)  # which asked nothing
+        ledger.attach(empty)  # which asked nothing
         spent.charge(entry(1))
         with pytest.raises(BudgetError, match="nothing can be proved"):
-            ledger.adopt(spent)
+            ledger.attach(spent)
         fit(ledger, epsilon=1.0)
         assert ledger.epsilon_bound == 1
 
@@ -283,13 +283,13 @@ def test_what_turns_out_to_be_void_is_lost_at_once(books):
     """The answers are there already: no cap can undo that, but it refuses what would come after."""
     books.set_cap(SHA, "people.csv", ADD, 2.0)
     run, top = new_run(books), Ledger(ADD, epsilon=2)
-    top.adopt(run)
+    top.attach(run)
     part, other = run.child("a fit"), run.child("another")
     part.child("a step").charge(entry(0.5))
     other.charge(entry(0.5))
     part.void_because("The seed was told.")
     assert [one.epsilon_bound for one in (part, part.children[0], run, top)] == [math.inf] * 4
-    assert (other.epsilon_bound, top.epsilon_of_noise) == (0.5, 1)
+    assert (other.epsilon_bound, top.epsilon_nominal) == (0.5, 1)
     account = books.account(SHA, ADD)
     assert (account.epsilon_bound, account.void, account.looks, account.apart) == (0, "The seed was told.", 0, 2)
     with pytest.raises(BudgetError):

@@ -85,7 +85,9 @@ def label(mode: str, name: str, **given: Any) -> str:
     offers = controls.offered(driving.PAGE, mode)
     if name in offers:
         return name
-    return next(one for one, (kind, offer) in offers.items() if kind == name and given.items() <= offer.given.items())
+    return next(
+        one for one, (kind, offer) in offers.items() if kind == name and given.items() <= offer.parameters.items()
+    )
 
 
 def choose(at: AppTest, mode: str, name: str, **given: Any) -> AppTest:

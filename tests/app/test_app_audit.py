@@ -47,7 +47,7 @@ def test_a_flaw_is_caught_and_the_result_is_kept_by_its_case() -> None:
     assert runs == 300
     change(at, mode="corrected")
     assert metrics(at) == pictures(at) == []
-    change(at, mode="paper")
+    change(at, mode="published")
     assert metrics(at) == found
     assert books(at) == {}
 
@@ -62,7 +62,7 @@ def test_verdicts_say_what_an_attack_proves(monkeypatch) -> None:
         return heading
 
     assert verdict(method="NB-Synth", mode="corrected") == NOT_CAUGHT
-    assert verdict(method="HMPrivBayes", mode="paper", case="HMPrivBayes/paper/pairs") == NOT_CAUGHT
+    assert verdict(method="HMPrivBayes", mode="published", case="HMPrivBayes/published/pairs") == NOT_CAUGHT
     assert "epsilon 6" in said(at)  # what can be proved for these neighbors
     assert verdict(method="NoPrivacy") == NO_CLAIM
 

@@ -17,7 +17,7 @@ from dpcore.dashboard.sections import sweep_results, sweep_runs
 
 PAGE = "compare"
 
-REFERENCES = functools.cache(evaluate.references)
+REFERENCES = functools.cache(evaluate.baselines)
 
 
 @pytest.fixture(autouse=True)
@@ -111,7 +111,7 @@ def test_what_was_finished_before_a_stop_is_kept_and_it_goes_on(monkeypatch, tmp
 
 
 def test_a_description_sets_the_page_and_a_file_that_is_none_is_refused():
-    first = at_page(**SMALL | {"modes": ["corrected", "paper"], "repeats": 3, "seed": 4})
+    first = at_page(**SMALL | {"modes": ["corrected", "published"], "repeats": 3, "seed": 4})
     data = dataset(first)
     raw = first.session_state[f"{PAGE}.chosen"].to_json(data).encode()
     at = page(PEOPLE)

@@ -12,7 +12,7 @@ from screen import dataset, errors, mendable, ticks, widget
 from strangers import visits
 from streamlit.testing.v1 import AppTest
 
-from dpcore import Column, Schema, Unit
+from dpcore import Column, PrivacyUnit, Schema
 from dpcore.dashboard import jobs
 from dpcore.domain import formats
 
@@ -205,7 +205,7 @@ def test_a_repeating_identifier_makes_epsilon_a_persons() -> None:
     assert chosen(at, "persons") == ["patient_id"]  # recognized, and in no column of the table
     assert table(at)["patient_id"]["use"] is False
     schema = saved(declare(choose(at, rows_each=2)))
-    assert schema.unit == Unit(rows=2, column="patient_id")
+    assert schema.unit == PrivacyUnit(max_contributions=2, id_column="patient_id")
     at = released(opened(at, PAGE))
     assert shown(at).release.ledger.protects == "person"
     at = opened(at, "data")
@@ -219,7 +219,7 @@ def test_whose_rows_they_are_is_proposed_for_people_only_and_never_changed_in_si
     patients = orders.rename(columns={"order_id": "patient_id"})
     declared = replace(Schema.infer(patients), source="declared", notes=())
     assert chosen(with_file(patients, declared), "persons") == [""]  # somebody has declared it without
-    at = with_file(patients, replace(declared, unit=Unit(rows=4, column="somebody")))
+    at = with_file(patients, replace(declared, unit=PrivacyUnit(max_contributions=4, id_column="somebody")))
     assert "'somebody'" in mendable(press(at, "data.use"))[0]
     assert dataset(at).name == "sample"
 

@@ -25,7 +25,7 @@ from dpcore.text import claim, limit
 
 SAME = {"rows", "columns", "pairs", "accuracy", "redraws", "predict", "risk", "figures"}  # tabs that no method changes
 LOOKED_AT = {"network", "trees", "budget", "home"}  # those in which more is asked for, below
-OFFERED = {(name, mode): controls.offered(name, mode) for name in FAMILIES for mode in ("corrected", "paper")}
+OFFERED = {(name, mode): controls.offered(name, mode) for name in FAMILIES for mode in ("corrected", "published")}
 VARIANTS = [(name, mode, label) for (name, mode), offers in OFFERED.items() for label in offers]
 BOUNDED = data(max_rows=500)
 every_page = pytest.mark.parametrize("name", FAMILIES)
@@ -70,7 +70,9 @@ def own_responses(at: AppTest, content: dict[str, bytes]) -> None:
     if not content:
         return
     readme = content["README.md"].decode()
-    if shown(at).release.parameters["mode"] == "paper":  # its reports hold true answers, and so does what they taught
+    if (
+        shown(at).release.parameters["mode"] == "published"
+    ):  # its reports hold true answers, and so does what they taught
         assert "reports.csv" not in " ".join([*content, readme])
         return
     rows = pd.read_csv(io.BytesIO(content["reports.csv"]))
@@ -91,7 +93,7 @@ def test_every_variant_from_run_to_zip(name: str, mode: str, variant: str, downl
     wanted = asked(at)
     release = shown(released(at)).release
     assert (release.method, release.parameters["mode"]) == (kind, mode)
-    assert {key: release.parameters[key] for key in {**wanted, **offer.given}} == {**wanted, **offer.given}
+    assert {key: release.parameters[key] for key in {**wanted, **offer.parameters}} == {**wanted, **offer.parameters}
     ledger = release.ledger
     account = key_of(at), METHODS[kind](**wanted).relation
     spent = {account: (len(ledger.entries), ledger.epsilon_claimed, ledger.epsilon_bound)}
@@ -101,7 +103,7 @@ def test_every_variant_from_run_to_zip(name: str, mode: str, variant: str, downl
     if mode == "corrected":
         assert ledger.epsilon_bound == pytest.approx(ledger.epsilon_claimed) == pytest.approx(wanted["epsilon"])
         assert not release.guarantee_void
-        assert release.publishable
+        assert release.exactly_sampled
     elif METHODS[kind].provable_printed == "none":
         assert ledger.epsilon_bound == np.inf
         assert release.guarantee_void
@@ -140,7 +142,10 @@ def test_all_that_can_be_moved_reaches_the_next_run_and_draws_and_spends_nothing
     """Found on the screen, so that new widgets are moved too: all settings of all variants, and all tabs."""
     at = with_release("redraws", given=BOUNDED)  # a tab without charts, which every move would draw
     first, release = shown(at), shown(at).release
-    moved = {"dpcore.language", *(f"{name}.{key}" for key in ("mode", "variant.corrected", "variant.paper", "what"))}
+    moved = {
+        "dpcore.language",
+        *(f"{name}.{key}" for key in ("mode", "variant.corrected", "variant.published", "what")),
+    }
 
     def move(*, settings: bool = False) -> None:
         while found := waiting(at, moved):
@@ -152,7 +157,7 @@ def test_all_that_can_be_moved_reaches_the_next_run_and_draws_and_spends_nothing
             assert shown(at).release is release
             assert not settings or at.session_state[f"{name}.chosen"] != before, found[0].key
 
-    for mode in ("corrected", "paper"):
+    for mode in ("corrected", "published"):
         for variant in OFFERED[name, mode]:
             choose(at, mode, variant)
             assert nothing_new(at, first, {}), variant
@@ -181,7 +186,7 @@ def test_other_data_are_for_the_next_run_which_replaces_the_release_and_is_charg
     assert claimed == pytest.approx(second.release.ledger.epsilon_claimed + 0.5)
     released(at, seed=3)
     assert errors(at) == [shown(at).release.guarantee_void]
-    assert not shown(at).release.publishable
+    assert not shown(at).release.exactly_sampled
 
 
 # Odd tables
@@ -227,7 +232,7 @@ def test_other_tables_go_through_every_tab_or_are_refused(name: str, table: str)
 UPLOAD = data(people(60), max_rows=None)
 
 
-@pytest.mark.parametrize("mode", ["corrected", "paper"])
+@pytest.mark.parametrize("mode", ["corrected", "published"])
 @every_page
 def test_every_offer_runs_with_its_own_defaults(name: str, mode: str) -> None:
     """One after the other in one session, as somebody looks through them: one's settings are not the next one's."""

@@ -11,8 +11,13 @@ PAGE = "forests"
 JOURNEYS: list[Journey] = [
     ("corrected", "DiffPRFs", {}, {"n_trees": None, "noise": "auto", "cuts": None}),
     ("corrected", "DT-Diff", {}, {"n_trees": None, "max_depth": None, "resample": None, "vote": None}),
-    ("paper", "DiffPRFs", {}, {"n_trees": 25, "max_depth": 5, "resample": None, "cuts": None, "children": "values"}),
-    ("paper", "DiffPRFs", {"children.printed": "one"}, {"children": "one"}),
+    (
+        "published",
+        "DiffPRFs",
+        {},
+        {"n_trees": 25, "max_depth": 5, "resample": None, "cuts": None, "categorical_splits": "values"},
+    ),
+    ("published", "DiffPRFs", {"categorical_splits.printed": "one_vs_rest"}, {"categorical_splits": "one_vs_rest"}),
     ("corrected", "DiffPRFs", {"resample": "poisson"}, {"resample": "poisson"}),
     ("corrected", "DiffPRFs", {"rate": 0.5, "split": True}, {"rate": 0.5, "rounds": None}),
 ]

@@ -22,7 +22,7 @@ SAMPLE = datasets.load("sample").schema
 # What stays as it is in every language: the sample's columns and their values, methods, files, authors and sources.
 NAMES = {*SAMPLE.names, *METHODS, *sweep.CATALOG}
 NAMES |= {str(value) for column in SAMPLE if not column.numeric for value in column.categories}
-NAMES |= {offer.label for kind in METHODS.values() for offer in kind.offers}
+NAMES |= {offer.label for kind in METHODS.values() for offer in kind.presets}
 UNTRANSLATED = spoken_in_english("zh")
 LATIN = re.compile(r"[A-Za-z][A-Za-z'’-]+(?:[ ,]+[A-Za-z][A-Za-z'’-]+)+")  # two words or more
 LINK = re.compile(
@@ -95,13 +95,13 @@ def test_the_lesson_path_says_nothing_in_english(monkeypatch, whole_sample: Data
 
 def test_what_is_chosen_and_made_stays_in_another_language() -> None:
     """A browser knows a choice by its words: when they change, it has to be told again what is chosen."""
-    at = choose(change(with_release(), epsilon=2.0), "paper", "NB-Synth", variant="Alg1")
-    first, label = shown(at), widget(at, f"{PAGE}.variant.paper").value
+    at = choose(change(with_release(), epsilon=2.0), "published", "NB-Synth", variant="Alg1")
+    first, label = shown(at), widget(at, f"{PAGE}.variant.published").value
     with speaking("en"):  # the words by which the test, as a browser, knows what is chosen
         turned(at)
     assert shown(at) is first
     assert widget(at, f"{PAGE}.epsilon").value == 2.0
-    for key, value in (("mode", "paper"), ("variant.paper", label)):
+    for key, value in (("mode", "published"), ("variant.published", label)):
         chosen = widget(at, f"{PAGE}.{key}")
         assert (chosen.value, chosen.proto.set_value) == (value, True)
 

@@ -11,7 +11,7 @@ from screen import books, errors, key_of, mendable, metrics, said, widget, words
 from streamlit.testing.v1 import AppTest
 
 from dpcore.accounting.store import Books
-from dpcore.domain.unit import Unit
+from dpcore.domain.unit import PrivacyUnit
 
 KEY = "add_remove"
 
@@ -27,7 +27,10 @@ def accounts(at: AppTest) -> list[tuple[str, str]]:
 
 
 OTHERS = data(people(60, seed=4), "others")
-NONE = {"mode": "paper", "variant__paper": label("paper", "NB-Synth", variant="Alg1")}  # which proves nothing
+NONE = {
+    "mode": "published",
+    "variant__published": label("published", "NB-Synth", variant="Alg1"),
+}  # which proves nothing
 VOID = replace(OTHERS, schema=data(people(60, seed=4), source="inferred").schema)
 # What is run in one session: settings, and other data; and what the page then shows of the accounts, and says of them.
 JOURNEYS: dict[str, tuple[list[dict[str, Any]], list[tuple[str, str]], str]] = {
@@ -99,7 +102,7 @@ def test_accounts_of_rows_and_of_persons_of_one_file_name_each_other(ledger_file
     frame = people(90).assign(who=[f"p{i // 3}" for i in range(90)])
     declared = data(frame.drop(columns="who")).schema
     rows = replace(data(frame, "own"), schema=declared)
-    persons = replace(rows, schema=replace(declared, unit=Unit(rows=3, column="who")))
+    persons = replace(rows, schema=replace(declared, unit=PrivacyUnit(max_contributions=3, id_column="who")))
     at = released(page(rows), epsilon=1.0)
     at.session_state["dpcore.data"] = persons
     released(run(at), epsilon=0.5)

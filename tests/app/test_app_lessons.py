@@ -63,7 +63,7 @@ def test_a_lesson_has_data_results_and_a_ledger_of_its_own_and_all_is_as_before_
     at = begun("price", at)
     assert dataset(at).name == "sample"
     assert shown(at) is None
-    assert settings(at)["mode"] == "paper"
+    assert settings(at)["mode"] == "published"
     (act,) = [key for key in ways(at) if key.startswith("do.")]
     press(at, f"{WAYS}{act.partition(':')[0]}")  # the card's one button for what the step does
     assert shown(at) is not None

@@ -22,9 +22,9 @@ def settings(at: AppTest, name: str = PAGE) -> dict[str, Any]:
 
 
 def test_a_link_sets_controls_and_spends_nothing() -> None:
-    at = linked(PAGE, epsilon="0.5", mode="paper", relation="replace", seed="7")
+    at = linked(PAGE, epsilon="0.5", mode="published", relation="replace", seed="7")
     found = settings(at)
-    assert (found["epsilon"], found["mode"], found["relation"], found["seed"]) == (0.5, "paper", "replace", 7)
+    assert (found["epsilon"], found["mode"], found["relation"], found["seed"]) == (0.5, "published", "replace", 7)
     assert shown(at) is None
     assert not at.session_state.get("dpcore.accounts", {})
     change(at, epsilon=2.0)  # afterwards the controls are a person's own
@@ -82,12 +82,12 @@ def test_variants_have_the_names_that_links_and_files_know() -> None:
     """A label that changes says its old one (`formerly`): `offers.json` is not to be made anew for it."""
     offers = {
         (name, mode): {
-            known: [kind, dict(offer.given)]
+            known: [kind, dict(offer.parameters)]
             for label, (kind, offer) in controls.offered(name, mode).items()
-            for known in filter(None, (label, offer.formerly))
+            for known in filter(None, (label, offer.former_label))
         }
         for name in FAMILIES
-        for mode in ("corrected", "paper")
+        for mode in ("corrected", "published")
     }
     known = json.loads((Path(__file__).parent / "offers.json").read_text(encoding="utf-8"))
     for name, modes in known.items():
@@ -126,7 +126,7 @@ def test_no_link_takes_a_page_away(name: str, monkeypatch) -> None:
     monkeypatch.setattr(driving, "PAGE", name)
     at = page()
     parts, names = TABS[name].split() if name in ("audit", "attacks") else [""], names_on(at, name)
-    for mode in ("paper", "corrected") if name in FAMILIES else ():
+    for mode in ("published", "corrected") if name in FAMILIES else ():
         names |= names_on(change(at, mode=mode), name)
     for part in parts:
         names |= names_on(tab(at, part) if part else at, name)

@@ -12,7 +12,7 @@ from screen import books, dataset, errors, marked, metrics, numbers, pictures, s
 
 from dpcore import Schema
 from dpcore.dashboard.tabs import disclosure
-from dpcore.domain.unit import Unit
+from dpcore.domain.unit import PrivacyUnit
 from dpcore.export import privacy_card
 
 FILES = {"synthetic.csv", "schema.json", "config.json", "ledger.json", "ledger.csv"}
@@ -74,7 +74,7 @@ def test_what_could_still_be_learned_stands_beside_its_limit_and_stays_on_the_sc
 def test_whose_epsilon_it_is_stands_beside_every_number(column: str | None, sure: str) -> None:
     """A table of three rows per person: with the column that tells persons apart, and without."""
     frame = people(90).assign(who=[f"p{i // 3}" for i in range(90)])
-    schema = replace(data(frame.drop(columns="who")).schema, unit=Unit(rows=3, column=column))
+    schema = replace(data(frame.drop(columns="who")).schema, unit=PrivacyUnit(max_contributions=3, id_column=column))
     at = released(page(replace(data(frame, "own"), schema=schema)))
     assert numbers(at)[:2] == [1, 1]
     assert sure in said(at)  # of a person: by e, or by e cubed
@@ -84,9 +84,9 @@ def test_whose_epsilon_it_is_stands_beside_every_number(column: str | None, sure
 
 def test_noise_that_is_not_exactly_sampled_is_not_for_publication() -> None:
     at = released(page(), noise="laplace")
-    assert not shown(at).release.publishable
+    assert not shown(at).release.exactly_sampled
     assert shown(at).release.attackable in [found.value for found in at.warning]
-    assert shown(released(at, noise="auto")).release.publishable
+    assert shown(released(at, noise="auto")).release.exactly_sampled
     assert not at.warning
 
 

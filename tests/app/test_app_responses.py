@@ -14,9 +14,9 @@ JOURNEYS: list[Journey] = [
     ("corrected", "PPNB", {}, {"epsilon": LocalClassifier.asks()["epsilon"].shown, "relation": "replace"}),
     ("corrected", "PPNB", {"pairs": False}, {"pairs": False, "numbers": ..., "merge": ...}),
     ("corrected", "PPNB", {"numbers": "moments"}, {"merge": None}),
-    ("paper", "PPNB", {}, {"epsilon": None, "p0": 0.5}),
-    ("paper", "DTPD", {}, {"theta": 0.7}),
-    ("paper", "DTCRD", {}, {"randomizer": "uniform"}),
+    ("published", "PPNB", {}, {"epsilon": None, "p0": 0.5}),
+    ("published", "DTPD", {}, {"theta": 0.7}),
+    ("published", "DTCRD", {}, {"randomizer": "uniform"}),
 ]
 
 
@@ -35,7 +35,7 @@ def test_the_game_comes_first_and_settings_fit_the_mode() -> None:
 def test_reports_stand_beside_the_truth_and_are_marked() -> None:
     at = with_release("reports", given=datasets.load("sample"))
     assert marked(at)[0]
-    tab(released(choose(at, "paper", "PPNB")), "reports")
+    tab(released(choose(at, "published", "PPNB")), "reports")
     for column in ("income", "age"):
         assert all(marked(change(at, reported__PPNB=column)))
 

@@ -17,8 +17,8 @@ from dpcore.dashboard.session import Shown
 from dpcore.dashboard.tabs import count_tree
 from dpcore.datasets.published import adult_schema
 from dpcore.domain.range_query import RangeQuery
-from dpcore.domain.unit import Unit
-from dpcore.export import release_of
+from dpcore.domain.unit import PrivacyUnit
+from dpcore.export import make_release
 from dpcore.postprocess.count_tree import SURE, ReleasedTree
 
 PAGE = "taxonomy"
@@ -28,7 +28,7 @@ WEIGHTS = "own_shares.4"
 JOURNEYS: list[Journey] = [
     ("corrected", ALL, {"iterations": 2, "shares": "own"}, {"level_shares": EQUAL}),
     ("corrected", ALL, {WEIGHTS: "0; 2 ,1,3"}, {"level_shares": OWN}),
-    ("paper", "DiffGen", {}, {"level_shares": None}),
+    ("published", "DiffGen", {}, {"level_shares": None}),
     ("corrected", ALL, {}, {"level_shares": OWN}),
 ]
 
@@ -95,9 +95,9 @@ def test_counts_of_persons_are_compared_with_rows_that_are_cut_likewise() -> Non
     frame = PEOPLE.train.assign(who=[f"p{round(4 * i**0.5)}" for i in range(len(PEOPLE.train))])
     kept = int(frame["who"].value_counts().clip(upper=2).sum())
     assert kept < len(frame)
-    schema = replace(PEOPLE.schema, unit=Unit(rows=2, column="who"))
+    schema = replace(PEOPLE.schema, unit=PrivacyUnit(max_contributions=2, id_column="who"))
     method = TaxonomyRelease(epsilon=400.0, relation="add_remove", noise="laplace").fit(frame, schema=schema)
-    release = release_of(method, "TaxonomyRelease", method.sample(50), data_name="people")
+    release = make_release(method, "TaxonomyRelease", method.sample(50), data_name="people")
     made = Shown(release, replace(PEOPLE, train=frame, schema=schema))
     assert count_tree.true_counts(made)[0].tolist() == [kept]
     found = count_tree.answers(made, RangeQuery.of({"ill": (0, 1)})).set_index("release")

@@ -80,7 +80,7 @@ class World(Noise):
     label = "the auditor's"
 
     def __init__(self, side, people, *, exact, each_paid, coins=(), law="laplace"):
-        self.on_counts, self.publishable, self.law = f"discrete {law}" if exact else law, exact, law
+        self.on_counts, self.exactly_sampled, self.law = f"discrete {law}" if exact else law, exact, law
         self.side, self.people = side, people
         self.coins, self.samples = coins, 0
         self.each_paid, self.paid = each_paid, deque()
@@ -111,16 +111,16 @@ class World(Noise):
 
     def variance(self, scale):
         continuous = (2 if self.law == "laplace" else 1) * scale * scale
-        return super().variance(scale) if self.publishable else continuous
+        return super().variance(scale) if self.exactly_sampled else continuous
 
     def counts(self, counts, scale):
-        return self.ask("noisy", (counts.shape, scale, self.publishable), counts.astype(float))
+        return self.ask("noisy", (counts.shape, scale, self.exactly_sampled), counts.astype(float))
 
     def histograms(self, tables, factor, *, public_total):
         return self.ask("histograms", (tuple(table.shape for table in tables), factor, public_total), tables)
 
     def reals(self, values, scale, *, grid, origin=0.0):
-        if not self.publishable:
+        if not self.exactly_sampled:
             return self.ask("noisy", (values.shape, scale, False, grid, origin), values)
         steps = np.rint((values - origin) / grid)
         return origin + grid * self.ask("noisy", (values.shape, scale / grid, True, grid, origin), steps)
@@ -184,7 +184,7 @@ class CutWorld(World):
             persons = unit.persons(frame)
             rows = unit.kept(persons, lots, fill=fill)
             first = np.searchsorted(persons[rows], persons[rows])
-            self.people = frame["who"].to_numpy(dtype=int)[rows] * unit.rows + np.arange(len(rows)) - first
+            self.people = frame["who"].to_numpy(dtype=int)[rows] * unit.max_contributions + np.arange(len(rows)) - first
         return lots
 
 

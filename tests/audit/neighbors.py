@@ -8,7 +8,7 @@ import pandas as pd
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
 from dpcore.domain.taxonomy import Taxonomy
-from dpcore.domain.unit import Unit
+from dpcore.domain.unit import PrivacyUnit
 
 SIZES = (1, 2, 2, 3, 3, 5, 17)
 MOST_ROWS = 30
@@ -128,7 +128,12 @@ def random_persons(rng, schema, relation, rows):
     if rng.random() < 0.5:
         worlds.reverse()
     bound = None if rng.random() < 0.2 else 1_000
-    known = Schema(columns=schema.columns, target=schema.target, max_rows=bound, unit=Unit(rows=rows, column="who"))
+    known = Schema(
+        columns=schema.columns,
+        target=schema.target,
+        max_rows=bound,
+        unit=PrivacyUnit(max_contributions=rows, id_column="who"),
+    )
     frames = [frame_of(found, schema).assign(who=np.array(names, dtype=object)) for found, names, _ in worlds]
     return Pair(known, *frames, (worlds[0][2], worlds[1][2]), 0)
 

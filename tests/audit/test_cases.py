@@ -13,7 +13,7 @@ from dpcore.audit import cases
 from dpcore.audit.bound import lower_bound_of_statistics, remembering, statistics
 from dpcore.audit.cases.naive_bayes import label_losses
 from dpcore.audit.tables import bits, difference_ratio, frame_of
-from dpcore.domain.unit import Unit
+from dpcore.domain.unit import PrivacyUnit
 from dpcore.errors import DPCoreError, ParameterError
 from dpcore.mechanisms.randomizers import Warner
 from dpcore.methods import METHODS, DiffPID3, NaiveBayesSynthesizer
@@ -22,19 +22,19 @@ SCHEMA = bits("aby", "y")
 TABLE = frame_of(SCHEMA, "000", "011", "101", "110", times=3)
 OTHER = {"a": "1", "b": "1", "y": "1"}
 CAUGHT = {  # by the specification: the flaws of papers, one by one; all else that claims an epsilon stands
-    ("NB-Synth", "paper", "labels"),
-    ("HMPrivBayes", "paper", "pairs"),
-    ("HMPrivBayes", "paper", "clusters"),
-    ("HMPrivBayes", "paper", "entropies"),
-    ("PrivSCBN", "paper", "index"),
-    ("JTree", "paper", "comparisons"),
-    ("TaxonomyRelease", "paper", "all"),
-    ("DiffGen", "paper", "range"),
-    ("DiffGen tree", "paper", "range"),
-    ("DiffPRFs", "paper", "purity"),
-    ("DiffPRF", "paper", "bootstrap"),
+    ("NB-Synth", "published", "labels"),
+    ("HMPrivBayes", "published", "pairs"),
+    ("HMPrivBayes", "published", "clusters"),
+    ("HMPrivBayes", "published", "entropies"),
+    ("PrivSCBN", "published", "index"),
+    ("JTree", "published", "comparisons"),
+    ("TaxonomyRelease", "published", "all"),
+    ("DiffGen", "published", "range"),
+    ("DiffGen tree", "published", "range"),
+    ("DiffPRFs", "published", "purity"),
+    ("DiffPRF", "published", "bootstrap"),
 }
-CLAIMLESS = {"NoPrivacy", "Plain forest", "Plain naive Bayes", "PPNB", "DTPD", "DTCRD"}
+CLAIMLESS = {"NoPrivacy", "Non-private forest", "Non-private naive Bayes", "PPNB", "DTPD", "DTCRD"}
 
 
 def case_of(key):
@@ -62,7 +62,7 @@ def test_every_mode_of_every_method_has_cases_with_the_verdict_of_the_specificat
     assert {tuple(case.key.split("/")[:3]) for case in cases.CASES} > CAUGHT
     for case in cases.CASES:
         flawed = "caught" if tuple(case.key.split("/")[:3]) in CAUGHT else "not caught"
-        claims_none = (case.mode == "paper" and case.method in CLAIMLESS) or case.key == "NB-Synth/paper/Alg1"
+        claims_none = (case.mode == "published" and case.method in CLAIMLESS) or case.key == "NB-Synth/published/Alg1"
         assert case.expected == ("no claim" if claims_none else flawed), case.key
 
 
@@ -79,12 +79,12 @@ def test_every_case_can_be_run():
         assert np.isfinite(found).all(), case.key
         claimed, proved = case.epsilons(ledger)
         assert case.expected == "no claim" or np.isfinite(claimed), case.key
-        assert case.mode == "paper" or proved <= claimed, case.key
+        assert case.mode == "published" or proved <= claimed, case.key
 
 
 SOON = {  # caught with so few runs; what corrects it is not
-    "DiffGen/paper/range/add_remove": (60, "DiffGen/corrected/range/add_remove"),
-    "PrivSCBN/paper/index": (60, "PrivSCBN/corrected/tables/replace"),
+    "DiffGen/published/range/add_remove": (60, "DiffGen/corrected/range/add_remove"),
+    "PrivSCBN/published/index": (60, "PrivSCBN/corrected/tables/replace"),
 }
 
 
@@ -150,15 +150,15 @@ def test_a_seed_gives_the_same_worlds_again():
 
 
 def test_what_is_claimed_is_the_ledgers_or_a_steps():
-    case = case_of("TaxonomyRelease/paper/all/add_remove")
+    case = case_of("TaxonomyRelease/published/all/add_remove")
     found, epsilon = cases.run(case, 20, seed=0).result, case.estimator.epsilon
     assert (found.claimed, found.bound, found.trials, found.confidence) == (epsilon, 4 * epsilon, 20, 0.95)
-    found = cases.run(case_of("HMPrivBayes/paper/pairs"), 20, seed=0).result
+    found = cases.run(case_of("HMPrivBayes/published/pairs"), 20, seed=0).result
     assert (found.claimed, found.bound) == (3.0, 6.0)
 
 
 def test_what_claims_nothing_has_no_verdict_and_too_few_runs_are_refused():
-    case = case_of("NB-Synth/paper/Alg1")
+    case = case_of("NB-Synth/published/Alg1")
     assert cases.run(case, 20, seed=0).verdict == "no claim"
     with pytest.raises(ParameterError):
         cases.run(case, 19)
@@ -203,7 +203,10 @@ def test_an_own_row_is_left_out_or_changed():
 
 
 def test_ones_own_rows_go_together_where_persons_are_protected():
-    schema, table = replace(SCHEMA, unit=Unit(rows=2, column="who")), TABLE.assign(who=[*"abcdeaafghai"])
+    schema, table = (
+        replace(SCHEMA, unit=PrivacyUnit(max_contributions=2, id_column="who")),
+        TABLE.assign(who=[*"abcdeaafghai"]),
+    )
     for relation, other, rows, came in (("add_remove", None, 8, []), ("replace", OTHER, 9, [("1", "1", "1", "a")])):
         if other:
             other = other | {"who": "somebody else", "x": "a column that the schema leaves out"}

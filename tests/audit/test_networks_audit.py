@@ -39,10 +39,10 @@ def entries_of(method, words):
 def test_noisy_pairs_of_12_bits_lose_six_times_what_they_claim():
     """They do not compose in parallel."""
     pair, claim = neighbors(40, ones=12), 1.0
-    method = HMPrivBayes(mode="paper", epsilon=claim * 27 / 11, random_state=0)  # the pairs' share is 11 : 8 : 8
+    method = HMPrivBayes(mode="published", epsilon=claim * 27 / 11, random_state=0)  # the pairs' share is 11 : 8 : 8
     (entry,) = entries_of(method.fit(pair[0], schema=bits(12)), " values of ")
     assert float(entry.epsilon_claimed) == pytest.approx(claim)
-    assert float(entry.epsilon_of_noise) == pytest.approx(6 * claim)
+    assert float(entry.epsilon_nominal) == pytest.approx(6 * claim)
     exact = NoPrivacy(score="MI", n_clusters=1)
     first, second = (exact.fit(table, schema=bits(12)).similarity_[PAIRS] for table in pair)
     assert not first.any()
@@ -51,7 +51,7 @@ def test_noisy_pairs_of_12_bits_lose_six_times_what_they_claim():
 
 def scales_of_two_tables(rows, epsilon):
     """Of children x00 and x01 in one cluster that grew from x02, which always has entropy 1; for a claim of 2."""
-    how = {"mode": "paper", "n_clusters": 1, "max_parents": 1, "eta": 0.0, "epsilon": epsilon}
+    how = {"mode": "published", "n_clusters": 1, "max_parents": 1, "eta": 0.0, "epsilon": epsilon}
     for seed in range(50):
         method = HMPrivBayes(**how, random_state=seed).fit(frame(rows), schema=bits(3))
         tables = entries_of(method, "counts of")
@@ -76,15 +76,15 @@ def test_noiseless_entropies_set_the_noise_whatever_epsilon_is(epsilon):
 def test_noisy_indices_lose_more_than_they_claim():
     """Jaccard's index moves by 1: of zeros, or one row of half ones, 36 of 66 pairs fall from 1 to 0."""
     pair, epsilon = neighbors(100, ones=6), 0.03
-    method = PrivSCBN(mode="paper", epsilon=epsilon, random_state=0).fit(pair[0], schema=bits(12))
+    method = PrivSCBN(mode="published", epsilon=epsilon, random_state=0).fit(pair[0], schema=bits(12))
     (entry,) = entries_of(method, " values of ")
     assert float(entry.epsilon_claimed) == pytest.approx(epsilon / 3)
     second = 1.0 - np.subtract.outer(np.arange(12) < 6, np.arange(12) < 6, dtype=int)[PAIRS]
     assert (second == 0).sum() == 36
-    exact = PrivSCBN(mode="paper", epsilon=1e9, n_clusters=1, random_state=0)
+    exact = PrivSCBN(mode="published", epsilon=1e9, n_clusters=1, random_state=0)
     for table, indices in zip(pair, (np.ones(66), second), strict=True):
         np.testing.assert_allclose(exact.fit(table, schema=bits(12)).similarity_[PAIRS], indices, atol=1e-3)
-    assert 30 * float(entry.epsilon_claimed) < 36 / entry.scale <= entry.epsilon_of_noise
+    assert 30 * float(entry.epsilon_claimed) < 36 / entry.scale <= entry.epsilon_nominal
 
 
 # JTree: two blocks of m equal bits, 20 rows: 19 of zeros, and one with the ones of block A, or with those of block B.

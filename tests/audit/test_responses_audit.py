@@ -135,6 +135,6 @@ def test_a_lot_that_two_answers_share_gives_both_away():
         if tied:
             assert hits == [1_000, 0]
             assert found > 5 > 2 * math.log(7 / 3)
-            assert table.ledger.epsilon_of_noise == math.inf
+            assert table.ledger.epsilon_nominal == math.inf
         else:
-            assert found < table.ledger.epsilon_of_noise == pytest.approx(2 * math.log(7 / 3))
+            assert found < table.ledger.epsilon_nominal == pytest.approx(2 * math.log(7 / 3))

@@ -20,7 +20,7 @@ import dpcore.accounting.ledger
 from dpcore.accounting.currency import Currency, Rho
 from dpcore.accounting.ledger import Ledger
 from dpcore.accounting.relation import Relation
-from dpcore.domain.unit import Unit
+from dpcore.domain.unit import PrivacyUnit
 from dpcore.door import PrivateNodes, PrivateTable, responses
 from dpcore.door.exact_node_counts import NodeRows
 from dpcore.errors import DPCoreError, ParameterError
@@ -40,13 +40,13 @@ MORE = {  # instead of the variants of the contract: other tables, and more of e
         {"structure_share": 0.9, "edges": 2, "max_cells": 1_000, "score": "MI"},
     ),
     "PrivBayes refined": ({}, {"target": "y"}),
-    "Adaptive tables": ({}, {"target": "y"}),
+    "Adaptive marginals": ({}, {"target": "y"}),
     "DiffPRFs": (
         *VARIANTS["DiffPRFs"],
         {"n_trees": 3, "max_depth": 2, "count_share": 0.3},
         {"n_trees": 2, "max_depth": 2, "resample": "poisson", "rate": 0.2, "criterion": "Gini"},
         {"n_trees": 1, "max_depth": 2, "resample": "poisson", "rate": 0.9, "cuts": "bins"},
-        {"n_trees": 2, "max_depth": 3, "resample": "full", "steps": "two", "criterion": "InfoGain"},
+        {"n_trees": 2, "max_depth": 3, "resample": "full", "split_selection": "two_stage", "criterion": "InfoGain"},
     ),
 }
 COMBINATIONS = [(name, relation) for name in VARIANTS for relation in METHODS[name].relations]
@@ -148,7 +148,7 @@ def test_no_transcript_loses_more_than_epsilon(name, relation, door, pool, seeds
 @pytest.mark.parametrize("relation", Relation)
 def test_rounds_of_adaptive_tables_lose_no_more(relation, door, pool, monkeypatch):
     """With few rows a small epsilon buys no rounds; a larger one does, with and without tables of each class."""
-    method, plans = METHODS["Adaptive tables"], []
+    method, plans = METHODS["Adaptive marginals"], []
 
     def fit(honest, self, table, progress):
         honest(self, table, progress)
@@ -156,7 +156,7 @@ def test_rounds_of_adaptive_tables_lose_no_more(relation, door, pool, monkeypatc
 
     falsely(method, "_fit", fit)(monkeypatch)
     tried = range(30_000, 30_012)
-    shares = [lost("Adaptive tables", str(relation), seed, pool, epsilon=(20.0, 300.0)[seed % 2]) for seed in tried]
+    shares = [lost("Adaptive marginals", str(relation), seed, pool, epsilon=(20.0, 300.0)[seed % 2]) for seed in tried]
     assert 0.5 < max(shares) <= 1 + ROUNDING
     rounds = np.array([rounds for rounds, _ in plans])
     assert (rounds > 0).mean() > 0.3
@@ -287,7 +287,7 @@ TRUTHFUL = falsely(categorical, "falling", lambda _, epsilon: math.exp(-1.2 * fl
 EXACT_COUNT = keeping(lambda table: len(table._rows.codes))
 UNKNOWN_NOISE = keeping(lambda _: np.random.default_rng().normal())
 NO_EMPTY_NODES = falsely(PrivateNodes, "_counted", leaving_out_empty_nodes)
-UNCUT = falsely(Unit, "kept", lambda _honest, _unit, persons, _lots, **_fill: np.argsort(persons, kind="stable"))
+UNCUT = falsely(PrivacyUnit, "kept", lambda _honest, _unit, persons, _lots, **_fill: np.argsort(persons, kind="stable"))
 PAID_ONCE = falsely(dpcore.accounting.ledger, "many_times", lambda true, _many: true(1))
 THREE_ROWS = {"rows": 3}
 RHO = {"delta": 1e-9}
@@ -309,9 +309,9 @@ PLANTS = {
     "peeked number of rows": (PEEKED_ROWS, "PrivBayes", "add_remove", LeakError, ANY),
     "empty nodes left out": (NO_EMPTY_NODES, "DiffP-C4.5", "replace", LeakError, ANY),
     "peeked counts": (falsely(PrivateNodes, "counts", peeked_counts), "PINQ-ID3", "add_remove", LeakError, ANY),
-    "half sensitivity of a distance": (HALF_DISTANCE, "Adaptive tables", "replace", LossError, FAR),
+    "half sensitivity of a distance": (HALF_DISTANCE, "Adaptive marginals", "replace", LossError, FAR),
     "half sensitivity of a weighted distance": (HALF_DISTANCE, "AIM", "add_remove", LossError, ANY),
-    "uncharged round": (UNPAID_ROUND, "Adaptive tables", "add_remove", LossError, FAR),
+    "uncharged round": (UNPAID_ROUND, "Adaptive marginals", "add_remove", LossError, FAR),
     "not doubled": (UNDOUBLED, "DiffP-ID3", "replace", LossError, ANY),
     "half exponent loss": (halved(OwnCandidates, "bounds", LOSS), "DiffGen", "add_remove", LossError, ANY),
     "half sensitivity of R": (halved(R, "moved", 0), "HMPrivBayes", "replace", LossError, ANY),
@@ -327,7 +327,7 @@ PLANTS = {
     "persons who are not cut": (UNCUT, "NB-Synth", "add_remove", LossError, THREE_ROWS),
     "persons whose places are not filled": (UNCUT, "PrivBayes", "replace", LeakError, THREE_ROWS),
     "persons who pay for one row": (PAID_ONCE, "DiffGen", "replace", LossError, THREE_ROWS),
-    "rho of a replaced row that moves one cell": (ONE_CELL, "Independent margins", "replace", LossError, RHO),
+    "rho of a replaced row that moves one cell": (ONE_CELL, "Independent marginals", "replace", LossError, RHO),
     "rho of persons who pay in proportion": (PROPORTION, "NB-Synth", "add_remove", LossError, RHO | THREE_ROWS),
     "rho of choices at a half": (STEEPER, "NB-Synth", "add_remove", LossError, RHO | {"variant": "C2"}),
     "rho of noise at a half": (NARROW, "PrivBayes refined", "replace", LossError, RHO),

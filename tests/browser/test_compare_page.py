@@ -24,7 +24,7 @@ def charged(visitor) -> int:
 def test_cancel_keeps_what_is_finished_it_goes_on_and_all_is_taken_away(visitor):
     visitor.open("compare")
     page = visitor.page
-    for name in ("Adaptive tables", "DiffPRFs"):
+    for name in ("Adaptive marginals", "DiffPRFs"):
         page.get_by_role("button", name=name, exact=True).click()
         settle(page)
     visitor.number("Repeats", 8)

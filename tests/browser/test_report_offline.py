@@ -14,7 +14,7 @@ DRAWN = (
 def test_the_report_opens_and_prints_without_a_network(context, tmp_path):
     data = datasets.load("sample")
     method = METHODS["PrivBayes refined"](epsilon=1.0).fit(data.train, schema=data.schema)
-    told = export.report_of(export.release_of(method, "PrivBayes refined", method.sample(500), data_name="sample"))
+    told = export.make_report(export.make_release(method, "PrivBayes refined", method.sample(500), data_name="sample"))
     path = tmp_path / "report.html"
     path.write_text(told.html, encoding="utf-8")
     noticed = []

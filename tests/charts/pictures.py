@@ -71,7 +71,7 @@ def draws(names=NAMES):
 
 def entries(names=NAMES):
     epsilon = np.linspace(0, 1, len(names))
-    return pd.DataFrame({"name": names, "epsilon_claimed": epsilon, "epsilon_of_noise": 2 * epsilon, "void": False})
+    return pd.DataFrame({"name": names, "epsilon_claimed": epsilon, "epsilon_nominal": 2 * epsilon, "void": False})
 
 
 # Curves of many runs
@@ -154,7 +154,7 @@ def nodes(names=("age", "sex"), **changes):
 def spent(names=NAMES, **changes):
     rows = [(0, "counts of records"), (0, "choices"), (1, "counts of records"), (1, "classes in leaves"), (-1, "other")]
     epsilons = [0.1, 0.2, 0.1, 0.6, 0.0]
-    found = frame("level purpose", rows).assign(epsilon_claimed=epsilons, epsilon_of_noise=epsilons, account=names[0])
+    found = frame("level purpose", rows).assign(epsilon_claimed=epsilons, epsilon_nominal=epsilons, account=names[0])
     return found.assign(per_tree=True, void=False).assign(**changes)
 
 
@@ -293,7 +293,7 @@ def ratios(data, claimed=1.0, proved=INF, number="A number"):
 
 
 def played():
-    game, paper = Game(), Rules(1.0, "paper")
+    game, paper = Game(), Rules(1.0, "published")
     for counted in ((Rules(1.0), PLAYERS, 6, 8), (Rules(1.0), BEST, 73, 100), (paper, BEST, 93, 100)):
         game.count(*counted)
     found = membership_game.score_frame(game)
@@ -400,7 +400,7 @@ LESSONS: dict[str, Picture] = {
         lambda data: charts.round_worlds(data, number="Number", at=4.0),
     ),
     "round_worlds, nothing": (
-        lambda: membership_game.chances(Rules(0.1, "paper")),
+        lambda: membership_game.chances(Rules(0.1, "published")),
         lambda data: charts.round_worlds(data, number="Number"),
     ),
     "game_scores": (played, lambda data: charts.game_scores(data, limit=LIMIT)),

@@ -14,10 +14,10 @@ INF, NAN = math.inf, math.nan
 
 def test_epsilon_is_summed_by_name_and_what_has_no_limit_is_longest():
     names = {"name": ["a", "b", "a", "raw"], "epsilon_claimed": [0.1, 0.5, 0.1, 0], "void": False}
-    rows = rows_of(charts.epsilon_split(pd.DataFrame(names | {"epsilon_of_noise": [0.2, 0.5, 0.2, INF]})))
+    rows = rows_of(charts.epsilon_split(pd.DataFrame(names | {"epsilon_nominal": [0.2, 0.5, 0.2, INF]})))
     assert rows["name"].tolist() == ["raw", "b", "a"]
-    assert rows["epsilon_of_noise"].tolist() == pytest.approx([1.15 * 0.5, 0.5, 0.4])
-    assert rows["epsilon_of_noise_endless"].tolist() == [True, False, False]
+    assert rows["epsilon_nominal"].tolist() == pytest.approx([1.15 * 0.5, 0.5, 0.4])
+    assert rows["epsilon_nominal_endless"].tolist() == [True, False, False]
 
 
 @pytest.mark.parametrize(
@@ -30,8 +30,8 @@ def test_epsilon_is_summed_by_name_and_what_has_no_limit_is_longest():
 def test_many_tables_are_one_entry_whose_epsilon_is_their_sum(costs, told):
     names = [f"counts of column {place}" for place in range(len(costs))]
     frame = pd.DataFrame({"name": [*names, "choice by R"], "epsilon_claimed": [*costs, 9.0], "void": False})
-    rows = rows_of(charts.epsilon_split(frame.assign(epsilon_of_noise=frame["epsilon_claimed"])))
-    assert rows["epsilon_of_noise"].sum() == pytest.approx(sum(costs) + 9)
+    rows = rows_of(charts.epsilon_split(frame.assign(epsilon_nominal=frame["epsilon_claimed"])))
+    assert rows["epsilon_nominal"].sum() == pytest.approx(sum(costs) + 9)
     assert [name for name in rows["name"] if name != "choice by R"] == told
 
 
@@ -70,7 +70,7 @@ def test_bars_are_stacked_level_by_level_with_claim_and_bound_apart():
     rows = rows_of(charts.forest_budget(spent()), "stop", "purpose")
     assert rows["start"].tolist() == pytest.approx([0, 0.1, 0, 0.1, 0])
     assert rows["stop"].tolist() == pytest.approx([0.1, 0.3, 0.1, 0.7, 0])
-    chart = charts.forest_budget(spent(epsilon_of_noise=[0.1, INF, 0.1, 0.6, 0.0]))
+    chart = charts.forest_budget(spent(epsilon_nominal=[0.1, INF, 0.1, 0.6, 0.0]))
     bars = rows_of(chart, "stop", "purpose")
     (far,) = bars[bars["endless"]].to_dict("records")
     assert (far["which"], far["start"], far["stop"] > 0.7) == (domain(chart, "yOffset")[1], pytest.approx(0.1), True)

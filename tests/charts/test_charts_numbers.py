@@ -132,7 +132,7 @@ def test_what_is_too_much_to_draw_is_one_more_bar_and_nothing_is_lost():
         assert rows[["real", "released"]].sum().tolist() == pytest.approx([sum(real), sum(released)])
         assert rows[["floor_low", "floor_high"]].iloc[-1].isna().all()
     rows = rows_of(charts.epsilon_split(frames.entries([f"step {i}" for i in range(25)])))
-    assert (len(rows), rows["epsilon_of_noise"].sum()) == (21, pytest.approx(25))
+    assert (len(rows), rows["epsilon_nominal"].sum()) == (21, pytest.approx(25))
     many = pd.DataFrame({"run": range(50), "when": "now", "epsilon_bound": 0.1})
     assert rows_of(charts.staircase(many), "step")["after"].iloc[-1] == pytest.approx(5)
     chart = charts.pair_tables(frames.tables([f"v{i}" for i in range(50)]), x="age", y="income")

@@ -69,8 +69,9 @@ def test_a_declared_range_is_what_is_taken(small_frame, small_schema):
 
 # What no method may take, whatever is declared; tuples are values, lists have several.
 FORBIDDEN = {
-    "affinity": ["new"], "alpha": [-1, math.nan], "asked": [0, 1.5], "beta": [0.0, 1], "certainty": [-1],
-    "children": ["many"], "class_share": [0, 1], "consistency": ["yes"], "count_share": [1], "criterion": ["gain"],
+    "affinity": ["new"], "alpha": [-1, math.nan], "beta": [0.0, 1], "certainty": [-1],
+    "categorical_splits": ["many"], "class_share": [0, 1], "consistency": ["yes"], "count_share": [1],
+    "criterion": ["gain"],
     "cuts": ["quantiles"], "delta": [-1e-9, 1e-310, 0.01, math.nan, "1e-9", None], "edges": [-1, 1.5],
     "epsilon": [-1, math.nan, math.inf, "1"],
     "eta": [-0.1, 1, math.nan, "0.1", None], "factors": [(0, 1), (1, -1)], "fanout": [1], "groups": ["two"],
@@ -79,11 +80,13 @@ FORBIDDEN = {
     "max_depth": [0, 1.5, 21, 10**6], "max_features": [0, "most"],
     "max_leaves": [0, 1, 10**9], "max_parents": [0, 2.5, 40], "max_per_attribute": [0], "measure": ["some"],
     "merge": [None], "min_entropy": [-1, math.nan], "min_support": [0, 1, "few"], "mode": ["fast"], "n_clusters": [0],
-    "n_trees": [0, 10**6], "noise": ["gauss"], "non_negative": [1], "numbers": ["cells"], "offsets": [1],
+    "n_questions": [0, 1.5], "n_trees": [0, 10**6],
+    "noise": ["gauss"], "non_negative": [1], "numbers": ["cells"], "offsets": [1],
     "order": ["random"], "p0": [0, 1.5], "pairs": [1], "partition": ["none"], "privacy": [0], "protocol": ["RAPPOR"],
     "prune": [1], "random_state": [1.5, -1], "randomizer": ["cauchy"], "rate": [1, "half"],
     "reconstruction": ["round"], "relation": ["swap"], "resample": ["bootstraps"], "rounds": [0, 1.5], "rows": [0],
-    "score": ["gain"], "selection_share": [1, "half"], "sigma": [0, -1, 1e9], "smoothing": [0.0], "steps": ["three"],
+    "score": ["gain"], "selection_share": [1, "half"], "sigma": [0, -1, 1e9], "smoothing": [0.0],
+    "split_selection": ["three"],
     "structure_share": [0.0, 1], "theta": [0, math.inf], "threshold": [0], "variance": ["exact"], "variant": ["all"],
     "vote": ["few"], "with_class": [1], "x_source": ["data"],
 }  # fmt: skip
@@ -92,7 +95,7 @@ TOGETHER = [  # or by the schema: what is wrong, and the word for it
     ({"count_share": 0.6, "leaf_share": 0.4}, "choices"),
     ({"numbers": "moments", "pairs": True}, "pairs"),
     ({"noise": "opendp", "random_state": 1}, "seeded"),
-    ({"delta": 1e-9, "mode": "paper"}, "as printed|mode"),
+    ({"delta": 1e-9, "mode": "published"}, "as printed|mode"),
     ({"target": "nobody"}, "nobody"),
     ({"target": "age"}, "numeric"),
     ({"variant": "C2", "x_source": "model"}, "uniform"),
@@ -101,9 +104,9 @@ TOGETHER = [  # or by the schema: what is wrong, and the word for it
 ]
 OF_ONE = [
     ("DTPD", {"theta": 0.5}, "theta"),
-    ("DTPD", {"mode": "paper", "theta": 0.5}, "theta"),
+    ("DTPD", {"mode": "published", "theta": 0.5}, "theta"),
     ("JTree", {"max_cells": MOST_CELLS}, "max_cells"),
-    ("HMPrivBayes", {"mode": "paper", "partition": "public"}, "learned"),
+    ("HMPrivBayes", {"mode": "published", "partition": "public"}, "learned"),
     ("NB-Synth", {"variant": "Alg2"}, "variant"),
     ("PPNB", {"factors": (1,)}, "factors"),
     ("PPNB", {"offsets": (0, math.inf)}, "offsets"),
@@ -151,8 +154,8 @@ def test_what_hangs_on_the_number_of_rows_needs_a_public_bound(small_frame, smal
         refused(METHODS[name], "bound|max_rows", small_frame, unbounded, relation="add_remove", **extra)
         METHODS[name](relation="replace", **extra).check(unbounded)
     for kind in METHODS.values():  # as printed they know it
-        if "paper" in kind.modes and kind.printed_relations == ("replace",):
-            refused(kind, "number of rows", small_frame, small_schema, mode="paper", relation="add_remove")
+        if "published" in kind.modes and kind.printed_relations == ("replace",):
+            refused(kind, "number of rows", small_frame, small_schema, mode="published", relation="add_remove")
     for name in ("PPNB", "DTPD", "DTCRD"):  # whose every person answers
         refused(METHODS[name], "add_remove", small_frame, small_schema, relation="add_remove")
 

@@ -9,7 +9,7 @@ import pytest
 import dpcore as dp
 from dpcore.datasets.reading import read_frame
 from dpcore.experiment.commands.figure import main as figure
-from dpcore.export import bundle, release_of
+from dpcore.export import bundle, make_release
 from dpcore.extras import EXTRAS
 
 
@@ -21,9 +21,9 @@ def bare(monkeypatch):
 
 
 def test_noise_is_exactly_sampled_and_fit_to_publish_without_opendp(small_frame, small_schema):
-    margins = dp.IndependentMargins(epsilon=1.0, noise="auto").fit(small_frame, schema=small_schema)
-    assert margins.publishable_
-    assert dp.PPNB(epsilon=4.0, noise="auto").fit(small_frame, schema=small_schema).publishable_
+    margins = dp.IndependentMarginals(epsilon=1.0, noise="auto").fit(small_frame, schema=small_schema)
+    assert margins.exactly_sampled_
+    assert dp.PPNB(epsilon=4.0, noise="auto").fit(small_frame, schema=small_schema).exactly_sampled_
     assert margins.noise_label_.startswith("Exactly sampled discrete noise, from the operating system")
     assert {entry.mechanism for entry in margins.ledger_.entries} == {"discrete laplace"}
     assert margins.ledger_.epsilon_bound == 1.0
@@ -32,7 +32,7 @@ def test_noise_is_exactly_sampled_and_fit_to_publish_without_opendp(small_frame,
 def test_what_is_not_installed_is_told_in_a_sentence(small_frame, small_schema, capsys):
     books = dp.Ledger("add_remove")
     with pytest.raises(dp.ParameterError, match=r'needs opendp, .* not installed: pip install "dpcore\[opendp\]"'):
-        dp.IndependentMargins(noise="opendp").fit(small_frame, schema=small_schema, ledger=books)
+        dp.IndependentMarginals(noise="opendp").fit(small_frame, schema=small_schema, ledger=books)
     assert books.epsilon_bound == 0
     with pytest.raises(dp.DataError, match=r'needs python_calamine, .* pip install "dpcore\[excel\]"'):
         read_frame(b"PK\x03\x04", "a.xlsx", trusted=True)
@@ -41,8 +41,8 @@ def test_what_is_not_installed_is_told_in_a_sentence(small_frame, small_schema, 
 
 
 def test_a_report_that_cannot_draw_says_so_and_has_the_numbers(small_frame, small_schema):
-    margins = dp.IndependentMargins(epsilon=1.0, noise="auto").fit(small_frame, schema=small_schema)
-    release = release_of(margins, margins.title, margins.sample(50), data_name="a table")
+    margins = dp.IndependentMarginals(epsilon=1.0, noise="auto").fit(small_frame, schema=small_schema)
+    release = make_release(margins, margins.title, margins.sample(50), data_name="a table")
     files = zipfile.ZipFile(io.BytesIO(bundle(release)))
     assert "in place of charts" in files.read("README.md").decode()
     assert "pip install &quot;dpcore[report]&quot;" in files.read("report.html").decode()

@@ -37,7 +37,7 @@ sys.exit("The page has no title.")"""
 def test_the_front_door_loads_nothing_and_what_is_light_or_above_the_first_page_loads_nothing_heavy() -> None:
     """Nor does a picker of epsilon."""
     registry = "assert 'JTree' in dpcore.METHODS and len(list(dpcore.METHODS)) == len(dpcore.METHODS)"
-    light = ("Schema", "Taxonomy", "Ledger", "ERRPH", "Forest", "durable_ledger", "datasets")
+    light = ("Schema", "Taxonomy", "Ledger", "ERRPH", "Forest", "persistent_ledger", "datasets")
     used_names = "\n".join(f"dpcore.{name}" for name in light)
     door, methods, used, page, picker = loaded("import dpcore", registry, used_names, UNTIL_TITLE)
     assert not door & (HEAVY | {"numpy", "pandas", "pyarrow"})

@@ -24,7 +24,7 @@ import pandas as pd
 import pytest
 import sklearn
 from tables import SMALL
-from variants import CORRECTED, PAPER, fitted, fitted_state
+from variants import CORRECTED, PUBLISHED, fitted, fitted_state
 
 from dpcore import METHODS, ParameterError
 from dpcore.postprocess.group_tree import GroupTree
@@ -32,13 +32,19 @@ from dpcore.postprocess.group_tree import GroupTree
 FILE = Path(__file__).with_name("golden.json")
 ANEW = os.environ.get("DPCORE_GOLDEN") == "new"
 GOLDEN = json.loads(FILE.read_text(encoding="utf-8")) if FILE.exists() else {}
-RUNS = [("corrected", name, extra) for name, extra in CORRECTED] + [("paper", name, extra) for name, extra, _ in PAPER]
+RUNS = [("corrected", name, extra) for name, extra in CORRECTED] + [
+    ("published", name, extra) for name, extra, _ in PUBLISHED
+]
 ROWS = 200
 SHORT = 60  # characters of what is recorded itself
 COLUMNS = "grade", "ill"
 ENTRIES = 3
 OLDER_TREES = tuple(int(part) for part in sklearn.__version__.split(".")[:2]) < (1, 9)
-YOUNGER = ("unit", None), ("form", ""), ("origin", "declared")  # fields that came after the record, and say nothing
+YOUNGER = (
+    ("unit", None),
+    ("number_format", ""),
+    ("origin", "declared"),
+)  # fields that came after the record, and say nothing
 RECORD = "The top of tests/contract/test_golden.py says how to record what a method makes."
 
 
@@ -91,7 +97,7 @@ def predictions(predicted, probabilities):
 def entries(ledger):
     """The first entries, those that are alike together, and how many more kinds there are."""
     counts = Counter(
-        f"{entry.name}: {entry.mechanism}, scale {entry.scale:.4g}, charge {float(entry.epsilon_of_noise):.4g}"
+        f"{entry.name}: {entry.mechanism}, scale {entry.scale:.4g}, charge {float(entry.epsilon_nominal):.4g}"
         for entry in ledger.entries
     )
     yield from (f"{many} x {line}" if many > 1 else line for line, many in islice(counts.items(), ENTRIES))

@@ -17,7 +17,7 @@ from variants import (
     CORRECTED,
     EVERY_FIT,
     GIVEN,
-    PAPER,
+    PUBLISHED,
     RELATED,
     SYNTHESIZERS,
     VARIANTS,
@@ -29,15 +29,22 @@ from variants import (
 import dpcore.methods.base
 from dpcore.accounting.ledger import Ledger
 from dpcore.domain.schema import Schema
-from dpcore.domain.unit import Unit
+from dpcore.domain.unit import PrivacyUnit
 from dpcore.errors import BudgetError, DataError, ParameterError
 from dpcore.methods import METHODS
-from dpcore.methods.offers import grade, noise_of, void_reason
+from dpcore.methods.presets import grade, noise_of, void_reason
 
 SAMPLED = {"n_trees": 2, "max_depth": 2, "resample": "poisson", "rate": 0.3}
-FAMILIES = ["NB-Synth", "Independent margins", "PrivBayes", "JTree", "TaxonomyRelease", "DiffGen", "PPNB", "DTPD"]
+FAMILIES = ["NB-Synth", "Independent marginals", "PrivBayes", "JTree", "TaxonomyRelease", "DiffGen", "PPNB", "DTPD"]
 FOR_PERSONS = {name: {} for name in FAMILIES} | {"DiffP-ID3": {"max_depth": 2}, "DiffPRFs": SAMPLED}
-CLAIM_NONE = {"NoPrivacy", "Plain forest", "PPNB", "DTPD", "DTCRD", "Plain naive Bayes"}  # sources that know no epsilon
+CLAIM_NONE = {
+    "NoPrivacy",
+    "Non-private forest",
+    "PPNB",
+    "DTPD",
+    "DTCRD",
+    "Non-private naive Bayes",
+}  # sources that know no epsilon
 LEARNS_THE_CLASS = {*CLASSIFIERS, "NB-Synth", "DiffGen"}  # how columns hang on it
 
 
@@ -57,12 +64,12 @@ def with_names(frame, persons):
 @pytest.mark.listed
 def test_every_method_has_a_contract_case():
     assert {name for name, _ in CORRECTED} == {name for name, kind in METHODS.items() if "corrected" in kind.modes}
-    assert {name for name, _, _ in PAPER} == {name for name, kind in METHODS.items() if "paper" in kind.modes}
+    assert {name for name, _, _ in PUBLISHED} == {name for name, kind in METHODS.items() if "published" in kind.modes}
 
 
 def added_up(ledger):
     """What the entries cost together: sums of questions, the dearest part where parts hold disjoint records."""
-    own = [float(entry.epsilon_of_noise) for entry in ledger.own_entries]
+    own = [float(entry.epsilon_nominal) for entry in ledger.own_entries]
     return math.fsum(own) + math.fsum(cost_of(child) for child in ledger.children)
 
 
@@ -91,7 +98,7 @@ def spends(ledger, epsilon, *, seeded, case):
         if entry.mechanism in ("laplace", "gaussian") and epsilon:
             moved = entry.sensitivity / entry.scale
             booked = entry.draws * (moved if entry.mechanism == "laplace" else moved**2 / 2)
-            assert booked == pytest.approx(float(entry.epsilon_of_noise)), (case, entry.name)
+            assert booked == pytest.approx(float(entry.epsilon_nominal)), (case, entry.name)
 
 
 @pytest.mark.parametrize("name", VARIANTS)
@@ -113,7 +120,7 @@ def test_a_person_pays_exactly_epsilon(name, small_frame, small_schema):
     """However many rows a person has: the sum is the person's."""
     frame = with_names(small_frame.head(40), 20)
     for relation, (rows, epsilon) in product(METHODS[name].relations, ((1, 1.7), (3, 0.1), (10, 0.0))):
-        known = replace(small_schema, unit=Unit(rows=rows, column="who"))
+        known = replace(small_schema, unit=PrivacyUnit(max_contributions=rows, id_column="who"))
         how = {"epsilon": epsilon, "relation": str(relation), "noise": "laplace"}
         method = METHODS[name](**FOR_PERSONS[name], **how).fit(frame, schema=known)
         spends(method.ledger_, epsilon, seeded=False, case=(name, relation, rows, epsilon))
@@ -124,26 +131,28 @@ def test_a_person_pays_exactly_epsilon(name, small_frame, small_schema):
 
 def test_a_person_pays_for_every_row_what_a_paper_claims_and_what_can_be_proved(small_frame, small_schema):
     frame = with_names(small_frame.head(90), 40)
-    for name, extra, proved in PAPER:
-        method = METHODS[name](mode="paper", **GIVEN | extra)
-        ledger = method.fit(frame, schema=replace(small_schema, unit=Unit(rows=3, column="who"))).ledger_
-        alone = fitted(name, extra, mode="paper").ledger_
+    for name, extra, proved in PUBLISHED:
+        method = METHODS[name](mode="published", **GIVEN | extra)
+        ledger = method.fit(
+            frame, schema=replace(small_schema, unit=PrivacyUnit(max_contributions=3, id_column="who"))
+        ).ledger_
+        alone = fitted(name, extra, mode="published").ledger_
         assert ledger.epsilon_claimed == alone.epsilon_claimed, (name, extra)
         (inner,) = ledger.children
         assert ledger.totals.claimed == 3 * inner.totals.claimed, (name, extra)
         assert ledger.totals.of_noise == 3 * inner.totals.of_noise, (name, extra)
-        assert math.isinf(ledger.epsilon_of_noise) == (proved == "nothing"), (name, extra)
+        assert math.isinf(ledger.epsilon_nominal) == (proved == "nothing"), (name, extra)
 
 
 def test_paper_mode_books_what_it_claims_beside_what_can_be_proved():
-    for name, extra, proved in PAPER:
-        ledger = fitted(name, extra, mode="paper").ledger_
-        claimed, bound = ledger.epsilon_claimed, ledger.epsilon_of_noise
+    for name, extra, proved in PUBLISHED:
+        ledger = fitted(name, extra, mode="published").ledger_
+        claimed, bound = ledger.epsilon_claimed, ledger.epsilon_nominal
         assert claimed == (math.inf if extra.get("variant") == "Alg1" or name in CLAIM_NONE else 1.0), (name, extra)
         found = {"more": claimed < bound < math.inf, "nothing": bound == math.inf, "no more": 0.1 < bound <= claimed}
         assert found[proved], (name, extra)
         for entry in ledger.entries:
-            understated = entry.epsilon_of_noise > entry.epsilon_claimed or entry.epsilon_of_noise == math.inf
+            understated = entry.epsilon_nominal > entry.epsilon_claimed or entry.epsilon_nominal == math.inf
             assert entry.reason or not understated, (name, extra)
 
 
@@ -191,7 +200,7 @@ def test_replay_all_that_reaches_the_result_is_an_answer(name, small_frame, othe
 @pytest.mark.parametrize("name", FOR_PERSONS)
 def test_replay_where_persons_are_protected(name, small_frame, other_frame, small_schema, monkeypatch):
     """Only how many persons there are may show, and that under replace alone; never how many rows each has."""
-    tape, known = Tape(monkeypatch), replace(small_schema, unit=Unit(rows=3, column="who"))
+    tape, known = Tape(monkeypatch), replace(small_schema, unit=PrivacyUnit(max_contributions=3, id_column="who"))
     for relation in METHODS[name].relations:
         first = with_names(small_frame.head(90), 30)
         many = first["who"].nunique() if relation == "replace" else 7
@@ -201,10 +210,10 @@ def test_replay_where_persons_are_protected(name, small_frame, other_frame, smal
 
 def test_replay_of_papers_whose_cost_can_be_proved(small_frame, other_frame, small_schema, monkeypatch):
     tape = Tape(monkeypatch)
-    for name, extra, proved in PAPER:
+    for name, extra, proved in PUBLISHED:
         if proved != "nothing":  # those look at the rows themselves
             frames = small_frame.head(90), other_frame.head(90)
-            replayed(tape, *frames, small_schema, (name, extra), "replace", "paper")
+            replayed(tape, *frames, small_schema, (name, extra), "replace", "published")
 
 
 def test_replay_catches_a_method_that_peeks(small_frame, other_frame, small_schema, monkeypatch):
@@ -224,7 +233,7 @@ def test_unseeded_fits_do_not_repeat(small_frame, small_schema):
     """Seeded ones do: the golden record has what they make. Small trees may be equal, 1.8% of all pairs of DTPD's."""
     frame = small_frame.head(60)
     for name, kind in METHODS.items():
-        if name == "Plain naive Bayes":  # which has nothing to draw lots for
+        if name == "Non-private naive Bayes":  # which has nothing to draw lots for
             continue
         for mode in kind.modes:
             fits = (kind(mode=mode, noise="laplace").fit(frame, schema=small_schema) for _ in "abcd")
@@ -333,21 +342,21 @@ def test_what_is_said_beside_run_holds_of_the_release(small_frame, small_schema)
     """Beside Run, from public facts alone; after it, by what the ledger can prove."""
     promised = 0
     for kind in METHODS.values():
-        for offer in kind.offers:
-            method = kind(mode=offer.mode, noise="auto", **offer.given)
+        for offer in kind.presets:
+            method = kind(mode=offer.mode, noise="auto", **offer.parameters)
             assert void_reason(method, replace(small_schema, source="inferred"))
             assert void_reason(clone(method).set_params(random_state=1), small_schema)
             assert "exactly sampled noise" not in noise_of(clone(method).set_params(noise="laplace")).partition(".")[0]
             relation = str(kind.relations_in(offer.mode)[-1])
-            method = kind(mode=offer.mode, noise="auto", relation=relation, **offer.given)
+            method = kind(mode=offer.mode, noise="auto", relation=relation, **offer.parameters)
             said, promise = noise_of(method), not void_reason(method, small_schema)
             ledger = method.fit(small_frame.head(40), schema=small_schema).ledger_
             noiseless = method.noise_label_ == "No noise"
-            assert said == grade(noiseless, method.publishable_, method.mode), (kind, offer)
+            assert said == grade(noiseless, method.exactly_sampled_, method.mode), (kind, offer)
             assert noiseless == said.startswith("none at all"), (kind, offer)
-            assert not (noiseless and method.publishable_), (kind, offer)
+            assert not (noiseless and method.exactly_sampled_), (kind, offer)
             if promise:
-                assert method.publishable_, (kind, offer)
+                assert method.exactly_sampled_, (kind, offer)
                 assert ledger.epsilon_bound <= ledger.epsilon_claimed == method.epsilon, (kind, offer)
                 promised += 1
     assert promised >= len(METHODS)

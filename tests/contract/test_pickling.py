@@ -11,7 +11,7 @@ from dpcore.accounting.ledger import Entry, Ledger
 from dpcore.errors import ParameterError
 from dpcore.methods import METHODS
 
-MORE = dict.fromkeys(("epsilon_claimed", "epsilon_of_noise", "sensitivity", "claimed_sensitivity", "scale"), 1)
+MORE = dict.fromkeys(("epsilon_claimed", "epsilon_nominal", "sensitivity", "claimed_sensitivity", "scale"), 1)
 
 
 def stands_for(copied, method, frame, case):

@@ -8,7 +8,7 @@ from tables import SMALL, make_frame
 
 from dpcore import export
 from dpcore.dashboard.tabs import disclosure
-from dpcore.domain.unit import Unit
+from dpcore.domain.unit import PrivacyUnit
 from dpcore.methods import METHODS
 
 FRAME = make_frame(120, 1).assign(who=[f"p{i // 3}" for i in range(120)])
@@ -17,7 +17,7 @@ FRAME = make_frame(120, 1).assign(who=[f"p{i // 3}" for i in range(120)])
 def told(unit=None, schema=SMALL, **given):
     schema = replace(schema, unit=unit)
     method = METHODS["NB-Synth"](**{"epsilon": 1.0, **given}).fit(FRAME, schema=schema)
-    return disclosure.limit(export.release_of(method, "NB-Synth", method.sample(9), data_name="people.csv"))
+    return disclosure.limit(export.make_release(method, "NB-Synth", method.sample(9), data_name="people.csv"))
 
 
 @pytest.mark.parametrize("epsilon", [0.001, 0.5, 1.0986122886681098, 5.0, 20.0])
@@ -33,7 +33,7 @@ def test_the_limit_says_whose_it_is_and_beside_what():
     assert "46.3" in text
     assert "had not taken part" in text
     assert "had not taken part" not in told(relation="replace")
-    person, rows = told(Unit(rows=3, column="who")), told(Unit(rows=3))
+    person, rows = told(PrivacyUnit(max_contributions=3, id_column="who")), told(PrivacyUnit(max_contributions=3))
     assert "46.3" in person
     assert "about a person" in person
     assert "about a row" in rows
@@ -44,4 +44,4 @@ def test_without_a_proof_there_is_no_limit():
     for text in (told(random_state=1), told(schema=replace(SMALL, source="inferred"))):
         assert not any(number in text for number in ("46.3", "100"))
     assert "can be attacked" in told(noise="laplace")  # the proof is about exact arithmetic
-    assert " 100 " in told(mode="paper", variant="Alg2", relation="replace")  # what is proved, and not the claim
+    assert " 100 " in told(mode="published", variant="Alg2", relation="replace")  # what is proved, and not the claim

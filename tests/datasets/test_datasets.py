@@ -22,7 +22,7 @@ from dpcore.datasets import reading
 from dpcore.datasets.bank_cards import bank_cards_schema
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
-from dpcore.domain.unit import Unit
+from dpcore.domain.unit import PrivacyUnit
 from dpcore.errors import DataError, ParameterError, SchemaError
 
 pytestmark = pytest.mark.usefixtures("parsed_here")
@@ -72,7 +72,7 @@ def test_persons_are_split_whole_and_one_more_moves_nobody_else():
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"who": [f"p{i:03}" for i in rng.integers(0, 80, 400)], "row": np.arange(400)})
     more = pd.concat([pd.DataFrame({"who": ["p999"] * 7, "row": 0}), frame])
-    unit = Unit(rows=1, column="who")
+    unit = PrivacyUnit(max_contributions=1, id_column="who")
     train, test = datasets.split(frame, 0.3, 5, persons=unit)
     assert not {*train["who"]} & {*test["who"]}
     assert 0.15 < test["who"].nunique() / 80 < 0.45

@@ -65,7 +65,7 @@ def ranged(draw) -> Column:
         kind="continuous" if kind == "written" else kind,
         lower=made(low),
         upper=made(low + width),
-        form=form,
+        number_format=form,
         bins=draw(bins | st.just(inside) if inside else bins),
         missing=draw(st.booleans()),
         outside=draw(st.sampled_from(["refuse", "clip"])),

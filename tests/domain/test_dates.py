@@ -54,7 +54,7 @@ def test_bins_lie_at_the_calendar_s_boundaries_and_are_called_so(bins, labels, c
     column = Column(**VISIT, bins=bins)
     assert column.labels[: len(labels)] == labels
     assert column.encode(pd.Series(["2019-01-15", "2021-03-05", "2023-12-31"])).tolist() == list(codes)
-    assert (column.numeric, column.whole, column.plain) == (True, True, False)
+    assert (column.numeric, column.whole, column.is_plain_number) == (True, True, False)
     assert (column.lower, column.upper) == (day_of("2019-01-15"), day_of("2023-12-31"))
     assert column.edges[-1] == column.upper + 1
     cells = column.decode(np.repeat(np.arange(column.size), 50), np.random.default_rng(0))
@@ -83,19 +83,19 @@ def test_cells_outside_are_treated_as_numbers_are():
 
 def test_documents_write_dates_as_iso_text_and_take_nothing_else():
     for bins in ("month", 7, ("2020-01-01", "2021-01-01")):
-        column = Column(**VISIT, bins=bins, form="d/m/y", missing=True)
+        column = Column(**VISIT, bins=bins, number_format="d/m/y", missing=True)
         document = json.loads(json.dumps(column.to_dict()))
         assert (document["lower"], document["upper"]) == ("2019-01-15", "2023-12-31")
         assert document["bins"] == (list(bins) if isinstance(bins, tuple) else bins)
         assert Column.from_dict(document) == column
-        for change in ({"lower": 17_911}, {"lower": "2019-1-15"}, {"bins": [18_000]}, {"form": 3}):
+        for change in ({"lower": 17_911}, {"lower": "2019-1-15"}, {"bins": [18_000]}, {"number_format": 3}):
             with pytest.raises(SchemaError):
                 Column.from_dict(document | change)
-    assert "form" not in Column(**VISIT).to_dict()
+    assert "number_format" not in Column(**VISIT).to_dict()
 
 
 def test_declarations_that_contradict_themselves_are_refused():
-    wrong = [{"lower": "soon"}, {"lower": "2024-01-01"}, {"lower": 10**9}, {"form": "y/d/m"}]
+    wrong = [{"lower": "soon"}, {"lower": "2024-01-01"}, {"lower": 10**9}, {"number_format": "y/d/m"}]
     wrong += [{"bins": bins} for bins in ("decade", ("2018-01-01",), ("2021-01-01", "2020-01-01"))]
     wrong += [{"lower": "1900-01-01", "bins": "day"}, {"kind": "integer", "lower": 0, "upper": 9, "bins": "month"}]
     for change in wrong:
@@ -113,7 +113,7 @@ def test_intervals_of_dates_are_read_as_dates_wherever_a_range_is_asked_for():
     assert Hierarchy.of(column).nodes[1].name in ("2019-01 to 2023-12", "(missing)")
     texts = []
     for cuts in ("numbers", "lengths", "bins"):
-        (asked,) = attributes_of(schema, "", cuts=cuts, children="few").values()
+        (asked,) = attributes_of(schema, "", cuts=cuts, children="grouped").values()
         middle = (asked.start[0] + asked.start[1]) // 2
         texts += [asked.text(asked.start[0], middle, child) for child in (0, 1)]
     assert texts == ["≤ 2021-06-30", "> 2021-06-30", "≤ 2021-07-08", "> 2021-07-08", "< 2021-07-01", "≥ 2021-07-01"]

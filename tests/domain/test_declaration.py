@@ -12,7 +12,7 @@ from dpcore.domain.taxonomy_tree import intervals
 
 
 def number(low: float, high: float, kind: str = "continuous", form: str = "") -> Column:
-    return Column(name="x", kind=kind, lower=low, upper=high, form=form)
+    return Column(name="x", kind=kind, lower=low, upper=high, number_format=form)
 
 
 @pytest.mark.parametrize(
@@ -30,8 +30,8 @@ def number(low: float, high: float, kind: str = "continuous", form: str = "") ->
 )
 def test_bounds_are_rounded_to_what_one_would_say(column: Column, told: str) -> None:
     found = outward(column)
-    if column.kind == "date" or column.form:
-        ends = [found.told(end) for end in (found.lower, found.upper)]
+    if column.kind == "date" or column.number_format:
+        ends = [found.format_value(end) for end in (found.lower, found.upper)]
     else:
         ends = [str(int(end)) if column.whole else str(end) for end in (found.lower, found.upper)]
     assert " to ".join(ends) == told

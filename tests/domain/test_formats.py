@@ -10,15 +10,20 @@ from dpcore.domain.column import Column
 from dpcore.domain.formats import FORMATS
 from dpcore.domain.schema import Schema
 from dpcore.domain.taxonomy import Taxonomy
-from dpcore.domain.unit import Unit
+from dpcore.domain.unit import PrivacyUnit
 from dpcore.errors import DPCoreError, SchemaError
 
 AGE = Column(name="age", kind="integer", lower=0, upper=120, bins=12)
 PAY = Column(name="pay", kind="continuous", lower=-0.5, upper=99.5, missing=True)
-BORN = Column(name="born", kind="date", lower="1900-01-01", upper="2020-12-31", form="d/m/y")
+BORN = Column(name="born", kind="date", lower="1900-01-01", upper="2020-12-31", number_format="d/m/y")
 SEX = Column(name="<b>sex</b>", kind="categorical", categories=("f", "m"), taxonomy=Taxonomy.flat(("f", "m")))
 EDU = Column(name="edu", kind="ordered", categories=("no", "1", "二"), description="school & more")
-TABLE = Schema(columns=(AGE, PAY, BORN, SEX, EDU), target="edu", max_rows=500, unit=Unit(rows=3, column="who"))
+TABLE = Schema(
+    columns=(AGE, PAY, BORN, SEX, EDU),
+    target="edu",
+    max_rows=500,
+    unit=PrivacyUnit(max_contributions=3, id_column="who"),
+)
 
 
 def lost_by(name: str) -> set[str]:

@@ -79,7 +79,7 @@ def test_inference_marks_itself_and_names_what_it_leaves_out():
     assert schema.names == ("age", "height", "word", "mixed", "flag")
     assert (schema["age"].kind, schema["age"].lower, schema["age"].upper) == ("integer", 20, 40)
     assert (schema["height"].kind, schema["height"].missing) == ("continuous", True)
-    assert schema["height"].form == "1234.50"  # as fine as they are
+    assert schema["height"].number_format == "1234.50"  # as fine as they are
     only = Schema.infer(frame[["constant"]], keep=["constant"])  # better a column that tells little than none
     assert (only.names, only.notes) == (("constant",), ())
     assert (schema["word"].categories, schema["word"].missing) == (("a", "b"), True)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
-from dpcore.domain.unit import MOST_ROWS, Unit
+from dpcore.domain.unit import MOST_ROWS, PrivacyUnit
 from dpcore.errors import DataError, SchemaError
 
 WORD = Column(name="a", kind="categorical", categories=("x",))
@@ -20,12 +20,17 @@ SCHEMA = Schema(columns=(WORD,))
 
 
 def test_units_are_part_of_the_schema_and_read_back():
-    for unit in (Unit(rows=3, column="who"), Unit(rows=1), Unit(rows=np.int64(7), column="ä"), None):
+    for unit in (
+        PrivacyUnit(max_contributions=3, id_column="who"),
+        PrivacyUnit(max_contributions=1),
+        PrivacyUnit(max_contributions=np.int64(7), id_column="ä"),
+        None,
+    ):
         schema = replace(SCHEMA, unit=unit)
         assert Schema.from_json(schema.to_json()) == schema
         assert ("unit" in json.loads(schema.to_json())) == (unit is not None)
         assert schema.select(["a"]).unit == unit
-        assert schema.persons == (unit if unit and unit.column else None)
+        assert schema.persons == (unit if unit and unit.id_column else None)
     document = json.loads(SCHEMA.to_json())
     more = {"rows": 3, "column": "who", "more": 1}
     for wrong in (5, {}, {"rows": 3}, more, {"rows": True, "column": None}, {"rows": 3, "column": "a"}):
@@ -37,18 +42,18 @@ def test_units_are_part_of_the_schema_and_read_back():
 def test_units_that_mean_nothing_are_refused():
     for rows in (0, 1.5, True, "3", MOST_ROWS + 1):
         with pytest.raises(SchemaError, match="number of rows of one person"):
-            Unit(rows=rows)
+            PrivacyUnit(max_contributions=rows)
     for column in ("", 5, "\ud800"):
         with pytest.raises(SchemaError, match="whose row"):
-            Unit(rows=3, column=column)
-    for unit, told in ((Unit(rows=3, column="a"), "'a'"), (3, "unit")):
+            PrivacyUnit(max_contributions=3, id_column=column)
+    for unit, told in ((PrivacyUnit(max_contributions=3, id_column="a"), "'a'"), (3, "unit")):
         with pytest.raises(SchemaError, match=told):
             replace(SCHEMA, unit=unit)
 
 
 def test_persons_are_told_apart_by_the_texts_of_cells():
     def named(values):
-        return Unit(rows=1, column="who").persons(pd.DataFrame({"who": values})).tolist()
+        return PrivacyUnit(max_contributions=1, id_column="who").persons(pd.DataFrame({"who": values})).tolist()
 
     assert named(["b", "a", "b", "c"]) == [1, 0, 1, 2]  # in the order of names, wherever they stand
     assert named([7, 7.0, 3]) == [1, 1, 0]
@@ -63,7 +68,7 @@ def test_persons_are_told_apart_by_the_texts_of_cells():
         with pytest.raises(DataError, match="too large"):
             named(wrong)
     with pytest.raises(DataError, match="lack the column 'who'"):
-        Unit(rows=1, column="who").persons(pd.DataFrame({"a": []}))
+        PrivacyUnit(max_contributions=1, id_column="who").persons(pd.DataFrame({"a": []}))
 
 
 def test_the_cut_worked_by_hand():
@@ -77,18 +82,23 @@ def test_the_cut_worked_by_hand():
         (2, True, [2, 3, 1, 1, 4, 4]),
         (4, True, [2, 2, 3, 0, 1, 1, 1, 1, 4, 4, 4, 4]),  # of three rows one stands twice: the one of the smallest lot
     ):
-        assert Unit(rows=rows, column="who").kept(persons, lots, fill=fill).tolist() == expected, (rows, fill)
+        assert (
+            PrivacyUnit(max_contributions=rows, id_column="who").kept(persons, lots, fill=fill).tolist() == expected
+        ), (rows, fill)
     with pytest.raises(DataError, match=r"1,000,000 places for each of 31 persons.*: 967,741 do"):
-        Unit(rows=MOST_ROWS, column="who").kept(np.arange(31), np.arange(31) / 31, fill=True)
+        PrivacyUnit(max_contributions=MOST_ROWS, id_column="who").kept(np.arange(31), np.arange(31) / 31, fill=True)
     for fill in (False, True):
-        assert not Unit(rows=3, column="who").kept(persons[:0], lots[:0], fill=fill).size
-    assert (Unit(rows=3, column="who").of_one(1.5), Unit(rows=3).of_one(1.5)) == (1.5, 4.5)
+        assert not PrivacyUnit(max_contributions=3, id_column="who").kept(persons[:0], lots[:0], fill=fill).size
+    assert (
+        PrivacyUnit(max_contributions=3, id_column="who").of_one(1.5),
+        PrivacyUnit(max_contributions=3).of_one(1.5),
+    ) == (1.5, 4.5)
 
 
 @given(st.data(), st.integers(1, 6), st.booleans())
 def test_neighbors_by_one_person_differ_in_at_most_k_rows_after_the_cut(data, rows, fill):
     """Wherever rows stand; all others keep the rows that they keep without that person, with the same lots."""
-    unit = Unit(rows=rows, column="who")
+    unit = PrivacyUnit(max_contributions=rows, id_column="who")
     many = data.draw(st.lists(st.integers(1, 9), min_size=1, max_size=5))
     pairs = [(f"p{person}", place) for person, count in enumerate(many) for place in range(count)]
     lots = {pair: data.draw(st.floats(0, 1, exclude_max=True)) for pair in pairs}
@@ -124,7 +134,7 @@ def test_every_row_of_a_person_is_as_likely_to_be_kept():
     rng, trials = np.random.default_rng(0), 5_000
     persons = np.array([0] * 5 + [1] * 2)
     for rows, fill in ((3, False), (3, True), (7, True)):
-        unit, many = Unit(rows=rows, column="who"), np.zeros(7)
+        unit, many = PrivacyUnit(max_contributions=rows, id_column="who"), np.zeros(7)
         for _ in range(trials):
             many += np.bincount(unit.kept(persons, rng.random(7), fill=fill), minlength=7)
         places = np.array([rows if fill else min(rows, own) for own in (5, 2)])

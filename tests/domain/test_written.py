@@ -37,33 +37,35 @@ def test_what_shows_no_form(text):
     assert Form.of(text) is None
     if text:
         with pytest.raises(SchemaError, match="written"):
-            Column(name="c", kind="continuous", lower=0, upper=1, form=text)
+            Column(name="c", kind="continuous", lower=0, upper=1, number_format=text)
 
 
 def test_drawn_numbers_are_as_fine_as_declared_and_reach_both_bounds():
-    column = Column(name="bill", kind="continuous", lower=0.1, upper=0.7, bins=3, form="$1,234.5")
+    column = Column(name="bill", kind="continuous", lower=0.1, upper=0.7, bins=3, number_format="$1,234.5")
     assert column.edges.tolist() == [0.1, 0.3, 0.5, 0.7]
     assert column.labels == ("$0.1 to $0.3", "$0.3 to $0.5", "$0.5 to $0.7")
     cells = column.decode(np.repeat([0, 1, 2], 400), np.random.default_rng(0))
     found = [set(cells[start : start + 400]) for start in (0, 400, 800)]
     assert found == [{"$0.1", "$0.2"}, {"$0.3", "$0.4"}, {"$0.5", "$0.6", "$0.7"}]
-    few = Column(name="x", kind="continuous", lower=0.1, upper=0.4, form="1234.5")  # never more bins than numbers
+    few = Column(
+        name="x", kind="continuous", lower=0.1, upper=0.4, number_format="1234.5"
+    )  # never more bins than numbers
     assert few.edges.tolist() == [0.1, 0.2, 0.3, 0.4]
     plain = few.decode(np.repeat([0, 1, 2], 50), np.random.default_rng(0))
     assert sorted(set(plain)) == [0.1, 0.2, 0.3, 0.4]
-    assert (few.plain, column.plain) == (True, False)
-    whole = Column(name="n", kind="integer", lower=0, upper=20_000, bins=2, form="1,234")
+    assert (few.is_plain_number, column.is_plain_number) == (True, False)
+    whole = Column(name="n", kind="integer", lower=0, upper=20_000, bins=2, number_format="1,234")
     assert whole.labels == ("0–10,000", "10,001–20,000")
     assert whole.encode(pd.Series(["10,000", "10,001", 3])).tolist() == [0, 1, 0]
     assert set(whole.encode(whole.decode(np.ones(50, dtype=int), np.random.default_rng(0)))) == {1}
 
 
 def test_declarations_finer_than_the_form_are_refused():
-    fine = {"name": "c", "kind": "continuous", "lower": 0, "upper": 1, "form": "1234.5"}
+    fine = {"name": "c", "kind": "continuous", "lower": 0, "upper": 1, "number_format": "1234.5"}
     for change in ({"upper": 0.95}, {"bins": (0.25,)}, {"upper": 1e16}, {"kind": "integer"}):
         with pytest.raises(SchemaError):
             Column(**fine | change)
     with pytest.raises(SchemaError, match="written as they are"):
-        Column(name="c", kind="categorical", categories=("a",), form="1234")
+        Column(name="c", kind="categorical", categories=("a",), number_format="1234")
     with pytest.raises(DataError, match=r"declared bounds 0\.0 to 1\.0"):
         Column(**fine).encode(pd.Series(["2"]))

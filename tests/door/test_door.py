@@ -74,7 +74,7 @@ def test_noise_in_rho_is_gaussian_by_what_one_person_moves_in_squares():
         for noise, rho in ((small, 0.001), (large, 0.003)):
             sigma = (squared / (2 * rho)) ** 0.5
             assert stats.kstest(noise, "norm", args=(0, sigma)).pvalue > ALARM, relation
-        assert [entry.epsilon_of_noise for entry in table.ledger.entries] == shares_of(0.004, [1.0, 3.0])
+        assert [entry.epsilon_nominal for entry in table.ledger.entries] == shares_of(0.004, [1.0, 3.0])
         assert {(entry.sensitivity, entry.mechanism) for entry in table.ledger.entries} == {(squared**0.5, "gaussian")}
         assert table.cell_variance(0.002) == pytest.approx(squared / 0.004)
     for relation, step in (("add_remove", 2.0), (REPLACE, 3 * 11 / 12**2)):

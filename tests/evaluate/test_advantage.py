@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from small_tables import frame_of, random_codes, schema_of
 
-from dpcore.domain.unit import Unit
+from dpcore.domain.unit import PrivacyUnit
 from dpcore.errors import ParameterError
 from dpcore.evaluate.disclosure import ATTACKS, OWN_ANSWER, advantage, correct, in_out_advantage, set_apart
 from dpcore.methods import METHODS, NaiveBayesSynthesizer
@@ -21,7 +21,7 @@ class Copies(Synthesizer):
     title = "Copies"
     paper = "none"
     seen = []  # noqa: RUF012
-    mode: str = text(default="paper", about="The only one.")
+    mode: str = text(default="published", about="The only one.")
     relation: str = text(default="replace", about="Either.")
     noise: str = text(default="laplace", about="None is drawn.")
     keep: float = number(default=1.0, most=1, about="How probably a sensitive cell is kept.")
@@ -85,7 +85,7 @@ def test_what_a_row_of_ones_own_gives_away_is_measured_and_nothing_else(relation
     copies, (crowd, targets, schema) = Copies(relation=relation), rows_in_and_out()
     found = found_by(copies, crowd, targets, schema)
     assert [found[name] for name in ("correct_in", "correct_out", "advantage", "low", "high")] == [1, 0, 1, 1, 1]
-    assert (found["epsilon_of_noise"], found["bound"], found["note"]) == (math.inf, 1, "")
+    assert (found["epsilon_nominal"], found["bound"], found["note"]) == (math.inf, 1, "")
     assert (found["targets"], found["fits"], found["attack"]) == (80, 4, "match")
     alike = found_by(copies, crowd, targets.assign(x1="v0"), schema)  # right about everybody, in or out
     assert (alike["correct_in"], alike["correct_out"], alike["advantage"]) == (1, 1, 0)
@@ -129,7 +129,7 @@ def test_a_private_method_stays_below_its_bound(small_frame, small_schema):
     method = NaiveBayesSynthesizer(x_source="model", epsilon=1.0, relation="replace")
     crowd, targets = small_frame.iloc[:500], small_frame.iloc[500:]
     found = in_out_advantage(method, crowd, targets, small_schema, "ill", fits=4, rows=300).iloc[0]
-    assert found["epsilon_of_noise"] == 1
+    assert found["epsilon_nominal"] == 1
     assert found["bound"] == pytest.approx((math.e - 1) / (math.e + 1))
     assert found["low"] <= found["advantage"] <= found["high"]
     assert found["advantage"] < found["bound"]
@@ -144,7 +144,7 @@ def test_of_a_classifier_the_attack_is_its_own_answer():
     """A deep tree without noise knows most rows that are in, and guesses the class of those that are not."""
     crowd, targets, schema = rows_in_and_out(m=10)
     targets = targets.assign(x1=[f"v{i % 2}" for i in range(20)])
-    method = METHODS["Plain forest"](target="x1", n_trees=1, max_depth=8)
+    method = METHODS["Non-private forest"](target="x1", n_trees=1, max_depth=8)
     found = found_by(method, crowd, targets, schema)
     assert found["advantage"] == pytest.approx(found["correct_in"] - found["correct_out"])
     assert found["advantage"] > 0.2
@@ -160,7 +160,7 @@ def test_rows_that_are_set_apart_are_in_one_table_only(small_frame, small_schema
     with pytest.raises(ParameterError, match="too few"):
         set_apart(small_frame.head(7), small_schema, 60)
     named = small_frame.assign(who=[f"p{i // 3}" for i in range(len(small_frame))])
-    persons = dataclasses.replace(small_schema, unit=Unit(rows=3, column="who"))
+    persons = dataclasses.replace(small_schema, unit=PrivacyUnit(max_contributions=3, id_column="who"))
     frame, targets = set_apart(named, persons, 40)
     assert targets["who"].nunique() == len(targets) == 40
     assert not set(frame["who"]) & set(targets["who"])

@@ -10,7 +10,7 @@ from dpcore.errors import DataError, ParameterError
 from dpcore.evaluate.baselines import FLOOR, FOREST, PLAIN, REAL, TREE, inputs
 from dpcore.evaluate.evaluator import RANGE_ERROR
 from dpcore.evaluate.learners import MAJORITY
-from dpcore.methods import PlainForest
+from dpcore.methods import NonPrivateForest
 
 KINDS = [MAJORITY, FOREST, TREE]
 
@@ -21,10 +21,10 @@ def values(found):
 
 def test_references_are_those_of_direct_calls(data):
     asked = ["accuracy", "balanced accuracy", "2-way AVD", RANGE_ERROR]
-    found = evaluate.references(data, [REAL, MAJORITY, FLOOR], asked, models=["Bayes net"])
+    found = evaluate.baselines(data, [REAL, MAJORITY, FLOOR], asked, models=["Bayes net"])
     assert len(found) == 6
     found = values(found)
-    real = evaluate.real_ceiling(data.train, data.test, data.schema, "ill", models=["Bayes net"])
+    real = evaluate.real_data_baseline(data.train, data.test, data.schema, "ill", models=["Bayes net"])
     real = real.set_index("model")
     assert found["accuracy", "Bayes net", REAL] == real.loc["Bayes net", "accuracy"]
     assert found["accuracy", "", MAJORITY] == (data.test["ill"] == "no").mean()
@@ -35,28 +35,28 @@ def test_references_are_those_of_direct_calls(data):
 
 
 def test_all_kinds_in_the_order_asked_for(data):
-    model = PlainForest(n_trees=5, max_depth=3, resample="full", random_state=1)
+    model = NonPrivateForest(n_trees=5, max_depth=3, resample="full", random_state=1)
     plain = model.fit(data.train, schema=data.schema).predict_proba
-    found = evaluate.references(data, KINDS, plain=plain, n_trees=5, tree_depth=3)
+    found = evaluate.baselines(data, KINDS, plain=plain, n_trees=5, tree_depth=3)
     assert list(dict.fromkeys(found["reference"])) == [*KINDS, PLAIN]
     assert found["metric"].tolist() == ["accuracy", "balanced accuracy"] * 4
     assert all(values(found)["accuracy", "", kind] > 0.8 for kind in (PLAIN, FOREST, TREE))
-    assert evaluate.references(data, [FLOOR]).empty  # accuracies have none
+    assert evaluate.baselines(data, [FLOOR]).empty  # accuracies have none
     with pytest.raises(ParameterError, match="'oracle' is not known"):
-        evaluate.references(data, ["oracle"])
+        evaluate.baselines(data, ["oracle"])
 
 
 def test_references_of_rare_data(data, small_schema):
     ill = replace(data, train=data.train[data.train["ill"] == "yes"])
-    found = evaluate.references(ill, KINDS, ["accuracy"], n_trees=2)["value"]
+    found = evaluate.baselines(ill, KINDS, ["accuracy"], n_trees=2)["value"]
     assert set(found) == {(data.test["ill"] == "yes").mean()}  # all predict the only class they saw
-    many = values(evaluate.references(data, KINDS, target="grade", n_trees=2))  # not the schema's class
+    many = values(evaluate.baselines(data, KINDS, target="grade", n_trees=2))  # not the schema's class
     assert many["balanced accuracy", "", MAJORITY] == pytest.approx(1 / 3)
     alone = replace(data, schema=small_schema.select(["ill"]))  # nothing can be learned from no column
-    assert evaluate.references(alone, KINDS)["reference"].unique().tolist() == [MAJORITY]
-    assert evaluate.references(replace(data, schema=replace(small_schema, target=None)), [REAL]).empty
+    assert evaluate.baselines(alone, KINDS)["reference"].unique().tolist() == [MAJORITY]
+    assert evaluate.baselines(replace(data, schema=replace(small_schema, target=None)), [REAL]).empty
     with pytest.raises(DataError):
-        evaluate.references(replace(data, test=data.test.head(0)), KINDS, target="ill")
+        evaluate.baselines(replace(data, test=data.test.head(0)), KINDS, target="ill")
 
 
 def test_numbers_reach_scikit_learn_as_they_are(data, small_schema):

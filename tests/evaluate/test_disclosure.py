@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from small_tables import frame_of, random_codes, schema_of
 
-from dpcore.domain.unit import Unit
+from dpcore.domain.unit import PrivacyUnit
 from dpcore.errors import DataError, ParameterError
 from dpcore.evaluate import disclosure
 from dpcore.methods import NaiveBayesSynthesizer
@@ -50,7 +50,7 @@ def test_cap_equals_brute_force(seeds):
 
 @pytest.mark.parametrize("relation", ["add_remove", "replace"])
 def test_targets_are_persons_of_their_own_where_persons_are_protected(relation, small_frame, small_schema):
-    schema = replace(small_schema, unit=Unit(rows=2, column="who"), max_rows=None)
+    schema = replace(small_schema, unit=PrivacyUnit(max_contributions=2, id_column="who"), max_rows=None)
     frame = small_frame.head(60).assign(who=[f"p{i // 3}" for i in range(60)])
     targets = small_frame.tail(6).assign(who=[f"t{i}" for i in range(6)])
     seen = []

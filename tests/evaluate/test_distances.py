@@ -118,7 +118,7 @@ def test_marginals_hold_all_labels_and_exact_quantiles():
 def test_pair_lists_every_cell_of_both_sources():
     schema = schema_of(2, 3, 2)
     real, synthetic = frame_of(schema, [[0, 1, 0], [0, 1, 1], [1, 2, 0]]), frame_of(schema, [[1, 0, 0]])
-    result = evaluate.pair(real, synthetic, schema, "x1", "x0")
+    result = evaluate.pair_marginal(real, synthetic, schema, "x1", "x0")
     assert len(result) == 12
     assert result.groupby("source")["share"].sum().to_dict() == pytest.approx({"real": 1, "released": 1})
     assert result["x_value"].tolist()[:6] == ["v0", "v0", "v1", "v1", "v2", "v2"]

@@ -7,7 +7,7 @@ from dpcore import evaluate
 from dpcore.domain.range_query import random_queries
 from dpcore.errors import ParameterError
 from dpcore.evaluate import evaluator
-from dpcore.evaluate.evaluator import RANGE_ERROR, Evaluator, check_measures, left_out
+from dpcore.evaluate.evaluator import RANGE_ERROR, Evaluator, check_measures, undefined_measures
 from dpcore.evaluate.labels import Label
 from dpcore.methods import PPNB, DiffPRFs, NaiveBayesSynthesizer, TaxonomyRelease
 
@@ -67,7 +67,7 @@ def test_measures_of_another_kind_are_refused_or_left_out(data):
         check_measures(asked, data, ["Bayes net"], None, FOREST)
     assert check_measures(asked, data, ["Bayes net"], None, FOREST, skip=True) == [("accuracy", "")]
     methods = {"rows": ROWS, "forest": FOREST, "reports": PPNB()}
-    assert left_out(methods, asked) == {name: ["3-way AVD", RANGE_ERROR] for name in ("forest", "reports")}
+    assert undefined_measures(methods, asked) == {name: ["3-way AVD", RANGE_ERROR] for name in ("forest", "reports")}
     for method, measures, models, match in (
         (FOREST, ["1-way AVD"], ["Bayes net"], "none of these measures"),
         (ROWS, asked, ["oracle"], "A model is not known"),

@@ -14,7 +14,7 @@ from dpcore.evaluate.evaluator import RANGE_ERROR, Evaluator
 from dpcore.evaluate.learners import MODELS
 from dpcore.evaluate.verdict import verdict
 from dpcore.rows import FolderData, HeldRows, data, exact_counts
-from dpcore.rows.writing import encode
+from dpcore.rows.writing import encode_folder
 
 RELEASED = make_frame(300, 2)
 
@@ -24,7 +24,7 @@ def both(tmp_path_factory):
     """The data in a folder, with samples of 100 rows, and the same in memory."""
     place = tmp_path_factory.mktemp("people")
     make_frame(900, 1).to_csv(place / "rows.csv", index=False)
-    codes = encode(place / "rows.csv", place / "codes", schema=SMALL)
+    codes = encode_folder(place / "rows.csv", place / "codes", schema=SMALL)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(exact_counts, "BLOCK", 128)
         patch.setattr(data, "MOST_DRAWN", 100)
@@ -41,20 +41,20 @@ def assert_same(measure, both):
 @pytest.mark.parametrize("on", ["columns", "bits"])
 def test_distances_are_equal_to_the_last_bit(both, on, monkeypatch):
     def distance(one):
-        return evaluate.marginal_avd(one.given, RELEASED, SMALL, on=on)
+        return evaluate.marginal_avd(one.train, RELEASED, SMALL, on=on)
 
     for most_cells in (distances.MAX_CELLS, 1):
         monkeypatch.setattr(distances, "MAX_CELLS", most_cells)
         assert_same(distance, both)
-        turned = evaluate.marginal_avd(RELEASED, both[0].given, SMALL, on=on)
+        turned = evaluate.marginal_avd(RELEASED, both[0].train, SMALL, on=on)
         pd.testing.assert_frame_equal(turned, distance(both[0]), check_exact=True)
 
 
 def test_charts_and_verdicts_are_those_of_the_rows_in_memory(both):
-    assert_same(lambda one: evaluate.marginals(one.given, RELEASED, SMALL, "age"), both)
-    assert_same(lambda one: evaluate.pair(one.given, RELEASED, SMALL, "age", "ill"), both)
+    assert_same(lambda one: evaluate.marginals(one.train, RELEASED, SMALL, "age"), both)
+    assert_same(lambda one: evaluate.pair_marginal(one.train, RELEASED, SMALL, "age", "ill"), both)
     folder, held = both
-    assert verdict(folder.given, RELEASED, SMALL) == verdict(held.train, RELEASED, SMALL)
+    assert verdict(folder.train, RELEASED, SMALL) == verdict(held.train, RELEASED, SMALL)
     assert Evaluator(folder).verdict(RELEASED) == Evaluator(held).verdict(RELEASED)
 
 
@@ -65,7 +65,7 @@ def test_the_noise_floor_is_the_mean_over_all_resamples(both, rows, monkeypatch)
     drawn = evaluate.noise_floor(held.train, schema, rows=rows, repeats=400)
     for most_cells in (distances.MAX_CELLS, 1):
         monkeypatch.setattr(distances, "MAX_CELLS", most_cells)
-        exact = evaluate.noise_floor(folder.given, schema, rows=rows)
+        exact = evaluate.noise_floor(folder.train, schema, rows=rows)
         assert exact["attributes"].tolist() == drawn["attributes"].tolist()
         np.testing.assert_allclose(exact["avd"], drawn["avd"], rtol=0.06)  # 400 draws: 3 % and less
 
@@ -79,7 +79,7 @@ def test_off_by_chance_by_hand():
 
 def test_range_queries_and_trees_count_all_rows(both):
     queries = random_queries(SMALL, 30)
-    assert_same(lambda one: evaluate.range_queries(one.given, {"none": np.zeros(30)}, SMALL, queries), both)
+    assert_same(lambda one: evaluate.range_queries(one.train, {"none": np.zeros(30)}, SMALL, queries), both)
     folder, held = map(Evaluator, both)
     np.testing.assert_array_equal(folder.answers(queries), held.answers(queries))
     tree = dp.TaxonomyRelease(random_state=0).fit(both[1].train, schema=SMALL).tree_
@@ -90,14 +90,14 @@ def test_range_queries_and_trees_count_all_rows(both):
 
 def test_models_learn_from_a_sample_and_say_so(both):
     folder, held = both
-    found = evaluate.tstr(folder.given, folder.tested, RELEASED, SMALL, "ill")
+    found = evaluate.tstr(folder.train, folder.test, RELEASED, SMALL, "ill")
     real = (found["trained_on"] == "real") & found["model"].isin(MODELS)
-    told = f"Learned from 100 rows, a uniform sample of {len(folder.learned):,}."
-    asked = f"All are asked about 100 test rows, a uniform sample of {len(folder.tested):,}."
+    told = f"Learned from 100 rows, a uniform sample of {len(folder.train):,}."
+    asked = f"All are asked about 100 test rows, a uniform sample of {len(folder.test):,}."
     assert found.loc[real, "note"].tolist() == [f"{told} {asked}"] * len(MODELS)
     assert found.loc[~real, "note"].unique().tolist() == [asked]
     assert (found.loc[real, "accuracy"] > 0.7).all()
-    as_release = evaluate.tstr(held.train, held.test, folder.given, SMALL, "ill")
+    as_release = evaluate.tstr(held.train, held.test, folder.train, SMALL, "ill")
     assert as_release["note"].str.contains(told, regex=False).any()
     pd.testing.assert_frame_equal(Evaluator(folder).learned(RELEASED), found)
 
@@ -107,5 +107,5 @@ def test_runs_are_fitted_on_all_rows_and_compared_with_their_floor(both):
     how = {"epsilons": [1.0], "repeats": 1, "measures": measures, "rows": 200, "n_jobs": 1}
     runs = [dp.experiment.sweep(methods, one, **how)["value"] for one in both]
     np.testing.assert_array_equal(*runs)
-    floors = [evaluate.references(one, [FLOOR], measures)["value"] for one in both]
+    floors = [evaluate.baselines(one, [FLOOR], measures)["value"] for one in both]
     np.testing.assert_allclose(*floors, rtol=0.2)  # a mean over five draws, and over all

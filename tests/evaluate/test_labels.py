@@ -61,7 +61,7 @@ def test_errors_by_hand_and_the_two_protocols():
     assert real["error"].tolist() == pytest.approx([0.15] * 4)  # 3 of 20
     assert real["majority_error"].tolist() == pytest.approx([0.35] * 4)  # 7 of 20 are young
     assert set(real["protocol"]) == {"tstr"}
-    printed = misclassification(test, synthetic, SCHEMA, OLD, protocol="paper", repeats=4)
+    printed = misclassification(test, synthetic, SCHEMA, OLD, protocol="published", repeats=4)
     assert printed["error"].tolist() == pytest.approx([0] * 4)  # the release agrees with itself
     assert printed["majority_error"].between(0.2, 0.5).all()
     assert (printed["note"] == "").all()
@@ -88,7 +88,7 @@ def test_the_protocols_learn_from_the_same_parts_and_repeats_differ(monkeypatch)
     monkeypatch.setattr("dpcore.evaluate.labels.tstr", spy)
     rng = np.random.default_rng(0)
     synthetic = rows_of(rng.integers(0, 100, 40), rng.choice(["a", "b"], 40))
-    for more in ({}, {"protocol": "paper"}, {"seed": 1}):
+    for more in ({}, {"protocol": "published"}, {"seed": 1}):
         how = {"repeats": 2, "test_share": 0.3, **more}
         assert len(misclassification(synthetic.head(9), synthetic, SCHEMA, OLD, **how)) == 2
     known = [part[0] for part in parts]

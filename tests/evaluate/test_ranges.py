@@ -85,7 +85,7 @@ def test_flat_answers_have_the_histograms_distribution(relation, epsilon):
     assert cells == [48, 24, 2]
     many = [query for query in queries for _ in range(3_000)]
     truth = np.repeat([40.0, 20.0, 2.0], 3_000)
-    found = evaluate.flat_answers(truth, many, SCHEMA, epsilon=epsilon, relation=relation, seed=3)
+    found = evaluate.uniform_baseline_answers(truth, many, SCHEMA, epsilon=epsilon, relation=relation, seed=3)
     noise = (found - truth).reshape(3, -1)
     scale = Relation.parse(relation).histogram_l1 / epsilon
     variance = noise.var(axis=1) / (2 * np.array(cells) * scale**2)
@@ -104,12 +104,12 @@ def test_flat_answers_of_huge_domains():
     how = {"epsilon": 1.0, "relation": "add_remove", "seed": 1}
     queries = [RangeQuery.of({})] * 2_000
     for columns in (12, 16, 150):
-        found = evaluate.flat_answers(np.zeros(2_000), queries, wide(columns), **how)
+        found = evaluate.uniform_baseline_answers(np.zeros(2_000), queries, wide(columns), **how)
         assert found.std() == pytest.approx(np.sqrt(2) * 10 ** (columns / 2), rel=0.07)
     for change in ({"epsilon": 0.0}, {"relation": "both"}, {"schema": wide(400)}, {"queries": []}):
         right = {"truth": np.zeros(2_000), "queries": queries, "schema": wide(2), **how}
         with pytest.raises(ParameterError):
-            evaluate.flat_answers(**right | change)
+            evaluate.uniform_baseline_answers(**right | change)
 
 
 def table(size, absolute, repeat=0, release="r"):
@@ -122,7 +122,7 @@ def test_errors_are_averaged_by_size():
     sizes = [0.0003, 0.04, 0.25, 1.0]
     runs = [table(sizes, [1, 3, 10, 20], 0), table(sizes, [2, 4, 30, 40], 1), table(sizes, [0, 8, 50, 60], 2)]
     other = table(sizes[:1], [7.0], release="a first one in the alphabet")
-    found = evaluate.by_size(pd.concat([*runs, other]))
+    found = evaluate.errors_by_query_size(pd.concat([*runs, other]))
     assert found["release"].tolist() == ["r", "r", "r", "a first one in the alphabet"]
     assert found["bin"].tolist() == ["below 0.04%", "1–5%", "25% and more", "below 0.04%"]
     assert found["queries"].tolist() == [1, 1, 2, 1]
@@ -132,7 +132,7 @@ def test_errors_are_averaged_by_size():
     assert found["absolute_low"][2] == pytest.approx(35 - half, rel=1e-4)
     assert found["relative_high"][2] == pytest.approx(3.5 + half / 10, rel=1e-4)
     assert found.loc[3, ["absolute_low", "relative_high"]].isna().all()
-    single = evaluate.by_size(table(sizes, [1.0, 2, 3, 4]).drop(columns="repeat"))
+    single = evaluate.errors_by_query_size(table(sizes, [1.0, 2, 3, 4]).drop(columns="repeat"))
     assert single["runs"].tolist() == [1, 1, 1]
     with pytest.raises(ParameterError):
-        evaluate.by_size(table([], []))
+        evaluate.errors_by_query_size(table([], []))

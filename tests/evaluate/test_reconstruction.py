@@ -9,7 +9,7 @@ import pytest
 from dpcore.datasets import Dataset
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
-from dpcore.domain.unit import Unit
+from dpcore.domain.unit import PrivacyUnit
 from dpcore.evaluate import reconstruction
 from dpcore.mechanisms.randomizers import ERRPH, OUE, TRR
 from dpcore.methods import DTCRD, PPNB
@@ -128,7 +128,7 @@ def test_data_of_bits_are_halves():
     codes = bits.schema.encode(bits.train)
     assert (codes[:, 1] == (SCHEMA.encode(PEOPLE)[:, 1] >= 3)).all()
     assert (bits.train["ill"] == PEOPLE["ill"]).all()
-    of_persons = replace(SCHEMA, unit=Unit(rows=2, column="who"))
+    of_persons = replace(SCHEMA, unit=PrivacyUnit(max_contributions=2, id_column="who"))
     named = replace(data, schema=of_persons, train=PEOPLE.assign(who=range(len(PEOPLE))), test=PEOPLE.assign(who=0))
     bits = reconstruction.boolean_data(named, "ill")
     assert bits.train["who"].tolist() == named.train["who"].tolist()

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from dpcore.evaluate import tree_errors
-from dpcore.methods import DiffPRFs, PlainForest
+from dpcore.methods import DiffPRFs, NonPrivateForest
 
 
 @pytest.fixture(scope="module")
 def plain(data):
-    model = PlainForest(n_trees=5, max_depth=3, resample="full", random_state=1)
+    model = NonPrivateForest(n_trees=5, max_depth=3, resample="full", random_state=1)
     return model.fit(data.train, schema=data.schema).forest_
 
 

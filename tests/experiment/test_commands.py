@@ -36,7 +36,7 @@ def taken_home(method, name, *rows):
     data = dp.datasets.read("people.parquet", schema=SCHEMA, test_share=0.0, split_seed=1)
     method.fit(data.train, schema=data.schema)
     copy = [method.sample(count) for count in rows]
-    return dp.export.release_of(method, name, *copy, data_name=data.name, reading=data.reading)
+    return dp.export.make_release(method, name, *copy, data_name=data.name, reading=data.reading)
 
 
 def settings(tmp_path, made):
@@ -91,7 +91,7 @@ def test_a_schema_is_never_read_off_rows_unasked(books, saved, capsys):
     assert "it is never read off rows" in capsys.readouterr().err
     assert not books.accounts()
     assert main(["release", saved, "people.csv", "--infer-schema", "--target", "ill", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["publishable"] is False
+    assert json.loads(capsys.readouterr().out)["exactly_sampled"] is False
 
 
 def test_a_cap_refuses_before_noise_is_drawn(books, tmp_path, capsys):
@@ -100,7 +100,7 @@ def test_a_cap_refuses_before_noise_is_drawn(books, tmp_path, capsys):
     given = ["release", config, "people.csv", "--schema", "schema.json", "--json"]
     assert main([*given, "--out", "first.zip"]) == 0
     told = json.loads(capsys.readouterr().out)
-    assert (told["rows"], told["epsilon_bound"], told["publishable"]) == (None, 1.0, True)
+    assert (told["rows"], told["epsilon_bound"], told["exactly_sampled"]) == (None, 1.0, True)
     (account,) = books.accounts()
     books.set_cap(account.key, account.name, account.relation, 1.5)
     assert main([*given, "--out", "second.zip"]) == 1

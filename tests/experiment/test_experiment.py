@@ -17,12 +17,12 @@ from dpcore import evaluate, experiment
 from dpcore.accounting.ledger import Ledger
 from dpcore.errors import DataError, ParameterError
 from dpcore.evaluate.evaluator import Evaluator
-from dpcore.experiment import engine
+from dpcore.experiment import engine, sweeps
 from dpcore.experiment.engine import Measure, Run
 from dpcore.methods import NaiveBayesSynthesizer
 
 MODELS = ("logistic regression", "Bayes net")
-EPSILONS = ["epsilon_claimed", "epsilon_of_noise", "epsilon_bound"]
+EPSILONS = ["epsilon_claimed", "epsilon_nominal", "epsilon_bound"]
 
 
 def few(**other):
@@ -31,7 +31,7 @@ def few(**other):
 
 
 def with_printed():
-    return methods() | {"printed": NaiveBayesSynthesizer(mode="paper", rows=150, random_state=3)}
+    return methods() | {"printed": NaiveBayesSynthesizer(mode="published", rows=150, random_state=3)}
 
 
 @pytest.fixture(scope="module")
@@ -62,15 +62,15 @@ def test_a_sweep_is_what_direct_calls_give(swept, data):
             direct = evaluate.tstr(data.train, data.test, fitted.sample(), data.schema, "ill", **how)
             assert values == direct.set_index("model")["accuracy"].to_dict()
         assert (rows[EPSILONS] == [fitted.ledger_.epsilons[name] for name in EPSILONS]).all(axis=None)
-        assert (rows["void"] == fitted.ledger_.void).all()
+        assert (rows["void"] == fitted.ledger_.guarantee_void).all()
 
 
 def test_repeats_differ_and_their_seeds_count_up():
-    named = {mode: NaiveBayesSynthesizer(mode=mode, random_state=7) for mode in ("corrected", "paper")}
-    runs = experiment.plan(named, [0.5, 1.0], 3)
+    named = {mode: NaiveBayesSynthesizer(mode=mode, random_state=7) for mode in ("corrected", "published")}
+    runs = sweeps.plan_runs(named, [0.5, 1.0], 3)
     assert [run.labels["repeat"] for run in runs] == [0] * 4 + [1] * 4 + [2] * 4  # whole curves first
     assert {(run.labels["repeat"], run.method.random_state) for run in runs} == {(0, 7), (1, 8), (2, 9)}
-    free = experiment.plan({"free": NaiveBayesSynthesizer()}, [1.0], 2)
+    free = sweeps.plan_runs({"free": NaiveBayesSynthesizer()}, [1.0], 2)
     assert [run.method.random_state for run in free] == [None, None]
 
 
@@ -195,7 +195,7 @@ def test_a_stream_may_be_closed_early_and_read_in_any_order(data, whole, inline)
         assert engine._hired == 0
     found = [frame for _, frame in experiment.stream(methods(), data, **asked(n_jobs=2))]
     for frames in (found, found[::-1]):
-        pd.testing.assert_frame_equal(without_times(experiment.tidy(frames)), without_times(whole))
+        pd.testing.assert_frame_equal(without_times(sweeps.join_runs(frames)), without_times(whole))
 
 
 def workers():
@@ -221,5 +221,5 @@ def test_who_cancels_stops_nobody_elses_sweep(data, whole):
         cancelled.close()
         frames = [frame for _, frame in kept.result()]
         gc.collect()
-    pd.testing.assert_frame_equal(without_times(experiment.tidy(frames)), without_times(whole))
+    pd.testing.assert_frame_equal(without_times(sweeps.join_runs(frames)), without_times(whole))
     assert workers() <= before

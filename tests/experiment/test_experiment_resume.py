@@ -19,7 +19,7 @@ from dpcore.accounting.store import Books
 from dpcore.datasets import split
 from dpcore.errors import DataError
 from dpcore.evaluate.labels import Label
-from dpcore.experiment import Config, Store
+from dpcore.experiment import Config, Store, sweeps
 from dpcore.methods import DiffPRFs, NaiveBayesSynthesizer
 
 
@@ -55,14 +55,14 @@ def test_a_stopped_sweep_goes_on(data, whole, tmp_path, fits):
         experiment.sweep(methods(), data, **asked(store=folder, progress=stop))
     lines = file_of(folder).read_text().splitlines()
     assert len(lines) == len(fits) == 3
-    frame = experiment.tidy([rows for _, rows in experiment.stream(methods(), data, **asked(store=folder))])
+    frame = sweeps.join_runs([rows for _, rows in experiment.stream(methods(), data, **asked(store=folder))])
     pd.testing.assert_frame_equal(without_times(frame), without_times(whole))
     assert len(fits) == 8
     again = experiment.sweep(methods(), data, **asked(store=folder))
     pd.testing.assert_frame_equal(again, frame)  # times and all
     assert len(fits) == 8
     assert file_of(folder).stat().st_mode & 0o777 == 0o600
-    costs = {"epsilon_claimed", "epsilon_of_noise", "epsilon_bound", "void"}
+    costs = {"epsilon_claimed", "epsilon_nominal", "epsilon_bound", "void"}
     assert {*json.loads(lines[0])} == {"run", "seconds", "values"} | costs
 
 
@@ -83,23 +83,23 @@ def test_a_finished_run_is_shown_for_nothing_but_itself(data, tmp_path, small_fr
     how = {"epsilons": [0.5], "repeats": 1}
     config = config_of({"forest": forest}, **how)
     experiment.sweep(data=data, n_jobs=1, store=tmp_path, **config.asked)
-    assert len(experiment.finished(config, data, tmp_path)) == 1
+    assert len(sweeps.find_finished_runs(config, data, tmp_path)) == 1
     for change in (
         {"epsilons": [1.0]},
         {"measures": ["balanced accuracy"]},
         {"models": ["Bayes net"]},
         {"label": Label(column="ill", equals="yes")},
     ):
-        assert experiment.finished(config_of({"forest": forest}, **how | change), data, tmp_path) == {}, change
-    for name, value in (("relation", "replace"), ("mode", "paper"), ("noise", "geometric"), ("random_state", 9)):
+        assert sweeps.find_finished_runs(config_of({"forest": forest}, **how | change), data, tmp_path) == {}, change
+    for name, value in (("relation", "replace"), ("mode", "published"), ("noise", "geometric"), ("random_state", 9)):
         other = DiffPRFs(**forest.get_params() | {name: value})
-        assert experiment.finished(config_of({"forest": other}, **how), data, tmp_path) == {}, name
+        assert sweeps.find_finished_runs(config_of({"forest": other}, **how), data, tmp_path) == {}, name
     for change in ({"source": "inferred"}, {"max_rows": 5_000}):  # the guarantee of an inferred schema is void
         other = dataclasses.replace(data, schema=dataclasses.replace(data.schema, **change))
-        assert experiment.finished(config, other, tmp_path) == {}, change
+        assert sweeps.find_finished_runs(config, other, tmp_path) == {}, change
     train, test = split(small_frame, seed=2)  # the same file, split by other lots
     other = dataclasses.replace(data, train=train, test=test)
-    assert experiment.finished(config, other, tmp_path) == {}
+    assert sweeps.find_finished_runs(config, other, tmp_path) == {}
 
 
 def test_unseeded_runs_are_kept_as_draws_and_twins_are_two(data, tmp_path):
@@ -120,14 +120,14 @@ def test_lines_that_are_torn_or_wrong_are_run_again(data, tmp_path):
         text + "[1, 2]\nnull\n\xff\n" + "[" * 100_000,
         text.replace('"seconds": ', '"seconds": -', 1),
         text.replace('"accuracy"', '"beauty"', 1),
-        text.replace('"epsilon_of_noise": 0.5', '"epsilon_of_noise": NaN', 1),
+        text.replace('"epsilon_nominal": 0.5', '"epsilon_nominal": NaN', 1),
     ):
         assert spoiled != text
         file.write_bytes(spoiled.encode("latin-1"))
         frame = experiment.sweep(methods(), data, **asked(store=tmp_path, **how))
         pd.testing.assert_frame_equal(without_times(frame), without_times(before))
         assert len(Store(tmp_path, config, data).read()) == 2  # what is written after a torn line can be read, too
-        assert len(experiment.finished(config, data, tmp_path)) == 2
+        assert len(sweeps.find_finished_runs(config, data, tmp_path)) == 2
     with pytest.raises(DataError, match="cannot be read or written"):
         experiment.sweep(methods(), data, **asked(store=file, **how))
 

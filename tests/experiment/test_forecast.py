@@ -18,7 +18,7 @@ from dpcore.experiment import forecasts
 from dpcore.experiment.forecasts import Band, Expected, Forecast, smallest_group
 from dpcore.experiment.made_up import functions, made_up, matchings
 
-MARGINS = dp.METHODS["Independent margins"]
+MARGINS = dp.METHODS["Independent marginals"]
 STEPS = (0.1, 1.0, 10.0)
 
 

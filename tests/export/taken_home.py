@@ -13,7 +13,7 @@ import pandas as pd
 
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
-from dpcore.export import bundle, release_of
+from dpcore.export import bundle, make_release
 from dpcore.export.report import Report
 from dpcore.methods import METHODS
 
@@ -91,7 +91,7 @@ def released(name, *, schema=SCHEMA, data_name="people.csv", **given):
     """A release of those people, of rows where the method makes any."""
     method = METHODS[name](**{"epsilon": 1.0, "noise": "auto", **given}).fit(people(), schema=schema)
     rows = [] if hasattr(method, "predict_proba") else [method.sample(50)]
-    return release_of(method, name, *rows, data_name=data_name)
+    return make_release(method, name, *rows, data_name=data_name)
 
 
 class Page(HTMLParser):

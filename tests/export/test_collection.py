@@ -13,9 +13,9 @@ from variants import alike
 from dpcore import datasets
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
-from dpcore.domain.unit import Unit
+from dpcore.domain.unit import PrivacyUnit
 from dpcore.errors import DataError, ParameterError, SchemaError
-from dpcore.export import collection, release_of
+from dpcore.export import collection, make_release
 from dpcore.export.collection import Collection, answered, asked_of
 from dpcore.mechanisms.randomizers import ERRPH, OLH, OUE, TRR, Warner
 from dpcore.methods import METHODS
@@ -68,7 +68,7 @@ def test_every_rule_and_every_report_comes_back():
 KINDS = [
     ("PPNB", {"protocol": "OUE", "asked": 2, "pairs": False}, ["PPNB"]),
     ("PPNB", {"numbers": "moments", "asked": None}, ["PPNB", "DTCRD"]),
-    ("DTPD", {"mode": "paper", "groups": "each"}, ["DTPD"]),
+    ("DTPD", {"mode": "published", "groups": "each"}, ["DTPD"]),
     ("DTCRD", {}, ["PPNB", "DTCRD"]),
 ]
 
@@ -85,7 +85,7 @@ def test_reports_teach_elsewhere_what_they_taught_here(name, given, able):
     assert (model.about["epsilon_claimed"], model.about["mode"]) == (6, fitted.mode)
     assert (type(model).from_json(model.to_json()).predict(rows) == model.predict(rows)).all()
     with pytest.raises(ParameterError, match="cannot learn from these"):
-        found.learn(METHODS["Plain naive Bayes"]())
+        found.learn(METHODS["Non-private naive Bayes"]())
     with pytest.raises(ParameterError, match="another class"):
         found.learn(METHODS[name](target="sex"))
 
@@ -93,11 +93,11 @@ def test_reports_teach_elsewhere_what_they_taught_here(name, given, able):
 @pytest.mark.parametrize("name", ["DTPD", "PPNB"])
 def test_a_person_with_several_rows_has_as_many_reports_and_pays_for_all(name):
     sample = datasets.load("sample")
-    schema = replace(sample.schema, unit=Unit(rows=3, column="who"))
+    schema = replace(sample.schema, unit=PrivacyUnit(max_contributions=3, id_column="who"))
     frame = sample.train.head(400).assign(who=[f"{i // 4:03}" for i in range(400)])
     fitted = METHODS[name](epsilon=6, random_state=1).fit(frame, schema=schema)
-    release = release_of(fitted, name, data_name="a")
-    about = release.about | {"epsilon_bound": release.ledger.epsilon_of_noise}
+    release = make_release(fitted, name, data_name="a")
+    about = release.about | {"epsilon_bound": release.ledger.epsilon_nominal}
     files = Collection(release.artifact.reports, about).files()
     persons = [line.split(",")[0] for line in files["reports.csv"].splitlines()[1:]]
     assert persons == [str(i // 3 + 1) for i in range(300)]
@@ -220,7 +220,7 @@ PAIRED = pd.DataFrame({"y": ["no", "yes"] * 200, "z": ["c", "/ c"] * 200})
 
 def printed(name, **given):
     schema = Schema(columns=(Z, Y), target="y")
-    return METHODS[name](mode="paper", random_state=1, **given).fit(PAIRED, schema=schema)
+    return METHODS[name](mode="published", random_state=1, **given).fit(PAIRED, schema=schema)
 
 
 def test_reports_that_share_a_lot_and_true_answers_never_leave():

@@ -20,11 +20,11 @@ from dpcore.accounting.store import Books
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
 from dpcore.errors import ParameterError
-from dpcore.export import bundle, release_of, report_of, show_code, spreadsheet_csv
+from dpcore.export import bundle, make_release, make_report, show_code, spreadsheet_csv
 from dpcore.export.archive import readme
 from dpcore.methods import NaiveBayesSynthesizer
 from dpcore.rows import FolderData
-from dpcore.rows.writing import encode
+from dpcore.rows.writing import encode_folder
 
 CANARY = 12345.678
 pytestmark = pytest.mark.usefixtures("quick_pictures")  # the report's charts have tests of their own
@@ -61,7 +61,7 @@ def private_frame(rows=613):
 def release(frame=None, *, n=200, data_name="people.csv", reading=None, **parameters):
     method = NaiveBayesSynthesizer(**{"x_source": "model", "epsilon": 2.0, "noise": "auto", **parameters})
     method.fit(private_frame() if frame is None else frame, schema=PRIVATE)
-    return release_of(method, "NB-Synth", method.sample(n), data_name=data_name, seconds=0.1, reading=reading)
+    return make_release(method, "NB-Synth", method.sample(n), data_name=data_name, seconds=0.1, reading=reading)
 
 
 @cache
@@ -82,10 +82,10 @@ def test_all_files_are_there_and_say_the_same():
     assert Schema.from_json(files["schema.json"].decode()) == PRIVATE
     config, ledger = strict(files["config.json"]), strict(files["ledger.json"])
     assert (config["parameters"], config["data"], config["rows"]) == (made.parameters, {"name": "people.csv"}, 200)
-    assert ledger["epsilon_of_noise"] == ledger["epsilon_claimed"] == 2.0
+    assert ledger["epsilon_nominal"] == ledger["epsilon_claimed"] == 2.0
     assert (ledger["epsilon_bound"], "seed" in ledger["void"], len(ledger["entries"])) == ("infinity", True, 4)
     frame = pd.read_csv(io.BytesIO(files["ledger.csv"]))
-    assert frame["epsilon_of_noise"].sum() == pytest.approx(2.0)
+    assert frame["epsilon_nominal"].sum() == pytest.approx(2.0)
     assert np.isinf(frame["epsilon_bound"]).all()
     assert frame["void"].all()
 
@@ -125,7 +125,7 @@ def test_a_release_of_a_file_whose_name_is_no_text_is_charged_and_exported(raw, 
     ledger = books.open_run(data, "add_remove", "test").ledger()
     method = NaiveBayesSynthesizer().fit(data.train, schema=PRIVATE, ledger=ledger)
     assert [account.name for account in books.accounts()] == [data.name] == [f"{shown}.csv"]
-    made = release_of(method, os.fsdecode(raw), method.sample(9), data_name=os.fsdecode(raw))
+    made = make_release(method, os.fsdecode(raw), method.sample(9), data_name=os.fsdecode(raw))
     config = strict(members(made, told=NO_REPORT)["config.json"])
     assert (config["method"], config["data"]["name"]) == (shown, shown)
 
@@ -167,10 +167,10 @@ def test_one_row_decides_on_nothing_that_files_say_of_how_the_table_is_written(t
     for name, (raw, how) in files_of_one_row().items():
         data = datasets.read(raw, "people.csv", schema=PRIVATE, **split, **how)
         (path := tmp_path / f"{name}.csv").write_bytes(raw)
-        folder = FolderData.open(encode(path, tmp_path / name, schema=PRIVATE, **how), **split)
+        folder = FolderData.open(encode_folder(path, tmp_path / name, schema=PRIVATE, **how), **split)
         several = [replace(made, reading=reading) for reading in (data.reading, folder.reading, {**split, **how})]
         several += [unseeded(each) for each in several]
-        found.append([*(members(each, told=NO_REPORT) for each in several), report_of(several[0])])
+        found.append([*(members(each, told=NO_REPORT) for each in several), make_report(several[0])])
     assert found[0] == found[1]
 
 
@@ -189,12 +189,12 @@ def test_a_replay_splits_the_file_as_the_release_did_and_gives_the_same_rows(enc
     path, how = saved(tmp_path, sep=";", decimal=","), {"delimiter": ";", "decimal": ","}
     split = {"test_share": 0.5, "split_seed": 5}
     if encoded:
-        codes = encode(path, tmp_path / "elsewhere", schema=PRIVATE, **how)
+        codes = encode_folder(path, tmp_path / "elsewhere", schema=PRIVATE, **how)
         data = FolderData.open(codes, **split, name="people/")
-        rows, printed = data.given, {}
+        rows, printed = data.train, {}
     else:
         data = datasets.read(path, schema=PRIVATE, **split, **how)
-        rows, printed = data.train, {"mode": "paper", "x_source": "uniform", "rows": 150}
+        rows, printed = data.train, {"mode": "published", "x_source": "uniform", "rows": 150}
     made = release(rows, data_name=data.name, random_state=3, n=120, reading=data.reading, **printed)
     said, space = replayed(made, tmp_path, monkeypatch, capsys, "parquet")
     assert said == "The release came out again: the same rows as synthetic.parquet (synthetic-again.csv).\n"

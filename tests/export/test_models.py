@@ -13,16 +13,16 @@ from taken_home import FOR_READERS, GONE, TOWNS, altered, members, replayed, str
 import dpcore
 from dpcore import datasets
 from dpcore.accounting.store import Books
-from dpcore.domain.unit import Unit
+from dpcore.domain.unit import PrivacyUnit
 from dpcore.errors import DataError, ParameterError, SchemaError
 from dpcore.experiment.config import method_of
-from dpcore.export import release_of
+from dpcore.export import make_release
 from dpcore.export.model_file import Model
 from dpcore.methods import METHODS
 
 pytestmark = pytest.mark.usefixtures("quick_pictures")  # the report's charts have tests of their own
 CLASSIFIERS = [name for name, method in METHODS.items() if hasattr(method, "predict_proba")]
-FORESTS = {"DiffPRFs", "DiffPRF", "Plain forest"}
+FORESTS = {"DiffPRFs", "DiffPRF", "Non-private forest"}
 
 
 @cache
@@ -31,7 +31,7 @@ def release(name="DiffPRFs", **given):
     trees = {"n_trees": 3, "max_depth": 3} if name in FORESTS else {}
     method = METHODS[name](**{"mode": METHODS[name].modes[0], "epsilon": 20.0, "noise": "auto", **trees, **given})
     method.fit(townspeople(), schema=TOWNS)
-    return release_of(method, name, data_name="people.csv", seconds=0.1), method
+    return make_release(method, name, data_name="people.csv", seconds=0.1), method
 
 
 @pytest.mark.parametrize("name", CLASSIFIERS)
@@ -107,7 +107,7 @@ def test_the_zip_of_a_model_says_what_was_learned_and_that_a_known_seed_leaves_n
     strict(files["model.json"])
     config, ledger = strict(files["config.json"]), strict(files["ledger.json"])
     assert (config["method"], config["target"], config["classes"]) == ("DT-Diff", "ill", ["no", "yes"])
-    assert (config["parameters"], ledger["epsilon_of_noise"]) == (made.parameters, 20.0)
+    assert (config["parameters"], ledger["epsilon_nominal"]) == (made.parameters, 20.0)
     assert "none (the noise alone would give 20)\n" in files["card.md"].decode()
     assert "do not publish" in files["README.md"].decode()
 
@@ -115,7 +115,7 @@ def test_the_zip_of_a_model_says_what_was_learned_and_that_a_known_seed_leaves_n
 def test_what_a_rule_found_and_infinite_prices_survive_the_file():
     made, method = release(n_trees=None, max_depth=None)
     assert made.model.sizes == {"n_trees": method.n_trees_, "max_depth": method.max_depth_} == made.config()["sizes"]
-    made, _ = release("Plain forest")
+    made, _ = release("Non-private forest")
     again = Model.from_json(made.model.to_json())
     assert again.about["epsilon_bound"] == again.about["epsilon_claimed"] == math.inf
     assert made.guarantee_void == again.about["guarantee_void"] != ""
@@ -125,10 +125,10 @@ def test_replay_makes_the_same_model(tmp_path, monkeypatch, capsys):
     """With the column that says whose a row is."""
     who = [f"{row // 4:03}" for row in range(300)]
     townspeople().assign(who=who).to_csv(tmp_path / "your-data.csv", index=False)
-    schema = replace(TOWNS, unit=Unit(rows=2, column="who"))
+    schema = replace(TOWNS, unit=PrivacyUnit(max_contributions=2, id_column="who"))
     data = datasets.read(tmp_path / "your-data.csv", schema=schema, test_share=0)
     method = METHODS["DiffPRFs"](epsilon=1.0, n_trees=2, max_depth=2, random_state=4).fit(data.train, schema=schema)
-    made = release_of(method, "DiffPRFs", data_name="people.csv", reading=data.reading)
+    made = make_release(method, "DiffPRFs", data_name="people.csv", reading=data.reading)
     monkeypatch.setenv("DPCORE_LEDGER", str(tmp_path / "books.sqlite"))
     said, space = replayed(made, tmp_path, monkeypatch, capsys)
     assert "the same model as model.json" in said

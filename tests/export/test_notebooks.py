@@ -32,7 +32,7 @@ def release(kind, seed=9):
     known = {"data_name": data.name, "reading": data.reading}
     name, how = ("NB-Synth", {"x_source": "model"}) if kind == "rows" else ("DiffPRFs", {"n_trees": 2, "max_depth": 2})
     method = METHODS[name](**how, random_state=seed, target="income").fit(data.train, schema=data.schema)
-    return export.release_of(method, name, *([method.sample(150)] if kind == "rows" else []), **known)
+    return export.make_release(method, name, *([method.sample(150)] if kind == "rows" else []), **known)
 
 
 def cells(text, kind):
@@ -42,7 +42,7 @@ def cells(text, kind):
 @pytest.mark.parametrize(("kind", "seed"), [("rows", None), ("model", 9)])
 def test_the_notebook_was_never_run_and_does_what_the_code_on_the_screen_and_the_script_do(kind, seed):
     made = release(kind, seed)
-    text = export.notebook_of(made)
+    text = export.make_notebook(made)
     found = json.loads(text)
     nbformat.validate(found)
     codes = [cell for cell in found["cells"] if cell["cell_type"] == "code"]

@@ -8,11 +8,11 @@ import pytest
 from taken_home import HOSTILE, SCHEMA, people, released
 
 from dpcore.domain.schema import Schema
-from dpcore.domain.unit import Unit
+from dpcore.domain.unit import PrivacyUnit
 from dpcore.export import archive, privacy_card
 from dpcore.text import number
 
-SEVERAL = replace(SCHEMA, unit=Unit(rows=3))
+SEVERAL = replace(SCHEMA, unit=PrivacyUnit(max_contributions=3))
 
 
 def rows(**given):
@@ -55,7 +55,7 @@ def test_teaching_noise_is_called_so():
 PROPOSED = replace(Schema.infer(people(), target="ill"), source="declared", notes=())
 INFERRED = replace(PROPOSED, source="inferred")
 LINES = "3 of 3 lines as the program proposed them from the rows"
-UNPROVED = {"mode": "paper", "variant": "Alg1", "x_source": "uniform", "rows": 50}
+UNPROVED = {"mode": "published", "variant": "Alg1", "x_source": "uniform", "rows": 50}
 EXACT = "exactly sampled noise."
 GROUNDS = "Noise", "Schema", "Privacy unit", "Outside review"
 LOCAL = {"relation": "replace", "target": "ill"}
@@ -77,7 +77,7 @@ def test_four_lines_say_what_a_release_rests_on_and_none_stands_for_another(give
     for what, start in zip(GROUNDS, (noise, schema, unit, "none of this version."), strict=True):
         assert told.get(what, "").startswith(start), what
         assert f"- {what}: {told[what]}\n" in archive.readme(made)
-    assert made.publishable == told["Noise"].startswith("exactly sampled noise")
+    assert made.exactly_sampled == told["Noise"].startswith("exactly sampled noise")
     assert ("schema_origins" in made.config()) == (LINES in told["Schema"])
 
 
@@ -101,7 +101,7 @@ def test_where_no_guarantee_holds_nothing_is_promised(given, proved):
 
 
 def test_a_paper_that_claims_too_little_is_told_beside_what_it_costs():
-    made = rows(mode="paper", x_source="uniform", rows=50)
+    made = rows(mode="published", x_source="uniform", rows=50)
     told = facts(made)
     assert told["Epsilon claimed by the method's source"] == "1"
     assert told["Epsilon that can be proved"] == number(made.ledger.epsilon_bound)
@@ -116,7 +116,7 @@ def test_people_who_randomize_their_own_answers_trust_nobody():
     assert told["Guarantee"].startswith("pure local differential privacy")
     assert told["Protected against"].startswith("whoever collects the reports")
     assert not any("True answers" in sentence for sentence in privacy_card.card(made).open)
-    printed = privacy_card.card(released("PPNB", **LOCAL, mode="paper"))
+    printed = privacy_card.card(released("PPNB", **LOCAL, mode="published"))
     assert any("True answers that people hand in as they are: ill" in sentence for sentence in printed.open)
     own = facts(replace(made, class_name="Mine"))  # with a paper's title, and nobody has checked it
     assert "Reference" not in own["Method"]

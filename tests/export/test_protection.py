@@ -10,13 +10,13 @@ from taken_home import members
 
 from dpcore import export
 from dpcore.domain.schema import Schema
-from dpcore.domain.unit import Unit
+from dpcore.domain.unit import PrivacyUnit
 from dpcore.export import protection
 from dpcore.export.privacy_card import card
 from dpcore.methods import METHODS
 
 NUMBER = re.compile(r"(?<![\w.,])\d{1,3}(?:,\d{3})+(?![\w.,])|(?<![\w.])\d{3,9}(?![\w.])")
-PERSONS, ROWS = Unit(rows=3, column="who <b>"), Unit(rows=3)
+PERSONS, ROWS = PrivacyUnit(max_contributions=3, id_column="who <b>"), PrivacyUnit(max_contributions=3)
 TOLD = {PERSONS: "0.5 per person", ROWS: "0.5 per row, 3 × 0.5 = 1.5 per person"}  # of epsilon 1/2
 FRAME = make_frame(120, 1).assign(**{"who <b>": [f"pseudonym {i // 4}" for i in range(120)]})
 
@@ -40,11 +40,11 @@ def test_no_file_counts_rows_persons_or_what_was_cut(name):
     frame = make_frame(1_733, 1).assign(who=[f"pseudonym {i if i < 619 else i % 311}" for i in range(1_733)])
     many = frame["who"].value_counts()
     kept = int(many.clip(upper=2).sum())
-    schema = replace(SMALL, unit=Unit(rows=2, column="who"), max_rows=None)
+    schema = replace(SMALL, unit=PrivacyUnit(max_contributions=2, id_column="who"), max_rows=None)
     for relation in METHODS[name].relations:
         method = METHODS[name](epsilon=0.5, relation=str(relation), random_state=5).fit(frame, schema=schema)
         rows = method.sample(20) if hasattr(method, "sample") else None
-        release = export.release_of(method, name, rows, data_name="people.csv")
+        release = export.make_release(method, name, rows, data_name="people.csv")
         private = {1_733, kept, 1_733 - kept} | ({619} if relation == "add_remove" else set())
         for file, raw in members(release).items():
             text = raw.decode()
@@ -58,7 +58,7 @@ def test_no_file_counts_rows_persons_or_what_was_cut(name):
 @pytest.mark.parametrize(("unit", "told"), TOLD.items())
 def test_everything_that_leaves_the_house_says_whom_it_protects(unit, told):
     method = METHODS["NB-Synth"](epsilon=0.5, noise="auto").fit(FRAME, schema=replace(SMALL, unit=unit))
-    release = export.release_of(method, "NB-Synth", method.sample(20), data_name="people.csv")
+    release = export.make_release(method, "NB-Synth", method.sample(20), data_name="people.csv")
     facts = dict(card(release).facts)
     assert facts["Epsilon that can be proved"] == facts["Epsilon claimed by the method's source"] == told
     assert facts["Privacy unit"] == protection.protected(unit, "add_remove")

@@ -78,9 +78,9 @@ def releases(name, other, data, category):
     frame = pd.DataFrame({name: ["a", category] * 10, other: ["u", "v", "v", "u"] * 5})
     reading = {"test_share": 0.25, "split_seed": 3, "encoded": True, "query": data}
     rows = METHODS["NB-Synth"](target=name, random_state=1).fit(frame, schema=schema)
-    yield export.release_of(rows, "NB-Synth", rows.sample(6), data_name=data, reading=reading)
+    yield export.make_release(rows, "NB-Synth", rows.sample(6), data_name=data, reading=reading)
     model = METHODS["SuLQ-ID3"](target=name, random_state=1, max_depth=1).fit(frame, schema=schema)
-    yield export.release_of(model, "SuLQ-ID3", data_name=data, reading={"test_share": 0.25})
+    yield export.make_release(model, "SuLQ-ID3", data_name=data, reading={"test_share": 0.25})
 
 
 @cache
@@ -103,7 +103,7 @@ def test_scripts_notebooks_and_cards_hold_any_names(name, other, data, category)
         assert keywords(source).get("query", data) == data
         (opened,) = [call for call in called(source) if getattr(call.func, "attr", "") in OPEN and call.args]
         assert ast.literal_eval(opened.args[0]) == data
-        cells = json.loads(export.notebook_of(made))["cells"]
+        cells = json.loads(export.make_notebook(made))["cells"]
         code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
         assert any(keywords(part).get("target") == name for part in code)  # which is Python
         assert len(markdown(card(made)).splitlines()) == lines_of_a_card()[made.method]

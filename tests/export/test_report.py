@@ -30,7 +30,7 @@ EVERY = {  # one of each kind of release: its parameters, and what its charts ar
 def test_a_report_holds_all_charts_and_texts_and_runs_and_fetches_nothing(name):
     given, own = EVERY[name]
     made = released(name, data_name=f"{HOSTILE}.csv", **given)
-    told = export.report_of(made)
+    told = export.make_report(made)
     page, html = Page(told.html), told.html
     texts = "".join(page.texts)
     titles = ["Epsilon: claimed, and what it can cost", "Where did epsilon go?", *own]
@@ -57,8 +57,8 @@ def test_a_report_holds_all_charts_and_texts_and_runs_and_fetches_nothing(name):
 
 def test_it_says_what_the_card_says_and_the_same_of_the_same_release(quick_pictures):
     made = released("NB-Synth", random_state=3)
-    html = export.report_of(made).html
-    assert html == export.report_of(made).html
+    html = export.make_report(made).html
+    assert html == export.make_report(made).html
     assert "<p class='void'>A known seed made the noise" in html
     assert "none (the noise alone would give 1)" in html
 
@@ -67,7 +67,7 @@ def test_comparisons_with_real_rows_come_last_and_under_their_name(monkeypatch):
     monkeypatch.setattr(report, "price", lambda _: "")
     made = released("NB-Synth", x_source="model")
     frame = pd.DataFrame({"attributes": ["age", HOSTILE], "avd": [0.25, 0.125], "floor": [0.01, 0.02]})
-    told = export.report_of(made, [(charts.worst_columns(frame), frame)])
+    told = export.make_report(made, [(charts.worst_columns(frame), frame)])
     assert told.real
     html = told.html
     before, _, after = html.partition("<h2 class='real'>Uses real data: do not publish</h2>")

@@ -96,7 +96,7 @@ def test_seeds_reproduce_and_streams_differ():
 def test_only_unseeded_auto_and_opendp_are_exactly_sampled():
     assert [kind for kind in NOISES if exactly_sampled(kind, None)] == ["auto", "opendp"]
     assert [kind for kind in NOISES if kind != "opendp" and exactly_sampled(kind, 7)] == []
-    assert [make_noise(kind, None).publishable for kind in NOISES] == [True, True, False, False]
+    assert [make_noise(kind, None).exactly_sampled for kind in NOISES] == [True, True, False, False]
     for kind, word in (("opendp", "cannot be seeded"), ("gaussian", "laplace")):
         with pytest.raises(ParameterError, match=word):
             make_noise(kind, 1)
@@ -136,4 +136,4 @@ def test_noiseless_answers_are_the_counts_and_the_best_candidate():
         assert noise.select(np.array([[1.0, 3.0, 3.0], [2.0, 0.0, 1.0]]), factor).tolist() == [1, 0]
         assert noise.select_among(BLOCKS, factor) == (2, 2)
         assert noise.select_among(blocks_of([0.0, 1.0], [1.0, 1.0]), factor) == (0, 1)  # the first of the best
-    assert not noise.publishable
+    assert not noise.exactly_sampled

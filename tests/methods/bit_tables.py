@@ -61,7 +61,7 @@ def real_table(frame, family, sizes=None):
     return counts
 
 
-def total(entries, field="epsilon_of_noise"):
+def total(entries, field="epsilon_nominal"):
     return sum((getattr(entry, field) for entry in entries), Fraction(0))
 
 

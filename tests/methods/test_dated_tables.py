@@ -7,15 +7,15 @@ import pytest
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
 from dpcore.export.model_file import Model
-from dpcore.export.release import release_of
+from dpcore.export.release import make_release
 from dpcore.methods import METHODS
 from dpcore.postprocess.forest_frames import side_of
 
 SCHEMA = Schema(
     columns=(
         Column(name="visit", kind="date", lower="2019-01-01", upper="2021-12-31", bins="quarter", missing=True),
-        Column(name="bill", kind="continuous", lower=0, upper=2_000, bins=8, form="$1,234.50"),
-        Column(name="weight", kind="continuous", lower=0, upper=120, bins=8, form="1234.5"),
+        Column(name="bill", kind="continuous", lower=0, upper=2_000, bins=8, number_format="$1,234.50"),
+        Column(name="weight", kind="continuous", lower=0, upper=120, bins=8, number_format="1234.5"),
         Column(name="died", kind="categorical", categories=("no", "yes")),
     ),
     target="died",
@@ -50,7 +50,7 @@ def test_samples_have_dates_and_money_as_they_were_written(name):
 def test_a_model_file_predicts_from_texts_as_they_are_read(name):
     method = METHODS[name](epsilon=20.0, random_state=1).fit(visits(200, 0), schema=SCHEMA)
     test = visits(50, 1)
-    model = release_of(method, name, data_name="visits").model
+    model = make_release(method, name, data_name="visits").model
     again = Model.from_json(model.to_json()).predictions(test.astype("str").where(test.notna()))
     assert again.iloc[:, -2].tolist() == list(method.predict(test))
 

@@ -30,8 +30,8 @@ def test_a_share_is_epsilon_by_2_n_and_4_h(bins, rounds, share, missing):
     schema = Schema(columns=(A, *numbers, Y), target="y")
     method = fit(pd.DataFrame(columns=list(schema.names), dtype=object), schema=schema, rounds=rounds)
     *chosen, counts = method.ledger_.entries
-    assert {entry.epsilon_of_noise for entry in chosen} == {share}
-    assert counts.epsilon_of_noise >= Fraction(1, 2)
+    assert {entry.epsilon_nominal for entry in chosen} == {share}
+    assert counts.epsilon_nominal >= Fraction(1, 2)
 
 
 @pytest.mark.parametrize("relation", RELATIONS)
@@ -42,7 +42,7 @@ def test_the_ledger_by_hand(relation, watched):
     share = 1 / (2 * (1 + 4))
     half = share if relation == "add_remove" else share / 2  # a replaced row may leave one half and enter the other
     # Four cuts into one side, each as good as the other: the first; and of 4 and 5 there is one place to cut.
-    told = method.ledger_.to_frame()[["scope", "mechanism", "epsilon_of_noise", "relation"]]
+    told = method.ledger_.to_frame()[["scope", "mechanism", "epsilon_nominal", "relation"]]
     assert list(told.itertuples(index=False, name=None)) == [
         ("", "exponential", pytest.approx(share), relation),  # where to cut 0 to 5; then there is one candidate
         ("halves of n 0–5 / left", "exponential", pytest.approx(half), "add_remove"),
@@ -113,12 +113,12 @@ def test_without_noise_it_is_a_greedy_search(seed, rounds, score, relation, watc
     ("codes", "how", "possible"),
     [
         ([0, 2], {}, {1, 2, 3, 4, 5}),  # anywhere in the public range
-        ([], {"mode": "paper"}, {3}),  # one row in the middle, as in the published code
-        ([1, 1], {"mode": "paper"}, {1, 2, 3, 4, 5}),  # one value anywhere
-        ([0, 2], {"mode": "paper"}, {1, 2}),  # of two values and more, up to the largest
+        ([], {"mode": "published"}, {3}),  # one row in the middle, as in the published code
+        ([1, 1], {"mode": "published"}, {1, 2, 3, 4, 5}),  # one value anywhere
+        ([0, 2], {"mode": "published"}, {1, 2}),  # of two values and more, up to the largest
         # of one class all places are as good as another; but with nothing to their left the published code has 0
         ([1, 3], {"epsilon": 1e6}, {1, 2, 3, 4, 5}),
-        ([1, 3], {"epsilon": 1e6, "mode": "paper"}, {2, 3}),
+        ([1, 3], {"epsilon": 1e6, "mode": "published"}, {2, 3}),
     ],
 )
 def test_where_a_column_of_numbers_may_be_cut(codes, how, possible):
@@ -136,7 +136,7 @@ def test_empty_groups_are_counted_too_and_what_is_left_over_goes_to_the_counts()
     assert np.count_nonzero(noisy) == len(noisy) == 144
     assert method.leaf_counts_.min() >= 0
     assert method.leaf_counts_.sum() == pytest.approx(max(noisy.sum(), 0))
-    assert method.ledger_.entries[-1].epsilon_of_noise > Fraction(3, 4)
+    assert method.ledger_.entries[-1].epsilon_nominal > Fraction(3, 4)
 
 
 def test_missing_values_stand_beside_the_numbers():

@@ -33,7 +33,7 @@ def fit(frame=FRAME, schema=SCHEMA, **parameters):
 
 @pytest.mark.parametrize(
     ("criterion", "score", "relation", "mode"),
-    [("InfoGain", "IG", "replace", "corrected"), ("Max", "Max", "add_remove", "paper")],
+    [("InfoGain", "IG", "replace", "corrected"), ("Max", "Max", "add_remove", "published")],
 )
 def test_the_release_is_diffgens(criterion, score, relation, mode):
     settings = {"relation": relation, "mode": mode, "rounds": 4, "random_state": 2}

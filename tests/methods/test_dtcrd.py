@@ -42,7 +42,7 @@ def rows(n=1_500, seed=0):
 def test_without_noise_it_is_the_gini_tree_on_the_intervals(variant, randomizer):
     frame = rows()
     how = {"variant": variant, "randomizer": randomizer, "intervals": 17, "max_depth": 4}
-    method = DTCRD(mode="paper", privacy=1e-9, random_state=0, **how).fit(frame, schema=SCHEMA)
+    method = DTCRD(mode="published", privacy=1e-9, random_state=0, **how).fit(frame, schema=SCHEMA)
     boundaries = {"age": 9.5 + 51 / 17 * np.arange(1, 17), "size": -1 + 3 / 17 * np.arange(1, 17)}
     intervals = {name: np.searchsorted(at, frame[name]) for name, at in boundaries.items()}
     labels, forest = frame["y"].map({"a": 0, "b": 1, "c": 2}).to_numpy(), method.forest_
@@ -65,7 +65,7 @@ def test_without_noise_it_is_the_gini_tree_on_the_intervals(variant, randomizer)
 
 def test_people_of_a_class_are_given_to_intervals_in_the_order_of_their_reports():
     frame = rows(2_000)
-    method = DTCRD(mode="paper", random_state=2).fit(frame, schema=SCHEMA)
+    method = DTCRD(mode="published", random_state=2).fit(frame, schema=SCHEMA)
     known = Reconstruction(method.reports_, "y", "by_class")
     label = method.reports_.values["y",]
     for j, name in enumerate(("age", "size")):
@@ -79,21 +79,21 @@ def test_people_of_a_class_are_given_to_intervals_in_the_order_of_their_reports(
 
 def test_what_is_asked_and_what_it_costs():
     frame = rows(200)
-    paper = DTCRD(mode="paper", privacy=1.5).fit(frame, schema=SCHEMA)
+    paper = DTCRD(mode="published", privacy=1.5).fit(frame, schema=SCHEMA)
     assert list(paper.reports_.channels) == [("age",), ("size",), ("y",)]  # no category, and no number that is known
-    assert {entry.epsilon_of_noise for entry in paper.ledger_.entries} == {math.inf}
+    assert {entry.epsilon_nominal for entry in paper.ledger_.entries} == {math.inf}
     noise, reports = paper.reports_.channels["age",], paper.reports_.values["age",]
     assert width("uniform", noise.scale) == pytest.approx(1.5 * 50)
     assert 10 - noise.scale <= reports.min() < reports.max() <= 60 + noise.scale
     corrected = DTCRD(epsilon=3.0).fit(frame, schema=SCHEMA)
-    assert [entry.epsilon_of_noise for entry in corrected.ledger_.entries] == [1, 1, 1]
+    assert [entry.epsilon_nominal for entry in corrected.ledger_.entries] == [1, 1, 1]
     assert corrected.reports_.channels["size",].scale == 3.0
 
 
 def test_missing_numbers_are_the_middle_and_go_right():
     frame = rows(1_000)
     frame.loc[:99, "size"] = np.nan
-    method = DTCRD(mode="paper", privacy=1e-6).fit(frame, schema=SCHEMA)
+    method = DTCRD(mode="published", privacy=1e-6).fit(frame, schema=SCHEMA)
     assert method.reports_.values["size",][:100] == pytest.approx(0.5, abs=1e-4)
     forest = method.forest_
     place = int(np.flatnonzero(forest.column == 2)[0])
@@ -105,7 +105,7 @@ def test_missing_numbers_are_the_middle_and_go_right():
 @pytest.mark.parametrize(("n", "intervals"), [(300, [10, 10]), (2_500, [25, 25]), (20_000, [51, 100])])
 def test_how_many_intervals_there_are(n, intervals):
     """There are 51 whole numbers of age."""
-    found = DTCRD(mode="paper", max_depth=1).fit(rows(n), schema=SCHEMA).distributions_
+    found = DTCRD(mode="published", max_depth=1).fit(rows(n), schema=SCHEMA).distributions_
     assert [len(found[name][0]) for name in ("age", "size")] == intervals
 
 

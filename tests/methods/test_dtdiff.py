@@ -30,7 +30,7 @@ def test_the_ledger_by_hand(criterion, moved_once, relation, watched):
     method = fit(rows_of(n, np.where(n >= 4, "yes", "no")), ONE, relation=relation, rounds=2, criterion=criterion)
     entries = method.ledger_.entries
     assert [e.mechanism for e in entries] == ["exponential", "exponential", "laplace"]
-    assert [e.epsilon_of_noise for e in entries] == [Fraction(1, 4), Fraction(1, 4), Fraction(1, 2)]
+    assert [e.epsilon_nominal for e in entries] == [Fraction(1, 4), Fraction(1, 4), Fraction(1, 2)]
     assert [e.sensitivity for e in entries] == [1, 1, 2 if relation == "replace" else 1]
     assert method.steps_ == [("n", "0–5"), ("n", "0–3")]
     assert axis(method, "n").names == ("0", "1–3", "4–5")
@@ -43,7 +43,7 @@ def test_the_ledger_by_hand(criterion, moved_once, relation, watched):
 def test_a_single_candidate_is_no_choice_and_costs_nothing(watched):
     method = fit(FRAME, Schema(columns=(C, Y), target="y"))
     assert method.steps_ == [("c", "(any)")]
-    assert [(e.mechanism, e.epsilon_of_noise) for e in method.ledger_.entries] == [("laplace", 1)]
+    assert [(e.mechanism, e.epsilon_nominal) for e in method.ledger_.entries] == [("laplace", 1)]
     assert not watched.chosen
 
 
@@ -52,8 +52,8 @@ def test_a_single_candidate_is_no_choice_and_costs_nothing(watched):
     [("Max", "add_remove", 3 / 4), ("Max", "replace", 1), ("InfoGain", "add_remove", 1)],
 )
 def test_paper_mode_costs_half_of_a_choice_by_what_only_rises(criterion, relation, cost):
-    method = fit(mode="paper", criterion=criterion, relation=relation, rounds=2)
-    assert method.ledger_.epsilon_of_noise == pytest.approx(cost)
+    method = fit(mode="published", criterion=criterion, relation=relation, rounds=2)
+    assert method.ledger_.epsilon_nominal == pytest.approx(cost)
 
 
 class Again(JointSpecialization):
@@ -81,7 +81,7 @@ def test_weighted_choices_have_their_probabilities(relation, person):
     chosen = table.choose(score, [], epsilon=person * np.log(2), draws=20_000)
     seen = np.bincount(chosen, minlength=3)
     assert chisquare(seen, 20_000 * np.array([4, 4, 8]) / 16).pvalue > 1e-4
-    assert table.ledger.epsilon_of_noise == pytest.approx(20_000 * person * np.log(2))
+    assert table.ledger.epsilon_nominal == pytest.approx(20_000 * person * np.log(2))
 
 
 def test_without_noise_it_takes_the_best_candidate_of_all(watched):

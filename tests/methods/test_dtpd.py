@@ -121,7 +121,7 @@ def rows(n=800, seed=0):
     return pd.DataFrame({"y": np.array(list("abcde"))[code], "y bit 2": letter, "age": age, "one": "only"})
 
 
-@pytest.mark.parametrize("how", [{"mode": "paper", "theta": 1.0}, {"epsilon": 1e9, "certainty": 0.0}])
+@pytest.mark.parametrize("how", [{"mode": "published", "theta": 1.0}, {"epsilon": 1e9, "certainty": 0.0}])
 def test_without_lies_it_is_the_id3_tree_of_the_rows(how):
     frame = rows()
     method = DTPD(random_state=0, **how).fit(frame, schema=SCHEMA)
@@ -136,8 +136,8 @@ def test_without_lies_it_is_the_id3_tree_of_the_rows(how):
 
 def test_what_it_costs():
     frame = rows(50)
-    each = DTPD(mode="paper", theta=0.8, groups="each").fit(frame, schema=SCHEMA)
-    assert float(each.ledger_.epsilon_of_noise) == pytest.approx(5 * math.log(4))
+    each = DTPD(mode="published", theta=0.8, groups="each").fit(frame, schema=SCHEMA)
+    assert float(each.ledger_.epsilon_nominal) == pytest.approx(5 * math.log(4))
     coin = DTPD(epsilon=2.0).fit(frame, schema=SCHEMA).reports_.channels["age",]
     assert isinstance(coin, Warner)
     assert coin.p == pytest.approx(math.exp(0.4) / (1 + math.exp(0.4)))
@@ -151,7 +151,7 @@ def test_together_a_record_is_told_from_all_but_its_opposite():
         reports = DTPD(random_state=0, **how).fit(frame, schema=Schema(columns=bits, target="y")).reports_
         return {tuple(row) for row in np.stack([reports.values[name,] for name in "pqy"], axis=1).tolist()}
 
-    one = {"mode": "paper", "theta": 0.7}
+    one = {"mode": "published", "theta": 0.7}
     assert seen((0, 1, 1), **one) == {(0, 1, 1), (1, 0, 0)} == seen((1, 0, 0), **one)
     assert not seen((0, 1, 1), **one) & seen((0, 0, 1), **one)  # of probability 1 here, and 0 there
     for how in ({**one, "groups": "each"}, {"epsilon": 3.0}):

@@ -57,8 +57,8 @@ def test_fit_encodes_opens_the_door_and_calls_fit(small_frame, small_schema, mon
     assert (schema, ledger) == (method.schema_, method.ledger_) == (small_schema, ledger)
     assert (ledger.plan, ledger.name, ledger.relation) == (0.75, "Margins", "replace")
     assert method.seen_ == (Watched, no_progress)
-    assert ledger.epsilon_of_noise == 0.75
-    paper = Margins(mode="paper").fit(small_frame, schema=small_schema)
+    assert ledger.epsilon_nominal == 0.75
+    paper = Margins(mode="published").fit(small_frame, schema=small_schema)
     assert paper.ledger_.plan is None
     assert [how["unprotected_allowed"] for *_, how in opened] == [False, True]  # only paper mode may ask for raw rows
 
@@ -76,11 +76,11 @@ def test_noise_comes_from_the_seed_in_a_stream_of_its_own(noise, small_frame, sm
 def test_the_source_of_noise_is_named_and_samples_exactly_unless_a_seed_is_given(small_frame, small_schema):
     for name, exact in (("laplace", False), ("geometric", False), ("opendp", True), ("auto", True)):
         method = Margins(noise=name).fit(small_frame.head(20), schema=small_schema)
-        assert method.publishable_ is exact, name
+        assert method.exactly_sampled_ is exact, name
         assert ("for teaching" in method.noise_label_) is not exact, name
         assert method.ledger_.entries[0].mechanism == ("discrete laplace" if exact else name)
     void = Margins(noise="auto").fit(small_frame, schema=dataclasses.replace(small_schema, source="inferred"))
-    assert (void.publishable_, void.ledger_.void == "") == (True, False)  # it names the noise alone
+    assert (void.exactly_sampled_, void.ledger_.guarantee_void == "") == (True, False)  # it names the noise alone
     assert {(kind().noise, kind().random_state) for kind in METHODS.values()} == {("auto", None)}
 
 
@@ -91,7 +91,7 @@ def test_corrected_mode_cannot_spend_more_than_it_was_given(small_frame, small_s
             greedy.fit(small_frame, schema=small_schema, ledger=ledger)
     assert mine.epsilon_bound == 0
     # A paper may be wrong about its cost: that is what the ledger is there to show.
-    printed = Margins(epsilon=1.0, greedy="yes", mode="paper").fit(small_frame, schema=small_schema)
+    printed = Margins(epsilon=1.0, greedy="yes", mode="published").fit(small_frame, schema=small_schema)
     assert (printed.ledger_.epsilon_claimed, printed.ledger_.epsilon_bound) == (2, 2)
 
 
@@ -164,6 +164,6 @@ def test_fit_keeps_no_row_leaves_extra_columns_alone_and_passes_progress_on(smal
 def test_a_method_without_words_for_screens_runs_and_a_registered_one_is_told_which_it_lacks(monkeypatch):
     assert type("Untitled", (Margins,), {"__module__": __name__}).title == "Untitled"
     monkeypatch.setitem(METHODS.classes, "Mine", f"{__name__}:Mine")
-    with pytest.raises(TypeError, match=r"does not say its good_for, offers\."):
-        type("Mine", (Margins,), {"__module__": __name__, "by": "Warner 1965", "page": "networks"})
+    with pytest.raises(TypeError, match=r"does not say its best_for, presets\."):
+        type("Mine", (Margins,), {"__module__": __name__, "reference": "Warner 1965", "page": "networks"})
     type("Mine", (MST,), {"__module__": __name__})  # all of it is said by a class above

@@ -24,7 +24,7 @@ def entropy(share):
     return -sum(p * math.log2(p) for p in (share, 1 - share) if p)
 
 
-@pytest.mark.parametrize("mode", ["paper", "corrected"])
+@pytest.mark.parametrize("mode", ["published", "corrected"])
 def test_entropies_of_1_and_a_half_share_epsilon_as_37_75_to_62_25(mode):
     n = 10_000
     ones = {"root": n // 2, "even": n // 2 - 10, "rare": 1_100}  # entropies 1, 0.999997 and 0.49992
@@ -38,7 +38,7 @@ def test_entropies_of_1_and_a_half_share_epsilon_as_37_75_to_62_25(mode):
     assert {name: price / both for name, price in share.items()} == shares
     d, k = 3, 1
     whole = HUGE * (2 * d / k) / (d - 1 + 4 * d / k)
-    assert both == pytest.approx(whole if mode == "paper" else 0.9 * whole)
+    assert both == pytest.approx(whole if mode == "published" else 0.9 * whole)
 
 
 @pytest.mark.parametrize(
@@ -51,18 +51,18 @@ def test_entropies_of_1_and_a_half_share_epsilon_as_37_75_to_62_25(mode):
 def test_what_paper_mode_books(schema, d, shares, pairs_at_once, sum_without_entropies):
     n, epsilon = 60, 0.8
     frame = random_frame(schema, n)
-    method = HMPrivBayes(mode="paper", epsilon=epsilon, max_parents=1, random_state=0).fit(frame, schema=schema)
+    method = HMPrivBayes(mode="published", epsilon=epsilon, max_parents=1, random_state=0).fit(frame, schema=schema)
     k = len(method.clusters_)
     assert k == 3
     entries = method.ledger_.entries
     (raw,) = [entry for entry in entries if entry.mechanism == "none"]
-    assert (raw.epsilon_claimed, raw.epsilon_of_noise) == (0, math.inf)
+    assert (raw.epsilon_claimed, raw.epsilon_nominal) == (0, math.inf)
     others = total([entry for entry in entries if entry is not raw])
     assert float(others / Fraction(epsilon)) == pytest.approx(sum_without_entropies, abs=5e-3)
     (pairs,), choices, tables = steps(method)
     claimed = [float(total(step, "epsilon_claimed")) for step in steps(method)]
     assert claimed == pytest.approx([epsilon * share for share in shares], abs=5e-6)
-    assert pairs.epsilon_of_noise == pairs.epsilon_claimed * pairs_at_once
+    assert pairs.epsilon_nominal == pairs.epsilon_claimed * pairs_at_once
     step = entropy(1 / n)  # the most that one row moves the information of two bits: a first one among n - 1 zeros
     printed = step * d * (d - 1) / (float(pairs.epsilon_claimed) * 2 * pairs_at_once)
     assert pairs.scale == pytest.approx(printed)
@@ -72,23 +72,24 @@ def test_what_paper_mode_books(schema, d, shares, pairs_at_once, sum_without_ent
     assert len(choices) == d
     per_step = total(choices, "epsilon_claimed")
     sizes = [len(cluster) for cluster in method.clusters_]
-    assert [entry.epsilon_of_noise for entry in choices] == [per_step / size for size in sizes for _ in range(size)]
+    assert [entry.epsilon_nominal for entry in choices] == [per_step / size for size in sizes for _ in range(size)]
 
 
-@pytest.mark.parametrize(("mode", "score"), [("corrected", "R"), ("paper", "MI")])
+@pytest.mark.parametrize(("mode", "score"), [("corrected", "R"), ("published", "MI")])
 def test_planted_blocks_are_found_by_the_fixed_affinity_and_torn_apart_by_the_printed_one(mode, score):
     """Two blocks of four equal bits: the printed one puts equal bits apart, and different ones together."""
     rows = np.random.default_rng(0).integers(0, 2, (1_000, 2))
     frame = pd.DataFrame({f"{block}{i}": rows[:, j] for j, block in enumerate("ab") for i in range(4)})
     how = {"mode": mode, "score": score, "n_clusters": 2, "epsilon": 20.0, "random_state": 0}
     fixed, printed = (
-        HMPrivBayes(affinity=affinity, **how).fit(frame, schema=bits(frame.columns)) for affinity in ("fixed", "paper")
+        HMPrivBayes(affinity=affinity, **how).fit(frame, schema=bits(frame.columns))
+        for affinity in ("fixed", "published")
     )
     assert sorted(fixed.clusters_) == [tuple(bit(f"{block}{i}") for i in range(4)) for block in "ab"]
     assert [{name[0] for name in cluster} for cluster in printed.clusters_] == [{"a", "b"}] * 2
 
 
-@pytest.mark.parametrize("mode", ["corrected", "paper"])
+@pytest.mark.parametrize("mode", ["corrected", "published"])
 def test_tables_that_are_no_margins_are_measured_and_the_others_derived(mode):
     frame, measured = planted(1, 7, rows=300, seed=1), 0
     for seed in range(4):

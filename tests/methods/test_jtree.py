@@ -74,7 +74,7 @@ def test_a_chain_is_found_at_a_huge_epsilon(score, relation):
 @pytest.mark.parametrize(("threshold", "edges"), [(0.7, ["AB", "BC"]), (0.2, ["AB", "BC", "AC"]), (0.999, [])])
 def test_paper_mode_finds_the_chain_at_its_threshold(threshold, edges):
     """I is about .61 nats for A, B and for B, C, and .38 for A, C; the threshold is phi²."""
-    method = JTree(epsilon=1e6, mode="paper", threshold=threshold, random_state=0).fit(chain(3), schema=CHAIN)
+    method = JTree(epsilon=1e6, mode="published", threshold=threshold, random_state=0).fit(chain(3), schema=CHAIN)
     assert undirected(method.edges_) == undirected(edges)
     assert len(method.cliques_) == {2: 2, 3: 1, 0: 3}[len(edges)]
 
@@ -98,15 +98,15 @@ def test_what_each_question_costs():
 
     structure = Fraction(0.2)
     count, *picks, table = entries(relation="add_remove")  # two tables of 9 cells are merged to one of 27
-    assert (count.name, count.epsilon_of_noise) == ("number of rows", COUNT_SHARE * structure)
-    assert [entry.epsilon_of_noise for entry in picks] == [(1 - COUNT_SHARE) * structure / 2] * 2
-    assert (table.epsilon_of_noise, table.scale) == (1 - structure, pytest.approx(1 / 0.8))
+    assert (count.name, count.epsilon_nominal) == ("number of rows", COUNT_SHARE * structure)
+    assert [entry.epsilon_nominal for entry in picks] == [(1 - COUNT_SHARE) * structure / 2] * 2
+    assert (table.epsilon_nominal, table.scale) == (1 - structure, pytest.approx(1 / 0.8))
     *picks, first, second = entries(max_cells=20)
-    assert [(e.epsilon_of_noise, e.mechanism) for e in picks] == [(structure / 2, "exponential")] * 2
+    assert [(e.epsilon_nominal, e.mechanism) for e in picks] == [(structure / 2, "exponential")] * 2
     assert [first.scale, second.scale] == pytest.approx([2 * 2 / 0.8] * 2)
     # with 9 cells at most, A-B and B-C are joined, after which A-C would make 27: two picks of three are paid
     *picks, first, second = entries(edges=3, max_cells=9)
-    assert [(e.epsilon_of_noise, e.mechanism) for e in picks] == [(structure / 3, "exponential")] * 2
+    assert [(e.epsilon_nominal, e.mechanism) for e in picks] == [(structure / 3, "exponential")] * 2
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 from chains import CHAIN, HUGE, chain, listed
 from sources import Watched
 
-from dpcore import AIM, MST, IndependentMargins, RefinedPrivBayes
+from dpcore import AIM, MST, IndependentMarginals, RefinedPrivBayes
 from dpcore.accounting.currency import Currency
 from dpcore.accounting.relation import Relation
 from dpcore.domain.schema import Schema
@@ -39,15 +39,15 @@ def test_rounds_cost_what_is_documented(relation, delta, times):
     method = AIM(epsilon=1.3, delta=delta, relation=relation, random_state=0).fit(chain(2_000), schema=CHAIN)
     whole, entries = Currency.of(delta).amount(1.3), method.ledger_.entries
     columns, choices, tables = entries[:4], entries[4::2], entries[5::2]
-    assert {entry.epsilon_of_noise for entry in columns} == {whole / 64 * Fraction(9, 10)}
+    assert {entry.epsilon_nominal for entry in columns} == {whole / 64 * Fraction(9, 10)}
     names = ["a", "b", "c", "y", *(" × ".join(scope) for scope in method.pairs_)]
     assert [entry.name for entry in (*columns, *tables)] == [f"counts of {name}" for name in names]
-    first, *later = shares = [c.epsilon_of_noise + t.epsilon_of_noise for c, t in zip(choices, tables, strict=True)]
-    assert [entry.epsilon_of_noise for entry in choices] == [share / 10 for share in shares]
+    first, *later = shares = [c.epsilon_nominal + t.epsilon_nominal for c, t in zip(choices, tables, strict=True)]
+    assert [entry.epsilon_nominal for entry in choices] == [share / 10 for share in shares]
     assert {(c.mechanism, c.sensitivity) for c in choices} == {("exponential", Fraction(relation.histogram_l1, 2))}
     assert first == whole / 64
     assert all(now / before in (1, times) for before, now in pairwise(shares[:-1]))
-    left = whole - sum(entry.epsilon_of_noise for entry in columns) - sum(shares[:-1])
+    left = whole - sum(entry.epsilon_nominal for entry in columns) - sum(shares[:-1])
     assert later[-1] == left < 2 * later[-2] * times
     assert sum(method.epsilons_) == pytest.approx(float(whole))
 
@@ -65,7 +65,7 @@ def test_noise_falls_where_a_table_told_nothing(monkeypatch, times, shares):
     monkeypatch.setattr(Currency, "rows", lambda *_: times)
     method = AIM(epsilon=1.0, relation="replace").fit(APART, schema=TWO)
     choices, tables = method.ledger_.entries[2::2], method.ledger_.entries[3::2]
-    paid = [float(one.epsilon_of_noise + other.epsilon_of_noise) for one, other in zip(choices, tables, strict=True)]
+    paid = [float(one.epsilon_nominal + other.epsilon_nominal) for one, other in zip(choices, tables, strict=True)]
     assert paid == pytest.approx(shares, rel=1e-14)
 
 
@@ -128,7 +128,7 @@ def test_each_third_buys_what_is_documented(relation, delta):
     assert [entry.name for entry in columns] == [f"counts of {name}" for name in "abcy"]
     assert [entry.name for entry in pairs] == [f"counts of {a} × {b}" for a, b in method.pairs_]
     for part in (columns, choices, pairs):
-        assert {entry.epsilon_of_noise for entry in part} == {third / len(part)}
+        assert {entry.epsilon_nominal for entry in part} == {third / len(part)}
     moved = relation.histogram_l1
     assert {(entry.mechanism, entry.sensitivity) for entry in choices} == {("exponential", Fraction(moved, 2))}
     for part in (columns, pairs):
@@ -172,7 +172,7 @@ def test_epsilon_is_shared_by_the_roots_of_the_cells(watched):
     """Four, one and nine cells: 2/6, 1/6 and 3/6 of epsilon; a replaced row moves two cells of each table."""
     schema = Schema(columns=(listed("a", 4), listed("b", 1), listed("n", 9)))
     rows = pd.DataFrame({"a": [0] * 6 + [1] * 3 + [2], "b": 0, "n": [0] * 5 + [8] * 5}).astype(str)
-    fitted = IndependentMargins(epsilon=1.2).fit(rows, schema=schema)
+    fitted = IndependentMarginals(epsilon=1.2).fit(rows, schema=schema)
     assert [scale for _, scale in watched.counted] == pytest.approx([2 / 0.4, 2 / 0.2, 2 / 0.6])
     assert fitted.epsilons_ == pytest.approx([0.4, 0.2, 0.6])
     for cells, exact in zip(fitted.tables_, [[6, 3, 1, 0], [10], [5, *[0] * 7, 5]], strict=True):
@@ -214,20 +214,20 @@ def test_refined_divides_epsilon_as_documented(relation):
     choices = [entry for entry in entries if entry.mechanism == "exponential"]
     tables = [entry for entry in entries if entry.mechanism == "laplace"]
     one_ways, edges = tables[:3], tables[3:]
-    assert [entry.epsilon_of_noise for entry in choices] == [whole * TREE / 2] * 2
+    assert [entry.epsilon_nominal for entry in choices] == [whole * TREE / 2] * 2
     assert [entry.name for entry in one_ways] == ["counts of a × y", "counts of b × y", "counts of c × y"]
-    assert sum(entry.epsilon_of_noise for entry in one_ways) == whole * ONE_WAYS
-    assert sum(entry.epsilon_of_noise for entry in edges) == whole * EDGES
+    assert sum(entry.epsilon_nominal for entry in one_ways) == whole * ONE_WAYS
+    assert sum(entry.epsilon_nominal for entry in edges) == whole * EDGES
     assert {entry.sensitivity for entry in tables} == {relation.histogram_l1}
     roots = np.sqrt([6, 8, 6])
-    shares = [float(entry.epsilon_of_noise / (whole * ONE_WAYS)) for entry in one_ways]
+    shares = [float(entry.epsilon_nominal / (whole * ONE_WAYS)) for entry in one_ways]
     np.testing.assert_allclose(shares, roots / roots.sum())
 
 
 def test_little_epsilon_buys_the_one_ways_twice():
     method = RefinedPrivBayes(epsilon=0.001, random_state=0).fit(chain(2_000), schema=CHAIN)
     assert (method.edges_, len(method.ledger_.entries)) == ([], 6)
-    assert method.ledger_.epsilon_of_noise == sum(method.epsilons_) == pytest.approx(0.001)
+    assert method.ledger_.epsilon_nominal == sum(method.epsilons_) == pytest.approx(0.001)
 
 
 def test_what_is_bought_twice_counts_by_the_inverse_of_its_variance(monkeypatch):

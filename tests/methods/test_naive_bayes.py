@@ -37,17 +37,17 @@ def plain_nb(frame, rows):
     return model.predict_joint_log_proba(rows)
 
 
-@pytest.mark.parametrize(("mode", "variant"), [("paper", "Alg2"), ("corrected", "C1"), ("corrected", "C2")])
+@pytest.mark.parametrize(("mode", "variant"), [("published", "Alg2"), ("corrected", "C1"), ("corrected", "C2")])
 def test_epsilon_zero_gives_uniform_labels(mode, variant):
     method = NaiveBayesSynthesizer(epsilon=0, mode=mode, variant=variant, rows=8_000, random_state=0)
     labels = method.fit(planted(), schema=BITS).sample(8_000)["y"].astype(int)
     assert stats.chisquare(np.bincount(labels, minlength=2)).pvalue > 1e-4  # false-alarm rate 1e-4, seeded
-    assert method.ledger_.epsilon_of_noise == 0
+    assert method.ledger_.epsilon_nominal == 0
 
 
 def test_epsilon_to_infinity_makes_algorithm_2_algorithm_1():
     first, second = (
-        NaiveBayesSynthesizer(epsilon=1e6, mode="paper", variant=variant, rows=2_000, random_state=0)
+        NaiveBayesSynthesizer(epsilon=1e6, mode="published", variant=variant, rows=2_000, random_state=0)
         .fit(planted(), schema=BITS)
         .sample()
         for variant in ("Alg1", "Alg2")
@@ -79,15 +79,15 @@ def test_c1_posterior_sampling_has_the_posterior_frequencies():
 
 
 def test_paper_mode_books_s_draws_with_the_true_loss():
-    method = NaiveBayesSynthesizer(mode="paper", epsilon=1.0, rows=1_000, random_state=0)
+    method = NaiveBayesSynthesizer(mode="published", epsilon=1.0, rows=1_000, random_state=0)
     frame = planted(10)
     (entry,) = method.fit(frame, schema=replace(BITS, max_rows=10)).ledger_.entries
     delta = math.ceil(math.log(20))
     assert delta == 3
     assert (entry.draws, entry.claimed_sensitivity, float(entry.epsilon_claimed)) == (1_000, delta, 1.0)
-    assert float(entry.epsilon_of_noise) == pytest.approx(1_000 * 4 * math.log(2) / (2 * delta))
+    assert float(entry.epsilon_nominal) == pytest.approx(1_000 * 4 * math.log(2) / (2 * delta))
     doubled = method.set_params(relation="replace").fit(frame, schema=BITS).ledger_
-    assert doubled.epsilon_of_noise == pytest.approx(2 * float(entry.epsilon_of_noise))
+    assert doubled.epsilon_nominal == pytest.approx(2 * float(entry.epsilon_nominal))
     found = [NaiveBayesSynthesizer(log_base=base)._paper_sensitivity(30_162) for base in ("e", "2", "10")]
     assert found == [12, 16, 5]
 
@@ -95,9 +95,9 @@ def test_paper_mode_books_s_draws_with_the_true_loss():
 def test_private_n_is_not_used_and_paid_rows_are_not_stretched():
     frame, schema = planted(50), Schema(columns=BITS.columns, target="y")
     with pytest.raises(ParameterError, match="max_rows"):
-        NaiveBayesSynthesizer(mode="paper").fit(frame, schema=schema)
+        NaiveBayesSynthesizer(mode="published").fit(frame, schema=schema)
     for how, rows in (({"relation": "replace"}, 50), ({"rows": 70}, 70)):
-        assert len(NaiveBayesSynthesizer(mode="paper", **how).fit(frame, schema=schema).sample()) == rows
+        assert len(NaiveBayesSynthesizer(mode="published", **how).fit(frame, schema=schema).sample()) == rows
     method = NaiveBayesSynthesizer(variant="C2", rows=20).fit(frame, schema=BITS)
     assert len(method.sample(5)) == 5
     with pytest.raises(ParameterError, match="20 rows"):

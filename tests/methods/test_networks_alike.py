@@ -16,7 +16,7 @@ from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
 from dpcore.evaluate.distances import marginal_avd
 from dpcore.mechanisms.scores import LinearF, MutualInformation, R
-from dpcore.methods import AdaptiveTables, HMPrivBayes, JTree, NoPrivacy, PrivBayes, PrivSCBN, RefinedPrivBayes
+from dpcore.methods import AdaptiveMarginals, HMPrivBayes, JTree, NoPrivacy, PrivBayes, PrivSCBN, RefinedPrivBayes
 from dpcore.methods.networks import refined
 from dpcore.postprocess import resolution
 
@@ -56,7 +56,7 @@ def test_what_is_asked_first_chosen_and_measured_share_epsilon_exactly(kind, how
         steps = entries[: chosen[0]], entries[chosen[0] : chosen[-1] + 1], entries[chosen[-1] + 1 :]
         assert [total(step) for step in steps] == [Fraction(epsilon) * share for share in shares(d, relation, **how)]
         for step in steps[1:] if kind is not HMPrivBayes else steps[1:2]:  # whose tables hang on entropies
-            assert len({entry.epsilon_of_noise for entry in step}) == 1
+            assert len({entry.epsilon_nominal for entry in step}) == 1
 
 
 MI = MutualInformation()
@@ -147,7 +147,7 @@ def test_corrected_tables_agree_on_every_column(kind, how, relation):
     [
         (AIM, CHAIN, {}),
         (MST, CHAIN, {"delta": 1e-9}),
-        *((AdaptiveTables, schema, {}) for schema in (CHAIN, replace(CHAIN, target=None))),
+        *((AdaptiveMarginals, schema, {}) for schema in (CHAIN, replace(CHAIN, target=None))),
         (RefinedPrivBayes, CHAIN, {}),
     ],
 )
@@ -163,7 +163,7 @@ def test_with_much_epsilon_the_chain_is_found_and_tables_are_the_datas(kind, sch
 
 
 @pytest.mark.parametrize(
-    ("kind", "most"), [(AdaptiveTables, resolution.MOST_GROUPS), (RefinedPrivBayes, refined.MOST_GROUPS)]
+    ("kind", "most"), [(AdaptiveMarginals, resolution.MOST_GROUPS), (RefinedPrivBayes, refined.MOST_GROUPS)]
 )
 def test_columns_of_very_many_bins_are_merged_and_not_refused(kind, most):
     """All but no noise leaves every value apart: their number is limited, or no pair would fit into a clique."""

@@ -11,9 +11,9 @@ import dpcore.methods.base
 from dpcore.accounting.ledger import Ledger
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
-from dpcore.domain.unit import Unit
+from dpcore.domain.unit import PrivacyUnit
 from dpcore.errors import DataError, ParameterError
-from dpcore.methods import METHODS, DiffPRFs, IndependentMargins, NaiveBayesSynthesizer
+from dpcore.methods import METHODS, DiffPRFs, IndependentMarginals, NaiveBayesSynthesizer
 
 SCHEMA = Schema(
     columns=(
@@ -26,7 +26,7 @@ SCHEMA = Schema(
 
 
 def of_persons(rows, schema=SCHEMA, **more):
-    return replace(schema, unit=Unit(rows=rows, column="who"), **more)
+    return replace(schema, unit=PrivacyUnit(max_contributions=rows, id_column="who"), **more)
 
 
 def frame_of(**persons):
@@ -74,7 +74,7 @@ def heard(monkeypatch):
 )
 def test_what_is_counted_of_persons(relation, rows, total, heard):
     """Under add_remove k rows of each at most; under replace k places of each, so that their number is public."""
-    _, ((words, _), (classes, _)) = heard(IndependentMargins(relation=relation), frame_of(**TABLE), of_persons(rows))
+    _, ((words, _), (classes, _)) = heard(IndependentMarginals(relation=relation), frame_of(**TABLE), of_persons(rows))
     assert words.sum() == words[:4].sum() == classes[0] == total
     if rows == 10:  # p has 3 of each and one more, q all 10, r one of each and two more
         assert 10 + 1 * 2 <= words[3] <= 10 + 2 * 2
@@ -85,7 +85,7 @@ def test_what_is_counted_of_persons(relation, rows, total, heard):
 @pytest.mark.parametrize("relation", NEIGHBORS)
 def test_a_person_loses_no_more_than_epsilon(relation, rows, heard):
     """Tables of counts, worked out exactly: a person moves them by what their scales pay for, and by no more."""
-    method = IndependentMargins(epsilon=0.5, relation=relation)
+    method = IndependentMarginals(epsilon=0.5, relation=relation)
     found = [heard(method, frame, of_persons(rows)) for frame in NEIGHBORS[relation]]
     assert [ledger.epsilon_bound for ledger, _ in found] == [0.5, 0.5]
     one, other = (tables for _, tables in found)
@@ -94,7 +94,7 @@ def test_a_person_loses_no_more_than_epsilon(relation, rows, heard):
 
 
 def test_units_without_a_column_cut_nothing():
-    frame, known = frame_of(**TABLE).drop(columns="who"), replace(SCHEMA, unit=Unit(rows=3))
+    frame, known = frame_of(**TABLE).drop(columns="who"), replace(SCHEMA, unit=PrivacyUnit(max_contributions=3))
     one, other = (NaiveBayesSynthesizer(random_state=1).fit(frame, schema=schema) for schema in (SCHEMA, known))
     assert one.ledger_.to_json() == other.ledger_.to_json()
     assert one.structure() == other.structure()
@@ -104,10 +104,10 @@ def test_one_row_for_every_person_if_nobody_says_how_many():
     """Under replace each fills k places, and how many rows there were is private; under add_remove as many as count."""
     frame = frame_of(**{f"p{i}": "abcd"[: 1 + i % 4] for i in range(40)})
     how = {"epsilon": 1e6, "noise": "laplace"}
-    for name in ("NB-Synth", "PrivBayes", "Independent margins", "TaxonomyRelease"):
+    for name in ("NB-Synth", "PrivBayes", "Independent marginals", "TaxonomyRelease"):
         made = METHODS[name](relation="replace", **how).fit(frame, schema=of_persons(5))
         assert (len(made.sample()), len(made.sample(7))) == (40, 7), name
-    kept = IndependentMargins(relation="add_remove", **how).fit(frame, schema=of_persons(3))
+    kept = IndependentMarginals(relation="add_remove", **how).fit(frame, schema=of_persons(3))
     assert abs(len(kept.sample()) - 10 * (1 + 2 + 3 + 3)) <= 1
 
 

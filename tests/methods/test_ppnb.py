@@ -60,8 +60,8 @@ def test_formula_4_by_hand():
 
 
 def test_what_the_paper_gives_away_is_booked():
-    method = PPNB(mode="paper", p0=0.35, random_state=0).fit(some_rows(20), schema=SCHEMA)
-    x, n, y = (entry.epsilon_of_noise for entry in method.ledger_.entries)
+    method = PPNB(mode="published", p0=0.35, random_state=0).fit(some_rows(20), schema=SCHEMA)
+    x, n, y = (entry.epsilon_nominal for entry in method.ledger_.entries)
     assert (x, n, y) == (pytest.approx(math.log1p(3 * 0.35 / 0.65)), math.inf, math.inf)
 
 
@@ -76,9 +76,9 @@ def test_formulas_2_and_3_by_hand(as_printed, variance):
 
 def test_without_lies_and_noise_it_is_plain_naive_bayes():
     frame = some_rows()
-    how = {"mode": "paper", "alpha": 1.0}
+    how = {"mode": "published", "alpha": 1.0}
     ours = PPNB(p0=1.0, factors=(1, 0), offsets=(0, 0), variance="unbiased", **how).fit(frame, schema=SCHEMA).bayes_
-    plain = METHODS["Plain naive Bayes"](**how).fit(frame, schema=SCHEMA).bayes_
+    plain = METHODS["Non-private naive Bayes"](**how).fit(frame, schema=SCHEMA).bayes_
     counts = frame.groupby(["y", "x"]).size().unstack(fill_value=0).to_numpy() + 1.0
     by_class = frame.groupby("y")["n"]
     for model in (ours, plain):
@@ -90,10 +90,10 @@ def test_without_lies_and_noise_it_is_plain_naive_bayes():
 def test_each_column_may_have_a_p0_of_its_own():
     u, v = (Column(name=name, kind="categorical", categories=("a", "b")) for name in "uv")
     schema, frame = Schema(columns=(u, N, v, Y), target="y"), some_rows(50).assign(u="a", v="b")
-    channels = PPNB(mode="paper", p0=(0.2, 0.9)).fit(frame, schema=schema).reports_.channels
+    channels = PPNB(mode="published", p0=(0.2, 0.9)).fit(frame, schema=schema).reports_.channels
     assert [channels[name,].gain for name in "uv"] == pytest.approx([0.2, 0.9])
     with pytest.raises(ParameterError, match="2 of them"):
-        PPNB(mode="paper", p0=(0.2,) * 3).fit(frame, schema=schema)
+        PPNB(mode="published", p0=(0.2,) * 3).fit(frame, schema=schema)
 
 
 def test_accuracy_rises_with_p0():
@@ -103,7 +103,7 @@ def test_accuracy_rises_with_p0():
     train, test = cards.train.head(4_000), cards.test.head(2_000)
 
     def accuracy(p0):
-        fits = [PPNB(mode="paper", p0=p0, random_state=seed).fit(train, schema=schema) for seed in range(10)]
+        fits = [PPNB(mode="published", p0=p0, random_state=seed).fit(train, schema=schema) for seed in range(10)]
         return np.array([fit.score(test) for fit in fits])
 
     low, middle, high = (accuracy(p0) for p0 in (0.05, 0.2, 1.0))
@@ -129,7 +129,7 @@ def fitted(**parameters):
 )
 def test_epsilon_is_shared_exactly(how, shares):
     entries = fitted(**how).ledger_.entries
-    assert {entry.name.removeprefix("report of "): entry.epsilon_of_noise for entry in entries} == shares
+    assert {entry.name.removeprefix("report of "): entry.epsilon_nominal for entry in entries} == shares
 
 
 def test_what_is_asked():
@@ -232,7 +232,7 @@ def test_moments_stay_inside_what_bounds_and_noise_allow(label, numbers, y, n, e
 def test_a_printed_variance_below_zero_is_a_tenth_of_the_range_or_the_reading_that_makes_a_spike(reading, least):
     """A spike of one class decides everything: at p0 = .65, 6 of 74 runs of Figure 2 lost .04 to .14 of accuracy."""
     frame = pd.DataFrame({"n": [4.0, 6.0] * 40, "y": ["no", "yes"] * 40})
-    schema, how = Schema(columns=(N, Y), target="y"), {"mode": "paper", "offsets": (0, 400)}
+    schema, how = Schema(columns=(N, Y), target="y"), {"mode": "published", "offsets": (0, 400)}
     fits = [ppnb.PPNB(**reading, **how, random_state=seed).fit(frame, schema=schema) for seed in range(5)]
     assert min(math.sqrt(fit.bayes_.normals["n"][:, 1].min()) / 10 for fit in fits) == pytest.approx(least)
 

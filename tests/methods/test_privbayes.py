@@ -65,12 +65,12 @@ def test_maximal_sets_by_plain_enumeration():
 )
 def test_paper_mode_costs_what_it_claims_or_a_little_less(variant, score):
     schema, n, epsilon = schema_of({"a": 3, "b": 3, "c": 4, "d": 3}), 400, 2.0
-    method = PrivBayes(mode="paper", variant=variant, score=score, epsilon=epsilon, random_state=0)
+    method = PrivBayes(mode="published", variant=variant, score=score, epsilon=epsilon, random_state=0)
     method.fit(random_frame(schema, n), schema=schema)
     _, choices, tables = steps(method)
     assert total(tables) == total(tables, "epsilon_claimed")
     if (variant, score) != ("general", None):
-        assert method.ledger_.epsilon_of_noise == epsilon
+        assert method.ledger_.epsilon_nominal == epsilon
         return
     share = 0.3 * epsilon / 3
     printed = 3 / n + 2 / n**2
@@ -79,8 +79,8 @@ def test_paper_mode_costs_what_it_claims_or_a_little_less(variant, score):
         assert entry.claimed_sensitivity == pytest.approx(printed)
         assert entry.sensitivity == pytest.approx(3 * (n - 1) / n**2)
         assert entry.scale == pytest.approx(2 * printed / share)
-        assert float(entry.epsilon_of_noise) == pytest.approx(share * 3 * (n - 1) / (3 * n + 2))
-    assert 0.998 * epsilon < method.ledger_.epsilon_of_noise < epsilon
+        assert float(entry.epsilon_nominal) == pytest.approx(share * 3 * (n - 1) / (3 * n + 2))
+    assert 0.998 * epsilon < method.ledger_.epsilon_nominal < epsilon
 
 
 @pytest.mark.parametrize("variant", ["general", "binary"])

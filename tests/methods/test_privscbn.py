@@ -26,20 +26,20 @@ def choices_of(size, parents):
 def test_paper_mode_claims_epsilon_and_is_charged_what_it_costs(d, clusters):
     n, epsilon = 60, 0.7
     frame = planted(1, d, rows=n)
-    method = PrivSCBN(mode="paper", epsilon=epsilon, n_clusters=clusters, random_state=2)
+    method = PrivSCBN(mode="published", epsilon=epsilon, n_clusters=clusters, random_state=2)
     method.fit(frame, schema=bits(frame.columns))
     k = len(method.clusters_)
     pairs, *rest = method.ledger_.entries
     assert pairs.epsilon_claimed == Fraction(epsilon) / 3
     assert pairs.sensitivity == 1
     assert pairs.claimed_sensitivity == pytest.approx(1 / n)
-    assert float(pairs.epsilon_of_noise) == pytest.approx(d // 2 * n * epsilon / 3)
+    assert float(pairs.epsilon_nominal) == pytest.approx(d // 2 * n * epsilon / 3)
     assert pairs.scale == pytest.approx(d * (d - 1) / (2 * (d // 2)) / n / (epsilon / 3))
     assert total(rest) == 2 * k * Fraction(epsilon) / 3
-    assert method.ledger_.epsilon_of_noise == pytest.approx((d // 2 * n + 2 * k) * epsilon / 3)
+    assert method.ledger_.epsilon_nominal == pytest.approx((d // 2 * n + 2 * k) * epsilon / 3)
     choices = [entry for entry in rest if entry.mechanism == "exponential"]
     sizes = [choices_of(len(cluster), 3) for cluster in method.clusters_]
-    assert [entry.epsilon_of_noise for entry in choices] == [
+    assert [entry.epsilon_nominal for entry in choices] == [
         Fraction(epsilon) / 3 / size for size in sizes for _ in range(size)
     ]
 
@@ -66,7 +66,8 @@ def test_jaccard_indices_come_from_the_noisy_tables(relation, counted, monkeypat
 
 
 @pytest.mark.parametrize(
-    ("mode", "score", "parents"), [("corrected", "R", 3), ("corrected", "MI", 2), ("paper", "R", 2), ("paper", "R", 1)]
+    ("mode", "score", "parents"),
+    [("corrected", "R", 3), ("corrected", "MI", 2), ("published", "R", 2), ("published", "R", 1)],
 )
 def test_a_huge_epsilon_grows_families_parent_by_parent(parents, mode, score):
     """Each step takes the best there is; scores are compared, because ties are common with R."""

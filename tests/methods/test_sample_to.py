@@ -51,7 +51,7 @@ def test_rows_that_were_paid_for_are_written_once(tmp_path):
 
 
 def test_a_file_is_whole_or_not_there_and_is_replaced_if_that_is_asked(tmp_path):
-    method, place, told = fitted("Independent margins"), tmp_path / "rows.csv", []
+    method, place, told = fitted("Independent marginals"), tmp_path / "rows.csv", []
 
     def stop(fraction, text):
         told.append(fraction)

@@ -124,7 +124,7 @@ def test_every_level_gets_its_share(shares, noise, relation):
     expected = [0.7 * weight / sum(weights) for weight in weights]
     assert method.level_epsilons_ == pytest.approx(expected)
     _, counted = entries(method)
-    assert [float(entry.epsilon_of_noise) for entry in counted] == pytest.approx([e for e in expected if e])
+    assert [float(entry.epsilon_nominal) for entry in counted] == pytest.approx([e for e in expected if e])
     for level, (epsilon, size) in enumerate(zip(expected, sizes, strict=True)):
         found = method.tree_.variances[level], method.tree_.noisy[level].size
         if epsilon:
@@ -141,33 +141,33 @@ def test_choices_that_are_none_leave_their_share_to_the_counts(most, steps, choi
     assert method.steps_ == [("a", 1), ("a", 2), ("b", 1), ("b", 2), ("b", 3)][:steps]
     chosen, counted = entries(method)
     assert [n for n, _ in watched.chosen] == [2] * choices
-    assert [entry.epsilon_of_noise for entry in chosen] == [Fraction(1, 16)] * choices
+    assert [entry.epsilon_nominal for entry in chosen] == [Fraction(1, 16)] * choices
     assert total(counted) == 1 - Fraction(choices, 16)
 
 
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize(("measure", "with_class"), [("all", True), ("all", False), ("leaves", True)])
 def test_paper_mode_books_every_level_at_the_whole_share(measure, with_class, relation):
-    how = {"mode": "paper", "measure": measure, "with_class": with_class, "relation": relation, "iterations": 4}
+    how = {"mode": "published", "measure": measure, "with_class": with_class, "relation": relation, "iterations": 4}
     how["max_per_attribute"] = 9
     method, other = fit(**how), fit(**how, level_shares="leaves first", order="coarse")  # which it knows nothing of
     assert (other.level_epsilons_, other.levels_) == (method.level_epsilons_, method.levels_)
     chosen, counted = entries(method)
     levels = 1 if measure == "leaves" else 5 + with_class - (relation == "replace")
     share = Fraction(1, 2) if with_class else Fraction(1)
-    assert [entry.epsilon_of_noise for entry in counted] == [share] * levels
+    assert [entry.epsilon_nominal for entry in counted] == [share] * levels
     assert [entry.epsilon_claimed for entry in counted] == [share / levels] * levels
     assert [e for e in method.level_epsilons_ if e] == [float(share)] * levels
     assert all(("adds up" in entry.reason) == (levels > 1) for entry in counted)
     # The mechanism's general form, which is twice too careful where Max only rises.
     assert total(chosen) == pytest.approx(with_class / (2 if relation == "replace" else 4))
-    assert method.ledger_.epsilon_of_noise == pytest.approx(float(total(chosen) + levels * share))
+    assert method.ledger_.epsilon_nominal == pytest.approx(float(total(chosen) + levels * share))
 
 
 def test_paper_mode_counts_the_leaves_of_columns_that_were_divided_once():
-    printed = fit(mode="paper", with_class=False, iterations=9)
+    printed = fit(mode="published", with_class=False, iterations=9)
     assert printed.steps_ == IN_TURN[:4]
-    assert printed.ledger_.epsilon_claimed == printed.ledger_.epsilon_of_noise == 1
+    assert printed.ledger_.epsilon_claimed == printed.ledger_.epsilon_nominal == 1
     assert [epsilon > 0 for epsilon in printed.level_epsilons_] == [False] * 4 + [True]
 
 

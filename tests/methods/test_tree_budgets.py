@@ -17,7 +17,7 @@ from dpcore.methods.trees.grow import within
 
 MOVED = {Relation.ADD_REMOVE: 1, Relation.REPLACE: 2}  # the nodes of a level that one person moves
 CORRECTED = [
-    (DiffPRFs, {"n_trees": 3, "resample": "disjoint", "steps": "two", "count_share": 0.3}),
+    (DiffPRFs, {"n_trees": 3, "resample": "disjoint", "split_selection": "two_stage", "count_share": 0.3}),
     (DiffPRFs, {"n_trees": 3, "resample": "poisson", "rate": 0.3, "count_share": 0.5, "leaf_share": 0.2}),
     (DiffPRFs, {"n_trees": 3, "resample": "full", "count_share": 0.0, "cuts": "bins"}),
     (DiffPRF, {"n_trees": 2, "resample": "disjoint"}),
@@ -76,7 +76,7 @@ def test_paper_modes_bound_is_that_of_the_mechanism(method, how, trees, shares, 
         each = Fraction(epsilon) / trees * moved
         tree = each - choices * each / parts / 2 if rises else each
         for rows in (0, 60, 600):
-            paper = {"mode": "paper", "relation": str(relation), "epsilon": epsilon, "max_depth": LEVELS, **how}
+            paper = {"mode": "published", "relation": str(relation), "epsilon": epsilon, "max_depth": LEVELS, **how}
             model = fitted(method, small_frame.iloc[:rows], small_schema, **paper)
             expected = trees * bootstrap_loss(tree, relation, rows) if method is DiffPRF else tree
             found = model.ledger_.totals.of_noise
@@ -88,12 +88,12 @@ def test_paper_modes_bound_is_that_of_the_mechanism(method, how, trees, shares, 
         assert reached >= {0, LEVELS}
 
 
-@pytest.mark.parametrize("mode", ["paper", "corrected"])
+@pytest.mark.parametrize("mode", ["published", "corrected"])
 @pytest.mark.parametrize("method", [DiffPID3, SuLQID3, PINQID3, DiffPRF, DiffPC45])
 def test_a_single_record_is_divided_as_printed_only(method, mode, small_frame, small_schema):
     own = {DiffPRF: {"n_trees": 1}, DiffPC45: {"prune": False}}.get(method, {})
     how = {"mode": mode, "max_depth": 1, "epsilon": 1e6, "random_state": 2, **own}
-    assert (len(fitted(method, small_frame.iloc[:1], small_schema, **how).forest_.tree) > 1) == (mode == "paper")
+    assert (len(fitted(method, small_frame.iloc[:1], small_schema, **how).forest_.tree) > 1) == (mode == "published")
 
 
 def test_where_counts_are_bought_two_records_are_divided(small_frame, small_schema):
@@ -153,7 +153,7 @@ def test_the_rows_of_levels_above_are_let_go(small_frame, small_schema, monkeypa
 
 @pytest.mark.parametrize(("method", "how", "shares"), BY_HAND)
 def test_the_papers_shares_by_hand(method, how, shares, small_frame, small_schema):
-    model = fitted(method, small_frame, small_schema, mode="paper", **how)
+    model = fitted(method, small_frame, small_schema, mode="published", **how)
     for part, expected in shares.items():
         found = entries_of(model, part)
         assert {entry.epsilon_claimed for entry in found} == set(expected), part
@@ -162,21 +162,21 @@ def test_the_papers_shares_by_hand(method, how, shares, small_frame, small_schem
             # exp(e q / 2), which for a score that only rises costs half
             twice = 2 if entry.mechanism == "exponential" else 1
             assert entry.scale == pytest.approx(twice / of_each), part
-            assert entry.epsilon_of_noise == pytest.approx(entry.epsilon_claimed / twice), part
+            assert entry.epsilon_nominal == pytest.approx(entry.epsilon_claimed / twice), part
             if method is SuLQID3 and "division" in part:
                 assert of_each == pytest.approx(1 / (4 * SIZES[part.rpartition(": ")[2]] * 3))
 
 
 def test_the_papers_gain_moves_by_as_much_as_it_says(small_frame, small_schema):
-    model = fitted(DiffPRFs, small_frame, small_schema, mode="paper", n_trees=2, max_depth=2, criterion="InfoGain")
+    model = fitted(DiffPRFs, small_frame, small_schema, mode="published", n_trees=2, max_depth=2, criterion="InfoGain")
     chosen = [entry for entry in model.ledger_.entries if entry.mechanism == "exponential"]
     assert {(entry.sensitivity, entry.claimed_sensitivity) for entry in chosen} == {(1.0, 1.0)}  # lb |C|, two classes
-    assert all(entry.epsilon_of_noise == entry.epsilon_claimed for entry in chosen)
+    assert all(entry.epsilon_nominal == entry.epsilon_claimed for entry in chosen)
 
 
-@pytest.mark.parametrize("children", ["few", "values", "one"])
+@pytest.mark.parametrize("children", ["grouped", "values", "one_vs_rest"])
 def test_paper_mode_reads_two_children_in_two_ways(children, small_frame, small_schema):
-    how = {"mode": "paper", "n_trees": 5, "max_depth": 2, "max_features": "all", "children": children}
+    how = {"mode": "published", "n_trees": 5, "max_depth": 2, "max_features": "all", "children": children}
     forest = fitted(DiffPRFs, small_frame, small_schema, **how).forest_
     assert set(forest.fanout[forest.column == small_schema.index("age")]) == {2}
-    assert (forest.fanout.max() > 2) == (children != "one")
+    assert (forest.fanout.max() > 2) == (children != "one_vs_rest")

@@ -179,7 +179,7 @@ def test_a_number_is_cut_inside_the_range_of_its_node(rows, ticks, edges, weight
 
 def test_cuts_first_and_then_the_column():
     """Half of epsilon each for the cut and for the column, which competes with its chosen cut."""
-    score, chooser = Gini(), Exponential(score=Gini(), steps="two")
+    score, chooser = Gini(), Exponential(score=Gini(), selection="two_stage")
     nodes, real, (columns, low, high) = nodes_of(DRAWS, seed=7), np.arange(5) == 0, asked(DRAWS, 0, 2)
     division = chooser.choose("q", nodes, columns, real, low, high, 3.0)
     factor = 1.5 / 2
@@ -194,7 +194,7 @@ def test_cuts_first_and_then_the_column():
 
 def test_two_numbers_are_cut_one_after_the_other():
     """A third of epsilon for each of three choices."""
-    chooser = Exponential(score=Max(), steps="two")
+    chooser = Exponential(score=Max(), selection="two_stage")
     nodes, real, (columns, low, high) = nodes_of(DRAWS, seed=8), np.arange(5) < 2, asked(DRAWS, 0, 1, 2)
     division = chooser.choose("q", nodes, columns, real, low, high, 2.4)
     values = [real_scores(Max()), np.array([split(CODES[:, 1] >= cut, Max()) for cut in (1, 2, 3)])]

@@ -9,7 +9,7 @@ from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
 from dpcore.domain.splits import GRID
 from dpcore.domain.taxonomy import Taxonomy
-from dpcore.methods import DiffPRFs, PlainForest
+from dpcore.methods import DiffPRFs, NonPrivateForest
 from dpcore.postprocess.forest import ARRAYS, Forest
 
 TOWNS = Taxonomy(tuple((c, "west" if c < "d" else "east", "all") for c in "abcde"))
@@ -55,7 +55,7 @@ def grown(epsilon=40.0, **how):
 
 @cache
 def plain(**how):
-    return PlainForest(**{**SAME, **how}).fit(ROWS, schema=SCHEMA).forest_
+    return NonPrivateForest(**{**SAME, **how}).fit(ROWS, schema=SCHEMA).forest_
 
 
 def stump_of(classes, cut=GRID * 17 // 32):
@@ -65,7 +65,7 @@ def stump_of(classes, cut=GRID * 17 // 32):
     names = ("tree", "level", "parent", "column", "first", "fanout")
     places = [[0] * n, [0] + [1] * (n - 1), [-1, *below], [0] + [-1] * (n - 1), [1] + [n] * (n - 1), [n - 1, *below]]
     return Forest(
-        schema=SCHEMA, target="y", cuts="numbers", children="few", vote="majority",
+        schema=SCHEMA, target="y", cuts="numbers", children="grouped", vote="majority",
         **{name: np.array(values, dtype=np.intp) for name, values in zip(names, places, strict=True)},
         cut=np.array([cut, *none]), low=np.array([-1.0, *none]),
         noisy=np.full(n, np.nan), spent=np.full(n, np.nan), counts=totals, classes=counts,

@@ -30,7 +30,7 @@ def test_planted_blocks_are_found_from_distances_and_not_from_similarities(seeds
     for seed in seeds(20):
         similarity, blocks = planted(seed)
         rng = np.random.default_rng(seed)
-        assert partition_of(spectral_clusters(similarity, 2, rng, affinity="paper"), 10) != blocks
+        assert partition_of(spectral_clusters(similarity, 2, rng, affinity="published"), 10) != blocks
         noise = rng.laplace(0, 0.1, (10, 10))
         noisy = similarity + noise + noise.T + np.diag(rng.normal(0, 1e6, 10))  # the diagonal is not used
         for found in (similarity, similarity * 1e6 - 1e5, noisy):  # beyond 0 and 1 as well
@@ -51,7 +51,7 @@ def test_the_printed_affinity_is_the_printed_formula():
         vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
         start = int(np.random.default_rng(0).integers(2**31))
         labels = KMeans(4, n_init=STARTS, random_state=start).fit_predict(vectors)
-        found = spectral_clusters(similarity, 4, np.random.default_rng(0), affinity="paper", sigma=sigma, k1=k1)
+        found = spectral_clusters(similarity, 4, np.random.default_rng(0), affinity="published", sigma=sigma, k1=k1)
         assert partition_of(found, 9) == {frozenset(np.flatnonzero(labels == each).tolist()) for each in labels}
 
 
@@ -70,7 +70,7 @@ DEGENERATE = {
 
 
 def test_whatever_the_noise_does_every_column_is_in_one_cluster():
-    for (name, similarity), affinity, k in product(DEGENERATE.items(), ("fixed", "paper"), (2, 7)):
+    for (name, similarity), affinity, k in product(DEGENERATE.items(), ("fixed", "published"), (2, 7)):
         before = similarity.copy()
         with warnings.catch_warnings():
             warnings.simplefilter("error")

@@ -9,7 +9,7 @@ from forests import ROWS, SAME, SCHEMA, STUMP, assert_equal, grown, make_rows, p
 
 from dpcore.domain.splits import NumberCut
 from dpcore.errors import DataError
-from dpcore.methods import DiffPC45, DiffPRFs, PlainForest
+from dpcore.methods import DiffPC45, DiffPRFs, NonPrivateForest
 from dpcore.methods.trees.grow import forest_of
 from dpcore.methods.trees.plan import Budget
 from dpcore.postprocess.forest import pessimistic, pruned
@@ -17,12 +17,12 @@ from dpcore.postprocess.forest import pessimistic, pruned
 
 def test_the_plain_forest_is_the_limit_node_by_node():
     for resample, criterion, steps, noise in (
-        ("full", "Gini", "one", "laplace"),
-        ("disjoint", "Max", "two", "geometric"),
-        ("poisson", "Gini", "two", "laplace"),
-        ("poisson", "Max", "one", "geometric"),
+        ("full", "Gini", "joint", "laplace"),
+        ("disjoint", "Max", "two_stage", "geometric"),
+        ("poisson", "Gini", "two_stage", "laplace"),
+        ("poisson", "Max", "joint", "geometric"),
     ):
-        how = {"resample": resample, "criterion": criterion, "steps": steps, "noise": noise, "rate": 0.5}
+        how = {"resample": resample, "criterion": criterion, "split_selection": steps, "noise": noise, "rate": 0.5}
         how |= {"cuts": "bins" if noise == "geometric" else "numbers", "count_share": 0.3}
         one, other = grown(epsilon=1e9, **how), plain(**how)
         for name in ("tree", "level", "parent", "column", "first", "fanout", "cut", "low"):
@@ -55,7 +55,7 @@ def slow_leaf(forest, row, codes, place):
     return place
 
 
-@pytest.mark.parametrize("how", [("numbers", "few", "majority"), ("bins", "values", "probability")])
+@pytest.mark.parametrize("how", [("numbers", "grouped", "majority"), ("bins", "values", "probability")])
 def test_predictions_are_those_of_a_slow_walk(how):
     forest = grown(**dict(zip(("cuts", "children", "vote"), how, strict=True)), n_trees=4, max_depth=5)
     assert len(set(forest.column.tolist())) >= 6  # every kind of question is asked
@@ -91,7 +91,7 @@ def test_paper_leaves_say_what_their_own_noisy_counts_do(monkeypatch):
         return forest_of(grown_levels, *args, **how)
 
     monkeypatch.setattr("dpcore.methods.trees.base.forest_of", watched)
-    model = DiffPRFs(mode="paper", epsilon=0.6, n_trees=4, max_depth=2, random_state=0)
+    model = DiffPRFs(mode="published", epsilon=0.6, n_trees=4, max_depth=2, random_state=0)
     forest = model.fit(ROWS.iloc[:60], schema=SCHEMA).forest_
     noisy = np.concatenate([level.class_counts for level in levels])[forest.leaf]
     assert (noisy < 0).all(axis=1).any()
@@ -102,7 +102,7 @@ def test_paper_leaves_say_what_their_own_noisy_counts_do(monkeypatch):
 def test_empty_leaves_take_after_their_parents_and_no_rows_make_a_forest_all_the_same():
     """Without noise, children without rows say what their parent does; a chain of them what the last full one does."""
     rows = ROWS[ROWS["grade"].isin(["low", "mid"])]
-    forest = PlainForest(**SAME, resample="full", children="values").fit(rows, schema=SCHEMA).forest_
+    forest = NonPrivateForest(**SAME, resample="full", categorical_splits="values").fit(rows, schema=SCHEMA).forest_
     empty = np.flatnonzero((forest.counts == 0) & (forest.parent >= 0))
     assert len(empty)
     np.testing.assert_allclose(forest.probabilities[empty], forest.probabilities[forest.parent[empty]])
@@ -110,7 +110,7 @@ def test_empty_leaves_take_after_their_parents_and_no_rows_make_a_forest_all_the
         model = DiffPRFs(**SAME, epsilon=1.0, count_share=count_share)
         forest = model.fit(ROWS.iloc[:0], schema=SCHEMA).forest_
         np.testing.assert_allclose(forest.probability(ROWS).sum(axis=1), 1)
-    forest = PlainForest(**SAME, resample="full").fit(ROWS.iloc[:0], schema=SCHEMA).forest_
+    forest = NonPrivateForest(**SAME, resample="full").fit(ROWS.iloc[:0], schema=SCHEMA).forest_
     np.testing.assert_allclose(forest.probabilities, 1 / 3)
     assert not forest.importance().any()
 

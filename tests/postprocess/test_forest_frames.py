@@ -79,13 +79,13 @@ def test_levels_sum_to_the_account_of_one_tree(small_frame, small_schema):
         ({"relation": "replace"}, 0.5, "3 trees on disjoint rows", True),  # a record leaves one node and enters another
         ({"resample": "full", "relation": "replace"}, 1 / 6, "3 trees, each", True),
         ({"resample": "full", "n_trees": 1}, 1.0, "one tree", False),
-        ({"steps": "two", "count_share": 0.5, "max_depth": 4}, 1.0, "3 trees on disjoint rows", False),
+        ({"split_selection": "two_stage", "count_share": 0.5, "max_depth": 4}, 1.0, "3 trees on disjoint rows", False),
         ({"resample": "poisson", "rate": 0.25}, inside, "3 trees, each: a random 25 % of the rows", True),
     ):
         asked = {"epsilon": 1.0, "n_trees": 3, "max_depth": 3, "random_state": 1, **chosen}
         fitted = DiffPRFs(**asked).fit(small_frame, schema=small_schema)
         frame = forest_frames.budget(fitted.ledger_)
-        for kind in ("epsilon_of_noise", "epsilon_claimed"):
+        for kind in ("epsilon_nominal", "epsilon_claimed"):
             assert frame[kind].sum() == pytest.approx(spent, rel=1e-6), chosen
         assert (set(frame["account"]), set(frame["per_tree"])) == ({account}, {per_tree})
         assert frame["level"].is_monotonic_increasing
@@ -97,19 +97,19 @@ def test_levels_sum_to_the_account_of_one_tree(small_frame, small_schema):
 
 
 def test_what_paper_mode_looks_at_unprotected_is_infinite_on_its_level(small_frame, small_schema):
-    method = DiffPRFs(mode="paper", epsilon=1.0, n_trees=2, max_depth=2, random_state=1)
+    method = DiffPRFs(mode="published", epsilon=1.0, n_trees=2, max_depth=2, random_state=1)
     ledger = method.fit(small_frame, schema=small_schema).ledger_
     frame = forest_frames.budget(ledger).set_index(["level", "purpose"])
     assert frame["epsilon_claimed"].sum() == pytest.approx(0.5)
-    assert [frame.loc[(level, "other"), "epsilon_of_noise"] for level in (0, 1)] == [np.inf] * 2
-    assert frame.loc[(0, "counts of records"), "epsilon_of_noise"] == pytest.approx(0.5 / 6)
+    assert [frame.loc[(level, "other"), "epsilon_nominal"] for level in (0, 1)] == [np.inf] * 2
+    assert frame.loc[(0, "counts of records"), "epsilon_nominal"] == pytest.approx(0.5 / 6)
 
 
 def test_single_trees_spend_evenly_and_other_methods_have_no_levels(small_frame, small_schema):
     steps = [(0, "counts of records"), (0, "choices"), (1, "counts of records"), (1, "classes in leaves")]
     for method, expected in ((SuLQID3(max_depth=1), steps), (NaiveBayesSynthesizer(), [(-1, "other")])):
         frame = forest_frames.budget(method.fit(small_frame, schema=small_schema).ledger_)
-        assert frame["epsilon_of_noise"].sum() == pytest.approx(method.epsilon)
+        assert frame["epsilon_nominal"].sum() == pytest.approx(method.epsilon)
         assert list(zip(frame["level"], frame["purpose"], strict=True)) == expected
     assert forest_frames.budget(Ledger("replace")).empty
 
@@ -117,7 +117,7 @@ def test_single_trees_spend_evenly_and_other_methods_have_no_levels(small_frame,
 def entry(name, epsilon, claimed=None):
     kind = {"mechanism": "laplace", "sensitivity": 1.0, "claimed_sensitivity": 1.0, "scale": 1.0}
     claimed = epsilon if claimed is None else claimed
-    return Entry(name=name, epsilon_claimed=claimed, epsilon_of_noise=epsilon, **kind)
+    return Entry(name=name, epsilon_claimed=claimed, epsilon_nominal=epsilon, **kind)
 
 
 def test_disjoint_parts_count_once_and_the_longest_of_the_dearest():
@@ -132,7 +132,7 @@ def test_disjoint_parts_count_once_and_the_longest_of_the_dearest():
     cheap.charge(entry("level 0: division, by Max", 4))
     root.charge(entry("levels that no tree reached", 0, claimed=3))
     frame = forest_frames.budget(ledger).set_index(["level", "purpose"])
-    noise, claimed = (frame[kind][frame[kind] > 0] for kind in ("epsilon_of_noise", "epsilon_claimed"))
+    noise, claimed = (frame[kind][frame[kind] > 0] for kind in ("epsilon_nominal", "epsilon_claimed"))
     steps = [(0, "counts of records"), (0, "choices"), (1, "counts of records"), (1, "classes in leaves")]
     assert noise.to_dict() == dict(zip(steps, [1.0, 2.0, 1.0, 2.0], strict=True))
     # By the claim, the way that stops at once is the dearest, and what was not asked belongs to no level.

@@ -87,7 +87,7 @@ def test_without_lies_predictions_on_adult_are_those_of_scikit_learn(adult):
     """p0 = 1, a = 1, b = 0: PPNB as printed is plain naive Bayes, row by row."""
     names = [column.name for column in adult.schema if not column.numeric]
     schema = adult.schema.select(names)
-    method = PPNB(mode="paper", p0=1.0, factors=(1, 0), offsets=(0, 0), alpha=1).fit(adult.train, schema=schema)
+    method = PPNB(mode="published", p0=1.0, factors=(1, 0), offsets=(0, 0), alpha=1).fit(adult.train, schema=schema)
     own = [name for name in names if name != schema.target]
     train, test = (schema.select(own).encode(frame) for frame in (adult.train, adult.test))
     label = schema[schema.target].encode(adult.train[schema.target])
@@ -101,7 +101,7 @@ def test_without_noise_moments_on_adult_are_those_of_scikit_learn(adult):
     names = [column.name for column in adult.schema if column.numeric]
     schema = adult.schema.select([*names, adult.schema.target])
     frame = adult.train.dropna(subset=names)
-    method = PPNB(mode="paper", factors=(1, 0), offsets=(0, 0)).fit(frame, schema=schema)
+    method = PPNB(mode="published", factors=(1, 0), offsets=(0, 0)).fit(frame, schema=schema)
     label = schema[schema.target].encode(frame[schema.target])
     clipped = np.column_stack([frame[name].clip(schema[name].lower, schema[name].upper) for name in names])
     theirs = GaussianNB(var_smoothing=0).fit(clipped, label)

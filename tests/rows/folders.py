@@ -55,4 +55,4 @@ def encoded(place, frame, part, **how):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(writing, "GROUP", 50)
         patch.setattr(writing, "PART", part)
-        return writing.encode(place / "rows.parquet", place / "codes", schema=SMALL, **how)
+        return writing.encode_folder(place / "rows.parquet", place / "codes", schema=SMALL, **how)

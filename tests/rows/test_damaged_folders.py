@@ -54,7 +54,7 @@ def refused_or_read(folder, source):
         lambda: Folder.open(folder),
         lambda: FolderData.open(folder, split_seed=1),
         lambda: (known := begun(folder)) and (known.bytes, known.damaged(), known.outdated(source)),
-        lambda: writing.encode(source, folder, schema=SMALL),
+        lambda: writing.encode_folder(source, folder, schema=SMALL),
     )
     failed = []
     for look in looks:
@@ -113,8 +113,8 @@ def test_what_goes_on_with_a_query_is_refused_and_its_whole_codes_are_read(sound
     document["format"] += ", unfinished"
     (folder / "unfinished.json").write_text(json.dumps(document))
     with pytest.raises(DataError, match="does not ask queries"):
-        writing.encode(source, folder, schema=SMALL)
-    assert len(Folder.open(writing.encode(source, folder, schema=SMALL, replace=True))) == 600
+        writing.encode_folder(source, folder, schema=SMALL)
+    assert len(Folder.open(writing.encode_folder(source, folder, schema=SMALL, replace=True))) == 600
 
 
 @pytest.mark.parametrize("name", ["a\0b", "loop", "a" * 5_000, "rows.parquet"])
@@ -123,7 +123,7 @@ def test_a_place_that_no_folder_can_have_is_refused_in_words(name, sound, tmp_pa
     (tmp_path / "loop").symlink_to(tmp_path / "loop")
 
     def encode(place):
-        writing.encode(sound / "rows.parquet", place, schema=SMALL)
+        writing.encode_folder(sound / "rows.parquet", place, schema=SMALL)
 
     for look in (Folder.open, FolderData.open, encode):
         with pytest.raises(DPCoreError):

@@ -180,8 +180,8 @@ def small(tmp_path_factory):
     return encoded(place, TINY, 50)
 
 
-PRINTED = {"mode": "paper"}
-LOOKS = ("NB-Synth", {"mode": "paper", "variant": "Alg1"}), ("HMPrivBayes", PRINTED), ("JTree", PRINTED)
+PRINTED = {"mode": "published"}
+LOOKS = ("NB-Synth", {"mode": "published", "variant": "Alg1"}), ("HMPrivBayes", PRINTED), ("JTree", PRINTED)
 FEW = {"n_trees": 2, "max_depth": 3}
 
 
@@ -214,13 +214,13 @@ def test_a_folder_that_changes_between_two_questions_is_refused(tmp_path):
 def test_lots_are_not_printed(small):
     """Whoever prints or logs rows shows neither the secret lots nor where the rows lie."""
     found = FolderData.open(small, split_seed=8_675_309)
-    assert found.learned.parts[0].lots.seed == found.reading["split_seed"] == 8_675_309
-    for shown in map(repr, (found, found.learned)):
+    assert found.train.parts[0].lots.seed == found.reading["split_seed"] == 8_675_309
+    for shown in map(repr, (found, found.train)):
         assert "part" in shown
         assert "8675309" not in shown
         assert str(small) not in shown
     first, second = (FolderData.open(small) for _ in range(2))  # and they are new for each reading
-    assert not first.train.equals(second.train)
+    assert not first.train_sample.equals(second.train_sample)
 
 
 def test_a_folder_that_is_none_is_refused(tmp_path):

@@ -20,8 +20,8 @@ from dpcore.rows.folder import Folder
 
 DATED = Schema(
     columns=(
-        Column(name="day", kind="date", lower="2020-01-01", upper="2021-12-31", missing=True, form="d/m/y"),
-        Column(name="bill", kind="continuous", lower=0, upper=5_000, bins=4, form="$1,234.50"),
+        Column(name="day", kind="date", lower="2020-01-01", upper="2021-12-31", missing=True, number_format="d/m/y"),
+        Column(name="bill", kind="continuous", lower=0, upper=5_000, bins=4, number_format="$1,234.50"),
         Column(name="town", kind="categorical", categories=("Ulm", "Bonn"), missing=True),
         Column(name="visits", kind="integer", lower=0, upper=9, bins=3, missing=True),
     )
@@ -39,7 +39,7 @@ def small(monkeypatch):
 
 def encoded(place, frame, schema, **how):
     frame.to_csv(place / "rows.csv", index=False)
-    return writing.encode(place / "rows.csv", place / "codes", schema=schema, **how)
+    return writing.encode_folder(place / "rows.csv", place / "codes", schema=schema, **how)
 
 
 def test_the_split_is_that_of_the_same_rows_in_memory(tmp_path):
@@ -49,8 +49,8 @@ def test_the_split_is_that_of_the_same_rows_in_memory(tmp_path):
     held = read(tmp_path / "rows.csv", schema=SMALL, test_share=0.2, split_seed=7)
     assert found.sizes == held.sizes == (len(held.train), len(held.test))
     for part, rows, frame in (
-        (found.learned, found.train, held.train),
-        (found.tested, found.test, held.test),
+        (found.train, found.train_sample, held.train),
+        (found.test, found.test_sample, held.test),
     ):
         np.testing.assert_array_equal(SMALL.encode(rows), SMALL.encode(frame))
         np.testing.assert_array_equal(rows["height"], frame["height"].astype(float))
@@ -64,16 +64,16 @@ def test_books_know_a_folder_by_its_files_whatever_their_codes_and_order(tmp_pat
 
     codes = encoded(tmp_path, make_frame(50, 1), SMALL)
     fewer = SMALL.select(SMALL.names[:2])
-    other = writing.encode(tmp_path / "rows.csv", tmp_path / "fewer", schema=fewer)
+    other = writing.encode_folder(tmp_path / "rows.csv", tmp_path / "fewer", schema=fewer)
     keys = {key_of(codes), key_of(other), FolderData.open(codes).key(b"secret")}
     assert keys == {read(tmp_path / "rows.csv", schema=SMALL).key(b"secret")}
     several = tmp_path / "several"
     several.mkdir()
     for name, seed in (("a.csv", 1), ("b.csv", 2)):
         make_frame(50, seed).to_csv(several / name, index=False)
-    together = key_of(writing.encode(several, tmp_path / "one", schema=SMALL))
+    together = key_of(writing.encode_folder(several, tmp_path / "one", schema=SMALL))
     (several / "a.csv").rename(several / "c.csv")
-    assert together == key_of(writing.encode(several, tmp_path / "two", schema=SMALL))
+    assert together == key_of(writing.encode_folder(several, tmp_path / "two", schema=SMALL))
     assert together not in keys
 
 
@@ -83,14 +83,14 @@ def test_cells_are_as_they_are_read(tmp_path):
     codes = encoded(tmp_path, frame, DATED)
     found = FolderData.open(codes, test_share=0)
     assert found.sizes == (3, 0)
-    assert found.train["visits"].tolist() == [3, pd.NA, 9]
-    assert found.train["bill"].tolist() == ["$12.50", "$4,321.00", "$0.00"]
-    assert found.train["day"].tolist()[::2] == ["2020-03-05", "2021-12-31"]
-    np.testing.assert_array_equal(DATED.encode(found.train), DATED.encode(frame))
+    assert found.train_sample["visits"].tolist() == [3, pd.NA, 9]
+    assert found.train_sample["bill"].tolist() == ["$12.50", "$4,321.00", "$0.00"]
+    assert found.train_sample["day"].tolist()[::2] == ["2020-03-05", "2021-12-31"]
+    np.testing.assert_array_equal(DATED.encode(found.train_sample), DATED.encode(frame))
     codes = encoded(tmp_path, frame, DATED, numbers=False, replace=True)  # then they are somewhere in their bins
     found = FolderData.open(codes, test_share=0)
-    np.testing.assert_array_equal(DATED.encode(found.train), DATED.encode(frame))
-    assert not found.train["bill"].equals(frame["bill"])
+    np.testing.assert_array_equal(DATED.encode(found.train_sample), DATED.encode(frame))
+    assert not found.train_sample["bill"].equals(frame["bill"])
 
 
 def test_a_sample_is_uniform_and_in_order(tmp_path):

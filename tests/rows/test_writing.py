@@ -28,12 +28,12 @@ from dpcore.datasets import long_parquet, long_text, streams
 from dpcore.datasets.reading import read_frame
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
-from dpcore.domain.unit import Unit
+from dpcore.domain.unit import PrivacyUnit
 from dpcore.errors import DataError
 from dpcore.methods.networks.refined import RefinedPrivBayes
 from dpcore.rows import Folder, writing
 from dpcore.rows.manifest import begun, checksum
-from dpcore.rows.writing import encode
+from dpcore.rows.writing import encode_folder
 
 
 def columns(outside: str, *, missing: bool) -> tuple[Column, ...]:
@@ -44,7 +44,7 @@ def columns(outside: str, *, missing: bool) -> tuple[Column, ...]:
         Column(name="whole", kind="integer", lower=-3, upper=9, bins=5, **anyhow),
         Column(name="listed", kind="categorical", categories=listed, missing=True, outside=outside),
         Column(name="day", kind="date", lower="1990-01-01", upper="2030-12-31", bins="year", **anyhow),
-        Column(name="money", kind="continuous", lower=0, upper=9999, bins=7, form="$1,234.50", **anyhow),
+        Column(name="money", kind="continuous", lower=0, upper=9999, bins=7, number_format="$1,234.50", **anyhow),
     )
 
 
@@ -91,10 +91,10 @@ def assert_alike(path: Path, folder: Path, schema: Schema, source: Any = None) -
     frame, source = read_frame(path, trusted=True), path if source is None else source
     codes = told(lambda: schema.encode(frame))
     if isinstance(codes, str):
-        assert told(lambda: encode(source, folder, schema=schema)) == codes
+        assert told(lambda: encode_folder(source, folder, schema=schema)) == codes
         assert not list(folder.iterdir())
         return
-    found, numbers = of_folder(encode(source, folder, schema=schema), schema)
+    found, numbers = of_folder(encode_folder(source, folder, schema=schema), schema)
     np.testing.assert_array_equal(found, codes)
     for j, values in numbers.items():
         np.testing.assert_array_equal(values, schema.columns[j].numbers(frame[schema.names[j]]))
@@ -151,13 +151,13 @@ def test_a_stream_is_read_once_and_its_account_is_that_of_its_rows(tmp_path):
     same = frame, viewed.to_reader(max_chunksize=7), viewed.append_column("spans", spans)
     for number, rows in enumerate([*same, frame.iloc[::-1], frame.replace({"ill": {"yes": "no"}})]):
         schema = SMALL.select(SMALL.names[:2]) if number == 1 else SMALL
-        codes = Folder.open(encode(rows, tmp_path / f"codes {number}", schema=schema))
+        codes = Folder.open(encode_folder(rows, tmp_path / f"codes {number}", schema=schema))
         assert len(codes) == 20
         keys.append(codes.key(b"secret"))
     assert len({*keys[:3]}) == 1
     assert len({*keys}) == 3
     with pytest.raises(DataError, match=r"another source.*replace=True"):
-        encode(frame, tmp_path / "codes 0", schema=SMALL)
+        encode_folder(frame, tmp_path / "codes 0", schema=SMALL)
 
 
 def test_a_stream_that_stopped_is_read_from_its_beginning_and_says_no_cell(tmp_path):
@@ -173,11 +173,11 @@ def test_a_stream_that_stopped_is_read_from_its_beginning_and_says_no_cell(tmp_p
     schema = Schema(columns=(Column(name="name", kind="categorical", categories=("a", "b")),))
     for source in (pd.DataFrame({"name": [3, "Smith"]}), some(["a", "a", "Smith"])):
         with pytest.raises(DataError, match="may quote cells") as refused:
-            encode(source, tmp_path / "codes", schema=schema)
+            encode_folder(source, tmp_path / "codes", schema=schema)
         assert refused.value.__context__ is refused.value.__cause__ is None
         assert "Smith" not in str(refused.value)
     assert begun(tmp_path / "codes").rows > 0
-    encode(some(["b", "a"]), tmp_path / "codes", schema=schema)
+    encode_folder(some(["b", "a"]), tmp_path / "codes", schema=schema)
     assert of_folder(tmp_path / "codes", schema)[0][:, 0].tolist() == [1] * 8 + [0] * 8
 
 
@@ -187,7 +187,7 @@ def test_what_cannot_be_read_is_refused_with_what_to_hand_over(tmp_path, given):
         RefinedPrivBayes().fit(given, schema=TIDY)
     if not hasattr(given, "__arrow_c_stream__"):
         with pytest.raises(DataError, match=r"an Arrow stream.*Parquet files.*protected is a row"):
-            encode(given, tmp_path / "codes", schema=TIDY)
+            encode_folder(given, tmp_path / "codes", schema=TIDY)
 
 
 @pytest.mark.parametrize(
@@ -208,7 +208,7 @@ def test_odd_texts_are_read_or_refused_as_in_memory(tmp_path, raw):
         (tmp_path / name).write_bytes(packed)
         place = tmp_path / f"{name} codes"
         codes = told(lambda path=tmp_path / name: TIDY.encode(read_frame(path, trusted=True)))
-        found = told(lambda path=tmp_path / name, place=place: encode(path, place, schema=TIDY))
+        found = told(lambda path=tmp_path / name, place=place: encode_folder(path, place, schema=TIDY))
         if isinstance(codes, str):
             assert found == codes.replace("The packed file is empty", "The file is empty")
         else:
@@ -237,7 +237,7 @@ class StoppedError(Exception):
 @pytest.mark.parametrize(("after", "damaged"), [(0, 0), (2, 0), (6, 0), (6, 1)])
 def test_whoever_was_stopped_goes_on_after_the_last_whole_part(files, tmp_path, after, damaged):
     whole, codes = (tmp_path / name for name in ("whole", "codes"))
-    assert of_folder(encode(files, whole, schema=TIDY), TIDY)[1][0].tolist() == [*range(11), *[10] * 8]
+    assert of_folder(encode_folder(files, whole, schema=TIDY), TIDY)[1][0].tolist() == [*range(11), *[10] * 8]
     seen: list[float] = []
 
     def stop(fraction: float, text: str) -> None:
@@ -246,14 +246,14 @@ def test_whoever_was_stopped_goes_on_after_the_last_whole_part(files, tmp_path, 
             raise StoppedError
 
     with pytest.raises(StoppedError):
-        encode(files, codes, schema=TIDY, progress=stop)
+        encode_folder(files, codes, schema=TIDY, progress=stop)
     parts = sorted(codes.glob("part-*"))
     assert len(parts) >= (2 if after > 4 else 0)
     kept = parts[: len(parts) - damaged]
     for part in parts[len(kept) :]:
         part.write_bytes(b"PAR1")
     before = [path.stat().st_mtime_ns for path in kept]
-    encode(files, codes, schema=TIDY, progress=lambda fraction, _: seen.append(fraction))
+    encode_folder(files, codes, schema=TIDY, progress=lambda fraction, _: seen.append(fraction))
     assert [path.stat().st_mtime_ns for path in kept] == before
     assert seen[-1] == 1
     for name in ("manifest.json", *[path.name for path in parts]):
@@ -261,10 +261,10 @@ def test_whoever_was_stopped_goes_on_after_the_last_whole_part(files, tmp_path, 
 
 
 def test_other_sources_and_schemas_do_not_go_on_and_say_why(files, tmp_path):
-    codes = encode(files, tmp_path / "codes", schema=TIDY)
+    codes = encode_folder(files, tmp_path / "codes", schema=TIDY)
     there = (codes / "part-00000.parquet").stat().st_mtime_ns
     elsewhere = replace(TIDY, columns=tuple(replace(column, origin="document") for column in TIDY))
-    encode(files, codes, schema=elsewhere)  # where lines came from makes no other codes
+    encode_folder(files, codes, schema=elsewhere)  # where lines came from makes no other codes
     assert (codes / "part-00000.parquet").stat().st_mtime_ns == there
     for other, why in (
         ({"schema": TIDY.select(["real"])}, "another schema"),
@@ -272,12 +272,12 @@ def test_other_sources_and_schemas_do_not_go_on_and_say_why(files, tmp_path):
         ({"numbers": False}, "other columns"),
     ):
         with pytest.raises(DataError, match=why):
-            encode(files, codes, **{"schema": TIDY, **other})
+            encode_folder(files, codes, **{"schema": TIDY, **other})
     with (files / "a.csv").open("a") as file:
         file.write("1,1,x,2020-01-01,1\n")
     with pytest.raises(DataError, match="changed since"):
-        encode(files, codes, schema=TIDY)
-    encode(files, codes, schema=TIDY, numbers=False, replace=True)
+        encode_folder(files, codes, schema=TIDY)
+    encode_folder(files, codes, schema=TIDY, numbers=False, replace=True)
     manifest = json.loads((codes / "manifest.json").read_text())
     assert manifest["rows"] == 20
     assert set(manifest["sources"]) == {"a.csv", "b/c.parquet"}
@@ -290,24 +290,24 @@ def test_a_source_that_changes_while_it_is_read_is_refused(files, tmp_path):
             os.utime(files / "a.csv", ns=(1, 1))
 
     with pytest.raises(DataError, match="changed while it was read"):
-        encode(files, tmp_path / "codes", schema=TIDY, progress=touch)
+        encode_folder(files, tmp_path / "codes", schema=TIDY, progress=touch)
 
 
 def test_cells_that_do_not_fit_are_counted_over_all_files(files, tmp_path):
     narrow = Schema(columns=(Column(name="real", kind="continuous", lower=2, upper=5, bins=3),))
     with pytest.raises(DataError, match=r"column 'real' lie outside the declared bounds 2 to 5\.") as one:
-        encode(files, tmp_path / "codes", schema=narrow)
+        encode_folder(files, tmp_path / "codes", schema=narrow)
     assert one.value.private.startswith("15 cells of column 'real'")
     assert not list((tmp_path / "codes").iterdir())
     more = Column(name="else", kind="categorical", categories=("x",))
     with pytest.raises(DataError, match="lack the column 'else'"):
-        encode(files, tmp_path / "codes", schema=Schema(columns=(*narrow.columns, more)))
+        encode_folder(files, tmp_path / "codes", schema=Schema(columns=(*narrow.columns, more)))
 
 
 def test_rows_of_persons_are_not_encoded_block_by_block(files, tmp_path):
-    schema = Schema(columns=TIDY.columns, unit=Unit(rows=2, column="who"))
+    schema = Schema(columns=TIDY.columns, unit=PrivacyUnit(max_contributions=2, id_column="who"))
     with pytest.raises(DataError, match="all rows of a person"):
-        encode(files, tmp_path / "codes", schema=schema)
+        encode_folder(files, tmp_path / "codes", schema=schema)
     assert not (tmp_path / "codes").exists()
 
 
@@ -330,26 +330,26 @@ def test_files_of_others_are_never_taken_away(files, tmp_path, anew):
         (other / "part-00000.parquet", other),
     ):
         with pytest.raises(DataError, match="is the source, or lies inside it, or around it"):
-            encode(source, folder, schema=TIDY, replace=anew)
+            encode_folder(source, folder, schema=TIDY, replace=anew)
     with pytest.raises(DataError, match="holds other files"):
-        encode(files, other, schema=TIDY, replace=anew)
+        encode_folder(files, other, schema=TIDY, replace=anew)
     assert contents(tmp_path) == before
     for name, text in (("manifest.json", "{}"), ("unfinished.json", '{"format": "another"}')):
         (other / name).write_text(text)
         before = contents(tmp_path)
         with pytest.raises(DataError, match=f"its {name}"):
-            encode(files, other, schema=TIDY, replace=anew)
+            encode_folder(files, other, schema=TIDY, replace=anew)
         assert contents(tmp_path) == before
         (other / name).unlink()
 
 
 def test_codes_are_replaced_and_files_beside_them_stay(files, tmp_path):
-    folder = encode(files, tmp_path / "codes", schema=TIDY)
+    folder = encode_folder(files, tmp_path / "codes", schema=TIDY)
     own = {"part-00000-5f0e.snappy.parquet", "part-1.parquet", "notes.txt"}
     for name in own:
         (folder / name).write_bytes(b"own")
     (folder / "part-00009.parquet.new").write_bytes(b"cut")
-    encode(files, folder, schema=TIDY.select(["real"]), replace=True)
+    encode_folder(files, folder, schema=TIDY.select(["real"]), replace=True)
     found = contents(folder)
     assert {name for name, text in found.items() if text == b"own"} == own
     assert "part-00009.parquet.new" not in found
@@ -358,7 +358,7 @@ def test_codes_are_replaced_and_files_beside_them_stay(files, tmp_path):
 
 @pytest.mark.parametrize("after", [0, 1])
 def test_whoever_was_stopped_while_codes_were_dropped_can_begin_anew(files, tmp_path, monkeypatch, after):
-    codes = encode(files, tmp_path / "codes", schema=TIDY)
+    codes = encode_folder(files, tmp_path / "codes", schema=TIDY)
     unlink, taken = Path.unlink, iter(range(after))
 
     def stop(path: Path, **how: bool) -> None:
@@ -369,10 +369,10 @@ def test_whoever_was_stopped_while_codes_were_dropped_can_begin_anew(files, tmp_
     with monkeypatch.context() as patch:
         patch.setattr(Path, "unlink", stop)
         with pytest.raises(StoppedError):
-            encode(files, codes, schema=TIDY, replace=True)
+            encode_folder(files, codes, schema=TIDY, replace=True)
     if after:
         assert begun(codes) is None
-        encode(files, codes, schema=TIDY.select(["real"]))
+        encode_folder(files, codes, schema=TIDY.select(["real"]))
     assert len(Folder.open(codes)) == 19
 
 
@@ -386,18 +386,18 @@ def test_a_folder_is_marked_before_its_first_part(files, tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(pq.ParquetWriter, "write_table", stop)
         with pytest.raises(StoppedError):
-            encode(files, codes, schema=TIDY)
+            encode_folder(files, codes, schema=TIDY)
     assert json.loads((codes / "unfinished.json").read_text())["parts"] == []
     assert begun(codes) is None
-    encode(files, codes, schema=TIDY.select(["real"]))
+    encode_folder(files, codes, schema=TIDY.select(["real"]))
     assert begun(codes).rows == 19
 
 
 def test_damaged_codes_are_not_taken_for_whole_and_the_remedy_works(files, tmp_path):
-    folder = encode(files, tmp_path / "codes", schema=TIDY)
+    folder = encode_folder(files, tmp_path / "codes", schema=TIDY)
     before = contents(folder)
     (folder / "part-00001.parquet").write_bytes(before["part-00001.parquet"][:-1])
     with pytest.raises(DataError, match=r"damaged, or not all there\..*replace=True"):
-        encode(files, folder, schema=TIDY)
-    encode(files, folder, schema=TIDY, replace=True)
+        encode_folder(files, folder, schema=TIDY)
+    encode_folder(files, folder, schema=TIDY, replace=True)
     assert contents(folder) == before

@@ -55,12 +55,12 @@ def test_a_second_press_that_was_on_its_way_counts_nothing():
     assert found.scores == {(Rules(1.0), membership_game.PLAYERS): (0, 1)}
 
 
-@pytest.mark.parametrize("mode", ["corrected", "paper"])
+@pytest.mark.parametrize("mode", ["corrected", "published"])
 @pytest.mark.parametrize("epsilon", membership_game.EPSILONS[::3])
 def test_chances_are_those_of_the_release(mode, epsilon):
     rules = Rules(epsilon, mode)
     found = membership_game.chances(rules)
-    if mode == "paper":
+    if mode == "published":
         assert found[["without", "with"]].sum().tolist() == pytest.approx([1, 1])
     else:
         ratio = found["with"] / found["without"]
@@ -75,7 +75,7 @@ def test_chances_are_those_of_the_release(mode, epsilon):
         assert ((share - found[name]).abs() <= 5 * error + 1e-3).all()  # false alarms: below 1e-4
 
 
-@pytest.mark.parametrize("mode", ["corrected", "paper"])
+@pytest.mark.parametrize("mode", ["corrected", "published"])
 def test_the_best_strategy_is_as_good_as_it_says(mode):
     """What epsilon allows, and more where it is broken."""
     for epsilon, allowed in ((0.1, 0.525), (5.0, 0.993)):

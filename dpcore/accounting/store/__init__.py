@@ -216,7 +216,7 @@ class BookedLedger(Ledger):
         self._looks = looks
 
 
-def durable_ledger(data: Rows, relation: Relation | str, *, purpose: str = "Python", delta: float = 0.0) -> Ledger:
+def persistent_ledger(data: Rows, relation: Relation | str, *, purpose: str = "Python", delta: float = 0.0) -> Ledger:
     """A ledger for `fit(ledger=...)` whose charges are written to the user's file before anything is drawn.
 
     Parameters
@@ -243,7 +243,7 @@ def durable_ledger(data: Rows, relation: Relation | str, *, purpose: str = "Pyth
 def told_by(data: Rows) -> str:
     """The column that says whose row it is, if persons are protected; else empty."""
     unit = getattr(getattr(data, "schema", None), "persons", None)
-    return "" if unit is None else str(unit.column)
+    return "" if unit is None else str(unit.id_column)
 
 
 def asked_path() -> Path | None:

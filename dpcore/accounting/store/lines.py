@@ -11,7 +11,7 @@ from typing import Any
 
 from dpcore import text as texts
 from dpcore.accounting.currency import PURE, Amount, Currency, rho_of_pure
-from dpcore.accounting.relation import Epsilon, Relation, Unit
+from dpcore.accounting.relation import Epsilon, ProtectedUnit, Relation
 from dpcore.accounting.store.sheet import Cell, Sheet, UnreadableError, known, number, rounded, text, whole
 from dpcore.accounting.tally import Spent, Totals
 from dpcore.errors import BudgetError, ParameterError
@@ -37,7 +37,7 @@ class Line(Spent):
         return file_of(self.key)
 
     @property
-    def protects(self) -> Unit:
+    def protects(self) -> ProtectedUnit:
         """Whose its epsilons are."""
         return "row" if self.key == self.file else "person"
 

@@ -51,11 +51,11 @@ def last_group(fitted: Any) -> float:
 
 
 PATHS = {
-    ("paper", "all"): phrase(
+    ("published", "all"): phrase(
         "Every level of the tree counts it once more. In our reconstruction of the patent, each level is measured "
         "with the whole share of epsilon, which is paid for once. The attacker looks at all levels."
     ),
-    ("paper", "leaves"): phrase(
+    ("published", "leaves"): phrase(
         "The patent has noise on the leaves only. Those hold different people, and the claim stands."
     ),
     ("corrected", "all"): phrase(
@@ -64,7 +64,7 @@ PATHS = {
     ("corrected", "leaves"): phrase("Leaves hold different people, so that all of epsilon buys their counts."),
 }
 ENDS = {
-    "paper": phrase(
+    "published": phrase(
         "The authors’ code cuts up to the largest number in the data only: a first cut above 1 is impossible "
         "without that row, whatever epsilon is."
     ),
@@ -82,8 +82,8 @@ CASES = (
             TaxonomyRelease(mode=mode, measure=measure, with_class=False, level_shares="equal"),
             phrase("Log-likelihood ratio of the noisy counts on the row’s way down"),
             path,
-            2_000 if (mode, measure) == ("paper", "all") else 3_000,
-            "caught" if (mode, measure) == ("paper", "all") else "not caught",
+            2_000 if (mode, measure) == ("published", "all") else 3_000,
+            "caught" if (mode, measure) == ("published", "all") else "not caught",
         )
     ),
     *(
@@ -98,8 +98,8 @@ CASES = (
             kind(mode=mode, rounds=1),
             phrase("Lowest number above the first cut"),
             lambda fitted: float(fitted.tree_.leaves.axes[0].sizes[0]),
-            1_000 if mode == "paper" else 1_500,
-            "caught" if mode == "paper" else "not caught",
+            1_000 if mode == "published" else 1_500,
+            "caught" if mode == "published" else "not caught",
         )
     ),
     *(
@@ -107,7 +107,7 @@ CASES = (
         for kind, mode in (
             (DiffGen, "corrected"),
             (DiffGenTree, "corrected"),
-            (DTDiff, "paper"),
+            (DTDiff, "published"),
             (DTDiff, "corrected"),
         )
         for case in both(

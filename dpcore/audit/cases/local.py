@@ -12,7 +12,7 @@ from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
 from dpcore.language import phrase
 from dpcore.mechanisms.randomizers import OUE, TRR, KeepOrDraw
-from dpcore.methods import DTCRD, DTPD, PPNB, PlainNaiveBayes
+from dpcore.methods import DTCRD, DTPD, PPNB, NonPrivateNaiveBayes
 from dpcore.methods.base import PrivateEstimator
 
 FOUR = Schema(
@@ -87,33 +87,33 @@ def tight(key: str, title: str, told: str, estimator: PrivateEstimator, **change
 EVERYTHING: dict[str, Any] = {"pairs": False, "asked": None, "merge": False}
 CASES = (
     case(
-        "PPNB/paper/label",
+        "PPNB/published/label",
         phrase("The class as printed"),
         phrase("The class is reported as it is. No epsilon is claimed, and none holds."),
-        PPNB(mode="paper"),
+        PPNB(mode="published"),
         phrase("Reported class: 0 for no, 1 for yes"),
         lambda fitted: float(report(fitted, "y")),
         trials=500,
     ),
     case(
-        "PPNB/paper/numbers",
+        "PPNB/published/numbers",
         phrase("A number as printed"),
         phrase(
             "The number is multiplied by a random one, and another is added: 0 stays near 0, and 10 seldom does. No "
             "epsilon is claimed, and none holds."
         ),
-        PPNB(mode="paper"),
+        PPNB(mode="published"),
         phrase("Absolute reported number"),
         lambda fitted: float(abs(report(fitted, "n"))),
     ),
     case(
-        "PPNB/paper/value",
+        "PPNB/published/value",
         phrase("One value by ERRPH"),
         phrase(
             "The paper claims no epsilon for the value either, but this one has it: ln(1 + 4 p0 / (1 - p0)), 1.61 at "
             "p0 = 0.5, is proved for the one report that is looked at, and the lower bound stays below."
         ),
-        PPNB(mode="paper", p0=0.5),
+        PPNB(mode="published", p0=0.5),
         phrase("Whether d was reported"),
         lambda fitted: float(report(fitted, "x") == 3),
         trials=3_000,
@@ -147,14 +147,14 @@ CASES = (
         PPNB(epsilon=2.0, numbers="moments", **EVERYTHING),
     ),
     case(
-        "DTPD/paper/one group",
+        "DTPD/published/one group",
         phrase("All bits turned round together"),
         phrase(
             "One person whose bits a, b and class are 000 in one world and 010 in the other. All bits are sent as "
             "they are or all turned round, so that the reported a and b are equal in the first world and differ in the "
             "second, in every run. No epsilon is claimed, and none holds."
         ),
-        DTPD(mode="paper"),
+        DTPD(mode="published"),
         phrase("Whether the reported a and b differ"),
         lambda fitted: float(report(fitted, "a") != report(fitted, "b")),
         trials=500,
@@ -171,13 +171,13 @@ CASES = (
         **ALL_BITS,
     ),
     case(
-        "DTCRD/paper/numbers",
+        "DTCRD/published/numbers",
         phrase("A number with uniform noise"),
         phrase(
             "The number gets noise that ends somewhere. Reports beyond what 0 and the noise can come to are of 10 for "
             "sure. No epsilon is claimed, and none holds."
         ),
-        DTCRD(mode="paper"),
+        DTCRD(mode="published"),
         phrase("Reported number"),
         lambda fitted: float(report(fitted, "n")),
     ),
@@ -190,13 +190,13 @@ CASES = (
         DTCRD(epsilon=2.0),
     ),
     case(
-        "Plain naive Bayes/paper/class",
+        "Non-private naive Bayes/published/class",
         phrase("True answers"),
         phrase(
             "Everybody hands in the truth, and the classifier follows it. Nothing is claimed; more runs only make the "
             "lower bound larger."
         ),
-        PlainNaiveBayes(),
+        NonPrivateNaiveBayes(),
         phrase("Predicted probability of yes for (d, 10)"),
         lambda fitted: float(fitted.predict_proba(PAIR[1])[0, 1]),
         trials=300,

@@ -42,28 +42,28 @@ def sum_of_losses(fitted: Any) -> float:
 
 CASES = (
     Case(
-        key="NB-Synth/paper/labels",
+        key="NB-Synth/published/labels",
         name=phrase("Algorithm 2: a thousand labels, paid for as one"),
         tale=phrase(
             "Ten equal people, or nine of them and one who differs in everything. Every released label leans a "
             "little towards the table it came from; the attacker adds up 1,000 of them. The paper pays for one."
         ),
         **LABELS,
-        estimator=NaiveBayesSynthesizer(mode="paper", relation="replace", rows=1_000),
+        estimator=NaiveBayesSynthesizer(mode="published", relation="replace", rows=1_000),
         number=phrase("Log-likelihood ratio of the 1,000 released rows"),
         statistic=sum_of_losses,
         trials=2_000,
         expected="caught",
     ),
     Case(
-        key="NB-Synth/paper/Alg1",
+        key="NB-Synth/published/Alg1",
         name=phrase("Algorithm 1: labels without noise"),
         tale=phrase(
             "Five people of each class, or one of them in the other class. All rows with a = 0 get the more "
             "frequent class, without noise, so one person decides all of these labels."
         ),
         **TIED,
-        estimator=NaiveBayesSynthesizer(mode="paper", variant="Alg1", relation="replace", rows=50),
+        estimator=NaiveBayesSynthesizer(mode="published", variant="Alg1", relation="replace", rows=50),
         number=phrase("Released rows of class 1, out of 50"),
         statistic=lambda fitted: float(fitted.released_codes_[:, 1].sum()),
         trials=500,

@@ -24,9 +24,9 @@ from dpcore.language import phrase
 from dpcore.methods import (
     AIM,
     MST,
-    AdaptiveTables,
+    AdaptiveMarginals,
     HMPrivBayes,
-    IndependentMargins,
+    IndependentMarginals,
     JTree,
     NoPrivacy,
     PrivBayes,
@@ -115,7 +115,7 @@ def pairs(key: str, how: str, estimator: Any, trials: int = 2_000, title: str = 
 
 CASES = (
     Case(
-        key="HMPrivBayes/paper/pairs",
+        key="HMPrivBayes/published/pairs",
         name=phrase("All pairs of columns, paid for as if each person were in one of them"),
         tale=phrase(
             "Forty rows of zeros, or one of them all ones. That row raises the similarity of all six pairs of four "
@@ -123,7 +123,7 @@ CASES = (
             "attacked is compared with the part of epsilon that the paper counts for all pairs."
         ),
         **ZEROS_FOUR,
-        estimator=HMPrivBayes(mode="paper", epsilon=19.0, n_clusters=1, max_parents=1),
+        estimator=HMPrivBayes(mode="published", epsilon=19.0, n_clusters=1, max_parents=1),
         number=phrase("Released similarities, each cut off outside of what the two tables have, summed"),
         statistic=similarities,
         trials=6_000,
@@ -131,14 +131,14 @@ CASES = (
         step=" values of ",
     ),
     Case(
-        key="HMPrivBayes/paper/clusters",
+        key="HMPrivBayes/published/clusters",
         name=phrase("Three clusters of columns, paid for as one"),
         tale=phrase(
             "Forty rows of zeros, or one of them all ones. Every cluster's table holds that row, and the paper pays "
             "for all three tables as for one, as if they held different people. The attacker looks at all of them."
         ),
         **ZEROS_THREE,
-        estimator=HMPrivBayes(mode="paper", epsilon=6.0, n_clusters=3),
+        estimator=HMPrivBayes(mode="published", epsilon=6.0, n_clusters=3),
         number=phrase("Cells of zeros and of ones, each cut off outside of what the two tables have, summed"),
         statistic=corners,
         trials=1_500,
@@ -146,7 +146,7 @@ CASES = (
         step="counts of",
     ),
     Case(
-        key="HMPrivBayes/paper/entropies",
+        key="HMPrivBayes/published/entropies",
         name=phrase("Noise whose size depends on the data"),
         tale=phrase(
             "Two rows that differ in one value of column a. Entropies without noise decide how much noise each table "
@@ -154,7 +154,7 @@ CASES = (
             "paper claims an epsilon of 0.05; no finite epsilon holds."
         ),
         **TWO_ROWS,
-        estimator=HMPrivBayes(mode="paper", epsilon=0.05, n_clusters=1, max_parents=1),
+        estimator=HMPrivBayes(mode="published", epsilon=0.05, n_clusters=1, max_parents=1),
         number=phrase("Size of the noisiest table of columns b and c"),
         statistic=noise_elsewhere,
         trials=1_500,
@@ -183,7 +183,7 @@ CASES = (
         step=" values of ",
     ),
     Case(
-        key="PrivBayes/paper/tables",
+        key="PrivBayes/published/tables",
         name=phrase("Tables, one row replaced"),
         tale=phrase(
             "200 rows of zeros and 200 of ones, or one row of zeros less and one of ones more. The paper pays for "
@@ -191,7 +191,7 @@ CASES = (
         ),
         schema=TWO,
         pair=EITHER.replaced,
-        estimator=PrivBayes(mode="paper", epsilon=2.0, variant="binary", theta=200.0),
+        estimator=PrivBayes(mode="published", epsilon=2.0, variant="binary", theta=200.0),
         number=CELLS,
         statistic=ones,
         trials=3_000,
@@ -211,7 +211,7 @@ CASES = (
     *pairs(
         "tables",
         phrase("All of epsilon goes to one table per column, and the attacker sees both."),
-        IndependentMargins(epsilon=2.0),
+        IndependentMarginals(epsilon=2.0),
         3_000,
     ),
     *both(
@@ -228,14 +228,14 @@ CASES = (
         3_000,
     ),
     *both(
-        "Adaptive tables/corrected",
+        "Adaptive marginals/corrected",
         phrase("The one pair, measured again and again"),
         phrase(
             "Fifty rows of each kind, or {other}. The number of rows, the table of the column and the class, and every "
             "round's choice and table are paid for in turn. The attacker looks at the cell that gains a row."
         ),
         EVEN,
-        AdaptiveTables(),
+        AdaptiveMarginals(),
         (phrase("Released number of rows (1, 1)"), phrase("Released number of rows (1, 1) less that of rows (0, 0)")),
         lambda fitted: gained(fitted.tables_[0], fitted.relation),
         1_000,
@@ -260,14 +260,14 @@ CASES = (
         title=phrase("Rounds of tables, one row"),
     ),
     Case(
-        key="PrivSCBN/paper/index",
+        key="PrivSCBN/published/index",
         name=phrase("An index that one person moves all the way"),
         tale=phrase(
             "Forty rows of zeros, or one of them with a one in the first column. Jaccard's index of the two columns "
             "falls from 1 to 0, but the noise is made for changes of 1/40."
         ),
         **ALONE,
-        estimator=PrivSCBN(mode="paper", epsilon=0.5, n_clusters=1),
+        estimator=PrivSCBN(mode="published", epsilon=0.5, n_clusters=1),
         number=phrase("Released Jaccard index of the two columns"),
         statistic=lambda fitted: float(fitted.similarity_[0, 1]),
         trials=1_000,
@@ -282,7 +282,7 @@ CASES = (
         PrivSCBN(epsilon=4.0, n_clusters=1),
     ),
     Case(
-        key="NoPrivacy/paper/tables",
+        key="NoPrivacy/published/tables",
         name=phrase("The same network without noise"),
         tale=phrase(
             "Forty rows of zeros, or one of them all ones. The tables are released as they are, so that one run "
@@ -296,7 +296,7 @@ CASES = (
         expected="no claim",
     ),
     Case(
-        key="JTree/paper/comparisons",
+        key="JTree/published/comparisons",
         name=phrase("Twelve comparisons with one noisy threshold"),
         tale=phrase(
             "Twenty rows of zeros but for one, which has ones in a, b, c, d or in w, x, y, z. It makes six pairs of "
@@ -304,7 +304,7 @@ CASES = (
             "edges."
         ),
         **BLOCKS,
-        estimator=JTree(mode="paper", epsilon=2.0, structure_share=0.8),
+        estimator=JTree(mode="published", epsilon=2.0, structure_share=0.8),
         number=phrase("Edges among w, x, y, z, less those among a, b, c, d"),
         statistic=towards_second,
         trials=1_500,

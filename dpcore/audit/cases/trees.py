@@ -12,7 +12,7 @@ from dpcore.audit.tables import BIT, Neighbors, Worlds, bits, both, changed, cli
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
 from dpcore.language import phrase
-from dpcore.methods import PINQID3, DiffPC45, DiffPID3, DiffPRF, DiffPRFs, PlainForest, SuLQID3
+from dpcore.methods import PINQID3, DiffPC45, DiffPID3, DiffPRF, DiffPRFs, NonPrivateForest, SuLQID3
 
 EACH = 60
 EVEN = even(EACH)
@@ -114,7 +114,7 @@ STANDS = (
         "epsilon than claimed can be proved; one level is not enough to show it."
     ),
 )
-LEVELS = {"paper": STANDS, "corrected": (phrase("Every level is paid for in turn."),)}
+LEVELS = {"published": STANDS, "corrected": (phrase("Every level is paid for in turn."),)}
 
 
 def purity(expected: Verdict, told: str, **how: Any) -> list[Case]:
@@ -140,7 +140,7 @@ CASES = (
             "The paper stops where all rows are of one class, and reads that off the rows: in the first world no tree "
             "ever divides, in the second nearly every forest has one that does. No epsilon holds."
         ),
-        mode="paper",
+        mode="published",
     ),
     *purity(
         "not caught",
@@ -167,7 +167,7 @@ CASES = (
         trials=1_000,
     ),
     Case(
-        key="DiffPRF/paper/bootstrap",
+        key="DiffPRF/published/bootstrap",
         name=phrase("One row, drawn several times"),
         tale=phrase(
             "Forty rows (0, 0), or 39 and one (1, 1). A bootstrap sample may hold that row two or three times, and "
@@ -175,7 +175,7 @@ CASES = (
             "an epsilon of 1 it would not, as samples then can cost hardly more than rows."
         ),
         **FRESH,
-        estimator=DiffPRF(mode="paper", epsilon=3.0, n_trees=1, max_depth=1, relation="replace"),
+        estimator=DiffPRF(mode="published", epsilon=3.0, n_trees=1, max_depth=1, relation="replace"),
         number=phrase("Log-likelihood ratio of the leaves’ counts"),
         statistic=copies,
         trials=6_000,
@@ -192,7 +192,7 @@ CASES = (
         for case in counts(method(mode=mode, epsilon=2.0, max_depth=1), *told)
     ),
     Case(
-        key="Plain forest/paper/purity",
+        key="Non-private forest/published/purity",
         name=phrase("A forest without noise"),
         tale=phrase(
             "Ten rows of one class, or the same and one of another. Trees count classes exactly, and somewhere in 25 "
@@ -200,7 +200,7 @@ CASES = (
         ),
         schema=NUMBER,
         pair=PURE.added,
-        estimator=PlainForest(max_depth=1),
+        estimator=NonPrivateForest(max_depth=1),
         number=phrase("Rows of class 1, over all trees"),
         statistic=lambda fitted: float(fitted.forest_.classes[: fitted.forest_.trees, 1].sum()),
         trials=200,

@@ -88,13 +88,13 @@ def sample() -> Dataset:
 def secrets() -> np.ndarray:
     """Who of the sample earns more than 50K."""
     name, value = SECRET
-    return np.asarray(sample().train[name] == value)
+    return np.asarray(sample().train_sample[name] == value)
 
 
 def once(key: tuple[object, ...], compute: Callable[[], Value]) -> Value:
     """What follows from settings alone, computed once per session; bounded, the oldest go first."""
     found: dict[tuple[object, ...], Value] = session.kept("dpcore.attacks", dict)
-    key = (*key, len(sample().train))
+    key = (*key, len(sample().train_sample))
     if key not in found:
         while len(found) >= MOST_KEPT:
             found.pop(next(iter(found)))

@@ -133,7 +133,7 @@ def panel(rows: Intake, schema: Schema, left: Sequence[str]) -> None:
 def line(column: Column, *, exact: bool) -> str:
     """What a schema says of one column, and whether its ends are values of rows."""
     if column.numeric:
-        told = f"{column.told(column.lower or 0)} to {column.told(column.upper or 0)}"
+        told = f"{column.format_value(column.lower or 0)} to {column.format_value(column.upper or 0)}"
     else:
         told = ", ".join(column.categories[:NAMED])
         rest = len(column.categories) - NAMED

@@ -29,7 +29,7 @@ from dpcore.rows import FolderData
 from dpcore.rows.folder import CHANGED
 from dpcore.rows.given import fits
 from dpcore.rows.manifest import Begun, begun
-from dpcore.rows.writing import encode
+from dpcore.rows.writing import encode_folder
 
 NAME = "data.encode"
 WRONG = "dpcore.damaged"
@@ -213,7 +213,7 @@ def work(asked: Plan, made: dict[str, FolderData], wrong: dict[tuple[Path, int],
         how: dict[str, Any] = {"schema": begun_with, "numbers": asked.numbers, **asked.reading}
         how["replace"] = asked.known is not None and not asked.same
         try:
-            encode(asked.source, asked.codes, progress=paced(progress), **how)
+            encode_folder(asked.source, asked.codes, progress=paced(progress), **how)
         except jobs.CanceledError:
             kept = begun(asked.codes)
             rows = 0 if kept is None else kept.rows

@@ -24,7 +24,7 @@ from dpcore.domain.cells import typed
 from dpcore.domain.infer import RARE, holders
 from dpcore.domain.recognition import Recognized, recognize
 from dpcore.domain.schema import Schema
-from dpcore.domain.unit import Unit
+from dpcore.domain.unit import PrivacyUnit
 from dpcore.errors import DataError
 from dpcore.language import phrase, say
 from dpcore.rows.data import first
@@ -82,12 +82,12 @@ class Intake:
     ticked: set[tuple[str, str]] = field(default_factory=set, repr=False)  # rare values that are listed all the same
     _rare: dict[tuple[str, str | None], dict[str, str]] = field(default_factory=dict, repr=False)
 
-    def rare(self, name: str, unit: Unit | None) -> dict[str, str]:
+    def rare(self, name: str, unit: PrivacyUnit | None) -> dict[str, str]:
         """A column's values that fewer than `RARE` rows have, or persons if a column tells them apart.
 
         By the texts that are compared.
         """
-        whose = None if unit is None else unit.column
+        whose = None if unit is None else unit.id_column
         if (name, whose) not in self._rare:
             held = holders(self.frame[name], self.frame.get(whose))
             self._rare[name, whose] = {canonical(one): one for one in sorted(held) if one and held[one] < RARE}
@@ -107,7 +107,7 @@ def current() -> Intake:
 def known(name: str, *, download: bool) -> Intake:
     """One of the data sets that the package knows."""
     data = datasets.load(name, download=download)
-    return Intake(data.name, data.train, data.schema, data, data.note, token=data.token)
+    return Intake(data.name, data.train_sample, data.schema, data, data.note, token=data.token)
 
 
 def choose() -> None:
@@ -254,11 +254,11 @@ def onward() -> None:
 def dataset_of(intake: Intake, schema: Schema, test_share: float) -> Dataset:
     """The data set to work with: the schema must fit every row, and the split is made before any fit."""
     if intake.fixed is not None:
-        schema.encode(intake.fixed.train)
-        schema.encode(intake.fixed.test)
+        schema.encode(intake.fixed.train_sample)
+        schema.encode(intake.fixed.test_sample)
         return replace(intake.fixed, schema=schema)
     schema.encode(intake.frame)
-    rows = typed(intake.frame, [column.name for column in schema if column.plain])
+    rows = typed(intake.frame, [column.name for column in schema if column.is_plain_number])
     train, test = datasets.split(rows, test_share, intake.split_seed, persons=schema.persons)
     if train.empty:
         raise DataError("Chance put every row aside for testing.", "Use a table with more rows.")

@@ -16,7 +16,7 @@ from dpcore.accounting.store.lines import Account, Run, file_of, price
 from dpcore.dashboard import controls, panels, session
 from dpcore.dashboard.shell import escaped, for_person, in_full, mendable
 from dpcore.dashboard.widgets import caption, figures, markdown
-from dpcore.domain.unit import Unit
+from dpcore.domain.unit import PrivacyUnit
 from dpcore.errors import BookError
 from dpcore.export import protection
 from dpcore.language import phrase, plural, retold, say
@@ -178,7 +178,7 @@ def meaning(account: Account) -> str:
     return say("That is per row{for_person}. For them: {odds}", for_person=for_person(account, unit), odds=odds)
 
 
-def unit_of(account: Account) -> Unit | None:
+def unit_of(account: Account) -> PrivacyUnit | None:
     """What the schema in use says of the rows of one person, if the account is of the file in use."""
     data = session.dataset()
     return data.schema.unit if account.file == file_of(session.books().key(data)) else None

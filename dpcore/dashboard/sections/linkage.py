@@ -70,7 +70,7 @@ def part(page: str) -> None:
 
 def coded(names: Sequence[str]) -> np.ndarray:
     """Columns of the sample, as whole numbers."""
-    every = once(("coded",), lambda: linkage.coded(sample().train, KNOWABLE))
+    every = once(("coded",), lambda: linkage.coded(sample().train_sample, KNOWABLE))
     return every[:, [KNOWABLE.index(name) for name in names]]
 
 
@@ -114,7 +114,7 @@ def listed(known: tuple[str, ...]) -> pd.DataFrame:
     """Six people of the public list, and what the table says about them."""
     places = [number - 1 for number in LISTED]
     told = linkage.looked_up(coded(known), secrets(), places)
-    public = sample().train.iloc[places][list(known)].reset_index(drop=True)
+    public = sample().train_sample.iloc[places][list(known)].reset_index(drop=True)
     public.insert(0, say("public list"), people())
     public.insert(1, say("rows that fit"), told["matches"])
     public.insert(2, say("so they earn"), [earned(*row) for row in told.itertuples(index=False)])

@@ -27,7 +27,7 @@ from dpcore.text import odds
 
 RELEASES = {
     "corrected": phrase("Corrected: one answer, and it is paid for"),
-    "paper": phrase("As some papers print it: 9 answers, paid for as one"),
+    "published": phrase("As some papers print it: 9 answers, paid for as one"),
 }
 HEADINGS = (
     phrase("who"),
@@ -40,7 +40,7 @@ HEADINGS = (
     phrase("high"),
     phrase("allowed"),
 )
-MODES = {"corrected": phrase("corrected"), "paper": phrase("as printed")}
+MODES = {"corrected": phrase("corrected"), "published": phrase("as printed")}
 STATE = "dpcore.guessing"
 
 

@@ -46,7 +46,9 @@ class Judged:
 def part(page: str) -> None:
     """A release that passes and leaks; then a private one, which the test cannot tell from it."""
     with settings(page, "near", [2, 3]) as (key, epsilon, _):
-        others = once(("others",), lambda: near_copies.distances(coded(sample().test)[:ROWS], coded(sample().train)))
+        others = once(
+            ("others",), lambda: near_copies.distances(coded(sample().test_sample)[:ROWS], coded(sample().train_sample))
+        )
     if epsilon is None:
         columns = len(sample().schema.names)
         lead = say(
@@ -78,9 +80,9 @@ def coded(rows: pd.DataFrame) -> np.ndarray:
 def targets() -> tuple[pd.DataFrame, pd.DataFrame]:
     """People in the data and people who are not, alone in what is known, as many of either income."""
     name, value = SECRET
-    every = pd.concat([sample().train, sample().test], ignore_index=True)
+    every = pd.concat([sample().train_sample, sample().test_sample], ignore_index=True)
     alone: Flags = linkage.alone(sample().schema.select(list(KNOWN)).encode(every).astype(np.int64))
-    more, inside = (every[name] == value).to_numpy(), np.arange(len(every)) < len(sample().train)
+    more, inside = (every[name] == value).to_numpy(), np.arange(len(every)) < len(sample().train_sample)
     found = []
     for there in (inside, ~inside):
         places = [np.flatnonzero(alone & there & earns) for earns in (more, ~more)]
@@ -96,14 +98,14 @@ def judged(released: pd.DataFrame) -> Judged:
         disclosure.correct(people, released, schema, SECRET[0], KNOWN, disclosure.MATCH).mean()
         for people in once(("targets",), targets)
     ]
-    return Judged(near_copies.distances(coded(rows), coded(sample().train)), *map(float, right))
+    return Judged(near_copies.distances(coded(rows), coded(sample().train_sample)), *map(float, right))
 
 
 def scrambled(seed: int) -> Judged:
     """The release that leaks: what is known and the secret are kept, all other columns are dealt anew."""
     data, rng = sample(), np.random.default_rng(seed)
     kept = [data.schema.names.index(name) for name in (*KNOWN, SECRET[0])]
-    codes = near_copies.scrambled(data.schema.encode(sample().train), kept, rng)
+    codes = near_copies.scrambled(data.schema.encode(sample().train_sample), kept, rng)
     return judged(data.schema.decode(codes, rng))
 
 
@@ -111,7 +113,7 @@ def learned(epsilon: float, seed: int) -> Judged:
     """A release of a private method, by teaching noise of a seed."""
     data = sample()
     method: Any = METHODS[METHOD](epsilon=epsilon, random_state=seed)
-    return judged(method.fit(sample().train, schema=data.schema).sample(len(data.train)))
+    return judged(method.fit(sample().train_sample, schema=data.schema).sample(len(data.train_sample)))
 
 
 def leaky(others: np.ndarray, seed: int) -> Found:

@@ -110,12 +110,12 @@ def settings(key: str, data: Dataset) -> Asked:
         change, own = say("What happens to the person"), kind.parameters()["relation"].default
         relation = following(st.radio, change, relation_key, changes, own)
     with right:
-        other, rows = 1, len(data.train)
+        other, rows = 1, len(data.train_sample)
         row = lasting(st.number_input, say("Row of the person, from 1"), f"{key}.row:{data.token}", 1, rows, 1)
         if relation == "replace":
             label = say("Row whose values are taken")
             other = lasting(st.number_input, label, f"{key}.other:{data.token}", 1, rows, min(2, rows))
-        seconds = kind.seconds[mode == "paper"] * max(rows * len(data.schema) / CELLS, 0.1)
+        seconds = kind.seconds[mode == "published"] * max(rows * len(data.schema) / CELLS, 0.1)
         usual = max((trials for trials in TRIALS if 2 * trials * seconds <= WAIT), default=TRIALS[0])
         trials_key, usual = f"{key}.trials.{name}.{mode}", min(usual, 100)
         trials = lasting(st.select_slider, say("Runs in each world"), trials_key, TRIALS, value=usual)
@@ -140,18 +140,18 @@ def estimator_of(asked: Asked, data: Dataset) -> PrivateEstimator:
 def case_of(asked: Asked, data: Dataset) -> Case:
     """The case of one's own."""
     estimator = estimator_of(asked, data)
-    other = {str(name): value for name, value in data.train.iloc[asked.other - 1].items()}
+    other = {str(name): value for name, value in data.train_sample.iloc[asked.other - 1].items()}
     given = other if asked.relation == "replace" else None
     return cases.own_row(
-        estimator, data.schema, data.train, asked.row - 1, asked.relation, other=given, trials=asked.trials
+        estimator, data.schema, data.train_sample, asked.row - 1, asked.relation, other=given, trials=asked.trials
     )
 
 
 def values(data: Dataset, asked: Asked) -> None:
     """The values of the person in both worlds, side by side; a table that has no download."""
     names = list(data.schema.names)
-    mine = data.train[names].iloc[asked.row - 1]
-    changed = data.train[names].iloc[asked.other - 1] if asked.relation == "replace" else None
+    mine = data.train_sample[names].iloc[asked.row - 1]
+    changed = data.train_sample[names].iloc[asked.other - 1] if asked.relation == "replace" else None
     there = [say("(not there)")] * len(names) if changed is None else [escaped(str(value)) for value in changed]
     shown = {say("World A"): [escaped(str(value)) for value in mine], say("World B"): there}
     st.table(pd.DataFrame(shown, index=pd.Index([escaped(name) for name in names], name=say("column"))))
@@ -160,7 +160,7 @@ def values(data: Dataset, asked: Asked) -> None:
 def price(asked: Asked) -> None:
     """Why nothing is charged, and what it would cost."""
     kind = METHODS[asked.method]
-    if asked.mode == "paper" and (len(kind.modes) == 1 or kind.provable_printed.startswith("none claimed")):
+    if asked.mode == "published" and (len(kind.modes) == 1 or kind.provable_printed.startswith("none claimed")):
         would = say(
             "**If you showed it to anybody, no epsilon would be left: this method claims none**, and they would learn "
             "whom you asked about."

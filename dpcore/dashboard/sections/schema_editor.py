@@ -44,7 +44,7 @@ def schema_frame(
                 cuts = column.bins
                 bins = ", ".join(map(tell_cut, cuts)) if isinstance(cuts, tuple) else str(cuts)
                 row |= {"lower": tell(column.lower or 0), "upper": tell(column.upper or 0), "bins": bins}
-                row |= {"form": column.form}
+                row |= {"form": column.number_format}
             else:
                 row |= {"categories": list(column.categories)}
         rows.append(row | ({"public": column and name not in read_off} if read_off else {}))
@@ -67,10 +67,10 @@ def schema_of(table: pd.DataFrame, base: Schema, **public: Any) -> Schema:
         fields |= {"outside": row["outside"], "description": known.description if known else ""}
         if row["kind"] == "date":
             fields |= {end: None if pd.isna(row[end]) else str(row[end]).strip() or None for end in ("lower", "upper")}
-            fields |= {"bins": dated_bins(row["bins"]), "form": str(row["form"] or "").strip()}
+            fields |= {"bins": dated_bins(row["bins"]), "number_format": str(row["form"] or "").strip()}
         elif row["kind"] in ("integer", "continuous"):
             fields |= {end: number(name, row[end]) for end in ("lower", "upper")}
-            fields |= {"bins": bins_of(name, row["bins"]), "form": str(row["form"] or "").strip()}
+            fields |= {"bins": bins_of(name, row["bins"]), "number_format": str(row["form"] or "").strip()}
         else:
             listed = row["categories"]
             fields["categories"] = tuple(str(c).strip() for c in (listed if listed is not None else ()))

@@ -12,18 +12,19 @@ from dpcore.dashboard import controls
 from dpcore.dashboard.shell import escaped
 from dpcore.dashboard.widgets import caption, fits, lasting
 from dpcore.datasets import Dataset
-from dpcore.domain.unit import Unit
+from dpcore.domain.unit import PrivacyUnit
 from dpcore.errors import ParameterError
-from dpcore.evaluate.evaluator import RANGE_ERROR
+from dpcore.evaluate.evaluator import RANGE_ERROR, undefined_measures
 from dpcore.evaluate.learners import MODELS
 from dpcore.experiment import Config, Method
+from dpcore.experiment.sweeps import plan_runs
 from dpcore.export import protection
 from dpcore.language import phrase, retold, say
 from dpcore.methods import METHODS
 from dpcore.text import number
 
-MODES = {"corrected": phrase("corrected"), "paper": phrase("as printed")}
-LABELS = {"corrected": phrase("{method} | corrected"), "paper": phrase("{method} | as printed")}
+MODES = {"corrected": phrase("corrected"), "published": phrase("as printed")}
+LABELS = {"corrected": phrase("{method} | corrected"), "published": phrase("{method} | as printed")}
 Offered = Mapping[str, tuple[str, Mapping[str, Mapping[str, Any]]]]
 """By the name on the screen: the method, and by mode the parameters that differ from its own."""
 
@@ -45,7 +46,7 @@ GROUPS: Mapping[str, Offered] = {
 }
 LOCAL = tuple(GROUPS["Local: people randomize their answers"])
 CATALOG: Offered = {name: way for offered in GROUPS.values() for name, way in offered.items()}
-USUAL = ("NB-Synth", "Adaptive tables", "DiffPRFs")
+USUAL = ("NB-Synth", "Adaptive marginals", "DiffPRFs")
 MEASURES = ("accuracy", "balanced accuracy", "1-way AVD", "2-way AVD", "3-way AVD", RANGE_ERROR)
 USUAL_MEASURES = ("accuracy", "2-way AVD")
 # What people read: the papers call a distance AVD, average variation distance.
@@ -115,14 +116,14 @@ def plan_of(
         for mode in modes:
             label = LABELS[mode].format(method=name)
             if mode not in variants:
-                printed = mode == "paper"
+                printed = mode == "published"
                 reference = phrase("it is a reference without privacy.")
                 left_out[label] = phrase("no paper printed it.") if printed else reference
                 continue
             method: Any = METHODS[kind](mode=mode, relation=relation, random_state=seed, **variants[mode])
             try:
                 method.check(data.schema)
-                if not set(how["measures"]) <= set(experiment.left_out({"it": method}, how["measures"]).get("it", [])):
+                if not set(how["measures"]) <= set(undefined_measures({"it": method}, how["measures"]).get("it", [])):
                     found[label] = method
                 else:
                     left_out[label] = phrase("it has none of the chosen measures.")
@@ -138,8 +139,8 @@ def sampled(data: Dataset) -> None:
             "The rows in use are in a folder. Every run learns from all of them, and distances are of all of them; "
             "classifiers that runs are compared with learn from {learned:,} real rows, a uniform sample, and "
             "{tested:,} test rows, another one, judge them all.",
-            learned=len(data.train),
-            tested=len(data.test),
+            learned=len(data.train_sample),
+            tested=len(data.test_sample),
         )
 
 
@@ -156,12 +157,12 @@ def said(
         why = {"label": escaped(retold(label)), "reason": escaped(retold(reason))}
         caption(":material/block: **{label}** is left out: {reason}", **why)
     lacking: dict[str, list[str]] = {}
-    for label, without in experiment.left_out(config.methods, config.measures).items():
+    for label, without in undefined_measures(config.methods, config.measures).items():
         lacking.setdefault(", ".join(say(in_words(metric)) for metric in without), []).append(label.partition(" | ")[0])
     for metrics, labels in lacking.items():
         them = {"metrics": escaped(metrics), "names": escaped(", ".join(dict.fromkeys(labels)))}
         caption("Releases a classifier and no rows, so there is no {metrics} of it: {names}.", **them)
-    whole = experiment.plan(config.methods, config.epsilons, config.repeats)
+    whole = plan_runs(config.methods, config.epsilons, config.repeats)
     rest = [run.method for place, run in enumerate(whole) if place not in finished]
     proved = [method.epsilon for method in rest if method.mode == "corrected" and declared]
     parts = [say("**{count:,} runs**", count=runs_of(config))]
@@ -191,7 +192,7 @@ def said(
         )
 
 
-def of_whom(relation: Relation, unit: Unit | None, epsilon: float) -> str:
+def of_whom(relation: Relation, unit: PrivacyUnit | None, epsilon: float) -> str:
     """Whom an epsilon protects, and what it is for a person if that is not the same."""
     short = say(relation.short_for(protection.protects(unit)))
     person = protection.for_person(unit, epsilon)

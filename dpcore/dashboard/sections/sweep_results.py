@@ -19,7 +19,7 @@ from dpcore.dashboard.sections.sweep import LOCAL, in_words, of_whom
 from dpcore.dashboard.sections.sweep_runs import Comparison
 from dpcore.dashboard.shell import escaped
 from dpcore.dashboard.widgets import caption, choice, markdown
-from dpcore.domain.unit import Unit
+from dpcore.domain.unit import PrivacyUnit
 from dpcore.evaluate.baselines import FLOOR, REAL
 from dpcore.evaluate.evaluator import RANGE_ERROR
 from dpcore.evaluate.learners import MAJORITY
@@ -100,7 +100,7 @@ def results(page: str, made: Comparison) -> None:
     panels.draw_open(page, tabs)
 
 
-def price(frame: pd.DataFrame, void: str, unit: Unit | None) -> None:
+def price(frame: pd.DataFrame, void: str, unit: PrivacyUnit | None) -> None:
     """What all runs together cost, by relation; they never add up across relations."""
     runs = frame[frame["error"] == ""].drop_duplicates(["method", "epsilon", "repeat"])
     for relation, part in runs.groupby("relation"):
@@ -194,7 +194,7 @@ def draw(
     axis: Axis = choice(st.segmented_control, say("Epsilon on the axis"), key, words, **how)
     if axis == NOISE:
         caption("What the noise alone would give. It is no guarantee, and none is proved: see above.")
-    column = {"proved": "epsilon_bound", NOISE: "epsilon_of_noise"}.get(axis, "epsilon_claimed")
+    column = {"proved": "epsilon_bound", NOISE: "epsilon_nominal"}.get(axis, "epsilon_claimed")
     without = frame[~np.isfinite(frame[column].to_numpy(dtype=float))]
     if len(without):
         missing = ", ".join(dict.fromkeys(escaped(retold(label)) for label in without["method"]))

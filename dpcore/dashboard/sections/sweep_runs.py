@@ -19,7 +19,8 @@ from dpcore.errors import DPCoreError
 from dpcore.evaluate.baselines import FLOOR, FOREST, REAL
 from dpcore.evaluate.learners import MAJORITY
 from dpcore.experiment import Config
-from dpcore.experiment.sweeps import PURPOSE
+from dpcore.experiment.config import key_of_rows
+from dpcore.experiment.sweeps import PURPOSE, find_finished_runs, join_runs
 from dpcore.language import phrase, retold
 from dpcore.methods.base import PrivateClassifier
 
@@ -52,7 +53,7 @@ class Comparison:
     @property
     def frame(self) -> pd.DataFrame:
         """All rows so far, with `series` and `mode`."""
-        frame = experiment.tidy(self.frames)
+        frame = join_runs(self.frames)
         parts = frame["method"].str.partition(" | ")
         return frame.assign(series=parts[0], mode=parts[2])
 
@@ -80,7 +81,7 @@ def place() -> experiment.Place:
 
 def note_of(data: Dataset, kept: experiment.Place) -> str:
     """The file's name that says which comparison of these data was the last."""
-    return f"last-{experiment.rows_key(data, kept)[:32]}.json"
+    return f"last-{key_of_rows(data, kept)[:32]}.json"
 
 
 def earlier(data: Dataset) -> tuple[Config, int] | None:
@@ -90,7 +91,7 @@ def earlier(data: Dataset) -> tuple[Config, int] | None:
         name = note_of(data, kept)
         found = kept.get(name, b"") if isinstance(kept, dict) else (kept / name).read_bytes()
         config = Config.from_json(found.decode())
-        return config, len(experiment.finished(config, data, kept))
+        return config, len(find_finished_runs(config, data, kept))
     except (OSError, UnicodeDecodeError, DPCoreError):  # a file like any other: what it says is not needed
         return None
 
@@ -103,8 +104,8 @@ def work(config: Config, data: Dataset) -> jobs.Work:
         progress(0.0, phrase("measuring the real rows"))
         trees = any(isinstance(method, PrivateClassifier) for method in config.methods.values())
         kinds = (REAL, MAJORITY, *([FOREST] if trees else []), FLOOR)
-        made.references = evaluate.references(data, kinds, config.measures, models=config.models)
-        written = len(experiment.finished(config, data, kept))
+        made.references = evaluate.baselines(data, kinds, config.measures, models=config.models)
+        written = len(find_finished_runs(config, data, kept))
         remember(config, data, kept)
         notes: dict[Any, Ledger] = {}
         start = time.perf_counter()

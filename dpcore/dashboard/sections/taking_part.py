@@ -60,7 +60,9 @@ def part(page: str) -> None:
 def every(degree: int) -> Attributes:
     """The attributes of all people of the sample."""
     data = sample()
-    return averages.attributes(data.schema.encode(sample().train).astype(np.int64), data.schema.sizes, degree=degree)
+    return averages.attributes(
+        data.schema.encode(sample().train_sample).astype(np.int64), data.schema.sizes, degree=degree
+    )
 
 
 def studies(of: Attributes, people: int, seed: int) -> list[Study]:

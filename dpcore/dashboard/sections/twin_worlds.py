@@ -26,7 +26,7 @@ from dpcore.methods.local.base import LocalClassifier
 from dpcore.teaching.histogram_pair import piled
 from dpcore.text import claim, limit, number
 
-MODES = {"paper": phrase("As printed"), "corrected": phrase("Corrected")}
+MODES = {"published": phrase("As printed"), "corrected": phrase("Corrected")}
 TRIALS = (20, 50, 100, 200, 300, 400, 500, 1_000, 1_500, 2_000, 3_000, 4_000, 6_000, 10_000)
 USUAL = 0.007  # seconds of a run, where none was measured yet
 MOST_KEPT, MOST_SHOWN = 30, 14

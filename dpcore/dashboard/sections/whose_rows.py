@@ -9,7 +9,7 @@ from dpcore.dashboard.sections.intake import Intake
 from dpcore.dashboard.shell import escaped
 from dpcore.dashboard.widgets import caption
 from dpcore.domain.schema import Schema
-from dpcore.domain.unit import MOST_ROWS, Unit
+from dpcore.domain.unit import MOST_ROWS, PrivacyUnit
 from dpcore.export import protection
 
 PEOPLE = {
@@ -40,7 +40,7 @@ WORDS = re.compile("[a-z]+")
 NOBODY = ""  # no column says so
 
 
-def unit(schema: Schema, rows: Intake, used: Sequence[str], key: str) -> Unit | None:
+def unit(schema: Schema, rows: Intake, used: Sequence[str], key: str) -> PrivacyUnit | None:
     """The unit of protection: what the schema says, or what was recognized, until somebody says otherwise."""
     known = schema.unit
     if rows.fixed is not None and known is None:
@@ -50,7 +50,7 @@ def unit(schema: Schema, rows: Intake, used: Sequence[str], key: str) -> Unit | 
     headers = [str(name) for name in rows.frame.columns]
     usual = NOBODY
     if known is not None:
-        usual = known.column or NOBODY
+        usual = known.id_column or NOBODY
     elif len(people) == 1 and schema is rows.schema:  # what somebody has edited is as it was left
         (usual,) = people
     offered = [name for name in dict.fromkeys([usual, *headers]) if name == usual or name not in used]
@@ -70,13 +70,13 @@ def unit(schema: Schema, rows: Intake, used: Sequence[str], key: str) -> Unit | 
         "Rows of one person that count, chosen by lot" if column else "At most how many rows can belong to one person?",
         1,
         MOST_ROWS,
-        1 if known is None else known.rows,
+        1 if known is None else known.max_contributions,
         key=f"data.rows_each:{key}:{bool(column)}",
         help="One is least noisy: each row more has more of a person, and as much more noise."
         if column
         else "Nothing is cut. Epsilon is up to so many times as much for such a person, and all screens say so.",
     )
-    found = Unit(rows=int(many), column=column or None) if column or many > 1 else None
+    found = PrivacyUnit(max_contributions=int(many), id_column=column or None) if column or many > 1 else None
     for one in asked:
         told = f"One {escaped(one.name)} has up to {one.most_rows:,} rows in this file: for your eyes only."
         if one.name == column:

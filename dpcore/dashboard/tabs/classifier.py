@@ -30,7 +30,7 @@ RELEASED, TRUTHFUL = phrase("released"), phrase("naive Bayes, true answers")
 def accuracy(page: str, shown: Shown) -> None:
     """Accuracies beside references, which classes are taken for which, and what the noise took."""
     release, data = shown.release, shown.data
-    if not len(data.test):
+    if not len(data.test_sample):
         told = phrase("Accuracy needs rows that were kept aside to test on. Choose how many on the page Data & schema.")
         st.info(say(told))
         return
@@ -42,7 +42,7 @@ def accuracy(page: str, shown: Shown) -> None:
         "is the mean share of each class that is found: a model that always says the same scores no better than by "
         "chance.",
         target=escaped(release.model.target),
-        rows=len(data.test),
+        rows=len(data.test_sample),
         mark=say(REAL_DATA),
     )
     scores, confusion, costs = found
@@ -61,7 +61,7 @@ def accuracy(page: str, shown: Shown) -> None:
             "scikit-learn’s models, and naive Bayes from true answers, learned from a uniform sample of {some:,}. What "
             "noise and structure cost apart is shown for rows in memory only: it counts in every tree anew.",
             rows=data.sizes[0],
-            some=len(data.train),
+            some=len(data.train_sample),
         )
     panels.of_test_rows(shown)
     panels.real(charts.confusion, confusion)
@@ -74,8 +74,8 @@ def accuracy(page: str, shown: Shown) -> None:
             "cost that divisions were chosen privately. Noiseless trees grow by the same rules without any noise, for "
             "this screen only. This is one draw, and {rows:,} test rows tell an accuracy to within {margin:.1%} or so: "
             "what is smaller, or the other way round, is luck.",
-            rows=len(data.test),
-            margin=margin(scores["accuracy"].iloc[0], len(data.test)),
+            rows=len(data.test_sample),
+            margin=margin(scores["accuracy"].iloc[0], len(data.test_sample)),
         )
 
 
@@ -86,7 +86,7 @@ def comparison(page: str, shown: Shown) -> Comparison | None:
 
 def pictures(page: str, shown: Shown) -> list[tuple[Any, pd.DataFrame]] | None:
     """The charts of a model's accuracy, for a report that somebody wants them in; None until they are there."""
-    if not len(shown.data.test):
+    if not len(shown.data.test_sample):
         return []
     found = comparison(page, shown)
     if found is None:
@@ -103,7 +103,7 @@ def margin(share: float, rows: int) -> float:
 
 def redraws(page: str, shown: Shown) -> None:
     """20 more runs of the same method, and between which accuracies most of them lie."""
-    if not len(shown.data.test):
+    if not len(shown.data.test_sample):
         st.info(say("Runs are compared by their accuracy, which needs rows kept aside to test on."))
         return
     redraw.redraws(page, shown)
@@ -149,6 +149,6 @@ def beside_real(data: Dataset, target: str, given: Mapping[str, Any]) -> pd.Data
     """References that learned from real rows: a tree as deep as the release, and a forest with nothing held back."""
     depth, trees = int(given.get("max_depth") or DEPTH), max(int(given.get("n_trees") or 0), TREES)
     kinds = (MAJORITY, TREE, FOREST)
-    found = evaluate.references(data, kinds, target=target, n_trees=trees, tree_depth=depth)
+    found = evaluate.baselines(data, kinds, target=target, n_trees=trees, tree_depth=depth)
     wide = found.pivot_table("value", "reference", "metric", sort=False).rename(columns=SCORES)
     return wide.rename_axis("model").reset_index().assign(private=False)

@@ -61,7 +61,7 @@ def real_rows(shown: Shown) -> Rows:
 def per_row(shown: Shown) -> float:
     """What a histogram of the rows that were counted may spend on one of them."""
     unit = shown.release.schema.persons
-    return float(shown.release.parameters["epsilon"]) / (1 if unit is None else unit.rows)
+    return float(shown.release.parameters["epsilon"]) / (1 if unit is None else unit.max_contributions)
 
 
 def tree(page: str, shown: Shown) -> None:
@@ -149,10 +149,10 @@ def range_errors(shown: Shown, workload: str) -> pd.DataFrame:
     epsilon, relation = per_row(shown), str(release.ledger.relation)
     if epsilon > 0:
         truth = true_answers(real_rows(shown), schema, queries)
-        answers[phrase("flat")] = evaluate.flat_answers(
+        answers[phrase("flat")] = evaluate.uniform_baseline_answers(
             truth, queries, schema if workload == EVERY else divided, epsilon=epsilon, relation=relation, seed=0
         )
-    frame = evaluate.by_size(evaluate.range_queries(real_rows(shown), answers, schema, queries))
+    frame = evaluate.errors_by_query_size(evaluate.range_queries(real_rows(shown), answers, schema, queries))
     return frame.assign(baseline=frame["release"].isin(["flat", "no noise, same groups"]))
 
 
@@ -251,7 +251,9 @@ def answers(shown: Shown, query: RangeQuery) -> pd.DataFrame:
     if epsilon > 0:
         asked = schema.select([n for n in schema.names if n in {*found.leaves.family, *dict(query.codes)}])
         relation, seed = release.ledger.relation, zlib.crc32(repr((id(shown), query)).encode())  # one draw per release
-        flat = evaluate.flat_answers(truth, [query], asked, epsilon=epsilon, relation=str(relation), seed=seed)
+        flat = evaluate.uniform_baseline_answers(
+            truth, [query], asked, epsilon=epsilon, relation=str(relation), seed=seed
+        )
         cells = query.size(asked) * math.prod(map(float, asked.sizes))
         rows.append(("flat", flat[0], SURE * math.sqrt(2 * cells) * relation.histogram_l1 / epsilon))
     return one_answer([*rows, ("published groups", published, np.nan)], truth[0])

@@ -97,9 +97,11 @@ def limit(release: Release) -> str:
         )
     whose, price = say(protection.protects(unit)), escaped(protection.headline(unit, epsilon, release.ledger.delta))
     told = say(told, points=points(epsilon), whose=whose, epsilon=price)
-    if unit is not None and unit.column is None:
+    if unit is not None and unit.id_column is None:
         more = phrase(" For a person with {rows:,} rows the limit is {points} points.")
-        told += say(more, rows=unit.rows, points=points(protection.of_one(unit, epsilon, release.ledger.delta)))
+        told += say(
+            more, rows=unit.max_contributions, points=points(protection.of_one(unit, epsilon, release.ledger.delta))
+        )
     return f"{told} {release.attackable}".strip()
 
 

@@ -130,7 +130,7 @@ def budget(shown: Shown) -> None:
         return
     parameters = shown.release.parameters
     sampled = str(parameters.get("resample", "full"))  # methods of one tree do not choose
-    if parameters["mode"] == "paper" and "resample" in parameters:
+    if parameters["mode"] == "published" and "resample" in parameters:
         sampled = "bootstrap"
     markdown(COMPOSED["one" if found.trees == 1 and sampled in ("disjoint", "full") else sampled])
     if ledger.relation == "replace":
@@ -157,6 +157,6 @@ def accounts(ledger: Ledger) -> pd.DataFrame:
     """From the whole run to the inside of one tree: what each costs."""
     way = forest_frames.inward(ledger)
     named = zip([say("all trees together"), *(part.name for part in way[1:])], way, strict=True)
-    rows = [(name, claim(at.epsilon_claimed), limit(at.epsilon_of_noise)) for name, at in named if name]
-    paid = say("of the noise alone") if ledger.void else say("can cost up to")
+    rows = [(name, claim(at.epsilon_claimed), limit(at.epsilon_nominal)) for name, at in named if name]
+    paid = say("of the noise alone") if ledger.guarantee_void else say("can cost up to")
     return pd.DataFrame(rows, columns=[say("account"), say("claimed"), paid])

@@ -49,5 +49,5 @@ def cell(place: Any, column: Column, key: str) -> Any:
     steps = sorted({float(step) for step in (grid if column.kind == "continuous" else np.rint(grid))})
     value = steps[len(steps) // 2]
     if place is not None and len(steps) > 1:
-        value = place.select_slider(escaped(column.name), steps, value, format_func=column.told, key=key)
-    return column.told(value) if column.form or column.kind == "date" else value
+        value = place.select_slider(escaped(column.name), steps, value, format_func=column.format_value, key=key)
+    return column.format_value(value) if column.number_format or column.kind == "date" else value

@@ -125,7 +125,7 @@ def allowed(model: Model, name: str) -> str:
     column = model.schema[name]
     missing = say(", or nothing") if column.missing else ""
     if column.numeric:
-        low, high = (column.told(float(bound or 0.0)) for bound in (column.lower, column.upper))
+        low, high = (column.format_value(float(bound or 0.0)) for bound in (column.lower, column.upper))
         return say("{low} to {high}", low=low, high=high) + missing
     names, few = column.categories, ", ".join(column.categories[:8])
     return (say("{names} and {more:,} more", names=few, more=len(names) - 8) if len(names) > 8 else few) + missing

@@ -143,8 +143,8 @@ def references(shown: Shown) -> pd.DataFrame:
         beside = remember(shown, f"{k}-way", partial(panels.distances, shown, k))  # as on the tabs of columns and pairs
         found.append((DISTANCE.format(k), phrase("a fresh sample of the real rows"), float(beside["floor"].mean())))
     target = release.model.target if models else release.parameters.get("target") or release.schema.target
-    if target is not None and len(shown.data.test):
-        kept = evaluate.references(shown.data, [MAJORITY], target=target).set_index("metric")["value"]
+    if target is not None and len(shown.data.test_sample):
+        kept = evaluate.baselines(shown.data, [MAJORITY], target=target).set_index("metric")["value"]
         called = {name: name for name in kept.index} if models else {"accuracy": LEARNED}
         found += [(said, phrase("always the most frequent class"), kept[name]) for name, said in called.items()]
     return pd.DataFrame(found, columns=["metric", "label", "value"])

@@ -42,7 +42,7 @@ def reports(page: str, shown: Shown) -> None:
     each = "one per person" if unit is None else "one per row"
     if release.schema.persons is not None:
         some = "" if release.ledger.relation is Relation.REPLACE else "at most "
-        each = f"{some}{release.schema.persons.rows:,} per person"
+        each = f"{some}{release.schema.persons.max_contributions:,} per person"
     st.markdown(
         f"This is all that the collector has: **{found.people:,} rows of reports**, {each}, and the public "
         f"rules by which they were made. {clear(found)}What you see of the truth is for this screen only."

@@ -11,7 +11,7 @@ from dpcore.dashboard.sections import longer
 from dpcore.dashboard.session import Shown, remember
 from dpcore.dashboard.shell import escaped
 from dpcore.dashboard.widgets import caption, markdown
-from dpcore.export import Release, bundle, notebook_of, privacy_card, report_of, show_code
+from dpcore.export import Release, bundle, make_notebook, make_report, privacy_card, show_code
 from dpcore.export.artifacts import CountTree, Picture, Rows, Table
 from dpcore.export.model_file import Model
 from dpcore.export.report import Report
@@ -63,7 +63,7 @@ def take_home(page: str, shown: Shown, comparisons: Comparisons) -> None:
     # Bytes, made once per release and choice: a deferred download is lost if the page reruns under the click.
     with speaking(ENGLISH):  # as all files are
         packed = remember(shown, f"zip {table} {told.real}", lambda: bundle(release, table=table, told=told))
-        notebook = remember(shown, f"notebook {table}", lambda: notebook_of(release, table))
+        notebook = remember(shown, f"notebook {table}", lambda: make_notebook(release, table))
     marked = DO_NOT * told.real
     with st.container(horizontal=True):
         download(f"{page}.download", say("Download the release"), packed, f"dpcore-release{marked}.zip", type="primary")
@@ -143,7 +143,7 @@ def report(page: str, shown: Shown, comparisons: Comparisons) -> Report | None:
         if pictures is None:
             return None
         with st.spinner(say("Drawing the charts of the report")), speaking(ENGLISH):
-            remember(shown, key, lambda: report_of(shown.release, pictures))
+            remember(shown, key, lambda: make_report(shown.release, pictures))
     told: Report = shown.memory[key]
     if real and not told.real:
         st.info(say("There is nothing to compare with: no rows were kept aside to test on."))

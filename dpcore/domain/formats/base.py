@@ -13,7 +13,7 @@ from dpcore.arguments import is_number
 from dpcore.domain.column import DEFAULT_BINS, Column
 from dpcore.domain.documents import json_value
 from dpcore.domain.schema import Schema
-from dpcore.domain.unit import Unit
+from dpcore.domain.unit import PrivacyUnit
 from dpcore.errors import SchemaError
 from dpcore.text import NUMBER
 
@@ -29,7 +29,7 @@ WORDS: Mapping[str, str] = {  # all that a schema can say, and in which words it
     "days": "the bounds of dates",
     "kinds": "what is a number and what a category",
     "bins": "bins",
-    "form": "how numbers and dates are written",
+    "number_format": "how numbers and dates are written",
     "missing": "where cells may be missing",
     "outside": "what happens to values outside",
     "description": "descriptions",
@@ -59,7 +59,7 @@ class Known:
     columns: tuple[Fields, ...]
     target: str | None = None
     max_rows: int | None = None
-    unit: Unit | None = None
+    unit: PrivacyUnit | None = None
     source: Any = "declared"
     remarks: tuple[str, ...] = ()
 
@@ -130,14 +130,14 @@ def used(schema: Schema) -> dict[str, list[str]]:
         "days": where(lambda column: column.kind == "date"),
         "kinds": where(lambda column: column.numeric),
         "bins": where(lambda column: column.numeric and column.bins != DEFAULT_BINS),
-        "form": where(lambda column: column.form),
+        "number_format": where(lambda column: column.number_format),
         "missing": where(lambda column: column.missing),
         "outside": where(lambda column: column.outside != "refuse"),
         "description": where(lambda column: column.description),
         "taxonomy": where(lambda column: column.taxonomy is not None),
         "target": [] if schema.target is None else [schema.target],
         "max_rows": [] if schema.max_rows is None else [f"{schema.max_rows:,}"],
-        "unit": [] if schema.unit is None else [f"{schema.unit.rows:,} rows of one person"],
+        "unit": [] if schema.unit is None else [f"{schema.unit.max_contributions:,} rows of one person"],
         "origin": where(lambda column: column.origin != "declared"),
     }
 

@@ -55,8 +55,8 @@ def column_of(field: dict[str, Any], remarks: list[str]) -> Fields:
     told["kind"] = kind
     if kind == "date":
         shown = field.get("format", "default")
-        told["form"] = next((form for form, pattern in DAYS.items() if pattern == shown), "")
-        if not told["form"] and shown not in ("default", "any", "%Y-%m-%d"):
+        told["number_format"] = next((form for form, pattern in DAYS.items() if pattern == shown), "")
+        if not told["number_format"] and shown not in ("default", "any", "%Y-%m-%d"):
             remarks.append(f"Column {name!r}: say how its dates are written.")
         ends = {end: day(limits.get(limit), name, shown) for end, limit in ENDS.items()}
         return told | ends
@@ -109,7 +109,7 @@ def field_of(column: Column) -> dict[str, Any]:
         if column.kind == "ordered":
             field |= {"categories": list(column.categories), "categoriesOrdered": True}
     elif column.kind == "date":
-        pattern = DAYS.get(column.form)
+        pattern = DAYS.get(column.number_format)
         field |= {"format": pattern} if pattern else {}
         for end, limit in ENDS.items():
             told = iso(getattr(column, end))

@@ -53,7 +53,7 @@ def column_of(name: str, raw: dict[str, Any], remarks: list[str]) -> Fields | No
             form = FORMS.get(shown, "") if isinstance(shown, str) else ""
             if not form and not (isinstance(shown, str) and shown.startswith("%Y")):
                 remarks.append(f"Column {name!r}: say how its dates are written.")
-            return {"name": name, "kind": "date", "form": form}
+            return {"name": name, "kind": "date", "number_format": form}
         case "categorical":
             order = raw.get("order")
             if isinstance(order, list) and order and all(isinstance(one, str | int | float) for one in order):
@@ -69,8 +69,8 @@ def column_of(name: str, raw: dict[str, Any], remarks: list[str]) -> Fields | No
 def write(schema: Schema) -> str:
     """What metadata can say of a schema, as their text."""
     columns = {column.name: sdtype(column) for column in schema}
-    if schema.persons is not None and schema.persons.column is not None:
-        columns[schema.persons.column] = {"sdtype": "id"}
+    if schema.persons is not None and schema.persons.id_column is not None:
+        columns[schema.persons.id_column] = {"sdtype": "id"}
     document = {SPEC: VERSION, "tables": {TABLE: {"columns": columns}}, "relationships": []}
     return json.dumps(document, indent=2, ensure_ascii=False)
 
@@ -78,7 +78,7 @@ def write(schema: Schema) -> str:
 def sdtype(column: Column) -> dict[str, Any]:
     """The type of a column."""
     if column.kind == "date":
-        return {"sdtype": "datetime", "datetime_format": DATED[column.form]}
+        return {"sdtype": "datetime", "datetime_format": DATED[column.number_format]}
     if column.numeric:
         return {"sdtype": "numerical"} | ({"computer_representation": "Int64"} if column.whole else {})
     order = {"order": list(column.categories)} if column.kind == "ordered" else {}

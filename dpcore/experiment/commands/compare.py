@@ -26,7 +26,7 @@ from dpcore.experiment.commands.base import (
     write,
 )
 from dpcore.experiment.config import Config, Place
-from dpcore.experiment.sweeps import PURPOSE, finished, plan, stream, tidy
+from dpcore.experiment.sweeps import PURPOSE, find_finished_runs, join_runs, plan_runs, stream
 from dpcore.export.quoting import spreadsheet_csv
 
 CAUSE, REMEDY = "These are no settings of a comparison", "Choose a file that a comparison was saved to."
@@ -62,11 +62,11 @@ def made(asked: argparse.Namespace) -> int:
     name = document["data"].get("name") if isinstance(document.get("data"), dict) else None
     held = Schema.from_document(document["schema"]) if "schema" in document else None
     data = rows_of(asked, str(name or ""), held)
-    require_rows(data.train, data.test)  # before anything is spent
+    require_rows(data.train_sample, data.test_sample)  # before anything is spent
     books = Books(asked_path())
     place: Place = books.sweeps or {}
-    earlier = finished(config, data, place)
-    runs = plan(config.methods, config.epsilons, config.repeats)
+    earlier = find_finished_runs(config, data, place)
+    runs = plan_runs(config.methods, config.epsilons, config.repeats)
     affordable(books, data, (run.method for count, run in enumerate(runs) if count not in earlier))
     frames: list[pd.DataFrame] = []
     how = {"ledgers": books.open_runs(config.methods, data, PURPOSE), "store": place, "n_jobs": asked.jobs}
@@ -74,7 +74,7 @@ def made(asked: argparse.Namespace) -> int:
         for part, frame in found:
             frames.append(frame)
             told(part, f"run {len(frames):,}")
-    table = tidy(frames)
+    table = join_runs(frames)
     write(asked.out, spreadsheet_csv(table).encode(), force=asked.force)
     failed = [frame for frame in frames if frame["error"].iloc[0]]
     for frame in failed:

@@ -12,6 +12,7 @@ from typing import Any
 from dpcore.accounting.store import Books, asked_path
 from dpcore.arguments import is_whole
 from dpcore.datasets.reading import MAX_BYTES, source_bytes
+from dpcore.domain.former_names import LABELS, PUBLIC
 from dpcore.domain.schema import Schema
 from dpcore.errors import DPCoreError, ParameterError
 from dpcore.evaluate.evaluator import Method
@@ -31,7 +32,7 @@ from dpcore.export.archive import bundle, settings_of_release
 from dpcore.export.model_file import Model
 from dpcore.export.privacy_card import grounds_of
 from dpcore.export.protection import headline
-from dpcore.export.release import PURPOSE, release_of
+from dpcore.export.release import PURPOSE, make_release
 from dpcore.methods import METHODS
 from dpcore.methods.base import PrivateClassifier
 
@@ -66,15 +67,16 @@ def made(asked: argparse.Namespace) -> int:
     raw = source_bytes(asked.config, MAX_BYTES)
     config = settings_of_release(raw, CAUSE, REMEDY)
     method = method_of_release(config)
-    name, rows, page = str(config["method"]), config.get("rows"), config.get("page")
+    name = LABELS.get(config["method"], str(config["method"]))
+    rows, page = config.get("rows"), config.get("page")
     data = rows_of(asked, str(config["data"]["name"]), schema_beside(raw))
     books = Books(asked_path())
     affordable(books, data, [method])
     ledger = books.open_run(data, method.relation, PURPOSE.format(method=name, mode=method.mode), method.delta).ledger()
-    fitted = method.fit(data.train, schema=data.schema, ledger=ledger, progress=told)
+    fitted = method.fit(data.train_sample, schema=data.schema, ledger=ledger, progress=told)
     copy = [] if isinstance(fitted, PrivateClassifier) else [fitted.sample(rows)]
     told(1.0, "")
-    release = release_of(fitted, name, *copy, data_name=data.name, reading=data.reading)
+    release = make_release(fitted, name, *copy, data_name=data.name, reading=data.reading)
     release = replace(release, page=page) if page else release
     if isinstance(release.artifact, Model) and release.noiseless:
         raise ParameterError("This model holds noiseless counts of real rows.", "Choose a method that adds noise.")
@@ -100,7 +102,7 @@ def made(asked: argparse.Namespace) -> int:
             "delta": ledger.delta,
             "guarantee_void": release.guarantee_void,
             "noise": release.noise_label,
-            "publishable": release.publishable,  # the noise alone
+            "exactly_sampled": release.exactly_sampled,  # the noise alone
             "grounds": {what.lower().replace(" ", "_"): about for what, about in grounds},
             "ledger": str(books.path) if books.kept else "session",
         },
@@ -119,7 +121,9 @@ def method_of_release(config: Any) -> Method:
         sound = sound and isinstance(config["data"]["name"], str) and isinstance(config["method"], str)
         if not sound or type(epsilon) not in (int, float) or not (rows is None or is_whole(rows, 0, MOST_ROWS)):
             raise ParameterError(f"{CAUSE}.", REMEDY)
-        known = METHODS.name_of(config.get("class"), config["method"])  # a release may have a title of its own
+        known = METHODS.name_of(
+            PUBLIC.get(config.get("class"), config.get("class")), config["method"]
+        )  # a release may have a title of its own
         method: Method = method_of({"method": known, "parameters": given}).set_params(epsilon=epsilon)
     except DPCoreError:
         raise

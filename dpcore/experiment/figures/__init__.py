@@ -89,7 +89,7 @@ def figure(
     repeats : int
         How often everything runs.
     durable : bool
-        Whether the charges of all runs are written to the user's file before anything is drawn, as `durable_ledger`
+        Whether the charges of all runs are written to the user's file before anything is drawn, as `persistent_ledger`
         does. What finished runs cost is in the frame in any case; what a run that failed had spent until then is not.
     n_jobs : int
         Processes, as in joblib, for those figures whose runs are not timed or read inside.

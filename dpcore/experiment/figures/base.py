@@ -19,11 +19,11 @@ from dpcore.experiment import engine
 from dpcore.experiment.config import Config
 from dpcore.experiment.engine import Measure, NewLedger, Run
 from dpcore.experiment.figures.claims import PLACES, PRINTED, Claim
-from dpcore.experiment.sweeps import Scores, plan
+from dpcore.experiment.sweeps import Scores, plan_runs
 from dpcore.language import phrase, say
 from dpcore.methods.base import PrivateClassifier
 
-MODES = {"paper": PRINTED, "corrected": phrase("corrected")}
+MODES = {"published": PRINTED, "corrected": phrase("corrected")}
 REFERENCES = {REAL: REAL, MAJORITY: MAJORITY}
 ALL = "all rows"
 WIDE = 350  # pixels; two panels with their axes fill a laptop's page
@@ -58,19 +58,19 @@ def whole(data: Dataset) -> Dataset:
 
     A public bound that is too small for them is doubled: their number would be private.
     """
-    rows, bound = pd.concat([data.train, data.test], ignore_index=True), data.schema.max_rows
+    rows, bound = pd.concat([data.train_sample, data.test_sample], ignore_index=True), data.schema.max_rows
     while bound and bound < len(rows):
         bound *= 2
     schema = replace(data.schema, max_rows=bound)
-    content = data.content or Content.of_rows(data.train, data.test)
+    content = data.content or Content.of_rows(data.train_sample, data.test_sample)
     how: dict[str, Any] = {"token": f"{data.token} {ALL}", "schema": schema, "content": content}
-    return replace(data, name=f"{data.name}, {ALL}", train=rows, test=data.test.head(0), **how)
+    return replace(data, name=f"{data.name}, {ALL}", train=rows, test=data.test_sample.head(0), **how)
 
 
 def lacks_accuracy(data: Dataset) -> str:
     """Why no classifier can be tested."""
     target = data.schema.target
-    if target is None or data.schema[target].numeric or data.test.empty:
+    if target is None or data.schema[target].numeric or data.test_sample.empty:
         return phrase("it needs a class column with categories, and test rows. Choose them on the page Data & schema.")
     return ""
 
@@ -173,7 +173,7 @@ def swept(
 ) -> Plan:
     """The runs of a sweep; `asked` is what `experiment.sweep` takes besides."""
     config = Config(by_label(methods), epsilons, count, **asked)
-    return Plan(plan(config.methods, epsilons, count), Scores.of(config, data), beside)
+    return Plan(plan_runs(config.methods, epsilons, count), Scores.of(config, data), beside)
 
 
 def beside(
@@ -182,9 +182,9 @@ def beside(
     """Some of `evaluate.references`, by what the runs' columns call them; `plain`: what is fitted without noise."""
 
     def read() -> Callable[[pd.DataFrame], Mapping[str, Any]]:
-        fitted = None if plain is None else plain.fit(data.train, schema=data.schema).predict_proba
+        fitted = None if plain is None else plain.fit(data.train_sample, schema=data.schema).predict_proba
         kinds = [kind for kind in labels.values() if kind != PLAIN]
-        found = evaluate.references(data, kinds, models=models, plain=fitted)
+        found = evaluate.baselines(data, kinds, models=models, plain=fitted)
         values = found.set_index(["reference", "metric", "model"])["value"]
 
         def columns(frame: pd.DataFrame) -> Mapping[str, Any]:

@@ -35,7 +35,7 @@ class RangeErrors(Measure):
     @cached_property
     def codes(self) -> Codes:
         """The training rows' codes, once for all runs."""
-        return self.data.schema.encode(self.data.train)
+        return self.data.schema.encode(self.data.train_sample)
 
     def values(self, run: Run, synthetic: pd.DataFrame) -> pd.DataFrame:
         """`evaluate.range_queries` on the training rows."""
@@ -57,7 +57,7 @@ def ranges(data: Dataset, count: int) -> Plan:
         (LEAVES, TaxonomyRelease(with_class=False, measure="leaves")),
         ("DiffGen", DiffGen()),
     ]
-    public = TaxonomyRelease(with_class=False).fit(data.train.head(0), schema=data.schema).tree_
+    public = TaxonomyRelease(with_class=False).fit(data.train_sample.head(0), schema=data.schema).tree_
     runs = [base.alone(name, method, repeat, name, release=name) for repeat in range(count) for name, method in methods]
     return Plan(runs, RangeErrors(data, 0, count_tree_frames.group_queries(public, QUERIES)))
 
@@ -65,7 +65,7 @@ def ranges(data: Dataset, count: int) -> Plan:
 def draw_ranges(frame: pd.DataFrame) -> Drawn:
     """One panel per data set."""
     for name, part in frame.groupby("data", sort=False):
-        binned = evaluate.by_size(part)
+        binned = evaluate.errors_by_query_size(part)
         binned["baseline"] = binned["release"].str.startswith((LEAVES, "DiffGen"))
         yield charts.error_by_range(binned, title=say("Errors on {name}", name=name)), binned
 
@@ -121,7 +121,7 @@ def accuracies(data: Dataset, count: int) -> Plan:
     """Accuracy of classifiers that learned from generalized or synthetic rows."""
     methods: Named = [
         ("TaxonomyRelease", TaxonomyRelease()),
-        (OWN, TaxonomyRelease(mode="paper")),
+        (OWN, TaxonomyRelease(mode="published")),
         ("DiffGen", DiffGen()),
         ("NB-Synth", NaiveBayesSynthesizer(x_source="model")),
         ("PrivBayes refined", RefinedPrivBayes(relation="add_remove")),
@@ -132,7 +132,7 @@ def accuracies(data: Dataset, count: int) -> Plan:
 @by_part("data")
 def grows_slowly(name: str, part: pd.DataFrame) -> Cases:
     """Whether consistency lets errors grow less from small ranges to large ones than they do from the leaves alone."""
-    errors = evaluate.by_size(part).pivot_table("absolute", "bin", "release", sort=False)
+    errors = evaluate.errors_by_query_size(part).pivot_table("absolute", "bin", "release", sort=False)
     growth = (errors.iloc[-1] / errors.iloc[0]).dropna()
     ways = filter(growth.index.__contains__, CONSISTENT if LEAVES in growth else ())
     return {(f"{way} {name}".strip(), ""): bool(growth[way] < growth[LEAVES]) for way in ways}

@@ -17,7 +17,7 @@ from dpcore.experiment.figures.claims import Cases, Claim, by_part, curves_rise,
 from dpcore.experiment.sweeps import Scores
 from dpcore.language import phrase, say
 from dpcore.mechanisms.randomizers import RRPH, Warner
-from dpcore.methods import DTCRD, DTPD, PPNB, PlainNaiveBayes
+from dpcore.methods import DTCRD, DTPD, PPNB, NonPrivateNaiveBayes
 from dpcore.methods.base import PrivateClassifier
 from dpcore.methods.local.ppnb import TRANSFORMS
 
@@ -32,7 +32,7 @@ Asked = list[tuple[str, PrivateClassifier, float, float]]
 def noises(data: Dataset, count: int) -> Plan:
     """Figure 2: accuracy against p0, for two noises of numbers."""
     asked: Asked = [
-        (f"PPNB, {told}", PPNB(mode="paper", p0=p, **noise), p, float(RRPH(p0=p).epsilon))
+        (f"PPNB, {told}", PPNB(mode="published", p0=p, **noise), p, float(RRPH(p0=p).epsilon))
         for told, noise in TRANSFORMS.items()
         for p in GRID
     ]
@@ -43,8 +43,8 @@ def trees(data: Dataset, count: int) -> Plan:
     """Figure 3: PPNB and DTPD on bits."""
     asked: Asked = []
     for p in GRID:
-        asked.append(("PPNB", PPNB(mode="paper", p0=p), p, float(RRPH(p0=p).epsilon)))
-        asked.append(("DTPD", DTPD(mode="paper", theta=p), p, float(Warner(p=p).epsilon)))
+        asked.append(("PPNB", PPNB(mode="published", p0=p), p, float(RRPH(p0=p).epsilon)))
+        asked.append(("DTPD", DTPD(mode="published", theta=p), p, float(Warner(p=p).epsilon)))
     return every(asked, boolean_data(data, data.schema.target or ""), count)
 
 
@@ -53,7 +53,7 @@ def records(data: Dataset, count: int) -> Plan:
     methods = {
         phrase("PPNB-LDP, one pair"): PPNB(),
         phrase("class and one"): PPNB(pairs=False),
-        phrase("class and all"): PPNB(pairs=False, asked=None),
+        phrase("class and all"): PPNB(pairs=False, n_questions=None),
         "DTPD": DTPD(),
         "DTCRD": DTCRD(),
     }
@@ -71,7 +71,7 @@ def every(asked: Asked, data: Dataset, count: int, numbers: str = "moments") -> 
         for series, method, x, answer in asked
     ]
     measure = Scores.of(Config(base.by_label([each[:2] for each in asked]), (), measures=MEASURES), data)
-    return Plan(runs, measure, base.beside(data, LINES, plain=PlainNaiveBayes(numbers=numbers)), "true answers")
+    return Plan(runs, measure, base.beside(data, LINES, plain=NonPrivateNaiveBayes(numbers=numbers)), "true answers")
 
 
 def draw(

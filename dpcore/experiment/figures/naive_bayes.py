@@ -23,7 +23,7 @@ def accuracies(data: Dataset, count: int) -> Plan:
     """Accuracy of both modes against epsilon, beside what real rows teach and what knowing nothing scores."""
     rows = data.schema.max_rows or ROWS
     methods: Named = [
-        ("Algorithm 2", NaiveBayesSynthesizer(mode="paper", rows=rows)),
+        ("Algorithm 2", NaiveBayesSynthesizer(mode="published", rows=rows)),
         ("C1-gen", NaiveBayesSynthesizer(x_source="model")),
     ]
 

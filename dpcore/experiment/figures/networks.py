@@ -18,7 +18,7 @@ from dpcore.experiment.engine import Measure, Run
 from dpcore.experiment.figures import base
 from dpcore.experiment.figures.base import Drawn, Figure, Named, Plan
 from dpcore.experiment.figures.claims import Cases, Claim, ahead, by_part, curves_rise, orders, points, rising
-from dpcore.experiment.sweeps import Scores, plan
+from dpcore.experiment.sweeps import Scores, plan_runs
 from dpcore.language import phrase, say
 from dpcore.methods import HMPrivBayes, JTree, NoPrivacy, PrivBayes, PrivSCBN, RefinedPrivBayes
 
@@ -50,12 +50,12 @@ def label_of(data: Dataset) -> evaluate.Label | None:
 
 def compared() -> Named:
     """Figure 5's methods."""
-    printed = PrivBayes(mode="paper", variant="binary", score="MI")
+    printed = PrivBayes(mode="published", variant="binary", score="MI")
     return [
-        ("HMPrivBayes", HMPrivBayes(mode="paper")),
-        ("PrivSCBN", PrivSCBN(mode="paper")),
+        ("HMPrivBayes", HMPrivBayes(mode="published")),
+        ("PrivSCBN", PrivSCBN(mode="published")),
         ("PrivBayes", printed),
-        ("JTree", JTree(mode="paper")),
+        ("JTree", JTree(mode="published")),
         ("HMPrivBayes", HMPrivBayes()),
         ("PrivSCBN", PrivSCBN()),
         ("PrivBayes", PrivBayes()),
@@ -67,9 +67,9 @@ def compared() -> Named:
 def utility(data: Dataset, count: int) -> Plan:
     """Figure 5: distances and errors against epsilon."""
     label, private, plain = label_of(data), base.by_label(compared()), base.by_label([("NoPrivacy", NoPrivacy())])
-    learns = label is not None and len(data.test) > 0
+    learns = label is not None and len(data.test_sample) > 0
     measures = [name for name in MEASURES if learns or "SVM" not in name]
-    runs = [*plan(private, EPSILONS, count), *plan(plain, EPSILONS[-1:], count)]
+    runs = [*plan_runs(private, EPSILONS, count), *plan_runs(plain, EPSILONS[-1:], count)]
     return Plan(runs, Scores.of(Config(private | plain, EPSILONS, measures=measures, label=label), data))
 
 
@@ -105,11 +105,11 @@ class Risk(Measure):
         schema = self.data.schema
         self.target, self.schema = schema.target or "", replace(schema, max_rows=ROWS[-1])
         self.known = [name for name in schema.names if name != self.target][:4]
-        self.padded = disclosure.padded(self.data.train, self.schema, ROWS[-1], np.random.default_rng(1))
+        self.padded = disclosure.padded(self.data.train_sample, self.schema, ROWS[-1], np.random.default_rng(1))
 
     def values(self, run: Run, synthetic: pd.DataFrame) -> pd.DataFrame:
         """`metric` and `value` of `disclosure.cap`."""
-        found = disclosure.cap(self.data.train, synthetic, self.schema, self.target, self.known)
+        found = disclosure.cap(self.data.train_sample, synthetic, self.schema, self.target, self.known)
         return pd.DataFrame([{"metric": "CAP", "value": found}])
 
     def release(self, run: Run, ledger: Ledger | None, progress: Progress) -> pd.DataFrame:
@@ -122,9 +122,9 @@ class Risk(Measure):
 def risks(data: Dataset, count: int) -> Plan:
     """Figure 4: the share of people whose class the release betrays, against the number of rows."""
     methods: Named = [
-        ("HMPrivBayes", HMPrivBayes(mode="paper", epsilon=RISK_EPSILON)),
-        ("PrivSCBN", PrivSCBN(mode="paper", epsilon=RISK_EPSILON)),
-        ("PrivBayes", PrivBayes(mode="paper", variant="binary", score="MI", epsilon=RISK_EPSILON)),
+        ("HMPrivBayes", HMPrivBayes(mode="published", epsilon=RISK_EPSILON)),
+        ("PrivSCBN", PrivSCBN(mode="published", epsilon=RISK_EPSILON)),
+        ("PrivBayes", PrivBayes(mode="published", variant="binary", score="MI", epsilon=RISK_EPSILON)),
         ("PrivBayes refined", RefinedPrivBayes(epsilon=RISK_EPSILON, relation="replace")),
     ]
     runs = [
@@ -146,7 +146,7 @@ def lacks_class(data: Dataset) -> str:
     """Why figure 4 cannot be made."""
     if data.schema.target is None or len(data.schema) < 2:
         return "it needs a class column and another one. Choose them on the page Data & schema."
-    return "" if len(data.train) <= ROWS[-1] else f"it pads data to {ROWS[-1]:,} rows, and these are more."
+    return "" if len(data.train_sample) <= ROWS[-1] else f"it pads data to {ROWS[-1]:,} rows, and these are more."
 
 
 draw_risks = partial(
@@ -165,7 +165,7 @@ def times(data: Dataset, count: int) -> Plan:
     """Figure 6: seconds against the largest number of parents."""
 
     def methods(parents: int) -> Named:
-        how: dict[str, Any] = {"mode": "paper", "epsilon": RISK_EPSILON, "max_parents": parents}
+        how: dict[str, Any] = {"mode": "published", "epsilon": RISK_EPSILON, "max_parents": parents}
         # theta so small that epsilon does not reduce the number of parents
         bits = PrivBayes(variant="binary", score="MI", theta=1e-9, **how)
         return [("HMPrivBayes", HMPrivBayes(**how)), ("PrivBayes", bits)]

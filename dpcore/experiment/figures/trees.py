@@ -13,7 +13,7 @@ from dpcore.experiment.figures import base
 from dpcore.experiment.figures.base import Drawn, Figure, Named, Plan
 from dpcore.experiment.figures.claims import Cases, Claim, by_part, curves_rise, points, rising
 from dpcore.language import phrase, say
-from dpcore.methods import DiffPRF, DiffPRFs, PlainForest
+from dpcore.methods import DiffPRF, DiffPRFs, NonPrivateForest
 
 EPSILONS = {"depths": (0.05, 0.1, 0.25, 0.5, 0.75, 1.0, 2.0), "forests": (0.1, 0.25, 0.5, 0.75, 1.0)}
 DEPTHS = (3, 4, 5, 6, 7)
@@ -47,7 +47,7 @@ def forests(data: Dataset, count: int) -> Plan:
 
 def compared(methods: Named, data: Dataset, count: int, figure: str) -> Plan:
     """Both accuracies of all runs, with those of the majority class and of a forest without privacy."""
-    beside = base.beside(data, LINES, plain=PlainForest(n_trees=TREES, max_depth=DEPTH, **PAPER_FOREST))
+    beside = base.beside(data, LINES, plain=NonPrivateForest(n_trees=TREES, max_depth=DEPTH, **PAPER_FOREST))
     return base.swept(methods, data, EPSILONS[figure], count, measures=MEASURES, beside=beside)
 
 

@@ -39,7 +39,7 @@ class Noise(ABC):
     """The distribution added to counts, as the ledger names it."""
     label: str
     """The source in words, for screens and exports."""
-    publishable: bool = False
+    exactly_sampled: bool = False
     """Whether its releases may leave the classroom: what it draws is sampled exactly, and nobody knows a seed. The
     floating point of scores is then paid for as well (`scores`)."""
 

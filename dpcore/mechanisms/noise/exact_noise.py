@@ -28,7 +28,7 @@ class ExactNoise(Noise):
     which an answer is the nearest float: that is post-processing, also where noise is wider than floats are exact.
     """
 
-    publishable = True
+    exactly_sampled = True
     label = phrase("Exactly sampled discrete noise, from the operating system's entropy")
 
     def __init__(self, *, law: Law = "laplace") -> None:

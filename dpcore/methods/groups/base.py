@@ -88,7 +88,7 @@ class GroupClassifier(PrivateClassifier):
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
         target, rated_by = self._target(table.schema, self.target), SCORES[self.criterion]
-        way = Descent(table, target, rated_by, max_leaves=self.max_leaves, paper=self._paper)
+        way = Descent(table, target, rated_by, max_leaves=self.max_leaves, paper=self._published)
         self._descend(way, progress)
         self.steps_ = way.steps
         progress(0.7, phrase("Counting groups"))

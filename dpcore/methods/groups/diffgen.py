@@ -30,10 +30,11 @@ Privacy
   Sum       epsilon' (n_c + 2h) at most, which is epsilon / 2, and the rest for the counts: epsilon.
 
 What is claimed, and where it is wrong
-  The paper's proof holds. The code that its authors published does not follow it (mode="paper"): an interval with one
-  row or none is cut in the middle, one with a single value of the data anywhere, and any other up to the data's largest
-  value, where places that leave nothing to their left score 0. What can come out then depends on the data, so that one
-  person can make outcomes possible that were impossible: no epsilon holds. Corrected mode cuts at every public place.
+  The paper's proof holds. The code that its authors published does not follow it (mode="published"): an interval with
+  one row or none is cut in the middle, one with a single value of the data anywhere, and any other up to the data's
+  largest value, where places that leave nothing to their left score 0. What can come out then depends on the data, so
+  that one person can make outcomes possible that were impossible: no epsilon holds. Corrected mode cuts at every public
+  place.
   That code also cuts its noise off to whole numbers towards 0, which costs up to ln 2 more per count; that is not done
   here.
 
@@ -61,8 +62,8 @@ from dpcore.methods.groups.base import (
     check_leaves,
 )
 from dpcore.methods.groups.descent import Cut, Descent, Value
-from dpcore.methods.offers import both
 from dpcore.methods.parameters import Control, choice, learned, text, whole
+from dpcore.methods.presets import both
 
 CODE = phrase("The paper's proof is right; this code, where it cuts numbers, has no epsilon at all.")
 OWN_CODE = phrase("The published code cuts intervals up to the data's largest value, which this gives away.")
@@ -74,12 +75,17 @@ class DiffGen(GeneralizingSynthesizer):
     """DiffGen, as its authors' code has it and corrected. See the module for steps and privacy."""
 
     title = "DiffGen"
-    by = phrase("Mohammed et al. 2011")
-    survey = (phrase("Laplace, exponential"), phrase("low"), phrase("non-interactive"), phrase("categories, numbers"))
-    good_for = "generalized rows for a classifier"
+    reference = phrase("Mohammed et al. 2011")
+    survey_row = (
+        phrase("Laplace, exponential"),
+        phrase("low"),
+        phrase("non-interactive"),
+        phrase("categories, numbers"),
+    )
+    best_for = "generalized rows for a classifier"
     provable_printed = phrase("none with numbers")
     page = "taxonomy"
-    offers = both("DiffGen: one value at a time", "DiffGen, as its authors' code has it", CODE)
+    presets = both("DiffGen: one value at a time", "DiffGen, as its authors' code has it", CODE)
     variants = ({}, {"score": "IG", "rounds": 3}, {"rounds": 20, "max_leaves": 60})
     paper = "002, 003"
     controls = (Control("rounds", "Specializations", slider=(1, 20)),)
@@ -94,7 +100,7 @@ class DiffGen(GeneralizingSynthesizer):
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
         self.target_ = self._target(table.schema, self.target)
-        way = Descent(table, self.target_, SCORES[self.score], max_leaves=self.max_leaves, paper=self._paper)
+        way = Descent(table, self.target_, SCORES[self.score], max_leaves=self.max_leaves, paper=self._published)
         specialized(way, self.epsilon, self.rounds, progress)
         self.steps_ = way.steps
         progress(0.7, phrase("Counting groups"))
@@ -105,10 +111,10 @@ class DiffGenTree(GroupClassifier):
     """A classifier learned from DiffGen's release, as its authors' code makes it and corrected. See the module."""
 
     title = "DiffGen tree"
-    by = phrase("Mohammed et al. 2011")
-    good_for = "a tree and its groups"
+    reference = phrase("Mohammed et al. 2011")
+    best_for = "a tree and its groups"
     provable_printed = phrase("none with numbers")
-    offers = both(
+    presets = both(
         "DiffGen tree: a tree from DiffGen's groups",
         "DiffGen tree",
         "The paper is right; its authors' code, where it cuts numbers, has no epsilon. "

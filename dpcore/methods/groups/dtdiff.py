@@ -27,8 +27,8 @@ Privacy
             is no choice and costs nothing.
 
 What is claimed, and where it is wrong
-  As we read it, the claim holds. mode="paper" selects with exp(epsilon' score / (2 sensitivity)) throughout; for Max
-  under add_remove that costs half of what it claims.
+  As we read it, the claim holds. mode="published" selects with exp(epsilon' score / (2 sensitivity)) throughout; for
+  Max under add_remove that costs half of what it claims.
 
 Reference  Zhu, Xiong, Xiang and Zhou, An effective deferentially private data releasing algorithm for decision tree,
            TrustCom 2013, by what others say of it.
@@ -40,18 +40,23 @@ from dpcore.language import phrase
 from dpcore.mechanisms.scores.splits import JointSpecialization
 from dpcore.methods.groups.base import DONE, GroupClassifier
 from dpcore.methods.groups.descent import Descent, Value
-from dpcore.methods.offers import both
+from dpcore.methods.presets import both
 
 
 class DTDiff(GroupClassifier):
     """DT-Diff, reconstructed, as claimed and corrected. See the module for steps and privacy."""
 
     title = "DT-Diff"
-    by = phrase("Zhu et al. 2013")
-    survey = (phrase("Laplace, exponential"), phrase("low"), phrase("non-interactive"), phrase("categories, numbers"))
-    good_for = "a tree from few choices"
+    reference = phrase("Zhu et al. 2013")
+    survey_row = (
+        phrase("Laplace, exponential"),
+        phrase("low"),
+        phrase("non-interactive"),
+        phrase("categories, numbers"),
+    )
+    best_for = "a tree from few choices"
     provable_printed = phrase("epsilon")
-    offers = both(
+    presets = both(
         "DT-Diff (reconstructed): a tree from counts of groups",
         "DT-Diff",
         "Reconstructed from what others say of it; as read so, its claim holds.",

@@ -27,7 +27,7 @@ Privacy
             epsilon_cnt. Under replace the root is n and free.
   Sum       epsilon_sel + epsilon_cnt = epsilon.
 
-As printed (mode="paper")
+As printed (mode="published")
   Every column is divided once at most ("without repetition": max_per_attribute=1), the leaves alone get noise
   (measure="leaves"), divisions stay in the order in which they were chosen. A division is one level of a taxonomy, so
   that a number is only halved; the text might also mean all levels at once. Ours are there: the class, which guides the
@@ -62,8 +62,8 @@ from dpcore.language import phrase
 from dpcore.mechanisms.scores import ConditionalEntropy, Max, SplitScore
 from dpcore.methods.groups.base import MOST_LEAVES, GeneralizingSynthesizer, check_leaves, leaf_share
 from dpcore.methods.groups.descent import Step, Walk
-from dpcore.methods.offers import Offer
 from dpcore.methods.parameters import Control, choice, flag, learned, number, text, whole
+from dpcore.methods.presets import Preset
 from dpcore.postprocess.count_tree import ReleasedTree
 
 SCORES: dict[str, SplitScore] = {"Max": Max(), "entropy": ConditionalEntropy()}
@@ -102,21 +102,20 @@ class TaxonomyRelease(GeneralizingSynthesizer):
     """Taxonomy-tree release with consistency. See the module for steps and privacy."""
 
     title = "TaxonomyRelease"
-    by = phrase("a Chinese patent; our copy names no inventors and no year")
-    good_for = "range queries with intervals"
+    reference = phrase("a Chinese patent; our copy names no inventors and no year")
+    best_for = "range queries with intervals"
     provable_printed = "epsilon; our reconstruction: once per level"
     page = "taxonomy"
-    offers = (
-        Offer("All levels counted and made consistent"),
-        Offer("Only the leaves counted (the patent, read literally)", given={"measure": "leaves"}),
-        Offer("All levels counted, not made consistent", given={"consistency": False}),
-        Offer("Only the leaves counted", "paper", {"measure": "leaves"}, remark=LEAVES_ALONE, holds=True),
-        Offer(
+    presets = (
+        Preset("All levels counted and made consistent"),
+        Preset("Only the leaves counted (the patent, read literally)", parameters={"measure": "leaves"}),
+        Preset("All levels counted, not made consistent", parameters={"consistency": False}),
+        Preset("Only the leaves counted", "published", {"measure": "leaves"}, remark=LEAVES_ALONE, holds=True),
+        Preset(
             "Our reconstruction: all levels counted, paid once",
-            "paper",
+            "published",
             {"measure": "all"},
             remark=LEVELS,
-            formerly="All levels counted, paid once (reconstructed)",
         ),
     )
     variants = (
@@ -241,7 +240,7 @@ class TaxonomyRelease(GeneralizingSynthesizer):
         schema, total = table.schema, exact(self.epsilon)
         self.target_ = self._class(schema)
         progress(0.0, phrase("Dividing"))
-        most = self.max_per_attribute or (1 if self._paper else None)
+        most = self.max_per_attribute or (1 if self._published else None)
         walk = Walk(schema, self.target_, self.fanout, self.max_leaves, most)
         spent: Epsilon = exact(0.0)
         if self.target_ is None:
@@ -265,7 +264,7 @@ class TaxonomyRelease(GeneralizingSynthesizer):
         share, spent = epsilon / self.iterations, exact(0.0)
         leveled = walk.leveled(table, [(name, level) for name, tree in walk.trees.items() for level in tree.levels])
         # The patent is taken to use the mechanism's general form, with the score's own sensitivity.
-        claimed = 1.0 if self._paper and self.score == "Max" else None
+        claimed = 1.0 if self._published and self.score == "Max" else None
         while len(walk.steps) < self.iterations and (open_ := walk.open()):
             progress(
                 0.7 * len(walk.steps) / self.iterations, DONE.format(done=len(walk.steps), iterations=self.iterations)
@@ -290,7 +289,7 @@ class TaxonomyRelease(GeneralizingSynthesizer):
         asked = [level for level, weight in enumerate(weights) if weight]
         shares = [weights[level] for level in asked]
         claimed, reason = epsilon, ""
-        if self._paper and len(asked) > 1:
+        if self._published and len(asked) > 1:
             epsilon, shares = epsilon * len(asked), [1.0] * len(asked)
             reason = HELD_ALIKE.format(levels=len(asked))
         leveled = walk.leveled(table, walk.used)
@@ -298,16 +297,16 @@ class TaxonomyRelease(GeneralizingSynthesizer):
         before = len(table.ledger.entries)
         found = leveled.counts(families, epsilon=epsilon, weights=shares, claimed_epsilon=claimed, reason=reason)
         for level, counts, entry in zip(asked, found, table.ledger.entries[before:], strict=True):
-            noisy[level], variances[level] = counts.ravel(), table.cell_variance(entry.epsilon_of_noise)
-            self.level_epsilons_[level] = float(entry.epsilon_of_noise)
+            noisy[level], variances[level] = counts.ravel(), table.cell_variance(entry.epsilon_nominal)
+            self.level_epsilons_[level] = float(entry.epsilon_nominal)
         return noisy, variances
 
     def _weights(self, sizes: list[int], root_is_free: bool, table: PrivateTable, epsilon: Epsilon) -> list[float]:
         """Each level's share of the counts' epsilon, up to a factor."""
         upper = [0.0] * (len(sizes) - 1)
-        if (self.measure or ("leaves" if self._paper else "all")) == "leaves":
+        if (self.measure or ("leaves" if self._published else "all")) == "leaves":
             return [*upper, 1.0]
-        if self._paper or self.level_shares == "equal":
+        if self._published or self.level_shares == "equal":
             weights = [1.0] * len(sizes)
         elif self.level_shares == "geometric":
             weights = [size ** (1 / 3) for size in sizes]

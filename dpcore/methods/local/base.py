@@ -17,7 +17,7 @@ from dpcore.language import phrase
 from dpcore.mechanisms.noise import NoNoise, exactly_sampled
 from dpcore.methods.base import PrivateClassifier
 from dpcore.methods.local.estimated_nodes import Stops
-from dpcore.methods.parameters import CORRECTED, PAPER, Control, learned, number, text, whole
+from dpcore.methods.parameters import CORRECTED, PUBLISHED, Control, learned, number, text, whole
 from dpcore.postprocess.forest import Forest
 from dpcore.postprocess.reports import Family, Questionnaire, Recoded, Reports
 from dpcore.rows import NumberRule
@@ -69,7 +69,7 @@ class LocalClassifier(PrivateClassifier):
 
         What a paper prints claims no epsilon, for these reasons.
         """
-        paper, asked = self._paper, table.recode(schema, recoded) if schema is not None and recoded else table
+        paper, asked = self._published, table.recode(schema, recoded) if schema is not None and recoded else table
         told = asked.randomize(questions, claimed_epsilon=inf if paper else None, reasons=reasons if paper else {})
         target = self._target(table.schema, self.target)
         self.reports_ = replace(told, rows=table.schema, recoded=recoded, target=target)
@@ -78,7 +78,7 @@ class LocalClassifier(PrivateClassifier):
     def learn(self, reports: Reports, *, progress: Progress = no_progress) -> Self:
         """Learn from reports that somebody has collected, as `fit` does from its own; post-processing, at no cost.
 
-        What they cost the people is not known here, so there is no `ledger_`, and no `publishable_`.
+        What they cost the people is not known here, so there is no `ledger_`, and no `exactly_sampled_`.
 
         Parameters
         ----------
@@ -143,12 +143,12 @@ class LocalClassifier(PrivateClassifier):
 class LocalTree(LocalClassifier):
     """A method that learns one decision tree from reports."""
 
-    good_for = "comparison"
+    best_for = "comparison"
     learning = ("max_depth", "min_support", "min_entropy", "certainty", "variant", "intervals")
     artifacts: ClassVar[tuple[str, ...]] = ("forest",)
     controls: ClassVar[tuple[Control, ...]] = (
         Control("max_depth", DEEP, within=(1, 12), shown=5, when=CORRECTED, key="depth.{title}"),
-        Control("max_depth", DEEP, within=(1, 20), shown=10, when=PAPER, key="depth.{title}.printed"),
+        Control("max_depth", DEEP, within=(1, 20), shown=10, when=PUBLISHED, key="depth.{title}.printed"),
     )
     max_depth: int | None = whole(
         default=None, most=20, optional=True, about=f"The most divisions from the root to a leaf; {UNLESS} 10 and 5."
@@ -165,5 +165,5 @@ class LocalTree(LocalClassifier):
 
     def _stops(self) -> Stops:
         """When nodes are leaves. As printed they stop nearly where ID3 does, where nothing is left to divide."""
-        depth, support = (10, 0.001) if self._paper else (5, 0.02)
+        depth, support = (10, 0.001) if self._published else (5, 0.02)
         return Stops(self.max_depth or depth, support if self.min_support is None else self.min_support)

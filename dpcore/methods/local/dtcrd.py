@@ -4,7 +4,7 @@ Idea      Each person adds noise of a public density to every number. The distri
           reconstructed, though no number can; records are then given to intervals so that the counts agree with it, and
           a tree is grown on the intervals.
 
-Steps, as printed (mode="paper")
+Steps, as printed (mode="published")
   1  Numbers with uniform or normal noise. Its width: the interval that holds 95% of it, as a share of the public range
      (`privacy`; 1 is "100% privacy").                                                                unprotected, each
   2  The class is handed in as it is. Categories are not used: the source knows none.                       unprotected
@@ -56,13 +56,13 @@ from dpcore.language import phrase
 from dpcore.mechanisms.randomizers import ERRPH, TRR, Channel, KeepOrDraw, Noised
 from dpcore.methods.local.base import CLEAR, LocalTree
 from dpcore.methods.local.estimated_nodes import Division, Node, Stops, gini, grow
-from dpcore.methods.offers import both
-from dpcore.methods.parameters import PAPER, Control, choice, learned, number, whole
+from dpcore.methods.parameters import PUBLISHED, Control, choice, learned, number, whole
+from dpcore.methods.presets import both
 from dpcore.postprocess.deconvolution import NOTICED, Cells, assigned, reconstruct, width
 from dpcore.postprocess.forest import Forest
 from dpcore.postprocess.reports import Family, Questionnaire, Reports
 
-CUTS, CHILDREN = "lengths", "few"
+CUTS, CHILDREN = "lengths", "grouped"
 VARIANTS = ("by_class", "global", "local")
 RANDOMIZERS = ("uniform", "normal")
 WIDTH = phrase("95% of the noise, as a share of the range")
@@ -94,9 +94,9 @@ class DTCRD(LocalTree):
     """DTCRD, as printed and corrected. See the module for steps and privacy."""
 
     title = "DTCRD"
-    by = phrase("Agrawal and Srikant 2000")
+    reference = phrase("Agrawal and Srikant 2000")
     provable_printed = "none claimed, none"
-    offers = both(
+    presets = both(
         "DTCRD: a tree from numbers with noise",
         "DTCRD",
         "Uniform or normal noise has no finite epsilon, and the class is handed in as it is. "
@@ -104,8 +104,8 @@ class DTCRD(LocalTree):
     )
     variants = ({}, {"variant": "global", "intervals": 7}, {"variant": "local", "max_depth": 2, "min_support": 0.1})
     controls = (
-        Control("randomizer", "Noise of numbers", NOISES, when=PAPER),
-        Control("privacy", WIDTH, steps=(0.1, 0.25, 0.5, 1.0, 1.5, 2.0), form="{:.0%}", when=PAPER),
+        Control("randomizer", "Noise of numbers", NOISES, when=PUBLISHED),
+        Control("privacy", WIDTH, steps=(0.1, 0.25, 0.5, 1.0, 1.5, 2.0), form="{:.0%}", when=PUBLISHED),
         Control("variant", "Distributions are reconstructed", FOR_WHOM),
     )
     variant: str = choice(default="by_class", options=VARIANTS, about="For whom distributions are reconstructed.")
@@ -134,7 +134,7 @@ class DTCRD(LocalTree):
     )
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
-        schema, paper = table.schema, self._paper
+        schema, paper = table.schema, self._published
         target = self._target(schema, self.target)
         ends = {c.name: (float(c.lower or 0.0), float(c.upper or 0.0)) for c in schema if c.numeric}
         numeric = {name: (low, high) for name, (low, high) in ends.items() if low < high}

@@ -4,7 +4,7 @@ Idea      Every answer is one bit, and the class too. Each person sends all bits
           the complement of each of them. Shares of records in which some bits have some values follow from the reports,
           and ID3 needs nothing else.
 
-Steps, as printed (mode="paper")
+Steps, as printed (mode="published")
   1  Every column becomes a bit: whether the value is in the second half of its bins, of its categories in the schema's
      order, or of the groups below its taxonomy's root. k classes become ceil(log2 k) bits.                 recode, free
   2  groups="one": all bits as they are with probability theta, otherwise all complements.             unprotected, all
@@ -57,8 +57,8 @@ from dpcore.language import phrase, say
 from dpcore.mechanisms.randomizers import Warner
 from dpcore.methods.local.base import NO_EPSILON, P0, UNLESS, LocalTree
 from dpcore.methods.local.estimated_nodes import Division, Node, Stops, entropy, grow
-from dpcore.methods.offers import both
-from dpcore.methods.parameters import PAPER, Control, choice, number, text
+from dpcore.methods.parameters import PUBLISHED, Control, choice, number, text
+from dpcore.methods.presets import both
 from dpcore.postprocess.forest import Forest
 from dpcore.postprocess.reports import Questionnaire, Reports, families
 
@@ -84,9 +84,9 @@ class DTPD(LocalTree):
     """DTPD, as printed and corrected. See the module for steps and privacy."""
 
     title = "DTPD"
-    by = phrase("Du and Zhan 2003")
+    reference = phrase("Du and Zhan 2003")
     provable_printed = "none claimed; none, or per bit"
-    offers = both(
+    presets = both(
         "DTPD: a tree from randomized bits",
         "DTPD",
         "Turned together, bits hide a person among their exact opposites only. The ledger will show what can "
@@ -94,8 +94,8 @@ class DTPD(LocalTree):
     )
     variants = ({}, {"max_depth": 2, "min_support": 0.2, "min_entropy": 0.0, "certainty": 0.0})
     controls = (
-        Control("theta", SENT, steps=tuple(p for p in P0 if p != 0.5), told=of_one_bit, when=PAPER),
-        Control("groups", "Turned round", GROUPS, when=PAPER),
+        Control("theta", SENT, steps=tuple(p for p in P0 if p != 0.5), told=of_one_bit, when=PUBLISHED),
+        Control("groups", "Turned round", GROUPS, when=PUBLISHED),
     )
     theta: float = number(
         default=0.7,
@@ -133,7 +133,7 @@ class DTPD(LocalTree):
         schema = table.schema
         target = self._target(schema, self.target)
         rules = Booleans(schema, target)
-        names, paper = families(rules.schema.names), self._paper
+        names, paper = families(rules.schema.names), self._published
         coin = Warner(p=float(self.theta)) if paper else Warner(epsilon=exact(self.epsilon) / len(names))
         together = [names] if paper and self.groups == "one" else []
         questions = Questionnaire(dict.fromkeys(names, coin), together=together)
@@ -155,7 +155,7 @@ class DTPD(LocalTree):
         return "" if asked and same and not reports.asked else "They are not of a bit for every column."
 
     def _learn(self, progress: Progress) -> None:
-        reports, paper = self.reports_, self._paper
+        reports, paper = self.reports_, self._published
         rules, names = Booleans(reports.source, reports.target), [*reports.channels]
         coin = reports.channels[names[0]]
         assert isinstance(coin, Warner)

@@ -3,7 +3,7 @@ r"""PPNB: naive Bayes from randomized answers (paper 004); PPNB-LDP, which rando
 Idea      Nobody holds the true rows. Each person randomizes their own answers by public rules and hands in the reports.
           Whoever collects them corrects frequencies and moments for the rules, and has a naive Bayes classifier.
 
-Steps, as printed (mode="paper")
+Steps, as printed (mode="published")
   1  Categories: the truth with probability p0, otherwise one of the k values, drawn (ERRPH).           randomize, each
   2  Numbers: y = a x + b with a and b drawn from sets of normal random numbers (TRR).                unprotected, each
   3  The class is handed in as it is.                                                                     unprotected
@@ -16,10 +16,10 @@ Steps, corrected (mode="corrected", "PPNB-LDP"): epsilon is what all reports of 
   1  The class by ERRPH.                                                                               randomize, e_c
   2  Categories, and the public bins of numbers, by ERRPH, OUE or OLH. Or numbers inside public bounds [L, U] with
      Laplace noise of scale (U - L) / e_i (numbers="moments").                                        randomize, e_i
-     All columns share epsilon with the class (asked=None); or each person answers `asked` of them, by lot, with a
-     larger share each; or class and column are reported as one value (pairs=True), with no report of the class alone.
-     By default one pair: on the sample it is best at every epsilon. Before that, bins of numbers are merged to as many
-     as the noise can tell apart (`shrinkage.affordable_bins`, from n, epsilon and the schema).
+     All columns share epsilon with the class (n_questions=None); or each person answers `n_questions` of them, at
+     random, with a larger share each; or class and column are reported as one value (pairs=True), with no report of the
+     class alone. By default one pair: on the sample it is best at every epsilon. Before that, bins of numbers are
+     merged to as many as the noise can tell apart (`shrinkage.affordable_bins`, from n, epsilon and the schema).
   3  The joint table of class and value is M_class^-1 O M_value^-T, O the table of reports: both channels are undone.
      Unbiased counts are negative at times; they are projected, clipped, or replaced by the most likely ones. What
      noise alone would do as well is shrunk away (`shrinkage.shrunk`, by the public variance).         post-processing
@@ -65,8 +65,8 @@ from dpcore.mechanisms.noise import NoNoise, generator
 from dpcore.mechanisms.randomizers import ERRPH, OLH, OUE, TRR, Channel, best_channel
 from dpcore.methods.local.base import CLEAR, MOST_ALPHA, P0, LocalClassifier
 from dpcore.methods.local.bayes_from_reports import DEVIATIONS, FINISHES, answerable, bayes_of, coarser, untold
-from dpcore.methods.offers import Offer, both
-from dpcore.methods.parameters import CORRECTED, PAPER, Control, choice, flag, learned, number, text, whole
+from dpcore.methods.parameters import CORRECTED, PUBLISHED, Control, choice, flag, learned, number, text, whole
+from dpcore.methods.presets import Preset, both
 from dpcore.postprocess.naive_bayes import Bayes
 from dpcore.postprocess.reports import Family, Questionnaire, Reports
 from dpcore.postprocess.shrinkage import Rule, affordable_bins, merging
@@ -134,7 +134,7 @@ def several(method: Any, schema: Schema) -> dict[int, str]:
 
 def finishes(method: Any, _: Schema) -> dict[str, str]:
     """What becomes of unbiased tables."""
-    shrunk = {} if method.mode == "paper" else {"shrink": phrase("What noise alone would say is shrunk away")}
+    shrunk = {} if method.mode == "published" else {"shrink": phrase("What noise alone would say is shrunk away")}
     projected = {"project": phrase("Nearest distribution"), "likelihood": phrase("Most likely distribution")}
     return {**shrunk, "clip": phrase("Clipped at 0"), **projected}
 
@@ -143,10 +143,10 @@ class PPNB(LocalClassifier):
     """PPNB, as printed, and PPNB-LDP. See the module for steps and privacy."""
 
     title = "PPNB"
-    by = phrase("Zhang and Tang 2007")
-    good_for = "learning where nobody is trusted"
+    reference = phrase("Zhang and Tang 2007")
+    best_for = "learning where nobody is trusted"
     provable_printed = "none claimed, none"
-    offers = both(
+    presets = both(
         "PPNB-LDP: naive Bayes from randomized answers",
         "PPNB",
         "The class is handed in as it is, and numbers have no finite epsilon. The ledger will show what can be proved.",
@@ -154,11 +154,11 @@ class PPNB(LocalClassifier):
     variants = (
         {},
         {"numbers": "moments", "protocol": "ERRPH", "reconstruction": "likelihood", "class_share": 0.4},
-        {"asked": 1, "pairs": False, "protocol": "OUE", "reconstruction": "project", "alpha": 1.0},
-        {"asked": 3, "protocol": "OLH", "numbers": "moments"},
-        {"asked": None, "reconstruction": "likelihood", "merge": False},
-        {"asked": 2, "protocol": "OUE", "reconstruction": "project"},
-        {"pairs": False, "asked": None, "alpha": 0.5},
+        {"n_questions": 1, "pairs": False, "protocol": "OUE", "reconstruction": "project", "alpha": 1.0},
+        {"n_questions": 3, "protocol": "OLH", "numbers": "moments"},
+        {"n_questions": None, "reconstruction": "likelihood", "merge": False},
+        {"n_questions": 2, "protocol": "OUE", "reconstruction": "project"},
+        {"pairs": False, "n_questions": None, "alpha": 0.5},
     )
     controls = (
         Control(
@@ -167,11 +167,11 @@ class PPNB(LocalClassifier):
             steps=P0,
             own=(OWN, lambda method, schema: categories_of(schema, method.target)),
             told=of_one,
-            when=PAPER,
+            when=PUBLISHED,
         ),
-        Control("factors", "Numbers become a x + b", SETS, gives=TRANSFORMS, when=PAPER, key="transform"),
-        Control("least_deviation", "Least standard deviation of noisy numbers", DEVIATIONS, when=PAPER),
-        Control("asked", LOTS, several, help=FEWER, when=CORRECTED, key="asked:{columns}"),
+        Control("factors", "Numbers become a x + b", SETS, gives=TRANSFORMS, when=PUBLISHED, key="transform"),
+        Control("least_deviation", "Least standard deviation of noisy numbers", DEVIATIONS, when=PUBLISHED),
+        Control("n_questions", LOTS, several, help=FEWER, when=CORRECTED, key="n_questions:{columns}"),
         Control("pairs", "Class and column as one answer", help=ONE_REPORT, shown=True, when=CORRECTED),
         Control("numbers", "Numbers are reported", NUMBERS, when={**CORRECTED, "pairs": False}),
         Control("protocol", "Values are reported as", PROTOCOLS, when=CORRECTED),
@@ -208,7 +208,7 @@ class PPNB(LocalClassifier):
         options=PROTOCOLS,
         about="Corrected mode: how columns are reported. 'best' has OUE where its variance is lower.",
     )
-    asked: int | None = whole(
+    n_questions: int | None = whole(
         default=1, optional=True, about="Corrected mode: how many columns each person is asked for, by lot; None: all."
     )
     pairs: bool | None = flag(
@@ -271,7 +271,7 @@ class PPNB(LocalClassifier):
         target = self._target(schema, self.target)
         names = [name for name in schema.names if name != target]
         progress(0.0, phrase("everybody reports"))
-        if self._paper:
+        if self._published:
             clear: dict[Family, str] = {(target,): CLEAR}
             clear |= {(name,): TRANSFORMED for name in names if schema[name].numeric}
             questions = answerable(self._printed(schema, target), self.reconstruction)
@@ -289,12 +289,12 @@ class PPNB(LocalClassifier):
     def _learn(self, progress: Progress) -> None:
         answerable(Questionnaire(self.reports_.channels), self.reconstruction)
         progress(0.5, phrase("reconstructing"))
-        reconstruction = self.reconstruction or ("clip" if self._paper else "shrink")
+        reconstruction = self.reconstruction or ("clip" if self._published else "shrink")
         self.bayes_ = bayes_of(
             self.reports_,
             reconstruction=reconstruction,
             alpha=float(reconstruction == "shrink") if self.alpha is None else self.alpha,
-            as_printed=(self.variance or ("printed" if self._paper else "unbiased")) == "printed",
+            as_printed=(self.variance or ("printed" if self._published else "unbiased")) == "printed",
             least=self.least_deviation,
         )
 
@@ -307,7 +307,7 @@ class PPNB(LocalClassifier):
         rows, schema = table.public_rows, table.schema
         if not self.merge or self.numbers == "moments" or not names or not rows:
             return {}
-        asked = min(self.asked or len(names), len(names))
+        asked = min(self.n_questions or len(names), len(names))
         _, each = self._shares(asked, self._paired)
         bins = affordable_bins(rows * asked / len(names), float(each), schema[target].size)
         return {
@@ -331,7 +331,7 @@ class PPNB(LocalClassifier):
 
     def _questions(self, schema: Schema, target: str, names: list[str]) -> Questionnaire:
         """What is asked in corrected mode: reports of one person cost epsilon together."""
-        asked = min(self.asked or len(names), len(names))
+        asked = min(self.n_questions or len(names), len(names))
         paired = self._paired and bool(names)
         own, each = self._shares(asked, paired)
         channels: dict[Family, Channel] = {} if paired else {(target,): ERRPH(schema[target].size, epsilon=own)}
@@ -364,18 +364,22 @@ class PPNB(LocalClassifier):
         return kinds[self.protocol](size, epsilon=epsilon)
 
 
-class PlainNaiveBayes(LocalClassifier):
+class NonPrivateNaiveBayes(LocalClassifier):
     """The reference without privacy; `epsilon` has no effect."""
 
-    title = "Plain naive Bayes"
-    by = phrase("Zhang and Tang 2007")
-    good_for = "the reference with true answers"
+    title = "Non-private naive Bayes"
+    reference = phrase("Zhang and Tang 2007")
+    best_for = "the reference with true answers"
     provable_printed = "none"
-    offers = (
-        Offer("Plain naive Bayes", "paper", remark="Everybody tells the truth. For comparison on this screen only."),
+    presets = (
+        Preset(
+            "Non-private naive Bayes",
+            "published",
+            remark="Everybody tells the truth. For comparison on this screen only.",
+        ),
     )
-    modes = ("paper",)
-    mode: str = text(default="paper", kind="{'paper'}", about="There is no other.")
+    modes = ("published",)
+    mode: str = text(default="published", kind="{'published'}", about="There is no other.")
     numbers: str = choice(
         default="moments", options=("moments", "bins"), about="Normal distributions, or the schema's bins."
     )

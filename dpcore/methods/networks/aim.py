@@ -62,7 +62,7 @@ from dpcore.language import phrase
 from dpcore.mechanisms.scores import DistanceFromMargins
 from dpcore.methods.base import with_delta
 from dpcore.methods.networks.measured import MeasuredTables
-from dpcore.methods.offers import Offer
+from dpcore.methods.presets import Preset
 from dpcore.postprocess.junction_tree import Edge, Scope, cells_of, cells_with
 from dpcore.postprocess.noisy_tables import NoisyTables
 
@@ -79,9 +79,9 @@ class AIM(MeasuredTables):
     """Tables that are measured where the model is most wrong. See the module for steps and privacy."""
 
     title = "AIM"
-    by = phrase("McKenna et al. 2022")
-    good_for = "a published yardstick: rounds of tables"
-    offers = (Offer("AIM: rounds of tables, as published"),)
+    reference = phrase("McKenna et al. 2022")
+    best_for = "a published yardstick: rounds of tables"
+    presets = (Preset("AIM: rounds of tables, as published"),)
     variants = ({}, {"delta": 1e-9})
     seconds = (1.1, 1.1)
     delta: float = with_delta()

@@ -35,18 +35,18 @@ NAMES = {
     "MI": phrase("Mutual information"),
     "F": phrase("F: distance from certainty"),
 }
-AFFINITIES = {"fixed": phrase("Repaired: like with like"), "paper": phrase("As printed: like apart")}
+AFFINITIES = {"fixed": phrase("Repaired: like with like"), "published": phrase("As printed: like apart")}
 PARTITIONS = {"learned": phrase("Noisy scores"), "public": phrase("The columns' order (free)")}
 PLACED = phrase("{placed:d} of {bits:d} bits placed")
 CLUSTERING = (
     Control("affinity", "Clustering", AFFINITIES, shown=lambda method, _: method._affinity, key=".{title}.{mode}"),
-    Control("sigma", "Sigma of the affinity", within=(0.1, 10.0, 0.1), when={"affinity": "paper"}),
+    Control("sigma", "Sigma of the affinity", within=(0.1, 10.0, 0.1), when={"affinity": "published"}),
     Control(
         "k1",
         "Eigenvectors (k1)",
         within=(1, 10),
         shown=lambda method, _: method.n_clusters,
-        when={"affinity": "paper"},
+        when={"affinity": "published"},
         key=".{n_clusters}",
     ),
 )
@@ -90,7 +90,7 @@ class NetworkSynthesizer(Synthesizer):
 
     def _check_relation(self, schema: Schema, *, bounded: bool) -> None:
         if self.relation == Relation.ADD_REMOVE:
-            if self._paper:
+            if self._published:
                 raise ParameterError(f"{self.title} as printed knows the number of rows.", "Use the relation replace.")
             if bounded and schema.max_rows is None:
                 raise ParameterError(
@@ -118,7 +118,7 @@ class NetworkSynthesizer(Synthesizer):
         """Noisy tables (`how` as for `counts`), and what each was charged."""
         before = len(table.ledger.entries)
         noisy = table.counts(families, epsilon=epsilon, **how)
-        return noisy, [float(entry.epsilon_of_noise) for entry in table.ledger.entries[before:]]
+        return noisy, [float(entry.epsilon_nominal) for entry in table.ledger.entries[before:]]
 
     def _keep(self, measured: Sequence[Family], noisy: Sequence[Floats], prices: Sequence[float]) -> None:
         """Set tables and prices of all families from those that were measured.
@@ -209,7 +209,7 @@ class ClusteredSynthesizer(NetworkSynthesizer):
     @property
     def _rating(self) -> TableScore:
         """What rates families."""
-        return SCORES["MI" if self._paper else self.score]
+        return SCORES["MI" if self._published else self.score]
 
     def _choices(self, size: int) -> int:
         """How many questions `_network` asks in a cluster of so many bits."""
@@ -228,7 +228,7 @@ class ClusteredSynthesizer(NetworkSynthesizer):
 
         As printed each network has the whole epsilon, which is claimed only once: `overlap` says why that is wrong.
         """
-        names, d, paper = bits.schema.names, len(bits.schema), self._paper
+        names, d, paper = bits.schema.names, len(bits.schema), self._published
         self.clusters_ = [tuple(names[j] for j in cluster) for cluster in clusters]
         choices = [self._choices(len(cluster)) for cluster in clusters]
         networks: list[list[Family]] = []
@@ -250,10 +250,10 @@ class ClusteredSynthesizer(NetworkSynthesizer):
         measured = [to_measure(network, self.max_parents) for network in networks]
         every = [family for families in measured for family in families]
         share = epsilon * Fraction(1, len(measured))
-        claim: Claimed = {"claimed_epsilon": share, "reason": self.overlap} if self._paper else {}
+        claim: Claimed = {"claimed_epsilon": share, "reason": self.overlap} if self._published else {}
         asked = [
             self._ask(bits, lot, epsilon, weights=[weights[child] for child, *_ in lot], **claim)
-            for lot in (measured if self._paper else [every])
+            for lot in (measured if self._published else [every])
         ]
         self._keep(every, [cells for noisy, _ in asked for cells in noisy], [each for _, own in asked for each in own])
 

@@ -3,7 +3,7 @@ r"""HMPrivBayes: Bayesian networks over clusters of bits, with noise weighed by 
 Idea      Turn every column into bits. Group bits that go together, learn a small Bayesian network inside each group,
           and sample rows from it. Groups keep the networks small, hence fast.
 
-Steps, as printed (mode="paper"); d bits, k clusters, at most l parents
+Steps, as printed (mode="published"); d bits, k clusters, at most l parents
   0  Columns become bits (`binarize`).                                                          public, record by record
   1  DPSC: the mutual information of every pair of bits (for bits that is the paper's MIC), with Laplace noise; spectral
      clustering of the matrix.                                                                              noisy_scores
@@ -88,8 +88,8 @@ from dpcore.methods.networks.base import (
     pair_matrix,
     to_measure,
 )
-from dpcore.methods.offers import NO_NOISE, Offer, both
 from dpcore.methods.parameters import Control, choice, number, text, whole
+from dpcore.methods.presets import NO_NOISE, Preset, both
 from dpcore.postprocess.bayes_net import Family
 from dpcore.postprocess.clustering import Clusters, contiguous_clusters, related_columns, spectral_clusters
 from dpcore.postprocess.simplex import combine_row_sums, project_rows
@@ -119,7 +119,7 @@ class FilteredSynthesizer(ClusteredSynthesizer):
     affinity: str | None = choice(
         default=None,
         optional=True,
-        options=("fixed", "paper"),
+        options=("fixed", "published"),
         about="How clusters read the scores: as similarities, or as the paper's distances, which tears apart what goes "
         "together. As printed in paper mode and repaired in corrected mode, unless somebody says more.",
     )
@@ -137,7 +137,7 @@ class FilteredSynthesizer(ClusteredSynthesizer):
 
     @property
     def _affinity(self) -> str:
-        return self.affinity or ("paper" if self._paper else "fixed")
+        return self.affinity or ("published" if self._published else "fixed")
 
     def _clusters(self, k: int) -> Clusters:
         rng = generator(self.random_state, 1)
@@ -158,13 +158,13 @@ class HMPrivBayes(FilteredSynthesizer):
     """HMPrivBayes, as printed and corrected. See the module for steps and privacy."""
 
     title = "HMPrivBayes"
-    by = phrase("Zhang, Shen and Yang 2022")
-    good_for = "seeing what clustering costs and saves"
+    reference = phrase("Zhang, Shen and Yang 2022")
+    best_for = "seeing what clustering costs and saves"
     provable_printed = "none"
     seconds = (0.55, 0.55)
-    offers = both("HMPrivBayes: small networks over clusters of bits", "HMPrivBayes", READ)
+    presets = both("HMPrivBayes: small networks over clusters of bits", "HMPrivBayes", READ)
     overlap = CLUSTERS
-    variants = ({}, {"score": "MI", "affinity": "paper"}, {"partition": "public", "n_clusters": 2})
+    variants = ({}, {"score": "MI", "affinity": "published"}, {"partition": "public", "n_clusters": 2})
     score: str = choice(
         default="R",
         options=SCORES,
@@ -179,11 +179,11 @@ class HMPrivBayes(FilteredSynthesizer):
 
     def _check(self, schema: Schema) -> None:
         super()._check(schema)
-        if self._paper and self.partition == "public":
+        if self._published and self.partition == "public":
             raise ParameterError("The paper's clusters are learned.", "Use partition='learned', or corrected mode.")
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
-        bits, paper = self._bits(table), self._paper
+        bits, paper = self._bits(table), self._published
         d = len(bits.schema)
         k = min(self.n_clusters, d)
         for_pairs, for_networks, for_tables = shares_of(self.epsilon, [d - 1.0, 2 * d / k, 2 * d / k] if d > 1 else 3)
@@ -223,7 +223,7 @@ class HMPrivBayes(FilteredSynthesizer):
         """The noisy scores of all pairs, per record."""
         names, d = bits.schema.names, len(bits.schema)
         pairs = list(combinations(names, 2))
-        if self._paper:  # floor(d/2) pairs at a time for one epsilon, as the paper has it
+        if self._published:  # floor(d/2) pairs at a time for one epsilon, as the paper has it
             together = exact(epsilon) * (d // 2)
             scores = bits.noisy_scores(SCORES["MI"], pairs, epsilon=together, claimed_epsilon=epsilon, reason=PAIRS)
         else:
@@ -236,16 +236,16 @@ class NoPrivacy(FilteredSynthesizer):
     """The network of HMPrivBayes without noise: the reference that shows what noise costs. See the module."""
 
     title = "NoPrivacy"
-    by = phrase("Zhang, Shen and Yang 2022")
-    good_for = "the reference without noise"
+    reference = phrase("Zhang, Shen and Yang 2022")
+    best_for = "the reference without noise"
     provable_printed = "none"
     seconds = (0.3, 0.3)
     printed_relations = FilteredSynthesizer.relations
     controls = (Control("relation", "What is protected: one row", shown="replace"), *CLUSTERING)
-    offers = (Offer("No privacy: the reference without noise", "paper", remark=NO_NOISE),)
-    modes = ("paper",)
+    presets = (Preset("No privacy: the reference without noise", "published", remark=NO_NOISE),)
+    modes = ("published",)
     epsilon: float = number(default=1.0, about="Not used.")
-    mode: str = text(default="paper", kind="{'paper'}", about="There is no other.")
+    mode: str = text(default="published", kind="{'published'}", about="There is no other.")
     relation: str = text(default="replace", kind="{'replace', 'add_remove'}", about="Not used, but booked.")
     noise: str = text(default="auto", kind="{'auto', 'opendp', 'geometric', 'laplace'}", about="Not used.")
     random_state: int | None = whole(default=None, least=0, optional=True, about="Of the clustering and the sampling.")

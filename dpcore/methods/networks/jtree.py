@@ -3,7 +3,7 @@ r"""JTree: synthetic data from a junction tree over dependent columns (compared 
 Idea      Find the pairs of columns that depend on each other. Measure small tables that cover those pairs with noise,
           make them agree, and sample rows along the junction tree that the pairs span.
 
-Steps, as printed (mode="paper")
+Steps, as printed (mode="published")
   1  Sampling rate beta in {.001, …, 1} of least 2 Delta_I(beta n) / eps_alpha(beta), where
      eps_alpha = ln(e^eps1 - 1 + beta) - ln beta; a sample of beta n rows without replacement.           unprotected
   2  A pair is an edge if I + Lap(b) >= phi^2 (min(|X|, |Y|) - 1) / 2 + rho, with I in nats, b = 2 Delta_I / eps_alpha,
@@ -63,8 +63,8 @@ from dpcore.language import phrase
 from dpcore.mechanisms.noise import generator
 from dpcore.mechanisms.scores import MutualInformation
 from dpcore.methods.networks.base import RELATION, SCORE, SCORES
-from dpcore.methods.offers import both
 from dpcore.methods.parameters import choice, learned, number, text, whole
+from dpcore.methods.presets import both
 from dpcore.methods.synthesizer import Synthesizer
 from dpcore.postprocess import junction_tree
 from dpcore.postprocess.junction_tree import Edge, Scope
@@ -86,14 +86,14 @@ class JTree(Synthesizer):
     """Synthetic data from a junction tree, as printed and corrected. See the module for steps and privacy."""
 
     title = "JTree"
-    by = phrase("R. Chen et al. 2015")
-    good_for = "tables of columns that hang together"
+    reference = phrase("R. Chen et al. 2015")
+    best_for = "tables of columns that hang together"
     provable_printed = "none"
     page = "networks"
     seconds = (0.17, 0.06)
     printed_relations = (Relation.REPLACE,)
     controls = (SCORE,)
-    offers = both("JTree: a junction tree", "JTree")
+    presets = both("JTree: a junction tree", "JTree")
     variants = ({}, {"score": "MI"}, {"edges": 0})
     paper = "001"
     relation: str = text(default="replace", kind="{'replace', 'add_remove'}", about=RELATION)
@@ -129,7 +129,7 @@ class JTree(Synthesizer):
     epsilons_: list[float] = learned("list of float", "What each cluster's table was charged.")
 
     def _check(self, schema: Schema) -> None:
-        if self._paper and self.relation != Relation.REPLACE:
+        if self._published and self.relation != Relation.REPLACE:
             raise ParameterError(
                 "JTree as printed takes the number of rows as known.", "Use relation='replace', or corrected mode."
             )
@@ -152,7 +152,7 @@ class JTree(Synthesizer):
         progress(0.0, phrase("Looking for dependent columns"))
         schema, sizes = table.schema, table.schema.sizes
         structure = Fraction(self.structure_share) * Fraction(self.epsilon)
-        if self._paper:
+        if self._published:
             self.max_cells_ = MOST_CELLS
             edges, cliques = with_room(self._printed_edges(table, structure), sizes)
             left = Fraction(self.epsilon) - structure

@@ -48,7 +48,7 @@ from dpcore.language import phrase
 from dpcore.mechanisms.scores import DistanceFromMargins
 from dpcore.methods.base import with_delta
 from dpcore.methods.networks.measured import MeasuredTables, in_groups
-from dpcore.methods.offers import Offer
+from dpcore.methods.presets import Preset
 from dpcore.postprocess.junction_tree import Edge
 from dpcore.postprocess.noisy_tables import NoisyTables
 
@@ -62,9 +62,9 @@ class MST(MeasuredTables):
     """A tree of pairs of columns. See the module for steps and privacy."""
 
     title = "MST"
-    by = phrase("McKenna et al. 2021")
-    good_for = "a published yardstick: a tree of pairs"
-    offers = (Offer("MST: a tree of pairs, as published"),)
+    reference = phrase("McKenna et al. 2021")
+    best_for = "a published yardstick: a tree of pairs"
+    presets = (Preset("MST: a tree of pairs, as published"),)
     variants = ({}, {"delta": 1e-9})
     seconds = (0.1, 0.1)
     delta: float = with_delta()

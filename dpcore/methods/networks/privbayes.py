@@ -55,8 +55,8 @@ from dpcore.methods.networks.base import (
     grow_from,
     to_measure,
 )
-from dpcore.methods.offers import Offer
 from dpcore.methods.parameters import choice, number, whole
+from dpcore.methods.presets import Preset
 
 RIGHT = phrase("Here the paper is right: its proof holds.")
 COLUMNS = phrase("{placed:d} of {columns:d} columns placed")
@@ -70,12 +70,12 @@ class PrivBayes(NetworkSynthesizer):
     """PrivBayes on columns or bits, as printed and corrected. See the module for steps and privacy."""
 
     title = "PrivBayes"
-    by = phrase("Zhang et al. 2014, 2017")
-    good_for = "synthetic rows of few columns"
+    reference = phrase("Zhang et al. 2014, 2017")
+    best_for = "synthetic rows of few columns"
     provable_printed = "epsilon"
-    offers = tuple(
-        Offer(label, mode, {"variant": variant}, remark=RIGHT, holds=True)
-        for mode in ("corrected", "paper")
+    presets = tuple(
+        Preset(label, mode, {"variant": variant}, remark=RIGHT, holds=True)
+        for mode in ("corrected", "published")
         for label, variant in ((phrase("PrivBayes on columns"), "general"), (phrase("PrivBayes on bits"), "binary"))
     )
     variants = (
@@ -193,7 +193,7 @@ class PrivBayes(NetworkSynthesizer):
         self.families_ = [(first,)]
         score = ALL_SCORES[self._score]
         rows = table.public_rows or 0
-        claimed = 3 / rows + 2 / rows**2 if self._paper and self._score == "R" and rows else None
+        claimed = 3 / rows + 2 / rows**2 if self._published and self._score == "R" and rows else None
         share = for_network * Fraction(1, max(len(left), 1))
         while left:
             placed = [(family[0], schema[family[0]].size) for family in self.families_]

@@ -4,7 +4,7 @@ Idea      As HMPrivBayes, with Jaccard's index for the clusters, networks that g
           on every table. Reconstructed: the source was not to be had; what its abstract and paper 001 leave open is
           our choice, marked (*).
 
-Steps, as printed (mode="paper"); d bits, k clusters, at most l parents; a third of epsilon for each step
+Steps, as printed (mode="published"); d bits, k clusters, at most l parents; a third of epsilon for each step
   1  Jaccard's index |x and y| / |x or y| of every pair of bits, with Laplace noise for a sensitivity of 1/n (*), as
      many pairs at a time as HMPrivBayes has; spectral clustering, of likeness, not of its opposite (*).  noisy_scores
   2  In each cluster the first bit by entropy (*); then child and first parent by mutual information, and up to l - 1
@@ -45,7 +45,7 @@ from dpcore.language import phrase
 from dpcore.mechanisms.noise import generator
 from dpcore.mechanisms.scores import Entropy, Jaccard
 from dpcore.methods.networks.base import ClusteredSynthesizer, pair_matrix
-from dpcore.methods.offers import both
+from dpcore.methods.presets import both
 from dpcore.postprocess.bayes_net import Family
 from dpcore.postprocess.clustering import spectral_clusters
 
@@ -60,11 +60,11 @@ class PrivSCBN(ClusteredSynthesizer):
     """PrivSCBN, reconstructed, as printed and corrected. See the module for steps and privacy."""
 
     title = "PrivSCBN"
-    by = phrase("Hong et al. 2022")
-    good_for = "comparison"
+    reference = phrase("Hong et al. 2022")
+    best_for = "comparison"
     provable_printed = "up to thousands of times epsilon"
     seconds = (0.5, 0.5)
-    offers = both("PrivSCBN (reconstructed): clusters by Jaccard's index", "PrivSCBN (reconstructed)")
+    presets = both("PrivSCBN (reconstructed): clusters by Jaccard's index", "PrivSCBN (reconstructed)")
     variants = ({}, {"score": "MI", "max_parents": 1})
     reconstructed = phrase(
         "The source was not to be had: what is claimed here is our reading of its abstract and of Zhang, Shen and Yang "
@@ -91,7 +91,7 @@ class PrivSCBN(ClusteredSynthesizer):
         pairs: list[Family] = list(combinations(bits.schema.names, 2))
         if not pairs:  # one bit: its margin is asked for instead, for the number of rows
             pairs = [bits.schema.names]
-        if self._paper and d > 1:
+        if self._published and d > 1:
             scores = bits.noisy_scores(
                 Jaccard(),
                 pairs,

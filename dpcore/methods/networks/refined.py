@@ -49,8 +49,8 @@ from dpcore.language import phrase
 from dpcore.mechanisms.scores import DistanceFromMargins
 from dpcore.methods.base import with_delta
 from dpcore.methods.networks.base import NetworkSynthesizer
-from dpcore.methods.offers import Offer
 from dpcore.methods.parameters import learned, text
+from dpcore.methods.presets import Preset
 from dpcore.postprocess.simplex import draw_given, fit_margins, merge_rare, project, project_rows
 
 ONE_WAYS, TREE, EDGES = Fraction(85, 100), Fraction(3, 100), Fraction(12, 100)
@@ -66,9 +66,9 @@ class RefinedPrivBayes(NetworkSynthesizer):
     """A tree over coarse columns with the class in every family. See the module for steps and privacy."""
 
     title = "PrivBayes refined"
-    by = phrase("dpcore, after Zhang et al. 2017")
-    good_for = "close rows that teach a classifier, at once"
-    offers = (Offer("PrivBayes refined: a tree, with the class in every table"),)
+    reference = phrase("dpcore, after Zhang et al. 2017")
+    best_for = "close rows that teach a classifier, at once"
+    presets = (Preset("PrivBayes refined: a tree, with the class in every table"),)
     variants = ({}, {"target": "grade"}, {"delta": 1e-9})
     delta: float = with_delta()
     paper = ""

@@ -54,7 +54,7 @@ class TreeClassifier(PrivateClassifier):
     forest_: Forest = learned("Forest", "The released trees.")
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
-        schema, paper = table.schema, self._paper
+        schema, paper = table.schema, self._published
         target, attributes = self._target(schema, self.target), self._attributes(schema)
         sampling = self._sampling(table)
         roots, budget = table.trees(target, attributes, epsilon=self._price, plainly_claimed=paper, **sampling)
@@ -83,12 +83,12 @@ class TreeClassifier(PrivateClassifier):
     def _cuts(self) -> str:
         """How numbers are divided, as for `attributes_of`: a child per bin, if a method leaves no choice."""
         cuts = self.get_params().get("cuts", "values")
-        return cuts if cuts in ("values", "bins") else "lengths" if self._paper else "numbers"
+        return cuts if cuts in ("values", "bins") else "lengths" if self._published else "numbers"
 
     @property
     def _children(self) -> str:
         """How categories are divided, as for `attributes_of`."""
-        return str(self.get_params().get("children", "values"))
+        return str(self.get_params().get("categorical_splits", "values"))
 
     @property
     def _consistent(self) -> bool:
@@ -159,15 +159,15 @@ class ForestClassifier(TreeClassifier):
         about=f"{WHERE} By default anywhere. Corrected mode gives every bin the same weight beforehand, paper mode "
         "every length.",
     )
-    children: str = choice(
-        default="few",
-        options=("few", "values", "one"),
+    categorical_splits: str = choice(
+        default="grouped",
+        options=("grouped", "values", "one_vs_rest"),
         about="What categories fall into (`attributes_of`). Paper mode knows single values, and one value and the "
-        "rest: 'few' is read as 'values' there.",
+        "rest: 'grouped' is read as 'values' there.",
     )
-    steps: str = choice(
-        default="one",
-        options=("one", "two"),
+    split_selection: str = choice(
+        default="joint",
+        options=("joint", "two_stage"),
         about="Corrected mode: column and cut at once, or the paper's cuts first, one for each column that is cut "
         "in two.",
     )
@@ -208,7 +208,7 @@ class ForestClassifier(TreeClassifier):
         return {"trees": self.n_trees_, "resample": self.resample, "rate": self.rate}
 
     def foretold(self, rows: int | None) -> str:
-        if self._paper or (self.n_trees and self.max_depth):
+        if self._published or (self.n_trees and self.max_depth):
             return ""
         trees, depth = sizes_for(rows, self.epsilon, self.n_trees)
         if rows:
@@ -232,7 +232,7 @@ class ForestClassifier(TreeClassifier):
         depth = self.max_depth_
         shares = Budget.shared(budget, depth, counts=self.count_share, leaves=self.leaf_share, growth=self.growth)
         return Plan(
-            choosers=[Exponential(score=score, steps=self.steps) for score in self._scores(depth)],
+            choosers=[Exponential(score=score, selection=self.split_selection) for score in self._scores(depth)],
             budget=shares,
             per_node=self._per_node(table.schema, by_default="all"),
         )

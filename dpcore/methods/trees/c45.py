@@ -33,8 +33,8 @@ from dpcore.accounting.relation import Epsilon, exact
 from dpcore.arguments import Progress
 from dpcore.door import PrivateTable
 from dpcore.language import phrase
-from dpcore.methods.offers import both
 from dpcore.methods.parameters import choice, flag, whole
+from dpcore.methods.presets import both
 from dpcore.methods.trees.base import CRITERIA, CRITERION, CUTS, DEPTH, MOST_DEPTH, RIGHT, WHERE, TreeClassifier
 from dpcore.methods.trees.plan import FEWEST, Budget, Exponential, Plan
 from dpcore.postprocess.forest import pruned
@@ -44,11 +44,11 @@ class DiffPC45(TreeClassifier):
     """C4.5 by exponential mechanisms. See the module for steps and privacy."""
 
     title = "DiffP-C4.5"
-    by = phrase("Friedman and Schuster 2010")
-    survey = (phrase("Laplace, exponential"), phrase("low"), phrase("interactive"), phrase("categories, numbers"))
-    good_for = "one tree that cuts numbers"
+    reference = phrase("Friedman and Schuster 2010")
+    survey_row = (phrase("Laplace, exponential"), phrase("low"), phrase("interactive"), phrase("categories, numbers"))
+    best_for = "one tree that cuts numbers"
     provable_printed = phrase("epsilon (add)")
-    offers = both("DiffP-C4.5: one tree, pruned", "DiffP-C4.5", RIGHT, holds=True, within="add_remove")
+    presets = both("DiffP-C4.5: one tree, pruned", "DiffP-C4.5", RIGHT, holds=True, within="add_remove")
     variants = ({}, {"criterion": "Gini", "max_depth": 3, "cuts": "bins", "prune": False})
     seconds = (0.06, 0.2)
     max_depth: int = whole(default=5, most=MOST_DEPTH, about=DEPTH)
@@ -59,11 +59,11 @@ class DiffPC45(TreeClassifier):
     def _plan(self, table: PrivateTable, budget: Epsilon) -> Plan:
         target = self._target(table.schema, self.target)
         numbers = sum(column.numeric and column.name != target for column in table.schema)
-        depth, paper = self.max_depth, self._paper
+        depth, paper = self.max_depth, self._published
         unit = exact(budget) / ((2 + numbers) * depth + 2)
         counts, choices = [unit] * (depth + 1), [(numbers + 1) * unit] * depth
         return Plan(
-            choosers=[Exponential(score=CRITERIA[self.criterion], steps="two", ordinary=paper)] * depth,
+            choosers=[Exponential(score=CRITERIA[self.criterion], selection="two_stage", ordinary=paper)] * depth,
             budget=Budget.of(budget, counts=counts, choices=choices, refund=not paper),
             fewest=0.0 if paper else FEWEST,
         )

@@ -24,13 +24,13 @@ CRITERIA = {
 FEATURES = {"sqrt": phrase("The root of their number, by lot"), "all": phrase("All of them")}
 CUTS = {"numbers": phrase("Anywhere in their range"), "bins": phrase("Between the schema's bins")}
 CHILDREN = {
-    "few": phrase("Few groups (taxonomies)"),
+    "grouped": phrase("Few groups (taxonomies)"),
     "values": phrase("One branch per value"),
-    "one": phrase("One value, and all others"),
+    "one_vs_rest": phrase("One value, and all others"),
 }
 READINGS = {
     "values": phrase("Cuts; a branch per value (our reading)"),
-    "one": phrase("Always 2: one value, and all others"),
+    "one_vs_rest": phrase("Always 2: one value, and all others"),
 }
 SAMPLING = {
     "disjoint": phrase("Each row in one tree"),
@@ -43,7 +43,7 @@ SPLIT = ("split", phrase("Split epsilon myself"))
 
 def usual(printed: str, corrected: str, names: dict[str, str]) -> Callable[[Any, Schema], dict[str, str]]:
     """Options, and first what a method does where nobody says."""
-    return lambda method, _: {"": printed if method.mode == "paper" else corrected, **names}
+    return lambda method, _: {"": printed if method.mode == "published" else corrected, **names}
 
 
 def unbounded(method: Any, schema: Schema) -> str:
@@ -71,7 +71,7 @@ CONTROLS: tuple[Control, ...] = (
     CRITERION,
     Control("max_features", "Columns per node", COLUMNS, key=".{title}"),
     Control("cuts", "Numbers are cut", usual(ANYWHERE, ANYWHERE, CUTS), key=".{title}"),
-    Control("children", "Categories fall into", CHILDREN, key=".{title}"),
+    Control("categorical_splits", "Categories fall into", CHILDREN, key=".{title}"),
     Control(
         "resample",
         "Rows of a tree",

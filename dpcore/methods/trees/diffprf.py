@@ -4,8 +4,8 @@ Idea      t trees of DiffP-ID3, each on its own sample of the rows and of the co
           the schema's public bins, one child per bin.
 
 Steps     epsilon' = epsilon / t per tree, e = epsilon' / (2 (d + 1))
-  1  As printed (mode="paper"), a bootstrap sample of the rows. Corrected: each row in one of t disjoint parts by lot,
-     and the whole epsilon for every tree (or Poisson samples, or all rows, at epsilon / t).
+  1  As printed (mode="published"), a bootstrap sample of the rows. Corrected: each row in one of t disjoint parts, at
+     random, and the whole epsilon for every tree (or Poisson samples, or all rows, at epsilon / t).
   2  Per node: a noisy number of records; nodes stop whose count is below the noise.                      counts, e
   3  Of some columns drawn by lot, one by the exponential mechanism.                                      choose, e
   4  Noisy counts of the classes in the leaves.                                                           counts, e
@@ -29,8 +29,8 @@ from typing import Any
 from dpcore.accounting.relation import Epsilon
 from dpcore.door import PrivateTable
 from dpcore.language import phrase
-from dpcore.methods.offers import both
 from dpcore.methods.parameters import choice, number, whole
+from dpcore.methods.presets import both
 from dpcore.methods.trees.base import (
     CRITERIA,
     CRITERION,
@@ -52,11 +52,11 @@ class DiffPRF(TreeClassifier):
     """A forest of DiffP-ID3 trees. See the module for steps and privacy."""
 
     title = "DiffPRF"
-    by = phrase("Patil and Singh 2014")
-    survey = (phrase("Laplace, exponential"), phrase("low"), phrase("interactive"), phrase("categories"))
-    good_for = "predicting a class from bins"
+    reference = phrase("Patil and Singh 2014")
+    survey_row = (phrase("Laplace, exponential"), phrase("low"), phrase("interactive"), phrase("categories"))
+    best_for = "predicting a class from bins"
     provable_printed = phrase("more than epsilon")
-    offers = both(
+    presets = both(
         "DiffPRF: trees over public bins",
         "DiffPRF",
         "Its proof leaves out that a bootstrap sample holds a row several times. The ledger will show what can "
@@ -75,9 +75,9 @@ class DiffPRF(TreeClassifier):
     vote: str = choice(default="majority", options=VOTES, about=VOTE)
 
     def _sampling(self, table: PrivateTable) -> dict[str, Any]:
-        resample = "bootstrap" if self._paper else self.resample
+        resample = "bootstrap" if self._published else self.resample
         return {"trees": self.n_trees, "resample": resample, "rate": self.rate}
 
     def _plan(self, table: PrivateTable, budget: Epsilon) -> Plan:
-        chooser = Exponential(score=CRITERIA[self.criterion], ordinary=self._paper)
+        chooser = Exponential(score=CRITERIA[self.criterion], ordinary=self._published)
         return self._equal_plan(budget, chooser, self.max_depth, per_node=self._per_node(table.schema))

@@ -3,7 +3,7 @@ r"""DiffPRFs: a random forest that cuts numbers where it likes (paper 003).
 Idea      Grow every tree of a random forest with the exponential mechanism, for the place where a number is cut and
           for the column, and count classes in its leaves with noise. Nothing is put into bins beforehand.
 
-Steps, as printed (mode="paper")        epsilon' = epsilon / t per tree, e = epsilon' / (2 (d + 1))
+Steps, as printed (mode="published")        epsilon' = epsilon / t per tree, e = epsilon' / (2 (d + 1))
   1  A bootstrap sample of the rows.
   2  Per node: a noisy number of records, which is never used. It costs half of everything.               counts, e
   3  A node whose records are all of one class, or at depth d, is a leaf: noisy counts of its classes.    counts, e
@@ -12,7 +12,8 @@ Steps, as printed (mode="paper")        epsilon' = epsilon / t per tree, e = eps
      |R_i| exp(e q / (2 (n_c + 1) D)) for the intervals R_i between the values, then a uniform point.     choose, n_c
      Then the column. Line 12 prints "split the node into 2 child nodes", and not which values of a category go
      left. We read: cuts have two children, categories a child per value of the schema (the paper takes the values
-     that occur, which would tell them); children="one" parts one value from the rest, chosen as a cut is.
+     that occur, which would tell them); categorical_splits="one_vs_rest" parts one value from the rest,
+     chosen as a cut is.
                                                                                                           choose
      Line 10 overwrites e, and line 12 hands it on; the text gives every level the same, and so do we.
   5  Trees vote; the same sentence also has the largest total probability (vote="probability").
@@ -22,7 +23,7 @@ Steps, corrected (mode="corrected")
      tree sees a secret Poisson sample, or all rows at epsilon / t.
   2  Nodes whose noisy count is below the noise are leaves. Nobody looks at the records' classes.         counts
      By default no number of records is bought (count_share=0), and nodes go on down to depth d.
-  3  One choice among all columns drawn and all their cuts (steps="two" has the paper's two).             choose
+  3  One choice among all columns drawn and all their cuts (split_selection="two_stage" has the paper's two).     choose
      Categories fall into few groups: along their order or their taxonomy, or one value and the rest.
   4  Classes in the leaves; a leaf that stops early spends what its records did not need further down.    counts
   5  All counts of a tree are made consistent, so that each of them was bought for something.       post-processing
@@ -59,8 +60,8 @@ from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
 from dpcore.errors import ParameterError
 from dpcore.language import phrase
-from dpcore.methods.offers import both
-from dpcore.methods.parameters import CORRECTED, PAPER, Control, flag
+from dpcore.methods.parameters import CORRECTED, PUBLISHED, Control, flag
+from dpcore.methods.presets import both
 from dpcore.methods.trees.base import CRITERIA, ForestClassifier
 from dpcore.methods.trees.controls import CONTROLS, READINGS
 from dpcore.methods.trees.plan import Exponential, Plan
@@ -72,10 +73,10 @@ class DiffPRFs(ForestClassifier):
     """DiffPRFs, as printed and corrected. See the module for steps and privacy."""
 
     title = "DiffPRFs"
-    by = phrase("Mu et al. 2016")
-    good_for = "predicting a class"
+    reference = phrase("Mu et al. 2016")
+    best_for = "predicting a class"
     provable_printed = "none"
-    offers = both(
+    presets = both(
         "DiffPRFs: trees that cut numbers where they like",
         "DiffPRFs",
         "The paper's proof is wrong: whether a node's rows are all of one class is read off the rows "
@@ -83,46 +84,59 @@ class DiffPRFs(ForestClassifier):
     )
     variants = (
         {},
-        {"n_trees": 4, "max_depth": 3, "resample": "poisson", "rate": 0.5, "criterion": "entropy", "steps": "two"},
+        {
+            "n_trees": 4,
+            "max_depth": 3,
+            "resample": "poisson",
+            "rate": 0.5,
+            "criterion": "entropy",
+            "split_selection": "two_stage",
+        },
         {"n_trees": 3, "max_depth": 2, "resample": "full", "cuts": "bins", "count_share": 0.0, "leaf_share": 0.4},
         {
             "n_trees": 1,
             "max_features": 2,
             "vote": "probability",
             "consistency": False,
-            "children": "values",
+            "categorical_splits": "values",
             "count_share": 0.4,
         },
     )
     controls = (
-        *(replace(each, when=CORRECTED) for each in CONTROLS if each.name in ("cuts", "children")),
-        Control("children", "“Split into 2 child nodes”", READINGS, when=PAPER, key="children.printed"),
+        *(replace(each, when=CORRECTED) for each in CONTROLS if each.name in ("cuts", "categorical_splits")),
+        Control(
+            "categorical_splits",
+            "“Split into 2 child nodes”",
+            READINGS,
+            when=PUBLISHED,
+            key="categorical_splits.printed",
+        ),
     )
     seconds = (0.2, 1.1)
     consistency: bool = flag(default=True, about="Corrected mode: whether the counts are made to agree.")
 
     @property
     def _cuts(self) -> str:
-        return "lengths" if self._paper else super()._cuts
+        return "lengths" if self._published else super()._cuts
 
     @property
     def _children(self) -> str:
-        return "values" if self._paper and self.children == "few" else self.children
+        return "values" if self._published and self.categorical_splits == "grouped" else self.categorical_splits
 
     def _check(self, schema: Schema) -> None:
         super()._check(schema)
-        if self._paper and self.criterion not in (None, *CRITERIA):
+        if self._published and self.criterion not in (None, *CRITERIA):
             raise ParameterError("The paper has no such 'criterion'.", f"Choose one of {', '.join(CRITERIA)}.")
 
     def _sizes(self, table: PrivateTable) -> tuple[int, int]:
-        return (25, 5) if self._paper else super()._sizes(table)
+        return (25, 5) if self._published else super()._sizes(table)
 
     def _sampling(self, table: PrivateTable) -> dict[str, Any]:
-        return super()._sampling(table) | ({"resample": "bootstrap"} if self._paper else {})
+        return super()._sampling(table) | ({"resample": "bootstrap"} if self._published else {})
 
     def _plan(self, table: PrivateTable, budget: Epsilon) -> Plan:
-        if not self._paper:
+        if not self._published:
             return super()._plan(table, budget)
-        chooser = Exponential(score=CRITERIA[self.criterion or "InfoGain"], steps="two", ordinary=True)
+        chooser = Exponential(score=CRITERIA[self.criterion or "InfoGain"], selection="two_stage", ordinary=True)
         how = {"per_node": self._per_node(table.schema), "purity": PURITY, "noisy_stop": False}
         return self._equal_plan(budget, chooser, self.max_depth_, **how)

@@ -37,8 +37,8 @@ from abc import abstractmethod
 from dpcore.accounting.relation import Epsilon
 from dpcore.door import PrivateTable
 from dpcore.language import phrase
-from dpcore.methods.offers import both
 from dpcore.methods.parameters import choice, whole
+from dpcore.methods.presets import both
 from dpcore.methods.trees.base import CRITERIA, DEPTH, MOST_DEPTH, RIGHT, TreeClassifier
 from dpcore.methods.trees.plan import Chooser, Exponential, NoisyGain, Plan
 
@@ -46,9 +46,9 @@ from dpcore.methods.trees.plan import Chooser, Exponential, NoisyGain, Plan
 class ID3(TreeClassifier):
     """What the three share."""
 
-    by = phrase("Friedman and Schuster 2010")
-    survey = (phrase("Laplace"), phrase("high"), phrase("interactive"), phrase("categories"))
-    good_for = "one tree, comparison"
+    reference = phrase("Friedman and Schuster 2010")
+    survey_row = (phrase("Laplace"), phrase("high"), phrase("interactive"), phrase("categories"))
+    best_for = "one tree, comparison"
     provable_printed = phrase("epsilon (add)")
     max_depth: int = whole(default=3, most=MOST_DEPTH, about=DEPTH)
 
@@ -65,8 +65,8 @@ class SuLQID3(ID3):
     """ID3 on single noisy counts. See the module for steps and privacy."""
 
     title = "SuLQ-ID3"
-    by = phrase("Blum et al. 2005")
-    offers = both("SuLQ-ID3: one tree, by noisy counts", "SuLQ-ID3", RIGHT, holds=True, within="add_remove")
+    reference = phrase("Blum et al. 2005")
+    presets = both("SuLQ-ID3: one tree, by noisy counts", "SuLQ-ID3", RIGHT, holds=True, within="add_remove")
     variants = ({}, {"max_depth": 1})
     _chooser = NoisyGain(one_by_one=True)
 
@@ -75,7 +75,7 @@ class PINQID3(ID3):
     """ID3 on noisy tables. See the module for steps and privacy."""
 
     title = "PINQ-ID3"
-    offers = both("PINQ-ID3: one tree, by noisy tables", "PINQ-ID3", RIGHT, holds=True, within="add_remove")
+    presets = both("PINQ-ID3: one tree, by noisy tables", "PINQ-ID3", RIGHT, holds=True, within="add_remove")
     variants = ({}, {"max_depth": 4})
     _chooser = NoisyGain(one_by_one=False)
 
@@ -84,9 +84,9 @@ class DiffPID3(ID3):
     """ID3 by the exponential mechanism. See the module for steps and privacy."""
 
     title = "DiffP-ID3"
-    survey = (phrase("Laplace, exponential"), phrase("low"), phrase("interactive"), phrase("categories"))
-    good_for = "one small tree to show"
-    offers = both(
+    survey_row = (phrase("Laplace, exponential"), phrase("low"), phrase("interactive"), phrase("categories"))
+    best_for = "one small tree to show"
+    presets = both(
         "DiffP-ID3: one tree, by the exponential mechanism", "DiffP-ID3", RIGHT, holds=True, within="add_remove"
     )
     variants = ({}, {"criterion": "InfoGain"})
@@ -99,4 +99,4 @@ class DiffPID3(ID3):
 
     @property
     def _chooser(self) -> Chooser:
-        return Exponential(score=CRITERIA[self.criterion], ordinary=self._paper)
+        return Exponential(score=CRITERIA[self.criterion], ordinary=self._published)

@@ -45,18 +45,18 @@ class Exponential(Chooser):
     """
 
     score: SplitScore
-    steps: str = "one"  # or "two"
+    selection: str = "joint"  # or "two_stage"
     ordinary: bool = False
 
     def kinds(self, offered: Flags, real: Flags) -> Ints:
         """By the number of columns to cut, if that takes steps of its own."""
-        return (offered & real).sum(axis=1) if self.steps == "two" else super().kinds(offered, real)
+        return (offered & real).sum(axis=1) if self.selection == "two_stage" else super().kinds(offered, real)
 
     def choose(
         self, name: str, nodes: PrivateNodes, offered: Flags, real: Flags, low: Floats, high: Floats, epsilon: Epsilon
     ) -> Division:
         numbers = offered & real
-        steps = int(numbers[0].sum()) if self.steps == "two" else 0
+        steps = int(numbers[0].sum()) if self.selection == "two_stage" else 0
         share = exact(epsilon) / (steps + 1)
         how: dict[str, Any] = {"claimed_sensitivity": self._scaled_to(nodes)}
         cuts, rank = np.full(offered.shape, np.nan), np.cumsum(numbers, axis=1)

@@ -14,24 +14,23 @@ NO_NOISE = phrase("No noise at all. For comparison on this screen only.")
 
 
 @dataclass(frozen=True)
-class Offer:
+class Preset:
     """A method with parameters that differ from its own."""
 
     label: str  # among the variants of its page and mode
     mode: str = "corrected"
-    given: Mapping[str, Any] = field(default_factory=dict)
+    parameters: Mapping[str, Any] = field(default_factory=dict)
     _: KW_ONLY
     remark: str = WRONG  # paper mode: what is to be known of the source's proof
     holds: bool = False  # whether that is good news
     within: str = ""  # the one relation that it holds under; empty: all
-    formerly: str = ""  # its label in links and files of earlier versions
 
 
 def both(
     corrected: str, paper: str, remark: str = WRONG, *, holds: bool = False, within: str = ""
-) -> tuple[Offer, Offer]:
+) -> tuple[Preset, Preset]:
     """A method in both modes, with its own parameters."""
-    return Offer(corrected), Offer(paper, "paper", remark=remark, holds=holds, within=within)
+    return Preset(corrected), Preset(paper, "published", remark=remark, holds=holds, within=within)
 
 
 def void_reason(method: Any, schema: Schema) -> str:
@@ -40,7 +39,7 @@ def void_reason(method: Any, schema: Schema) -> str:
         return phrase("none: the schema was read off the rows.")
     if method.random_state is not None:
         return phrase("none: whoever knows the seed can subtract the noise.")
-    if method.mode == "paper" and not any(offer.holds and offered(method, offer) for offer in method.offers):
+    if method.mode == "published" and not any(offer.holds and offered(method, offer) for offer in method.presets):
         return phrase("not as printed: the ledger will show what can be proved.")
     return ""
 
@@ -57,15 +56,15 @@ def grade(noiseless: bool, sampled: bool, mode: str) -> str:
         return phrase("none at all. Never to be published.")
     if not sampled:
         return phrase("not exactly sampled, and for teaching only. Draw exactly sampled noise before you publish.")
-    if mode == "paper":
+    if mode == "published":
         return phrase("exactly sampled noise, but for what the source draws by itself.")
     return phrase("exactly sampled noise.")
 
 
-def offered(method: Any, offer: Offer) -> bool:
+def offered(method: Any, offer: Preset) -> bool:
     """Whether a method's mode, relation and parameters are those of an offer."""
     return (
         offer.mode == method.mode
         and offer.within in ("", method.relation)
-        and all(getattr(method, name) == value for name, value in offer.given.items())
+        and all(getattr(method, name) == value for name, value in offer.parameters.items())
     )

@@ -20,8 +20,8 @@ from dpcore.arguments import Progress
 from dpcore.door import PrivateTable
 from dpcore.language import phrase
 from dpcore.mechanisms.noise import NoNoise
-from dpcore.methods.offers import NO_NOISE, Offer
 from dpcore.methods.parameters import choice, number, text, whole
+from dpcore.methods.presets import NO_NOISE, Preset
 from dpcore.methods.trees.base import (
     CRITERIA,
     CRITERION,
@@ -37,17 +37,17 @@ from dpcore.methods.trees.base import (
 REASON = phrase("This is the reference without privacy.")
 
 
-class PlainForest(ForestClassifier):
+class NonPrivateForest(ForestClassifier):
     """The reference without privacy; `epsilon` has no effect but on sizes."""
 
-    title = "Plain forest"
-    by = phrase("Breiman 2001")
-    good_for = "the reference without noise"
+    title = "Non-private forest"
+    reference = phrase("Breiman 2001")
+    best_for = "the reference without noise"
     provable_printed = "none"
-    offers = (Offer("Plain forest", "paper", remark=NO_NOISE),)
+    presets = (Preset("Non-private forest", "published", remark=NO_NOISE),)
     seconds = (0.35, 0.35)
-    modes = ("paper",)
-    mode: str = text(default="paper", kind="{'paper'}", about="There is no other.")
+    modes = ("published",)
+    mode: str = text(default="published", kind="{'published'}", about="There is no other.")
     n_trees: int | None = whole(default=25, most=MOST_TREES, optional=True, about="How many trees.")
     max_depth: int | None = whole(default=5, most=MOST_DEPTH, optional=True, about=DEPTH)
     max_features: int | str | None = whole(default="sqrt", words=("sqrt", "all"), optional=True, about=FEATURES)

@@ -1,4 +1,4 @@
-"""Independent margins: every column by itself. The simplest table there is, and what every other has to beat.
+"""Independent marginals: every column by itself. The simplest table there is, and what every other has to beat.
 
 Idea      Measure how frequent every value is, and draw each column on its own. Nothing of what hangs together is kept.
 
@@ -23,18 +23,18 @@ from dpcore.door import PrivateTable
 from dpcore.language import phrase
 from dpcore.methods.base import with_delta
 from dpcore.methods.networks.base import NetworkSynthesizer
-from dpcore.methods.offers import Offer
+from dpcore.methods.presets import Preset
 
 
-class IndependentMargins(NetworkSynthesizer):
+class IndependentMarginals(NetworkSynthesizer):
     """Every column by itself. See the module for steps and privacy."""
 
-    title = "Independent margins"
-    by = phrase("McKenna et al. 2021")
+    title = "Independent marginals"
+    reference = phrase("McKenna et al. 2021")
     paper = ""
     modes = ("corrected",)
-    good_for = "what every other table has to beat"
-    offers = (Offer("Independent margins: every column by itself"),)
+    best_for = "what every other table has to beat"
+    presets = (Preset("Independent marginals: every column by itself"),)
     variants = ({}, {"delta": 1e-9})
     delta: float = with_delta()
 

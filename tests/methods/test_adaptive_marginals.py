@@ -1,4 +1,4 @@
-"""Adaptive tables: the plan and its pieces by hand, and the budget."""
+"""Adaptive marginals: the plan and its pieces by hand, and the budget."""
 
 from dataclasses import replace
 from fractions import Fraction
@@ -16,9 +16,9 @@ from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
 from dpcore.mechanisms.noise import make_noise
 from dpcore.mechanisms.noise.histograms import spreads
-from dpcore.methods import AdaptiveTables
-from dpcore.methods.networks import adaptive_tables
-from dpcore.methods.networks.adaptive_tables import MOST_ROUNDS, ROUGH, Plan
+from dpcore.methods import AdaptiveMarginals
+from dpcore.methods.networks import adaptive_marginals
+from dpcore.methods.networks.adaptive_marginals import MOST_ROUNDS, ROUGH, Plan
 from dpcore.methods.networks.columns import Columns, average, in_lots
 from dpcore.postprocess.junction_tree import cells_of
 from dpcore.postprocess.resolution import ENOUGH, Resolution, merge_more, neighbors
@@ -53,43 +53,43 @@ def test_the_plan_by_hand(rows, epsilon, relation, sizes, classes, plan):
 @pytest.mark.parametrize("relation", Relation)
 @pytest.mark.parametrize("schema", [CHAIN, CLASSLESS])
 def test_epsilon_is_divided_as_documented(relation, schema):
-    method = AdaptiveTables(epsilon=1.3, relation=relation, noise="laplace", random_state=0)
+    method = AdaptiveMarginals(epsilon=1.3, relation=relation, noise="laplace", random_state=0)
     entries, whole = list(method.fit(chain(), schema=schema).ledger_.entries), Fraction(1.3)
     plan = Plan.of(20_000, whole, PURE, relation, schema.sizes, 2 if schema.target else 0)
     assert plan.rounds > 1
     assert plan.with_class == bool(schema.target)
     if relation is ADD:
         rough = entries.pop(0)
-        assert (rough.epsilon_of_noise, rough.sensitivity) == (whole * ROUGH, 1)
-        whole -= rough.epsilon_of_noise
+        assert (rough.epsilon_nominal, rough.sensitivity) == (whole * ROUGH, 1)
+        whole -= rough.epsilon_nominal
     names, classes = ("a, c, b", 2) if plan.with_class else ("y, a, c, b", 1)
     of_each = whole * plan.one_ways / (classes if relation is REPLACE else 1)  # a replaced row may be in both
     first, choices, tables = entries[:classes], entries[classes::2], entries[classes + 1 :: 2]
-    told = [(entry.name, entry.mechanism, entry.epsilon_of_noise) for entry in first]
+    told = [(entry.name, entry.mechanism, entry.epsilon_nominal) for entry in first]
     assert told == [(f"histograms of {names}", "k-norm", of_each)] * classes
     moved = relation.histogram_l1
     assert {(c.mechanism, c.sensitivity) for c in choices} == {("exponential", Fraction(moved, 2))}
     assert {(t.mechanism, t.sensitivity) for t in tables} == {("laplace", moved)}
     one, paid = whole * (1 - plan.one_ways) / plan.rounds, zip(choices, tables, strict=True)
-    rounds = [(choice.epsilon_of_noise + table.epsilon_of_noise) / one for choice, table in paid]
+    rounds = [(choice.epsilon_nominal + table.epsilon_nominal) / one for choice, table in paid]
     assert {*rounds} <= {1, MOST_ROUNDS}
     assert (sum(rounds), len(rounds)) == (plan.rounds, len(method.pairs_))
     assert sum(method.epsilons_) == pytest.approx(float(whole))
 
 
 def test_rho_is_divided_as_documented():
-    method = AdaptiveTables(epsilon=1.3, delta=1e-9, noise="laplace", random_state=0)
+    method = AdaptiveMarginals(epsilon=1.3, delta=1e-9, noise="laplace", random_state=0)
     method.fit(chain(), schema=CLASSLESS)
     (rough, *entries), whole = method.ledger_.entries, Currency.of(1e-9).amount(1.3)
     plan = Plan.of(20_000, whole, method.ledger_.currency, ADD, CLASSLESS.sizes, 0)
     assert plan.one_ways < Plan.of(20_000, Fraction(1.3), PURE, ADD, CLASSLESS.sizes, 0).one_ways
-    assert rough.epsilon_of_noise == whole * ROUGH
-    left = whole - rough.epsilon_of_noise
-    shares = [float(entry.epsilon_of_noise / (left * plan.one_ways)) for entry in entries[:4]]
+    assert rough.epsilon_nominal == whole * ROUGH
+    left = whole - rough.epsilon_nominal
+    shares = [float(entry.epsilon_nominal / (left * plan.one_ways)) for entry in entries[:4]]
     powers = np.array([3, 4, 3, 2]) ** (2 / 3)
     np.testing.assert_allclose(shares, powers / powers.sum())
     assert {entry.mechanism for entry in entries} == {"gaussian", "exponential"}
-    assert sum(entry.epsilon_of_noise for entry in entries) == left
+    assert sum(entry.epsilon_nominal for entry in entries) == left
     assert plan.rounds / MOST_ROUNDS <= len(method.pairs_) <= plan.rounds
 
 
@@ -97,19 +97,19 @@ def test_the_first_rounds_are_for_a_class_of_many_values():
     frame = chain()
     frame["b"] = np.random.default_rng(0).permutation(frame["b"])  # there is nothing to find
     for schema, how, expected in ((CHAIN, {"target": "b"}, True), (CLASSLESS, {}, False)):
-        method = AdaptiveTables(epsilon=1.0, random_state=0, **how).fit(frame, schema=schema)
+        method = AdaptiveMarginals(epsilon=1.0, random_state=0, **how).fit(frame, schema=schema)
         assert all("b" in pair for pair in method.pairs_[:2]) == expected
 
 
 def test_cliques_stay_small(monkeypatch):
     """With room for little the model grows no further, and what is in it is measured again."""
-    monkeypatch.setattr(adaptive_tables, "MOST_CELLS", 12)
-    method = AdaptiveTables(epsilon=HUGE, random_state=0).fit(chain(2_000), schema=CLASSLESS)
+    monkeypatch.setattr(adaptive_marginals, "MOST_CELLS", 12)
+    method = AdaptiveMarginals(epsilon=HUGE, random_state=0).fit(chain(2_000), schema=CLASSLESS)
     sizes = dict(zip(CHAIN.names, CHAIN.sizes, strict=True))
     assert max(cells_of(clique, sizes) for clique in method.cliques_) <= 12
     assert len(method.pairs_) > len(set(method.pairs_))
-    monkeypatch.setattr(adaptive_tables, "MOST_CELLS", 7)  # (b, y) with 8 cells is there by the class
-    with_class = AdaptiveTables(epsilon=HUGE, random_state=0).fit(chain(2_000), schema=CHAIN)
+    monkeypatch.setattr(adaptive_marginals, "MOST_CELLS", 7)  # (b, y) with 8 cells is there by the class
+    with_class = AdaptiveMarginals(epsilon=HUGE, random_state=0).fit(chain(2_000), schema=CHAIN)
     assert set(map(frozenset, with_class.pairs_)) <= {frozenset("ay"), frozenset("by"), frozenset("cy")}
 
 
@@ -154,13 +154,13 @@ def test_tables_of_like_sizes_are_asked_at_once(watched):
     frame = pd.DataFrame({f"c{j}": ["0", "1", "2"] * 10 for j in range(3)})
     schema = Schema(columns=tuple(listed(name, 3) for name in frame), max_rows=90)
     for relation in (ADD, REPLACE):
-        AdaptiveTables(epsilon=0.6, relation=relation).fit(frame, schema=schema)
+        AdaptiveMarginals(epsilon=0.6, relation=relation).fit(frame, schema=schema)
     told = [(factor, public) for _, factor, public in watched.together]
     assert told == [(pytest.approx(0.6 * 0.99), False), (pytest.approx(0.3), True)]
 
 
 def test_no_part_of_a_replaced_table_has_a_public_total(watched):
-    AdaptiveTables(epsilon=1.3, relation=REPLACE).fit(chain(), schema=CHAIN)
+    AdaptiveMarginals(epsilon=1.3, relation=REPLACE).fit(chain(), schema=CHAIN)
     assert [public for *_, public in watched.together] == [False, False]
 
 

@@ -1,4 +1,4 @@
-r"""Adaptive tables: measure what the model so far is most wrong about (this project's own method).
+r"""Adaptive marginals: measure what the model so far is most wrong about (this project's own method).
 
 Idea      Start from the columns by themselves. Again and again find the pair of columns whose table is farthest from
           what the model says, measure it, at a resolution that its noise allows, and let the model have it: the
@@ -66,8 +66,8 @@ from dpcore.mechanisms.scores import DistanceFromMargins
 from dpcore.methods.base import with_delta
 from dpcore.methods.networks.columns import Columns
 from dpcore.methods.networks.measured import MeasuredTables, in_groups
-from dpcore.methods.offers import Offer
 from dpcore.methods.parameters import text
+from dpcore.methods.presets import Preset
 from dpcore.postprocess import exchanges, junction_tree
 from dpcore.postprocess.junction_tree import Edge, Scope
 from dpcore.postprocess.max_entropy import MaximalEntropy, merged
@@ -116,13 +116,13 @@ class Plan:
         return cls(1 - Fraction(round(100 * odds / (1 + odds)), 100), max(round(rounds), 1), with_class, of_class)
 
 
-class AdaptiveTables(MeasuredTables):
+class AdaptiveMarginals(MeasuredTables):
     """Tables of pairs that are measured where the model is most wrong. See the module for steps and privacy."""
 
-    title = "Adaptive tables"
-    by = phrase("dpcore, after McKenna et al. 2022")
-    good_for = "the closest rows on most tables"
-    offers = (Offer("Adaptive tables: pairs that the model is most wrong about"),)
+    title = "Adaptive marginals"
+    reference = phrase("dpcore, after McKenna et al. 2022")
+    best_for = "the closest rows on most tables"
+    presets = (Preset("Adaptive marginals: pairs that the model is most wrong about"),)
     variants = ({}, {"target": "grade"}, {"delta": 1e-9})
     delta: float = with_delta()
     target: str | None = text(

@@ -1,0 +1,74 @@
+"""Names of version 0.2 and before, and what they are now: one table for files, links and scripts written then.
+
+The current names are written; the former ones are read, here and nowhere else.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+PUBLIC = {  # of the package, as exported scripts import them
+    "AdaptiveTables": "AdaptiveMarginals",
+    "IndependentMargins": "IndependentMarginals",
+    "PlainForest": "NonPrivateForest",
+    "PlainNaiveBayes": "NonPrivateNaiveBayes",
+    "Unit": "PrivacyUnit",
+    "durable_ledger": "persistent_ledger",
+    "encode": "encode_folder",
+    "release_of": "make_release",
+}
+LABELS = {  # of methods and their presets
+    "Adaptive tables": "Adaptive marginals",
+    "Independent margins": "Independent marginals",
+    "Plain forest": "Non-private forest",
+    "Plain naive Bayes": "Non-private naive Bayes",
+    "Adaptive tables: pairs that the model is most wrong about": "Adaptive marginals: pairs that the model is most "
+    "wrong about",
+    "Independent margins: every column by itself": "Independent marginals: every column by itself",
+    "C2: the paper's algorithm at its true price": "C2: the paper's algorithm, every label charged",
+    "Algorithm 1: random rows, labels by the exact model (no privacy)": "Algorithm 1: random rows, noiseless labels "
+    "(no privacy)",
+    "All levels counted, paid once (reconstructed)": "Our reconstruction: all levels counted, paid once",
+}
+PARAMETERS = {"children": "categorical_splits", "steps": "split_selection", "asked": "n_questions"}
+VALUES = {  # by the current name of a parameter
+    "mode": {"paper": "published"},
+    "affinity": {"paper": "published"},
+    "kappa": {"paper": "published"},
+    "categorical_splits": {"few": "grouped", "one": "one_vs_rest"},
+    "split_selection": {"one": "joint", "two": "two_stage"},
+}
+FIELDS = {  # of privacy units, columns and finished runs
+    "rows": "max_contributions",
+    "column": "id_column",
+    "form": "number_format",
+    "epsilon_of_noise": "epsilon_nominal",
+}
+
+
+def renamed_parameters(given: Mapping[str, Any]) -> dict[str, Any]:
+    """A method's parameters by their current names, with current values."""
+    named = {PARAMETERS.get(name, name): value for name, value in given.items()}
+    return {name: _renamed_value(VALUES.get(name, {}), value) for name, value in named.items()}
+
+
+def renamed_fields(raw: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a part of a file by their current names."""
+    return {FIELDS.get(name, name): value for name, value in raw.items()}
+
+
+def renamed_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """What the controls of a page said ("asked:5", "variant.paper"), as current links and files have it."""
+    found = {}
+    for key, value in settings.items():
+        name, *signs = re.split(r"([.:])", key)
+        name = PARAMETERS.get(name, name)
+        current = "".join([name, *("published" if part == "paper" else part for part in signs)])
+        found[current] = _renamed_value(VALUES.get(name, LABELS if name in ("method", "variant") else {}), value)
+        if name == "case" and isinstance(value, str):
+            found[current] = value.replace("/paper/", "/published/")
+    return found
+
+
+def _renamed_value(names: Mapping[str, str], value: Any) -> Any:
+    return names.get(value, value) if isinstance(value, str) else value
