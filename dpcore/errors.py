@@ -11,9 +11,11 @@ class DPCoreError(ValueError):
     remedy : str
         What to do about it.
     private : str
-        The cause once more, with what depends on the rows: how many they are, or which line. It is for the screen of
-        those who may see the rows, which marks it as real data. What is printed or logged, such as `str(error)` and a
-        traceback, does not have it.
+        The cause once more, with what depends on the rows: how many they are, or which line. It is
+        for the
+        screen of those who may see the rows, which marks it as real data. What is printed or
+        logged, such
+        as `str(error)` and a traceback, does not have it.
     """
 
     def __init__(self, cause: str, remedy: str = "", private: str = "") -> None:
@@ -37,7 +39,7 @@ class ParameterError(DPCoreError):
 
 
 class BudgetError(DPCoreError):
-    """A question would cost more epsilon than is left; nothing was drawn."""
+    """A query would cost more than is left of the privacy budget; nothing was drawn."""
 
 
 class BookError(DPCoreError):
