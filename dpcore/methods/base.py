@@ -141,27 +141,39 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
         ledger: Ledger | None = None,
         progress: Progress = no_progress,
     ) -> Self:
-        """Learn from private rows through the door.
+        """Learn from private rows, and charge a ledger for it before noise is drawn.
 
         Parameters
         ----------
         frame : DataFrame, or path of a folder
-            The private rows, with the schema's columns, and the one that says whose row it is, if there is one; or a
-            folder of encoded rows (`dpcore.rows.Folder`), which may be larger than memory: `dp.encode` writes one.
+            The private rows, with the schema's columns, and the one that says whose row it is, if
+            there is one;
+            or a folder of encoded rows (`dpcore.rows.Folder`), which may be larger than memory:
+            `dp.encode_folder` writes one.
         y : ignored
             The class is one of the frame's columns.
         schema : Schema
             What is public about the rows.
         ledger : Ledger, optional
-            Somebody's budget to charge; it must have this method's relation.
-        progress : callable
+            A privacy budget to charge; it must have this method's relation and delta. Default: a
+            ledger of its
+            own.
+        progress : callable, optional
+            Called with a fraction and a text; raising inside it stops the fit, and what was spent
+            stays spent.
+
+        Returns
+        -------
+        self
+            Fitted: what it released, and `ledger_`.
 
         Raises
         ------
         ParameterError, SchemaError, DataError
-            Before anything is asked or charged.
+            Before anything is measured or charged.
         BudgetError
-            If the ledger's cap would be exceeded; earlier answers stay charged, and `ledger_` has them.
+            If the ledger's cap would be exceeded; earlier answers stay charged, and `ledger_` has
+            them.
         """
         relation, unit = self.check(schema), schema.persons
         rows = rows_of(frame, schema, self._numbers(schema))
@@ -233,7 +245,18 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
             delattr(self, found)
 
     def for_rows(self, rows: int) -> Self:
-        """An unfitted copy that runs on rows, so many of them a person's: each has its exact share of epsilon."""
+        """Return an unfitted copy that runs on rows, several of them a person's.
+
+        Parameters
+        ----------
+        rows : int
+            The most rows of one person: each has its exact share of the privacy loss.
+
+        Returns
+        -------
+        PrivateEstimator
+            The copy.
+        """
         currency = Currency.of(self.delta)
         share = currency.epsilon(currency.amount(self.epsilon) / currency.rows(rows)) if self.delta else None
         copy: Self = clone(self).set_params(epsilon=exact(self.epsilon) / rows if share is None else share)
@@ -248,7 +271,25 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
         return hasattr(self, "schema_")
 
     def check(self, schema: Schema) -> Relation:
-        """The relation; ParameterError if the parameters do not fit each other or the schema. Reads no row."""
+        """Check that the parameters fit each other and a schema. Reads no row.
+
+        Parameters
+        ----------
+        schema : Schema
+            What is public about the rows.
+
+        Returns
+        -------
+        Relation
+            The neighboring relation of a fit.
+
+        Raises
+        ------
+        ParameterError
+            If they do not.
+        SchemaError
+            If a column that they name is not in the schema.
+        """
         for name, parameter in self.parameters().items():
             parameter.check(name, getattr(self, name))
         relation = Relation.parse(self.relation)
@@ -266,15 +307,29 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
         return relation
 
     def released(self) -> dict[str, Any]:
-        """What was released besides rows, by its name in files: objects, or values that JSON can hold."""
+        """Return what was released besides rows, by its name in files.
+
+        Each is an object, or a value that JSON can hold.
+        """
         return {name: getattr(self, f"{name}_") for name in self.artifacts}
 
     def structure(self) -> dict[str, Any]:
-        """`released` as JSON-ready values, for files."""
+        """Return `released` as JSON-ready values, for files."""
         return {name: json_ready(part) for name, part in self.released().items()}
 
     def at_epsilon(self, epsilon: float) -> Self:
-        """An unfitted copy for another epsilon. A method may keep the sizes that its own epsilon allows."""
+        """Return an unfitted copy for another epsilon.
+
+        Parameters
+        ----------
+        epsilon : float
+            Its epsilon. A method may keep the sizes that its own epsilon allows.
+
+        Returns
+        -------
+        PrivateEstimator
+            The copy.
+        """
         copy: Self = clone(self).set_params(epsilon=epsilon)
         return copy
 
@@ -294,15 +349,48 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
 
     @classmethod
     def relations_in(cls, mode: str) -> tuple[Relation, ...]:
-        """The relations that it is defined under in a mode."""
+        """Return the relations that the method is defined under in a mode.
+
+        Parameters
+        ----------
+        mode : str
+            One of `modes`.
+
+        Returns
+        -------
+        tuple of Relation
+            The relations.
+        """
         return (mode == "published" and cls.printed_relations) or cls.relations
 
     def implied(self, rows: int) -> dict[str, Any]:
-        """Other parameters, as a page sets them after those that were chosen and how many rows are wanted."""
+        """Return other parameters, as a page sets them after those that were chosen.
+
+        Parameters
+        ----------
+        rows : int
+            How many synthetic rows are wanted.
+
+        Returns
+        -------
+        dict
+            Values by the names of parameters; empty if none follows.
+        """
         return {}
 
     def foretold(self, rows: int | None) -> str:
-        """What a rule will make of a number of rows that is public, in a sentence."""
+        """Describe in a sentence what a rule will make of a number of rows that is public.
+
+        Parameters
+        ----------
+        rows : int or None
+            The public number or bound; None if there is none.
+
+        Returns
+        -------
+        str
+            The sentence; empty if there is no such rule.
+        """
         return ""
 
     def _check(self, schema: Schema) -> None:
@@ -344,15 +432,27 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):
         ledger: Ledger | None = None,
         progress: Progress = no_progress,
     ) -> Self:
-        """Learn from private rows through the door.
+        """Learn from private rows, and charge a ledger for it before noise is drawn.
 
         Parameters
         ----------
         frame : DataFrame, or path of a folder
-            The private rows, with the schema's columns, as for `PrivateEstimator.fit`; the class may be left to `y`.
+            The private rows, with the schema's columns, as for `PrivateEstimator.fit`; the class
+            may be left to
+            `y`.
         y : array-like of shape (n,), optional
             The classes. If the frame has them as well, these count.
         schema, ledger, progress
+            As for `PrivateEstimator.fit`.
+
+        Returns
+        -------
+        self
+            Fitted: what it released, and `ledger_`.
+
+        Raises
+        ------
+        ParameterError, SchemaError, DataError, BudgetError
             As for `PrivateEstimator.fit`.
         """
         if y is not None:
@@ -367,12 +467,22 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):
         return self
 
     def predict(self, frame: pd.DataFrame) -> NDArray[Any]:
-        """The most probable class of every row, shape (n,); the first in the schema's order if several are.
+        """Predict the most probable class of every row.
 
-        The class column may be there, and is not looked at.
+        Parameters
+        ----------
+        frame : DataFrame of n rows
+            The rows. The class column may be there, and is not looked at.
+
+        Returns
+        -------
+        array of str, shape (n,)
+            The classes; the first in the schema's order if several are as probable.
 
         Raises
         ------
+        ParameterError
+            If the method is not fitted yet.
         DataError
             If a column is lacking or a cell does not fit its declaration.
         """
@@ -380,13 +490,49 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):
         return np.asarray(self.classes_[places])
 
     def predict_proba(self, frame: pd.DataFrame) -> Floats:
-        """The classes' probabilities, shape (n, classes), columns as in `classes_`."""
+        """Predict the probability of each class for every row.
+
+        Parameters
+        ----------
+        frame : DataFrame of n rows
+            As for `predict`.
+
+        Returns
+        -------
+        float array of shape (n, classes)
+            The probabilities, columns as in `classes_`.
+
+        Raises
+        ------
+        ParameterError, DataError
+            As for `predict`.
+        """
         self._check_fitted()
         found: Floats = getattr(self, f"{self.predictor}_").probability(require_frame(frame))
         return found
 
     def score(self, frame: pd.DataFrame, y: Any = None, sample_weight: Any = None) -> float:
-        """The accuracy on rows with known classes, by default those in the frame. Reads them: not private."""
+        """Return the accuracy on rows with known classes. Reads them: not private.
+
+        Parameters
+        ----------
+        frame : DataFrame of n rows
+            The rows.
+        y : array-like of shape (n,), optional
+            Their classes; by default those in the frame.
+        sample_weight : array-like of shape (n,), optional
+            How much each row counts. Default: equally.
+
+        Returns
+        -------
+        float
+            The accuracy, in [0, 1].
+
+        Raises
+        ------
+        ParameterError, DataError
+            As for `predict`, and if the classes are lacking.
+        """
         predicted = self.predict_proba(frame).argmax(axis=1)
         column = self.schema_[self.target_]
         if y is None and column.name not in frame.columns:

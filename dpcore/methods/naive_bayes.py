@@ -126,7 +126,7 @@ class NaiveBayesSynthesizer(Synthesizer):
         return VARIANTS[self.mode][0] if self.variant is None else self.variant
 
     def implied(self, rows: int) -> dict[str, Any]:
-        """See `PrivateEstimator.implied`: what labels its rows during fit makes all that are wanted."""
+        """Return that the rows labeled during fit are all that are wanted, if fit labels them."""
         return {} if self._variant == "C1" else {"rows": rows}
 
     def _check(self, schema: Schema) -> None:

@@ -287,7 +287,7 @@ class Declared:
 
     @classmethod
     def parameters(cls) -> dict[str, Parameter]:
-        """By name, in the order in which they were declared."""
+        """Return the parameters by name, in the order in which they were declared."""
         return {each.name: each.metadata["parameter"] for each in cls._fields() if each.init}
 
     @classmethod
@@ -296,7 +296,10 @@ class Declared:
 
     @classmethod
     def asks(cls) -> dict[str, Control]:
-        """The controls of its parameters, in the order of a page; its own count before those of the classes above."""
+        """Return the controls of its parameters, in the order of a page.
+
+        The last one of each name counts, a class's own before those of the classes above.
+        """
         above = [control for kind in reversed(cls.__mro__) for control in vars(kind).get("controls", ())]
         return {control.name: control for control in above if control.name in cls.parameters()}
 

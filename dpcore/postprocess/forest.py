@@ -81,7 +81,27 @@ class Forest:
 
     @classmethod
     def of_one(cls, parent: Sequence[int], *, classes: Floats, **told: Any) -> Self:
-        """One tree whose numbers nobody asked for one by one, of nodes level by level; ValueError if it is too deep."""
+        """Return a forest of one tree, of nodes level by level, without counts of records.
+
+        Parameters
+        ----------
+        parent : sequence of int
+            The position of each node's parent; the first node is the root.
+        classes : float array of shape (nodes, classes)
+            Consistent noisy counts by class, 0 or more.
+        **told
+            All other fields of the forest but those that follow from these two.
+
+        Returns
+        -------
+        Forest
+            The tree.
+
+        Raises
+        ------
+        ValueError
+            If it is too deep.
+        """
         level = [0]
         for above in parent[1:]:
             level.append(level[above] + 1)
@@ -112,7 +132,7 @@ class Forest:
 
     @property
     def attributes(self) -> Mapping[int, Attribute]:
-        """What trees ask, by the column's position."""
+        """What trees split by, by the column's position."""
         return attributes_of(self.schema, self.target, cuts=self.cuts, children=self.children)
 
     @property
@@ -131,7 +151,23 @@ class Forest:
         return np.asarray(np.eye(shares.shape[1])[won])
 
     def apply(self, frame: pd.DataFrame) -> Ints:
-        """The leaf of every row in every tree, shape (n, trees); DataError if rows do not fit. They need no class."""
+        """Return the leaf of every row in every tree.
+
+        Parameters
+        ----------
+        frame : DataFrame of n rows
+            The rows, which need no class.
+
+        Returns
+        -------
+        int array of shape (n, trees)
+            The positions of the leaves.
+
+        Raises
+        ------
+        DataError
+            If the rows do not fit the schema.
+        """
         roots = np.flatnonzero(self.level == 0)
         at = np.repeat(roots[None, :], len(frame), axis=0)
         names = [name for name in self.schema.names if name != self.target]
@@ -157,7 +193,23 @@ class Forest:
         return flat_at.reshape(at.shape)
 
     def probability(self, frame: pd.DataFrame) -> Floats:
-        """The shares of the trees' votes, shape (n, classes)."""
+        """Return the shares of the trees' votes.
+
+        Parameters
+        ----------
+        frame : DataFrame of n rows
+            The rows, which need no class.
+
+        Returns
+        -------
+        float array of shape (n, classes)
+            The shares, which sum to 1.
+
+        Raises
+        ------
+        DataError
+            If the rows do not fit the schema.
+        """
         leaves, votes = self.apply(frame), self.votes
         total = np.zeros((len(frame), votes.shape[1]))
         for tree in range(leaves.shape[1]):
@@ -165,10 +217,13 @@ class Forest:
         return np.asarray(total / max(leaves.shape[1], 1), dtype=float)
 
     def importance(self) -> pd.Series[float]:
-        """How much each column lowers the trees' impurity, as shares; from noisy counts, so at no cost.
+        """Return how much each column lowers the trees' impurity, as a Series of shares by column.
 
-        Per division: the node's count times its Gini impurity, less that of its children. Shares of all columns that
-        trees may ask sum to 1, or are all 0 if nothing was divided to any effect.
+        From noisy counts, so at no privacy loss. Per split: the node's count times its Gini
+        impurity, less that
+        of its children. Shares of all columns that trees may split by sum to 1, or are all 0 if
+        nothing was split
+        to any effect.
         """
         shares = self.probabilities
         weight = self.counts * (1 - (shares**2).sum(axis=1))
@@ -182,13 +237,31 @@ class Forest:
         return named / total if total > 0 else named
 
     def to_dict(self) -> dict[str, Any]:
-        """The forest without its schema as JSON-ready values."""
+        """Return the forest without its schema as JSON-ready values."""
         told = {name: getattr(self, name) for name in TEXTS}
         return {"format": FORMAT, **told, "nodes": {name: encoded(getattr(self, name)) for name in ARRAYS}}
 
     @classmethod
     def from_dict(cls, schema: Schema, document: Mapping[str, Any]) -> Self:
-        """The inverse of `to_dict`; SchemaError if the document is damaged or does not fit the schema."""
+        """Read a forest from what `to_dict` gave.
+
+        Parameters
+        ----------
+        schema : Schema
+            The schema that it was learned with.
+        document : mapping
+            The values.
+
+        Returns
+        -------
+        Forest
+            An equal forest.
+
+        Raises
+        ------
+        SchemaError
+            If the document is damaged or does not fit the schema.
+        """
         try:
             if document["format"] != FORMAT:
                 raise KeyError
@@ -205,13 +278,29 @@ class Forest:
         return found
 
     def to_json(self) -> str:
-        """The forest with its schema, as text that `from_json` reads back."""
+        """Return the forest with its schema, as text that `from_json` reads back."""
         document = {"format": FORMAT, "schema": json.loads(self.schema.to_json()), "forest": self.to_dict()}
         return json.dumps(document, ensure_ascii=False, allow_nan=False)
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Self:
-        """Read a forest; SchemaError with cause and remedy if the text is none."""
+        """Read a forest with its schema.
+
+        Parameters
+        ----------
+        text : str or bytes
+            What `to_json` wrote; bytes are UTF-8.
+
+        Returns
+        -------
+        Forest
+            An equal forest.
+
+        Raises
+        ------
+        SchemaError
+            If the text is none.
+        """
         cause, remedy = "This is not a forest file", "Choose a file that this program exported."
         document = json_value(text, SchemaError, cause, remedy)
         try:
@@ -249,7 +338,17 @@ class Forest:
         require(np.allclose(self.probabilities.sum(axis=1), 1.0, atol=1e-6))
 
     def ranges(self) -> Iterator[tuple[Attribute, Ints, Floats, Floats]]:
-        """By column that trees ask: the nodes that ask it, and what their ancestors left of its range."""
+        """Yield what is left of a column's range where trees split by it, column by column.
+
+        Yields
+        ------
+        attribute : Attribute
+            The column.
+        nodes : int array of shape (k,)
+            The nodes that split by it.
+        low, high : float arrays of shape (k,)
+            What their ancestors left of its range.
+        """
         levels = [np.flatnonzero(self.level == depth) for depth in range(1, int(self.level.max()) + 1)]
         attributes = self.attributes
         for position in np.unique(self.column[~self.leaf]).tolist():

@@ -39,10 +39,16 @@ def public() -> Iterator[tuple[str, Any, Any]]:
             for kind in it.__mro__ if isinstance(it, type) else ():
                 for name, member in vars(kind).items() if kind.__module__.startswith("dpcore") else ():
                     own = getattr(member, "__func__", member)
-                    if isinstance(own, FunctionType) and not name.startswith("_"):
-                        found[kind.__module__, f"{kind.__qualname__}.{name}"] = own, inspect.getdoc(getattr(kind, name))
+                    if isinstance(own, FunctionType) and not name.startswith("_") and not inherits(kind, name):
+                        found[kind.__module__, f"{kind.__qualname__}.{name}"] = own, own.__doc__
     for (module, name), (it, text) in sorted(found.items()):
         yield f"{module}:{name}", it, inspect.cleandoc(text or "")
+
+
+def inherits(kind: type, name: str) -> bool:
+    """Whether a method stands in the place of one that says all, and has nothing to add but one sentence."""
+    said = inspect.cleandoc(getattr(getattr(kind, name), "__doc__", None) or "")
+    return "\n----" not in said and any(name in vars(above) for above in kind.__mro__[1:])
 
 
 def items(text: str) -> dict[str, list[str]]:

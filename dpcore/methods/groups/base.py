@@ -54,7 +54,10 @@ class GeneralizingSynthesizer(Synthesizer):
         self.rows_ = max(total, 0.0)
 
     def generalized(self) -> pd.DataFrame:
-        """The published generalized rows: block names per divided column, and last how many rows, a whole number."""
+        """Return the published generalized rows as a DataFrame.
+
+        Its columns are a block name per divided column, and last how many rows, a whole number.
+        """
         return self.tree_.rows(self.leaf_counts_)
 
     def _sample(self, n: int | None, rng: np.random.Generator) -> Codes:

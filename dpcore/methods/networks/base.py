@@ -150,7 +150,7 @@ class NetworkSynthesizer(Synthesizer):
         return [agreed[tuple(sorted(place))].transpose(np.argsort(np.argsort(place))) for place in places]
 
     def released(self) -> dict[str, Any]:
-        """See `PrivateEstimator.released`: `families`, each a dict; `clusters` and `similarity`, if there are any."""
+        """Return `families`, each a dict, and `clusters` and `similarity`, if there are any."""
         clusters = list(getattr(self, "clusters_", []))
         cluster_of = {name: i for i, cluster in enumerate(clusters, start=1) for name in cluster}
         families = [

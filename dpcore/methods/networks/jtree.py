@@ -240,7 +240,7 @@ class JTree(Synthesizer):
         return [pairs[i] for i in np.argsort(-margins, kind="stable") if margins[i] >= 0]
 
     def released(self) -> dict[str, Any]:
-        """See `PrivateEstimator.released`: the cliques as `families`, and the junction tree's `edges`."""
+        """Return the cliques as `families`, and the junction tree's `edges`."""
         holders = [next(i for i, held in enumerate(self.clusters_) if set(c) <= set(held)) for c in self.cliques_]
         families = [
             {

@@ -70,7 +70,7 @@ class MeasuredTables(Synthesizer):
             self.epsilons_[holder] += price
 
     def released(self) -> dict[str, Any]:
-        """See `PrivateEstimator.released`: the cliques as `families`, and the junction tree's `edges`."""
+        """Return the cliques as `families`, and the junction tree's `edges`."""
         families = [
             {
                 "child": clique[0],

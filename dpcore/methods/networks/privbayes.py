@@ -127,7 +127,10 @@ class PrivBayes(NetworkSynthesizer):
         return self.variant == "binary"
 
     def at_epsilon(self, epsilon: float) -> Self:
-        """The same families' sizes: theta grows along, because usefulness compares n epsilon with it."""
+        """Return a copy with families of the same sizes.
+
+        Theta grows along, because usefulness compares n epsilon with it.
+        """
         ours, theirs = (self._cell_scale(Currency.of(self.delta).amount(each)) for each in (self.epsilon, epsilon))
         times = ours / theirs if self.epsilon else 1.0
         copy: Self = super().at_epsilon(epsilon).set_params(theta=self.theta * times)
