@@ -51,15 +51,16 @@ def with_delta() -> Any:
     return number(
         default=0.0,
         most=MOST_DELTA,
-        about="0 for pure epsilon. Otherwise the run counts rho (zCDP), with Gaussian noise, and `epsilon` is what the "
-        "whole fit can cost at this delta; far below 1 / rows, as 1e-9. Corrected mode only.",
+        about="0 for pure epsilon. Otherwise the run counts rho (zCDP), with Gaussian noise, and `epsilon` is the "
+        "loss of the whole fit at this delta; far below 1 / rows, as 1e-9. Corrected mode only.",
     )
 
 
 class PrivateEstimator(Declared, BaseEstimator, ABC):
-    """What synthesizers and private classifiers share.
+    """Base of synthesizers and private classifiers: parameters, `fit`, and what it charges.
 
-    Subclasses declare parameters as fields, and implement `_fit`; `_check` has what may not be together.
+    Subclasses declare parameters as fields, and implement `_fit`; `_check` has what may not be
+    together.
     """
 
     title: ClassVar[str]  # the class's own name, if it has none
@@ -92,14 +93,12 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
     delta = 0.0  # pure epsilon; whoever can count in rho has a parameter of this name (`with_delta`)
     epsilon: float = number(
         default=1.0,
-        about="What the whole fit can cost, under `relation`: a row, or a person if a `Unit` names them.",
+        about="Privacy budget of the whole fit: of a row, or of a person if a column names persons.",
     )
     mode: str = text(
-        default="corrected", kind="{'corrected', 'published'}", about="What is proved, or what is printed."
+        default="corrected", kind="{'corrected', 'published'}", about="The version with a proof, or the source's."
     )
-    relation: str = text(
-        default="add_remove", kind="{'add_remove', 'replace'}", about="Which tables are neighbors (`Relation`)."
-    )
+    relation: str = text(default="add_remove", kind="{'add_remove', 'replace'}", about="Which data sets are neighbors.")
     noise: str = text(
         default="auto",
         kind="{'auto', 'opendp', 'geometric', 'laplace'}",
@@ -112,10 +111,10 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
     schema_: Schema = learned("Schema", "The public schema that `fit` was given.")
     ledger_: Ledger = learned(
         "Ledger",
-        "What `fit` can cost; of a failed or stopped fit, too, which leaves nothing else (`status` is 'stopped').",
+        "The privacy loss of `fit`; of a failed or stopped fit, too, which leaves nothing else.",
     )
     noise_label_: str = learned("str", "Which source of noise made this release, in words.")
-    exactly_sampled_: bool = learned("bool", "Whether its noise is exactly sampled: nothing of proof, schema or unit.")
+    exactly_sampled_: bool = learned("bool", "Whether the noise is exactly sampled.")
 
     def __init_subclass__(cls, **how: Any) -> None:
         super().__init_subclass__(**how)
@@ -407,13 +406,17 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
 
 
 class PrivateClassifier(ClassifierMixin, PrivateEstimator):
-    """A method that releases a classifier.
+    """Base of methods that release a classifier.
 
-    Works where scikit-learn's classifiers do: in a `Pipeline`, `cross_val_score` and `GridSearchCV`, with the schema
-    (and a ledger to charge, if several fits share one) passed on as parameters of `fit`. Every fit is charged. What a
-    search does with the scores is not: they are read off real rows, so the best of several has no guarantee. (Of a
-    table with as many rows as columns, scikit-learn takes the schema for a row each.) Classes are texts, as in the
-    schema; `score` compares them with numbers and truth values as the schema does.
+    Works where scikit-learn's classifiers do: in a `Pipeline`, `cross_val_score` and
+    `GridSearchCV`, with the
+    schema (and a ledger to charge, if several fits share one) passed on as parameters of `fit`.
+    Every fit is
+    charged. What a search does with the scores is not: they are read off real rows, so the best of
+    several
+    has no guarantee. (Of as many rows as columns, scikit-learn takes the schema for a row each.)
+    Classes are
+    texts, as in the schema; `score` compares them with numbers and truth values as the schema does.
     """
 
     predictor: ClassVar[str] = "forest"  # which of its `artifacts` predicts

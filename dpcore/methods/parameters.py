@@ -245,7 +245,7 @@ def words_of(words: tuple[str, ...]) -> str:
 )
 @dataclass(kw_only=True, eq=False, repr=False)
 class Declared:
-    """Whose fields are its parameters."""
+    """Base of classes whose fields are their parameters, checked and described in one place."""
 
     controls: ClassVar[tuple[Control, ...]] = ()
 
@@ -266,7 +266,8 @@ class Declared:
         learns = [(each.name, each.metadata["learned"]) for each in cls._fields() if not each.init]
         attributes = {f"{name} : {kind}": about for name, (kind, about) in learns}
         sections = [*section("Parameters", parameters), *section("Attributes", attributes)]
-        cls.__doc__ = "\n".join([cleandoc(cls.__doc__ or "").rstrip(), *sections])
+        summary, title, examples = cleandoc(cls.__doc__ or "").partition("\nExamples\n")
+        cls.__doc__ = "\n".join([summary.rstrip(), *sections, title + examples]).rstrip()
 
     @classmethod
     def _check_names_of(cls, make: Callable[..., None]) -> None:

@@ -36,7 +36,7 @@ def block_sizes(n: int, schema: Schema) -> Iterator[int]:
 
 
 class Synthesizer(PrivateEstimator):
-    """A method that releases rows."""
+    """Base of methods that release synthetic rows."""
 
     def sample(self, n: int | None = None) -> pd.DataFrame:
         """Sample synthetic rows inside the schema (post-processing, at no privacy loss).

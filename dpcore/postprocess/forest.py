@@ -33,29 +33,34 @@ CHILDREN = ("grouped", "values", "one_vs_rest", "halves")
 
 @dataclass(frozen=True, eq=False)
 class Forest:
-    """Trees and what they say. All arrays have one entry per node.
+    """Decision trees and what they predict. All arrays have one entry per node.
 
     Attributes
     ----------
     schema, target, cuts, children
         As for `attributes_of`.
     vote : {"majority", "probability"}
-        Whether a tree gives its leaf's most probable class one vote, or its classes their probabilities.
+        Whether a tree gives its leaf's most probable class one vote, or its classes their
+        probabilities.
     tree, level, parent, column, first, fanout : int arrays
-        Number of the tree; depth; the parent's place (-1 for roots); the position of the column that divides the node
-        (-1 for leaves); the place of the first child; the number of children.
+        Number of the tree; depth; the parent's position (-1 for roots); the position of the column
+        that
+        splits the node (-1 for leaves); the position of the first child; the number of children.
     cut, low : float arrays
-        Where numbers are cut (NaN otherwise), and the lower end of the node's range in that column.
+        Where numbers are split (NaN otherwise), and the lower end of the node's range in that
+        column.
     noisy, counts : float arrays
-        The noisy number of records (NaN if it was not asked), and the consistent one, 0 or more.
+        The noisy number of records (NaN if it was not measured), and the consistent one, 0 or more.
     classes : float array of shape (nodes, classes)
         Consistent noisy counts by class, 0 or more.
     probabilities : float array of shape (nodes, classes)
         The classes' shares in every node, as leaves vote them.
     spent : float array
-        The epsilon that a record in the node has cost on its way from the root to here, this node's questions included:
-        in the account of one tree, where adding or removing a record counts. What it comes to with all trees, samples
-        and replaced records is in the ledger.
+        The epsilon that a record in the node has cost on its way from the root to here, this node's
+        queries
+        included: in the ledger of one tree, where adding or removing a record counts. What it comes
+        to with
+        all trees, samples and replaced records is in the ledger.
     """
 
     schema: Schema

@@ -39,7 +39,7 @@ CLEAR = phrase("The class is handed in as it is. The paper knows no epsilon: it 
 
 
 class LocalClassifier(PrivateClassifier):
-    """A method that learns from answers which people randomize themselves, before anybody collects them."""
+    """Base of methods that learn from answers which people randomize first (local DP)."""
 
     paper = "004"
     page = "responses"
@@ -159,7 +159,7 @@ class LocalClassifier(PrivateClassifier):
 
 
 class LocalTree(LocalClassifier):
-    """A method that learns one decision tree from reports."""
+    """Base of methods that learn one decision tree from reports."""
 
     best_for = "comparison"
     learning = ("max_depth", "min_support", "min_entropy", "certainty", "variant", "intervals")

@@ -67,7 +67,10 @@ SLOW = phrase("F takes too long for more than 3 parents: 3 will be used.")
 
 
 class PrivBayes(NetworkSynthesizer):
-    """PrivBayes on columns or bits, as printed and corrected. See the module for steps and privacy."""
+    """Synthetic rows from a Bayesian network over columns or bits.
+
+    Zhang et al. 2014, 2017: as published, and corrected. See the module for steps and privacy.
+    """
 
     title = "PrivBayes"
     reference = phrase("Zhang et al. 2014, 2017")
