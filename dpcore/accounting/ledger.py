@@ -92,8 +92,7 @@ class Ledger(Tally):
         Which data sets are neighbors.
     epsilon : float, optional
         A cap on `epsilon_bound`, 0 or more. A query that would exceed it raises BudgetError and is
-        not
-        recorded. No cap lets through what is void. Default: no cap.
+        not recorded. No cap lets through what is void. Default: no cap.
     plan : float or Fraction, optional
         What a method means to draw, in the ledger's privacy measure: a cap on what the noise costs.
     name : str, default="run"
@@ -213,8 +212,7 @@ class Ledger(Tally):
             If this ledger or one above it would exceed its cap. Nothing is recorded then.
         ParameterError
             If what is charged here could not be counted: this is a group, or closed, or another
-            process's,
-            or an entry is none or in another privacy measure.
+            process's, or an entry is none or in another privacy measure.
         """
         self._refuse_group()
         if not all(isinstance(entry, Entry) for entry in entries):
@@ -258,10 +256,8 @@ class Ledger(Tally):
             For people.
         by : {"value", "label"}
             Whether the parts are formed by the records' values (public predicates or earlier noisy
-            answers)
-            or by labels drawn for each record independently of its values. See the module docstring
-            for the
-            difference.
+            answers) or by labels drawn for each record independently of its values. See the module
+            docstring for the difference.
         plainly_claimed : bool, default=False
             Whether the source claims the largest part's loss under replace as well.
 
@@ -373,10 +369,8 @@ class Ledger(Tally):
         """Open a ledger of queries about a secret Poisson sample, at a loss of `epsilon` here.
 
         Below the plan it is counted in proportion. That is no less than the true loss, which is
-        convex in
-        what is spent inside and 0 at 0. Under replace the row that leaves and the row that comes
-        cost one
-        addition or removal each.
+        convex in what is spent inside and 0 at 0. Under replace the row that leaves and the row
+        that comes cost one addition or removal each.
 
         Parameters
         ----------
@@ -451,8 +445,7 @@ class Ledger(Tally):
             If that exceeds a cap. Nothing is changed then.
         ParameterError
             If it is counted in a ledger already, this one's among them, or has another relation or
-            privacy
-            measure.
+            privacy measure.
         """
         self._refuse_group()
         if ledger.relation is not self.relation:
@@ -509,10 +502,8 @@ class Ledger(Tally):
         """Return a DataFrame with one row per query, in order.
 
         Its columns are the ledger's path (`scope`), the fields of `Entry`, and the relation that it
-        was
-        charged under. Of a ledger that counts rho, `rho_claimed`, `rho_nominal` and `rho_bound`
-        stand in the
-        epsilons' place.
+        was charged under. Of a ledger that counts rho, `rho_claimed`, `rho_nominal` and `rho_bound`
+        stand in the epsilons' place.
         """
         rows = [
             {
@@ -531,10 +522,10 @@ class Ledger(Tally):
         """Return what each query adds to the totals.
 
         The columns are `name`, the claimed and the nominal loss, and `void`. One row per query that
-        counts, in order. Of parallel parts only the largest counts; queries about one
-        row of several that a person has, or that a replaced row may change twice, count as often.
-        So columns
-        have this ledger's totals as their sums, in its privacy measure, as `to_frame` names it.
+        counts, in order. Of parallel parts only the largest counts; queries about one row of
+        several that a person has, or that a replaced row may change twice, count as often. So
+        columns have this ledger's totals as their sums, in its privacy measure, as `to_frame` names
+        it.
         """
         rows = [
             {

@@ -20,8 +20,7 @@ class Relation(StrEnum):
     """Which two data sets are neighbors: what "one person" changes.
 
     Under "add_remove" they differ by the presence of one row, and the number of rows is private.
-    Under
-    "replace" they differ in the values of one row, and the number of rows is public.
+    Under "replace" they differ in the values of one row, and the number of rows is public.
     """
 
     REPLACE = "replace"

@@ -137,8 +137,7 @@ class Tally(Spent):
         """Record why nothing can be proved of what is charged here, best before the first charge.
 
         What was charged before is infinite from now on, here, above and in the file; no cap can
-        undo what was
-        drawn.
+        undo what was drawn.
 
         Parameters
         ----------

@@ -44,8 +44,8 @@ class AuditResult:
     """What an audit found: with this confidence, epsilon is at least the lower bound.
 
     All epsilons are those of what a run `protects`: a row, or a person with all rows
-    (`Schema.unit`), by
-    whom the two neighboring data sets then differ. They hold at `delta`, where that is not 0.
+    (`Schema.unit`), by whom the two neighboring data sets then differ. They hold at `delta`, where
+    that is not 0.
 
     Attributes
     ----------
@@ -111,8 +111,8 @@ def lower_bound(
     """Return a lower confidence bound on epsilon from event counts on two neighboring data sets.
 
     It is ln((p_lo - delta) / q_hi) with one-sided Clopper-Pearson bounds at alpha/2 each, and at
-    least 0.
-    If the privacy measure counts rho it is the epsilon of the rho that these bounds call for.
+    least 0. If the privacy measure counts rho it is the epsilon of the rho that these bounds call
+    for.
 
     Parameters
     ----------
@@ -124,8 +124,8 @@ def lower_bound(
         The probability that the bound does not hold, in (0, 1).
     delta : float, default=0.0
         The delta at which epsilon is bounded, in [0, 1).
-    currency : Currency, default=PURE
-        The privacy measure in which the mechanism's loss is counted.
+    currency : Currency, optional
+        The privacy measure in which the mechanism's loss is counted. Default: pure epsilon.
 
     Returns
     -------
@@ -199,8 +199,8 @@ def separating_event(
     """Find the event that tells two neighboring data sets apart best, from one number per run.
 
     The first half of the runs chooses the event (above or below a threshold, and which data set
-    makes it
-    likely) that promises most; the second half alone is counted, so the choice costs no confidence.
+    makes it likely) that promises most; the second half alone is counted, so the choice costs no
+    confidence.
 
     Parameters
     ----------
@@ -262,16 +262,13 @@ def audit(
     ----------
     method : estimator or callable
         An unfitted estimator without a seed (`schema` is then needed; an output is a fit of it), or
-        a
-        function (frame, runs) -> outputs.
+        a function (frame, runs) -> outputs.
     pair : two DataFrames
         Neighbors under the method's relation: by one row, or by one person where the schema's
-        privacy unit
-        names persons.
+        privacy unit names persons.
     event : callable
         Output -> number (or bool); how the number separates the data sets is found from the first
-        half of
-        the runs.
+        half of the runs.
     trials : int
         Runs on each data set, `FEWEST` or more.
     schema : Schema, optional
@@ -280,8 +277,7 @@ def audit(
         The probability that the bound does not hold, in (0, 1).
     delta : float, default=0.0
         That of `lower_bound`. An estimator that counts rho is audited by the whole curve, and takes
-        no
-        delta here.
+        no delta here.
     progress : callable, optional
         Called with a fraction and a text; raising inside it cancels.
 
@@ -294,8 +290,7 @@ def audit(
     ------
     ParameterError
         If there are too few runs, an estimator has a seed or no schema, a function does not give
-        one output
-        per run, or `alpha` or `delta` is out of range.
+        one output per run, or `alpha` or `delta` is out of range.
 
     Examples
     --------

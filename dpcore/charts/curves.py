@@ -355,7 +355,7 @@ def compared(
         The data set's name.
     x : {"claimed", "proved", "of the noise alone"}
         Which epsilon is on the axis. Default: "claimed".
-    local : tuple of str
+    local : tuple of str, optional
         Series in which people randomize their own answers; the key says that their epsilon is
         another promise.
     references : DataFrame, optional

@@ -42,7 +42,7 @@ def forest_tree(frame: pd.DataFrame, *, title: str = "", width: int = WIDTH) -> 
         That of `forest_frames.nodes`.
     title : str, optional
         The title.
-    width : int
+    width : int, default=960
         The pixels for all texts.
 
     Returns

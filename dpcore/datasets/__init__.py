@@ -61,10 +61,8 @@ class Content:
     """What tells rows from other rows, for the holder of a secret key and for no one else.
 
     A plain checksum of private rows is a query about them that no noise answered: a person who
-    knows all
-    rows but one can test every guess of that one against it. So the sum stays in here, and what
-    leaves is
-    its HMAC.
+    knows all rows but one can test every guess of that one against it. So the sum stays in here,
+    and what leaves is its HMAC.
 
     Parameters
     ----------
@@ -155,16 +153,15 @@ class Dataset:
         Disjoint rows; methods see `train` only.
     schema : Schema
         The public description of both.
-    token : str
+    token : str, optional
         Names these rows in widgets and caches: random for every reading, fixed for the data sets of
         `load`.
-    note : str
+    note : str, optional
         Where the rows come from, how they were split, and what speaks against the way they were
         read.
     reading : mapping, optional
         Arguments of `read` that divide these rows again, for exports. Nothing of how the file is
-        written:
-        one row may decide whether a person has to declare that.
+        written: one row may decide whether a person has to declare that.
     content : Content, optional
         By what the ledger's file knows these rows whenever they are read again; by default the rows
         themselves.
@@ -362,20 +359,15 @@ def split(
     """Split rows into training and test rows at random; the draw never looks at values.
 
     Both parts keep the order of the rows. Every row draws its own number. While the seed is secret
-    these
-    numbers are independent of the rows, and those of two files that differ by one row, wherever it
-    stands,
-    can be coupled so that all other rows draw alike: the split is 1-stable, and a method's epsilon
-    holds for
-    the whole file. With a public seed it holds for the training rows as they stand, but not for the
-    file: a
-    person who knows the order could tell a missing row by the numbers of all rows after it.
+    these numbers are independent of the rows, and those of two files that differ by one row,
+    wherever it stands, can be coupled so that all other rows draw alike: the split is 1-stable, and
+    a method's epsilon holds for the whole file. With a public seed it holds for the training rows
+    as they stand, but not for the file: a person who knows the order could tell a missing row by
+    the numbers of all rows after it.
 
     With `persons`, every person draws one number for all rows, and the same holds for files that
-    differ by
-    one person. Numbers of rows would not do: whether a person is among the training rows would hang
-    on how
-    many rows they have.
+    differ by one person. Numbers of rows would not do: whether a person is among the training rows
+    would hang on how many rows they have.
 
     Parameters
     ----------

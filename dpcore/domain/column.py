@@ -49,46 +49,38 @@ class Column:
         The header, unique in its schema.
     kind : {"categorical", "ordered", "integer", "continuous", "date"}
         `integer`, `continuous` and `date` have bounds and bins; the others a list of categories.
-    categories : tuple of str
+    categories : tuple of str, optional
         All values that may occur, in public order. Values are compared by `canonical` (`3`, `3.0`
-        and
-        `"3.0"` are equal).
-    lower, upper : float
-        Public inclusive bounds. Those of dates are given as ISO text or dates, and kept as days
-        since
-        1970-01-01: to methods a date is that whole number.
-    bins : int, tuple of float, or {"day", "week", "month", "quarter", "year"}
+        and `"3.0"` are equal).
+    lower, upper : float, optional
+        Public inclusive bounds, which numbers and dates need. Those of dates are given as ISO text
+        or dates, and kept as days since 1970-01-01: to methods a date is that whole number.
+    bins : int, tuple of float, or {"day", "week", "month", "quarter", "year"}, default=16
         Number of equal-width bins, or the cut points between `lower` and `upper`; of dates, also a
-        unit of
-        the calendar. A bin holds its left cut. Integers and days `lower..upper` are divided as
-        [lower, upper + 1).
-    number_format : str
+        unit of the calendar. A bin holds its left cut. Integers and days `lower..upper` are divided
+        as [lower, upper + 1).
+    number_format : str, optional
         How cells are written. For numbers, 1234.5 or 1234 as the column writes it: `1234.50` (two
         decimals), `$1,234.50`, `1.234,50 €`, `1234.5 %`; what is drawn is written so. For dates,
-        "d/m/y" or
-        "m/d/y" if they are written so; year first is read always, and what is drawn is ISO text.
+        "d/m/y" or "m/d/y" if they are written so; year first is read always, and what is drawn is
+        ISO text.
     missing : bool, default=False
         Whether "missing" is a declared value (the last code). If not, missing cells are refused.
     outside : {"refuse", "clip"}, default="refuse"
         What encoding does with cells outside the declaration: raise, or move each by a public rule,
-        so that
-        every cell has a code. Numbers go to the nearest bound, fractions in an integer column down
-        to the
-        whole number, and cells that are missing or no number to "missing" if that is declared, else
-        to
-        `lower`. Unknown categories go to "missing", which must then be declared.
-    description : str
+        so that every cell has a code. Numbers go to the nearest bound, fractions in an integer
+        column down to the whole number, and cells that are missing or no number to "missing" if
+        that is declared, else to `lower`. Unknown categories go to "missing", which must then be
+        declared.
+    description : str, optional
         For people.
     taxonomy : Taxonomy, optional
         A public tree whose leaves are the categories or, for numbers, the labels of the bins;
-        "missing" is
-        not in it.
+        "missing" is not in it.
     origin : {"declared", "document", "proposed", "changed"}, default="declared"
         Where its bounds or categories come from, for ever: a person wrote them; a document that
-        says no
-        more; `infer` proposed them from the rows, and they were declared as they were; or changed.
-        It does
-        not count when columns are compared, and `dataclasses.replace` keeps it.
+        says no more; `infer` proposed them from the rows, and they were declared as they were; or
+        changed. It does not count when columns are compared, and `dataclasses.replace` keeps it.
 
     Raises
     ------
@@ -320,8 +312,8 @@ class Column:
         ------
         DataError
             If cells are missing, not numbers, or outside the declaration and the column does not
-            allow it. How
-            many is said apart (`DataError.private`), which value never. With "clip", never.
+            allow it. How many is said apart (`DataError.private`), which value never. With "clip",
+            never.
         """
         found = self.encode_counting_misfits(values)
         self.refuse(found.misfits)

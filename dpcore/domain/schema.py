@@ -45,26 +45,21 @@ class Schema:
         guarantee void.
     max_rows : int, optional
         A public upper bound on the number of rows (for instance from the data set's documentation).
-        Under
-        add_remove the guarantee is about data sets within it, and larger ones are refused; a
-        refusal tells
-        that there are more.
-    notes : tuple of str
+        Under add_remove the guarantee is about data sets within it, and larger ones are refused; a
+        refusal tells that there are more.
+    notes : tuple of str, optional
         What `infer` left out or wants checked. It tells of the rows (how many values differ), so it
-        is for
-        the screen of those who have them: no file has it, and it does not count when schemas are
-        compared.
+        is for the screen of those who have them: no file has it, and it does not count when schemas
+        are compared.
     unit : PrivacyUnit, optional
         At most how many rows belong to one person, and which column says whose row it is; by
-        default a row
-        is a person.
+        default a row is a person.
 
     Raises
     ------
     SchemaError
         If the declaration contradicts itself: names that occur twice, a target that is no column,
-        or the
-        like.
+        or the like.
 
     Examples
     --------
@@ -333,18 +328,13 @@ class Schema:
         """Guess a schema from rows. Convenient and not private: the result is marked "inferred".
 
         Every column is taken for what it seems to be (`recognition`). Identifiers, free texts and
-        columns of
-        one value are left out, with their reasons in `notes`, unless they are to be kept; so are
-        those that
-        cannot be declared (empty, or with too many different values). Numbers and dates get their
-        own minimum
-        and maximum as bounds; all others the values that at least 10 rows have (`infer.RARE`): one
-        of fewer can
-        name a person, also in a schema that is saved and declared. It counts as missing, a class
-        too; a note
-        says so of each column, and `keep` lists all of its values. The number of rows is not taken
-        along:
-        `max_rows` stays open.
+        columns of one value are left out, with their reasons in `notes`, unless they are to be
+        kept; so are those that cannot be declared (empty, or with too many different values).
+        Numbers and dates get their own minimum and maximum as bounds; all others the values that at
+        least 10 rows have (`infer.RARE`): one of fewer can name a person, also in a schema that is
+        saved and declared. It counts as missing, a class too; a note says so of each column, and
+        `keep` lists all of its values. The number of rows is not taken along: `max_rows` stays
+        open.
 
         Parameters
         ----------
@@ -352,12 +342,10 @@ class Schema:
             The rows.
         target : str, optional
             The class column, which is kept; by default one of 2 to 10 values that is called like
-            one, if there
-            is any.
-        keep : sequence of str
+            one, if there is any.
+        keep : sequence of str, optional
             Columns that are not left out, and all values of which become categories, however few
-            rows have
-            them.
+            rows have them.
 
         Returns
         -------

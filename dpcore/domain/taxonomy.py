@@ -122,8 +122,7 @@ class Taxonomy:
         r"""Read a CSV file with one row per leaf, leaf first and root last.
 
         Shorter rows may be filled with empty cells. Commas, semicolons and tabs are told apart;
-        names lose the
-        spaces around them.
+        names lose the spaces around them.
 
         Parameters
         ----------

@@ -38,11 +38,9 @@ class PrivacyUnit:
         more.
     id_column : str, optional
         The column that says whose row it is. It is no column of the schema: its values are read by
-        `fit`
-        alone. With it rows are cut to that many per person, and epsilon is for the person; without
-        it
-        nothing is cut, epsilon is for the row, and `max_contributions` times as much for the
-        person.
+        `fit` alone. With it rows are cut to that many per person, and epsilon is for the person;
+        without it nothing is cut, epsilon is for the row, and `max_contributions` times as much for
+        the person.
 
     Raises
     ------
@@ -176,12 +174,10 @@ class PrivacyUnit:
             Whose row it is, as from `persons`.
         lots : array of shape (n,)
             Independent uniform numbers that have nothing to do with the rows. The rows of a person
-            with the
-            smallest ones are kept.
+            with the smallest ones are kept.
         fill : bool
             Whether each person has exactly `max_contributions` rows (the number of rows is public:
-            replace), or
-            at most.
+            replace), or at most.
 
         Returns
         -------

@@ -49,13 +49,10 @@ def baselines(
         Real training and test rows.
     kinds : sequence of str
         Some of `KINDS`. Of accuracies: what `models` learn from the real training rows; their
-        majority
-        class (the first in the schema if several are); scikit-learn's forest and tree, which see
-        numbers as
-        they are, ordered categories by their position, and others one-hot, and which are left out
-        if no
-        column but the class is there. Of distances and range queries: a fresh sample of the
-        training rows.
+        majority class (the first in the schema if several are); scikit-learn's forest and tree,
+        which see numbers as they are, ordered categories by their position, and others one-hot, and
+        which are left out if no column but the class is there. Of distances and range queries: a
+        fresh sample of the training rows.
     measures : sequence of str
         Some of `experiment.MEASURES`; those about an SVM have no baselines. Default: accuracies.
     models : sequence of str

@@ -51,10 +51,8 @@ def cap(
     """Return the share of targets whose sensitive value the matching rows agree on. Not private.
 
     This is the correct attribution probability. A target counts if at least one synthetic row has
-    its
-    quasi-identifiers and at least the share `tau` of those rows has its sensitive value. A release
-    can score
-    high without any row of the target.
+    its quasi-identifiers and at least the share `tau` of those rows has its sensitive value. A
+    release can score high without any row of the target.
 
     Parameters
     ----------
@@ -104,10 +102,8 @@ def advantage(
     """Return how much better than the best constant answer an attack does. Not private.
 
     It is (accuracy - majority) / (1 - majority), where the majority is the share of the targets'
-    most
-    frequent sensitive value. Raw accuracy would say little: that of a constant answer about a
-    binary column
-    is never below one half.
+    most frequent sensitive value. Raw accuracy would say little: that of a constant answer about a
+    binary column is never below one half.
 
     Parameters
     ----------
@@ -122,8 +118,7 @@ def advantage(
     -------
     float
         1: always right. 0: no better than the constant answer. Negative: worse. NaN if all targets
-        are
-        alike.
+        are alike.
 
     Raises
     ------
@@ -153,45 +148,33 @@ def in_out_advantage(
     """Estimate how much more often an attack is right about targets that a method learned from.
 
     It is Pr[attack correct | target in] − Pr[attack correct | target out], the mean over targets.
-    Not
-    private.
+    Not private.
 
     Every fit learns from `frame` and a random half of the targets, and the attack is asked about
-    all of
-    them. Under add_remove a fair coin per target decides whether it is in; under replace one per
-    pair
-    (k, m + k) of the 2m targets decides which of the two is in, so that the number of rows is
-    constant. Fits
-    come in twos with opposite coins: each target is in once and out once, and the estimate is the
-    mean over
-    twos of the difference.
+    all of them. Under add_remove a fair coin per target decides whether it is in; under replace one
+    per pair (k, m + k) of the 2m targets decides which of the two is in, so that the number of rows
+    is constant. Fits come in twos with opposite coins: each target is in once and out once, and the
+    estimate is the mean over twos of the difference.
 
     One fit with many targets in serves all of them. For each target, whatever the coins of the
-    others, the
-    data sets with it in and with it out are neighbors; its coin is independent of theirs and the
-    rows of
-    `frame` never change. The difference is thus an unbiased estimate of the targets' mean advantage
-    over the
-    others' random presence, and every epsilon-DP method keeps it below (e^ε − 1)/(e^ε + 1). Twos
-    are
-    independent and alike, hence the t interval. It speaks of these targets and this attack: another
-    attack
-    may do better, so a low value proves no privacy.
+    others, the data sets with it in and with it out are neighbors; its coin is independent of
+    theirs and the rows of `frame` never change. The difference is thus an unbiased estimate of the
+    targets' mean advantage over the others' random presence, and every epsilon-DP method keeps it
+    below (e^ε − 1)/(e^ε + 1). Twos are independent and alike, hence the t interval. It speaks of
+    these targets and this attack: another attack may do better, so a low value proves no privacy.
 
     Parameters
     ----------
     method : Synthesizer or PrivateClassifier
         Unfitted; fitted clones are asked. A `random_state` s becomes s, s + 1, ... Of a classifier
-        the
-        attack is its own answer about its class, which is the sensitive column; it asks for all
-        other
-        columns.
+        the attack is its own answer about its class, which is the sensitive column; it asks for all
+        other columns.
     frame : DataFrame
         The rows that are always in; may not hold the targets.
     targets : DataFrame
         An even number 2m of rows. If the schema's privacy unit names persons, each is of a person
-        without
-        other rows; under replace target m + k is taken for other values of the person of target k.
+        without other rows; under replace target m + k is taken for other values of the person of
+        target k.
     schema : Schema
         The schema of both.
     sensitive : str
@@ -215,14 +198,10 @@ def in_out_advantage(
     -------
     DataFrame
         One row: `correct_in`, `correct_out` (shares), their difference `advantage`, its interval
-        `low` to
-        `high`, `confidence`, `epsilon_nominal` and `epsilon_bound` (what the noise costs, and what
-        can be
-        proved, the largest of all fits), `bound` (the limit that the noise sets to the advantage of
-        an
-        attacker who does not know the seed; 1 if there is none), `attack`, `targets`, `fits` and
-        `note`:
-        why the guarantee is void, if it is.
+        `low` to `high`, `confidence`, `epsilon_nominal` and `epsilon_bound` (what the noise costs,
+        and what can be proved, the largest of all fits), `bound` (the limit that the noise sets to
+        the advantage of an attacker who does not know the seed; 1 if there is none), `attack`,
+        `targets`, `fits` and `note`: why the guarantee is void, if it is.
 
     Raises
     ------
@@ -319,8 +298,7 @@ def set_apart(frame: pd.DataFrame, schema: Schema, most: int, seed: int = 0) -> 
     """Choose targets at random, and set them apart from the rows that are always in.
 
     If the schema's privacy unit names persons, targets are of different ones, whose other rows are
-    in
-    neither.
+    in neither.
 
     Parameters
     ----------
@@ -393,12 +371,9 @@ def padded(frame: pd.DataFrame, schema: Schema, rows: int, rng: np.random.Genera
     """Return a frame's rows as they are, then uniformly random ones up to a number.
 
     Every code of a column is equally likely, "missing" included; numbers are then uniform inside
-    their bin.
-    The random rows are independent of one another and of the frame, so they dilute every dependence
-    between
-    columns. A schema with `max_rows` below `rows` is no longer true of the result. If its privacy
-    unit names
-    persons, each random row is of another.
+    their bin. The random rows are independent of one another and of the frame, so they dilute every
+    dependence between columns. A schema with `max_rows` below `rows` is no longer true of the
+    result. If its privacy unit names persons, each random row is of another.
 
     Parameters
     ----------

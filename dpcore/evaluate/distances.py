@@ -43,15 +43,13 @@ def marginal_avd(
     """Measure how far released marginals are from the real ones. Reads real rows: not private.
 
     Of each marginal it is the total variation distance ½ Σ|P − Q|; their mean over all is the
-    average
-    variation distance (AVD).
+    average variation distance (AVD).
 
     Parameters
     ----------
     real, synthetic : DataFrame, codes of one, or Folder
         Data sets that fit the schema, whose cells they have the shares P and Q of; they may differ
-        in
-        length. Rows in a folder are counted where they are, exactly.
+        in length. Rows in a folder are counted where they are, exactly.
     schema : Schema
         The schema of both.
     degree : int, default=2
@@ -70,15 +68,13 @@ def marginal_avd(
     -------
     DataFrame
         `attributes` (tuple of names of columns or bits, in schema order) and `avd` (0: equal, 1:
-        disjoint),
-        one row per marginal.
+        disjoint), one row per marginal.
 
     Raises
     ------
     DataError, ParameterError
         If a data set is empty or does not fit the schema, `degree` or `max_subsets` is out of
-        range, or
-        `on` is not known.
+        range, or `on` is not known.
 
     Examples
     --------
@@ -125,8 +121,7 @@ def noise_floor(
     """Measure how far resamples of the real rows are from them: the sampling-noise floor.
 
     Nothing below it can be asked of a release. Reads real rows: not private. With equal `on`,
-    `max_subsets`
-    and `seed` the marginals are those of `marginal_avd`.
+    `max_subsets` and `seed` the marginals are those of `marginal_avd`.
 
     Parameters
     ----------
@@ -134,12 +129,10 @@ def noise_floor(
         As for `marginal_avd`.
     rows : int, optional
         How many rows are drawn per resample, with replacement: as many as the released data set
-        has, or by
-        default the real one.
+        has, or by default the real one.
     repeats : int, default=5
         The number of resamples; for rows in a folder the mean over all that there can be, which is
-        known:
-        how often a cell is drawn is binomial.
+        known: how often a cell is drawn is binomial.
     max_subsets, seed, counts
         As for `marginal_avd`.
 
@@ -200,10 +193,8 @@ def marginals(real: Table | Rows, synthetic: Table, schema: Schema, column: str)
     -------
     Statistics
         A DataFrame with one row per label of the column, in label order: `value`, the shares `real`
-        and
-        `released`, and `floor_low`, `floor_high`: the 2.5% and 97.5% quantiles of the share in a
-        resample
-        of the real rows as long as the release.
+        and `released`, and `floor_low`, `floor_high`: the 2.5% and 97.5% quantiles of the share in
+        a resample of the real rows as long as the release.
 
     Raises
     ------
@@ -231,8 +222,7 @@ def pair_marginal(real: Table | Rows, synthetic: Table, schema: Schema, x: str, 
     -------
     Statistics
         A DataFrame of `x_value`, `y_value`, `source` ("real" or "released") and `share`; for each
-        source
-        every pair of labels, in label order, so that the shares of a source sum to 1.
+        source every pair of labels, in label order, so that the shares of a source sum to 1.
 
     Raises
     ------

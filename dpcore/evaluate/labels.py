@@ -130,23 +130,18 @@ def misclassification(
     """Measure how often a classifier errs about a label that it learned from a release.
 
     Reads real rows: not private. Every repeat learns from a random 1 − `test_share` of the
-    synthetic rows,
-    from all columns but the label's, by their codes. "tstr" then asks about all real test rows.
-    "published"
-    asks about the other synthetic rows, as a published evaluation does, which is an error of
-    method: it
-    measures how well a release agrees with itself, and a release of equal rows scores best. Both
-    protocols
-    learn from the same parts, so that their errors differ by the tested rows alone. The repeats
-    vary over
-    the parts of one release; their spread is not that of the method.
+    synthetic rows, from all columns but the label's, by their codes. "tstr" then asks about all
+    real test rows. "published" asks about the other synthetic rows, as a published evaluation does,
+    which is an error of method: it measures how well a release agrees with itself, and a release of
+    equal rows scores best. Both protocols learn from the same parts, so that their errors differ by
+    the tested rows alone. The repeats vary over the parts of one release; their spread is not that
+    of the method.
 
     Parameters
     ----------
     test, synthetic : DataFrame
         Real rows that the release has not seen, and the release. Real training rows in place of the
-        release
-        give the baseline without privacy.
+        release give the baseline without privacy.
     schema : Schema
         The schema of both.
     label : Label
@@ -168,17 +163,14 @@ def misclassification(
     -------
     DataFrame
         One row per repeat: `protocol`, `model`, `repeat`, `error` in [0, 1], `majority_error` (that
-        of the
-        best constant answer on the same rows) and `note`: why an error is NaN, or what else to know
-        about
-        the fit.
+        of the best constant answer on the same rows) and `note`: why an error is NaN, or what else
+        to know about the fit.
 
     Raises
     ------
     DataError, ParameterError, SchemaError
         If a data set is empty or does not fit the schema, or the label, the model or a parameter
-        does not
-        fit.
+        does not fit.
     """
     label.check(schema)
     if protocol not in PROTOCOLS:

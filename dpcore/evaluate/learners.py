@@ -67,8 +67,7 @@ def tstr(
     ----------
     train, test, synthetic : DataFrame, codes of one, or Folder
         Real rows, other real rows, and the release. Of a folder, models learn from a uniform sample
-        of at
-        most 50,000 rows, or are asked about one; `note` says so.
+        of at most 50,000 rows, or are asked about one; `note` says so.
     schema : Schema
         The schema of all three.
     target : str
@@ -77,8 +76,7 @@ def tstr(
         Some of `MODELS`, by default all.
     include_real : bool, default=True
         Whether to add the rows of `real_data_baseline`. It depends on no release, so callers may
-        compute it
-        once.
+        compute it once.
     progress : callable, optional
         Called with a fraction and a text before each model; raising inside it cancels.
 
@@ -86,15 +84,14 @@ def tstr(
     -------
     DataFrame
         `model`, `trained_on` ("released" or "real"), `accuracy`, `balanced_accuracy` (mean recall
-        of the
-        classes in `test`) and `note`: why an accuracy is NaN, or what else to know about the fit.
+        of the classes in `test`) and `note`: why an accuracy is NaN, or what else to know about the
+        fit.
 
     Raises
     ------
     DataError, ParameterError, SchemaError
         If `train` or `test` is empty, a data set does not fit the schema, or a model or the target
-        is not
-        known.
+        is not known.
 
     Examples
     --------
@@ -148,8 +145,7 @@ def real_data_baseline(
     -------
     DataFrame
         As of `tstr`; its last row is the model "majority class", which predicts the most frequent
-        class of
-        `train` (the first in the schema if tied).
+        class of `train` (the first in the schema if tied).
 
     Raises
     ------

@@ -31,10 +31,8 @@ def range_answers(release: Synthesizer | pd.DataFrame, queries: Sequence[RangeQu
     """Return a release's estimates of range queries, by post-processing alone.
 
     A method that releases a tree of counts answers by it: sums of consistent leaves, or of the
-    fewest noisy
-    nodes if it was made with consistency=False. Any other method samples rows, and `release` may be
-    such
-    rows.
+    fewest noisy nodes if it was made with consistency=False. Any other method samples rows, and
+    `release` may be such rows.
 
     Parameters
     ----------
@@ -87,14 +85,11 @@ def uniform_baseline_answers(
     """Return what a flat histogram over all cells of the domain would answer.
 
     Not a release: it adds noise to real answers. Such a histogram spends epsilon on Laplace noise
-    for every
-    cell, and a query sums K cells, where K may be far more than a machine can hold. The sum of K
-    Laplace
-    variables is the difference of two Gamma(K) variables, so that each answer has exactly the
-    histogram's
-    distribution (a normal one from K = 1e15 on, where digits end). Overlapping queries would share
-    noise;
-    here each has its own, which changes no single error's distribution.
+    for every cell, and a query sums K cells, where K may be far more than a machine can hold. The
+    sum of K Laplace variables is the difference of two Gamma(K) variables, so that each answer has
+    exactly the histogram's distribution (a normal one from K = 1e15 on, where digits end).
+    Overlapping queries would share noise; here each has its own, which changes no single error's
+    distribution.
 
     Parameters
     ----------
@@ -120,8 +115,7 @@ def uniform_baseline_answers(
     ------
     ParameterError
         If the answers do not fit the queries, epsilon is out of range, the relation is not known,
-        or the
-        domain has too many cells even to count.
+        or the domain has too many cells even to count.
     """
     truth = np.asarray(truth, dtype=float)
     if truth.shape != (len(queries),):
@@ -170,17 +164,14 @@ def range_queries(
     -------
     DataFrame
         One row per release and query: `query` (its number), `name`, `columns` (tuple), `size` (the
-        share of
-        the domain's cells), `true`, `release`, `estimate`, `absolute` (error, in rows) and
-        `relative` (that
-        divided by the true count, or by .001 of the rows if that is more).
+        share of the domain's cells), `true`, `release`, `estimate`, `absolute` (error, in rows) and
+        `relative` (that divided by the true count, or by .001 of the rows if that is more).
 
     Raises
     ------
     DataError, ParameterError
         If the data set is empty or does not fit the schema, or queries and answers are none, or do
-        not fit
-        each other.
+        not fit each other.
     """
     rows = counted(real, schema)
     require_rows(rows)
@@ -218,8 +209,7 @@ def errors_by_query_size(frame: pd.DataFrame) -> Statistics:
     """Average errors by how much of the domain a query covers.
 
     Several runs, told apart by a column `repeat`, have intervals. `EDGES` are where bins of the
-    share of the
-    domain meet; the last bin is 25% and more.
+    share of the domain meet; the last bin is 25% and more.
 
     Parameters
     ----------
@@ -230,10 +220,9 @@ def errors_by_query_size(frame: pd.DataFrame) -> Statistics:
     -------
     DataFrame
         One row per release and bin that has queries: `release`, `bin`, `size` (the geometric mean
-        of its
-        queries' shares), `queries`, `runs`, `absolute` and `relative` (means of the runs' means),
-        and for
-        both `_low` and `_high`: the 95% t-interval of the mean over runs, NaN for a single one.
+        of its queries' shares), `queries`, `runs`, `absolute` and `relative` (means of the runs'
+        means), and for both `_low` and `_high`: the 95% t-interval of the mean over runs, NaN for a
+        single one.
 
     Raises
     ------

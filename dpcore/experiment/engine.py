@@ -46,9 +46,9 @@ class Run:
     ----------
     method : Synthesizer or PrivateClassifier
         The method, with its epsilon and seed.
-    labels : mapping
+    labels : mapping, optional
         Columns that all of its rows in the frame have, with their values.
-    told : str
+    told : str, optional
         What texts of progress call it.
     """
 

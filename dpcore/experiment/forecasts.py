@@ -141,8 +141,7 @@ class Forecast:
         ----------
         epsilon : float
             The epsilon. Between steps, bands and groups lie on lines over its logarithm; outside,
-            the nearest
-            step holds.
+            the nearest step holds.
 
         Returns
         -------
@@ -167,8 +166,7 @@ class Forecast:
         """Return the least epsilon from which on a band ends at a distance.
 
         At it, `at` says that the columns or pairs are that close; it is not below what was
-        rehearsed, and not
-        above.
+        rehearsed, and not above.
 
         Parameters
         ----------
@@ -211,8 +209,7 @@ def forecast(
     """Forecast a method's runs on data sets of a schema and so many rows.
 
     At no privacy loss: it sees no row. The method itself runs, with its own noise, on made-up data
-    sets; see
-    the module.
+    sets; see the module.
 
     Parameters
     ----------

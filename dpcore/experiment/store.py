@@ -33,8 +33,7 @@ class Store:
     """The finished runs that a place holds of sweeps with the same data and measures.
 
     A folder is made if there is none, and only its owner may read its files; a dict is for what
-    must not
-    outlive it.
+    must not outlive it.
 
     Parameters
     ----------

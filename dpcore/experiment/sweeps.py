@@ -197,11 +197,10 @@ def sweep(
         How often each method runs at each epsilon. A `random_state` s becomes s, s + 1, ...
     measures : sequence of str
         Some of `MEASURES`: accuracies of `models` on real test rows; mean distances to the training
-        rows;
-        the mean error of range queries, as a share of the rows; a linear SVM's errors about `label`
-        on real
-        test rows, or, as paper 001 has it, on other synthetic rows. Private classifiers have
-        `CLASSIFIER_MEASURES` on real test rows, with the model "". Default: "accuracy".
+        rows; the mean error of range queries, as a share of the rows; a linear SVM's errors about
+        `label` on real test rows, or, as paper 001 has it, on other synthetic rows. Private
+        classifiers have `CLASSIFIER_MEASURES` on real test rows, with the model "". Default:
+        "accuracy".
     models : sequence of str
         Names from `evaluate.MODELS`. Default: "logistic regression".
     label : Label, optional
@@ -215,10 +214,8 @@ def sweep(
         picklable.
     store : Path or dict, optional
         A folder, or a dict, in which finished runs are kept, and from which those are taken that
-        are there
-        already: a sweep that was stopped, or killed, goes on. See `Store`; what it holds was
-        measured on
-        real rows, not privately.
+        are there already: a sweep that was stopped, or killed, goes on. See `Store`; what it holds
+        was measured on real rows, not privately.
     n_jobs : int, default=-1
         Processes, as in joblib. The values do not depend on it.
     progress : callable, optional
@@ -228,10 +225,8 @@ def sweep(
     -------
     DataFrame
         One row per run, metric and model with `COLUMNS`; values in [0, 1], but for errors of range
-        queries,
-        which may be larger. A run that fails has its reason in `error` and NaN in `value`.
-        `seconds` are of
-        fit and sampling.
+        queries, which may be larger. A run that fails has its reason in `error` and NaN in `value`.
+        `seconds` are of fit and sampling.
 
     Raises
     ------

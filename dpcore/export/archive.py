@@ -73,8 +73,7 @@ def bundle(release: Release, *, table: Table = "csv", told: Report | None = None
     """Return a release as the bytes of a zip file.
 
     It holds what was released, the schema, the configuration, the ledger, a script and a notebook
-    that make
-    the release again, an HTML report, a privacy card and a README.
+    that make the release again, an HTML report, a privacy card and a README.
 
     Parameters
     ----------

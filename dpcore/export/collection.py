@@ -65,8 +65,7 @@ class Collection:
         """Return the contents of the two files by name: reports.csv and rules.json.
 
         A person who knows the seed of reports can undo them: those are not to be handed on, which
-        nothing here
-        can tell.
+        nothing here can tell.
 
         Raises
         ------

@@ -43,7 +43,7 @@ class Model(Artifact):
 
     Parameters
     ----------
-    released : mapping
+    released : mapping, optional
         What predicts, by its name in files (`PrivateEstimator.released`).
     reports : Reports, optional
         The randomized answers that it was learned from.
@@ -51,13 +51,11 @@ class Model(Artifact):
         The schema of rows to predict.
     target : str
         The class column.
-    about : mapping
+    about : mapping, optional
         `method`, `mode`, `relation`, `unit` (whom it protects, in words, if one is declared),
-        `noise`,
-        `epsilon_claimed`, `epsilon_bound` (infinite if nothing can be proved) and `guarantee_void`
-        (a
-        sentence, or empty). Of a model from a file, it is what the file says.
-    sizes : mapping
+        `noise`, `epsilon_claimed`, `epsilon_bound` (infinite if nothing can be proved) and
+        `guarantee_void` (a sentence, or empty). Of a model from a file, it is what the file says.
+    sizes : mapping, optional
         Parameters that were left to a rule, and what it gave.
     """
 
@@ -163,8 +161,8 @@ class Model(Artifact):
         """Return the rows with the predicted class and its probability as the last two columns.
 
         Of trees, the probability is the class's share in the leaves that a row falls into, the mean
-        over the
-        trees; it is not the share of the trees' votes, which says nothing if there are few.
+        over the trees; it is not the share of the trees' votes, which says nothing if there are
+        few.
 
         Parameters
         ----------

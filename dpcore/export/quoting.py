@@ -50,8 +50,7 @@ def spreadsheet_safe(frame: pd.DataFrame) -> tuple[pd.DataFrame, int]:
     """Put an apostrophe before texts that a spreadsheet would run, headers too.
 
     See the advice of OWASP on CSV injection. Numbers are left alone, and so are texts that are
-    nothing but a
-    number.
+    nothing but a number.
 
     Parameters
     ----------

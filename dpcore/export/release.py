@@ -72,16 +72,13 @@ class Release:
         How long it took; NaN if not known.
     reading : mapping, optional
         How the rows of a file were divided: `test_share` (0 if all were used), `split_seed`;
-        `encoded` of
-        rows in a folder. How a file is written is never handed on, whatever is in it: one row may
-        decide
-        whether a person has to declare that. None if it is not known; of no use for the data sets
-        of
-        `datasets.load`.
-    reconstructed : str
+        `encoded` of rows in a folder. How a file is written is never handed on, whatever is in it:
+        one row may decide whether a person has to declare that. None if it is not known; of no use
+        for the data sets of `datasets.load`.
+    reconstructed : str, optional
         As published, why that is our reading of the method's source, in a sentence; otherwise
         empty.
-    page : mapping
+    page : mapping, optional
         Of the dashboard, if it is from there: `name`, `settings`.
     """
 

@@ -65,10 +65,9 @@ def make_report(release: Release, pictures: Sequence[Picture] = ()) -> Report:
     ----------
     release : Release
         The release.
-    pictures : sequence of (chart, DataFrame)
+    pictures : sequence of (chart, DataFrame), optional
         Comparisons with real rows, each with its numbers, which are left out unless given: with
-        them the
-        report must not be published.
+        them the report must not be published.
 
     Returns
     -------

@@ -146,17 +146,15 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
         ----------
         frame : DataFrame, or path of a folder
             The private rows, with the schema's columns, and the one that says whose row it is, if
-            there is one;
-            or a folder of encoded rows (`dpcore.rows.Folder`), which may be larger than memory:
-            `dp.encode_folder` writes one.
+            there is one; or a folder of encoded rows (`dpcore.rows.Folder`), which may be larger
+            than memory: `dp.encode_folder` writes one.
         y : ignored
             The class is one of the frame's columns.
         schema : Schema
             What is public about the rows.
         ledger : Ledger, optional
             A privacy budget to charge; it must have this method's relation and delta. Default: a
-            ledger of its
-            own.
+            ledger of its own.
         progress : callable, optional
             Called with a fraction and a text; raising inside it stops the fit, and what was spent
             stays spent.
@@ -409,14 +407,11 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):
     """Base of methods that release a classifier.
 
     Works where scikit-learn's classifiers do: in a `Pipeline`, `cross_val_score` and
-    `GridSearchCV`, with the
-    schema (and a ledger to charge, if several fits share one) passed on as parameters of `fit`.
-    Every fit is
-    charged. What a search does with the scores is not: they are read off real rows, so the best of
-    several
-    has no guarantee. (Of as many rows as columns, scikit-learn takes the schema for a row each.)
-    Classes are
-    texts, as in the schema; `score` compares them with numbers and truth values as the schema does.
+    `GridSearchCV`, with the schema (and a ledger to charge, if several fits share one) passed on as
+    parameters of `fit`. Every fit is charged. What a search does with the scores is not: they are
+    read off real rows, so the best of several has no guarantee. (Of as many rows as columns,
+    scikit-learn takes the schema for a row each.) Classes are texts, as in the schema; `score`
+    compares them with numbers and truth values as the schema does.
     """
 
     predictor: ClassVar[str] = "forest"  # which of its `artifacts` predicts
@@ -441,8 +436,7 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):
         ----------
         frame : DataFrame, or path of a folder
             The private rows, with the schema's columns, as for `PrivateEstimator.fit`; the class
-            may be left to
-            `y`.
+            may be left to `y`.
         y : array-like of shape (n,), optional
             The classes. If the frame has them as well, these count.
         schema, ledger, progress

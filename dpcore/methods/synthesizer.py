@@ -45,8 +45,7 @@ class Synthesizer(PrivateEstimator):
         ----------
         n : int, optional
             How many rows; by default as many as the release says the data have; of persons under
-            replace, one
-            for each.
+            replace, one for each.
 
         Returns
         -------
@@ -74,11 +73,9 @@ class Synthesizer(PrivateEstimator):
         """Write any number of synthetic rows to a file, block by block at constant memory.
 
         Post-processing, at no privacy loss. The rows are made in the fewest blocks of at most
-        131,072 rows, whose
-        sizes differ by one row at most. Each block is as `sample` would make it, with random
-        numbers of its own,
-        so that in each one counts are the expected ones, rounded. They are other rows than those of
-        `sample(n)`.
+        131,072 rows, whose sizes differ by one row at most. Each block is as `sample` would make
+        it, with random numbers of its own, so that in each one counts are the expected ones,
+        rounded. They are other rows than those of `sample(n)`.
 
         Parameters
         ----------
@@ -101,8 +98,7 @@ class Synthesizer(PrivateEstimator):
         ------
         ParameterError
             If n is no number of rows, or more than a release holds that is made of rows; if the
-            format is not
-            known, or the method is not fitted yet.
+            format is not known, or the method is not fitted yet.
         DataError
             If the file cannot be written, or is there.
         """

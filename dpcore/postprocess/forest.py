@@ -44,8 +44,8 @@ class Forest:
         probabilities.
     tree, level, parent, column, first, fanout : int arrays
         Number of the tree; depth; the parent's position (-1 for roots); the position of the column
-        that
-        splits the node (-1 for leaves); the position of the first child; the number of children.
+        that splits the node (-1 for leaves); the position of the first child; the number of
+        children.
     cut, low : float arrays
         Where numbers are split (NaN otherwise), and the lower end of the node's range in that
         column.
@@ -57,10 +57,8 @@ class Forest:
         The classes' shares in every node, as leaves vote them.
     spent : float array
         The epsilon that a record in the node has cost on its way from the root to here, this node's
-        queries
-        included: in the ledger of one tree, where adding or removing a record counts. What it comes
-        to with
-        all trees, samples and replaced records is in the ledger.
+        queries included: in the ledger of one tree, where adding or removing a record counts. What
+        it comes to with all trees, samples and replaced records is in the ledger.
     """
 
     schema: Schema
@@ -225,10 +223,8 @@ class Forest:
         """Return how much each column lowers the trees' impurity, as a Series of shares by column.
 
         From noisy counts, so at no privacy loss. Per split: the node's count times its Gini
-        impurity, less that
-        of its children. Shares of all columns that trees may split by sum to 1, or are all 0 if
-        nothing was split
-        to any effect.
+        impurity, less that of its children. Shares of all columns that trees may split by sum to 1,
+        or are all 0 if nothing was split to any effect.
         """
         shares = self.probabilities
         weight = self.counts * (1 - (shares**2).sum(axis=1))

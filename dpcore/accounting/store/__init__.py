@@ -220,8 +220,7 @@ def persistent_ledger(data: Rows, relation: Relation | str, *, purpose: str = "P
     """Open a ledger for `fit(ledger=...)` that is written to a file before anything is drawn.
 
     All runs on the same rows, in any process, charge the same account. The file is the user's,
-    where the
-    page Ledger shows it; the environment variable DPCORE_LEDGER names another place.
+    where the page Ledger shows it; the environment variable DPCORE_LEDGER names another place.
 
     Parameters
     ----------

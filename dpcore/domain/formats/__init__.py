@@ -121,9 +121,8 @@ def written(schema: Schema, name: str) -> tuple[str, tuple[str, ...]]:
     ------
     SchemaError
         If the schema was read off rows and the format cannot say so: a reader of the document would
-        take it
-        for declared, and believe in a guarantee that is void. Also if a name is in the format's
-        way.
+        take it for declared, and believe in a guarantee that is void. Also if a name is in the
+        format's way.
     ParameterError
         If there is no format of that name.
     """

@@ -51,9 +51,8 @@ class Known:
         Arguments of `Column`, as far as the document says them.
     target, max_rows, unit, source
         As of a `Schema`. A document that cannot say that it was read off rows is taken for
-        declared: the
-        person who gives it says so.
-    remarks : tuple of str
+        declared: the person who gives it says so.
+    remarks : tuple of str, optional
         What it says that a schema cannot hold, or cannot hold as it is said.
     """
 

@@ -93,8 +93,7 @@ def figure(
     durable : bool, default=False
         Whether the charges of all runs are written to the user's file before anything is drawn, as
         `persistent_ledger` does. What finished runs cost is in the frame in any case; what a run
-        that
-        failed had spent until then is not.
+        that failed had spent until then is not.
     n_jobs : int, default=-1
         Processes, as in joblib, for those figures whose runs are not timed or read inside.
     progress : callable, optional

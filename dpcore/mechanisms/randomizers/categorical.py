@@ -269,8 +269,8 @@ class OLH(CategoryChannel):
     """Report a hash of one of `size` values by ERRPH (optimized local hashing).
 
     Wang, Blocki, Li and Jha 2017. The hash is ((a v + b) mod (2^31 - 1)) mod g with a and b of
-    one's own,
-    which are part of the report: two values collide with probability 1/g, up to g / 2^31.
+    one's own, which are part of the report: two values collide with probability 1/g, up to g /
+    2^31.
 
     Parameters
     ----------

@@ -24,10 +24,9 @@ class TRR(Channel):
     ----------
     factors, offsets : float arrays, optional
         The sets A and B; their own moments are used, whatever distribution they were drawn from. No
-        finite
-        epsilon.
-    lower, upper : float
-        Public bounds; numbers are moved into them first.
+        finite epsilon.
+    lower, upper : float, optional
+        Public bounds, which epsilon needs; numbers are moved into them first.
     epsilon : float or Fraction, optional
         Instead of the sets: a = 1, and b of Laplace noise of scale (upper - lower) / epsilon.
 
@@ -35,8 +34,7 @@ class TRR(Channel):
     ----------
     scale : float
         Of the Laplace noise; 0 with sets, infinite if epsilon is 0, or so small that reports would
-        tell
-        nothing.
+        tell nothing.
     moments : tuple of four floats
         Mean and variance of a, mean and variance of b.
 
@@ -110,10 +108,9 @@ class TRR(Channel):
             From a number to so many independent uniform numbers in [0, 1).
         laplace : callable
             What adds noise of a scale to numbers, on a grid if it is sampled exactly
-            (`noise.Noise.reals`): of
-            2^20 steps from one bound to the other. Dividing by a step and rounding keep the order
-            of numbers,
-            so that no two of them are more than 2^20 steps apart: the grid costs nothing.
+            (`noise.Noise.reals`): of 2^20 steps from one bound to the other. Dividing by a step and
+            rounding keep the order of numbers, so that no two of them are more than 2^20 steps
+            apart: the grid costs nothing.
 
         Returns
         -------
@@ -161,10 +158,8 @@ class TRR(Channel):
             The reports, 2 or more.
         as_printed : bool, default=False
             As printed (paper 004, formula 3), the square of the reports' mean stands for that of
-            its
-            expectation, which is less by Var(y) / n: a bias of -S_A^2 Var(y) / (n A^2 (S_A^2 +
-            A^2)). Otherwise
-            without bias.
+            its expectation, which is less by Var(y) / n: a bias of -S_A^2 Var(y) / (n A^2 (S_A^2 +
+            A^2)). Otherwise without bias.
 
         Returns
         -------
