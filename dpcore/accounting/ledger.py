@@ -1,29 +1,29 @@
-"""What a run can cost: every question asked of private rows, with the epsilon claimed and the epsilon proved.
+"""What a run can cost: every query of private rows, with the claimed epsilon and the proven one.
 
 The ledger records events apart from how they compose (the idea is dp_accounting's). Three totals stand in it:
-`epsilon_claimed`, what the method's source says that the questions satisfy; `epsilon_nominal`, what the noise that was
+`epsilon_claimed`, what the method's source says that the queries satisfy; `epsilon_nominal`, what the noise that was
 drawn would give alone; and `epsilon_bound`, the smallest upper bound that can be proved. The last two are one number
 unless the ledger is void: with a known seed or an inferred schema nothing can be proved, whatever the noise. In
 corrected mode claim and noise are equal. Sums are exact (rational arithmetic).
 
-A ledger counts pure epsilon, or, if it was given a `delta`, rho (`currency`). Entries and sums are then of rho, and the
-three totals are the epsilons that these make at that delta, rounded up. One ledger with all its parts has one currency
-and one delta.
+A ledger counts pure epsilon, or, if it was given a `delta`, rho (zCDP). Entries and sums are then of rho, and the
+three totals are the epsilons that these make at that delta, rounded up. One ledger with all its parts has one privacy
+measure and one delta.
 
 Composition lives here alone:
 
-sequential   Questions about the same rows add up (Dwork and Roth 2014, Theorem 3.16).
-parallel     Questions about disjoint *records* cost the largest of the parts (McSherry 2009, Theorem 4). One added or
+sequential   Queries about the same rows add up (Dwork and Roth 2014, Theorem 3.16).
+parallel     Queries about disjoint *records* cost the largest of the parts (McSherry 2009, Theorem 4). One added or
              removed record touches one part. A *replaced* record may leave one part and enter another: when the parts
              are formed by the records' values, each of the two parts sees one record less or more, so the parts are
              charged under add_remove and the whole costs twice the largest. Parts formed by labels drawn independently
              of the values stay at the largest under both relations. Splitting attributes is not splitting records.
-repeated     The same questions t times over: t times their cost.
-of a person  What is asked of rows, of which one person has k at most, costs that person k times as much: two tables
+repeated     The same queries t times over: t times their loss.
+of a person  Queries of rows, of which one person has k at most, cost that person k times as much: two data sets
              that differ by one person are k steps of one row apart (group privacy, Dwork and Roth 2014, Theorem 2.2).
-             It holds for whatever the questions come to together, samples and parallel parts included. Of rho it is
+             It holds for all that the queries come to together, samples and parallel parts included. Of rho it is
              k^2 times as much.
-sampled      Questions about a secret random sample cost less than they would on all rows, and questions about a
+sampled      Queries about a secret random sample cost less than they would on all rows, and queries about a
              bootstrap sample more (`amplification`). In pure epsilon only.
 
 `tally` has the sums, the caps and the lock: any thread of one process may charge; copies and other processes may not.

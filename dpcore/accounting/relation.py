@@ -28,12 +28,12 @@ class Relation(StrEnum):
 
     @property
     def histogram_l1(self) -> int:
-        """How much one person moves one contingency table of counts, in L1: the one place where 1 or 2 is decided."""
+        """L1 sensitivity of one marginal of counts: the one place where 1 or 2 is decided."""
         return 2 if self is Relation.REPLACE else 1
 
     @property
     def squared_histogram_l2(self) -> int:
-        """How much one person moves such a table in L2, squared: as many cells as in L1, each by one."""
+        """L2 sensitivity of such a marginal, squared: as many cells as in L1, each by one."""
         return self.histogram_l1
 
     @property

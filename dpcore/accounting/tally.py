@@ -122,7 +122,7 @@ class Tally(Spent):
 
     @property
     def epsilons(self) -> dict[str, Any]:
-        """The three epsilons and `void`, by their names, for a row of a table."""
+        """The three epsilons and `void`, by their names, for a row of a frame."""
         return {name: getattr(self, name) for name in EPSILONS} | {"void": self.guarantee_void}
 
     @property

@@ -1,4 +1,4 @@
-"""Schemas as other programs write them: what of a table they can say, and what is lost on the way.
+"""Schemas as other programs write them: what of a data set they can say, and what is lost on the way.
 
 | name | document | what it cannot say |
 | --- | --- | --- |
