@@ -103,7 +103,9 @@ class Schema:
                 "The public number of rows is below 1 or far too large.", "Give a whole number or leave it out."
             )
         if not isinstance(self.unit, PrivacyUnit | None):
-            raise SchemaError("The schema's unit is none.", "Give a Unit: dp.Unit(rows=3, column=…).")
+            raise SchemaError(
+                "The schema's unit is none.", "Give one: dp.PrivacyUnit(max_contributions=3, id_column=…)."
+            )
         if self.unit is not None and self.unit.id_column in names:
             raise SchemaError(
                 f"The column {self.unit.id_column!r} says whose row it is, and is a column of the schema as well.",

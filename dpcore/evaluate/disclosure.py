@@ -33,6 +33,8 @@ from dpcore.evaluate.learners import MODELS, again, fit_predict, require_rows
 from dpcore.methods.base import PrivateClassifier
 from dpcore.methods.synthesizer import Synthesizer
 
+__all__ = ["advantage", "cap", "in_out_advantage", "padded"]
+
 MATCH = "match"
 OWN_ANSWER = "the model's answer"
 ATTACKS = (MATCH, *MODELS)

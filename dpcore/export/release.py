@@ -93,7 +93,7 @@ class Release:
     data_name: str
     seconds: float
     reading: Mapping[str, Any] | None = None
-    reconstructed: str = ""  # in paper mode, why that is our reading of the method's source, in a sentence
+    reconstructed: str = ""  # in published mode, why that is our reading of the method's source, in a sentence
     page: Mapping[str, Any] = field(default_factory=dict)  # of the dashboard, if it is from there: `name`, `settings`
 
     @property

@@ -76,8 +76,8 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
     compared: ClassVar[Mapping[str, Mapping[str, Mapping[str, Any]]]] = {}  # by name and mode, if not as it is
     variants: ClassVar[tuple[Mapping[str, Any], ...]] = ({},)  # that the tests of all methods fit in corrected mode
     artifacts: ClassVar[tuple[str, ...]] = ()  # what is released besides rows: attributes, less their "_"
-    reconstructed: ClassVar[str] = ""  # why paper mode is this project's reading of its source, in a sentence
-    printed_relations: ClassVar[tuple[Relation, ...]] = ()  # of paper mode, if not all
+    reconstructed: ClassVar[str] = ""  # why published mode is this project's reading of its source, in a sentence
+    printed_relations: ClassVar[tuple[Relation, ...]] = ()  # of published mode, if not all
     survey_row: ClassVar[tuple[str, ...]] = ()  # table 1 of paper 003: mechanisms, noise, framework, data
     seconds: ClassVar[tuple[float, float]] = (0.06, 0.06)  # for a table of 200,000 cells, corrected and as printed
     seen: ClassVar[str] = phrase("the release")  # what somebody gets to see of a person

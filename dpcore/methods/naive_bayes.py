@@ -174,7 +174,7 @@ class NaiveBayesSynthesizer(Synthesizer):
         size = max(float(self.class_totals_.sum()), 1.0)
         return 1.0 if self.kappa == "posterior" else self.epsilon / (2 * self._paper_sensitivity(size))
 
-    # Paper mode and C2: S labels, each bought from the door
+    # Published mode and C2: S labels, each bought from the door
 
     def _fit_labels(self, table: PrivateTable) -> None:
         schema, public_rows = table.schema, table.public_rows

@@ -82,11 +82,11 @@ def test_what_was_asked_for_where_somebody_left_never_runs() -> None:
 def test_variants_that_links_and_files_name_are_there_or_have_a_current_name() -> None:
     """A label that changes goes into `former_names`: `offers.json` is not to be made anew for it."""
     known = json.loads((Path(__file__).parent / "offers.json").read_text(encoding="utf-8"))
-    for page, modes in known.items():
+    for family, modes in known.items():
         for mode, labels in modes.items():
             for label, (kind, parameters) in labels.items():
                 now = renamed_settings({"mode": mode, f"variant.{mode}": label})
-                current, preset = controls.offered(page, now["mode"])[now[f"variant.{now['mode']}"]]
+                current, preset = controls.offered(family, now["mode"])[now[f"variant.{now['mode']}"]]
                 assert (current, preset.parameters) == (LABELS.get(kind, kind), renamed_parameters(parameters))
 
 

@@ -40,7 +40,7 @@ What the patent claims, and where it is wrong
   formulas are lost. That cannot be: with noisy leaves alone parents are their children's sums already, the leaves are
   the best unbiased estimate, and f changes nothing (under replace the public total helps a little).
   For f to gain, inner levels must be measured too (measure="all"), and then every level has to be paid. With both,
-  paper mode is our reconstruction of how the patent could have gained, not its words: each level gets the whole of
+  published mode is our reconstruction of how the patent could have gained, not its words: each level gets the whole of
   epsilon_cnt, which can cost that many times.
 
 Reference  A Chinese patent on optimizing non-interactive differentially private release by consistency, of which our

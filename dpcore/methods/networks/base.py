@@ -196,7 +196,7 @@ class ClusteredSynthesizer(NetworkSynthesizer):
     score: str = choice(
         default="R", options=SCORES, about="Corrected mode: what rates families; as published, mutual information, MI."
     )
-    overlap: ClassVar[str] = ""  # why clusters of columns do not hold different people, in paper mode
+    overlap: ClassVar[str] = ""  # why clusters of columns do not hold different people, in published mode
     similarity_: Floats = learned(
         "array of shape (d, d)", "The noisy scores of all pairs of bits; of shape (0, 0) if there are none."
     )

@@ -163,7 +163,7 @@ class JTree(Synthesizer):
         else:
             edges, cliques, left = self._chosen_edges(table, structure, progress)
         clusters = junction_tree.merge_scopes(cliques, sizes, self.max_cells_)
-        if cells(clusters, sizes) > MOST_CELLS:  # in paper mode, where nothing bounds the sum
+        if cells(clusters, sizes) > MOST_CELLS:  # in published mode, where nothing bounds the sum
             clusters = cliques
 
         def named(positions: Scope) -> tuple[str, ...]:

@@ -24,9 +24,9 @@ Privacy
 
 What is claimed, and where it is wrong
   The sources claim epsilon, and their composition is right if rows are added or removed; a replaced row may leave one
-  node and enter another, and costs twice. Paper mode claims what they do: it chooses by exp(e q / (2 D)), which costs
-  half of that by Max, Gini and entropy, which only rise with a record. The information gain per record has its range as
-  sensitivity (`InfoGain`), and chooses by lot.
+  node and enter another, and costs twice. Published mode claims what they do: it chooses by exp(e q / (2 D)), which
+  costs half of that by Max, Gini and entropy, which only rise with a record. The information gain per record has its
+  range as sensitivity (`InfoGain`), and chooses by lot.
 
 Reference  Blum, Dwork, McSherry and Nissim, Practical privacy: the SuLQ framework, PODS 2005.
            Friedman and Schuster, Data mining with differential privacy, KDD 2010 (all three, on PINQ).
