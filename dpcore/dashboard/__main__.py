@@ -23,7 +23,8 @@ from dpcore.errors import DPCoreError
 HOSTING = ("public", "hosted", "uploads", "operator", "login", "limits")  # the server finds them in its environment
 Flags = dict[str, list[str]]
 COMMANDS = {  # each a module of dpcore.experiment.commands, loaded when it is called
-    "release": "makes a release by saved settings",
+    "schema": "proposes a schema from a table's rows",
+    "release": "makes a release by a method's name or by saved settings",
     "compare": "runs a saved comparison",
     "figure": "makes a figure of a paper again",
 }
