@@ -78,7 +78,8 @@ def command() -> argparse.ArgumentParser:
         epilog="Every option of Streamlit can be set for one run by its full name, such as --server.maxUploadSize 200. "
         "What is not set is as the dashboard's own config.toml has it: for this computer only, without statistics of "
         "use, and without details of errors, which could show a private cell. Without the dashboard: "
-        f"{'; '.join(f'`dpcore {name}` {about}' for name, about in COMMANDS.items())}. Each has a --help.",
+        f"{'; '.join(f'`dpcore {name}` {about}' for name, about in COMMANDS.items())}. Each has a --help. "
+        "From a CSV file to a zip, step by step: docs/howto/pipeline.md.",
         allow_abbrev=False,
     )
     parser.add_argument("words", nargs="*", metavar="version", help="say which version this is, and end")
