@@ -62,6 +62,9 @@ def test_the_howto_leads_from_a_table_to_a_zip_and_a_comparison(visits, capsys):
 REFUSED = {
     "release visits.csv --method mts --epsilon 1": "Choose one of NB-Synth, Adaptive marginals",
     "release visits.csv --method mst": "Add --epsilon NUMBER",
+    "release visits.csv": "a table needs --method and --epsilon",
+    "release visits.csv --method mst --epsilon 1": "`dpcore schema TABLE` proposes one",
+    "release visits.csv --method mst --epsilon 1 --set self=1": "has no parameter 'self'",
     "release visits.csv --method diffprfs --epsilon 1 --set n_tree=3": "Did you mean 'n_trees'?",
     "release visits.csv --method DiffPRFs --epsilon 1 --set consistency=0": "Use True or False",
     "release sample --method DiffPRFs --epsilon 1 --rows 9": "cannot release 9 rows",

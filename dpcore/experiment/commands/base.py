@@ -98,7 +98,7 @@ def rows_of(asked: argparse.Namespace, named: str, held: Schema | None) -> Datas
     if schema is None and not asked.infer_schema:
         raise SchemaError(
             "Nothing says what is public about these rows.",
-            "Give --schema FILE, as the page Data & schema saves it; --infer-schema would void the guarantee.",
+            "Give --schema FILE: `dpcore schema TABLE` proposes one, for you to declare.",
         )
     how = {"target": asked.target, "test_share": asked.test_share, **reading_options(asked)}
     data = datasets.read(asked.data, schema=schema, **how)

@@ -42,10 +42,10 @@ from dpcore.methods.base import PrivateClassifier
 from dpcore.methods.parameters import Parameter
 from dpcore.methods.synthesizer import most_rows
 
-CAUSE, REMEDY = "These are no settings of a release", "Choose the zip of a release, or the config.json in it."
+CAUSE = "These are no settings of a release"
+REMEDY = "Choose the zip of a release or its config.json; a table needs --method and --epsilon."
 FORMAT = "dpcore release 1"
 MOST_ROWS = 100_000_000
-WORDS = ("true", "false", "none")  # in any case
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -165,7 +165,8 @@ def value_of(text: str, parameter: Parameter | None) -> Any:
     if getattr(parameter, "kind", "") == "str" or text in getattr(parameter, "options", ()):
         return text
     try:
-        return ast.literal_eval(text.capitalize() if text.lower() in WORDS else text)
+        word = text.lower() in ("true", "false", "none")
+        return ast.literal_eval(text.capitalize() if word else text)
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
         return text
 

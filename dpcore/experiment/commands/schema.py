@@ -47,8 +47,7 @@ def command() -> argparse.ArgumentParser:
     parser.add_argument("data", help="a table (csv, tsv, xlsx, parquet)")
     takes_reading(parser)
     parser.add_argument("--unit", metavar="COLUMN", help="the column that says whose row it is")
-    about = "the most rows that one person may have; public"
-    parser.add_argument("--max-contributions", type=int, metavar="K", help=about)
+    parser.add_argument("--max-contributions", type=int, metavar="K", help="rows per person, at most")
     parser.add_argument("--out", type=Path, help="the file of the schema (default: stdout)")
     return parser
 
