@@ -47,7 +47,7 @@ def command() -> argparse.ArgumentParser:
     parser.add_argument("data", help="a table (csv, tsv, xlsx, parquet)")
     takes_reading(parser)
     parser.add_argument("--unit", metavar="COLUMN", help="the column that says whose row it is")
-    parser.add_argument("--max-contributions", type=int, metavar="K", help="rows per person, at most")
+    parser.add_argument("--max-contributions", type=int, metavar="K", help="most rows per person")
     parser.add_argument("--out", type=Path, help="the file of the schema (default: stdout)")
     return parser
 
