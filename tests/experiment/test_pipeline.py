@@ -67,7 +67,7 @@ REFUSED = {
     "release visits.csv --method mst --epsilon 1 --set self=1": "has no parameter 'self'",
     "release visits.csv --method diffprfs --epsilon 1 --set n_tree=3": "Did you mean 'n_trees'?",
     "release visits.csv --method DiffPRFs --epsilon 1 --set consistency=0": "Use True or False",
-    "release sample --method DiffPRFs --epsilon 1 --rows 9": "cannot release 9 rows",
+    "release sample --method DiffPRFs --epsilon 1 --rows 9": "cannot make 9 rows",
     "release sample --method PPNB --epsilon 1 --set factors=1,x": "factors",
     "schema visits.csv --unit nobody --max-contributions 3": "lack the column 'nobody'",
 }

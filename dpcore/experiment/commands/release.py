@@ -100,7 +100,7 @@ def make(options: argparse.Namespace) -> int:
     method.check(data.schema)  # before anything is spent
     most = 0 if isinstance(method, PrivateClassifier) else most_rows(data.schema)
     if rows is not None and not 0 < rows <= most:
-        raise ParameterError(f"{name} cannot release {rows:,} rows.", "Leave out --rows, or lower it.")
+        raise ParameterError(f"{name} cannot make {rows:,} rows.", "Leave out --rows, or lower it.")
     if options.rows is not None and "rows" in method.implied(options.rows):
         method.set_params(rows=rows)  # which it labels while it learns
     books = Books(asked_path())
