@@ -274,7 +274,7 @@ class Declared:
         """Let the constructor that dataclasses made refuse names that it does not know, and read former ones."""
 
         @wraps(make)
-        def make_checked(self: Any, *words: Any, **given: Any) -> None:
+        def make_checked(self: Any, /, *words: Any, **given: Any) -> None:
             given, known = renamed_parameters(given), cls.parameters()
             unknown = next((name for name in given if name not in known), None)
             if words or unknown is not None:
