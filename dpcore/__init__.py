@@ -40,6 +40,7 @@ PLACES = {
     "export": "export",
     "models": "export.models",  # as scripts import it that were taken home with a classifier earlier
     "risk": "evaluate.disclosure",
+    "spending": "accounting.spending:spending",
 }
 
 

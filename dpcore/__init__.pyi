@@ -9,6 +9,7 @@ from dpcore import experiment as experiment
 from dpcore import export as export
 from dpcore.accounting.ledger import Ledger as Ledger
 from dpcore.accounting.relation import Relation as Relation
+from dpcore.accounting.spending import spending as spending
 from dpcore.accounting.store import persistent_ledger as persistent_ledger
 from dpcore.domain.column import Column as Column
 from dpcore.domain.schema import Schema as Schema

@@ -3,6 +3,7 @@
 import math
 import re
 from collections.abc import Sequence
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -80,6 +81,15 @@ def claim(epsilon: float) -> str:
 def limit(epsilon: float) -> str:
     """What something can cost at most, for people."""
     return number(epsilon) if math.isfinite(epsilon) else say("no limit")
+
+
+def html_table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]], most: int = 100) -> str:
+    """A small table for notebooks, in the page's colors; texts are escaped, more rows counted."""
+    cell = "<{0} style='text-align: left; padding-right: 1em'>{1}</{0}>".format
+    lines = [("th", header), *(("td", row) for row in rows[:most])]
+    body = "".join(f"<tr>{''.join(cell(kind, escape(text)) for text in row)}</tr>" for kind, row in lines)
+    more = f"<div>and {len(rows) - most:,} more</div>" if len(rows) > most else ""
+    return f"<div><b>{escape(title)}</b></div><table>{body}</table>{more}"
 
 
 def number(epsilon: float) -> str:

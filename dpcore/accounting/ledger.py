@@ -45,7 +45,7 @@ from dpcore.accounting.currency import Amount, Currency
 from dpcore.accounting.relation import Epsilon, ProtectedUnit, Relation, exact
 from dpcore.accounting.tally import EPSILONS, Prices, Tally, Totals, held, whole
 from dpcore.errors import ParameterError
-from dpcore.text import finite_or_text
+from dpcore.text import claim, finite_or_text, html_table, number
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,6 +78,13 @@ class Entry:
     def epsilon_bound(self) -> Epsilon:
         """What can be proved that it cost."""
         return math.inf if self.void else self.epsilon_nominal
+
+
+class EntryFrame(pd.DataFrame):
+    """Entries of a ledger, whose text has the first columns alone; parts of it are ordinary frames."""
+
+    def __repr__(self) -> str:
+        return self.iloc[:, :4].to_string(max_rows=60, max_colwidth=21)
 
 
 class Ledger(Tally):
@@ -141,9 +148,18 @@ class Ledger(Tally):
         )
 
     def __repr__(self) -> str:
-        status = "" if self.status == "open" else f", {self.status}"
-        at = f", delta={self.delta:g}" if self.delta else ""
-        return f"Ledger({self.name!r}, claimed={self.epsilon_claimed:g}, bound={self.epsilon_bound:g}{at}{status})"
+        void = " (guarantee void)" if self.guarantee_void else ""
+        facts = f"{self.relation} one {self.protects}, {len(self.entries):,} entries, {self.status}"
+        return f"Ledger({self.name!r}, {self.epsilon_text}{void}, {facts})"
+
+    def _repr_html_(self) -> str:
+        fits = [(fit.name, "", *fit.above[:2]) for fit in self.children]
+        every = [(e.name, e.mechanism, e.epsilon_claimed, e.epsilon_nominal) for e in self.entries]
+        parts = every if self.own_entries or len(fits) < 2 else fits
+        rows = [(name, how, claim(float(c)), number(float(n))) for name, how, c, n in parts]
+        unit = self.currency.unit
+        header = ["entry or fit", "mechanism", f"{unit} claimed", f"{unit} nominal"]
+        return html_table(f"{self!r} {self.guarantee_void}", header, rows, most=12)
 
     @property
     def entries(self) -> list[Entry]:
@@ -501,6 +517,8 @@ class Ledger(Tally):
     def to_frame(self) -> pd.DataFrame:
         """Return a DataFrame with one row per query, in order.
 
+        Printed, it shows the first four columns, in 80 characters; `list(frame)` names all.
+
         Its columns are the ledger's path (`scope`), the fields of `Entry`, and the relation that it
         was charged under. Of a ledger that counts rho, `rho_claimed`, `rho_nominal` and `rho_bound`
         stand in the epsilons' place.
@@ -514,9 +532,10 @@ class Ledger(Tally):
             }
             for scope, relation, _, entry in self._walk()
         ]
-        columns = ["scope", "name", "mechanism", "relation", "draws", "sensitivity", "claimed_sensitivity", "scale"]
-        frame = pd.DataFrame(rows, columns=[*columns, *EPSILONS, "void", "reason"])
-        return frame.rename(columns={name: name.replace("epsilon", self.currency.unit) for name in EPSILONS})
+        first = ["name", *EPSILONS[:2], "mechanism", EPSILONS[2], "draws", "void", "relation"]
+        others = ["scale", "sensitivity", "claimed_sensitivity", "scope", "reason"]
+        frame = pd.DataFrame(rows, columns=[*first, *others])
+        return EntryFrame(frame.rename(columns=lambda name: name.replace("epsilon", self.currency.unit)))
 
     def breakdown(self) -> pd.DataFrame:
         """Return what each query adds to the totals.

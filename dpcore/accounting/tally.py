@@ -24,7 +24,7 @@ from dpcore.accounting.currency import PURE, Amount, Currency
 from dpcore.accounting.relation import Epsilon, exact
 from dpcore.arguments import is_whole
 from dpcore.errors import BudgetError, ParameterError
-from dpcore.text import number
+from dpcore.text import claim, number
 
 EPSILONS = ("epsilon_claimed", "epsilon_nominal", "epsilon_bound")
 Price = Callable[[Epsilon], Epsilon]
@@ -84,6 +84,14 @@ class Spent:
     def epsilon_bound(self: HasTotals) -> float:
         """The smallest epsilon that can be proved of what was spent; infinite where none can."""
         return self.currency.epsilon(self.totals.bound)
+
+    @property
+    def epsilon_text(self: HasTotals) -> str:
+        """The three epsilons, for people."""
+        claimed, nominal, bound = map(self.currency.epsilon, self.totals)
+        at = f" at delta = {self.currency.delta:g}" if self.currency.delta else ""
+        proven = "cannot be proven" if math.isinf(bound) else f"proven at most {number(bound)}{at}"
+        return f"epsilon claimed: {claim(claimed)}, nominal: {number(nominal)}, {proven}"
 
     @property
     def delta(self: HasTotals) -> float:

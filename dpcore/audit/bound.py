@@ -354,7 +354,7 @@ def statistics(
             fitted = (
                 clone(estimator)
                 .set_params(random_state=None if seeds is None else int(seeds[2 * run + world]))
-                .fit(frame, schema=known)
+                .fit(frame, schema=known, ledger=Ledger(estimator.relation, delta=estimator.delta))
             )
             fitted.schema_ = schema  # who keeps it has what any fit has
             ledgers = ledgers or [fitted.ledger_]

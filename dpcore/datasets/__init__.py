@@ -176,6 +176,9 @@ class Dataset:
     reading: Mapping[str, Any] | None = field(default=None, repr=False)  # with the seed of the lots
     content: Content | None = field(default=None, repr=False)
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name!r}, {self.schema!r})"  # no rows, and not how many
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", writable(self.name))
         object.__setattr__(self, "note", writable(self.note))

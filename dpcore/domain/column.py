@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, asdict, dataclass, field
 from datetime import date
 from functools import cached_property
+from textwrap import shorten
 from typing import TYPE_CHECKING, Any, Literal, Self, cast, get_args
 
 import numpy as np
@@ -211,6 +212,19 @@ class Column:
         if not finite:
             fail("its bounds are not finite numbers, or too large.", remedy)
         self._scale.check(fail)
+
+    def __repr__(self) -> str:
+        return f"Column({self.name!r}, {self.kind}, {self.values_text})"
+
+    @property
+    def values_text(self) -> str:
+        """Its bounds and bins, or how many categories it has and the first of them, for people."""
+        names = shorten(", ".join(self.categories), 60, placeholder="…", break_on_hyphens=False)
+        found = f"{len(self.categories):,} values: {names}"
+        if self.numeric:
+            low, high = map(self.format_value, cast(tuple[float, float], (self.lower, self.upper)))
+            found = f"{low} to {high} in {self._scale.count:,} bins"
+        return f"{found}, or missing" if self.missing else found
 
     @property
     def numeric(self) -> bool:

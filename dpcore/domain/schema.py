@@ -23,7 +23,7 @@ from dpcore.domain.recognition import Recognized, class_column, recognize
 from dpcore.domain.scales import MOST_EXACT
 from dpcore.domain.unit import PrivacyUnit
 from dpcore.errors import DataError, SchemaError
-from dpcore.text import is_writable
+from dpcore.text import html_table, is_writable
 
 REMEDY = "Choose a schema file that this program exported."
 UNLISTED = f"values that fewer than {RARE} rows have are not listed, and count as missing"
@@ -111,6 +111,16 @@ class Schema:
                 f"The column {self.unit.id_column!r} says whose row it is, and is a column of the schema as well.",
                 "Leave it out of the columns: names of persons are not released.",
             )
+
+    def __repr__(self) -> str:
+        target = f", target {self.target!r}" if self.target else ""
+        most = f", at most {self.max_rows:,} rows" if self.max_rows else ""
+        unit = f", {self.unit!r}" if self.unit else ""
+        return f"Schema({len(self):,} columns{target}, {self.source}{most}{unit})"
+
+    def _repr_html_(self) -> str:
+        rows = [(one.name, one.kind, one.values_text, one.origin) for one in self]
+        return html_table(repr(self), ("column", "kind", "values, or bounds", "origin"), rows)
 
     def __iter__(self) -> Iterator[Column]:
         return iter(self.columns)

@@ -22,6 +22,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.stats import t as student
 
+from dpcore.accounting.ledger import Ledger
 from dpcore.accounting.relation import Relation
 from dpcore.arguments import Flags, Progress, no_progress
 from dpcore.datasets import Dataset
@@ -232,7 +233,8 @@ def in_out_advantage(
             coins = rng.random(m if paired else 2 * m) < 0.5
             inside = np.concatenate([coins, ~coins]) if paired else coins
         copy = again(method, fit)
-        copy.fit(pd.concat([frame, targets[inside]], ignore_index=True), schema=schema)
+        known = pd.concat([frame, targets[inside]], ignore_index=True)
+        copy.fit(known, schema=schema, ledger=Ledger(copy.relation, delta=copy.delta))
         if isinstance(copy, PrivateClassifier):
             right = copy.predict_proba(targets).argmax(axis=1) == schema[sensitive].encode(targets[sensitive])
         else:

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from dpcore.accounting.ledger import Ledger
 from dpcore.arguments import Ints
 from dpcore.datasets import Dataset
 from dpcore.domain.column import Codes
@@ -172,7 +173,7 @@ class Evaluator:
     def truthful(self, target: str, schema: Schema, *, normal: bool) -> NonPrivateNaiveBayes:
         """Naive Bayes from the true rows, with normal distributions of numbers or their bins."""
         method = NonPrivateNaiveBayes(numbers="moments" if normal else "bins", target=target)
-        return method.fit(self.data.train_sample, schema=schema)
+        return method.fit(self.data.train_sample, schema=schema, ledger=Ledger(method.relation))
 
     def scores(self, models: Mapping[str, Model], target: str) -> Statistics:
         """`model`, `accuracy` and `balanced_accuracy` of models on the test rows."""

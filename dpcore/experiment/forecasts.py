@@ -51,6 +51,7 @@ import numpy as np
 from sklearn.base import clone
 
 from dpcore.accounting.currency import Currency
+from dpcore.accounting.ledger import Ledger
 from dpcore.arguments import Floats, Progress, is_whole, no_progress
 from dpcore.domain.column import Codes
 from dpcore.domain.schema import Schema
@@ -304,7 +305,8 @@ class Stage:
         else:
             method.set_params(epsilon=as_much(method, epsilon, share))
         method.set_params(**method.implied(count))
-        method.fit(bound.decode(codes, self.lots(4, place)), schema=bound)
+        frame = bound.decode(codes, self.lots(4, place))
+        method.fit(frame, schema=bound, ledger=Ledger(method.relation, delta=method.delta))
         return bound.encode(method.sample(count))
 
     def expected(self, epsilon: float, progress: Callable[[float], None] = lambda _: None) -> Expected:

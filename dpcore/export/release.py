@@ -23,7 +23,7 @@ from dpcore.mechanisms.noise import TEACHING, NoNoise
 from dpcore.methods import METHODS
 from dpcore.methods.base import PrivateClassifier, PrivateEstimator
 from dpcore.postprocess.reports import Reports
-from dpcore.text import finite_or_text, number, writable
+from dpcore.text import finite_or_text, html_table, number, writable
 
 Kind = TypeVar("Kind", bound=Artifact)
 SIZES = ("n_trees", "max_depth")
@@ -95,6 +95,16 @@ class Release:
     reading: Mapping[str, Any] | None = None
     reconstructed: str = ""  # in published mode, why that is our reading of the method's source, in a sentence
     page: Mapping[str, Any] = field(default_factory=dict)  # of the dashboard, if it is from there: `name`, `settings`
+
+    def __repr__(self) -> str:
+        return f"Release({self.method!r}, {self.parameters['mode']}, {self.ledger.epsilon_text})"
+
+    def _repr_html_(self) -> str:
+        about, (what, many) = self.about, self.artifact.size
+        facts = {"method": self.method, "version": about["mode"], say(what).lower(): many}
+        facts |= {"privacy loss": self.ledger.epsilon_text, "guarantee void": about["guarantee_void"]}
+        facts |= {"relation": about["relation"], "noise": about["noise"], "data": self.data_name}
+        return html_table("Release", (), [fact for fact in facts.items() if fact[1]])
 
     @property
     def seed(self) -> int | None:

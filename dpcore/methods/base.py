@@ -6,6 +6,7 @@ in the door's place. A `Synthesizer` (`synthesizer`) releases rows, a `PrivateCl
 classifier.
 """
 
+import os
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -20,6 +21,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from dpcore.accounting.currency import DELTA, Amount, Currency, told_of
 from dpcore.accounting.ledger import Ledger
 from dpcore.accounting.relation import Relation, exact
+from dpcore.accounting.spending import OPEN, block_ledger
 from dpcore.arguments import Floats, Progress, no_progress, one_per_row, plain, require_frame
 from dpcore.domain.documents import json_ready
 from dpcore.domain.schema import Schema
@@ -90,6 +92,7 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
         Control("random_state", "Seed (empty: none)", help=SEED, within=(0, 2**31), told=taught, key="seed"),
     )
 
+    _sender: ClassVar[int | None] = None  # the process that pickled it inside a `dp.spending` block
     delta = 0.0  # pure epsilon; whoever can count in rho has a parameter of this name (`with_delta`)
     epsilon: float = number(
         default=1.0,
@@ -153,8 +156,8 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
         schema : Schema
             What is public about the rows.
         ledger : Ledger, optional
-            A privacy budget to charge; it must have this method's relation and delta. Default: a
-            ledger of its own.
+            The ledger to charge, of this method's relation and delta. Default: that of a
+            `dp.spending` block, or one of its own.
         progress : callable, optional
             Called with a fraction and a text; raising inside it stops the fit, and what was spent
             stays spent.
@@ -176,6 +179,7 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
         rows = rows_of(frame, schema, self._numbers(schema))
         if not isinstance(ledger, Ledger | None):
             raise ParameterError("The 'ledger' argument is no ledger.", "Pass dp.Ledger(relation), or leave it out.")
+        ledger = block_ledger(self._sender) if ledger is None else ledger
         currency = Currency.of(self.delta)
         source = make_noise(self.noise, self.random_state, 0, currency.law)
         if unit is not None:
@@ -257,6 +261,36 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
         currency = Currency.of(self.delta)
         share = currency.epsilon(currency.amount(self.epsilon) / currency.rows(rows)) if self.delta else None
         copy: Self = clone(self).set_params(epsilon=exact(self.epsilon) / rows if share is None else share)
+        return copy
+
+    def set_params(self, **parameters: Any) -> Self:
+        """Set parameters by name, former names too.
+
+        Raises
+        ------
+        ParameterError
+            If a name is not known.
+        """
+        changed: Self = super().set_params(**self._known_parameters(parameters))
+        return changed
+
+    @property
+    def feature_names_in_(self) -> NDArray[Any]:
+        """The names of the schema's columns, in order, without a classifier's target: shape (d,)."""
+        left_out = self.target_ if isinstance(self, PrivateClassifier) else None
+        return np.array([name for name in self.schema_.names if name != left_out], dtype=object)
+
+    @property
+    def n_features_in_(self) -> int:
+        """How many columns `feature_names_in_` has."""
+        return len(self.feature_names_in_)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "_sender": os.getpid() if OPEN else None}
+
+    def __sklearn_clone__(self) -> Self:
+        copy: Self = super().__sklearn_clone__()
+        copy.__dict__["_sender"] = self._sender
         return copy
 
     def _check_fitted(self) -> None:
@@ -406,12 +440,13 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
 class PrivateClassifier(ClassifierMixin, PrivateEstimator):
     """Base of methods that release a classifier.
 
-    Works where scikit-learn's classifiers do: in a `Pipeline`, `cross_val_score` and
-    `GridSearchCV`, with the schema (and a ledger to charge, if several fits share one) passed on as
-    parameters of `fit`. Every fit is charged. What a search does with the scores is not: they are
-    read off real rows, so the best of several has no guarantee. (Of as many rows as columns,
-    scikit-learn takes the schema for a row each.) Classes are texts, as in the schema; `score`
-    compares them with numbers and truth values as the schema does.
+    Works where scikit-learn's classifiers do: in a `Pipeline`, `cross_val_score` and `GridSearchCV`,
+    with the schema passed on as a parameter of `fit`. Every fit is charged; a `dp.spending` block
+    around has one ledger for all of them, and says which folds it is sound for. What a search does
+    with the scores is not charged: they are read off real rows, so the best of several has no
+    guarantee. (Of a table with as many rows as columns, scikit-learn takes the schema for a row
+    each.) Classes are texts, as in the schema; `score` compares them with numbers and truth values
+    as the schema does.
     """
 
     predictor: ClassVar[str] = "forest"  # which of its `artifacts` predicts

@@ -275,16 +275,21 @@ class Declared:
 
         @wraps(make)
         def make_checked(self: Any, /, *words: Any, **given: Any) -> None:
-            given, known = renamed_parameters(given), cls.parameters()
-            unknown = next((name for name in given if name not in known), None)
-            if words or unknown is not None:
-                problem = "takes its parameters by name" if unknown is None else f"has no parameter {unknown!r}"
-                near = get_close_matches(unknown or "", known, 1)
-                remedy = f"Did you mean {near[0]!r}?" if near else f"Its parameters are {', '.join(known)}."
-                raise ParameterError(f"{cls.__name__} {problem}.", remedy)
-            make(self, **given)
+            make(self, **cls._known_parameters(given, by_name=not words))
 
         setattr(cls, "__init__", make_checked)  # noqa: B010 - mypy refuses the assignment
+
+    @classmethod
+    def _known_parameters(cls, given: Mapping[str, Any], *, by_name: bool = True) -> dict[str, Any]:
+        """Parameters by their current names; ParameterError for unknown ones, or if not by name."""
+        given, known = renamed_parameters(given), cls.parameters()
+        unknown = next((name for name in given if name not in known), None)
+        if not by_name or unknown is not None:
+            problem = "takes its parameters by name" if unknown is None else f"has no parameter {unknown!r}"
+            near = get_close_matches(unknown or "", known, 1)
+            remedy = f"Did you mean {near[0]!r}?" if near else f"Its parameters are {', '.join(known)}."
+            raise ParameterError(f"{cls.__name__} {problem}.", remedy)
+        return given
 
     @classmethod
     def parameters(cls) -> dict[str, Parameter]:

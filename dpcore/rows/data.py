@@ -21,7 +21,7 @@ from dpcore.rows.given import rows_of
 MOST_DRAWN = 50_000  # rows of either part
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class FolderData(Dataset):
     """Rows of a folder, split by secret lot.
 

@@ -182,6 +182,9 @@ def test_numbers_of_numpy_are_numbers():
         assert [value for value in clone(method).get_params().values() if isinstance(value, np.generic)] == [], name
     method = clone(METHODS["DiffPRFs"]()).set_params(epsilon=np.float64(0.5), n_trees=np.int64(2))  # as in a search
     assert (type(method.epsilon), type(method.n_trees)) == (float, int)
+    with pytest.raises(ParameterError, match=r"DiffPRFs has no parameter 'n_tree'\. Did you mean 'n_trees'"):
+        method.set_params(n_tree=2)
+    assert method.set_params(children="few").categorical_splits == "grouped"  # former names are read
 
 
 def test_what_is_no_table_is_refused(small_frame, small_schema):

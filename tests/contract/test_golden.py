@@ -38,6 +38,8 @@ RUNS = [("corrected", name, extra) for name, extra in CORRECTED] + [
 ROWS = 200
 SHORT = 60  # characters of what is recorded itself
 COLUMNS = "grade", "ill"
+LEDGER = "scope name mechanism relation draws sensitivity claimed_sensitivity scale {0}_claimed {0}_nominal {0}_bound "
+LEDGER += "void reason"
 ENTRIES = 3
 OLDER_TREES = tuple(int(part) for part in sklearn.__version__.split(".")[:2]) < (1, 9)
 YOUNGER = (
@@ -118,7 +120,8 @@ def record(mode, name, extra, relation, frame):
         rows = frame.head(ROWS)
         made = {"predict": method.predict(rows), "predict_proba": method.predict_proba(rows)}
         shown = predictions(made["predict"], made["predict_proba"])
-    parts = {**fitted_state(method), **made, "ledger": method.ledger_.to_frame()}
+    columns = LEDGER.format(method.ledger_.currency.unit).split()
+    parts = {**fitted_state(method), **made, "ledger": method.ledger_.to_frame()[columns]}
     digests = {part: digest(value) for part, value in parts.items()}
     return {**digests, "made": "; ".join(shown), "entries": "; ".join(entries(method.ledger_))}
 
