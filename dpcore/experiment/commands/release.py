@@ -75,7 +75,7 @@ def command() -> argparse.ArgumentParser:
         "       dpcore release SETTINGS [TABLE] [OPTION ...]"
     )
     takes_rows(parser, 0.0)
-    parser.add_argument("--method", metavar="NAME", help="release by this method; of one file")
+    parser.add_argument("--method", metavar="NAME", help="the method; the one file is then the table")
     setting: dict[str, Any] = {"dest": "set", "action": "append", "default": []}
     about = "a parameter of the method, as in max_depth=3, prune=false or factors=1,2"
     parser.add_argument("--set", metavar="NAME=VALUE", help=about, **setting)
@@ -106,7 +106,7 @@ def make(options: argparse.Namespace) -> int:
     books = Books(asked_path())
     affordable(books, data, [method])
     ledger = books.open_run(data, method.relation, PURPOSE.format(method=name, mode=method.mode), method.delta).ledger()
-    fitted = method.fit(data.train_sample, schema=data.schema, ledger=ledger, progress=told)
+    fitted = method.fit(data.train, schema=data.schema, ledger=ledger, progress=told)
     copy = [] if isinstance(fitted, PrivateClassifier) else [fitted.sample(rows)]
     told(1.0, "")
     release = make_release(fitted, name, *copy, data_name=data.name, reading=data.reading)
