@@ -159,7 +159,7 @@ class HMPrivBayes(FilteredSynthesizer):
 
     title = "HMPrivBayes"
     reference = phrase("Zhang, Shen and Yang 2022")
-    best_for = "seeing what clustering costs and saves"
+    best_for = "seeing what clustering gains and loses"
     provable_printed = "none"
     seconds = (0.55, 0.55)
     presets = both("HMPrivBayes: small networks over clusters of bits", "HMPrivBayes", READ)
@@ -237,7 +237,7 @@ class NoPrivacy(FilteredSynthesizer):
 
     title = "NoPrivacy"
     reference = phrase("Zhang, Shen and Yang 2022")
-    best_for = "the reference without noise"
+    best_for = "non-private baseline"
     provable_printed = "none"
     seconds = (0.3, 0.3)
     printed_relations = FilteredSynthesizer.relations

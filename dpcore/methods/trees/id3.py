@@ -48,7 +48,7 @@ class ID3(TreeClassifier):
 
     reference = phrase("Friedman and Schuster 2010")
     survey_row = (phrase("Laplace"), phrase("high"), phrase("interactive"), phrase("categories"))
-    best_for = "one tree, comparison"
+    best_for = "comparison"
     provable_printed = phrase("epsilon (add)")
     max_depth: int = whole(default=3, most=MOST_DEPTH, about=DEPTH)
 
