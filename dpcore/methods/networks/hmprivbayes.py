@@ -159,7 +159,7 @@ class HMPrivBayes(FilteredSynthesizer):
 
     title = "HMPrivBayes"
     reference = phrase("Zhang, Shen and Yang 2022")
-    best_for = "seeing what clustering gains and loses"
+    best_for = "seeing what clustering changes"
     provable_printed = "none"
     seconds = (0.55, 0.55)
     presets = both("HMPrivBayes: small networks over clusters of bits", "HMPrivBayes", READ)

@@ -33,7 +33,7 @@ class IndependentMarginals(NetworkSynthesizer):
     reference = phrase("McKenna et al. 2021")
     paper = ""
     modes = ("corrected",)
-    best_for = "the baseline to beat"
+    best_for = "baseline to beat"
     presets = (Preset("Independent marginals: every column by itself"),)
     variants = ({}, {"delta": 1e-9})
     delta: float = with_delta()

@@ -85,7 +85,7 @@ class DiffPID3(ID3):
 
     title = "DiffP-ID3"
     survey_row = (phrase("Laplace, exponential"), phrase("low"), phrase("interactive"), phrase("categories"))
-    best_for = "one small tree to show"
+    best_for = "a small tree to show"
     presets = both(
         "DiffP-ID3: one tree, by the exponential mechanism", "DiffP-ID3", RIGHT, holds=True, within="add_remove"
     )
