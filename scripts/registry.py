@@ -50,7 +50,8 @@ def row(name: str) -> list[str]:
     """What the table says of a method."""
     method = dp.METHODS[name]
     proofs = [method.provable_printed, method.provable if "corrected" in method.modes else ""]
-    paper = method.paper or ("(own)" if method.reference.startswith("dpcore") else method.reference)
+    source = method.reference.replace(" et al.", "")
+    paper = method.paper or ("own" if source.startswith("dpcore") else source)
     return [name, paper, *proofs, method.best_for]
 
 

@@ -77,8 +77,8 @@ class NaiveBayesSynthesizer(Synthesizer):
 
     title = "NB-Synth"
     reference = phrase("Chen et al. 2015")
-    best_for = "a quick synthetic table around one class"
-    provable_printed = "epsilon times all rows, or none"
+    best_for = "quick synthetic data around one target"
+    provable_printed = "thousands of times epsilon, or none"
     page = "naive_bayes"
     presets = (
         Preset("C1-gen: rows drawn from the private model", parameters={"variant": "C1", "x_source": "model"}),

@@ -26,6 +26,11 @@ COMMANDS = {line for _, kind, text in SHOWN if kind in ("sh", "text") for line i
 LINES = sorted(line for line in COMMANDS if line.split(" ")[0] in ("dpcore", "make", "pip"))
 
 
+@pytest.mark.parametrize(("page", "most"), [("README.md", 1_300), ("docs/start.md", 900)])
+def test_first_pages_stay_short(page: str, most: int) -> None:
+    assert len((ROOT / page).read_text("utf-8").split()) <= most
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES)
 def test_blocks_of_a_page_run(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -160,7 +160,7 @@ def values(data: Dataset, asked: Asked) -> None:
 def price(asked: Asked) -> None:
     """Why nothing is charged, and what it would cost."""
     kind = METHODS[asked.method]
-    if asked.mode == "published" and (len(kind.modes) == 1 or kind.provable_printed.startswith("none claimed")):
+    if asked.mode == "published" and (len(kind.modes) == 1 or "none claimed" in kind.provable_printed):
         would = say(
             "**If you showed it to anybody, no epsilon would be left: this method claims none**, and they would learn "
             "whom you asked about."

@@ -18,7 +18,7 @@ from dpcore.errors import SchemaError
 from dpcore.text import NUMBER
 
 MOST_TEXT = 5_000_000
-REMEDY = "Give a document of a kind that is known here; the README lists them."
+REMEDY = "Give a schema of dpcore, a Frictionless Table Schema, SDV metadata or domain.json."
 Fields = dict[str, Any]
 """Arguments of `Column`, as far as they are known: `name` and `kind` at least."""
 

@@ -120,7 +120,7 @@ class DiffGenTree(GroupClassifier):
 
     title = "DiffGen tree"
     reference = phrase("Mohammed et al. 2011")
-    best_for = "a tree and its groups"
+    best_for = "a tree with its groups"
     provable_printed = phrase("none with numbers")
     presets = both(
         "DiffGen tree: a tree from DiffGen's groups",

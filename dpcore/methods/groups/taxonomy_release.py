@@ -107,7 +107,7 @@ class TaxonomyRelease(GeneralizingSynthesizer):
     title = "TaxonomyRelease"
     reference = phrase("a Chinese patent; our copy names no inventors and no year")
     best_for = "range queries with intervals"
-    provable_printed = "epsilon; our reconstruction: once per level"
+    provable_printed = "epsilon; our reconstruction: per level"
     page = "taxonomy"
     presets = (
         Preset("All levels counted and made consistent"),

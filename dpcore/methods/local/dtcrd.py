@@ -98,7 +98,7 @@ class DTCRD(LocalTree):
 
     title = "DTCRD"
     reference = phrase("Agrawal and Srikant 2000")
-    provable_printed = "none claimed, none"
+    provable_printed = "none (none claimed)"
     presets = both(
         "DTCRD: a tree from numbers with noise",
         "DTCRD",

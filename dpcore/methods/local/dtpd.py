@@ -88,7 +88,7 @@ class DTPD(LocalTree):
 
     title = "DTPD"
     reference = phrase("Du and Zhan 2003")
-    provable_printed = "none claimed; none, or per bit"
+    provable_printed = "none, or per bit (none claimed)"
     presets = both(
         "DTPD: a tree from randomized bits",
         "DTPD",

@@ -148,8 +148,8 @@ class PPNB(LocalClassifier):
 
     title = "PPNB"
     reference = phrase("Zhang and Tang 2007")
-    best_for = "learning where nobody is trusted"
-    provable_printed = "none claimed, none"
+    best_for = "learning without a trusted collector"
+    provable_printed = "none (none claimed)"
     presets = both(
         "PPNB-LDP: naive Bayes from randomized answers",
         "PPNB",
@@ -373,7 +373,7 @@ class NonPrivateNaiveBayes(LocalClassifier):
 
     title = "Non-private naive Bayes"
     reference = phrase("Zhang and Tang 2007")
-    best_for = "the reference with true answers"
+    best_for = "non-private baseline"
     provable_printed = "none"
     presets = (
         Preset(

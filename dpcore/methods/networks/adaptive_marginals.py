@@ -135,7 +135,7 @@ class AdaptiveMarginals(MeasuredTables):
 
     title = "Adaptive marginals"
     reference = phrase("dpcore, after McKenna et al. 2022")
-    best_for = "the closest rows on most tables"
+    best_for = "closest synthetic data in most cases"
     presets = (Preset("Adaptive marginals: pairs that the model is most wrong about"),)
     variants = ({}, {"target": "grade"}, {"delta": 1e-9})
     delta: float = with_delta()

@@ -83,7 +83,7 @@ class AIM(MeasuredTables):
 
     title = "AIM"
     reference = phrase("McKenna et al. 2022")
-    best_for = "a published yardstick: rounds of tables"
+    best_for = "published baseline: marginals in rounds"
     presets = (Preset("AIM: rounds of tables, as published"),)
     variants = ({}, {"delta": 1e-9})
     seconds = (1.1, 1.1)

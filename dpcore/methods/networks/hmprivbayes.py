@@ -162,7 +162,7 @@ class HMPrivBayes(FilteredSynthesizer):
 
     title = "HMPrivBayes"
     reference = phrase("Zhang, Shen and Yang 2022")
-    best_for = "seeing what clustering costs and saves"
+    best_for = "seeing what clustering changes"
     provable_printed = "none"
     seconds = (0.55, 0.55)
     presets = both("HMPrivBayes: small networks over clusters of bits", "HMPrivBayes", READ)
@@ -243,7 +243,7 @@ class NoPrivacy(FilteredSynthesizer):
 
     title = "NoPrivacy"
     reference = phrase("Zhang, Shen and Yang 2022")
-    best_for = "the reference without noise"
+    best_for = "non-private baseline"
     provable_printed = "none"
     seconds = (0.3, 0.3)
     printed_relations = FilteredSynthesizer.relations

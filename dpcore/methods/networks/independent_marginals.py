@@ -36,7 +36,7 @@ class IndependentMarginals(NetworkSynthesizer):
     reference = phrase("McKenna et al. 2021")
     paper = ""
     modes = ("corrected",)
-    best_for = "what every other table has to beat"
+    best_for = "baseline to beat"
     presets = (Preset("Independent marginals: every column by itself"),)
     variants = ({}, {"delta": 1e-9})
     delta: float = with_delta()

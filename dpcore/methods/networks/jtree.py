@@ -90,7 +90,7 @@ class JTree(Synthesizer):
 
     title = "JTree"
     reference = phrase("R. Chen et al. 2015")
-    best_for = "tables of columns that hang together"
+    best_for = "columns that depend on each other"
     provable_printed = "none"
     page = "networks"
     seconds = (0.17, 0.06)

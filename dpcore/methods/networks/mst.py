@@ -66,7 +66,7 @@ class MST(MeasuredTables):
 
     title = "MST"
     reference = phrase("McKenna et al. 2021")
-    best_for = "a published yardstick: a tree of pairs"
+    best_for = "published baseline: tree of marginals"
     presets = (Preset("MST: a tree of pairs, as published"),)
     variants = ({}, {"delta": 1e-9})
     seconds = (0.1, 0.1)

@@ -74,7 +74,7 @@ class PrivBayes(NetworkSynthesizer):
 
     title = "PrivBayes"
     reference = phrase("Zhang et al. 2014, 2017")
-    best_for = "synthetic rows of few columns"
+    best_for = "synthetic data of few columns"
     provable_printed = "epsilon"
     presets = tuple(
         Preset(label, mode, {"variant": variant}, remark=RIGHT, holds=True)

@@ -66,7 +66,7 @@ class PrivSCBN(ClusteredSynthesizer):
     title = "PrivSCBN"
     reference = phrase("Hong et al. 2022")
     best_for = "comparison"
-    provable_printed = "up to thousands of times epsilon"
+    provable_printed = "thousands of times epsilon"
     seconds = (0.5, 0.5)
     presets = both("PrivSCBN (reconstructed): clusters by Jaccard's index", "PrivSCBN (reconstructed)")
     variants = ({}, {"score": "MI", "max_parents": 1})

@@ -70,7 +70,7 @@ class RefinedPrivBayes(NetworkSynthesizer):
 
     title = "PrivBayes refined"
     reference = phrase("dpcore, after Zhang et al. 2017")
-    best_for = "close rows that teach a classifier, at once"
+    best_for = "synthetic data to train classifiers, fast"
     presets = (Preset("PrivBayes refined: a tree, with the class in every table"),)
     variants = ({}, {"target": "grade"}, {"delta": 1e-9})
     delta: float = with_delta()

@@ -49,7 +49,7 @@ class DiffPC45(TreeClassifier):
     title = "DiffP-C4.5"
     reference = phrase("Friedman and Schuster 2010")
     survey_row = (phrase("Laplace, exponential"), phrase("low"), phrase("interactive"), phrase("categories, numbers"))
-    best_for = "one tree that cuts numbers"
+    best_for = "one tree with numeric split points"
     provable_printed = phrase("epsilon (add)")
     presets = both("DiffP-C4.5: one tree, pruned", "DiffP-C4.5", RIGHT, holds=True, within="add_remove")
     variants = ({}, {"criterion": "Gini", "max_depth": 3, "cuts": "bins", "prune": False})

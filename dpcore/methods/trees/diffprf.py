@@ -58,7 +58,7 @@ class DiffPRF(TreeClassifier):
     title = "DiffPRF"
     reference = phrase("Patil and Singh 2014")
     survey_row = (phrase("Laplace, exponential"), phrase("low"), phrase("interactive"), phrase("categories"))
-    best_for = "predicting a class from bins"
+    best_for = "predicting a target from bins"
     provable_printed = phrase("more than epsilon")
     presets = both(
         "DiffPRF: trees over public bins",

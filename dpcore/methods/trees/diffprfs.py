@@ -87,7 +87,7 @@ class DiffPRFs(ForestClassifier):
 
     title = "DiffPRFs"
     reference = phrase("Mu et al. 2016")
-    best_for = "predicting a class"
+    best_for = "predicting a target"
     provable_printed = "none"
     presets = both(
         "DiffPRFs: trees that cut numbers where they like",

@@ -48,7 +48,7 @@ class ID3(TreeClassifier):
 
     reference = phrase("Friedman and Schuster 2010")
     survey_row = (phrase("Laplace"), phrase("high"), phrase("interactive"), phrase("categories"))
-    best_for = "one tree, comparison"
+    best_for = "comparison"
     provable_printed = phrase("epsilon (add)")
     max_depth: int = whole(default=3, most=MOST_DEPTH, about=DEPTH)
 
@@ -94,7 +94,7 @@ class DiffPID3(ID3):
 
     title = "DiffP-ID3"
     survey_row = (phrase("Laplace, exponential"), phrase("low"), phrase("interactive"), phrase("categories"))
-    best_for = "one small tree to show"
+    best_for = "a small tree to show"
     presets = both(
         "DiffP-ID3: one tree, by the exponential mechanism", "DiffP-ID3", RIGHT, holds=True, within="add_remove"
     )

@@ -42,7 +42,7 @@ class NonPrivateForest(ForestClassifier):
 
     title = "Non-private forest"
     reference = phrase("Breiman 2001")
-    best_for = "the reference without noise"
+    best_for = "non-private baseline"
     provable_printed = "none"
     presets = (Preset("Non-private forest", "published", remark=NO_NOISE),)
     seconds = (0.35, 0.35)
