@@ -13,6 +13,7 @@ from jsonschema import Draft202012Validator
 
 import dpcore as dp
 from dpcore.dashboard.__main__ import main
+from dpcore.experiment.commands.schema import propose
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "howto" / "pipeline.md").read_text("utf-8")
@@ -30,6 +31,12 @@ def visits(monkeypatch, tmp_path):
     frame = {"patient": np.where(n < 20, 1, n // 2), "age": 18 + n % 73, "ward": ward}
     pd.DataFrame(frame | {"returned": n % 5 > 0, "one": "x"}).to_csv("visits.csv", index=False)
     return tmp_path
+
+
+def test_values_of_few_persons_are_not_proposed(visits):
+    unit = dp.PrivacyUnit(max_contributions=20, id_column="patient")
+    schema = propose(pd.read_csv("visits.csv"), "returned", unit)
+    assert schema["ward"].categories == ("a", "b")  # twenty rows have the third, and one patient
 
 
 @pytest.mark.slow
@@ -73,7 +80,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("words", REFUSED)
+@pytest.mark.parametrize("words", REFUSED, ids=range(len(REFUSED)))
 def test_what_is_not_known_is_refused_before_anything_is_spent(words, visits, capsys):
     assert main(words.split()) == 1
     assert REFUSED[words] in capsys.readouterr().err
