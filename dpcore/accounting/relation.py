@@ -61,10 +61,12 @@ class Relation(StrEnum):
     @classmethod
     def parse(cls, value: str) -> Self:
         """The relation of that name; ParameterError with the allowed names otherwise."""
-        try:
-            return cls(value)
-        except ValueError:
-            raise ParameterError("The 'relation' parameter is not known.", f"Choose one of {', '.join(cls)}.") from None
+        return cls(value)
+
+    @classmethod
+    def _missing_(cls, _: object) -> Self:
+        known = ", ".join(cls)
+        raise ParameterError("The 'relation' parameter is not known.", f"Choose one of {known}.")
 
 
 def exact(epsilon: Epsilon) -> Epsilon:

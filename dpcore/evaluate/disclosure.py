@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from scipy.stats import t as student
 
 from dpcore.accounting.relation import Relation
-from dpcore.arguments import Flags, Progress, no_progress
+from dpcore.arguments import Flags, Progress, check_public, no_progress
 from dpcore.datasets import Dataset
 from dpcore.domain.column import Codes
 from dpcore.domain.schema import Schema
@@ -32,6 +32,11 @@ from dpcore.evaluate.distances import row_numbers
 from dpcore.evaluate.learners import MODELS, again, fit_predict, require_rows
 from dpcore.methods.base import PrivateClassifier
 from dpcore.methods.synthesizer import Synthesizer
+
+__all__ = [
+    "ATTACKS", "MATCH", "OWN_ANSWER", "advantage", "cap", "correct", "in_out_advantage",
+    "of_other_persons", "padded", "set_apart", "tried",
+]  # fmt: skip
 
 MATCH = "match"
 OWN_ANSWER = "the model's answer"
@@ -298,3 +303,6 @@ def _match(asked: Codes, known: Codes, values: Codes) -> Places:
     order = np.lexsort((-pairs[:, 1], counts))  # of equal places, what is written last stays
     answers[pairs[order, 0]] = pairs[order, 1]
     return answers[of_target]
+
+
+check_public(globals(), __all__)

@@ -179,8 +179,9 @@ def make_release(
     Raises
     ------
     ParameterError
-        If the rows are lacking.
+        If the rows are lacking, or the method is not fitted.
     """
+    fitted._check_fitted()
     parameters = fitted.get_params(deep=False)
     made = Release(
         artifact=artifact_of(fitted, synthetic),
