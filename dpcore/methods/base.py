@@ -22,7 +22,7 @@ from dpcore.accounting.ledger import Ledger
 from dpcore.accounting.relation import Relation, exact
 from dpcore.arguments import Floats, Progress, no_progress, one_per_row, plain, require_frame
 from dpcore.domain.documents import json_ready
-from dpcore.domain.schema import Schema
+from dpcore.domain.schema import Schema, require_schema
 from dpcore.door import PrivateTable
 from dpcore.errors import DataError, ParameterError
 from dpcore.language import phrase, say
@@ -30,7 +30,7 @@ from dpcore.mechanisms.noise import CUT, SEEDED, NoNoise, make_noise
 from dpcore.methods.noises import NOISES, taught
 from dpcore.methods.parameters import CORRECTED, Control, Declared, is_learned, learned, number, text, whole
 from dpcore.methods.presets import INFERRED, Preset
-from dpcore.rows import HeldRows, NumberRule, RowSource, rows_of
+from dpcore.rows import HeldRows, NumberRule, RowSource, check_source, rows_of
 
 NO_CLASS = phrase("This method needs a column with categories as class. Declare one on the page Data & schema.")
 MOST_DELTA, DELTAS = 0.001, (0.0, 1e-12, 1e-9, 1e-6)
@@ -137,7 +137,7 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
         frame: RowSource,
         y: Any = None,
         *,
-        schema: Schema,
+        schema: Schema | None = None,
         ledger: Ledger | None = None,
         progress: Progress = no_progress,
     ) -> Self:
@@ -147,7 +147,8 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
         ----------
         frame : DataFrame, or path of a folder
             The private rows, with the schema's columns, and the one that says whose row it is, if there is one; or a
-            folder of encoded rows (`dpcore.rows.Folder`), which may be larger than memory: `dp.encode` writes one.
+            folder of encoded rows (`dpcore.rows.Folder`), which may be larger than memory, as
+            `dp.encode_folder` writes it.
         y : ignored
             The class is one of the frame's columns.
         schema : Schema
@@ -163,6 +164,8 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
         BudgetError
             If the ledger's cap would be exceeded; earlier answers stay charged, and `ledger_` has them.
         """
+        check_source(frame)
+        schema = require_schema(schema)
         relation, unit = self.check(schema), schema.persons
         rows = rows_of(frame, schema, self._numbers(schema))
         if not isinstance(ledger, Ledger | None):
@@ -260,9 +263,7 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
         if self._published and self.delta:
             raise ParameterError(f"{self.title} as printed has no delta.", "Use delta=0, or mode='corrected'.")
         Currency.of(self.delta)
-        if not isinstance(schema, Schema):
-            raise ParameterError("The 'schema' argument is no schema.", "Declare one: dp.Schema(columns=(…)).")
-        self._check(schema)
+        self._check(require_schema(schema))
         return relation
 
     def released(self) -> dict[str, Any]:
@@ -340,7 +341,7 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):
         frame: RowSource,
         y: Any = None,
         *,
-        schema: Schema,
+        schema: Schema | None = None,
         ledger: Ledger | None = None,
         progress: Progress = no_progress,
     ) -> Self:
@@ -356,13 +357,13 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):
             As for `PrivateEstimator.fit`.
         """
         if y is not None:
+            table, schema = require_frame(frame), require_schema(schema)
             self.check(schema)
             target = self._target(schema, self.target)
-            table = require_frame(frame)
             frame = table.assign(**{target: one_per_row(y, table)})
         super().fit(frame, schema=schema, ledger=ledger, progress=progress)
-        self.target_ = self._target(schema, self.target)
-        column = schema[self.target_]
+        self.target_ = self._target(self.schema_, self.target)
+        column = self.schema_[self.target_]
         self.classes_ = np.array(column.labels, dtype=object)
         return self
 
