@@ -10,7 +10,7 @@ import sys
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import pandas as pd
@@ -28,6 +28,7 @@ from dpcore.errors import DataError, ParameterError
 from dpcore.language import phrase, say
 from dpcore.mechanisms.noise import CUT, SEEDED, NoNoise, make_noise
 from dpcore.methods.noises import NOISES, taught
+from dpcore.methods.other_libraries import ATTRIBUTES, advise
 from dpcore.methods.parameters import CORRECTED, Control, Declared, is_learned, learned, number, text, whole
 from dpcore.methods.presets import INFERRED, Preset
 from dpcore.rows import HeldRows, NumberRule, RowSource, check_source, rows_of
@@ -241,6 +242,15 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
         share = currency.epsilon(currency.amount(self.epsilon) / currency.rows(rows)) if self.delta else None
         copy: Self = clone(self).set_params(epsilon=exact(self.epsilon) / rows if share is None else share)
         return copy
+
+    if not TYPE_CHECKING:  # who still know which names there are
+
+        def __getattr__(self, name: str) -> Any:
+            """Say what to write in place of a name that is not there, or not before `fit`."""
+            early = is_learned(name) and "schema_" not in vars(self)
+            advice = " Call fit(frame, schema=…) first." if early else advise(name, ATTRIBUTES)
+            cause = f"{type(self).__name__!r} object has no attribute {name!r}.{advice}"
+            raise AttributeError(cause, name=name, obj=self)
 
     def _check_fitted(self) -> None:
         if not self.__sklearn_is_fitted__():

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from dpcore.accounting.relation import Relation
-from dpcore.arguments import Progress, is_whole, no_progress
+from dpcore.arguments import Progress, check_arguments, is_whole, no_progress
 from dpcore.datasets.released import check_place, write_frames
 from dpcore.domain.column import Codes
 from dpcore.domain.schema import Schema
@@ -38,6 +38,7 @@ def block_sizes(n: int, schema: Schema) -> Iterator[int]:
 class Synthesizer(PrivateEstimator):
     """A method that releases rows."""
 
+    @check_arguments
     def sample(self, n: int | None = None) -> pd.DataFrame:
         """Synthetic rows inside the schema; post-processing, at no cost.
 
