@@ -15,7 +15,7 @@ from typing import Any, Literal, Self, get_args
 import numpy as np
 import pandas as pd
 
-from dpcore.arguments import REMEDIES, is_whole, kind_of, plain, require_frame
+from dpcore.arguments import REMEDIES, check_arguments, is_whole, kind_of, plain, require_frame
 from dpcore.domain.column import Codes, Column, Origin, code_dtype
 from dpcore.domain.documents import json_value
 from dpcore.domain.infer import RARE, column_of
@@ -179,8 +179,11 @@ class Schema:
         }
 
     @classmethod
+    @check_arguments
     def from_json(cls, text: str | bytes) -> Self:
         """Read a schema document; SchemaError with cause and remedy if it is not one."""
+        if isinstance(text, str) and text.endswith(".json"):
+            raise SchemaError("This is a schema file's path.", "Pass its text: Path(…).read_text().")
         return cls.from_document(json_value(text, SchemaError, "The schema file cannot be read", REMEDY))
 
     @classmethod

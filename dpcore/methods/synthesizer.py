@@ -61,6 +61,7 @@ class Synthesizer(PrivateEstimator):
         rng = generator(self.random_state, 2)
         return self.schema_.decode(self._sample(n, rng), rng)
 
+    @check_arguments
     def sample_to(
         self, path: str | PathLike[str], n: int, *, replace: bool = False, progress: Progress = no_progress
     ) -> Path:

@@ -274,6 +274,7 @@ def test_first_errors_say_what_to_write(small_frame, small_schema):
         (lambda: dp.PrivBayes(small_schema), r"fit\(frame, schema=schema\)"),
         (lambda: dp.evaluate.validity(frame, tau=1, **declared), "arguments are synthetic, schema"),
         (lambda: dp.experiment.sweep({"mine": dp.MST}, dp.datasets.load("sample"), epsilons=[1]), '{"mine": dp'),
+        (lambda: dp.Schema.from_json("schema.json"), r"read_text\(\)"),
         (lambda: fitted("MST").sample(num_rows=9), "arguments are n"),
     ):
         with pytest.raises(DPCoreError, match=remedy):

@@ -63,6 +63,8 @@ def test_every_public_name_is_there() -> None:
     ):
         with pytest.raises(AttributeError, match=advice):
             getattr(dpcore, name)
+    with pytest.raises(KeyError, match="Did you mean 'MST'"):
+        METHODS["mst"]
     for name, advice in (("ledger_", "Call fit"), ("fit_sample", r"sample\(100\)"), ("predict", "releases rows")):
         with pytest.raises(AttributeError, match=advice):
             getattr(dpcore.MST(), name)
