@@ -59,7 +59,7 @@ def main() -> None:
     timed("C1 fit + 30,162 rows (uniform x)", lambda: fit_and_sample(adult))
     timed("C1-gen fit + 30,162 rows", lambda: fit_and_sample(adult, x_source="model"))
     timed("C1-gen with OpenDP's noise", lambda: fit_and_sample(adult, x_source="model", noise="opendp"))
-    timed("paper mode, 30,162 labels", lambda: fit_and_sample(adult, mode="published"))
+    timed("published mode, 30,162 labels", lambda: fit_and_sample(adult, mode="published"))
     for degree, tables in ((2, 105), (3, 455)):
         timed(
             f"{tables} {degree}-way marginals of two tables, encoding included",

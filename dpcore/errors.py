@@ -8,12 +8,12 @@ class DPCoreError(ValueError):
     ----------
     cause : str
         What is wrong, naming the column or parameter but no private value.
-    remedy : str
+    remedy : str, optional
         What to do about it.
-    private : str
-        The cause once more, with what depends on the rows: how many they are, or which line. It is for the screen of
-        those who may see the rows, which marks it as real data. What is printed or logged, such as `str(error)` and a
-        traceback, does not have it.
+    private : str, optional
+        The cause once more, with what depends on the rows: how many they are, or which line. It is
+        for the screen of those who may see the rows, which marks it as real data. What is printed
+        or logged, such as `str(error)` and a traceback, does not have it.
     """
 
     def __init__(self, cause: str, remedy: str = "", private: str = "") -> None:
@@ -37,7 +37,7 @@ class ParameterError(DPCoreError):
 
 
 class BudgetError(DPCoreError):
-    """A question would cost more epsilon than is left; nothing was drawn."""
+    """A query would cost more than is left of the privacy budget; nothing was drawn."""
 
 
 class BookError(DPCoreError):

@@ -103,8 +103,21 @@ def percent(share: float, digits: str = ".3g", *, certain: bool = True) -> str:
 
 
 def odds(epsilon: float) -> float:
-    """How sure an observer who was 50:50 can become at most: e^epsilon / (1 + e^epsilon).
+    """Return how sure an observer who was 50:50 can become at most: e^epsilon / (1 + e^epsilon).
 
+    Parameters
+    ----------
+    epsilon : float
+        The proven epsilon, 0 or more; it may be infinite.
+
+    Returns
+    -------
+    float
+        The probability.
+
+    Examples
+    --------
+    >>> from dpcore.text import odds
     >>> round(odds(1.0), 3), odds(float("inf"))
     (0.731, 1.0)
     """

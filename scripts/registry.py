@@ -1,4 +1,4 @@
-"""Write what follows from the registry: stubs for type checkers, and the README's table of methods."""
+"""Write what follows from the registry: stubs, the README's table of methods, and a JSON Schema of settings."""
 
 import sys
 from pathlib import Path
@@ -7,6 +7,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 import dpcore as dp  # noqa: E402
+from scripts.config_schema import schema_text  # noqa: E402
 
 README = ROOT / "README.md"
 TABLE = """\
@@ -17,7 +18,7 @@ HEAD = '"""Written by scripts/registry.py: the names that are imported when they
 
 
 def written() -> dict[Path, str]:
-    """Both stubs and the README, by their paths."""
+    """Both stubs, the README and the JSON Schema, by their paths."""
     methods = "\n".join(
         [
             HEAD,
@@ -33,6 +34,7 @@ def written() -> dict[Path, str]:
         package / "methods" / "__init__.pyi": methods,
         package / "__init__.pyi": door,
         README: readme(),
+        ROOT / "docs" / "config.schema.json": schema_text(),
     }
 
 

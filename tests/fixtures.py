@@ -116,7 +116,7 @@ def quick_pictures(monkeypatch):
 @pytest.fixture
 def told(monkeypatch):
     """What happens from now on, in order: "written" to the books, and "drawn" by the door."""
-    found, opened = [], []  # what is unprotected, only paper mode may ask for
+    found, opened = [], []  # what is unprotected, only published mode may ask for
     add, answer = Books.add, Door.answer
 
     def written(self, *charge, **how):

@@ -16,7 +16,8 @@ GIVEN = {"epsilon": 1.0, "noise": "auto", "random_state": 3}  # of all fits that
 VARIANTS = {name: kind.variants for name, kind in METHODS.items() if "corrected" in kind.modes}
 CORRECTED = [(name, extra) for name, variants in VARIANTS.items() for extra in variants]
 RELATED = [(name, extra, str(relation)) for name, extra in CORRECTED for relation in METHODS[name].relations]
-# What can be proved of paper mode, beside what it claims: more, nothing at all, or (where the paper is right) no more.
+# What can be proved of published mode, beside what it claims: more, nothing at all, or, where the paper is right, no
+# more.
 PUBLISHED = [
     ("NB-Synth", {}, "more"),
     ("NB-Synth", {"variant": "Alg1"}, "nothing"),

@@ -1,29 +1,29 @@
-"""What a run can cost: every question asked of private rows, with the epsilon claimed and the epsilon proved.
+"""What a run can cost: every query of private rows, with the claimed epsilon and the proven one.
 
 The ledger records events apart from how they compose (the idea is dp_accounting's). Three totals stand in it:
-`epsilon_claimed`, what the method's source says that the questions satisfy; `epsilon_nominal`, what the noise that was
+`epsilon_claimed`, what the method's source says that the queries satisfy; `epsilon_nominal`, what the noise that was
 drawn would give alone; and `epsilon_bound`, the smallest upper bound that can be proved. The last two are one number
 unless the ledger is void: with a known seed or an inferred schema nothing can be proved, whatever the noise. In
 corrected mode claim and noise are equal. Sums are exact (rational arithmetic).
 
-A ledger counts pure epsilon, or, if it was given a `delta`, rho (`currency`). Entries and sums are then of rho, and the
-three totals are the epsilons that these make at that delta, rounded up. One ledger with all its parts has one currency
-and one delta.
+A ledger counts pure epsilon, or, if it was given a `delta`, rho (zCDP). Entries and sums are then of rho, and the
+three totals are the epsilons that these make at that delta, rounded up. One ledger with all its parts has one privacy
+measure and one delta.
 
 Composition lives here alone:
 
-sequential   Questions about the same rows add up (Dwork and Roth 2014, Theorem 3.16).
-parallel     Questions about disjoint *records* cost the largest of the parts (McSherry 2009, Theorem 4). One added or
+sequential   Queries about the same rows add up (Dwork and Roth 2014, Theorem 3.16).
+parallel     Queries about disjoint *records* cost the largest of the parts (McSherry 2009, Theorem 4). One added or
              removed record touches one part. A *replaced* record may leave one part and enter another: when the parts
              are formed by the records' values, each of the two parts sees one record less or more, so the parts are
              charged under add_remove and the whole costs twice the largest. Parts formed by labels drawn independently
              of the values stay at the largest under both relations. Splitting attributes is not splitting records.
-repeated     The same questions t times over: t times their cost.
-of a person  What is asked of rows, of which one person has k at most, costs that person k times as much: two tables
+repeated     The same queries t times over: t times their loss.
+of a person  Queries of rows, of which one person has k at most, cost that person k times as much: two data sets
              that differ by one person are k steps of one row apart (group privacy, Dwork and Roth 2014, Theorem 2.2).
-             It holds for whatever the questions come to together, samples and parallel parts included. Of rho it is
+             It holds for all that the queries come to together, samples and parallel parts included. Of rho it is
              k^2 times as much.
-sampled      Questions about a secret random sample cost less than they would on all rows, and questions about a
+sampled      Queries about a secret random sample cost less than they would on all rows, and queries about a
              bootstrap sample more (`amplification`). In pure epsilon only.
 
 `tally` has the sums, the caps and the lock: any thread of one process may charge; copies and other processes may not.
@@ -81,25 +81,47 @@ class Entry:
 
 
 class Ledger(Tally):
-    """An account of questions under one neighboring relation. Any thread of its process may charge it.
+    """Record of queries and their privacy losses under one neighboring relation.
+
+    Any thread of its process may charge it. Losses are counted exactly, in its privacy measure:
+    epsilon if `delta` is 0, and rho (zCDP) otherwise.
 
     Parameters
     ----------
-    relation : Relation or str
+    relation : Relation or {"add_remove", "replace"}
+        Which data sets are neighbors.
     epsilon : float, optional
-        Somebody's cap on `epsilon_bound`. A question that would exceed it raises BudgetError and is not recorded. No
-        cap lets through what is void.
+        A cap on `epsilon_bound`, 0 or more. A query that would exceed it raises BudgetError and is
+        not recorded. No cap lets through what is void. Default: no cap.
     plan : float or Fraction, optional
-        What a method means to draw, in the ledger's currency: a cap on what the noise costs.
-    name : str
+        What a method means to draw, in the ledger's privacy measure: a cap on what the noise costs.
+    name : str, default="run"
         For people.
-    delta : float
+    delta : float, default=0.0
         With 0 the ledger counts pure epsilon, otherwise rho, and its epsilons hold at this delta.
 
     Attributes
     ----------
     status : {"open", "finished", "stopped"}
-        Whether it can be charged; if not, it is the record of a run that came to its end, or did not.
+        Whether it can be charged; if not, it is the record of a run that came to its end, or did
+        not.
+
+    Raises
+    ------
+    ParameterError
+        If the relation is not known, or a number is outside what is allowed.
+
+    Examples
+    --------
+    A ledger with a cap of 2 that two runs charge:
+
+    >>> import dpcore as dp
+    >>> data = dp.datasets.load("sample")
+    >>> ledger = dp.Ledger("add_remove", epsilon=2.0)
+    >>> for method in (dp.IndependentMarginals(relation="add_remove"), dp.DiffPID3()):
+    ...     _ = method.fit(data.train, schema=data.schema, ledger=ledger)
+    >>> round(ledger.epsilon_claimed, 6), round(ledger.epsilon_bound, 6)
+    (2.0, 2.0)
     """
 
     def __init__(
@@ -125,12 +147,12 @@ class Ledger(Tally):
 
     @property
     def entries(self) -> list[Entry]:
-        """All questions, in order, those of children included."""
+        """All queries, in order, those of children included."""
         return [entry for *_, entry in self._walk()]
 
     @property
     def own_entries(self) -> list[Entry]:
-        """The questions that were charged to this ledger itself, in order."""
+        """The queries that were charged to this ledger itself, in order."""
         void = bool(self._reasons_above())
         return [replace(item, void=True) if void else item for item in self._items if isinstance(item, Entry)]
 
@@ -141,16 +163,21 @@ class Ledger(Tally):
 
     @property
     def in_parallel(self) -> bool:
-        """Whether the accounts directly under this one hold disjoint records, of which the dearest counts."""
+        """Whether its children hold disjoint records, of which the largest loss counts."""
         return self._rule == "parallel"
 
     @property
     def protects(self) -> ProtectedUnit:
-        """Whose its epsilons are: a row's, or a person's with all rows."""
+        """The protected unit of its epsilons: "row", or "person" with all rows."""
         return "person" if self.unit_column else "row"
 
     def set_privacy_unit(self, column: str | None) -> None:
-        """Say whom runs here protect: rows, or the persons that a column names. So do all ledgers above.
+        """Set whom the runs here protect, in this ledger and in all above it.
+
+        Parameters
+        ----------
+        column : str or None
+            The column that names a row's person; None if runs protect rows.
 
         Raises
         ------
@@ -172,14 +199,20 @@ class Ledger(Tally):
                 level.unit_column = column or ""
 
     def charge(self, *entries: Entry) -> None:
-        """Record questions *before* their answers are drawn: all of them, or none.
+        """Charge queries *before* their answers are drawn: all of them, or none.
+
+        Parameters
+        ----------
+        *entries : Entry
+            The queries, priced in the ledger's privacy measure.
 
         Raises
         ------
         BudgetError
             If this ledger or one above it would exceed its cap. Nothing is recorded then.
         ParameterError
-            If what is charged here could not be counted: this is a group, or closed, or another process's.
+            If what is charged here could not be counted: this is a group, or closed, or another
+            process's, or an entry is none or in another privacy measure.
         """
         self._refuse_group()
         if not all(isinstance(entry, Entry) for entry in entries):
@@ -195,21 +228,48 @@ class Ledger(Tally):
             self._charge(entries, Totals(claimed, paid, paid))
 
     def child(self, name: str, epsilon: Epsilon | None = None, *, plan: Amount | None = None) -> Ledger:
-        """A sequential part of this ledger, optionally with a cap or plan of its own."""
-        self._refuse_group()
-        return self._new(self._part(name, epsilon=epsilon, plan=plan))
-
-    def parallel(self, name: str, *, by: Literal["value", "label"], plainly_claimed: bool = False) -> Ledger:
-        """A group whose parts (`part`) hold disjoint records.
+        """Open a sequential part of this ledger: its losses add up with all others here.
 
         Parameters
         ----------
         name : str
+            For people.
+        epsilon : float or Fraction, optional
+            A cap of its own. Default: those above it alone.
+        plan : float or Fraction, optional
+            A plan of its own, in the ledger's privacy measure.
+
+        Returns
+        -------
+        Ledger
+            The part, which has this ledger's relation and delta.
+        """
+        self._refuse_group()
+        return self._new(self._part(name, epsilon=epsilon, plan=plan))
+
+    def parallel(self, name: str, *, by: Literal["value", "label"], plainly_claimed: bool = False) -> Ledger:
+        """Open a group whose parts (`part`) hold disjoint records: the largest part counts.
+
+        Parameters
+        ----------
+        name : str
+            For people.
         by : {"value", "label"}
-            Whether the parts are formed by the records' values (public predicates or earlier noisy answers) or by
-            labels drawn for each record independently of its values. See the module docstring for the difference.
-        plainly_claimed : bool
-            Whether the source claims the largest part's cost under replace as well.
+            Whether the parts are formed by the records' values (public predicates or earlier noisy
+            answers) or by labels drawn for each record independently of its values. See the module
+            docstring for the difference.
+        plainly_claimed : bool, default=False
+            Whether the source claims the largest part's loss under replace as well.
+
+        Returns
+        -------
+        Ledger
+            The group. It takes no charge itself.
+
+        Raises
+        ------
+        ParameterError
+            If `by` is neither, or this ledger is a group itself.
         """
         self._refuse_group()
         if by not in ("value", "label"):
@@ -222,35 +282,114 @@ class Ledger(Tally):
         return self._new(group)
 
     def part(self, name: str) -> Ledger:
-        """One part of a parallel group."""
+        """Open one part of a parallel group.
+
+        Parameters
+        ----------
+        name : str
+            For people.
+
+        Returns
+        -------
+        Ledger
+            The part.
+
+        Raises
+        ------
+        ParameterError
+            If this is no parallel group.
+        """
         if not self.in_parallel:
             raise ParameterError("Only a parallel group has parts.", "Call parallel(…) first.")
         return self._new(self._part(name), self._of_parts)
 
     def share_of(self, epsilon: Amount) -> Amount:
-        """What this part of a parallel group may spend, for the group to cost `epsilon`, in the ledger's currency."""
+        """Return what this part of a parallel group may spend for the group to cost `epsilon`.
+
+        Parameters
+        ----------
+        epsilon : float or Fraction
+            The group's loss, in the ledger's privacy measure.
+
+        Returns
+        -------
+        Fraction or float
+            The part's loss, in the ledger's privacy measure.
+
+        Raises
+        ------
+        ParameterError
+            If this is no part of a parallel group.
+        """
         if self._parent is None or self._parent._rule != "parallel":
             raise ParameterError("This is no part of a parallel group.", "Ask one of its parts.")
         return exact(epsilon) / self._prices.bound(Fraction(1))
 
     def self_composed(self, name: str, times: int) -> Ledger:
-        """An account of what is done `times` times over, once or more, with the same questions each time."""
+        """Open a ledger of what is done several times over, with the same queries each time.
+
+        Parameters
+        ----------
+        name : str
+            For people.
+        times : int
+            How many times, 1 or more: what is charged in it counts so often.
+
+        Returns
+        -------
+        Ledger
+            The part.
+        """
         self._refuse_group()
         many = whole(times, "number of times", least=1)
         return self._new(self._part(name), many_times(many))
 
     def group(self, rows: int, *, plan: Amount | None = None) -> Ledger:
-        """An account of questions about rows, of which one person has so many at most: see the module."""
+        """Open a ledger of queries about rows, of which a person has several (group privacy).
+
+        Parameters
+        ----------
+        rows : int
+            The most rows of one person, 1 or more: k rows cost k epsilon, or k^2 rho. See the
+            module.
+        plan : float or Fraction, optional
+            What may be drawn inside, in the ledger's privacy measure.
+
+        Returns
+        -------
+        Ledger
+            The part.
+        """
         self._refuse_group()
         many = whole(rows, "number of rows", least=1)
         name = f"up to {many:,} rows of one person" if many > 1 else "one row of one person"
         return self._new(self._part(name, plan=plan), many_times(self.currency.rows(many)))
 
     def poisson_subsampled(self, name: str, rate: float, epsilon: Epsilon) -> Ledger:
-        """An account of questions about a secret Poisson sample, whose plan costs this ledger `epsilon`.
+        """Open a ledger of queries about a secret Poisson sample, at a loss of `epsilon` here.
 
-        Below the plan it is counted in proportion. That is no less than the true cost, which is convex in what is spent
-        inside and 0 at 0. Under replace the row that leaves and the row that comes cost one addition or removal each.
+        Below the plan it is counted in proportion. That is no less than the true loss, which is
+        convex in what is spent inside and 0 at 0. Under replace the row that leaves and the row
+        that comes cost one addition or removal each.
+
+        Parameters
+        ----------
+        name : str
+            For people.
+        rate : float
+            The probability of each row, in (0, 1].
+        epsilon : float or Fraction
+            The loss on all rows, finite.
+
+        Returns
+        -------
+        Ledger
+            The part; its `plan` is the larger epsilon that may be spent on the sample.
+
+        Raises
+        ------
+        ParameterError
+            If the rate or epsilon is out of range, or this ledger counts rho or is a group.
         """
         self._refuse_group()
         self._refuse_rho()
@@ -265,7 +404,22 @@ class Ledger(Tally):
         return self._new(Ledger(Relation.ADD_REMOVE, plan=inside, name=name), Prices(price, price))
 
     def bootstrap(self, name: str, rows: int) -> Ledger:
-        """An account of questions about a bootstrap sample, for sources that claim what they would cost on the rows."""
+        """Open a ledger of queries about a bootstrap sample.
+
+        It is for sources that claim what the queries would cost on the rows themselves.
+
+        Parameters
+        ----------
+        name : str
+            For people.
+        rows : int
+            The number of rows that the sample is drawn from, and has; 0 or more.
+
+        Returns
+        -------
+        Ledger
+            The part.
+        """
         self._refuse_group()
         self._refuse_rho()
         size = whole(rows, "number of rows", least=0)
@@ -273,14 +427,25 @@ class Ledger(Tally):
         return self._new(Ledger(self.relation, name=name), prices)
 
     def attach(self, ledger: Ledger) -> Ledger:
-        """Make another ledger a part of this one. What it has spent counts from now on, here and above.
+        """Make another ledger a part of this one: what it has spent counts here and above.
+
+        Parameters
+        ----------
+        ledger : Ledger
+            One of the same relation and delta that is not counted anywhere yet.
+
+        Returns
+        -------
+        Ledger
+            The same ledger.
 
         Raises
         ------
         BudgetError
             If that exceeds a cap. Nothing is changed then.
         ParameterError
-            If it is counted in a ledger already, this one's among them, or has another relation.
+            If it is counted in a ledger already, this one's among them, or has another relation or
+            privacy measure.
         """
         self._refuse_group()
         if ledger.relation is not self.relation:
@@ -334,9 +499,11 @@ class Ledger(Tally):
         return rows
 
     def to_frame(self) -> pd.DataFrame:
-        """One row per question, in order: its scope, the fields of `Entry`, and the relation it was charged under.
+        """Return a DataFrame with one row per query, in order.
 
-        Of a ledger that counts rho, `rho_claimed`, `rho_nominal` and `rho_bound` stand in the epsilons' place.
+        Its columns are the ledger's path (`scope`), the fields of `Entry`, and the relation that it
+        was charged under. Of a ledger that counts rho, `rho_claimed`, `rho_nominal` and `rho_bound`
+        stand in the epsilons' place.
         """
         rows = [
             {
@@ -352,11 +519,13 @@ class Ledger(Tally):
         return frame.rename(columns={name: name.replace("epsilon", self.currency.unit) for name in EPSILONS})
 
     def breakdown(self) -> pd.DataFrame:
-        """What the questions come to in the totals: `name`, what is claimed, what the noise costs, and `void`.
+        """Return what each query adds to the totals.
 
-        One row per question that counts, in order. Of parallel parts only the dearest counts; questions about one row
-        of several that a person has, or that a replaced row may change twice, count as often. So columns have this
-        ledger's totals as their sums, in its currency, as `to_frame` names it.
+        The columns are `name`, the claimed and the nominal loss, and `void`. One row per query that
+        counts, in order. Of parallel parts only the largest counts; queries about one row of
+        several that a person has, or that a replaced row may change twice, count as often. So
+        columns have this ledger's totals as their sums, in its privacy measure, as `to_frame` names
+        it.
         """
         rows = [
             {
@@ -374,7 +543,7 @@ class Ledger(Tally):
         return frame.rename(columns={name: name.replace("epsilon", self.currency.unit) for name in EPSILONS})
 
     def to_dict(self) -> dict[str, Any]:
-        """The ledger as JSON-ready values; infinite numbers become the text "infinity"."""
+        """Return the ledger as JSON-ready values; infinite numbers become the text "infinity"."""
         return {
             "name": self.name,
             "relation": str(self.relation),
@@ -390,7 +559,7 @@ class Ledger(Tally):
         }
 
     def to_json(self) -> str:
-        """`to_dict` as text."""
+        """Return `to_dict` as text."""
         return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
 
 

@@ -17,19 +17,23 @@ ProtectedUnit = Literal["row", "person"]
 
 
 class Relation(StrEnum):
-    """Which two tables count as neighbors: what "one person" changes."""
+    """Which two data sets are neighbors: what "one person" changes.
+
+    Under "add_remove" they differ by the presence of one row, and the number of rows is private.
+    Under "replace" they differ in the values of one row, and the number of rows is public.
+    """
 
     REPLACE = "replace"
     ADD_REMOVE = "add_remove"
 
     @property
     def histogram_l1(self) -> int:
-        """How much one person moves one contingency table of counts, in L1: the one place where 1 or 2 is decided."""
+        """L1 sensitivity of one marginal of counts: the one place where 1 or 2 is decided."""
         return 2 if self is Relation.REPLACE else 1
 
     @property
     def squared_histogram_l2(self) -> int:
-        """How much one person moves such a table in L2, squared: as many cells as in L1, each by one."""
+        """L2 sensitivity of such a marginal, squared: as many cells as in L1, each by one."""
         return self.histogram_l1
 
     @property
@@ -45,7 +49,18 @@ class Relation(StrEnum):
         return phrase("change one row") if self is Relation.REPLACE else phrase("add or remove one row")
 
     def sentence_for(self, protects: ProtectedUnit) -> str:
-        """`sentence`, for runs that protect rows or persons."""
+        """Return `sentence` for runs that protect rows or persons.
+
+        Parameters
+        ----------
+        protects : {"row", "person"}
+            The protected unit.
+
+        Returns
+        -------
+        str
+            A sentence, in English.
+        """
         if protects == "row":
             return self.sentence
         if self is Relation.REPLACE:
@@ -53,14 +68,41 @@ class Relation(StrEnum):
         return phrase("Neighbors differ by the presence of one person with all rows; how many there are is private.")
 
     def short_for(self, protects: ProtectedUnit) -> str:
-        """`short`, for runs that protect rows or persons."""
+        """Return `short` for runs that protect rows or persons.
+
+        Parameters
+        ----------
+        protects : {"row", "person"}
+            The protected unit.
+
+        Returns
+        -------
+        str
+            A few words, in English.
+        """
         if protects == "row":
             return self.short
         return phrase("change one person") if self is Relation.REPLACE else phrase("add or remove one person")
 
     @classmethod
     def parse(cls, value: str) -> Self:
-        """The relation of that name; ParameterError with the allowed names otherwise."""
+        """Return the relation of a name.
+
+        Parameters
+        ----------
+        value : {"add_remove", "replace"}
+            The name.
+
+        Returns
+        -------
+        Relation
+            The relation.
+
+        Raises
+        ------
+        ParameterError
+            If there is none of that name; the message lists those allowed.
+        """
         return cls(value)
 
     @classmethod

@@ -72,17 +72,17 @@ class Spent:
 
     @property
     def epsilon_claimed(self: HasTotals) -> float:
-        """What the methods' sources say was spent."""
+        """What the methods' sources say was spent, in epsilon."""
         return self.currency.epsilon(self.totals.claimed)
 
     @property
     def epsilon_nominal(self: HasTotals) -> float:
-        """What the noise that was drawn costs, if nothing else gives it away."""
+        """What the noise alone that was drawn costs, in epsilon, if nothing else gives it away."""
         return self.currency.epsilon(self.totals.of_noise)
 
     @property
     def epsilon_bound(self: HasTotals) -> float:
-        """What can be proved that was spent; infinite where nothing can."""
+        """The smallest epsilon that can be proved of what was spent; infinite where none can."""
         return self.currency.epsilon(self.totals.bound)
 
     @property
@@ -112,7 +112,7 @@ class Tally(Spent):
 
     @property
     def totals(self) -> Totals:
-        """Claimed, of the noise, and proved, as exact numbers."""
+        """The claimed, the nominal and the proven loss, as exact numbers in the privacy measure."""
         return self._totals
 
     @property
@@ -122,7 +122,7 @@ class Tally(Spent):
 
     @property
     def epsilons(self) -> dict[str, Any]:
-        """The three epsilons and `void`, by their names, for a row of a table."""
+        """The three epsilons and `void`, by their names, for a row of a frame."""
         return {name: getattr(self, name) for name in EPSILONS} | {"void": self.guarantee_void}
 
     @property
@@ -134,9 +134,20 @@ class Tally(Spent):
         return " ".join(dict.fromkeys([*self._reasons_above(), *self._reasons_below()]))
 
     def void_because(self, reason: str) -> None:
-        """Say why nothing can be proved of what is charged here, best before the first charge.
+        """Record why nothing can be proved of what is charged here, best before the first charge.
 
-        What was charged before is infinite from now on, here, above and in the books; no cap can undo what was drawn.
+        What was charged before is infinite from now on, here, above and in the file; no cap can
+        undo what was drawn.
+
+        Parameters
+        ----------
+        reason : str
+            A sentence, such as "The seed of the noise is known."
+
+        Raises
+        ------
+        ParameterError
+            If the reason is blank.
         """
         if not reason.strip():
             raise ParameterError("There is no reason given.", "Say in a sentence why nothing can be proved.")
@@ -149,7 +160,15 @@ class Tally(Spent):
                 self._lose()
 
     def close(self, *, finished: bool = True) -> None:
-        """Charge nothing here or below any more; from now on this is a record, which may be copied."""
+        """Refuse all further charges here and below: from now on this is a record.
+
+        It may be copied then.
+
+        Parameters
+        ----------
+        finished : bool, default=True
+            Whether the run came to its end: `status` is then "finished", otherwise "stopped".
+        """
         with held(self):
             self.status = "finished" if finished else "stopped"
 

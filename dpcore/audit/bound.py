@@ -41,12 +41,26 @@ Runs = Callable[[pd.DataFrame, int], Sequence[Any]]
 
 @dataclass(frozen=True)
 class AuditResult:
-    """What an audit found: with this confidence, epsilon is at least the lower bound, 0 if nothing was found.
+    """What an audit found: with this confidence, epsilon is at least the lower bound.
 
-    `claimed` and `bound` are the ledger's two epsilons of one run (NaN if the mechanism has no ledger), and `trials`
-    the runs on each of the two tables, half of which chose the threshold. All epsilons are those of what a run
-    `protects`: a row, or a person with all rows (`Schema.unit`), by whom the two tables then differ. They hold at
-    `delta`, where that is not 0.
+    All epsilons are those of what a run `protects`: a row, or a person with all rows
+    (`Schema.unit`), by whom the two neighboring data sets then differ. They hold at `delta`, where
+    that is not 0.
+
+    Attributes
+    ----------
+    lower_bound : float
+        The lower confidence bound on epsilon; 0 if nothing was found.
+    claimed, bound : float
+        The ledger's claimed and nominal epsilon of one run; NaN if the mechanism has no ledger.
+    confidence : float
+        The probability that the lower bound holds, 1 - alpha.
+    trials : int
+        The runs on each of the two data sets, half of which chose the threshold.
+    protects : {"row", "person"}
+        The protected unit.
+    delta : float
+        The delta of all epsilons; 0 for pure ones.
     """
 
     lower_bound: float
@@ -65,7 +79,23 @@ class AuditResult:
 
 @dataclass(frozen=True)
 class Event:
-    """The event by which an audit tells two worlds apart: a run's number is at or beyond a threshold."""
+    """How an audit tells two data sets apart: a run's number is at or beyond a threshold.
+
+    Attributes
+    ----------
+    threshold : float
+        The number; infinite if no event promised anything.
+    above : bool
+        Whether the event is "at or above"; otherwise "at or below".
+    likely : {0, 1}
+        The data set, the first or the second, in which it happens more often.
+    hits : tuple of two ints
+        How often it happened on the two data sets, among the runs that were counted.
+    counted : int
+        Those runs, per data set.
+    lower_bound : float
+        The lower confidence bound on epsilon.
+    """
 
     threshold: float  # infinite if no event promised anything
     above: bool  # whether the event is "at or above"; otherwise "at or below"
@@ -78,10 +108,35 @@ class Event:
 def lower_bound(
     hits: int, hits_other: int, trials: int, *, alpha: float = 0.05, delta: float = 0.0, currency: Currency = PURE
 ) -> float:
-    """Lower confidence bound on epsilon from event counts in `trials` runs on each of two neighboring tables.
+    """Return a lower confidence bound on epsilon from event counts on two neighboring data sets.
 
-    ln((p_lo - delta) / q_hi) with one-sided Clopper-Pearson bounds at alpha/2 each; at least 0. In a `currency` of rho
-    it is the epsilon of the rho that these bounds call for.
+    It is ln((p_lo - delta) / q_hi) with one-sided Clopper-Pearson bounds at alpha/2 each, and at
+    least 0. If the privacy measure counts rho it is the epsilon of the rho that these bounds call
+    for.
+
+    Parameters
+    ----------
+    hits, hits_other : int
+        In how many runs the event happened on the data set that makes it likely, and on the other.
+    trials : int
+        The runs on each data set.
+    alpha : float, default=0.05
+        The probability that the bound does not hold, in (0, 1).
+    delta : float, default=0.0
+        The delta at which epsilon is bounded, in [0, 1).
+    currency : Currency, optional
+        The privacy measure in which the mechanism's loss is counted. Default: pure epsilon.
+
+    Returns
+    -------
+    float
+        The bound, in epsilon.
+
+    Examples
+    --------
+    >>> from dpcore.audit import lower_bound
+    >>> round(lower_bound(900, 300, 1_000), 3)
+    0.982
     """
     found = _lower_bounds(np.array([hits]), np.array([hits_other]), trials, alpha, delta, currency)
     return currency.epsilon(float(found[0]))
@@ -111,7 +166,25 @@ def lower_bound_of_statistics(
     delta: float = 0.0,
     currency: Currency = PURE,
 ) -> float:
-    """Lower bound from one number per run on each of two neighboring tables, shape (trials,) each."""
+    """Return a lower bound on epsilon from one number per run on two neighboring data sets.
+
+    Parameters
+    ----------
+    first, second : array of shape (trials,)
+        The numbers of the runs on each data set, as many of both.
+    alpha, delta, currency
+        As for `lower_bound`.
+
+    Returns
+    -------
+    float
+        The bound of `separating_event`, in epsilon.
+
+    Raises
+    ------
+    ParameterError
+        As for `separating_event`.
+    """
     return separating_event(first, second, alpha=alpha, delta=delta, currency=currency).lower_bound
 
 
@@ -123,10 +196,29 @@ def separating_event(
     delta: float = 0.0,
     currency: Currency = PURE,
 ) -> Event:
-    """The event that tells two worlds apart best, from one number per run in each of them, shape (trials,) each.
+    """Find the event that tells two neighboring data sets apart best, from one number per run.
 
-    The first half of the runs chooses the event (above or below a threshold, and which table makes it likely) that
-    promises most; the second half alone is counted, so the choice costs no confidence.
+    The first half of the runs chooses the event (above or below a threshold, and which data set
+    makes it likely) that promises most; the second half alone is counted, so the choice costs no
+    confidence.
+
+    Parameters
+    ----------
+    first, second : array of shape (trials,)
+        The numbers of the runs on each data set, as many of both.
+    alpha, delta, currency
+        As for `lower_bound`.
+
+    Returns
+    -------
+    Event
+        The event, its counts and its lower bound.
+
+    Raises
+    ------
+    ParameterError
+        If there are fewer than `FEWEST` runs or not equally many, or `alpha` or `delta` is out of
+        range.
     """
     if len(first) != len(second) or len(first) < FEWEST:
         raise ParameterError(
@@ -164,21 +256,55 @@ def audit(
     delta: float = 0.0,
     progress: Progress = no_progress,
 ) -> AuditResult:
-    """Run a method on both tables of a neighboring pair and bound its epsilon from below.
+    """Run a method on both data sets of a neighboring pair and bound its epsilon from below.
 
     Parameters
     ----------
     method : estimator or callable
-        An unfitted estimator without a seed (`schema` is then needed; an output is a fit of it), or a function
-        (frame, runs) -> outputs.
+        An unfitted estimator without a seed (`schema` is then needed; an output is a fit of it), or
+        a function (frame, runs) -> outputs.
     pair : two DataFrames
-        Neighbors under the method's relation: by one row, or by one person where the schema's unit names persons.
+        Neighbors under the method's relation: by one row, or by one person where the schema's
+        privacy unit names persons.
     event : callable
-        Output -> number (or bool); how the number separates the tables is found from the first half of the runs.
+        Output -> number (or bool); how the number separates the data sets is found from the first
+        half of the runs.
     trials : int
-        Runs on each table.
-    alpha, delta : float
-        Of `lower_bound`. An estimator that counts rho is audited by the whole curve, and takes no delta here.
+        Runs on each data set, `FEWEST` or more.
+    schema : Schema, optional
+        What is public about the rows; for an estimator.
+    alpha : float, default=0.05
+        The probability that the bound does not hold, in (0, 1).
+    delta : float, default=0.0
+        That of `lower_bound`. An estimator that counts rho is audited by the whole curve, and takes
+        no delta here.
+    progress : callable, optional
+        Called with a fraction and a text; raising inside it cancels.
+
+    Returns
+    -------
+    AuditResult
+        The lower bound beside the claimed and the nominal epsilon.
+
+    Raises
+    ------
+    ParameterError
+        If there are too few runs, an estimator has a seed or no schema, a function does not give
+        one output per run, or `alpha` or `delta` is out of range.
+
+    Examples
+    --------
+    A "mechanism" that answers without noise is caught:
+
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> from dpcore.audit import audit
+    >>> rows = pd.DataFrame({"ill": [1, 1, 0, 1]})
+    >>> def count(frame, runs):
+    ...     return np.full(runs, frame["ill"].sum())
+    >>> found = audit(count, (rows, rows.iloc[1:]), float, trials=1_000)
+    >>> found.lower_bound > 4
+    True
     """
     if not is_whole(trials, FEWEST):
         raise ParameterError(f"An audit needs {FEWEST} runs or more on each table.", "Raise trials.")

@@ -26,10 +26,25 @@ HERE: dict[str, Any] = {"color": INK, "strokeWidth": 2, "strokeDash": [6, 4]}
 
 
 def share_right(frame: pd.DataFrame, *, epsilon: float, noiseless: float, title: str) -> Chart:
-    """How often an attack is right against epsilon, beside the most that epsilon allows, a coin, and noiseless numbers.
+    """Draw how often an attack is right against epsilon, and the most that epsilon allows.
 
-    `frame`: one row per epsilon (0.01 to 10,000): `epsilon`, `share`. `epsilon`: the one that is chosen. `noiseless`:
-    the share without noise.
+    A coin and noiseless numbers are marked as well.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        One row per epsilon (0.01 to 10,000): `epsilon`, `share`.
+    epsilon : float
+        The one that is chosen.
+    noiseless : float
+        The share without noise.
+    title : str
+        The title.
+
+    Returns
+    -------
+    alt.Chart
+        The chart.
     """
     data = tidy(frame, [], ["epsilon", "share"]).dropna()
     data = data.assign(at=data["share"].clip(LOWEST, 1.0), text=[percent(share) for share in data["share"]])
@@ -73,11 +88,31 @@ def share_right(frame: pd.DataFrame, *, epsilon: float, noiseless: float, title:
 def share_found(
     frame: pd.DataFrame, *, at: int, what: str, most: int, title: str, found: str, lowest: float = 0.0, key: str = ""
 ) -> Chart:
-    """The share of people that is found out against how much is known, and the place that is chosen.
+    """Draw the share of people that is found out against how much is known.
 
-    `frame`: one row per number: `number`, `share`, and maybe `low`, `high`, the ends of a band. `at`: the number that
-    is chosen, up to `most`. `what` is counted, and `found` is what the share says. `lowest`: where the scale begins; if
-    above 0, a coin is marked.
+    Parameters
+    ----------
+    frame : DataFrame
+        One row per number: `number`, `share`, and maybe `low`, `high`, the ends of a band.
+    at : int
+        The number that is chosen.
+    what : str
+        What is counted.
+    most : int
+        The largest number of the axis.
+    title : str
+        The title.
+    found : str
+        What the share says.
+    lowest : float, default=0.0
+        Where the scale begins; if above 0, a coin is marked.
+    key : str, optional
+        A line below the title.
+
+    Returns
+    -------
+    alt.Chart
+        The chart.
     """
     band = ["low", "high"] if "low" in frame else []
     data = tidy(frame, [], ["number", "share", *band]).dropna(subset=["number"])
@@ -133,11 +168,30 @@ def groups_apart(
     key: str = "",
     ends: tuple[float, float] | None = None,
 ) -> Chart:
-    """Bars beside each other: where on one axis the people (or rows) of two or three groups are.
+    """Draw bars of where on one axis the people (or rows) of two or three groups are.
 
-    `frame`: one row per bin: `from`, `to`, and a share for each of `groups`, which names its column and tells what it
-    is; and maybe `bin`, what the bin is called. `highest`: where the scale of shares ends. `ends`: of the axis; by
-    default those of the bins.
+    Parameters
+    ----------
+    frame : DataFrame
+        One row per bin: `from`, `to`, and a share for each of `groups`; and maybe `bin`, what the
+        bin is called.
+    groups : mapping of str to str
+        From the column of each group to what it is called.
+    what : str
+        What the axis shows.
+    title : str
+        The title.
+    highest : float, default=1.0
+        Where the scale of shares ends.
+    key : str, optional
+        A line below the title.
+    ends : (float, float), optional
+        Those of the axis; by default those of the bins.
+
+    Returns
+    -------
+    alt.Chart
+        The chart.
     """
     data = tidy(frame, ["bin"] if "bin" in frame else [], ["from", "to", *groups]).dropna()
     if "bin" not in data:

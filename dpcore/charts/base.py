@@ -58,7 +58,18 @@ def near(chart: Any, title: str, **told: Any) -> Chart:
 
 
 def mark_real(chart: Chart) -> Chart:
-    """The same chart with the mark "uses real data: do not publish" as the last line of its title, once."""
+    """Mark a chart with "uses real data: do not publish", as the last line of its title, once.
+
+    Parameters
+    ----------
+    chart : alt.Chart
+        The chart.
+
+    Returns
+    -------
+    alt.Chart
+        A copy with the mark; the same chart if it has it.
+    """
     title: Any = getattr(chart, "title")  # noqa: B009 - Altair does not type it
     mark = say(REAL_DATA)
     if mark in title.text:
@@ -76,16 +87,23 @@ def for_files(chart: Chart) -> Chart:
 
 
 def specification(chart: Chart) -> dict[str, Any]:
-    """A chart as Vega-Lite: the one conversion, for screens and for reports.
+    """Return a chart as Vega-Lite: the one conversion, for screens and for reports.
 
-    What Altair converts tables with, and the theme it adds, are set for all threads at once: while one session's chart
-    is converted with them, another's writes into its tables. Here neither is asked: tables are named before, and an
-    inner chart gets no theme. The schema is not checked; that takes as long again, and tests do it.
+    What Altair converts tables with, and the theme it adds, are set for all threads at once: while
+    one session's chart is converted with them, another's writes into its tables. Here neither is
+    used: tables are named before, and an inner chart gets no theme. The schema is not checked; that
+    takes as long again, and tests do it.
+
+    Parameters
+    ----------
+    chart : alt.Chart
+        The chart.
 
     Returns
     -------
     dict
-        With the chart's tables as DataFrames under "datasets", by names that follow from what is in them.
+        With the chart's tables as DataFrames under "datasets", by names that follow from what is in
+        them.
     """
     tables: dict[str, pd.DataFrame] = {}
     inner = {"top_level": False, "datasets": tables}
@@ -94,9 +112,20 @@ def specification(chart: Chart) -> dict[str, Any]:
 
 
 def on_phones(spec: dict[str, Any]) -> dict[str, Any]:
-    """The same specification, in place, with a title, a key and legends that give way where the chart is narrow.
+    """Give a title, a key and legends that give way where the chart is narrow.
 
-    How wide a chart is only the browser knows, so it chooses: Vega asks for the width whenever that changes.
+    How wide a chart is only the browser knows, so it chooses: Vega asks for the width whenever that
+    changes.
+
+    Parameters
+    ----------
+    spec : dict
+        The chart's specification, which is changed in place.
+
+    Returns
+    -------
+    dict
+        The same specification.
     """
     if spec.get("width") != "container":  # a picture of panels is made smaller as a whole
         return spec

@@ -32,10 +32,22 @@ BAND, SHORTEST = 34, 36  # pixels: of a row, and of a text
 
 
 def error_by_range(frame: pd.DataFrame, *, title: str = "") -> Chart:
-    """Mean absolute errors of range queries against the size of the range, both on log scales: a line per release.
+    """Draw mean absolute errors of range queries against the size of the range: a line per release.
 
-    `frame`: of `evaluate.by_size`, of up to 10 releases, and maybe `baseline` (bool): dashed lines. Errors of 0 are
-    left out, as a log scale cannot show them.
+    Both axes are log scales. Errors of 0 are left out, as a log scale cannot show them.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        That of `evaluate.errors_by_query_size`, of up to 10 releases, and maybe `baseline` (bool):
+        dashed lines.
+    title : str, optional
+        The title.
+
+    Returns
+    -------
+    alt.Chart
+        The chart.
     """
     names = {"absolute": "value", "absolute_low": "low", "absolute_high": "high"}
     data = tidy(frame.rename(columns=names), ["release", "bin"], ["size", "queries", *names.values()])
@@ -94,10 +106,19 @@ def _with_interval(base: alt.Chart) -> alt.Chart:
 
 
 def range_answers(frame: pd.DataFrame) -> Chart:
-    """One range query: every release's estimate with its interval, beside the true count.
+    """Draw one range query: every release's estimate with its interval, and the true count.
 
-    `frame`: one row per release: `release`, `estimate`, `low`, `high` (NaN where there is no interval), and maybe
-    `true` (the same in all rows), which is a rule. Without it the chart shows nothing private.
+    Parameters
+    ----------
+    frame : DataFrame
+        One row per release: `release`, `estimate`, `low`, `high` (NaN where there is no interval),
+        and maybe `true` (the same in all rows), which is a rule. Without it the chart shows nothing
+        private.
+
+    Returns
+    -------
+    alt.Chart
+        The chart.
     """
     known = frame if "true" in frame else frame.assign(true=np.nan)
     data = distinct(tidy(known, ["release"], ["estimate", "low", "high", "true"]), "release")
@@ -126,11 +147,23 @@ def range_answers(frame: pd.DataFrame) -> Chart:
 
 
 def count_tree(frame: pd.DataFrame, *, width: int = 820) -> Chart:
-    """A tree's nodes as rectangles, a row per level, twice: noisy counts, and consistent ones, on one color scale.
+    """Draw a tree's nodes as rectangles, a row per level: noisy counts, and consistent ones.
 
-    `frame`: of `count_tree_frames.nodes`, maybe `with_truth`. Colors are absolute errors if the true counts are there;
-    without them half the widths of 95% intervals, and the chart shows nothing private. Levels that were not measured
-    say so among the noisy ones. `width`: the pixels of both pictures.
+    Both have one color scale. Levels that were not measured say so among the noisy ones.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        That of `count_tree_frames.nodes`, maybe `with_truth`. Colors are absolute errors if the
+        true counts are there; without them half the widths of 95% intervals, and the chart shows
+        nothing private.
+    width : int, default=820
+        The pixels of both pictures.
+
+    Returns
+    -------
+    alt.Chart
+        The chart.
     """
     private = "true" in frame
     rows = frame if private else frame.assign(true=np.nan, noise=np.nan)
@@ -203,9 +236,19 @@ def _rows(data: pd.DataFrame) -> list[str]:
 
 
 def level_errors(frame: pd.DataFrame) -> Chart:
-    """How far noisy and consistent counts are from the true ones: a dot per run in a row per level.
+    """Draw how far noisy and consistent counts are from the true ones.
 
-    `frame`: of `tree_errors.level_errors`, for one run or several. Errors of 0 are left out: the axis is a log scale.
+    There is a dot per run in a row per level. Errors of 0 are left out: the axis is a log scale.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        That of `tree_errors.level_errors`, for one run or several.
+
+    Returns
+    -------
+    alt.Chart
+        The chart.
     """
     data = tidy(frame, ["which", "divides"], ["level", "error"]).dropna().sort_values("level", kind="stable")
     data["row"] = _rows(data)

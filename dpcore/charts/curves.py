@@ -49,17 +49,51 @@ def curves(
     width: int = 230,
     title: str = "",
 ) -> Chart:
-    """A number against another: a mark per run, a line through the means and an interval per point, per series.
+    """Draw a number against another, per series.
 
-    `frame`: one row per run: `series` (up to 10, told apart by color and shape) and the columns that `x`, `y`, `panel`
-    and `mode` name. Each panel has its own chart; mode "as printed" is dashed and hollow, any other solid and filled.
-    Numbers that an axis cannot show (not finite, or <= 0 on a log scale) are left out. `references`: lines: the column
-    that `panel` names, `label`, `value`, and maybe `claimed` (bool: a figure that a paper states, in orange).
+    There is a mark per run, a line through the means and an interval per point. Each panel has its
+    own chart; mode "as printed" is dashed and hollow, any other solid and filled. Numbers that an
+    axis cannot show (not finite, or <= 0 on a log scale) are left out.
 
-    `interval`: from the lowest to the highest run; or a 95% t-interval of the mean, or from the 10% to the 90% quantile
-    of the runs, which fewer than `FEWEST_RUNS` do not have: of two, the first is 13 standard errors wide. Few series
-    without modes have it as bands, others as bars. `same_y`: all panels share one y axis. `claimed_first`: the first
-    series is a paper's claim, and orange; otherwise none is. `among`: all series of charts beside this one.
+    Parameters
+    ----------
+    frame : DataFrame
+        One row per run: `series` (up to 10, told apart by color and shape) and the columns that
+        `x`, `y`, `panel` and `mode` name.
+    x, y : str
+        The columns of the numbers.
+    x_title, y_title : str
+        What the axes call them.
+    panel, mode : str, optional
+        The columns that tell panels and modes apart.
+    references : DataFrame, optional
+        Lines: the column that `panel` names, `label`, `value`, and maybe `claimed` (bool: a figure
+        that a paper states, in orange).
+    log_x, log_y : bool, default=False
+        Whether the axes are log scales.
+    center : {"mean", "median"}, default="mean"
+        What the line goes through.
+    interval : {"range", "t", "deciles"}, default="range"
+        From the lowest to the highest run; or a 95% t-interval of the mean, or from the 10% to the
+        90% quantile of the runs, which fewer than `FEWEST_RUNS` do not have: of two, the first is
+        13 standard errors wide. Few series without modes have it as bands, others as bars.
+    same_y : bool, default=True
+        Whether all panels share one y axis.
+    claimed_first : bool, default=False
+        Whether the first series is a paper's claim, and orange; otherwise none is.
+    among : list of str, optional
+        All series of the charts that stand together.
+    columns : int, default=3
+        The most panels in a row.
+    width : int, default=230
+        The pixels of a panel.
+    title : str, optional
+        The title.
+
+    Returns
+    -------
+    alt.Chart
+        The chart.
     """
     shown = ((frame[x] > 0) | (not log_x)) & ((frame[y] > 0) | (not log_y))
     data = _runs(frame[shown], x, y, panel, mode, interval)
@@ -112,10 +146,25 @@ def curves(
 def sweep(
     frame: pd.DataFrame, *, y: str, y_title: str, references: pd.DataFrame | None = None, width: int = 270
 ) -> Chart:
-    """A metric against epsilon: a dot per run, a line of means per series, a panel per model.
+    """Draw a metric against epsilon: a dot per run, a line of means per series, a panel per model.
 
-    `frame`: one row per run: `epsilon` (>= 0), `series` (such as "paper"), `model`, and the column `y`, which the axis
-    calls `y_title`. `references`: lines: `model`, `label`, `value`; what has no epsilon, or an infinite one, goes here.
+    Parameters
+    ----------
+    frame : DataFrame
+        One row per run: `epsilon` (>= 0), `series` (such as "paper"), `model`, and the column `y`.
+    y : str
+        The column of the metric.
+    y_title : str
+        What the axis calls it.
+    references : DataFrame, optional
+        Lines: `model`, `label`, `value`; what has no epsilon, or an infinite one, goes here.
+    width : int, default=270
+        The pixels of a panel.
+
+    Returns
+    -------
+    alt.Chart
+        The chart.
     """
     look: Any = {"x": "epsilon", "x_title": "epsilon", "log_x": _positive(frame), "panel": "model"}
     look |= {"columns": 2, "claimed_first": True}
@@ -123,7 +172,22 @@ def sweep(
 
 
 def sweep_variance(frame: pd.DataFrame, *, width: int = 270) -> Chart:
-    """The variance of `value` across runs against epsilon. `frame` as for `sweep`; a single run has no variance."""
+    """Draw the variance of `value` across runs against epsilon.
+
+    A single run has no variance.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        As for `sweep`, with the column `value`.
+    width : int, default=270
+        The pixels of a panel.
+
+    Returns
+    -------
+    alt.Chart
+        The chart.
+    """
     frame = frame[frame["epsilon"] >= 0]
     keys = ["panel", "series", "mode", "x", "aside"]
     groups = _runs(frame, "epsilon", "value", "model", None, "range").groupby(keys, sort=False)["value"]
@@ -275,14 +339,41 @@ def compared(
     log_y: bool = False,
     names: list[str] | None = None,
 ) -> Chart:
-    """A mark per run, a line of medians and an interval per method; "as printed" is dashed and hollow.
+    """Draw a mark per run, a line of medians and an interval per method, against epsilon.
 
-    `frame`: one row per run: `series` (the method, up to 10), `mode`, the epsilon that `x` says (`epsilon_claimed`,
-    `epsilon_bound` or `epsilon_nominal`), `relation` (in words), `value`. All runs must have one relation, because
-    epsilons of two mean different things: ValueError otherwise. Runs without a finite epsilon > 0 on the axis are left
-    out. `local`: series in which people randomize their own answers; the key says that their epsilon is another
-    promise. `references`: `label`, `value`. `data`: the data set's name. `names`: all methods of the comparison, so
-    that each keeps its color and shape from chart to chart.
+    "As printed" is dashed and hollow. All runs must have one relation, because epsilons of two mean
+    different things. Runs without a finite epsilon > 0 on the axis are left out.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        One row per run: `series` (the method, up to 10), `mode`, the epsilon that `x` says
+        (`epsilon_claimed`, `epsilon_bound` or `epsilon_nominal`), `relation` (in words), `value`.
+    title, y_title : str
+        The titles of the chart and of its upright axis.
+    data : str
+        The data set's name.
+    x : {"claimed", "proved", "of the noise alone"}
+        Which epsilon is on the axis. Default: "claimed".
+    local : tuple of str, optional
+        Series in which people randomize their own answers; the key says that their epsilon is
+        another promise.
+    references : DataFrame, optional
+        Lines: `label`, `value`.
+    log_y : bool, default=False
+        Whether the upright axis is a log scale.
+    names : list of str, optional
+        All methods of the comparison, so that each keeps its color and shape from chart to chart.
+
+    Returns
+    -------
+    alt.Chart
+        The chart.
+
+    Raises
+    ------
+    ValueError
+        If the runs have several relations.
     """
     relations = frame["relation"].unique()
     if len(relations) > 1:

@@ -56,11 +56,21 @@ MOST_ALIKE = 6  # kinds of tables that are told one by one
 
 
 def epsilon_split(frame: pd.DataFrame) -> Chart:
-    """Where epsilon went: what questions come to in a ledger's totals (`Ledger.breakdown`), per entry name.
+    """Draw where epsilon went: what queries come to in a ledger's totals, per entry name.
 
-    `frame`: one row per question: `name`; `epsilon_claimed`, `epsilon_nominal` (0..inf), or the same of rho;
-    `void`: whether the latter is no bound. Entries of one name are summed, and tables of one price are told together;
-    the 20 largest are drawn, the rest summed.
+    Entries of one name are summed, and marginals of one loss are drawn together; the 20 largest are
+    drawn, the rest summed.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        That of `Ledger.breakdown`, one row per query: `name`; `epsilon_claimed`, `epsilon_nominal`
+        (0..inf), or the same of rho; `void`: whether the latter is no bound.
+
+    Returns
+    -------
+    alt.Chart
+        The chart.
     """
     in_rho = "rho_nominal" in frame
     frame = frame.rename(columns={name.replace("epsilon", "rho"): name for name in WHICH}) if in_rho else frame
@@ -139,9 +149,21 @@ def _together(own: pd.DataFrame, head: str) -> pd.DataFrame:
 
 
 def claimed_vs_bound(*, claimed: float, bound: float, delta: float = 0.0) -> Chart:
-    """The epsilon (0..inf) that a paper claims beside the one that can be proved.
+    """Draw the epsilon that a paper claims and the one that can be proved.
 
     The log scale gives the odds too, which hang on epsilon alone where there is no delta.
+
+    Parameters
+    ----------
+    claimed, bound : float
+        The claimed and the proven epsilon (0..inf).
+    delta : float, default=0.0
+        The delta at which they hold.
+
+    Returns
+    -------
+    alt.Chart
+        The chart.
     """
     who = [say(CLAIM), say(COST)]
     positive = [value for value in (claimed, bound) if 0 < value < math.inf]
@@ -218,7 +240,22 @@ def _beside(endless: str) -> alt.ExprRef:
 
 
 def odds_icons(probability: float, *, title: str | None = None) -> Chart:
-    """One hundred icons, `probability` (0..1) of them filled; only certainty fills all. Show it at its own width."""
+    """Draw one hundred icons, some of them filled; only certainty fills all.
+
+    Show it at its own width.
+
+    Parameters
+    ----------
+    probability : float
+        The share that is filled (0..1).
+    title : str, optional
+        The title.
+
+    Returns
+    -------
+    alt.Chart
+        The chart.
+    """
     filled = 100 if probability >= 1 else min(99, math.floor(100 * probability + 0.5))
     place, kinds = np.arange(100), ["filled", "open"]
     data = pd.DataFrame({"x": place % 10, "y": place // 10, "kind": np.where(place < filled, *kinds)})
@@ -235,7 +272,18 @@ def odds_icons(probability: float, *, title: str | None = None) -> Chart:
 
 
 def known_epsilon(*, lower: float, claimed: float, proved: float) -> Chart:
-    """What is known of the epsilon that a run can cost, and where the claim is. Epsilons may be infinite."""
+    """Draw what is known of the epsilon that a run can cost, and where the claim is.
+
+    Parameters
+    ----------
+    lower, claimed, proved : float
+        The audit's lower bound, the claimed and the proven epsilon, which may be infinite.
+
+    Returns
+    -------
+    alt.Chart
+        The chart.
+    """
     finite = math.isfinite(claimed)
     usual = max([lower, 0.5, *([claimed] if finite else [])])
     bounded = math.isfinite(proved) and proved <= FAR * usual
@@ -279,9 +327,21 @@ def known_epsilon(*, lower: float, claimed: float, proved: float) -> Chart:
 
 
 def forest_budget(frame: pd.DataFrame, *, title: str = "") -> Chart:
-    """Where epsilon goes on the way down a tree: a bar per level, a color per purpose.
+    """Draw where epsilon goes on the way down a tree: a bar per level, a color per purpose.
 
-    `frame`: of `forest_frames.budget`. If claim and noise differ there is a bar for each; what is infinite is striped.
+    If claim and noise differ there is a bar for each; what is infinite is striped.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        That of `forest_frames.budget`.
+    title : str, optional
+        The title.
+
+    Returns
+    -------
+    alt.Chart
+        The chart.
     """
     same = bool((frame["epsilon_claimed"] == frame["epsilon_nominal"]).all())
     called = WHICH | ({"epsilon_nominal": VOID} if frame["void"].any() else {})

@@ -13,10 +13,22 @@ KINDS = {phrase("pairs"): RELEASED, phrase("columns"): SERIES[2]}
 
 
 def forecast_bands(frame: pd.DataFrame, *, epsilon: float, low: float, high: float) -> Chart:
-    """The bands of 90% of what columns and pairs are expected to be off by, on a log axis of epsilon from low to high.
+    """Draw the bands of 90% of what columns and pairs are expected to be off by, against epsilon.
 
-    `frame`: one row per epsilon and kind: `of` ("columns" or "pairs"), `epsilon`, and as shares `low`, `middle`,
-    `high`. A line stands at the epsilon that is chosen.
+    Parameters
+    ----------
+    frame : DataFrame
+        One row per epsilon and kind: `of` ("columns" or "pairs"), `epsilon`, and as shares `low`,
+        `middle`, `high`.
+    epsilon : float
+        The one that is chosen, where a line stands.
+    low, high : float
+        The ends of the log axis of epsilon.
+
+    Returns
+    -------
+    alt.Chart
+        The chart.
     """
     data = tidy(frame, ["of"], ["epsilon", "low", "middle", "high"]).dropna()
     for end in ("low", "middle", "high"):

@@ -26,7 +26,13 @@ NAMES += [(LOW - 52, phrase("Non-interactive, as here: the owner releases once, 
 
 
 def frameworks() -> Chart:
-    """The two settings of figures 1 and 2 of patent 002. It needs no data."""
+    """Draw the two settings of figures 1 and 2 of patent 002. It needs no data.
+
+    Returns
+    -------
+    alt.Chart
+        The chart.
+    """
     marks = canvas(WIDTH, HEIGHT)
     boxes = pd.DataFrame([*BOXES, RELEASE], columns=["x", "y", "text"])
     boxes = boxes.assign(right=boxes["x"] + HALF, low=boxes["y"] + TALL, left=boxes["x"] - HALF, top=boxes["y"] - TALL)

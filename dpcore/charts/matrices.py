@@ -15,10 +15,20 @@ MOST_WRITTEN = 12
 
 
 def pair_heatmap(frame: pd.DataFrame) -> Chart:
-    """How well each pair of columns survives, as a symmetric matrix.
+    """Draw how well each pair of columns survives, as a symmetric matrix.
 
-    `frame`: one row per unordered pair: `a`, `b` (columns); `avd`, `floor` (average variation distance, 0..1, of the
-    release and of a same-size resample). Colors are the same for every release.
+    Colors are the same for every release.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        One row per unordered pair: `a`, `b` (columns); `avd`, `floor` (total variation distance,
+        0..1, of the release and of a same-size resample).
+
+    Returns
+    -------
+    alt.Chart
+        The chart.
     """
     pairs = tidy(frame, ["a", "b"], ["avd", "floor"]).dropna(subset=["avd"])
     names = in_order([*pairs["a"], *pairs["b"]])
@@ -36,11 +46,21 @@ def pair_heatmap(frame: pd.DataFrame) -> Chart:
 
 
 def affinity(frame: pd.DataFrame, clusters: Mapping[Any, object] | pd.DataFrame) -> Chart:
-    """The noisy score of each pair of columns, or bits, as a symmetric matrix in the order of clusters.
+    """Draw the noisy score of each pair of columns, or bits, as a matrix in the order of clusters.
 
-    `frame`: one row per unordered pair: `a`, `b` (texts), `score` (noisy: what is below 0 is drawn as 0, and what is
-    above 1 as 1). `clusters`: from each text to its cluster, as a mapping or as
-    a frame of `column` and `cluster`; a gap parts one cluster from the next. Up to 60 columns are named.
+    Parameters
+    ----------
+    frame : DataFrame
+        One row per unordered pair: `a`, `b` (texts), `score` (noisy: what is below 0 is drawn as 0,
+        and what is above 1 as 1). Up to 60 columns are named.
+    clusters : mapping or DataFrame
+        From each text to its cluster, as a mapping or as a frame of `column` and `cluster`; a gap
+        parts one cluster from the next.
+
+    Returns
+    -------
+    alt.Chart
+        The chart.
     """
     if isinstance(clusters, pd.DataFrame):
         clusters = dict(zip(clusters["column"], clusters["cluster"], strict=True))
@@ -82,11 +102,24 @@ def affinity(frame: pd.DataFrame, clusters: Mapping[Any, object] | pd.DataFrame)
 
 
 def pair_tables(frame: pd.DataFrame, *, x: str, y: str) -> Chart:
-    """Two columns' joint shares, real beside released, on one color scale.
+    """Draw two columns' joint shares, real and released, on one color scale.
 
-    `frame`: one row per cell and source: `x_value`, `y_value`, `source` ("real" or "released"), `share` (0..1). A cell
-    that is not in the frame stays blank. The 40 largest values of a column are drawn, the rest summed.
-    Names of the released ones begin with a space of no width, so that both stand on one axis.
+    A cell that is not in the frame stays blank. The 40 largest values of a column are drawn, the
+    rest summed. Names of the released ones begin with a space of no width, so that both stand on
+    one axis.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        One row per cell and source: `x_value`, `y_value`, `source` ("real" or "released"), `share`
+        (0..1).
+    x, y : str
+        The columns' names.
+
+    Returns
+    -------
+    alt.Chart
+        The chart.
     """
     cells = tidy(frame, ["x_value", "y_value", "source"], ["share"]).dropna()
     cells.columns = pd.Index(["x", "y", "source", "shade"])
@@ -119,9 +152,17 @@ def pair_tables(frame: pd.DataFrame, *, x: str, y: str) -> Chart:
 
 
 def confusion(frame: pd.DataFrame) -> Chart:
-    """Which classes are taken for which: a cell per true and predicted class.
+    """Draw a confusion matrix: a cell per true and predicted class.
 
-    `frame`: of `learners.confusion_frame`. Up to 12 classes have their numbers written.
+    Parameters
+    ----------
+    frame : DataFrame
+        That of `learners.confusion_frame`. Up to 12 classes have their numbers written.
+
+    Returns
+    -------
+    alt.Chart
+        The chart.
     """
     data = tidy(frame, ["truth", "predicted"], ["count", "share"])
     names = in_order([*data["truth"], *data["predicted"]])
@@ -150,9 +191,17 @@ def confusion(frame: pd.DataFrame) -> Chart:
 
 
 def channel_matrix(frame: pd.DataFrame) -> Chart:
-    """How often each true value is reported as each value.
+    """Draw how often each true value is reported as each value.
 
-    `frame`: one row per cell: `truth`, `reported`, `probability` (0..1), for up to 12 values.
+    Parameters
+    ----------
+    frame : DataFrame
+        One row per cell: `truth`, `reported`, `probability` (0..1), for up to 12 values.
+
+    Returns
+    -------
+    alt.Chart
+        The chart.
     """
     data = tidy(frame, ["truth", "reported"], ["probability"]).dropna()
     names = in_order([*data["truth"], *data["reported"]])

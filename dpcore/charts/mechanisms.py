@@ -26,14 +26,36 @@ BOTH = {True: phrase("possible in both worlds"), False: phrase("possible in this
 
 
 def votes(frame: pd.DataFrame) -> Chart:
-    """The votes of an election in two worlds. `frame`: `candidate`, `votes`, `votes_other`."""
+    """Draw the votes of an election in two worlds.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        One row per candidate: `candidate`, `votes`, `votes_other`.
+
+    Returns
+    -------
+    alt.Chart
+        The chart.
+    """
     data = tidy(frame, ["candidate"], ["votes", "votes_other"]).dropna()
     most = largest(data[["votes", "votes_other"]].to_numpy().ravel(), 1.0) * 1.12
     return _pairs(data, "votes", REAL, most, (say("votes"), say("The votes")), tip=",.0f", tick=",d")
 
 
 def election(frame: pd.DataFrame) -> Chart:
-    """How probably each candidate is drawn, in two worlds. `frame`: `candidate`, `probability`, `probability_other`."""
+    """Draw how probably each candidate is selected, in two worlds.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        One row per candidate: `candidate`, `probability`, `probability_other`.
+
+    Returns
+    -------
+    alt.Chart
+        The chart.
+    """
     data = tidy(frame, ["candidate"], ["probability", "probability_other"]).dropna()
     heads = say("probability"), say("Who is drawn")
     return _pairs(data, "probability", RELEASED, 1.12, heads, tip=".3p", tick="~%")
@@ -60,9 +82,21 @@ def _pairs(
 
 
 def choice_ratios(frame: pd.DataFrame, *, epsilon: float) -> Chart:
-    """How much one voter changes each candidate's probability, and the band from e^-epsilon to e^epsilon.
+    """Draw how much one voter changes each candidate's probability, and what epsilon allows.
 
-    `frame`: one row per candidate: `candidate`, `log_ratio`.
+    The band goes from e^-epsilon to e^epsilon.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        One row per candidate: `candidate`, `log_ratio`.
+    epsilon : float
+        The epsilon of the band.
+
+    Returns
+    -------
+    alt.Chart
+        The chart.
     """
     data = tidy(frame, ["candidate"], ["log_ratio"]).dropna()
     data["ratio"] = np.exp(data["log_ratio"].clip(-700, 700))
@@ -88,9 +122,19 @@ def choice_ratios(frame: pd.DataFrame, *, epsilon: float) -> Chart:
 
 
 def belief(frame: pd.DataFrame, *, prior: float) -> Chart:
-    """How sure somebody can be after a release, against how sure before.
+    """Draw how sure an observer can be after a release, against how sure before.
 
-    `frame`: one row per prior: `prior`, `low`, `high` (0..1). `prior`: where the marks stand.
+    Parameters
+    ----------
+    frame : DataFrame
+        One row per prior: `prior`, `low`, `high` (0..1).
+    prior : float
+        Where the marks stand.
+
+    Returns
+    -------
+    alt.Chart
+        The chart.
     """
     data = tidy(frame, [], ["prior", "low", "high"]).dropna()
     scale, axis = span(0, 1), {"format": "~%", "tickCount": 5}
@@ -117,10 +161,21 @@ def belief(frame: pd.DataFrame, *, prior: float) -> Chart:
 
 
 def running_average(frame: pd.DataFrame, *, truth: float, window: float = 15) -> Chart:
-    """Noisy answers to one question, their average so far, and where that is expected.
+    """Draw noisy answers to one query, their average so far, and where that is expected.
 
-    `frame`: one row per answer: `answers` (so far), `answer`, `average`, `deviation` (the average's). `window`: half
-    the length of the axis, around the truth; answers beyond are at its ends.
+    Parameters
+    ----------
+    frame : DataFrame
+        One row per answer: `answers` (so far), `answer`, `average`, `deviation` (the average's).
+    truth : float
+        The true answer.
+    window : float, default=15
+        Half the length of the axis, around the truth; answers beyond are at its ends.
+
+    Returns
+    -------
+    alt.Chart
+        The chart.
     """
     data = tidy(frame, [], ["answers", "answer", "average", "deviation"]).dropna()
     data = data.assign(low=truth - 2 * data["deviation"], high=truth + 2 * data["deviation"])
@@ -163,9 +218,21 @@ def _answers(title: str, data: pd.DataFrame, **scale: Any) -> alt.X:
 
 
 def average_errors(frame: pd.DataFrame, *, at: int) -> Chart:
-    """The typical error of averages of 1, 2, … answers, with epsilon for each, epsilon shared, and one answer.
+    """Draw the typical error of averages of 1, 2, … answers.
 
-    `frame`: one row per number of answers: `answers`, `each`, `shared`, `once`. `at`: where a rule stands.
+    With epsilon for each, with epsilon shared, and of one answer.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        One row per number of answers: `answers`, `each`, `shared`, `once`.
+    at : int
+        Where a rule stands.
+
+    Returns
+    -------
+    alt.Chart
+        The chart.
     """
     data = tidy(frame, [], ["answers", *WAYS]).dropna()
     texts, colors, dashes = zip(*WAYS.values(), strict=True)
@@ -194,10 +261,23 @@ def average_errors(frame: pd.DataFrame, *, at: int) -> Chart:
 
 
 def loss_sums(frame: pd.DataFrame, *, worst: float, likely: float, label: str) -> Chart:
-    """How the log ratios of several answers add up.
+    """Draw how the log ratios of several answers add up.
 
-    `frame`: one row per sum: `loss`, `probability`. `worst`: the sum of epsilons. `likely`: an epsilon that is enough
-    but for a small delta, with its `label`.
+    Parameters
+    ----------
+    frame : DataFrame
+        One row per sum: `loss`, `probability`.
+    worst : float
+        The sum of epsilons.
+    likely : float
+        An epsilon that is enough but for a small delta.
+    label : str
+        What that one is called.
+
+    Returns
+    -------
+    alt.Chart
+        The chart.
     """
     data = tidy(frame, [], ["loss", "probability"]).dropna()
     step = float(data["loss"].diff().iloc[-1]) if len(data) > 1 else 1.0
@@ -223,10 +303,20 @@ def loss_sums(frame: pd.DataFrame, *, worst: float, likely: float, label: str) -
 
 
 def split_table(frame: pd.DataFrame, *, title: str) -> Chart:
-    """A small table that is split into parts, with the parts bright that hang on your row.
+    """Draw a small data set that is split into parts, bright where they hang on your row.
 
-    `frame`: one row per cell: `person`, `column`, `part` (what the cell's answer is called), `yours` (whether the
-    answer to its part may change with your row).
+    Parameters
+    ----------
+    frame : DataFrame
+        One row per cell: `person`, `column`, `part` (what the cell's answer is called), `yours`
+        (whether the answer to its part may change with your row).
+    title : str
+        The title.
+
+    Returns
+    -------
+    alt.Chart
+        The chart.
     """
     data = tidy(frame, ["person", "column", "part"], []).assign(yours=frame["yours"].to_numpy(dtype=bool))
     data["person"], data["part"] = data["person"].map(say), data["part"].map(retold)
@@ -259,7 +349,20 @@ def split_table(frame: pd.DataFrame, *, title: str) -> Chart:
 
 
 def possible_numbers(frame: pd.DataFrame, *, title: str) -> Chart:
-    """The answers that each of two worlds can give, as ticks. `frame`: `world`, `answer`, `both` (true or false)."""
+    """Draw the answers that each of two worlds can give, as ticks.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        One row per answer: `world`, `answer`, `both` (true or false).
+    title : str
+        The title.
+
+    Returns
+    -------
+    alt.Chart
+        The chart.
+    """
     data = tidy(frame, ["world"], ["answer"]).assign(both=frame["both"].to_numpy(dtype=bool)).dropna()
     data["world"], data["which"] = data["world"].map(YOU).map(say), data["both"].map(BOTH).map(say)
     legend = alt.Legend(symbolType="square", symbolSize=250, labelFontSize=15, labelLimit=300)
@@ -280,7 +383,18 @@ def possible_numbers(frame: pd.DataFrame, *, title: str) -> Chart:
 
 
 def telltale(frame: pd.DataFrame) -> Chart:
-    """How many answers give their world away, by the true count. `frame`: `count` (as text), `share` (0..1)."""
+    """Draw how many answers give their world away, by the true count.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        One row per count: `count` (as text), `share` (0..1).
+
+    Returns
+    -------
+    alt.Chart
+        The chart.
+    """
     data = tidy(frame, ["count"], ["share"]).dropna()
     data["text"] = [f"{share:.2%}" if share else say("none") for share in data["share"]]
     top = min(1.15, 1.3 * largest(data["share"], 0.01))

@@ -29,12 +29,24 @@ WIDTH = 960  # pixels, for all names
 
 
 def network(families: pd.DataFrame, longest: int = 40) -> Chart:
-    """A Bayesian network as a graph, with what each family's table cost.
+    """Draw a Bayesian network as a graph, with the loss of each family's marginal.
 
-    `families`: one row per family, in order of selection: `child` (text); `parents` (a list or tuple of such texts,
-    maybe empty); `cluster` (text or int); `cells` (of the family's table, >= 1); `epsilon` (spent on the table, >= 0; 0
-    if it was derived from another one; of rho, if there is a column `rho`); maybe `score`. Up to 60 nodes are named,
-    with at most `longest` letters.
+    Up to 60 nodes are named.
+
+    Parameters
+    ----------
+    families : DataFrame
+        One row per family, in order of selection: `child` (text); `parents` (a list or tuple of
+        such texts, maybe empty); `cluster` (text or int); `cells` (of the family's marginal, >= 1);
+        `epsilon` (spent on it, >= 0; 0 if it was derived from another one; of rho, if there is a
+        column `rho`); maybe `score`.
+    longest : int, default=40
+        The most letters of a name.
+
+    Returns
+    -------
+    alt.Chart
+        The chart.
     """
     parents = [list(texts(value)) if isinstance(value, list | tuple) else [] for value in families["parents"]]
     data = _nodes(families, "child", parents, longest)
@@ -70,10 +82,24 @@ def _parent_of_all(count: int, links: Links) -> list[int]:
 
 
 def graph(edges: pd.DataFrame, nodes: pd.DataFrame, longest: int = 40) -> Chart:
-    """An undirected graph, such as the cliques of a junction tree, with what each node's table cost.
+    """Draw an undirected graph, such as the cliques of a junction tree, with each node's loss.
 
-    `edges`: one row per edge: `a`, `b` (texts of nodes). `nodes`: `node` (text, such as "age, income"), and `cluster`,
-    `cells`, `epsilon`, maybe `score`, as for `network`. The node with the most neighbors stands on top.
+    The node with the most neighbors stands on top.
+
+    Parameters
+    ----------
+    edges : DataFrame
+        One row per edge: `a`, `b` (texts of nodes).
+    nodes : DataFrame
+        One row per node: `node` (text, such as "age, income"), and `cluster`, `cells`, `epsilon`,
+        maybe `score`, as for `network`.
+    longest : int, default=40
+        The most letters of a name.
+
+    Returns
+    -------
+    alt.Chart
+        The chart.
     """
     names = list(texts(nodes["node"]))
     row = {name: place for place, name in reversed(list(enumerate(names)))}

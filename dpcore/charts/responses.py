@@ -54,7 +54,13 @@ CALLED = {  # what is said, and whether it is true, if that is told
 
 
 def trust() -> Chart:
-    """Where the noise is added: by a curator who holds the true rows, or by everybody for themselves."""
+    """Draw where the noise is added: by a curator who holds the true rows, or by each person.
+
+    Returns
+    -------
+    alt.Chart
+        The chart.
+    """
     boxes = pd.DataFrame(BOXES, columns=["left", "row", "holds", "head", "foot"])
     boxes = boxes.assign(right=boxes["left"] + WIDE, middle=boxes["left"] + WIDE / 2)
     ways = pd.DataFrame(ARROWS, columns=["left", "row", "holds", "text"])
@@ -93,9 +99,19 @@ def trust() -> Chart:
 
 
 def crowd(frame: pd.DataFrame, *, revealed: bool = False) -> Chart:
-    """What a crowd said, as a field of at most 200 marks; `revealed`: and what of it is true, which nobody can know.
+    """Draw what a crowd reported, as a field of at most 200 marks.
 
-    `frame`: one row per report and truth: `said`, `truth` ("yes" or "no"), `people`.
+    Parameters
+    ----------
+    frame : DataFrame
+        One row per report and truth: `said`, `truth` ("yes" or "no"), `people`.
+    revealed : bool, default=False
+        Whether it also shows what of it is true, which no collector can know.
+
+    Returns
+    -------
+    alt.Chart
+        The chart.
     """
     data = tidy(frame, ["said", "truth"], ["people"]).fillna({"people": 0})
     order = {("yes", "yes"): 0, ("yes", "no"): 1, ("no", "yes"): 2, ("no", "no"): 3}
@@ -144,10 +160,20 @@ def crowd(frame: pd.DataFrame, *, revealed: bool = False) -> Chart:
 
 
 def coin_estimates(frame: pd.DataFrame, *, truth: float) -> Chart:
-    """Estimated shares with the first one's interval, on an axis that goes beyond 0% and 100%.
+    """Draw estimated shares with the first one's interval, on an axis beyond 0% and 100%.
 
-    `frame`: one row per crowd: `estimate`, `low`, `high` (shares; they may be below 0 and above 1; an interval without
-    ends goes to the edges). The first crowd is on the screen, others are dots. `truth`: the true share of all of them.
+    Parameters
+    ----------
+    frame : DataFrame
+        One row per crowd: `estimate`, `low`, `high` (shares; they may be below 0 and above 1; an
+        interval without ends goes to the edges). The first crowd is on the screen, others are dots.
+    truth : float
+        The true share of all of them.
+
+    Returns
+    -------
+    alt.Chart
+        The chart.
     """
     data = tidy(frame, [], ["estimate", "low", "high"]).dropna(subset=["estimate"]).reset_index(drop=True)
     places = [place for place in [*data["estimate"], *data["low"].head(1), *data["high"].head(1)] if place == place]
@@ -229,10 +255,24 @@ def descriptions(
     at: float | None = None,
     crossing: tuple[float, float] | None = None,
 ) -> Chart:
-    """One measure of randomizers that are described in different words.
+    """Draw one measure of randomizers that are described in different words.
 
-    `frame`: one row per description and setting: `series` (up to 3), `setting` (0..1), `epsilon`, `measure` (one),
-    `value` (0..1). `at`: where an upright rule stands. `crossing`: place and value where two lines meet.
+    Parameters
+    ----------
+    frame : DataFrame
+        One row per description and setting: `series` (up to 3), `setting` (0..1), `epsilon`,
+        `measure` (one), `value` (0..1).
+    against : {"setting", "epsilon"}
+        What is on the axis.
+    at : float, optional
+        Where an upright rule stands.
+    crossing : (float, float), optional
+        Position and value where two lines meet.
+
+    Returns
+    -------
+    alt.Chart
+        The chart.
     """
     data = tidy(frame, ["series", "measure"], ["setting", "epsilon", "value"]).dropna(subset=[against, "value"])
     most = 1.0 if against == "setting" else MOST_EPSILON
@@ -272,10 +312,20 @@ def descriptions(
 
 
 def averaging(frame: pd.DataFrame, *, alone: float | None = None) -> Chart:
-    """What many reports of one person give away, fresh ones and one that is kept.
+    """Draw what many reports of one person give away, fresh ones and one that is kept.
 
-    `frame`: one row per number of reports: `reports`, `right`, `kept` (how often the most frequent report is true),
-    `epsilon` (as text). `alone`: how often a guess without any report is right.
+    Parameters
+    ----------
+    frame : DataFrame
+        One row per number of reports: `reports`, `right`, `kept` (how often the most frequent
+        report is true), `epsilon` (as text).
+    alone : float, optional
+        How often a guess without any report is right.
+
+    Returns
+    -------
+    alt.Chart
+        The chart.
     """
     data = tidy(frame, ["epsilon"], ["reports", "right", "kept"])
     first = "".join(data["epsilon"].head(1))
@@ -330,10 +380,20 @@ def averaging(frame: pd.DataFrame, *, alone: float | None = None) -> Chart:
 
 
 def tails(frame: pd.DataFrame, *, bound: float) -> Chart:
-    """How much more likely far reports are for one number than for another, with both kinds of noise.
+    """Draw how much more likely far reports are for one number than for another, with both noises.
 
-    `frame`: one row per kind and place: `series` (as printed first, then corrected), `beyond`, `log_ratio`. `bound`:
-    the epsilon of the corrected one.
+    Parameters
+    ----------
+    frame : DataFrame
+        One row per kind and position: `series` (as printed first, then corrected), `beyond`,
+        `log_ratio`.
+    bound : float
+        The epsilon of the corrected one.
+
+    Returns
+    -------
+    alt.Chart
+        The chart.
     """
     data = tidy(frame, ["series"], ["beyond", "log_ratio"]).dropna()
     data = data.rename(columns={"beyond": "x", "log_ratio": "value"}).assign(series=data["series"].map(say))

@@ -44,10 +44,19 @@ PERCENT = {"format": "~%", "tickCount": 8}
 
 
 def accuracy(frame: pd.DataFrame, *, majority: float) -> Chart:
-    """Accuracy on real test data of models trained on the release and on its references.
+    """Draw the accuracy on real test data of models trained on the release and on its baselines.
 
-    `frame`: one row per model and run: `model`, `trained_on` (a key of `TRAINED_ON`), `accuracy` (0..1). `majority`:
-    the most frequent class's share, what knowing nothing scores.
+    Parameters
+    ----------
+    frame : DataFrame
+        One row per model and run: `model`, `trained_on` (a key of `TRAINED_ON`), `accuracy` (0..1).
+    majority : float
+        The most frequent class's share, what knowing nothing scores.
+
+    Returns
+    -------
+    alt.Chart
+        The chart.
     """
     data = tidy(frame, ["model", "trained_on"], ["accuracy"]).dropna()
     kinds = color_and_shape("trained_on", *looks(TRAINED_ON, data["trained_on"]), title=say("trained on"))
@@ -87,10 +96,24 @@ def _upright(text: str, value: float, align: Any) -> list[Any]:
 
 
 def redraws(frame: pd.DataFrame, *, references: pd.DataFrame | None = None, small: bool = True) -> Chart:
-    """The same method run again and again, to see how lucky the release on the screen is, on one axis from 0 to 1.
+    """Draw the same method run again and again, to see how lucky one release is.
 
-    `frame`: one row per metric and run: `metric`, `value` (0..1), `run`, `chosen` (bool: the release on the screen).
-    `references`: `metric`, `label`, `value`. With `small`, numbers near 0 can be told apart; else all are shares.
+    All stand on one axis from 0 to 1.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        One row per metric and run: `metric`, `value` (0..1), `run`, `chosen` (bool: the release on
+        the screen).
+    references : DataFrame, optional
+        Lines: `metric`, `label`, `value`.
+    small : bool, default=True
+        Whether numbers near 0 can be told apart; else all are shares.
+
+    Returns
+    -------
+    alt.Chart
+        The chart.
     """
     which = [say(OTHERS), say(HERE)]
     data = tidy(frame, ["metric", "run"], ["value"])
@@ -154,10 +177,18 @@ def _spread(data: pd.DataFrame, metric: str, told: Callable[[float], str]) -> st
 
 
 def classifier_scores(frame: pd.DataFrame) -> Chart:
-    """Accuracy and balanced accuracy of a released classifier beside its references.
+    """Draw accuracy and balanced accuracy of a released classifier and of its baselines.
 
-    `frame`: one row per model and run: `model`, `accuracy`, `balanced_accuracy` (0..1) and `private` (bool). Models of
-    several runs have a bar: the 95% t-interval of their mean.
+    Parameters
+    ----------
+    frame : DataFrame
+        One row per model and run: `model`, `accuracy`, `balanced_accuracy` (0..1) and `private`
+        (bool). Models of several runs have a bar: the 95% t-interval of their mean.
+
+    Returns
+    -------
+    alt.Chart
+        The chart.
     """
     data = tidy(frame, ["model"], [*SCORES]).assign(who=np.where(frame["private"].to_numpy(bool), *map(say, WHO)))
     data["model"] = data["model"].map(say)
@@ -202,10 +233,22 @@ def classifier_scores(frame: pd.DataFrame) -> Chart:
 
 
 def costs(frame: pd.DataFrame, *, majority: float = math.nan) -> Chart:
-    """From noiseless trees to the released ones: what choices by chance cost, and what noise in the counts costs.
+    """Draw accuracies from noiseless trees to the released ones.
 
-    `frame`: of `tree_errors.noise_and_structure`, maybe of several runs, which are averaged: `step`, `accuracy`
-    (0..1). `majority`: the most frequent class's share.
+    They show what random choices cost, and what noise in the counts costs.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        That of `tree_errors.noise_and_structure`, maybe of several runs, which are averaged:
+        `step`, `accuracy` (0..1).
+    majority : float, optional
+        The most frequent class's share.
+
+    Returns
+    -------
+    alt.Chart
+        The chart.
     """
     data = tidy(frame, ["step"], ["accuracy"]).dropna()
     means = data.groupby("step")["accuracy"].mean().reindex([NOISELESS, MIDDLE, NOISY])
@@ -242,9 +285,17 @@ def costs(frame: pd.DataFrame, *, majority: float = math.nan) -> Chart:
 
 
 def importance(frame: pd.DataFrame) -> Chart:
-    """The columns that the released trees lean on most.
+    """Draw the columns that the released trees lean on most (feature importance).
 
-    `frame`: one row per column: `column`, `share` (0..1), as `Forest.importance` gives them.
+    Parameters
+    ----------
+    frame : DataFrame
+        One row per column: `column`, `share` (0..1), as `Forest.importance` gives them.
+
+    Returns
+    -------
+    alt.Chart
+        The chart.
     """
     data = tidy(frame, ["column"], ["share"]).dropna().sort_values("share", ascending=False, kind="stable")
     title = say("What the trees ask about")

@@ -18,11 +18,23 @@ RARE, FEW, MOST = 0.01, 12, 25  # a share; values that are drawn however rare, a
 
 
 def marginal(frame: pd.DataFrame, *, column: str) -> Chart:
-    """One column's shares, real and released, with the noise floor.
+    """Draw one column's shares, real and released, with the sampling-noise floor.
 
-    `frame`: one row per value, in the order to draw: `value`; `real`, `released` (shares, 0..1); `floor_low`,
-    `floor_high` (the share's 2.5% and 97.5% points in same-size resamples of the real data). Of many values the
-    frequent ones are drawn, and the others together.
+    Of many values the frequent ones are drawn, and the others together.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        One row per value, in the order to draw: `value`; `real`, `released` (shares, 0..1);
+        `floor_low`, `floor_high` (the share's 2.5% and 97.5% points in same-size resamples of the
+        real data).
+    column : str
+        The column's name.
+
+    Returns
+    -------
+    alt.Chart
+        The chart.
     """
     data = distinct(tidy(frame, ["value"], ["real", "released", "floor_low", "floor_high"]), "value")
     data, capped = _frequent(data, ["real", "released"])
@@ -43,11 +55,23 @@ def marginal(frame: pd.DataFrame, *, column: str) -> Chart:
 
 
 def reported_shares(frame: pd.DataFrame, *, column: str) -> Chart:
-    """One column's true shares, what people reported, and what is reconstructed from the reports.
+    """Draw one column's true shares, what people reported, and what is reconstructed from it.
 
-    `frame`: one row per value, in the order to draw: `value`; `real` (NaN if nobody knows), `reported` (NaN if reports
-    are no values), `reconstructed`, `low`, `high` (its 95% interval). Of many values the frequent ones are drawn, and
-    the others together.
+    Of many values the frequent ones are drawn, and the others together.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        One row per value, in the order to draw: `value`; `real` (NaN if it is not known),
+        `reported` (NaN if reports are no values), `reconstructed`, `low`, `high` (its 95%
+        interval).
+    column : str
+        The column's name.
+
+    Returns
+    -------
+    alt.Chart
+        The chart.
     """
     known = frame["real"].notna().any()
     shares = ["real", "reported", "reconstructed"]
@@ -122,11 +146,23 @@ def _by_value(data: pd.DataFrame, tips: list[alt.Tooltip], **along: Any) -> tupl
 
 
 def reported_numbers(frame: pd.DataFrame, *, column: str, days: bool = False) -> Chart:
-    """How true numbers spread, what people reported, and the distribution that is reconstructed.
+    """Draw how true numbers spread, what people reported, and the reconstructed distribution.
 
-    `frame`: one row per interval: `x` (its middle), `width`; `real` (NaN if nobody knows), `reported`, `reconstructed`
-    (or NaN): shares of people, per interval of the public range where outer ones are wider. With `days`, numbers are
-    days since 1970-01-01, and are told as dates.
+    Parameters
+    ----------
+    frame : DataFrame
+        One row per interval: `x` (its middle), `width`; `real` (NaN if it is not known),
+        `reported`, `reconstructed` (or NaN): shares of people, per interval of the public range
+        where outer ones are wider.
+    column : str
+        The column's name.
+    days : bool, default=False
+        Whether numbers are days since 1970-01-01, and drawn as dates.
+
+    Returns
+    -------
+    alt.Chart
+        The chart.
     """
     known = frame["real"].notna().any()
     data = tidy(frame, [], ["x", "width", "real", "reported", "reconstructed"])
@@ -166,9 +202,20 @@ def reported_numbers(frame: pd.DataFrame, *, column: str, days: bool = False) ->
 
 
 def steps(frame: pd.DataFrame, *, column: str) -> Chart:
-    """How likely the reports are after every step of a reconstruction: never less than before.
+    """Draw how likely the reports are after every step of a reconstruction: never less than before.
 
-    `frame`: one row per step: `step`, `gain` (log of how much more likely than at the start, per person).
+    Parameters
+    ----------
+    frame : DataFrame
+        One row per step: `step`, `gain` (log of how much more likely than at the start, per
+        person).
+    column : str
+        The column's name.
+
+    Returns
+    -------
+    alt.Chart
+        The chart.
     """
     data = tidy(frame, [], ["step", "gain"])
     base = alt.Chart(data).encode(
@@ -186,10 +233,18 @@ def steps(frame: pd.DataFrame, *, column: str) -> Chart:
 
 
 def worst_columns(frame: pd.DataFrame) -> Chart:
-    """The 20 columns, or sets of columns, that the release gets most wrong.
+    """Draw the 20 columns, or sets of columns, that the release gets most wrong.
 
-    `frame`: `attributes` (text such as "age" or "age × income"); `avd`, `floor` (average variation distance, 0..1, of
-    the release and of a same-size resample of the real data).
+    Parameters
+    ----------
+    frame : DataFrame
+        One row per set: `attributes` (text such as "age" or "age × income"); `avd`, `floor` (total
+        variation distance, 0..1, of the release and of a same-size resample of the real data).
+
+    Returns
+    -------
+    alt.Chart
+        The chart.
     """
     data = tidy(frame, ["attributes"], ["avd", "floor"]).sort_values("avd", ascending=False, kind="stable")
     title = say("Where the release is furthest from the real data")

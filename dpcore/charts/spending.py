@@ -15,10 +15,22 @@ MOST = 40  # steps that can be told apart; earlier ones are one
 
 
 def staircase(frame: pd.DataFrame, *, cap: float | None = None, others: float = 0.0) -> Chart:
-    """Every run as a step on what was spent before it.
+    """Draw every run as a step on what was spent before it.
 
-    `frame`: one row per run, the first one first: `run`, `when` (text) and `epsilon_bound` (>= 0; what is not finite is
-    no step). `cap`: a line at what is refused. `others`: what other accounts cost that the cap counts as well.
+    Parameters
+    ----------
+    frame : DataFrame
+        One row per run, the first one first: `run`, `when` (text) and `epsilon_bound` (>= 0; what
+        is not finite is no step).
+    cap : float, optional
+        A line at what is refused.
+    others : float, default=0.0
+        What other accounts cost that the cap counts as well.
+
+    Returns
+    -------
+    alt.Chart
+        The chart.
     """
     data = tidy(frame, ["run", "when"], ["epsilon_bound"]).dropna().reset_index(drop=True)
     if len(data) > MOST:

@@ -31,10 +31,24 @@ WIDTH = 960  # pixels, for all texts
 
 
 def forest_tree(frame: pd.DataFrame, *, title: str = "", width: int = WIDTH) -> Chart:
-    """One tree: the root at the left, leaves at the right, every branch's condition on its line.
+    """Draw one tree, with every branch's condition on its line.
 
-    `frame`: of `forest_frames.nodes`. A box has the color of its most probable class, the paler the less sure it is.
-    `width`: the pixels for all texts.
+    The root is at the left, leaves are at the right. A box has the color of its most probable
+    class, the paler the less sure it is.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        That of `forest_frames.nodes`.
+    title : str, optional
+        The title.
+    width : int, default=960
+        The pixels for all texts.
+
+    Returns
+    -------
+    alt.Chart
+        The chart.
     """
     data = _boxes(frame)
     parents = pd.Index(data["place"]).get_indexer(data["parent"])
@@ -175,11 +189,21 @@ def _channels(color: str) -> Any:
 
 
 def taxonomy(frame: pd.DataFrame) -> Chart:
-    """A column's public tree: values down the right side, groups between them and the root.
+    """Draw a column's public tree: values down the right side, groups between them and the root.
 
-    `frame`: one row per node, level by level from the root, children in the order of their parents: `node` (text),
-    `parent` (the parent's row number from 0; -1 for the root), `leaves` (values below it or, for a value, 1). Up to 150
-    leaves are drawn; of a larger tree as many levels from the root as that allows.
+    Up to 150 leaves are drawn; of a larger tree as many levels from the root as that allows.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        One row per node, level by level from the root, children in the order of their parents:
+        `node` (text), `parent` (the parent's row number from 0; -1 for the root), `leaves` (values
+        below it or, for a value, 1).
+
+    Returns
+    -------
+    alt.Chart
+        The chart.
     """
     data = _nodes(frame)
     total, deepest = int(data["leaves"].iloc[0]), int(data["depth"].max())

@@ -28,10 +28,22 @@ WAYS = {phrase("players"): (RELEASED, "diamond"), phrase("best strategy"): (SERI
 
 
 def two_worlds(frame: pd.DataFrame, *, whole: bool = False) -> Chart:
-    """The probabilities of answers in two neighboring worlds; shaded, what leaves the band that epsilon allows.
+    """Draw the probabilities of answers in two neighboring worlds.
 
-    `frame`: one row per answer: `answer`, `without`, `with`, `limit_without`, `limit_with` (densities, or the
-    probabilities of `whole` numbers, of which nothing leaves the band).
+    What leaves the band that epsilon allows is shaded.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        One row per answer: `answer`, `without`, `with`, `limit_without`, `limit_with` (densities,
+        or probabilities).
+    whole : bool, default=False
+        Whether answers are whole numbers with probabilities, of which nothing leaves the band.
+
+    Returns
+    -------
+    alt.Chart
+        The chart.
     """
     data = tidy(frame, [], ["answer", "without", "with", "limit_without", "limit_with"]).dropna()
     across, long = _answers(data, whole), _beside(data, "answer", YOU, height="{}", limit="limit_{}")
@@ -67,9 +79,23 @@ def two_worlds(frame: pd.DataFrame, *, whole: bool = False) -> Chart:
 
 
 def ratio_band(frame: pd.DataFrame, *, epsilon: float, whole: bool = False) -> Chart:
-    """How many times likelier each answer is with you than without you, and the band from e^-epsilon to e^epsilon.
+    """Draw how many times likelier each answer is with you than without you.
 
-    `frame`: one row per answer: `answer`, `log_ratio`.
+    A band shows what epsilon allows, from e^-epsilon to e^epsilon.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        One row per answer: `answer`, `log_ratio`.
+    epsilon : float
+        The epsilon of the band.
+    whole : bool, default=False
+        Whether answers are whole numbers.
+
+    Returns
+    -------
+    alt.Chart
+        The chart.
     """
     data = tidy(frame, [], ["answer", "log_ratio"]).dropna()
     data["ratio"] = np.exp(data["log_ratio"].clip(-700, 700))
@@ -107,9 +133,20 @@ def ratio_band(frame: pd.DataFrame, *, epsilon: float, whole: bool = False) -> C
 
 
 def answer_strip(frame: pd.DataFrame, *, low: float, high: float) -> Chart:
-    """Some answers that were drawn in each world, on the axis low..high of the other charts.
+    """Draw some answers that were sampled in each world, on the axis of the other charts.
 
-    `frame`: one row per answer: `world` ("without" or "with"), `answer`. Answers beyond the axis are at its ends.
+    Parameters
+    ----------
+    frame : DataFrame
+        One row per answer: `world` ("without" or "with"), `answer`. Answers beyond the axis are at
+        its ends.
+    low, high : float
+        The ends of the axis.
+
+    Returns
+    -------
+    alt.Chart
+        The chart.
     """
     data = tidy(frame, ["world"], ["answer"]).dropna()
     data["world"] = data["world"].map(YOU).map(say)
@@ -186,11 +223,36 @@ def world_piles(
     counted: int,
     logarithmic: bool = False,
 ) -> Chart:
-    """How often the attacker's number fell where, in both worlds, and the event that tells them apart.
+    """Draw how often the attacker's number fell where in both worlds.
 
-    `frame`: one row per bin: `left`, `right`, `first`, `second` (runs). `runs`: per world. `number`: what it is. The
-    event is "at or above" or "at or below" the `threshold` (infinite: none), where bins are divided at the `edge`; it
-    happened in so many `hits` of `counted` runs.
+    It also shows the event that tells them apart, which is "at or above" or "at or below" the
+    threshold.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        One row per bin: `left`, `right`, `first`, `second` (runs).
+    runs : int
+        The runs per world.
+    number : str
+        What the number is.
+    threshold : float
+        The event's threshold; infinite if there is no event.
+    edge : float
+        Where bins are divided by the event.
+    above : bool
+        Whether the event is "at or above".
+    hits : (int, int)
+        In how many runs it happened in each world.
+    counted : int
+        Of how many.
+    logarithmic : bool, default=False
+        Whether runs are counted on a log scale.
+
+    Returns
+    -------
+    alt.Chart
+        The chart.
     """
     data = tidy(frame, [], ["left", "right", "first", "second"]).dropna()
     parts = []
@@ -263,10 +325,24 @@ def times(epsilon: float) -> str:
 
 
 def world_ratios(frame: pd.DataFrame, *, number: str, claimed: float, proved: float) -> Chart:
-    """How many times as frequent every bin is in world B as in world A, beside what the epsilons allow.
+    """Draw how many times as frequent every bin is in world B as in world A.
 
-    `frame`: one row per bin: `left`, `right`, `log_ratio`, `low`, `high` (the last two the ends of an interval; all
-    may be infinite, and bins without runs are missing). `claimed`, `proved`: epsilons, maybe infinite.
+    It also shows what the epsilons allow.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        One row per bin: `left`, `right`, `log_ratio`, `low`, `high` (the last two the ends of an
+        interval; all may be infinite, and bins without runs are missing).
+    number : str
+        What the number is.
+    claimed, proved : float
+        The claimed and the proven epsilon, maybe infinite.
+
+    Returns
+    -------
+    alt.Chart
+        The chart.
     """
     bins = tidy(frame, [], ["left", "right"]).dropna()
     data = frame[["left", "right", "log_ratio", "low", "high"]].reset_index(drop=True).astype(float).dropna()
@@ -314,9 +390,21 @@ def world_ratios(frame: pd.DataFrame, *, number: str, claimed: float, proved: fl
 
 
 def round_worlds(frame: pd.DataFrame, *, at: float | None = None, number: str) -> Chart:
-    """The probabilities of what a round of the membership game can show in both worlds, and what it showed.
+    """Draw the probabilities of what a round of the membership game can show in both worlds.
 
-    `frame`: one row per number: `number`, `without`, `with`. `at`: the number that was shown.
+    Parameters
+    ----------
+    frame : DataFrame
+        One row per number: `number`, `without`, `with`.
+    at : float, optional
+        The number that was shown.
+    number : str
+        What the number is.
+
+    Returns
+    -------
+    alt.Chart
+        The chart.
     """
     data = tidy(frame, [], ["number", "without", "with"]).dropna()
     low, high = (float(data["number"].min()), float(data["number"].max())) if len(data) else (0.0, 1.0)
@@ -344,10 +432,20 @@ def round_worlds(frame: pd.DataFrame, *, at: float | None = None, number: str) -
 
 
 def game_scores(frame: pd.DataFrame, *, limit: pd.DataFrame) -> Chart:
-    """Shares of rounds that were guessed right, and how many may be at most if epsilon holds.
+    """Draw shares of rounds that were guessed right, and how many may be at most if epsilon holds.
 
-    `frame`: one row per score: `epsilon`, `who` ("players" or "best strategy"), `honest` (whether what is released
-    costs what it claims), `share`, `low`, `high` (0..1), `rounds`. `limit`: `epsilon`, `share`.
+    Parameters
+    ----------
+    frame : DataFrame
+        One row per score: `epsilon`, `who` ("players" or "best strategy"), `honest` (whether what
+        is released costs what it claims), `share`, `low`, `high` (0..1), `rounds`.
+    limit : DataFrame
+        The most that epsilon allows: `epsilon`, `share`.
+
+    Returns
+    -------
+    alt.Chart
+        The chart.
     """
     data = tidy(frame, ["who"], ["epsilon", "share", "low", "high", "rounds"]).assign(honest=frame["honest"].to_list())
     line = tidy(limit, [], ["epsilon", "share"]).dropna()

@@ -23,7 +23,8 @@ from dpcore.errors import DPCoreError
 HOSTING = ("public", "hosted", "uploads", "operator", "login", "limits")  # the server finds them in its environment
 Flags = dict[str, list[str]]
 COMMANDS = {  # each a module of dpcore.experiment.commands, loaded when it is called
-    "release": "makes a release by saved settings",
+    "schema": "proposes a schema from a table's rows",
+    "release": "makes a release by a method's name or by saved settings",
     "compare": "runs a saved comparison",
     "figure": "makes a figure of a paper again",
 }
@@ -77,7 +78,8 @@ def command() -> argparse.ArgumentParser:
         epilog="Every option of Streamlit can be set for one run by its full name, such as --server.maxUploadSize 200. "
         "What is not set is as the dashboard's own config.toml has it: for this computer only, without statistics of "
         "use, and without details of errors, which could show a private cell. Without the dashboard: "
-        f"{'; '.join(f'`dpcore {name}` {about}' for name, about in COMMANDS.items())}. Each has a --help.",
+        f"{'; '.join(f'`dpcore {name}` {about}' for name, about in COMMANDS.items())}. Each has a --help. "
+        "From a CSV file to a zip, step by step: docs/howto/pipeline.md.",
         allow_abbrev=False,
     )
     parser.add_argument("words", nargs="*", metavar="version", help="say which version this is, and end")

@@ -49,7 +49,7 @@ class Workbench:
     _: KW_ONLY
     layout: tuple[tuple[str, ...], ...] = LAYOUT
     gap: Literal["medium", "large"] = "medium"
-    printed: str = phrase("As the paper prints it")  # what paper mode is called
+    printed: str = phrase("As the paper prints it")  # what published mode is called
     # While there is no release; `waiting` draws more.
     invitation: str = phrase("Press Run to make a copy. Every run is charged to the ledger.")
     remark: str = ""  # about what was released

@@ -59,10 +59,16 @@ PUBLISHED_SPLIT = (0.3, 0)
 
 
 class Content:
-    """What tells rows from other rows, for whoever has a secret to key it with, and for nobody else.
+    """What tells rows from other rows, for the holder of a secret key and for no one else.
 
-    A plain checksum of private rows is a question about them that no noise answered: whoever knows all rows but one
-    can test every guess of that one against it. So the sum stays in here, and what leaves is its HMAC.
+    A plain checksum of private rows is a query about them that no noise answered: a person who
+    knows all rows but one can test every guess of that one against it. So the sum stays in here,
+    and what leaves is its HMAC.
+
+    Parameters
+    ----------
+    *parts : bytes
+        What is summed up (SHA-256), as one.
     """
 
     __slots__ = ("_sum",)
@@ -75,25 +81,64 @@ class Content:
 
     @classmethod
     def of_rows(cls, *tables: pd.DataFrame) -> Self:
-        """Of tables, in order, whatever they were read from."""
+        """Sum up data sets, in order, no matter what they were read from.
+
+        Parameters
+        ----------
+        *tables : DataFrame
+            Their rows.
+
+        Returns
+        -------
+        Content
+            The sum.
+        """
         hashes = (pd.util.hash_pandas_object(table, index=False).to_numpy().tobytes() for table in tables)
         return cls(*(len(part).to_bytes(8, "big") + part for part in hashes))
 
     @classmethod
     def of_files(cls, sums: Iterable[str]) -> Self:
-        """Of files by their SHA-256, in whatever order: of one, as of its bytes."""
+        """Sum up files by their SHA-256, in any order: a single one as its bytes.
+
+        Parameters
+        ----------
+        sums : iterable of str
+            The files' SHA-256, as hexadecimal text.
+
+        Returns
+        -------
+        Content
+            The sum.
+        """
         found = cls.__new__(cls)
         each = sorted(bytes.fromhex(one) for one in sums)
         found._sum = each[0] if len(each) == 1 else hashlib.sha256(b"".join(each)).digest()
         return found
 
     def keyed(self, secret: bytes) -> str:
-        """The same for the same content and secret; tells nothing to whoever lacks the secret."""
+        """Return a name for the content that tells nothing without the secret.
+
+        Parameters
+        ----------
+        secret : bytes
+            The key.
+
+        Returns
+        -------
+        str
+            The HMAC (SHA-256), as hexadecimal text: the same for the same content and secret.
+        """
         return hmac.digest(secret, self._sum, "sha256").hex()
 
 
 def new_token() -> str:
-    """A name for rows that were just read: random, so that it tells nothing of them."""
+    """Return a name for rows that were just read: random, so that it tells nothing of them.
+
+    Returns
+    -------
+    str
+        32 hexadecimal digits.
+    """
     return token_hex(16)
 
 
@@ -109,15 +154,18 @@ class Dataset:
         Disjoint rows; methods see `train` only.
     schema : Schema
         The public description of both.
-    token : str
-        Names these rows in widgets and caches: random for every reading, fixed for the data sets of `load`.
-    note : str
-        Where the rows come from, how they were split, and what speaks against the way they were read.
+    token : str, optional
+        Names these rows in widgets and caches: random for every reading, fixed for the data sets of
+        `load`.
+    note : str, optional
+        Where the rows come from, how they were split, and what speaks against the way they were
+        read.
     reading : mapping, optional
-        Arguments of `read` that divide these rows again, for exports. Nothing of how the file is written: one row may
-        decide whether a person has to declare that.
+        Arguments of `read` that divide these rows again, for exports. Nothing of how the file is
+        written: one row may decide whether a person has to declare that.
     content : Content, optional
-        What the books know the file by, whoever reads it again; by default they go by the rows.
+        By what the ledger's file knows these rows whenever they are read again; by default the rows
+        themselves.
     """
 
     name: str
@@ -157,16 +205,27 @@ class Dataset:
 
     @property
     def sizes(self) -> tuple[int, int]:
-        """How many rows there are to learn from, and to test on."""
+        """The numbers of training and of test rows in memory."""
         return len(self.train_sample), len(self.test_sample)
 
     def key(self, secret: bytes) -> str:
-        """What whoever has this secret calls these rows: the same whenever the same file is read."""
+        """Return the name of these rows for the holder of a secret: the same for the same file.
+
+        Parameters
+        ----------
+        secret : bytes
+            The key.
+
+        Returns
+        -------
+        str
+            As of `Content.keyed`.
+        """
         return (self.content or Content.of_rows(self.train_sample, self.test_sample)).keyed(secret)
 
 
 def load(name: str, *, download: bool = False) -> Dataset:
-    """One of the data sets that this package knows: bundled, published, or simulated on the spot.
+    """Load a data set that this package knows: bundled, published, or simulated on the spot.
 
     Parameters
     ----------
@@ -175,10 +234,24 @@ def load(name: str, *, download: bool = False) -> Dataset:
     download : bool, default=False
         Whether a missing file may be fetched from its public source into the user's cache.
 
+    Returns
+    -------
+    Dataset
+        Its training rows, its test rows and its declared schema.
+
     Raises
     ------
+    ParameterError
+        If there is no data set of that name.
     DataError
         If the files are not there, cannot be fetched, or are not the published ones.
+
+    Examples
+    --------
+    >>> import dpcore as dp
+    >>> data = dp.datasets.load("sample")
+    >>> data.sizes, data.target
+    ((14151, 5849), 'income')
     """
     if name == "sample":
         return _sample()
@@ -204,20 +277,34 @@ def read(
     max_bytes: int = MAX_BYTES,
     **reading: Any,
 ) -> Dataset:
-    """A person's own table.
+    r"""Read a person's own file, and split its rows into training and test rows.
 
     Parameters
     ----------
-    source, name, max_bytes, **reading
-        As for `read_frame`: the file or its bytes, the file name that tells the format, and how to read it.
+    source : path or bytes
+        The file: csv, tsv or txt (also packed as gz, zip, bz2 or xz), Parquet or xlsx; or its
+        bytes.
+    name : str, optional
+        The file name that tells the format; needed for bytes other than csv.
     schema : Schema, optional
         What is public. If none is given it is inferred from all rows, and the guarantee is void.
     target : str, optional
         The class column; default the schema's own.
-    test_share : float
-        As for `split`.
+    test_share : float, default=0.3
+        The probability of each row to be a test row, in [0, 1); see `split`.
     split_seed : int, optional
-        As for `split`; by default a fresh secret, kept in `reading` for replays of teaching runs.
+        The seed of `split`; by default a fresh secret, kept in `reading` for replays of teaching
+        runs.
+    max_bytes : int
+        Largest file accepted; default 50 MiB.
+    **reading
+        How the file is written: `delimiter`, `encoding`, `decimal`, `missing` and all else of
+        `datasets.reading.read_frame`.
+
+    Returns
+    -------
+    Dataset
+        Its rows, and the schema.
 
     Raises
     ------
@@ -225,6 +312,21 @@ def read(
         If the file cannot be read.
     SchemaError
         If no schema can be inferred, or it lacks the target.
+    ParameterError
+        If `test_share` or `split_seed` is out of range.
+
+    Examples
+    --------
+    >>> import dpcore as dp
+    >>> schema = dp.Schema(
+    ...     columns=(
+    ...         dp.Column("age", "integer", lower=0, upper=99, bins=10),
+    ...         dp.Column("ill", "categorical", categories=("no", "yes")),
+    ...     )
+    ... )
+    >>> data = dp.datasets.read(b"age,ill\n41,no\n37,yes\n", schema=schema, test_share=0)
+    >>> data.sizes
+    (2, 0)
     """
     raw = source_bytes(source, max_bytes)
     name = name or ("" if isinstance(source, bytes) else Path(fspath(source)).name)
@@ -243,33 +345,63 @@ def read(
 
 
 def secret_seed() -> int:
-    """A seed from the operating system's entropy, for the lots of `split`."""
+    """Return a seed for `split` from the operating system's entropy.
+
+    Returns
+    -------
+    int
+        63 random bits.
+    """
     return randbits(63)
 
 
 def split(
     frame: pd.DataFrame, test_share: float = 0.3, seed: int | None = None, *, persons: PrivacyUnit | None = None
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Training and test rows by lot; the lots never look at values. Both parts keep the order of the rows.
+    """Split rows into training and test rows at random; the draw never looks at values.
 
-    Every row draws its own lot. While the seed is secret the lots are independent of the rows, and those of two files
-    that differ by one row, wherever it stands, can be coupled so that all other rows draw alike: the split is 1-stable,
-    and a method's epsilon holds for the whole file. With a public seed it holds for the training rows as they stand,
-    but not for the file: whoever knows the order could tell a missing row by the lots of all rows after it.
+    Both parts keep the order of the rows. Every row draws its own number. While the seed is secret
+    these numbers are independent of the rows, and those of two files that differ by one row,
+    wherever it stands, can be coupled so that all other rows draw alike: the split is 1-stable, and
+    a method's epsilon holds for the whole file. With a public seed it holds for the training rows
+    as they stand, but not for the file: a person who knows the order could tell a missing row by
+    the numbers of all rows after it.
 
-    With `persons`, every person draws one lot for all rows, and the same holds for files that differ by one person.
-    Lots of rows would not do: whether somebody is among the training rows would hang on how many rows they have.
+    With `persons`, every person draws one number for all rows, and the same holds for files that
+    differ by one person. Numbers of rows would not do: whether a person is among the training rows
+    would hang on how many rows they have.
 
     Parameters
     ----------
     frame : DataFrame
         All rows.
-    test_share : float
-        The chance of each row, between 0 (no test rows) and 1, exclusive.
+    test_share : float, default=0.3
+        The probability of each row to be a test row, between 0 (no test rows) and 1, exclusive.
     seed : int, optional
-        The same seed gives the same lots; by default a fresh secret one.
-    persons : Unit, optional
-        With the column that says whose row it is; DataError if the frame lacks it.
+        The same seed gives the same split; by default a fresh secret one.
+    persons : PrivacyUnit, optional
+        With the column that says whose row it is.
+
+    Returns
+    -------
+    train, test : DataFrame
+        The two parts, with new row numbers.
+
+    Raises
+    ------
+    ParameterError
+        If the share or the seed is out of range.
+    DataError
+        If the frame lacks the persons' column, or a person is missing in it.
+
+    Examples
+    --------
+    >>> import dpcore as dp
+    >>> import pandas as pd
+    >>> rows = pd.DataFrame({"age": range(1000)})
+    >>> train, test = dp.datasets.split(rows, test_share=0.2, seed=1)
+    >>> len(train), len(test)
+    (812, 188)
     """
     if not 0 <= test_share < 1:
         raise ParameterError(f"The test share is {test_share:g}.", "Choose at least 0 and less than 1.")

@@ -84,7 +84,13 @@ NATIVE_COUNTRY: Groups = {  # "South" has lost its second word, most likely Kore
 
 
 def adult_schema() -> Schema:
-    """What the documentation of UCI Adult says, with equal-width bins: 15 columns."""
+    """Return what the documentation of UCI Adult says, with equal-width bins.
+
+    Returns
+    -------
+    Schema
+        15 columns, with the target "income".
+    """
     return Schema(
         columns=(
             numeric("age", 17, 90, "Age in years"),
@@ -177,7 +183,13 @@ TRAITS = {"E": "Extraversion", "N": "Neuroticism", "A": "Agreeableness", "C": "C
 
 
 def big5_schema() -> Schema:
-    """What the codebook of the Big Five data says: 57 columns, all but age and country as numbered answers."""
+    """Return what the codebook of the Big Five data says.
+
+    Returns
+    -------
+    Schema
+        57 columns, all but age and country as numbered answers, with the target "gender".
+    """
     return Schema(
         columns=(
             _answers("race", 0, 13, "Race, as numbered in the codebook; 0 = missed"),

@@ -41,7 +41,7 @@ Origin = Literal["declared", "document", "proposed", "changed"]
 
 @dataclass(frozen=True)
 class Column:
-    """One column's public description.
+    """Public description of one column: its name, its kind, and which values may occur.
 
     Parameters
     ----------
@@ -49,34 +49,54 @@ class Column:
         The header, unique in its schema.
     kind : {"categorical", "ordered", "integer", "continuous", "date"}
         `integer`, `continuous` and `date` have bounds and bins; the others a list of categories.
-    categories : tuple of str
-        All values that may occur, in public order. Values are compared by `canonical` (`3`, `3.0` and `"3.0"` are
-        equal).
-    lower, upper : float
-        Public inclusive bounds. Those of dates are given as ISO text or dates, and kept as days since 1970-01-01: to
-        methods a date is that whole number.
-    bins : int, tuple of float, or {"day", "week", "month", "quarter", "year"}
-        Number of equal-width bins, or the cut points between `lower` and `upper`; of dates, also a unit of the
-        calendar. A bin holds its left cut. Integers and days `lower..upper` are divided as [lower, upper + 1).
-    number_format : str
-        How cells are written. For numbers, 1234.5 or 1234 as the column writes it: `1234.50` (two decimals),
-        `$1,234.50`, `1.234,50 €`, `1234.5 %`; what is drawn is written so. For dates, "d/m/y" or "m/d/y" if they are
-        written so; year first is read always, and what is drawn is ISO text.
-    missing : bool
+    categories : tuple of str, optional
+        All values that may occur, in public order. Values are compared by `canonical` (`3`, `3.0`
+        and `"3.0"` are equal).
+    lower, upper : float, optional
+        Public inclusive bounds, which numbers and dates need. Those of dates are given as ISO text
+        or dates, and kept as days since 1970-01-01: to methods a date is that whole number.
+    bins : int, tuple of float, or {"day", "week", "month", "quarter", "year"}, default=16
+        Number of equal-width bins, or the cut points between `lower` and `upper`; of dates, also a
+        unit of the calendar. A bin holds its left cut. Integers and days `lower..upper` are divided
+        as [lower, upper + 1).
+    number_format : str, optional
+        How cells are written. For numbers, 1234.5 or 1234 as the column writes it: `1234.50` (two
+        decimals), `$1,234.50`, `1.234,50 €`, `1234.5 %`; what is drawn is written so. For dates,
+        "d/m/y" or "m/d/y" if they are written so; year first is read always, and what is drawn is
+        ISO text.
+    missing : bool, default=False
         Whether "missing" is a declared value (the last code). If not, missing cells are refused.
-    outside : {"refuse", "clip"}
-        What encoding does with cells outside the declaration: raise, or move each by a public rule, so that every cell
-        has a code. Numbers go to the nearest bound, fractions in an integer column down to the whole number, and cells
-        that are missing or no number to "missing" if that is declared, else to `lower`. Unknown categories go to
-        "missing", which must then be declared.
-    description : str
+    outside : {"refuse", "clip"}, default="refuse"
+        What encoding does with cells outside the declaration: raise, or move each by a public rule,
+        so that every cell has a code. Numbers go to the nearest bound, fractions in an integer
+        column down to the whole number, and cells that are missing or no number to "missing" if
+        that is declared, else to `lower`. Unknown categories go to "missing", which must then be
+        declared.
+    description : str, optional
         For people.
     taxonomy : Taxonomy, optional
-        A public tree whose leaves are the categories or, for numbers, the labels of the bins; "missing" is not in it.
-    origin : {"declared", "document", "proposed", "changed"}
-        Where its bounds or categories come from, for ever: somebody wrote them; a document that says no more; `infer`
-        proposed them from the rows, and whoever declares them left them so; or changed them. It does not count when
-        columns are compared, and `dataclasses.replace` keeps it.
+        A public tree whose leaves are the categories or, for numbers, the labels of the bins;
+        "missing" is not in it.
+    origin : {"declared", "document", "proposed", "changed"}, default="declared"
+        Where its bounds or categories come from, for ever: a person wrote them; a document that
+        says no more; `infer` proposed them from the rows, and they were declared as they were; or
+        changed. It does not count when columns are compared, and `dataclasses.replace` keeps it.
+
+    Raises
+    ------
+    SchemaError
+        If the declaration contradicts itself: no categories, bounds that do not ascend, or the
+        like.
+
+    Examples
+    --------
+    >>> import dpcore as dp
+    >>> age = dp.Column("age", "integer", lower=0, upper=99, bins=10)
+    >>> age.labels[:3]
+    ('0–9', '10–19', '20–29')
+    >>> sex = dp.Column("sex", "categorical", categories=("F", "M"), missing=True)
+    >>> sex.size
+    3
     """
 
     name: str
@@ -199,7 +219,7 @@ class Column:
 
     @property
     def is_plain_number(self) -> bool:
-        """Whether it is numeric and its cells are numbers to everybody: no dates, and no signs or marks in them."""
+        """Whether its cells are plain numbers: no dates, and no signs or marks in them."""
         written = Form.of(self.number_format)
         return self.numeric and self.kind != "date" and (written is None or written.bare)
 
@@ -215,7 +235,7 @@ class Column:
 
     @property
     def edges(self) -> Floats:
-        """The bins' boundaries, shape (bins + 1,); for whole numbers the last one is `upper + 1`."""
+        """The boundaries of the bins, shape (bins + 1,); of whole numbers up to `upper + 1`."""
         return self._scale.edges()
 
     @property
@@ -232,15 +252,37 @@ class Column:
         return (*names, unlike(MISSING, names)) if self.missing else names
 
     def rounded_bounds(self) -> tuple[float, float]:
-        """A numeric column's bounds, rounded outward."""
+        """Return a numeric column's bounds, rounded outward."""
         return self._scale.outward()
 
     def interval(self, first: int, end: int) -> str:
-        """Bins `first` to `end - 1` as one interval; a label is the interval of one bin."""
+        """Write some bins as one interval; a label is the interval of one bin.
+
+        Parameters
+        ----------
+        first, end : int
+            The codes of the first bin, and of the bin after the last.
+
+        Returns
+        -------
+        str
+            The interval, such as "20–39".
+        """
         return self._scale.interval(first, end)
 
     def format_value(self, number: float) -> str:
-        """A number of a numeric column for people: as the column writes it, a day as its date."""
+        """Write a number of a numeric column as the column writes it, a day as its date.
+
+        Parameters
+        ----------
+        number : float
+            The number; of dates, days since 1970-01-01.
+
+        Returns
+        -------
+        str
+            The text.
+        """
         return self._scale.told(number)
 
     @cached_property
@@ -254,20 +296,44 @@ class Column:
         return {canonical(category): code for code, category in enumerate(self.categories)}
 
     def encode(self, values: pd.Series[Any]) -> Codes:
-        """Codes of one column's cells, shape (n,), each by its own cell alone (`cells`, `numbers`).
+        """Encode one column's cells, each by its own cell alone (`cells`, `numbers`).
+
+        Parameters
+        ----------
+        values : Series of shape (n,)
+            The cells.
+
+        Returns
+        -------
+        array of unsigned int, shape (n,)
+            Their codes, from 0 to `size - 1`.
 
         Raises
         ------
         DataError
-            If cells are missing, not numbers, or outside the declaration and the column does not allow it. How many
-            is told apart (`DataError.private`), which value never. With "clip", never.
+            If cells are missing, not numbers, or outside the declaration and the column does not
+            allow it. How many is said apart (`DataError.private`), which value never. With "clip",
+            never.
         """
         found = self.encode_counting_misfits(values)
         self.refuse(found.misfits)
         return found.codes
 
     def encode_counting_misfits(self, values: pd.Series[Any], times: Ints | None = None) -> Coded:
-        """As `encode`, with the numbers, but what does not fit is counted; each value stands for `times` cells."""
+        """Encode cells as `encode` does, with their numbers, but count what does not fit.
+
+        Parameters
+        ----------
+        values : Series of shape (n,)
+            The cells.
+        times : int array of shape (n,), optional
+            How many cells each value stands for. Default: one.
+
+        Returns
+        -------
+        Coded
+            The codes, the numbers (None for categories), and how many cells do not fit, by why.
+        """
         if self.numeric:
             return self.coded_numbers(self.to_numbers(values), values.isna().to_numpy(dtype=bool), times)
         places, texts = distinct(values)
@@ -279,7 +345,22 @@ class Column:
         return Coded(codes.astype(code_dtype(self.size)), None, misfits)
 
     def coded_numbers(self, numbers: Floats, absent: Flags, times: Ints | None = None) -> Coded:
-        """As `coded`, for a numeric column's cells as numbers, NaN where one is missing (`absent`) or says none."""
+        """Encode a numeric column's cells that are numbers already, and count what does not fit.
+
+        Parameters
+        ----------
+        numbers : float array of shape (n,)
+            What the cells say, NaN where one is missing or says no number.
+        absent : bool array of shape (n,)
+            Which cells are missing.
+        times : int array of shape (n,), optional
+            How many cells each number stands for. Default: one.
+
+        Returns
+        -------
+        Coded
+            As of `encode_counting_misfits`.
+        """
         moved, misfits = self._moved(numbers, absent, times)
         codes = place(moved, self._cuts, code_dtype(self.size))
         if self.missing:
@@ -287,9 +368,22 @@ class Column:
         return Coded(codes, moved, misfits)
 
     def numbers(self, values: pd.Series[Any]) -> Floats:
-        """A numeric column's cells as the numbers that they are coded by, shape (n,); NaN for the code "missing".
+        """Return a numeric column's cells as the numbers that they are coded by.
 
-        DataError as for `encode`.
+        Parameters
+        ----------
+        values : Series of shape (n,)
+            The cells.
+
+        Returns
+        -------
+        float array of shape (n,)
+            The numbers, clipped if the column clips; NaN for the code "missing".
+
+        Raises
+        ------
+        DataError
+            As for `encode`.
         """
         found, misfits = self._moved(self.to_numbers(values), values.isna().to_numpy(dtype=bool))
         self.refuse(misfits)
@@ -312,11 +406,33 @@ class Column:
         return (numbers if self.missing else np.where(np.isnan(numbers), low, numbers)), misfits
 
     def to_numbers(self, values: pd.Series[Any]) -> Floats:
-        """A numeric column's cells as the numbers that they say, shape (n,); NaN where one is missing or says none."""
+        """Return a numeric column's cells as the numbers that they say.
+
+        Parameters
+        ----------
+        values : Series of shape (n,)
+            The cells.
+
+        Returns
+        -------
+        float array of shape (n,)
+            The numbers; NaN where a cell is missing or says none.
+        """
         return self._scale.read(values)
 
     def refuse(self, misfits: Mapping[str, int]) -> None:
-        """DataError for cells that do not fit, by why; nothing if there are none."""
+        """Raise DataError for cells that do not fit; do nothing if there are none.
+
+        Parameters
+        ----------
+        misfits : mapping of str to int
+            How many cells do not fit, by why, as `encode_counting_misfits` counts them.
+
+        Raises
+        ------
+        DataError
+            If there are any. How many is said apart (`DataError.private`).
+        """
         has, cells = f"Column {self.name!r} has ", f"cells of column {self.name!r}"
         clip = "or choose “clip” for values outside."
 
@@ -336,7 +452,20 @@ class Column:
         fail("unknown", "", f"{cells} are not among the declared categories", f"Add the categories, {clip}")
 
     def decode(self, codes: Codes, rng: np.random.Generator) -> pd.Series[Any]:
-        """Cells for codes of shape (n,): the category, or a uniform draw inside the bin."""
+        """Return cells for codes: the category, or a uniform draw inside the bin.
+
+        Parameters
+        ----------
+        codes : int array of shape (n,)
+            The codes.
+        rng : numpy.random.Generator
+            What draws.
+
+        Returns
+        -------
+        Series of shape (n,)
+            Categories, numbers as the column writes them, or ISO dates.
+        """
         if not self.numeric:
             index = codes.astype(np.int64)
             index[index >= len(self.categories)] = -1
@@ -349,7 +478,7 @@ class Column:
         return (cells.astype("Int64") if cells.dtype == np.int64 else cells).mask(absent)
 
     def to_dict(self) -> dict[str, Any]:
-        """The declaration as JSON-ready values, without the fields that do not apply."""
+        """Return the declaration as JSON-ready values, without the fields that do not apply."""
         raw = asdict(self)
         skip: tuple[str, ...] = ("categories",) if self.numeric else ("lower", "upper", "bins")
         skip += () if self.number_format else ("number_format",)
@@ -364,7 +493,23 @@ class Column:
 
     @classmethod
     def from_dict(cls, raw: Mapping[str, Any]) -> Self:
-        """The inverse of `to_dict`; raises SchemaError on anything malformed."""
+        """Read a column from what `to_dict` gave.
+
+        Parameters
+        ----------
+        raw : mapping
+            The fields by name.
+
+        Returns
+        -------
+        Column
+            An equal column.
+
+        Raises
+        ------
+        SchemaError
+            If anything in it is malformed.
+        """
         raw = renamed_fields(raw)
         unknown = set(raw) - set(cls.__dataclass_fields__)
         remedy = "Export a schema to compare."

@@ -97,7 +97,20 @@ def exact_answers(codes: Codes, schema: Schema, queries: Sequence[RangeQuery]) -
 
 
 def query_names(queries: Sequence[RangeQuery], schema: Schema) -> list[str]:
-    """Every query in words, such as "age 17–53, sex Female": its own name, or nodes, intervals or lists of values."""
+    """Write every query in words, such as "age 17–53, sex Female".
+
+    Parameters
+    ----------
+    queries : sequence of RangeQuery
+        The queries.
+    schema : Schema
+        The schema whose codes they have.
+
+    Returns
+    -------
+    list of str
+        Per query its own name, or its nodes, intervals or lists of values.
+    """
     trees = {column.name: {node.codes: node.name for node in Hierarchy.of(column).nodes[1:]} for column in schema}
 
     def part(name: str, codes: tuple[int, ...]) -> str:

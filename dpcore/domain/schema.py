@@ -38,23 +38,49 @@ MOST_COLUMNS = 1_000  # of a document; a table that is read may have as many
 
 @dataclass(frozen=True)
 class Schema:
-    """The public description of a table.
+    """Public description of a data set: its columns, and what else is known of it.
 
     Parameters
     ----------
     columns : tuple of Column
+        The columns, in order, 1 or more.
     target : str, optional
         The class column, for methods and evaluations that need one.
-    source : {"declared", "inferred"}
-        Where the declaration came from. "inferred" means it was read off the private rows: guarantee void.
+    source : {"declared", "inferred"}, default="declared"
+        Where the declaration came from. "inferred" means it was read off the private rows:
+        guarantee void.
     max_rows : int, optional
-        A public upper bound on the number of rows (for instance from the data set's documentation). Under add_remove
-        the guarantee is about tables within it, and larger ones are refused; a refusal tells that there are more.
-    notes : tuple of str
-        What `infer` left out or wants checked. It tells of the rows (how many values differ), so it is for the screen
-        of whoever has them: no file has it, and it does not count when schemas are compared.
-    unit : Unit, optional
-        At most how many rows belong to one person, and which column says whose row it is; by default a row is a person.
+        A public upper bound on the number of rows (for instance from the data set's documentation).
+        Under add_remove the guarantee is about data sets within it, and larger ones are refused; a
+        refusal tells that there are more.
+    notes : tuple of str, optional
+        What `infer` left out or wants checked. It tells of the rows (how many values differ), so it
+        is for the screen of those who have them: no file has it, and it does not count when schemas
+        are compared.
+    unit : PrivacyUnit, optional
+        At most how many rows belong to one person, and which column says whose row it is; by
+        default a row is a person.
+
+    Raises
+    ------
+    SchemaError
+        If the declaration contradicts itself: names that occur twice, a target that is no column,
+        or the like.
+
+    Examples
+    --------
+    >>> import dpcore as dp
+    >>> schema = dp.Schema(
+    ...     columns=(
+    ...         dp.Column("age", "integer", lower=0, upper=99, bins=10),
+    ...         dp.Column("ill", "categorical", categories=("no", "yes")),
+    ...     ),
+    ...     target="ill",
+    ... )
+    >>> schema.names, schema.sizes
+    (('age', 'ill'), (10, 2))
+    >>> dp.Schema.from_json(schema.to_json()) == schema
+    True
     """
 
     columns: tuple[Column, ...]
@@ -84,7 +110,9 @@ class Schema:
                 "The public number of rows is below 1 or far too large.", "Give a whole number or leave it out."
             )
         if not isinstance(self.unit, PrivacyUnit | None):
-            raise SchemaError("The schema's unit is none.", "Give a Unit: dp.Unit(rows=3, column=…).")
+            raise SchemaError(
+                "The schema's unit is none.", "Give one: dp.PrivacyUnit(max_contributions=3, id_column=…)."
+            )
         if self.unit is not None and self.unit.id_column in names:
             raise SchemaError(
                 f"The column {self.unit.id_column!r} says whose row it is, and is a column of the schema as well.",
@@ -107,12 +135,12 @@ class Schema:
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """The columns' numbers of codes, in order."""
+        """The number of codes of each column, in order."""
         return tuple(column.size for column in self.columns)
 
     @property
     def persons(self) -> PrivacyUnit | None:
-        """The unit, if a column says whose row it is: runs then protect persons, and rows otherwise."""
+        """The privacy unit if a column names persons, whom runs then protect; else None."""
         return self.unit if self.unit is not None and self.unit.id_column is not None else None
 
     @property
@@ -121,19 +149,61 @@ class Schema:
         return dict(Counter(sorted((column.origin for column in self.columns), key=get_args(Origin).index)))
 
     def index(self, name: str) -> int:
-        """Position of a column; SchemaError if there is none of that name."""
+        """Return the position of a column.
+
+        Parameters
+        ----------
+        name : str
+            Its name.
+
+        Returns
+        -------
+        int
+            Its position, from 0.
+
+        Raises
+        ------
+        SchemaError
+            If there is none of that name.
+        """
         try:
             return self.names.index(name)
         except ValueError:
             raise SchemaError(f"The schema has no column {name!r}.", "Choose a listed column.") from None
 
     def select(self, names: Sequence[str]) -> Self:
-        """The schema of some columns, in the given order."""
+        """Return the schema of some columns, in the given order.
+
+        Parameters
+        ----------
+        names : sequence of str
+            The columns' names. A target that is not among them is left out.
+
+        Returns
+        -------
+        Schema
+            The schema, otherwise as this one.
+
+        Raises
+        ------
+        SchemaError
+            If there is no column of a name.
+        """
         target = self.target if self.target in names else None
         return replace(self, columns=tuple(self[name] for name in names), target=target)
 
     def encode(self, frame: pd.DataFrame) -> Codes:
-        """Codes of a frame, shape (n, d), column-major; columns outside the schema are ignored.
+        """Encode a frame; columns outside the schema are ignored.
+
+        Parameters
+        ----------
+        frame : DataFrame of n rows
+            The rows.
+
+        Returns
+        -------
+        array of unsigned int, shape (n, d)
+            A code per cell, from 0 to its column's size less 1; column-major.
 
         Raises
         ------
@@ -149,7 +219,18 @@ class Schema:
         return codes
 
     def check_headers(self, headers: Iterable[object]) -> None:
-        """DataError unless each of the schema's columns is among a table's."""
+        """Check that each of the schema's columns is among the headers of some rows.
+
+        Parameters
+        ----------
+        headers : iterable of str
+            The headers.
+
+        Raises
+        ------
+        DataError
+            If a column is lacking.
+        """
         there = set(headers)
         if lacking := [name for name in self.names if name not in there]:
             raise DataError(
@@ -158,15 +239,28 @@ class Schema:
             )
 
     def decode(self, codes: Codes, rng: np.random.Generator) -> pd.DataFrame:
-        """A frame for codes of shape (n, d); numbers are drawn uniformly inside their bins with `rng`."""
+        """Return a frame for codes; numbers are drawn uniformly inside their bins.
+
+        Parameters
+        ----------
+        codes : int array of shape (n, d)
+            The codes.
+        rng : numpy.random.Generator
+            What draws.
+
+        Returns
+        -------
+        DataFrame of n rows
+            The rows, with the schema's columns.
+        """
         return pd.DataFrame({c.name: c.decode(codes[:, j], rng) for j, c in enumerate(self.columns)})
 
     def to_json(self) -> str:
-        """The schema as a JSON document that `from_json` reads back to an equal schema."""
+        """Return the schema as a JSON document that `from_json` reads back to an equal schema."""
         return json.dumps(self.to_document(), indent=2, ensure_ascii=False)
 
     def to_document(self) -> dict[str, Any]:
-        """As `to_json`, as JSON-ready values."""
+        """Return the document of `to_json` as JSON-ready values."""
         usual = ("origin", self.source)  # of a declared schema, which need not say it
         return {
             "format": "dpcore schema 1",
@@ -181,14 +275,46 @@ class Schema:
     @classmethod
     @check_arguments
     def from_json(cls, text: str | bytes) -> Self:
-        """Read a schema document; SchemaError with cause and remedy if it is not one."""
+        """Read a schema document.
+
+        Parameters
+        ----------
+        text : str or bytes
+            What `to_json` wrote; bytes are UTF-8.
+
+        Returns
+        -------
+        Schema
+            The schema.
+
+        Raises
+        ------
+        SchemaError
+            If this is no schema document, or contradicts itself.
+        """
         if isinstance(text, str) and text.endswith(".json"):
             raise SchemaError("This is a schema file's path.", "Pass its text: Path(…).read_text().")
         return cls.from_document(json_value(text, SchemaError, "The schema file cannot be read", REMEDY))
 
     @classmethod
     def from_document(cls, found: Any) -> Self:
-        """As `from_json`, from the value that the JSON text has."""
+        """Read a schema from the value that its JSON text has.
+
+        Parameters
+        ----------
+        found : dict
+            What `to_document` gave.
+
+        Returns
+        -------
+        Schema
+            The schema.
+
+        Raises
+        ------
+        SchemaError
+            As for `from_json`.
+        """
         try:
             columns = found["columns"]
             if found.get("format") != "dpcore schema 1" or not isinstance(columns, list):
@@ -211,23 +337,46 @@ class Schema:
 
     @classmethod
     def infer(cls, frame: pd.DataFrame, *, target: str | None = None, keep: Sequence[str] = ()) -> Self:
-        """Guess a schema from rows. Convenient and not private: the result is marked `source="inferred"`.
+        """Guess a schema from rows. Convenient and not private: the result is marked "inferred".
 
-        Every column is taken for what it seems to be (`recognition`). Identifiers, free texts and columns of one value
-        are left out, with their reasons in `notes`, unless they are to be kept; so are those that cannot be declared
-        (empty, or with too many different values). Numbers and dates get their own minimum and maximum as bounds; all
-        others the values that at least 10 rows have (`infer.RARE`): one of fewer can name a person, also in a schema
-        that is saved and declared. It counts as missing, a class too; a note says so of each column, and `keep` lists
-        all of its values. The number of rows is not taken along: `max_rows` stays open.
+        Every column is taken for what it seems to be (`recognition`). Identifiers, free texts and
+        columns of one value are left out, with their reasons in `notes`, unless they are to be
+        kept; so are those that cannot be declared (empty, or with too many different values).
+        Numbers and dates get their own minimum and maximum as bounds; all others the values that at
+        least 10 rows have (`infer.RARE`): one of fewer can name a person, also in a schema that is
+        saved and declared. It counts as missing, a class too; a note says so of each column, and
+        `keep` lists all of its values. The number of rows is not taken along: `max_rows` stays
+        open.
 
         Parameters
         ----------
         frame : DataFrame
             The rows.
         target : str, optional
-            The class column, which is kept; by default one of 2 to 10 values that is called like one, if there is any.
-        keep : sequence of str
-            Columns that are not left out, and all values of which become categories, however few rows have them.
+            The class column, which is kept; by default one of 2 to 10 values that is called like
+            one, if there is any.
+        keep : sequence of str, optional
+            Columns that are not left out, and all values of which become categories, however few
+            rows have them.
+
+        Returns
+        -------
+        Schema
+            With `source="inferred"`: a release that uses it has no guarantee.
+
+        Raises
+        ------
+        SchemaError
+            If no column can be used, or the target is none.
+
+        Examples
+        --------
+        >>> import dpcore as dp
+        >>> import pandas as pd
+        >>> rows = pd.DataFrame({"age": range(20, 60), "ill": ["no", "yes"] * 20})
+        >>> schema = dp.Schema.infer(rows, target="ill")
+        >>> schema.names, schema.source
+        (('age', 'ill'), 'inferred')
         """
         return cls.proposed(recognize(frame), frame, target=target, keep=keep)
 
@@ -235,7 +384,25 @@ class Schema:
     def proposed(
         cls, found: Sequence[Recognized], frame: pd.DataFrame, *, target: str | None = None, keep: Sequence[str] = ()
     ) -> Self:
-        """As `infer`, from what the columns were recognized as."""
+        """Guess a schema as `infer` does, from what the columns were recognized as.
+
+        Parameters
+        ----------
+        found : sequence of Recognized
+            What each column was recognized as.
+        frame, target, keep
+            As for `infer`.
+
+        Returns
+        -------
+        Schema
+            As of `infer`.
+
+        Raises
+        ------
+        SchemaError
+            As for `infer`.
+        """
         columns, notes = [], []
         for one in found:
             least, column, rare = 0 if one.name in keep else RARE, None, 0

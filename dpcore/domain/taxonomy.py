@@ -78,26 +78,74 @@ class Taxonomy:
 
     @classmethod
     def flat(cls, leaves: Iterable[str], root: str = "(any)") -> Self:
-        """The tree of one level: every leaf right under the root."""
+        """Return the tree of one level: every leaf right under the root.
+
+        Parameters
+        ----------
+        leaves : iterable of str
+            The categories or bins.
+        root : str, default="(any)"
+            The name of the root.
+
+        Returns
+        -------
+        Taxonomy
+            The tree.
+        """
         return cls(tuple((leaf, root) for leaf in leaves))
 
     @classmethod
     def from_rows(cls, rows: object) -> Self:
-        """The tree of a document's list of lists; TypeError if it is none."""
+        """Read the tree of a document's list of lists.
+
+        Parameters
+        ----------
+        rows : list of lists of str
+            One path per leaf, leaf first and root last.
+
+        Returns
+        -------
+        Taxonomy
+            The tree.
+
+        Raises
+        ------
+        TypeError
+            If these are no lists.
+        SchemaError
+            If they are no tree.
+        """
         if not isinstance(rows, list | tuple) or not all(isinstance(path, list | tuple) for path in rows):
             raise TypeError
         return cls(tuple(tuple(map(str, path)) for path in rows))
 
     @classmethod
     def from_csv(cls, content: str | bytes) -> Self:
-        """Read a table with one row per leaf, leaf first and root last; shorter rows may be filled with empty cells.
+        r"""Read a CSV file with one row per leaf, leaf first and root last.
 
-        Commas, semicolons and tabs are told apart; names lose the spaces around them.
+        Shorter rows may be filled with empty cells. Commas, semicolons and tabs are told apart;
+        names lose the spaces around them.
+
+        Parameters
+        ----------
+        content : str or bytes
+            The file's text; bytes are UTF-8.
+
+        Returns
+        -------
+        Taxonomy
+            The tree.
 
         Raises
         ------
         SchemaError
-            If this is no such table; the message names the row.
+            If this is no such file; the message names the row.
+
+        Examples
+        --------
+        >>> import dpcore as dp
+        >>> dp.Taxonomy.from_csv("Paris,Europe,World\nLima,America,World").leaves
+        ('Paris', 'Lima')
         """
         text = _text_of(content).removeprefix("\ufeff")
         tables = [table for table in (_table(text, delimiter) for delimiter in DELIMITERS) if table]
@@ -110,7 +158,7 @@ class Taxonomy:
         return cls(tuple(table))
 
     def to_csv(self) -> str:
-        """The table that `from_csv` reads back to an equal tree."""
+        """Return the CSV text that `from_csv` reads back to an equal tree."""
         special = any(SPECIAL & set(name) for path in self.paths for name in path)
         file = io.StringIO()
         how = csv.writer(file, lineterminator="\n", quoting=csv.QUOTE_ALL if special else csv.QUOTE_MINIMAL)
@@ -118,7 +166,18 @@ class Taxonomy:
         return file.getvalue()
 
     def misfit(self, values: Sequence[str]) -> str:
-        """What keeps the leaves from being these values, naming the first one that is wrong; empty if nothing does."""
+        """Return what keeps the leaves from being these values; empty if nothing does.
+
+        Parameters
+        ----------
+        values : sequence of str
+            A column's categories, or labels of bins.
+
+        Returns
+        -------
+        str
+            A part of a sentence that names the first wrong leaf or value.
+        """
         leaves, known = set(self.leaves), set(values)
         for row, leaf in enumerate(self.leaves, start=1):
             if leaf not in known:

@@ -29,16 +29,31 @@ EXACT = 2.0**53  # from here on whole numbers that differ by one may be one floa
 
 @dataclass(frozen=True)
 class PrivacyUnit:
-    """At most how many rows belong to one person.
+    """Whom a guarantee protects: at most how many rows belong to one person.
 
     Parameters
     ----------
     max_contributions : int
-        The most rows that one person may have, or, with a column, that count of one person.
+        The most rows that one person may have, or, with a column, that count of one person; 1 or
+        more.
     id_column : str, optional
-        The column that says whose row it is. It is no column of the schema: its values are read by `fit` alone. With it
-        rows are cut to that many per person, and epsilon is for the person; without it nothing is cut, epsilon is for
-        the row, and `max_contributions` times as much for the person.
+        The column that says whose row it is. It is no column of the schema: its values are read by
+        `fit` alone. With it rows are cut to that many per person, and epsilon is for the person;
+        without it nothing is cut, epsilon is for the row, and `max_contributions` times as much for
+        the person.
+
+    Raises
+    ------
+    SchemaError
+        If the number or the column's name is none.
+
+    Examples
+    --------
+    >>> import dpcore as dp
+    >>> dp.PrivacyUnit(max_contributions=3, id_column="patient").of_one(1.0)
+    1.0
+    >>> dp.PrivacyUnit(max_contributions=3).of_one(1.0)
+    3.0
     """
 
     max_contributions: int
@@ -61,30 +76,68 @@ class PrivacyUnit:
             )
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON-ready values."""
+        """Return the privacy unit as JSON-ready values."""
         return {"max_contributions": self.max_contributions, "id_column": self.id_column}
 
     @classmethod
     def from_dict(cls, raw: Any) -> "PrivacyUnit":
-        """Read `to_dict`; KeyError, TypeError or SchemaError if it is none."""
+        """Read a privacy unit from what `to_dict` gave.
+
+        Parameters
+        ----------
+        raw : dict
+            The fields by name.
+
+        Returns
+        -------
+        PrivacyUnit
+            An equal one.
+
+        Raises
+        ------
+        TypeError, SchemaError
+            If it is none.
+        """
         named = renamed_fields(raw) if isinstance(raw, dict) else {}
         if set(named) != {"max_contributions", "id_column"} or type(named["max_contributions"]) is not int:
             raise TypeError
         return cls(**named)
 
     def of_one(self, epsilon: float) -> float:
-        """What a run's epsilon is for one person: itself where the run protects persons, else once for every row."""
+        """Return what a run's epsilon is for one person.
+
+        Parameters
+        ----------
+        epsilon : float
+            The run's epsilon, as the ledger has it.
+
+        Returns
+        -------
+        float
+            Itself where the run protects persons, else once for every row.
+        """
         return epsilon if self.id_column is not None else self.max_contributions * epsilon
 
     def persons(self, frame: pd.DataFrame) -> Ints:
-        """Whose row it is, shape (n,): numbers from 0 on, in the order of the names, wherever their rows stand.
+        """Return whose row it is, as numbers in the order of the names, wherever their rows stand.
 
         Names are compared as texts, as they stand; `7` and `7.0` are one.
+
+        Parameters
+        ----------
+        frame : DataFrame of n rows
+            The rows, with the column that names persons.
+
+        Returns
+        -------
+        int array of shape (n,)
+            The number of each row's person, from 0 on.
 
         Raises
         ------
         DataError
-            If the column is lacking, a cell of it is missing, or numbers in it are too large to be told apart.
+            If the column is lacking, a cell of it is missing, or numbers in it are too large to be
+            told apart.
         """
         if self.id_column not in require_frame(frame).columns:
             raise DataError(
@@ -113,23 +166,28 @@ class PrivacyUnit:
         return np.asarray(rank[places])
 
     def kept(self, persons: Ints, lots: Floats, *, fill: bool) -> Ints:
-        """Which rows count, person by person: places of rows, some several times if all places are to be filled.
+        """Choose which rows count, person by person.
 
         Parameters
         ----------
         persons : array of shape (n,)
             Whose row it is, as from `persons`.
         lots : array of shape (n,)
-            Independent uniform numbers that have nothing to do with the rows. The rows of a person with the smallest
-            ones are kept.
+            Independent uniform numbers that have nothing to do with the rows. The rows of a person
+            with the smallest ones are kept.
         fill : bool
-            Whether each person has exactly `max_contributions` places (the number of rows is public: replace), or at
-            most.
+            Whether each person has exactly `max_contributions` rows (the number of rows is public:
+            replace), or at most.
+
+        Returns
+        -------
+        int array
+            The positions of the rows that count; some occur several times if `fill` is set.
 
         Raises
         ------
         DataError
-            If places that are filled do not fit into the memory; how many persons there are is public then.
+            If filled rows do not fit into the memory; how many persons there are is public then.
         """
         order = np.lexsort((lots, persons))
         many = np.bincount(persons)

@@ -23,7 +23,7 @@ class Door:
     """An account, and the noise that is drawn once it was charged.
 
     Sensitivities rest on `rows`, a public bound on the number of rows: None where there is none, or where the rows are
-    more than declared. Rows may be looked at if `unprotected_allowed` (paper mode).
+    more than declared. Rows may be looked at if `unprotected_allowed` (published mode).
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class Door:
         return draw()
 
     def unprotected(self, name: str, reason: str, claimed: Epsilon, look: Callable[[], Answer]) -> Answer:
-        """What is seen of the rows themselves: the bound becomes infinite, and only paper mode may ask."""
+        """What is seen of the rows themselves: the bound becomes infinite, and only published mode may ask."""
         if not self.unprotected_allowed or self.ledger.delta:
             raise ParameterError("Raw rows are not to be had in corrected mode.", "Ask the door a charged question.")
         return self.answer("unprotected", [prices.unprotected(name, reason, claimed)], look)

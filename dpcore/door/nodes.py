@@ -189,7 +189,7 @@ class PrivateNodes:
         self.ledger.charge(prices.unasked(name, claimed, bound))
 
     def pure(self, reason: str) -> Flags:
-        """Which nodes hold records of at most one class, exactly. Nothing bounds that; paper mode only."""
+        """Which nodes hold records of at most one class, exactly. Nothing bounds that; published mode only."""
         return self._door.unprotected("purity of nodes", reason, 0, lambda: (self._rows.classes > 0).sum(axis=1) <= 1)
 
     def _counted(self, name: str, epsilon: Epsilon, one_by_one: int, count: Callable[[], NDArray[Any]]) -> Floats:

@@ -39,9 +39,9 @@ class PrivateTable:
     What a question may spend is called `epsilon`, and is an amount in the ledger's currency: of epsilon or of rho. A
     method that states shares of its budget (`PrivateEstimator._budget`) is the same in both.
 
-    Codes of shape (n, d) are `HeldRows`. `unprotected` may be called if it is allowed (paper mode). The rows' numbers
-    are what a method needs of columns besides their bins: the grid's places for trees that cut them (`splits`), or
-    values to be randomized.
+    Codes of shape (n, d) are `HeldRows`. `unprotected` may be called if it is allowed (published mode). The rows'
+    numbers are what a method needs of columns besides their bins: the grid's places for trees that cut them (`splits`),
+    or values to be randomized.
     """
 
     def __init__(
@@ -292,7 +292,7 @@ class PrivateTable:
         responses.check(questions, self.schema, self._rows.numbered, self.relation)
         entries = responses.entries(questions, claimed_epsilon, reasons)
         if not self._door.unprotected_allowed and any(entry.epsilon_nominal == np.inf for entry in entries):
-            raise ParameterError("A randomizer has no finite epsilon.", "Use one that has, or paper mode.")
+            raise ParameterError("A randomizer has no finite epsilon.", "Use one that has, or published mode.")
         return self._door.answer(
             "randomize",
             entries,

@@ -1,4 +1,4 @@
-"""How close a release is to the real table.
+"""How close a release is to the real data set.
 
 Everything here reads the real rows without noise. The results are therefore never private, whatever the release was:
 show them to people who may see the data, and leave them out of what is published. All are aggregates; none holds a row,

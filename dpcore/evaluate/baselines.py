@@ -39,27 +39,46 @@ def baselines(
     n_trees: int = TREES,
     tree_depth: int = DEPTH,
 ) -> pd.DataFrame:
-    """All reference lines. A function of its arguments alone, so callers may cache it. Reads real rows: not private.
+    """Return all baselines of a data set, for charts. Reads real rows: not private.
+
+    A function of its arguments alone, so callers may cache it.
 
     Parameters
     ----------
+    data : Dataset
+        Real training and test rows.
     kinds : sequence of str
-        Some of `KINDS`. Of accuracies: what `models` learn from the real training rows; their majority class (the first
-        in the schema if several are); scikit-learn's forest and tree, which see numbers as they are, ordered categories
-        by their place, and others one-hot, and which are left out if no column but the class is there. Of distances and
-        range queries: a fresh sample of the training rows.
+        Some of `KINDS`. Of accuracies: what `models` learn from the real training rows; their
+        majority class (the first in the schema if several are); scikit-learn's forest and tree,
+        which see numbers as they are, ordered categories by their position, and others one-hot, and
+        which are left out if no column but the class is there. Of distances and range queries: a
+        fresh sample of the training rows.
     measures : sequence of str
-        Some of `MEASURES`; those about an SVM have no references.
+        Some of `experiment.MEASURES`; those about an SVM have no baselines. Default: accuracies.
+    models : sequence of str
+        Some of `MODELS`. Default: the first.
     target : str, optional
-        The class column, if not the schema's. Without any there are no references of accuracies.
+        The class column, if not the schema's. Without any there are no baselines of accuracies.
     plain : callable, optional
-        What a private method's own builder makes of the training rows without noise: the classes' probabilities of
-        rows, shape (n, classes). It is the reference `PLAIN`.
+        What a private method's own builder makes of the training rows without noise: the classes'
+        probabilities of rows, shape (n, classes). It is the baseline `PLAIN`.
+    n_trees : int, default=25
+        The number of trees of scikit-learn's forest.
+    tree_depth : int, default=5
+        The most levels of scikit-learn's tree.
 
     Returns
     -------
     DataFrame
-        `metric`, `model` ("" if it is for all), `reference`, `value`; accuracies in the order of `kinds`.
+        `metric`, `model` ("" if it is for all), `reference`, `value`; accuracies in the order of
+        `kinds`.
+
+    Raises
+    ------
+    ParameterError
+        If a kind is not known.
+    DataError
+        If there are no training or no test rows.
     """
     if unknown := [kind for kind in kinds if kind not in KINDS]:
         raise ParameterError(f"The reference {unknown[0]!r} is not known.", f"Choose from {', '.join(KINDS)}.")

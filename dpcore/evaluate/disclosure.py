@@ -9,7 +9,7 @@ Targets and synthetic rows fit the schema, and only the named columns are read. 
 numbers match if they are in one bin. Quasi-identifiers are one column or more; None means all but the sensitive one. An
 attack is one of `ATTACKS`: a classifier trained on the synthetic rows, or "match", which answers with the most frequent
 sensitive value among the matching rows (among all rows if none matches; the first in the schema if tied). `progress` is
-called before every fit; raising inside it cancels. DataError if a table is empty or does not fit the schema;
+called before every fit; raising inside it cancels. DataError if a data set is empty or does not fit the schema;
 ParameterError or SchemaError if a column is not known, is named twice, or is both known and sensitive, if the attack is
 not known, and if a number is out of range.
 """
@@ -33,10 +33,7 @@ from dpcore.evaluate.learners import MODELS, again, fit_predict, require_rows
 from dpcore.methods.base import PrivateClassifier
 from dpcore.methods.synthesizer import Synthesizer
 
-__all__ = [
-    "ATTACKS", "MATCH", "OWN_ANSWER", "advantage", "cap", "correct", "in_out_advantage",
-    "of_other_persons", "padded", "set_apart", "tried",
-]  # fmt: skip
+__all__ = ["advantage", "cap", "in_out_advantage", "padded"]
 
 MATCH = "match"
 OWN_ANSWER = "the model's answer"
@@ -53,10 +50,39 @@ def cap(
     *,
     tau: float = 0.8,
 ) -> float:
-    """Correct attribution: the share of targets whose sensitive value the matching rows agree on. Not private.
+    """Return the share of targets whose sensitive value the matching rows agree on. Not private.
 
-    A target counts if at least one synthetic row has its quasi-identifiers and at least the share `tau`, in (0, 1], of
-    those rows has its sensitive value. A release can score high without any row of the target.
+    This is the correct attribution probability. A target counts if at least one synthetic row has
+    its quasi-identifiers and at least the share `tau` of those rows has its sensitive value. A
+    release can score high without any row of the target.
+
+    Parameters
+    ----------
+    targets : DataFrame
+        Real rows, which an attacker asks about.
+    synthetic : DataFrame
+        The released rows.
+    schema : Schema
+        The schema of both.
+    sensitive : str
+        The column that the attacker wants to know.
+    quasi_identifiers : sequence of str
+        The columns that the attacker knows.
+    tau : float, default=0.8
+        The share of agreeing rows, in (0, 1].
+
+    Returns
+    -------
+    float
+        The share of targets, in [0, 1].
+
+    Raises
+    ------
+    ParameterError, SchemaError
+        If `tau` is out of range, or a column is not known, named twice, or both known and
+        sensitive.
+    DataError
+        If there are no rows, or they do not fit the schema.
     """
     if not 0 < tau <= 1:
         raise ParameterError("The 'tau' parameter is not a share above 0.", "Try tau=0.8.")
@@ -75,15 +101,31 @@ def advantage(
     *,
     attack: str = "linear SVM",
 ) -> float:
-    """How much better than the best constant answer an attack does: (accuracy − majority) / (1 − majority).
+    """Return how much better than the best constant answer an attack does. Not private.
 
-    Not private. The majority is the share of the targets' most frequent sensitive value. Raw accuracy would say little:
-    that of a constant answer about a binary column is never below one half.
+    It is (accuracy - majority) / (1 - majority), where the majority is the share of the targets'
+    most frequent sensitive value. Raw accuracy would say little: that of a constant answer about a
+    binary column is never below one half.
+
+    Parameters
+    ----------
+    targets, synthetic, schema, sensitive
+        As for `cap`.
+    quasi_identifiers : sequence of str, optional
+        The columns that the attacker knows; by default all but the sensitive one.
+    attack : str, default="linear SVM"
+        One of `ATTACKS`: a model that learns from the released rows, or "match".
 
     Returns
     -------
     float
-        1: always right. 0: no better than the constant answer. Negative: worse. NaN if all targets are alike.
+        1: always right. 0: no better than the constant answer. Negative: worse. NaN if all targets
+        are alike.
+
+    Raises
+    ------
+    ParameterError, SchemaError, DataError
+        As for `cap`, and if the attack is not known.
     """
     accuracy = correct(targets, synthetic, schema, sensitive, quasi_identifiers, attack).mean()
     majority = np.bincount(schema[sensitive].encode(targets[sensitive])).max() / len(targets)
@@ -105,43 +147,71 @@ def in_out_advantage(
     progress: Progress = no_progress,
     seed: int = 0,
 ) -> pd.DataFrame:
-    """Pr[attack correct | target in] − Pr[attack correct | target out], the mean over targets. Not private.
+    """Estimate how much more often an attack is right about targets that a method learned from.
 
-    Every fit learns from `frame` and a random half of the targets, and the attack is asked about all of them. Under
-    add_remove a fair coin per target decides whether it is in; under replace one per pair (k, m + k) of the 2m targets
-    decides which of the two is in, so that the number of rows is constant. Fits come in twos with opposite coins: each
-    target is in once and out once, and the estimate is the mean over twos of the difference.
+    It is Pr[attack correct | target in] − Pr[attack correct | target out], the mean over targets.
+    Not private.
 
-    One fit with many targets in serves all of them. For each target, whatever the coins of the others, the tables with
-    it in and with it out are neighbors; its coin is independent of theirs and the rows of `frame` never change. The
-    difference is thus an unbiased estimate of the targets' mean advantage over the others' random presence, and every
-    epsilon-DP method keeps it below (e^ε − 1)/(e^ε + 1). Twos are independent and alike, hence the t interval. It
-    speaks of these targets and this attack: another attack may do better, so a low value proves no privacy.
+    Every fit learns from `frame` and a random half of the targets, and the attack is asked about
+    all of them. Under add_remove a fair coin per target decides whether it is in; under replace one
+    per pair (k, m + k) of the 2m targets decides which of the two is in, so that the number of rows
+    is constant. Fits come in twos with opposite coins: each target is in once and out once, and the
+    estimate is the mean over twos of the difference.
+
+    One fit with many targets in serves all of them. For each target, whatever the coins of the
+    others, the data sets with it in and with it out are neighbors; its coin is independent of
+    theirs and the rows of `frame` never change. The difference is thus an unbiased estimate of the
+    targets' mean advantage over the others' random presence, and every epsilon-DP method keeps it
+    below (e^ε − 1)/(e^ε + 1). Twos are independent and alike, hence the t interval. It speaks of
+    these targets and this attack: another attack may do better, so a low value proves no privacy.
 
     Parameters
     ----------
     method : Synthesizer or PrivateClassifier
-        Unfitted; fitted clones are asked. A `random_state` s becomes s, s + 1, ... Of a classifier the attack is its
-        own answer about its class, which is the sensitive column; it asks for all other columns.
+        Unfitted; fitted clones are asked. A `random_state` s becomes s, s + 1, ... Of a classifier
+        the attack is its own answer about its class, which is the sensitive column; it asks for all
+        other columns.
     frame : DataFrame
         The rows that are always in; may not hold the targets.
     targets : DataFrame
-        An even number 2m of rows. If the schema's unit names persons, each is of a person without other rows; under
-        replace target m + k is taken for other values of the person of target k.
-    fits : int
+        An even number 2m of rows. If the schema's privacy unit names persons, each is of a person
+        without other rows; under replace target m + k is taken for other values of the person of
+        target k.
+    schema : Schema
+        The schema of both.
+    sensitive : str
+        The column that the attacker wants to know.
+    quasi_identifiers : sequence of str, optional
+        The columns that the attacker knows; by default all but the sensitive one.
+    attack : str, default="match"
+        One of `ATTACKS`.
+    fits : int, default=20
         An even number, 4 or more.
     rows : int, optional
         Synthetic rows per fit; by default what the method gives.
-    seed : int
-        Of the coins, not of the method.
+    confidence : float, default=0.95
+        The coverage of the interval, in (0, 1).
+    progress : callable, optional
+        Called before every fit; raising inside it cancels.
+    seed : int, default=0
+        The seed of the coins, not of the method.
 
     Returns
     -------
     DataFrame
-        One row: `correct_in`, `correct_out` (shares), their difference `advantage`, its interval `low` to `high`,
-        `confidence`, `epsilon_nominal` and `epsilon_bound` (what the noise costs, and what can be proved, the largest
-        of all fits), `bound` (the limit that the noise sets to the advantage of whoever does not know the seed; 1 if
-        there is none), `attack`, `targets`, `fits` and `note`: why the guarantee is void, if it is.
+        One row: `correct_in`, `correct_out` (shares), their difference `advantage`, its interval
+        `low` to `high`, `confidence`, `epsilon_nominal` and `epsilon_bound` (what the noise costs,
+        and what can be proved, the largest of all fits), `bound` (the limit that the noise sets to
+        the advantage of an attacker who does not know the seed; 1 if there is none), `attack`,
+        `targets`, `fits` and `note`: why the guarantee is void, if it is.
+
+    Raises
+    ------
+    ParameterError
+        If fits or targets do not come in twos, the confidence is out of range, or the attack is not
+        known.
+    DataError, SchemaError
+        If rows or columns do not fit the schema.
     """
     if fits < 4 or fits % 2 or len(targets) % 2 or not 0 < confidence < 1:
         raise ParameterError(
@@ -197,15 +267,61 @@ def in_out_advantage(
 def tried(
     method: Synthesizer | PrivateClassifier, data: Dataset, schema: Schema, sensitive: str, most: int, **how: Any
 ) -> pd.DataFrame:
-    """`in_out_advantage` of at most so many training rows, `set_apart`."""
+    """Estimate `in_out_advantage` for at most so many training rows, which `set_apart` chooses.
+
+    Parameters
+    ----------
+    method
+        As for `in_out_advantage`.
+    data : Dataset
+        The data set whose training rows are used.
+    schema, sensitive
+        As for `in_out_advantage`.
+    most : int
+        The most targets.
+    **how
+        All else of `in_out_advantage`.
+
+    Returns
+    -------
+    DataFrame
+        As of `in_out_advantage`.
+
+    Raises
+    ------
+    ParameterError, DataError, SchemaError
+        As for `in_out_advantage` and `set_apart`.
+    """
     frame, targets = set_apart(data.train_sample, schema, most)
     return in_out_advantage(method, frame, targets, schema, sensitive, **how)
 
 
 def set_apart(frame: pd.DataFrame, schema: Schema, most: int, seed: int = 0) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """The rows that are always in, and targets by lot: an even number, at most `most` and a quarter of the rows.
+    """Choose targets at random, and set them apart from the rows that are always in.
 
-    If the schema's unit names persons, targets are of different ones, whose other rows are in neither.
+    If the schema's privacy unit names persons, targets are of different ones, whose other rows are
+    in neither.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        All rows.
+    schema : Schema
+        Their schema.
+    most : int
+        The most targets: there are an even number of them, and a quarter of the rows at most.
+    seed : int, default=0
+        The same seed chooses the same targets.
+
+    Returns
+    -------
+    frame, targets : DataFrame
+        The rows that are always in, and the targets.
+
+    Raises
+    ------
+    ParameterError
+        If there are fewer than eight people.
     """
     persons = np.arange(len(frame)) if schema.persons is None else schema.persons.persons(frame)
     people, first = np.unique(persons, return_index=True)
@@ -217,7 +333,29 @@ def set_apart(frame: pd.DataFrame, schema: Schema, most: int, seed: int = 0) -> 
 
 
 def of_other_persons(targets: pd.DataFrame, frame: pd.DataFrame, schema: Schema, *, paired: bool) -> pd.DataFrame:
-    """The targets, each of a person of their own who has no row of the frame; two of a pair are of one, in turn."""
+    """Return the targets, each of a person who has no other row.
+
+    Parameters
+    ----------
+    targets : DataFrame
+        The targets.
+    frame : DataFrame
+        The rows that are always in.
+    schema : Schema
+        The schema of both. If no column of it names persons, the targets are returned as they are.
+    paired : bool
+        Whether targets k and m + k of 2m are of one person, who is in with one of the two.
+
+    Returns
+    -------
+    DataFrame
+        The targets, in order.
+
+    Raises
+    ------
+    ParameterError
+        If a target is of a person who has other rows.
+    """
     unit = schema.persons
     if unit is None:
         return targets
@@ -232,11 +370,35 @@ def of_other_persons(targets: pd.DataFrame, frame: pd.DataFrame, schema: Schema,
 
 
 def padded(frame: pd.DataFrame, schema: Schema, rows: int, rng: np.random.Generator) -> pd.DataFrame:
-    """The schema's columns of a frame, with its rows as they are, then uniformly random ones up to `rows` in all.
+    """Return a frame's rows as they are, then uniformly random ones up to a number.
 
-    Every code of a column is equally likely, "missing" included; numbers are then uniform inside their bin. The random
-    rows are independent of one another and of the frame, so they dilute every dependence between columns. A schema with
-    `max_rows` below `rows` is no longer true of the result. If its unit names persons, each random row is of another.
+    Every code of a column is equally likely, "missing" included; numbers are then uniform inside
+    their bin. The random rows are independent of one another and of the frame, so they dilute every
+    dependence between columns. A schema with `max_rows` below `rows` is no longer true of the
+    result. If its privacy unit names persons, each random row is of another.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        The first rows.
+    schema : Schema
+        Their schema, whose columns are kept.
+    rows : int
+        How many rows there are to be in all.
+    rng : numpy.random.Generator
+        What draws.
+
+    Returns
+    -------
+    DataFrame
+        The rows.
+
+    Raises
+    ------
+    ParameterError
+        If the frame has more rows.
+    DataError
+        If the frame does not fit the schema.
     """
     schema.encode(frame)
     if rows < len(frame):
@@ -257,7 +419,23 @@ def correct(
     quasi_identifiers: Sequence[str] | None,
     attack: str,
 ) -> Flags:
-    """For which targets the attack of `advantage` is right, shape (m,): about single rows, so not for showing."""
+    """Return for which targets an attack is right: about single rows, so not for showing.
+
+    Parameters
+    ----------
+    targets, synthetic, schema, sensitive, quasi_identifiers, attack
+        As for `advantage`.
+
+    Returns
+    -------
+    bool array of shape (m,)
+        Whether the attack's answer about each target is right.
+
+    Raises
+    ------
+    ParameterError
+        If the attack is not known; all else as for `advantage`.
+    """
     asked, known, sizes = _encoded(targets, synthetic, schema, sensitive, quasi_identifiers)
     if attack not in ATTACKS:
         raise ParameterError(f"The attack {attack!r} is not known.", f"Choose from {', '.join(ATTACKS)}.")

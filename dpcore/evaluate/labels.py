@@ -59,7 +59,20 @@ class Label:
         return float(found)
 
     def check(self, schema: Schema) -> None:
-        """Raise SchemaError or ParameterError if the rule does not fit its column or decides nothing."""
+        """Check that the label fits its column and decides something.
+
+        Parameters
+        ----------
+        schema : Schema
+            The schema.
+
+        Raises
+        ------
+        SchemaError
+            If there is no such column.
+        ParameterError
+            If the category or the threshold does not fit it, or gives every row the same label.
+        """
         column = schema[self.column]
         if self.below is not None:
             if not column.numeric:
@@ -78,7 +91,20 @@ class Label:
             )
 
     def of(self, frame: pd.DataFrame, column: Column | None = None) -> Flags:
-        """The label of every row, shape (n,); numbers as the column says that they are written."""
+        """Return the label of every row.
+
+        Parameters
+        ----------
+        frame : DataFrame of n rows
+            The rows.
+        column : Column, optional
+            The column's declaration: numbers are then read as it says that they are written.
+
+        Returns
+        -------
+        bool array of shape (n,)
+            Whether each row has the label.
+        """
         cells = frame[self.column]
         if self.below is not None:
             plainly = as_days if isinstance(self.below, str) else as_numbers
@@ -101,37 +127,50 @@ def misclassification(
     progress: Progress = no_progress,
     seed: int = 0,
 ) -> pd.DataFrame:
-    """How often a classifier errs about a label that it learned from a release. Reads real rows: not private.
+    """Measure how often a classifier errs about a label that it learned from a release.
 
-    Every repeat learns from a random 1 − `test_share` of the synthetic rows, from all columns but the label's, by their
-    codes. "tstr" then asks about all real test rows. "published" asks about the other synthetic rows, as a published
-    evaluation does, which is an error of method: it measures how well a release agrees with itself, and a release of
-    equal rows scores best. Both protocols learn from the same parts, so that their errors differ by the tested rows
-    alone. The repeats vary over the parts of one release; their spread is not that of the method.
+    Reads real rows: not private. Every repeat learns from a random 1 − `test_share` of the
+    synthetic rows, from all columns but the label's, by their codes. "tstr" then asks about all
+    real test rows. "published" asks about the other synthetic rows, as a published evaluation does,
+    which is an error of method: it measures how well a release agrees with itself, and a release of
+    equal rows scores best. Both protocols learn from the same parts, so that their errors differ by
+    the tested rows alone. The repeats vary over the parts of one release; their spread is not that
+    of the method.
 
     Parameters
     ----------
     test, synthetic : DataFrame
-        Real rows that the release has not seen, and the release. Real training rows in place of the release give
-        the reference without privacy.
-    protocol : {"tstr", "published"}
-    repeats : int
+        Real rows that the release has not seen, and the release. Real training rows in place of the
+        release give the baseline without privacy.
+    schema : Schema
+        The schema of both.
+    label : Label
+        What the classifier is to tell.
+    protocol : {"tstr", "published"}, default="tstr"
+        Which rows are tested.
+    repeats : int, default=50
         On Adult one takes .15 to .25 seconds.
-    model : str
+    test_share : float, default=0.2
+        The share of synthetic rows that are not learned from, in (0, 1).
+    model : str, default="linear SVM"
         One of `MODELS`.
-    progress : callable
+    progress : callable, optional
         Called before every repeat; raising inside it cancels.
+    seed : int, default=0
+        The seed of the parts.
 
     Returns
     -------
     DataFrame
-        One row per repeat: `protocol`, `model`, `repeat`, `error` in [0, 1], `majority_error` (that of the best
-        constant answer on the same rows) and `note`: why an error is NaN, or what else to know about the fit.
+        One row per repeat: `protocol`, `model`, `repeat`, `error` in [0, 1], `majority_error` (that
+        of the best constant answer on the same rows) and `note`: why an error is NaN, or what else
+        to know about the fit.
 
     Raises
     ------
     DataError, ParameterError, SchemaError
-        If a table is empty or does not fit the schema, or the label, the model or a parameter does not fit.
+        If a data set is empty or does not fit the schema, or the label, the model or a parameter
+        does not fit.
     """
     label.check(schema)
     if protocol not in PROTOCOLS:

@@ -61,32 +61,48 @@ def tstr(
     include_real: bool = True,
     progress: Progress = no_progress,
 ) -> pd.DataFrame:
-    """Train on synthetic, test on real: accuracy of classifiers that saw only the release. Not private.
+    """Train classifiers on synthetic rows and test them on real ones. Not private.
 
     Parameters
     ----------
     train, test, synthetic : DataFrame, codes of one, or Folder
-        Real rows, other real rows, and the release. Of a folder, models learn from a uniform sample of at most 50,000
-        rows, or are asked about one; `note` says so.
+        Real rows, other real rows, and the release. Of a folder, models learn from a uniform sample
+        of at most 50,000 rows, or are asked about one; `note` says so.
+    schema : Schema
+        The schema of all three.
     target : str
         The class column; all other columns of the schema are used to predict it.
     models : sequence of str
-        Some of `MODELS`.
-    include_real : bool
-        Whether to add the rows of `real_data_baseline`. It depends on no release, so callers may compute it once.
-    progress : callable
+        Some of `MODELS`, by default all.
+    include_real : bool, default=True
+        Whether to add the rows of `real_data_baseline`. It depends on no release, so callers may
+        compute it once.
+    progress : callable, optional
         Called with a fraction and a text before each model; raising inside it cancels.
 
     Returns
     -------
     DataFrame
-        `model`, `trained_on` ("released" or "real"), `accuracy`, `balanced_accuracy` (mean recall of the classes
-        in `test`) and `note`: why an accuracy is NaN, or what else to know about the fit.
+        `model`, `trained_on` ("released" or "real"), `accuracy`, `balanced_accuracy` (mean recall
+        of the classes in `test`) and `note`: why an accuracy is NaN, or what else to know about the
+        fit.
 
     Raises
     ------
     DataError, ParameterError, SchemaError
-        If `train` or `test` is empty, a table does not fit the schema, or a model or the target is not known.
+        If `train` or `test` is empty, a data set does not fit the schema, or a model or the target
+        is not known.
+
+    Examples
+    --------
+    >>> import dpcore as dp
+    >>> data = dp.datasets.load("sample")
+    >>> method = dp.IndependentMarginals(random_state=1).fit(data.train, schema=data.schema)
+    >>> rows = method.sample(1_000)
+    >>> models = ["logistic regression"]
+    >>> found = dp.evaluate.tstr(data.train, data.test, rows, data.schema, "income", models=models)
+    >>> found["trained_on"].tolist()
+    ['released', 'real', 'real']
     """
     real, asked, released = (encoded(table, schema) for table in (train, test, synthetic))
     require_rows(real, asked)
@@ -114,10 +130,27 @@ def of_sample(table: Table, codes: Codes, told: str = SAMPLED) -> str:
 def real_data_baseline(
     train: Table, test: Table, schema: Schema, target: str, *, models: Sequence[str] = MODELS
 ) -> pd.DataFrame:
-    """The references of `tstr`: the same models trained on the real rows, and their majority class. Not private.
+    """Return the baselines of `tstr`: real training rows, and their majority class. Not private.
 
-    A function of its arguments alone, so callers may cache it. The frame is that of `tstr`; its last row is the model
-    "majority class", which predicts the most frequent class of `train` (the first in the schema if tied).
+    A function of its arguments alone, so callers may cache it.
+
+    Parameters
+    ----------
+    train, test, schema, target
+        As for `tstr`.
+    models : sequence of str
+        Some of `MODELS`, by default all.
+
+    Returns
+    -------
+    DataFrame
+        As of `tstr`; its last row is the model "majority class", which predicts the most frequent
+        class of `train` (the first in the schema if tied).
+
+    Raises
+    ------
+    DataError, ParameterError, SchemaError
+        As for `tstr`.
     """
     real, asked = encoded(train, schema), encoded(test, schema)
     require_rows(real, asked)

@@ -28,10 +28,32 @@ NEARLY_NORMAL = 1e15  # so many Laplace variables sum to a normal one, as far as
 
 
 def range_answers(release: Synthesizer | pd.DataFrame, queries: Sequence[RangeQuery], schema: Schema) -> Floats:
-    """A release's estimates of a workload, shape (len(queries),). Post-processing: it looks at the release alone.
+    """Return a release's estimates of range queries, by post-processing alone.
 
-    A method that releases a tree of counts answers by it: sums of consistent leaves, or of the fewest noisy nodes if it
-    was made with consistency=False. Any other method samples rows, and `release` may be such rows.
+    A method that releases a tree of counts answers by it: sums of consistent leaves, or of the
+    fewest noisy nodes if it was made with consistency=False. Any other method samples rows, and
+    `release` may be such rows.
+
+    Parameters
+    ----------
+    release : Synthesizer or DataFrame
+        A fitted method, or its rows.
+    queries : sequence of RangeQuery
+        The queries.
+    schema : Schema
+        The schema that it was fitted with.
+
+    Returns
+    -------
+    float array of shape (len(queries),)
+        The estimated number of rows of each query.
+
+    Raises
+    ------
+    ParameterError
+        If the release is of another schema.
+    DataError
+        If it has no rows, or they do not fit the schema.
     """
     if isinstance(release, Synthesizer) and hasattr(release, "tree_"):
         tree: ReleasedTree = release.tree_
@@ -60,14 +82,40 @@ def uniform_baseline_answers(
     relation: str,
     seed: int,
 ) -> Floats:
-    """What a flat histogram over all cells of the domain would answer. Not a release: it adds noise to real answers.
+    """Return what a flat histogram over all cells of the domain would answer.
 
-    Such a histogram spends epsilon on Laplace noise for every cell, and a query sums K cells, where K may be far more
-    than a machine can hold. The sum of K Laplace variables is the difference of two Gamma(K) variables, so that each
-    answer has exactly the histogram's distribution (a normal one from K = 1e15 on, where digits end). Overlapping
-    queries would share noise; here each has its own, which changes no single error's distribution.
+    Not a release: it adds noise to real answers. Such a histogram spends epsilon on Laplace noise
+    for every cell, and a query sums K cells, where K may be far more than a machine can hold. The
+    sum of K Laplace variables is the difference of two Gamma(K) variables, so that each answer has
+    exactly the histogram's distribution (a normal one from K = 1e15 on, where digits end).
+    Overlapping queries would share noise; here each has its own, which changes no single error's
+    distribution.
 
-    `truth` has shape (len(queries),). The noise of "replace" is twice as large as that of "add_remove".
+    Parameters
+    ----------
+    truth : array of shape (len(queries),)
+        The real rows' answers.
+    queries : sequence of RangeQuery
+        The queries.
+    schema : Schema
+        The schema whose domain the histogram covers.
+    epsilon : float
+        The histogram's epsilon, positive and finite.
+    relation : {"add_remove", "replace"}
+        The noise of "replace" is twice as large as that of "add_remove".
+    seed : int
+        The seed of the noise.
+
+    Returns
+    -------
+    float array of shape (len(queries),)
+        The noisy answers.
+
+    Raises
+    ------
+    ParameterError
+        If the answers do not fit the queries, epsilon is out of range, the relation is not known,
+        or the domain has too many cells even to count.
     """
     truth = np.asarray(truth, dtype=float)
     if truth.shape != (len(queries),):
@@ -98,26 +146,32 @@ def range_queries(
     schema: Schema,
     queries: Sequence[RangeQuery],
 ) -> pd.DataFrame:
-    """How far releases' answers are from the real rows'. Reads real rows: not private.
+    """Measure how far releases' answers are from the real rows'. Reads real rows: not private.
 
     Parameters
     ----------
-    real : DataFrame, codes of one, or Folder
+    real : DataFrame, codes of one, Folder, or Rows
         The rows that the releases are of.
     answers : mapping of str to array
-        Per release, its estimate of every query; see `range_answers` and `uniform_baseline_answers`.
+        Per release, its estimate of every query; see `range_answers` and
+        `uniform_baseline_answers`.
+    schema : Schema
+        The schema of the rows.
+    queries : sequence of RangeQuery
+        The queries, 1 or more.
 
     Returns
     -------
     DataFrame
-        One row per release and query: `query` (its number), `name`, `columns` (tuple), `size` (the share of the
-        domain's cells), `true`, `release`, `estimate`, `absolute` (error, in rows) and `relative` (that divided by the
-        true count, or by .001 of the rows if that is more).
+        One row per release and query: `query` (its number), `name`, `columns` (tuple), `size` (the
+        share of the domain's cells), `true`, `release`, `estimate`, `absolute` (error, in rows) and
+        `relative` (that divided by the true count, or by .001 of the rows if that is more).
 
     Raises
     ------
     DataError, ParameterError
-        If the table is empty or does not fit the schema, or queries and answers are none, or do not fit each other.
+        If the data set is empty or does not fit the schema, or queries and answers are none, or do
+        not fit each other.
     """
     rows = counted(real, schema)
     require_rows(rows)
@@ -152,17 +206,28 @@ def one_answer(answers: Sequence[tuple[str, float, float]], true: int) -> Statis
 
 
 def errors_by_query_size(frame: pd.DataFrame) -> Statistics:
-    """Mean errors by how much of the domain a query covers, of a frame of `range_queries`.
+    """Average errors by how much of the domain a query covers.
 
-    Several runs, told apart by a column `repeat`, have intervals. `EDGES` are where bins of the share of the domain
-    meet; the last bin is 25% and more.
+    Several runs, told apart by a column `repeat`, have intervals. `EDGES` are where bins of the
+    share of the domain meet; the last bin is 25% and more.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        What `range_queries` gave, perhaps of several runs.
 
     Returns
     -------
     DataFrame
-        One row per release and bin that has queries: `release`, `bin`, `size` (the geometric mean of its queries'
-        shares), `queries`, `runs`, `absolute` and `relative` (means of the runs' means), and for both `_low` and
-        `_high`: the 95% t-interval of the mean over runs, NaN for a single one.
+        One row per release and bin that has queries: `release`, `bin`, `size` (the geometric mean
+        of its queries' shares), `queries`, `runs`, `absolute` and `relative` (means of the runs'
+        means), and for both `_low` and `_high`: the 95% t-interval of the mean over runs, NaN for a
+        single one.
+
+    Raises
+    ------
+    ParameterError
+        If there are no errors in it.
     """
     data = frame.assign(repeat=frame.get("repeat", 0)).dropna(subset=["absolute"])
     if data.empty:

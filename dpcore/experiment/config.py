@@ -29,7 +29,17 @@ MOST_EPSILON = 1e9
 
 @dataclass(frozen=True, eq=False)
 class Config:
-    """All that `sweep` is asked, but the data; `sweep(data=data, **config.asked)` runs it."""
+    """All arguments of `sweep` but the data; `sweep(data=data, **config.asked)` runs it.
+
+    Parameters
+    ----------
+    methods : mapping of str to Synthesizer or PrivateClassifier
+        Unfitted methods under names for the chart.
+    epsilons : sequence of float
+        The epsilons of the runs.
+    repeats, measures, models, label, rows, skip
+        As for `sweep`.
+    """
 
     methods: Mapping[str, Method]
     epsilons: Sequence[float]
@@ -46,7 +56,18 @@ class Config:
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def to_dict(self, data: Dataset) -> dict[str, Any]:
-        """What would run on these data, JSON-ready, and nothing of their rows. `hash` is of all the rest."""
+        """Return what would run on a data set as JSON-ready values, and nothing of its rows.
+
+        Parameters
+        ----------
+        data : Dataset
+            The data set, whose name and schema are written.
+
+        Returns
+        -------
+        dict
+            The document; `hash` is of all the rest.
+        """
         document = {
             "format": FORMAT,
             "dpcore": str(vars(sys.modules["dpcore"])["__version__"]),  # of the front door, which imports this
@@ -62,12 +83,44 @@ class Config:
         return {**document, "hash": digest(document)}
 
     def to_json(self, data: Dataset) -> str:
-        """`to_dict` as text, which `from_json` reads."""
+        """Return `to_dict` as text, which `from_json` reads.
+
+        Parameters
+        ----------
+        data : Dataset
+            As for `to_dict`.
+
+        Returns
+        -------
+        str
+            The JSON document.
+
+        Raises
+        ------
+        ParameterError
+            If a method has a parameter that cannot be written down.
+        """
         return json.dumps(self.to_dict(data), indent=2, ensure_ascii=False, allow_nan=False)
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Self:
-        """Read a document of `to_json`; ParameterError if it is none. What it says of data is not compared."""
+        """Read a document of `to_json`. What it says of data is not compared.
+
+        Parameters
+        ----------
+        text : str or bytes
+            The document; bytes are UTF-8.
+
+        Returns
+        -------
+        Config
+            The arguments.
+
+        Raises
+        ------
+        ParameterError
+            If it is none, contradicts itself, or has a method with a delta.
+        """
         cause, remedy = "This description of a sweep cannot be read", "Choose a file that a comparison was saved to."
         found = json_value(text, ParameterError, cause, remedy, most=MOST_TEXT)
         try:
@@ -121,7 +174,23 @@ def some_of(given: Any, known: Sequence[str]) -> list[str]:
 
 
 def parameters_of(method: Method) -> dict[str, Any]:
-    """A method's name and all its parameters, JSON-ready; ParameterError if they cannot be written down."""
+    """Return a method's name and all its parameters but epsilon, JSON-ready.
+
+    Parameters
+    ----------
+    method : Synthesizer or PrivateClassifier
+        The method.
+
+    Returns
+    -------
+    dict
+        `method`, its name in `METHODS`, and `parameters` by name.
+
+    Raises
+    ------
+    ParameterError
+        If a parameter cannot be written down.
+    """
     kind = type(method)
     own = f"{kind.__module__}.{kind.__qualname__}"
     name = next((name for name, known in METHODS.items() if known is kind), own)

@@ -40,7 +40,17 @@ THREADS = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL
 
 @dataclass(frozen=True)
 class Run:
-    """An unfitted method that is to be fitted once, and what tells its rows from those of other runs."""
+    """An unfitted method that is to be fitted once, and what tells its rows from others.
+
+    Parameters
+    ----------
+    method : Synthesizer or PrivateClassifier
+        The method, with its epsilon and seed.
+    labels : mapping, optional
+        Columns that all of its rows in the frame have, with their values.
+    told : str, optional
+        What texts of progress call it.
+    """
 
     method: Method
     labels: Mapping[str, Any] = field(default_factory=dict)

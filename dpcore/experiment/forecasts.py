@@ -118,9 +118,16 @@ class Expected:
 
 @dataclass(frozen=True)
 class Forecast:
-    """What to expect of a method's runs by epsilon, `steps` of which were rehearsed, in ascending order.
+    """What to expect of a method's runs by epsilon, from public facts alone.
 
-    `noiseless` is what to expect if there were none: the part of it that is a guess.
+    Attributes
+    ----------
+    rows : int
+        The number of rows of the data set.
+    steps : tuple of Expected
+        What was rehearsed, in ascending order of epsilon.
+    noiseless : Expected
+        What to expect if there were no noise: the part of it that is a guess.
     """
 
     rows: int
@@ -128,7 +135,19 @@ class Forecast:
     noiseless: Expected
 
     def at(self, epsilon: float) -> Expected:
-        """What to expect at an epsilon; between steps, bands and groups lie on lines over its logarithm."""
+        """Return what to expect at an epsilon.
+
+        Parameters
+        ----------
+        epsilon : float
+            The epsilon. Between steps, bands and groups lie on lines over its logarithm; outside,
+            the nearest step holds.
+
+        Returns
+        -------
+        Expected
+            The bands of distances, the smallest group that stands out, and the pairs that are kept.
+        """
         known = [step.epsilon for step in self.steps]
         epsilon = min(max(epsilon, known[0]), known[-1])
         place = min(max(int(np.searchsorted(known, epsilon)), 1), len(known) - 1) if len(known) > 1 else 0
@@ -144,9 +163,22 @@ class Forecast:
         return Expected(epsilon, columns, pairs, group, near.kept)
 
     def epsilon_for(self, distance: float, of: str = "pairs") -> float | None:
-        """The least epsilon from which on the band of the "pairs" or "columns" ends at a distance; None if none does.
+        """Return the least epsilon from which on a band ends at a distance.
 
-        At it, `at` says that they are that close; not below what was rehearsed, and not above.
+        At it, `at` says that the columns or pairs are that close; it is not below what was
+        rehearsed, and not above.
+
+        Parameters
+        ----------
+        distance : float
+            The total variation distance, in [0, 1].
+        of : {"pairs", "columns"}, default="pairs"
+            Whose band.
+
+        Returns
+        -------
+        float or None
+            The epsilon; None if no step's band ends there.
         """
         ends = [getattr(step, of).high for step in self.steps if getattr(step, of) is not None]
         if not ends or ends[-1] > distance:
@@ -174,22 +206,33 @@ def forecast(
     seed: int = 0,
     progress: Progress = no_progress,
 ) -> Forecast:
-    """What to expect of a method's runs on tables of a schema and so many rows; see the module. Free: it sees no row.
+    """Forecast a method's runs on data sets of a schema and so many rows.
+
+    At no privacy loss: it sees no row. The method itself runs, with its own noise, on made-up data
+    sets; see the module.
 
     Parameters
     ----------
     method : Synthesizer
-        With its parameters, for rows; its epsilon, noise and seed are not used, and it is not fitted.
+        With its parameters, for rows; its epsilon, noise and seed are not used, and it is not
+        fitted.
     schema : Schema
         What is public; that a column says whose row it is does not matter here.
     rows : int
-        How many rows the table has: a public number, or a guess.
+        How many rows the data set has: a public number, or a guess.
     made : int, optional
-        How many rows are to be made; by default as many.
+        How many rows are to be sampled; by default as many.
     epsilons : sequence of float
-        What is rehearsed.
-    seed : int
+        What is rehearsed, in ascending order. Default: 0.03 to 10.
+    seed : int, default=0
         The same seed gives the same forecast.
+    progress : callable, optional
+        Called with a fraction and a text; raising inside it cancels.
+
+    Returns
+    -------
+    Forecast
+        What to expect at each epsilon, and between them.
 
     Raises
     ------

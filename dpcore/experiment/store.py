@@ -32,7 +32,22 @@ NUMBERS = ("seconds", *EPSILONS)
 class Store:
     """The finished runs that a place holds of sweeps with the same data and measures.
 
-    A folder is made if there is none, and only its owner may read its files; a dict is for what must not outlive it.
+    A folder is made if there is none, and only its owner may read its files; a dict is for what
+    must not outlive it.
+
+    Parameters
+    ----------
+    place : Path or dict
+        The folder, or the dict of bytes by file name.
+    config : Config
+        What is measured.
+    data : Dataset
+        The data set.
+
+    Raises
+    ------
+    DataError
+        If the folder cannot be read or written.
     """
 
     def __init__(self, place: Place, config: Config, data: Dataset) -> None:
@@ -43,7 +58,10 @@ class Store:
             raise unusable(place, error) from error
 
     def read(self) -> dict[str, dict[str, Any]]:
-        """What is finished, by key. A line that is torn, or holds something else, is as good as none."""
+        """Return what is finished, by key: a dict of numbers and values for each run.
+
+        A line that is torn, or holds something else, is as good as none.
+        """
         found = {}
         for line in self._content().splitlines():
             try:
@@ -66,7 +84,22 @@ class Store:
             raise unusable(self.place / self.name, error) from error
 
     def add(self, key: str, frame: pd.DataFrame) -> None:
-        """Write down a finished run; one that failed is left out, because it may succeed another time."""
+        """Write down a finished run.
+
+        One that failed is left out, because it may succeed another time.
+
+        Parameters
+        ----------
+        key : str
+            What names the run among those of the same data and measures.
+        frame : DataFrame
+            The run's rows, as of `sweep`.
+
+        Raises
+        ------
+        DataError
+            If the folder cannot be written.
+        """
         if (frame["error"] != "").any():
             return
         numbers = {name: frame[name].iloc[0] for name in NUMBERS}

@@ -123,9 +123,29 @@ def stream(
     progress: Progress = no_progress,
     **how: Any,
 ) -> Generator[tuple[float, pd.DataFrame]]:
-    """The runs of `sweep` as they finish: the fraction done and one run's rows. Closing it stops the workers.
+    """Run a sweep, and yield its runs as they finish. Closing it stops the workers.
 
-    Its arguments are those of `sweep`; `progress` is that of `engine.stream`. What `store` holds comes first.
+    Parameters
+    ----------
+    methods, data, epsilons, ledgers, store, n_jobs
+        As for `sweep`. What `store` holds comes first.
+    progress : callable, optional
+        Called inside of runs with a fraction and a text; raising inside it cancels
+        (`engine.stream`).
+    **how
+        All else of `sweep`.
+
+    Yields
+    ------
+    fraction : float
+        What is done, in (0, 1].
+    frame : DataFrame
+        One run's rows, as of `sweep`.
+
+    Raises
+    ------
+    ParameterError, SchemaError, DataError
+        As for `sweep`.
     """
     config = Config(methods, epsilons, **how)
     runs, measure, books = plan_runs(methods, epsilons, config.repeats), Scores.of(config, data), ledgers or {}
@@ -161,7 +181,9 @@ def sweep(
     n_jobs: int = -1,
     progress: Progress = no_progress,
 ) -> pd.DataFrame:
-    """How good every run's release is, by default by the accuracy of a classifier: itself, or learned from its rows.
+    """Run methods at several epsilons, and measure how good each release is. Not private.
+
+    Every run is a release of the training rows and charges a ledger of its own.
 
     Parameters
     ----------
@@ -169,34 +191,61 @@ def sweep(
         Unfitted methods under names for the chart; their epsilon is replaced.
     data : Dataset
         With a target, if accuracy is measured.
+    epsilons : sequence of float
+        The epsilons, positive.
+    repeats : int, default=5
+        How often each method runs at each epsilon. A `random_state` s becomes s, s + 1, ...
     measures : sequence of str
-        Some of `MEASURES`: accuracies of `models` on real test rows; mean distances to the training rows; the mean
-        error of range queries, as a share of the rows; a linear SVM's errors about `label` on real test rows, or, as
-        paper 001 has it, on other synthetic rows. Private classifiers have `CLASSIFIER_MEASURES` on real test rows,
-        with the model "".
+        Some of `MEASURES`: accuracies of `models` on real test rows; mean distances to the training
+        rows; the mean error of range queries, as a share of the rows; a linear SVM's errors about
+        `label` on real test rows, or, as paper 001 has it, on other synthetic rows. Private
+        classifiers have `CLASSIFIER_MEASURES` on real test rows, with the model "". Default:
+        "accuracy".
     models : sequence of str
-        Names from `evaluate.MODELS`.
+        Names from `evaluate.MODELS`. Default: "logistic regression".
     label : Label, optional
         What the SVM is to tell.
     rows : int, optional
         Rows to sample per run; by default what each method gives.
-    skip : bool
-        Whether a measure that a method cannot have is left out for it (`left_out` names them) instead of refused.
+    skip : bool, default=False
+        Whether a measure that a method cannot have is left out for it instead of refused.
     ledgers : mapping of str to callable, optional
-        By method, what makes a new ledger for each of its runs to charge, in a worker; it must be picklable.
+        By method, what makes a new ledger for each of its runs to charge, in a worker; it must be
+        picklable.
     store : Path or dict, optional
-        A folder, or a dict, in which finished runs are kept, and from which those are taken that are there already: a
-        sweep that was stopped, or killed, goes on. See `Store`; what it holds was measured on real rows, not privately.
-    n_jobs : int
+        A folder, or a dict, in which finished runs are kept, and from which those are taken that
+        are there already: a sweep that was stopped, or killed, goes on. See `Store`; what it holds
+        was measured on real rows, not privately.
+    n_jobs : int, default=-1
         Processes, as in joblib. The values do not depend on it.
-    progress : callable
+    progress : callable, optional
         Called after every run; raising inside it cancels the sweep.
 
     Returns
     -------
     DataFrame
-        One row per run, metric and model with `COLUMNS`; values in [0, 1], but for errors of range queries, which may
-        be larger. A run that fails has its reason in `error` and NaN in `value`. `seconds` are of fit and sampling.
+        One row per run, metric and model with `COLUMNS`; values in [0, 1], but for errors of range
+        queries, which may be larger. A run that fails has its reason in `error` and NaN in `value`.
+        `seconds` are of fit and sampling.
+
+    Raises
+    ------
+    ParameterError, SchemaError
+        If there is nothing to run, or a measure does not fit a method or the data set.
+    DataError
+        If the rows do not fit the schema, or the store cannot be read or written.
+
+    Examples
+    --------
+    >>> import dpcore as dp
+    >>> data = dp.datasets.load("sample")
+    >>> methods = {"independent": dp.IndependentMarginals(random_state=1)}
+    >>> how = {"measures": ["1-way AVD"], "repeats": 1, "n_jobs": 1}
+    >>> found = dp.experiment.sweep(methods, data, epsilons=[0.1, 1.0], **how)
+    >>> found[["epsilon", "metric", "epsilon_claimed"]]
+       epsilon     metric  epsilon_claimed
+    0      0.1  1-way AVD              0.1
+    1      1.0  1-way AVD              1.0
     """
     frames = []
     asked: dict[str, Any] = {"measures": measures, "models": models, "label": label, "skip": skip, "ledgers": ledgers}
@@ -213,7 +262,20 @@ def join_runs(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
 
 
 def entry_of(frame: pd.DataFrame) -> Entry:
-    """One run's rows as an entry for a list of what was spent; its own ledger has stayed in its process."""
+    """Return one run's rows as an entry for a list of what was spent.
+
+    The run's own ledger has stayed in its process.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        The run's rows, as of `sweep`.
+
+    Returns
+    -------
+    Entry
+        Its claimed and nominal epsilon.
+    """
     run = frame.iloc[0]
     return Entry(
         name=phrase("release at epsilon {epsilon}").format(epsilon=f"{run['epsilon']:g}"),

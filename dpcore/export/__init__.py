@@ -1,4 +1,4 @@
-"""Releases, and the files that they are taken home in."""
+"""Releases, and the files that hold them."""
 
 from dpcore.arguments import check_public
 from dpcore.export.archive import bundle

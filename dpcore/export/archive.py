@@ -70,7 +70,42 @@ COMPARED = "**`report.html` holds comparisons with the real rows, which carry no
 
 
 def bundle(release: Release, *, table: Table = "csv", told: Report | None = None) -> bytes:
-    """The zip, as bytes; `table` is the format of rows, and `told` the report, if that was made before."""
+    """Return a release as the bytes of a zip file.
+
+    It holds what was released, the schema, the configuration, the ledger, a script and a notebook
+    that make the release again, an HTML report, a privacy card and a README.
+
+    Parameters
+    ----------
+    release : Release
+        The release.
+    table : {"csv", "parquet"}, default="csv"
+        The format of rows.
+    told : Report, optional
+        The HTML report, if `make_report` made it before.
+
+    Returns
+    -------
+    bytes
+        The zip file.
+
+    Raises
+    ------
+    ParameterError
+        If the format is not known.
+
+    Examples
+    --------
+    >>> import io, zipfile
+    >>> import dpcore as dp
+    >>> data = dp.datasets.load("sample")
+    >>> method = dp.IndependentMarginals().fit(data.train, schema=data.schema)
+    >>> rows = method.sample(100)
+    >>> release = dp.export.make_release(method, "Independent marginals", rows, data_name="sample")
+    >>> content = dp.export.bundle(release)
+    >>> "card.md" in zipfile.ZipFile(io.BytesIO(content)).namelist()
+    True
+    """
     if table not in ("csv", "parquet"):
         raise ParameterError("The table format is not known.", "Choose csv or parquet.")
     told = make_report(release) if told is None else told

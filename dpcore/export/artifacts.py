@@ -29,10 +29,14 @@ Picture = tuple[Any, pd.DataFrame]
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Artifact(ABC):
-    """What was released.
+    """What was released of one run: rows, a network, counts, or a classifier.
 
-    `released` has it by its names in files (`PrivateEstimator.released`); `reports` are the randomized answers that it
-    was learned from, where people randomize their own.
+    Parameters
+    ----------
+    released : mapping
+        It, by its names in files (`PrivateEstimator.released`).
+    reports : Reports, optional
+        The randomized answers that it was learned from, where people randomize their own.
     """
 
     title: ClassVar[str]
@@ -53,15 +57,39 @@ class Artifact(ABC):
 
     @abstractmethod
     def config(self) -> dict[str, Any]:
-        """What `config.json` says of it."""
+        """Return what `config.json` says of it."""
 
     @abstractmethod
     def files(self, table: Table) -> dict[str, str | bytes]:
-        """The files that hold it; `table` is the format of rows."""
+        """Return the files that hold it.
+
+        Parameters
+        ----------
+        table : {"csv", "parquet"}
+            The format of rows.
+
+        Returns
+        -------
+        dict of str to str or bytes
+            The contents by file name.
+        """
 
     @abstractmethod
     def lead(self, made_from: str, table: Table) -> str:
-        """The first sentence of a README."""
+        """Return the first sentence of a README.
+
+        Parameters
+        ----------
+        made_from : str
+            What it was made from, in words.
+        table : {"csv", "parquet"}
+            The format of rows.
+
+        Returns
+        -------
+        str
+            The sentence.
+        """
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -48,20 +48,30 @@ NARROWEST, ROUNDING = 1e-100, 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Collection:
-    """Reports, and what is said of how they were made: `about`, as of a `Model`."""
+    """Reports, and what is said of how they were made.
+
+    Parameters
+    ----------
+    reports : Reports
+        The randomized answers.
+    about : mapping
+        As of a `Model`.
+    """
 
     reports: Reports
     about: Mapping[str, Any]
 
     def files(self) -> dict[str, str]:
-        """The two files by name.
+        """Return the contents of the two files by name: reports.csv and rules.json.
 
-        Whoever knows the seed of reports can undo them: those are not to be handed on, which nothing here can tell.
+        A person who knows the seed of reports can undo them: those are not to be handed on, which
+        nothing here can tell.
 
         Raises
         ------
         ParameterError
-            If there is no finite epsilon, because some answers are true ones, or share a lot.
+            If there is no finite epsilon, because some answers are true ones, or share a random
+            draw.
         """
         made = self.reports
         if any(len(group) > 1 for group in made.together) or not math.isfinite(made.price()):
@@ -89,13 +99,18 @@ class Collection:
         Parameters
         ----------
         table : path or bytes
-            reports.csv, or the same table in another format that `read_frame` reads.
+            reports.csv, or the same reports in another format that `read_frame` reads.
         rules : path or bytes
             rules.json.
-        name : str
-            The table's file name, if it is given as bytes and is no csv.
+        name : str, optional
+            The name of the file of reports, if it is given as bytes and is no csv.
         **limits
-            Of the table, as for `read_frame`.
+            Of that file, as for `read_frame`.
+
+        Returns
+        -------
+        Collection
+            The reports.
 
         Raises
         ------
@@ -121,7 +136,7 @@ class Collection:
 
     @property
     def learners(self) -> list[str]:
-        """The methods that can learn from these reports."""
+        """The names in `METHODS` of all methods that can learn from these reports."""
         found = []
         for name, kind in METHODS.items():
             if issubclass(kind, LocalClassifier) and not kind().untold(self.reports):
@@ -129,7 +144,25 @@ class Collection:
         return found
 
     def learn(self, method: LocalClassifier, *, progress: Progress = no_progress) -> Model:
-        """The classifier that a method learns from these reports; ParameterError if it cannot."""
+        """Learn a classifier from these reports.
+
+        Parameters
+        ----------
+        method : LocalClassifier
+            The unfitted method.
+        progress : callable, optional
+            Called with a fraction and a text; raising inside it stops.
+
+        Returns
+        -------
+        Model
+            The classifier.
+
+        Raises
+        ------
+        ParameterError
+            If the method cannot learn from them.
+        """
         fitted = method.learn(self.reports, progress=progress)
         about = {**self.about, "method": f"{fitted.title}, from reports of people", "mode": fitted.mode}
         return Model(released=fitted.released(), schema=fitted.schema_, target=fitted.target_, about=about)

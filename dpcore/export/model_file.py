@@ -39,11 +39,24 @@ ABOUT: dict[str, Any] = {
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Model(Artifact):
-    """A classifier, and what is said of it.
+    """A classifier that was released, and what is said of it.
 
-    `about` has `method`, `mode`, `relation`, `unit` (whom it protects, in words, if one is declared), `noise`,
-    `epsilon_claimed`, `epsilon_bound` (infinite if nothing can be proved) and `guarantee_void` (a sentence, or empty).
-    Of a model from a file, it is what the file says.
+    Parameters
+    ----------
+    released : mapping, optional
+        What predicts, by its name in files (`PrivateEstimator.released`).
+    reports : Reports, optional
+        The randomized answers that it was learned from.
+    schema : Schema
+        The schema of rows to predict.
+    target : str
+        The class column.
+    about : mapping, optional
+        `method`, `mode`, `relation`, `unit` (whom it protects, in words, if one is declared),
+        `noise`, `epsilon_claimed`, `epsilon_bound` (infinite if nothing can be proved) and
+        `guarantee_void` (a sentence, or empty). Of a model from a file, it is what the file says.
+    sizes : mapping, optional
+        Parameters that were left to a rule, and what it gave.
     """
 
     title = "A classifier"
@@ -69,7 +82,7 @@ class Model(Artifact):
 
     @property
     def predictor(self) -> Forest | Bayes:
-        """The trees, the tables and normal distributions of naive Bayes."""
+        """What predicts: trees, or the counts and normal distributions of naive Bayes."""
         found: Forest | Bayes = next(self.released[name] for name in PREDICTORS if name in self.released)
         return found
 
@@ -98,12 +111,22 @@ class Model(Artifact):
         return f"`model.json` predicts {plain(self.target)!r}. {what}: {many}. Made from {made_from}."
 
     def predict_proba(self, frame: pd.DataFrame) -> Floats:
-        """The classes' probabilities, shape (n, classes).
+        """Predict the probability of each class for every row.
+
+        Parameters
+        ----------
+        frame : DataFrame of n rows
+            The rows. The class is not needed.
+
+        Returns
+        -------
+        float array of shape (n, classes)
+            The probabilities, columns as in `classes_`.
 
         Raises
         ------
         DataError
-            If a column is lacking or a cell does not fit its declaration. The class is not needed.
+            If a column is lacking or a cell does not fit its declaration.
         """
         lacking = [name for name in self.schema.names if name != self.target and name not in frame.columns]
         if lacking:
@@ -115,14 +138,46 @@ class Model(Artifact):
             raise DataError(error.cause, MEND) from None
 
     def predict(self, frame: pd.DataFrame) -> NDArray[Any]:
-        """The most probable class of every row, shape (n,); the first in the schema's order if several are."""
+        """Predict the most probable class of every row.
+
+        Parameters
+        ----------
+        frame : DataFrame of n rows
+            As for `predict_proba`.
+
+        Returns
+        -------
+        array of str, shape (n,)
+            The classes; the first in the schema's order if several are as probable.
+
+        Raises
+        ------
+        DataError
+            As for `predict_proba`.
+        """
         return np.asarray(self.classes_[self.predict_proba(frame).argmax(axis=1)])
 
     def predictions(self, frame: pd.DataFrame) -> pd.DataFrame:
-        """The rows with the predicted class and its probability as the last two columns.
+        """Return the rows with the predicted class and its probability as the last two columns.
 
-        Of trees, the probability is the class's share in the leaves that a row falls into, the mean over the trees; it
-        is not the share of the trees' votes, which says nothing if there are few.
+        Of trees, the probability is the class's share in the leaves that a row falls into, the mean
+        over the trees; it is not the share of the trees' votes, which says nothing if there are
+        few.
+
+        Parameters
+        ----------
+        frame : DataFrame of n rows
+            As for `predict_proba`.
+
+        Returns
+        -------
+        DataFrame of n rows
+            A copy with two columns more.
+
+        Raises
+        ------
+        DataError
+            As for `predict_proba`.
         """
         best = self.predict_proba(frame).argmax(axis=1)
         sure = self.predictor
@@ -137,7 +192,7 @@ class Model(Artifact):
         return found
 
     def to_json(self) -> str:
-        """The model as text that `from_json` reads back."""
+        """Return the model as text that `from_json` reads back."""
         document = {
             "format": FORMAT,
             "target": self.target,
@@ -150,7 +205,23 @@ class Model(Artifact):
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Self:
-        """Read a model; SchemaError with cause and remedy if it is none, or damaged."""
+        """Read a model from its file's text.
+
+        Parameters
+        ----------
+        text : str or bytes
+            What `to_json` wrote; bytes are UTF-8.
+
+        Returns
+        -------
+        Model
+            The classifier.
+
+        Raises
+        ------
+        SchemaError
+            If it is none, or damaged.
+        """
         cause = "This file holds no model that can be read"
         document = json_value(text, SchemaError, cause, REMEDY)
         try:

@@ -16,7 +16,20 @@ NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?")
 
 
 def plain(text: str) -> str:
-    """A user's text on one line without markup characters, for Markdown, which finds no address in it either."""
+    """Return a user's text on one line without markup characters, for Markdown.
+
+    Markdown finds no address in it either.
+
+    Parameters
+    ----------
+    text : str
+        The text.
+
+    Returns
+    -------
+    str
+        The text without those characters, cut if it is too long.
+    """
     told = WEB.sub("www ", "".join(c for c in text if c.isprintable() and c not in "<>`*[]#|\\~$@:&"))
     return CLOSING.sub("", told if len(told) <= MOST_LETTERS else f"{told[: MOST_LETTERS - 1]}…")
 
@@ -34,9 +47,22 @@ def literal(value: Any) -> str:
 
 
 def spreadsheet_safe(frame: pd.DataFrame) -> tuple[pd.DataFrame, int]:
-    """The frame with an apostrophe before texts (headers too) that a spreadsheet would run, and how many there were.
+    """Put an apostrophe before texts that a spreadsheet would run, headers too.
 
-    See the advice of OWASP on CSV injection. Numbers are left alone, and so are texts that are nothing but a number.
+    See the advice of OWASP on CSV injection. Numbers are left alone, and so are texts that are
+    nothing but a number.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        The rows.
+
+    Returns
+    -------
+    safe : DataFrame
+        The rows as they can be opened.
+    escaped : int
+        How many texts have an apostrophe.
     """
     headers, cells, escaped = [], [], 0
     for name in frame.columns:
@@ -58,9 +84,22 @@ def spreadsheet_safe(frame: pd.DataFrame) -> tuple[pd.DataFrame, int]:
 
 
 def spreadsheet_csv(frame: pd.DataFrame, **how: Any) -> str:
-    """`spreadsheet_safe` as CSV that ends no cell and no row where a text does; `how` is for `DataFrame.to_csv`.
+    """Write `spreadsheet_safe` as CSV that ends no cell and no row where a text does.
 
-    Carriage returns end a row for many readers, and Python's writer leaves texts that have them unquoted.
+    Carriage returns end a row for many readers, and Python's writer leaves texts that have them
+    unquoted.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        The rows.
+    **how
+        Arguments of `DataFrame.to_csv`.
+
+    Returns
+    -------
+    str
+        The CSV text.
     """
     safe = spreadsheet_safe(frame)[0]
     plainly: str = safe.to_csv(index=False, lineterminator="\n", **how)

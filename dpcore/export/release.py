@@ -46,11 +46,40 @@ REFUTED = {
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Release:
-    """What one submitted run gave. Immutable; every panel and export draws from it.
+    """Everything published of one run. Immutable; every panel and export draws from it.
 
-    `reading` says how the rows of a file were divided: `test_share` (0 if all were used), `split_seed`; `encoded`
-    of rows in a folder. How a file is written is never handed on, whatever is in it: one row may decide whether
-    a person has to declare that. None if it is not known; of no use for the data sets of `datasets.load`.
+    Parameters
+    ----------
+    artifact : Artifact
+        `Rows` (also `Network` and `CountTree`), or a `Model`.
+    method : str
+        The method's title: as in `METHODS`, or as the caller calls it.
+    class_name : str
+        The name of its class.
+    parameters : dict
+        Its parameters.
+    schema : Schema
+        What was public.
+    ledger : Ledger
+        Its queries and their privacy losses.
+    noise_label : str
+        Which source of noise made it, in words.
+    exactly_sampled : bool
+        Whether that noise is exactly sampled; it says nothing of proof, schema or privacy unit.
+    data_name : str
+        The name of the data set.
+    seconds : float
+        How long it took; NaN if not known.
+    reading : mapping, optional
+        How the rows of a file were divided: `test_share` (0 if all were used), `split_seed`;
+        `encoded` of rows in a folder. How a file is written is never handed on, whatever is in it:
+        one row may decide whether a person has to declare that. None if it is not known; of no use
+        for the data sets of `datasets.load`.
+    reconstructed : str, optional
+        As published, why that is our reading of the method's source, in a sentence; otherwise
+        empty.
+    page : mapping, optional
+        Of the dashboard, if it is from there: `name`, `settings`.
     """
 
     artifact: Artifact  # `Rows` (also `Network` and `CountTree`), or a `Model`
@@ -64,7 +93,7 @@ class Release:
     data_name: str
     seconds: float
     reading: Mapping[str, Any] | None = None
-    reconstructed: str = ""  # in paper mode, why that is our reading of the method's source, in a sentence
+    reconstructed: str = ""  # in published mode, why that is our reading of the method's source, in a sentence
     page: Mapping[str, Any] = field(default_factory=dict)  # of the dashboard, if it is from there: `name`, `settings`
 
     @property
@@ -75,18 +104,34 @@ class Release:
 
     @property
     def registered(self) -> str:
-        """Its method's name in `METHODS`, whatever the title is; empty for one of somebody's own."""
+        """Its method's name in `METHODS`, whatever the title is; empty for any other method."""
         return METHODS.name_of(self.class_name, "")
 
     def artifact_as(self, kind: type[Kind]) -> Kind:
-        """The artifact, if it is of that kind; AttributeError otherwise."""
+        """Return the artifact, if it is of a kind.
+
+        Parameters
+        ----------
+        kind : type
+            A subclass of `Artifact`.
+
+        Returns
+        -------
+        Artifact
+            The artifact.
+
+        Raises
+        ------
+        AttributeError
+            If it is of another kind.
+        """
         if not isinstance(self.artifact, kind):
             raise AttributeError(f"This release is no {kind.__name__}.")
         return self.artifact
 
     @property
     def synthetic(self) -> pd.DataFrame:
-        """The rows of a release of rows."""
+        """The synthetic rows of a release of rows."""
         return self.artifact_as(Rows).synthetic
 
     @property
@@ -109,7 +154,7 @@ class Release:
 
     @property
     def noiseless(self) -> bool:
-        """Whether there is no noise at all: for comparison on a screen, never to be handed on."""
+        """Whether there is no noise at all: for comparison on a screen, never to be published."""
         return self.noise_label == NOISELESS
 
     @property
@@ -149,7 +194,7 @@ class Release:
         }
 
     def config(self) -> dict[str, Any]:
-        """What ran, as JSON-ready values."""
+        """Return what ran, as JSON-ready values."""
         return {
             "format": "dpcore release 1",
             "method": self.method,
@@ -174,12 +219,42 @@ def make_release(
     seconds: float = math.nan,
     reading: Mapping[str, Any] | None = None,
 ) -> Release:
-    """The release of a fitted method: of a classifier, or of the rows that were sampled from a synthesizer.
+    """Return the release of a fitted method.
+
+    Parameters
+    ----------
+    fitted : PrivateEstimator
+        A fitted classifier or synthesizer.
+    method : str
+        The method's title, for people.
+    synthetic : DataFrame, optional
+        The rows that were sampled from a synthesizer.
+    data_name : str
+        The name of the data set, for people.
+    seconds : float, optional
+        How long the fit took.
+    reading : mapping, optional
+        `Dataset.reading`, if the rows are from a file.
+
+    Returns
+    -------
+    Release
+        What `bundle`, `make_report`, `make_notebook` and `show_code` take.
 
     Raises
     ------
     ParameterError
         If the rows are lacking, or the method is not fitted.
+
+    Examples
+    --------
+    >>> import dpcore as dp
+    >>> data = dp.datasets.load("sample")
+    >>> method = dp.IndependentMarginals().fit(data.train, schema=data.schema)
+    >>> rows = method.sample(100)
+    >>> release = dp.export.make_release(method, "Independent marginals", rows, data_name="sample")
+    >>> release.guarantee_void
+    ''
     """
     fitted._check_fitted()
     parameters = fitted.get_params(deep=False)

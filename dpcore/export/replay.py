@@ -102,9 +102,24 @@ CHARTS = (
 
 
 def show_code(release: Release, *, data: str = DATA, table: Table | None = None) -> str:
-    """The code that fits the same method with the same parameters through `dpcore`, for a person to read.
+    """Return the code that fits the same method with the same parameters, for a person to read.
 
-    With a seed, and the release's files beside it (`table`), it also says whether it made the same release.
+    With a seed, and the release's files at hand (`table`), it also says whether it made the same
+    release.
+
+    Parameters
+    ----------
+    release : Release
+        The release.
+    data : str
+        The path of the rows that the code reads. Default: one to be replaced.
+    table : {"csv", "parquet"}, optional
+        The format of the release's rows, if its files lie in the same folder.
+
+    Returns
+    -------
+    str
+        Python code.
     """
     imports, *rest = steps(release, literal(data), table)
     head = f"from pathlib import Path\n\nimport dpcore as dp{IF_LACKING}\n{imports.code}"
@@ -254,9 +269,21 @@ def says(what: str, kept: str) -> str:
 
 
 def make_notebook(release: Release, table: Table = "csv") -> str:
-    """The notebook that does what `show_code` does, as JSON (nbformat 4.5).
+    """Return the notebook that does what `show_code` does, as JSON (nbformat 4.5).
 
     An introduction, then a cell of text and one of code for each step.
+
+    Parameters
+    ----------
+    release : Release
+        The release.
+    table : {"csv", "parquet"}, default="csv"
+        The format of the release's rows.
+
+    Returns
+    -------
+    str
+        The file's text.
     """
     cells = [cell("markdown", introduction(release), 0)]
     first, *rest = steps(release, literal(DATA), table)

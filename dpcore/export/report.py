@@ -59,7 +59,22 @@ class Report:
 
 
 def make_report(release: Release, pictures: Sequence[Picture] = ()) -> Report:
-    """The report; `pictures` are comparisons with real rows, which are left out unless asked for."""
+    """Make the HTML report of a release.
+
+    Parameters
+    ----------
+    release : Release
+        The release.
+    pictures : sequence of (chart, DataFrame), optional
+        Comparisons with real rows, each with its numbers, which are left out unless given: with
+        them the report must not be published.
+
+    Returns
+    -------
+    Report
+        `html`, and whether it is `real` (has comparisons with real rows) and its charts are
+        `drawn`.
+    """
     made = privacy_card.card(release)
     real = [f"<p class='real'>{escape(REAL_DATA)}: the comparisons at the end of this report.</p>"] if pictures else []
     drawn = there("vl_convert")

@@ -52,15 +52,16 @@ def with_delta() -> Any:
     return number(
         default=0.0,
         most=MOST_DELTA,
-        about="0 for pure epsilon. Otherwise the run counts rho (zCDP), with Gaussian noise, and `epsilon` is what the "
-        "whole fit can cost at this delta; far below 1 / rows, as 1e-9. Corrected mode only.",
+        about="0 for pure epsilon. Otherwise the run counts rho (zCDP), with Gaussian noise, and `epsilon` is the "
+        "loss of the whole fit at this delta; far below 1 / rows, as 1e-9. Corrected mode only.",
     )
 
 
 class PrivateEstimator(Declared, BaseEstimator, ABC):
-    """What synthesizers and private classifiers share.
+    """Base of synthesizers and private classifiers: parameters, `fit`, and what it charges.
 
-    Subclasses declare parameters as fields, and implement `_fit`; `_check` has what may not be together.
+    Subclasses declare parameters as fields, and implement `_fit`; `_check` has what may not be
+    together.
     """
 
     title: ClassVar[str]  # the class's own name, if it has none
@@ -76,8 +77,8 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
     compared: ClassVar[Mapping[str, Mapping[str, Mapping[str, Any]]]] = {}  # by name and mode, if not as it is
     variants: ClassVar[tuple[Mapping[str, Any], ...]] = ({},)  # that the tests of all methods fit in corrected mode
     artifacts: ClassVar[tuple[str, ...]] = ()  # what is released besides rows: attributes, less their "_"
-    reconstructed: ClassVar[str] = ""  # why paper mode is this project's reading of its source, in a sentence
-    printed_relations: ClassVar[tuple[Relation, ...]] = ()  # of paper mode, if not all
+    reconstructed: ClassVar[str] = ""  # why published mode is this project's reading of its source, in a sentence
+    printed_relations: ClassVar[tuple[Relation, ...]] = ()  # of published mode, if not all
     survey_row: ClassVar[tuple[str, ...]] = ()  # table 1 of paper 003: mechanisms, noise, framework, data
     seconds: ClassVar[tuple[float, float]] = (0.06, 0.06)  # for a table of 200,000 cells, corrected and as printed
     seen: ClassVar[str] = phrase("the release")  # what somebody gets to see of a person
@@ -93,14 +94,12 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
     delta = 0.0  # pure epsilon; whoever can count in rho has a parameter of this name (`with_delta`)
     epsilon: float = number(
         default=1.0,
-        about="What the whole fit can cost, under `relation`: a row, or a person if a `Unit` names them.",
+        about="Privacy budget of the whole fit: of a row, or of a person if a column names persons.",
     )
     mode: str = text(
-        default="corrected", kind="{'corrected', 'published'}", about="What is proved, or what is printed."
+        default="corrected", kind="{'corrected', 'published'}", about="The version with a proof, or the source's."
     )
-    relation: str = text(
-        default="add_remove", kind="{'add_remove', 'replace'}", about="Which tables are neighbors (`Relation`)."
-    )
+    relation: str = text(default="add_remove", kind="{'add_remove', 'replace'}", about="Which data sets are neighbors.")
     noise: str = text(
         default="auto",
         kind="{'auto', 'opendp', 'geometric', 'laplace'}",
@@ -113,10 +112,10 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
     schema_: Schema = learned("Schema", "The public schema that `fit` was given.")
     ledger_: Ledger = learned(
         "Ledger",
-        "What `fit` can cost; of a failed or stopped fit, too, which leaves nothing else (`status` is 'stopped').",
+        "The privacy loss of `fit`; of a failed or stopped fit, too, which leaves nothing else.",
     )
     noise_label_: str = learned("str", "Which source of noise made this release, in words.")
-    exactly_sampled_: bool = learned("bool", "Whether its noise is exactly sampled: nothing of proof, schema or unit.")
+    exactly_sampled_: bool = learned("bool", "Whether the noise is exactly sampled.")
 
     def __init_subclass__(cls, **how: Any) -> None:
         super().__init_subclass__(**how)
@@ -142,28 +141,37 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
         ledger: Ledger | None = None,
         progress: Progress = no_progress,
     ) -> Self:
-        """Learn from private rows through the door.
+        """Learn from private rows, and charge a ledger for it before noise is drawn.
 
         Parameters
         ----------
         frame : DataFrame, or path of a folder
-            The private rows, with the schema's columns, and the one that says whose row it is, if there is one; or a
-            folder of encoded rows (`dpcore.rows.Folder`), which may be larger than memory, as
-            `dp.encode_folder` writes it.
+            The private rows, with the schema's columns, and the one that says whose row it is, if
+            there is one; or a folder of encoded rows (`dpcore.rows.Folder`), which may be larger
+            than memory: `dp.encode_folder` writes one.
         y : ignored
             The class is one of the frame's columns.
         schema : Schema
             What is public about the rows.
         ledger : Ledger, optional
-            Somebody's budget to charge; it must have this method's relation.
-        progress : callable
+            A privacy budget to charge; it must have this method's relation and delta. Default: a
+            ledger of its own.
+        progress : callable, optional
+            Called with a fraction and a text; raising inside it stops the fit, and what was spent
+            stays spent.
+
+        Returns
+        -------
+        self
+            Fitted: what it released, and `ledger_`.
 
         Raises
         ------
         ParameterError, SchemaError, DataError
-            Before anything is asked or charged.
+            Before anything is measured or charged.
         BudgetError
-            If the ledger's cap would be exceeded; earlier answers stay charged, and `ledger_` has them.
+            If the ledger's cap would be exceeded; earlier answers stay charged, and `ledger_` has
+            them.
         """
         check_source(frame)
         schema = require_schema(schema)
@@ -237,7 +245,18 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
             delattr(self, found)
 
     def for_rows(self, rows: int) -> Self:
-        """An unfitted copy that runs on rows, so many of them a person's: each has its exact share of epsilon."""
+        """Return an unfitted copy that runs on rows, several of them a person's.
+
+        Parameters
+        ----------
+        rows : int
+            The most rows of one person: each has its exact share of the privacy loss.
+
+        Returns
+        -------
+        PrivateEstimator
+            The copy.
+        """
         currency = Currency.of(self.delta)
         share = currency.epsilon(currency.amount(self.epsilon) / currency.rows(rows)) if self.delta else None
         copy: Self = clone(self).set_params(epsilon=exact(self.epsilon) / rows if share is None else share)
@@ -261,7 +280,25 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
         return hasattr(self, "schema_")
 
     def check(self, schema: Schema) -> Relation:
-        """The relation; ParameterError if the parameters do not fit each other or the schema. Reads no row."""
+        """Check that the parameters fit each other and a schema. Reads no row.
+
+        Parameters
+        ----------
+        schema : Schema
+            What is public about the rows.
+
+        Returns
+        -------
+        Relation
+            The neighboring relation of a fit.
+
+        Raises
+        ------
+        ParameterError
+            If they do not.
+        SchemaError
+            If a column that they name is not in the schema.
+        """
         for name, parameter in self.parameters().items():
             parameter.check(name, getattr(self, name))
         relation = Relation.parse(self.relation)
@@ -277,15 +314,29 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
         return relation
 
     def released(self) -> dict[str, Any]:
-        """What was released besides rows, by its name in files: objects, or values that JSON can hold."""
+        """Return what was released besides rows, by its name in files.
+
+        Each is an object, or a value that JSON can hold.
+        """
         return {name: getattr(self, f"{name}_") for name in self.artifacts}
 
     def structure(self) -> dict[str, Any]:
-        """`released` as JSON-ready values, for files."""
+        """Return `released` as JSON-ready values, for files."""
         return {name: json_ready(part) for name, part in self.released().items()}
 
     def at_epsilon(self, epsilon: float) -> Self:
-        """An unfitted copy for another epsilon. A method may keep the sizes that its own epsilon allows."""
+        """Return an unfitted copy for another epsilon.
+
+        Parameters
+        ----------
+        epsilon : float
+            Its epsilon. A method may keep the sizes that its own epsilon allows.
+
+        Returns
+        -------
+        PrivateEstimator
+            The copy.
+        """
         copy: Self = clone(self).set_params(epsilon=epsilon)
         return copy
 
@@ -305,15 +356,48 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
 
     @classmethod
     def relations_in(cls, mode: str) -> tuple[Relation, ...]:
-        """The relations that it is defined under in a mode."""
+        """Return the relations that the method is defined under in a mode.
+
+        Parameters
+        ----------
+        mode : str
+            One of `modes`.
+
+        Returns
+        -------
+        tuple of Relation
+            The relations.
+        """
         return (mode == "published" and cls.printed_relations) or cls.relations
 
     def implied(self, rows: int) -> dict[str, Any]:
-        """Other parameters, as a page sets them after those that were chosen and how many rows are wanted."""
+        """Return other parameters, as a page sets them after those that were chosen.
+
+        Parameters
+        ----------
+        rows : int
+            How many synthetic rows are wanted.
+
+        Returns
+        -------
+        dict
+            Values by the names of parameters; empty if none follows.
+        """
         return {}
 
     def foretold(self, rows: int | None) -> str:
-        """What a rule will make of a number of rows that is public, in a sentence."""
+        """Describe in a sentence what a rule will make of a number of rows that is public.
+
+        Parameters
+        ----------
+        rows : int or None
+            The public number or bound; None if there is none.
+
+        Returns
+        -------
+        str
+            The sentence; empty if there is no such rule.
+        """
         return ""
 
     def _check(self, schema: Schema) -> None:
@@ -330,13 +414,14 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
 
 
 class PrivateClassifier(ClassifierMixin, PrivateEstimator):
-    """A method that releases a classifier.
+    """Base of methods that release a classifier.
 
-    Works where scikit-learn's classifiers do: in a `Pipeline`, `cross_val_score` and `GridSearchCV`, with the schema
-    (and a ledger to charge, if several fits share one) passed on as parameters of `fit`. Every fit is charged. What a
-    search does with the scores is not: they are read off real rows, so the best of several has no guarantee. (Of a
-    table with as many rows as columns, scikit-learn takes the schema for a row each.) Classes are texts, as in the
-    schema; `score` compares them with numbers and truth values as the schema does.
+    Works where scikit-learn's classifiers do: in a `Pipeline`, `cross_val_score` and
+    `GridSearchCV`, with the schema (and a ledger to charge, if several fits share one) passed on as
+    parameters of `fit`. Every fit is charged. What a search does with the scores is not: they are
+    read off real rows, so the best of several has no guarantee. (Of as many rows as columns,
+    scikit-learn takes the schema for a row each.) Classes are texts, as in the schema; `score`
+    compares them with numbers and truth values as the schema does.
     """
 
     predictor: ClassVar[str] = "forest"  # which of its `artifacts` predicts
@@ -355,15 +440,26 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):
         ledger: Ledger | None = None,
         progress: Progress = no_progress,
     ) -> Self:
-        """Learn from private rows through the door.
+        """Learn from private rows, and charge a ledger for it before noise is drawn.
 
         Parameters
         ----------
         frame : DataFrame, or path of a folder
-            The private rows, with the schema's columns, as for `PrivateEstimator.fit`; the class may be left to `y`.
+            The private rows, with the schema's columns, as for `PrivateEstimator.fit`; the class
+            may be left to `y`.
         y : array-like of shape (n,), optional
             The classes. If the frame has them as well, these count.
         schema, ledger, progress
+            As for `PrivateEstimator.fit`.
+
+        Returns
+        -------
+        self
+            Fitted: what it released, and `ledger_`.
+
+        Raises
+        ------
+        ParameterError, SchemaError, DataError, BudgetError
             As for `PrivateEstimator.fit`.
         """
         if y is not None:
@@ -378,12 +474,22 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):
         return self
 
     def predict(self, frame: pd.DataFrame) -> NDArray[Any]:
-        """The most probable class of every row, shape (n,); the first in the schema's order if several are.
+        """Predict the most probable class of every row.
 
-        The class column may be there, and is not looked at.
+        Parameters
+        ----------
+        frame : DataFrame of n rows
+            The rows. The class column may be there, and is not looked at.
+
+        Returns
+        -------
+        array of str, shape (n,)
+            The classes; the first in the schema's order if several are as probable.
 
         Raises
         ------
+        ParameterError
+            If the method is not fitted yet.
         DataError
             If a column is lacking or a cell does not fit its declaration.
         """
@@ -391,13 +497,49 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):
         return np.asarray(self.classes_[places])
 
     def predict_proba(self, frame: pd.DataFrame) -> Floats:
-        """The classes' probabilities, shape (n, classes), columns as in `classes_`."""
+        """Predict the probability of each class for every row.
+
+        Parameters
+        ----------
+        frame : DataFrame of n rows
+            As for `predict`.
+
+        Returns
+        -------
+        float array of shape (n, classes)
+            The probabilities, columns as in `classes_`.
+
+        Raises
+        ------
+        ParameterError, DataError
+            As for `predict`.
+        """
         self._check_fitted()
         found: Floats = getattr(self, f"{self.predictor}_").probability(require_frame(frame))
         return found
 
     def score(self, frame: pd.DataFrame, y: Any = None, sample_weight: Any = None) -> float:
-        """The accuracy on rows with known classes, by default those in the frame. Reads them: not private."""
+        """Return the accuracy on rows with known classes. Reads them: not private.
+
+        Parameters
+        ----------
+        frame : DataFrame of n rows
+            The rows.
+        y : array-like of shape (n,), optional
+            Their classes; by default those in the frame.
+        sample_weight : array-like of shape (n,), optional
+            How much each row counts. Default: equally.
+
+        Returns
+        -------
+        float
+            The accuracy, in [0, 1].
+
+        Raises
+        ------
+        ParameterError, DataError
+            As for `predict`, and if the classes are lacking.
+        """
         predicted = self.predict_proba(frame).argmax(axis=1)
         column = self.schema_[self.target_]
         if y is None and column.name not in frame.columns:

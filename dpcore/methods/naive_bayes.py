@@ -70,7 +70,10 @@ LOG_BASES = {"e": 1.0, "2": math.log(2), "10": math.log(10)}
 
 
 class NaiveBayesSynthesizer(Synthesizer):
-    """Naive-Bayes synthetic data, as printed and corrected. See the module for steps and privacy."""
+    """Synthetic rows from a naive Bayes model of the class.
+
+    Chen et al. 2015: as published, and corrected. See the module for steps and privacy.
+    """
 
     title = "NB-Synth"
     reference = phrase("Chen et al. 2015")
@@ -96,7 +99,7 @@ class NaiveBayesSynthesizer(Synthesizer):
         default=None,
         options=chain(*VARIANTS.values()),
         optional=True,
-        about="C1 or C2 in corrected mode, Alg2 or Alg1 in paper mode; by default the first of the mode's pair.",
+        about="C1 or C2 in corrected mode, Alg2 or Alg1 as published; by default the first of the mode's pair.",
     )
     x_source: str = choice(
         default="uniform",
@@ -114,19 +117,19 @@ class NaiveBayesSynthesizer(Synthesizer):
     rows: int | None = whole(
         default=None,
         optional=True,
-        about="S, the number of rows labeled during fit (paper mode and C2). By default N, where N is public.",
+        about="S, the number of rows labeled during fit (as published, and C2). By default N, where N is public.",
     )
-    log_base: str = choice(default="e", options=LOG_BASES, about="Of q and Dq in paper mode; the paper does not say.")
-    tables_: list[Floats] = learned("list of arrays of shape (n_classes, size)", "C1: the noisy tables after step 2.")
+    log_base: str = choice(default="e", options=LOG_BASES, about="Of q and Dq, as published; the paper does not say.")
+    tables_: list[Floats] = learned("list of arrays of shape (n_classes, size)", "C1: the noisy counts after step 2.")
     class_totals_: Floats = learned("array of shape (n_classes,)", "C1: estimated rows per class.")
-    released_codes_: Codes = learned("array of shape (S, d)", "Paper mode and C2: the released rows.")
+    released_codes_: Codes = learned("array of shape (S, d)", "As published, and C2: the released rows.")
 
     @property
     def _variant(self) -> str:
         return VARIANTS[self.mode][0] if self.variant is None else self.variant
 
     def implied(self, rows: int) -> dict[str, Any]:
-        """See `PrivateEstimator.implied`: what labels its rows during fit makes all that are wanted."""
+        """Return that the rows labeled during fit are all that are wanted, if fit labels them."""
         return {} if self._variant == "C1" else {"rows": rows}
 
     def _check(self, schema: Schema) -> None:
@@ -171,7 +174,7 @@ class NaiveBayesSynthesizer(Synthesizer):
         size = max(float(self.class_totals_.sum()), 1.0)
         return 1.0 if self.kappa == "posterior" else self.epsilon / (2 * self._paper_sensitivity(size))
 
-    # Paper mode and C2: S labels, each bought from the door
+    # Published mode and C2: S labels, each bought from the door
 
     def _fit_labels(self, table: PrivateTable) -> None:
         schema, public_rows = table.schema, table.public_rows

@@ -245,7 +245,7 @@ def words_of(words: tuple[str, ...]) -> str:
 )
 @dataclass(kw_only=True, eq=False, repr=False)
 class Declared:
-    """Whose fields are its parameters."""
+    """Base of classes whose fields are their parameters, checked and described in one place."""
 
     controls: ClassVar[tuple[Control, ...]] = ()
 
@@ -266,14 +266,15 @@ class Declared:
         learns = [(each.name, each.metadata["learned"]) for each in cls._fields() if not each.init]
         attributes = {f"{name} : {kind}": about for name, (kind, about) in learns}
         sections = [*section("Parameters", parameters), *section("Attributes", attributes)]
-        cls.__doc__ = "\n".join([cleandoc(cls.__doc__ or "").rstrip(), *sections])
+        summary, title, examples = cleandoc(cls.__doc__ or "").partition("\nExamples\n")
+        cls.__doc__ = "\n".join([summary.rstrip(), *sections, title + examples]).rstrip()
 
     @classmethod
     def _check_names_of(cls, make: Callable[..., None]) -> None:
         """Let the constructor that dataclasses made refuse names that it does not know, and read former ones."""
 
         @wraps(make)
-        def make_checked(self: Any, *words: Any, **given: Any) -> None:
+        def make_checked(self: Any, /, *words: Any, **given: Any) -> None:
             given, known = renamed_parameters(given), cls.parameters()
             unknown = next((name for name in given if name not in known), None)
             if words or unknown is not None:
@@ -289,7 +290,7 @@ class Declared:
 
     @classmethod
     def parameters(cls) -> dict[str, Parameter]:
-        """By name, in the order in which they were declared."""
+        """Return the parameters by name, in the order in which they were declared."""
         return {each.name: each.metadata["parameter"] for each in cls._fields() if each.init}
 
     @classmethod
@@ -298,7 +299,10 @@ class Declared:
 
     @classmethod
     def asks(cls) -> dict[str, Control]:
-        """The controls of its parameters, in the order of a page; its own count before those of the classes above."""
+        """Return the controls of its parameters, in the order of a page.
+
+        The last one of each name counts, a class's own before those of the classes above.
+        """
         above = [control for kind in reversed(cls.__mro__) for control in vars(kind).get("controls", ())]
         return {control.name: control for control in above if control.name in cls.parameters()}
 

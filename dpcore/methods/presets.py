@@ -21,7 +21,7 @@ class Preset:
     mode: str = "corrected"
     parameters: Mapping[str, Any] = field(default_factory=dict)
     _: KW_ONLY
-    remark: str = WRONG  # paper mode: what is to be known of the source's proof
+    remark: str = WRONG  # published mode: what is to be known of the source's proof
     holds: bool = False  # whether that is good news
     within: str = ""  # the one relation that it holds under; empty: all
 

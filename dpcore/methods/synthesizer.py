@@ -36,21 +36,28 @@ def block_sizes(n: int, schema: Schema) -> Iterator[int]:
 
 
 class Synthesizer(PrivateEstimator):
-    """A method that releases rows."""
+    """Base of methods that release synthetic rows."""
 
     @check_arguments
     def sample(self, n: int | None = None) -> pd.DataFrame:
-        """Synthetic rows inside the schema; post-processing, at no cost.
+        """Sample synthetic rows inside the schema (post-processing, at no privacy loss).
 
         Parameters
         ----------
         n : int, optional
-            How many; by default as many as the release says the data have; of persons under replace, one for each.
+            How many rows; by default as many as the release says the data have; of persons under
+            replace, one for each.
 
         Returns
         -------
         DataFrame of n rows
             With `random_state` set, the same rows at every call.
+
+        Raises
+        ------
+        ParameterError
+            If the method is not fitted yet, `n` is no number of rows, or more rows than fit into
+            memory.
         """
         self._check_fitted()
         if n is not None:
@@ -65,21 +72,24 @@ class Synthesizer(PrivateEstimator):
     def sample_to(
         self, path: str | PathLike[str], n: int, *, replace: bool = False, progress: Progress = no_progress
     ) -> Path:
-        """Any number of synthetic rows to a file, block by block at constant memory; post-processing, at no cost.
+        """Write any number of synthetic rows to a file, block by block at constant memory.
 
-        The rows are made in the fewest blocks of at most 131,072 rows, whose sizes differ by one row at most. Each
-        block is as `sample` would make it, with lots of its own, so that in each one counts are the expected ones,
+        Post-processing, at no privacy loss. The rows are made in the fewest blocks of at most
+        131,072 rows, whose sizes differ by one row at most. Each block is as `sample` would make
+        it, with random numbers of its own, so that in each one counts are the expected ones,
         rounded. They are other rows than those of `sample(n)`.
 
         Parameters
         ----------
         path : path
-            Its end tells the format: .parquet (with types) or .csv. All of it is there in the end, or nothing.
+            Its end tells the format: .parquet (with types) or .csv. All of it is there in the end,
+            or nothing.
         n : int
-            How many.
+            How many rows.
         replace : bool, default=False
             Whether a file that is there is replaced.
-        progress : callable
+        progress : callable, optional
+            Called with a fraction and a text; raising inside it stops, and leaves no file.
 
         Returns
         -------
@@ -89,7 +99,8 @@ class Synthesizer(PrivateEstimator):
         Raises
         ------
         ParameterError
-            If n is no number of rows, or more than a release holds that is made of rows; if the format is not known.
+            If n is no number of rows, or more than a release holds that is made of rows; if the
+            format is not known, or the method is not fitted yet.
         DataError
             If the file cannot be written, or is there.
         """

@@ -33,29 +33,32 @@ CHILDREN = ("grouped", "values", "one_vs_rest", "halves")
 
 @dataclass(frozen=True, eq=False)
 class Forest:
-    """Trees and what they say. All arrays have one entry per node.
+    """Decision trees and what they predict. All arrays have one entry per node.
 
     Attributes
     ----------
     schema, target, cuts, children
         As for `attributes_of`.
     vote : {"majority", "probability"}
-        Whether a tree gives its leaf's most probable class one vote, or its classes their probabilities.
+        Whether a tree gives its leaf's most probable class one vote, or its classes their
+        probabilities.
     tree, level, parent, column, first, fanout : int arrays
-        Number of the tree; depth; the parent's place (-1 for roots); the position of the column that divides the node
-        (-1 for leaves); the place of the first child; the number of children.
+        Number of the tree; depth; the parent's position (-1 for roots); the position of the column
+        that splits the node (-1 for leaves); the position of the first child; the number of
+        children.
     cut, low : float arrays
-        Where numbers are cut (NaN otherwise), and the lower end of the node's range in that column.
+        Where numbers are split (NaN otherwise), and the lower end of the node's range in that
+        column.
     noisy, counts : float arrays
-        The noisy number of records (NaN if it was not asked), and the consistent one, 0 or more.
+        The noisy number of records (NaN if it was not measured), and the consistent one, 0 or more.
     classes : float array of shape (nodes, classes)
         Consistent noisy counts by class, 0 or more.
     probabilities : float array of shape (nodes, classes)
         The classes' shares in every node, as leaves vote them.
     spent : float array
-        The epsilon that a record in the node has cost on its way from the root to here, this node's questions included:
-        in the account of one tree, where adding or removing a record counts. What it comes to with all trees, samples
-        and replaced records is in the ledger.
+        The epsilon that a record in the node has cost on its way from the root to here, this node's
+        queries included: in the ledger of one tree, where adding or removing a record counts. What
+        it comes to with all trees, samples and replaced records is in the ledger.
     """
 
     schema: Schema
@@ -81,7 +84,27 @@ class Forest:
 
     @classmethod
     def of_one(cls, parent: Sequence[int], *, classes: Floats, **told: Any) -> Self:
-        """One tree whose numbers nobody asked for one by one, of nodes level by level; ValueError if it is too deep."""
+        """Return a forest of one tree, of nodes level by level, without counts of records.
+
+        Parameters
+        ----------
+        parent : sequence of int
+            The position of each node's parent; the first node is the root.
+        classes : float array of shape (nodes, classes)
+            Consistent noisy counts by class, 0 or more.
+        **told
+            All other fields of the forest but those that follow from these two.
+
+        Returns
+        -------
+        Forest
+            The tree.
+
+        Raises
+        ------
+        ValueError
+            If it is too deep.
+        """
         level = [0]
         for above in parent[1:]:
             level.append(level[above] + 1)
@@ -112,7 +135,7 @@ class Forest:
 
     @property
     def attributes(self) -> Mapping[int, Attribute]:
-        """What trees ask, by the column's position."""
+        """What trees split by, by the column's position."""
         return attributes_of(self.schema, self.target, cuts=self.cuts, children=self.children)
 
     @property
@@ -131,7 +154,23 @@ class Forest:
         return np.asarray(np.eye(shares.shape[1])[won])
 
     def apply(self, frame: pd.DataFrame) -> Ints:
-        """The leaf of every row in every tree, shape (n, trees); DataError if rows do not fit. They need no class."""
+        """Return the leaf of every row in every tree.
+
+        Parameters
+        ----------
+        frame : DataFrame of n rows
+            The rows, which need no class.
+
+        Returns
+        -------
+        int array of shape (n, trees)
+            The positions of the leaves.
+
+        Raises
+        ------
+        DataError
+            If the rows do not fit the schema.
+        """
         roots = np.flatnonzero(self.level == 0)
         at = np.repeat(roots[None, :], len(frame), axis=0)
         names = [name for name in self.schema.names if name != self.target]
@@ -157,7 +196,23 @@ class Forest:
         return flat_at.reshape(at.shape)
 
     def probability(self, frame: pd.DataFrame) -> Floats:
-        """The shares of the trees' votes, shape (n, classes)."""
+        """Return the shares of the trees' votes.
+
+        Parameters
+        ----------
+        frame : DataFrame of n rows
+            The rows, which need no class.
+
+        Returns
+        -------
+        float array of shape (n, classes)
+            The shares, which sum to 1.
+
+        Raises
+        ------
+        DataError
+            If the rows do not fit the schema.
+        """
         leaves, votes = self.apply(frame), self.votes
         total = np.zeros((len(frame), votes.shape[1]))
         for tree in range(leaves.shape[1]):
@@ -165,10 +220,11 @@ class Forest:
         return np.asarray(total / max(leaves.shape[1], 1), dtype=float)
 
     def importance(self) -> pd.Series[float]:
-        """How much each column lowers the trees' impurity, as shares; from noisy counts, so at no cost.
+        """Return how much each column lowers the trees' impurity, as a Series of shares by column.
 
-        Per division: the node's count times its Gini impurity, less that of its children. Shares of all columns that
-        trees may ask sum to 1, or are all 0 if nothing was divided to any effect.
+        From noisy counts, so at no privacy loss. Per split: the node's count times its Gini
+        impurity, less that of its children. Shares of all columns that trees may split by sum to 1,
+        or are all 0 if nothing was split to any effect.
         """
         shares = self.probabilities
         weight = self.counts * (1 - (shares**2).sum(axis=1))
@@ -182,13 +238,31 @@ class Forest:
         return named / total if total > 0 else named
 
     def to_dict(self) -> dict[str, Any]:
-        """The forest without its schema as JSON-ready values."""
+        """Return the forest without its schema as JSON-ready values."""
         told = {name: getattr(self, name) for name in TEXTS}
         return {"format": FORMAT, **told, "nodes": {name: encoded(getattr(self, name)) for name in ARRAYS}}
 
     @classmethod
     def from_dict(cls, schema: Schema, document: Mapping[str, Any]) -> Self:
-        """The inverse of `to_dict`; SchemaError if the document is damaged or does not fit the schema."""
+        """Read a forest from what `to_dict` gave.
+
+        Parameters
+        ----------
+        schema : Schema
+            The schema that it was learned with.
+        document : mapping
+            The values.
+
+        Returns
+        -------
+        Forest
+            An equal forest.
+
+        Raises
+        ------
+        SchemaError
+            If the document is damaged or does not fit the schema.
+        """
         try:
             if document["format"] != FORMAT:
                 raise KeyError
@@ -205,13 +279,29 @@ class Forest:
         return found
 
     def to_json(self) -> str:
-        """The forest with its schema, as text that `from_json` reads back."""
+        """Return the forest with its schema, as text that `from_json` reads back."""
         document = {"format": FORMAT, "schema": json.loads(self.schema.to_json()), "forest": self.to_dict()}
         return json.dumps(document, ensure_ascii=False, allow_nan=False)
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Self:
-        """Read a forest; SchemaError with cause and remedy if the text is none."""
+        """Read a forest with its schema.
+
+        Parameters
+        ----------
+        text : str or bytes
+            What `to_json` wrote; bytes are UTF-8.
+
+        Returns
+        -------
+        Forest
+            An equal forest.
+
+        Raises
+        ------
+        SchemaError
+            If the text is none.
+        """
         cause, remedy = "This is not a forest file", "Choose a file that this program exported."
         document = json_value(text, SchemaError, cause, remedy)
         try:
@@ -249,7 +339,17 @@ class Forest:
         require(np.allclose(self.probabilities.sum(axis=1), 1.0, atol=1e-6))
 
     def ranges(self) -> Iterator[tuple[Attribute, Ints, Floats, Floats]]:
-        """By column that trees ask: the nodes that ask it, and what their ancestors left of its range."""
+        """Yield what is left of a column's range where trees split by it, column by column.
+
+        Yields
+        ------
+        attribute : Attribute
+            The column.
+        nodes : int array of shape (k,)
+            The nodes that split by it.
+        low, high : float arrays of shape (k,)
+            What their ancestors left of its range.
+        """
         levels = [np.flatnonzero(self.level == depth) for depth in range(1, int(self.level.max()) + 1)]
         attributes = self.attributes
         for position in np.unique(self.column[~self.leaf]).tolist():

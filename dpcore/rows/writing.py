@@ -67,39 +67,43 @@ def encode_folder(
     replace: bool = False,
     progress: Progress = no_progress,
 ) -> Path:
-    """The codes of a table that may be longer than the memory, in a folder; cell for cell those of `Schema.encode`.
+    """Encode a data set that may be longer than the memory, in a folder.
 
-    Files are read in this process, without the limits of `datasets.read`: take none that strangers sent. Stopped (by an
-    error that `progress` raises, or with the program), and called again, it goes on after the last complete part.
+    Cell for cell the codes are those of `Schema.encode`. Files are read in this process, without
+    the limits of `datasets.read`: take none that strangers sent. Stopped (by an error that
+    `progress` raises, or with the program), and called again, it goes on after the last complete
+    part.
 
-    What is protected is a row of the source. That is a person only if each row was made from one row of a table of
-    people, and each of these gave one at most: columns and conditions on single rows. After a join, a GROUP BY, a LIMIT
-    or a window function, epsilon is not a person's.
+    What is protected is a row of the source. That is a person only if each row was made from one
+    row of a table of people, and each of these gave one at most: columns and conditions on single
+    rows. After a join, a GROUP BY, a LIMIT or a window function, epsilon is not a person's.
 
     Parameters
     ----------
     source : path or object with an Arrow stream
-        csv, tsv, txt (also packed) or Parquet, or a folder of such files, which are taken in the order of their names;
-        those that begin with a point or an underscore are left out. Or whatever has `__arrow_c_stream__`: a DataFrame
-        of pandas or Polars, a relation of DuckDB, a table or reader of Arrow, which is read once; so what was stopped
-        begins anew. Frames of Dask and Spark lie in parts, perhaps on several computers: write them to Parquet files,
-        and give their folder.
+        csv, tsv, txt (also packed) or Parquet, or a folder of such files, which are taken in the
+        order of their names; those that begin with a point or an underscore are left out. Or an
+        object that has `__arrow_c_stream__`: a DataFrame of pandas or Polars, a relation of DuckDB,
+        a table or reader of Arrow, which is read once; so what was stopped begins anew. Frames of
+        Dask and Spark lie in parts, perhaps on several computers: write them to Parquet files, and
+        give their folder.
     folder : path
-        Where the codes go: a new folder, an empty one, or one that was begun with the same source and schema; neither
-        inside of the source nor around it. Codes of files that are all there are compared with their checksums; those
-        of a stream have to be replaced.
+        Where the codes go: a new folder, an empty one, or one that was begun with the same source
+        and schema; neither inside of the source nor around it. Codes of files that are all there
+        are compared with their checksums; those of a stream have to be replaced.
     schema : Schema
         What is public about the rows.
     numbers : bool, default=True
-        Whether the numbers of numeric columns are kept beside their codes, for methods that cut numbers anywhere: 8
-        bytes each.
+        Whether the numbers of numeric columns are kept beside their codes, for methods that cut
+        numbers anywhere: 8 bytes each.
     delimiter, encoding, decimal, missing
-        As for `datasets.read`; of Parquet and streams only `missing` is asked.
+        As for `datasets.read`; of Parquet and streams only `missing` is read.
     query : str, optional
         Refused: what earlier versions asked a DuckDB file.
     replace : bool, default=False
         Whether codes that are in the folder are dropped first; files of other names never are.
-    progress : callable
+    progress : callable, optional
+        Called with a fraction and a text; raising inside it stops.
 
     Returns
     -------
@@ -109,9 +113,10 @@ def encode_folder(
     Raises
     ------
     DataError
-        If the source cannot be read, changes while it is read, or does not fit the schema: which column, and apart
-        (`DataError.private`) how many cells of all rows; never a cell's value. If the folder holds something else, or
-        codes that are damaged. If rows belong to persons.
+        If the source cannot be read, changes while it is read, or does not fit the schema: which
+        column, and apart (`DataError.private`) how many cells of all rows; never a cell's value. If
+        the folder holds something else, or codes that are damaged. If rows belong to persons. If
+        `query` is given.
     """
     if query is not None:
         raise no_query()

@@ -28,7 +28,7 @@ def in_one_process(monkeypatch):
     def known(data, kinds, measures, models):
         return REFERENCES(data, tuple(kinds), tuple(measures), models=tuple(models))
 
-    monkeypatch.setattr(evaluate, "references", known)
+    monkeypatch.setattr(evaluate, "baselines", known)
 
 
 def at_page(**settings) -> AppTest:

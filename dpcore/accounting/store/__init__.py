@@ -219,18 +219,26 @@ class BookedLedger(Ledger):
 
 @check_arguments
 def persistent_ledger(data: Rows, relation: Relation | str, *, purpose: str = "Python", delta: float = 0.0) -> Ledger:
-    """A ledger for `fit(ledger=...)` whose charges are written to the user's file before anything is drawn.
+    """Open a ledger for `fit(ledger=...)` that is written to a file before anything is drawn.
+
+    All runs on the same rows, in any process, charge the same account. The file is the user's,
+    where the page Ledger shows it; the environment variable DPCORE_LEDGER names another place.
 
     Parameters
     ----------
     data : datasets.Dataset
-        Whose account is charged.
+        The data set whose account is charged.
     relation : {"add_remove", "replace"}
         The relation of the methods that will charge it.
-    purpose : str
+    purpose : str, default="Python"
         What the page Ledger calls this run.
-    delta : float
-        Of the methods that will charge it; 0 for pure epsilon.
+    delta : float, default=0.0
+        That of the methods that will charge it; 0 for pure epsilon.
+
+    Returns
+    -------
+    Ledger
+        Its charges, and the losses of earlier runs that count against the cap, are in the file.
 
     Raises
     ------
@@ -238,6 +246,16 @@ def persistent_ledger(data: Rows, relation: Relation | str, *, purpose: str = "P
         If the file cannot be read or written.
     BudgetError
         If another delta was chosen for these data before.
+
+    Examples
+    --------
+    >>> import dpcore as dp
+    >>> data = dp.datasets.load("sample")
+    >>> ledger = dp.persistent_ledger(data, "add_remove", purpose="first try")
+    >>> method = dp.IndependentMarginals(epsilon=0.5, relation="add_remove")
+    >>> _ = method.fit(data.train, schema=data.schema, ledger=ledger)
+    >>> round(ledger.epsilon_bound, 6)
+    0.5
     """
     return Books(asked_path()).open_run(data, relation, purpose, delta).ledger()
 

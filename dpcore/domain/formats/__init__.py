@@ -1,4 +1,4 @@
-"""Schemas as other programs write them: what of a table they can say, and what is lost on the way.
+"""Schemas as other programs write them: what of a data set they can say, and what is lost on the way.
 
 | name | document | what it cannot say |
 | --- | --- | --- |
@@ -61,7 +61,7 @@ def recognized(text: str | bytes) -> str:
 
 
 def read(text: str | bytes, name: str = "") -> tuple[Known, tuple[str, ...]]:
-    """What a document says of a table, and, in sentences, what it does not.
+    """Read what a document of this or another program says of a data set's columns.
 
     Parameters
     ----------
@@ -70,12 +70,26 @@ def read(text: str | bytes, name: str = "") -> tuple[Known, tuple[str, ...]]:
     name : str, optional
         Its format, one of `FORMATS`; by default it is recognized.
 
+    Returns
+    -------
+    known : Known
+        What it says; `known.schema()` is the schema, if nothing is lacking.
+    gaps : tuple of str
+        What it does not say, in sentences.
+
     Raises
     ------
     SchemaError
         If the document cannot be read or contradicts itself.
     ParameterError
         If there is no format of that name.
+
+    Examples
+    --------
+    >>> from dpcore.domain import formats
+    >>> known, gaps = formats.read('{"fields": [{"name": "age", "type": "integer"}]}')
+    >>> known.gaps
+    {'age': 'its lowest and highest value'}
     """
     kind = format_of(name or recognized(text))
     known = kind.read(text)
@@ -87,13 +101,28 @@ def read(text: str | bytes, name: str = "") -> tuple[Known, tuple[str, ...]]:
 
 
 def written(schema: Schema, name: str) -> tuple[str, tuple[str, ...]]:
-    """A schema as a document, and what of it is lost.
+    """Write a schema as a document of this or another program.
+
+    Parameters
+    ----------
+    schema : Schema
+        The schema.
+    name : str
+        The format, one of `FORMATS`.
+
+    Returns
+    -------
+    document : str
+        The text to save.
+    lost : tuple of str
+        What of the schema the format cannot say.
 
     Raises
     ------
     SchemaError
-        If the schema was read off rows and the format cannot say so: whoever reads the document would take it for
-        declared, and believe in a guarantee that is void. Also if a name is in the format's way.
+        If the schema was read off rows and the format cannot say so: a reader of the document would
+        take it for declared, and believe in a guarantee that is void. Also if a name is in the
+        format's way.
     ParameterError
         If there is no format of that name.
     """

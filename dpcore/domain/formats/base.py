@@ -43,16 +43,16 @@ WORDS: Mapping[str, str] = {  # all that a schema can say, and in which words it
 
 @dataclass(frozen=True, kw_only=True)
 class Known:
-    """What a document says of a table.
+    """What a document says of a data set's columns, gaps included.
 
     Parameters
     ----------
     columns : tuple of dict
         Arguments of `Column`, as far as the document says them.
     target, max_rows, unit, source
-        As of a `Schema`. A document that cannot say that it was read off rows is taken for declared: whoever gives it
-        says so.
-    remarks : tuple of str
+        As of a `Schema`. A document that cannot say that it was read off rows is taken for
+        declared: the person who gives it says so.
+    remarks : tuple of str, optional
         What it says that a schema cannot hold, or cannot hold as it is said.
     """
 
@@ -65,11 +65,17 @@ class Known:
 
     @cached_property
     def gaps(self) -> dict[str, str]:
-        """By the names of columns that cannot be declared yet: what of them has to be asked for."""
+        """What still has to be declared, by the names of the columns that lack it."""
         return {fields["name"]: told for fields in self.columns if (told := gap(fields))}
 
     def schema(self) -> Schema:
-        """The schema; SchemaError with the first of the gaps if there are any."""
+        """Return the schema.
+
+        Raises
+        ------
+        SchemaError
+            If there are gaps; the message names the first.
+        """
         for name, told in self.gaps.items():
             more = f", and {len(self.gaps) - 1:,} columns more have gaps" if len(self.gaps) > 1 else ""
             raise SchemaError(
@@ -79,7 +85,7 @@ class Known:
         return self.outline()
 
     def outline(self) -> Schema:
-        """The schema, with one category in place of all that is not known of a column with a gap; made once."""
+        """Return the schema with one category in place of all that a gap leaves open; made once."""
         return self._outline
 
     @cached_property
@@ -96,10 +102,20 @@ class Known:
 
 @dataclass(frozen=True)
 class Format:
-    """A kind of document.
+    """A kind of document that a schema is read from and written to.
 
-    `says` are those of `WORDS` that it can say; `read` gives what a text says, and `write` a text that says what it can
-    of a schema.
+    Parameters
+    ----------
+    title : str
+        Its name, for people.
+    file : str
+        The file name as which it is saved.
+    says : frozenset of str
+        Those of `WORDS` that it can say.
+    read : callable
+        From text to what it says, a `Known`.
+    write : callable
+        From a schema to a text that says what it can of it.
     """
 
     title: str

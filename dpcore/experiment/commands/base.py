@@ -24,6 +24,7 @@ from dpcore.evaluate.evaluator import Method
 from dpcore.text import finite_or_text, number
 
 CODES = "Exit codes: 0 done; 1 refused or failed, with cause and remedy on stderr; 2 not understood."
+READING = ("delimiter", "encoding", "decimal")
 CHARGED = "Every run is charged to your ledger (DPCORE_LEDGER), and refused there by its caps, before noise is drawn."
 
 
@@ -42,27 +43,29 @@ def parser_of(name: str, about: str, epilog: str = "") -> argparse.ArgumentParse
 
 def takes_rows(parser: argparse.ArgumentParser, test_share: float) -> None:
     """Let a command take settings, rows, and what is public about them."""
-    parser.add_argument("config", type=Path, help="the settings, as the dashboard saves them")
-    parser.add_argument(
-        "data",
-        nargs="?",
-        help="a table (csv, tsv, xlsx, parquet), or one of: "
-        f"{'; '.join(DATASETS)}. May be left out if the settings name one of these",
-    )
+    parser.add_argument("config", help="the settings, as the dashboard saves them")
+    about = f"a table (csv, tsv, xlsx, parquet), or one of: {'; '.join(DATASETS)}. May be left out "
+    about += "if the settings name one of these"
+    parser.add_argument("data", nargs="?", help=about)
     schema = parser.add_mutually_exclusive_group()
     schema.add_argument("--schema", type=Path, help="what is public about the rows: a file of any format known here")
-    schema.add_argument(
-        "--infer-schema", action="store_true", help="read the schema off the rows: this voids the guarantee"
-    )
-    parser.add_argument(
-        "--test-share",
-        type=float,
-        default=test_share,
-        help="the share of a table's rows that is put aside by lot, and not learned from (default: %(default)g)",
-    )
+    about = "read the schema off the rows: this voids the guarantee"
+    schema.add_argument("--infer-schema", action="store_true", help=about)
+    about = "the share of rows set aside at random, and not learned from (default: %(default)g)"
+    parser.add_argument("--test-share", type=float, default=test_share, help=about)
+    takes_reading(parser)
+
+
+def takes_reading(parser: argparse.ArgumentParser) -> None:
+    """Let a command take the class column, and how a text file is written."""
     parser.add_argument("--target", help="the class column, if the schema names none or another is meant")
-    for option in ("delimiter", "encoding", "decimal"):
+    for option in READING:
         parser.add_argument(f"--{option}", help="of a text file, if it is not the usual one")
+
+
+def reading_options(options: argparse.Namespace) -> dict[str, Any]:
+    """How the text file is written, as far as that is given: arguments of `datasets.read`."""
+    return {name: value for name in READING if (value := getattr(options, name)) is not None}
 
 
 def carried_out(work: Callable[[], int]) -> int:
@@ -95,11 +98,10 @@ def rows_of(asked: argparse.Namespace, named: str, held: Schema | None) -> Datas
     if schema is None and not asked.infer_schema:
         raise SchemaError(
             "Nothing says what is public about these rows.",
-            "Give --schema FILE, as the page Data & schema saves it; --infer-schema would void the guarantee.",
+            "Give --schema FILE: `dpcore schema TABLE` proposes one, for you to declare.",
         )
-    reading = {name: getattr(asked, name) for name in ("delimiter", "encoding", "decimal")}
-    reading = {name: told for name, told in reading.items() if told is not None}
-    data = datasets.read(asked.data, schema=schema, target=asked.target, test_share=asked.test_share, **reading)
+    how = {"target": asked.target, "test_share": asked.test_share, **reading_options(asked)}
+    data = datasets.read(asked.data, schema=schema, **how)
     if data.schema.source == "inferred":
         sys.stderr.write("The schema was read off the rows: no guarantee holds.\n")
     return data

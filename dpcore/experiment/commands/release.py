@@ -1,6 +1,10 @@
-"""`dpcore release`: a release by saved settings, as the zip that the dashboard gives."""
+"""`dpcore release`: a release by a method's name or by saved settings, as the dashboard's zip.
+
+With `--method` the one file is the table; without it the first file is the settings.
+"""
 
 import argparse
+import ast
 import math
 import zipfile
 from collections.abc import Sequence
@@ -35,41 +39,70 @@ from dpcore.export.protection import headline
 from dpcore.export.release import PURPOSE, make_release
 from dpcore.methods import METHODS
 from dpcore.methods.base import PrivateClassifier
+from dpcore.methods.parameters import Parameter
+from dpcore.methods.synthesizer import most_rows
 
-CAUSE, REMEDY = "These are no settings of a release", "Choose the zip of a release, or the config.json in it."
+CAUSE = "These are no settings of a release"
+REMEDY = "Choose the zip of a release or its config.json; a table needs --method and --epsilon."
 FORMAT = "dpcore release 1"
 MOST_ROWS = 100_000_000
 
 
 def main(arguments: Sequence[str]) -> int:
     """Make the release, and say what it can cost; the exit code."""
-    asked = command().parse_intermixed_args(arguments)
-    return carried_out(lambda: made(asked))
+    parser = command()
+    options = parser.parse_intermixed_args(arguments)
+    if options.method is None and options.set:
+        parser.error("parameters need --method: saved settings have their own")
+    if options.method is not None:
+        if options.data is not None:
+            parser.error("--method takes one file, the table: leave out the settings")
+        options.data = options.config
+    return carried_out(lambda: make(options))
 
 
 def command() -> argparse.ArgumentParser:
     """What can be asked for."""
     parser = parser_of(
         "release",
-        "Make a release by saved settings: the zip of the tab Take home, which holds the rows or the model, the "
-        "schema, the ledger and a report.",
-        "Settings are the config.json of a release's zip, or that zip, whose schema is then used as well.",
+        "Make a release, by a method's name or by saved settings: the zip of the tab Take home, "
+        "which holds the rows or the model, the schema, the ledger and a report.",
+        "Settings are the config.json of a release's zip, or that zip, whose schema is then used. "
+        f"Methods: {', '.join(METHODS)}.",
+    )
+    parser.usage = (
+        "dpcore release TABLE --schema FILE --method NAME --epsilon NUMBER [OPTION ...]\n"
+        "       dpcore release SETTINGS [TABLE] [OPTION ...]"
     )
     takes_rows(parser, 0.0)
+    parser.add_argument("--method", metavar="NAME", help="release by this method; of one file")
+    setting: dict[str, Any] = {"dest": "set", "action": "append", "default": []}
+    about = "a parameter of the method, as in max_depth=3, prune=false or factors=1,2"
+    parser.add_argument("--set", metavar="NAME=VALUE", help=about, **setting)
+    setting |= {"metavar": "VALUE", "help": "as --set, of the parameter of this name"}
+    for name in ("epsilon", "mode", "relation", "delta"):
+        parser.add_argument(f"--{name}", type=f"{name}={{}}".format, **setting)
+    parser.add_argument("--rows", type=int, help="of synthetic data; by default an estimate")
     parser.add_argument("--out", type=Path, default=Path("release.zip"), help="the zip (default: %(default)s)")
     parser.add_argument("--table", choices=["csv", "parquet"], default="csv", help="the format of rows")
     return parser
 
 
-def made(asked: argparse.Namespace) -> int:
+def make(options: argparse.Namespace) -> int:
     """The release, written; DPCoreError if it is refused."""
-    room(asked.out, force=asked.force)
-    raw = source_bytes(asked.config, MAX_BYTES)
-    config = settings_of_release(raw, CAUSE, REMEDY)
+    room(options.out, force=options.force)
+    raw = b"" if options.method else source_bytes(options.config, MAX_BYTES)
+    config = new_settings(options) if options.method else settings_of_release(raw, CAUSE, REMEDY)
     method = method_of_release(config)
     name = LABELS.get(config["method"], str(config["method"]))
-    rows, page = config.get("rows"), config.get("page")
-    data = rows_of(asked, str(config["data"]["name"]), schema_beside(raw))
+    rows, page = config.get("rows") if options.rows is None else options.rows, config.get("page")
+    data = rows_of(options, str(config["data"]["name"]), schema_beside(raw))
+    method.check(data.schema)  # before anything is spent
+    most = 0 if isinstance(method, PrivateClassifier) else most_rows(data.schema)
+    if rows is not None and not 0 < rows <= most:
+        raise ParameterError(f"{name} cannot make {rows:,} rows.", "Leave out --rows, or lower it.")
+    if options.rows is not None and "rows" in method.implied(options.rows):
+        method.set_params(rows=rows)  # which it labels while it learns
     books = Books(asked_path())
     affordable(books, data, [method])
     ledger = books.open_run(data, method.relation, PURPOSE.format(method=name, mode=method.mode), method.delta).ledger()
@@ -80,18 +113,15 @@ def made(asked: argparse.Namespace) -> int:
     release = replace(release, page=page) if page else release
     if isinstance(release.artifact, Model) and release.noiseless:
         raise ParameterError("This model holds noiseless counts of real rows.", "Choose a method that adds noise.")
-    write(asked.out, bundle(release, table=asked.table), force=asked.force)
-    price = (
-        "nothing can be proved"
-        if math.isinf(ledger.epsilon_bound)
-        else f"epsilon {headline(None, ledger.epsilon_bound, ledger.delta)}"
-    )
+    write(options.out, bundle(release, table=options.table), force=options.force)
+    cost = f"epsilon {headline(None, ledger.epsilon_bound, ledger.delta)}"
+    cost = "nothing can be proved" if math.isinf(ledger.epsilon_bound) else cost
     grounds = grounds_of(release)
     summary(
-        asked,
+        options,
         {
             "command": "release",
-            "out": str(asked.out),
+            "out": str(options.out),
             "method": name,
             "mode": method.mode,
             "relation": str(ledger.relation),
@@ -106,10 +136,39 @@ def made(asked: argparse.Namespace) -> int:
             "grounds": {what.lower().replace(" ", "_"): about for what, about in grounds},
             "ledger": str(books.path) if books.kept else "session",
         },
-        f"{asked.out}: {name}, {price}. {release.guarantee_void or release.attackable}".rstrip()
+        f"{options.out}: {name}, {cost}. {release.guarantee_void or release.attackable}".rstrip()
         + "".join(f"\n{what}: {about}" for what, about in grounds),
     )
     return 0
+
+
+def new_settings(options: argparse.Namespace) -> dict[str, Any]:
+    """Settings as a release's zip has them; ParameterError if a name or value is not known."""
+    titles = {name.casefold(): name for name in METHODS}
+    titles |= {kind.casefold(): METHODS.name_of(kind, "") for kind in METHODS.classes}
+    title = titles.get(options.method.casefold())
+    if title is None:
+        raise ParameterError("There is no such method.", f"Choose one of {', '.join(METHODS)}.")
+    kind = METHODS[title]
+    known, pairs = kind.parameters(), (pair.partition("=") for pair in options.set)
+    given = {name: value_of(text, known.get(name)) for name, _, text in pairs}
+    if "epsilon" not in given:
+        raise ParameterError("No privacy budget is given.", "Add --epsilon NUMBER.")
+    parameters = kind(**given).get_params()
+    for name, parameter in known.items():
+        parameter.check(name, parameters[name])
+    return {"format": FORMAT, "method": title, "parameters": parameters, "data": {"name": ""}}
+
+
+def value_of(text: str, parameter: Parameter | None) -> Any:
+    """The value that a text says: a word, a number, or a tuple of them; the method checks it."""
+    if getattr(parameter, "kind", "") == "str" or text in getattr(parameter, "options", ()):
+        return text
+    try:
+        word = text.lower() in ("true", "false", "none")
+        return ast.literal_eval(text.capitalize() if word else text)
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        return text
 
 
 def method_of_release(config: Any) -> Method:
@@ -121,9 +180,8 @@ def method_of_release(config: Any) -> Method:
         sound = sound and isinstance(config["data"]["name"], str) and isinstance(config["method"], str)
         if not sound or type(epsilon) not in (int, float) or not (rows is None or is_whole(rows, 0, MOST_ROWS)):
             raise ParameterError(f"{CAUSE}.", REMEDY)
-        known = METHODS.name_of(
-            PUBLIC.get(config.get("class"), config.get("class")), config["method"]
-        )  # a release may have a title of its own
+        kind = PUBLIC.get(config.get("class"), config.get("class"))
+        known = METHODS.name_of(kind, config["method"])  # a release may have a title of its own
         method: Method = method_of({"method": known, "parameters": given}).set_params(epsilon=epsilon)
     except DPCoreError:
         raise
@@ -136,5 +194,4 @@ def schema_beside(raw: bytes) -> Schema | None:
     """The schema that lies in a release's zip; None if the settings are not in a zip."""
     if not zipfile.is_zipfile(BytesIO(raw)):
         return None
-    document = settings_of_release(raw, CAUSE, REMEDY, "schema.json")
-    return Schema.from_document(document)
+    return Schema.from_document(settings_of_release(raw, CAUSE, REMEDY, "schema.json"))

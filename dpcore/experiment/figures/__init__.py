@@ -78,7 +78,9 @@ def figure(
     n_jobs: int = -1,
     progress: Progress = no_progress,
 ) -> Made:
-    """Make one of the papers' figures again, as the dashboard does: every run is a release of these rows.
+    """Make one of the papers' figures again, as the dashboard does.
+
+    Every run is a release of these rows.
 
     Parameters
     ----------
@@ -86,15 +88,21 @@ def figure(
         The paper's number and its name for the figure, such as "001 Fig. 5".
     data : Dataset
         With what the figure needs, for most a class column with categories.
-    repeats : int
+    repeats : int, default=3
         How often everything runs.
-    durable : bool
-        Whether the charges of all runs are written to the user's file before anything is drawn, as `persistent_ledger`
-        does. What finished runs cost is in the frame in any case; what a run that failed had spent until then is not.
-    n_jobs : int
+    durable : bool, default=False
+        Whether the charges of all runs are written to the user's file before anything is drawn, as
+        `persistent_ledger` does. What finished runs cost is in the frame in any case; what a run
+        that failed had spent until then is not.
+    n_jobs : int, default=-1
         Processes, as in joblib, for those figures whose runs are not timed or read inside.
-    progress : callable
+    progress : callable, optional
         Called between runs and inside them; raising inside it cancels, and loses what is finished.
+
+    Returns
+    -------
+    Made
+        The runs as a frame, what the paper says of the figure and whether it holds, and the charts.
 
     Raises
     ------

@@ -18,7 +18,7 @@ SMALLEST_RATIO = 700.0  # beyond it, e^-epsilon is nearly no number any more
 
 
 class Channel(ABC):
-    """What is done to one person's answer."""
+    """What is done to one person's answer before it is collected: a randomizer."""
 
     mechanism: str
     """For the ledger."""
@@ -39,7 +39,7 @@ class Channel(ABC):
 
 
 class CategoryChannel(Channel):
-    """A channel for one of `size` values; see the package for gain and base, which has the shape (size,)."""
+    """Channel for one of `size` values; see the package for gain and base, of shape (size,)."""
 
     size: int
     base: Floats
@@ -51,16 +51,55 @@ class CategoryChannel(Channel):
 
     @abstractmethod
     def report(self, codes: NDArray[Any], lots: Lots) -> NDArray[Any]:
-        """Reports of true codes of shape (n,): an array whose first axis is the person."""
+        """Randomize true codes.
+
+        Parameters
+        ----------
+        codes : int array of shape (n,)
+            The true values, each a code below `size`.
+        lots : callable
+            From a number to so many independent uniform numbers in [0, 1).
+
+        Returns
+        -------
+        array
+            The reports; its first axis is the person.
+        """
 
     @abstractmethod
     def support(self, reports: NDArray[Any], group: NDArray[Any], groups: int) -> Floats:
-        """How many reports of each group (of people) support each value, shape (groups, size)."""
+        """Count how many reports of each group of people support each value.
+
+        Parameters
+        ----------
+        reports : array
+            The reports, as from `report`.
+        group : int array of shape (n,)
+            The group of each person, from 0.
+        groups : int
+            How many groups there are.
+
+        Returns
+        -------
+        float array of shape (groups, size)
+            The counts.
+        """
 
     def estimate(self, support: Floats, people: Floats) -> Floats:
-        """Unbiased numbers of people with each value, shape (..., size), from the support and how many reported.
+        """Estimate the numbers of people with each value, without bias.
 
-        They may be negative, and more than `people`. Equal shares if reports tell nothing.
+        Parameters
+        ----------
+        support : float array of shape (..., size)
+            How many reports support each value, as from `support`.
+        people : float array of shape (...)
+            How many people reported.
+
+        Returns
+        -------
+        float array of shape (..., size)
+            The numbers. They may be negative, and more than `people`. Equal shares if reports tell
+            nothing.
         """
         people = np.asarray(people, dtype=float)[..., None]
         if not self.gain:
@@ -69,14 +108,58 @@ class CategoryChannel(Channel):
 
     @abstractmethod
     def texts(self, reports: NDArray[Any], labels: Sequence[str]) -> list[str]:
-        """Reports as texts, for people; `labels` are the values' names, no two of them alike."""
+        """Write reports as texts, for people.
+
+        Parameters
+        ----------
+        reports : array
+            The reports, as from `report`.
+        labels : sequence of str
+            The values' names, no two of them alike.
+
+        Returns
+        -------
+        list of str
+            A text per person.
+        """
 
     @abstractmethod
     def read(self, texts: Sequence[str], labels: Sequence[str]) -> NDArray[Any]:
-        """Reports from such texts; ValueError or LookupError if one is none."""
+        """Read reports from the texts that `texts` wrote.
+
+        Parameters
+        ----------
+        texts : sequence of str
+            A text per person.
+        labels : sequence of str
+            The values' names, as for `texts`.
+
+        Returns
+        -------
+        array
+            The reports.
+
+        Raises
+        ------
+        ValueError, LookupError
+            If a text is no report.
+        """
 
     def variance(self, shares: Floats, people: float) -> Floats:
-        """The variance of the estimated shares, sampling of the people included; infinite if reports tell nothing."""
+        """Return the variance of the estimated shares, sampling of the people included.
+
+        Parameters
+        ----------
+        shares : float array
+            The true shares of values.
+        people : float
+            How many people report.
+
+        Returns
+        -------
+        float array
+            The variance of each share; infinite if reports tell nothing.
+        """
         if not self.gain or not people:
             return np.full(np.shape(shares), inf)
         supported = self.gain * np.asarray(shares) + self.base

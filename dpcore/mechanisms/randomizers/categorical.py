@@ -28,7 +28,7 @@ class KeepOrDraw(CategoryChannel):
 
     @cached_property
     def matrix(self) -> Floats:
-        """P(report j | true i) at [j, i], shape (size, size)."""
+        """The channel's transition matrix: P(report j | true i) at [j, i], shape (size, size)."""
         return np.asarray(self.gain * np.eye(self.size) + self.base[:, None])
 
     @property
@@ -36,16 +36,16 @@ class KeepOrDraw(CategoryChannel):
         return self.gain == 1
 
     def support(self, reports: NDArray[Any], group: NDArray[Any], groups: int) -> Floats:
-        """See `CategoryChannel.support`; a report supports what it says."""
+        """Count the reports that say each value, as `CategoryChannel.support` has it."""
         cells = np.asarray(group, dtype=np.intp) * self.size + reports
         return np.bincount(cells, minlength=groups * self.size).reshape(groups, self.size).astype(float)
 
     def texts(self, reports: NDArray[Any], labels: Sequence[str]) -> list[str]:
-        """See `CategoryChannel.texts`; the value."""
+        """Write reports as texts, as `CategoryChannel.texts` has it: the value."""
         return [labels[code] for code in reports.tolist()]
 
     def read(self, texts: Sequence[str], labels: Sequence[str]) -> NDArray[Any]:
-        """See `CategoryChannel.read`."""
+        """Read reports from texts, as `CategoryChannel.read` has it."""
         code_of = {label: code for code, label in enumerate(labels)}
         if len(code_of) < self.size:
             raise ValueError
@@ -53,18 +53,32 @@ class KeepOrDraw(CategoryChannel):
 
 
 class ERRPH(KeepOrDraw):
-    """The truth with probability `p0`, otherwise one of `size` values, drawn (paper 004, section 3).
+    """Report the truth with probability `p0`, otherwise a value drawn at random.
+
+    Paper 004, section 3.
 
     Parameters
     ----------
     size : int
         How many values there are.
     p0 : float, optional
-        In [0, 1].
+        A probability, in [0, 1].
     others : sequence of float, optional
-        p_1 to p_k, which sum to 1 - p0; equal if nobody says.
+        p_1 to p_k, which sum to 1 - p0; by default equal.
     epsilon : float or Fraction, optional
-        Instead of `p0` and `others`: k-ary randomized response, with equal p_j and that local epsilon.
+        Instead of `p0` and `others`: k-ary randomized response, with equal p_j and that local
+        epsilon.
+
+    Raises
+    ------
+    ParameterError
+        If a number is out of range, or neither or both ways to set the channel are used.
+
+    Examples
+    --------
+    >>> import dpcore as dp
+    >>> dp.ERRPH(4, epsilon=1.0).matrix.round(2)[0].tolist()
+    [0.48, 0.17, 0.17, 0.17]
     """
 
     mechanism = "randomized response"
@@ -109,28 +123,51 @@ class ERRPH(KeepOrDraw):
         return self.p0
 
     def report(self, codes: NDArray[Any], lots: Lots) -> NDArray[Any]:
-        """See `CategoryChannel.report`; one lot per person: below p_0 the truth, above it the value of that place."""
+        """Randomize codes with one uniform number each, as `CategoryChannel.report` has it.
+
+        Below p_0 it is the truth, above it the value at that position.
+        """
         drawn = lots(len(codes))
         lied = np.searchsorted(self.p0 + np.cumsum(self.base[:-1]), drawn, side="right")
         return np.where(drawn < self.p0, codes, lied).astype(codes.dtype)
 
 
 class RRPH(ERRPH):
-    """ERRPH for two values."""
+    """ERRPH for two values.
+
+    Parameters
+    ----------
+    p0 : float, optional
+        The probability of the truth on purpose, in [0, 1].
+    epsilon : float or Fraction, optional
+        Instead of `p0`: the local epsilon.
+
+    Raises
+    ------
+    ParameterError
+        As for `ERRPH`.
+    """
 
     def __init__(self, *, p0: float | None = None, epsilon: Epsilon | None = None) -> None:
         super().__init__(2, p0=p0, epsilon=epsilon)
 
 
 class Warner(KeepOrDraw):
-    """The truth with probability `p`, otherwise the other of two values (Warner 1965).
+    """Report the truth with probability `p`, otherwise the other of two values.
+
+    Warner 1965.
 
     Parameters
     ----------
     p : float, optional
-        At 1/2, reports tell nothing.
+        A probability, in [0, 1]. At 1/2, reports tell nothing.
     epsilon : float or Fraction, optional
         Instead of `p`, which is then 1/2 or more.
+
+    Raises
+    ------
+    ParameterError
+        If a number is out of range, or neither or both are given.
     """
 
     size = 2
@@ -155,12 +192,30 @@ class Warner(KeepOrDraw):
         return 2 * self.p - 1
 
     def report(self, codes: NDArray[Any], lots: Lots) -> NDArray[Any]:
-        """See `CategoryChannel.report`; one lot per person: below p the truth."""
+        """Randomize codes with one uniform number each, as `CategoryChannel.report` has it.
+
+        Below p it is the truth.
+        """
         return np.where(lots(len(codes)) < self.p, codes, 1 - codes.astype(np.int8)).astype(codes.dtype)
 
 
 class OUE(CategoryChannel):
-    """One bit for each of `size` values (optimized unary encoding, Wang, Blocki, Li and Jha 2017)."""
+    """Report one bit for each of `size` values (optimized unary encoding).
+
+    Wang, Blocki, Li and Jha 2017.
+
+    Parameters
+    ----------
+    size : int
+        How many values there are.
+    epsilon : float or Fraction
+        The local epsilon.
+
+    Raises
+    ------
+    ParameterError
+        If a number is out of range.
+    """
 
     mechanism = "unary encoding"
 
@@ -176,7 +231,7 @@ class OUE(CategoryChannel):
         return 0.5 - self.q
 
     def report(self, codes: NDArray[Any], lots: Lots) -> NDArray[Any]:
-        """See `CategoryChannel.report`; bits of shape (n, size)."""
+        """Randomize codes to bits of shape (n, size), as `CategoryChannel.report` has it."""
         bits = np.empty((len(codes), self.size), dtype=bool)
         step = max(AT_ONCE // self.size, 1)
         for start in range(0, len(codes), step):
@@ -192,15 +247,15 @@ class OUE(CategoryChannel):
         return {"report": "places of the values whose bits are set, from 1"}
 
     def support(self, reports: NDArray[Any], group: NDArray[Any], groups: int) -> Floats:
-        """See `CategoryChannel.support`; a report supports the values whose bits are set."""
+        """Count the reports whose bit of a value is set, as `CategoryChannel.support` has it."""
         return np.stack([reports[group == each].sum(axis=0, dtype=float) for each in range(groups)])
 
     def texts(self, reports: NDArray[Any], labels: Sequence[str]) -> list[str]:
-        """See `CategoryChannel.texts`; the places of the bits that are set, from 1: "2 5", or "none"."""
+        """Write the positions of the bits that are set, from 1: "2 5", or "none"."""
         return [" ".join(map(str, np.flatnonzero(row) + 1)) or NO_BIT for row in reports]
 
     def read(self, texts: Sequence[str], labels: Sequence[str]) -> NDArray[Any]:
-        """See `CategoryChannel.read`."""
+        """Read reports from texts, as `CategoryChannel.read` has it."""
         bits = np.zeros((len(texts), self.size), dtype=bool)
         for row, text in zip(bits, texts, strict=True):
             places = [] if text == NO_BIT else [int(word) for word in text.split(" ")]
@@ -211,10 +266,23 @@ class OUE(CategoryChannel):
 
 
 class OLH(CategoryChannel):
-    """A hash of one of `size` values, reported by ERRPH (optimized local hashing, Wang, Blocki, Li and Jha 2017).
+    """Report a hash of one of `size` values by ERRPH (optimized local hashing).
 
-    The hash is ((a v + b) mod (2^31 - 1)) mod g with a and b of one's own, which are part of the report: two values
-    collide with probability 1/g, up to g / 2^31.
+    Wang, Blocki, Li and Jha 2017. The hash is ((a v + b) mod (2^31 - 1)) mod g with a and b of
+    one's own, which are part of the report: two values collide with probability 1/g, up to g /
+    2^31.
+
+    Parameters
+    ----------
+    size : int
+        How many values there are.
+    epsilon : float or Fraction
+        The local epsilon.
+
+    Raises
+    ------
+    ParameterError
+        If a number is out of range.
     """
 
     mechanism = "local hashing"
@@ -232,14 +300,14 @@ class OLH(CategoryChannel):
         return self.inner.gain * (1 - 1 / self.places)
 
     def report(self, codes: NDArray[Any], lots: Lots) -> NDArray[Any]:
-        """See `CategoryChannel.report`; shape (n, 3): a, b and the reported hash."""
+        """Randomize codes to shape (n, 3): a, b and the reported hash."""
         n = len(codes)
         a, b = 1 + np.floor(lots(n) * (PRIME - 1)).astype(np.int64), np.floor(lots(n) * PRIME).astype(np.int64)
         hashed = (a * codes + b) % PRIME % self.places
         return np.stack([a, b, self.inner.report(hashed, lots)], axis=1)
 
     def support(self, reports: NDArray[Any], group: NDArray[Any], groups: int) -> Floats:
-        """See `CategoryChannel.support`; a report supports the values whose hash it says."""
+        """Count the reports whose hash a value has, as `CategoryChannel.support` has it."""
         found = np.empty((groups, self.size))
         a, b, said = reports.T
         for value in range(self.size):
@@ -252,11 +320,11 @@ class OLH(CategoryChannel):
         return {"report": "a·v+b → hash, v from 0", "modulo": [PRIME, self.places]}
 
     def texts(self, reports: NDArray[Any], labels: Sequence[str]) -> list[str]:
-        """See `CategoryChannel.texts`; a, b and the hash."""
+        """Write a, b and the hash of each report, as `CategoryChannel.texts` has it."""
         return [f"{a}·v+{b} → {said}" for a, b, said in reports.tolist()]
 
     def read(self, texts: Sequence[str], labels: Sequence[str]) -> NDArray[Any]:
-        """See `CategoryChannel.read`."""
+        """Read reports from texts, as `CategoryChannel.read` has it."""
         found = [HASHED.fullmatch(text) for text in texts]
         numbers = [[int(number) for number in each.groups()] if each else [] for each in found]
         if not all(len(own) == 3 and 0 < own[0] < PRIME > own[1] and own[2] < self.places for own in numbers):

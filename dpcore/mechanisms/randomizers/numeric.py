@@ -16,23 +16,32 @@ STEP, SMALLEST_STEP = 2.0**-20, 2.0**-1000
 
 
 class TRR(Channel):
-    """y = a x + b with a and b drawn from public sets (paper 004, section 4), or x with Laplace noise.
+    """Report y = a x + b with a and b drawn from public sets, or x with Laplace noise.
+
+    Paper 004, section 4.
 
     Parameters
     ----------
     factors, offsets : float arrays, optional
-        The sets A and B; their own moments are used, whatever distribution they were drawn from. No finite epsilon.
-    lower, upper : float
-        Public bounds; numbers are moved into them first.
+        The sets A and B; their own moments are used, whatever distribution they were drawn from. No
+        finite epsilon.
+    lower, upper : float, optional
+        Public bounds, which epsilon needs; numbers are moved into them first.
     epsilon : float or Fraction, optional
         Instead of the sets: a = 1, and b of Laplace noise of scale (upper - lower) / epsilon.
 
     Attributes
     ----------
     scale : float
-        Of the Laplace noise; 0 with sets, infinite if epsilon is 0, or so small that reports would tell nothing.
+        Of the Laplace noise; 0 with sets, infinite if epsilon is 0, or so small that reports would
+        tell nothing.
     moments : tuple of four floats
         Mean and variance of a, mean and variance of b.
+
+    Raises
+    ------
+    ParameterError
+        If sets, bounds or epsilon do not fit each other, or the factors have the mean 0.
     """
 
     def __init__(
@@ -69,16 +78,44 @@ class TRR(Channel):
     def drawn(
         cls, a: tuple[float, float], b: tuple[float, float], rng: np.random.Generator, *, size: int = 1000
     ) -> Self:
-        """Sets of `size` numbers each, drawn from normal distributions: (mean, variance) of factors and of offsets."""
+        """Return a channel whose sets are drawn from normal distributions.
+
+        Parameters
+        ----------
+        a, b : (float, float)
+            Mean and variance of the factors, and of the offsets.
+        rng : numpy.random.Generator
+            What draws.
+        size : int, default=1000
+            How many numbers each set has.
+
+        Returns
+        -------
+        TRR
+            The channel, with no finite epsilon.
+        """
         factors, offsets = (mean + np.sqrt(variance) * rng.standard_normal(size) for mean, variance in (a, b))
         return cls(factors=factors, offsets=offsets)
 
     def report(self, numbers: Floats, lots: Lots, laplace: Callable[..., Floats]) -> Floats:
-        """Reports of true numbers of shape (n,); zeros if epsilon is 0.
+        """Randomize true numbers.
 
-        `laplace` adds noise of a scale to numbers, on a grid if it is sampled exactly (`noise.Noise.reals`): of 2^20
-        steps from one bound to the other. Dividing by a step and rounding keep the order of numbers, so that no two of
-        them are more than 2^20 steps apart: the grid costs nothing.
+        Parameters
+        ----------
+        numbers : float array of shape (n,)
+            The true numbers.
+        lots : callable
+            From a number to so many independent uniform numbers in [0, 1).
+        laplace : callable
+            What adds noise of a scale to numbers, on a grid if it is sampled exactly
+            (`noise.Noise.reals`): of 2^20 steps from one bound to the other. Dividing by a step and
+            rounding keep the order of numbers, so that no two of them are more than 2^20 steps
+            apart: the grid costs nothing.
+
+        Returns
+        -------
+        float array of shape (n,)
+            The reports; zeros if epsilon is 0.
         """
         inside = np.clip(numbers, self.lower, self.upper)
         if self.sets is None and not np.isfinite(self.scale):
@@ -91,19 +128,43 @@ class TRR(Channel):
 
     @property
     def truthful(self) -> bool:
-        """See `Channel.truthful`: up to a factor and an offset that everybody knows."""
+        """Whether reports are true up to a factor and an offset that are public."""
         return not self.moments[1] and not self.moments[3]
 
     def mean(self, reports: Floats) -> float:
-        """The mean of the true numbers, without bias: (mean of y - mean of b) / mean of a (formula 2)."""
+        """Estimate the mean of the true numbers, without bias.
+
+        It is (mean of y - mean of b) / mean of a (paper 004, formula 2).
+
+        Parameters
+        ----------
+        reports : float array of shape (n,)
+            The reports.
+
+        Returns
+        -------
+        float
+            The mean.
+        """
         a, _, b, _ = self.moments
         return float((reports.mean() - b) / a)
 
     def variance(self, reports: Floats, *, as_printed: bool = False) -> float:
-        """The variance of the true numbers, from 2 reports or more; may be negative.
+        """Estimate the variance of the true numbers; it may be negative.
 
-        As printed (formula 3), the square of the reports' mean stands for that of its expectation, which is less by
-        Var(y) / n: a bias of -S_A^2 Var(y) / (n A^2 (S_A^2 + A^2)). Otherwise without bias.
+        Parameters
+        ----------
+        reports : float array of shape (n,)
+            The reports, 2 or more.
+        as_printed : bool, default=False
+            As printed (paper 004, formula 3), the square of the reports' mean stands for that of
+            its expectation, which is less by Var(y) / n: a bias of -S_A^2 Var(y) / (n A^2 (S_A^2 +
+            A^2)). Otherwise without bias.
+
+        Returns
+        -------
+        float
+            The variance.
         """
         a, var_a, b, var_b = self.moments
         spread, squared = float(reports.var(ddof=1)), float(reports.mean() - b) ** 2

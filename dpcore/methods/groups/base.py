@@ -34,7 +34,7 @@ WORST = 1.1  # times the noise of leaves alone: the most that "leaves first" all
 
 
 class GeneralizingSynthesizer(Synthesizer):
-    """A release of a tree of counts."""
+    """Base of methods that release a tree of counts."""
 
     artifacts = ("tree", "leaf_counts")
     tree_: ReleasedTree = learned("ReleasedTree", "Partitions and noisy counts.")
@@ -54,7 +54,10 @@ class GeneralizingSynthesizer(Synthesizer):
         self.rows_ = max(total, 0.0)
 
     def generalized(self) -> pd.DataFrame:
-        """The published generalized rows: block names per divided column, and last how many rows, a whole number."""
+        """Return the published generalized rows as a DataFrame.
+
+        Its columns are a block name per divided column, and last how many rows, a whole number.
+        """
         return self.tree_.rows(self.leaf_counts_)
 
     def _sample(self, n: int | None, rng: np.random.Generator) -> Codes:
@@ -68,7 +71,7 @@ class GeneralizingSynthesizer(Synthesizer):
 
 
 class GroupClassifier(PrivateClassifier):
-    """A method that releases counts of generalized rows by class, and a decision tree learned from them."""
+    """Base of methods that release counts of groups by class, and a tree learned from them."""
 
     page, artifacts, predictor = "forests", ("tree", "leaf_counts", "classifier"), "classifier"
     variants = ({}, {"criterion": "InfoGain", "rounds": 3}, {"rounds": 20, "max_leaves": 60})

@@ -72,7 +72,11 @@ SCORES: dict[str, SplitScore] = {"Max": Max(), "IG": InfoGain()}
 
 
 class DiffGen(GeneralizingSynthesizer):
-    """DiffGen, as its authors' code has it and corrected. See the module for steps and privacy."""
+    """Synthetic rows from generalized groups by top-down specialization.
+
+    Mohammed et al. 2011: as its authors' code has it, and corrected. See the module for steps and
+    privacy.
+    """
 
     title = "DiffGen"
     reference = phrase("Mohammed et al. 2011")
@@ -108,7 +112,11 @@ class DiffGen(GeneralizingSynthesizer):
 
 
 class DiffGenTree(GroupClassifier):
-    """A classifier learned from DiffGen's release, as its authors' code makes it and corrected. See the module."""
+    """Decision tree learned from DiffGen's generalized groups.
+
+    Mohammed et al. 2011: as its authors' code makes it, and corrected. See the module for steps and
+    privacy.
+    """
 
     title = "DiffGen tree"
     reference = phrase("Mohammed et al. 2011")

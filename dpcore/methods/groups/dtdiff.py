@@ -44,7 +44,10 @@ from dpcore.methods.presets import both
 
 
 class DTDiff(GroupClassifier):
-    """DT-Diff, reconstructed, as claimed and corrected. See the module for steps and privacy."""
+    """Decision tree learned from generalized groups that few choices made.
+
+    Zhu et al. 2013, reconstructed: as claimed, and corrected. See the module for steps and privacy.
+    """
 
     title = "DT-Diff"
     reference = phrase("Zhu et al. 2013")

@@ -40,7 +40,7 @@ What the patent claims, and where it is wrong
   formulas are lost. That cannot be: with noisy leaves alone parents are their children's sums already, the leaves are
   the best unbiased estimate, and f changes nothing (under replace the public total helps a little).
   For f to gain, inner levels must be measured too (measure="all"), and then every level has to be paid. With both,
-  paper mode is our reconstruction of how the patent could have gained, not its words: each level gets the whole of
+  published mode is our reconstruction of how the patent could have gained, not its words: each level gets the whole of
   epsilon_cnt, which can cost that many times.
 
 Reference  A Chinese patent on optimizing non-interactive differentially private release by consistency, of which our
@@ -99,7 +99,10 @@ LEAVES_PER_NODE = 1_000  # an inner level pays from some 400 on: (leaves' epsilo
 
 
 class TaxonomyRelease(GeneralizingSynthesizer):
-    """Taxonomy-tree release with consistency. See the module for steps and privacy."""
+    """Synthetic rows from a taxonomy tree of counts that are made consistent.
+
+    After a Chinese patent: as published, and corrected. See the module for steps and privacy.
+    """
 
     title = "TaxonomyRelease"
     reference = phrase("a Chinese patent; our copy names no inventors and no year")
@@ -146,7 +149,7 @@ class TaxonomyRelease(GeneralizingSynthesizer):
         optional=True,
         options=("all", "leaves"),
         about="Which levels get noisy counts. By default all in corrected mode, and as the patent has it the leaves in "
-        "paper mode.",
+        "published mode.",
     )
     iterations: int = whole(default=10, about="How many times a column is divided.")
     level_shares: str | Sequence[float] = text(
@@ -186,7 +189,7 @@ class TaxonomyRelease(GeneralizingSynthesizer):
     max_per_attribute: int | None = whole(
         default=None,
         optional=True,
-        about="How often one column may be divided. By default once in paper mode, as the patent has it, and else as "
+        about="How often one column may be divided. By default once as published, and in corrected mode as "
         "often as it has levels.",
     )
     max_leaves: int = whole(

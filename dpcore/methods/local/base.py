@@ -39,7 +39,7 @@ CLEAR = phrase("The class is handed in as it is. The paper knows no epsilon: it 
 
 
 class LocalClassifier(PrivateClassifier):
-    """A method that learns from answers which people randomize themselves, before anybody collects them."""
+    """Base of methods that learn from answers which people randomize first (local DP)."""
 
     paper = "004"
     page = "responses"
@@ -76,15 +76,22 @@ class LocalClassifier(PrivateClassifier):
         self.noise_label_ = self._noise_of(self.reports_)
 
     def learn(self, reports: Reports, *, progress: Progress = no_progress) -> Self:
-        """Learn from reports that somebody has collected, as `fit` does from its own; post-processing, at no cost.
+        """Learn from reports that were collected, as `fit` does from its own.
 
-        What they cost the people is not known here, so there is no `ledger_`, and no `exactly_sampled_`.
+        Post-processing, at no privacy loss. What the reports cost the people is not known here, so
+        there is no `ledger_`, and no `exactly_sampled_`.
 
         Parameters
         ----------
         reports : Reports
             `reports_` of a fit, or those of a file (`dpcore.export.collection`).
-        progress : callable
+        progress : callable, optional
+            Called with a fraction and a text; raising inside it stops.
+
+        Returns
+        -------
+        self
+            Fitted, without a ledger.
 
         Raises
         ------
@@ -110,7 +117,18 @@ class LocalClassifier(PrivateClassifier):
         return self
 
     def untold(self, reports: Reports) -> str:
-        """Why this method cannot learn from these reports, in a sentence; empty if it can."""
+        """Return why this method cannot learn from some reports, in a sentence; empty if it can.
+
+        Parameters
+        ----------
+        reports : Reports
+            The reports.
+
+        Returns
+        -------
+        str
+            The sentence.
+        """
         return "It learns from true answers."
 
     def _learn(self, progress: Progress) -> None:
@@ -141,7 +159,7 @@ class LocalClassifier(PrivateClassifier):
 
 
 class LocalTree(LocalClassifier):
-    """A method that learns one decision tree from reports."""
+    """Base of methods that learn one decision tree from reports."""
 
     best_for = "comparison"
     learning = ("max_depth", "min_support", "min_entropy", "certainty", "variant", "intervals")

@@ -91,7 +91,10 @@ RULED_OUT = {
 
 
 class DTCRD(LocalTree):
-    """DTCRD, as printed and corrected. See the module for steps and privacy."""
+    """Decision tree learned from numbers with noise (local DP).
+
+    Agrawal and Srikant 2000: as published, and corrected. See the module for steps and privacy.
+    """
 
     title = "DTCRD"
     reference = phrase("Agrawal and Srikant 2000")
@@ -109,12 +112,12 @@ class DTCRD(LocalTree):
         Control("variant", "Distributions are reconstructed", FOR_WHOM),
     )
     variant: str = choice(default="by_class", options=VARIANTS, about="For whom distributions are reconstructed.")
-    randomizer: str = choice(default="uniform", options=RANDOMIZERS, about="Paper mode: the noise.")
+    randomizer: str = choice(default="uniform", options=RANDOMIZERS, about="As published: the noise.")
     privacy: float = number(
         default=1.0,
         most=WIDEST,
         open="(",
-        about="Paper mode: the width of the noise's 95% interval, as a share of a number's public range.",
+        about="As published: the width of the noise's 95% interval, as a share of a number's public range.",
     )
     intervals: int | None = whole(
         default=None,

@@ -81,7 +81,10 @@ def of_one_bit(method: Any, _: Schema) -> str:
 
 
 class DTPD(LocalTree):
-    """DTPD, as printed and corrected. See the module for steps and privacy."""
+    """Decision tree learned from randomized bits (local DP).
+
+    Du and Zhan 2003: as published, and corrected. See the module for steps and privacy.
+    """
 
     title = "DTPD"
     reference = phrase("Du and Zhan 2003")
@@ -101,12 +104,12 @@ class DTPD(LocalTree):
         default=0.7,
         most=1,
         open="(",
-        about="Paper mode: the probability that bits are sent as they are; not 1/2, where reports tell nothing.",
+        about="As published: the probability that bits are sent as they are; not 1/2, where reports tell nothing.",
     )
     groups: str = choice(
         default="one",
         options=("one", "each"),
-        about="Paper mode: whether all bits are kept or turned round together, or every one for itself.",
+        about="As published: whether all bits are kept or flipped together, or each by itself.",
     )
     min_entropy: float | None = text(
         default=None,
@@ -116,8 +119,8 @@ class DTPD(LocalTree):
     )
     certainty: float = number(
         default=3.0,
-        about="Corrected mode: a bit divides a node only if its covariance with a class there is so many standard "
-        "errors from 0. 0 asks for none, as in paper mode. 3 is what the bundled sample and simulated tables bear out: "
+        about="Corrected mode: a bit splits a node only if its covariance with a class there is so many standard "
+        "errors from 0. 0 asks for none, as published. 3 is what the bundled sample and simulated data bear out: "
         "with less, the trees of small epsilons grow on noise alone and fall below the majority class.",
     )
 
@@ -260,7 +263,7 @@ def id3(
 ) -> Forest:
     """The tree that ID3 grows from estimated shares; a node holds the bits that lead to it.
 
-    With `certainty`, a bit divides a node only if its covariance with a class there is so many standard errors from 0.
+    With `certainty`, a bit splits a node only if its covariance with a class there is so many standard errors from 0.
     """
 
     def classes(literals: Mapping[int, int]) -> Floats:

@@ -77,7 +77,7 @@ TRANSFORMED = phrase(
     "single report can rule a value out."
 )
 TRUTH = phrase("This is the reference without privacy: everybody hands in the truth.")
-SET = "Paper mode: the normal distribution that the 1,000 numbers of the set {} are drawn from."
+SET = "As published: the normal distribution that the 1,000 numbers of the set {} are drawn from."
 LOTS = phrase("Columns that each person is asked for, by lot")
 FEWER = phrase("Fewer answers per person leave more epsilon for each of them.")
 ONE_REPORT = phrase("One report of both, instead of a report each that share epsilon.")
@@ -140,7 +140,11 @@ def finishes(method: Any, _: Schema) -> dict[str, str]:
 
 
 class PPNB(LocalClassifier):
-    """PPNB, as printed, and PPNB-LDP. See the module for steps and privacy."""
+    """Naive Bayes classifier learned from randomized answers (local DP).
+
+    Zhang and Tang 2007: as published, and corrected (PPNB-LDP). See the module for steps and
+    privacy.
+    """
 
     title = "PPNB"
     reference = phrase("Zhang and Tang 2007")
@@ -181,8 +185,8 @@ class PPNB(LocalClassifier):
     p0: float | Sequence[float] = text(
         default=0.5,
         kind="float or sequence of float",
-        about="Paper mode: the probability of the truth, above 0; one for all columns of categories, or one for each, "
-        "in the schema's order without the class.",
+        about="As published: the probability of the truth, above 0; one for all columns of categories, or one for "
+        "each, in the schema's order without the class.",
     )
     factors: tuple[float, float] = text(default=(1.0, 1.0), kind="(mean, variance)", about=SET.format("A"))
     offsets: tuple[float, float] = text(default=(0.0, 1.0), kind="(mean, variance)", about=SET.format("B"))
@@ -190,7 +194,7 @@ class PPNB(LocalClassifier):
         default=None,
         options=("unbiased", "printed"),
         optional=True,
-        about="Of numbers; by default as printed in paper mode.",
+        about="Of numbers; by default as printed, if published.",
     )
     least_deviation: str = choice(
         default="tenth",
@@ -209,7 +213,7 @@ class PPNB(LocalClassifier):
         about="Corrected mode: how columns are reported. 'best' has OUE where its variance is lower.",
     )
     n_questions: int | None = whole(
-        default=1, optional=True, about="Corrected mode: how many columns each person is asked for, by lot; None: all."
+        default=1, optional=True, about="Corrected mode: how many columns, at random, each person reports; None: all."
     )
     pairs: bool | None = flag(
         default=None,
@@ -233,7 +237,7 @@ class PPNB(LocalClassifier):
         default=None,
         options=FINISHES,
         optional=True,
-        about="By default 'shrink' in corrected mode, 'clip' in paper mode. 'likelihood' is for reports that are "
+        about="By default 'shrink' in corrected mode, 'clip' as published. 'likelihood' is for reports that are "
         "values; others are projected then.",
     )
     alpha: float | None = number(
@@ -246,7 +250,7 @@ class PPNB(LocalClassifier):
     )
     learning = ("reconstruction", "alpha", "variance", "least_deviation")
     artifacts, predictor = ("bayes",), "bayes"
-    bayes_: Bayes = learned("Bayes")
+    bayes_: Bayes = learned("Bayes", "Counts and normal distributions by class.")
 
     def _check(self, schema: Schema) -> None:
         super()._check(schema)
@@ -365,7 +369,7 @@ class PPNB(LocalClassifier):
 
 
 class NonPrivateNaiveBayes(LocalClassifier):
-    """The reference without privacy; `epsilon` has no effect."""
+    """Naive Bayes classifier without privacy, as a baseline; `epsilon` has no effect."""
 
     title = "Non-private naive Bayes"
     reference = phrase("Zhang and Tang 2007")
@@ -384,10 +388,10 @@ class NonPrivateNaiveBayes(LocalClassifier):
         default="moments", options=("moments", "bins"), about="Normal distributions, or the schema's bins."
     )
     alpha: float = number(
-        default=1.0, most=MOST_ALPHA, open=")", about="Records added to every cell of a table by class."
+        default=1.0, most=MOST_ALPHA, open=")", about="Records added to every cell of the counts by class."
     )
     artifacts, predictor = ("bayes",), "bayes"
-    bayes_: Bayes = learned("Bayes")
+    bayes_: Bayes = learned("Bayes", "Counts and normal distributions by class.")
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
         progress(0.0, phrase("counting"))

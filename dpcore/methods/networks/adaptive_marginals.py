@@ -117,7 +117,21 @@ class Plan:
 
 
 class AdaptiveMarginals(MeasuredTables):
-    """Tables of pairs that are measured where the model is most wrong. See the module for steps and privacy."""
+    """Synthetic rows from marginals of pairs, measured where the model is most wrong.
+
+    After AIM (McKenna et al. 2022). See the module for steps and privacy.
+
+    Examples
+    --------
+    >>> import dpcore as dp
+    >>> data = dp.datasets.load("sample")
+    >>> schema = data.schema.select(["age", "sex", "income"])
+    >>> method = dp.AdaptiveMarginals(epsilon=1.0).fit(data.train, schema=schema)
+    >>> round(method.ledger_.epsilon_bound, 6)
+    1.0
+    >>> method.sample(5).shape
+    (5, 3)
+    """
 
     title = "Adaptive marginals"
     reference = phrase("dpcore, after McKenna et al. 2022")

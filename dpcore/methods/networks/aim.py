@@ -76,7 +76,10 @@ MEASURED = phrase("Tables measured: {n:d}")
 
 
 class AIM(MeasuredTables):
-    """Tables that are measured where the model is most wrong. See the module for steps and privacy."""
+    """Synthetic rows from marginals, measured in rounds where the model is most wrong.
+
+    McKenna et al. 2022. See the module for steps and privacy.
+    """
 
     title = "AIM"
     reference = phrase("McKenna et al. 2022")

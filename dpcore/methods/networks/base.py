@@ -29,7 +29,7 @@ from dpcore.text import finite_or_text
 SCORES: dict[str, TableScore] = {"R": R(), "MI": MutualInformation()}
 MOST_FAMILIES = 30_000_000  # candidates that are open at once: 240 MB of scores
 MOST_PARENTS = 10
-RELATION = "Which tables are neighbors (`Relation`). Paper mode knows replace only."
+RELATION = "Which data sets are neighbors. As published, replace only."
 NAMES = {
     "R": phrase("R: distance from independence"),
     "MI": phrase("Mutual information"),
@@ -54,7 +54,7 @@ SCORE = Control("score", "Score", NAMES, when=CORRECTED, key=".{title}.{variant}
 
 
 class NetworkSynthesizer(Synthesizer):
-    """A release of one Bayesian network or several, over columns or over bits."""
+    """Base of methods that release one Bayesian network or several, over columns or over bits."""
 
     paper = "001"
     page = "networks"
@@ -73,9 +73,9 @@ class NetworkSynthesizer(Synthesizer):
     families_: list[Family] = learned(
         "list of tuples of column or bit names", "The child first; parents are children of earlier families."
     )
-    tables_: list[Floats] = learned("list of arrays", "Each family's noisy table, one axis per name.")
+    tables_: list[Floats] = learned("list of arrays", "Each family's noisy marginal, one axis per name.")
     epsilons_: list[float] = learned(
-        "list of float", "What each table was charged, of rho if there is a delta; 0 for a margin of another."
+        "list of float", "What each marginal was charged, of rho if there is a delta; 0 for a part of another."
     )
     rows_: float = learned("float", "The number of rows: public, or estimated from noisy answers.")
 
@@ -150,7 +150,7 @@ class NetworkSynthesizer(Synthesizer):
         return [agreed[tuple(sorted(place))].transpose(np.argsort(np.argsort(place))) for place in places]
 
     def released(self) -> dict[str, Any]:
-        """See `PrivateEstimator.released`: `families`, each a dict; `clusters` and `similarity`, if there are any."""
+        """Return `families`, each a dict, and `clusters` and `similarity`, if there are any."""
         clusters = list(getattr(self, "clusters_", []))
         cluster_of = {name: i for i, cluster in enumerate(clusters, start=1) for name in cluster}
         families = [
@@ -184,7 +184,7 @@ class NetworkSynthesizer(Synthesizer):
 
 
 class ClusteredSynthesizer(NetworkSynthesizer):
-    """Networks over clusters of bits."""
+    """Base of methods with a network for each cluster of bits."""
 
     relation: str = text(
         default="replace",
@@ -194,13 +194,13 @@ class ClusteredSynthesizer(NetworkSynthesizer):
     n_clusters: int = whole(default=3, about="How many clusters (k); fewer if there are fewer bits.")
     max_parents: int = whole(default=3, most=MOST_PARENTS, about="How many parents a bit may have (l).")
     score: str = choice(
-        default="R", options=SCORES, about="Corrected mode: what rates families; paper mode has mutual information, MI."
+        default="R", options=SCORES, about="Corrected mode: what rates families; as published, mutual information, MI."
     )
-    overlap: ClassVar[str] = ""  # why clusters of columns do not hold different people, in paper mode
+    overlap: ClassVar[str] = ""  # why clusters of columns do not hold different people, in published mode
     similarity_: Floats = learned(
-        "array of shape (d, d)", "The noisy scores of all pairs of bits; of shape (0, 0) if none were asked for."
+        "array of shape (d, d)", "The noisy scores of all pairs of bits; of shape (0, 0) if there are none."
     )
-    clusters_: list[tuple[str, ...]] = learned("list of tuples of bit names")
+    clusters_: list[tuple[str, ...]] = learned("list of tuples of bit names", "The bits of each cluster.")
 
     def _check(self, schema: Schema) -> None:
         self._check_relation(schema, bounded=True)

@@ -114,14 +114,14 @@ WEIGHED = phrase(
 
 
 class FilteredSynthesizer(ClusteredSynthesizer):
-    """Clusters by noisy scores of pairs, which also leave parents out: with noise or without."""
+    """Base of methods whose clusters come from scores of pairs, which also leave parents out."""
 
     affinity: str | None = choice(
         default=None,
         optional=True,
         options=("fixed", "published"),
         about="How clusters read the scores: as similarities, or as the paper's distances, which tears apart what goes "
-        "together. As printed in paper mode and repaired in corrected mode, unless somebody says more.",
+        "together. By default as in the paper if published, and repaired in corrected mode.",
     )
     sigma: float = number(
         default=1.0, least=1e-3, most=1e3, about="The scale parameter of the paper's affinity, which does not print it."
@@ -155,7 +155,10 @@ class FilteredSynthesizer(ClusteredSynthesizer):
 
 
 class HMPrivBayes(FilteredSynthesizer):
-    """HMPrivBayes, as printed and corrected. See the module for steps and privacy."""
+    """Synthetic rows from small Bayesian networks over clusters of bits.
+
+    Zhang, Shen and Yang 2022: as published, and corrected. See the module for steps and privacy.
+    """
 
     title = "HMPrivBayes"
     reference = phrase("Zhang, Shen and Yang 2022")
@@ -233,7 +236,10 @@ class HMPrivBayes(FilteredSynthesizer):
 
 
 class NoPrivacy(FilteredSynthesizer):
-    """The network of HMPrivBayes without noise: the reference that shows what noise costs. See the module."""
+    """Synthetic rows from the network of HMPrivBayes without noise, as a baseline. Not private.
+
+    It shows what noise costs. See the module.
+    """
 
     title = "NoPrivacy"
     reference = phrase("Zhang, Shen and Yang 2022")
@@ -246,7 +252,7 @@ class NoPrivacy(FilteredSynthesizer):
     modes = ("published",)
     epsilon: float = number(default=1.0, about="Not used.")
     mode: str = text(default="published", kind="{'published'}", about="There is no other.")
-    relation: str = text(default="replace", kind="{'replace', 'add_remove'}", about="Not used, but booked.")
+    relation: str = text(default="replace", kind="{'replace', 'add_remove'}", about="Not used, but in the ledger.")
     noise: str = text(default="auto", kind="{'auto', 'opendp', 'geometric', 'laplace'}", about="Not used.")
     random_state: int | None = whole(default=None, least=0, optional=True, about="Of the clustering and the sampling.")
     score: str = choice(default="MI", options=SCORES, about="What rates pairs and families; MI is the paper's.")

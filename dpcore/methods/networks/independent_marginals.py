@@ -27,7 +27,10 @@ from dpcore.methods.presets import Preset
 
 
 class IndependentMarginals(NetworkSynthesizer):
-    """Every column by itself. See the module for steps and privacy."""
+    """Synthetic rows with every column by itself: the baseline of all others.
+
+    See the module for steps and privacy.
+    """
 
     title = "Independent marginals"
     reference = phrase("McKenna et al. 2021")

@@ -83,7 +83,10 @@ MOST_CELLS = 2**20  # of all tables together: some seconds, and far beyond what 
 
 
 class JTree(Synthesizer):
-    """Synthetic data from a junction tree, as printed and corrected. See the module for steps and privacy."""
+    """Synthetic rows from a junction tree.
+
+    R. Chen et al. 2015: as published, and corrected. See the module for steps and privacy.
+    """
 
     title = "JTree"
     reference = phrase("R. Chen et al. 2015")
@@ -98,7 +101,9 @@ class JTree(Synthesizer):
     paper = "001"
     relation: str = text(default="replace", kind="{'replace', 'add_remove'}", about=RELATION)
     structure_share: float = number(default=0.2, most=1, open="()", about="epsilon1 / epsilon.")
-    threshold: float = number(default=0.2, most=1, open="()", about="Paper mode: phi, the least Cramér's V of an edge.")
+    threshold: float = number(
+        default=0.2, most=1, open="()", about="As published: phi, the least Cramér's V of an edge."
+    )
     score: str = choice(
         default="R",
         options=SCORES,
@@ -113,20 +118,19 @@ class JTree(Synthesizer):
     max_cells: int | None = whole(
         default=None,
         optional=True,
-        about="Corrected mode: the most cells that a table of two columns or more may have; by default from epsilon "
-        "and n.",
+        about="Corrected mode: the most cells of a marginal of two columns or more; by default from epsilon and n.",
     )
-    edges_: list[tuple[str, ...]] = learned("list of pairs of column names")
+    edges_: list[tuple[str, ...]] = learned("list of pairs of column names", "The pairs that were picked.")
     max_cells_: int = learned("int", "The bound that was used.")
-    clusters_: list[tuple[str, ...]] = learned("list of tuples of column names", "The tables that were measured.")
+    clusters_: list[tuple[str, ...]] = learned("list of tuples of column names", "The marginals that were measured.")
     cliques_: list[tuple[str, ...]] = learned(
         "list of tuples of column names", "The junction tree, from its root downwards."
     )
     parents_: list[int] = learned("list of int", "For each clique the position of its parent, -1 for the root.")
     tables_: list[Floats] = learned(
-        "list of arrays", "A table per clique, an axis per column: not negative, and equal on what two cliques share."
+        "list of arrays", "A marginal per clique, an axis per column: not negative, equal where two cliques meet."
     )
-    epsilons_: list[float] = learned("list of float", "What each cluster's table was charged.")
+    epsilons_: list[float] = learned("list of float", "What each cluster's marginal was charged.")
 
     def _check(self, schema: Schema) -> None:
         if self._published and self.relation != Relation.REPLACE:
@@ -159,7 +163,7 @@ class JTree(Synthesizer):
         else:
             edges, cliques, left = self._chosen_edges(table, structure, progress)
         clusters = junction_tree.merge_scopes(cliques, sizes, self.max_cells_)
-        if cells(clusters, sizes) > MOST_CELLS:  # in paper mode, where nothing bounds the sum
+        if cells(clusters, sizes) > MOST_CELLS:  # in published mode, where nothing bounds the sum
             clusters = cliques
 
         def named(positions: Scope) -> tuple[str, ...]:
@@ -240,7 +244,7 @@ class JTree(Synthesizer):
         return [pairs[i] for i in np.argsort(-margins, kind="stable") if margins[i] >= 0]
 
     def released(self) -> dict[str, Any]:
-        """See `PrivateEstimator.released`: the cliques as `families`, and the junction tree's `edges`."""
+        """Return the cliques as `families`, and the junction tree's `edges`."""
         holders = [next(i for i, held in enumerate(self.clusters_) if set(c) <= set(held)) for c in self.cliques_]
         families = [
             {

@@ -22,7 +22,10 @@ from dpcore.text import finite_or_text
 
 
 class MeasuredTables(Synthesizer):
-    """A release of the cliques of a junction tree, and of what tells values apart that the model has as one."""
+    """Base of methods that release the cliques of a junction tree.
+
+    They release as well what tells values apart that the model has as one.
+    """
 
     page = "networks"
     modes = ("corrected",)
@@ -40,8 +43,8 @@ class MeasuredTables(Synthesizer):
     tables_: list[Floats] = learned("list of arrays", "Each clique's counts, an axis per column in groups.")
     epsilons_: list[float] = learned(
         "list of float",
-        "What was charged for the tables that a clique holds first, of rho if there is a delta; what tables cost at "
-        "once is in equal parts.",
+        "What was charged for the marginals that a clique holds first, of rho if there is a delta; what they "
+        "cost together is in equal parts.",
     )
 
     def _keep(
@@ -70,7 +73,7 @@ class MeasuredTables(Synthesizer):
             self.epsilons_[holder] += price
 
     def released(self) -> dict[str, Any]:
-        """See `PrivateEstimator.released`: the cliques as `families`, and the junction tree's `edges`."""
+        """Return the cliques as `families`, and the junction tree's `edges`."""
         families = [
             {
                 "child": clique[0],

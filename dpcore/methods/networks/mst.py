@@ -59,7 +59,10 @@ CHOSEN = phrase("{done:d} of {pairs:d} pairs chosen")
 
 
 class MST(MeasuredTables):
-    """A tree of pairs of columns. See the module for steps and privacy."""
+    """Synthetic rows from a tree of marginals of pairs.
+
+    McKenna et al. 2021. See the module for steps and privacy.
+    """
 
     title = "MST"
     reference = phrase("McKenna et al. 2021")

@@ -14,7 +14,7 @@ Steps     beta of epsilon chooses the network, the rest measures tables.
   2  The tables of families k + 1 and later; the first k are margins of the first of these.                     counts
   Then negative cells become 0, and rows are sampled.                                                  post-processing
 
-  In paper mode with the papers' constants. In corrected mode with the door's: R's sensitivity is 3(n-1)/n^2, not
+  In published mode with the papers' constants. In corrected mode with the door's: R's sensitivity is 3(n-1)/n^2, not
   3/n + 2/n^2; tables are made to agree, without negative cells and with one total (`noisy_tables`); under add_remove
   tables need half the noise, and n is bought for a hundredth of epsilon.
 
@@ -67,7 +67,10 @@ SLOW = phrase("F takes too long for more than 3 parents: 3 will be used.")
 
 
 class PrivBayes(NetworkSynthesizer):
-    """PrivBayes on columns or bits, as printed and corrected. See the module for steps and privacy."""
+    """Synthetic rows from a Bayesian network over columns or bits.
+
+    Zhang et al. 2014, 2017: as published, and corrected. See the module for steps and privacy.
+    """
 
     title = "PrivBayes"
     reference = phrase("Zhang et al. 2014, 2017")
@@ -127,7 +130,10 @@ class PrivBayes(NetworkSynthesizer):
         return self.variant == "binary"
 
     def at_epsilon(self, epsilon: float) -> Self:
-        """The same families' sizes: theta grows along, because usefulness compares n epsilon with it."""
+        """Return a copy with families of the same sizes.
+
+        Theta grows along, because usefulness compares n epsilon with it.
+        """
         ours, theirs = (self._cell_scale(Currency.of(self.delta).amount(each)) for each in (self.epsilon, epsilon))
         times = ours / theirs if self.epsilon else 1.0
         copy: Self = super().at_epsilon(epsilon).set_params(theta=self.theta * times)

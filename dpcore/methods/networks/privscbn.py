@@ -57,7 +57,11 @@ CLUSTERS = phrase(
 
 
 class PrivSCBN(ClusteredSynthesizer):
-    """PrivSCBN, reconstructed, as printed and corrected. See the module for steps and privacy."""
+    """Synthetic rows from Bayesian networks over clusters by Jaccard's index.
+
+    Hong et al. 2022, reconstructed: as published, and corrected. See the module for steps and
+    privacy.
+    """
 
     title = "PrivSCBN"
     reference = phrase("Hong et al. 2022")

@@ -63,7 +63,10 @@ MOST_CLASSES = 10  # of a target that becomes part of every table
 
 
 class RefinedPrivBayes(NetworkSynthesizer):
-    """A tree over coarse columns with the class in every family. See the module for steps and privacy."""
+    """Synthetic rows from a tree over coarse columns, with the class in every family.
+
+    After Zhang et al. 2017. See the module for steps and privacy.
+    """
 
     title = "PrivBayes refined"
     reference = phrase("dpcore, after Zhang et al. 2017")
@@ -74,9 +77,7 @@ class RefinedPrivBayes(NetworkSynthesizer):
     paper = ""
     modes = ("corrected",)
     mode: str = text(default="corrected", kind="{'corrected'}", about="There is no other.")
-    relation: str = text(
-        default="add_remove", kind="{'add_remove', 'replace'}", about="Which tables are neighbors (`Relation`)."
-    )
+    relation: str = text(default="add_remove", kind="{'add_remove', 'replace'}", about="Which data sets are neighbors.")
     target: str | None = text(
         default=None,
         optional=True,
@@ -86,12 +87,12 @@ class RefinedPrivBayes(NetworkSynthesizer):
         "array of shape (classes,)", "Estimated rows per class; a single one if there is no class."
     )
     margins_: list[Floats] = learned(
-        "list of arrays of shape (values, classes)", "Per column but the class: the released margins."
+        "list of arrays of shape (values, classes)", "Per column but the class: the released marginals."
     )
     groups_: list[Ints] = learned(
         "list of int arrays of shape (values,)", "Per column but the class: the coarse value of each value."
     )
-    edges_: list[tuple[str, str]] = learned("list of (child, parent)")
+    edges_: list[tuple[str, str]] = learned("list of (child, parent)", "The tree of columns.")
 
     def _check(self, schema: Schema) -> None:
         if self.target is not None:

@@ -32,12 +32,12 @@ CRITERIA: dict[str, SplitScore] = {
 RESAMPLING = ("disjoint", "poisson", "full")
 RIGHT = phrase("Here the source is right: its proof holds where a person is added or removed.")
 MOST_DEPTH, MOST_TREES = 20, 1_000
-DEPTH = "The most divisions from the root to a leaf."
+DEPTH = "The most splits from the root to a leaf."
 FEATURES = "How many columns a node may choose from: a number, the root of theirs, or all."
-CRITERION = "How good a division is."
+CRITERION = "How splits are scored."
 CUTS = ("numbers", "bins")
 WHERE = "Whether numbers are cut anywhere, or between the schema's bins."
-SAMPLE = "Which rows a tree sees. Corrected mode; paper mode draws bootstrap samples."
+SAMPLE = "Which rows a tree sees. As published, bootstrap samples."
 RATE = "Of Poisson samples."
 VOTES = ("majority", "probability")
 VOTE = "Whether trees vote for a class, or their probabilities are averaged."
@@ -47,7 +47,7 @@ USUAL_ROWS = 10_000
 
 
 class TreeClassifier(PrivateClassifier):
-    """A method that grows trees by a `Plan`."""
+    """Base of methods that grow decision trees."""
 
     paper, page, artifacts = "003", "forests", ("forest",)
     controls: ClassVar[tuple[Control, ...]] = CONTROLS
@@ -128,12 +128,15 @@ class TreeClassifier(PrivateClassifier):
 
     @property
     def feature_importances_(self) -> Floats:
-        """How much each column lowers the impurity, in the schema's order without the class, from noisy counts."""
+        """The share of impurity reduction of each column, in the schema's order without the class.
+
+        From noisy counts, so at no privacy loss.
+        """
         return np.asarray(self.forest_.importance(), dtype=float)
 
 
 class ForestClassifier(TreeClassifier):
-    """A forest that cuts numbers."""
+    """Base of forests that split numbers."""
 
     n_trees: int | None = whole(default=None, most=MOST_TREES, optional=True, about=f"How many trees. {SIZES}")
     max_depth: int | None = whole(default=None, most=MOST_DEPTH, optional=True, about=f"{DEPTH} {SIZES}")
@@ -141,14 +144,14 @@ class ForestClassifier(TreeClassifier):
         default=None,
         words=("sqrt", "all"),
         optional=True,
-        about=f"{FEATURES} By default the root of theirs in paper mode, all in corrected mode.",
+        about=f"{FEATURES} By default the root of theirs as published, all in corrected mode.",
     )
     criterion: str | None = choice(
         default=None,
         options=(MIXED, *CRITERIA),
         optional=True,
-        about="How good a division is. By default InfoGain in paper mode. In corrected mode Gini, and Max on the last "
-        "two levels that are divided, but not at the root: near the root Gini sees what Max does not, further down Max "
+        about="How splits are scored. By default InfoGain as published. In corrected mode Gini, and Max on the last "
+        "two levels that are split, but not at the root: near the root Gini sees what Max does not, further down Max "
         "has half its noise. 'entropy' counts records (conditional entropy times their number) and needs a public "
         "bound on theirs.",
     )
@@ -156,13 +159,13 @@ class ForestClassifier(TreeClassifier):
         default=None,
         options=CUTS,
         optional=True,
-        about=f"{WHERE} By default anywhere. Corrected mode gives every bin the same weight beforehand, paper mode "
+        about=f"{WHERE} By default anywhere. Corrected mode gives every bin the same weight beforehand, the paper "
         "every length.",
     )
     categorical_splits: str = choice(
         default="grouped",
         options=("grouped", "values", "one_vs_rest"),
-        about="What categories fall into (`attributes_of`). Paper mode knows single values, and one value and the "
+        about="What categories fall into (`attributes_of`). As published, single values, or one value and the "
         "rest: 'grouped' is read as 'values' there.",
     )
     split_selection: str = choice(

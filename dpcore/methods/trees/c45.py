@@ -41,7 +41,10 @@ from dpcore.postprocess.forest import pruned
 
 
 class DiffPC45(TreeClassifier):
-    """C4.5 by exponential mechanisms. See the module for steps and privacy."""
+    """Decision tree in the manner of C4.5 by exponential mechanisms, pruned.
+
+    Friedman and Schuster 2010: as published, and corrected. See the module for steps and privacy.
+    """
 
     title = "DiffP-C4.5"
     reference = phrase("Friedman and Schuster 2010")

@@ -49,7 +49,11 @@ from dpcore.methods.trees.plan import Exponential, Plan
 
 
 class DiffPRF(TreeClassifier):
-    """A forest of DiffP-ID3 trees. See the module for steps and privacy."""
+    """Forest of DiffP-ID3 trees over public bins.
+
+    Patil and Singh 2014, reconstructed: as published, and corrected. See the module for steps and
+    privacy.
+    """
 
     title = "DiffPRF"
     reference = phrase("Patil and Singh 2014")

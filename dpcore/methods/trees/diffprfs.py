@@ -70,7 +70,20 @@ PURITY = phrase("The paper stops at nodes whose records are all of one class, an
 
 
 class DiffPRFs(ForestClassifier):
-    """DiffPRFs, as printed and corrected. See the module for steps and privacy."""
+    """Forest of decision trees that split numbers anywhere.
+
+    Mu et al. 2016: as published, and corrected. See the module for steps and privacy.
+
+    Examples
+    --------
+    >>> import dpcore as dp
+    >>> data = dp.datasets.load("sample")
+    >>> forest = dp.DiffPRFs(epsilon=1.0).fit(data.train, schema=data.schema)
+    >>> round(forest.ledger_.epsilon_bound, 6)
+    1.0
+    >>> forest.predict(data.test).shape == (len(data.test),)
+    True
+    """
 
     title = "DiffPRFs"
     reference = phrase("Mu et al. 2016")

@@ -24,9 +24,9 @@ Privacy
 
 What is claimed, and where it is wrong
   The sources claim epsilon, and their composition is right if rows are added or removed; a replaced row may leave one
-  node and enter another, and costs twice. Paper mode claims what they do: it chooses by exp(e q / (2 D)), which costs
-  half of that by Max, Gini and entropy, which only rise with a record. The information gain per record has its range as
-  sensitivity (`InfoGain`), and chooses by lot.
+  node and enter another, and costs twice. Published mode claims what they do: it chooses by exp(e q / (2 D)), which
+  costs half of that by Max, Gini and entropy, which only rise with a record. The information gain per record has its
+  range as sensitivity (`InfoGain`), and chooses by lot.
 
 Reference  Blum, Dwork, McSherry and Nissim, Practical privacy: the SuLQ framework, PODS 2005.
            Friedman and Schuster, Data mining with differential privacy, KDD 2010 (all three, on PINQ).
@@ -44,7 +44,7 @@ from dpcore.methods.trees.plan import Chooser, Exponential, NoisyGain, Plan
 
 
 class ID3(TreeClassifier):
-    """What the three share."""
+    """Base of the three ID3 trees."""
 
     reference = phrase("Friedman and Schuster 2010")
     survey_row = (phrase("Laplace"), phrase("high"), phrase("interactive"), phrase("categories"))
@@ -62,7 +62,10 @@ class ID3(TreeClassifier):
 
 
 class SuLQID3(ID3):
-    """ID3 on single noisy counts. See the module for steps and privacy."""
+    """Decision tree by ID3 on single noisy counts.
+
+    Blum et al. 2005: as published, and corrected. See the module for steps and privacy.
+    """
 
     title = "SuLQ-ID3"
     reference = phrase("Blum et al. 2005")
@@ -72,7 +75,10 @@ class SuLQID3(ID3):
 
 
 class PINQID3(ID3):
-    """ID3 on noisy tables. See the module for steps and privacy."""
+    """Decision tree by ID3 on noisy histograms.
+
+    Friedman and Schuster 2010: as published, and corrected. See the module for steps and privacy.
+    """
 
     title = "PINQ-ID3"
     presets = both("PINQ-ID3: one tree, by noisy tables", "PINQ-ID3", RIGHT, holds=True, within="add_remove")
@@ -81,7 +87,10 @@ class PINQID3(ID3):
 
 
 class DiffPID3(ID3):
-    """ID3 by the exponential mechanism. See the module for steps and privacy."""
+    """Decision tree by ID3 with the exponential mechanism.
+
+    Friedman and Schuster 2010: as published, and corrected. See the module for steps and privacy.
+    """
 
     title = "DiffP-ID3"
     survey_row = (phrase("Laplace, exponential"), phrase("low"), phrase("interactive"), phrase("categories"))
@@ -93,7 +102,7 @@ class DiffPID3(ID3):
     criterion: str = choice(
         default="Max",
         options=CRITERIA,
-        about="How good a division is. 'entropy' is the information gain times the number of records; it needs a "
+        about="How splits are scored. 'entropy' is the information gain times the number of records; it needs a "
         "public bound on theirs.",
     )
 

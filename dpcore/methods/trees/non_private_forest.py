@@ -38,7 +38,7 @@ REASON = phrase("This is the reference without privacy.")
 
 
 class NonPrivateForest(ForestClassifier):
-    """The reference without privacy; `epsilon` has no effect but on sizes."""
+    """Forest without privacy, as a baseline; `epsilon` has no effect but on sizes."""
 
     title = "Non-private forest"
     reference = phrase("Breiman 2001")

@@ -1,0 +1,85 @@
+"""`dpcore schema`: a schema proposed from a table's rows, for someone to look over and declare."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+
+from dpcore.datasets.reading import read_frame
+from dpcore.domain.declaration import without_values
+from dpcore.domain.infer import RARE, holders
+from dpcore.domain.schema import Schema
+from dpcore.domain.unit import PrivacyUnit
+from dpcore.experiment.commands.base import (
+    carried_out,
+    parser_of,
+    reading_options,
+    room,
+    summary,
+    takes_reading,
+    write,
+)
+from dpcore.text import canonical
+
+INFERRED = """\
+Bounds and categories were read off the rows: used as it is, this schema voids the guarantee.
+Correct each line from documentation ("origin": "changed"), then write "source": "declared" at
+the top; each release says how many lines were left "proposed".
+"""
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Propose the schema, and say what to do with it; the exit code."""
+    parser = command()
+    options = parser.parse_intermixed_args(arguments)
+    if options.unit is not None and not options.max_contributions:
+        parser.error("--unit needs --max-contributions, a public number")
+    return carried_out(lambda: make(options))
+
+
+def command() -> argparse.ArgumentParser:
+    """What can be asked for."""
+    parser = parser_of("schema", "")
+    parser.description = "Propose a schema from a table's rows. It spends nothing."
+    parser.add_argument("data", help="a table (csv, tsv, xlsx, parquet)")
+    takes_reading(parser)
+    parser.add_argument("--unit", metavar="COLUMN", help="the column that says whose row it is")
+    parser.add_argument("--max-contributions", type=int, metavar="K", help="most rows per person")
+    parser.add_argument("--out", type=Path, help="the file of the schema (default: stdout)")
+    return parser
+
+
+def make(options: argparse.Namespace) -> int:
+    """The schema, written; DPCoreError if none can be proposed."""
+    if options.out is not None:
+        room(options.out, force=options.force)
+    many, who = options.max_contributions, options.unit
+    unit = PrivacyUnit(max_contributions=many, id_column=who) if many else None
+    frame = read_frame(options.data, **reading_options(options))
+    schema = propose(frame, options.target, unit)
+    notes = *frame.attrs["read_as"].get("doubts", "").splitlines(), *schema.notes
+    sys.stderr.write("".join(f"{note}\n" for note in notes) + INFERRED)
+    if options.out is None:
+        sys.stdout.write(schema.to_json() + "\n")
+        return 0
+    write(options.out, schema.to_json().encode(), force=options.force)
+    done = {"command": "schema", "out": str(options.out), "columns": len(schema)}
+    summary(options, done, f"{options.out}: {len(schema):,} columns, to be declared.")
+    return 0
+
+
+def propose(frame: pd.DataFrame, target: str | None, unit: PrivacyUnit | None) -> Schema:
+    """The schema that rows suggest; no value is listed that few rows, or persons, have."""
+    if unit is None or unit.id_column is None:
+        return replace(Schema.infer(frame, target=target), unit=unit)
+    unit.persons(frame)  # whether the column is there, and names the person of every row
+    schema = Schema.infer(frame.drop(columns=[unit.id_column]), target=target)
+    columns = []
+    for column in schema:
+        held = holders(frame[column.name], frame[unit.id_column])
+        rare = {canonical(value) for value, persons in held.items() if persons < RARE}
+        columns.append(without_values(column, rare))
+    return replace(schema, columns=tuple(columns), unit=unit)

@@ -1,0 +1,207 @@
+"""A JSON Schema of settings of releases and comparisons, from the methods.
+
+`scripts/registry.py` writes it to docs/config.schema.json, by which an editor completes settings.
+"""
+
+import json
+import math
+import re
+from typing import Any, get_args
+
+import dpcore as dp
+from dpcore.domain.column import Origin
+from dpcore.evaluate.evaluator import MEASURES
+from dpcore.evaluate.learners import MODELS
+from dpcore.experiment.commands.release import FORMAT as RELEASE
+from dpcore.experiment.commands.release import MOST_ROWS
+from dpcore.experiment.config import FORMAT as COMPARISON
+from dpcore.experiment.config import MOST_EPSILON, MOST_EPSILONS, MOST_METHODS, MOST_REPEATS
+from dpcore.methods.parameters import Choice, Flag, Number, Parameter, Whole
+
+WIDTH = 110
+Fields = dict[str, Any]
+TEXT, NOTHING = {"type": "string"}, {"type": "null"}
+COUNT = {"type": "integer", "minimum": 1}
+NUMBERS = {"type": "array", "items": {"type": "number"}}
+
+
+def schema_text() -> str:
+    """The JSON Schema, as the documentation has it."""
+    return lines(schema()) + "\n"
+
+
+def lines(value: Any, indent: int = 0) -> str:
+    """JSON text in which what fits in a line stands in one."""
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+    if len(text) + indent <= WIDTH or not isinstance(value, dict | list):
+        return text
+    start, end = "{}" if isinstance(value, dict) else "[]"
+    deeper = indent + 2
+    if isinstance(value, dict):
+        parts = [f"{json.dumps(name)}: {lines(part, deeper)}" for name, part in value.items()]
+    else:
+        parts = [lines(part, deeper) for part in value]
+    each = ",\n".join(f"{' ' * deeper}{part}" for part in parts)
+    return f"{start}\n{each}\n{' ' * indent}{end}"
+
+
+def schema() -> Fields:
+    """The JSON Schema, as a document."""
+    parts = {RELEASE: "release", COMPARISON: "comparison"}
+    methods = {kind.__name__: parameters(name) for name, kind in dp.METHODS.items()}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Settings of dpcore",
+        "description": "What `dpcore release` and `dpcore compare` run, as the dashboard saves it.",
+        "type": "object",
+        "required": ["format"],
+        "properties": {"format": {"enum": list(parts), "description": "What the settings are of."}},
+        "allOf": [when({"format": name}, reference(part)) for name, part in parts.items()],
+        "$defs": {"release": release(), "comparison": comparison(), **methods},
+    }
+
+
+def release() -> Fields:
+    """What `config.json` in a release's zip says."""
+    origins = object_of(dict.fromkeys(get_args(Origin), COUNT), [])
+    unit = {"max_contributions": COUNT, "id_column": {"type": ["string", "null"]}}
+    fields = {
+        "$schema": (TEXT, "Where an editor finds this file."),
+        "format": (TEXT, "Settings of a release."),
+        "method": (TEXT, "The method's name, or a title of one's own beside `class`."),
+        "class": ({"enum": list(dp.METHODS.classes)}, "The method's class in `dpcore`."),
+        "parameters": ({"type": "object", "required": ["epsilon"]}, "The method's parameters."),
+        "data": (name_object(), "The data set: a bundled one is found by its name."),
+        "rows": (COUNT | {"maximum": MOST_ROWS}, "How many rows of synthetic data."),
+        "schema_source": ({"enum": ["declared", "inferred"]}, "Inferred: no guarantee holds."),
+        "schema_origins": (origins, "How many lines of the schema come from where."),
+        "unit": (object_of(unit, ["max_contributions"]), "The privacy unit, if it is not a row."),
+        "noise": (TEXT, "The source of noise of the release that wrote this."),
+        "page": ({"type": "object"}, "The dashboard's page, and what was set there."),
+        "target": (TEXT, "The class column of a model."),
+        "classes": ({"type": "array", "items": TEXT}, "The classes of a model."),
+        "sizes": ({"type": "object", "additionalProperties": COUNT}, "The sizes of a model."),
+    }
+    found = object_of(with_descriptions(fields), ["format", "method", "parameters", "data"])
+    return found | {"allOf": [case for name in dp.METHODS for case in cases(name)]}
+
+
+def cases(name: str) -> list[Fields]:
+    """The parameters of a release, by its method's class, or by its name alone."""
+    kind = dp.METHODS[name].__name__
+    then = {"properties": {"parameters": reference(kind)}}
+    alone = when({"method": name}, then)
+    alone["if"]["not"] = {"required": ["class"]}
+    return [when({"class": kind}, then), alone]
+
+
+def comparison() -> Fields:
+    """What a comparison is saved as."""
+    below = {"type": ["number", "string", "null"]}
+    label = {"column": TEXT, "equals": {"type": ["string", "null"]}, "below": below}
+    budgets = {"type": "number", "exclusiveMinimum": 0, "maximum": MOST_EPSILON}
+    settings: Fields = {"method": {"enum": list(dp.METHODS)}, "parameters": {"type": "object"}}
+    method = object_of(settings, list(settings))
+    method["allOf"] = [when({"method": name}, without_epsilon(name)) for name in dp.METHODS]
+    methods = {"type": "object", "minProperties": 1, "maxProperties": MOST_METHODS}
+    methods["additionalProperties"] = method
+    rows = {"anyOf": [COUNT | {"maximum": MOST_REPEATS}, NOTHING]}
+    fields = {
+        "$schema": (TEXT, "Where an editor finds this file."),
+        "format": (TEXT, "Settings of a comparison."),
+        "dpcore": (TEXT, "The version that wrote this."),
+        "data": (name_object(), "The data set: a bundled one is found by its name."),
+        "schema": ({"type": "object"}, "The schema, as `dpcore schema` writes it."),
+        "methods": (methods, "The methods and their parameters, by the names that the table has."),
+        "epsilons": (array_of(budgets, MOST_EPSILONS), "The epsilons at which each method runs."),
+        "repeats": (COUNT | {"maximum": MOST_REPEATS}, "How often everything runs."),
+        "measures": (array_of({"enum": list(MEASURES)}), "What is measured."),
+        "models": (array_of({"enum": list(MODELS)}), "What learns from synthetic data."),
+        "label": (
+            {"anyOf": [object_of(label, list(label)), NOTHING]},
+            "Which rows count as yes; by default the class.",
+        ),
+        "rows": (rows, "How many rows of synthetic data; by default as many as there are."),
+        "skip": ({"type": "boolean"}, "Whether measures that a method has not are left out."),
+        "hash": (TEXT, "Of all the rest."),
+    }
+    optional = ("$schema", "dpcore", "data", "schema", "hash")
+    return object_of(with_descriptions(fields), [name for name in fields if name not in optional])
+
+
+def without_epsilon(name: str) -> Fields:
+    """The parameters of a method in a comparison, which has epsilons of its own."""
+    known = reference(dp.METHODS[name].__name__)
+    return {"properties": {"parameters": {**known, "properties": {"epsilon": False}}}}
+
+
+def parameters(name: str) -> Fields:
+    """The parameters of a method."""
+    kind = dp.METHODS[name]
+    each = {own: value(parameter) for own, parameter in kind.parameters().items()}
+    return {"description": f"{name}: {kind.best_for}.", **object_of(each, [])}
+
+
+def value(parameter: Parameter) -> Fields:
+    """What values a parameter may have."""
+    kinds = [*values(parameter), *([NOTHING] if parameter.optional else [])]
+    found = kinds[0] if len(kinds) == 1 else {"anyOf": kinds}
+    return {**found, "description": parameter.about, "default": parameter.default}
+
+
+def values(parameter: Parameter) -> list[Fields]:
+    """The kinds of values of a parameter, besides none."""
+    match parameter:
+        case Flag():
+            return [{"type": "boolean"}]
+        case Choice(options=options):
+            return [{"enum": list(options)}]
+        case Whole(least=least, most=most, words=words):
+            return [range_of("integer", least, most), *([{"enum": list(words)}] if words else [])]
+        case Number(least=low, most=high, open=marks):
+            return [range_of("number", low, high, marks)]
+    words, rest = re.findall(r"'([^']*)'", parameter.kind), re.sub(r"{.*?}", "", parameter.kind)
+    single = [{"type": "number"}] if re.search(r"(?<!of )float", rest) else []
+    several = [NUMBERS] if "sequence" in rest or "(" in rest else []
+    return [*([{"enum": words}] if words else []), *single, *several] or [TEXT]
+
+
+def range_of(kind: str, low: float, high: float, marks: str = "") -> Fields:
+    """A number from `low` to `high`; `marks` are brackets for bounds that are none of them."""
+    ends = {"exclusiveMinimum" if "(" in marks else "minimum": low}
+    if high < math.inf:
+        ends["exclusiveMaximum" if ")" in marks else "maximum"] = high
+    return {"type": kind, **ends}
+
+
+def when(texts: dict[str, str], then: Fields) -> Fields:
+    """A condition on texts of an object, and what holds then."""
+    known = {name: {"const": text} for name, text in texts.items()}
+    return {"if": {"properties": known, "required": list(texts)}, "then": then}
+
+
+def object_of(fields: Fields, required: list[str]) -> Fields:
+    """An object with these fields and no others."""
+    found = {"type": "object", "required": required, "properties": fields}
+    return {**found, "additionalProperties": False}
+
+
+def with_descriptions(fields: dict[str, tuple[Fields, str]]) -> Fields:
+    """Fields with their descriptions."""
+    return {name: {**field, "description": about} for name, (field, about) in fields.items()}
+
+
+def name_object() -> Fields:
+    """A data set's name."""
+    return {"type": "object", "required": ["name"], "properties": {"name": TEXT}}
+
+
+def array_of(items: Fields, most: float = math.inf) -> Fields:
+    """A list of at least one."""
+    ends = {"minItems": 1} | ({"maxItems": most} if most < math.inf else {})
+    return {"type": "array", "items": items, **ends}
+
+
+def reference(name: str) -> Fields:
+    """What is defined under that name."""
+    return {"$ref": f"#/$defs/{name}"}
