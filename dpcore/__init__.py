@@ -47,15 +47,17 @@ PLACES = {
 def __getattr__(name: str) -> Any:
     from dpcore.domain.former_names import PUBLIC
     from dpcore.methods import METHODS
-    from dpcore.methods.registry import REMOVAL, load
+    from dpcore.methods.registry import load
 
     if name == "__all__":
         return sorted({*PLACES, *METHODS.classes})
     current = PUBLIC.get(name, name)
     place = PLACES.get(current) or METHODS.classes.get(current)
     if place is None:
-        about = f". {REMOVAL}" if name == "DPEBM" else ""
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}{about}")
+        from dpcore.methods.other_libraries import NAMES, advise
+
+        advice = advise(name, NAMES, [*PLACES, *METHODS.classes])
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}.{advice}")
     globals()[name] = found = load(place)
     return found
 

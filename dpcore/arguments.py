@@ -1,19 +1,40 @@
 """What an argument may be: numbers as Python and NumPy have them (True and False are none), arrays, tables, calls."""
 
-from collections.abc import Callable
+import os
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping, MutableMapping
+from functools import cache, wraps
+from inspect import Parameter, formatannotation, isfunction, signature
+from itertools import islice
 from numbers import Integral, Real
-from typing import Any, TypeGuard
+from types import UnionType
+from typing import Any, ParamSpec, TypeGuard, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from dpcore.errors import DataError
+from dpcore.errors import DataError, ParameterError
 
+Given = ParamSpec("Given")
+Answer = TypeVar("Answer")
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 Flags = NDArray[np.bool_]
 LARGEST = 2**63  # of whole numbers that NumPy computes with
+ARRAYS = (np.ndarray, list, tuple, pd.Series)
+WIDER: dict[Any, Any] = {float: Real, int: Integral, tuple: (list, tuple), np.ndarray: ARRAYS}
+"""What is taken for a value of a kind."""
+UNSAID = re.compile(r"\w+\.|(?<=ndarray)\[tuple.*?dtype.*?\]+")  # of annotations: modules, dtypes
+REMEDIES = {  # by what is in the annotation
+    "Dataset": 'Pass a whole data set, as dp.datasets.read("people.csv", schema=schema) gives.',
+    "Rows": 'Pass a whole data set, as dp.datasets.read("people.csv", schema=schema) gives.',
+    "Schema": 'Declare one: dp.Schema([dp.Column("age", "integer", lower=0, upper=99), …]).',
+    "Release": 'Make one of a fitted method: dp.export.make_release(fitted, "MST", rows, …).',
+    "Mapping[str, Synth": 'Pass methods by names of yours: {"mine": dp.MST(epsilon=1.0)}.',
+    "Synthesizer": "Pass a method with its parameters, such as dp.MST(epsilon=1.0).",
+    "PrivateEstimator": "Pass a method with its parameters, such as dp.MST(epsilon=1.0).",
+}
 Progress = Callable[[float, str], None]
 """Called by long work with the fraction done and a text; raising inside it cancels the work cleanly."""
 
@@ -52,6 +73,8 @@ def is_plain(value: object) -> bool:
 
 def kind_of(value: object) -> str:
     """What something is, in words, without a word of what is in it; several libraries have a DataFrame."""
+    if isinstance(value, type):
+        return f"the class {value.__name__} itself"
     kind = type(value)
     origin = f"{kind.__module__.partition('.')[0]}.".removeprefix("builtins.")
     return "nothing" if value is None else f"of the type {origin}{kind.__qualname__}"
@@ -62,7 +85,7 @@ def require_frame(table: object, *, texts: bool = False) -> pd.DataFrame:
     if not isinstance(table, pd.DataFrame):
         raise DataError(
             f"The rows are no table with named columns: what was given is {kind_of(table)}.",
-            "Pass a pandas DataFrame, such as pandas.DataFrame(rows, columns=list(schema.names)).",
+            table_remedy(table),
         )
     if table.columns.nlevels > 1:
         raise DataError("The columns have headers of several levels.", "Join them: one text per column.")
@@ -71,6 +94,84 @@ def require_frame(table: object, *, texts: bool = False) -> pd.DataFrame:
     if texts and not all(isinstance(name, str) for name in table.columns):
         raise DataError("A column's name is no text.", "Rename: frame.columns = frame.columns.map(str).")
     return table
+
+
+def table_remedy(given: object) -> str:
+    """How to get a table of rows out of what was given in its place."""
+    if isinstance(given, str | os.PathLike):
+        return 'Pass data.train of data = dp.datasets.read("people.csv", schema=schema).'
+    if hasattr(given, "train"):
+        return "Pass its rows: data.train, or data.test."
+    if hasattr(given, "to_pandas"):
+        return "Pass its to_pandas()."
+    return "Wrap it: pd.DataFrame(X, columns=[…]), with the names of the schema's columns."
+
+
+def is_kind(value: object, hint: Any) -> bool:
+    """Whether a value is of the kind that an annotation names, and the first of its items as well."""
+    kind, parts = get_origin(hint) or hint, get_args(hint)
+    if kind in (Union, UnionType):
+        return any(is_kind(value, part) for part in parts)
+    if kind in (Any, object) or not isinstance(kind, type):
+        return True
+    if getattr(kind, "_is_protocol", False):
+        wanted = [name for name in vars(kind) if not name.startswith("_")]
+        return not isinstance(value, type) and all(hasattr(value, name) for name in wanted)
+    if isinstance(value, str) and issubclass(kind, Iterable):
+        return issubclass(kind, str)  # a text is no list of texts
+    if not isinstance(value, WIDER.get(kind, kind)):
+        return False
+    fixed = kind is np.ndarray or (kind is tuple and ... not in parts)
+    if fixed or not isinstance(value, Collection):
+        return True
+    items, part = (value.values(), parts[1:]) if isinstance(value, Mapping) else (value, parts[:1])
+    return all(is_kind(item, one) for item in islice(items, 20) for one in part)
+
+
+def check_arguments(function: Callable[Given, Answer]) -> Callable[Given, Answer]:
+    """The function, which refuses arguments of other kinds than its annotations name.
+
+    Raises
+    ------
+    DataError
+        By the function, if it wants a table and gets none.
+    ParameterError
+        By the function, if another argument is lacking, not known or of another kind.
+    """
+    title = function.__qualname__.removesuffix(".__init__")
+    form, hints = signature(function), cache(lambda: get_type_hints(function))
+
+    @wraps(function)
+    def checked(*words: Given.args, **given: Given.kwargs) -> Answer:
+        try:
+            named = form.bind(*words, **given).arguments
+        except TypeError as error:
+            known = ", ".join(name for name in form.parameters if name != "self") or "none"
+            raise ParameterError(f"{title}: {error}.", f"Its arguments are {known}.") from None
+        for name, value in named.items():
+            several = form.parameters[name].kind is Parameter.VAR_POSITIONAL
+            hint = hints().get(name, Any)
+            if all(is_kind(one, hint) for one in (value if several else [value])):
+                continue
+            wanted = UNSAID.sub("", formatannotation(hint))
+            cause = f"The {name!r} argument takes {wanted}; what was given is {kind_of(value)}."
+            if "DataFrame" in wanted:
+                raise DataError(cause, table_remedy(value))
+            remedies = (remedy for kind, remedy in REMEDIES.items() if kind in wanted)
+            raise ParameterError(cause, next(remedies, f"Pass one of this kind as {name}."))
+        return function(*words, **given)
+
+    return checked
+
+
+def check_public(names: MutableMapping[str, Any], public: Iterable[str]) -> None:
+    """Let public functions and classes of a module, which holds `names`, check their arguments."""
+    for name in public:
+        if isfunction(found := names[name]):
+            names[name] = check_arguments(found)
+            names[name].__module__ = names["__name__"]  # where pickle finds it
+        elif isinstance(found, type) and isfunction(make := vars(found).get("__init__")):
+            setattr(found, "__init__", check_arguments(make))  # noqa: B010 - for mypy
 
 
 def one_per_row(y: Any, frame: pd.DataFrame) -> NDArray[Any]:

@@ -103,10 +103,12 @@ class Relation(StrEnum):
         ParameterError
             If there is none of that name; the message lists those allowed.
         """
-        try:
-            return cls(value)
-        except ValueError:
-            raise ParameterError("The 'relation' parameter is not known.", f"Choose one of {', '.join(cls)}.") from None
+        return cls(value)
+
+    @classmethod
+    def _missing_(cls, _: object) -> Self:
+        known = ", ".join(cls)
+        raise ParameterError("The 'relation' parameter is not known.", f"Choose one of {known}.")
 
 
 def exact(epsilon: Epsilon) -> Epsilon:

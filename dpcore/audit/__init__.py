@@ -1,5 +1,6 @@
 """Attacks: lower bounds on epsilon from many runs on neighboring data sets."""
 
+from dpcore.arguments import check_public
 from dpcore.audit.bound import (
     FEWEST,
     AuditResult,
@@ -11,3 +12,4 @@ from dpcore.audit.bound import (
 )
 
 __all__ = ["FEWEST", "AuditResult", "Event", "audit", "lower_bound", "lower_bound_of_statistics", "separating_event"]
+check_public(globals(), __all__)

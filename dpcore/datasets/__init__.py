@@ -22,6 +22,7 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 
+from dpcore.arguments import check_public
 from dpcore.datasets.bank_cards import bank_cards, bank_cards_schema
 from dpcore.datasets.published import adult_schema, big5_schema
 from dpcore.datasets.reading import MAX_BYTES, read_frame, source_bytes
@@ -264,7 +265,8 @@ def load(name: str, *, download: bool = False) -> Dataset:
     if name in BANK_CARDS:
         return _bank_cards(name)
     known = ", ".join(map(repr, DATASETS))  # in quotes: one of the names has a comma
-    raise ParameterError(f"There is no data set {name!r}.", f"Choose one of {known}.")
+    remedy = f"Choose one of {known}; or read your own: dp.datasets.read({name!r}, schema=schema)."
+    raise ParameterError(f"There is no data set {name!r}.", remedy)
 
 
 def read(
@@ -519,3 +521,6 @@ def _store(path: Path, content: bytes) -> None:
             f"The file {path.name} was fetched, but the cache folder cannot be written.",
             "Set XDG_CACHE_HOME to a folder that can be written.",
         ) from None
+
+
+check_public(globals(), __all__)

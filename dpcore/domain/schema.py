@@ -9,28 +9,34 @@ row; adding or changing one row therefore adds or changes one row of codes and n
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence, Sized
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any, Literal, Self, get_args
 
 import numpy as np
 import pandas as pd
 
-from dpcore.arguments import is_whole, plain, require_frame
+from dpcore.arguments import REMEDIES, check_arguments, is_whole, kind_of, plain, require_frame
 from dpcore.domain.column import Codes, Column, Origin, code_dtype
 from dpcore.domain.documents import json_value
 from dpcore.domain.infer import RARE, column_of
 from dpcore.domain.recognition import Recognized, class_column, recognize
 from dpcore.domain.scales import MOST_EXACT
 from dpcore.domain.unit import PrivacyUnit
-from dpcore.errors import DataError, SchemaError
+from dpcore.errors import DataError, ParameterError, SchemaError
 from dpcore.text import html_table, is_writable
 
+NEEDED = "fit needs a schema: bounds and categories that are read off the rows leak private values."
+INFERABLE = "To try without one, pass dp.Schema.infer(X), which voids the guarantee."
+DOCUMENTS = (
+    "Read a saved schema by dp.Schema.from_json(text); and SDV's JSON by "
+    "dpcore.domain.formats.read(text), which says what is still to be declared."
+)
 REMEDY = "Choose a schema file that this program exported."
 UNLISTED = f"values that fewer than {RARE} rows have are not listed, and count as missing"
 MOST_COLUMNS = 1_000  # of a document; a table that is read may have as many
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Schema:
     """Public description of a data set: its columns, and what else is known of it.
 
@@ -78,6 +84,7 @@ class Schema:
     """
 
     columns: tuple[Column, ...]
+    _: KW_ONLY
     target: str | None = None
     source: Literal["declared", "inferred"] = "declared"
     max_rows: int | None = None
@@ -87,7 +94,7 @@ class Schema:
     def __post_init__(self) -> None:
         object.__setattr__(self, "max_rows", plain(self.max_rows))
         if not isinstance(self.columns, list | tuple) or not all(isinstance(c, Column) for c in self.columns):
-            raise SchemaError("The schema's columns are none.", "Give a tuple of Column objects.")
+            raise SchemaError("The columns are no list of dp.Column objects.", REMEDIES["Schema"])
         object.__setattr__(self, "columns", tuple(self.columns))
         names = self.names
         if not names:
@@ -276,6 +283,7 @@ class Schema:
         }
 
     @classmethod
+    @check_arguments
     def from_json(cls, text: str | bytes) -> Self:
         """Read a schema document.
 
@@ -294,6 +302,8 @@ class Schema:
         SchemaError
             If this is no schema document, or contradicts itself.
         """
+        if isinstance(text, str) and text.endswith(".json"):
+            raise SchemaError("This is a schema file's path.", "Pass its text: Path(…).read_text().")
         return cls.from_document(json_value(text, SchemaError, "The schema file cannot be read", REMEDY))
 
     @classmethod
@@ -421,6 +431,17 @@ class Schema:
             raise SchemaError("No column of these data can be used.", "Check that the file is the one you meant.")
         chosen = class_column(found) if target is None else target
         return cls(columns=tuple(columns), target=chosen, source="inferred", notes=tuple(notes))
+
+
+def require_schema(given: object) -> Schema:
+    """The schema, if it is one; else ParameterError with what to write in its place."""
+    if isinstance(given, Schema):
+        return given
+    cause = f"The 'schema' argument is no schema; it is {kind_of(given)}."
+    document = isinstance(given, dict | str) or type(given).__name__.endswith("Metadata")
+    raise ParameterError(
+        NEEDED if given is None else cause, DOCUMENTS if document else f"{REMEDIES['Schema']} {INFERABLE}"
+    )
 
 
 def check_width(columns: Sized) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Self
 
+from dpcore.arguments import is_kind
 from dpcore.errors import SchemaError
 from dpcore.text import is_writable
 
@@ -36,7 +37,8 @@ class Taxonomy:
     paths: tuple[tuple[str, ...], ...]
 
     def __post_init__(self) -> None:
-        if not self.paths or not all(self.paths):
+        wrong = not is_kind(self.paths, tuple[tuple[str, ...], ...])
+        if wrong or not self.paths or not all(self.paths):
             raise SchemaError("A taxonomy needs at least one path and no empty ones.", "Give leaf, …, root per row.")
         if len(self.paths) > MAX_LEAVES:
             raise SchemaError(

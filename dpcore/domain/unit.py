@@ -27,7 +27,7 @@ MOST_PLACES = 30_000_000
 EXACT = 2.0**53  # from here on whole numbers that differ by one may be one float
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class PrivacyUnit:
     """Whom a guarantee protects: at most how many rows belong to one person.
 

@@ -5,6 +5,7 @@ show them to people who may see the data, and leave them out of what is publishe
 and what pictures are drawn of is made of counts and means (`statistics`).
 """
 
+from dpcore.arguments import check_public
 from dpcore.domain.range_query import query_names
 from dpcore.evaluate.baselines import baselines
 from dpcore.evaluate.distances import marginal_avd, marginals, noise_floor, pair_marginal, validity
@@ -17,3 +18,4 @@ __all__ = [
     "noise_floor", "pair_marginal", "query_names", "range_answers", "range_queries", "real_data_baseline", "tstr",
     "uniform_baseline_answers", "validity",
 ]  # fmt: skip
+check_public(globals(), __all__)

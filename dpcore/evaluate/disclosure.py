@@ -24,7 +24,7 @@ from scipy.stats import t as student
 
 from dpcore.accounting.ledger import Ledger
 from dpcore.accounting.relation import Relation
-from dpcore.arguments import Flags, Progress, no_progress
+from dpcore.arguments import Flags, Progress, check_public, no_progress
 from dpcore.datasets import Dataset
 from dpcore.domain.column import Codes
 from dpcore.domain.schema import Schema
@@ -483,3 +483,6 @@ def _match(asked: Codes, known: Codes, values: Codes) -> Places:
     order = np.lexsort((-pairs[:, 1], counts))  # of equal places, what is written last stays
     answers[pairs[order, 0]] = pairs[order, 1]
     return answers[of_target]
+
+
+check_public(globals(), __all__)

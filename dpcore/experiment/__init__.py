@@ -6,6 +6,7 @@ what it has finished can be kept in a folder (`store`), from which a sweep that 
 of the papers' figures again. `forecast` is the exception: it tells of runs before they are charged, and sees no row.
 """
 
+from dpcore.arguments import check_public
 from dpcore.evaluate.baselines import baselines
 from dpcore.evaluate.evaluator import CLASSIFIER_MEASURES, MEASURES, Method
 from dpcore.experiment.config import Config, Place, parameters_of
@@ -19,3 +20,4 @@ __all__ = [
     "CLASSIFIER_MEASURES", "COLUMNS", "MEASURES", "Config", "Forecast", "Method", "Place", "Run", "Store",
     "baselines", "entry_of", "figure", "forecast", "parameters_of", "stream", "sweep",
 ]  # fmt: skip
+check_public(globals(), __all__)

@@ -17,7 +17,7 @@ from dpcore.evaluate.evaluator import MEASURES, Method
 from dpcore.evaluate.labels import Label
 from dpcore.evaluate.learners import MODELS
 from dpcore.methods import METHODS
-from dpcore.methods.registry import REMOVAL
+from dpcore.methods.other_libraries import REMOVAL
 
 Place = Path | dict[str, bytes]
 """Where finished runs are kept: a folder, or memory, by what would be the files' names."""

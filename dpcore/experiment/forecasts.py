@@ -240,10 +240,6 @@ def forecast(
     ParameterError
         If a number is none, or the method cannot run on the schema.
     """
-    if not isinstance(method, Synthesizer):
-        raise ParameterError("Only methods that release rows have a forecast.", "Pass a synthesizer.")
-    if not isinstance(schema, Schema):
-        raise ParameterError("The 'schema' argument is no schema.", "Declare one: dp.Schema(columns=(…)).")
     if not is_whole(rows, 1) or not is_whole(made or 1, 1):
         raise ParameterError("A forecast needs a number of rows.", "Give a positive whole number.")
     if not epsilons or sorted({*epsilons}) != list(epsilons) or epsilons[0] <= 0:

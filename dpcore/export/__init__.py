@@ -1,5 +1,6 @@
 """Releases, and the files that hold them."""
 
+from dpcore.arguments import check_public
 from dpcore.export.archive import bundle
 from dpcore.export.collection import Collection
 from dpcore.export.quoting import plain, spreadsheet_csv, spreadsheet_safe
@@ -11,3 +12,4 @@ __all__ = [
     "Collection", "Release", "bundle", "make_notebook", "make_release", "make_report", "plain", "show_code",
     "spreadsheet_csv", "spreadsheet_safe",
 ]  # fmt: skip
+check_public(globals(), __all__)

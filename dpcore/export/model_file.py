@@ -21,7 +21,7 @@ from dpcore.errors import DataError, SchemaError
 from dpcore.export.artifacts import Artifact, Table
 from dpcore.export.quoting import plain
 from dpcore.language import phrase
-from dpcore.methods.registry import REMOVAL
+from dpcore.methods.other_libraries import REMOVAL
 from dpcore.postprocess.forest import Forest
 from dpcore.postprocess.group_tree import GroupTree
 from dpcore.postprocess.naive_bayes import Bayes

@@ -254,7 +254,7 @@ def make_release(
     Raises
     ------
     ParameterError
-        If the rows are lacking.
+        If the rows are lacking, or the method is not fitted.
 
     Examples
     --------
@@ -266,6 +266,7 @@ def make_release(
     >>> release.guarantee_void
     ''
     """
+    fitted._check_fitted()
     parameters = fitted.get_params(deep=False)
     made = Release(
         artifact=artifact_of(fitted, synthetic),

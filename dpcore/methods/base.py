@@ -11,7 +11,7 @@ import sys
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import pandas as pd
@@ -24,15 +24,16 @@ from dpcore.accounting.relation import Relation, exact
 from dpcore.accounting.spending import OPEN, block_ledger
 from dpcore.arguments import Floats, Progress, no_progress, one_per_row, plain, require_frame
 from dpcore.domain.documents import json_ready
-from dpcore.domain.schema import Schema
+from dpcore.domain.schema import Schema, require_schema
 from dpcore.door import PrivateTable
 from dpcore.errors import DataError, ParameterError
 from dpcore.language import phrase, say
 from dpcore.mechanisms.noise import CUT, SEEDED, NoNoise, make_noise
 from dpcore.methods.noises import NOISES, taught
+from dpcore.methods.other_libraries import ATTRIBUTES, advise
 from dpcore.methods.parameters import CORRECTED, Control, Declared, is_learned, learned, number, text, whole
 from dpcore.methods.presets import INFERRED, Preset
-from dpcore.rows import HeldRows, NumberRule, RowSource, rows_of
+from dpcore.rows import HeldRows, NumberRule, RowSource, check_source, rows_of
 
 NO_CLASS = phrase("This method needs a column with categories as class. Declare one on the page Data & schema.")
 MOST_DELTA, DELTAS = 0.001, (0.0, 1e-12, 1e-9, 1e-6)
@@ -139,7 +140,7 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
         frame: RowSource,
         y: Any = None,
         *,
-        schema: Schema,
+        schema: Schema | None = None,
         ledger: Ledger | None = None,
         progress: Progress = no_progress,
     ) -> Self:
@@ -175,6 +176,8 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
             If the ledger's cap would be exceeded; earlier answers stay charged, and `ledger_` has
             them.
         """
+        check_source(frame)
+        schema = require_schema(schema)
         relation, unit = self.check(schema), schema.persons
         rows = rows_of(frame, schema, self._numbers(schema))
         if not isinstance(ledger, Ledger | None):
@@ -293,6 +296,15 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
         copy.__dict__["_sender"] = self._sender
         return copy
 
+    if not TYPE_CHECKING:  # who still know which names there are
+
+        def __getattr__(self, name: str) -> Any:
+            """Say what to write in place of a name that is not there, or not before `fit`."""
+            early = is_learned(name) and "schema_" not in vars(self)
+            advice = " Call fit(frame, schema=…) first." if early else advise(name, ATTRIBUTES)
+            cause = f"{type(self).__name__!r} object has no attribute {name!r}.{advice}"
+            raise AttributeError(cause, name=name, obj=self)
+
     def _check_fitted(self) -> None:
         if not self.__sklearn_is_fitted__():
             raise ParameterError(f"This {type(self).__name__} is not fitted yet.", "Call fit(frame, schema=…) first.")
@@ -332,9 +344,7 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
         if self._published and self.delta:
             raise ParameterError(f"{self.title} as printed has no delta.", "Use delta=0, or mode='corrected'.")
         Currency.of(self.delta)
-        if not isinstance(schema, Schema):
-            raise ParameterError("The 'schema' argument is no schema.", "Declare one: dp.Schema(columns=(…)).")
-        self._check(schema)
+        self._check(require_schema(schema))
         return relation
 
     def released(self) -> dict[str, Any]:
@@ -461,7 +471,7 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):
         frame: RowSource,
         y: Any = None,
         *,
-        schema: Schema,
+        schema: Schema | None = None,
         ledger: Ledger | None = None,
         progress: Progress = no_progress,
     ) -> Self:
@@ -488,13 +498,13 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):
             As for `PrivateEstimator.fit`.
         """
         if y is not None:
+            table, schema = require_frame(frame), require_schema(schema)
             self.check(schema)
             target = self._target(schema, self.target)
-            table = require_frame(frame)
             frame = table.assign(**{target: one_per_row(y, table)})
         super().fit(frame, schema=schema, ledger=ledger, progress=progress)
-        self.target_ = self._target(schema, self.target)
-        column = schema[self.target_]
+        self.target_ = self._target(self.schema_, self.target)
+        column = self.schema_[self.target_]
         self.classes_ = np.array(column.labels, dtype=object)
         return self
 

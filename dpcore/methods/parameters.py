@@ -288,6 +288,7 @@ class Declared:
             problem = "takes its parameters by name" if unknown is None else f"has no parameter {unknown!r}"
             near = get_close_matches(unknown or "", known, 1)
             remedy = f"Did you mean {near[0]!r}?" if near else f"Its parameters are {', '.join(known)}."
+            remedy = remedy if by_name else f"Write {cls.__name__}(epsilon=1.0).fit(frame, schema=schema)."
             raise ParameterError(f"{cls.__name__} {problem}.", remedy)
         return given
 

@@ -5,7 +5,6 @@ from importlib import import_module
 from typing import Any, TypeVar
 
 Kind = TypeVar("Kind")
-REMOVAL = "DP-EBM was removed: version 0.2 of this program still has it."  # for files and scripts that name it
 
 
 def load(place: str) -> Any:
@@ -30,6 +29,10 @@ class Registry(Mapping[str, Kind]):
         return next((name for name, place in self._places.items() if place.partition(":")[2] == kind), otherwise)
 
     def __getitem__(self, name: str) -> Kind:
+        if name not in self._places:
+            from dpcore.methods.other_libraries import advise
+
+            raise KeyError(f"There is no method {name!r}.{advise(str(name), {}, self)}")
         found: Kind = load(self._places[name])
         return found
 

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from dpcore.accounting.relation import Relation
-from dpcore.arguments import Progress, is_whole, no_progress
+from dpcore.arguments import Progress, check_arguments, is_whole, no_progress
 from dpcore.datasets.released import check_place, write_frames
 from dpcore.domain.column import Codes
 from dpcore.domain.schema import Schema
@@ -38,6 +38,7 @@ def block_sizes(n: int, schema: Schema) -> Iterator[int]:
 class Synthesizer(PrivateEstimator):
     """Base of methods that release synthetic rows."""
 
+    @check_arguments
     def sample(self, n: int | None = None) -> pd.DataFrame:
         """Sample synthetic rows inside the schema (post-processing, at no privacy loss).
 
@@ -67,6 +68,7 @@ class Synthesizer(PrivateEstimator):
         rng = generator(self.random_state, 2)
         return self.schema_.decode(self._sample(n, rng), rng)
 
+    @check_arguments
     def sample_to(
         self, path: str | PathLike[str], n: int, *, replace: bool = False, progress: Progress = no_progress
     ) -> Path:

@@ -7,7 +7,7 @@ nothing above has to know where the rows are.
 from dpcore.rows.base import NumberRule, Rows
 from dpcore.rows.data import FolderData
 from dpcore.rows.folder import Folder
-from dpcore.rows.given import RowSource, rows_of
+from dpcore.rows.given import RowSource, check_source, rows_of
 from dpcore.rows.held import HeldRows, joint_counts
 from dpcore.rows.views import FolderRows
 
@@ -19,6 +19,7 @@ __all__ = [
     "NumberRule",
     "RowSource",
     "Rows",
+    "check_source",
     "joint_counts",
     "rows_of",
 ]

@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from os.path import isdir
 from pathlib import Path
 
 import pandas as pd
 
-from dpcore.arguments import kind_of
+from dpcore.arguments import kind_of, table_remedy
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
 from dpcore.errors import DataError, SchemaError
@@ -19,7 +20,7 @@ RowSource = pd.DataFrame | Folder | Path | str
 """A table; a folder of encoded rows, or its path."""
 
 
-def rows_of(given: object, schema: Schema, numbers: Mapping[int, NumberRule]) -> Rows:
+def rows_of(given: RowSource, schema: Schema, numbers: Mapping[int, NumberRule]) -> Rows:
     """The rows of a table or folder in the schema's columns; `numbers` has rules on some columns' numbers.
 
     Raises
@@ -34,13 +35,20 @@ def rows_of(given: object, schema: Schema, numbers: Mapping[int, NumberRule]) ->
         columns = {j: schema.columns[j] for j in numbers}
         found = {j: numbers[j](column.numbers(given[column.name])) for j, column in columns.items()}
         return HeldRows(codes, schema.sizes, found)
-    if isinstance(given, Folder | Path | str):
-        return _of_folder(given if isinstance(given, Folder) else Folder.open(given), schema, numbers)
-    raise DataError(
-        f"Methods learn from a pandas DataFrame or a folder of encoded rows; what was given is {kind_of(given)}.",
-        "Make it a DataFrame; or encode it (dp.encode takes whatever has an Arrow stream, as the frames of Polars and "
-        "DuckDB have, and the Parquet files that Dask and Spark write), and pass the folder.",
-    )
+    check_source(given)
+    return _of_folder(given if isinstance(given, Folder) else Folder.open(given), schema, numbers)
+
+
+def check_source(given: RowSource) -> None:
+    """Raise DataError with a remedy unless it is a table, a folder of encoded rows, or its path."""
+    if isinstance(given, str | Path):
+        if not isdir(given):  # noqa: PTH112 - `is_dir` fails on a long text
+            raise DataError("There is no folder of encoded rows at this path.", table_remedy(given))
+    elif not isinstance(given, pd.DataFrame | Folder):
+        raise DataError(
+            f"Methods learn from a pandas DataFrame or a folder; this is {kind_of(given)}.",
+            f"{table_remedy(given)} dp.encode_folder encodes Arrow streams and Parquet files.",
+        )
 
 
 def _of_folder(folder: Folder, schema: Schema, numbers: Mapping[int, NumberRule]) -> FolderRows:

@@ -25,7 +25,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from dpcore.arguments import Progress, kind_of, no_progress
+from dpcore.arguments import Progress, check_arguments, kind_of, no_progress
 from dpcore.datasets.delimited import MISSING_CELLS
 from dpcore.datasets.long_parquet import LongParquet
 from dpcore.datasets.long_text import LongText
@@ -52,6 +52,7 @@ DIFFERS = {
 OURS = re.compile(r"part-\d{5,}\.parquet(\.new)?|(manifest|unfinished)\.json\.new")  # names beside the two documents
 
 
+@check_arguments
 def encode_folder(
     source: str | PathLike[str] | Streamable,
     folder: str | PathLike[str],

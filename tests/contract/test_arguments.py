@@ -1,6 +1,8 @@
 """Arguments of every kind: NumPy's numbers are numbers, truth values are none, and what is no table is refused."""
 
+import inspect
 import math
+from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 
@@ -10,7 +12,9 @@ import pytest
 from sklearn.base import clone
 from variants import CLASSIFIERS, SYNTHESIZERS, fitted
 
+import dpcore as dp
 from dpcore.accounting.ledger import Ledger
+from dpcore.arguments import is_kind
 from dpcore.errors import DataError, DPCoreError, ParameterError
 from dpcore.methods import METHODS
 from dpcore.methods.networks.jtree import MOST_CELLS
@@ -227,9 +231,61 @@ def test_what_are_no_classes_of_these_rows_is_refused(small_frame, small_schema)
 def test_how_many_rows_are_sampled():
     for name in SYNTHESIZERS:
         for n in (True, 0, 1.5, np.float64(2), "3", float("inf"), np.array([3])):
-            with pytest.raises(ParameterError, match="whole number"):
+            with pytest.raises(ParameterError, match=r"whole number|takes int"):
                 fitted(name).sample(n)
         assert len(fitted(name).sample(np.int64(3))) == 3, name
         with pytest.raises(ParameterError, match="GB") as caught:
             fitted(name).sample(10**9)
         assert 10**6 < int(caught.value.remedy.split("=")[1].split()[0]) < 10**8, name
+
+
+FIRST = ("people.csv", None, 3, {"age": [1]}, dp.PrivBayes, dp.PrivBayes())  # wrong things that are tried first
+PUBLIC = (dp, dp.audit, dp.datasets, dp.evaluate, dp.experiment, dp.export, dp.risk)
+
+
+def called(found, value):
+    """A call with a value in place of each argument that it needs, or of its first one."""
+    known = inspect.signature(found).parameters.values()
+    needed = [each for each in known if each.default is each.empty] or [*known][:1]
+    words = [value for each in needed if each.kind is not each.KEYWORD_ONLY]
+    given = {each.name: value for each in needed if each.kind is each.KEYWORD_ONLY}
+    answer = found(*words, **given)
+    return next(answer) if inspect.isgenerator(answer) else answer
+
+
+def test_public_names_refuse_what_newcomers_pass_first():
+    public = {f"{part.__name__}.{name}": getattr(part, name) for part in PUBLIC for name in part.__all__}
+    errors = [name for name, found in public.items() if inspect.isclass(found) and issubclass(found, Exception)]
+    for name in public.keys() - errors:
+        for value in FIRST if callable(public[name]) else ():
+            with suppress(DPCoreError):
+                called(public[name], value)
+
+
+def test_first_errors_say_what_to_write(small_frame, small_schema):
+    frame, private, declared = small_frame, dp.PrivBayes(), {"schema": small_schema}
+    for call, remedy in (
+        (lambda: private.fit(frame), r"dp\.Schema\(.*Schema\.infer\(X\), which voids"),
+        (lambda: dp.DiffPRFs().fit(frame, frame["ill"]), r"dp\.Schema\("),
+        (lambda: private.fit(frame, schema={"age": "integer"}), r"SDV's JSON by dpcore\."),
+        (lambda: private.fit(frame, schema=frame), r"Schema\.infer\(X\)"),
+        (lambda: private.fit("people.csv"), r"dp\.datasets\.read\("),
+        (lambda: dp.DiffPRFs().fit("people.csv", frame["ill"]), r"dp\.datasets\.read\("),
+        (lambda: dp.datasets.load("people.csv"), r"dp\.datasets\.read\('people\.csv'"),
+        (lambda: private.fit(frame.to_numpy()), r"pd\.DataFrame\(X, columns="),
+        (lambda: private.fit([[1, 2]], **declared), r"pd\.DataFrame\(X, columns="),
+        (lambda: dp.PrivBayes(small_schema), r"fit\(frame, schema=schema\)"),
+        (lambda: dp.evaluate.validity(frame, tau=1, **declared), "arguments are synthetic, schema"),
+        (lambda: dp.experiment.sweep({"mine": dp.MST}, dp.datasets.load("sample"), epsilons=[1]), '{"mine": dp'),
+        (lambda: dp.Schema.from_json("schema.json"), r"read_text\(\)"),
+        (lambda: fitted("MST").sample(num_rows=9), "arguments are n"),
+    ):
+        with pytest.raises(DPCoreError, match=remedy):
+            call()
+
+
+def test_kinds_are_those_of_annotations():
+    assert is_kind(np.float32(1), float | None)
+    assert is_kind({"a": (1, 2.5)}, dict[str, tuple[float, ...]])
+    assert not is_kind("age", list[str])
+    assert not is_kind([1], list[str])

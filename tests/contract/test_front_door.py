@@ -53,6 +53,21 @@ def test_every_public_name_is_there() -> None:
     assert set(dir(dpcore)) == {*dpcore.__all__, "__version__"}
     assert [name for name in dpcore.__all__ if not hasattr(dpcore, name)] == []
     assert not any(hasattr(module, "PrivBayse") for module in (dpcore, methods))
+    for name, advice in (
+        ("mst", "Did you mean 'MST'?"),
+        ("AdaptiveMarginal", "Did you mean 'AdaptiveMarginals'?"),
+        ("Context", r"dp\.Ledger"),
+        ("GaussianNB", r"dp\.DiffPRFs"),
+        ("Synthesizer", r"dp\.MST"),
+        ("Metadata", r"dp\.Schema"),
+    ):
+        with pytest.raises(AttributeError, match=advice):
+            getattr(dpcore, name)
+    with pytest.raises(KeyError, match="Did you mean 'MST'"):
+        METHODS["mst"]
+    for name, advice in (("ledger_", "Call fit"), ("fit_sample", r"sample\(100\)"), ("predict", "releases rows")):
+        with pytest.raises(AttributeError, match=advice):
+            getattr(dpcore.MST(), name)
     assert list(METHODS) == [kind.title for kind in METHODS.values()]
 
 

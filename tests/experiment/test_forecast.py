@@ -93,9 +93,9 @@ def test_a_pair_that_is_measured_is_not_lost() -> None:
 
 def test_what_has_no_forecast_is_refused() -> None:
     for given, match in (
-        ((dp.METHODS["DiffPRF"](), SMALL, 10), "release rows"),
+        ((dp.METHODS["DiffPRF"](), SMALL, 10), "takes Synthesizer"),
         ((MARGINS(), SMALL, 0), "number of rows"),
-        ((MARGINS(), cast(Any, make_frame(50, 0)), 10), "no schema"),
+        ((MARGINS(), cast(Any, make_frame(50, 0)), 10), "takes Schema"),
         ((dp.NaiveBayesSynthesizer(), SMALL.select(["age", "height"]), 10), "class column"),
     ):
         with pytest.raises(ParameterError, match=match):

@@ -57,6 +57,7 @@ from dpcore.accounting.store.lines import (
 )
 from dpcore.accounting.store.sheet import UnreadableError, moment, number, text, whole
 from dpcore.accounting.tally import Totals
+from dpcore.arguments import check_arguments
 from dpcore.errors import BookError
 
 SESSION = "session"
@@ -216,6 +217,7 @@ class BookedLedger(Ledger):
         self._looks = looks
 
 
+@check_arguments
 def persistent_ledger(data: Rows, relation: Relation | str, *, purpose: str = "Python", delta: float = 0.0) -> Ledger:
     """Open a ledger for `fit(ledger=...)` that is written to a file before anything is drawn.
 

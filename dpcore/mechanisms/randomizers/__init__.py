@@ -21,6 +21,7 @@ differ without bound, and so do the supports of finite sets. With a = 1 and Lapl
 numbers that are first moved into public bounds [L, U], epsilon is what it says.
 """
 
+from dpcore.arguments import check_public
 from dpcore.mechanisms.randomizers.base import CategoryChannel, Channel, Lots
 from dpcore.mechanisms.randomizers.categorical import ERRPH, OLH, OUE, RRPH, KeepOrDraw, Warner, best_channel
 from dpcore.mechanisms.randomizers.numeric import TRR, Noised
@@ -29,3 +30,5 @@ __all__ = [
     "ERRPH", "OLH", "OUE", "RRPH", "TRR", "CategoryChannel", "Channel", "KeepOrDraw", "Lots", "Noised", "Warner",
     "best_channel",
 ]  # fmt: skip
+
+check_public(globals(), __all__)
