@@ -84,7 +84,7 @@ class EntryFrame(pd.DataFrame):
     """Entries of a ledger, whose text has the first columns alone; parts of it are ordinary frames."""
 
     def __repr__(self) -> str:
-        return self.iloc[:, :4].to_string(max_rows=60, max_colwidth=21)
+        return self.iloc[:, :3].to_string(max_rows=60, max_colwidth=43)
 
 
 class Ledger(Tally):
@@ -517,7 +517,7 @@ class Ledger(Tally):
     def to_frame(self) -> pd.DataFrame:
         """Return a DataFrame with one row per query, in order.
 
-        Printed, it shows the first four columns, in 80 characters; `list(frame)` names all.
+        Printed, it shows the first three columns, in 80 characters; `list(frame)` names all.
 
         Its columns are the ledger's path (`scope`), the fields of `Entry`, and the relation that it
         was charged under. Of a ledger that counts rho, `rho_claimed`, `rho_nominal` and `rho_bound`

@@ -17,5 +17,5 @@ def test_texts_are_short_and_tables_escape_what_files_say(small_frame, small_sch
         assert text in html
     assert not any(text in html for text in ("<b>z", "<script", "<i>"))
     lines = repr(rows.ledger_.to_frame()).split("\n")
-    assert lines[0].split() == ["name", "rho_claimed", "rho_nominal", "mechanism"]
+    assert lines[0].split() == ["name", "rho_claimed", "rho_nominal"]
     assert max(map(len, lines)) <= 80
