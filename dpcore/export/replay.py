@@ -7,7 +7,6 @@ is written without Jupyter's libraries, which only its readers need.
 import itertools
 import json
 import textwrap
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,7 +22,6 @@ WIDTH = 720  # pixels; a notebook has no container that a chart could be as wide
 # One row may decide what a person has to declare of a file, so no export has it: every replay says the same.
 OPTIONS = "[encoding=NAME] [delimiter=SIGN] [decimal=SIGN]"
 HOW = "how = {}  # if the file needs it, how it is written: dict(encoding='cp1252', delimiter=';', decimal=',')\n"
-IF_LACKING = "  # not found? README.md says how to run this"
 RUN = (
     "Both need dpcore and the packages that it was installed with. Once, in dpcore's folder:",
     "",
@@ -57,7 +55,7 @@ if {misused}:
     stop({remedy})
 try:
     import dpcore as dp
-{imports}except ImportError as error:
+except ImportError as error:
     stop(f'dpcore is not installed for this Python ({{error}}). README.md says how to run this.')
 """
 KNOWN = "all(word.startswith(('encoding=', 'delimiter=', 'decimal=')) for word in sys.argv[2:])"
@@ -78,15 +76,19 @@ class Stage:
     shown: str = ""
 
 
+IMPORTS = Stage(
+    "`dpcore` runs the method.",
+    "from pathlib import Path\n\nimport dpcore as dp  # not found? README.md says how to run this\n",
+)
 LEDGER = Stage(
     "Every question that was asked of the rows, and what all of them can cost.",
     "ledger = method.ledger_\n",
     "print(ledger.to_frame())\nprint('claimed', ledger.epsilon_claimed, 'proved', ledger.epsilon_bound)\n",
 )
-SAME = {
-    "csv": "dp.export.spreadsheet_csv(synthetic).encode() == Path('synthetic.csv').read_bytes()",
-    "parquet": "pd.read_parquet('synthetic.parquet').equals(synthetic)",
-    "json": "models.Model.from_json(again).structure == models.Model.from_json(kept).structure",
+SAME = {  # by the file of the release
+    "synthetic.csv": "dp.export.spreadsheet_csv(synthetic).encode() == Path('synthetic.csv').read_bytes()",
+    "synthetic.parquet": "pd.read_parquet('synthetic.parquet').equals(synthetic)",
+    "model.json": "models.Model.from_json(again).structure == models.Model.from_json(kept).structure",
 }
 CHARTS = (
     Stage(
@@ -121,9 +123,7 @@ def show_code(release: Release, *, data: str = DATA, table: Table | None = None)
     str
         Python code.
     """
-    imports, *rest = steps(release, literal(data), table)
-    head = f"from pathlib import Path\n\nimport dpcore as dp{IF_LACKING}\n{imports.code}"
-    return "\n".join([head, *(step.code + step.shown for step in rest)])
+    return "\n".join(step.code + step.shown for step in (IMPORTS, *steps(release, literal(data), table)))
 
 
 def script_of(release: Release, table: Table = "csv") -> str:
@@ -131,7 +131,7 @@ def script_of(release: Release, table: Table = "csv") -> str:
 
     Whoever names none, or a wrong one, reads how it is used and what to do, and the script ends with code 2.
     """
-    imports, rows, fit, *last = steps(release, "file", table, how="")
+    rows, fit, *last = steps(release, "file", table, how="")
     known = release.data_name in DATASETS
     if known:
         remedy = f"No file is needed: dpcore knows the data set {release.data_name!r}."
@@ -142,12 +142,11 @@ def script_of(release: Release, table: Table = "csv") -> str:
         usage=literal(f"usage: python {command(release)}{'' if known else f' {OPTIONS}'}"),
         misused="len(sys.argv) != 1" if known else f"len(sys.argv) < 2 or sys.argv[1].startswith('-') or not {KNOWN}",
         remedy=literal(remedy),
-        imports=textwrap.indent(imports.code, "    "),
     )
     enter = ENTER if known else f"{GIVEN}{ENTER}"
     tried = textwrap.indent(rows.code + fit.code, "    ")
     guarded = f"try:\n{tried}except (dp.DPCoreError, OSError) as error:\n    stop(error)\n"
-    return "\n".join([head + enter + guarded, *(step.code for step in last), sentence(release, table)])
+    return "\n".join([head + enter + guarded, *(step.code for step in last), outcome(release, table)])
 
 
 def how_to_run(release: Release) -> list[str]:
@@ -160,11 +159,12 @@ def command(release: Release) -> str:
     return "replay.py" if release.data_name in DATASETS else "replay.py FILE"
 
 
-def sentence(release: Release, table: Table) -> str:
-    """The code that tells what came out."""
-    model = isinstance(release.artifact, Model)
-    what, kept = ("model", "model.json") if model else ("rows", f"synthetic.{table}")
-    file = "model-again.json" if model else "synthetic-again.csv"
+def outcome(release: Release, table: Table) -> str:
+    """The code that tells what came out: with a seed, whether it is what was released."""
+    if isinstance(release.artifact, Model):
+        same, other, kept, file = "the same model", "another model", "model.json", "model-again.json"
+    else:
+        same, other, kept, file = "the same rows", "other rows", f"synthetic.{table}", "synthetic-again.csv"
     if release.seed is None:
         return (
             "spent = f'epsilon {dp.export.protection.headline(schema.unit, ledger.epsilon_bound, ledger.delta)}'\n"
@@ -172,23 +172,19 @@ def sentence(release: Release, table: Table) -> str:
             f"print(f'A new release came out ({file}), with new noise; it can cost {{spent}} once more.')\n"
             "print(f'{method.noise_label_}.')\n"
         )
-    other = f"Another release came out, by other data or versions: {compared(what, kept)[1]}"
     return (
-        f"same = {SAME['json' if model else table]}\n"
-        f"came = 'The release came out again: {compared(what, kept)[0]}'\n"
-        f"print(f'{{came}} ({file}).' if same else '{other} ({file}).')\n"
+        f"if {SAME[kept]}:\n"
+        f"    print('The release came out again: {same} as {kept} ({file}).')\n"
+        "else:\n"
+        f"    print('Another release came out, by other data or versions: {other} than {kept} ({file}).')\n"
     )
 
 
 def steps(release: Release, file: str, table: Table | None, how: str = HOW) -> list[Stage]:
-    """The parts of a replay, imports first; `file` is how the private rows' file is told in Python.
+    """The parts of a replay but for `IMPORTS`; `file` is how the private rows' file is told in Python.
 
     `how` is the code that says how that file is written.
     """
-    imports, last = released_again(release, table)
-    encoded = bool(release.reading and release.reading.get("encoded"))
-    if encoded:
-        imports += "from dpcore.rows import FolderData\n"
     given = {key: literal(value) for key, value in release.parameters.items() if value is not None}
     arguments = "".join(f"    {key}={value},\n" for key, value in given.items())
     if release.data_name in DATASETS:
@@ -197,17 +193,17 @@ def steps(release: Release, file: str, table: Table | None, how: str = HOW) -> l
         reading = {"test_share": TEST_SHARE} if release.reading is None else release.reading
         known = "" if release.reading is not None else "  # as for the release; 0 if it was made from all rows"
         # Without a seed there is new noise anyway; and the lots of the split stay secret.
-        lots = how_read(reading, ["test_share", *["split_seed"] * (release.seed is not None)])
+        names = ["test_share", *["split_seed"] * (release.seed is not None)]
+        lots = "".join(f", {name}={literal(reading[name])}" for name in names if name in reading)
         source = f"{how}private = dp.datasets.read({file}, schema=schema, **how{lots}){known}\n"
-        if encoded:
+        if reading.get("encoded"):
             source = (
-                f"{how}codes = dp.encode({file}, 'codes', schema=schema, **how)"
-                "  # goes on if it was stopped\n"
+                f"from dpcore.rows import FolderData\n\n{how}# goes on if it was stopped\n"
+                f"codes = dp.encode_folder({file}, 'codes', schema=schema, **how)\n"
                 f"private = FolderData.open(codes, schema=schema{lots})\n"
             )
     at = ", delta=method.delta" if release.ledger.delta else ""
     return [
-        Stage("`dpcore` runs the method.", imports),
         Stage(
             f"What is public about the rows, and the rows. {whence(release)}",
             f"schema = dp.Schema.from_json(Path('schema.json').read_text(encoding='utf-8'))\n{source}",
@@ -218,21 +214,15 @@ def steps(release: Release, file: str, table: Table | None, how: str = HOW) -> l
             f"ledger = dp.persistent_ledger(private, method.relation, purpose={f'Replay of {release.method}'!r}{at})\n"
             "method.fit(private.train, schema=schema, ledger=ledger)  # reads the rows, and books what it spends\n",
         ),
-        *last,
+        *released_again(release, table),
     ]
 
 
-def how_read(reading: Mapping[str, Any], names: Sequence[str]) -> str:
-    """Some arguments of a call after others, as Python."""
-    return "".join(f", {name}={literal(reading[name])}" for name in names if name in reading)
-
-
-def released_again(release: Release, table: Table | None) -> tuple[str, list[Stage]]:
-    """Imports, and the steps from the fitted method to what was released; with a seed, compared with the files.
+def released_again(release: Release, table: Table | None) -> list[Stage]:
+    """The steps from the fitted method to what was released; with a seed, compared with the files.
 
     Rows are compared with those of `table`, if there is one.
     """
-    seeded = release.seed is not None
     if isinstance(release.artifact, Model):
         made = (
             f"make_release(method, {literal(release.method)}, data_name={literal(release.data_name)}).model.to_json()"
@@ -242,30 +232,20 @@ def released_again(release: Release, table: Table | None) -> tuple[str, list[Sta
             f"again = dp.export.{made}\nPath('model-again.json').write_text(again, encoding='utf-8')\n",
             "print(method.predict(private.test_sample)[:10])\n",
         )
-        kept = "kept = Path('model.json').read_text(encoding='utf-8')\n"
-        check = [Stage("Is this the model of the release?", kept, says("model", "model.json"))]
-        return "from dpcore.export import models\n", [LEDGER, model, *(check * seeded)]
-    sample = Stage(
-        "As many synthetic rows as the release has. They are made of what was measured, and cost nothing more.",
-        f"synthetic = method.sample({len(release.synthetic)})\n"
-        "Path('synthetic-again.csv').write_bytes(dp.export.spreadsheet_csv(synthetic).encode())\n",
-    )
-    if table is None or not seeded:
-        return "", [sample, LEDGER]
-    check = [Stage("Are these the rows of the release?", "", says("rows", f"synthetic.{table}"))]
-    return "import pandas as pd\n" if table == "parquet" else "", [sample, LEDGER, *check]
-
-
-def compared(what: str, kept: str) -> tuple[str, str]:
-    """What is said where the same came out, and where something else did."""
-    return f"the same {what} as {kept}", f"{'another' if what == 'model' else 'other'} {what} than {kept}"
-
-
-def says(what: str, kept: str) -> str:
-    """The code that says whether what came out is what was released."""
-    same, other = compared(what, kept)
-    found = SAME[kept.rpartition(".")[2]]
-    return f"same = {found}\nprint('{same}' if same else '{other}: other data, or versions?')\n"
+        found = [LEDGER, model]
+        told = "Is this the model of the release?"
+        needed = "from dpcore.export import models\n\nkept = Path('model.json').read_text(encoding='utf-8')\n"
+    else:
+        sample = Stage(
+            "As many synthetic rows as the release has. They are made of what was measured, and cost nothing more.",
+            f"synthetic = method.sample({len(release.synthetic)})\n"
+            "Path('synthetic-again.csv').write_bytes(dp.export.spreadsheet_csv(synthetic).encode())\n",
+        )
+        found = [sample, LEDGER]
+        told, needed = "Are these the rows of the release?", "import pandas as pd\n\n" * (table == "parquet")
+    if release.seed is not None and table is not None:
+        found.append(Stage(told, needed, outcome(release, table)))
+    return found
 
 
 def make_notebook(release: Release, table: Table = "csv") -> str:
@@ -286,9 +266,7 @@ def make_notebook(release: Release, table: Table = "csv") -> str:
         The file's text.
     """
     cells = [cell("markdown", introduction(release), 0)]
-    first, *rest = steps(release, literal(DATA), table)
-    head = f"from pathlib import Path\n\nimport dpcore as dp{IF_LACKING}\n{first.code}"
-    parts = [Stage(first.told, head), *rest]
+    parts = [IMPORTS, *steps(release, literal(DATA), table)]
     for step in itertools.chain.from_iterable((part, *CHARTS) if part == LEDGER else (part,) for part in parts):
         cells += [cell("markdown", step.told, len(cells)), cell("code", step.code + step.shown, len(cells) + 1)]
     document = {

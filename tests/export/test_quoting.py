@@ -25,7 +25,7 @@ from dpcore.methods import METHODS
 
 NASTY = "\u2028\u2029\x85\n\r\t'\"\\{}`<>&|#*_[]()$,;=+-@%: \ufeff\u202e👍ß"
 texts = st.text(st.one_of(st.sampled_from(NASTY), st.characters(codec="utf-8")), min_size=1, max_size=25)
-OPEN = {"read", "encode"}
+OPEN = {"read", "encode_folder"}
 
 
 def writable(text: str) -> bool:
