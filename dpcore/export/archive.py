@@ -156,15 +156,6 @@ def rows_of_reports(release: Release) -> str:
     return f"{unit.max_contributions:,} rows per person, one below another"
 
 
-def again_by(release: Release) -> str:
-    """The method that learned, as Python."""
-    return (
-        f"{release.class_name}(mode='published')"
-        if release.parameters["mode"] == "published"
-        else f"{release.class_name}()"
-    )
-
-
 def document(value: object) -> str:
     """JSON for people to read."""
     return json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
@@ -182,6 +173,8 @@ def readme(
     told = FILES | ({"synthetic.csv": f"{FILES['synthetic.csv']} {ESCAPED.format(escaped)}"} if escaped else {})
     told |= {} if drawn else {"report.html": UNDRAWN}
     collected = release.table_of_reports is not None
+    mode = "mode='published'" if release.parameters["mode"] == "published" else ""
+    learner = f"{release.class_name}({mode})"
     lines = [
         f"# {made.title}",
         "",
@@ -199,7 +192,7 @@ def readme(
         "",
         *(f"- `{name}`: {told[name]}" for name in FILES if name in held),
         "",
-        *([REPORTS.format(kind=again_by(release), each=rows_of_reports(release)), ""] if collected else []),
+        *([REPORTS.format(kind=learner, each=rows_of_reports(release)), ""] if collected else []),
         *artifact.use,
         "## Replay",
         "",

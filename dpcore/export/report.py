@@ -22,7 +22,7 @@ import pandas as pd
 from dpcore import charts
 from dpcore.arguments import Floats
 from dpcore.charts.base import PAGE, REAL_DATA, for_files
-from dpcore.export import privacy_card, protection
+from dpcore.export import privacy_card
 from dpcore.export.artifacts import Network, Picture, Rows
 from dpcore.export.model_file import Model
 from dpcore.export.release import Release
@@ -37,11 +37,10 @@ MOST_ENTRIES, MOST_ROWS, MOST_VALUES, MOST_COLUMNS, MOST_NODES = 60, 200, 40, 12
 MOST_BARS = 4  # side by side
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 LEDGER = {"scope": "where", "name": "question", "mechanism": "mechanism", "scale": "noise scale"}
-LEDGER |= {"epsilon_claimed": "claimed, each", "epsilon_nominal": "proved, each"}
-IN_RHO = {"rho_claimed": "rho claimed, each", "rho_nominal": "rho proved, each"}  # in these two's place
+IN_EPSILON = {"epsilon_claimed": "claimed, each", "epsilon_nominal": "proved, each"}
+IN_RHO = {"rho_claimed": "rho claimed, each", "rho_nominal": "rho proved, each"}
 OF_NOISE = "of the noise, each"  # where nothing is proved
-EPSILONS = {"epsilon", "spent", "epsilon_claimed", "epsilon_nominal", "claimed, each", "proved, each", OF_NOISE}
-EPSILONS |= {*IN_RHO, *IN_RHO.values()}
+EPSILONS = {"epsilon", "spent", OF_NOISE, *IN_EPSILON, *IN_EPSILON.values(), *IN_RHO, *IN_RHO.values()}
 LETTERS, LABEL, LONGEST = 110, 46, 80  # of a subtitle's line, of a line of an axis, and of a node's name
 MOST_CLASSES = 10  # beside each other
 LINE, SPACE = 17, 8  # pixels of a label's line, and around a label
@@ -113,33 +112,24 @@ def page(title: str, body: Iterable[str]) -> str:
 
 def price(release: Release) -> str:
     """Claimed and proved epsilon, where it went, and the ledger."""
-    ledger, frame = release.ledger, release.ledger.to_frame()
-    unit, sentence = release.schema.unit, protection.neighbors(release.schema.unit, ledger.relation)
-    told = f"{sentence[0].upper()}{sentence[1:]}".replace(". ", ": ", 1)
-    if unit is not None and unit.id_column is not None:
-        most = unit.max_contributions
-        told += f" Questions are priced for one row, and one person has {most:,} at most: sums are the person's."
-    elif unit is not None and math.isfinite(ledger.epsilon_bound):
-        told += f" What can be proved is {protection.headline(unit, ledger.epsilon_bound, ledger.delta)}."
-    words = LEDGER
+    ledger, frame, persons = release.ledger, release.ledger.to_frame(), release.schema.persons
+    words = LEDGER | (IN_RHO if ledger.delta else IN_EPSILON)
+    told = []
+    if persons is not None:
+        most = f"one person has {persons.max_contributions:,} at most"
+        told.append(f"Questions are priced for one row, and {most}: sums are the person's.")
     if ledger.delta:
-        told += f" {protection.of_delta(ledger.delta)}" if math.isfinite(ledger.epsilon_bound) else ""
-        told += " Questions are priced in rho, which adds up."
-        words = {name: told_as for name, told_as in LEDGER.items() if name not in EPSILONS} | IN_RHO
+        told.append("Questions are priced in rho, which adds up.")
     if ledger.guarantee_void:
-        words = words | {f"{ledger.currency.unit}_nominal": OF_NOISE}
-        at = f" at delta {ledger.delta:g}" if ledger.delta else ""
-        told += f" The noise alone would give {number(ledger.epsilon_nominal)}{at}, and the shares below are of that. "
-        told += "They are no bound: the guarantee is void."
-    told = f"{told} {release.attackable}".strip()
-    reasons = "".join(f"<p>{escape(reason)}</p>" for reason in dict.fromkeys(frame["reason"]) if reason)
+        words[f"{ledger.currency.unit}_nominal"] = OF_NOISE
+        told.append("The shares below are of what the noise alone would give: no bound, for the guarantee is void.")
+    told += [reason for reason in dict.fromkeys(frame["reason"]) if reason]
     columns = list(words)[0 if frame["scope"].any() else 1 :]
     entries = frame.groupby(columns, sort=False, dropna=False).size().reset_index(name="times").rename(columns=words)
     both = charts.claimed_vs_bound(claimed=ledger.epsilon_claimed, bound=ledger.epsilon_bound, delta=ledger.delta)
     return (
-        f"<p>{escape(told)}</p>"
+        "".join(f"<p>{escape(sentence)}</p>" for sentence in told)
         + figure(both, None, 1)
-        + reasons
         + figure(charts.epsilon_split(ledger.breakdown()), None, 2)
         + f"<h3>Every question that was asked of the rows</h3>{table(entries.head(MOST_ENTRIES))}"
         + rest(len(entries) - MOST_ENTRIES, "more are in ledger.csv")
@@ -288,8 +278,7 @@ def spelled(spec: dict[str, Any]) -> None:
 
 def table(frame: pd.DataFrame, epsilons: Collection[str] = EPSILONS) -> str:
     """A frame as an HTML table, numbers to the right, and the columns of epsilons as these are everywhere."""
-    numeric = [bool(pd.api.types.is_numeric_dtype(frame[name])) for name in frame]
-    place = ["class='number'" if is_number else "" for is_number in numeric]
+    place = ["class='number'" if pd.api.types.is_numeric_dtype(kind) else "" for kind in frame.dtypes]
     heads = "".join(f"<th {where}>{escape(str(name))}</th>" for name, where in zip(frame, place, strict=True))
     lines = []
     for row in frame.itertuples(index=False):
