@@ -9,14 +9,12 @@ from dpcore.export.quoting import plain
 from dpcore.language import phrase, plural, say
 from dpcore.text import number
 
-ROW: ProtectedUnit = "row"
-PERSON: ProtectedUnit = "person"
 UNITS = (phrase("row"), phrase("person"))  # as screens say them
 
 
 def protects(declared: unit.PrivacyUnit | None) -> ProtectedUnit:
     """What runs with this unit protect."""
-    return ROW if declared is None or declared.id_column is None else PERSON
+    return "row" if declared is None or declared.id_column is None else "person"
 
 
 def headline(declared: unit.PrivacyUnit | None, epsilon: float, delta: float = 0.0) -> str:
@@ -27,12 +25,11 @@ def headline(declared: unit.PrivacyUnit | None, epsilon: float, delta: float = 0
     >>> headline(unit.PrivacyUnit(rows=3), 0.5)
     '0.5 per row, 3 × 0.5 = 1.5 per person'
     """
-    told = number(epsilon)
-    if declared is not None and declared.id_column is not None:
-        told = say("{epsilon} per person", epsilon=number(epsilon))
+    told, person = number(epsilon), for_person(declared, epsilon, delta)
+    if person:
+        told = say("{epsilon} per row, {person}", epsilon=told, person=person)
     elif declared is not None:
-        person = for_person(declared, epsilon, delta)
-        told = say("{epsilon} per row, {person}", epsilon=number(epsilon), person=person)
+        told = say("{epsilon} per person", epsilon=told)
     return say("{epsilon} at delta {delta}", epsilon=told, delta=f"{delta:g}") if delta else told
 
 
@@ -61,12 +58,8 @@ def for_person(declared: unit.PrivacyUnit | None, epsilon: float, delta: float =
     whole = number(of_one(declared, epsilon, delta))
     if delta:
         return say("{whole} per person with {rows:,} rows", whole=whole, rows=declared.max_contributions)
-    return say(
-        "{rows:,} × {epsilon} = {whole} per person",
-        rows=declared.max_contributions,
-        epsilon=number(epsilon),
-        whole=whole,
-    )
+    of = {"rows": declared.max_contributions, "epsilon": number(epsilon), "whole": whole}
+    return say("{rows:,} × {epsilon} = {whole} per person", **of)
 
 
 def protected(

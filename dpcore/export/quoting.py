@@ -68,13 +68,11 @@ def spreadsheet_safe(frame: pd.DataFrame) -> tuple[pd.DataFrame, int]:
     for name in frame.columns:
         values = frame[name]
         if not pd.api.types.is_numeric_dtype(values):
-            distinct = pd.Series(values.dropna().unique().astype(object))
-            risky = {v: f"'{v}" for v in distinct if runs_as_formula(str(v))}
-            if risky:
-                values = values.astype(object)
-                hit = values.isin(list(risky))
-                escaped += int(hit.sum())
-                values = values.where(~hit, values.map(lambda v, risky=risky: risky.get(v, v)))
+            distinct = values.dropna().unique().astype(object)
+            risky = values.isin([value for value in distinct if runs_as_formula(str(value))])
+            escaped += int(risky.sum())
+            if risky.any():
+                values = values.astype(object).mask(risky, "'" + values.astype(str))
         headers.append(f"'{name}" if runs_as_formula(str(name)) else name)
         escaped += headers[-1] != name
         cells.append(values)
