@@ -75,6 +75,11 @@ def json_value(
     return found
 
 
+def json_text(value: object, indent: int | None = None) -> str:
+    """JSON that every reader takes, with letters as they are; on lines of its own with an indent."""
+    return json.dumps(value, indent=indent, ensure_ascii=False, allow_nan=False)
+
+
 def json_ready(part: Any) -> Any:
     """What a file holds of something: an object's own document, an array as a list, and all else as it is."""
     if hasattr(part, "to_dict"):

@@ -13,18 +13,17 @@ It holds what was released and what it can cost, and nothing that was computed f
 """
 
 import io
-import json
 import zipfile
 import zlib
 from collections.abc import Iterable
 from typing import Any
 
-from dpcore.domain.documents import json_value
+from dpcore.domain.documents import json_text, json_value
 from dpcore.errors import DataError, ParameterError
 from dpcore.export.artifacts import Rows, Table
 from dpcore.export.collection import Collection
 from dpcore.export.privacy_card import card, markdown, warned
-from dpcore.export.quoting import plain, spreadsheet_csv
+from dpcore.export.quoting import plain, spreadsheet_csv, spreadsheet_safe
 from dpcore.export.release import Release
 from dpcore.export.replay import again, command, how_to_run, make_notebook, script_of, whence
 from dpcore.export.report import Report, make_report
@@ -114,7 +113,7 @@ def bundle(release: Release, *, table: Table = "csv", told: Report | None = None
         files |= Collection(reports, release.about).files()
     files |= {
         "schema.json": release.schema.to_json(),
-        "config.json": document(release.config()),
+        "config.json": json_text(release.config(), 2),
         "ledger.json": release.ledger.to_json(),
         "ledger.csv": spreadsheet_csv(release.ledger.to_frame()),
         "replay.py": script_of(release, table),
@@ -122,7 +121,7 @@ def bundle(release: Release, *, table: Table = "csv", told: Report | None = None
         "report.html": told.html,
         "card.md": markdown(card(release)),
     }
-    files["README.md"] = readme(release, table, real=told.real, drawn=told.drawn, held=files)
+    files["README.md"] = readme(release, table, told, files)
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in files.items():
@@ -156,22 +155,13 @@ def rows_of_reports(release: Release) -> str:
     return f"{unit.max_contributions:,} rows per person, one below another"
 
 
-def document(value: object) -> str:
-    """JSON for people to read."""
-    return json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
-
-
-def readme(
-    release: Release, table: Table = "csv", *, real: bool = False, drawn: bool = True, held: Iterable[str] = ()
-) -> str:
-    """What the zip says of itself; `real` if its report compares with real rows, and `drawn` if it has its charts.
-
-    `held` are the files beside it.
-    """
+def readme(release: Release, table: Table, report: Report, held: Iterable[str] = ()) -> str:
+    """What the zip says of itself; `held` are the files beside it, with this report."""
     artifact, made = release.artifact, card(release)
-    escaped = artifact.escaped(table) if isinstance(artifact, Rows) else 0
+    cells = table == "csv" and isinstance(artifact, Rows)
+    escaped = spreadsheet_safe(release.synthetic)[1] if cells else 0
     told = FILES | ({"synthetic.csv": f"{FILES['synthetic.csv']} {ESCAPED.format(escaped)}"} if escaped else {})
-    told |= {} if drawn else {"report.html": UNDRAWN}
+    told |= {} if report.drawn else {"report.html": UNDRAWN}
     collected = release.table_of_reports is not None
     mode = "mode='published'" if release.parameters["mode"] == "published" else ""
     learner = f"{release.class_name}({mode})"
@@ -180,7 +170,7 @@ def readme(
         "",
         artifact.lead(repr(plain(release.data_name)), table),
         "",
-        *([COMPARED, ""] if real else []),
+        *([COMPARED, ""] if report.real else []),
         "## Privacy",
         "",
         *warned(made),

@@ -3,12 +3,10 @@
 An artifact knows its headline, and the files that hold it. A classifier is one, too: `model_file.Model`.
 """
 
-import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from io import BytesIO
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -16,8 +14,8 @@ import pandas as pd
 
 from dpcore import charts
 from dpcore.arguments import Floats
-from dpcore.domain.documents import json_ready
-from dpcore.export.quoting import spreadsheet_csv, spreadsheet_safe
+from dpcore.domain.documents import json_ready, json_text
+from dpcore.export.quoting import spreadsheet_csv
 from dpcore.language import phrase
 from dpcore.postprocess.count_tree import ReleasedTree
 from dpcore.postprocess.reports import Reports
@@ -108,23 +106,12 @@ class Rows(Artifact):
         return {"rows": len(self.synthetic)}
 
     def files(self, table: Table) -> dict[str, str | bytes]:
-        rows = BytesIO()
-        if table == "csv":
-            rows.write(spreadsheet_csv(self.synthetic).encode())
-        else:
-            self.synthetic.to_parquet(rows, index=False)
-        found: dict[str, str | bytes] = {f"synthetic.{table}": rows.getvalue()}
+        rows = self.synthetic
+        written = spreadsheet_csv(rows) if table == "csv" else rows.to_parquet(index=False)
+        found: dict[str, str | bytes] = {f"synthetic.{table}": written}
         if self.released:
-            found["structure.json"] = self.written(1)
+            found["structure.json"] = json_text(self.structure, 1)
         return found
-
-    def written(self, indent: int | None) -> str:
-        """`structure` as text."""
-        return json.dumps(self.structure, indent=indent, ensure_ascii=False, allow_nan=False)
-
-    def escaped(self, table: Table) -> int:
-        """How many cells of the file begin with an apostrophe because a spreadsheet would run them."""
-        return spreadsheet_safe(self.synthetic)[1] if table == "csv" else 0
 
     def lead(self, made_from: str, table: Table) -> str:
         return f"{len(self.synthetic):,} synthetic rows in `synthetic.{table}`, made from {made_from}."
@@ -195,5 +182,5 @@ class CountTree(Rows):
         return self.tree.rows(self.leaf_counts)
 
     def files(self, table: Table) -> dict[str, str | bytes]:
-        groups = spreadsheet_csv(self.generalized).encode()
-        return super().files(table) | {"structure.json": self.written(None), "generalized.csv": groups}
+        groups = spreadsheet_csv(self.generalized)
+        return super().files(table) | {"structure.json": json_text(self.structure), "generalized.csv": groups}

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from dpcore.arguments import Floats, Ints, Progress, no_progress
 from dpcore.datasets.reading import read_frame, source_bytes
 from dpcore.domain.column import Column
-from dpcore.domain.documents import json_value
+from dpcore.domain.documents import json_text, json_value
 from dpcore.domain.schema import Schema
 from dpcore.errors import DataError, DPCoreError, ParameterError, SchemaError
 from dpcore.export.model_file import Model, told_of
@@ -87,8 +87,7 @@ class Collection:
         }
         frame = made.frame()
         frame.insert(0, first_of(made), np.arange(made.people) // each(made.source) + 1)
-        rules = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
-        return {"reports.csv": spreadsheet_csv(frame), "rules.json": rules}
+        return {"reports.csv": spreadsheet_csv(frame), "rules.json": json_text(document, 2)}
 
     @classmethod
     def read(
@@ -137,11 +136,8 @@ class Collection:
     @property
     def learners(self) -> list[str]:
         """The names in `METHODS` of all methods that can learn from these reports."""
-        found = []
-        for name, kind in METHODS.items():
-            if issubclass(kind, LocalClassifier) and not kind().untold(self.reports):
-                found.append(name)
-        return found
+        local = {name: kind for name, kind in METHODS.items() if issubclass(kind, LocalClassifier)}
+        return [name for name, kind in local.items() if not kind().untold(self.reports)]
 
     def learn(self, method: LocalClassifier, *, progress: Progress = no_progress) -> Model:
         """Learn a classifier from these reports.

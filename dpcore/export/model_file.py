@@ -14,7 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from dpcore.arguments import Floats
-from dpcore.domain.documents import json_value
+from dpcore.domain.documents import json_text, json_value
 from dpcore.domain.former_names import LABELS, renamed_parameters
 from dpcore.domain.schema import Schema
 from dpcore.errors import DataError, SchemaError
@@ -201,7 +201,7 @@ class Model(Artifact):
             "schema": json.loads(self.schema.to_json()),
             "structure": self.structure,
         }
-        return json.dumps(document, ensure_ascii=False, allow_nan=False)
+        return json_text(document)
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Self:

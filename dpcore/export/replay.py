@@ -5,12 +5,12 @@ is written without Jupyter's libraries, which only its readers need.
 """
 
 import itertools
-import json
 import textwrap
 from dataclasses import dataclass
 from typing import Any
 
 from dpcore.datasets import DATASETS
+from dpcore.domain.documents import json_text
 from dpcore.export.artifacts import Table
 from dpcore.export.model_file import Model
 from dpcore.export.quoting import literal, plain
@@ -269,16 +269,9 @@ def make_notebook(release: Release, table: Table = "csv") -> str:
     parts = [IMPORTS, *steps(release, literal(DATA), table)]
     for step in itertools.chain.from_iterable((part, *CHARTS) if part == LEDGER else (part,) for part in parts):
         cells += [cell("markdown", step.told, len(cells)), cell("code", step.code + step.shown, len(cells) + 1)]
-    document = {
-        "cells": cells,
-        "metadata": {
-            "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
-            "language_info": {"name": "python"},
-        },
-        "nbformat": 4,
-        "nbformat_minor": 5,
-    }
-    return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
+    kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
+    about = {"kernelspec": kernel, "language_info": {"name": "python"}}
+    return json_text({"cells": cells, "metadata": about, "nbformat": 4, "nbformat_minor": 5}, 1) + "\n"
 
 
 def introduction(release: Release) -> str:

@@ -5,7 +5,7 @@ import math
 from dataclasses import replace
 
 import pytest
-from taken_home import HOSTILE, SCHEMA, people, released
+from taken_home import HOSTILE, NO_REPORT, SCHEMA, people, released
 
 from dpcore.domain.schema import Schema
 from dpcore.domain.unit import PrivacyUnit
@@ -76,7 +76,7 @@ def test_four_lines_say_what_a_release_rests_on_and_none_stands_for_another(give
     told = facts(made)
     for what, start in zip(GROUNDS, (noise, schema, unit, "none of this version."), strict=True):
         assert told.get(what, "").startswith(start), what
-        assert f"- {what}: {told[what]}\n" in archive.readme(made)
+        assert f"- {what}: {told[what]}\n" in archive.readme(made, "csv", NO_REPORT)
     assert made.exactly_sampled == told["Noise"].startswith("exactly sampled noise")
     assert ("schema_origins" in made.config()) == (LINES in told["Schema"])
 
@@ -126,7 +126,7 @@ def test_people_who_randomize_their_own_answers_trust_nobody():
 def test_readme_card_and_page_agree_and_names_from_a_file_are_harmless():
     made = rows(data_name=f"{HOSTILE}[x](javascript:1).csv")
     card = privacy_card.card(made)
-    text, alone = archive.readme(made), privacy_card.markdown(card)
+    text, alone = archive.readme(made, "csv", NO_REPORT), privacy_card.markdown(card)
     whole = html.unescape(privacy_card.html(card))
     for what, about in card.facts:
         assert (f"- {what}: {about}\n" in text) == (what in archive.BRIEF)

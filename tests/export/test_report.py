@@ -5,7 +5,7 @@ import re
 import altair as alt
 import pandas as pd
 import pytest
-from taken_home import HOSTILE, Page, released
+from taken_home import HOSTILE, NO_REPORT, Page, released
 
 from dpcore import charts, export
 from dpcore.export import archive, report
@@ -74,7 +74,7 @@ def test_comparisons_with_real_rows_come_last_and_under_their_name(monkeypatch):
     assert "⚠ Uses real data: do not publish" in after  # the chart's own mark
     assert before.count("<p class='real'>") == 1
     assert ("0.125</td>" in before, "0.125</td>" in after) == (False, True)
-    assert [("do not publish it" in archive.readme(made, real=real)) for real in (True, False)] == [True, False]
+    assert [("do not publish it" in archive.readme(made, "csv", each)) for each in (told, NO_REPORT)] == [True, False]
     assert "<script" not in html
 
 
