@@ -16,7 +16,6 @@ import textwrap
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass, field
-from difflib import get_close_matches
 from functools import wraps
 from inspect import cleandoc
 from math import inf, isfinite
@@ -25,6 +24,7 @@ from typing import Any, ClassVar, Literal, dataclass_transform
 from dpcore.arguments import is_number, is_plain, is_whole
 from dpcore.domain.former_names import renamed_parameters
 from dpcore.errors import ParameterError
+from dpcore.methods.other_libraries import advise
 
 WIDTH = 110
 CORRECTED, PUBLISHED = {"mode": "corrected"}, {"mode": "published"}
@@ -110,7 +110,8 @@ class Whole(Parameter):
 
     def refusal(self, name: str, value: Any) -> tuple[str, str] | None:
         if isinstance(value, str) and self.words:
-            return None if value in self.words else ("is not known", f"Use a number, {words_of(self.words)}.")
+            known = ", ".join(self.words)
+            return None if value in self.words else ("is not known", f"Use a number, or one of {known}.")
         if not is_whole(value, self.least):
             return f"is not a whole number of {self.least} or more", f"Try {max(self.least, 3)}."
         return ("is too large", f"At most {self.most:,}.") if value > self.most else None
@@ -139,9 +140,8 @@ class Number(Parameter):
     def range(self) -> str:
         """The bounds in words."""
         if self.most == inf:
-            return (
-                f"a finite number above {self.least:g}" if self.open else f"a finite number of {self.least:g} or more"
-            )
+            above = f"above {self.least:g}" if self.open else f"of {self.least:g} or more"
+            return f"a finite number {above}"
         if self.open == "()":
             return f"between {self.least:g} and {self.most:g}"
         low, high = "(" if "(" in self.open else "[", ")" if ")" in self.open else "]"
@@ -234,12 +234,6 @@ def is_learned(name: str) -> bool:
     return name.endswith("_") and not name.endswith("__")
 
 
-def words_of(words: tuple[str, ...]) -> str:
-    """Words as a list in a sentence."""
-    *first, last = (f'"{word}"' for word in words)
-    return f"{', '.join(first)} or {last}" if first else last
-
-
 @dataclass_transform(
     kw_only_default=True, eq_default=False, field_specifiers=(whole, number, choice, flag, text, learned)
 )
@@ -253,17 +247,15 @@ class Declared:
         super().__init_subclass__(**how)
         dataclass(cls, kw_only=True, eq=False, repr=False)
         cls._check_names_of(cls.__init__)
-        for each in cls._fields():
+        for each in dataclasses.fields(cls):
             if ("parameter" if each.init else "learned") not in each.metadata:
-                told = f"{cls.__name__}.{each.name} is annotated, and is neither a parameter nor learned. Write"
-                raise TypeError(
-                    f"{told} `= whole(default=1, about='...')` or the like, `= learned('int')`, or ClassVar."
-                )
+                told = f"{cls.__name__}.{each.name} is annotated, and is neither a parameter nor learned."
+                raise TypeError(f"{told} Write `= whole(default=1, about='...')`, `= learned('int')`, or ClassVar.")
         parameters = {
             f"{name} : {each.kind}, {'optional' if each.default is None else f'default={each.default!r}'}": each.about
             for name, each in cls.parameters().items()
         }
-        learns = [(each.name, each.metadata["learned"]) for each in cls._fields() if not each.init]
+        learns = [(each.name, each.metadata["learned"]) for each in dataclasses.fields(cls) if not each.init]
         attributes = {f"{name} : {kind}": about for name, (kind, about) in learns}
         sections = [*section("Parameters", parameters), *section("Attributes", attributes)]
         summary, title, examples = cleandoc(cls.__doc__ or "").partition("\nExamples\n")
@@ -275,31 +267,26 @@ class Declared:
 
         @wraps(make)
         def make_checked(self: Any, /, *words: Any, **given: Any) -> None:
-            make(self, **cls._known_parameters(given, by_name=not words))
+            if words:
+                remedy = f"Write {cls.__name__}(epsilon=1.0).fit(frame, schema=schema)."
+                raise ParameterError(f"{cls.__name__} takes its parameters by name.", remedy)
+            make(self, **cls._known_parameters(given))
 
         setattr(cls, "__init__", make_checked)  # noqa: B010 - mypy refuses the assignment
 
     @classmethod
-    def _known_parameters(cls, given: Mapping[str, Any], *, by_name: bool = True) -> dict[str, Any]:
-        """Parameters by their current names; ParameterError for unknown ones, or if not by name."""
+    def _known_parameters(cls, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Parameters by their current names; ParameterError for unknown ones."""
         given, known = renamed_parameters(given), cls.parameters()
-        unknown = next((name for name in given if name not in known), None)
-        if not by_name or unknown is not None:
-            problem = "takes its parameters by name" if unknown is None else f"has no parameter {unknown!r}"
-            near = get_close_matches(unknown or "", known, 1)
-            remedy = f"Did you mean {near[0]!r}?" if near else f"Its parameters are {', '.join(known)}."
-            remedy = remedy if by_name else f"Write {cls.__name__}(epsilon=1.0).fit(frame, schema=schema)."
-            raise ParameterError(f"{cls.__name__} {problem}.", remedy)
+        if unknown := [name for name in given if name not in known]:
+            remedy = advise(unknown[0], {}, known).strip() or f"Its parameters are {', '.join(known)}."
+            raise ParameterError(f"{cls.__name__} has no parameter {unknown[0]!r}.", remedy)
         return given
 
     @classmethod
     def parameters(cls) -> dict[str, Parameter]:
         """Return the parameters by name, in the order in which they were declared."""
-        return {each.name: each.metadata["parameter"] for each in cls._fields() if each.init}
-
-    @classmethod
-    def _fields(cls) -> tuple[dataclasses.Field[Any], ...]:
-        return dataclasses.fields(cls)
+        return {each.name: each.metadata["parameter"] for each in dataclasses.fields(cls) if each.init}
 
     @classmethod
     def asks(cls) -> dict[str, Control]:
