@@ -26,14 +26,12 @@ ARRAYS = (np.ndarray, list, tuple, pd.Series)
 WIDER: dict[Any, Any] = {float: Real, int: Integral, tuple: (list, tuple), np.ndarray: ARRAYS}
 """What is taken for a value of a kind."""
 UNSAID = re.compile(r"\w+\.|(?<=ndarray)\[tuple.*?dtype.*?\]+")  # of annotations: modules, dtypes
-REMEDIES = {  # by what is in the annotation
-    "Dataset": 'Pass a whole data set, as dp.datasets.read("people.csv", schema=schema) gives.',
-    "Rows": 'Pass a whole data set, as dp.datasets.read("people.csv", schema=schema) gives.',
+REMEDIES = {  # by a pattern of the annotation
+    "Dataset|Rows": 'Pass a whole data set, as dp.datasets.read("people.csv", schema=schema) gives.',
     "Schema": 'Declare one: dp.Schema([dp.Column("age", "integer", lower=0, upper=99), …]).',
     "Release": 'Make one of a fitted method: dp.export.make_release(fitted, "MST", rows, …).',
-    "Mapping[str, Synth": 'Pass methods by names of yours: {"mine": dp.MST(epsilon=1.0)}.',
-    "Synthesizer": "Pass a method with its parameters, such as dp.MST(epsilon=1.0).",
-    "PrivateEstimator": "Pass a method with its parameters, such as dp.MST(epsilon=1.0).",
+    r"Mapping\[str, Synth": 'Pass methods by names of yours: {"mine": dp.MST(epsilon=1.0)}.',
+    "Synthesizer|PrivateEstimator": "Pass a method with its parameters, such as dp.MST(epsilon=1.0).",
 }
 Progress = Callable[[float, str], None]
 """Called by long work with the fraction done and a text; raising inside it cancels the work cleanly."""
@@ -157,7 +155,7 @@ def check_arguments(function: Callable[Given, Answer]) -> Callable[Given, Answer
             cause = f"The {name!r} argument takes {wanted}; what was given is {kind_of(value)}."
             if "DataFrame" in wanted:
                 raise DataError(cause, table_remedy(value))
-            remedies = (remedy for kind, remedy in REMEDIES.items() if kind in wanted)
+            remedies = (remedy for kind, remedy in REMEDIES.items() if re.search(kind, wanted))
             raise ParameterError(cause, next(remedies, f"Pass one of this kind as {name}."))
         return function(*words, **given)
 
