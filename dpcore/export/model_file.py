@@ -235,17 +235,14 @@ class Model(Artifact):
                 for name, part in document["structure"].items()
             }
             found = cls(schema=schema, target=str(document["target"]), released=released, about=told)
-            found._check()
+            predictor = found.predictor
+            if predictor.target != found.target or schema[found.target].numeric:
+                raise ValueError
+            if isinstance(predictor, Forest) and int(predictor.level.max()) >= len(predictor.level):
+                raise ValueError
         except (ValueError, KeyError, TypeError, StopIteration):
             raise SchemaError(f"{cause}.", REMEDY) from None
         return found
-
-    def _check(self) -> None:
-        predictor = self.predictor
-        if predictor.target != self.target or self.schema[self.target].numeric:
-            raise ValueError
-        if isinstance(predictor, Forest) and int(predictor.level.max()) >= len(predictor.level):
-            raise ValueError
 
 
 def told_of(document: Mapping[str, Any]) -> dict[str, Any]:

@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
-import numpy as np
 import pandas as pd
 
 from dpcore.accounting.ledger import Ledger
@@ -267,12 +266,11 @@ def make_release(
     ''
     """
     fitted._check_fitted()
-    parameters = fitted.get_params(deep=False)
     made = Release(
         artifact=artifact_of(fitted, synthetic),
         method=writable(method),
         class_name=type(fitted).__name__,
-        parameters={key: v.item() if isinstance(v, np.generic) else v for key, v in parameters.items()},
+        parameters=fitted.get_params(deep=False),
         schema=fitted.schema_,
         ledger=fitted.ledger_,
         noise_label=fitted.noise_label_,
