@@ -11,11 +11,10 @@ page asks for, and in which words, a family says once, by their names:
         controls = (Control("n_trees", "Trees", within=(1, 100)),)
 """
 
-import dataclasses
 import textwrap
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, fields
 from functools import wraps
 from inspect import cleandoc
 from math import inf, isfinite
@@ -110,8 +109,8 @@ class Whole(Parameter):
 
     def refusal(self, name: str, value: Any) -> tuple[str, str] | None:
         if isinstance(value, str) and self.words:
-            known = ", ".join(self.words)
-            return None if value in self.words else ("is not known", f"Use a number, or one of {known}.")
+            known = " or ".join(("a number", *self.words))
+            return None if value in self.words else ("is not known", f"Use {known}.")
         if not is_whole(value, self.least):
             return f"is not a whole number of {self.least} or more", f"Try {max(self.least, 3)}."
         return ("is too large", f"At most {self.most:,}.") if value > self.most else None
@@ -247,15 +246,15 @@ class Declared:
         super().__init_subclass__(**how)
         dataclass(cls, kw_only=True, eq=False, repr=False)
         cls._check_names_of(cls.__init__)
-        for each in dataclasses.fields(cls):
+        for each in fields(cls):
             if ("parameter" if each.init else "learned") not in each.metadata:
-                told = f"{cls.__name__}.{each.name} is annotated, and is neither a parameter nor learned."
-                raise TypeError(f"{told} Write `= whole(default=1, about='...')`, `= learned('int')`, or ClassVar.")
+                told = f"{cls.__name__}.{each.name} is neither a parameter nor learned."
+                raise TypeError(f"{told} Write `= whole(...)`, `= learned(...)`, or ClassVar.")
         parameters = {
             f"{name} : {each.kind}, {'optional' if each.default is None else f'default={each.default!r}'}": each.about
             for name, each in cls.parameters().items()
         }
-        learns = [(each.name, each.metadata["learned"]) for each in dataclasses.fields(cls) if not each.init]
+        learns = [(each.name, each.metadata["learned"]) for each in fields(cls) if not each.init]
         attributes = {f"{name} : {kind}": about for name, (kind, about) in learns}
         sections = [*section("Parameters", parameters), *section("Attributes", attributes)]
         summary, title, examples = cleandoc(cls.__doc__ or "").partition("\nExamples\n")
@@ -278,15 +277,15 @@ class Declared:
     def _known_parameters(cls, given: Mapping[str, Any]) -> dict[str, Any]:
         """Parameters by their current names; ParameterError for unknown ones."""
         given, known = renamed_parameters(given), cls.parameters()
-        if unknown := [name for name in given if name not in known]:
-            remedy = advise(unknown[0], {}, known).strip() or f"Its parameters are {', '.join(known)}."
-            raise ParameterError(f"{cls.__name__} has no parameter {unknown[0]!r}.", remedy)
+        if wrong := [name for name in given if name not in known]:
+            remedy = advise(wrong[0], {}, known).strip() or f"Its parameters: {', '.join(known)}."
+            raise ParameterError(f"{cls.__name__} has no parameter {wrong[0]!r}.", remedy)
         return given
 
     @classmethod
     def parameters(cls) -> dict[str, Parameter]:
         """Return the parameters by name, in the order in which they were declared."""
-        return {each.name: each.metadata["parameter"] for each in dataclasses.fields(cls) if each.init}
+        return {each.name: each.metadata["parameter"] for each in fields(cls) if each.init}
 
     @classmethod
     def asks(cls) -> dict[str, Control]:
