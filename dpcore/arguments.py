@@ -27,11 +27,11 @@ WIDER: dict[Any, Any] = {float: Real, int: Integral, tuple: (list, tuple), np.nd
 """What is taken for a value of a kind."""
 UNSAID = re.compile(r"\w+\.|(?<=ndarray)\[tuple.*?dtype.*?\]+")  # of annotations: modules, dtypes
 REMEDIES = {  # by a pattern of the annotation
-    "Dataset|Rows": 'Pass a whole data set, as dp.datasets.read("people.csv", schema=schema) gives.',
+    "Dataset|Rows": 'Pass the data set that dp.datasets.read("people.csv", schema=schema) gives.',
     "Schema": 'Declare one: dp.Schema([dp.Column("age", "integer", lower=0, upper=99), …]).',
     "Release": 'Make one of a fitted method: dp.export.make_release(fitted, "MST", rows, …).',
     r"Mapping\[str, Synth": 'Pass methods by names of yours: {"mine": dp.MST(epsilon=1.0)}.',
-    "Synthesizer|PrivateEstimator": "Pass a method with its parameters, such as dp.MST(epsilon=1.0).",
+    "Synthesizer|PrivateEstimator": "Pass a method with parameters, such as dp.MST(epsilon=1.0).",
 }
 Progress = Callable[[float, str], None]
 """Called by long work with the fraction done and a text; raising inside it cancels the work cleanly."""

@@ -76,7 +76,7 @@ def json_value(
 
 
 def json_text(value: object, indent: int | None = None) -> str:
-    """JSON that every reader takes, with letters as they are; on lines of its own with an indent."""
+    """JSON that every reader takes, letters as they are; with an indent on several lines."""
     return json.dumps(value, indent=indent, ensure_ascii=False, allow_nan=False)
 
 

@@ -194,6 +194,6 @@ def readme(release: Release, table: Table, report: Report, held: Iterable[str] =
         "",
         whence(release),
         "",
-        *how_to_run(release),
+        how_to_run(release),
     ]
     return "\n".join(lines) + "\n"

@@ -182,5 +182,5 @@ class CountTree(Rows):
         return self.tree.rows(self.leaf_counts)
 
     def files(self, table: Table) -> dict[str, str | bytes]:
-        groups = spreadsheet_csv(self.generalized)
-        return super().files(table) | {"structure.json": json_text(self.structure), "generalized.csv": groups}
+        own = {"structure.json": json_text(self.structure), "generalized.csv": spreadsheet_csv(self.generalized)}
+        return super().files(table) | own

@@ -6,8 +6,7 @@ is written without Jupyter's libraries, which only its readers need.
 
 import itertools
 import textwrap
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from dpcore.datasets import DATASETS
 from dpcore.domain.documents import json_text
@@ -22,20 +21,19 @@ WIDTH = 720  # pixels; a notebook has no container that a chart could be as wide
 # One row may decide what a person has to declare of a file, so no export has it: every replay says the same.
 OPTIONS = "[encoding=NAME] [delimiter=SIGN] [decimal=SIGN]"
 HOW = "how = {}  # if the file needs it, how it is written: dict(encoding='cp1252', delimiter=';', decimal=',')\n"
-RUN = (
-    "Both need dpcore and the packages that it was installed with. Once, in dpcore's folder:",
-    "",
-    "    .venv/bin/python -m pip install --no-deps -e .",
-    "    .venv/bin/python -m pip install jupyterlab",
-    "",
-    "The first line makes dpcore known to that Python wherever it is started; the second is for the notebook only.",
-    "Then, in the folder of these files, with the path to dpcore's folder in place of `dpcore`:",
-    "",
-    "    dpcore/.venv/bin/python COMMAND",
-    "    dpcore/.venv/bin/python -m jupyterlab replay.ipynb",
-    "",
-    "On Windows write `.venv\\Scripts\\python` for `.venv/bin/python`.",
-)
+RUN = """\
+Both need dpcore and the packages that it was installed with. Once, in dpcore's folder:
+
+    .venv/bin/python -m pip install --no-deps -e .
+    .venv/bin/python -m pip install jupyterlab
+
+The first line makes dpcore known to that Python wherever it is started; the second is for the notebook only.
+Then, in the folder of these files, with the path to dpcore's folder in place of `dpcore`:
+
+    dpcore/.venv/bin/python {command}
+    dpcore/.venv/bin/python -m jupyterlab replay.ipynb
+
+On Windows write `.venv\\Scripts\\python` for `.venv/bin/python`."""
 HEAD = """\
 {told}
 
@@ -57,18 +55,18 @@ try:
     import dpcore as dp
 except ImportError as error:
     stop(f'dpcore is not installed for this Python ({{error}}). README.md says how to run this.')
-"""
-KNOWN = "all(word.startswith(('encoding=', 'delimiter=', 'decimal=')) for word in sys.argv[2:])"
-GIVEN = "file, how = Path(sys.argv[1]).resolve(), dict(word.split('=', 1) for word in sys.argv[2:])\n"
-ENTER = """\
-os.chdir(Path(__file__).resolve().parent)
+{given}os.chdir(Path(__file__).resolve().parent)
 if not Path('schema.json').is_file():
     stop('schema.json is not beside replay.py. Unpack the whole zip into one folder.')
 """
+MISUSED = (
+    "len(sys.argv) < 2 or sys.argv[1].startswith('-') or "
+    "not all(word.startswith(('encoding=', 'delimiter=', 'decimal=')) for word in sys.argv[2:])"
+)
+GIVEN = "file, how = Path(sys.argv[1]).resolve(), dict(word.split('=', 1) for word in sys.argv[2:])\n"
 
 
-@dataclass(frozen=True)
-class Stage:
+class Stage(NamedTuple):
     """A part of a replay: what it does, in a sentence of Markdown, its code, and what that shows to who looks on."""
 
     told: str
@@ -85,10 +83,10 @@ LEDGER = Stage(
     "ledger = method.ledger_\n",
     "print(ledger.to_frame())\nprint('claimed', ledger.epsilon_claimed, 'proved', ledger.epsilon_bound)\n",
 )
-SAME = {  # by the file of the release
-    "synthetic.csv": "dp.export.spreadsheet_csv(synthetic).encode() == Path('synthetic.csv').read_bytes()",
-    "synthetic.parquet": "pd.read_parquet('synthetic.parquet').equals(synthetic)",
-    "model.json": "models.Model.from_json(again).structure == models.Model.from_json(kept).structure",
+SAME = {  # by the format of the release's file
+    "csv": "dp.export.spreadsheet_csv(synthetic).encode() == Path('synthetic.csv').read_bytes()",
+    "parquet": "pd.read_parquet('synthetic.parquet').equals(synthetic)",
+    "json": "dp.models.Model.from_json(again).structure == dp.models.Model.from_json(kept).structure",
 }
 CHARTS = (
     Stage(
@@ -123,7 +121,7 @@ def show_code(release: Release, *, data: str = DATA, table: Table | None = None)
     str
         Python code.
     """
-    return "\n".join(step.code + step.shown for step in (IMPORTS, *steps(release, literal(data), table)))
+    return "\n".join(step.code + step.shown for step in steps(release, literal(data), table))
 
 
 def script_of(release: Release, table: Table = "csv") -> str:
@@ -131,27 +129,28 @@ def script_of(release: Release, table: Table = "csv") -> str:
 
     Whoever names none, or a wrong one, reads how it is used and what to do, and the script ends with code 2.
     """
-    rows, fit, *last = steps(release, "file", table, how="")
-    known = release.data_name in DATASETS
-    if known:
+    _, rows, fit, *last = steps(release, "file", table, how="")
+    if release.data_name in DATASETS:
+        options, misused, given = "", "len(sys.argv) != 1", ""
         remedy = f"No file is needed: dpcore knows the data set {release.data_name!r}."
     else:
+        options, misused, given = f" {OPTIONS}", MISUSED, GIVEN
         remedy = f"FILE is the table that the release was made from ({plain(release.data_name)})."
     head = HEAD.format(
         told=f'"""Makes this release again: python {command(release)}"""',
-        usage=literal(f"usage: python {command(release)}{'' if known else f' {OPTIONS}'}"),
-        misused="len(sys.argv) != 1" if known else f"len(sys.argv) < 2 or sys.argv[1].startswith('-') or not {KNOWN}",
+        usage=literal(f"usage: python {command(release)}{options}"),
+        misused=misused,
         remedy=literal(remedy),
+        given=given,
     )
-    enter = ENTER if known else f"{GIVEN}{ENTER}"
     tried = textwrap.indent(rows.code + fit.code, "    ")
     guarded = f"try:\n{tried}except (dp.DPCoreError, OSError) as error:\n    stop(error)\n"
-    return "\n".join([head + enter + guarded, *(step.code for step in last), outcome(release, table)])
+    return "\n".join([head + guarded, *(step.code for step in last), outcome(release, table)])
 
 
-def how_to_run(release: Release) -> list[str]:
-    """Lines of Markdown."""
-    return [line.replace("COMMAND", command(release)) for line in RUN]
+def how_to_run(release: Release) -> str:
+    """How a script and a notebook are run, in Markdown."""
+    return RUN.format(command=command(release))
 
 
 def command(release: Release) -> str:
@@ -161,10 +160,9 @@ def command(release: Release) -> str:
 
 def outcome(release: Release, table: Table) -> str:
     """The code that tells what came out: with a seed, whether it is what was released."""
+    what, kept, file = "rows", f"synthetic.{table}", "synthetic-again.csv"
     if isinstance(release.artifact, Model):
-        same, other, kept, file = "the same model", "another model", "model.json", "model-again.json"
-    else:
-        same, other, kept, file = "the same rows", "other rows", f"synthetic.{table}", "synthetic-again.csv"
+        what, kept, file = "model", "model.json", "model-again.json"
     if release.seed is None:
         return (
             "spent = f'epsilon {dp.export.protection.headline(schema.unit, ledger.epsilon_bound, ledger.delta)}'\n"
@@ -173,15 +171,15 @@ def outcome(release: Release, table: Table) -> str:
             "print(f'{method.noise_label_}.')\n"
         )
     return (
-        f"if {SAME[kept]}:\n"
-        f"    print('The release came out again: {same} as {kept} ({file}).')\n"
+        f"if {SAME[kept.rpartition('.')[2]]}:\n"
+        f"    print('The release came out again: the same {what} as {kept} ({file}).')\n"
         "else:\n"
-        f"    print('Another release came out, by other data or versions: {other} than {kept} ({file}).')\n"
+        f"    print('Another release than {kept} came out, by other data or versions ({file}).')\n"
     )
 
 
 def steps(release: Release, file: str, table: Table | None, how: str = HOW) -> list[Stage]:
-    """The parts of a replay but for `IMPORTS`; `file` is how the private rows' file is told in Python.
+    """The parts of a replay, imports first; `file` is how the rows' file is told in Python.
 
     `how` is the code that says how that file is written.
     """
@@ -204,6 +202,7 @@ def steps(release: Release, file: str, table: Table | None, how: str = HOW) -> l
             )
     at = ", delta=method.delta" if release.ledger.delta else ""
     return [
+        IMPORTS,
         Stage(
             f"What is public about the rows, and the rows. {whence(release)}",
             f"schema = dp.Schema.from_json(Path('schema.json').read_text(encoding='utf-8'))\n{source}",
@@ -233,8 +232,7 @@ def released_again(release: Release, table: Table | None) -> list[Stage]:
             "print(method.predict(private.test_sample)[:10])\n",
         )
         found = [LEDGER, model]
-        told = "Is this the model of the release?"
-        needed = "from dpcore.export import models\n\nkept = Path('model.json').read_text(encoding='utf-8')\n"
+        needed = "kept = Path('model.json').read_text(encoding='utf-8')\n"
     else:
         sample = Stage(
             "As many synthetic rows as the release has. They are made of what was measured, and cost nothing more.",
@@ -242,9 +240,9 @@ def released_again(release: Release, table: Table | None) -> list[Stage]:
             "Path('synthetic-again.csv').write_bytes(dp.export.spreadsheet_csv(synthetic).encode())\n",
         )
         found = [sample, LEDGER]
-        told, needed = "Are these the rows of the release?", "import pandas as pd\n\n" * (table == "parquet")
+        needed = "import pandas as pd\n\n" * (table == "parquet")
     if release.seed is not None and table is not None:
-        found.append(Stage(told, needed, outcome(release, table)))
+        found.append(Stage("Is this what was released?", needed, outcome(release, table)))
     return found
 
 
@@ -266,7 +264,7 @@ def make_notebook(release: Release, table: Table = "csv") -> str:
         The file's text.
     """
     cells = [cell("markdown", introduction(release), 0)]
-    parts = [IMPORTS, *steps(release, literal(DATA), table)]
+    parts = steps(release, literal(DATA), table)
     for step in itertools.chain.from_iterable((part, *CHARTS) if part == LEDGER else (part,) for part in parts):
         cells += [cell("markdown", step.told, len(cells)), cell("code", step.code + step.shown, len(cells) + 1)]
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
@@ -290,7 +288,7 @@ def introduction(release: Release) -> str:
         "",
         "## How to run it",
         "",
-        *how_to_run(release),
+        how_to_run(release),
     ]
     return "\n".join(lines)
 
@@ -319,10 +317,8 @@ def whence(release: Release) -> str:
     unit = release.schema.persons
     named = "" if unit is None else f" It needs the column {plain(unit.id_column or '')!r}, which says whose row it is."
     named += f" If it needs that, say how it is written: `{OPTIONS}` after FILE, or `how` in the notebook."
-    sentence = (
-        f"It learns from the file that you name.{named} `test_share` is the share of rows that is set aside before the "
-        "fit"
-    )
-    if release.reading is not None:
-        return f"{sentence}, as it was for this release."
-    return f"{sentence}: use the share that this release was made with, and 0 if it was made from all rows of the file."
+    share = ", as it was for this release."
+    if release.reading is None:
+        share = ": use the share that this release was made with, and 0 if it was made from all rows of the file."
+    sentence = f"It learns from the file that you name.{named} `test_share` is the share of rows that is set aside"
+    return f"{sentence} before the fit{share}"

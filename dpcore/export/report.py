@@ -122,7 +122,7 @@ def price(release: Release) -> str:
         told.append("Questions are priced in rho, which adds up.")
     if ledger.guarantee_void:
         words[f"{ledger.currency.unit}_nominal"] = OF_NOISE
-        told.append("The shares below are of what the noise alone would give: no bound, for the guarantee is void.")
+        told.append("The guarantee is void: the shares below are of the noise alone, and no bound.")
     told += [reason for reason in dict.fromkeys(frame["reason"]) if reason]
     columns = list(words)[0 if frame["scope"].any() else 1 :]
     entries = frame.groupby(columns, sort=False, dropna=False).size().reset_index(name="times").rename(columns=words)
@@ -278,7 +278,7 @@ def spelled(spec: dict[str, Any]) -> None:
 
 def table(frame: pd.DataFrame, epsilons: Collection[str] = EPSILONS) -> str:
     """A frame as an HTML table, numbers to the right, and the columns of epsilons as these are everywhere."""
-    place = ["class='number'" if pd.api.types.is_numeric_dtype(kind) else "" for kind in frame.dtypes]
+    place = ["class='number'" if pd.api.types.is_numeric_dtype(one) else "" for one in frame.dtypes]
     heads = "".join(f"<th {where}>{escape(str(name))}</th>" for name, where in zip(frame, place, strict=True))
     lines = []
     for row in frame.itertuples(index=False):

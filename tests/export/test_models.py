@@ -137,4 +137,4 @@ def test_replay_makes_the_same_model(tmp_path, monkeypatch, capsys):
     assert (account.looks, account.apart) == (0, 1)  # by a known seed
     townspeople(seed=5).assign(who=who).to_csv(tmp_path / "your-data.csv", index=False)
     runpy.run_path("replay.py")
-    assert "another model than model.json" in capsys.readouterr().out
+    assert "Another release than model.json" in capsys.readouterr().out
