@@ -6,8 +6,8 @@ One source for the README and `card.md` of a zip, the report and the dashboard, 
 import inspect
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from html import escape
+from typing import NamedTuple
 
 from dpcore.accounting.currency import above
 from dpcore.accounting.relation import Relation
@@ -48,8 +48,7 @@ COMPARISONS = phrase(
 )
 
 
-@dataclass(frozen=True)
-class Card:
+class Card(NamedTuple):
     """What is said of a release: `void` is why no guarantee holds, if so; `open` is what is not protected."""
 
     title: str

@@ -75,24 +75,22 @@ def make_report(release: Release, pictures: Sequence[Picture] = ()) -> Report:
         `drawn`.
     """
     made = privacy_card.card(release)
-    real = [f"<p class='real'>{escape(REAL_DATA)}: the comparisons at the end of this report.</p>"] if pictures else []
     drawn = there("vl_convert")
-    undrawn = escape(" ".join(lacking("vl_convert", "Tables stand here in place of charts: drawing them")))
+    tables = " ".join(lacking("vl_convert", "Tables stand here in place of charts: drawing them"))
+    compared = f"{REAL_DATA}: the comparisons at the end of this report."
+    notes = {"void": made.void, "real": compared if pictures else "", "tables": "" if drawn else tables}
     body = [
         f"<header><h1>{escape(made.title)}</h1>",
         f"<p class='faded'>{escape(made.facts[1][1])}</p></header>",
-        *([f"<p class='void'>{escape(made.void)}</p>"] if made.void else []),
-        *real,
-        *([] if drawn else [f"<p>{undrawn}</p>"]),
+        *(f"<p class='{kind}'>{escape(note)}</p>" for kind, note in notes.items() if note),
         f"<section><h2>What is protected</h2>{privacy_card.html(made)}</section>",
         f"<section><h2>The price</h2>{price(release)}</section>",
         f"<section><h2>What was released</h2>{released(release)}</section>",
     ]
     if pictures:
-        compared = "".join(
-            figure(charts.mark_real(chart), frame, i) for i, (chart, frame) in enumerate(pictures, start=90)
-        )
-        body.append(f"<section><h2 class='real'>Uses real data: do not publish</h2>{compared}</section>")
+        body.append("<section><h2 class='real'>Uses real data: do not publish</h2>")
+        body += [figure(charts.mark_real(chart), frame, i) for i, (chart, frame) in enumerate(pictures, 90)]
+        body.append("</section>")
     return Report(page(made.title, body), bool(pictures), drawn)
 
 
@@ -208,10 +206,10 @@ def shares(title: str, labels: Sequence[str], parts: Mapping[str, Floats]) -> st
     for place in kept:
         cells = "".join(bar(float(part[place]), longest if len(parts) <= MOST_BARS else 0) for part in parts.values())
         lines.append(f"<tr><td>{escape(str(labels[place])) or '(empty)'}</td>{cells}</tr>")
-    caption = f"<figcaption>{escape(title)}</figcaption>"
     more = rest(len(labels) - len(kept), "rarer values are not drawn")
     return (
-        f"<figure>{caption}<table class='shares'>{head}<tbody>{''.join(lines)}</tbody></table>{more}{untold}</figure>"
+        f"<figure><figcaption>{escape(title)}</figcaption><table class='shares'>{head}"
+        f"<tbody>{''.join(lines)}</tbody></table>{more}{untold}</figure>"
     )
 
 
