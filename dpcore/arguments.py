@@ -28,7 +28,8 @@ WIDER: dict[Any, Any] = {float: Real, int: Integral, tuple: (list, tuple), np.nd
 UNSAID = re.compile(r"\w+\.|(?<=ndarray)\[tuple.*?dtype.*?\]+")  # of annotations: modules, dtypes
 REMEDIES = {  # by a pattern of the annotation
     "Dataset|Rows": 'Pass the data set that dp.datasets.read("people.csv", schema=schema) gives.',
-    "Schema": 'Declare one: dp.Schema([dp.Column("age", "integer", lower=0, upper=99), …]).',
+    "Schema": "Declare one: dp.Schema([dp.Column(…), …]). Or read one: "
+    'dp.Schema.from_json(Path("schema.json").read_text()).',
     "Release": 'Make one of a fitted method: dp.export.make_release(fitted, "MST", rows, …).',
     r"Mapping\[str, Synth": 'Pass methods by names of yours: {"mine": dp.MST(epsilon=1.0)}.',
     "Synthesizer|PrivateEstimator": "Pass a method with parameters, such as dp.MST(epsilon=1.0).",

@@ -84,7 +84,8 @@ class EntryFrame(pd.DataFrame):
     """Entries of a ledger, whose text has the first columns alone; parts of it are ordinary frames."""
 
     def __repr__(self) -> str:
-        return self.iloc[:, :3].to_string(max_rows=60, max_colwidth=43)
+        text = self.iloc[:, :3].to_string(max_rows=60, max_colwidth=43)
+        return f"{text}\nQueries of disjoint rows do not add up: the ledger has the totals."
 
 
 class Ledger(Tally):

@@ -22,18 +22,17 @@ WIDTH = 720  # pixels; a notebook has no container that a chart could be as wide
 OPTIONS = "[encoding=NAME] [delimiter=SIGN] [decimal=SIGN]"
 HOW = "how = {}  # if the file needs it, how it is written: dict(encoding='cp1252', delimiter=';', decimal=',')\n"
 RUN = """\
-Both need dpcore and the packages that it was installed with. Once, in dpcore's folder:
+Run both by a Python that has dpcore. Where dpcore was installed as a package, that is:
+
+    python {command}
+    python -m pip install jupyterlab
+    python -m jupyterlab replay.ipynb
+
+Where it is used in a clone's folder, make it known to that folder's Python once, there:
 
     .venv/bin/python -m pip install --no-deps -e .
-    .venv/bin/python -m pip install jupyterlab
 
-The first line makes dpcore known to that Python wherever it is started; the second is for the notebook only.
-Then, in the folder of these files, with the path to dpcore's folder in place of `dpcore`:
-
-    dpcore/.venv/bin/python {command}
-    dpcore/.venv/bin/python -m jupyterlab replay.ipynb
-
-On Windows write `.venv\\Scripts\\python` for `.venv/bin/python`."""
+and then write the path to `.venv/bin/python` (on Windows `.venv\\Scripts\\python`) in place of `python`."""
 HEAD = """\
 {told}
 
