@@ -28,7 +28,7 @@ def test_a_verdict_names_what_holds():
         ({("", "1"): True, ("", "2"): False, ("", "3"): True}, "holds only at 1, 3"),
     ):
         assert verdict(found) == told
-    assert Claim("nothing", lambda _: {}).line(pd.DataFrame()) == ""
+    assert Claim("nothing", lambda *_: {}, columns=()).line(pd.DataFrame()) == ""
 
 
 def test_a_curve_may_fluctuate_and_rise():

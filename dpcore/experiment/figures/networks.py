@@ -17,7 +17,7 @@ from dpcore.experiment.config import Config
 from dpcore.experiment.engine import Measure, Run
 from dpcore.experiment.figures import base
 from dpcore.experiment.figures.base import Drawn, Figure, Named, Plan
-from dpcore.experiment.figures.claims import Cases, Claim, ahead, by_part, curves_rise, orders, points, rising
+from dpcore.experiment.figures.claims import Cases, Claim, ahead, curves_rise, orders, points, rising
 from dpcore.experiment.sweeps import Scores, plan_runs
 from dpcore.language import phrase, say
 from dpcore.methods import HMPrivBayes, JTree, NoPrivacy, PrivBayes, PrivSCBN, RefinedPrivBayes
@@ -202,37 +202,34 @@ def printed(frame: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame, float]]:
         yield f"{metric}, {data}", points(part[part["series"] != "NoPrivacy"], "epsilon"), plain
 
 
-def plain_best(frame: pd.DataFrame) -> Cases:
+def plain_best(_: str, part: pd.DataFrame) -> Cases:
     """Whether nothing private comes below the reference, by panel."""
     return {
         (name, ""): bool(((found >= plain) | found.isna()).all(axis=None)) if found.size and plain == plain else None
-        for name, found, plain in printed(frame)
+        for name, found, plain in printed(part)
     }
 
 
-def before_others(frame: pd.DataFrame) -> Cases:
+def before_others(_: str, part: pd.DataFrame) -> Cases:
     """Whether HMPrivBayes lies below the methods that it is compared with at most epsilons, by panel."""
     cases: dict[tuple[str, str], bool | None] = {}
-    for name, found, _ in printed(frame):
+    for name, found, _ in printed(part):
         both = ahead(found, name, "HMPrivBayes", PRIVATE)
         cases[name, ""] = 2 * sum(map(bool, both.values())) > len(both) if both else None
     return cases
 
 
-@by_part("data")
 def safest(name: str, part: pd.DataFrame) -> Cases:
     """Whether HMPrivBayes betrays fewer people than the others as printed, by data set and number of rows."""
     return ahead(points(part, "rows"), name, "HMPrivBayes", PRIVATE)
 
 
-@by_part("data")
 def falls_with_rows(name: str, part: pd.DataFrame) -> Cases:
     """Whether HMPrivBayes betrays fewer people the more rows there are, by data set."""
     curve = points(part, "rows").get("HMPrivBayes")
     return {(name, ""): None if curve is None else rising(curve, -1)}
 
 
-@by_part("data")
 def quicker(name: str, part: pd.DataFrame) -> Cases:
     """Whether clusters are quicker than one network, by data set and number of parents."""
     return orders(points(part, "parents", value="seconds"), name, "HMPrivBayes", "PrivBayes")
