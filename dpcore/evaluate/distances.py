@@ -338,31 +338,19 @@ def occupied(first: Rows, second: Rows, subset: Subset) -> tuple[NDArray[np.int6
         numbers = row_numbers(both[0], both[1])
         cells = max(int(each.max()) for each in numbers) + 1
         return np.bincount(numbers[0], minlength=cells), np.bincount(numbers[1], minlength=cells)
-    (at, p), (places, q) = (_cells(rows, subset, sizes) for rows in (first, second))
-    every = np.union1d(at, places)
-    found = np.zeros((2, len(every)), dtype=np.int64)
-    found[0, np.searchsorted(every, at)], found[1, np.searchsorted(every, places)] = p, q
-    return found[0], found[1]
+    p, q = _cells(first, subset, sizes).align(_cells(second, subset, sizes), fill_value=0)
+    return p.to_numpy(dtype=np.int64), q.to_numpy(dtype=np.int64)
 
 
-def _cells(rows: Rows, subset: Subset, sizes: Sequence[int]) -> tuple[Places, Places]:
-    """The occupied cells of a flat table, in order, and their counts; block by block."""
-    cells, counts = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
-    waiting: list[tuple[Places, Places]] = []
+def _cells(rows: Rows, subset: Subset, sizes: Sequence[int]) -> pd.Series[int]:
+    """The counts of a flat table's occupied cells, in order; block by block."""
+    parts: list[pd.Series[int]] = []
     for block in rows.blocks(subset):
         flat = np.ravel_multi_index([codes.astype(np.intp) for codes in block], sizes)
-        waiting.append(np.unique(flat, return_counts=True))
-        if sum(len(some) for some, _ in waiting) >= max(MERGED, len(cells)):
-            cells, counts = _merged([(cells, counts), *waiting])
-            waiting.clear()
-    return _merged([(cells, counts), *waiting])
-
-
-def _merged(parts: Sequence[tuple[Places, Places]]) -> tuple[Places, Places]:
-    cells, back = np.unique(np.concatenate([some for some, _ in parts]), return_inverse=True)
-    counts = np.zeros(len(cells), dtype=np.int64)
-    np.add.at(counts, back, np.concatenate([many for _, many in parts]))
-    return cells, counts
+        parts.append(pd.Series(flat).value_counts(sort=False))
+        if sum(map(len, parts[1:])) >= max(MERGED, len(parts[0])):
+            parts = [pd.concat(parts).groupby(level=0).sum()]
+    return pd.concat(parts).groupby(level=0).sum()
 
 
 def batches(sizes: Sequence[int], chosen: Sequence[Subset]) -> Iterator[list[Subset]]:
