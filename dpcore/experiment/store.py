@@ -14,7 +14,6 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from dpcore.accounting.tally import EPSILONS
@@ -157,8 +156,5 @@ def restored(record: Mapping[str, Any], shared: Mapping[str, Any], asked: Sequen
     if [tuple(one[:2]) for one in record["values"]] != list(asked):
         return None
     numbers = {name: math.inf if record[name] == INFINITY else float(record[name]) for name in NUMBERS}
-    rows = [
-        {"metric": metric, "model": model, "value": np.nan if value is None else float(value)}
-        for metric, model, value in record["values"]
-    ]
-    return pd.DataFrame(rows).assign(**shared, **numbers, void=record["void"], error="")
+    rows = pd.DataFrame(record["values"], columns=["metric", "model", "value"]).astype({"value": float})
+    return rows.assign(**shared, **numbers, void=record["void"], error="")

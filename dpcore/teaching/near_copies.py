@@ -29,7 +29,7 @@ def scrambled(codes: NDArray[Kind], kept: Collection[int], rng: np.random.Genera
 def distances(released: NDArray[Kind], real: NDArray[Kind]) -> NDArray[np.int64]:
     """In how many columns every released row differs from the real row that is nearest, shape (released rows,)."""
     shares = pairwise_distances_argmin_min(released, real, metric="hamming")[1]
-    return np.rint(shares * real.shape[1]).astype(np.int64)
+    return np.asarray(np.rint(shares * real.shape[1]), dtype=np.int64)
 
 
 def shares(distances: NDArray[np.int64], most: int) -> pd.DataFrame:

@@ -24,6 +24,7 @@ from dpcore.arguments import Flags, Floats
 from dpcore.teaching.counts import CountNoise
 
 LEAST = 1e-6  # the r of noiseless answers, which keeps few questions solvable
+UNIT = CountNoise("Laplace", 1.0)  # times its scale, the noise of an answer
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,11 +64,6 @@ def scale(questions: int, epsilon: float) -> float:
     return questions / epsilon
 
 
-def unit_noise(lots: Floats) -> Floats:
-    """Laplace noise of scale 1 from lots in (0, 1)."""
-    return CountNoise("Laplace", 1.0).quantile(lots)
-
-
 def noiseless_share(bits: Flags, questions: Questions, numbers: Iterable[int]) -> pd.DataFrame:
     """The share of bits that the first so many noiseless counts give away: `number`, `share`."""
     share = [(questions.first(number).solved() == bits).mean() for number in numbers]
@@ -83,7 +79,7 @@ def noisy_share(bits: Flags, questions: Questions, epsilons: Iterable[float], lo
     groups = questions.groups
     values, vectors = np.linalg.eigh(groups.T @ groups)
     noiseless = vectors.T @ (groups.T @ (questions.counts - questions.middle))
-    noise = unit_noise(lots)
+    noise = UNIT.quantile(lots)
     unit = vectors.T @ (groups.T @ np.hstack([noise, -noise]))
     found = []
     for epsilon in epsilons:
