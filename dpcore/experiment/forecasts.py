@@ -46,6 +46,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
 from sklearn.base import clone
@@ -78,8 +79,7 @@ LEAST = 1e-6  # distance that is told from none
 Pair = tuple[str, str]
 
 
-@dataclass(frozen=True)
-class Band:
+class Band(NamedTuple):
     """Where nine of ten distances lie, as shares, and the one in the middle."""
 
     low: float
@@ -93,8 +93,7 @@ class Band:
 
     def towards(self, other: Band, part: float) -> Band:
         """The band on the way to another one."""
-        pairs = zip((self.low, self.middle, self.high), (other.low, other.middle, other.high), strict=True)
-        return Band(*(between(first, second, part) for first, second in pairs))
+        return Band(*(between(first, second, part) for first, second in zip(self, other, strict=True)))
 
 
 @dataclass(frozen=True)
@@ -149,16 +148,13 @@ class Forecast:
         Expected
             The bands of distances, the smallest group that stands out, and the pairs that are kept.
         """
-        known = [step.epsilon for step in self.steps]
-        epsilon = min(max(epsilon, known[0]), known[-1])
-        place = min(max(int(np.searchsorted(known, epsilon)), 1), len(known) - 1) if len(known) > 1 else 0
-        before, after = self.steps[max(place - 1, 0)], self.steps[place]
+        epsilon = min(max(epsilon, self.steps[0].epsilon), self.steps[-1].epsilon)
+        before = [step for step in self.steps if step.epsilon <= epsilon][-1]
+        after = next(step for step in self.steps if step.epsilon >= epsilon)
         whole = math.log(after.epsilon / before.epsilon)
         part = math.log(epsilon / before.epsilon) / whole if whole else 0.0
         near = after if part > 0.5 else before
-        pairs = None
-        if before.pairs is not None and after.pairs is not None:
-            pairs = before.pairs.towards(after.pairs, part)
+        pairs = before.pairs.towards(after.pairs, part) if before.pairs and after.pairs else None
         group = near.group if None in (before.group, after.group) else between(before.group, after.group, part)
         columns = before.columns.towards(after.columns, part)
         return Expected(epsilon, columns, pairs, group, near.kept)
@@ -282,12 +278,8 @@ class Stage:
 
     def size(self, most: int) -> int:
         """How many rows are rehearsed, at most so many."""
-        return self.rows if self.labels else min(self.rows, most)
-
-    @property
-    def labels(self) -> bool:
-        """Whether rows are bought one by one: fewer of them would be another method."""
-        return "rows" in self.method.implied(self.made)
+        one_by_one = "rows" in self.method.implied(self.made)  # are they bought: fewer would be another method
+        return self.rows if one_by_one else min(self.rows, most)
 
     def run(self, codes: Codes, epsilon: float, place: int) -> Codes:
         """Codes of the rows that the method makes of a table's, at an epsilon for a table of all rows."""

@@ -36,8 +36,10 @@ class Claim:
 
     def line(self, frame: pd.DataFrame) -> str:
         """The sentence, and what came out here; empty if nothing that was run bears on it."""
-        cases = [case for name, part in parts(frame, *self.columns) for case in self.judge(name, part).items()]
-        found = {place: came for place, came in cases if came is not None}
+        cases: dict[tuple[str, str], bool | None] = {}
+        for name, part in parts(frame, *self.columns):
+            cases |= self.judge(name, part)
+        found = {place: came for place, came in cases.items() if came is not None}
         if not found:
             return ""
         many = len(frame.drop_duplicates(["data", "series", "mode", *sorted(PLACES & set(frame))]))
