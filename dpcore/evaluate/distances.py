@@ -154,7 +154,7 @@ def noise_floor(
     if not isinstance(known, HeldRows):
         ((known,), schema) = _on(on, [known], schema)
         chosen = subsets(len(schema), degree, max_subsets, seed)
-        return _by_subset(schema, chosen, [_by_chance(table, rows) for table in _tables(known, chosen)])
+        return _by_subset(schema, chosen, [_by_chance(table, rows) for (table,) in _tables(chosen, known)])
     codes, rng = known.codes, np.random.default_rng([seed, 1])  # not the stream that draws the subsets
     draws = (codes[rng.integers(len(codes), size=rows)] for _ in range(repeats))
     options: dict[str, Any] = {"on": on, "max_subsets": max_subsets, "seed": seed, "counts": known}
@@ -274,7 +274,7 @@ def _shares(real: Table | Rows, synthetic: Table, schema: Schema, names: Sequenc
     shares = []
     for table in (real, synthetic):
         family = [schema.index(name) for name in names] if isinstance(table, Rows) else range(len(names))
-        rows = table if isinstance(table, Rows) else counted(table, schema, names)
+        rows = counted(table, schema, names)
         shares.append(rows.tables([family])[0].ravel() / len(rows))
     return shares
 
@@ -307,24 +307,17 @@ def _subset(rank: int, d: int, degree: int) -> Subset:
 
 def _distances(real: Rows, synthetic: Rows, chosen: Sequence[Subset]) -> list[float]:
     """½ Σ|P − Q| per subset. Counts are compared as whole numbers, so equal shares differ by exactly 0."""
-    n, m, sizes = len(real), len(synthetic), real.sizes
-    distances: list[float] = []
-    for batch in batches(sizes, chosen):
-        if prod(sizes[j] for j in batch[0]) <= MAX_CELLS:
-            tables = list(zip(real.tables(batch), synthetic.tables(batch), strict=True))
-        else:
-            tables = [occupied(real, synthetic, batch[0])]
-        distances += [int(np.abs(p * m - q * n).sum()) / (2 * n * m) for p, q in tables]
-    return distances
+    n, m, tables = len(real), len(synthetic), _tables(chosen, real, synthetic)
+    return [int(np.abs(p * m - q * n).sum()) / (2 * n * m) for p, q in tables]
 
 
-def _tables(rows: Rows, chosen: Sequence[Subset]) -> Iterator[NDArray[np.int64]]:
-    """The counts of every subset; of large tables, those of occupied cells."""
-    for batch in batches(rows.sizes, chosen):
-        if prod(rows.sizes[j] for j in batch[0]) <= MAX_CELLS:
-            yield from rows.tables(batch)
+def _tables(chosen: Sequence[Subset], *data: Rows) -> Iterator[tuple[NDArray[np.int64], ...]]:
+    """Every subset's counts in one or two data sets; of large tables, those of cells that occur in either."""
+    for batch in batches(data[0].sizes, chosen):
+        if prod(data[0].sizes[j] for j in batch[0]) <= MAX_CELLS:
+            yield from zip(*(rows.tables(batch) for rows in data), strict=True)
         else:
-            yield occupied(rows, rows, batch[0])[0]
+            yield occupied(data[0], data[-1], batch[0])[: len(data)]
 
 
 def occupied(first: Rows, second: Rows, subset: Subset) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -278,8 +278,8 @@ class Stage:
 
     def size(self, most: int) -> int:
         """How many rows are rehearsed, at most so many."""
-        one_by_one = "rows" in self.method.implied(self.made)  # are they bought: fewer would be another method
-        return self.rows if one_by_one else min(self.rows, most)
+        # Where rows are bought one by one, fewer of them would be another method.
+        return self.rows if "rows" in self.method.implied(self.made) else min(self.rows, most)
 
     def run(self, codes: Codes, epsilon: float, place: int) -> Codes:
         """Codes of the rows that the method makes of a table's, at an epsilon for a table of all rows."""

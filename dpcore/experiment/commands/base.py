@@ -68,10 +68,10 @@ def reading_options(options: argparse.Namespace) -> dict[str, Any]:
     return {name: value for name in READING if (value := getattr(options, name)) is not None}
 
 
-def carried_out(work: Callable[[], int]) -> int:
+def carried_out(work: Callable[[argparse.Namespace], int], options: argparse.Namespace) -> int:
     """Do it; the exit code, with the reason on stderr if it cannot be done."""
     try:
-        return work()
+        return work(options)
     except (DPCoreError, OSError) as error:
         sys.stderr.write(f"{error}\n")
     except KeyboardInterrupt:

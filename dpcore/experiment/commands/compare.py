@@ -34,8 +34,7 @@ CAUSE, REMEDY = "These are no settings of a comparison", "Choose a file that a c
 
 def main(arguments: Sequence[str]) -> int:
     """Run the comparison, and say where its table is; the exit code."""
-    asked = command().parse_intermixed_args(arguments)
-    return carried_out(lambda: made(asked))
+    return carried_out(made, command().parse_intermixed_args(arguments))
 
 
 def command() -> argparse.ArgumentParser:

@@ -21,8 +21,7 @@ from dpcore.extras import need
 
 def main(arguments: Sequence[str]) -> int:
     """Make the figure and say where it is; the exit code."""
-    asked = command().parse_intermixed_args(arguments)
-    return carried_out(lambda: made(asked))
+    return carried_out(made, command().parse_intermixed_args(arguments))
 
 
 def command() -> argparse.ArgumentParser:

@@ -58,7 +58,7 @@ def main(arguments: Sequence[str]) -> int:
         if options.data is not None:
             parser.error("--method takes one file, the table: leave out the settings")
         options.data = options.config
-    return carried_out(lambda: make(options))
+    return carried_out(make, options)
 
 
 def command() -> argparse.ArgumentParser:

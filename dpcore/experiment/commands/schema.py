@@ -37,7 +37,7 @@ def main(arguments: Sequence[str]) -> int:
     options = parser.parse_intermixed_args(arguments)
     if options.unit is not None and not options.max_contributions:
         parser.error("--unit needs --max-contributions, a public number")
-    return carried_out(lambda: make(options))
+    return carried_out(make, options)
 
 
 def command() -> argparse.ArgumentParser:
