@@ -149,6 +149,12 @@ def hired(wanted: int) -> Iterator[int]:
             _hired -= count
 
 
+def failed_runs(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """The first row of each run that failed."""
+    firsts = pd.concat([frame.head(1) for frame in frames])
+    return firsts[firsts["error"] != ""]
+
+
 def begin(measure: Measure) -> None:
     """What a worker does first: keep what it measures by, and see to it that it ends when its parent does.
 
