@@ -154,7 +154,7 @@ def noise_floor(
     if not isinstance(known, HeldRows):
         ((known,), schema) = _on(on, [known], schema)
         chosen = subsets(len(schema), degree, max_subsets, seed)
-        return _by_subset(schema, chosen, [_by_chance(table, rows) for (table,) in _tables(chosen, known)])
+        return _by_subset(schema, chosen, [_by_chance(p, rows) for (p,) in _tables(chosen, known)])
     codes, rng = known.codes, np.random.default_rng([seed, 1])  # not the stream that draws the subsets
     draws = (codes[rng.integers(len(codes), size=rows)] for _ in range(repeats))
     options: dict[str, Any] = {"on": on, "max_subsets": max_subsets, "seed": seed, "counts": known}
@@ -312,7 +312,7 @@ def _distances(real: Rows, synthetic: Rows, chosen: Sequence[Subset]) -> list[fl
 
 
 def _tables(chosen: Sequence[Subset], *data: Rows) -> Iterator[tuple[NDArray[np.int64], ...]]:
-    """Every subset's counts in one or two data sets; of large tables, those of cells that occur in either."""
+    """Every subset's counts in one or two data sets; of large tables, those of occupied cells."""
     for batch in batches(data[0].sizes, chosen):
         if prod(data[0].sizes[j] for j in batch[0]) <= MAX_CELLS:
             yield from zip(*(rows.tables(batch) for rows in data), strict=True)

@@ -93,7 +93,7 @@ class Band(NamedTuple):
 
     def towards(self, other: Band, part: float) -> Band:
         """The band on the way to another one."""
-        return Band(*(between(first, second, part) for first, second in zip(self, other, strict=True)))
+        return Band(*(between(own, theirs, part) for own, theirs in zip(self, other, strict=True)))
 
 
 @dataclass(frozen=True)

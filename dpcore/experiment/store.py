@@ -26,6 +26,7 @@ from dpcore.experiment.config import Config, Place, yardstick_of
 
 INFINITY, MOST = "infinity", 1e300
 NUMBERS = ("seconds", *EPSILONS)
+VALUES = ["metric", "model", "value"]
 
 
 class Store:
@@ -102,7 +103,7 @@ class Store:
         if (frame["error"] != "").any():
             return
         numbers = {name: frame[name].iloc[0] for name in NUMBERS}
-        values = frame[["metric", "model", "value"]].itertuples(index=False)
+        values = frame[VALUES].itertuples(index=False)
         record = {
             "run": key,
             **{name: INFINITY if math.isinf(number) else float(number) for name, number in numbers.items()},
@@ -156,5 +157,5 @@ def restored(record: Mapping[str, Any], shared: Mapping[str, Any], asked: Sequen
     if [tuple(one[:2]) for one in record["values"]] != list(asked):
         return None
     numbers = {name: math.inf if record[name] == INFINITY else float(record[name]) for name in NUMBERS}
-    rows = pd.DataFrame(record["values"], columns=["metric", "model", "value"]).astype({"value": float})
+    rows = pd.DataFrame(record["values"], columns=VALUES).astype({"value": float})
     return rows.assign(**shared, **numbers, void=record["void"], error="")

@@ -81,8 +81,8 @@ def figures(page: str, data: Dataset, paper: str, repeats: int = 3) -> None:
         told = phrase("Stopped before it was finished: {runs:,} runs are drawn, and points have fewer of them.")
         st.warning(say(told, runs=len(memory.frames)))
     if memory.frames:
-        labels = ["series", "mode", "error"]
-        for (series, mode, error), runs_lost in failed_runs(memory.frames).groupby(labels, sort=False):
+        failed = failed_runs(memory.frames).groupby(["series", "mode", "error"], sort=False)
+        for (series, mode, error), runs_lost in failed:
             told = phrase("{runs:,} runs of {series}, {mode}, failed: {error}")
             of = {"series": retold(str(series)), "mode": say(str(mode)), "error": escaped(str(error))}
             st.warning(say(told, runs=len(runs_lost), **of))

@@ -42,8 +42,7 @@ def main(arguments: Sequence[str]) -> int:
 
 def command() -> argparse.ArgumentParser:
     """What can be asked for."""
-    parser = parser_of("schema", "")
-    parser.description = "Propose a schema from a table's rows. It spends nothing."
+    parser = parser_of("schema", "Propose a schema from a table's rows.", cost="It spends nothing.")
     parser.add_argument("data", help="a table (csv, tsv, xlsx, parquet)")
     takes_reading(parser)
     parser.add_argument("--unit", metavar="COLUMN", help="the column that says whose row it is")

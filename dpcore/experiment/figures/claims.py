@@ -24,9 +24,9 @@ Judge = Callable[[str, pd.DataFrame], Cases]
 
 @dataclass(frozen=True)
 class Claim:
-    """One sentence of a paper about a figure, and what judges it by the runs that did not fail, as our `note` has it.
+    """One sentence of a paper about a figure, and what judges it, as our `note` has it.
 
-    Each part of the figure is judged by itself: one for each value of the `columns`.
+    Judged are the runs that did not fail; each part of the figure by itself, one for each value of the `columns`.
     """
 
     says: str
@@ -93,7 +93,7 @@ def parts(frame: pd.DataFrame, *columns: str) -> list[tuple[str, pd.DataFrame]]:
     return [(", ".join(map(str, key)), part) for key, part in found]
 
 
-def curves_rise(name: str, part: pd.DataFrame, *, x: str, value: str = "value", **only: str) -> Cases:
+def curves_rise(name: str, part: pd.DataFrame, x: str, value: str = "value", **only: str) -> Cases:
     """Whether the curves of the printed methods rise, by curve."""
     curves = points(part, x, value=value, **only)
     return {(f"{series} {name}".strip(), ""): rising(curves[series]) for series in curves}
