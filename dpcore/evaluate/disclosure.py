@@ -1,9 +1,10 @@
 """What a release tells about one person's sensitive value. Reads real rows: nothing here is private.
 
-A target is a real row. An attacker knows some of its columns, the quasi-identifiers, sees the release, and says what
-the sensitive column holds. Two things make him right: what is true of people in general, which a good release shows on
-purpose, and what the release shows because the target is in the data, which is the loss of privacy. `cap` and
-`advantage` measure both together; only `in_out_advantage` tells the second apart, and only it is bounded by epsilon.
+A target is a real row. An attacker knows some of its columns, the quasi-identifiers, sees the
+release, and says what the sensitive column holds. Two things make him right: what is true of people
+in general, which a good release shows on purpose, and what the release shows because the target is
+in the data, which is the loss of privacy. `cap` and `advantage` measure both together; only
+`in_out_advantage` tells the second apart, and only it is bounded by epsilon.
 
 Targets and synthetic rows fit the schema, and only the named columns are read. Rows are compared by their codes:
 numbers match if they are in one bin. Quasi-identifiers are one column or more; None means all but the sensitive one. An

@@ -1,8 +1,9 @@
 r"""What a run will be good for, from public facts alone: a rehearsal of it on tables that chance made up.
 
-Nobody can know before a run how far its rows will be off without either a look at the real rows, which costs, or a
-guess at them. So the method itself runs, with its own noise, on made-up tables of the schema, and is measured as a
-release is. What comes in is a `Schema`, a method that was not fitted, and numbers that are public; no row can.
+Nobody can know before a run how far its rows will be off without either a look at the real rows,
+which costs, or a guess at them. So the method itself runs, with its own noise, on made-up tables of
+the schema, and is measured as a release is. What comes in is a `Schema`, a method that was not
+fitted, and numbers that are public; no row can.
 
 The random quantity
     S is the schema, n the number of rows, M the method with its parameters, R its rows. For a column j, and a pair of
@@ -10,12 +11,13 @@ The random quantity
 
         E_j = ½ Σ_a |P_j(a) - R_j(a)|,        E_jk = ½ Σ_ab |P_jk(a, b) - R_jk(a, b)|
 
-    with P the shares of the n rows that are fitted on: the distances of the tabs Columns and Pairs. Let T be a random
-    table of S and n (`made_up`), M's noise and lots be independent of it, and J be a column drawn at random, or JK a
-    pair. The band of the columns is from the 5% to the 95% quantile of E_J, the band of the pairs that of E_JK. So
-    nine of ten columns of nine of ten runs, taken together, lie within: what is covered is counted over columns (pairs)
-    and runs, and 90% is the mean over tables that are like T. Of one table more or fewer may lie within. How many do
-    of real tables is measured (`benchmarks.forecast`), and not proved.
+    with P the shares of the n rows that are fitted on: the distances of the tabs Columns and Pairs.
+    Let T be a random table of S and n (`made_up`), M's noise and lots be independent of it, and J
+    be a column drawn at random, or JK a pair. The band of the columns is from the 5% to the 95%
+    quantile of E_J, the band of the pairs that of E_JK. So nine of ten columns of nine of ten runs,
+    taken together, lie within: what is covered is counted over columns (pairs) and runs, and 90% is
+    the mean over tables that are like T. Of one table more or fewer may lie within. How many do of
+    real tables is measured (`benchmarks.forecast`), and not proved.
 
 Noise and guess
     E_J is at most what noise adds to what M loses without any, by the triangle inequality. Noise is known: its scale

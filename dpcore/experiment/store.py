@@ -1,9 +1,10 @@
 """Finished runs in a file that survives kill -9, or in memory, so that a sweep goes on where it was stopped.
 
-One file per data set, schema, split, measures and version, named by their hash, in which the rows are keyed with the
-folder's secret; one line of JSON per run, written whole and flushed when the run is finished. A run is known by its
-method, parameters, epsilon and repeat, so that another sweep of the same data, or more repeats, finds what is there. An
-unseeded run counts too: a finished run is a draw.
+One file per data set, schema, split, measures and version, named by their hash, in which the rows
+are keyed with the folder's secret; one line of JSON per run, written whole and flushed when the run
+is finished. A run is known by its method, parameters, epsilon and repeat, so that another sweep of
+the same data, or more repeats, finds what is there. An unseeded run counts too: a finished run is a
+draw.
 
 Nothing of the data is in it but aggregates; yet they were measured on real rows without noise, and are not private.
 """

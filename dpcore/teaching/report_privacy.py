@@ -9,8 +9,9 @@ his lie with 1 - p, and a lie about two values restores the truth: p^2 + (1 - p)
 p_0 = p. Breach belongs to a rule's words and not to what the rule does: RRPH(1/2) and Warner(3/4) are one channel, and
 their Breaches are 1/3 and 5/8. Whoever takes a report for the truth is right with probability 3/4 in both.
 
-The best guess. Where all k values are equally frequent, the guess that maximizes P(report | i) is right with
-probability 1/k sum over reports of max_i P(report | i), which with equal p_j is p_0 + p_j; without a report with 1/k.
+The best guess. Where all k values are equally frequent, the guess that maximizes P(report | i) is
+right with probability 1/k sum over reports of max_i P(report | i), which with equal p_j is p_0 +
+p_j; without a report with 1/k.
 
 Epsilon bounds the odds of every pair of answers, for every prior: 50:50 becomes at most e^epsilon : 1.
 

@@ -1,13 +1,13 @@
 """Reconstruction: everybody's secret bit from counts over random groups of people, none of which names anybody.
 
-After Dinur and Nissim 2003 ("Revealing information while preserving privacy", PODS), with least squares in the place of
-their linear program. With n people of whom half have the secret, x their bits, and Q the groups as rows of 0 and 1, the
-answers are a = Q x + noise. Solved is
+After Dinur and Nissim 2003 ("Revealing information while preserving privacy", PODS), with least
+squares in the place of their linear program. With n people of whom half have the secret, x their
+bits, and Q the groups as rows of 0 and 1, the answers are a = Q x + noise. Solved is
 
     minimize |Q (x - 1/2) - (a - Q 1/2)|^2 + r |x - 1/2|^2,    r = 4 (variance of the noise),
 
-which is the best linear guess for bits that are 0 or 1 with equal chance; a bit is guessed to be 1 if x is above 1/2.
-Without noise, n questions are enough for all bits.
+which is the best linear guess for bits that are 0 or 1 with equal chance; a bit is guessed to be 1
+if x is above 1/2. Without noise, n questions are enough for all bits.
 
 Everybody may be in all m groups, and changes each count by at most 1. If all answers together are to cost epsilon, each
 has epsilon / m, hence Laplace noise of scale m / epsilon.
