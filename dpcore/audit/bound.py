@@ -1,8 +1,9 @@
 """Empirical lower bounds on epsilon: run a method on two neighboring tables and count how often an event happens.
 
-If a method is epsilon-DP, then Pr[event | D] <= e^epsilon Pr[event | D'] for every event. Confidence bounds on the two
-probabilities (Clopper and Pearson 1934) turn counts into a lower bound that is too high with probability at most
-`alpha`. A bound above the claim refutes the claim; a bound below it proves nothing.
+If a method is epsilon-DP, then Pr[event | D] <= e^epsilon Pr[event | D'] for every event.
+Confidence bounds on the two probabilities (Clopper and Pearson 1934) turn counts into a lower bound
+that is too high with probability at most `alpha`. A bound above the claim refutes the claim; a
+bound below it proves nothing.
 
 A run that counts rho claims more than one pair of epsilon and delta: a whole curve of them, as the Rényi divergences of
 all orders say. Whether an event happens is post-processing, so the divergence of its two probabilities is at most rho

@@ -72,11 +72,6 @@ class Case:
         """Of the method: "published" or "corrected"."""
         return self.estimator.mode
 
-    @property
-    def relation(self) -> str:
-        """Under which the two tables are neighbors."""
-        return self.estimator.relation
-
     def epsilons(self, ledger: Ledger) -> tuple[float, float]:
         """What is claimed, and what the noise proves, for that which is attacked; the attacker knows no seed."""
         if not self.step:

@@ -1,9 +1,10 @@
 """What a release tells about one person's sensitive value. Reads real rows: nothing here is private.
 
-A target is a real row. An attacker knows some of its columns, the quasi-identifiers, sees the release, and says what
-the sensitive column holds. Two things make him right: what is true of people in general, which a good release shows on
-purpose, and what the release shows because the target is in the data, which is the loss of privacy. `cap` and
-`advantage` measure both together; only `in_out_advantage` tells the second apart, and only it is bounded by epsilon.
+A target is a real row. An attacker knows some of its columns, the quasi-identifiers, sees the
+release, and says what the sensitive column holds. Two things make him right: what is true of people
+in general, which a good release shows on purpose, and what the release shows because the target is
+in the data, which is the loss of privacy. `cap` and `advantage` measure both together; only
+`in_out_advantage` tells the second apart, and only it is bounded by epsilon.
 
 Targets and synthetic rows fit the schema, and only the named columns are read. Rows are compared by their codes:
 numbers match if they are in one bin. Quasi-identifiers are one column or more; None means all but the sensitive one. An
@@ -223,7 +224,7 @@ def in_out_advantage(
     m, paired = len(targets) // 2, Relation.parse(method.relation) is Relation.REPLACE
     targets = of_other_persons(targets, frame, schema, paired=paired)
     rng = np.random.default_rng(seed)
-    hits, bounds, notes = np.empty((fits, 2)), [], []
+    hits, ledgers = np.empty((fits, 2)), []
     inside = np.zeros(2 * m, dtype=bool)
     for fit in range(fits):
         progress(fit / fits, f"fit {fit + 1:,} of {fits:,}")
@@ -240,14 +241,13 @@ def in_out_advantage(
         else:
             right = correct(targets, copy.sample(rows), schema, sensitive, quasi_identifiers, attack)
         hits[fit] = right[inside].sum(), right[~inside].sum()
-        bounds.append(copy.ledger_.totals)
-        notes.append(copy.ledger_.guarantee_void)
+        ledgers.append(copy.ledger_)
     progress(1.0, "done")
     twos = hits.reshape(-1, 2, 2).sum(axis=1) / (2 * m)
     differences = twos[:, 0] - twos[:, 1]
     found, error = differences.mean(), differences.std(ddof=1) / np.sqrt(len(twos))
     half = student.ppf((1 + confidence) / 2, len(twos) - 1) * error
-    of_noise = float(max(totals.of_noise for totals in bounds))
+    of_noise = float(max(ledger.totals.of_noise for ledger in ledgers))
     columns = {
         "correct_in": twos[:, 0].mean(),
         "correct_out": twos[:, 1].mean(),
@@ -256,12 +256,12 @@ def in_out_advantage(
         "high": min(found + half, 1.0),
         "confidence": confidence,
         "epsilon_nominal": of_noise,
-        "epsilon_bound": float(max(totals.bound for totals in bounds)),
+        "epsilon_bound": float(max(ledger.totals.bound for ledger in ledgers)),
         "bound": np.tanh(of_noise / 2),
         "attack": OWN_ANSWER if isinstance(method, PrivateClassifier) else attack,
         "targets": 2 * m,
         "fits": fits,
-        "note": " ".join(dict.fromkeys(filter(None, notes))),
+        "note": " ".join(dict.fromkeys(filter(None, (ledger.guarantee_void for ledger in ledgers)))),
     }
     return pd.DataFrame([columns])
 

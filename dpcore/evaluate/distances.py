@@ -154,7 +154,7 @@ def noise_floor(
     if not isinstance(known, HeldRows):
         ((known,), schema) = _on(on, [known], schema)
         chosen = subsets(len(schema), degree, max_subsets, seed)
-        return _by_subset(schema, chosen, [_by_chance(table, rows) for table in _tables(known, chosen)])
+        return _by_subset(schema, chosen, [_by_chance(p, rows) for (p,) in _tables(chosen, known)])
     codes, rng = known.codes, np.random.default_rng([seed, 1])  # not the stream that draws the subsets
     draws = (codes[rng.integers(len(codes), size=rows)] for _ in range(repeats))
     options: dict[str, Any] = {"on": on, "max_subsets": max_subsets, "seed": seed, "counts": known}
@@ -274,7 +274,7 @@ def _shares(real: Table | Rows, synthetic: Table, schema: Schema, names: Sequenc
     shares = []
     for table in (real, synthetic):
         family = [schema.index(name) for name in names] if isinstance(table, Rows) else range(len(names))
-        rows = table if isinstance(table, Rows) else counted(table, schema, names)
+        rows = counted(table, schema, names)
         shares.append(rows.tables([family])[0].ravel() / len(rows))
     return shares
 
@@ -307,24 +307,17 @@ def _subset(rank: int, d: int, degree: int) -> Subset:
 
 def _distances(real: Rows, synthetic: Rows, chosen: Sequence[Subset]) -> list[float]:
     """½ Σ|P − Q| per subset. Counts are compared as whole numbers, so equal shares differ by exactly 0."""
-    n, m, sizes = len(real), len(synthetic), real.sizes
-    distances: list[float] = []
-    for batch in batches(sizes, chosen):
-        if prod(sizes[j] for j in batch[0]) <= MAX_CELLS:
-            tables = list(zip(real.tables(batch), synthetic.tables(batch), strict=True))
-        else:
-            tables = [occupied(real, synthetic, batch[0])]
-        distances += [int(np.abs(p * m - q * n).sum()) / (2 * n * m) for p, q in tables]
-    return distances
+    n, m, tables = len(real), len(synthetic), _tables(chosen, real, synthetic)
+    return [int(np.abs(p * m - q * n).sum()) / (2 * n * m) for p, q in tables]
 
 
-def _tables(rows: Rows, chosen: Sequence[Subset]) -> Iterator[NDArray[np.int64]]:
-    """The counts of every subset; of large tables, those of occupied cells."""
-    for batch in batches(rows.sizes, chosen):
-        if prod(rows.sizes[j] for j in batch[0]) <= MAX_CELLS:
-            yield from rows.tables(batch)
+def _tables(chosen: Sequence[Subset], *data: Rows) -> Iterator[tuple[NDArray[np.int64], ...]]:
+    """Every subset's counts in one or two data sets; of large tables, those of occupied cells."""
+    for batch in batches(data[0].sizes, chosen):
+        if prod(data[0].sizes[j] for j in batch[0]) <= MAX_CELLS:
+            yield from zip(*(rows.tables(batch) for rows in data), strict=True)
         else:
-            yield occupied(rows, rows, batch[0])[0]
+            yield occupied(data[0], data[-1], batch[0])[: len(data)]
 
 
 def occupied(first: Rows, second: Rows, subset: Subset) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -338,31 +331,19 @@ def occupied(first: Rows, second: Rows, subset: Subset) -> tuple[NDArray[np.int6
         numbers = row_numbers(both[0], both[1])
         cells = max(int(each.max()) for each in numbers) + 1
         return np.bincount(numbers[0], minlength=cells), np.bincount(numbers[1], minlength=cells)
-    (at, p), (places, q) = (_cells(rows, subset, sizes) for rows in (first, second))
-    every = np.union1d(at, places)
-    found = np.zeros((2, len(every)), dtype=np.int64)
-    found[0, np.searchsorted(every, at)], found[1, np.searchsorted(every, places)] = p, q
-    return found[0], found[1]
+    p, q = _cells(first, subset, sizes).align(_cells(second, subset, sizes), fill_value=0)
+    return p.to_numpy(dtype=np.int64), q.to_numpy(dtype=np.int64)
 
 
-def _cells(rows: Rows, subset: Subset, sizes: Sequence[int]) -> tuple[Places, Places]:
-    """The occupied cells of a flat table, in order, and their counts; block by block."""
-    cells, counts = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
-    waiting: list[tuple[Places, Places]] = []
+def _cells(rows: Rows, subset: Subset, sizes: Sequence[int]) -> pd.Series[int]:
+    """The counts of a flat table's occupied cells, in order; block by block."""
+    parts: list[pd.Series[int]] = []
     for block in rows.blocks(subset):
         flat = np.ravel_multi_index([codes.astype(np.intp) for codes in block], sizes)
-        waiting.append(np.unique(flat, return_counts=True))
-        if sum(len(some) for some, _ in waiting) >= max(MERGED, len(cells)):
-            cells, counts = _merged([(cells, counts), *waiting])
-            waiting.clear()
-    return _merged([(cells, counts), *waiting])
-
-
-def _merged(parts: Sequence[tuple[Places, Places]]) -> tuple[Places, Places]:
-    cells, back = np.unique(np.concatenate([some for some, _ in parts]), return_inverse=True)
-    counts = np.zeros(len(cells), dtype=np.int64)
-    np.add.at(counts, back, np.concatenate([many for _, many in parts]))
-    return cells, counts
+        parts.append(pd.Series(flat).value_counts(sort=False))
+        if sum(map(len, parts[1:])) >= max(MERGED, len(parts[0])):
+            parts = [pd.concat(parts).groupby(level=0).sum()]
+    return pd.concat(parts).groupby(level=0).sum()
 
 
 def batches(sizes: Sequence[int], chosen: Sequence[Subset]) -> Iterator[list[Subset]]:

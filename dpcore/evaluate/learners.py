@@ -17,6 +17,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import CategoricalNB
+from sklearn.preprocessing import OneHotEncoder
 from sklearn.svm import LinearSVC
 
 from dpcore.arguments import Floats, Ints, Progress, no_progress, require_frame
@@ -226,11 +227,7 @@ def confusion_frame(confusion: Ints, labels: Sequence[str]) -> Statistics:
 
 def one_hot(codes: Codes, sizes: Sequence[int]) -> csr_matrix:
     """Indicators of codes, sparse, shape (n, sum(sizes)); every row holds exactly one 1 per column of `codes`."""
-    n, d = codes.shape
-    offsets = np.cumsum([0, *sizes])
-    places = (codes + offsets[:-1]).astype(np.int32).ravel()  # scikit-learn's solvers want 32-bit indices
-    starts = np.arange(0, n * d + 1, d, dtype=np.int32)
-    return csr_matrix((np.ones(n * d), places, starts), shape=(n, int(offsets[-1])))
+    return OneHotEncoder(categories=[np.arange(size) for size in sizes]).fit_transform(codes)
 
 
 def bayes_net(codes: Codes, labels: Codes, sizes: Sequence[int], classes: int) -> CategoricalNB:

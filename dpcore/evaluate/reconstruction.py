@@ -12,7 +12,6 @@ from scipy.special import ndtr
 
 from dpcore.arguments import Floats, Ints
 from dpcore.datasets import Dataset
-from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
 from dpcore.evaluate.statistics import Statistics, statistics
 from dpcore.mechanisms.randomizers import CategoryChannel, KeepOrDraw
@@ -159,15 +158,10 @@ def densities(
         made = np.full(len(edges) - 1, np.nan)
         made[before : before + cells.intervals] = deconvolved(reports, column).shares[0]
     frame = frame.true_rows if isinstance(frame, Truth) else frame
-    real = np.full(len(edges) - 1, np.nan) if frame is None else shares(true_numbers(known, frame))
+    true = np.empty(0) if frame is None else known.numbers(frame[column])
+    real = np.full(len(edges) - 1, np.nan) if frame is None else shares(true[~np.isnan(true)])
     found = {"x": (edges[:-1] + edges[1:]) / 2, "width": np.diff(edges), "real": real, "reported": shares(said)}
     return statistics(pd.DataFrame(found | {"reconstructed": made}))
-
-
-def true_numbers(column: Column, frame: pd.DataFrame) -> Floats:
-    """A column's numbers, without the missing ones."""
-    found = column.numbers(frame[column.name])
-    return found[~np.isnan(found)]
 
 
 def drawn(reports: Reports, column: str) -> Cells:

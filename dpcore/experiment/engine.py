@@ -1,7 +1,8 @@
 """The one loop of all experiments: runs are handed out, made, measured, and come back as rows of a frame.
 
-A run is a method and labels. What makes and measures it reads real rows, so nothing that comes back is private. Whoever
-asks for runs opens the ledger that each of them charges, before it is handed out.
+A run is a method and labels. What makes and measures it reads real rows, so nothing that comes back
+is private. Whoever asks for runs opens the ledger that each of them charges, before it is handed
+out.
 
 The processes are the loop's own, and end with it or with their program.
 """
@@ -147,6 +148,12 @@ def hired(wanted: int) -> Iterator[int]:
     finally:
         with _hiring:
             _hired -= count
+
+
+def failed_runs(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """The first row of each run that failed."""
+    firsts = pd.concat([frame.head(1) for frame in frames])
+    return firsts[firsts["error"] != ""]
 
 
 def begin(measure: Measure) -> None:

@@ -1,8 +1,9 @@
 r"""What a run will be good for, from public facts alone: a rehearsal of it on tables that chance made up.
 
-Nobody can know before a run how far its rows will be off without either a look at the real rows, which costs, or a
-guess at them. So the method itself runs, with its own noise, on made-up tables of the schema, and is measured as a
-release is. What comes in is a `Schema`, a method that was not fitted, and numbers that are public; no row can.
+Nobody can know before a run how far its rows will be off without either a look at the real rows,
+which costs, or a guess at them. So the method itself runs, with its own noise, on made-up tables of
+the schema, and is measured as a release is. What comes in is a `Schema`, a method that was not
+fitted, and numbers that are public; no row can.
 
 The random quantity
     S is the schema, n the number of rows, M the method with its parameters, R its rows. For a column j, and a pair of
@@ -10,12 +11,13 @@ The random quantity
 
         E_j = ½ Σ_a |P_j(a) - R_j(a)|,        E_jk = ½ Σ_ab |P_jk(a, b) - R_jk(a, b)|
 
-    with P the shares of the n rows that are fitted on: the distances of the tabs Columns and Pairs. Let T be a random
-    table of S and n (`made_up`), M's noise and lots be independent of it, and J be a column drawn at random, or JK a
-    pair. The band of the columns is from the 5% to the 95% quantile of E_J, the band of the pairs that of E_JK. So
-    nine of ten columns of nine of ten runs, taken together, lie within: what is covered is counted over columns (pairs)
-    and runs, and 90% is the mean over tables that are like T. Of one table more or fewer may lie within. How many do
-    of real tables is measured (`benchmarks.forecast`), and not proved.
+    with P the shares of the n rows that are fitted on: the distances of the tabs Columns and Pairs.
+    Let T be a random table of S and n (`made_up`), M's noise and lots be independent of it, and J
+    be a column drawn at random, or JK a pair. The band of the columns is from the 5% to the 95%
+    quantile of E_J, the band of the pairs that of E_JK. So nine of ten columns of nine of ten runs,
+    taken together, lie within: what is covered is counted over columns (pairs) and runs, and 90% is
+    the mean over tables that are like T. Of one table more or fewer may lie within. How many do of
+    real tables is measured (`benchmarks.forecast`), and not proved.
 
 Noise and guess
     E_J is at most what noise adds to what M loses without any, by the triangle inequality. Noise is known: its scale
@@ -46,6 +48,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
 from sklearn.base import clone
@@ -78,8 +81,7 @@ LEAST = 1e-6  # distance that is told from none
 Pair = tuple[str, str]
 
 
-@dataclass(frozen=True)
-class Band:
+class Band(NamedTuple):
     """Where nine of ten distances lie, as shares, and the one in the middle."""
 
     low: float
@@ -93,8 +95,7 @@ class Band:
 
     def towards(self, other: Band, part: float) -> Band:
         """The band on the way to another one."""
-        pairs = zip((self.low, self.middle, self.high), (other.low, other.middle, other.high), strict=True)
-        return Band(*(between(first, second, part) for first, second in pairs))
+        return Band(*(between(own, theirs, part) for own, theirs in zip(self, other, strict=True)))
 
 
 @dataclass(frozen=True)
@@ -149,16 +150,13 @@ class Forecast:
         Expected
             The bands of distances, the smallest group that stands out, and the pairs that are kept.
         """
-        known = [step.epsilon for step in self.steps]
-        epsilon = min(max(epsilon, known[0]), known[-1])
-        place = min(max(int(np.searchsorted(known, epsilon)), 1), len(known) - 1) if len(known) > 1 else 0
-        before, after = self.steps[max(place - 1, 0)], self.steps[place]
+        epsilon = min(max(epsilon, self.steps[0].epsilon), self.steps[-1].epsilon)
+        before = [step for step in self.steps if step.epsilon <= epsilon][-1]
+        after = next(step for step in self.steps if step.epsilon >= epsilon)
         whole = math.log(after.epsilon / before.epsilon)
         part = math.log(epsilon / before.epsilon) / whole if whole else 0.0
         near = after if part > 0.5 else before
-        pairs = None
-        if before.pairs is not None and after.pairs is not None:
-            pairs = before.pairs.towards(after.pairs, part)
+        pairs = before.pairs.towards(after.pairs, part) if before.pairs and after.pairs else None
         group = near.group if None in (before.group, after.group) else between(before.group, after.group, part)
         columns = before.columns.towards(after.columns, part)
         return Expected(epsilon, columns, pairs, group, near.kept)
@@ -282,12 +280,8 @@ class Stage:
 
     def size(self, most: int) -> int:
         """How many rows are rehearsed, at most so many."""
-        return self.rows if self.labels else min(self.rows, most)
-
-    @property
-    def labels(self) -> bool:
-        """Whether rows are bought one by one: fewer of them would be another method."""
-        return "rows" in self.method.implied(self.made)
+        # Where rows are bought one by one, fewer of them would be another method.
+        return self.rows if "rows" in self.method.implied(self.made) else min(self.rows, most)
 
     def run(self, codes: Codes, epsilon: float, place: int) -> Codes:
         """Codes of the rows that the method makes of a table's, at an epsilon for a table of all rows."""

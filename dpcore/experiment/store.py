@@ -1,9 +1,10 @@
 """Finished runs in a file that survives kill -9, or in memory, so that a sweep goes on where it was stopped.
 
-One file per data set, schema, split, measures and version, named by their hash, in which the rows are keyed with the
-folder's secret; one line of JSON per run, written whole and flushed when the run is finished. A run is known by its
-method, parameters, epsilon and repeat, so that another sweep of the same data, or more repeats, finds what is there. An
-unseeded run counts too: a finished run is a draw.
+One file per data set, schema, split, measures and version, named by their hash, in which the rows
+are keyed with the folder's secret; one line of JSON per run, written whole and flushed when the run
+is finished. A run is known by its method, parameters, epsilon and repeat, so that another sweep of
+the same data, or more repeats, finds what is there. An unseeded run counts too: a finished run is a
+draw.
 
 Nothing of the data is in it but aggregates; yet they were measured on real rows without noise, and are not private.
 """
@@ -14,7 +15,6 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from dpcore.accounting.tally import EPSILONS
@@ -27,6 +27,7 @@ from dpcore.experiment.config import Config, Place, yardstick_of
 
 INFINITY, MOST = "infinity", 1e300
 NUMBERS = ("seconds", *EPSILONS)
+VALUES = ["metric", "model", "value"]
 
 
 class Store:
@@ -103,7 +104,7 @@ class Store:
         if (frame["error"] != "").any():
             return
         numbers = {name: frame[name].iloc[0] for name in NUMBERS}
-        values = frame[["metric", "model", "value"]].itertuples(index=False)
+        values = frame[VALUES].itertuples(index=False)
         record = {
             "run": key,
             **{name: INFINITY if math.isinf(number) else float(number) for name, number in numbers.items()},
@@ -157,8 +158,5 @@ def restored(record: Mapping[str, Any], shared: Mapping[str, Any], asked: Sequen
     if [tuple(one[:2]) for one in record["values"]] != list(asked):
         return None
     numbers = {name: math.inf if record[name] == INFINITY else float(record[name]) for name in NUMBERS}
-    rows = [
-        {"metric": metric, "model": model, "value": np.nan if value is None else float(value)}
-        for metric, model, value in record["values"]
-    ]
-    return pd.DataFrame(rows).assign(**shared, **numbers, void=record["void"], error="")
+    rows = pd.DataFrame(record["values"], columns=VALUES).astype({"value": float})
+    return rows.assign(**shared, **numbers, void=record["void"], error="")

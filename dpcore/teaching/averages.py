@@ -1,14 +1,15 @@
 """Membership: who took part in a study that published nothing but averages, many of them.
 
-After Homer et al. 2008 ("Resolving individuals contributing trace amounts of DNA to highly complex mixtures using
-high-density SNP genotyping microarrays", PLoS Genetics) and Dwork, Smith, Steinke, Ullman and Vadhan 2015 ("Robust
-traceability from trace amounts", FOCS). With x a person's row of zeros and ones, q the study's averages and p those of
-everybody, the score of a person is the inner product
+After Homer et al. 2008 ("Resolving individuals contributing trace amounts of DNA to highly complex
+mixtures using high-density SNP genotyping microarrays", PLoS Genetics) and Dwork, Smith, Steinke,
+Ullman and Vadhan 2015 ("Robust traceability from trace amounts", FOCS). With x a person's row of
+zeros and ones, q the study's averages and p those of everybody, the score of a person is the inner
+product
 
     sum over all attributes of  x (q - p) / v,    v = p (1 - p) + 1 / (10 n) + n (variance of the noise),
 
-each deviation divided by how much it varies anyway. (Their x - p in the place of x would shift all scores alike.)
-Participants pull the averages toward themselves, so that their scores are higher.
+each deviation divided by how much it varies anyway. (Their x - p in the place of x would shift all
+scores alike.) Participants pull the averages toward themselves, so that their scores are higher.
 
 Attributes come in tables, of one column or of a pair of columns; everybody is in one cell of each. With n people, n
 public, one changed person moves two averages per table by 1 / n each: with t tables by 2 t / n in all, hence Laplace

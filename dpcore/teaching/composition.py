@@ -52,12 +52,9 @@ def average_deviations(epsilon: float, most: int) -> pd.DataFrame:
     `each`, with epsilon for each answer: the variance is 2 / (k epsilon^2), for k epsilon in all; `shared`, with
     epsilon / k for each: 2 k / epsilon^2, for epsilon in all; `once`, one answer with all of epsilon: 2 / epsilon^2.
     """
-    number = np.arange(1, most + 1)
-    each = [CountNoise("Laplace", epsilon).deviation / np.sqrt(k) for k in number]
-    shared = [CountNoise("Laplace", epsilon / k).deviation / np.sqrt(k) for k in number]
-    return pd.DataFrame(
-        {"answers": number, "each": each, "shared": shared, "once": CountNoise("Laplace", epsilon).deviation}
-    )
+    number, once = np.arange(1, most + 1), CountNoise("Laplace", epsilon).deviation
+    averages = {"each": once / np.sqrt(number), "shared": once * np.sqrt(number)}
+    return pd.DataFrame({"answers": number, **averages, "once": once})
 
 
 def losses(epsilon: float, answers: int) -> pd.DataFrame:
@@ -120,11 +117,10 @@ def split_tables(parts: int, relation: Relation) -> dict[str, pd.DataFrame]:
     base = pd.DataFrame(cells, columns=["person", "column"])
     by_people = base["person"].map(rows)
     by_columns = base["column"].map(blocks)
+    counts = {part: COUNT.format(number=part + 1) for part in range(parts)}
     return {
-        "people": base.assign(
-            part=[COUNT.format(number=part + 1) for part in by_people], yours=by_people.isin(touched)
-        ),
-        "columns": base.assign(part=[COUNT.format(number=part + 1) for part in by_columns], yours=True),
+        "people": base.assign(part=by_people.map(counts), yours=by_people.isin(touched)),
+        "columns": base.assign(part=by_columns.map(counts), yours=True),
     }
 
 

@@ -1,10 +1,11 @@
 """Noise on a count that one person changes by 1 (sensitivity 1), seen from two neighboring worlds.
 
-The Gaussian mechanism's delta is that of Balle and Wang 2018 ("Improving the Gaussian mechanism for differential
-privacy: analytical calibration and optimal denoising", ICML, theorem 8). Its derivation in short: with noise N(0, s^2)
-and two worlds that are D apart, the log ratio of an answer is normal with mean D^2 / (2 s^2) and variance D^2 / s^2 in
-the world with you, and with the negative mean in the other one. The smallest delta for an epsilon is the mass by which
-one world exceeds e^epsilon times the other, P_with(L > epsilon) - e^epsilon P_without(L > epsilon), which is
+The Gaussian mechanism's delta is that of Balle and Wang 2018 ("Improving the Gaussian mechanism for
+differential privacy: analytical calibration and optimal denoising", ICML, theorem 8). Its
+derivation in short: with noise N(0, s^2) and two worlds that are D apart, the log ratio of an
+answer is normal with mean D^2 / (2 s^2) and variance D^2 / s^2 in the world with you, and with the
+negative mean in the other one. The smallest delta for an epsilon is the mass by which one world
+exceeds e^epsilon times the other, P_with(L > epsilon) - e^epsilon P_without(L > epsilon), which is
 
     delta = Phi(D / (2 s) - epsilon s / D) - e^epsilon Phi(-D / (2 s) - epsilon s / D).
 

@@ -69,7 +69,7 @@ class Game:
 
     def begin(self, rules: Rules) -> None:
         """Deal; this and what follows are callbacks of buttons."""
-        self.round, self.guess = deal(rules, lots()), None
+        self.round, self.guess = deal(rules, np.random.default_rng()), None
 
     def vote(self, inside: bool) -> None:
         """Guess, once per round."""
@@ -79,17 +79,12 @@ class Game:
 
     def let_play(self, rules: Rules) -> None:
         """The best strategy plays."""
-        self.count(rules, BEST, autoplay(rules, AUTO, lots()), AUTO)
+        self.count(rules, BEST, autoplay(rules, AUTO, np.random.default_rng()), AUTO)
 
     def count(self, rules: Rules, who: str, right: int, rounds: int = 1) -> None:
         """Write down rounds and how many of them were guessed right."""
         before = self.scores.get((rules, who), (0, 0))
         self.scores[rules, who] = (before[0] + right, before[1] + rounds)
-
-
-def lots() -> np.random.Generator:
-    """Fresh randomness."""
-    return np.random.default_rng()
 
 
 def deal(rules: Rules, rng: np.random.Generator) -> Round:

@@ -12,6 +12,7 @@ from typing import TypeVar
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from sklearn.metrics import pairwise_distances_argmin_min
 
 Kind = TypeVar("Kind", bound=np.integer)
 
@@ -27,14 +28,8 @@ def scrambled(codes: NDArray[Kind], kept: Collection[int], rng: np.random.Genera
 
 def distances(released: NDArray[Kind], real: NDArray[Kind]) -> NDArray[np.int64]:
     """In how many columns every released row differs from the real row that is nearest, shape (released rows,)."""
-    found = np.empty(len(released), dtype=np.int64)
-    columns = [np.ascontiguousarray(column) for column in real.T]
-    for place, row in enumerate(released):
-        differing = np.zeros(len(real), dtype=np.uint8)
-        for value, column in zip(row, columns, strict=True):
-            differing += column != value
-        found[place] = differing.min()
-    return found
+    shares = pairwise_distances_argmin_min(released, real, metric="hamming")[1]
+    return np.asarray(np.rint(shares * real.shape[1]), dtype=np.int64)
 
 
 def shares(distances: NDArray[np.int64], most: int) -> pd.DataFrame:

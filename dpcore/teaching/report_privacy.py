@@ -9,8 +9,9 @@ his lie with 1 - p, and a lie about two values restores the truth: p^2 + (1 - p)
 p_0 = p. Breach belongs to a rule's words and not to what the rule does: RRPH(1/2) and Warner(3/4) are one channel, and
 their Breaches are 1/3 and 5/8. Whoever takes a report for the truth is right with probability 3/4 in both.
 
-The best guess. Where all k values are equally frequent, the guess that maximizes P(report | i) is right with
-probability 1/k sum over reports of max_i P(report | i), which with equal p_j is p_0 + p_j; without a report with 1/k.
+The best guess. Where all k values are equally frequent, the guess that maximizes P(report | i) is
+right with probability 1/k sum over reports of max_i P(report | i), which with equal p_j is p_0 +
+p_j; without a report with 1/k.
 
 Epsilon bounds the odds of every pair of answers, for every prior: 50:50 becomes at most e^epsilon : 1.
 
@@ -100,22 +101,16 @@ def measures(channel: ERRPH | Warner) -> pd.DataFrame:
     """All measures of a channel for categories: what each says, and whether it is the same for every description."""
     printed, taken = float(breach(channel).max()), float(np.diag(channel.matrix).mean())
     guess, alone, epsilon = best_guess(channel), 1 / channel.size, float(channel.epsilon)
-    words = (
-        f"The paper's figure, made of the rule's words: {percent(printed, TENTHS)}. No probability of a right guess."
-    )
+    words = f"The paper's figure, made of the rule's words: {percent(printed, TENTHS)}."
+    shown = f"Who guesses well is right {percent(guess, TENTHS)} of the time."
     blind = f"Who sees no report, and knows how frequent each value is, is right {percent(alone, TENTHS)} of the time."
     known = "Some report rules an answer out: no protection that one could put a number on."
     if not isinf(epsilon):
         known = believed(epsilon, "answers")
     rows = [
-        ("Breach", printed, words, False),
+        ("Breach", printed, f"{words} No probability of a right guess.", False),
         ("report is the truth", taken, f"Of 100 reports, {100 * taken:.3g} say what is true.", True),
-        (
-            "best guess, with the report",
-            guess,
-            f"Who guesses well is right {percent(guess, TENTHS)} of the time.",
-            True,
-        ),
+        ("best guess, with the report", guess, shown, True),
         ("best guess, without it", alone, blind, True),
         ("epsilon", epsilon, known, True),
         ("50:50 becomes at most", odds(epsilon), "The same for any two answers, whatever else is known.", True),

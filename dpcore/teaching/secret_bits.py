@@ -1,13 +1,13 @@
 """Reconstruction: everybody's secret bit from counts over random groups of people, none of which names anybody.
 
-After Dinur and Nissim 2003 ("Revealing information while preserving privacy", PODS), with least squares in the place of
-their linear program. With n people of whom half have the secret, x their bits, and Q the groups as rows of 0 and 1, the
-answers are a = Q x + noise. Solved is
+After Dinur and Nissim 2003 ("Revealing information while preserving privacy", PODS), with least
+squares in the place of their linear program. With n people of whom half have the secret, x their
+bits, and Q the groups as rows of 0 and 1, the answers are a = Q x + noise. Solved is
 
     minimize |Q (x - 1/2) - (a - Q 1/2)|^2 + r |x - 1/2|^2,    r = 4 (variance of the noise),
 
-which is the best linear guess for bits that are 0 or 1 with equal chance; a bit is guessed to be 1 if x is above 1/2.
-Without noise, n questions are enough for all bits.
+which is the best linear guess for bits that are 0 or 1 with equal chance; a bit is guessed to be 1
+if x is above 1/2. Without noise, n questions are enough for all bits.
 
 Everybody may be in all m groups, and changes each count by at most 1. If all answers together are to cost epsilon, each
 has epsilon / m, hence Laplace noise of scale m / epsilon.
@@ -24,6 +24,7 @@ from dpcore.arguments import Flags, Floats
 from dpcore.teaching.counts import CountNoise
 
 LEAST = 1e-6  # the r of noiseless answers, which keeps few questions solvable
+UNIT = CountNoise("Laplace", 1.0)  # times its scale, the noise of an answer
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,11 +64,6 @@ def scale(questions: int, epsilon: float) -> float:
     return questions / epsilon
 
 
-def unit_noise(lots: Floats) -> Floats:
-    """Laplace noise of scale 1 from lots in (0, 1)."""
-    return CountNoise("Laplace", 1.0).quantile(lots)
-
-
 def noiseless_share(bits: Flags, questions: Questions, numbers: Iterable[int]) -> pd.DataFrame:
     """The share of bits that the first so many noiseless counts give away: `number`, `share`."""
     share = [(questions.first(number).solved() == bits).mean() for number in numbers]
@@ -83,7 +79,7 @@ def noisy_share(bits: Flags, questions: Questions, epsilons: Iterable[float], lo
     groups = questions.groups
     values, vectors = np.linalg.eigh(groups.T @ groups)
     noiseless = vectors.T @ (groups.T @ (questions.counts - questions.middle))
-    noise = unit_noise(lots)
+    noise = UNIT.quantile(lots)
     unit = vectors.T @ (groups.T @ np.hstack([noise, -noise]))
     found = []
     for epsilon in epsilons:

@@ -78,7 +78,7 @@ def test_rows_that_are_encoded_to_a_folder_are_refused_alike(tmp_path):
 
 
 def test_commands_write_no_count_of_rows(capsys):
-    assert carried_out(lambda: len(encoding(NUMBER, 50, 1)(133))) == 1
+    assert carried_out(encoding(NUMBER, 50, 1), 133) == 1
     assert "133" not in capsys.readouterr().err
 
 

@@ -3,6 +3,7 @@
 import pandas as pd
 import pytest
 
+from dpcore.experiment.engine import failed_runs
 from dpcore.experiment.figures import base, groups, named
 from dpcore.experiment.figures.claims import PRINTED, Claim, rising, verdict
 from dpcore.methods.local.ppnb import TRANSFORMS
@@ -28,7 +29,7 @@ def test_a_verdict_names_what_holds():
         ({("", "1"): True, ("", "2"): False, ("", "3"): True}, "holds only at 1, 3"),
     ):
         assert verdict(found) == told
-    assert Claim("nothing", lambda _: {}).line(pd.DataFrame()) == ""
+    assert Claim("nothing", lambda *_: {}, columns=()).line(pd.DataFrame()) == ""
 
 
 def test_a_curve_may_fluctuate_and_rise():
@@ -92,3 +93,5 @@ def test_series_say_how_many_of_their_runs_failed():
     frame.loc[[0, 1, 2], "error"] = "too large"
     names = set(base.with_failures(frame)["series"])
     assert names == {"JTree (as printed: 3 of 4 runs failed)", "PrivBayes"}
+    two_metrics = pd.DataFrame({"metric": ["accuracy", "balanced accuracy"], "error": "too large"})
+    assert len(failed_runs([two_metrics, two_metrics.assign(error="")])) == 1

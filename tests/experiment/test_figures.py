@@ -71,9 +71,8 @@ def test_a_figure_from_python(name, data):
             made.charts(**chosen)
 
 
-def test_the_values_are_those_of_direct_calls(data, monkeypatch):
+def test_the_values_are_those_of_direct_calls(data):
     """Of a figure whose runs are read one by one; those of sweeps have the sweeps' tests."""
-    monkeypatch.setattr(networks, "compared", list)
     seeded = base.alone("PrivBayes", dp.PrivBayes(random_state=5, epsilon=0.2, relation="replace"), 1, "", rows=100)
     measure = networks.Risk(data)
     rows = measure.release(seeded, None, lambda *_: None)

@@ -84,7 +84,7 @@ def test_all_answers_share_epsilon():
     """What one person changes, in units of the noise's scale, sums to epsilon: they may be in every group."""
     assert secret_bits.scale(1_000, 1.0) == 1_000
     assert sum(1 / secret_bits.scale(40, 0.5) for _ in range(40)) == pytest.approx(0.5)
-    noise = secret_bits.unit_noise(lots(100_000))
+    noise = secret_bits.UNIT.quantile(lots(100_000))
     assert np.abs(noise).mean() == pytest.approx(1.0, abs=6 / math.sqrt(100_000))  # Laplace of scale 1
 
 

@@ -101,7 +101,7 @@ def hidden(bits: np.ndarray, asked: Questions, noiseless: float, epsilon: float,
     parts = ("noisy bits", seed, number)
     frame = once(parts, lambda: secret_bits.noisy_share(bits, asked, EPSILONS, drawn))
     right = percent(at_epsilon(frame, epsilon))
-    noise = secret_bits.scale(number, epsilon) * secret_bits.unit_noise(drawn[:SHOWN, 0])
+    noise = secret_bits.scale(number, epsilon) * secret_bits.UNIT.quantile(drawn[:SHOWN, 0])
     title = say("Secrets that noisy counts give away")
     return Found(
         {say("Right"): right, say("Noiseless numbers"): percent(noiseless)},

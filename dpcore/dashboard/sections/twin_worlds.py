@@ -130,7 +130,7 @@ def told(case: Case) -> None:
         caption(
             "Neighbors: {neighbors}. Guarantee: {promise}. Method: `{method}`. The attacker sees what one run "
             "releases, and makes one number of it: {number}.",
-            neighbors=say(controls.RELATIONS[case.relation]).lower(),
+            neighbors=say(controls.RELATIONS[case.estimator.relation]).lower(),
             promise=say("none is claimed") if case.expected == "no claim" else say("epsilon, for one run"),
             method=" ".join(str(case.estimator).split()),
             number=case.looks_at[0].lower() + case.looks_at[1:],

@@ -23,7 +23,7 @@ from dpcore.dashboard.shell import escaped
 from dpcore.dashboard.widgets import lasting
 from dpcore.datasets import Dataset
 from dpcore.errors import DataError
-from dpcore.experiment.engine import NewLedger, Run
+from dpcore.experiment.engine import NewLedger, Run, failed_runs
 from dpcore.experiment.figures import of_paper
 from dpcore.experiment.figures.base import Figure, whole
 from dpcore.export.privacy_card import source
@@ -81,9 +81,8 @@ def figures(page: str, data: Dataset, paper: str, repeats: int = 3) -> None:
         told = phrase("Stopped before it was finished: {runs:,} runs are drawn, and points have fewer of them.")
         st.warning(say(told, runs=len(memory.frames)))
     if memory.frames:
-        firsts = pd.concat([made.head(1) for made in memory.frames])
-        failed = firsts[firsts["error"] != ""]
-        for (series, mode, error), runs_lost in failed.groupby(["series", "mode", "error"], sort=False):
+        failed = failed_runs(memory.frames).groupby(["series", "mode", "error"], sort=False)
+        for (series, mode, error), runs_lost in failed:
             told = phrase("{runs:,} runs of {series}, {mode}, failed: {error}")
             of = {"series": retold(str(series)), "mode": say(str(mode)), "error": escaped(str(error))}
             st.warning(say(told, runs=len(runs_lost), **of))

@@ -28,11 +28,11 @@ READING = ("delimiter", "encoding", "decimal")
 CHARGED = "Every run is charged to your ledger (DPCORE_LEDGER), and refused there by its caps, before noise is drawn."
 
 
-def parser_of(name: str, about: str, epilog: str = "") -> argparse.ArgumentParser:
-    """A parser with what all commands take."""
+def parser_of(name: str, about: str, epilog: str = "", cost: str = CHARGED) -> argparse.ArgumentParser:
+    """A parser with what all commands take, whose help says what a run does and what it costs."""
     parser = argparse.ArgumentParser(
         prog=f"dpcore {name}",
-        description=f"{about} {CHARGED}",
+        description=f"{about} {cost}",
         epilog=f"{epilog} {CODES}".strip(),
         allow_abbrev=False,
     )
@@ -68,10 +68,10 @@ def reading_options(options: argparse.Namespace) -> dict[str, Any]:
     return {name: value for name in READING if (value := getattr(options, name)) is not None}
 
 
-def carried_out(work: Callable[[], int]) -> int:
+def carried_out(work: Callable[[argparse.Namespace], int], options: argparse.Namespace) -> int:
     """Do it; the exit code, with the reason on stderr if it cannot be done."""
     try:
-        return work()
+        return work(options)
     except (DPCoreError, OSError) as error:
         sys.stderr.write(f"{error}\n")
     except KeyboardInterrupt:

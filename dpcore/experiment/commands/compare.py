@@ -26,6 +26,7 @@ from dpcore.experiment.commands.base import (
     write,
 )
 from dpcore.experiment.config import Config, Place
+from dpcore.experiment.engine import failed_runs
 from dpcore.experiment.sweeps import PURPOSE, find_finished_runs, join_runs, plan_runs, stream
 from dpcore.export.quoting import spreadsheet_csv
 
@@ -34,8 +35,7 @@ CAUSE, REMEDY = "These are no settings of a comparison", "Choose a file that a c
 
 def main(arguments: Sequence[str]) -> int:
     """Run the comparison, and say where its table is; the exit code."""
-    asked = command().parse_intermixed_args(arguments)
-    return carried_out(lambda: made(asked))
+    return carried_out(made, command().parse_intermixed_args(arguments))
 
 
 def command() -> argparse.ArgumentParser:
@@ -76,10 +76,9 @@ def made(asked: argparse.Namespace) -> int:
             told(part, f"run {len(frames):,}")
     table = join_runs(frames)
     write(asked.out, spreadsheet_csv(table).encode(), force=asked.force)
-    failed = [frame for frame in frames if frame["error"].iloc[0]]
-    for frame in failed:
-        run = frame.iloc[0]
-        sys.stderr.write(f"{run['method']}, epsilon {run['epsilon']:g}, failed: {run['error']}\n")
+    failed = failed_runs(frames)
+    for run in failed.itertuples():
+        sys.stderr.write(f"{run.method}, epsilon {run.epsilon:g}, failed: {run.error}\n")
     summary(
         asked,
         {
@@ -95,4 +94,4 @@ def made(asked: argparse.Namespace) -> int:
         },
         f"{asked.out}: {len(frames):,} runs, {len(failed):,} failed. Measured on real rows: do not publish.",
     )
-    return int(bool(failed))
+    return int(bool(len(failed)))

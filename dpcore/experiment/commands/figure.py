@@ -13,6 +13,7 @@ from dpcore import datasets
 from dpcore.charts.base import REAL_DATA
 from dpcore.errors import DataError
 from dpcore.experiment.commands.base import carried_out, parser_of, room, summary, told, write
+from dpcore.experiment.engine import failed_runs
 from dpcore.experiment.figures import Made, known, named, stream
 from dpcore.export import report
 from dpcore.export.quoting import spreadsheet_csv
@@ -21,8 +22,7 @@ from dpcore.extras import need
 
 def main(arguments: Sequence[str]) -> int:
     """Make the figure and say where it is; the exit code."""
-    asked = command().parse_intermixed_args(arguments)
-    return carried_out(lambda: made(asked))
+    return carried_out(made, command().parse_intermixed_args(arguments))
 
 
 def command() -> argparse.ArgumentParser:
@@ -66,7 +66,7 @@ def made(asked: argparse.Namespace) -> int:
     }  # fmt: skip
     for path, content in files.items():
         write(path, content, force=asked.force)
-    failed = figure.frame[figure.frame["error"] != ""]
+    failed = failed_runs(frames)
     for (series, mode, reason), lost in failed.groupby(["series", "mode", "error"], sort=False):
         sys.stderr.write(f"{len(lost):,} runs of {series}, {mode}, failed: {reason}\n")
     done = {

@@ -58,7 +58,7 @@ def main(arguments: Sequence[str]) -> int:
         if options.data is not None:
             parser.error("--method takes one file, the table: leave out the settings")
         options.data = options.config
-    return carried_out(lambda: make(options))
+    return carried_out(make, options)
 
 
 def command() -> argparse.ArgumentParser:
@@ -95,7 +95,7 @@ def make(options: argparse.Namespace) -> int:
     config = new_settings(options) if options.method else settings_of_release(raw, CAUSE, REMEDY)
     method = method_of_release(config)
     name = LABELS.get(config["method"], str(config["method"]))
-    rows, page = config.get("rows") if options.rows is None else options.rows, config.get("page")
+    rows = config.get("rows") if options.rows is None else options.rows
     data = rows_of(options, str(config["data"]["name"]), schema_beside(raw))
     method.check(data.schema)  # before anything is spent
     most = 0 if isinstance(method, PrivateClassifier) else most_rows(data.schema)
@@ -110,7 +110,7 @@ def make(options: argparse.Namespace) -> int:
     copy = [] if isinstance(fitted, PrivateClassifier) else [fitted.sample(rows)]
     told(1.0, "")
     release = make_release(fitted, name, *copy, data_name=data.name, reading=data.reading)
-    release = replace(release, page=page) if page else release
+    release = replace(release, page=config.get("page", {}))
     if isinstance(release.artifact, Model) and release.noiseless:
         raise ParameterError("This model holds noiseless counts of real rows.", "Choose a method that adds noise.")
     write(options.out, bundle(release, table=options.table), force=options.force)

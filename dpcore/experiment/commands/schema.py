@@ -37,13 +37,12 @@ def main(arguments: Sequence[str]) -> int:
     options = parser.parse_intermixed_args(arguments)
     if options.unit is not None and not options.max_contributions:
         parser.error("--unit needs --max-contributions, a public number")
-    return carried_out(lambda: make(options))
+    return carried_out(make, options)
 
 
 def command() -> argparse.ArgumentParser:
     """What can be asked for."""
-    parser = parser_of("schema", "")
-    parser.description = "Propose a schema from a table's rows. It spends nothing."
+    parser = parser_of("schema", "Propose a schema from a table's rows.", cost="It spends nothing.")
     parser.add_argument("data", help="a table (csv, tsv, xlsx, parquet)")
     takes_reading(parser)
     parser.add_argument("--unit", metavar="COLUMN", help="the column that says whose row it is")

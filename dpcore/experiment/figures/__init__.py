@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache, partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from dpcore.accounting.store import Books, OpenRun, asked_path
+from dpcore.accounting.store import Books, asked_path
 from dpcore.arguments import Progress, is_whole, no_progress
 from dpcore.datasets import Dataset
 from dpcore.errors import ParameterError
@@ -131,12 +132,9 @@ def stream(
 
 def booked(data: Dataset, purpose: str) -> Callable[[Run], NewLedger]:
     """Ledgers of runs in the user's file: one line per series, that of a comparison."""
-    books, lines = Books(asked_path()), dict[tuple[str, str], OpenRun]()
+    open_once = cache(partial(Books(asked_path()).open_run, data))
 
     def ledger(run: Run) -> NewLedger:
-        key = str(run.labels["method"]), str(run.method.relation)
-        if key not in lines:
-            lines[key] = books.open_run(data, key[1], f"{purpose}: {key[0]}")
-        return lines[key].ledger
+        return open_once(str(run.method.relation), f"{purpose}: {run.labels['method']}").ledger
 
     return ledger

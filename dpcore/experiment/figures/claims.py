@@ -4,9 +4,8 @@
 more, so that a curve may fluctuate, as the papers say of theirs. All else compares points.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import wraps
 
 import pandas as pd
 
@@ -25,15 +24,22 @@ Judge = Callable[[str, pd.DataFrame], Cases]
 
 @dataclass(frozen=True)
 class Claim:
-    """One sentence of a paper about a figure; `cases` judge it by the runs that did not fail, as our `note` has it."""
+    """One sentence of a paper about a figure, and what judges it, as our `note` has it.
+
+    Judged are the runs that did not fail; each part of the figure by itself, one for each value of the `columns`.
+    """
 
     says: str
-    cases: Callable[[pd.DataFrame], Cases]
+    judge: Judge
     note: str = ""
+    columns: tuple[str, ...] = ("data",)
 
     def line(self, frame: pd.DataFrame) -> str:
         """The sentence, and what came out here; empty if nothing that was run bears on it."""
-        found = {place: came for place, came in self.cases(frame).items() if came is not None}
+        cases: dict[tuple[str, str], bool | None] = {}
+        for name, part in parts(frame, *self.columns):
+            cases |= self.judge(name, part)
+        found = {place: came for place, came in cases.items() if came is not None}
         if not found:
             return ""
         many = len(frame.drop_duplicates(["data", "series", "mode", *sorted(PLACES & set(frame))]))
@@ -80,34 +86,17 @@ def rising(curve: pd.Series, sign: int = 1) -> bool | None:
     return curve.nunique() > 1 and sign * float(curve.rank().corr(order)) >= CLEARLY
 
 
-def each(frame: pd.DataFrame, *by: str) -> Iterator[tuple[str, pd.DataFrame]]:
+def parts(frame: pd.DataFrame, *columns: str) -> list[tuple[str, pd.DataFrame]]:
     """The parts of a figure by some columns, and what they are called: only by those that have several values."""
-    names = [name for name in by if frame[name].nunique() > 1]
-    if not names:
-        yield "", frame
-        return
-    for key, part in frame.groupby(names, sort=False):
-        yield ", ".join(map(str, key)), part
+    names = [name for name in columns if frame[name].nunique() > 1]
+    found = frame.groupby(names, sort=False) if names else [((), frame)]
+    return [(", ".join(map(str, key)), part) for key, part in found]
 
 
-def by_part(*by: str) -> Callable[[Judge], Callable[[pd.DataFrame], Cases]]:
-    """Let a function that judges one part of a figure judge all parts by some columns."""
-
-    def of_all(judge: Judge) -> Callable[[pd.DataFrame], Cases]:
-        @wraps(judge)
-        def cases(frame: pd.DataFrame) -> Cases:
-            found = (judge(name, part) for name, part in each(frame, *by))
-            return {place: came for one in found for place, came in one.items()}
-
-        return cases
-
-    return of_all
-
-
-def curves_rise(frame: pd.DataFrame, x: str, *, value: str = "value", **only: str) -> Cases:
-    """Whether the curves of the printed methods rise, by data set and curve."""
-    found = ((name, points(part, x, value=value, **only)) for name, part in each(frame, "data"))
-    return {(f"{series} {name}".strip(), ""): rising(curves[series]) for name, curves in found for series in curves}
+def curves_rise(name: str, part: pd.DataFrame, x: str, value: str = "value", **only: str) -> Cases:
+    """Whether the curves of the printed methods rise, by curve."""
+    curves = points(part, x, value=value, **only)
+    return {(f"{series} {name}".strip(), ""): rising(curves[series]) for series in curves}
 
 
 def orders(points: pd.DataFrame, part: str, lower: str, higher: str) -> Cases:

@@ -13,7 +13,7 @@ from dpcore.domain.range_query import RangeQuery, random_queries
 from dpcore.experiment.engine import Measure, Run
 from dpcore.experiment.figures import base
 from dpcore.experiment.figures.base import Drawn, Figure, Named, Plan
-from dpcore.experiment.figures.claims import Cases, Claim, ahead, by_part
+from dpcore.experiment.figures.claims import Cases, Claim, ahead
 from dpcore.language import phrase, say
 from dpcore.methods import DiffGen, NaiveBayesSynthesizer, RefinedPrivBayes, TaxonomyRelease
 from dpcore.postprocess import count_tree_frames
@@ -107,7 +107,6 @@ draw_divisions = partial(
 )
 
 
-@by_part("data")
 def little_harm(name: str, part: pd.DataFrame) -> Cases:
     """Whether the most divisions have less than twice the error of the fewest, by data set and curve."""
     found = part.pivot_table("value", "divisions", "series", sort=False).sort_index()
@@ -129,7 +128,6 @@ def accuracies(data: Dataset, count: int) -> Plan:
     return base.swept(methods, data, EPSILONS, count, base.beside(data, base.REFERENCES, models=MODELS), models=MODELS)
 
 
-@by_part("data")
 def grows_slowly(name: str, part: pd.DataFrame) -> Cases:
     """Whether consistency lets errors grow less from small ranges to large ones than they do from the leaves alone."""
     errors = evaluate.errors_by_query_size(part).pivot_table("absolute", "bin", "release", sort=False)
@@ -138,7 +136,6 @@ def grows_slowly(name: str, part: pd.DataFrame) -> Cases:
     return {(f"{way} {name}".strip(), ""): bool(growth[way] < growth[LEAVES]) for way in ways}
 
 
-@by_part("data", "model")
 def learns_more(name: str, part: pd.DataFrame) -> Cases:
     """Whether rows of the patent's own form teach more than the others', by data set, classifier and epsilon."""
     found = part.pivot_table("value", "epsilon", "series")
@@ -213,6 +210,8 @@ FIGURES = (
         "form.",
         accuracies,
         draw_accuracies,
-        claims=(Claim("classifiers learn more from its rows than from the others'", learns_more),),
+        claims=(
+            Claim("classifiers learn more from its rows than from the others'", learns_more, columns=("data", "model")),
+        ),
     ),
 )

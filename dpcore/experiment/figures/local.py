@@ -13,7 +13,7 @@ from dpcore.evaluate.reconstruction import boolean_data
 from dpcore.experiment.config import Config
 from dpcore.experiment.figures import base
 from dpcore.experiment.figures.base import Drawn, Figure, Plan
-from dpcore.experiment.figures.claims import Cases, Claim, by_part, curves_rise, orders, points
+from dpcore.experiment.figures.claims import Cases, Claim, curves_rise, orders, points
 from dpcore.experiment.sweeps import Scores
 from dpcore.language import phrase, say
 from dpcore.mechanisms.randomizers import RRPH, Warner
@@ -103,24 +103,21 @@ BETTER = {"bank cards": (0.3, 1.0), "bank cards, dependent": (0.39, 0.7)}  # abo
 VIEW = {"view": base.Choice(phrase("Measured by"), dict(zip(MEASURES, MEASURES, strict=True)))}
 
 
-@by_part("data")
 def falls_with_variance(name: str, part: pd.DataFrame) -> Cases:
     """By data set and p0."""
     small, large = (f"PPNB, {told}" for told in TRANSFORMS)
     return orders(points(part, "x", metric="accuracy"), name, large, small)
 
 
-def crossing(frame: pd.DataFrame) -> Cases:
+def crossing(_: str, part: pd.DataFrame) -> Cases:
     """PPNB and DTPD where the paper has the one or the other before, by table and p."""
-    cases: dict[tuple[str, str], bool | None] = {}
-    for (name, (low, high)), part in ((one, frame[frame["data"] == one[0]]) for one in BETTER.items()):
-        if len(part):
-            found = orders(points(part, "x", metric="accuracy"), name, "DTPD", "PPNB")
-            cases |= {place: came == (low < float(place[1]) <= high) for place, came in found.items()}
-    return cases
+    if (name := part["data"].iloc[0]) not in BETTER:
+        return {}
+    low, high = BETTER[name]
+    found = orders(points(part, "x", metric="accuracy"), name, "DTPD", "PPNB")
+    return {place: came == (low < float(place[1]) <= high) for place, came in found.items()}
 
 
-@by_part("data")
 def nearly_best(name: str, part: pd.DataFrame) -> Cases:
     """Whether PPNB is `NEAR` its best accuracy at all recommended p0, by data set and series."""
     curves = points(part, "x", metric="accuracy").filter(like="PPNB")

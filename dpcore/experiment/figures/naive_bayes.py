@@ -7,7 +7,7 @@ from dpcore.accounting.relation import Relation
 from dpcore.datasets import Dataset
 from dpcore.experiment.figures import base
 from dpcore.experiment.figures.base import Drawn, Figure, Named, Plan
-from dpcore.experiment.figures.claims import PRINTED, Cases, Claim, by_part, each, points, rising
+from dpcore.experiment.figures.claims import PRINTED, Cases, Claim, points, rising
 from dpcore.language import phrase, say
 from dpcore.methods import NaiveBayesSynthesizer
 from dpcore.text import claim, limit
@@ -64,26 +64,24 @@ def draw_accuracies(frame: pd.DataFrame) -> Drawn:
 def between(epsilon: float, low: float, high: float) -> Claim:
     """The accuracies that the paper states at an epsilon, of Adult: of its worst and of its best run."""
 
-    def cases(frame: pd.DataFrame) -> Cases:
-        adult = frame[(frame["data"] == "adult") & (frame["model"] == MODELS[0]) & (frame["epsilon"] == epsilon)]
+    def judge(_: str, part: pd.DataFrame) -> Cases:
+        adult = part[(part["data"] == "adult") & (part["model"] == MODELS[0]) & (part["epsilon"] == epsilon)]
         found = adult[adult["mode"] == PRINTED]["value"]
         return {("", ""): bool(found.between(low, high).all())} if len(found) else {}
 
     told = phrase("on Adult all runs of logistic regression are {low:.1%} to {high:.1%} at epsilon {epsilon:g}")
-    return Claim(told.format(low=low, high=high, epsilon=epsilon), cases)
+    return Claim(told.format(low=low, high=high, epsilon=epsilon), judge)
 
 
-@by_part("data", "model")
 def rises(name: str, part: pd.DataFrame) -> Cases:
     """The mean accuracy, by data set and classifier."""
     return {(name, ""): rising(points(part, "epsilon").mean(axis=1))}
 
 
-def settles(frame: pd.DataFrame) -> Cases:
+def settles(name: str, part: pd.DataFrame) -> Cases:
     """The variance of the accuracy over runs, by data set and classifier, if there are several."""
-    parts = each(frame[frame["mode"] == PRINTED], "data", "model")
-    spreads = {name: part.groupby("epsilon")["value"].var() for name, part in parts}
-    return {(name, ""): rising(one, -1) for name, one in spreads.items() if len(one) and one.notna().all()}
+    spread = part[part["mode"] == PRINTED].groupby("epsilon")["value"].var()
+    return {(name, ""): rising(spread, -1)} if len(spread) and spread.notna().all() else {}
 
 
 FIGURES = (
@@ -103,8 +101,8 @@ FIGURES = (
         claims=(
             between(0.0, 0.233, 0.738),
             between(EPSILONS[-1], 0.822, 0.836),
-            Claim(phrase("accuracy rises with epsilon"), rises),
-            Claim(phrase("its variance falls"), settles),
+            Claim(phrase("accuracy rises with epsilon"), rises, columns=("data", "model")),
+            Claim(phrase("its variance falls"), settles, columns=("data", "model")),
         ),
     ),
 )

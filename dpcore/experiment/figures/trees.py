@@ -11,7 +11,7 @@ from dpcore.evaluate.baselines import PLAIN
 from dpcore.evaluate.learners import MAJORITY
 from dpcore.experiment.figures import base
 from dpcore.experiment.figures.base import Drawn, Figure, Named, Plan
-from dpcore.experiment.figures.claims import Cases, Claim, by_part, curves_rise, points, rising
+from dpcore.experiment.figures.claims import Cases, Claim, curves_rise, points, rising
 from dpcore.language import phrase, say
 from dpcore.methods import DiffPRF, DiffPRFs, NonPrivateForest
 
@@ -93,7 +93,6 @@ def by_depth(found: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
         yield score, pd.DataFrame({depth: column for depth, column in columns.items() if column is not None})
 
 
-@by_part("data")
 def rises_with_depth(name: str, part: pd.DataFrame) -> Cases:
     """By data set, score and epsilon."""
     return {
@@ -103,7 +102,6 @@ def rises_with_depth(name: str, part: pd.DataFrame) -> Cases:
     }
 
 
-@by_part("data")
 def scores_alike(name: str, part: pd.DataFrame) -> Cases:
     """By data set and depth, on average over epsilon."""
     one, other = (depths for _, depths in by_depth(accuracies(part)))
@@ -111,7 +109,6 @@ def scores_alike(name: str, part: pd.DataFrame) -> Cases:
     return {(name, f"depth {depth}"): bool(far.mean() < ALIKE) if len(far) else None for depth, far in apart.items()}
 
 
-@by_part("data")
 def little_lost(name: str, part: pd.DataFrame) -> Cases:
     """DiffPRFs beside DiffPRF, by data set and epsilon."""
     curves = accuracies(part).reindex(columns=["DiffPRF", "DiffPRFs"]).dropna()
