@@ -1,7 +1,7 @@
 """What the methods of paper 001 share: bits, clusters of bits, a Bayesian network in each, noisy tables, rows."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from math import comb
 from typing import Any, ClassVar
@@ -153,16 +153,8 @@ class NetworkSynthesizer(Synthesizer):
         """Return `families`, each a dict, and `clusters` and `similarity`, if there are any."""
         clusters = list(getattr(self, "clusters_", []))
         cluster_of = {name: i for i, cluster in enumerate(clusters, start=1) for name in cluster}
-        families = [
-            {
-                "child": family[0],
-                "parents": list(family[1:]),
-                "cluster": cluster_of.get(family[0], 1),
-                "cells": int(table.size),
-                Currency.of(self.delta).unit: finite_or_text(price),
-            }
-            for family, table, price in zip(self.families_, self.tables_, self.epsilons_, strict=True)
-        ]
+        own = [cluster_of.get(family[0], 1) for family in self.families_]
+        families = described(self.families_, self.tables_, own, self.epsilons_, self.delta)
         similarity = getattr(self, "similarity_", np.zeros((0, 0)))
         found: dict[str, Any] = {"families": families, "clusters": [list(cluster) for cluster in clusters]}
         if similarity.size:
@@ -256,6 +248,27 @@ class ClusteredSynthesizer(NetworkSynthesizer):
             for lot in (measured if self._published else [every])
         ]
         self._keep(every, [cells for noisy, _ in asked for cells in noisy], [each for _, own in asked for each in own])
+
+
+def described(
+    families: Sequence[Family],
+    tables: Sequence[Floats],
+    clusters: Iterable[int],
+    prices: Iterable[float],
+    delta: float,
+) -> list[dict[str, Any]]:
+    """Families as `released` returns them: the child first, or the first column of a clique."""
+    unit, every = Currency.of(delta).unit, zip(families, tables, clusters, prices, strict=True)
+    return [
+        {"child": child, "parents": parents, "cluster": own, "cells": int(table.size), unit: finite_or_text(price)}
+        for (child, *parents), table, own, price in every
+    ]
+
+
+def tree_edges(cliques: Sequence[Family], parents: Sequence[int]) -> list[list[str]]:
+    """The edges of a junction tree, each between the names of two cliques, the upper one first."""
+    names = [", ".join(clique) for clique in cliques]
+    return [[names[up], name] for name, up in zip(names, parents, strict=True) if up >= 0]
 
 
 def placing(progress: Progress, before: int, d: int) -> Callable[[int], None]:

@@ -62,7 +62,7 @@ from dpcore.errors import ParameterError
 from dpcore.language import phrase
 from dpcore.mechanisms.noise import generator
 from dpcore.mechanisms.scores import MutualInformation
-from dpcore.methods.networks.base import RELATION, SCORE, SCORES
+from dpcore.methods.networks.base import RELATION, SCORE, SCORES, described, tree_edges
 from dpcore.methods.parameters import choice, learned, number, text, whole
 from dpcore.methods.presets import both
 from dpcore.methods.synthesizer import Synthesizer
@@ -246,19 +246,13 @@ class JTree(Synthesizer):
     def released(self) -> dict[str, Any]:
         """Return the cliques as `families`, and the junction tree's `edges`."""
         holders = [next(i for i, held in enumerate(self.clusters_) if set(c) <= set(held)) for c in self.cliques_]
-        families = [
-            {
-                "child": clique[0],
-                "parents": list(clique[1:]),
-                "cluster": holder + 1,
-                "cells": int(table.size),
-                "epsilon": self.epsilons_[holder] / holders.count(holder),
-            }
-            for clique, holder, table in zip(self.cliques_, holders, self.tables_, strict=True)
-        ]
-        names = [", ".join(clique) for clique in self.cliques_]
-        edges = [[names[up], name] for name, up in zip(names, self.parents_, strict=True) if up >= 0]
-        return {"families": families, "edges": edges, "clusters": [list(cluster) for cluster in self.clusters_]}
+        prices = [self.epsilons_[holder] / holders.count(holder) for holder in holders]
+        clusters = [holder + 1 for holder in holders]
+        return {
+            "families": described(self.cliques_, self.tables_, clusters, prices, self.delta),
+            "edges": tree_edges(self.cliques_, self.parents_),
+            "clusters": [list(cluster) for cluster in self.clusters_],
+        }
 
     def _sample(self, n: int | None, rng: np.random.Generator) -> Codes:
         names, sizes = self.schema_.names, self.schema_.sizes

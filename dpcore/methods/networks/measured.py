@@ -7,18 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from dpcore.accounting.currency import Currency
 from dpcore.arguments import Floats, Ints
-from dpcore.domain.column import Codes, Column, code_dtype
+from dpcore.domain.column import Codes, code_dtype
+from dpcore.domain.partition import numbered
 from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
+from dpcore.methods.networks.base import described, tree_edges
 from dpcore.methods.parameters import learned, text
 from dpcore.methods.synthesizer import Synthesizer
 from dpcore.postprocess import junction_tree
 from dpcore.postprocess.junction_tree import Edge, Scope
 from dpcore.postprocess.max_entropy import MaximalEntropy, one_hot
 from dpcore.postprocess.simplex import draw_given
-from dpcore.text import finite_or_text
 
 
 class MeasuredTables(Synthesizer):
@@ -74,19 +74,9 @@ class MeasuredTables(Synthesizer):
 
     def released(self) -> dict[str, Any]:
         """Return the cliques as `families`, and the junction tree's `edges`."""
-        families = [
-            {
-                "child": clique[0],
-                "parents": list(clique[1:]),
-                "cluster": 1,
-                "cells": int(table.size),
-                Currency.of(self.delta).unit: finite_or_text(price),
-            }
-            for clique, table, price in zip(self.cliques_, self.tables_, self.epsilons_, strict=True)
-        ]
-        names = [", ".join(clique) for clique in self.cliques_]
-        edges = [[names[up], name] for name, up in zip(names, self.parents_, strict=True) if up >= 0]
-        return {"families": families, "edges": edges, "clusters": []}
+        clusters = [1] * len(self.cliques_)
+        families = described(self.cliques_, self.tables_, clusters, self.epsilons_, self.delta)
+        return {"families": families, "edges": tree_edges(self.cliques_, self.parents_), "clusters": []}
 
     def _sample(self, n: int | None, rng: np.random.Generator) -> Codes:
         schema, size = self.schema_, n or self._rows_of(self.rows_)
@@ -119,9 +109,6 @@ class MeasuredTables(Synthesizer):
 def in_groups(table: PrivateTable, groups: Mapping[int, Ints]) -> PrivateTable:
     """Some columns of a table, by position, with values in groups: record by record, hence free."""
     schema = table.schema
-    columns = [
-        Column(name=schema.names[j], kind="categorical", categories=tuple(map(str, range(own.max() + 1))))
-        for j, own in groups.items()
-    ]
+    columns = [numbered(schema.names[j], int(own.max()) + 1) for j, own in groups.items()]
     rules = [(schema.names[j], own) for j, own in groups.items()]
     return table.recode(replace(schema, columns=tuple(columns), target=None), rules)
