@@ -17,26 +17,29 @@ OF_SOMEBODY = (
 )
 GLUED = re.compile(f"({OF_SOMEBODY.replace(' ', '|')})(id|no|nr|nbr|num|number|key)")
 
-IDENTIFIER = words(
-    "id ids uid uuid guid pid eid ssn mrn nhs nino iban imei passport licence license hash token barcode"
-)
 NUMBERED = words("no nr nbr num number key ref reference")  # as the last part of a header
-CONTACT = words("email mail phone telephone tel mobile cellphone fax url ip address street username login handle")
-PERSON = words("surname firstname lastname forename fullname vorname nachname prenom apellido apellidos")
 NAME_OF = words(
     "name names first last full given family middle patient customer client person user employee member doctor nurse "
     "physician student"
-)
-CODE = words("zip zipcode postcode postal plz code codes icd icd9 icd10 cpt drg fips naics sic")
-TEXT = words(
-    "note notes comment comments remark remarks description text message narrative summary report review feedback "
-    "history anamnesis bemerkung bemerkungen"
 )
 CLASS = words(  # the likeliest first
     "class target label outcome response income churn churned exited default defaulted survived survival died deceased "
     "death mortality readmitted readmission fraud attrition result"
 )
 
+LATIN = {  # by any part of a header
+    "identifier": words(
+        "id ids uid uuid guid pid eid ssn mrn nhs nino iban imei passport licence license hash token barcode"
+    ),
+    "contact": words("email mail phone telephone tel mobile cellphone fax url ip address street username login handle"),
+    "person": words("surname firstname lastname forename fullname vorname nachname prenom apellido apellidos"),
+    "code": words("zip zipcode postcode postal plz code codes icd icd9 icd10 cpt drg fips naics sic"),
+    "text": words(
+        "note notes comment comments remark remarks description text message narrative summary report review feedback "
+        "history anamnesis bemerkung bemerkungen"
+    ),
+    "class": CLASS,
+}
 HAN = {
     "identifier": words("编号 序号 证号 身份证 护照 病历号 住院号 门诊号 学号 工号 卡号 账号 帐号 流水号 订单号 号码"),
     "contact": words("电话 手机 邮箱 地址 住址"),
@@ -57,19 +60,14 @@ def meant(header: str) -> set[str]:
     said = parts(header)
     several = set(said)
     found = {kind for kind, marks in HAN.items() if any(mark in header for mark in marks)}
-    if several.intersection(IDENTIFIER) or any(GLUED.fullmatch(word) for word in said):
+    found |= {kind for kind, marks in LATIN.items() if several.intersection(marks)}
+    if any(map(GLUED.fullmatch, said)):
         found.add("identifier")
     if said and said[-1] in NUMBERED:
         found.add("numbered")
-    if several.intersection(CONTACT):
-        found.add("contact")
-    if several.intersection(PERSON) or ("name" in several and several.issubset(NAME_OF)):
+    if "name" in several and several.issubset(NAME_OF):
         found.add("person")
-    if several.intersection(CODE):
-        found.add("code")
-    if several.intersection(TEXT):
-        found.add("text")
-    if several.intersection(CLASS) or said == ["y"]:
+    if said == ["y"]:
         found.add("class")
     return found
 
