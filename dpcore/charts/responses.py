@@ -422,8 +422,7 @@ def tails(frame: pd.DataFrame, *, bound: float) -> Chart:
 def _level(value: float, label: str, *, x: Any, **look: Any) -> list[Any]:
     """A level rule, and its name at `x`."""
     rule: Any = {"color": NEUTRAL, "strokeDash": [2, 3], "strokeWidth": 2}
-    found: list[Any] = ruled(alt.Y("at:Q"), value, label, {"x": alt.value(x)}, look, **rule)
-    return found
+    return ruled(alt.Y("at:Q"), value, label, {"x": alt.value(x)}, look, **rule)
 
 
 def _lines(base: Any, looks: Mapping[str, Look], tips: list[alt.Tooltip], *, columns: int = 0) -> list[Any]:
