@@ -30,6 +30,8 @@ DONE = phrase("{done:d} of {rounds:d} specializations")
 ROUNDS = "h, the number of specializations."
 SCORES: dict[str, SplitScore] = {"Max": Max(), "InfoGain": InfoGain()}
 LEAVES = "Groups x classes; a specialization that would make more is left out."
+MECHANISMS, NOISE = phrase("Laplace, exponential"), phrase("low")
+SURVEY_ROW = MECHANISMS, NOISE, phrase("non-interactive"), phrase("categories, numbers")
 WORST = 1.1  # times the noise of leaves alone: the most that "leaves first" allows
 
 

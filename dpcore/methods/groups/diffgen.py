@@ -57,6 +57,7 @@ from dpcore.methods.groups.base import (
     LEAVES,
     MOST_LEAVES,
     ROUNDS,
+    SURVEY_ROW,
     GeneralizingSynthesizer,
     GroupClassifier,
     check_leaves,
@@ -80,12 +81,7 @@ class DiffGen(GeneralizingSynthesizer):
 
     title = "DiffGen"
     reference = phrase("Mohammed et al. 2011")
-    survey_row = (
-        phrase("Laplace, exponential"),
-        phrase("low"),
-        phrase("non-interactive"),
-        phrase("categories, numbers"),
-    )
+    survey_row = SURVEY_ROW
     best_for = "generalized rows for a classifier"
     provable_printed = phrase("none with numbers")
     page = "taxonomy"

@@ -354,14 +354,11 @@ class PPNB(LocalClassifier):
         """What the class's report costs, and each other one."""
         if paired:
             return exact(0), shares_of(self.epsilon, asked)[0]
+        whole, share = exact(self.epsilon), self.class_share
         if not asked:
-            return exact(self.epsilon), exact(0)
-        own = (
-            exact(self.epsilon) / (asked + 1)
-            if self.class_share is None
-            else exact(self.epsilon) * exact(self.class_share)
-        )
-        return own, (exact(self.epsilon) - own) / asked
+            return whole, exact(0)
+        own = whole / (asked + 1) if share is None else whole * exact(share)
+        return own, (whole - own) / asked
 
     def _channel(self, size: int, epsilon: Epsilon) -> Any:
         kinds: dict[str, Any] = {"ERRPH": ERRPH, "OUE": OUE, "OLH": OLH, "best": best_channel}
