@@ -1,7 +1,6 @@
 """What methods share that fit the distribution of maximal entropy to tables of columns and pairs that they measured."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
@@ -108,7 +107,5 @@ class MeasuredTables(Synthesizer):
 
 def in_groups(table: PrivateTable, groups: Mapping[int, Ints]) -> PrivateTable:
     """Some columns of a table, by position, with values in groups: record by record, hence free."""
-    schema = table.schema
-    columns = [numbered(schema.names[j], int(own.max()) + 1) for j, own in groups.items()]
-    rules = [(schema.names[j], own) for j, own in groups.items()]
-    return table.recode(replace(schema, columns=tuple(columns), target=None), rules)
+    names = table.schema.names
+    return table.recode(*numbered(table.schema, [(names[j], names[j], own) for j, own in groups.items()]))
