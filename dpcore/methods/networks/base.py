@@ -265,12 +265,6 @@ def described(
     ]
 
 
-def tree_edges(cliques: Sequence[Family], parents: Sequence[int]) -> list[list[str]]:
-    """The edges of a junction tree, each between the names of two cliques, the upper one first."""
-    names = [", ".join(clique) for clique in cliques]
-    return [[names[up], name] for name, up in zip(names, parents, strict=True) if up >= 0]
-
-
 def placing(progress: Progress, before: int, d: int) -> Callable[[int], None]:
     """Tells how many of d bits are placed, given how many of a cluster are and how many were placed `before`."""
     return lambda placed: progress(0.1 + 0.8 * (before + placed) / d, PLACED.format(placed=before + placed, bits=d))
