@@ -124,7 +124,7 @@ class Seen:
     meant: set[str]
     words: pa.Array | None  # the different texts, where they are texts
     numbers: Floats | None  # the different numbers, where they are stored as such
-    days: Floats | None  # the days of the cells that are stored as such
+    days: Floats | None  # the first and the last day, where cells are stored as times
     counts: Ints  # the rows of each value
     blank: bool  # whether some cell is an empty text
 
@@ -135,7 +135,8 @@ class Seen:
         days: Floats | None = None
         if pd.api.types.is_datetime64_any_dtype(values.dtype):
             counts = np.unique(values.dropna().astype("int64").to_numpy(), return_counts=True)[1]
-            days = _extremes_as_days(values)
+            ends = pd.Series([values.min(), values.max()]).astype(str).str[:10]
+            days = np.array([day_of(text) for text in ends], dtype=float)
         elif pd.api.types.is_any_real_numeric_dtype(values.dtype):
             cells = as_numbers(values)
             plain, counts = np.unique(cells[~np.isnan(cells)], return_counts=True)
@@ -197,12 +198,6 @@ def _seeming(seen: Seen, *, whole: bool) -> Recognized:
     if found.what in ("integer", "continuous") and "class" in seen.meant and 2 <= seen.different <= MOST_CLASSES:
         return seen.called("category", f"{seen.different:,} values, and the name of a class")
     return found
-
-
-def _extremes_as_days(values: pd.Series[Any]) -> Floats:
-    """The first and the last day of cells that are stored as times."""
-    ends = pd.Series([values.min(), values.max()]).astype(str).str[:10]
-    return np.array([day_of(text) for text in ends], dtype=float)
 
 
 def _date(seen: Seen) -> Recognized | None:

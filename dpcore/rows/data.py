@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 import pandas as pd
@@ -87,8 +87,7 @@ class FolderData(Dataset):
     @property
     def given(self) -> Folder:
         """What scripts that version 0.2 exported call the training part."""
-        found: Folder = self.train
-        return found
+        return cast(Folder, self.train)
 
     @property
     def sizes(self) -> tuple[int, int]:
