@@ -55,14 +55,14 @@ def share_right(frame: pd.DataFrame, *, epsilon: float, noiseless: float, title:
     across = alt.X("epsilon:Q", **scaled(say("epsilon (log scale)"), scale, values=ticks, format=",~g", grid=False))
     up = alt.Y("at:Q", **_shares(say("right"), LOWEST))
     most = alt.Chart(allowed).mark_line(color=CLAIMED, strokeWidth=3, strokeDash=[8, 4])
-    tips = tooltips("epsilon|epsilon|,~g", "share|right|.1%")
+    tooltip = tooltips("epsilon|epsilon|,~g", "share|right|.1%")
     chosen = data[np.isclose(data["epsilon"], epsilon, rtol=1e-3)]
     layers = [
         *_level(up, 0.5, say("a coin: 50%"), strokeDash=[2, 3]),
         *_level(up, noiseless, say("noiseless numbers: {share}", share=percent(noiseless))),
         most.encode(across, up, tooltip=tooltips("epsilon|epsilon|,.2~g", "at|at most|.1%")),
         single(epsilon=epsilon).mark_rule(**HERE).encode(across, tooltip=NO_TIP),
-        *_curve(data, chosen, x=across, y=up, tooltip=tips, left=epsilon < 1_000, dy=-14),
+        *_curve(data, chosen, x=across, y=up, tooltip=tooltip, left=epsilon < 1_000, dy=-14),
     ]
     seen = say(
         "{title}, against epsilon from 0.01 to 10,000, on a scale from 40% to 100%. Noiseless numbers: {noiseless}.",

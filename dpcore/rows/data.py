@@ -134,11 +134,11 @@ def first(part: Path, schema: Schema, most: int) -> pd.DataFrame:
 
 
 def decoded_rows(
-    schema: Schema, places: Iterable[int], values: Mapping[str, NDArray[Any]], rng: np.random.Generator
+    schema: Schema, positions: Iterable[int], values: Mapping[str, NDArray[Any]], rng: np.random.Generator
 ) -> pd.DataFrame:
-    """Rows with the codes, and the numbers if they are known, of a folder's columns at these places."""
+    """Rows with the codes, and the numbers if they are known, of a folder's columns at these positions."""
     found = {}
-    for column, j in zip(schema, places, strict=True):
+    for column, j in zip(schema, positions, strict=True):
         found[column.name] = cells(column, values[f"c{j}"], values.get(f"n{j}"), rng)
     return pd.DataFrame(found)
 

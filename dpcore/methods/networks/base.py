@@ -154,7 +154,7 @@ class NetworkSynthesizer(Synthesizer):
         clusters = list(getattr(self, "clusters_", []))
         cluster_of = {name: i for i, cluster in enumerate(clusters, start=1) for name in cluster}
         own = [cluster_of.get(family[0], 1) for family in self.families_]
-        families = described(self.families_, self.tables_, own, self.epsilons_, self.delta)
+        families = list_families(self.families_, self.tables_, own, self.epsilons_, self.delta)
         similarity = getattr(self, "similarity_", np.zeros((0, 0)))
         found: dict[str, Any] = {"families": families, "clusters": [list(cluster) for cluster in clusters]}
         if similarity.size:
@@ -250,18 +250,18 @@ class ClusteredSynthesizer(NetworkSynthesizer):
         self._keep(every, [cells for noisy, _ in asked for cells in noisy], [each for _, own in asked for each in own])
 
 
-def described(
+def list_families(
     families: Sequence[Family],
     tables: Sequence[Floats],
     clusters: Iterable[int],
-    prices: Iterable[float],
+    losses: Iterable[float],
     delta: float,
 ) -> list[dict[str, Any]]:
     """Families as `released` returns them: the child first, or the first column of a clique."""
-    unit, every = Currency.of(delta).unit, zip(families, tables, clusters, prices, strict=True)
+    unit, every = Currency.of(delta).unit, zip(families, tables, clusters, losses, strict=True)
     return [
-        {"child": child, "parents": parents, "cluster": own, "cells": int(table.size), unit: finite_or_text(price)}
-        for (child, *parents), table, own, price in every
+        {"child": child, "parents": parents, "cluster": own, "cells": int(table.size), unit: finite_or_text(loss)}
+        for (child, *parents), table, own, loss in every
     ]
 
 

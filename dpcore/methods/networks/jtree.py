@@ -63,7 +63,7 @@ from dpcore.language import phrase
 from dpcore.mechanisms.noise import generator
 from dpcore.mechanisms.scores import MutualInformation
 from dpcore.methods.networks.base import RELATION, SCORE, SCORES
-from dpcore.methods.networks.measured import CliqueSynthesizer, named
+from dpcore.methods.networks.measured import CliqueSynthesizer, column_names
 from dpcore.methods.parameters import choice, learned, number, text, whole
 from dpcore.methods.presets import both
 from dpcore.postprocess import junction_tree
@@ -162,7 +162,7 @@ class JTree(CliqueSynthesizer):
             clusters = cliques
 
         progress(0.8, phrase("Measuring tables"))
-        noisy = table.counts(named(schema, clusters), epsilon=left)
+        noisy = table.counts(column_names(schema, clusters), epsilon=left)
         self.epsilons_ = [float(left / len(clusters))] * len(clusters)
         progress(0.9, phrase("Making the tables agree"))
         measured = NoisyTables(table.public_rows if table.relation is Relation.REPLACE else None)
@@ -171,8 +171,8 @@ class JTree(CliqueSynthesizer):
         measured.fit(SWEEPS, cliques)
         self.tables_ = [belief * measured.rows for belief in measured.model.beliefs]
         self.parents_ = measured.model.parents
-        self.edges_, self.clusters_ = named(schema, edges), named(schema, clusters)
-        self.cliques_ = named(schema, measured.model.cliques)
+        self.edges_, self.clusters_ = column_names(schema, edges), column_names(schema, clusters)
+        self.cliques_ = column_names(schema, measured.model.cliques)
 
     def _chosen_edges(
         self, table: PrivateTable, structure: Fraction, progress: Progress
@@ -237,8 +237,8 @@ class JTree(CliqueSynthesizer):
     def released(self) -> dict[str, Any]:
         """Return the cliques as `families`, and the junction tree's `edges`."""
         holders = [next(i for i, held in enumerate(self.clusters_) if set(c) <= set(held)) for c in self.cliques_]
-        prices = [self.epsilons_[holder] / holders.count(holder) for holder in holders]
-        found = self._described([holder + 1 for holder in holders], prices)
+        losses = [self.epsilons_[holder] / holders.count(holder) for holder in holders]
+        found = self._describe_tree([holder + 1 for holder in holders], losses)
         return found | {"clusters": [list(cluster) for cluster in self.clusters_]}
 
     def _sample(self, n: int | None, rng: np.random.Generator) -> Codes:

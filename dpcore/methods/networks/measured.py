@@ -11,7 +11,7 @@ from dpcore.domain.column import Codes, code_dtype
 from dpcore.domain.partition import numbered
 from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
-from dpcore.methods.networks.base import described
+from dpcore.methods.networks.base import list_families
 from dpcore.methods.parameters import learned, text
 from dpcore.methods.synthesizer import Synthesizer
 from dpcore.postprocess import junction_tree
@@ -30,11 +30,12 @@ class CliqueSynthesizer(Synthesizer):
     parents_: list[int] = learned("list of int", "For each clique the position of its parent, -1 for the root.")
     tables_: list[Floats] = learned("list of arrays", "Each clique's counts, an axis per column in groups.")
 
-    def _described(self, clusters: Sequence[int], prices: Sequence[float]) -> dict[str, Any]:
-        """The cliques as families, each with its cluster and price, and the junction tree's edges."""
+    def _describe_tree(self, clusters: Sequence[int], losses: Sequence[float]) -> dict[str, Any]:
+        """The cliques as families, each with its cluster and loss, and the junction tree's edges."""
         names = [", ".join(clique) for clique in self.cliques_]
         edges = [[names[up], name] for name, up in zip(names, self.parents_, strict=True) if up >= 0]
-        return {"families": described(self.cliques_, self.tables_, clusters, prices, self.delta), "edges": edges}
+        families = list_families(self.cliques_, self.tables_, clusters, losses, self.delta)
+        return {"families": families, "edges": edges}
 
     @property
     def _scopes(self) -> list[Scope]:
@@ -74,8 +75,8 @@ class MeasuredTables(CliqueSynthesizer):
     ) -> None:
         """Set what was learned; `bought` has what was measured, with its price."""
         self.rows_, self.margins_, self.groups_ = rows, margins, groups
-        self.pairs_ = named(schema, pairs)
-        self.cliques_, self.parents_ = named(schema, model.cliques), list(model.parents)
+        self.pairs_ = column_names(schema, pairs)
+        self.cliques_, self.parents_ = column_names(schema, model.cliques), list(model.parents)
         self.tables_ = [belief * self.rows_ for belief in model.beliefs]
         self.epsilons_ = [0.0] * len(model.cliques)
         for scope, price in bought:
@@ -84,7 +85,7 @@ class MeasuredTables(CliqueSynthesizer):
 
     def released(self) -> dict[str, Any]:
         """Return the cliques as `families`, and the junction tree's `edges`."""
-        return self._described([1] * len(self.cliques_), self.epsilons_) | {"clusters": []}
+        return self._describe_tree([1] * len(self.cliques_), self.epsilons_) | {"clusters": []}
 
     def _sample(self, n: int | None, rng: np.random.Generator) -> Codes:
         schema, size = self.schema_, n or self._rows_of(self.rows_)
@@ -110,9 +111,9 @@ class MeasuredTables(CliqueSynthesizer):
         return [own / own.sum(axis=1, keepdims=True) for own in weights]
 
 
-def named(schema: Schema, scopes: Iterable[Scope]) -> list[tuple[str, ...]]:
-    """The names of the columns at some positions, scope by scope."""
-    return [tuple(schema.names[j] for j in scope) for scope in scopes]
+def column_names(schema: Schema, cliques: Iterable[Scope]) -> list[tuple[str, ...]]:
+    """The names of the columns at the positions of some cliques."""
+    return [tuple(schema.names[j] for j in clique) for clique in cliques]
 
 
 def in_groups(table: PrivateTable, groups: Mapping[int, Ints]) -> PrivateTable:
