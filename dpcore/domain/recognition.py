@@ -242,14 +242,11 @@ def _said_days(words: pa.Array) -> tuple[Floats, str, str]:
     if not fits:
         return none, "", ""
     doubt = ""
-    if len(fits) == 2 and _parted_by_slashes(words) and (orders["d/m/y"] != orders["m/d/y"]).any():
+    # Slashes and hyphens part days and months in both orders; points mean that the day is first.
+    either = any(pc.any(pc.match_substring_regex(words, YEAR_LAST[i])).as_py() for i in (0, 2))
+    if len(fits) == 2 and either and (orders["d/m/y"] != orders["m/d/y"]).any():
         doubt = "No date tells whether the day or the month comes first (no number is above 12): read as day first."
     return orders[fits[0]], fits[0], doubt
-
-
-def _parted_by_slashes(words: pa.Array) -> bool:
-    """Whether some dates are written with slashes or hyphens, as both orders are; points mean that the day is first."""
-    return any(pc.any(pc.match_substring_regex(words, YEAR_LAST[i])).as_py() for i in (0, 2))
 
 
 def _number(seen: Seen) -> Recognized | None:
