@@ -148,7 +148,6 @@ def groups_apart(
     title: str,
     highest: float = 1.0,
     key: str = "",
-    ends: tuple[float, float] | None = None,
 ) -> Chart:
     """Draw bars of where on one axis the people (or rows) of two or three groups are.
 
@@ -167,8 +166,6 @@ def groups_apart(
         Where the scale of shares ends.
     key : str, optional
         A line below the title.
-    ends : (float, float), optional
-        Those of the axis; by default those of the bins.
 
     Returns
     -------
@@ -187,7 +184,7 @@ def groups_apart(
         parts.append(pd.DataFrame(part))
     bars = pd.concat(parts, ignore_index=True)
     bars = bars[bars["share"] > 0].assign(top=bars["share"].clip(upper=highest))
-    low, high = ends or ((data["from"].min(), data["to"].max()) if len(data) else (0.0, 1.0))
+    low, high = (data["from"].min(), data["to"].max()) if len(data) else (0.0, 1.0)
     across = alt.X("left:Q", **scaled(what, span(float(low), float(high)), tickMinStep=1, format="d", grid=False))
     up = alt.Y("top:Q", **scaled(say("share of each group"), span(0, highest), values=SHARES, format="~%"))
     legend = alt.Legend(
