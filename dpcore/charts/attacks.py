@@ -55,19 +55,14 @@ def share_right(frame: pd.DataFrame, *, epsilon: float, noiseless: float, title:
     across = alt.X("epsilon:Q", **scaled(say("epsilon (log scale)"), scale, values=ticks, format=",~g", grid=False))
     up = alt.Y("at:Q", **_shares(say("right"), LOWEST))
     most = alt.Chart(allowed).mark_line(color=CLAIMED, strokeWidth=3, strokeDash=[8, 4])
-    base = alt.Chart(data).encode(across, up, tooltip=tooltips("epsilon|epsilon|,~g", "share|right|.1%"))
+    tooltip = tooltips("epsilon|epsilon|,~g", "share|right|.1%")
     chosen = data[np.isclose(data["epsilon"], epsilon, rtol=1e-3)]
-    here = alt.Chart(chosen).encode(across, up, tooltip=tooltips("epsilon|epsilon|,~g", "share|right|.1%"))
-    side = "left" if epsilon < 1_000 else "right"
     layers = [
         *_level(up, 0.5, say("a coin: 50%"), strokeDash=[2, 3]),
         *_level(up, noiseless, say("noiseless numbers: {share}", share=percent(noiseless))),
         most.encode(across, up, tooltip=tooltips("epsilon|epsilon|,.2~g", "at|at most|.1%")),
         single(epsilon=epsilon).mark_rule(**HERE).encode(across, tooltip=NO_TIP),
-        base.mark_line(color=RELEASED, strokeWidth=3, interpolate="monotone").encode(tooltip=NO_TIP),
-        base.mark_point(filled=True, size=70, color=RELEASED, opacity=1),
-        diamonds(here, RELEASED),
-        words(here, "text", align=side, dx=10 if side == "left" else -10, dy=-14, **BOLD),
+        *_curve(data, chosen, x=across, y=up, tooltip=tooltip, left=epsilon < 1_000, dy=-14),
     ]
     seen = say(
         "{title}, against epsilon from 0.01 to 10,000, on a scale from 40% to 100%. Noiseless numbers: {noiseless}.",
@@ -125,20 +120,13 @@ def share_found(
     )
     up = alt.Y("at:Q", **_shares(found, lowest))
     tips = tooltips(f"number|{what}|,.0f", f"share|{found}|.1%")
-    base = alt.Chart(known).encode(across, up, tooltip=tips)
-    here = alt.Chart(known[known["number"] == at]).encode(across, up, tooltip=tips)
+    chosen = known[known["number"] == at]
     layers: list[Any] = _level(up, 0.5, say("a coin: 50%"), strokeDash=[2, 3]) if lowest else []
     if band:
         ends = alt.Chart(data.dropna(subset=band)).mark_area(color=NEUTRAL, opacity=0.22)
         layers.append(ends.encode(across, alt.Y("low:Q", **_shares(found, lowest)), alt.Y2("high:Q"), tooltip=NO_TIP))
-    side = "left" if at < 0.7 * most else "right"
-    layers += [
-        *([single(number=at).mark_rule(**HERE).encode(across, tooltip=NO_TIP)] if at >= min(ticks) else []),
-        base.mark_line(color=RELEASED, strokeWidth=3, interpolate="monotone").encode(tooltip=NO_TIP),
-        base.mark_point(filled=True, size=70, color=RELEASED, opacity=1),
-        diamonds(here, RELEASED),
-        words(here, "text", align=side, dx=10 if side == "left" else -10, dy=16, **BOLD),
-    ]
+    layers += [single(number=at).mark_rule(**HERE).encode(across, tooltip=NO_TIP)] if at >= min(ticks) else []
+    layers += _curve(known, chosen, x=across, y=up, tooltip=tips, left=at < 0.7 * most, dy=16)
     seen = say(
         "{title}: {found}, against {what} up to {most:,}, on a scale from {lowest:.0f}% to 100%.",
         title=title,
@@ -147,15 +135,9 @@ def share_found(
         most=most,
         lowest=100 * lowest,
     )
-    for share in known.loc[known["number"] == at, "text"]:
+    for share in chosen["text"]:
         seen += say(" At {place:,}: {share}.", place=at, share=share)
-    return near(
-        alt.layer(*layers),
-        title,
-        key=key,
-        seen=seen,
-        height=310,
-    )
+    return near(alt.layer(*layers), title, key=key, seen=seen, height=310)
 
 
 def groups_apart(
@@ -166,7 +148,6 @@ def groups_apart(
     title: str,
     highest: float = 1.0,
     key: str = "",
-    ends: tuple[float, float] | None = None,
 ) -> Chart:
     """Draw bars of where on one axis the people (or rows) of two or three groups are.
 
@@ -185,8 +166,6 @@ def groups_apart(
         Where the scale of shares ends.
     key : str, optional
         A line below the title.
-    ends : (float, float), optional
-        Those of the axis; by default those of the bins.
 
     Returns
     -------
@@ -205,7 +184,7 @@ def groups_apart(
         parts.append(pd.DataFrame(part))
     bars = pd.concat(parts, ignore_index=True)
     bars = bars[bars["share"] > 0].assign(top=bars["share"].clip(upper=highest))
-    low, high = ends or ((data["from"].min(), data["to"].max()) if len(data) else (0.0, 1.0))
+    low, high = (data["from"].min(), data["to"].max()) if len(data) else (0.0, 1.0)
     across = alt.X("left:Q", **scaled(what, span(float(low), float(high)), tickMinStep=1, format="d", grid=False))
     up = alt.Y("top:Q", **scaled(say("share of each group"), span(0, highest), values=SHARES, format="~%"))
     legend = alt.Legend(
@@ -231,8 +210,20 @@ def _shares(title: str, lowest: float) -> dict[str, Any]:
     return scaled(title, span(lowest, 1.0, zero=False), values=values, format="~%")
 
 
+def _curve(data: pd.DataFrame, chosen: pd.DataFrame, *, left: bool, dy: int, **at: Any) -> list[Any]:
+    """A line through all rows, a mark for each, and a diamond with its share, which is bold, for what is chosen."""
+    base, here = (alt.Chart(rows).encode(**at) for rows in (data, chosen))
+    aside: Any = {"align": "left", "dx": 10} if left else {"align": "right", "dx": -10}
+    return [
+        base.mark_line(color=RELEASED, strokeWidth=3, interpolate="monotone").encode(tooltip=NO_TIP),
+        base.mark_point(filled=True, size=70, color=RELEASED, opacity=1),
+        diamonds(here, RELEASED),
+        words(here, "text", dy=dy, **aside, **BOLD),
+    ]
+
+
 def _level(up: alt.Y, value: float, label: str, **look: Any) -> list[Any]:
     """A level line, and its name below its left end."""
     name: dict[str, Any] = {"align": "left", "fontSize": 14, "color": INK, "dy": 14}
     rule: dict[str, Any] = {"color": REAL, "strokeWidth": 2} | look
-    return list(ruled(up, value, label, {"x": alt.value(8)}, name, **rule))
+    return ruled(up, value, label, {"x": alt.value(8)}, name, **rule)

@@ -80,11 +80,9 @@ def epsilon_split(frame: pd.DataFrame) -> Chart:
     data = _alike(data.fillna(math.inf).groupby("name", sort=False).sum().reset_index())
     data = data.sort_values(columns[::-1], ascending=False, kind="stable").reset_index(drop=True)
     if len(data) > MOST_ENTRIES:
-        rest = {
-            "name": say("({count:,} others)", count=len(data) - MOST_ENTRIES),
-            **data[columns].iloc[MOST_ENTRIES:].sum(),
-        }
-        data = distinct(pd.concat([data.head(MOST_ENTRIES), pd.DataFrame([rest])], ignore_index=True), "name")
+        name = say("({count:,} others)", count=len(data) - MOST_ENTRIES)
+        rest = data[columns].iloc[MOST_ENTRIES:].sum().to_frame().T.assign(name=name)
+        data = distinct(pd.concat([data.head(MOST_ENTRIES), rest], ignore_index=True), "name")
     edge = 1.15 * largest(data[columns].replace(math.inf, np.nan).to_numpy().ravel(), 1e-3)
 
     data["claims"] = data["epsilon_claimed"] < math.inf

@@ -83,7 +83,9 @@ def single(**values: Any) -> alt.Chart:
     return alt.Chart(pd.DataFrame([values]))
 
 
-def ruled(axis: Any, at: float, label: str, end: Any, name: dict[str, Any], tip: str = "reference", **look: Any) -> Any:
+def ruled(
+    axis: Any, at: float, label: str, end: Any, name: dict[str, Any], tip: str = "reference", **look: Any
+) -> list[Any]:
     """A line through the chart at one place of an axis, whose field is `at`, and its label at the line's `end`."""
     base = single(at=at, label=label).encode(axis, tooltip=tooltips(f"label|{tip}"))
     return [base.mark_rule(**look), captions(base.encode(**end), "label", **name)]

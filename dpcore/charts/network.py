@@ -334,15 +334,11 @@ def _rows(order: list[int], links: Links, left: Any, right: Any, low: float, hig
 
 def apart(wish: list[float], sides: list[tuple[float, float]], low: float, high: float) -> list[float]:
     """The places nearest to the wishes that keep the order and the distances, inside low..high."""
+    from scipy.optimize import isotonic_regression  # slow, and needed nowhere else here
+
     lefts, rights = np.transpose(sides)
     offset = np.concatenate([[0.0], np.cumsum(lefts[1:] + rights[:-1])])
     room = max(high - low - lefts[0] - rights[-1], 0.0)
     offset *= min(1.0, room / offset[-1]) if offset[-1] else 1.0
-    pools: list[tuple[float, int]] = []  # isotonic regression: neighbors that would overtake each other share a mean
-    for value in np.asarray(wish) - offset:
-        pools.append((value, 1))
-        while len(pools) > 1 and pools[-2][0] > pools[-1][0]:
-            (b, m), (a, n) = pools.pop(), pools.pop()
-            pools.append(((a * n + b * m) / (n + m), n + m))
-    means = np.concatenate([[mean] * count for mean, count in pools])
+    means = isotonic_regression(np.asarray(wish) - offset).x  # neighbors that would overtake share a mean
     return list(np.clip(means, low + lefts[0], max(high - rights[-1] - offset[-1], low + lefts[0])) + offset)

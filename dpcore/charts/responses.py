@@ -11,7 +11,18 @@ import pandas as pd
 from dpcore.charts.base import Chart, near, present
 from dpcore.charts.colors import CLAIMED, INK, NEUTRAL, REAL, RELEASED, SERIES
 from dpcore.charts.frames import in_order, tidy
-from dpcore.charts.marks import NO_TIP, diamonds, keyed, ruled, scaled, single, span, tooltips, words
+from dpcore.charts.marks import (
+    NO_TIP,
+    color_and_shape,
+    diamonds,
+    keyed,
+    ruled,
+    scaled,
+    single,
+    span,
+    tooltips,
+    words,
+)
 from dpcore.language import phrase, retold, say
 from dpcore.text import number
 
@@ -139,8 +150,7 @@ def crowd(frame: pd.DataFrame, *, revealed: bool = False) -> Chart:
     icons = alt.Chart(drawn).encode(
         alt.X("x:O", axis=None),
         alt.Y("y:O", axis=None),
-        keyed(alt.Color, "kind", kinds, colors, legend=legend),
-        keyed(alt.Shape, "kind", kinds, shapes, legend=legend),
+        *color_and_shape("kind", kinds, colors, shapes, legend=legend),
         keyed(alt.Fill, "kind", kinds, fills, legend=legend),
         tooltip=tooltips("kind|people who"),
     )
@@ -422,8 +432,7 @@ def tails(frame: pd.DataFrame, *, bound: float) -> Chart:
 def _level(value: float, label: str, *, x: Any, **look: Any) -> list[Any]:
     """A level rule, and its name at `x`."""
     rule: Any = {"color": NEUTRAL, "strokeDash": [2, 3], "strokeWidth": 2}
-    found: list[Any] = ruled(alt.Y("at:Q"), value, label, {"x": alt.value(x)}, look, **rule)
-    return found
+    return ruled(alt.Y("at:Q"), value, label, {"x": alt.value(x)}, look, **rule)
 
 
 def _lines(base: Any, looks: Mapping[str, Look], tips: list[alt.Tooltip], *, columns: int = 0) -> list[Any]:

@@ -91,8 +91,7 @@ def _upright(text: str, value: float, align: Any) -> list[Any]:
     name = {"align": align, "dx": -4 if align == "right" else 4, "baseline": "bottom"}
     look: Any = {"color": NEUTRAL, "strokeDash": [6, 4], "strokeWidth": 2}
     across = alt.X("at:Q", title=say("accuracy"))
-    rule: list[Any] = ruled(across, value, f"{text} {value:.1%}", {"y": alt.value(-4)}, name, **look)
-    return rule
+    return ruled(across, value, f"{text} {value:.1%}", {"y": alt.value(-4)}, name, **look)
 
 
 def redraws(frame: pd.DataFrame, *, references: pd.DataFrame | None = None, small: bool = True) -> Chart:

@@ -265,16 +265,10 @@ def _upper(data: pd.DataFrame) -> pd.DataFrame:
             return kept
     kept = data[data["depth"] <= 1].head(MOST_LEAVES)
     rest = int(data["leaves"].iloc[0] - kept["leaves"].iloc[1:].sum())
-    others = {
-        "name": say("(others: {count:,} values)", count=rest),
-        "parent": 0,
-        "leaves": rest,
-        "depth": 1,
-        "path": "",
-        "end": True,
-    }
     if len(data) > 1:
-        kept = pd.concat([kept, pd.DataFrame([others])], ignore_index=True)
+        name = say("(others: {count:,} values)", count=rest)
+        others = kept.tail(1).assign(name=name, parent=0, leaves=rest, path="", end=True)
+        kept = pd.concat([kept, others], ignore_index=True)
     return kept.assign(end=kept["depth"] == kept["depth"].max())
 
 

@@ -159,12 +159,11 @@ def answer_strip(frame: pd.DataFrame, *, low: float, high: float) -> Chart:
     data["lane"] = (data["world"] == say(YOU["without"])).astype(float) + 0.3 * ((turn * 0.618) % 1 - 0.5)
     sides = f"datum.value > 0.5 ? '{say('without')}' : '{say('with')}'"
     look: Any = {"values": [0, 1], "labelExpr": sides, "ticks": False}
-    options: Any = {"title": alt.Undefined, "legend": None}
+    names = [*map(say, YOU.values())]
     base = alt.Chart(data).encode(
         alt.X("shown:Q", **_across(low, high)),
         alt.Y("lane:Q", **scaled(say("world"), span(-0.4, 1.4), **STACKED, **look)),
-        keyed(alt.Color, "world", map(say, YOU.values()), PAIR, **options),
-        keyed(alt.Shape, "world", map(say, YOU.values()), ["diamond", "circle"], **options),
+        *color_and_shape("world", names, PAIR, ["diamond", "circle"], title=alt.Undefined, legend=None),
         tooltip=tooltips("world|world", "answer|answer|.4~g"),
     )
     return near(

@@ -17,7 +17,7 @@ from http.client import HTTPException
 from os import PathLike, fspath
 from pathlib import Path
 from secrets import randbits, token_hex
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 import pandas as pd
@@ -192,14 +192,12 @@ class Dataset:
     @property
     def train_sample(self) -> pd.DataFrame:
         """Training rows that are in memory: all of them, or a uniform sample if the rows are in a folder."""
-        found: pd.DataFrame = self.train
-        return found
+        return cast(pd.DataFrame, self.train)
 
     @property
     def test_sample(self) -> pd.DataFrame:
         """Test rows that are in memory, in the same way."""
-        found: pd.DataFrame = self.test
-        return found
+        return cast(pd.DataFrame, self.test)
 
     @property
     def held(self) -> bool:

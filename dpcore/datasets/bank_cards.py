@@ -31,7 +31,6 @@ from dpcore.arguments import Floats
 from dpcore.datasets.published import listed, numeric
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
-from dpcore.errors import ParameterError
 
 TARGET = "customer-value"
 CLASSES = {"high": 0.2, "middle": 0.5, "low": 0.3}  # the class and its share; this order everywhere below
@@ -86,22 +85,14 @@ def bank_cards_schema() -> Schema:
     return Schema(columns=(*COLUMNS, value), target=TARGET, max_rows=ROWS)
 
 
-def bank_cards(
-    rows: int = ROWS, test_rows: int = TEST_ROWS, seed: int = 0, *, dependent: bool = False
-) -> tuple[pd.DataFrame, pd.DataFrame]:
+def bank_cards(seed: int = 0, *, dependent: bool = False) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Simulated customers to learn from and to test on, with the columns of the schema; the module says how.
 
-    The same seed and version of NumPy give the same rows. The test rows do not depend on `rows`, nor the others on
-    `test_rows`. In the `dependent` table attributes hang together within a class, so that naive Bayes's assumption
-    fails. ParameterError if a number of rows or the seed is negative.
+    The same seed and version of NumPy give the same rows. In the `dependent` table attributes hang together within a
+    class, so that naive Bayes's assumption fails.
     """
-    if min(rows, test_rows, seed) < 0:
-        raise ParameterError("A number of rows or the seed is negative.", "Give whole numbers from 0 on.")
-    # Two streams of one seed, so that neither part depends on the size of the other.
-    train, test = (
-        _draw(count, np.random.default_rng([seed, part]), dependent) for part, count in enumerate((rows, test_rows))
-    )
-    return train, test
+    train, test = (np.random.default_rng([seed, part]) for part in range(2))  # neither hangs on the other's size
+    return _draw(ROWS, train, dependent), _draw(TEST_ROWS, test, dependent)
 
 
 def _draw(rows: int, rng: np.random.Generator, dependent: bool) -> pd.DataFrame:

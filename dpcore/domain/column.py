@@ -531,8 +531,6 @@ class Column:
             raise SchemaError("A column of the schema file has unknown or missing fields.", remedy)
         fields = dict(raw)
         try:
-            if not isinstance(raw.get("description", ""), str):
-                raise TypeError
             dated = raw.get("kind") == "date"
             if isinstance(fields.get("bins"), list):
                 fields["bins"] = tuple(b if dated else float(b) for b in fields["bins"])

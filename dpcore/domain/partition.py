@@ -114,11 +114,14 @@ class Partition:
 
     def recoding(self) -> tuple[Schema, list[tuple[str, Ints]]]:
         """What `PrivateTable.recode` needs for a table of block numbers."""
-        named = list(zip(self.schema.names, self.axes, strict=True))
-        columns = tuple(numbered(name, len(axis.names)) for name, axis in named)
-        return replace(self.schema, columns=columns, target=None), [(name, axis.blocks) for name, axis in named]
+        axes = zip(self.schema.names, self.axes, strict=True)
+        return numbered(self.schema, [(name, name, axis.blocks) for name, axis in axes])
 
 
-def numbered(name: str, size: int) -> Column:
-    """A column whose codes are the numbers of blocks."""
-    return Column(name=name, kind="integer", lower=0, upper=size - 1, bins=size)
+def numbered(schema: Schema, divided: Sequence[tuple[str, str, Ints]]) -> tuple[Schema, list[tuple[str, Ints]]]:
+    """What `PrivateTable.recode` needs for columns of block numbers: names, the columns divided, every code's block."""
+    columns = []
+    for name, _, blocks in divided:
+        last = int(blocks.max())
+        columns.append(Column(name=name, kind="integer", lower=0, upper=last, bins=last + 1))
+    return replace(schema, columns=tuple(columns), target=None), [(source, own) for _, source, own in divided]

@@ -124,7 +124,7 @@ class Seen:
     meant: set[str]
     words: pa.Array | None  # the different texts, where they are texts
     numbers: Floats | None  # the different numbers, where they are stored as such
-    days: Floats | None  # the days of the cells that are stored as such
+    days: Floats | None  # the first and the last day, where cells are stored as times
     counts: Ints  # the rows of each value
     blank: bool  # whether some cell is an empty text
 
@@ -135,7 +135,8 @@ class Seen:
         days: Floats | None = None
         if pd.api.types.is_datetime64_any_dtype(values.dtype):
             counts = np.unique(values.dropna().astype("int64").to_numpy(), return_counts=True)[1]
-            days = _extremes_as_days(values)
+            ends = pd.Series([values.min(), values.max()]).astype(str).str[:10]
+            days = np.array([day_of(text) for text in ends], dtype=float)
         elif pd.api.types.is_any_real_numeric_dtype(values.dtype):
             cells = as_numbers(values)
             plain, counts = np.unique(cells[~np.isnan(cells)], return_counts=True)
@@ -199,12 +200,6 @@ def _seeming(seen: Seen, *, whole: bool) -> Recognized:
     return found
 
 
-def _extremes_as_days(values: pd.Series[Any]) -> Floats:
-    """The first and the last day of cells that are stored as times."""
-    ends = pd.Series([values.min(), values.max()]).astype(str).str[:10]
-    return np.array([day_of(text) for text in ends], dtype=float)
-
-
 def _date(seen: Seen) -> Recognized | None:
     """A column of dates: all of its values are, in one order of day and month."""
     doubt, form = "", ""
@@ -247,14 +242,11 @@ def _said_days(words: pa.Array) -> tuple[Floats, str, str]:
     if not fits:
         return none, "", ""
     doubt = ""
-    if len(fits) == 2 and _parted_by_slashes(words) and (orders["d/m/y"] != orders["m/d/y"]).any():
+    # Slashes and hyphens part days and months in both orders; points mean that the day is first.
+    either = any(pc.any(pc.match_substring_regex(words, YEAR_LAST[i])).as_py() for i in (0, 2))
+    if len(fits) == 2 and either and (orders["d/m/y"] != orders["m/d/y"]).any():
         doubt = "No date tells whether the day or the month comes first (no number is above 12): read as day first."
     return orders[fits[0]], fits[0], doubt
-
-
-def _parted_by_slashes(words: pa.Array) -> bool:
-    """Whether some dates are written with slashes or hyphens, as both orders are; points mean that the day is first."""
-    return any(pc.any(pc.match_substring_regex(words, YEAR_LAST[i])).as_py() for i in (0, 2))
 
 
 def _number(seen: Seen) -> Recognized | None:

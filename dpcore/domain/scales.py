@@ -33,7 +33,7 @@ class Reals:
     """Numbers between two bounds, both inclusive; a bin holds its left cut, and the last one its right one too."""
 
     whole = False
-    words = "are not numbers"
+    words, between = "are not numbers", " to "
 
     def __init__(self, low: float, high: float, bins: Bins, form: str) -> None:
         self.low, self.high, self.bins, self.form = low, high, bins, form
@@ -112,7 +112,8 @@ class Reals:
 
     def interval(self, first: int, end: int) -> str:
         """Bins `first` to `end - 1` in words."""
-        return f"{self.ends[0][first]} to {self.ends[1][end - 1]}"
+        low, high = self.ends[0][first], self.ends[1][end - 1]
+        return low if low == high and self.whole else f"{low}{self.between}{high}"
 
     def told(self, number: float) -> str:
         """One number for people, short enough for a picture."""
@@ -146,7 +147,7 @@ class Reals:
 class Wholes(Reals):
     """Whole numbers."""
 
-    whole = True
+    whole, between = True, "–"
 
     def _check_bounds(self, fail: Fail) -> None:
         if self.written is not None and self.written.decimals:
@@ -177,10 +178,6 @@ class Wholes(Reals):
         tell = str if self.written is None else self.written.write
         return [tell(low) for low in whole[:-1].tolist()], [tell(high) for high in (whole[1:] - 1).tolist()]
 
-    def interval(self, first: int, end: int) -> str:
-        low, high = self.ends[0][first], self.ends[1][end - 1]
-        return low if low == high else f"{low}–{high}"
-
     def drawn(self, bins: Ints, rng: np.random.Generator) -> pd.Series[Any]:
         edges = self.edges()
         first, last = np.ceil(edges[bins]), np.ceil(edges[bins + 1])
@@ -191,7 +188,7 @@ class Wholes(Reals):
 class Days(Wholes):
     """Dates, as days since 1970-01-01. `bins` may be a unit of the calendar; a form says which of two is the day."""
 
-    words = "are not dates"
+    words, between = "are not dates", " to "
 
     def __init__(self, low: float, high: float, bins: Bins, form: str) -> None:
         super().__init__(low, high, bins, "")
@@ -226,10 +223,6 @@ class Days(Wholes):
     def ends(self) -> tuple[list[str], list[str]]:
         edges, unit = self.edges().tolist(), self.bins if isinstance(self.bins, str) else "day"
         return [dates.unit_name(day, unit) for day in edges[:-1]], [dates.unit_name(day - 1, unit) for day in edges[1:]]
-
-    def interval(self, first: int, end: int) -> str:
-        low, high = self.ends[0][first], self.ends[1][end - 1]
-        return low if low == high else f"{low} to {high}"
 
     def told(self, number: float) -> str:
         return dates.iso(number)

@@ -330,8 +330,6 @@ class Schema:
             if found.get("format") != "dpcore schema 1" or not isinstance(columns, list):
                 raise SchemaError("This is not a dpcore schema file.", REMEDY)
             check_width(columns)
-            if type(found.get("max_rows")) not in (int, type(None)):
-                raise TypeError
             origin = "proposed" if found.get("source") == "inferred" else "declared"
             return cls(
                 columns=tuple(Column.from_dict({"origin": origin, **raw}) for raw in columns),

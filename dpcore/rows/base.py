@@ -1,7 +1,7 @@
 """What the door needs of private rows, wherever they are."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from math import prod
 from typing import Any, Self
@@ -24,6 +24,8 @@ NumberRule = Callable[[Floats], Floats]
 class Rows(ABC):
     """Rows of codes, code j below `sizes[j]`, and of numbers of some columns. Immutable: each rule makes new rows."""
 
+    _numbers: Mapping[int, Any]  # by the column's position: its numbers, or the rule on them
+
     def __init__(self, sizes: Sequence[int]) -> None:
         self.sizes = tuple(sizes)
         self._known: dict[Family, Counts] = {}
@@ -34,9 +36,9 @@ class Rows(ABC):
         """How many rows there are."""
 
     @property
-    @abstractmethod
     def numbered(self) -> frozenset[int]:
         """The positions of the columns whose numbers are there besides codes."""
+        return frozenset(self._numbers)
 
     @abstractmethod
     def blocks(self, columns: Sequence[int], numbers: Sequence[int] = ()) -> Iterator[Block]:

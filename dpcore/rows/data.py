@@ -1,14 +1,16 @@
 """A data set whose rows are in a folder: methods ask all of them, and what needs rows in memory gets some, by lot."""
 
+from collections.abc import Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
 from dpcore.arguments import Floats
 from dpcore.datasets import Dataset, secret_seed
@@ -85,8 +87,7 @@ class FolderData(Dataset):
     @property
     def given(self) -> Folder:
         """What scripts that version 0.2 exported call the training part."""
-        found: Folder = self.train
-        return found
+        return cast(Folder, self.train)
 
     @property
     def sizes(self) -> tuple[int, int]:
@@ -118,12 +119,7 @@ def drawn(folder: Folder, schema: Schema, most: int, seed: int = 0) -> pd.DataFr
     values: dict[str, Any] = {
         name: np.concatenate(parts) if parts else np.empty(0, dtype=np.uint8) for name, parts in found.items()
     }
-    return pd.DataFrame(
-        {
-            column.name: cells(column, values[f"c{j}"], values.get(f"n{j}"), rng)
-            for column, j in zip(schema, at, strict=True)
-        }
-    )
+    return decoded_rows(schema, at, values, rng)
 
 
 def first(part: Path, schema: Schema, most: int) -> pd.DataFrame:
@@ -132,12 +128,19 @@ def first(part: Path, schema: Schema, most: int) -> pd.DataFrame:
         with pq.ParquetFile(part) as file:
             table = pa.Table.from_batches([next(file.iter_batches(most))])
         values = {name: table[name].to_numpy() for name in table.column_names}
-        rng = np.random.default_rng(0)
-        return pd.DataFrame(
-            {one.name: cells(one, values[f"c{j}"], values.get(f"n{j}"), rng) for j, one in enumerate(schema)}
-        )
+        return decoded_rows(schema, range(len(schema)), values, np.random.default_rng(0))
     except (OSError, KeyError, StopIteration, pa.ArrowException):
         raise DataError(f"The file {part.name} of encoded rows cannot be read.", CHANGED) from None
+
+
+def decoded_rows(
+    schema: Schema, positions: Iterable[int], values: Mapping[str, NDArray[Any]], rng: np.random.Generator
+) -> pd.DataFrame:
+    """Rows with the codes, and the numbers if they are known, of a folder's columns at these positions."""
+    found = {}
+    for column, j in zip(schema, positions, strict=True):
+        found[column.name] = cells(column, values[f"c{j}"], values.get(f"n{j}"), rng)
+    return pd.DataFrame(found)
 
 
 def cells(column: Column, codes: Codes, numbers: Floats | None, rng: np.random.Generator) -> "pd.Series[Any]":

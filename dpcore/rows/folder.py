@@ -65,11 +65,7 @@ class Part:
 
     def check(self) -> None:
         """DataError if it is another file by now."""
-        try:
-            now = self.path.stat()
-        except OSError:
-            now = None
-        if now is None or (now.st_size, now.st_mtime_ns) != (self.size, self.written):
+        if state(self.path) != (self.size, self.written):
             raise DataError(f"The file {self.path.name} has changed since its folder was opened.", CHANGED)
 
 
@@ -179,6 +175,15 @@ def no_query() -> DataError:
     )
 
 
+def state(path: Path) -> tuple[int, int]:
+    """A file's size, and when it was written in nanoseconds; -1 for both if it is gone."""
+    try:
+        found = path.stat()
+    except OSError:
+        return -1, -1
+    return found.st_size, found.st_mtime_ns
+
+
 def document_of(folder: Path, name: str, cause: str, remedy: str) -> dict[str, Any] | None:
     """What a folder's manifest says, or the note of one that is not finished; None if it is a document of another kind.
 
@@ -221,20 +226,18 @@ def document_of(folder: Path, name: str, cause: str, remedy: str) -> dict[str, A
 def _opened(path: Path, rows: int, checksum: str, schema: Schema) -> Part:
     """A part, if it is what the manifest says."""
     try:
-        before = path.stat()
+        size, written = state(path)
         with path.open("rb") as file:
-            same = hashlib.file_digest(file, "sha256").hexdigest() == checksum
-        columns = pq.read_metadata(path) if same else None
-        types = pq.read_schema(path) if same else None
+            if hashlib.file_digest(file, "sha256").hexdigest() != checksum:
+                raise DataError(f"The file {path.name} of encoded rows is not the one that was written.", CHANGED)
+        columns, types = pq.read_metadata(path), pq.read_schema(path)
     except (OSError, pa.ArrowException):
         raise DataError(f"The file {path.name} of encoded rows cannot be read.", CHANGED) from None
-    if columns is None or types is None:
-        raise DataError(f"The file {path.name} of encoded rows is not the one that was written.", CHANGED)
     sound = columns.num_rows == rows and all(
         f"c{j}" in types.names and pa.types.is_unsigned_integer(types.field(f"c{j}").type) for j in range(len(schema))
     )
     if not sound:
         raise DataError(f"The file {path.name} does not have the encoded rows that its manifest says.", CHANGED)
-    part = Part(path, rows, before.st_size, before.st_mtime_ns, frozenset(types.names))
+    part = Part(path, rows, size, written, frozenset(types.names))
     part.check()
     return part

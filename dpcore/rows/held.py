@@ -23,14 +23,11 @@ class HeldRows(Rows):
         super().__init__(sizes)
         if codes.ndim != 2 or codes.shape[1] != len(self.sizes):
             raise SchemaError("The codes do not have the schema's columns.", "Encode the rows with the same schema.")
-        self.codes, self._numbers = codes, numbers
+        self.codes = codes
+        self._numbers: Mapping[int, Floats] = numbers
 
     def __len__(self) -> int:
         return len(self.codes)
-
-    @property
-    def numbered(self) -> frozenset[int]:
-        return frozenset(self._numbers)
 
     def numbers(self, position: int) -> Floats:
         return self._numbers[position]

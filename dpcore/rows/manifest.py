@@ -13,7 +13,7 @@ from dpcore.datasets.streams import sources
 from dpcore.domain.documents import json_value
 from dpcore.domain.schema import Schema
 from dpcore.errors import DataError
-from dpcore.rows.folder import FORMAT, MANIFEST, MOST, STARTED, document_of
+from dpcore.rows.folder import FORMAT, MANIFEST, MOST, STARTED, document_of, state
 
 UNFINISHED = "unfinished.json"
 PIECE = 1 << 24  # bytes
@@ -76,15 +76,6 @@ def begun(folder: str | PathLike[str]) -> Begun | None:
     reading = {key: value for key, value in there["reading"].items() if key in WRITTEN and value is not None}
     known = (Schema.from_document(there["schema"]), rows, name == MANIFEST, there["numbers"], reading)
     return Begun(place, *known, there["sources"], parts, there["written"], state(place / name)[1])
-
-
-def state(path: Path) -> tuple[int, int]:
-    """A file's size, and when it was written in nanoseconds; -1 for both if it is gone."""
-    try:
-        found = path.stat()
-    except OSError:
-        return -1, -1
-    return found.st_size, found.st_mtime_ns
 
 
 def checksum(path: Path, watch: Callable[[], None] = lambda: None) -> str:

@@ -54,16 +54,13 @@ class FolderRows(Rows):
         rows: int | None = None,
     ) -> None:
         super().__init__(source.schema.sizes if sizes is None else sizes)
-        self.source, self._numbers, self._rows = source, dict(numbers), rows
+        self.source, self._rows = source, rows
+        self._numbers: Mapping[int, NumberRule] = dict(numbers)
         self._columns = tuple(range(len(source.schema)) if columns is None else columns)
         self._kept = tuple(kept)
 
     def __len__(self) -> int:
         return len(self.source) if self._rows is None else self._rows
-
-    @property
-    def numbered(self) -> frozenset[int]:
-        return frozenset(self._numbers)
 
     def blocks(self, columns: Sequence[int], numbers: Sequence[int] = ()) -> Iterator[Block]:
         return _even(self._pieces(columns, numbers))

@@ -35,8 +35,8 @@ from dpcore.domain.coding import Coded
 from dpcore.domain.schema import Schema
 from dpcore.errors import DataError, SchemaError
 from dpcore.language import phrase
-from dpcore.rows.folder import FORMAT, MANIFEST, STARTED, document_of, no_query
-from dpcore.rows.manifest import BEGIN, ELSEWHERE, UNFINISHED, checksum, is_own, state, write_json
+from dpcore.rows.folder import FORMAT, MANIFEST, STARTED, document_of, no_query, state
+from dpcore.rows.manifest import BEGIN, ELSEWHERE, UNFINISHED, checksum, is_own, write_json
 
 Table = LongText | LongParquet | ArrowStream
 STREAM = "(stream)"  # the name of a source that is no file

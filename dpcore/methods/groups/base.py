@@ -4,6 +4,7 @@ Either rows are drawn out of them, or a decision tree is learned from them.
 """
 
 from abc import abstractmethod
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
@@ -16,9 +17,9 @@ from dpcore.door import PrivateTable
 from dpcore.errors import ParameterError
 from dpcore.language import phrase
 from dpcore.mechanisms.scores import InfoGain, Max, SplitScore
-from dpcore.methods.base import PrivateClassifier
+from dpcore.methods.base import PrivateClassifier, PrivateEstimator
 from dpcore.methods.groups.descent import Descent
-from dpcore.methods.parameters import Control, choice, learned, whole
+from dpcore.methods.parameters import Control, choice, learned, text, whole
 from dpcore.methods.synthesizer import Synthesizer
 from dpcore.methods.trees.controls import CRITERION
 from dpcore.postprocess.count_tree import ReleasedTree
@@ -27,8 +28,9 @@ from dpcore.postprocess.simplex import project, systematic_sample
 
 MOST_LEAVES = 1_000_000
 DONE = phrase("{done:d} of {rounds:d} specializations")
-ROUNDS = "h, the number of specializations."
 SCORES: dict[str, SplitScore] = {"Max": Max(), "InfoGain": InfoGain()}
+MECHANISMS, NOISE = phrase("Laplace, exponential"), phrase("low")
+SURVEY_ROW = MECHANISMS, NOISE, phrase("non-interactive"), phrase("categories, numbers")
 LEAVES = "Groups x classes; a specialization that would make more is left out."
 WORST = 1.1  # times the noise of leaves alone: the most that "leaves first" allows
 
@@ -70,24 +72,31 @@ class GeneralizingSynthesizer(Synthesizer):
         return self.tree_.leaves.draw(systematic_sample(weights, size, rng), rng)
 
 
-class GroupClassifier(PrivateClassifier):
+class Specializer(PrivateEstimator):
+    """Base of methods that specialize one value after the other, and count the groups that are left."""
+
+    controls: ClassVar[tuple[Control, ...]] = (Control("rounds", "Specializations", slider=(1, 20)),)
+    rounds: int = whole(default=10, about="h, the number of specializations.")
+    target: str | None = text(default=None, optional=True, about="The class column; by default the schema's.")
+    max_leaves: int = whole(default=100_000, most=MOST_LEAVES, about=LEAVES)
+    steps_: list[tuple[str, str]] = learned("list of (column, value)", "What was specialized.")
+
+    def _check(self, schema: Schema) -> None:
+        check_leaves(self.max_leaves, schema[self._target(schema, self.target)].size)
+
+
+class GroupClassifier(Specializer, PrivateClassifier):
     """Base of methods that release counts of groups by class, and a tree learned from them."""
 
     page, artifacts, predictor = "forests", ("tree", "leaf_counts", "classifier"), "classifier"
     variants = ({}, {"criterion": "InfoGain", "rounds": 3}, {"rounds": 20, "max_leaves": 60})
-    controls = (Control("rounds", "Specializations", slider=(1, 20)), CRITERION)
-    rounds: int = whole(default=10, about=ROUNDS)
+    controls = (CRITERION,)
     criterion: str = choice(
         default="Max", options=SCORES, about="What is specialized is chosen by it; the tree itself is grown by entropy."
     )
-    max_leaves: int = whole(default=100_000, most=MOST_LEAVES, about=LEAVES)
-    steps_: list[tuple[str, str]] = learned("list of (column, value)", "What was specialized.")
     tree_: ReleasedTree = learned("ReleasedTree", "The released groups x classes with their noisy counts.")
     leaf_counts_: Floats = learned("array", "The published counts of all groups x classes, 0 or more.")
     classifier_: GroupTree = learned("GroupTree", "What predicts.")
-
-    def _check(self, schema: Schema) -> None:
-        check_leaves(self.max_leaves, schema[self._target(schema, self.target)].size)
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
         target, rated_by = self._target(table.schema, self.target), SCORES[self.criterion]

@@ -218,12 +218,9 @@ class Walk:
         """The rows with one column per step: in which node of that level the row's value lies."""
         if not steps:
             return table
-        columns, rules = [], []
-        for name, level in steps:
-            nodes = self.trees[name].level(level)
-            columns.append(numbered(key(name, level), len(nodes)))
-            rules.append((name, self.trees[name].blocks(nodes)))
-        return table.recode(replace(table.schema, columns=tuple(columns), target=None), rules)
+        trees = [(name, level, self.trees[name]) for name, level in steps]
+        divided = [(key(name, level), name, tree.blocks(tree.level(level))) for name, level, tree in trees]
+        return table.recode(*numbered(table.schema, divided))
 
 
 def key(name: str, level: int) -> str:

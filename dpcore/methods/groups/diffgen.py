@@ -48,21 +48,12 @@ import numpy as np
 from dpcore.accounting.relation import Epsilon, exact
 from dpcore.arguments import Progress
 from dpcore.domain.column import Column
-from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
 from dpcore.language import phrase
 from dpcore.mechanisms.scores import InfoGain, IntervalSplit, Max, Specialization, SplitScore
-from dpcore.methods.groups.base import (
-    DONE,
-    LEAVES,
-    MOST_LEAVES,
-    ROUNDS,
-    GeneralizingSynthesizer,
-    GroupClassifier,
-    check_leaves,
-)
+from dpcore.methods.groups.base import DONE, SURVEY_ROW, GeneralizingSynthesizer, GroupClassifier, Specializer
 from dpcore.methods.groups.descent import Cut, Descent, Value
-from dpcore.methods.parameters import Control, choice, learned, text, whole
+from dpcore.methods.parameters import choice
 from dpcore.methods.presets import both
 
 CODE = phrase("The paper's proof is right; this code, where it cuts numbers, has no epsilon at all.")
@@ -71,7 +62,7 @@ OWN_CODE = phrase("The published code cuts intervals up to the data's largest va
 SCORES: dict[str, SplitScore] = {"Max": Max(), "IG": InfoGain()}
 
 
-class DiffGen(GeneralizingSynthesizer):
+class DiffGen(Specializer, GeneralizingSynthesizer):
     """Synthetic rows from generalized groups by top-down specialization.
 
     Mohammed et al. 2011: as its authors' code has it, and corrected. See the module for steps and
@@ -80,27 +71,14 @@ class DiffGen(GeneralizingSynthesizer):
 
     title = "DiffGen"
     reference = phrase("Mohammed et al. 2011")
-    survey_row = (
-        phrase("Laplace, exponential"),
-        phrase("low"),
-        phrase("non-interactive"),
-        phrase("categories, numbers"),
-    )
+    survey_row = SURVEY_ROW
     best_for = "generalized rows for a classifier"
     provable_printed = phrase("none with numbers")
     page = "taxonomy"
     presets = both("DiffGen: one value at a time", "DiffGen, as its authors' code has it", CODE)
     variants = ({}, {"score": "IG", "rounds": 3}, {"rounds": 20, "max_leaves": 60})
     paper = "002, 003"
-    controls = (Control("rounds", "Specializations", slider=(1, 20)),)
-    rounds: int = whole(default=10, about=ROUNDS)
     score: str = choice(default="Max", options=SCORES, about="What values are chosen by.")
-    target: str | None = text(default=None, optional=True, about="The class column; by default the schema's.")
-    max_leaves: int = whole(default=100_000, most=MOST_LEAVES, about=LEAVES)
-    steps_: list[tuple[str, str]] = learned("list of (column, value)", "What was specialized.")
-
-    def _check(self, schema: Schema) -> None:
-        check_leaves(self.max_leaves, schema[self._target(schema, self.target)].size)
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
         self.target_ = self._target(table.schema, self.target)

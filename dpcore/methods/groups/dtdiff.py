@@ -38,7 +38,7 @@ from dpcore.accounting.relation import exact
 from dpcore.arguments import Progress
 from dpcore.language import phrase
 from dpcore.mechanisms.scores.splits import JointSpecialization
-from dpcore.methods.groups.base import DONE, GroupClassifier
+from dpcore.methods.groups.base import DONE, SURVEY_ROW, GroupClassifier
 from dpcore.methods.groups.descent import Descent, Value
 from dpcore.methods.presets import both
 
@@ -51,12 +51,7 @@ class DTDiff(GroupClassifier):
 
     title = "DT-Diff"
     reference = phrase("Zhu et al. 2013")
-    survey_row = (
-        phrase("Laplace, exponential"),
-        phrase("low"),
-        phrase("non-interactive"),
-        phrase("categories, numbers"),
-    )
+    survey_row = SURVEY_ROW
     best_for = "a tree from few choices"
     provable_printed = phrase("epsilon")
     presets = both(

@@ -90,6 +90,7 @@ PROTOCOLS = {
     "OUE": phrase("A bit per value (OUE)"),
     "OLH": phrase("A hash (OLH)"),
 }
+CHANNELS: dict[str, Any] = {"best": best_channel, "ERRPH": ERRPH, "OUE": OUE, "OLH": OLH}
 TRANSFORMS: dict[str, dict[str, Any]] = {
     phrase("a from N(1, 1), b from N(0, 1)"): {"factors": (1.0, 1.0), "offsets": (0.0, 1.0)},
     phrase("a from N(2, 10), b from N(0, 5)"): {"factors": (2.0, 10.0), "offsets": (0.0, 5.0)},
@@ -345,7 +346,8 @@ class PPNB(LocalClassifier):
             if self.numbers == "moments" and low < high:
                 found: Channel = TRR(lower=low, upper=high, epsilon=each)
             else:
-                found = self._channel(column.size * (schema[target].size if paired else 1), each)
+                size = column.size * (schema[target].size if paired else 1)
+                found = CHANNELS[self.protocol](size, epsilon=each)
             channels[(target, name) if paired else (name,)] = found
         optional = [family for family in channels if family != (target,)] if asked < len(names) else []
         return Questionnaire(channels, optional, asked if optional else 0)
@@ -354,18 +356,11 @@ class PPNB(LocalClassifier):
         """What the class's report costs, and each other one."""
         if paired:
             return exact(0), shares_of(self.epsilon, asked)[0]
+        whole, share = exact(self.epsilon), self.class_share
         if not asked:
-            return exact(self.epsilon), exact(0)
-        own = (
-            exact(self.epsilon) / (asked + 1)
-            if self.class_share is None
-            else exact(self.epsilon) * exact(self.class_share)
-        )
-        return own, (exact(self.epsilon) - own) / asked
-
-    def _channel(self, size: int, epsilon: Epsilon) -> Any:
-        kinds: dict[str, Any] = {"ERRPH": ERRPH, "OUE": OUE, "OLH": OLH, "best": best_channel}
-        return kinds[self.protocol](size, epsilon=epsilon)
+            return whole, exact(0)
+        own = whole / (asked + 1) if share is None else whole * exact(share)
+        return own, (whole - own) / asked
 
 
 class NonPrivateNaiveBayes(LocalClassifier):

@@ -295,14 +295,10 @@ class _Rounds:
         }
         return near(counts, scope, known, self.columns.rows) / self.columns.rows
 
-    def _refine(self, scope: Scope, levels: Sequence[int]) -> None:
-        """Tell values apart that the model has as one, as far as these levels do."""
-        for j, level in zip(scope, levels, strict=True):
-            if level < self.resolutions[j].level:
-                self.model.refine(j, self.resolutions[j].refined(level))
-
     def _give(self, scope: Scope, levels: Sequence[int], counts: Floats) -> None:
         """Give the model a table of counts."""
-        self._refine(scope, levels)
+        for j, level in zip(scope, levels, strict=True):
+            if level < self.resolutions[j].level:  # which tells values apart that the model has as one
+                self.model.refine(j, self.resolutions[j].refined(level))
         merges = [self.resolutions[j].merge_to(level) for j, level in zip(scope, levels, strict=True)]
         self.model.join(scope, merges, self._fitted(counts, scope, merges))

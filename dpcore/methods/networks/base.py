@@ -1,7 +1,7 @@
 """What the methods of paper 001 share: bits, clusters of bits, a Bayesian network in each, noisy tables, rows."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from math import comb
 from typing import Any, ClassVar
@@ -153,16 +153,8 @@ class NetworkSynthesizer(Synthesizer):
         """Return `families`, each a dict, and `clusters` and `similarity`, if there are any."""
         clusters = list(getattr(self, "clusters_", []))
         cluster_of = {name: i for i, cluster in enumerate(clusters, start=1) for name in cluster}
-        families = [
-            {
-                "child": family[0],
-                "parents": list(family[1:]),
-                "cluster": cluster_of.get(family[0], 1),
-                "cells": int(table.size),
-                Currency.of(self.delta).unit: finite_or_text(price),
-            }
-            for family, table, price in zip(self.families_, self.tables_, self.epsilons_, strict=True)
-        ]
+        own = [cluster_of.get(family[0], 1) for family in self.families_]
+        families = list_families(self.families_, self.tables_, own, self.epsilons_, self.delta)
         similarity = getattr(self, "similarity_", np.zeros((0, 0)))
         found: dict[str, Any] = {"families": families, "clusters": [list(cluster) for cluster in clusters]}
         if similarity.size:
@@ -256,6 +248,21 @@ class ClusteredSynthesizer(NetworkSynthesizer):
             for lot in (measured if self._published else [every])
         ]
         self._keep(every, [cells for noisy, _ in asked for cells in noisy], [each for _, own in asked for each in own])
+
+
+def list_families(
+    families: Sequence[Family],
+    tables: Sequence[Floats],
+    clusters: Iterable[int],
+    losses: Iterable[float],
+    delta: float,
+) -> list[dict[str, Any]]:
+    """Families as `released` returns them: the child first, or the first column of a clique."""
+    unit, every = Currency.of(delta).unit, zip(families, tables, clusters, losses, strict=True)
+    return [
+        {"child": child, "parents": parents, "cluster": own, "cells": int(table.size), unit: finite_or_text(loss)}
+        for (child, *parents), table, own, loss in every
+    ]
 
 
 def placing(progress: Progress, before: int, d: int) -> Callable[[int], None]:

@@ -63,9 +63,9 @@ from dpcore.language import phrase
 from dpcore.mechanisms.noise import generator
 from dpcore.mechanisms.scores import MutualInformation
 from dpcore.methods.networks.base import RELATION, SCORE, SCORES
+from dpcore.methods.networks.measured import CliqueSynthesizer, column_names
 from dpcore.methods.parameters import choice, learned, number, text, whole
 from dpcore.methods.presets import both
-from dpcore.methods.synthesizer import Synthesizer
 from dpcore.postprocess import junction_tree
 from dpcore.postprocess.junction_tree import Edge, Scope
 from dpcore.postprocess.noisy_tables import NoisyTables
@@ -82,7 +82,7 @@ COUNT_SHARE = Fraction(1, 100)
 MOST_CELLS = 2**20  # of all tables together: some seconds, and far beyond what any table of people fills
 
 
-class JTree(Synthesizer):
+class JTree(CliqueSynthesizer):
     """Synthetic rows from a junction tree.
 
     R. Chen et al. 2015: as published, and corrected. See the module for steps and privacy.
@@ -92,7 +92,6 @@ class JTree(Synthesizer):
     reference = phrase("R. Chen et al. 2015")
     best_for = "columns that depend on each other"
     provable_printed = "none"
-    page = "networks"
     seconds = (0.17, 0.06)
     printed_relations = (Relation.REPLACE,)
     controls = (SCORE,)
@@ -123,10 +122,6 @@ class JTree(Synthesizer):
     edges_: list[tuple[str, ...]] = learned("list of pairs of column names", "The pairs that were picked.")
     max_cells_: int = learned("int", "The bound that was used.")
     clusters_: list[tuple[str, ...]] = learned("list of tuples of column names", "The marginals that were measured.")
-    cliques_: list[tuple[str, ...]] = learned(
-        "list of tuples of column names", "The junction tree, from its root downwards."
-    )
-    parents_: list[int] = learned("list of int", "For each clique the position of its parent, -1 for the root.")
     tables_: list[Floats] = learned(
         "list of arrays", "A marginal per clique, an axis per column: not negative, equal where two cliques meet."
     )
@@ -166,11 +161,8 @@ class JTree(Synthesizer):
         if cells(clusters, sizes) > MOST_CELLS:  # in published mode, where nothing bounds the sum
             clusters = cliques
 
-        def named(positions: Scope) -> tuple[str, ...]:
-            return tuple(schema.names[j] for j in positions)
-
         progress(0.8, phrase("Measuring tables"))
-        noisy = table.counts([named(cluster) for cluster in clusters], epsilon=left)
+        noisy = table.counts(column_names(schema, clusters), epsilon=left)
         self.epsilons_ = [float(left / len(clusters))] * len(clusters)
         progress(0.9, phrase("Making the tables agree"))
         measured = NoisyTables(table.public_rows if table.relation is Relation.REPLACE else None)
@@ -179,9 +171,8 @@ class JTree(Synthesizer):
         measured.fit(SWEEPS, cliques)
         self.tables_ = [belief * measured.rows for belief in measured.model.beliefs]
         self.parents_ = measured.model.parents
-        self.edges_ = [named(edge) for edge in edges]
-        self.clusters_ = [named(cluster) for cluster in clusters]
-        self.cliques_ = [named(clique) for clique in measured.model.cliques]
+        self.edges_, self.clusters_ = column_names(schema, edges), column_names(schema, clusters)
+        self.cliques_ = column_names(schema, measured.model.cliques)
 
     def _chosen_edges(
         self, table: PrivateTable, structure: Fraction, progress: Progress
@@ -246,26 +237,14 @@ class JTree(Synthesizer):
     def released(self) -> dict[str, Any]:
         """Return the cliques as `families`, and the junction tree's `edges`."""
         holders = [next(i for i, held in enumerate(self.clusters_) if set(c) <= set(held)) for c in self.cliques_]
-        families = [
-            {
-                "child": clique[0],
-                "parents": list(clique[1:]),
-                "cluster": holder + 1,
-                "cells": int(table.size),
-                "epsilon": self.epsilons_[holder] / holders.count(holder),
-            }
-            for clique, holder, table in zip(self.cliques_, holders, self.tables_, strict=True)
-        ]
-        names = [", ".join(clique) for clique in self.cliques_]
-        edges = [[names[up], name] for name, up in zip(names, self.parents_, strict=True) if up >= 0]
-        return {"families": families, "edges": edges, "clusters": [list(cluster) for cluster in self.clusters_]}
+        losses = [self.epsilons_[holder] / holders.count(holder) for holder in holders]
+        found = self._describe_tree([holder + 1 for holder in holders], losses)
+        return found | {"clusters": [list(cluster) for cluster in self.clusters_]}
 
     def _sample(self, n: int | None, rng: np.random.Generator) -> Codes:
-        names, sizes = self.schema_.names, self.schema_.sizes
-        cliques = [tuple(names.index(name) for name in clique) for clique in self.cliques_]
         size = n or self._rows_of(float(self.tables_[0].sum()))
-        rows = junction_tree.sample_rows(cliques, self.parents_, self.tables_, size, rng)
-        return rows.astype(code_dtype(max(sizes)), order="F")
+        rows = junction_tree.sample_rows(self._scopes, self.parents_, self.tables_, size, rng)
+        return rows.astype(code_dtype(max(self.schema_.sizes)), order="F")
 
 
 def with_room(edges: Sequence[Edge], sizes: Sequence[int]) -> tuple[list[Edge], list[Scope]]:

@@ -1,33 +1,53 @@
 """What methods share that fit the distribution of maximal entropy to tables of columns and pairs that they measured."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 
-from dpcore.accounting.currency import Currency
 from dpcore.arguments import Floats, Ints
-from dpcore.domain.column import Codes, Column, code_dtype
+from dpcore.domain.column import Codes, code_dtype
+from dpcore.domain.partition import numbered
 from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
+from dpcore.methods.networks.base import list_families
 from dpcore.methods.parameters import learned, text
 from dpcore.methods.synthesizer import Synthesizer
 from dpcore.postprocess import junction_tree
 from dpcore.postprocess.junction_tree import Edge, Scope
 from dpcore.postprocess.max_entropy import MaximalEntropy, one_hot
 from dpcore.postprocess.simplex import draw_given
-from dpcore.text import finite_or_text
 
 
-class MeasuredTables(Synthesizer):
-    """Base of methods that release the cliques of a junction tree.
+class CliqueSynthesizer(Synthesizer):
+    """Base of methods that release the cliques of a junction tree."""
+
+    page = "networks"
+    cliques_: list[tuple[str, ...]] = learned(
+        "list of tuples of column names", "The junction tree, from its root downwards."
+    )
+    parents_: list[int] = learned("list of int", "For each clique the position of its parent, -1 for the root.")
+    tables_: list[Floats] = learned("list of arrays", "Each clique's counts, an axis per column in groups.")
+
+    def _describe_tree(self, clusters: Sequence[int], losses: Sequence[float]) -> dict[str, Any]:
+        """The cliques as families, each with its cluster and loss, and the junction tree's edges."""
+        names = [", ".join(clique) for clique in self.cliques_]
+        edges = [[names[up], name] for name, up in zip(names, self.parents_, strict=True) if up >= 0]
+        families = list_families(self.cliques_, self.tables_, clusters, losses, self.delta)
+        return {"families": families, "edges": edges}
+
+    @property
+    def _scopes(self) -> list[Scope]:
+        return [tuple(self.schema_.index(name) for name in clique) for clique in self.cliques_]
+
+
+class MeasuredTables(CliqueSynthesizer):
+    """Base of methods whose junction tree is over columns in groups of values.
 
     They release as well what tells values apart that the model has as one.
     """
 
-    page = "networks"
     modes = ("corrected",)
     mode: str = text(default="corrected", kind="{'corrected'}", about="There is no other.")
     rows_: float = learned("float", "The number of rows: public, or estimated from noisy answers.")
@@ -36,11 +56,6 @@ class MeasuredTables(Synthesizer):
         "list of int arrays of shape (values,)", "Per column: the model's value of each value."
     )
     pairs_: list[tuple[str, ...]] = learned("list of tuples of column names", "What was chosen, in this order.")
-    cliques_: list[tuple[str, ...]] = learned(
-        "list of tuples of column names", "The junction tree, from its root downwards."
-    )
-    parents_: list[int] = learned("list of int", "For each clique the position of its parent, -1 for the root.")
-    tables_: list[Floats] = learned("list of arrays", "Each clique's counts, an axis per column in groups.")
     epsilons_: list[float] = learned(
         "list of float",
         "What was charged for the marginals that a clique holds first, of rho if there is a delta; what they "
@@ -59,13 +74,9 @@ class MeasuredTables(Synthesizer):
         bought: Sequence[tuple[Scope, float]],
     ) -> None:
         """Set what was learned; `bought` has what was measured, with its price."""
-
-        def named(scope: Sequence[int]) -> tuple[str, ...]:
-            return tuple(schema.names[j] for j in scope)
-
         self.rows_, self.margins_, self.groups_ = rows, margins, groups
-        self.pairs_ = [named(pair) for pair in pairs]
-        self.cliques_, self.parents_ = [named(clique) for clique in model.cliques], list(model.parents)
+        self.pairs_ = column_names(schema, pairs)
+        self.cliques_, self.parents_ = column_names(schema, model.cliques), list(model.parents)
         self.tables_ = [belief * self.rows_ for belief in model.beliefs]
         self.epsilons_ = [0.0] * len(model.cliques)
         for scope, price in bought:
@@ -74,19 +85,7 @@ class MeasuredTables(Synthesizer):
 
     def released(self) -> dict[str, Any]:
         """Return the cliques as `families`, and the junction tree's `edges`."""
-        families = [
-            {
-                "child": clique[0],
-                "parents": list(clique[1:]),
-                "cluster": 1,
-                "cells": int(table.size),
-                Currency.of(self.delta).unit: finite_or_text(price),
-            }
-            for clique, table, price in zip(self.cliques_, self.tables_, self.epsilons_, strict=True)
-        ]
-        names = [", ".join(clique) for clique in self.cliques_]
-        edges = [[names[up], name] for name, up in zip(names, self.parents_, strict=True) if up >= 0]
-        return {"families": families, "edges": edges, "clusters": []}
+        return self._describe_tree([1] * len(self.cliques_), self.epsilons_) | {"clusters": []}
 
     def _sample(self, n: int | None, rng: np.random.Generator) -> Codes:
         schema, size = self.schema_, n or self._rows_of(self.rows_)
@@ -106,22 +105,18 @@ class MeasuredTables(Synthesizer):
         return {(a, b): within[a].T @ (table * share) @ within[b] for (a, b), table in found.items()}
 
     @property
-    def _scopes(self) -> list[Scope]:
-        return [tuple(self.schema_.index(name) for name in clique) for clique in self.cliques_]
-
-    @property
     def _within(self) -> list[Floats]:
         """P(value | the model's value), per column."""
         weights = [one_hot(groups) * margin for groups, margin in zip(self.groups_, self.margins_, strict=True)]
         return [own / own.sum(axis=1, keepdims=True) for own in weights]
 
 
+def column_names(schema: Schema, cliques: Iterable[Scope]) -> list[tuple[str, ...]]:
+    """The names of the columns at the positions of some cliques."""
+    return [tuple(schema.names[j] for j in clique) for clique in cliques]
+
+
 def in_groups(table: PrivateTable, groups: Mapping[int, Ints]) -> PrivateTable:
     """Some columns of a table, by position, with values in groups: record by record, hence free."""
-    schema = table.schema
-    columns = [
-        Column(name=schema.names[j], kind="categorical", categories=tuple(map(str, range(own.max() + 1))))
-        for j, own in groups.items()
-    ]
-    rules = [(schema.names[j], own) for j, own in groups.items()]
-    return table.recode(replace(schema, columns=tuple(columns), target=None), rules)
+    names = table.schema.names
+    return table.recode(*numbered(table.schema, [(names[j], names[j], own) for j, own in groups.items()]))

@@ -33,7 +33,6 @@ of Privacy and Confidentiality 11(3), 2021. McKenna et al.: AIM, PVLDB 15(11), 2
 Bayesian network classifiers, Machine Learning 29, 1997 (a tree with the class in every family).
 """
 
-from dataclasses import replace
 from fractions import Fraction
 from itertools import permutations
 
@@ -42,13 +41,14 @@ import numpy as np
 from dpcore.accounting.currency import Amount
 from dpcore.accounting.relation import Relation
 from dpcore.arguments import Floats, Ints, Progress
-from dpcore.domain.column import Codes, Column, code_dtype
+from dpcore.domain.column import Codes, code_dtype
 from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
 from dpcore.language import phrase
 from dpcore.mechanisms.scores import DistanceFromMargins
 from dpcore.methods.base import with_delta
 from dpcore.methods.networks.base import NetworkSynthesizer
+from dpcore.methods.networks.measured import in_groups
 from dpcore.methods.parameters import learned, text
 from dpcore.methods.presets import Preset
 from dpcore.postprocess.simplex import draw_given, fit_margins, merge_rare, project, project_rows
@@ -129,7 +129,10 @@ class RefinedPrivBayes(NetworkSynthesizer):
         edge_prices: dict[tuple[str, str], float] = {}
         if len(coarse) > 1:
             progress(0.3, phrase("Choosing pairs"))
-            merged = self._coarse_table(table, names, coarse)
+            groups = {schema.index(n): own for n, own in zip(names, self.groups_, strict=True) if n in coarse}
+            if self.class_:
+                groups[schema.index(self.class_)] = np.arange(schema[self.class_].size)
+            merged = in_groups(table, groups)
             penalty = PENALTY * min(self._edge_scale(total, len(coarse)), MOST_SCALE)
             self._choose_tree(merged, coarse, total * TREE, penalty)
             progress(0.7, phrase("Measuring pairs"))
@@ -167,18 +170,6 @@ class RefinedPrivBayes(NetworkSynthesizer):
         self.class_totals_ = np.maximum(project(totals, rows), TRACE)
         self.rows_ = float(self.class_totals_.sum())
         self.margins_ = [project_rows(cells.T, self.class_totals_).T + TRACE for cells in flat]
-
-    def _coarse_table(self, table: PrivateTable, names: list[str], coarse: dict[str, Floats]) -> PrivateTable:
-        """The columns of the tree in groups, and the class as it is."""
-        columns = [
-            Column(name=name, kind="categorical", categories=tuple(map(str, range(len(coarse[name])))))
-            for name in coarse
-        ]
-        rules = [(name, groups) for name, groups in zip(names, self.groups_, strict=True) if name in coarse]
-        if self.class_:
-            columns.append(table.schema[self.class_])
-            rules.append((self.class_, np.arange(table.schema[self.class_].size)))
-        return table.recode(replace(table.schema, columns=tuple(columns), target=None), rules)
 
     def _choose_tree(self, merged: PrivateTable, coarse: dict[str, Floats], epsilon: Amount, penalty: float) -> None:
         """One edge after the other, from the first column on."""
