@@ -9,7 +9,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 SINCE = "157987f"  # earlier ones may read as they like
-SUBJECT = re.compile(r"(?=.{1,72}$)[a-z][a-z0-9 -]*: (?P<verb>[a-z]+)\b.*[^.\s]")
+SUBJECT = re.compile(r"(?=.{1,72}$)[a-z][a-z0-9 ,-]*: (?P<verb>[a-z]+)\b.*[^.\s]")
 NO_VERB = re.compile(r"an?|the|it|no|not|(?!(feed|need|embed|seed|bring)$).*(ed|ing|[^s]s)")
 
 
