@@ -99,6 +99,8 @@ def table_remedy(given: object) -> str:
     """How to get a table of rows out of what was given in its place."""
     if isinstance(given, str | os.PathLike):
         return 'Pass data.train of data = dp.datasets.read("people.csv", schema=schema).'
+    if hasattr(given, "split"):  # a folder of encoded rows
+        return "Pass data.train_sample, or data.test_sample: rows of the folder that are in memory."
     if hasattr(given, "train"):
         return "Pass its rows: data.train, or data.test."
     if hasattr(given, "to_pandas"):

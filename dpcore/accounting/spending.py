@@ -15,25 +15,35 @@ assignment  A fit is charged for one row of its own table. That is one row of th
             classifiers, depend on the classes of all rows: one row moves others to other folds, and
             the sum is no bound.
 scores      Whatever else is computed from real rows is not counted: scores, the choice that is made
-            by them, and the fits that audits, forecasts and evaluations make to compare.
+            by them, and the fits that audits, forecasts and attacks make to compare. Sweeps without
+            ledgers of their own are counted, and have to stay in this process.
 
-A thread that was started without the context of the block, as joblib starts them, finds the only
-block that is open. Other processes cannot charge it: a method that is sent there refuses to fit.
+A thread that was started without the context of the block, as joblib starts them, finds the
+innermost block if all open ones are within each other; it may not open a block itself, which would
+miss the one around. A block that has ended is no block of anybody. Other processes cannot charge
+it: a method that is sent there refuses to fit.
 """
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
+from secrets import token_hex
 
 from dpcore.accounting.ledger import Ledger
 from dpcore.accounting.relation import Epsilon, Relation
-from dpcore.accounting.tally import ELSEWHERE
 from dpcore.errors import ParameterError
 
 _CURRENT: ContextVar[Ledger | None] = ContextVar("dpcore_spending", default=None)
 OPEN: list[Ledger] = []
 """The ledgers of all blocks that are open in this process."""
+TOKEN = token_hex(8)  # process numbers come again, on this computer and on others
+SEVERAL = "Pass ledger= to fit, or start the thread with contextvars.copy_context().run."
+
+
+def this_process() -> tuple[int, str]:
+    """What tells this process from others."""
+    return os.getpid(), TOKEN
 
 
 @contextmanager
@@ -60,7 +70,8 @@ def spending(
         The delta of the methods; 0 for pure epsilon.
     ledger : Ledger, optional
         A ledger to charge in place of a new one, such as `dp.persistent_ledger(...)`, with its own
-        relation and delta.
+        relation and delta. A ledger can be a part of one block around only: open another one for
+        the next.
 
     Yields
     ------
@@ -72,7 +83,8 @@ def spending(
     BudgetError
         Where a query of a fit would exceed the cap.
     ParameterError
-        If relation or delta differ from those of the block around, or a ledger comes with a cap.
+        If relation or delta differ from those of the block around, a ledger comes with a cap, or
+        a thread without the context of the open blocks opens one.
 
     Examples
     --------
@@ -85,6 +97,9 @@ def spending(
     1.5
     """
     around = _CURRENT.get()
+    around = around if around in OPEN else None
+    if around is None and OPEN:
+        raise ParameterError("A `dp.spending` block of another thread is open.", SEVERAL)
     if ledger is None:
         ledger = Ledger(relation, epsilon=epsilon_cap, name="spending", delta=delta)
     elif epsilon_cap is not None or not isinstance(ledger, Ledger):
@@ -97,10 +112,11 @@ def spending(
         yield ledger
     finally:
         OPEN.remove(ledger)
-        _CURRENT.reset(token)
+        with suppress(ValueError):  # a generator that is ended in another context
+            _CURRENT.reset(token)
 
 
-def block_ledger(sender: int | None = None) -> Ledger | None:
+def block_ledger(sender: tuple[int, str] | None = None) -> Ledger | None:
     """Return the ledger of the block that a fit is in, if any; `sender` sent the method.
 
     Raises
@@ -108,11 +124,14 @@ def block_ledger(sender: int | None = None) -> Ledger | None:
     ParameterError
         If that is another process, or several blocks are open and none is this thread's.
     """
-    if sender not in (None, os.getpid()):
-        raise ParameterError("A `dp.spending` block of another process would miss this.", ELSEWHERE)
-    current, blocks = _CURRENT.get(), {*OPEN}
-    if current is None and blocks:
-        current = OPEN[-1]
-        if not blocks <= {*current._upward()}:
-            raise ParameterError("Several `dp.spending` blocks are open.", "Pass ledger= to fit.")
-    return current
+    if sender not in (None, this_process()):
+        raise ParameterError(
+            "This method was sent here from a `dp.spending` block of another process.",
+            "Stay in one process (n_jobs=1, or threads), make the method anew, or pass ledger= to fit.",
+        )
+    current = _CURRENT.get()
+    if current in OPEN or not OPEN:
+        return current if OPEN else None
+    if not {*OPEN} <= {*OPEN[-1]._upward()}:
+        raise ParameterError("Several `dp.spending` blocks are open.", SEVERAL)
+    return OPEN[-1]

@@ -192,10 +192,10 @@ class Tally(Spent):
         with held(self, part):
             self._usable()
             if part in self._upward():
-                raise ParameterError("A ledger cannot be a part of itself.", "Adopt another one.")
+                raise ParameterError("A ledger cannot be a part of itself.", "Attach another one.")
             if part._parent is not None:
                 raise ParameterError(
-                    f"{part.name!r} is a part of {part._parent.name!r} already.", "Adopt that one, or a new ledger."
+                    f"{part.name!r} is a part of {part._parent.name!r} already.", "Attach that one, or a new ledger."
                 )
             lost = part._asked and bool(self._reasons_above())
             if part._asked:

@@ -7,6 +7,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from dpcore.errors import ParameterError
+
 PUBLIC = {  # of the package, as exported scripts import them
     "AdaptiveTables": "AdaptiveMarginals",
     "IndependentMargins": "IndependentMarginals",
@@ -46,15 +48,39 @@ FIELDS = {  # of privacy units, columns and finished runs
 }
 
 
-def renamed_parameters(given: Mapping[str, Any]) -> dict[str, Any]:
-    """A method's parameters by their current names, with current values."""
-    named = {PARAMETERS.get(name, name): value for name, value in given.items()}
-    return {name: _renamed_value(VALUES.get(name, {}), value) for name, value in named.items()}
+def renamed_parameters(given: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
+    """A method's parameters by their current names, with current values.
+
+    What the method itself knows, a name in `known` or one of its options, stays as it is.
+
+    Raises
+    ------
+    ParameterError
+        If a parameter is given by both of its names.
+    """
+    former = {name: now for name, now in PARAMETERS.items() if name not in known and now in known}
+    try:
+        named = _renamed(given, former)
+    except TypeError:
+        raise ParameterError("A parameter is given by its former and its current name.", "Drop the former.") from None
+    own = {name: getattr(parameter, "options", ()) for name, parameter in known.items()}
+    former_values = {
+        name: {old: now for old, now in values.items() if old not in own.get(name, ())}
+        for name, values in VALUES.items()
+    }
+    return {name: _renamed_value(former_values.get(name, {}), value) for name, value in named.items()}
 
 
 def renamed_fields(raw: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of a part of a file by their current names."""
-    return {FIELDS.get(name, name): value for name, value in raw.items()}
+    """The fields of a part of a file by their current names; TypeError if one has both of its names."""
+    return _renamed(raw, FIELDS)
+
+
+def _renamed(given: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
+    found = {names.get(name, name): value for name, value in given.items()}
+    if len(found) < len(given):
+        raise TypeError("a name is given in its former and in its current form")
+    return found
 
 
 def renamed_settings(settings: Mapping[str, Any]) -> dict[str, Any]:

@@ -211,8 +211,8 @@ def method_of(raw: Any) -> Method:
         raise ParameterError(
             "A method in this description is not known.", f"Use a newer version of this program. {REMOVAL}"
         )
-    given, known = raw["parameters"], kind().get_params()
-    given = renamed_parameters(given) if isinstance(given, dict) else given
+    given, known = raw["parameters"], kind.parameters()
+    given = renamed_parameters(given, known) if isinstance(given, dict) else given
     if not isinstance(given, dict) or not set(given) < set(known):
         raise ParameterError(f"{kind.title} has no such parameters.", "Use the version that wrote this description.")
     seed, relation = given.get("random_state"), given.get("relation", "")

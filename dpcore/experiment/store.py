@@ -67,9 +67,9 @@ class Store:
         for line in self._content().splitlines():
             try:
                 record = json_value(line, DataError, "This line is torn", "")
-            except DataError:
+                record = renamed_fields(record) if isinstance(record, dict) else {}
+            except (DataError, TypeError):
                 continue
-            record = renamed_fields(record) if isinstance(record, dict) else {}
             if isinstance(record.get("run"), str) and sound(record):
                 found[record["run"]] = record
         return found

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from dpcore.arguments import Floats
 from dpcore.domain.documents import json_text, json_value
-from dpcore.domain.former_names import LABELS, renamed_parameters
+from dpcore.domain.former_names import LABELS, VALUES
 from dpcore.domain.schema import Schema
 from dpcore.errors import DataError, SchemaError
 from dpcore.export.artifacts import Artifact, Table
@@ -248,9 +248,10 @@ class Model(Artifact):
 def told_of(document: Mapping[str, Any]) -> dict[str, Any]:
     """What a file says of how something was made; ValueError, KeyError or TypeError if it does not."""
     kinds = ABOUT | {"unit": str} if "unit" in document else ABOUT
-    told = {key: math.inf if document[key] == "infinity" else document[key] for key in kinds}
+    told: dict[str, Any] = {key: math.inf if document[key] == "infinity" else document[key] for key in kinds}
     if not all(isinstance(told[key], kind) and not isinstance(told[key], bool) for key, kind in kinds.items()):
         raise TypeError
     if not (told["epsilon_claimed"] >= 0 and told["epsilon_bound"] >= 0):
         raise ValueError
-    return renamed_parameters(told) | {"method": LABELS.get(str(told["method"]), told["method"])}
+    now = {"mode": VALUES["mode"].get(told["mode"], told["mode"]), "method": LABELS.get(told["method"], told["method"])}
+    return told | now

@@ -6,7 +6,6 @@ in the door's place. A `Synthesizer` (`synthesizer`) releases rows, a `PrivateCl
 classifier.
 """
 
-import os
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -21,7 +20,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from dpcore.accounting.currency import DELTA, Amount, Currency, told_of
 from dpcore.accounting.ledger import Ledger
 from dpcore.accounting.relation import Relation, exact
-from dpcore.accounting.spending import OPEN, block_ledger
+from dpcore.accounting.spending import OPEN, block_ledger, this_process
 from dpcore.arguments import Floats, Progress, no_progress, one_per_row, plain, require_frame
 from dpcore.domain.documents import json_ready
 from dpcore.domain.schema import Schema, require_schema
@@ -93,7 +92,7 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
         Control("random_state", "Seed (empty: none)", help=SEED, within=(0, 2**31), told=taught, key="seed"),
     )
 
-    _sender: ClassVar[int | None] = None  # the process that pickled it inside a `dp.spending` block
+    _sender: ClassVar[tuple[int, str] | None] = None  # the process that pickled it inside a `dp.spending` block
     delta = 0.0  # pure epsilon; whoever can count in rho has a parameter of this name (`with_delta`)
     epsilon: float = number(
         default=1.0,
@@ -289,7 +288,7 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
         return len(self.feature_names_in_)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**super().__getstate__(), "_sender": os.getpid() if OPEN else None}
+        return {**super().__getstate__(), "_sender": this_process() if OPEN else None}
 
     def __sklearn_clone__(self) -> Self:
         copy: Self = super().__sklearn_clone__()

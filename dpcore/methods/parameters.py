@@ -276,7 +276,8 @@ class Declared:
     @classmethod
     def _known_parameters(cls, given: Mapping[str, Any]) -> dict[str, Any]:
         """Parameters by their current names; ParameterError for unknown ones."""
-        given, known = renamed_parameters(given), cls.parameters()
+        known = cls.parameters()
+        given = renamed_parameters(given, known)
         if wrong := [name for name in given if name not in known]:
             remedy = advise(wrong[0], {}, known).strip() or f"Its parameters: {', '.join(known)}."
             raise ParameterError(f"{cls.__name__} has no parameter {wrong[0]!r}.", remedy)

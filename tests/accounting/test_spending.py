@@ -1,6 +1,8 @@
 """One ledger for all fits of a block, whatever searches, threads and processes make of them."""
 
+import contextvars
 import pickle
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from joblib import parallel_config
@@ -8,7 +10,7 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, KFold
 
 from dpcore import DiffPRFs, IndependentMarginals, Ledger, spending
-from dpcore.errors import BudgetError, ParameterError
+from dpcore.errors import BudgetError, DPCoreError, ParameterError
 
 FOREST = DiffPRFs(relation="replace", n_trees=1, max_depth=1)
 
@@ -48,10 +50,37 @@ def test_what_nobody_could_count_is_refused(small_frame, small_schema, monkeypat
     method = IndependentMarginals(relation="add_remove")
     with spending(relation="add_remove") as ledger:
         sent = pickle.loads(pickle.dumps(method))
-        sent._sender += 1  # as in another process
+        sent._sender = (sent._sender[0], "another")  # as in another process, be its number the same
         with pytest.raises(ParameterError, match="another process"):
             clone(sent).fit(small_frame, schema=small_schema)
         assert not ledger.entries
     monkeypatch.setattr("dpcore.accounting.spending.OPEN", [Ledger("add_remove"), Ledger("add_remove")])
     with pytest.raises(ParameterError, match="Several"):  # blocks of other threads
         method.fit(small_frame, schema=small_schema)
+
+
+def test_blocks_that_ended_and_blocks_of_threads_let_nothing_past_a_cap(small_frame, small_schema):
+    def spend():
+        IndependentMarginals(relation="add_remove").fit(small_frame, schema=small_schema)
+
+    def open_and_spend():
+        with spending(5.0):
+            spend()
+
+    with spending(5.0) as ended:
+        context = contextvars.copy_context()
+    with spending(0.5) as ledger, ThreadPoolExecutor(1) as threads:
+        for work in (lambda: context.run(spend), threads.submit(spend).result, threads.submit(open_and_spend).result):
+            with pytest.raises(DPCoreError):
+                work()
+    first, second = open_blocks(), open_blocks()  # which end out of order
+    ledgers = [next(first), next(second)]
+    first.close()
+    second.close()
+    spend()
+    assert [one.epsilon_bound for one in (ended, ledger, *ledgers)] == [0, 0, 0, 0]
+
+
+def open_blocks():
+    with spending(5.0) as ledger:
+        yield ledger

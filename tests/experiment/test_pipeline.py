@@ -76,6 +76,8 @@ REFUSED = {
     "release visits.csv --method DiffPRFs --epsilon 1 --set consistency=0": "Use True or False",
     "release sample --method DiffPRFs --epsilon 1 --rows 9": "cannot make 9 rows",
     "release sample --method PPNB --epsilon 1 --set factors=1,x": "factors",
+    "release sample --method MST --epsilon 1 --set epsilon=3": "given twice",
+    "schema visits.csv --max-contributions 0": "from 1 to",
     "schema visits.csv --unit nobody --max-contributions 3": "lack the column 'nobody'",
 }
 

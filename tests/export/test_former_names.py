@@ -12,6 +12,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from sklearn.base import clone
 
 import dpcore as dp
 from dpcore.accounting.store import Books
@@ -20,6 +21,7 @@ from dpcore.domain.former_names import LABELS, PUBLIC, renamed_settings
 from dpcore.experiment import Config
 from dpcore.experiment.commands.release import main, method_of_release
 from dpcore.export.models import Model
+from dpcore.methods.parameters import whole
 
 FORMER = json.loads(Path(__file__).with_name("former.json").read_text(encoding="utf-8"))
 GROUPED = {"categorical_splits": "one_vs_rest", "split_selection": "two_stage", "mode": "published"}
@@ -47,6 +49,18 @@ def test_schemas_settings_and_models_open_with_current_names():
     model = Model.from_json(FORMER["forest"]["model.json"])
     assert (model.about["mode"], model.predictor.children) == ("published", "one_vs_rest")
     assert Model.from_json(model.to_json()).to_json() == model.to_json()
+
+
+def test_both_names_at_once_are_refused_and_a_method_s_own_names_stay():
+    with pytest.raises(dp.ParameterError, match="former and its current name"):
+        dp.DiffPRFs(children="few", categorical_splits="values")
+    both = FORMER["schema.json"].replace('"rows": 2', '"rows": 2, "max_contributions": 1')
+    with pytest.raises(dp.SchemaError):
+        dp.Schema.from_json(both)
+    own = type(
+        "Own", (dp.IndependentMarginals,), {"__annotations__": {"steps": int}, "steps": whole(default=5, about="")}
+    )
+    assert clone(own(steps=3)).steps == 3
 
 
 def test_comparisons_open_with_current_names():

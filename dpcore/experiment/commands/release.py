@@ -150,8 +150,10 @@ def new_settings(options: argparse.Namespace) -> dict[str, Any]:
     if title is None:
         raise ParameterError("There is no such method.", f"Choose one of {', '.join(METHODS)}.")
     kind = METHODS[title]
-    known, pairs = kind.parameters(), (pair.partition("=") for pair in options.set)
+    known, pairs = kind.parameters(), [pair.partition("=") for pair in options.set]
     given = {name: value_of(text, known.get(name)) for name, _, text in pairs}
+    if len(given) < len(pairs):
+        raise ParameterError("A parameter is given twice.", "Give each once, by its own option or by --set.")
     if "epsilon" not in given:
         raise ParameterError("No privacy budget is given.", "Add --epsilon NUMBER.")
     parameters = kind(**given).get_params()

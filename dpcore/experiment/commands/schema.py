@@ -35,7 +35,7 @@ def main(arguments: Sequence[str]) -> int:
     """Propose the schema, and say what to do with it; the exit code."""
     parser = command()
     options = parser.parse_intermixed_args(arguments)
-    if options.unit is not None and not options.max_contributions:
+    if options.unit is not None and options.max_contributions is None:
         parser.error("--unit needs --max-contributions, a public number")
     return carried_out(make, options)
 
@@ -56,7 +56,7 @@ def make(options: argparse.Namespace) -> int:
     if options.out is not None:
         room(options.out, force=options.force)
     many, who = options.max_contributions, options.unit
-    unit = PrivacyUnit(max_contributions=many, id_column=who) if many else None
+    unit = PrivacyUnit(max_contributions=many, id_column=who) if many is not None else None
     frame = read_frame(options.data, **reading_options(options))
     schema = propose(frame, options.target, unit)
     notes = *frame.attrs["read_as"].get("doubts", "").splitlines(), *schema.notes
