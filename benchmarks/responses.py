@@ -109,9 +109,9 @@ def speed(data: Dataset) -> None:
     kinds: dict[str, Any] = {
         "PPNB as printed": PPNB(mode="published", random_state=0),
         "PPNB-LDP, as it comes": PPNB(random_state=0),
-        "PPNB-LDP, every column": PPNB(random_state=0, pairs=False, asked=None),
-        "PPNB-LDP, every column, bits": PPNB(random_state=0, pairs=False, asked=None, protocol="OUE"),
-        "PPNB-LDP, every column, hashes": PPNB(random_state=0, pairs=False, asked=None, protocol="OLH"),
+        "PPNB-LDP, every column": PPNB(random_state=0, pairs=False, n_questions=None),
+        "PPNB-LDP, every column, bits": PPNB(random_state=0, pairs=False, n_questions=None, protocol="OUE"),
+        "PPNB-LDP, every column, hashes": PPNB(random_state=0, pairs=False, n_questions=None, protocol="OLH"),
     }
     for name, method in kinds.items():
         fit = seconds(lambda m=method: m.fit(data.train, schema=schema).predict(data.test), 5)

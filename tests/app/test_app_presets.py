@@ -87,7 +87,10 @@ def test_variants_that_links_and_files_name_are_there_or_have_a_current_name() -
             for label, (kind, parameters) in labels.items():
                 now = renamed_settings({"mode": mode, f"variant.{mode}": label})
                 current, preset = controls.offered(family, now["mode"])[now[f"variant.{now['mode']}"]]
-                assert (current, preset.parameters) == (LABELS.get(kind, kind), renamed_parameters(parameters))
+                assert (current, preset.parameters) == (
+                    LABELS.get(kind, kind),
+                    renamed_parameters(parameters, preset.parameters),
+                )
 
 
 # What no control can say is left out and named, and no page is lost to it

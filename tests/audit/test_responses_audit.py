@@ -34,7 +34,7 @@ SCHEMA = Schema(
 )
 ONE = pd.DataFrame({"x": ["a"], "n": [0.0], "y": ["no"]})
 OTHER = pd.DataFrame({"x": ["d"], "n": [10.0], "y": ["yes"]})  # another record: everything differs
-EVERYTHING = {"pairs": False, "asked": None, "merge": False}  # every column is asked for, as it is
+EVERYTHING = {"pairs": False, "n_questions": None, "merge": False}  # every column is asked for, as it is
 
 
 def favors_one(method):
@@ -71,8 +71,8 @@ WHOLE = {
     "OUE": {**EVERYTHING, "protocol": "OUE"},
     "OLH": {**EVERYTHING, "protocol": "OLH"},
     "moments": {**EVERYTHING, "numbers": "moments"},
-    "one of two": {**EVERYTHING, "asked": 1, "protocol": "ERRPH"},
-    "one of two pairs": {**EVERYTHING, "pairs": True, "asked": 1, "protocol": "OUE", "class_share": 0.7},
+    "one of two": {**EVERYTHING, "n_questions": 1, "protocol": "ERRPH"},
+    "one of two pairs": {**EVERYTHING, "pairs": True, "n_questions": 1, "protocol": "OUE", "class_share": 0.7},
 }
 
 

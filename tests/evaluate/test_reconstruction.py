@@ -47,10 +47,10 @@ def test_intervals_hold_the_true_shares_as_often_as_they_say_and_are_not_wider_t
     Their spread is what the intervals say, to within 40% (a chi-square of 39: 1 in 1,000).
     """
     for given in (
-        {"pairs": True, "protocol": "ERRPH", "asked": None},
-        {"pairs": True, "protocol": "OUE", "asked": 1},
-        {"pairs": False, "protocol": "OLH", "asked": None},
-        {"pairs": True, "protocol": "ERRPH", "asked": 1, "epsilon": 60.0},  # the luck is in who is asked
+        {"pairs": True, "protocol": "ERRPH", "n_questions": None},
+        {"pairs": True, "protocol": "OUE", "n_questions": 1},
+        {"pairs": False, "protocol": "OLH", "n_questions": None},
+        {"pairs": True, "protocol": "ERRPH", "n_questions": 1, "epsilon": 60.0},  # the luck is in who is asked
     ):
         frames = [shares("town", random_state=seed, **given) for seed in range(40)]
         assert frames[0]["value"].tolist() == list(TOWN.labels)
@@ -67,7 +67,7 @@ def test_intervals_hold_the_true_shares_as_often_as_they_say_and_are_not_wider_t
 
 def test_the_class_is_told_by_all_pairs():
     assert reconstruction.family_of(reports_of(pairs=True), "town") == ("ill", "town")
-    reports = reports_of(asked=1)
+    reports = reports_of(n_questions=1)
     assert reconstruction.families_of(reports, "ill") == [("ill", "town"), ("ill", "age")]
     frame = reconstruction.shares_of_column(reports, PEOPLE, "ill")
     *_, variance = reconstruction.margin(reports, ("ill", "town"), "ill")

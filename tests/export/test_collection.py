@@ -66,8 +66,8 @@ def test_every_rule_and_every_report_comes_back():
 
 
 KINDS = [
-    ("PPNB", {"protocol": "OUE", "asked": 2, "pairs": False}, ["PPNB"]),
-    ("PPNB", {"numbers": "moments", "asked": None}, ["PPNB", "DTCRD"]),
+    ("PPNB", {"protocol": "OUE", "n_questions": 2, "pairs": False}, ["PPNB"]),
+    ("PPNB", {"numbers": "moments", "n_questions": None}, ["PPNB", "DTCRD"]),
     ("DTPD", {"mode": "published", "groups": "each"}, ["DTPD"]),
     ("DTCRD", {}, ["PPNB", "DTCRD"]),
 ]
@@ -208,7 +208,7 @@ def test_odd_names_and_labels_come_back(columns):
     )
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({column.name: rng.choice(column.labels, 60) for column in schema})
-    for epsilon, given in ((40, {}), (0.5, {"pairs": False, "asked": None})):
+    for epsilon, given in ((40, {}), (0.5, {"pairs": False, "n_questions": None})):
         reports = METHODS["PPNB"](epsilon=epsilon, random_state=0, **given).fit(frame, schema=schema).reports_
         found = read(Collection(reports, {**ABOUT, "epsilon_bound": epsilon}).files()).reports
         assert [own.tolist() for own in found.values.values()] == [own.tolist() for own in reports.values.values()]

@@ -27,7 +27,7 @@ CLEAR = ERRPH(2, p0=1)
 
 def PPNB(**given):  # noqa: N802 - stands for the class
     """Every column is asked for, as it is, and unbiased counts are clipped."""
-    how = {"pairs": False, "asked": None, "merge": False, "reconstruction": "clip"}
+    how = {"pairs": False, "n_questions": None, "merge": False, "reconstruction": "clip"}
     return ppnb.PPNB(**{**how, **given})
 
 
@@ -120,11 +120,11 @@ def fitted(**parameters):
     [
         ({"epsilon": 0.1}, {"x": Fraction(0.1) / 3, "n": Fraction(0.1) / 3, "y": Fraction(0.1) / 3}),
         ({"class_share": 0.25}, {"x": Fraction(3, 8), "n": Fraction(3, 8), "y": Fraction(1, 4)}),
-        ({"asked": 1}, {"1 of 2 answers, by lot": Fraction(1, 2), "y": Fraction(1, 2)}),
-        ({"asked": 1, "class_share": 0.1}, {"1 of 2 answers, by lot": 1 - Fraction(0.1), "y": Fraction(0.1)}),
-        ({"asked": 9}, dict.fromkeys("xny", Fraction(1, 3))),
+        ({"n_questions": 1}, {"1 of 2 answers, by lot": Fraction(1, 2), "y": Fraction(1, 2)}),
+        ({"n_questions": 1, "class_share": 0.1}, {"1 of 2 answers, by lot": 1 - Fraction(0.1), "y": Fraction(0.1)}),
+        ({"n_questions": 9}, dict.fromkeys("xny", Fraction(1, 3))),
         ({"pairs": True}, {"y × x": Fraction(1, 2), "y × n": Fraction(1, 2)}),
-        ({"pairs": True, "asked": 1}, {"1 of 2 answers, by lot": 1}),
+        ({"pairs": True, "n_questions": 1}, {"1 of 2 answers, by lot": 1}),
     ],
 )
 def test_epsilon_is_shared_exactly(how, shares):
@@ -135,7 +135,7 @@ def test_epsilon_is_shared_exactly(how, shares):
 def test_what_is_asked():
     channels = fitted(protocol="OUE").reports_.channels
     assert [(type(channel), channel.size) for channel in channels.values()] == [(ERRPH, 2), (OUE, 3), (OUE, 5)]
-    channels = fitted(protocol="OLH", asked=1, numbers="moments").reports_.channels
+    channels = fitted(protocol="OLH", n_questions=1, numbers="moments").reports_.channels
     assert [type(channel) for channel in channels.values()] == [ERRPH, OLH, TRR]
     assert (channels["n",].lower, channels["n",].upper, channels["n",].scale) == (0, 10, 20)
     channels = fitted(pairs=True, protocol="ERRPH").reports_.channels

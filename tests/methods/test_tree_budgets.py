@@ -176,7 +176,7 @@ def test_the_papers_gain_moves_by_as_much_as_it_says(small_frame, small_schema):
 
 @pytest.mark.parametrize("children", ["grouped", "values", "one_vs_rest"])
 def test_paper_mode_reads_two_children_in_two_ways(children, small_frame, small_schema):
-    how = {"mode": "published", "n_trees": 5, "max_depth": 2, "max_features": "all", "children": children}
+    how = {"mode": "published", "n_trees": 5, "max_depth": 2, "max_features": "all", "categorical_splits": children}
     forest = fitted(DiffPRFs, small_frame, small_schema, **how).forest_
     assert set(forest.fanout[forest.column == small_schema.index("age")]) == {2}
     assert (forest.fanout.max() > 2) == (children != "one_vs_rest")

@@ -16,7 +16,7 @@ from dpcore.postprocess.forest import Forest
 
 def test_json_reads_back_to_the_same_forest():
     c45 = DiffPC45(epsilon=30.0, random_state=3).fit(ROWS, schema=SCHEMA).forest_
-    values = grown(children="values", cuts="bins", vote="probability", consistency=False)
+    values = grown(categorical_splits="values", cuts="bins", vote="probability", consistency=False)
     for forest in (grown(), values, grown(mode="published", epsilon=9.0), plain(), c45, STUMP):
         again = Forest.from_json(forest.to_json())
         assert_equal(again, forest)

@@ -84,7 +84,7 @@ def tight(key: str, title: str, told: str, estimator: PrivateEstimator, **change
     return case(key, title, told, estimator, phrase("Log-likelihood ratio of all reports"), log_ratio, **how)
 
 
-EVERYTHING: dict[str, Any] = {"pairs": False, "asked": None, "merge": False}
+EVERYTHING: dict[str, Any] = {"pairs": False, "n_questions": None, "merge": False}
 CASES = (
     case(
         "PPNB/published/label",
