@@ -1,7 +1,7 @@
 """Why removing names is not enough: attacks on noiseless numbers, and what noise leaves of them."""
 
 from dpcore.dashboard import panels, shell
-from dpcore.dashboard.sections import linkage, near_copies, secret_bits, taking_part
+from dpcore.dashboard.pages.attacks import linkage, near_copies, secret_bits, taking_part
 from dpcore.language import phrase, say
 
 PAGE = "attacks"

@@ -1,7 +1,8 @@
 """Twin worlds: attacks on every method, as printed and corrected, one's own row, and a game."""
 
 from dpcore.dashboard import panels, session, shell
-from dpcore.dashboard.sections import membership_game, own_row, twin_worlds
+from dpcore.dashboard.pages.attacks import membership_game
+from dpcore.dashboard.pages.audit import own_row, twin_worlds
 from dpcore.language import phrase, say
 
 PAGE = "audit"

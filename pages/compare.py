@@ -3,7 +3,7 @@
 import streamlit as st
 
 from dpcore.dashboard import controls, housekeeping, jobs, session, shell, unproved, widgets
-from dpcore.dashboard.sections import sweep, sweep_results, sweep_runs
+from dpcore.dashboard.pages.compare import sweep, sweep_results, sweep_runs
 from dpcore.errors import ParameterError
 from dpcore.experiment import Config
 from dpcore.experiment.sweeps import find_finished_runs

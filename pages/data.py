@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import streamlit as st
 
-from dpcore.dashboard import session, shell
-from dpcore.dashboard.sections import declaration, intake, left_out, schema_editor, schema_files, whose_rows
+from dpcore.dashboard import intake, session, shell
+from dpcore.dashboard.pages.data import declaration, left_out, schema_editor, schema_files, whose_rows
 from dpcore.domain.declaration import undeclared
 from dpcore.language import say
 

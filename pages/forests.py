@@ -6,8 +6,8 @@ import pandas as pd
 import streamlit as st
 
 from dpcore.dashboard import links, panels, workbench
+from dpcore.dashboard.panels import classifier, disclosure, forest, paper_figures, predict, take_home
 from dpcore.dashboard.session import Shown
-from dpcore.dashboard.tabs import classifier, disclosure, forest, paper_figures, predict, take_home
 from dpcore.dashboard.widgets import caption
 from dpcore.datasets import Dataset
 from dpcore.language import phrase, say

@@ -76,6 +76,6 @@ else:
     st.divider()
     st.header(say("What does epsilon mean?"))
     from dpcore.dashboard import controls  # charts take longest to load: all that is above is shown by then
-    from dpcore.dashboard.sections import epsilon_in_use
+    from dpcore.dashboard.panels import epsilon_in_use
 
     epsilon_in_use.answered(controls.epsilon_picker("home"))

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from dpcore.dashboard import session, shell
-from dpcore.dashboard.sections import ledger
+from dpcore.dashboard.pages.ledger import ledger
 from dpcore.dashboard.widgets import caption
 from dpcore.language import say
 

@@ -1,7 +1,7 @@
 """Mechanisms: what noise, choices and epsilon do, as live pictures without any data."""
 
 from dpcore.dashboard import panels, shell
-from dpcore.dashboard.sections import composition, mechanisms
+from dpcore.dashboard.pages.mechanisms import composition, mechanisms
 from dpcore.language import phrase, say
 
 PAGE = "mechanisms"

@@ -3,8 +3,9 @@
 from collections.abc import Callable
 
 from dpcore.dashboard import panels, workbench
+from dpcore.dashboard.pages.networks import network
+from dpcore.dashboard.panels import paper_figures, redraw
 from dpcore.dashboard.session import Shown
-from dpcore.dashboard.tabs import network, paper_figures, redraw
 from dpcore.datasets import Dataset
 from dpcore.language import phrase
 

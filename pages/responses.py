@@ -6,9 +6,10 @@ from typing import Any
 import streamlit as st
 
 from dpcore.dashboard import links, panels, session, shell, workbench
-from dpcore.dashboard.sections import coin_game, collection, report_privacy
+from dpcore.dashboard.pages.mechanisms import coin_game, report_privacy
+from dpcore.dashboard.pages.responses import collection, reports
+from dpcore.dashboard.panels import classifier, disclosure, forest, paper_figures, predict, take_home
 from dpcore.dashboard.session import Shown
-from dpcore.dashboard.tabs import classifier, disclosure, forest, paper_figures, predict, reports, take_home
 from dpcore.dashboard.widgets import caption, lasting, markdown
 from dpcore.datasets import Dataset
 from dpcore.export import protection

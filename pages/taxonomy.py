@@ -5,9 +5,9 @@ from collections.abc import Callable
 import streamlit as st
 
 from dpcore.dashboard import panels, workbench
-from dpcore.dashboard.sections import taxonomy_editor
+from dpcore.dashboard.pages.taxonomy import count_tree, taxonomy_editor
+from dpcore.dashboard.panels import paper_figures
 from dpcore.dashboard.session import Shown
-from dpcore.dashboard.tabs import count_tree, paper_figures
 from dpcore.datasets import Dataset
 from dpcore.language import phrase, say
 

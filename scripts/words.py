@@ -166,14 +166,11 @@ def exact(catalog: Catalog, text: Text) -> Message | None:
 
 
 def lesson_texts() -> set[Text]:
-    """What is said by the lessons, by the pages that they open, and by the sections that these pages import."""
+    """What is said by the lessons, and by the pages that they open."""
     dashboard = ROOT / "dpcore" / "dashboard"
     files = {dashboard / "lesson_plans.py", dashboard / "lessons.py"}
     for page in {step.page for lesson in LESSONS.values() for step in lesson.steps}:
-        files.add(path := ROOT / "pages" / f"{page}.py")
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.ImportFrom) and node.module == "dpcore.dashboard.sections":
-                files |= {dashboard / "sections" / f"{name.name}.py" for name in node.names}
+        files |= {ROOT / "pages" / f"{page}.py", *(dashboard / "pages" / page).glob("*.py")}
     return {text for file in files for text in texts(file.read_text(encoding="utf-8")) if text}
 
 

@@ -93,6 +93,15 @@ def number_choice(draw: Callable[..., Any], label: str, key: str, options: Any, 
     return lasting(draw, label, key, options, format_func="{:g}".format, **look)
 
 
+def seed_button(key: str, label: str) -> int:
+    """A button that draws anew, and the seed of what is drawn now."""
+    place = f"{key}.seed"
+    seed = session.kept(place, int)
+    if st.button(label, icon=":material/casino:", key=f"{key}.redraw", width="stretch"):
+        seed = st.session_state[place] = seed + 1
+    return seed
+
+
 def outdated() -> None:
     """Say that the result below, which stands in a container called `MADE`, is not what the settings say now."""
     with st.container(key=OUTDATED):

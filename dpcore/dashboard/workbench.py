@@ -14,7 +14,7 @@ from dpcore.accounting.ledger import Ledger
 from dpcore.arguments import Progress
 from dpcore.dashboard import controls, jobs, links, panels, session, shell
 from dpcore.dashboard.headline import headline
-from dpcore.dashboard.sections import forecast
+from dpcore.dashboard.panels import forecast
 from dpcore.dashboard.session import Shown
 from dpcore.dashboard.widgets import MADE, caption, outdated
 from dpcore.datasets import Dataset

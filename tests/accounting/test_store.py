@@ -22,7 +22,7 @@ from dpcore.accounting.store import Books, persistent_ledger, usual_path
 from dpcore.accounting.store.file import NAME, witness_of
 from dpcore.arguments import no_progress
 from dpcore.dashboard import session
-from dpcore.dashboard.tabs import redraw
+from dpcore.dashboard.panels import redraw
 from dpcore.domain.unit import PrivacyUnit
 from dpcore.errors import BookError, BudgetError, ParameterError
 from dpcore.methods import METHODS

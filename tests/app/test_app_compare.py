@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 from test_app_repeats import cancel
 
 from dpcore import evaluate, experiment
-from dpcore.dashboard.sections import sweep_results, sweep_runs
+from dpcore.dashboard.pages.compare import sweep_results, sweep_runs
 
 PAGE = "compare"
 

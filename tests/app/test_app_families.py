@@ -15,7 +15,7 @@ from screen import books, charts, dataset, elements, errors, key_of, marked, men
 from streamlit.testing.v1 import AppTest
 
 from dpcore.dashboard import controls
-from dpcore.dashboard.tabs import paper_figures, redraw
+from dpcore.dashboard.panels import paper_figures, redraw
 from dpcore.domain.column import Column
 from dpcore.export import privacy_card, report
 from dpcore.export.model_file import Model

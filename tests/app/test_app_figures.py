@@ -15,7 +15,7 @@ from screen import books, charts, dataset, key_of, marked, mendable, pictures, w
 from streamlit.testing.v1 import AppTest
 
 from dpcore import datasets
-from dpcore.dashboard.tabs import paper_figures
+from dpcore.dashboard.panels import paper_figures
 from dpcore.errors import DataError
 from dpcore.experiment import engine
 from dpcore.experiment.figures.base import Figure

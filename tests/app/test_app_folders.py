@@ -12,8 +12,8 @@ from screen import dataset, errors, mendable, said, widget
 from test_app_repeats import cancel
 
 from dpcore.arguments import no_progress
-from dpcore.dashboard.sections import folders, intake
-from dpcore.dashboard.tabs import take_home
+from dpcore.dashboard import folders, intake
+from dpcore.dashboard.panels import take_home
 from dpcore.errors import DataError
 from dpcore.rows import FolderData, data, exact_counts, writing
 from dpcore.rows.manifest import begun

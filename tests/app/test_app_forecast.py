@@ -5,7 +5,7 @@ from driving import change, people, press, run
 from prepared import data, page
 from screen import pictures, said, widget
 
-from dpcore.dashboard.sections import forecast as section
+from dpcore.dashboard.panels import forecast as section
 from dpcore.experiment import forecasts
 
 GO, WITHIN, USE = "forecast.naive_bayes.go", "forecast.within.naive_bayes", "forecast.use.naive_bayes"

@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from dpcore import datasets
 from dpcore.dashboard import shell
-from dpcore.dashboard.sections import sweep
+from dpcore.dashboard.pages.compare import sweep
 from dpcore.dashboard.session import Shown
 from dpcore.datasets import Dataset
 from dpcore.language import speaking

@@ -11,7 +11,7 @@ from prepared import data, files, page, with_release
 from screen import books, dataset, errors, marked, metrics, numbers, pictures, said, widget
 
 from dpcore import Schema
-from dpcore.dashboard.tabs import disclosure
+from dpcore.dashboard.panels import disclosure
 from dpcore.domain.unit import PrivacyUnit
 from dpcore.export import privacy_card
 

@@ -16,7 +16,7 @@ from dpcore import NaiveBayesSynthesizer
 from dpcore.dashboard import jobs, session
 from dpcore.dashboard.housekeeping import Visit
 from dpcore.dashboard.jobs import Job
-from dpcore.dashboard.tabs import redraw
+from dpcore.dashboard.panels import redraw
 
 REDRAWS = f"{PAGE}.redraws"
 

@@ -6,7 +6,7 @@ from prepared import Journey, choose, files, follow, page, with_release
 from screen import marked, tabs, widget
 
 from dpcore import datasets
-from dpcore.dashboard.tabs import paper_figures
+from dpcore.dashboard.panels import paper_figures
 from dpcore.methods.local.base import LocalClassifier
 
 PAGE = "responses"

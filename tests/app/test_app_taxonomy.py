@@ -12,9 +12,9 @@ from streamlit.testing.v1 import AppTest
 
 from dpcore import TaxonomyRelease
 from dpcore.dashboard import controls
-from dpcore.dashboard.sections.schema_editor import dropped, schema_frame, schema_of
+from dpcore.dashboard.pages.data.schema_editor import dropped, schema_frame, schema_of
+from dpcore.dashboard.pages.taxonomy import count_tree
 from dpcore.dashboard.session import Shown
-from dpcore.dashboard.tabs import count_tree
 from dpcore.datasets.published import adult_schema
 from dpcore.domain.range_query import RangeQuery
 from dpcore.domain.unit import PrivacyUnit

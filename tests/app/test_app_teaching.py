@@ -56,7 +56,7 @@ def test_people_stay_those_of_the_sample_when_somebody_uses_data_of_their_own(mo
 
 
 def game() -> None:
-    from dpcore.dashboard.sections.coin_game import game
+    from dpcore.dashboard.pages.mechanisms.coin_game import game
 
     game("page")
 

@@ -19,7 +19,7 @@ from playwright.sync_api import (
     sync_playwright,
 )
 
-from dpcore.dashboard.sections.intake import SOURCES
+from dpcore.dashboard.intake import SOURCES
 from dpcore.dashboard.shell import SECTIONS
 from dpcore.methods.naive_bayes import NaiveBayesSynthesizer
 from dpcore.text import number

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from dpcore.dashboard.sections.intake import SOURCES
+from dpcore.dashboard.intake import SOURCES
 from dpcore.dashboard.shell import SECTIONS
 
 pytestmark = pytest.mark.browser

@@ -16,10 +16,17 @@ import pandas as pd
 
 from dpcore import charts
 from dpcore.charts.responses import CORRECTED, PRINTED
+from dpcore.dashboard import count_noise, histogram_pair
+from dpcore.dashboard.pages.attacks import averages, membership_game_numbers
+from dpcore.dashboard.pages.attacks.membership_game_numbers import BEST, PLAYERS, Game, Rules
+from dpcore.dashboard.pages.mechanisms import choices, report_privacy_numbers
+from dpcore.dashboard.pages.mechanisms.composition_numbers import (
+    average_deviations,
+    losses,
+    possible_answers,
+    repeated_answers,
+)
 from dpcore.mechanisms.randomizers import ERRPH, RRPH, TRR
-from dpcore.teaching import averages, choices, counts, histogram_pair, membership_game, report_privacy
-from dpcore.teaching.composition import average_deviations, losses, possible_answers, repeated_answers
-from dpcore.teaching.membership_game import BEST, PLAYERS, Game, Rules
 from dpcore.text import number, odds
 
 INF, NAN = math.inf, math.nan
@@ -27,7 +34,9 @@ NAMES = ("a", "b", "c", "d")
 HOSTILE = ["a.b[0]:Q", "image", "title", "{{y}}", "<img src=x>", "", " ", "x" * 60, 'it\'s "quoted" \\ \n', None, NAN]
 TITLE = "a.b['0']:Q<img src=https://x.test/y>" + "z" * 60
 GROUPS = {"groups": {"outside": "did not", "inside": "took part"}, "what": "score", "title": "Scores"}
-LIMIT = pd.DataFrame({"epsilon": membership_game.EPSILONS, "share": [*map(odds, membership_game.EPSILONS)]})
+LIMIT = pd.DataFrame(
+    {"epsilon": membership_game_numbers.EPSILONS, "share": [*map(odds, membership_game_numbers.EPSILONS)]}
+)
 Picture = tuple[Callable[..., pd.DataFrame], Callable[[pd.DataFrame], Any]]
 
 
@@ -223,11 +232,11 @@ def forecast(names=NAMES):
 
 
 def at_noise(law="Laplace", epsilon=1.0):
-    return counts.worlds(counts.CountNoise(law, epsilon, 0.05), 100, 101)
+    return count_noise.worlds(count_noise.CountNoise(law, epsilon, 0.05), 100, 101)
 
 
 def drawn():
-    return counts.draws(counts.CountNoise("Laplace", 1.0), 100, 1)
+    return count_noise.draws(count_noise.CountNoise("Laplace", 1.0), 100, 1)
 
 
 def voted(names=NAMES, epsilon=0.1):
@@ -262,18 +271,18 @@ def channel(names=NAMES):
 
 
 def described():
-    found = report_privacy.descriptions((0.0, 0.25, 0.5, 0.75, 1.0))
+    found = report_privacy_numbers.descriptions((0.0, 0.25, 0.5, 0.75, 1.0))
     return found[found["measure"] == "Breach"]
 
 
 def averaged():
-    found = report_privacy.averaging(RRPH(p0=0.5), [1, 5, 20])
+    found = report_privacy_numbers.averaging(RRPH(p0=0.5), [1, 5, 20])
     return found.assign(epsilon=found["epsilon"].map(number))
 
 
 def far():
-    both = ((PRINTED, report_privacy.linear((1, 1), (0, 1))), (CORRECTED, TRR(lower=0, upper=10, epsilon=1.0)))
-    found = [report_privacy.tail_ratios(one, 0, 10, [0, 5, 10]).assign(series=name) for name, one in both]
+    both = ((PRINTED, report_privacy_numbers.linear((1, 1), (0, 1))), (CORRECTED, TRR(lower=0, upper=10, epsilon=1.0)))
+    found = [report_privacy_numbers.tail_ratios(one, 0, 10, [0, 5, 10]).assign(series=name) for name, one in both]
     return pd.concat(found, ignore_index=True)
 
 
@@ -296,7 +305,7 @@ def played():
     game, paper = Game(), Rules(1.0, "published")
     for counted in ((Rules(1.0), PLAYERS, 6, 8), (Rules(1.0), BEST, 73, 100), (paper, BEST, 93, 100)):
         game.count(*counted)
-    found = membership_game.score_frame(game)
+    found = membership_game_numbers.score_frame(game)
     return found.assign(honest=found["mode"] == "corrected")
 
 
@@ -396,11 +405,11 @@ LESSONS: dict[str, Picture] = {
     "known_epsilon": (said, lambda _: charts.known_epsilon(lower=2.3, claimed=1.0, proved=924.2)),
     "known_epsilon, none": (said, lambda _: charts.known_epsilon(lower=4.1, claimed=INF, proved=INF)),
     "round_worlds": (
-        lambda: membership_game.chances(Rules(1.0)),
+        lambda: membership_game_numbers.chances(Rules(1.0)),
         lambda data: charts.round_worlds(data, number="Number", at=4.0),
     ),
     "round_worlds, nothing": (
-        lambda: membership_game.chances(Rules(0.1, "published")),
+        lambda: membership_game_numbers.chances(Rules(0.1, "published")),
         lambda data: charts.round_worlds(data, number="Number"),
     ),
     "game_scores": (played, lambda data: charts.game_scores(data, limit=LIMIT)),

@@ -11,7 +11,7 @@ from specs import domain, rows_of, texts
 
 from dpcore import charts
 from dpcore.charts.frames import t_quantile
-from dpcore.teaching import composition
+from dpcore.dashboard.pages.mechanisms import composition_numbers
 
 ALONE = {"what": "columns", "most": 9, "title": "Alone", "found": "alone"}
 
@@ -55,7 +55,7 @@ def test_what_lies_beyond_an_axis_is_drawn_at_its_edge_and_counted():
     strip = charts.answer_strip(frame, low=90, high=110)
     assert rows_of(strip, "shown")[["answer", "shown"]].to_numpy().tolist() == [[50, 90], [100, 100], [400, 110]]
     assert "2 of 3" in texts(strip)
-    answers = composition.repeated_answers(100, 0.1, 30, 0)
+    answers = composition_numbers.repeated_answers(100, 0.1, 30, 0)
     chart = charts.running_average(answers, truth=100, window=5)
     assert rows_of(chart, "shown")["shown"].between(95, 105).all()
     assert "beyond the edges" in texts(chart)

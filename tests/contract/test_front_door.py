@@ -26,7 +26,7 @@ UNTIL_TITLE = """import os, streamlit
 from streamlit.testing.v1 import AppTest
 def title(*_, **__):
     print(*sys.modules)
-    from dpcore.dashboard.sections import epsilon_in_use
+    from dpcore.dashboard.panels import epsilon_in_use
     print(*sys.modules, flush=True)
     os._exit(0)
 streamlit.title = title

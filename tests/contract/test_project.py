@@ -32,7 +32,7 @@ LAYERS = [
     ("errors", "extras", "language", "text", "arguments"),
     ("domain", "accounting", "charts"),
     ("mechanisms", "datasets"),
-    ("postprocess", "teaching", "rows"),
+    ("postprocess", "rows"),
     ("door",),
     ("methods",),
     ("evaluate", "audit", "export"),
@@ -73,10 +73,10 @@ FORBIDDEN = {"print", "read_pickle", "to_pickle", "allow_pickle"}
 ROWS = {"train", "test", "train_sample", "test_sample", "given", "frame", "blocks", "true_rows"}
 OF_ROWS = {"cells", "codes", "held", "numbers"}  # of a counter of rows, which has only codes of them
 READS_ROWS = {
-    "sections.intake": "reads them, and hands the data set on",
-    "sections.left_out:take_in": "brings a column back as the rows have it, which voids the guarantee",
-    "sections.own_row:case_of": "the person's own row is left out or changed",
-    "sections.own_row:values": "shows the person's own row, which was asked for",
+    "intake": "reads them, and hands the data set on",
+    "pages.data.left_out:take_in": "brings a column back as the rows have it, which voids the guarantee",
+    "pages.audit.own_row:case_of": "the person's own row is left out or changed",
+    "pages.audit.own_row:values": "shows the person's own row, which was asked for",
 }
 EVALUATION_READS_ROWS = {
     "baselines:baselines": "scikit-learn's models learn from them",
@@ -92,10 +92,10 @@ EVALUATION_READS_ROWS = {
 # Who draws, marks a chart by itself, and makes `Statistics`. Charts that `panels.real` does not mark are of numbers of
 # runs, of what runs were measured by, and of models that were made without noise.
 DRAWN_BY = {
-    "vega_lite_chart": {"panels:chart", "controls:epsilon_picker", "sections.mechanisms:beliefs"},
+    "vega_lite_chart": {"panels:chart", "controls:epsilon_picker", "pages.mechanisms.mechanisms:beliefs"},
     "mark_real": {
-        "panels:real", "sections.sweep_results:draw", "sections.twin_worlds:pictures", "tabs.redraw:redraws",
-        "tabs.forest:tree", "tabs.network:marked",
+        "panels:real", "pages.compare.sweep_results:draw", "pages.audit.twin_worlds:pictures", "panels.redraw:redraws",
+        "panels.forest:tree", "pages.networks.network:marked",
     },
     "statistics": {"panels:real"},
     "first_rows": {"panels:rows"},  # tables on the screen of their owner
@@ -260,7 +260,7 @@ def screens_of_rows(source: str, module: str) -> list[str]:
         name = node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
         if f"{place}:{scope}" not in DRAWN_BY.get(name, {f"{place}:{scope}"}):
             found.append(f"{module}, line {node.lineno}: {name}")
-        if isinstance(node, ast.FunctionDef) and node.name == "sample" and place != "sections.attack_steps":
+        if isinstance(node, ast.FunctionDef) and node.name == "sample" and place != "pages.attacks.attack_steps":
             found.append(f"{module}, line {node.lineno}: another sample")
     return found
 
@@ -279,6 +279,17 @@ def evaluation_of_rows(source: str, module: str) -> list[str]:
     ]
 
 
+def backward_imports(source: str, module: str) -> list[str]:
+    """Imports inside the dashboard that run back up: of a page by what pages share, or of a page by another page."""
+    folder, found = "dpcore.dashboard.pages.", []
+    if module.startswith("dpcore.dashboard"):
+        own = ".".join(module.split(".")[:4]) if module.startswith(folder) else ""
+        for line, name in imports(walked(source), module):
+            if name.startswith(folder) and not f"{name}.".startswith(f"{own}." if own else " "):
+                found.append(f"{module}, line {line}: imports {name}")
+    return found
+
+
 def too_long(source: str, module: str) -> list[str]:
     limit = MAX_LINES.get(module.split(".")[0], math.inf)
     lines = len(source.splitlines())
@@ -287,7 +298,7 @@ def too_long(source: str, module: str) -> list[str]:
 
 Rule = Callable[[str, str], list[str]]  # from source and the module's name to complaints
 RULES: list[Rule] = [streamlit_imports, eager_imports, forbidden_calls, conversions, too_long]
-RULES += [screens_of_rows, evaluation_of_rows]
+RULES += [screens_of_rows, evaluation_of_rows, backward_imports]
 
 
 @pytest.mark.listed
@@ -366,8 +377,8 @@ BROKEN = {  # by rule: a module, and what it may not have
     screens_of_rows: [
         ("dpcore.dashboard.panels", "def rows(shown):\n    ages = getattr(shown.data, 'train')['age']"),
         ("dpcore.dashboard.panels", "def chart(rows):\n    kept = list(rows.blocks([0]))"),
-        ("dpcore.dashboard.tabs.redraw", "def f(shown):\n    charts.mark_real(charts.steps(frame))"),
-        ("dpcore.dashboard.sections.linkage", "def sample():\n    return session.dataset()"),
+        ("dpcore.dashboard.panels.redraw", "def f(shown):\n    charts.mark_real(charts.steps(frame))"),
+        ("dpcore.dashboard.pages.attacks.linkage", "def sample():\n    return session.dataset()"),
         ("dpcore.dashboard.panels", "def columns(shown):\n    f = evaluator(shown).first_rows(names, 99)"),
         ("pages.data", "st.dataframe(rows.frame.head(20))"),
     ],
@@ -384,7 +395,7 @@ KEPT = {
     screens_of_rows: [
         ("dpcore.dashboard.panels", "def rows(shown):\n    many = len(shown.data.test)\n    shell.frame(title, lead)"),
         ("dpcore.dashboard.panels", "def f(data):\n    method.fit(data.train, schema=data.schema)"),
-        ("dpcore.dashboard.sections.linkage", "def f():\n    return linkage.coded(sample().train)"),
+        ("dpcore.dashboard.pages.attacks.linkage", "def f():\n    return linkage.coded(sample().train)"),
         ("pages.data", "headers = [str(name) for name in rows.frame.columns]"),
     ],
 }

@@ -7,7 +7,7 @@ import pytest
 from tables import SMALL, make_frame
 
 from dpcore import export
-from dpcore.dashboard.tabs import disclosure
+from dpcore.dashboard.panels import disclosure
 from dpcore.domain.unit import PrivacyUnit
 from dpcore.methods import METHODS
 

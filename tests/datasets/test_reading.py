@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 from files import SECRET, TABLE, parquet, read_frame, refused, workbook, zipped
 
-from dpcore.dashboard.sections.intake import ENCODINGS
+from dpcore.dashboard.intake import ENCODINGS
 from dpcore.datasets.delimited import MISSING_CELLS
 
 

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from dpcore import Schema
-from dpcore.dashboard.sections.schema_editor import schema_frame, schema_of
+from dpcore.dashboard.pages.data.schema_editor import schema_frame, schema_of
 from dpcore.domain import declaration, formats
 from dpcore.errors import SchemaError
 

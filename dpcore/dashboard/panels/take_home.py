@@ -1,0 +1,181 @@
+"""What a person takes home of a release: the zip, the report, the notebook, the card, and code that does the same."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import streamlit as st
+
+from dpcore.charts.base import REAL_DATA
+from dpcore.dashboard import hosting, links
+from dpcore.dashboard.panels import longer
+from dpcore.dashboard.session import Shown, remember
+from dpcore.dashboard.shell import escaped
+from dpcore.dashboard.widgets import caption, markdown
+from dpcore.export import Release, bundle, make_notebook, make_report, privacy_card, show_code
+from dpcore.export.artifacts import CountTree, Picture, Rows, Table
+from dpcore.export.model_file import Model
+from dpcore.export.report import Report
+from dpcore.language import ENGLISH, phrase, say, speaking, spoken
+
+Comparisons = Callable[[], Sequence[Picture] | None]
+"""The charts that compare a release with real rows; None while they are made, and if that was stopped."""
+
+READERS = phrase("a notebook and a script that replay it, a report, and a card")
+UNDRAWN = phrase(
+    "Tables stand in the report in place of charts: drawing them needs vl_convert, which is not installed: "
+    '`pip install "dpcore[report]"`.'
+)
+WARNING = ":material/gpp_bad:"
+DO_NOT = "-do-not-publish"
+FIRST = 20
+KINDS = {  # of files, by what their names end with, and their icons
+    "zip": ("application/zip", "download"),
+    "json": ("application/json", "download"),
+    "csv": ("text/csv", "download"),
+    "html": ("text/html", "description"),
+    "ipynb": ("application/x-ipynb+json", "code"),
+}
+
+
+def take_home(page: str, shown: Shown, comparisons: Comparisons) -> None:
+    """The zip, what is in it for readers and programs, and the code that does the same."""
+    release = shown.release
+    artifact = release.artifact
+    if isinstance(artifact, Model) and release.noiseless:
+        st.info(say("This model holds noiseless counts of real rows. It is for comparison on screen, and stays here."))
+        return
+    st.markdown(about_model(release, artifact) if isinstance(artifact, Model) else about_rows(artifact))
+    if artifact.reports is not None and release.table_of_reports is None:
+        markdown(
+            "The table of reports stays here: by these rules, or with a known seed, some of its cells are true answers."
+        )
+    if release.guarantee_void:
+        st.warning(release.guarantee_void, icon=WARNING)
+    table: Table = "csv"
+    if isinstance(artifact, Rows):
+        formats: list[Table] = ["csv", "parquet"]
+        table = st.segmented_control(say("Table format"), formats, default="csv", required=True, key=f"{page}.format")
+    told = report(page, shown, comparisons)
+    if told is None:
+        return
+    if not told.drawn:
+        st.info(say(UNDRAWN))
+    # Bytes, made once per release and choice: a deferred download is lost if the page reruns under the click.
+    with speaking(ENGLISH):  # as all files are
+        packed = remember(shown, f"zip {table} {told.real}", lambda: bundle(release, table=table, told=told))
+        notebook = remember(shown, f"notebook {table}", lambda: make_notebook(release, table))
+    marked = DO_NOT * told.real
+    with st.container(horizontal=True):
+        download(f"{page}.download", say("Download the release"), packed, f"dpcore-release{marked}.zip", type="primary")
+        if isinstance(artifact, Model):
+            model = remember(shown, "model", artifact.to_json)
+            download(f"{page}.download_model", say("Download the model alone"), model, "model.json")
+        download(
+            f"{page}.download_report",
+            say("Download the report alone"),
+            told.html,
+            f"dpcore-report{marked}.html",
+            help=say("Opens in any browser without a network, and prints."),
+        )
+        download(
+            f"{page}.download_notebook",
+            say("Download the notebook alone"),
+            notebook,
+            "replay.ipynb",
+            help=say("Keep it beside the files of the zip; the README there says how to run it."),
+        )
+    if shown.method is not None and hosting.own_computer():
+        longer.written(page, shown)
+    card(shown)
+    if isinstance(artifact, CountTree):
+        groups = artifact.generalized
+        st.dataframe(groups.nlargest(FIRST, groups.columns[-1]), hide_index=True, key=f"{page}.groups")
+        caption("The {first} largest of {rows:,} generalized rows that are not empty.", first=FIRST, rows=len(groups))
+    again(release)
+
+
+def about_rows(artifact: Any) -> str:
+    """What is in a zip of rows."""
+    also = say(" the network, as it was released,") if artifact.released else ""
+    if isinstance(artifact, CountTree):
+        also = say(" the generalized rows and the tree of counts,")
+    return say(
+        "The zip holds the synthetic rows, the schema, the settings,{also} the ledger, {readers}. No real row is "
+        "copied; a synthetic one may equal one by chance.",
+        also=also,
+        readers=say(READERS),
+    )
+
+
+def about_model(release: Release, model: Model) -> str:
+    """What is in a zip of a classifier."""
+    also = "" if release.table_of_reports is None else say(" the table of reports and the rules that made it,")
+    clear = [] if model.reports is None else [name for family in model.reports.clear for name in family]
+    honest = say("No real row is copied; what was learned from the rows has the protection that the card states.")
+    if clear:
+        honest = say(
+            "The model was learned from true answers of {columns}, and holds noiseless figures of them.",
+            columns=escaped(", ".join(clear)),
+        )
+    return say(
+        "The zip holds the model,{also} the schema, the settings, the ledger, {readers}. {honest} The model alone is "
+        "enough to predict tomorrow: load it on the tab Predict.",
+        also=also,
+        readers=say(READERS),
+        honest=honest,
+    )
+
+
+def report(page: str, shown: Shown, comparisons: Comparisons) -> Report | None:
+    """The report, made once per release and choice; None until what it needs is there."""
+    real = st.toggle(
+        say("Put the comparisons with real rows into the report"),
+        value=False,
+        key=f"{page}.real",
+        help=say("They carry no guarantee. Without them the report holds the release alone, and what it can cost."),
+    )
+    if real:
+        told_so = phrase("{mark}. The report, and the zip that holds it, compare with real rows now.")
+        st.error(say(told_so, mark=say(REAL_DATA)), icon=WARNING)
+    key = f"report, real: {real}"
+    if key not in shown.memory:
+        pictures = comparisons() if real else []
+        if pictures is None:
+            return None
+        with st.spinner(say("Drawing the charts of the report")), speaking(ENGLISH):
+            remember(shown, key, lambda: make_report(shown.release, pictures))
+    told: Report = shown.memory[key]
+    if real and not told.real:
+        st.info(say("There is nothing to compare with: no rows were kept aside to test on."))
+    return told
+
+
+def download(key: str, label: str, data: str | bytes, file: str, **look: Any) -> None:
+    """A button for one file; a press of it draws nothing anew."""
+    mime, icon = KINDS[file.rpartition(".")[2]]
+    look |= {"on_click": "ignore", "icon": f":material/{icon}:"}
+    st.download_button(label, data, file, mime, key=key, **look)
+
+
+def card(shown: Shown) -> None:
+    """The release's card; the zip holds the same in English."""
+    made = remember(shown, f"card {spoken()}", lambda: privacy_card.card(shown.release))
+    with st.container(border=True):
+        markdown("**Release card**")
+        left, right = st.columns([3, 2], gap="large")
+        left.markdown("\n".join(f"- **{escaped(what)}:** {escaped(about)}" for what, about in made.facts))
+        right.markdown("\n".join([say("**What is not protected**"), "", *(f"- {escaped(text)}" for text in made.open)]))
+
+
+def again(release: Release) -> None:
+    """The way back to these settings: code, a link, and the zip itself."""
+    with st.expander(say("Show the code")):
+        st.code(show_code(release), language="python")
+    made = release.page
+    if made:
+        with st.expander(say("A link to these settings")):
+            st.code(links.link(made["name"], made["settings"], release.schema.target), language=None)
+            markdown(
+                "It opens this page with the same controls: parameters only, never data. The zip does it as well: "
+                "give it to **Go on from a release** on the page Home."
+            )

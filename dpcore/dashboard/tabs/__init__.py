@@ -1,1 +1,0 @@
-"""What a result is shown in, a tab each."""

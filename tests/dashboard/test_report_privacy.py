@@ -1,0 +1,129 @@
+"""What reports give away: the paper's figures, hand-worked posteriors, brute force, and simulated attacks."""
+
+from itertools import product
+from math import inf, log, sqrt
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import norm
+
+from dpcore.dashboard.pages.mechanisms import report_privacy_numbers
+from dpcore.errors import ParameterError
+from dpcore.mechanisms.randomizers import ERRPH, RRPH, TRR, Warner
+
+# Breach
+
+
+def test_breach_as_printed():
+    assert report_privacy_numbers.breach(RRPH(p0=0.5)) == pytest.approx([1 / 3] * 2)
+    assert report_privacy_numbers.breach(Warner(p=0.75)) == pytest.approx([5 / 8] * 2)
+    for k, p0 in product((2, 9), (0.1, 1.0)):
+        assert report_privacy_numbers.breach(ERRPH(k, p0=p0)) == pytest.approx([k * p0**2 / ((k - 1) * p0 + 1)] * k)
+    uneven = report_privacy_numbers.breach(ERRPH(3, p0=0.4, others=[0.1, 0.2, 0.3]))
+    assert uneven == pytest.approx([0.16 / 0.5, 0.16 / 0.6, 0.16 / 0.7])
+    crossing = 1 / sqrt(2)
+    for channel in (RRPH(p0=crossing), Warner(p=crossing)):
+        assert report_privacy_numbers.breach(channel) == pytest.approx([0.585786] * 2, abs=1e-6)
+
+
+@pytest.mark.parametrize("p0", [0.01, 0.4, 0.99])
+def test_two_descriptions_of_one_channel_differ_in_breach_only(p0):
+    first, second = RRPH(p0=p0), Warner(p=(1 + p0) / 2)
+    assert first.matrix == pytest.approx(second.matrix)
+    assert report_privacy_numbers.breach(first)[0] < report_privacy_numbers.breach(second)[0]
+    one, other = (report_privacy_numbers.measures(channel).set_index("measure") for channel in (first, second))
+    assert one.index[~one["of_channel"]].tolist() == ["Breach"]
+    pd.testing.assert_series_equal(one.pop("value").drop("Breach"), other.pop("value").drop("Breach"))
+
+
+# The best guess
+
+
+def test_accepting_the_report():
+    assert report_privacy_numbers.best_guess(Warner(p=0.2)) == pytest.approx(0.8)  # by taking the opposite
+    assert report_privacy_numbers.best_guess(ERRPH(4, p0=0.5)) == pytest.approx(0.625)
+    assert report_privacy_numbers.best_guess(ERRPH(5, p0=0.0)) == pytest.approx(1 / 5)
+    assert report_privacy_numbers.measures(ERRPH(5, p0=1.0))["value"].iloc[-2:].tolist() == [inf, 1.0]
+    rows = report_privacy_numbers.measures(ERRPH(4, p0=0.5)).set_index("measure")["value"]
+    assert rows["best guess, without it"] == 0.25
+    assert rows["best guess, with the report"] == pytest.approx(0.625)
+    assert rows["epsilon"] == pytest.approx(log(5))
+    assert rows["50:50 becomes at most"] == pytest.approx(5 / 6)
+
+
+# Many reports
+
+
+@pytest.mark.parametrize("reports", [1, 2, 4])
+def test_many_reports_by_enumeration(reports):
+    for channel in (RRPH(p0=0.4), Warner(p=0.6), ERRPH(3, p0=0.5)):
+        prior = np.full(channel.size, 1 / channel.size)
+        right = 0.0
+        for said in product(range(channel.size), repeat=reports):
+            counts = np.bincount(said, minlength=channel.size)
+            best = counts == counts.max()
+            right += float((prior * channel.matrix[list(said)].prod(axis=0) * best).sum() / best.sum())
+        found = report_privacy_numbers.averaging(channel, [reports]).iloc[0]
+        assert found["right"] == pytest.approx(right)
+        assert found["epsilon"] == pytest.approx(reports * float(channel.epsilon))
+        assert found["kept"] == pytest.approx(float((prior * np.diag(channel.matrix)).sum()))
+
+
+def test_many_reports_tell_the_truth_in_the_end():
+    found = report_privacy_numbers.averaging(ERRPH(10, p0=0.3), [1, 3, 9, 27, 81, report_privacy_numbers.MOST_REPORTS])[
+        "right"
+    ]
+    assert found.is_monotonic_increasing
+    assert 0.999 < found.iloc[-1] <= 1
+    for reports in ([], [0], [151]):
+        with pytest.raises(ParameterError, match="reports"):
+            report_privacy_numbers.averaging(RRPH(p0=0.3), reports)
+
+
+# Curves
+
+
+def test_descriptions_meet_where_they_should():
+    frame = report_privacy_numbers.descriptions([0.0, 0.4, 1 / sqrt(2), 0.9, 1.0], size=3)
+    assert frame.loc[frame["series"] == "Warner", "setting"].min() > 0.5
+    crossing = frame[(frame["setting"].between(0.7, 0.71)) & (frame["measure"] == "Breach")].set_index("series")
+    assert crossing.loc["RRPH", "value"] == pytest.approx(crossing.loc["Warner", "value"])
+
+
+# Numbers
+
+
+def test_widths():
+    for a, b, width in (((2, 10), (0, 5), 6.67), ((1, 0.01), (0, 1), 3.86)):
+        assert report_privacy_numbers.posterior_width(report_privacy_numbers.linear(a, b), 5, 4) == pytest.approx(
+            width, abs=0.01
+        )
+    channel, deviations = report_privacy_numbers.linear((1, 0), (3, 0.01)), 1.349  # the formula of the paper's table 2
+    claimed, left = report_privacy_numbers.width_measures(channel, -1, 4, 0.5)["value"][:2]
+    assert claimed == pytest.approx(2 * deviations, abs=0.001)
+    expected = deviations * 2 * sqrt(0.01 / 4.01)  # x and noise are normal: so is the posterior
+    assert left == pytest.approx(expected, rel=0.05)
+
+
+def test_laplace_noise():
+    narrow = report_privacy_numbers.posterior_width(TRR(lower=0, upper=10, epsilon=50.0), 5, 4)
+    assert narrow == pytest.approx(2 * 0.2 * log(20), rel=0.1)  # the noise's own, where the prior says nothing
+    rows = report_privacy_numbers.width_measures(TRR(lower=0, upper=10, epsilon=1.0), 5, 4)
+    assert rows["value"].iloc[[0, 2]].tolist() == pytest.approx([7.84, 1.0], abs=1e-3)
+    assert (
+        report_privacy_numbers.width_measures(report_privacy_numbers.linear((1, 1), (0, 1)), 5, 4)["value"].iloc[2]
+        == inf
+    )
+
+
+def test_tails():
+    found = report_privacy_numbers.tail_ratios(report_privacy_numbers.linear((1, 1), (0, 1)), 0, 10, [5.0, 40.0, 400.0])
+    assert found["at_x"].iloc[0] == pytest.approx(5.7e-7, rel=0.01)
+    assert found["at_other"].iloc[0] == pytest.approx(norm.sf(5, 10, sqrt(101)) + norm.cdf(-5, 10, sqrt(101)))
+    assert found["log_ratio"].iloc[0] > 14
+    assert found["log_ratio"].is_monotonic_increasing
+    assert np.isfinite(found["log_ratio"]).all()
+    bounded = report_privacy_numbers.tail_ratios(TRR(lower=0, upper=10, epsilon=2.0), 0, 10, [0.0, 5.0, 40.0, 4000.0])
+    assert (bounded["log_ratio"] <= 2 + 1e-9).all()
+    assert bounded["log_ratio"].iloc[0] == pytest.approx(0)
