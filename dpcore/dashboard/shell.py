@@ -58,8 +58,8 @@ ROOM = (
     "min-height: 2.5rem} "
     "[data-testid='stSidebarNav'] {order: 1} [data-testid='stSidebarNavSeparator'] {display: none} "
     "[data-testid='stSidebarUserContent'] {padding: 0 1.25rem 0.5rem} "
-    "[data-testid='stMainBlockContainer'] {padding: 2.5rem 3rem 2rem} "
-    "h1 {padding: 0 0 0.5rem !important; font-size: 2rem !important} "
+    "[data-testid='stMainBlockContainer'] {padding: 2.75rem 2.25rem 2rem} "
+    "h1 {padding: 0 !important; font-size: 1.5rem !important} .st-key-title p {padding-bottom: 0.2rem} "
     "[data-testid='stHeading'] h2 {font-size: 1.5rem} .st-key-verdict h2 {font-size: 2.25rem !important} "
     f"[data-testid='stMainBlockContainer'] > [data-testid='stVerticalBlock'], .st-key-{MADE} {{gap: 0.6rem}} "
     "[data-testid='stMetric'] {padding-block: 0} div[data-testid='stMetric'] > div {padding-block: 0.5rem} "
@@ -168,8 +168,10 @@ def forget(left: str) -> None:
         del asked[name]
 
 
-def frame(title: str, lead: str) -> None:
-    """Title, lead sentence and side bar; the first line of every page.
+def frame(title: str, lead: str = "") -> Any:
+    """Draw the side bar and the title with what it is about; return the place for the page's one button beside it.
+
+    The first line of every page.
 
     A deep link into a fresh server can run a page without app.py. Then the menu is set up here, which makes app.py take
     over from the next run on; that run is asked for at once, because widgets get other identities there and would
@@ -210,9 +212,12 @@ def frame(title: str, lead: str) -> None:
     shown = st.session_state.get("dpcore.page", "")
     lessons.bar(shown)
     steps.bar(shown)
-    st.title(title, anchor=False)
-    if lead:
-        st.markdown(lead)
+    left, place = st.columns([5, 1.3], vertical_alignment="center")
+    with left.container(horizontal=True, vertical_alignment="bottom", gap="small", key="title"):
+        st.title(title, anchor=False, width="content")
+        if lead:
+            st.caption(lead)
+    return place
 
 
 def asked_language() -> str:
