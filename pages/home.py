@@ -4,6 +4,7 @@ import streamlit as st
 
 from dpcore import datasets
 from dpcore.dashboard import hosting, housekeeping, jobs, lessons, links, session, shell
+from dpcore.dashboard.epsilon import epsilon_picker
 from dpcore.dashboard.widgets import caption, markdown
 from dpcore.language import say
 
@@ -75,7 +76,6 @@ else:
     course()
     st.divider()
     st.header(say("What does epsilon mean?"))
-    from dpcore.dashboard import controls  # charts take longest to load: all that is above is shown by then
     from dpcore.dashboard.panels import epsilon_in_use
 
-    epsilon_in_use.answered(controls.epsilon_picker("home"))
+    epsilon_in_use.answered(epsilon_picker("home"))

@@ -50,6 +50,7 @@ class Shown:
     redraws: pd.DataFrame | None = None
     looks: pd.DataFrame | None = None
     method: Any = None  # the fitted one, of rows in a folder: it writes as many rows as somebody wants
+    previous: Shown | None = None  # the release of the run before, if it is of the same data
 
 
 def kept(key: str, make: Callable[[], Value]) -> Value:
