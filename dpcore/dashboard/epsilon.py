@@ -90,7 +90,7 @@ def epsilon_picker(
         full = min(round(DOTS * sure), DOTS)
         dots = f":primary[{'●' * full}]:gray[{'●' * (DOTS - full)}]"
         st.markdown(f"**{odds_in_short(rows * epsilon)}** {dots}", help=odds_sentence(rows * epsilon, seen))
-        caption("how sure someone can become about a person (50 without {seen})", seen=say(seen))
+        caption("how sure someone can become about a person (50 before)")
     return epsilon
 
 

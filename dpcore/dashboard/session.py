@@ -161,6 +161,13 @@ def finished() -> dict[str, int]:
     return kept("dpcore.finished", dict[str, int])
 
 
+def ended(name: str) -> bool:
+    """Whether a run of this name came to its end since this was asked last."""
+    seen = kept("dpcore.seen", dict[str, int])
+    before, seen[name] = seen.get(name, 0), finished().get(name, 0)
+    return before != seen[name]
+
+
 def request(name: str, what: str = "run", ticket: int | None = None) -> None:
     """Ask for a run; a button's callback. A ticket is good for one run, however often it was handed in."""
     if ticket in (None, tickets().get(name, 0)) and not resting(name):

@@ -15,7 +15,7 @@ from dpcore.arguments import Progress
 from dpcore.dashboard import before_run, controls, jobs, links, panels, session, shell
 from dpcore.dashboard.panels import accuracy, download, forecast, marginals, paper, privacy, summary
 from dpcore.dashboard.session import Shown
-from dpcore.dashboard.widgets import MADE, outdated
+from dpcore.dashboard.widgets import MADE, focus, outdated
 from dpcore.datasets import Dataset
 from dpcore.evaluate.evaluator import Evaluator
 from dpcore.export import privacy_card, protection
@@ -75,6 +75,8 @@ class Workbench:
             with st.container(key=MADE):
                 summary.notices(shown)
                 panels.draw_open(self.page, self.tabs(shown, data))
+        if session.ended(self.page):
+            focus("verdict")
         self.drawers(data)
 
     def tabs(self, shown: Shown, data: Dataset) -> Parts:
