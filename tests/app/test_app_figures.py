@@ -15,7 +15,7 @@ from screen import books, charts, dataset, key_of, marked, mendable, pictures, w
 from streamlit.testing.v1 import AppTest
 
 from dpcore import datasets
-from dpcore.dashboard.panels import paper_figures
+from dpcore.dashboard.panels import paper
 from dpcore.errors import DataError
 from dpcore.experiment import engine
 from dpcore.experiment.figures.base import Figure
@@ -32,7 +32,7 @@ def this_page(request: pytest.FixtureRequest, monkeypatch) -> None:
     monkeypatch.setattr(driving, "PAGE", named.params.get("name", "networks") if named else "networks")
     small_grids(monkeypatch)
     monkeypatch.setattr(engine, "effective_n_jobs", lambda _: 1)
-    monkeypatch.setattr(paper_figures, "here", lambda _: False)
+    monkeypatch.setattr(paper, "here", lambda _: False)
 
 
 def of_page() -> str:
@@ -96,7 +96,7 @@ def test_a_figure_is_made_charged_run_by_run_and_marked(name: str, key: str) -> 
         assert not any(part in table.to_csv(float_format="%.12g") for part in ("Zq", "1234.5"))
         assert not set(table) & set(FRAME)
     spent = books(at)
-    figures(tab(at, "price"))
+    figures(tab(at, "privacy"))
     assert nothing_new(at, first, spent)  # still there, not made again
 
 
@@ -138,7 +138,7 @@ def test_an_error_between_runs_keeps_what_is_finished_and_says_so(monkeypatch) -
 @pytest.mark.parametrize("name", ["naive_bayes"])
 def test_published_data_are_offered_where_they_are_and_alone_have_what_the_paper_states(name: str, monkeypatch) -> None:
     adult = data(people(100, seed=5), "adult")
-    monkeypatch.setattr(paper_figures, "here", lambda known: known == "adult")
+    monkeypatch.setattr(paper, "here", lambda known: known == "adult")
     monkeypatch.setattr(datasets, "load", lambda _: adult)
     at = figures()
     assert widget(at, "naive_bayes.figures.sets").options == ["people", "adult"]

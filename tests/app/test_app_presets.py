@@ -7,7 +7,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import driving
 import pytest
-from driving import PAGE, TABS, change, linked, opened, press, released, run, shown, started, tab
+from driving import OTHERS, PAGE, change, linked, opened, press, released, run, shown, started, tab
 from prepared import FAMILIES, at_once, page
 from screen import books, sums, widget
 from streamlit.testing.v1 import AppTest
@@ -35,7 +35,7 @@ def test_a_link_sets_controls_and_spends_nothing() -> None:
 
 def test_all_settings_go_through_the_link_on_the_tab_take_home() -> None:
     at = at_once(page(), epsilon=0.3, relation="replace", smoothing=2.5, rows=1234, seed=3)
-    tab(released(at), "home")
+    tab(released(at), "download")
     (address,) = [found.value for found in at.code if "?" in found.value and "\n" not in found.value]
     asked = {name: values[0] for name, values in parse_qs(urlsplit(address).query).items()}
     assert (asked["epsilon"], asked["mode"], asked["rows:data"]) == ("0.3", "corrected", "1234")
@@ -122,7 +122,7 @@ def test_no_link_takes_a_page_away(name: str, monkeypatch) -> None:
     """Every control of every part is asked for every bad value; each run is the one after the last value, too."""
     monkeypatch.setattr(driving, "PAGE", name)
     at = page()
-    parts, names = TABS[name].split() if name in ("audit", "attacks") else [""], names_on(at, name)
+    parts, names = OTHERS[name].split() if name in ("audit", "attacks") else [""], names_on(at, name)
     for mode in ("published", "corrected") if name in FAMILIES else ():
         names |= names_on(change(at, mode=mode), name)
     for part in parts:

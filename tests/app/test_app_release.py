@@ -65,7 +65,7 @@ def test_what_could_still_be_learned_stands_beside_its_limit_and_stays_on_the_sc
     press(at, f"{PAGE}.learned.go")
     assert 46.3 in numbers(at)[before:]
     assert books(at) == {}
-    content = files((tab(at, "home"), downloads[-1]())[1])
+    content = files((tab(at, "download"), downloads[-1]())[1])
     assert set(content) == FILES
     assert not any(b"took part" in raw for raw in content.values())
 
@@ -98,7 +98,7 @@ def test_without_a_declared_schema_a_run_asks_once_per_data_set_and_promises_not
     assert errors(at) == [shown(at).release.guarantee_void]
     assert metrics(at)[1] == "none"  # where the bound would stand
     assert not [button for button in at.button if button.key == declare]
-    tab(at, "home")
+    tab(at, "download")
     content = files(downloads[-1]())
     for name in ("README.md", "card.md", "report.html", "replay.ipynb", "config.json"):
         assert "inferred" in content[name].decode(), name

@@ -6,7 +6,7 @@ from prepared import Journey, choose, files, follow, page, with_release
 from screen import marked, tabs, widget
 
 from dpcore import datasets
-from dpcore.dashboard.panels import paper_figures
+from dpcore.dashboard.panels import paper
 from dpcore.methods.local.base import LocalClassifier
 
 PAGE = "responses"
@@ -22,7 +22,7 @@ JOURNEYS: list[Journey] = [
 
 @pytest.fixture(autouse=True)
 def no_other_data(monkeypatch) -> None:
-    monkeypatch.setattr(paper_figures, "here", lambda _: False)
+    monkeypatch.setattr(paper, "here", lambda _: False)
 
 
 def test_the_game_comes_first_and_settings_fit_the_mode() -> None:

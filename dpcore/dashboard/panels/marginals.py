@@ -6,18 +6,59 @@ from functools import partial
 import streamlit as st
 
 from dpcore import charts, evaluate
+from dpcore.arguments import Progress
 from dpcore.charts.base import REAL_DATA
 from dpcore.dashboard import jobs
 from dpcore.dashboard.panels import distances, evaluator, real
 from dpcore.dashboard.session import Shown, remember
+from dpcore.dashboard.shell import escaped
 from dpcore.dashboard.widgets import markdown
-from dpcore.language import say
+from dpcore.evaluate.model_marginals import model_distances, model_marginals
+from dpcore.evaluate.statistics import Statistics
+from dpcore.export.model_file import Model
+from dpcore.language import phrase, say
+from dpcore.postprocess.forest import Forest
 
 
 def marginals(page: str, shown: Shown) -> None:
-    """All columns, then the pairs of them."""
+    """All columns, then the pairs of them; of a classifier, what its released counts say of columns."""
+    if isinstance(shown.release.artifact, Model):
+        of_model(page, shown)
+        return
     columns(page, shown)
     pairs(page, shown)
+
+
+def of_model(page: str, shown: Shown) -> None:
+    """One column as a classifier's released counts have it, beside the real rows; the worst column first."""
+    predictor = shown.release.model.predictor
+
+    def work(progress: Progress) -> Statistics:
+        progress(0.0, "")
+        return model_marginals(predictor, shown.data)
+
+    frame = jobs.once(page, shown, "model marginals", phrase("Counting real rows"), work)
+    if frame is None:
+        return
+    if frame.empty:
+        st.info(say("The released counts say nothing of single columns: no tree was split."))
+        return
+    distances_of = model_distances(frame)
+    names = list(distances_of["attributes"])
+    name = st.selectbox(say("One column (the worst first)"), names, key=f"{page}.column")
+    real(charts.marginal, frame[frame["attributes"] == name].drop(columns="attributes"), column=name)
+    if isinstance(predictor, Forest):
+        told = phrase(
+            "Released counts of the first split of **{column}**: of the rows that reach it, the share that goes each "
+            "way. Mean distance over {n:,} columns: **{mean:.3f}** ({mark})."
+        )
+    else:
+        told = phrase(
+            "What the model knows of **{column}**, over all classes. Mean distance over {n:,} columns: **{mean:.3f}** "
+            "({mark})."
+        )
+    of = {"column": escaped(str(name)), "n": len(names), "mean": distances_of["avd"].mean(), "mark": say(REAL_DATA)}
+    st.markdown(say(told, **of))
 
 
 def columns(page: str, shown: Shown) -> None:
