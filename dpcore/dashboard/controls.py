@@ -44,29 +44,32 @@ def offered(page: str, mode: str) -> dict[str, tuple[str, Preset]]:
     return {offer.label: (name, offer) for name, kind in kinds.items() for offer in kind.presets if offer.mode == mode}
 
 
-def method_select(page: str) -> tuple[str, Preset]:
-    """The method's name and the preset that is chosen of it; corrected ones come first, the recommended one before all.
+def presets_of(page: str) -> dict[str, tuple[str, Preset]]:
+    """All presets of a page, by what links call them: corrected ones come first."""
+    found = offered(page, "corrected")
+    published = offered(page, "published").items()
+    return found | {former_names.PUBLISHED.format(label=label): preset for label, preset in published}
 
-    A link of before says a mode alone: the first of it.
+
+def method_select(page: str) -> tuple[str, Preset]:
+    """The method's name and the preset that is chosen of it; the first one is recommended.
+
+    A link of before may say a mode alone, for the first of it.
     """
-    found: dict[str, tuple[str, Preset]] = {}
-    names: dict[str, str] = {}
-    for mode in ("corrected", "published"):
-        for place, (label, preset) in enumerate(offered(page, mode).items()):
-            option = label if mode == "corrected" else former_names.PUBLISHED.format(label=label)
-            found[option] = preset
-            head, _, _ = say(label).partition(say(": "))
-            head = say(label) if len(head) < SHORT else head
-            if mode == "published":
-                names[option] = say("{method} (as published)", method=head)
-            else:
-                names[option] = say("{method} (recommended)", method=head) if not place else head
-    key = f"{page}.method"
-    asked = links.pending()
-    if asked.get(key) in ("corrected", "published"):
-        asked[key] = next(option for option, (_, preset) in found.items() if preset.mode == asked[key])
-    chosen = lasting(st.selectbox, say("Method"), key, list(found), format_func=names.__getitem__)
-    return found[chosen]
+    found, key, asked = presets_of(page), f"{page}.method", links.pending()
+    if (mode := asked.get(key)) in ("corrected", "published"):
+        asked[key] = next(option for option, (_, preset) in found.items() if preset.mode == mode)
+    first = next(iter(found))
+
+    def name_of(option: str) -> str:
+        label = say(found[option][1].label)
+        head = label.partition(say(": "))[0]
+        head = label if len(head) < SHORT else head
+        if found[option][1].mode == "published":
+            return say("{method} (as published)", method=head)
+        return say("{method} (recommended)", method=head) if option == first else head
+
+    return found[lasting(st.selectbox, say("Method"), key, list(found), format_func=name_of)]
 
 
 def rows_picker(page: str, data: Dataset) -> int:

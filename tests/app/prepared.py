@@ -62,9 +62,7 @@ def with_release(
 
 
 @functools.cache
-def pressed(
-    name: str, given: Dataset, mode: str, variant: str, settings: tuple[tuple[str, Any], ...]
-) -> Shown:
+def pressed(name: str, given: Dataset, mode: str, variant: str, settings: tuple[tuple[str, Any], ...]) -> Shown:
     """What a press of Run shows on that page."""
     at = page(given, **{"dpcore.books": Books(None)})  # not in those of the test that asks first
     if variant:

@@ -59,7 +59,7 @@ def own_networks(at: AppTest, content: dict[str, bytes]) -> None:
 def own_forests(at: AppTest, content: dict[str, bytes]) -> None:
     """Trees and budgets are released, and so unmarked; the file's model predicts as the released one."""
     release, rows = shown(at).release, dataset(at).test
-    for each in ("trees", "budget"):
+    for each in ("trees", "privacy"):
         assert set(marked(tab(at, each))) <= {release.noiseless}, each
     if content:
         assert (Model.from_json(content["model.json"]).predict(rows) == release.model.predict(rows)).all()
@@ -100,7 +100,9 @@ def test_every_variant_from_run_to_zip(name: str, mode: str, variant: str, downl
     proven = "none" if release.guarantee_void else limit(ledger.epsilon_bound)
     assert metrics(at)[0].split(" · ")[0] == proven
     if not release.guarantee_void and ledger.epsilon_bound > ledger.epsilon_claimed:
-        assert f"laims {claim(ledger.epsilon_claimed)}. Proven: at most {proven}" in said(at).replace("Claimed:", "laims")
+        assert f"laims {claim(ledger.epsilon_claimed)}. Proven: at most {proven}" in said(at).replace(
+            "Claimed:", "laims"
+        )
     assert errors(at) == ([release.guarantee_void] if release.guarantee_void else [])
     if mode == "corrected":
         assert ledger.epsilon_bound == pytest.approx(ledger.epsilon_claimed) == pytest.approx(wanted["epsilon"])
@@ -130,13 +132,12 @@ def test_every_variant_from_run_to_zip(name: str, mode: str, variant: str, downl
 
 
 def waiting(at: AppTest, moved: set[str]) -> list[Any]:
-    """What can be moved and was not yet; what puts others away comes last."""
-    found = [
+    """What can be moved and was not yet."""
+    return [
         w
         for w in elements(at)
         if w.key and w.key not in moved and not getattr(w, "disabled", False) and another(w) is not None
     ]
-    return found
 
 
 @every_page
@@ -144,7 +145,7 @@ def test_all_that_can_be_moved_reaches_the_next_run_and_draws_and_spends_nothing
     """Found on the screen, so that new widgets are moved too: all settings of all variants, and all tabs."""
     at = with_release("redraws", given=BOUNDED)  # a tab without charts, which every move would draw
     first, release = shown(at), shown(at).release
-    moved = {"dpcore.language", f"{name}.method"}
+    moved = {"dpcore.language", *(f"{name}.{key}" for key in ("method", "model.part", "paper.part"))}
 
     def move(*, settings: bool = False) -> None:
         while found := waiting(at, moved):

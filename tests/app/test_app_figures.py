@@ -35,26 +35,21 @@ def this_page(request: pytest.FixtureRequest, monkeypatch) -> None:
     monkeypatch.setattr(paper, "here", lambda _: False)
 
 
-def of_page() -> str:
-    """What the keys of the figures begin with."""
-    return "naive_bayes.figures" if driving.PAGE == "naive_bayes" else driving.PAGE
-
-
 def figures(at: AppTest | None = None) -> AppTest:
     """The tab, of a session with a release, with one repeat."""
     at = with_release("figures", given=PEOPLE) if at is None else tab(at, "figures")
-    widget(at, f"{of_page()}.repeats").set_value(1)
+    widget(at, f"{driving.PAGE}.repeats").set_value(1)
     return run(at)
 
 
 def figure(at: AppTest, key: str) -> AppTest:
     if driving.PAGE != "naive_bayes":
-        widget(at, f"{of_page()}.figure").set_value(FIGURES[driving.PAGE, key][0])
+        widget(at, f"{driving.PAGE}.figure").set_value(FIGURES[driving.PAGE, key][0])
     return run(at)
 
 
 def made(at: AppTest, key: str) -> AppTest:
-    return press(figure(at, key), f"{of_page()}.{key}.go")
+    return press(figure(at, key), f"{driving.PAGE}.{key}.go")
 
 
 def entries(at: AppTest, key: str) -> list[Any]:
@@ -141,8 +136,8 @@ def test_published_data_are_offered_where_they_are_and_alone_have_what_the_paper
     monkeypatch.setattr(paper, "here", lambda known: known == "adult")
     monkeypatch.setattr(datasets, "load", lambda _: adult)
     at = figures()
-    assert widget(at, "naive_bayes.figures.sets").options == ["people", "adult"]
-    widget(at, "naive_bayes.figures.sets").set_value(["people", "adult"])
+    assert widget(at, "naive_bayes.sets").options == ["people", "adult"]
+    widget(at, "naive_bayes.sets").set_value(["people", "adult"])
     made(run(at), "figure_1")
     assert not mendable(at)
     drawn = [{label for table in tables for label in table.get("label", []) if label} for _, tables in charts(at)[-2:]]

@@ -119,7 +119,7 @@ def test_only_a_server_of_ones_own_offers_paths(monkeypatch):
 
 
 def test_where_no_paths_are_offered_none_is_looked_at_or_written(monkeypatch, table, tmp_path):
-    made = tab(press(in_use(table, PAGE), f"{PAGE}.run"), "home")
+    made = tab(press(in_use(table, PAGE), f"{PAGE}.run"), "download")
     widget(made, f"{PAGE}.longer.path").set_value(str(tmp_path / "out.parquet"))
     known = at_path(table)
     assert button(known).label == USE

@@ -11,7 +11,7 @@ from screen import books, charts, dataset, elements, mendable, metrics, pictures
 from streamlit.testing.v1 import AppTest
 
 ATTACKS = OTHERS["attacks"].split()
-PARTS = [(page, part) for page in ("attacks", "mechanisms") for part in TABS[page].split()]
+PARTS = [(page, part) for page in ("attacks", "mechanisms") for part in OTHERS[page].split()]
 COIN = "page.coin"
 
 

@@ -44,6 +44,9 @@ def notices(shown: Shown) -> None:
                 frame = ledger.to_frame()
                 for reason in dict.fromkeys(frame.loc[frame["reason"] != "", "reason"]):
                     st.markdown(escaped(retold(str(reason))))
+    if person := protection.for_person(release.schema.unit, ledger.epsilon_bound, ledger.delta):
+        told = say("One person may have several rows. For a person: {price}.", price=escaped(person))
+        st.info(told, icon=":material/groups:")
     if release.attackable:
         st.warning(release.attackable, icon=":material/warning:")
     if shown.data.token != session.dataset().token:
@@ -91,8 +94,8 @@ def epsilon_tile(shown: Shown) -> Tile:
     told = [say(ledger.relation.sentence_for(protection.protects(unit)))]
     if ledger.delta:
         told.append(protection.of_delta(ledger.delta))
-    if person := protection.for_person(unit, bound, ledger.delta):
-        told.append(say("One person may have several rows. For a person: {price}.", price=escaped(person)))
+    if unit is not None:
+        label = say("{title}, per {whose}", title=label, whose=say(protection.protects(unit)))
     return label, say("{epsilon} · {odds}", epsilon=limit(bound), odds=odds), " ".join(told)
 
 
