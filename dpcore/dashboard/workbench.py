@@ -12,7 +12,7 @@ import streamlit as st
 from dpcore import export
 from dpcore.accounting.ledger import Ledger
 from dpcore.arguments import Progress
-from dpcore.dashboard import before_run, controls, jobs, links, panels, session, shell
+from dpcore.dashboard import before_run, controls, jobs, links, panels, session, shell, unproved
 from dpcore.dashboard.panels import accuracy, download, forecast, marginals, paper, privacy, summary
 from dpcore.dashboard.session import Shown
 from dpcore.dashboard.widgets import MADE, focus, outdated
@@ -66,6 +66,7 @@ class Workbench:
             st.session_state.pop(f"{self.page}.lacks", None)
             st.fragment(self.settings)(data)
         jobs.end_in_page(self.page)
+        unproved.agree(self.page, "run", data)
         working = jobs.run(title, self.page, self.release(data), place=place)
         if not working:
             with place.container():
