@@ -4,6 +4,7 @@ Either rows are drawn out of them, or a decision tree is learned from them.
 """
 
 from abc import abstractmethod
+from math import prod
 from typing import ClassVar
 
 import numpy as np
@@ -13,12 +14,14 @@ from dpcore.accounting.relation import Epsilon, exact
 from dpcore.arguments import Floats, Progress
 from dpcore.domain.column import Codes
 from dpcore.domain.schema import Schema
+from dpcore.domain.taxonomy_tree import Hierarchy
 from dpcore.door import PrivateTable
 from dpcore.errors import ParameterError
 from dpcore.language import phrase
 from dpcore.mechanisms.scores import InfoGain, Max, SplitScore
 from dpcore.methods.base import PrivateClassifier, PrivateEstimator
 from dpcore.methods.groups.descent import Descent
+from dpcore.methods.measurement import Measurement
 from dpcore.methods.parameters import Control, choice, learned, text, whole
 from dpcore.methods.synthesizer import Synthesizer
 from dpcore.methods.trees.controls import CRITERION
@@ -80,6 +83,17 @@ class Specializer(PrivateEstimator):
     target: str | None = text(default=None, optional=True, about="The class column; by default the schema's.")
     max_leaves: int = whole(default=100_000, most=MOST_LEAVES, about=LEAVES)
     steps_: list[tuple[str, str]] = learned("list of (column, value)", "What was specialized.")
+
+    def measurements(self, table: PrivateTable) -> list[Measurement]:
+        schema, target = table.schema, self._target(table.schema, self.target)
+        sizes, left = [column.size if column.name == target else 1 for column in schema], self.rounds
+        for j, column in enumerate(schema):
+            tree = Hierarchy.of(column)
+            parts = 2 if column.numeric else len(tree.children[tree.fork(0)])
+            if left and column.name != target and column.size > 1 and prod(sizes) * parts <= self.max_leaves:
+                sizes[j], left = parts, left - 1
+        variance = table.cell_variance(exact(self.epsilon) / 2)
+        return [Measurement(tuple(range(len(sizes))), tuple(sizes), variance, prod(sizes), merged=True)]
 
     def _check(self, schema: Schema) -> None:
         check_leaves(self.max_leaves, schema[self._target(schema, self.target)].size)

@@ -20,6 +20,7 @@ from dpcore.door.prices import Claimed
 from dpcore.errors import ParameterError
 from dpcore.language import phrase
 from dpcore.mechanisms.scores import MutualInformation, R, TableScore
+from dpcore.methods.measurement import Measurement
 from dpcore.methods.parameters import CORRECTED, Control, choice, learned, text, whole
 from dpcore.methods.synthesizer import Synthesizer
 from dpcore.postprocess.bayes_net import Family, contained, margin, sample_binarized, sample_network
@@ -29,6 +30,7 @@ from dpcore.text import finite_or_text
 SCORES: dict[str, TableScore] = {"R": R(), "MI": MutualInformation()}
 MOST_FAMILIES = 30_000_000  # candidates that are open at once: 240 MB of scores
 MOST_PARENTS = 10
+FEW_ROWS, MANY_BITS = 120, 50  # where networks tear columns apart: read off runs
 RELATION = "Which data sets are neighbors. As published, replace only."
 NAMES = {
     "R": phrase("R: distance from independence"),
@@ -107,6 +109,26 @@ class NetworkSynthesizer(Synthesizer):
                 f"With max_parents={max_parents} there are too many families to choose from.",
                 "Allow fewer parents, or take fewer columns.",
             )
+
+    def _measured_bits(
+        self, table: PrivateTable, parents: int, share: Amount, *, clusters: bool = True
+    ) -> list[Measurement]:
+        """What tables of bits with so many parents say of columns, each table for a share.
+
+        A column's bits are next to each other, more or less: the fewer rows there are, and the more bits, the more of
+        them have other parents.
+        """
+        rows, widths = table.public_rows or 1, [len(group) for group in Binarization(table.schema).groups]
+        variance = table.cell_variance(share) if share else 0.0
+        untied = (FEW_ROWS / rows) ** 0.3 * (sum(widths) / MANY_BITS) ** 0.9 * (1.3 if self._published else 1.0)
+        untied = min(untied * (1.0 if clusters else 0.6), 1.0) if parents else 0.85
+        found = []
+        for j, (size, width) in enumerate(zip(table.schema.sizes, widths, strict=True)):
+            cells = 2.0 ** (parents + 1)
+            cells = cells if width <= parents + 1 else cells**2 / size * width / (parents + 1)
+            times = 2.0 if self._published else 1 / max(parents + 2 - width, 1)  # errors add up, or tables agree
+            found.append(Measurement((j,), (size,), variance * times, cells, True, self._published, untied=untied))
+        return found
 
     def _bits(self, table: PrivateTable) -> PrivateTable:
         binarization = Binarization(table.schema)
@@ -202,6 +224,10 @@ class ClusteredSynthesizer(NetworkSynthesizer):
     def _rating(self) -> TableScore:
         """What rates families."""
         return SCORES["MI" if self._published else self.score]
+
+    def _tables_of(self, d: int) -> int:
+        """How many tables of d bits are measured, if none of a network's is kept out by a filter."""
+        return max(d - min(self.n_clusters, d) * self.max_parents, 1)
 
     def _choices(self, size: int) -> int:
         """How many questions `_network` asks in a cluster of so many bits."""

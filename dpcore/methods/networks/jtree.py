@@ -62,6 +62,7 @@ from dpcore.errors import ParameterError
 from dpcore.language import phrase
 from dpcore.mechanisms.noise import generator
 from dpcore.mechanisms.scores import MutualInformation
+from dpcore.methods.measurement import Measurement, before, clique
 from dpcore.methods.networks.base import RELATION, SCORE, SCORES
 from dpcore.methods.networks.measured import CliqueSynthesizer, column_names
 from dpcore.methods.parameters import choice, learned, number, text, whole
@@ -173,6 +174,25 @@ class JTree(CliqueSynthesizer):
         self.parents_ = measured.model.parents
         self.edges_, self.clusters_ = column_names(schema, edges), column_names(schema, clusters)
         self.cliques_ = column_names(schema, measured.model.cliques)
+
+    def measurements(self, table: PrivateTable) -> list[Measurement]:
+        schema, sizes, rows = table.schema, table.schema.sizes, table.public_rows or 1
+        structure = Fraction(self.structure_share) * Fraction(self.epsilon)
+        if self._published:
+            most, width = MOST_CELLS // len(sizes), 1 + int(self._by_noise(sizes, rows, float(structure)))
+        else:
+            most, width = self.max_cells or self._useful_cells(float(rows), table.relation, len(sizes)), 1
+        edges = [(other, j) for j in range(len(sizes)) for other in before(sizes, j, width, most)[1:]]
+        clusters = junction_tree.triangulate(edges, sizes)
+        clusters = clusters if self._published else junction_tree.merge_scopes(clusters, sizes, most)
+        variance = table.cell_variance((Fraction(self.epsilon) - structure) / len(clusters))
+        return [clique(schema, own, variance)._replace(merged=self._published) for own in clusters]
+
+    def _by_noise(self, sizes: Sequence[int], rows: int, structure: float) -> float:
+        """How many edges of a column noise alone makes, as printed."""
+        _, scale = sampling_rate(rows, structure, [(max(sizes), max(sizes))])
+        over = self.threshold**2 * (np.median(sizes) - 1) / 2 / max(scale, 1e-12)
+        return float((len(sizes) - 1) * np.exp(-over) * (0.5 + over / 4))
 
     def _chosen_edges(
         self, table: PrivateTable, structure: Fraction, progress: Progress

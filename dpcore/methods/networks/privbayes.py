@@ -38,6 +38,7 @@ from typing import Any, Self
 from dpcore.accounting.currency import Amount, Currency
 from dpcore.accounting.relation import Relation, exact
 from dpcore.arguments import Progress
+from dpcore.domain.binarize import Binarization
 from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
 from dpcore.errors import ParameterError
@@ -45,6 +46,7 @@ from dpcore.language import phrase
 from dpcore.mechanisms.noise import generator
 from dpcore.mechanisms.scores import LinearF
 from dpcore.methods.base import with_delta
+from dpcore.methods.measurement import Measurement, before, clique
 from dpcore.methods.networks.base import (
     MOST_PARENTS,
     NAMES,
@@ -163,6 +165,22 @@ class PrivBayes(NetworkSynthesizer):
             self._fit_bits(self._bits(table), for_network, total - for_network, progress)
         else:
             self._fit_columns(table, for_network, total - for_network, progress)
+
+    def measurements(self, table: PrivateTable) -> list[Measurement]:
+        schema, total = table.schema, self._budget(table)
+        self.rows_ = float(table.public_rows or 1)
+        total -= total * FOR_ROWS if table.relation is Relation.ADD_REMOVE else 0
+        for_tables = total - total * exact(self.beta)
+        if self._binary:
+            d = len(Binarization(schema).schema)
+            parents = self._parents_of_bits(d, for_tables)
+            share = (for_tables if parents else total) / (d - parents)
+            return self._measured_bits(table, parents, share, clusters=False)
+        share, d = for_tables / len(schema), len(schema)
+        room = self.rows_ / (self.theta * self._cell_scale(share))
+        families = [before(schema.sizes, j, self.max_parents, room) for j in range(d)]
+        found = [clique(schema, family, table.cell_variance(share)) for family in families]
+        return [each._replace(clipped=self._published) for each in found]
 
     def _fit_bits(self, bits: PrivateTable, for_network: Amount, for_tables: Amount, progress: Progress) -> None:
         left = list(bits.schema.names)

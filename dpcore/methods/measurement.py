@@ -1,0 +1,45 @@
+"""What a fit measures, as far as public facts tell: which counts, and how noisy they are.
+
+Methods answer this by `PrivateEstimator.measurements`. Where a fit chooses cliques by private data, it names cliques of
+the same size and number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import NamedTuple
+
+from dpcore.domain.schema import Schema
+
+
+class Measurement(NamedTuple):
+    """Noisy counts of a clique of columns, by position; of each they tell so many values apart."""
+
+    columns: tuple[int, ...]
+    sizes: tuple[int, ...]
+    variance: float  # of a count's noise
+    cells: float  # counts, those of other things than these columns included
+    drawn: bool = True  # whether columns are drawn from them; otherwise they only tell how columns hang together
+    clipped: bool = False  # negative counts become 0, instead of being projected
+    merged: bool = False  # values that noise drowns count the same
+    spread: float = 0.0  # rows that are added, evenly
+    untied: float = 0.0  # how far a column's bits are drawn independently of each other, from 0 to 1
+
+
+def clique(
+    schema: Schema, columns: Sequence[int], variance: float, most: float = 0, *, drawn: bool = True, spread: float = 0.0
+) -> Measurement:
+    """The marginal of some columns; with `most`, values are merged until no column has more."""
+    sizes = tuple(min(schema.sizes[j], max(int(most), 2)) if most else schema.sizes[j] for j in columns)
+    return Measurement(tuple(columns), sizes, variance, prod(sizes), drawn, spread=spread)
+
+
+def before(sizes: Sequence[int], column: int, most: int, cells: float) -> list[int]:
+    """A column and at most so many before it, the nearest first, whose marginal has no more cells."""
+    found, room = [column], cells / sizes[column]
+    for other in reversed(range(column)):
+        if len(found) <= most and sizes[other] <= room:
+            found.append(other)
+            room /= sizes[other]
+    return found
