@@ -27,7 +27,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import combinations
-from math import log2, prod, sqrt
+from math import log2, pi, sqrt
 
 import numpy as np
 from sklearn.base import clone
@@ -42,6 +42,7 @@ from dpcore.errors import ParameterError
 from dpcore.evaluate.verdict import CLOSE, HALF, TIED
 from dpcore.mechanisms.noise import make_noise
 from dpcore.methods.base import PrivateEstimator
+from dpcore.methods.local.base import LocalClassifier
 from dpcore.methods.measurement import Measurement
 from dpcore.postprocess.simplex import project_rows
 from dpcore.rows import HeldRows
@@ -49,7 +50,8 @@ from dpcore.rows import HeldRows
 STEPS = (0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0)
 DRAWS = 512  # of a value's noise, about
 STEEP = 0.8, 0.2  # the power of a rank by which shares fall, and how it grows as values double
-MOST = 1e3  # times all rows: more noise than that changes nothing
+CLIPPED = 0.2  # rows that a count without rows gets if negative noise is cut off, by its standard deviation
+LEAST, MOST = 1e-12, 1e3  # a variance; times all rows: more noise than that changes nothing
 
 
 @dataclass(frozen=True)
@@ -61,9 +63,11 @@ class Expectation:
     columns : float or None
         The mean over columns of the expected total variation distance between a column's shares in the release and in
         the rows, in [0, 1]; times 100 it is points. None if nothing can be said.
-    measured, pairs : int
+    measured : int or None
         How many pairs of columns are in a marginal that is measured with so little noise that its distance from the
-        true one is at most `TIED`, the weakest relation that a verdict names; and how many pairs there are.
+        true one is at most `TIED`, the weakest relation that a verdict names. None where `columns` is.
+    pairs : int
+        How many pairs of columns there are.
     leaf : float or None
         Of trees: the noise of a leaf's count, as a share of the rows that a leaf has.
     seconds : float
@@ -74,7 +78,7 @@ class Expectation:
     """
 
     columns: float | None
-    measured: int
+    measured: int | None
     pairs: int
     leaf: float | None
     seconds: float
@@ -114,7 +118,9 @@ def expect_errors(
 
     def enough(epsilon: float) -> bool:
         here = at_epsilon(method, schema, rows, epsilon)
-        return here.columns is not None and here.columns <= CLOSE and here.measured >= HALF * most.measured
+        return (
+            here.columns is not None and here.columns <= CLOSE and (here.measured or 0) >= HALF * (most.measured or 0)
+        )
 
     low, high = 0, len(steps)  # errors fall as epsilon grows
     while low < high:
@@ -128,13 +134,19 @@ def at_epsilon(method: PrivateEstimator, schema: Schema, rows: int, epsilon: flo
     method = clone(method) if epsilon is None else clone(method).set_params(epsilon=epsilon)
     if schema.persons is not None:
         method = method.for_rows(schema.persons.max_contributions)
-    told = method.measurements(public_table(method, schema, rows))
-    leaves = [sqrt(one.variance) * one.cells / rows for one in told if not one.columns]
-    sizes = schema.sizes
-    columns = [column_error([one for one in told if j in one.columns], j, sizes[j], rows) for j in range(len(sizes))]
-    measured = {pair for one in told for pair in measured_pairs(one, rows)}
-    shared = float(np.mean(columns)) if told and not leaves else None
-    return Expectation(shared, len(measured), len(sizes) * (len(sizes) - 1) // 2, max(leaves, default=None), 0.0, None)
+    told, sizes = method.measurements(public_table(method, schema, rows)), schema.sizes
+    columns, leaf, measured = None, None, set[tuple[int, int]]()
+    for one in told or ():
+        measured |= measured_pairs(one, rows)
+        leaf = leaf if one.columns else sqrt(one.variance) * one.cells / rows
+    if told is not None and leaf is None:
+        asked = dict(enumerate(sizes))
+        if isinstance(method, LocalClassifier):  # of what is reported
+            asked = {j: size for one in told for j, size in zip(one.columns, one.sizes, strict=True)}
+        errors = [column_error(told, j, size, rows) for j, size in asked.items()]
+        columns = float(np.mean(errors)) if errors else None
+    pairs = len(sizes) * (len(sizes) - 1) // 2
+    return Expectation(columns, len(measured) if columns is not None else None, pairs, leaf, 0.0, None)
 
 
 class Nobody(HeldRows):
@@ -158,25 +170,30 @@ def public_table(method: PrivateEstimator, schema: Schema, rows: int) -> Private
 
 def column_error(told: Sequence[Measurement], column: int, size: int, rows: int) -> float:
     """The expected distance of one column's shares."""
-    drawn = [(one.sizes[one.columns.index(column)], one) for one in told if one.drawn]
-    apart = max((sizes for sizes, _ in drawn), default=1)
-    own = [one for sizes, one in drawn if sizes == apart]
+    drawn = [one for one in told if one.drawn and column in one.columns]
+    apart = max((values(one, column) for one in drawn), default=1)
+    own = [one for one in drawn if values(one, column) == apart]
     if not own:
-        return distance(size, 1, 0.0)
+        return distance(size, 1)
     one = own[0]
-    certain = sum(apart / max(each.variance * each.cells, 1e-12) for each in own)
-    added = one.spread + (CLIPPED * sqrt(one.variance) * max(one.cells - apart, 0) if one.clipped else 0)
-    noise = min(1 / (sqrt(certain) * rows), MOST)
-    found = distance(size, apart, noise, min(added / rows, MOST), clipped=one.clipped, merged=one.merged)
-    return found if not one.untied else found * (1 - found / 5) * (1 - one.untied * bits_apart(size)) + one.untied * bits_apart(size)
+    certain = sum(apart / max(each.variance * each.cells, LEAST) for each in own)
+    added = one.spread + one.clipped * CLIPPED * sqrt(one.variance) * max(one.cells - apart, 0)
+    noise, added = min(1 / (sqrt(certain) * rows), MOST), min(added / rows, MOST)
+    found = distance(size, apart, noise, added, clipped=one.clipped, merged=one.merged)
+    if one.untied:  # bits that are drawn one after the other seldom agree on one value
+        untied = one.untied * bits_apart(size)
+        found = found * (1 - found / 5) * (1 - untied) + untied
+    return found
 
 
-CLIPPED = 0.2
+def values(one: Measurement, column: int) -> int:
+    """How many values of a column are told apart."""
+    return one.sizes[one.columns.index(column)]
 
 
 @lru_cache(maxsize=4_096)
 def distance(
-    size: int, apart: int, noise: float, added: float = 0.0, *, clipped: bool = False, merged: bool = False
+    size: int, apart: int, noise: float = 0.0, added: float = 0.0, *, clipped: bool = False, merged: bool = False
 ) -> float:
     """The expected distance from usual shares of what noise of that size leaves of them."""
     shares, groups = usual_shares(size), np.arange(size) * apart // size
@@ -214,8 +231,8 @@ def bits_apart(size: int) -> float:
     return float(np.abs(alone / alone.sum() - shares).sum() / 2)
 
 
-def measured_pairs(one: Measurement, rows: int) -> list[tuple[int, int]]:
+def measured_pairs(one: Measurement, rows: int) -> set[tuple[int, int]]:
     """The pairs of a clique whose marginal's noise is at most `TIED`, as a distance."""
     told = sorted((j, size) for j, size in zip(one.columns, one.sizes, strict=True) if size > 1)
-    noise = 0.4 * sqrt(one.variance * one.cells) / rows
-    return [(a, b) for (a, m), (b, k) in combinations(told, 2) if noise * sqrt(m * k) <= TIED]
+    noise = sqrt(2 / pi) / 2 * sqrt(one.variance * one.cells) / rows  # by the root of a pair's cells
+    return {(a, b) for (a, m), (b, k) in combinations(told, 2) if noise * sqrt(m * k) <= TIED}

@@ -434,7 +434,7 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
         """
         return ""
 
-    def measurements(self, table: PrivateTable) -> list[Measurement]:
+    def measurements(self, table: PrivateTable) -> list[Measurement] | None:
         """Return what a fit measures, as far as public facts tell; no question.
 
         Parameters
@@ -444,10 +444,10 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
 
         Returns
         -------
-        list of Measurement
-            Cliques and their noise; empty if nothing can be said.
+        list of Measurement, or None
+            Cliques and their noise; None if nothing can be said.
         """
-        return []
+        return None
 
     def _check(self, schema: Schema) -> None:
         """Raise ParameterError if the parameters do not fit each other, or the public schema."""

@@ -10,8 +10,6 @@ from collections.abc import Sequence
 from math import prod
 from typing import NamedTuple
 
-from dpcore.domain.schema import Schema
-
 
 class Measurement(NamedTuple):
     """Noisy counts of a clique of columns, by position; of each they tell so many values apart."""
@@ -28,11 +26,17 @@ class Measurement(NamedTuple):
 
 
 def clique(
-    schema: Schema, columns: Sequence[int], variance: float, most: float = 0, *, drawn: bool = True, spread: float = 0.0
+    sizes: Sequence[int],
+    columns: Sequence[int],
+    variance: float,
+    most: float = 0,
+    *,
+    drawn: bool = True,
+    spread: float = 0.0,
 ) -> Measurement:
     """The marginal of some columns; with `most`, values are merged until no column has more."""
-    sizes = tuple(min(schema.sizes[j], max(int(most), 2)) if most else schema.sizes[j] for j in columns)
-    return Measurement(tuple(columns), sizes, variance, prod(sizes), drawn, spread=spread)
+    own = tuple(min(sizes[j], max(int(most), 2)) if most else sizes[j] for j in columns)
+    return Measurement(tuple(columns), own, variance, prod(own), drawn, spread=spread)
 
 
 def before(sizes: Sequence[int], column: int, most: int, cells: float) -> list[int]:

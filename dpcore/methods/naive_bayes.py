@@ -177,7 +177,7 @@ class NaiveBayesSynthesizer(Synthesizer):
         others = [j for j in range(len(sizes)) if j != label]
         variance = table.cell_variance(self._budget(table) / max(len(others), 1))
         return [
-            clique(schema, (label, j), variance, drawn=drawn, spread=self.smoothing * sizes[j] * sizes[label])
+            clique(sizes, (label, j), variance, drawn=drawn, spread=self.smoothing * sizes[j] * sizes[label])
             for j in others
         ]
 

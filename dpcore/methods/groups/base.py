@@ -85,15 +85,8 @@ class Specializer(PrivateEstimator):
     steps_: list[tuple[str, str]] = learned("list of (column, value)", "What was specialized.")
 
     def measurements(self, table: PrivateTable) -> list[Measurement]:
-        schema, target = table.schema, self._target(table.schema, self.target)
-        sizes, left = [column.size if column.name == target else 1 for column in schema], self.rounds
-        for j, column in enumerate(schema):
-            tree = Hierarchy.of(column)
-            parts = 2 if column.numeric else len(tree.children[tree.fork(0)])
-            if left and column.name != target and column.size > 1 and prod(sizes) * parts <= self.max_leaves:
-                sizes[j], left = parts, left - 1
-        variance = table.cell_variance(exact(self.epsilon) / 2)
-        return [Measurement(tuple(range(len(sizes))), tuple(sizes), variance, prod(sizes), merged=True)]
+        target = self._target(table.schema, self.target)
+        return [leaves_in_turn(table, exact(self.epsilon) / 2, target, self.rounds, self.max_leaves)]
 
     def _check(self, schema: Schema) -> None:
         check_leaves(self.max_leaves, schema[self._target(schema, self.target)].size)
@@ -148,3 +141,19 @@ def leaf_share(table: PrivateTable, epsilon: Epsilon) -> float:
         enough = table.cell_variance(epsilon * exact(middle)) <= most
         low, high = (low, middle) if enough else (middle, high)
     return high
+
+
+def leaves_in_turn(
+    table: PrivateTable, share: Epsilon, target: str | None, rounds: int, max_leaves: int
+) -> Measurement:
+    """The leaves' counts for a share, if columns are divided in turn: numbers in two, categories by their taxonomy."""
+    columns, sizes = table.schema.columns, [1] * len(table.schema)
+    if target is not None:
+        sizes[table.schema.index(target)] = table.schema[target].size
+    turns = [(j, level) for level in range(rounds) for j, column in enumerate(columns) if column.name != target]
+    for j, level in turns:
+        parts = 2 ** (level + 1) if columns[j].numeric else len(Hierarchy.of(columns[j]).level(level + 1))
+        if rounds and sizes[j] < parts <= columns[j].size and prod(sizes) // sizes[j] * parts <= max_leaves:
+            sizes[j], rounds = parts, rounds - 1
+    variance, every = table.cell_variance(share), tuple(range(len(sizes)))
+    return Measurement(every, tuple(sizes), variance, prod(sizes), merged=True)

@@ -49,7 +49,7 @@ al., ICDE 2012, for shares that grow geometrically.
 """
 
 from collections.abc import Sequence
-from math import inf, prod
+from math import inf
 
 import numpy as np
 
@@ -60,7 +60,7 @@ from dpcore.door import PrivateTable
 from dpcore.errors import ParameterError
 from dpcore.language import phrase
 from dpcore.mechanisms.scores import ConditionalEntropy, Max, SplitScore
-from dpcore.methods.groups.base import MOST_LEAVES, GeneralizingSynthesizer, check_leaves, leaf_share
+from dpcore.methods.groups.base import MOST_LEAVES, GeneralizingSynthesizer, check_leaves, leaf_share, leaves_in_turn
 from dpcore.methods.groups.descent import Step, Walk
 from dpcore.methods.measurement import Measurement
 from dpcore.methods.parameters import Control, choice, flag, learned, number, text, whole
@@ -244,9 +244,12 @@ class TaxonomyRelease(GeneralizingSynthesizer):
         schema, total = table.schema, exact(self.epsilon)
         self.target_ = self._class(schema)
         progress(0.0, phrase("Dividing"))
-        walk, spent = self._walk(schema), exact(0.0)
+        most = self.max_per_attribute or (1 if self._published else None)
+        walk = Walk(schema, self.target_, self.fanout, self.max_leaves, most)
+        spent: Epsilon = exact(0.0)
         if self.target_ is None:
-            self._in_turn(walk)
+            while len(walk.steps) < self.iterations and walk.open():
+                walk.step(walk.next_in_turn())
         else:
             spent = self._choose(walk, table, total * exact(self.selection_share), progress)
             walk.divide(self.target_)
@@ -261,23 +264,9 @@ class TaxonomyRelease(GeneralizingSynthesizer):
         self._keep(tree, consistency=self.consistency, non_negative=self.non_negative)
 
     def measurements(self, table: PrivateTable) -> list[Measurement]:
-        self.target_, total = self._class(table.schema), exact(self.epsilon)
-        walk = self._walk(table.schema)
-        self._in_turn(walk)
-        if self.target_ is not None:
-            total -= total * exact(self.selection_share)
-            walk.divide(self.target_)
-        shape = walk.partitions[-1].shape
-        variance = table.cell_variance(total)
-        return [Measurement(tuple(range(len(shape))), shape, variance, prod(shape), merged=True)]
-
-    def _walk(self, schema: Schema) -> Walk:
-        most = self.max_per_attribute or (1 if self._published else None)
-        return Walk(schema, self.target_, self.fanout, self.max_leaves, most)
-
-    def _in_turn(self, walk: Walk) -> None:
-        while len(walk.steps) < self.iterations and walk.open():
-            walk.step(walk.next_in_turn())
+        target = self._class(table.schema)
+        share = exact(self.epsilon) * (1 if target is None else 1 - exact(self.selection_share))
+        return [leaves_in_turn(table, share, target, self.iterations, self.max_leaves)]
 
     def _choose(self, walk: Walk, table: PrivateTable, epsilon: Epsilon, progress: Progress) -> Epsilon:
         """Divide by exponential mechanisms; what they cost. A single candidate is no choice and costs nothing."""

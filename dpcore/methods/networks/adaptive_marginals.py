@@ -182,7 +182,7 @@ class AdaptiveMarginals(MeasuredTables):
 
     def measurements(self, table: PrivateTable) -> list[Measurement]:
         schema, budget, rows = table.schema, self._budget(table), float(table.public_rows or 1)
-        plan = self._plan(table, rows)
+        plan, sizes = self._plan(table, rows), schema.sizes
         left = budget if table.relation is Relation.REPLACE else budget - budget * ROUGH
         at = self._class_at(schema) if plan.with_class else -1
         part = table.split(schema.names[at])[0] if at >= 0 else table
@@ -191,12 +191,12 @@ class AdaptiveMarginals(MeasuredTables):
         variances = variances_of(
             part, [schema.columns[j] for j in others], part.ledger.share_of(share) if label else share
         )
-        found = [clique(schema, (j, *label), v)._replace(merged=True) for j, v in zip(others, variances, strict=True)]
+        found = [clique(sizes, (j, *label), v)._replace(merged=True) for j, v in zip(others, variances, strict=True)]
         if plan.rounds:
             measuring = (left - share) * MEASURING / plan.rounds
             groups = rows / (ENOUGH[-1] * table.cell_error(measuring))
             pairs = islice(combinations(range(len(schema)), 2), plan.rounds)
-            found += [clique(schema, pair, table.cell_variance(measuring), groups, drawn=False) for pair in pairs]
+            found += [clique(sizes, pair, table.cell_variance(measuring), groups, drawn=False) for pair in pairs]
         return found
 
     def _class_at(self, schema: Schema) -> int:

@@ -11,7 +11,7 @@ import numpy as np
 from dpcore.accounting.currency import Amount, Currency
 from dpcore.accounting.relation import Epsilon, Relation
 from dpcore.arguments import Floats, Progress
-from dpcore.domain.binarize import Binarization
+from dpcore.domain.binarize import Binarization, bit_widths
 from dpcore.domain.column import Codes
 from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
@@ -118,13 +118,16 @@ class NetworkSynthesizer(Synthesizer):
         A column's bits are next to each other, more or less: the fewer rows there are, and the more bits, the more of
         them have other parents.
         """
-        rows, widths = table.public_rows or 1, [len(group) for group in Binarization(table.schema).groups]
+        rows, sizes = table.public_rows or 1, table.schema.sizes
+        widths = bit_widths(sizes)
         variance = table.cell_variance(share) if share else 0.0
         untied = (FEW_ROWS / rows) ** 0.3 * (sum(widths) / MANY_BITS) ** 0.9 * (1.3 if self._published else 1.0)
         untied = min(untied * (1.0 if clusters else 0.6), 1.0) if parents else 0.85
         found = []
-        for j, (size, width) in enumerate(zip(table.schema.sizes, widths, strict=True)):
+        for j, (size, width) in enumerate(zip(sizes, widths, strict=True)):
             cells = 2.0 ** (parents + 1)
+            if parents and j:
+                found.append(Measurement((j - 1, j), (2, 2), variance, cells, drawn=False))
             cells = cells if width <= parents + 1 else cells**2 / size * width / (parents + 1)
             times = 2.0 if self._published else 1 / max(parents + 2 - width, 1)  # errors add up, or tables agree
             found.append(Measurement((j,), (size,), variance * times, cells, True, self._published, untied=untied))

@@ -121,7 +121,9 @@ def variances_of(table: PrivateTable, columns: Sequence[Column], share: Amount) 
     """The variances of columns' counts for a share; no question."""
     if table.ledger.delta:
         return gaussian_shares(table, [column.size for column in columns], share)[2]
-    found = {i: own.cell**2 for lot, _, noise in priced(table, columns, share) for i, own in zip(lot, noise, strict=True)}
+    found = {
+        i: own.cell**2 for lot, _, noise in priced(table, columns, share) for i, own in zip(lot, noise, strict=True)
+    }
     return [found[i] for i in range(len(columns))]
 
 

@@ -71,7 +71,7 @@ import numpy as np
 
 from dpcore.accounting.relation import Epsilon, Relation, exact, shares_of
 from dpcore.arguments import Floats, Progress
-from dpcore.domain.binarize import Binarization
+from dpcore.domain.binarize import Binarization, bit_widths
 from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
 from dpcore.door.prices import Claimed
@@ -211,7 +211,7 @@ class HMPrivBayes(FilteredSynthesizer):
         self._measure_networks(bits, networks, for_tables, weights)
 
     def measurements(self, table: PrivateTable) -> list[Measurement]:
-        d = len(Binarization(table.schema).schema)
+        d = sum(bit_widths(table.schema.sizes))
         for_pairs, _, share = self._shares(d)
         share = share * min(self.n_clusters, d) if self._published else share * (1 - ONE_WAYS)
         share += for_pairs if self.partition == "public" or d == 1 else 0

@@ -57,8 +57,8 @@ class IndependentMarginals(NetworkSynthesizer):
         self._keep(self.families_, noisy, prices)
 
     def measurements(self, table: PrivateTable) -> list[Measurement]:
-        shares = shares_of(self._budget(table), self._weights(table.schema))
-        return [clique(table.schema, [j], table.cell_variance(share)) for j, share in enumerate(shares)]
+        sizes, shares = table.schema.sizes, shares_of(self._budget(table), self._weights(table.schema))
+        return [clique(sizes, [j], table.cell_variance(share)) for j, share in enumerate(shares)]
 
     def _weights(self, schema: Schema) -> list[float]:
         return [size**0.5 for size in schema.sizes]

@@ -176,7 +176,7 @@ class JTree(CliqueSynthesizer):
         self.cliques_ = column_names(schema, measured.model.cliques)
 
     def measurements(self, table: PrivateTable) -> list[Measurement]:
-        schema, sizes, rows = table.schema, table.schema.sizes, table.public_rows or 1
+        sizes, rows = table.schema.sizes, table.public_rows or 1
         structure = Fraction(self.structure_share) * Fraction(self.epsilon)
         if self._published:
             most, width = MOST_CELLS // len(sizes), 1 + int(self._by_noise(sizes, rows, float(structure)))
@@ -186,7 +186,7 @@ class JTree(CliqueSynthesizer):
         clusters = junction_tree.triangulate(edges, sizes)
         clusters = clusters if self._published else junction_tree.merge_scopes(clusters, sizes, most)
         variance = table.cell_variance((Fraction(self.epsilon) - structure) / len(clusters))
-        return [clique(schema, own, variance)._replace(merged=self._published) for own in clusters]
+        return [clique(sizes, own, variance)._replace(merged=self._published) for own in clusters]
 
     def _by_noise(self, sizes: Sequence[int], rows: int, structure: float) -> float:
         """How many edges of a column noise alone makes, as printed."""

@@ -105,12 +105,12 @@ class MST(MeasuredTables):
         )
 
     def measurements(self, table: PrivateTable) -> list[Measurement]:
-        schema, edges = table.schema, len(table.schema) - 1
+        sizes, edges = table.schema.sizes, len(table.schema) - 1
         third = self._budget(table) / 3 if edges else self._budget(table)
         alone, paired = (table.cell_variance(third / max(many, 1)) for many in (edges + 1, edges))
-        columns = [clique(schema, [j], alone)._replace(merged=True) for j in range(edges + 1)]
+        columns = [clique(sizes, [j], alone)._replace(merged=True) for j in range(edges + 1)]
         frequent = (table.public_rows or 0) / (RARE * sqrt(paired))
-        return columns + [clique(schema, (j, j + 1), paired, frequent, drawn=False) for j in range(edges)]
+        return columns + [clique(sizes, (j, j + 1), paired, frequent, drawn=False) for j in range(edges)]
 
     def _tree(self, table: PrivateTable, measured: NoisyTables, share: Amount, progress: Progress) -> list[Edge]:
         """Pairs that join all columns, each chosen among those that join two parts (Kruskal's algorithm)."""

@@ -38,7 +38,7 @@ from typing import Any, Self
 from dpcore.accounting.currency import Amount, Currency
 from dpcore.accounting.relation import Relation, exact
 from dpcore.arguments import Progress
-from dpcore.domain.binarize import Binarization
+from dpcore.domain.binarize import bit_widths
 from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
 from dpcore.errors import ParameterError
@@ -167,19 +167,19 @@ class PrivBayes(NetworkSynthesizer):
             self._fit_columns(table, for_network, total - for_network, progress)
 
     def measurements(self, table: PrivateTable) -> list[Measurement]:
-        schema, total = table.schema, self._budget(table)
+        sizes, total = table.schema.sizes, self._budget(table)
         self.rows_ = float(table.public_rows or 1)
         total -= total * FOR_ROWS if table.relation is Relation.ADD_REMOVE else 0
         for_tables = total - total * exact(self.beta)
         if self._binary:
-            d = len(Binarization(schema).schema)
+            d = sum(bit_widths(sizes))
             parents = self._parents_of_bits(d, for_tables)
             share = (for_tables if parents else total) / (d - parents)
             return self._measured_bits(table, parents, share, clusters=False)
-        share, d = for_tables / len(schema), len(schema)
+        share = for_tables / len(sizes)
         room = self.rows_ / (self.theta * self._cell_scale(share))
-        families = [before(schema.sizes, j, self.max_parents, room) for j in range(d)]
-        found = [clique(schema, family, table.cell_variance(share)) for family in families]
+        families = [before(sizes, j, self.max_parents, room) for j in range(len(sizes))]
+        found = [clique(sizes, family, table.cell_variance(share)) for family in families]
         return [each._replace(clipped=self._published) for each in found]
 
     def _fit_bits(self, bits: PrivateTable, for_network: Amount, for_tables: Amount, progress: Progress) -> None:

@@ -39,7 +39,7 @@ import numpy as np
 
 from dpcore.accounting.relation import Epsilon, Relation, exact, shares_of
 from dpcore.arguments import Floats, Progress
-from dpcore.domain.binarize import Binarization
+from dpcore.domain.binarize import bit_widths
 from dpcore.door import PrivateTable
 from dpcore.door.prices import Claimed
 from dpcore.language import phrase
@@ -92,7 +92,7 @@ class PrivSCBN(ClusteredSynthesizer):
         self._measure_networks(bits, networks, for_tables, dict.fromkeys(bits.schema.names, 1.0))
 
     def measurements(self, table: PrivateTable) -> list[Measurement]:
-        d = len(Binarization(table.schema).schema)
+        d = sum(bit_widths(table.schema.sizes))
         share = exact(self.epsilon) / 3 * (min(self.n_clusters, d) if self._published else 1)
         return self._measured_bits(table, self.max_parents, share / self._tables_of(d))
 

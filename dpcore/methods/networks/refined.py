@@ -33,6 +33,7 @@ of Privacy and Confidentiality 11(3), 2021. McKenna et al.: AIM, PVLDB 15(11), 2
 Bayesian network classifiers, Machine Learning 29, 1997 (a tree with the class in every family).
 """
 
+from collections.abc import Sequence
 from fractions import Fraction
 from itertools import pairwise, permutations
 
@@ -151,16 +152,17 @@ class RefinedPrivBayes(NetworkSynthesizer):
 
     def measurements(self, table: PrivateTable) -> list[Measurement]:
         schema, total, name = table.schema, self._budget(table), self._class_of(table.schema)
+        sizes = schema.sizes
         label = [schema.index(name)] if name else []
         others = [j for j in range(len(schema)) if j not in label]
         families = [(j, *label) for j in others] or [tuple(label)]
-        shares = shares_of(total * ONE_WAYS, weights_of(table, families))
-        found = [clique(schema, own, table.cell_variance(share)) for own, share in zip(families, shares, strict=True)]
+        shares = shares_of(total * ONE_WAYS, weights_of(sizes, families))
+        found = [clique(sizes, own, table.cell_variance(share)) for own, share in zip(families, shares, strict=True)]
         groups = (table.public_rows or 0) / (ENOUGH * self._edge_scale(total, len(others)))
         if groups >= 2:
             variance = table.cell_variance(total * EDGES / max(len(others) - 1, 1))
-            edges = [clique(schema, edge, variance, min(groups, MOST_GROUPS), drawn=False) for edge in pairwise(others)]
-            classes = schema.sizes[label[0]] if label else 1
+            edges = [clique(sizes, edge, variance, min(groups, MOST_GROUPS), drawn=False) for edge in pairwise(others)]
+            classes = sizes[label[0]] if label else 1
             found += [edge._replace(cells=edge.cells * classes) for edge in edges]
         return found
 
@@ -169,7 +171,7 @@ class RefinedPrivBayes(NetworkSynthesizer):
     ) -> tuple[list[Floats], list[float]]:
         """Noisy tables and their prices. With shares of epsilon by the root of the cells, totals have one variance."""
         places = [tuple(table.schema.index(name) for name in family) for family in families]
-        return self._ask(table, families, epsilon, weights=weights_of(table, places))
+        return self._ask(table, families, epsilon, weights=weights_of(table.schema.sizes, places))
 
     def _edge_scale(self, total: Amount, columns: int) -> float:
         """The noise scale of an edge's table if all edges had equal shares."""
@@ -268,9 +270,9 @@ def add_up(margin: Floats, groups: Ints) -> Floats:
     return np.stack([margin[groups == group].sum(axis=0) for group in range(groups.max() + 1)])
 
 
-def weights_of(table: PrivateTable, families: list[tuple[int, ...]]) -> list[float]:
+def weights_of(sizes: Sequence[int], families: list[tuple[int, ...]]) -> list[float]:
     """The roots of the numbers of cells."""
-    return [float(np.sqrt(np.prod([table.schema.sizes[j] for j in family]))) for family in families]
+    return [float(np.sqrt(np.prod([sizes[j] for j in family]))) for family in families]
 
 
 def rows_to_one(weights: Floats) -> Floats:
