@@ -45,7 +45,6 @@ from dpcore.methods.base import PrivateEstimator
 from dpcore.methods.local.base import LocalClassifier
 from dpcore.methods.measurement import Measurement
 from dpcore.postprocess.simplex import project_rows
-from dpcore.rows import HeldRows
 
 STEPS = (0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0)
 DRAWS = 512  # of a value's noise, about
@@ -116,17 +115,16 @@ def expect_errors(
     method.check(schema)
     found, most = at_epsilon(method, schema, rows), at_epsilon(method, schema, rows, steps[-1])
 
-    def enough(epsilon: float) -> bool:
-        here = at_epsilon(method, schema, rows, epsilon)
-        return (
-            here.columns is not None and here.columns <= CLOSE and (here.measured or 0) >= HALF * (most.measured or 0)
-        )
+    def enough(here: Expectation) -> bool:
+        return (here.columns or 0.0) <= CLOSE and (here.measured or 0) >= HALF * (most.measured or 0)
 
-    low, high = 0, len(steps)  # errors fall as epsilon grows
+    if most.columns is None or not enough(most):
+        return found
+    low, high = 0, len(steps) - 1  # errors fall as epsilon grows
     while low < high:
         middle = (low + high) // 2
-        low, high = (low, middle) if enough(steps[middle]) else (middle + 1, high)
-    return replace(found, enough=steps[low] if low < len(steps) else None)
+        low, high = (low, middle) if enough(at_epsilon(method, schema, rows, steps[middle])) else (middle + 1, high)
+    return replace(found, enough=steps[low])
 
 
 def at_epsilon(method: PrivateEstimator, schema: Schema, rows: int, epsilon: float | None = None) -> Expectation:
@@ -149,23 +147,14 @@ def at_epsilon(method: PrivateEstimator, schema: Schema, rows: int, epsilon: flo
     return Expectation(columns, len(measured) if columns is not None else None, pairs, leaf, 0.0, None)
 
 
-class Nobody(HeldRows):
-    """Rows of which only the number is known."""
-
-    many = 0
-
-    def __len__(self) -> int:
-        return self.many
-
-
 def public_table(method: PrivateEstimator, schema: Schema, rows: int) -> PrivateTable:
-    """A table of which all that is public is known, and nothing else is there."""
-    currency, nobody = Currency.of(method.delta), Nobody(np.zeros((0, len(schema)), dtype=np.uint8), schema.sizes)
-    nobody.many = rows
+    """A table of which all that is public is known; its rows are made up, all of them alike."""
+    currency = Currency.of(method.delta)
     plan = None if method.mode == "published" else currency.amount(method.epsilon)
     ledger = Ledger(Relation.parse(method.relation), plan=plan, delta=method.delta)
+    codes = np.broadcast_to(np.uint8(0), (rows, len(schema)))
     known = replace(schema, unit=None, max_rows=rows)
-    return PrivateTable(nobody, known, ledger, make_noise("laplace", None, 0, currency.law))
+    return PrivateTable(codes, known, ledger, make_noise("laplace", None, 0, currency.law))
 
 
 def column_error(told: Sequence[Measurement], column: int, size: int, rows: int) -> float:

@@ -7,8 +7,8 @@ the same size and number.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
-from typing import NamedTuple
+from math import inf, prod
+from typing import Any, NamedTuple
 
 
 class Measurement(NamedTuple):
@@ -25,18 +25,10 @@ class Measurement(NamedTuple):
     untied: float = 0.0  # how far a column's bits are drawn independently of each other, from 0 to 1
 
 
-def clique(
-    sizes: Sequence[int],
-    columns: Sequence[int],
-    variance: float,
-    most: float = 0,
-    *,
-    drawn: bool = True,
-    spread: float = 0.0,
-) -> Measurement:
-    """The marginal of some columns; with `most`, values are merged until no column has more."""
-    own = tuple(min(sizes[j], max(int(most), 2)) if most else sizes[j] for j in columns)
-    return Measurement(tuple(columns), own, variance, prod(own), drawn, spread=spread)
+def clique(sizes: Sequence[int], columns: Sequence[int], variance: float, most: float = inf, **how: Any) -> Measurement:
+    """The marginal of some columns, with values merged until no column has more than so many."""
+    own = tuple(int(min(sizes[j], max(most, 2))) for j in columns)
+    return Measurement(tuple(columns), own, variance, prod(own), **how)
 
 
 def before(sizes: Sequence[int], column: int, most: int, cells: float) -> list[int]:

@@ -170,16 +170,13 @@ class NaiveBayesSynthesizer(Synthesizer):
         self.tables_ = [project_rows(spread_difference(t, totals), totals) for t in noisy] if self.features_ else []
 
     def measurements(self, table: PrivateTable) -> list[Measurement]:
-        schema, drawn = table.schema, self.x_source == "model"
         if self._variant != "C1":
             return []
-        label, sizes = schema.index(self._target(schema, self.target)), schema.sizes
+        sizes, label = table.schema.sizes, table.schema.index(self._target(table.schema, self.target))
         others = [j for j in range(len(sizes)) if j != label]
-        variance = table.cell_variance(self._budget(table) / max(len(others), 1))
-        return [
-            clique(sizes, (label, j), variance, drawn=drawn, spread=self.smoothing * sizes[j] * sizes[label])
-            for j in others
-        ]
+        variance, drawn = table.cell_variance(self._budget(table) / max(len(others), 1)), self.x_source == "model"
+        found = [clique(sizes, (label, j), variance, drawn=drawn) for j in others]
+        return [one._replace(spread=self.smoothing * one.cells) for one in found]
 
     def _exponent(self) -> float:
         if self.kappa == "argmax":

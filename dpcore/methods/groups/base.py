@@ -4,6 +4,7 @@ Either rows are drawn out of them, or a decision tree is learned from them.
 """
 
 from abc import abstractmethod
+from itertools import product
 from math import prod
 from typing import ClassVar
 
@@ -150,10 +151,11 @@ def leaves_in_turn(
     columns, sizes = table.schema.columns, [1] * len(table.schema)
     if target is not None:
         sizes[table.schema.index(target)] = table.schema[target].size
-    turns = [(j, level) for level in range(rounds) for j, column in enumerate(columns) if column.name != target]
-    for j, level in turns:
-        parts = 2 ** (level + 1) if columns[j].numeric else len(Hierarchy.of(columns[j]).level(level + 1))
-        if rounds and sizes[j] < parts <= columns[j].size and prod(sizes) // sizes[j] * parts <= max_leaves:
+    trees = {j: Hierarchy.of(column) for j, column in enumerate(columns) if column.taxonomy and not column.numeric}
+    for level, (j, column) in product(range(1, rounds + 1), enumerate(columns)):
+        finest = len(trees[j].level(level)) if j in trees else 2**level if column.numeric else column.size
+        parts = min(finest, column.size)
+        if rounds and sizes[j] < parts and prod(sizes) // sizes[j] * parts <= max_leaves and column.name != target:
             sizes[j], rounds = parts, rounds - 1
     variance, every = table.cell_variance(share), tuple(range(len(sizes)))
     return Measurement(every, tuple(sizes), variance, prod(sizes), merged=True)

@@ -181,23 +181,20 @@ class AdaptiveMarginals(MeasuredTables):
         )
 
     def measurements(self, table: PrivateTable) -> list[Measurement]:
-        schema, budget, rows = table.schema, self._budget(table), float(table.public_rows or 1)
-        plan, sizes = self._plan(table, rows), schema.sizes
+        columns, sizes, rows = table.schema.columns, table.schema.sizes, float(table.public_rows or 1)
+        plan, budget, at = self._plan(table, rows), self._budget(table), self._class_at(table.schema)
         left = budget if table.relation is Relation.REPLACE else budget - budget * ROUGH
-        at = self._class_at(schema) if plan.with_class else -1
-        part = table.split(schema.names[at])[0] if at >= 0 else table
-        share = left * plan.one_ways
-        others, label = [j for j in range(len(schema)) if j != at], [at] * (at >= 0)
-        variances = variances_of(
-            part, [schema.columns[j] for j in others], part.ledger.share_of(share) if label else share
-        )
-        found = [clique(sizes, (j, *label), v)._replace(merged=True) for j, v in zip(others, variances, strict=True)]
-        if plan.rounds:
-            measuring = (left - share) * MEASURING / plan.rounds
-            groups = rows / (ENOUGH[-1] * table.cell_error(measuring))
-            pairs = islice(combinations(range(len(schema)), 2), plan.rounds)
-            found += [clique(sizes, pair, table.cell_variance(measuring), groups, drawn=False) for pair in pairs]
-        return found
+        label = [at] if plan.with_class else []
+        others = [j for j in range(len(sizes)) if j not in label]
+        variances = variances_of(table, [columns[j] for j in others], left * plan.one_ways)
+        found = [
+            clique(sizes, (j, *label), variance, merged=True) for j, variance in zip(others, variances, strict=True)
+        ]
+        share = (left - left * plan.one_ways) * MEASURING / max(plan.rounds, 1)
+        groups = rows / (ENOUGH[-1] * max(table.cell_error(share), 1 / MOST_SCALE))
+        pairs = islice(combinations(range(len(sizes)), 2), plan.rounds)
+        variance = table.cell_variance(share)
+        return found + [clique(sizes, pair, variance, groups, drawn=False) for pair in pairs]
 
     def _class_at(self, schema: Schema) -> int:
         """Where the class column is; -1 if there is none."""

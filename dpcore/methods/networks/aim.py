@@ -112,14 +112,13 @@ class AIM(MeasuredTables):
 
     def measurements(self, table: PrivateTable) -> list[Measurement]:
         sizes, budget, d = table.schema.sizes, self._budget(table), len(table.schema)
-        share = budget / (ROUNDS * d)
-        each = share - share * CHOOSING
-        columns = [clique(sizes, [j], table.cell_variance(each)) for j in range(d)]
+        each = budget * (1 - CHOOSING) / (ROUNDS * d)
         left = (budget - each * d) * (1 - CHOOSING) / d  # of a pair, if there are as many rounds as columns
         noise = table.cell_error(left) * np.mean(sizes) ** 2 / (2 * (table.public_rows or 1))
-        rounds = min(max(noise**MORE, 1.0), ROUNDS)  # for a column; the share is doubled until then
+        left /= exact(min(max(noise**MORE, 1.0), ROUNDS))  # as the share is doubled until then
         pairs = [(j, (j + 1) % d) for j in range(d if d > 2 else d - 1)]
-        return columns + [clique(sizes, pair, table.cell_variance(left / exact(rounds))) for pair in pairs]
+        columns = [clique(sizes, [j], table.cell_variance(each)) for j in range(d)]
+        return columns + [clique(sizes, pair, table.cell_variance(left)) for pair in pairs]
 
 
 class _Rounds:

@@ -110,27 +110,24 @@ class NetworkSynthesizer(Synthesizer):
                 "Allow fewer parents, or take fewer columns.",
             )
 
-    def _measured_bits(
-        self, table: PrivateTable, parents: int, share: Amount, *, clusters: bool = True
-    ) -> list[Measurement]:
+    def _measured_bits(self, table: PrivateTable, parents: int, share: Amount, torn: float = 1.0) -> list[Measurement]:
         """What tables of bits with so many parents say of columns, each table for a share.
 
-        A column's bits are next to each other, more or less: the fewer rows there are, and the more bits, the more of
-        them have other parents.
+        A column's bits are next to each other, more or less: the fewer rows there are, and the
+        more bits, the more of them have other parents; `torn` is by how much.
         """
         rows, sizes = table.public_rows or 1, table.schema.sizes
-        widths = bit_widths(sizes)
-        variance = table.cell_variance(share) if share else 0.0
-        untied = (FEW_ROWS / rows) ** 0.3 * (sum(widths) / MANY_BITS) ** 0.9 * (1.3 if self._published else 1.0)
-        untied = min(untied * (1.0 if clusters else 0.6), 1.0) if parents else 0.85
-        found = []
+        widths, variance, found = bit_widths(sizes), table.cell_variance(share), list[Measurement]()
+        torn = torn * (FEW_ROWS / rows) ** 0.3 * (sum(widths) / MANY_BITS) ** 0.9
         for j, (size, width) in enumerate(zip(sizes, widths, strict=True)):
             cells = 2.0 ** (parents + 1)
             if parents and j:
                 found.append(Measurement((j - 1, j), (2, 2), variance, cells, drawn=False))
-            cells = cells if width <= parents + 1 else cells**2 / size * width / (parents + 1)
-            times = 2.0 if self._published else 1 / max(parents + 2 - width, 1)  # errors add up, or tables agree
-            found.append(Measurement((j,), (size,), variance * times, cells, True, self._published, untied=untied))
+            if width > parents + 1:
+                cells *= cells / size * width / (parents + 1)
+            times = 2.5 if self._published else 1 / max(parents + 2 - width, 1)  # errors add up, or tables agree
+            own = Measurement((j,), (size,), variance * times, cells, clipped=self._published)
+            found.append(own._replace(untied=min(torn, 1.0) if parents else 0.85))
         return found
 
     def _bits(self, table: PrivateTable) -> PrivateTable:
@@ -228,9 +225,14 @@ class ClusteredSynthesizer(NetworkSynthesizer):
         """What rates families."""
         return SCORES["MI" if self._published else self.score]
 
-    def _tables_of(self, d: int) -> int:
-        """How many tables of d bits are measured, if none of a network's is kept out by a filter."""
-        return max(d - min(self.n_clusters, d) * self.max_parents, 1)
+    def measurements(self, table: PrivateTable) -> list[Measurement] | None:
+        d = sum(bit_widths(table.schema.sizes))
+        tables = max(d - min(self.n_clusters, d) * self.max_parents, 1)
+        return self._measured_bits(table, self.max_parents, self._for_tables(d) / tables)
+
+    @abstractmethod
+    def _for_tables(self, d: int) -> Epsilon:
+        """What is spent on the tables of d bits in all."""
 
     def _choices(self, size: int) -> int:
         """How many questions `_network` asks in a cluster of so many bits."""

@@ -85,8 +85,9 @@ class Answers:
         """What a table tells of columns for a share."""
         families, sizes = [[column.name] for column in columns], [column.size for column in columns]
         if table.ledger.delta:
-            weights, prices, variances = gaussian_shares(table, sizes, share)
+            weights = weights_of(table, columns)
             noisy = table.counts(families, epsilon=share, weights=weights)
+            prices, variances = shares_of(share, weights), variances_of(table, columns, share)
             sums = [(float(cells.sum()), size * v) for cells, size, v in zip(noisy, sizes, variances, strict=True)]
             return cls(noisy, variances, prices, sums)
         lots, found, totals = in_lots(tuple(sizes)), list[tuple[Floats, float, Amount]](), list[Said]()
@@ -120,28 +121,25 @@ def average(said: Sequence[Said]) -> Said:
 def variances_of(table: PrivateTable, columns: Sequence[Column], share: Amount) -> list[float]:
     """The variances of columns' counts for a share; no question."""
     if table.ledger.delta:
-        return gaussian_shares(table, [column.size for column in columns], share)[2]
-    found = {
-        i: own.cell**2 for lot, _, noise in priced(table, columns, share) for i, own in zip(lot, noise, strict=True)
-    }
-    return [found[i] for i in range(len(columns))]
+        return list(map(table.cell_variance, shares_of(share, weights_of(table, columns))))
+    found = [0.0] * len(columns)
+    for lot, _, noise in priced(table, columns, share):
+        for i, own in zip(lot, noise, strict=True):
+            found[i] = own.cell**2
+    return found
 
 
-def gaussian_shares(
-    table: PrivateTable, sizes: Sequence[int], share: Amount
-) -> tuple[list[float], list[Amount], list[float]]:
-    """Weights of columns, their shares, and the variances of their counts, in rho."""
-    weights = [float(size) ** table.ledger.currency.balance for size in sizes]
-    prices = shares_of(share, weights)
-    return weights, prices, list(map(table.cell_variance, prices))
+def weights_of(table: PrivateTable, columns: Sequence[Column]) -> list[float]:
+    """Of columns, in rho."""
+    return [float(column.size) ** table.ledger.currency.balance for column in columns]
 
 
 def priced(
     table: PrivateTable, columns: Sequence[Column], share: Amount
 ) -> Iterator[tuple[list[int], Amount, list[Spread]]]:
     """Lots of columns with their shares and their noise."""
-    sizes = [column.size for column in columns]
-    lots = in_lots(tuple(sizes))
+    sizes = tuple(column.size for column in columns)
+    lots = in_lots(sizes)
     shares = shares_of(share, [sqrt(errors([sizes[i] for i in lot])) for lot in lots])
     for lot, paid in zip(lots, shares, strict=True):
         yield lot, paid, table.histogram_spreads([[columns[i].name] for i in lot], paid)

@@ -71,7 +71,7 @@ import numpy as np
 
 from dpcore.accounting.relation import Epsilon, Relation, exact, shares_of
 from dpcore.arguments import Floats, Progress
-from dpcore.domain.binarize import Binarization, bit_widths
+from dpcore.domain.binarize import Binarization
 from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
 from dpcore.door.prices import Claimed
@@ -80,7 +80,6 @@ from dpcore.language import phrase
 from dpcore.mechanisms.noise import NoNoise, generator
 from dpcore.mechanisms.scores import Entropy, TableScore
 from dpcore.mechanisms.scores.base import xlog2
-from dpcore.methods.measurement import Measurement
 from dpcore.methods.networks.base import (
     CLUSTERING,
     SCORES,
@@ -210,17 +209,16 @@ class HMPrivBayes(FilteredSynthesizer):
         progress(0.9, phrase("Measuring tables"))
         self._measure_networks(bits, networks, for_tables, weights)
 
-    def measurements(self, table: PrivateTable) -> list[Measurement]:
-        d = sum(bit_widths(table.schema.sizes))
-        for_pairs, _, share = self._shares(d)
-        share = share * min(self.n_clusters, d) if self._published else share * (1 - ONE_WAYS)
-        share += for_pairs if self.partition == "public" or d == 1 else 0
-        return self._measured_bits(table, self.max_parents, share / self._tables_of(d))
-
     def _shares(self, d: int) -> list[Epsilon]:
         """Of pairs, networks and tables, for d bits."""
         k = min(self.n_clusters, d)
         return shares_of(self.epsilon, [d - 1.0, 2 * d / k, 2 * d / k] if d > 1 else 3)
+
+    def _for_tables(self, d: int) -> Epsilon:
+        for_pairs, _, share = self._shares(d)
+        if self._published:
+            return share * min(self.n_clusters, d)
+        return share * (1 - ONE_WAYS) + (for_pairs if self.partition == "public" or d == 1 else 0)
 
     def _entropies(self, bits: PrivateTable, epsilon: Epsilon) -> Floats:
         """Entropy per bit from noisy one-way tables, shape (d,); also sets `rows_` where n is private."""
@@ -277,9 +275,8 @@ class NoPrivacy(FilteredSynthesizer):
     def _check(self, schema: Schema) -> None:
         self._check_parents(schema, self.max_parents)
 
-    def measurements(self, table: PrivateTable) -> list[Measurement]:
-        found = self._measured_bits(table, self.max_parents, 0)
-        return [each._replace(clipped=False, untied=each.untied / 1.3) for each in found]
+    def _for_tables(self, d: int) -> Epsilon:
+        return inf
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
         progress(0.0, phrase("Scoring pairs of bits"))

@@ -175,24 +175,16 @@ class JTree(CliqueSynthesizer):
         self.edges_, self.clusters_ = column_names(schema, edges), column_names(schema, clusters)
         self.cliques_ = column_names(schema, measured.model.cliques)
 
-    def measurements(self, table: PrivateTable) -> list[Measurement]:
-        sizes, rows = table.schema.sizes, table.public_rows or 1
-        structure = Fraction(self.structure_share) * Fraction(self.epsilon)
+    def measurements(self, table: PrivateTable) -> list[Measurement] | None:
         if self._published:
-            most, width = MOST_CELLS // len(sizes), 1 + int(self._by_noise(sizes, rows, float(structure)))
-        else:
-            most, width = self.max_cells or self._useful_cells(float(rows), table.relation, len(sizes)), 1
-        edges = [(other, j) for j in range(len(sizes)) for other in before(sizes, j, width, most)[1:]]
-        clusters = junction_tree.triangulate(edges, sizes)
-        clusters = clusters if self._published else junction_tree.merge_scopes(clusters, sizes, most)
-        variance = table.cell_variance((Fraction(self.epsilon) - structure) / len(clusters))
-        return [clique(sizes, own, variance)._replace(merged=self._published) for own in clusters]
-
-    def _by_noise(self, sizes: Sequence[int], rows: int, structure: float) -> float:
-        """How many edges of a column noise alone makes, as printed."""
-        _, scale = sampling_rate(rows, structure, [(max(sizes), max(sizes))])
-        over = self.threshold**2 * (np.median(sizes) - 1) / 2 / max(scale, 1e-12)
-        return float((len(sizes) - 1) * np.exp(-over) * (0.5 + over / 4))
+            return None  # noise alone joins many columns in one table, or none: nothing bounds it
+        sizes, budget = table.schema.sizes, Fraction(self.epsilon) * (1 - Fraction(self.structure_share))
+        rows = float(table.public_rows or 1)
+        most = self.max_cells or self._useful_cells(rows, table.relation, len(sizes))
+        edges = [(other, j) for j in range(len(sizes)) for other in before(sizes, j, 1, most)[1:]]
+        clusters = junction_tree.merge_scopes(junction_tree.triangulate(edges, sizes), sizes, most)
+        variance = table.cell_variance(budget / len(clusters))
+        return [clique(sizes, own, variance) for own in clusters]
 
     def _chosen_edges(
         self, table: PrivateTable, structure: Fraction, progress: Progress

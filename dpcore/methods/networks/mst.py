@@ -105,11 +105,11 @@ class MST(MeasuredTables):
         )
 
     def measurements(self, table: PrivateTable) -> list[Measurement]:
-        sizes, edges = table.schema.sizes, len(table.schema) - 1
-        third = self._budget(table) / 3 if edges else self._budget(table)
+        sizes, edges, budget = table.schema.sizes, len(table.schema) - 1, self._budget(table)
+        third = budget / 3 if edges else budget
         alone, paired = (table.cell_variance(third / max(many, 1)) for many in (edges + 1, edges))
-        columns = [clique(sizes, [j], alone)._replace(merged=True) for j in range(edges + 1)]
-        frequent = (table.public_rows or 0) / (RARE * sqrt(paired))
+        frequent = (table.public_rows or 0) / (RARE * sqrt(max(paired, 1e-9)))
+        columns = [clique(sizes, [j], alone, merged=True) for j in range(edges + 1)]
         return columns + [clique(sizes, (j, j + 1), paired, frequent, drawn=False) for j in range(edges)]
 
     def _tree(self, table: PrivateTable, measured: NoisyTables, share: Amount, progress: Progress) -> list[Edge]:

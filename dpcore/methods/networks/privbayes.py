@@ -167,20 +167,17 @@ class PrivBayes(NetworkSynthesizer):
             self._fit_columns(table, for_network, total - for_network, progress)
 
     def measurements(self, table: PrivateTable) -> list[Measurement]:
-        sizes, total = table.schema.sizes, self._budget(table)
-        self.rows_ = float(table.public_rows or 1)
+        sizes, total, self.rows_ = table.schema.sizes, self._budget(table), float(table.public_rows or 1)
         total -= total * FOR_ROWS if table.relation is Relation.ADD_REMOVE else 0
-        for_tables = total - total * exact(self.beta)
+        for_tables, d = total - total * exact(self.beta), len(sizes)
         if self._binary:
             d = sum(bit_widths(sizes))
             parents = self._parents_of_bits(d, for_tables)
-            share = (for_tables if parents else total) / (d - parents)
-            return self._measured_bits(table, parents, share, clusters=False)
-        share = for_tables / len(sizes)
-        room = self.rows_ / (self.theta * self._cell_scale(share))
-        families = [before(sizes, j, self.max_parents, room) for j in range(len(sizes))]
-        found = [clique(sizes, family, table.cell_variance(share)) for family in families]
-        return [each._replace(clipped=self._published) for each in found]
+            return self._measured_bits(table, parents, (for_tables if parents else total) / (d - parents), torn=0.6)
+        room = self.rows_ / (self.theta * self._cell_scale(for_tables / d))
+        families = [before(sizes, j, self.max_parents, room) for j in range(d)]
+        variance = table.cell_variance(for_tables / d)
+        return [clique(sizes, family, variance, clipped=self._published) for family in families]
 
     def _fit_bits(self, bits: PrivateTable, for_network: Amount, for_tables: Amount, progress: Progress) -> None:
         left = list(bits.schema.names)

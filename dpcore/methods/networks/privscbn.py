@@ -39,13 +39,11 @@ import numpy as np
 
 from dpcore.accounting.relation import Epsilon, Relation, exact, shares_of
 from dpcore.arguments import Floats, Progress
-from dpcore.domain.binarize import bit_widths
 from dpcore.door import PrivateTable
 from dpcore.door.prices import Claimed
 from dpcore.language import phrase
 from dpcore.mechanisms.noise import generator
 from dpcore.mechanisms.scores import Entropy, Jaccard
-from dpcore.methods.measurement import Measurement
 from dpcore.methods.networks.base import ClusteredSynthesizer, pair_matrix
 from dpcore.methods.presets import both
 from dpcore.postprocess.bayes_net import Family
@@ -91,10 +89,8 @@ class PrivSCBN(ClusteredSynthesizer):
         progress(0.9, phrase("Measuring tables"))
         self._measure_networks(bits, networks, for_tables, dict.fromkeys(bits.schema.names, 1.0))
 
-    def measurements(self, table: PrivateTable) -> list[Measurement]:
-        d = sum(bit_widths(table.schema.sizes))
-        share = exact(self.epsilon) / 3 * (min(self.n_clusters, d) if self._published else 1)
-        return self._measured_bits(table, self.max_parents, share / self._tables_of(d))
+    def _for_tables(self, d: int) -> Epsilon:
+        return exact(self.epsilon) / 3 * (min(self.n_clusters, d) if self._published else 1)
 
     def _similarity(self, bits: PrivateTable, epsilon: Epsilon) -> Floats:
         """Jaccard's index of all pairs, noisy or from noisy tables; also sets `rows_` where n is private."""

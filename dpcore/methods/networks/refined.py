@@ -152,18 +152,16 @@ class RefinedPrivBayes(NetworkSynthesizer):
 
     def measurements(self, table: PrivateTable) -> list[Measurement]:
         schema, total, name = table.schema, self._budget(table), self._class_of(table.schema)
-        sizes = schema.sizes
-        label = [schema.index(name)] if name else []
-        others = [j for j in range(len(schema)) if j not in label]
+        sizes, label = schema.sizes, [schema.index(name)] if name else []
+        others = [j for j in range(len(sizes)) if j not in label]
         families = [(j, *label) for j in others] or [tuple(label)]
         shares = shares_of(total * ONE_WAYS, weights_of(sizes, families))
         found = [clique(sizes, own, table.cell_variance(share)) for own, share in zip(families, shares, strict=True)]
-        groups = (table.public_rows or 0) / (ENOUGH * self._edge_scale(total, len(others)))
-        if groups >= 2:
-            variance = table.cell_variance(total * EDGES / max(len(others) - 1, 1))
-            edges = [clique(sizes, edge, variance, min(groups, MOST_GROUPS), drawn=False) for edge in pairwise(others)]
-            classes = sizes[label[0]] if label else 1
-            found += [edge._replace(cells=edge.cells * classes) for edge in edges]
+        groups = (table.public_rows or 0) / (ENOUGH * max(self._edge_scale(total, len(others)), 1 / MOST_SCALE))
+        variance = table.cell_variance(total * EDGES / max(len(others) - 1, 1))
+        for edge in pairwise(others):
+            pair = clique(sizes, edge, variance, min(groups, MOST_GROUPS), drawn=False)
+            found.append(pair._replace(cells=pair.cells * (sizes[label[0]] if label else 1)))
         return found
 
     def _tables(
