@@ -145,7 +145,7 @@ class Workbench:
             lacks = controls.refusal(METHODS[name](**made[1]), data.schema)
             st.session_state[f"{page}.chosen"] = (*made, rows) if isinstance(method, Synthesizer) else made
             own, public = on_rows(method, data)
-            before_run.line(method, own, preset, data, public)
+            before_run.line(page, method, preset, data.schema, public)
             if shown is not None and shown.asked not in (None, st.session_state[f"{page}.chosen"]):
                 outdated()
             with advanced:
