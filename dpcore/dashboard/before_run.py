@@ -1,5 +1,6 @@
 """The line *Before you run*: what a run will be good for, and what it lacks, from public facts alone."""
 
+from contextlib import suppress
 from typing import Any
 
 import streamlit as st
@@ -29,10 +30,8 @@ def line(page: str, method: Any, preset: Preset, schema: Schema, public: int | N
     """Say what is expected of a run on so many `public` rows, and whether a guarantee holds; it reads no row."""
     rows = public or int(st.session_state.get(f"forecast.rows.{page}", USUAL))
     told = [f"**{say('Before you run')}**"]
-    try:
+    with suppress(DPCoreError):  # it would not run: the page says why
         told += words(expectation(method, schema, rows))
-    except DPCoreError:  # it would not run: the page says why
-        pass
     if public is None:
         told.append(say("if you have {rows:,} rows", rows=rows))
     with st.container(key="before"):

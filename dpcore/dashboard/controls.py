@@ -129,7 +129,19 @@ def ask(
             about = told or RELEASE
             persons = data.schema.persons is not None
             steps = control.steps or EPSILONS
-            given = {"epsilon": epsilon_picker(page, usual, steps, about, method.seen, rows, places, persons=persons)}
+            given = {
+                "epsilon": epsilon_picker(
+                    page,
+                    usual,
+                    steps,
+                    about,
+                    method.seen,
+                    rows,
+                    places,
+                    persons=persons,
+                    claimed=method.mode == "published",
+                )
+            }
         case "relation":
             allowed = method.relations_in(method.mode) if control.shown is None else (control.shown,)
             names = [name for name in RELATIONS if name in allowed]

@@ -72,10 +72,11 @@ def epsilon_picker(
     places: Sequence[AbstractContextManager[Any]] = (),
     *,
     persons: bool = False,
+    claimed: bool = False,
 ) -> float:
     """Ask for epsilon, with what it means for a person of so many rows, in two places. Touches no data.
 
-    `persons`: runs protect persons with all rows, and not single rows.
+    `persons`: runs protect persons with all rows, and not single rows; `claimed`: no proof of it holds.
     """
     left, right = places or st.columns([5, 3], gap="medium", vertical_alignment="center")
     with left:
@@ -87,10 +88,13 @@ def epsilon_picker(
             ranges(options, rows)
     with right:
         sure = odds(rows * epsilon)
-        full = min(round(DOTS * sure), DOTS)
+        full = int(DOTS * sure)  # only certainty fills all
         dots = f":primary[{'●' * full}]:gray[{'●' * (DOTS - full)}]"
         st.markdown(f"**{odds_in_short(rows * epsilon)}** {dots}", help=odds_sentence(rows * epsilon, seen))
-        caption("how sure someone can become about a person (50 before)")
+        if claimed:
+            caption("how sure someone could become, if the claim held")
+        else:
+            caption("how sure someone can become about a person (50 before)")
     return epsilon
 
 

@@ -194,8 +194,8 @@ def watch(name: str, job: Job) -> None:
     housekeeping.presence()
     if not job.is_alive():
         st.rerun()
-    with st.container(border=True):
-        st.progress(job.fraction, text=job.told)
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+        st.progress(job.fraction, text=job.told, width="stretch")
         look: Any = {"icon": ":material/stop:", "help": say("Keeps the last finished result.")}
         look["disabled"] = job.canceled.is_set()
         st.button(say("Cancel"), key=f"cancel:{name}", on_click=job.canceled.set, **look)

@@ -65,10 +65,12 @@ def summary(page: str, shown: Shown, remark: str = "") -> None:
         of_classifier(page, shown)
         about(shown, remark)
         return
+    place = st.container()
     judge = partial(evaluator(shown).verdict, release.synthetic)
     found = jobs.counted(page, shown, "verdict", judge)
     worst = jobs.counted(page, shown, "1-way", partial(distances, shown, 1))
-    tiles([epsilon_tile(shown), *([] if found is None else verdict_tiles(found))])
+    with place:
+        tiles([epsilon_tile(shown), *([] if found is None else verdict_tiles(found))])
     if worst is not None:
         worst_column(shown, worst)
     about(shown, remark)
@@ -138,8 +140,11 @@ def of_classifier(page: str, shown: Shown) -> None:
         tiles([epsilon_tile(shown), size])
         st.info(say("Accuracy needs test rows. Choose them on the page Data."))
         return
-    if (found := classifier.comparison(page, shown)) is None:
-        tiles([epsilon_tile(shown), size])
+    place = st.container()
+    found = classifier.comparison(page, shown)
+    if found is None:
+        with place:
+            tiles([epsilon_tile(shown), size])
         return
     scores = found[0].set_index("model")["accuracy"]
     accuracy = (say("⚠ Accuracy"), f"{scores.iloc[0]:.1%}", say("Share of test rows that are predicted correctly."))
@@ -148,7 +153,8 @@ def of_classifier(page: str, shown: Shown) -> None:
         f"{scores[MAJORITY]:.1%}",
         say("Always the most frequent class: the baseline."),
     )
-    tiles([epsilon_tile(shown), accuracy, majority, size])
+    with place:
+        tiles([epsilon_tile(shown), accuracy, majority, size])
     real(charts.classifier_scores, found[0])
 
 
