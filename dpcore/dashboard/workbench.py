@@ -149,7 +149,7 @@ class Workbench:
         rows, placed = 0, " ".join(map(" ".join, self.layout)).split()
         spots = [(row, st.container()) for row in self.layout if row != NEXT]
         for row, spot in sorted(spots, key=lambda at: "method" not in at[0]):  # all others hang on the method
-            if method and not any(control.seen(method) for column in row for control in named(column, method, placed)):
+            if method and not any(each.wanted(method) for column in row for each in named(column, method, placed)):
                 continue
             cells = spot.columns(len(row), gap=self.gap) if len(row) > 1 else [spot]
             for column, cell in zip(row, cells, strict=True):
