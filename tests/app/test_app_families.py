@@ -23,8 +23,17 @@ from dpcore.methods import METHODS
 from dpcore.methods.base import PrivateClassifier
 from dpcore.text import claim, limit
 
-SAME = {"summary", "marginals", "accuracy", "redraws", "predict", "figures", "survey"}  # tabs that no method changes
-LOOKED_AT = {"network", "trees", "privacy", "download"}  # those in which more is asked for, below
+SAME = {
+    "summary",
+    "marginals",
+    "pairs",
+    "accuracy",
+    "redraws",
+    "predict",
+    "figures",
+    "survey",
+}  # tabs that no method changes
+LOOKED_AT = {"network", "trees", "privacy", "download"}
 OFFERED = {(name, mode): controls.offered(name, mode) for name in FAMILIES for mode in ("corrected", "published")}
 VARIANTS = [(name, mode, label) for (name, mode), offers in OFFERED.items() for label in offers]
 BOUNDED = data(max_rows=500)
@@ -144,7 +153,7 @@ def test_all_that_can_be_moved_reaches_the_next_run_and_draws_and_spends_nothing
     """Found on the screen, so that new widgets are moved too: all settings of all variants, and all tabs."""
     at = with_release("redraws", given=BOUNDED)  # a tab without charts, which every move would draw
     first, release = shown(at), shown(at).release
-    moved = {"dpcore.language", *(f"{name}.{key}" for key in ("method", "model.part", "paper.part"))}
+    moved = {"dpcore.language", *(f"{name}.{key}" for key in ("method", "marginals.part", "model.part", "paper.part"))}
 
     def move(*, settings: bool = False) -> None:
         while found := waiting(at, moved):

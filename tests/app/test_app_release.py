@@ -17,7 +17,7 @@ from dpcore.export import privacy_card
 
 FILES = {"synthetic.csv", "schema.json", "config.json", "ledger.json", "ledger.csv"}
 FILES |= {"replay.py", "replay.ipynb", "report.html", "card.md", "README.md"}
-CHARTS = {"summary": 1, "marginals": 4, "accuracy": 1, "privacy": 2}
+CHARTS = {"summary": 1, "marginals": 2, "pairs": 3, "accuracy": 1, "privacy": 1}
 
 
 def test_first_start_to_export(downloads) -> None:
