@@ -7,6 +7,7 @@ import streamlit as st
 
 from dpcore import charts
 from dpcore.accounting.currency import above
+from dpcore.accounting.relation import Epsilon
 from dpcore.dashboard.epsilon import odds_sentence
 from dpcore.dashboard.panels import amount, chart, disclosure, forest, reported, table_behind
 from dpcore.dashboard.session import Shown
@@ -35,7 +36,7 @@ def spent(shown: Shown) -> None:
     bound = ledger.epsilon_bound
     seen = phrase("your reports") if reported(shown) else phrase("the release")
 
-    def odds(amount: float) -> str:
+    def odds(amount: Epsilon) -> str:
         return odds_sentence(protection.gained(unit, ledger.currency, amount), seen, ledger.delta)
 
     if bound == ledger.epsilon_claimed < math.inf:
