@@ -153,7 +153,10 @@ def test_all_that_can_be_moved_reaches_the_next_run_and_draws_and_spends_nothing
     """Found on the screen, so that new widgets are moved too: all settings of all variants, and all tabs."""
     at = with_release("redraws", given=BOUNDED)  # a tab without charts, which every move would draw
     first, release = shown(at), shown(at).release
-    moved = {"dpcore.language", *(f"{name}.{key}" for key in ("method", "marginals.part", "model.part", "paper.part"))}
+    moved = {
+        "dpcore.language",
+        *(f"{name}.{key}" for key in ("method", "marginals.part", "privacy.part", "model.part", "paper.part")),
+    }
 
     def move(*, settings: bool = False) -> None:
         while found := waiting(at, moved):

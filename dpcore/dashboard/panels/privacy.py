@@ -9,7 +9,7 @@ from dpcore import charts
 from dpcore.accounting.currency import above
 from dpcore.accounting.relation import Epsilon
 from dpcore.dashboard.epsilon import odds_sentence
-from dpcore.dashboard.panels import amount, chart, disclosure, forest, reported, table_behind
+from dpcore.dashboard.panels import amount, chart, disclosure, draw_part, forest, reported, table_behind
 from dpcore.dashboard.session import Shown
 from dpcore.dashboard.shell import escaped
 from dpcore.dashboard.widgets import caption
@@ -21,11 +21,8 @@ from dpcore.text import claim, limit, number
 
 def privacy(page: str, shown: Shown) -> None:
     """Claimed and proven epsilon, where it went, and what could still be learned of one person."""
-    with st.container():
-        spent(shown)
-    if isinstance(shown.release.artifact, Model) and "forest" in shown.release.artifact.released:
-        forest.budget(shown)
-    disclosure.learned(page, shown)
+    parts = {phrase("Epsilon"): lambda: spent(shown), phrase("One person"): lambda: disclosure.learned(page, shown)}
+    draw_part(f"{page}.privacy", parts)
 
 
 def spent(shown: Shown) -> None:
@@ -67,6 +64,8 @@ def spent(shown: Shown) -> None:
         st.caption(rho if ledger.guarantee_void else f"{rho} {protection.of_delta(ledger.delta)}")
     chart(charts.epsilon_split(ledger.breakdown()))
     caption("{sentence}.", sentence=escaped(retold(shown.release.noise_label)))
+    if isinstance(shown.release.artifact, Model) and "forest" in shown.release.artifact.released:
+        forest.budget(shown)
     asked = say("What each person reported") if reported(shown) else say("Every entry of the ledger")
     table_behind(frame, asked)
 
