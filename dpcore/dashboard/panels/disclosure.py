@@ -46,8 +46,8 @@ def learned(page: str, shown: Shown) -> None:
     release = shown.release
     st.markdown(limit(release))
     markdown(
-        "**One attack.** Someone {knows}. How often is the guess right? The method runs {fits} times with these settings; "
-        "real rows chosen at random take part in every other run. Only the difference comes from taking part.",
+        "**One attack.** Someone {knows}. How often is the guess right? The method runs {fits} times with these "
+        "settings; real rows chosen at random take part in every other run. Only the difference comes from taking part.",
         knows=known(release),
         fits=FITS,
     )
