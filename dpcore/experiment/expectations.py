@@ -17,7 +17,7 @@ The expected error of a column
 
 What it leaves out
     Nobody knows how the columns hang together. What a method loses without any noise, because it measures other columns
-    together than would be best, is in E only where it is usual (`untied` bits). `benchmarks.expectations` says how far
+    together than would be best, is in E only where it is usual (`lost`). `benchmarks.expectations` says how far
     E is from what real runs have.
 """
 
@@ -144,7 +144,15 @@ def at_epsilon(method: PrivateEstimator, schema: Schema, rows: int, epsilon: flo
         errors = [column_error(told, j, size, rows) for j, size in asked.items()]
         columns = float(np.mean(errors)) if errors else None
     pairs = len(sizes) * (len(sizes) - 1) // 2
-    return Expectation(columns, len(measured) if columns is not None else None, pairs, leaf, 0.0, None)
+    known = None if columns is None else len(measured)
+    return Expectation(columns, known, pairs, leaf, seconds(method, rows, len(sizes)), None)
+
+
+def seconds(method: PrivateEstimator, rows: int, columns: int) -> float:
+    """About how long a fit takes, to one digit: by the time that was measured for 200,000 cells."""
+    cells = rows * columns / 200_000 * sqrt(columns / 15)
+    found = method.seconds[method.mode == "published"] * (0.25 + 0.35 * cells)
+    return float(f"{found:.0e}")
 
 
 def public_table(method: PrivateEstimator, schema: Schema, rows: int) -> PrivateTable:
@@ -169,9 +177,8 @@ def column_error(told: Sequence[Measurement], column: int, size: int, rows: int)
     added = one.spread + one.clipped * CLIPPED * sqrt(one.variance) * max(one.cells - apart, 0)
     noise, added = min(1 / (sqrt(certain) * rows), MOST), min(added / rows, MOST)
     found = distance(size, apart, noise, added, clipped=one.clipped, merged=one.merged)
-    if one.untied:  # bits that are drawn one after the other seldom agree on one value
-        untied = one.untied * bits_apart(size)
-        found = found * (1 - found / 5) * (1 - untied) + untied
+    if one.bits:  # drawn one after the other, they seldom agree on one value
+        found = found * (1 - found / 5) * (1 - one.lost) + one.lost
     return found
 
 
@@ -209,15 +216,6 @@ def usual_shares(size: int) -> Floats:
     ranks = np.argsort(np.argsort(np.abs(np.arange(size) + 0.5 - size / 3), kind="stable"))
     shares = (1.0 + ranks) ** -(STEEP[0] + STEEP[1] * log2(size))
     return np.asarray(shares / shares.sum())
-
-
-@lru_cache(maxsize=256)
-def bits_apart(size: int) -> float:
-    """How far usual shares are from those of independent bits."""
-    shares, bits = usual_shares(size), np.arange(size)[:, None] >> np.arange(max((size - 1).bit_length(), 1)) & 1
-    ones = shares @ bits
-    alone = np.where(bits, ones, 1 - ones).prod(axis=1)
-    return float(np.abs(alone / alone.sum() - shares).sum() / 2)
 
 
 def measured_pairs(one: Measurement, rows: int) -> set[tuple[int, int]]:

@@ -22,7 +22,8 @@ class Measurement(NamedTuple):
     clipped: bool = False  # negative counts become 0, instead of being projected
     merged: bool = False  # values that noise drowns count the same
     spread: float = 0.0  # rows that are added, evenly
-    untied: float = 0.0  # how far a column's bits are drawn independently of each other, from 0 to 1
+    bits: bool = False  # whether columns are drawn bit by bit
+    lost: float = 0.0  # how far a column is off without any noise
 
 
 def clique(sizes: Sequence[int], columns: Sequence[int], variance: float, most: float = inf, **how: Any) -> Measurement:

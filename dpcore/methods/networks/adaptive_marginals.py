@@ -140,6 +140,7 @@ class AdaptiveMarginals(MeasuredTables):
     best_for = "closest synthetic data in most cases"
     presets = (Preset("Adaptive marginals: pairs that the model is most wrong about"),)
     variants = ({}, {"target": "grade"}, {"delta": 1e-9})
+    seconds = (0.9, 0.9)
     delta: float = with_delta()
     target: str | None = text(
         default=None,

@@ -93,7 +93,7 @@ class JTree(CliqueSynthesizer):
     reference = phrase("R. Chen et al. 2015")
     best_for = "columns that depend on each other"
     provable_printed = "none"
-    seconds = (0.17, 0.06)
+    seconds = (0.17, 0.2)
     printed_relations = (Relation.REPLACE,)
     controls = (SCORE,)
     presets = both("JTree: a junction tree", "JTree")

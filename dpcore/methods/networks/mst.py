@@ -70,7 +70,7 @@ class MST(MeasuredTables):
     best_for = "published baseline: tree of marginals"
     presets = (Preset("MST: a tree of pairs, as published"),)
     variants = ({}, {"delta": 1e-9})
-    seconds = (0.1, 0.1)
+    seconds = (0.2, 0.2)
     delta: float = with_delta()
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:

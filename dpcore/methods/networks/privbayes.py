@@ -50,6 +50,7 @@ from dpcore.methods.measurement import Measurement, before, clique
 from dpcore.methods.networks.base import (
     MOST_PARENTS,
     NAMES,
+    NO_VALUE,
     PLACED,
     SCORE,
     SCORES,
@@ -173,7 +174,7 @@ class PrivBayes(NetworkSynthesizer):
         if self._binary:
             d = sum(bit_widths(sizes))
             parents = self._parents_of_bits(d, for_tables)
-            return self._measured_bits(table, parents, (for_tables if parents else total) / (d - parents), torn=0.6)
+            return self._measured_bits(table, parents, (for_tables if parents else total) / (d - parents), NO_VALUE / 2)
         room = self.rows_ / (self.theta * self._cell_scale(for_tables / d))
         families = [before(sizes, j, self.max_parents, room) for j in range(d)]
         variance = table.cell_variance(for_tables / d)
