@@ -44,7 +44,18 @@ WINE = (
     (1, 4),
     (200, 1800),
 )
-PATIENTS = (18, 80), (1, 2), (15, 45), (60, 140), (90, 310), (40, 250), (20, 100), (2, 10), (3, 6.5), (50, 130)
+PATIENTS = (
+    (18, 80),
+    (1, 2),
+    (15, 45),
+    (60, 140),
+    (90, 310),
+    (40, 250),
+    (20, 100),
+    (2, 10),
+    (3, 6.5),
+    (50, 130),
+)
 
 
 def bundled(name: str) -> tuple[pd.DataFrame, dp.Schema]:
@@ -52,7 +63,14 @@ def bundled(name: str) -> tuple[pd.DataFrame, dp.Schema]:
     found = load_wine(as_frame=True) if name == "wine" else load_diabetes(as_frame=True, scaled=False)
     bounds = WINE if name == "wine" else PATIENTS
     columns = [
-        dp.Column(name=f"c{i}", kind="continuous", lower=low, upper=high, bins=2 if high == 2 else 10, outside="clip")
+        dp.Column(
+            name=f"c{i}",
+            kind="continuous",
+            lower=low,
+            upper=high,
+            bins=2 if high == 2 else 10,
+            outside="clip",
+        )
         for i, (low, high) in enumerate(bounds)
     ]
     label = found.target if name == "wine" else (found.target > 140).astype(int)

@@ -356,9 +356,9 @@ class PrivateTable:
         return nodes.PrivateNodes(self._door.on(part), rows), budget
 
     def tree_budget(
-        self, trees: int, epsilon: Epsilon, resample: str = "full", rate: float = 1.0, *, plainly_claimed: bool = False
+        self, trees: int, epsilon: Epsilon, resample: str, rate: float = 1.0, *, plainly_claimed: bool
     ) -> tuple[Ledger, Epsilon]:
-        """The account of a record's way through one of such trees, and what it may cost; no question."""
+        """The account of a record's way through such a tree, and what it may cost."""
         account, budget = nodes.account(self.ledger, trees, exact(epsilon), resample, rate, len(self._rows))
         part = account.parallel("", by="value", plainly_claimed=plainly_claimed).part("")
         return part, budget if plainly_claimed else part.share_of(budget)

@@ -1,24 +1,24 @@
-r"""What a run will be good for, worked out from public facts alone, in some milliseconds.
+r"""What a run will be good for, worked out from public facts alone in some milliseconds.
 
-A method says what it measures and at which noise (`PrivateEstimator.measurements`); of a column nobody knows the shares,
-so it has those of a usual one (`usual_shares`).
+A method says what it measures, and how noisy that is (`PrivateEstimator.measurements`). What shares
+the values of a column have is private; so every column has those of a usual one (`usual_shares`).
 
 The expected error of a column
-    P(a) are the shares of its k values, s is the standard deviation of what is measured of them by itself: measurements
-    of a clique of m cells tell it with the variance m / k times that of a cell, and several of them are averaged by
-    inverse variance. With z of independent Laplace or normal noise of that size, for a table of n rows,
+    P(a) are the shares of its k values. A marginal of m cells tells the column's counts with m / k
+    times the variance of a cell; several marginals are averaged by inverse variance. With noise z
+    of that size, for n rows,
 
-        E = E ½ Σ_a |P(a) - Q(a)|,    Q the nearest distribution to P + s z / n  (`postprocess.simplex`)
+        E = E ½ Σ_a |P(a) - Q(a)|,    Q the nearest distribution to P + z / n
 
-    over fixed draws of z, so that the same facts give the same number. Where a method sets negative counts to 0 instead,
-    Q is what that gives; rows that it spreads over all values are added; where only groups of values are told apart, Q
-    is even within a group; of a column that is not measured at all, Q is even. E is what the tab Columns measures of a
-    release: the total variation distance of a column. *Points* are percent of it.
+    over fixed draws of z, so that the same facts give the same number. Q is what becomes of noisy
+    counts where a method does something else: negative ones become 0, rows are added to all values,
+    only groups of values are told apart, or nothing is measured, and Q is even. E is what the tab
+    Columns measures of a release, the total variation distance; *points* are percent of it.
 
 What it leaves out
-    Nobody knows how the columns hang together. What a method loses without any noise, because it measures other columns
-    together than would be best, is in E only where it is usual (`lost`). `benchmarks.expectations` says how far
-    E is from what real runs have.
+    How the columns hang together is private, too. What a method loses without any noise is in E
+    only where it is usual (`Measurement.lost`). How far E is from what runs have is measured by
+    `benchmarks.expectations`.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ from dpcore.postprocess.simplex import project_rows
 STEPS = (0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0)
 DRAWS = 512  # of a value's noise, about
 STEEP = 0.8, 0.2  # the power of a rank by which shares fall, and how it grows as values double
-CLIPPED = 0.2  # rows that a count without rows gets if negative noise is cut off, by its standard deviation
+CLIPPED = 0.2  # standard deviations that a count gains, about, if negative ones become 0
 LEAST, MOST = 1e-12, 1e3  # a variance; times all rows: more noise than that changes nothing
 
 
@@ -60,11 +60,12 @@ class Expectation:
     Attributes
     ----------
     columns : float or None
-        The mean over columns of the expected total variation distance between a column's shares in the release and in
-        the rows, in [0, 1]; times 100 it is points. None if nothing can be said.
+        The expected total variation distance between a column's shares in the release and in the
+        rows, the mean over columns, in [0, 1]; times 100 it is points. Of local methods, over the
+        columns that are reported as values. None if nothing can be said.
     measured : int or None
-        How many pairs of columns are in a marginal that is measured with so little noise that its distance from the
-        true one is at most `TIED`, the weakest relation that a verdict names. None where `columns` is.
+        How many pairs of columns are in a marginal whose noise moves their joint shares by `TIED`
+        at most, the weakest relation that a verdict names. None where `columns` is.
     pairs : int
         How many pairs of columns there are.
     leaf : float or None
@@ -72,8 +73,8 @@ class Expectation:
     seconds : float
         About how long a fit takes.
     enough : float or None
-        The least of the steps from which on `columns` is at most `CLOSE` and half of the pairs are measured that the
-        largest step measures; None if no step is enough.
+        The least step from which on `columns` is at most `CLOSE`, and half of the pairs are
+        measured that are at the largest step; None if no step is enough.
     """
 
     columns: float | None
@@ -87,7 +88,9 @@ class Expectation:
 def expect_errors(
     method: PrivateEstimator, schema: Schema, rows: int, *, steps: Sequence[float] = STEPS
 ) -> Expectation:
-    """Work out what to expect of a method's run on a data set of a schema and so many rows, at no privacy loss.
+    """Work out what to expect of a run on a data set of a schema and so many rows.
+
+    At no privacy loss: it sees no row.
 
     Parameters
     ----------
@@ -189,7 +192,13 @@ def values(one: Measurement, column: int) -> int:
 
 @lru_cache(maxsize=4_096)
 def distance(
-    size: int, apart: int, noise: float = 0.0, added: float = 0.0, *, clipped: bool = False, merged: bool = False
+    size: int,
+    apart: int,
+    noise: float = 0.0,
+    added: float = 0.0,
+    *,
+    clipped: bool = False,
+    merged: bool = False,
 ) -> float:
     """The expected distance from usual shares of what noise of that size leaves of them."""
     shares, groups = usual_shares(size), np.arange(size) * apart // size
@@ -212,7 +221,7 @@ def fixed_draws(values: int) -> Floats:
 
 @lru_cache(maxsize=256)
 def usual_shares(size: int) -> Floats:
-    """The shares of a usual column's values: a hill that is the steeper the more values there are."""
+    """The shares of a usual column's values: a hill, the steeper the more there are."""
     ranks = np.argsort(np.argsort(np.abs(np.arange(size) + 0.5 - size / 3), kind="stable"))
     shares = (1.0 + ranks) ** -(STEEP[0] + STEEP[1] * log2(size))
     return np.asarray(shares / shares.sum())

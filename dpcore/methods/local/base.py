@@ -18,7 +18,7 @@ from dpcore.mechanisms.noise import NoNoise, exactly_sampled
 from dpcore.mechanisms.randomizers import CategoryChannel
 from dpcore.methods.base import PrivateClassifier
 from dpcore.methods.local.estimated_nodes import Stops
-from dpcore.methods.measurement import Measurement
+from dpcore.methods.measurement import Measurement, clique
 from dpcore.methods.parameters import CORRECTED, PUBLISHED, Control, learned, number, text, whole
 from dpcore.postprocess.forest import Forest
 from dpcore.postprocess.reports import Family, Questionnaire, Recoded, Reports
@@ -72,22 +72,22 @@ class LocalClassifier(PrivateClassifier):
         self._learn(progress)
 
     def _survey(self, table: PrivateTable) -> Survey:
-        """What everybody reports, of their rows or of what they make of them by public rules: record by record, free.
+        """What everybody reports, of their rows or of what public rules make of them.
 
-        What a paper prints claims no epsilon, for reasons by family.
+        Record by record, and free. What a paper prints claims no epsilon, for reasons by family.
         """
         raise NotImplementedError
 
     def measurements(self, table: PrivateTable) -> list[Measurement] | None:
         questions, _, schema, _ = self._survey(table)
-        found, rows = [], table.public_rows or 1
+        found, rows = list[Measurement](), table.public_rows or 1
         for family, channel in questions.channels.items():
             if isinstance(channel, CategoryChannel):
-                people = rows * questions.asked / len(questions.optional) if family in questions.optional else rows
-                columns = tuple(schema.index(name) for name in family)
-                sizes = tuple(schema.sizes[j] for j in columns)
-                variance = float(channel.variance(np.full(channel.size, 1 / channel.size), people).mean())
-                found.append(Measurement(columns, sizes, variance * rows**2, channel.size))
+                asked = questions.asked / len(questions.optional) if questions.optional else 1.0
+                people = rows * (asked if family in questions.optional else 1.0)
+                variance = channel.variance(np.full(channel.size, 1 / channel.size), people).mean()
+                columns = [schema.index(name) for name in family]
+                found.append(clique(schema.sizes, columns, float(variance) * rows**2))
         return found
 
     def learn(self, reports: Reports, *, progress: Progress = no_progress) -> Self:

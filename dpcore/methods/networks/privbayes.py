@@ -168,13 +168,15 @@ class PrivBayes(NetworkSynthesizer):
             self._fit_columns(table, for_network, total - for_network, progress)
 
     def measurements(self, table: PrivateTable) -> list[Measurement]:
-        sizes, total, self.rows_ = table.schema.sizes, self._budget(table), float(table.public_rows or 1)
+        sizes, total = table.schema.sizes, self._budget(table)
+        self.rows_ = float(table.public_rows or 1)
         total -= total * FOR_ROWS if table.relation is Relation.ADD_REMOVE else 0
         for_tables, d = total - total * exact(self.beta), len(sizes)
         if self._binary:
             d = sum(bit_widths(sizes))
             parents = self._parents_of_bits(d, for_tables)
-            return self._measured_bits(table, parents, (for_tables if parents else total) / (d - parents), NO_VALUE / 2)
+            share = (for_tables if parents else total) / (d - parents)
+            return self._measured_bits(table, parents, share, NO_VALUE / 2)
         room = self.rows_ / (self.theta * self._cell_scale(for_tables / d))
         families = [before(sizes, j, self.max_parents, room) for j in range(d)]
         variance = table.cell_variance(for_tables / d)

@@ -155,12 +155,12 @@ class RefinedPrivBayes(NetworkSynthesizer):
         sizes, label = schema.sizes, [schema.index(name)] if name else []
         others = [j for j in range(len(sizes)) if j not in label]
         families = [(j, *label) for j in others] or [tuple(label)]
-        shares = shares_of(total * ONE_WAYS, weights_of(sizes, families))
-        found = [clique(sizes, own, table.cell_variance(share)) for own, share in zip(families, shares, strict=True)]
-        groups = (table.public_rows or 0) / (ENOUGH * max(self._edge_scale(total, len(others)), 1 / MOST_SCALE))
+        shares = map(table.cell_variance, shares_of(total * ONE_WAYS, weights_of(sizes, families)))
+        found = [clique(sizes, own, variance) for own, variance in zip(families, shares, strict=True)]
+        scale = max(self._edge_scale(total, len(others)), 1 / MOST_SCALE)
+        groups = min((table.public_rows or 0) / (ENOUGH * scale), MOST_GROUPS)
         variance = table.cell_variance(total * EDGES / max(len(others) - 1, 1))
-        for edge in pairwise(others):
-            pair = clique(sizes, edge, variance, min(groups, MOST_GROUPS), drawn=False)
+        for pair in (clique(sizes, edge, variance, groups, drawn=False) for edge in pairwise(others)):
             found.append(pair._replace(cells=pair.cells * (sizes[label[0]] if label else 1)))
         return found
 
