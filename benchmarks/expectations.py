@@ -58,7 +58,7 @@ PATIENTS = (
 )
 
 
-def bundled(name: str) -> tuple[pd.DataFrame, dp.Schema]:
+def example(name: str) -> tuple[pd.DataFrame, dp.Schema]:
     """A table of scikit-learn with ten bins for every number; the target is the kind of wine, or a binary one."""
     found = load_wine(as_frame=True) if name == "wine" else load_diabetes(as_frame=True, scaled=False)
     bounds = WINE if name == "wine" else PATIENTS
@@ -100,25 +100,23 @@ def main() -> None:
     ratios = defaultdict[str, list[float]](list)
     print(f"{'table':10} {'synthesizer':75} epsilon expected measured ratio  pairs enough    s (run)      ms")
     for name in chosen.tables:
-        frame, schema = bundled(name) if name in ("wine", "patients") else table(name, EVERY)
+        frame, schema = example(name) if name in ("wine", "patients") else table(name, EVERY)
         for label, method in synthesizers(every=True).items():
             for epsilon in chosen.epsilons:
                 method.set_params(epsilon=epsilon, **method.implied(len(frame)))
                 start = time.perf_counter()
-                told = expect_errors(method, schema, len(frame))
+                expected = expect_errors(method, schema, len(frame))
                 took = 1_000 * (time.perf_counter() - start)
-                if told.columns is None:
+                if expected.columns is None:
                     break
                 measured, seconds = runs(method, frame, schema, chosen.runs)
-                ratio = told.columns / measured
+                ratio = expected.columns / measured
                 ratios[label].append(ratio)
                 mark = "*" if not 1 / FACTOR <= ratio <= FACTOR else " "
-                print(
-                    f"{name:10} {label[:75]:75} {epsilon:7g} {told.columns:8.4f} {measured:8.4f} {ratio:5.2f}"
-                    f"{mark} {told.measured or 0:5} {told.enough or np.nan:6g} {told.seconds:4g} ({seconds:5.2f}) "
-                    f"{took:6.1f}",
-                    flush=True,
-                )
+                more = f"{expected.measurable or 0:6} {expected.enough or np.nan:6g}"
+                times = f"{expected.seconds:6g} ({seconds:6.2f}) {took:7.1f}"
+                errors = f"{expected.columns:8.4f} {measured:8.4f} {ratio:5.2f}{mark}"
+                print(f"{name:10} {label[:75]:75} {epsilon:7g} {errors} {more} {times}", flush=True)
     for label, found in ratios.items():
         inside = sum(1 / FACTOR <= ratio <= FACTOR for ratio in found)
         print(f"{label:75} {inside} of {len(found)} within {FACTOR:g}: {min(found):.2f} to {max(found):.2f}")

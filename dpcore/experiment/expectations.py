@@ -17,7 +17,7 @@ The expected error of a column
 
 What it leaves out
     How the columns hang together is private, too. What a method loses without any noise is in E
-    only where it is usual (`Measurement.lost`). How far E is from what runs have is measured by
+    only where it is usual (`Measurement.bias`). How far E is from what runs have is measured by
     `benchmarks.expectations`.
 """
 
@@ -63,7 +63,7 @@ class Expectation:
         The expected total variation distance between a column's shares in the release and in the
         rows, the mean over columns, in [0, 1]; times 100 it is points. Of local methods, over the
         columns that are reported as values. None if nothing can be said.
-    measured : int or None
+    measurable : int or None
         How many pairs of columns are in a marginal whose noise moves their joint shares by `TIED`
         at most, the weakest relation that a verdict names. None where `columns` is.
     pairs : int
@@ -78,7 +78,7 @@ class Expectation:
     """
 
     columns: float | None
-    measured: int | None
+    measurable: int | None
     pairs: int
     leaf: float | None
     seconds: float
@@ -116,39 +116,43 @@ def expect_errors(
     if not is_whole(rows, 1):
         raise ParameterError("An expectation needs a number of rows.", "Give a positive whole number.")
     method.check(schema)
-    found, most = at_epsilon(method, schema, rows), at_epsilon(method, schema, rows, steps[-1])
 
-    def enough(here: Expectation) -> bool:
-        return (here.columns or 0.0) <= CLOSE and (here.measured or 0) >= HALF * (most.measured or 0)
+    def at(epsilon: float) -> Expectation:
+        return at_epsilon(method, schema, rows, epsilon)
 
-    if most.columns is None or not enough(most):
+    def enough(found: Expectation) -> bool:
+        close = found.columns is not None and found.columns <= CLOSE
+        return close and (found.measurable or 0) >= HALF * (most.measurable or 0)
+
+    found = at(method.epsilon)
+    most = found if found.columns is None else at(steps[-1])
+    if not enough(most):
         return found
     low, high = 0, len(steps) - 1  # errors fall as epsilon grows
     while low < high:
         middle = (low + high) // 2
-        low, high = (low, middle) if enough(at_epsilon(method, schema, rows, steps[middle])) else (middle + 1, high)
+        low, high = (low, middle) if enough(at(steps[middle])) else (middle + 1, high)
     return replace(found, enough=steps[low])
 
 
-def at_epsilon(method: PrivateEstimator, schema: Schema, rows: int, epsilon: float | None = None) -> Expectation:
-    """What to expect at an epsilon, by default the method's own."""
-    method = clone(method) if epsilon is None else clone(method).set_params(epsilon=epsilon)
+def at_epsilon(method: PrivateEstimator, schema: Schema, rows: int, epsilon: float) -> Expectation:
+    """What to expect at an epsilon, but for what is enough."""
+    method = clone(method).set_params(epsilon=epsilon)
     if schema.persons is not None:
         method = method.for_rows(schema.persons.max_contributions)
-    told, sizes = method.measurements(public_table(method, schema, rows)), schema.sizes
-    columns, leaf, measured = None, None, set[tuple[int, int]]()
-    for one in told or ():
-        measured |= measured_pairs(one, rows)
+    found = method.measurements(public_table(method, schema, rows))
+    columns, leaf, pairs, d = None, None, set[tuple[int, int]](), len(schema)
+    for one in found or ():
+        pairs |= measurable_pairs(one, rows)
         leaf = leaf if one.columns else sqrt(one.variance) * one.cells / rows
-    if told is not None and leaf is None:
-        asked = dict(enumerate(sizes))
+    if found is not None and leaf is None:
+        sizes = dict(enumerate(schema.sizes))
         if isinstance(method, LocalClassifier):  # of what is reported
-            asked = {j: size for one in told for j, size in zip(one.columns, one.sizes, strict=True)}
-        errors = [column_error(told, j, size, rows) for j, size in asked.items()]
+            sizes = {j: k for one in found for j, k in zip(one.columns, one.sizes, strict=True)}
+        errors = [column_error(found, j, size, rows) for j, size in sizes.items()]
         columns = float(np.mean(errors)) if errors else None
-    pairs = len(sizes) * (len(sizes) - 1) // 2
-    known = None if columns is None else len(measured)
-    return Expectation(columns, known, pairs, leaf, seconds(method, rows, len(sizes)), None)
+    measurable = None if columns is None else len(pairs)
+    return Expectation(columns, measurable, d * (d - 1) // 2, leaf, seconds(method, rows, d), None)
 
 
 def seconds(method: PrivateEstimator, rows: int, columns: int) -> float:
@@ -160,28 +164,28 @@ def seconds(method: PrivateEstimator, rows: int, columns: int) -> float:
 
 def public_table(method: PrivateEstimator, schema: Schema, rows: int) -> PrivateTable:
     """A table of which all that is public is known; its rows are made up, all of them alike."""
-    currency = Currency.of(method.delta)
-    plan = None if method.mode == "published" else currency.amount(method.epsilon)
+    measure, published = Currency.of(method.delta), method.mode == "published"
+    plan = None if published else measure.amount(method.epsilon)
     ledger = Ledger(Relation.parse(method.relation), plan=plan, delta=method.delta)
     codes = np.broadcast_to(np.uint8(0), (rows, len(schema)))
     known = replace(schema, unit=None, max_rows=rows)
-    return PrivateTable(codes, known, ledger, make_noise("laplace", None, 0, currency.law))
+    return PrivateTable(codes, known, ledger, make_noise("laplace", None, 0, measure.law))
 
 
-def column_error(told: Sequence[Measurement], column: int, size: int, rows: int) -> float:
+def column_error(measured: Sequence[Measurement], column: int, size: int, rows: int) -> float:
     """The expected distance of one column's shares."""
-    drawn = [one for one in told if one.drawn and column in one.columns]
-    apart = max((values(one, column) for one in drawn), default=1)
-    own = [one for one in drawn if values(one, column) == apart]
-    if not own:
+    of_it = [one for one in measured if one.for_columns and column in one.columns]
+    groups = max((values(one, column) for one in of_it), default=1)
+    finest = [one for one in of_it if values(one, column) == groups]
+    if not finest:
         return distance(size, 1)
-    one = own[0]
-    certain = sum(apart / max(each.variance * each.cells, LEAST) for each in own)
-    added = one.spread + one.clipped * CLIPPED * sqrt(one.variance) * max(one.cells - apart, 0)
-    noise, added = min(1 / (sqrt(certain) * rows), MOST), min(added / rows, MOST)
-    found = distance(size, apart, noise, added, clipped=one.clipped, merged=one.merged)
-    if one.bits:  # drawn one after the other, they seldom agree on one value
-        found = found * (1 - found / 5) * (1 - one.lost) + one.lost
+    one = finest[0]
+    precision = sum(groups / max(each.variance * each.cells, LEAST) for each in finest)
+    added = one.spread + one.clips * CLIPPED * sqrt(one.variance) * max(one.cells - groups, 0)
+    noise, added = min(1 / (sqrt(precision) * rows), MOST), min(added / rows, MOST)
+    found = distance(size, groups, noise, added, clips=one.clips, merges=one.merges)
+    if one.bits:  # sampled one after the other, they seldom agree on one value
+        found = found * (1 - found / 5) * (1 - one.bias) + one.bias
     return found
 
 
@@ -192,25 +196,23 @@ def values(one: Measurement, column: int) -> int:
 
 @lru_cache(maxsize=4_096)
 def distance(
-    size: int,
-    apart: int,
-    noise: float = 0.0,
-    added: float = 0.0,
-    *,
-    clipped: bool = False,
-    merged: bool = False,
+    size: int, groups: int, noise: float = 0.0, added: float = 0.0, *, clips: bool = False, merges: bool = False
 ) -> float:
-    """The expected distance from usual shares of what noise of that size leaves of them."""
-    shares, groups = usual_shares(size), np.arange(size) * apart // size
-    noisy = np.bincount(groups, shares) + noise * fixed_draws(apart)
-    if clipped:
+    """The expected distance from usual shares of what noise of that size leaves of them.
+
+    So many groups of values are told apart; so many rows, as a share of all, are added evenly.
+    """
+    shares, group = usual_shares(size), np.arange(size) * groups // size
+    noisy = np.bincount(group, shares) + noise * fixed_draws(groups)
+    if clips:
         noisy = np.maximum(noisy, 0)
-        noisy /= np.maximum(noisy.sum(axis=1, keepdims=True), 1e-12)
+        noisy /= np.maximum(noisy.sum(axis=1, keepdims=True), LEAST)
     else:
         noisy = project_rows(noisy, np.ones(len(noisy)))
-    noisy = (noisy + added / apart) / (1 + added)
-    found = float(np.abs((noisy / np.bincount(groups))[:, groups] - shares).sum(axis=1).mean() / 2)
-    return min(found, float(np.abs(shares - 1 / size).sum() / 2)) if merged else found
+    noisy = (noisy + added / groups) / (1 + added)
+    even = (noisy / np.bincount(group))[:, group]
+    found = float(np.abs(even - shares).sum(axis=1).mean() / 2)
+    return min(found, float(np.abs(shares - 1 / size).sum() / 2)) if merges else found
 
 
 @lru_cache(maxsize=256)
@@ -222,13 +224,14 @@ def fixed_draws(values: int) -> Floats:
 @lru_cache(maxsize=256)
 def usual_shares(size: int) -> Floats:
     """The shares of a usual column's values: a hill, the steeper the more there are."""
-    ranks = np.argsort(np.argsort(np.abs(np.arange(size) + 0.5 - size / 3), kind="stable"))
+    away = np.abs(np.arange(size) + 0.5 - size / 3)
+    ranks = np.argsort(np.argsort(away, kind="stable"))
     shares = (1.0 + ranks) ** -(STEEP[0] + STEEP[1] * log2(size))
     return np.asarray(shares / shares.sum())
 
 
-def measured_pairs(one: Measurement, rows: int) -> set[tuple[int, int]]:
+def measurable_pairs(one: Measurement, rows: int) -> set[tuple[int, int]]:
     """The pairs of a clique whose marginal's noise is at most `TIED`, as a distance."""
-    told = sorted((j, size) for j, size in zip(one.columns, one.sizes, strict=True) if size > 1)
-    noise = sqrt(2 / pi) / 2 * sqrt(one.variance * one.cells) / rows  # by the root of a pair's cells
-    return {(a, b) for (a, m), (b, k) in combinations(told, 2) if noise * sqrt(m * k) <= TIED}
+    sizes = sorted((j, size) for j, size in zip(one.columns, one.sizes, strict=True) if size > 1)
+    noise = sqrt(one.variance * one.cells / (2 * pi)) / rows  # by the root of a pair's cells
+    return {(a, b) for (a, m), (b, k) in combinations(sizes, 2) if noise * sqrt(m * k) <= TIED}

@@ -172,11 +172,11 @@ class NaiveBayesSynthesizer(Synthesizer):
     def measurements(self, table: PrivateTable) -> list[Measurement]:
         if self._variant != "C1":
             return []
-        schema, drawn = table.schema, self.x_source == "model"
+        schema, by_model = table.schema, self.x_source == "model"
         label = schema.index(self._target(schema, self.target))
         others = [j for j in range(len(schema)) if j != label]
         variance = table.cell_variance(self._budget(table) / max(len(others), 1))
-        found = [clique(schema.sizes, (label, j), variance, drawn=drawn) for j in others]
+        found = [clique(schema.sizes, (label, j), variance, for_columns=by_model) for j in others]
         return [one._replace(spread=self.smoothing * one.cells) for one in found]
 
     def _exponent(self) -> float:

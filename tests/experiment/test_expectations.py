@@ -37,10 +37,10 @@ def test_every_offer_says_what_it_can_and_asks_nothing(name, offer, monkeypatch)
     for one in told:
         assert one.pairs == len(SMALL) * (len(SMALL) - 1) // 2
         assert one.columns is None or 0 <= one.columns <= 1
-        assert one.measured is None or 0 <= one.measured <= one.pairs
+        assert one.measurable is None or 0 <= one.measurable <= one.pairs
         assert one.seconds > 0
     if told[0].columns is not None:
-        errors, pairs = [one.columns for one in told], [one.measured for one in told]
+        errors, pairs = [one.columns for one in told], [one.measurable for one in told]
         assert errors == sorted(errors, reverse=True) and pairs == sorted(pairs)
     silent = issubclass(METHODS[name], Synthesizer) and told[0].columns is None
     assert not silent or (name, offer.mode) == ("JTree", "published")

@@ -157,4 +157,4 @@ def leaves_in_turn(
         if rounds and sizes[j] < parts and prod(sizes) // sizes[j] * parts <= max_leaves:
             sizes[j], rounds = parts, rounds - 1
     variance, every = table.cell_variance(share), tuple(range(len(sizes)))
-    return Measurement(every, tuple(sizes), variance, prod(sizes), merged=True)
+    return Measurement(every, tuple(sizes), variance, prod(sizes), merges=True)

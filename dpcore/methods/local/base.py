@@ -64,8 +64,8 @@ class LocalClassifier(PrivateClassifier):
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
         progress(0.0, phrase("everybody reports"))
         questions, reasons, schema, recoded = self._survey(table)
-        paper, asked = self._published, table.recode(schema, recoded) if recoded else table
-        told = asked.randomize(questions, claimed_epsilon=inf if paper else None, reasons=reasons if paper else {})
+        paper, own = self._published, table.recode(schema, recoded) if recoded else table
+        told = own.randomize(questions, claimed_epsilon=inf if paper else None, reasons=reasons if paper else {})
         target = self._target(table.schema, self.target)
         self.reports_ = replace(told, rows=table.schema, recoded=recoded, target=target)
         self.noise_label_ = self._noise_of(self.reports_)
@@ -83,8 +83,8 @@ class LocalClassifier(PrivateClassifier):
         found, rows = list[Measurement](), table.public_rows or 1
         for family, channel in questions.channels.items():
             if isinstance(channel, CategoryChannel):
-                asked = questions.asked / len(questions.optional) if questions.optional else 1.0
-                people = rows * (asked if family in questions.optional else 1.0)
+                share = questions.asked / max(len(questions.optional), 1)
+                people = rows * (share if family in questions.optional else 1.0)
                 variance = channel.variance(np.full(channel.size, 1 / channel.size), people).mean()
                 columns = [schema.index(name) for name in family]
                 found.append(clique(schema.sizes, columns, float(variance) * rows**2))

@@ -187,13 +187,13 @@ class AdaptiveMarginals(MeasuredTables):
         left -= 0 if public else left * ROUGH
         label = [self._class_at(schema)] if plan.with_class else []
         others = [j for j in range(len(schema)) if j not in label]
-        told = variances_of(table, [schema.columns[j] for j in others], left * plan.one_ways)
+        variances = variances_of(table, [schema.columns[j] for j in others], left * plan.one_ways)
         share = left * (1 - plan.one_ways) * MEASURING / max(plan.rounds, 1)
         groups = rows / (ENOUGH[-1] * max(table.cell_error(share), 1 / MOST_SCALE))
         pairs, variance = combinations(range(len(schema)), 2), table.cell_variance(share)
         return [
-            *(clique(schema.sizes, (j, *label), v, merged=True) for j, v in zip(others, told, strict=True)),
-            *(clique(schema.sizes, p, variance, groups, drawn=False) for p in islice(pairs, plan.rounds)),
+            *(clique(schema.sizes, (j, *label), v, merges=True) for j, v in zip(others, variances, strict=True)),
+            *(clique(schema.sizes, p, variance, groups, for_columns=False) for p in islice(pairs, plan.rounds)),
         ]
 
     def _class_at(self, schema: Schema) -> int:

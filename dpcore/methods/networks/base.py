@@ -122,13 +122,13 @@ class NetworkSynthesizer(Synthesizer):
         for j, (size, width) in enumerate(zip(sizes, bit_widths(sizes), strict=True)):
             cells = 2.0 ** (parents + 1)
             if parents and j:
-                found.append(Measurement((j - 1, j), (2, 2), variance, cells, drawn=False))
+                found.append(Measurement((j - 1, j), (2, 2), variance, cells, for_columns=False))
             if width > parents + 1:
                 cells *= cells / size * width / (parents + 1)
             times = 2.5 if self._published else 1 / max(parents + 2 - width, 1)  # errors add up, or tables agree
-            lost = torn * (1 - size / 2**width) + (0.0 if parents else ALONE * (1 - 1 / width))
-            own = Measurement((j,), (size,), variance * times, cells, clipped=self._published)
-            found.append(own._replace(lost=lost, bits=True))
+            bias = torn * (1 - size / 2**width) + (0.0 if parents else ALONE * (1 - 1 / width))
+            own = Measurement((j,), (size,), variance * times, cells, clips=self._published)
+            found.append(own._replace(bias=bias, bits=True))
         return found
 
     def _bits(self, table: PrivateTable) -> PrivateTable:

@@ -62,7 +62,7 @@ from dpcore.errors import ParameterError
 from dpcore.language import phrase
 from dpcore.mechanisms.noise import generator
 from dpcore.mechanisms.scores import MutualInformation
-from dpcore.methods.measurement import Measurement, before, clique
+from dpcore.methods.measurement import Measurement, clique, clique_before
 from dpcore.methods.networks.base import RELATION, SCORE, SCORES
 from dpcore.methods.networks.measured import CliqueSynthesizer, column_names
 from dpcore.methods.parameters import choice, learned, number, text, whole
@@ -181,7 +181,7 @@ class JTree(CliqueSynthesizer):
         sizes, rows = table.schema.sizes, float(table.public_rows or 1)
         most = self.max_cells or self._useful_cells(rows, table.relation, len(sizes))
         picks = range(0 if self.edges == 0 else len(sizes))
-        edges = [(other, j) for j in picks for other in before(sizes, j, 1, most)[1:]]
+        edges = [(other, j) for j in picks for other in clique_before(sizes, j, 1, most)[1:]]
         clusters = junction_tree.merge_scopes(junction_tree.triangulate(edges, sizes), sizes, most)
         share = Fraction(self.epsilon) * (1 - Fraction(self.structure_share) * bool(edges))
         return [clique(sizes, own, table.cell_variance(share / len(clusters))) for own in clusters]

@@ -111,8 +111,8 @@ class MST(MeasuredTables):
         paired = table.cell_variance(third / max(len(pairs), 1))
         frequent = (table.public_rows or 0) / (RARE * sqrt(max(paired, LEAST)))
         return [
-            *(clique(sizes, [j], alone, merged=True) for j in range(len(sizes))),
-            *(clique(sizes, pair, paired, frequent, drawn=False) for pair in pairs),
+            *(clique(sizes, [j], alone, merges=True) for j in range(len(sizes))),
+            *(clique(sizes, pair, paired, frequent, for_columns=False) for pair in pairs),
         ]
 
     def _tree(self, table: PrivateTable, measured: NoisyTables, share: Amount, progress: Progress) -> list[Edge]:

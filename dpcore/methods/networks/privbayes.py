@@ -46,7 +46,7 @@ from dpcore.language import phrase
 from dpcore.mechanisms.noise import generator
 from dpcore.mechanisms.scores import LinearF
 from dpcore.methods.base import with_delta
-from dpcore.methods.measurement import Measurement, before, clique
+from dpcore.methods.measurement import Measurement, clique, clique_before
 from dpcore.methods.networks.base import (
     MOST_PARENTS,
     NAMES,
@@ -170,7 +170,7 @@ class PrivBayes(NetworkSynthesizer):
     def measurements(self, table: PrivateTable) -> list[Measurement]:
         sizes, total = table.schema.sizes, self._budget(table)
         self.rows_ = float(table.public_rows or 1)
-        total -= total * FOR_ROWS if table.relation is Relation.ADD_REMOVE else 0
+        total *= 1 - FOR_ROWS * (table.relation is Relation.ADD_REMOVE)
         for_tables, d = total - total * exact(self.beta), len(sizes)
         if self._binary:
             d = sum(bit_widths(sizes))
@@ -178,9 +178,9 @@ class PrivBayes(NetworkSynthesizer):
             share = (for_tables if parents else total) / (d - parents)
             return self._measured_bits(table, parents, share, NO_VALUE / 2)
         room = self.rows_ / (self.theta * self._cell_scale(for_tables / d))
-        families = [before(sizes, j, self.max_parents, room) for j in range(d)]
+        families = [clique_before(sizes, j, self.max_parents, room) for j in range(d)]
         variance = table.cell_variance(for_tables / d)
-        return [clique(sizes, family, variance, clipped=self._published) for family in families]
+        return [clique(sizes, family, variance, clips=self._published) for family in families]
 
     def _fit_bits(self, bits: PrivateTable, for_network: Amount, for_tables: Amount, progress: Progress) -> None:
         left = list(bits.schema.names)

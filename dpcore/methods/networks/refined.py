@@ -160,7 +160,7 @@ class RefinedPrivBayes(NetworkSynthesizer):
         scale = max(self._edge_scale(total, len(others)), 1 / MOST_SCALE)
         groups = min((table.public_rows or 0) / (ENOUGH * scale), MOST_GROUPS)
         variance = table.cell_variance(total * EDGES / max(len(others) - 1, 1))
-        for pair in (clique(sizes, edge, variance, groups, drawn=False) for edge in pairwise(others)):
+        for pair in (clique(sizes, edge, variance, groups, for_columns=False) for edge in pairwise(others)):
             found.append(pair._replace(cells=pair.cells * (sizes[label[0]] if label else 1)))
         return found
 
@@ -168,8 +168,8 @@ class RefinedPrivBayes(NetworkSynthesizer):
         self, table: PrivateTable, families: list[tuple[str, ...]], epsilon: Amount
     ) -> tuple[list[Floats], list[float]]:
         """Noisy tables and their prices. With shares of epsilon by the root of the cells, totals have one variance."""
-        places = [tuple(table.schema.index(name) for name in family) for family in families]
-        return self._ask(table, families, epsilon, weights=weights_of(table.schema.sizes, places))
+        cliques = [tuple(table.schema.index(name) for name in family) for family in families]
+        return self._ask(table, families, epsilon, weights=weights_of(table.schema.sizes, cliques))
 
     def _edge_scale(self, total: Amount, columns: int) -> float:
         """The noise scale of an edge's table if all edges had equal shares."""
