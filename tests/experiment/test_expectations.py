@@ -41,7 +41,8 @@ def test_every_offer_says_what_it_can_and_asks_nothing(name, offer, monkeypatch)
         assert one.seconds > 0
     if told[0].columns is not None:
         errors, pairs = [one.columns for one in told], [one.measurable for one in told]
-        assert errors == sorted(errors, reverse=True) and pairs == sorted(pairs)
+        assert errors == sorted(errors, reverse=True)
+        assert pairs == sorted(pairs)
     silent = issubclass(METHODS[name], Synthesizer) and told[0].columns is None
     assert not silent or (name, offer.mode) == ("JTree", "published")
 
@@ -87,7 +88,8 @@ def test_errors_fall_with_rows_and_enough_is_the_least_step_that_is():
     method, steps = METHODS["Adaptive marginals"](), (0.1, 0.3, 1.0, 3.0, 10.0)
     for few, many in pairwise([300, 3_000, 30_000]):
         less, more = (expect_errors(method, SMALL, rows, steps=steps) for rows in (few, many))
-        assert more.columns < less.columns and (more.enough or 99) <= (less.enough or 99)
+        assert more.columns < less.columns
+        assert (more.enough or 99) <= (less.enough or 99)
     found = expect_errors(method, SMALL, ROWS, steps=steps)
     assert found.enough in steps
     assert expect_errors(method.set_params(epsilon=found.enough), SMALL, ROWS).columns <= CLOSE

@@ -50,10 +50,10 @@ from dpcore.methods.measurement import Measurement, clique, clique_before
 from dpcore.methods.networks.base import (
     MOST_PARENTS,
     NAMES,
-    NO_VALUE,
     PLACED,
     SCORE,
     SCORES,
+    WHOLE,
     NetworkSynthesizer,
     grow_from,
     to_measure,
@@ -176,7 +176,7 @@ class PrivBayes(NetworkSynthesizer):
             d = sum(bit_widths(sizes))
             parents = self._parents_of_bits(d, for_tables)
             share = (for_tables if parents else total) / (d - parents)
-            return self._measured_bits(table, parents, share, NO_VALUE / 2)
+            return self._measured_bits(table, parents, share, WHOLE)
         room = self.rows_ / (self.theta * self._cell_scale(for_tables / d))
         families = [clique_before(sizes, j, self.max_parents, room) for j in range(d)]
         variance = table.cell_variance(for_tables / d)

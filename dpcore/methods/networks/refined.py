@@ -160,9 +160,9 @@ class RefinedPrivBayes(NetworkSynthesizer):
         scale = max(self._edge_scale(total, len(others)), 1 / MOST_SCALE)
         groups = min((table.public_rows or 0) / (ENOUGH * scale), MOST_GROUPS)
         variance = table.cell_variance(total * EDGES / max(len(others) - 1, 1))
-        for pair in (clique(sizes, edge, variance, groups, for_columns=False) for edge in pairwise(others)):
-            found.append(pair._replace(cells=pair.cells * (sizes[label[0]] if label else 1)))
-        return found
+        edges = [clique(sizes, edge, variance, groups, for_columns=False) for edge in pairwise(others)]
+        classes = sizes[label[0]] if label else 1
+        return found + [edge._replace(cells=edge.cells * classes) for edge in edges]
 
     def _tables(
         self, table: PrivateTable, families: list[tuple[str, ...]], epsilon: Amount
