@@ -71,7 +71,7 @@ class Expectation:
     leaf : float or None
         Of trees: the noise of a leaf's count, as a share of the rows that a leaf has.
     seconds : float
-        About how long a fit takes.
+        About how long a fit takes, to one digit.
     enough : float or None
         The least step from which on `columns` is at most `CLOSE`, and half of the pairs are
         measured that are at the largest step; None if no step is enough.
@@ -140,7 +140,8 @@ def at_epsilon(method: PrivateEstimator, schema: Schema, rows: int, epsilon: flo
     method = clone(method).set_params(epsilon=epsilon)
     if schema.persons is not None:
         method = method.for_rows(schema.persons.max_contributions)
-    found = method.measurements(public_table(method, schema, rows))
+    table = public_table(method, schema, rows)
+    found, seconds = method.measurements(table), float(f"{method.fit_seconds(table):.0e}")
     columns, leaf, pairs, d = None, None, set[tuple[int, int]](), len(schema)
     for one in found or ():
         pairs |= measurable_pairs(one, rows)
@@ -152,14 +153,7 @@ def at_epsilon(method: PrivateEstimator, schema: Schema, rows: int, epsilon: flo
         errors = [column_error(found, j, size, rows) for j, size in sizes.items()]
         columns = float(np.mean(errors)) if errors else None
     measurable = None if columns is None else len(pairs)
-    return Expectation(columns, measurable, d * (d - 1) // 2, leaf, seconds(method, rows, d), None)
-
-
-def seconds(method: PrivateEstimator, rows: int, columns: int) -> float:
-    """About how long a fit takes, to one digit: by the time that was measured for 200,000 cells."""
-    cells = rows * columns / 200_000 * sqrt(columns / 15)
-    found = method.seconds[method.mode == "published"] * (0.25 + 0.35 * cells)
-    return float(f"{found:.0e}")
+    return Expectation(columns, measurable, d * (d - 1) // 2, leaf, seconds, None)
 
 
 def public_table(method: PrivateEstimator, schema: Schema, rows: int) -> PrivateTable:

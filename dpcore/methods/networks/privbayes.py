@@ -33,6 +33,7 @@ Reference  Zhang, Cormode, Procopiuc, Srivastava, Xiao: PrivBayes, SIGMOD 2014 a
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
+from math import comb, log2
 from typing import Any, Self
 
 from dpcore.accounting.currency import Amount, Currency
@@ -181,6 +182,13 @@ class PrivBayes(NetworkSynthesizer):
         families = [clique_before(sizes, j, self.max_parents, room) for j in range(d)]
         variance = table.cell_variance(for_tables / d)
         return [clique(sizes, family, variance, clips=self._published) for family in families]
+
+    def fit_seconds(self, table: PrivateTable) -> float:
+        tables = [one.cells for one in self.measurements(table) if not one.for_columns]
+        if not tables:  # of columns, or of bits without parents
+            return super().fit_seconds(table)
+        bits, own = sum(bit_widths(table.schema.sizes)), round(log2(tables[0]))
+        return float(2 * (own * comb(bits, own) / 1e6) ** 0.65)
 
     def _fit_bits(self, bits: PrivateTable, for_network: Amount, for_tables: Amount, progress: Progress) -> None:
         left = list(bits.schema.names)
