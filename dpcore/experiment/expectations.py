@@ -212,7 +212,7 @@ def distance(
 @lru_cache(maxsize=256)
 def fixed_draws(values: int) -> Floats:
     """Standard Laplace noise, the same every time."""
-    return np.random.default_rng(0).laplace(0, sqrt(1 / 2), (max(DRAWS // values, 8), values))
+    return np.random.default_rng(0).laplace(0, sqrt(1 / 2), (max(DRAWS // values, 4), values))
 
 
 @lru_cache(maxsize=256)

@@ -7,11 +7,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dpcore.accounting.currency import PURE
-from dpcore.accounting.relation import Epsilon, Relation
+from dpcore.accounting.relation import Epsilon, Relation, exact
 from dpcore.arguments import Floats, Progress
 from dpcore.domain.schema import Schema
 from dpcore.domain.splits import Attribute, NumberCut, attributes_of
 from dpcore.door import PrivateTable
+from dpcore.door.nodes import tree_budget
 from dpcore.errors import ParameterError
 from dpcore.language import phrase, plural, say
 from dpcore.mechanisms.noise import generator
@@ -70,18 +71,18 @@ class TreeClassifier(PrivateClassifier):
 
     def measurements(self, table: PrivateTable) -> list[Measurement] | None:
         """Return the counts of the leaves, as if all levels were divided."""
-        sampling, schema = self._sampling(table), table.schema
-        how = {"plainly_claimed": self._published, **sampling}
-        part, budget = table.tree_budget(epsilon=self._price, **how)
-        plan, samples = self._plan(table, budget), 1 / sampling.get("rate", 1)
-        samples = {"disjoint": sampling["trees"], "poisson": samples}.get(sampling["resample"], 1)
+        sampling, schema, rows = self._sampling(table), table.schema, table.public_rows or 1
+        trees, resample, rate = (sampling.get(name, 1.0) for name in ("trees", "resample", "rate"))
+        way = trees, exact(self._price), resample, rate, rows
+        part, budget = tree_budget(table.ledger, *way, plainly_claimed=self._published)
+        plan, samples = self._plan(table, budget), {"disjoint": trees, "poisson": 1 / rate}.get(resample, 1)
         ends = [(one, *np.array([one.start]).T) for one in self._attributes(schema).values()]
         fans = [one.fanout(low, high)[0] for one, low, high in ends]
         scale = PURE.scale(plan.budget.leaves[-1], part.relation.histogram_l1)
         leaves = float(np.mean(fans or [1])) ** plan.depth
         if plan.noisy_stop and plan.budget.counts[0]:  # nodes of fewer rows are leaves before
             least = scale * schema[self._target(schema, self.target)].size
-            leaves = max(min(leaves, (table.public_rows or 1) / samples / least), 1.0)
+            leaves = max(min(leaves, rows / samples / least), 1.0)
         return [Measurement((), (), 2 * scale**2, samples * leaves)]
 
     @abstractmethod
