@@ -464,7 +464,7 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
         """
         columns = len(table.schema)
         cells = (table.public_rows or 0) * columns / 200_000 * (columns / 15) ** 0.5
-        return self.seconds[self._published] * (0.25 + 0.35 * cells)
+        return float(self.seconds[self._published] * (0.25 + 0.35 * cells))
 
     def _check(self, schema: Schema) -> None:
         """Raise ParameterError if the parameters do not fit each other, or the public schema."""
