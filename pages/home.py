@@ -10,19 +10,15 @@ if (title := lessons.taught()) is not None:
     shell.frame(say(title), say("To take away:"))
     lessons.farewell()
 else:
-    shell.frame(
-        say("See what privacy costs"),
-        say("Turn a table about people into synthetic data: what is kept, what can it cost them?"),
-    )
+    shell.frame(say("See what privacy costs"), say("Synthetic data from a table about people."))
     if housekeeping.unguarded():
         st.warning(say(shell.UNGUARDED), icon=":material/warning:")
     shown = (
-        (say("Teach"), say("Guided lessons of five minutes, with their own ledger."), doors.teach),
-        (say("My table"), say("Say what is public about it, then release."), doors.own_table),
-        (say("What if"), say("How sure could someone become about you?"), doors.first_release),
+        (say("Teach"), doors.teach),
+        (say("My table"), doors.own_table),
+        (say("What if"), doors.first_release),
     )
-    for place, (name, sentence, draw) in zip(st.columns(3), shown, strict=True):
+    for place, (name, draw) in zip(st.columns(3), shown, strict=True):
         with place.container(border=True, height="stretch"):
             st.header(name, anchor=False)
-            st.markdown(sentence)
             draw()

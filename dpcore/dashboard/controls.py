@@ -5,20 +5,19 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from functools import lru_cache
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from dpcore import charts
 from dpcore.dashboard import jobs, links, unproved
+from dpcore.dashboard.epsilon import EPSILONS, RELEASE, epsilon_picker
 from dpcore.dashboard.shell import escaped, refused
-from dpcore.dashboard.widgets import caption, choice, following, lasting, markdown, number_choice
+from dpcore.dashboard.widgets import following, lasting, markdown
 from dpcore.datasets import Dataset
+from dpcore.domain import former_names
 from dpcore.domain.schema import Schema
 from dpcore.errors import DPCoreError
-from dpcore.language import phrase, retold, say, spoken
+from dpcore.language import phrase, retold, say
 from dpcore.methods import METHODS
 from dpcore.methods.parameters import Choice, Control, Flag
 from dpcore.methods.presets import Preset
@@ -26,15 +25,7 @@ from dpcore.methods.presets import Preset
 if TYPE_CHECKING:
     from dpcore.methods.base import PrivateEstimator  # with scikit-learn, which Home does without
 
-EPSILONS = (0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0)
-RELEASE = phrase(
-    "About you: whether you are in the data, or what they say of you. Worst case over all observers and all "
-    "people; for one release, without delta. Holds with a declared schema and without a seed; as printed, only where "
-    "its proof holds."
-)
-# Up to an epsilon, what it is called. Ponomareva and others (2023) call up to 1 strong and up to 10 reasonable; here
-# the worst case speaks, in which 3 makes somebody who was 50:50 unsure 95% sure.
-USUAL = {0.1: phrase("◀ strict"), 1.0: phrase("usual"), 3.0: phrase("generous"), math.inf: phrase("weak ▶")}
+SHORT = 8  # letters of a name that says nothing alone
 RELATIONS = {"add_remove": phrase("Add or remove one row"), "replace": phrase("Change one row's values")}
 MEANT = {
     "add_remove": phrase("The number of rows stays private."),
@@ -45,81 +36,6 @@ MEANT_FOR_PERSONS = {
     "add_remove": phrase("How many persons there are stays private."),
     "replace": phrase("The number of persons is public; everybody counts the same; counts need twice the noise."),
 }
-SEEN = phrase("the release")
-
-
-def odds_sentence(epsilon: float, seen: str = SEEN, delta: float = 0.0) -> str:
-    """What log-odds of epsilon mean for one person, in the worst case, for somebody who has seen something.
-
-    With a delta, for all but a chance of that (`Currency.gained`).
-    """
-    sure = charts.odds(epsilon)
-    if sure >= 0.99995:
-        told = phrase(
-            "Somebody who is 50:50 unsure about you could become **practically certain** from seeing {seen}. This is "
-            "no protection that one could put a number on."
-        )
-    elif delta:
-        told = phrase(
-            "Somebody who is 50:50 unsure about you could become at most **{sure}% sure** from seeing {seen}, but for "
-            "a chance of {delta}."
-        )
-    else:
-        told = phrase(
-            "Somebody who is 50:50 unsure about you could become at most **{sure}% sure** from seeing {seen}."
-        )
-    return say(told, sure=f"{100 * sure:.{1 if sure < 0.999 else 3}f}", seen=say(seen), delta=f"{delta:g}")
-
-
-@lru_cache(maxsize=64)
-def icons(epsilon: float, _language: str) -> dict[str, Any]:
-    """The odds of an epsilon as icons, drawn once in the language that is spoken."""
-    return charts.specification(charts.odds_icons(charts.odds(epsilon)))
-
-
-def epsilon_picker(
-    key: str,
-    default: float = 1.0,
-    options: Sequence[float] = EPSILONS,
-    about: str = RELEASE,
-    seen: str = SEEN,
-    rows: int = 1,
-    persons: bool = False,
-) -> float:
-    """Epsilon on a logarithmic scale, with what it means for a person of so many rows. Touches no data.
-
-    `persons`: runs protect persons with all rows, and not single rows.
-    """
-    left, right = st.columns([5, 2], gap="large", vertical_alignment="center")
-    if persons:
-        note = say(
-            "How much one person, with all rows, can change the probability of any outcome: at most by the factor e to "
-            "the epsilon. Below: up to 0.1 for a person, up to 1, up to 3, and more."
-        )
-    else:
-        note = say(
-            "How much one row can change the probability of any outcome: at most by the factor e to the epsilon. "
-            "Several rows of one person can change it more. Below: up to 0.1 for a person, up to 1, up to 3, and more."
-        )
-    look = {"value": default, "help": note}
-    label = say("Privacy budget epsilon")
-    epsilon: float = number_choice(left.select_slider, label, f"{key}.epsilon", options, **look)
-    with left:
-        if seen == SEEN:  # people who randomize their own answers spend more
-            ranges(options, rows)
-        st.markdown(odds_sentence(rows * epsilon, seen))
-        caption(about)
-    right.vega_lite_chart(icons(rows * epsilon, spoken()), width="content", key=f"{key}.icons")
-    return epsilon
-
-
-def ranges(options: Sequence[float], rows: int) -> None:
-    """What usual ranges of epsilon are called, below the slider; they are meant for a person, who has so many rows."""
-    ends = [0.0, *(end / rows for end in USUAL)]
-    parts = [sum(low < step <= high for step in options) for low, high in pairwise(ends)]
-    seen = [(words, steps) for words, steps in zip(USUAL.values(), parts, strict=True) if steps]
-    for place, (words, _) in zip(st.columns([steps for _, steps in seen], gap="xsmall"), seen, strict=True):
-        place.caption(say(words))
 
 
 def offered(page: str, mode: str) -> dict[str, tuple[str, Preset]]:
@@ -128,28 +44,32 @@ def offered(page: str, mode: str) -> dict[str, tuple[str, Preset]]:
     return {offer.label: (name, offer) for name, kind in kinds.items() for offer in kind.presets if offer.mode == mode}
 
 
-def method_picker(page: str, printed: str, schema: Schema) -> tuple[str, dict[str, Any]]:
-    """The method's name, and what its mode and variant give it."""
-    declared = schema.source == "declared"
-    proved = phrase("Corrected: guarantee proved") if declared else phrase("Corrected: the method is proved")
-    modes = {"corrected": proved, "published": printed}
-    mode = choice(st.radio, say("Method"), f"{page}.mode", modes)
-    variants = offered(page, mode)
-    key = f"{page}.variant.{mode}"
-    usual, several = next(iter(variants)), mode == "corrected" and len(variants) > 1
-    chosen, other = st.container(), links.current(key) in [*variants][1:]
-    with st.expander(say("Others, for comparison"), expanded=other, key=f"fold.{key}") if several else chosen:
-        label = lasting(st.radio, say("Variant"), key, list(variants), format_func=say)
-    name, offer = variants[label]
-    if several:
-        told = phrase("**{variant}** (recommended)") if label == usual else phrase("**{variant}** (for comparison)")
-        chosen.markdown(say(told, variant=say(label)))
-    if mode == "published":
-        good, bad = ":material/verified: {}", ":red[:material/warning: {}]"
-        st.markdown((good if offer.holds else bad).format(say(offer.remark)))
-    if not METHODS[name].paper:
-        caption("This project's own method; no paper printed it.")
-    return name, {"mode": mode, **offer.parameters}
+def presets_of(page: str) -> dict[str, tuple[str, Preset]]:
+    """All presets of a page, by what links call them: corrected ones come first."""
+    found = offered(page, "corrected")
+    published = offered(page, "published").items()
+    return found | {former_names.PUBLISHED.format(label=label): preset for label, preset in published}
+
+
+def method_select(page: str) -> tuple[str, Preset]:
+    """The method's name and the preset that is chosen of it; the first one is recommended.
+
+    A link of before may say a mode alone, for the first of it.
+    """
+    found, key, asked = presets_of(page), f"{page}.method", links.pending()
+    if (mode := asked.get(key)) in ("corrected", "published"):
+        asked[key] = next(option for option, (_, preset) in found.items() if preset.mode == mode)
+    first = next(iter(found))
+
+    def name_of(option: str) -> str:
+        label = say(found[option][1].label)
+        head = label.partition(say(": "))[0]
+        head = label if len(head) < SHORT else head
+        if found[option][1].mode == "published":
+            return say("{method} (as published)", method=head)
+        return say("{method} (recommended)", method=head) if option == first else head
+
+    return found[lasting(st.selectbox, say("Method"), key, list(found), format_func=name_of)]
 
 
 def rows_picker(page: str, data: Dataset) -> int:
@@ -187,8 +107,13 @@ def target_picker(page: str, told: str, data: Dataset) -> str | None:
     return found
 
 
-def ask(page: str, method: PrivateEstimator, control: Control, data: Dataset) -> dict[str, Any]:
-    """Draw the control of a parameter, if it is asked for; the method, as it is chosen so far, gets what it gives."""
+def ask(
+    page: str, method: PrivateEstimator, control: Control, data: Dataset, places: Sequence[Any] = ()
+) -> dict[str, Any]:
+    """Draw the control of a parameter, if it is asked for; the method, as it is chosen so far, gets what it gives.
+
+    An epsilon is drawn in two `places`.
+    """
     told = control.told(method, data.schema) if callable(control.told) else control.told
     if not control.wanted(method):
         if control.otherwise:
@@ -204,7 +129,19 @@ def ask(page: str, method: PrivateEstimator, control: Control, data: Dataset) ->
             about = told or RELEASE
             persons = data.schema.persons is not None
             steps = control.steps or EPSILONS
-            given = {"epsilon": epsilon_picker(page, usual, steps, about, method.seen, rows, persons)}
+            given = {
+                "epsilon": epsilon_picker(
+                    page,
+                    usual,
+                    steps,
+                    about,
+                    method.seen,
+                    rows,
+                    places,
+                    persons=persons,
+                    claimed=method.mode == "published",
+                )
+            }
         case "relation":
             allowed = method.relations_in(method.mode) if control.shown is None else (control.shown,)
             names = [name for name in RELATIONS if name in allowed]

@@ -117,8 +117,16 @@ def button(label: str, name: str, what: str, place: Place = None, **look: Any) -
         end(name)
 
 
-def run(title: str, name: str, work: Work, *, now: bool = False) -> bool:
+def answer(place: Any, name: str, title: str) -> None:
+    """Say at once, in the button's place, that what it asked for begins: before the page is drawn, or work starts."""
+    if name in session.asked():
+        place.progress(0.0, text=say(title))
+
+
+def run(title: str, name: str, work: Work, *, now: bool = False, place: Any = st) -> bool:
     """Begin work that was asked for, or is wanted `now`, and show it while it is under way; whether it is.
+
+    It is shown in the button's `place`, if there is one that holds a single thing.
 
     After a press, and when it is over, the page is drawn anew: its button rests, or is back.
     """
@@ -141,12 +149,19 @@ def run(title: str, name: str, work: Work, *, now: bool = False) -> bool:
         job.join(PATIENCE)
         if pressed:
             st.rerun()
-    bar = st.container()  # as above
+    bar = place.container() if place is st or (job is not None and job.is_alive()) else None  # as above
     if job is None or not job.is_alive():
         return False
+    assert bar is not None
     with bar:
         watch(name, job)
     return True
+
+
+def end_in_page(name: str) -> None:
+    """Say in the whole width why the last run failed, or what a canceled one has spent."""
+    with st.container(), mendable():  # there with nothing in it too, or what is below would be seen twice for a while
+        end(name)
 
 
 def wanted(label: str, name: str, **look: Any) -> bool:
@@ -179,8 +194,8 @@ def watch(name: str, job: Job) -> None:
     housekeeping.presence()
     if not job.is_alive():
         st.rerun()
-    with st.container(border=True):
-        st.progress(job.fraction, text=job.told)
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+        st.progress(job.fraction, text=job.told, width="stretch")
         look: Any = {"icon": ":material/stop:", "help": say("Keeps the last finished result.")}
         look["disabled"] = job.canceled.is_set()
         st.button(say("Cancel"), key=f"cancel:{name}", on_click=job.canceled.set, **look)

@@ -30,7 +30,7 @@ Settings = Mapping[str, Any]
 
 def ask(page: str, settings: Settings) -> None:
     """Set a page's controls the next time they are drawn."""
-    waiting(page).update(settings)
+    waiting(page).update(renamed_settings(settings))
 
 
 def waiting(page: str) -> dict[str, Any]:

@@ -50,6 +50,7 @@ class Shown:
     redraws: pd.DataFrame | None = None
     looks: pd.DataFrame | None = None
     method: Any = None  # the fitted one, of rows in a folder: it writes as many rows as somebody wants
+    previous: Shown | None = None  # the release of the run before, if it is of the same data
 
 
 def kept(key: str, make: Callable[[], Value]) -> Value:
@@ -158,6 +159,13 @@ def tickets() -> dict[str, int]:
 def finished() -> dict[str, int]:
     """How many runs of a name came to their end."""
     return kept("dpcore.finished", dict[str, int])
+
+
+def ended(name: str) -> bool:
+    """Whether a run of this name came to its end since this was asked last."""
+    seen = kept("dpcore.seen", dict[str, int])
+    before, seen[name] = seen.get(name, 0), finished().get(name, 0)
+    return before != seen[name]
 
 
 def request(name: str, what: str = "run", ticket: int | None = None) -> None:

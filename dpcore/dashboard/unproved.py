@@ -20,13 +20,18 @@ def without(label: str) -> str:
     return say("{label} without a guarantee", label=label)
 
 
+def agree(name: str, what: str, data: Dataset) -> None:
+    """Note that someone asked for work on these data though no guarantee can come of it."""
+    if jobs.requested(name) == what and data.schema.source != "declared":
+        session.kept("dpcore.agreed", set[str]).add(data.token)
+
+
 def button(label: str, name: str, what: str, data: Dataset, place: jobs.Place = None, **look: Any) -> None:
     """A button of `jobs` for work on these data; without a declared schema it is called otherwise, and asks first."""
     declared, agreed = data.schema.source == "declared", session.kept("dpcore.agreed", set[str])
     if not declared:
         label = without(label)
-        if jobs.requested(name) == what:
-            agreed.add(data.token)
+        agree(name, what, data)
     if declared or data.token in agreed:
         jobs.button(label, name, what, place, **look)
         return

@@ -1,5 +1,6 @@
 """Texts, controls that say the same when somebody comes back to their page, figures in frames, and tables in words."""
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -100,6 +101,16 @@ def seed_button(key: str, label: str) -> int:
     if st.button(label, icon=":material/casino:", key=f"{key}.redraw", width="stretch"):
         seed = st.session_state[place] = seed + 1
     return seed
+
+
+def focus(key: str) -> None:
+    """Move the keyboard to what was drawn in a container with this key."""
+    found = f"document.querySelector('.st-key-{key}')"
+    st.html(
+        f"<script>setTimeout(() => {{const found = {found}; if (found) {{found.tabIndex = -1; found.focus()}}}}, 100)"
+        f"</script><!-- {time.monotonic()} -->",
+        unsafe_allow_javascript=True,
+    )
 
 
 def outdated() -> None:

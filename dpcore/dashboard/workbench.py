@@ -3,91 +3,110 @@
 import math
 import time
 from collections.abc import Callable, Mapping
-from contextlib import nullcontext
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import Any, Literal
+from functools import partial
+from typing import Any
 
 import streamlit as st
 
 from dpcore import export
 from dpcore.accounting.ledger import Ledger
 from dpcore.arguments import Progress
-from dpcore.dashboard import controls, jobs, links, panels, session, shell
-from dpcore.dashboard.headline import headline
-from dpcore.dashboard.panels import forecast
+from dpcore.dashboard import before_run, controls, jobs, links, panels, session, shell, unproved
+from dpcore.dashboard.panels import accuracy, download, forecast, marginals, paper, privacy, summary
 from dpcore.dashboard.session import Shown
-from dpcore.dashboard.widgets import MADE, caption, outdated
+from dpcore.dashboard.widgets import MADE, focus, outdated
 from dpcore.datasets import Dataset
 from dpcore.evaluate.evaluator import Evaluator
 from dpcore.export import privacy_card, protection
+from dpcore.export.artifacts import Rows
 from dpcore.export.release import PURPOSE
 from dpcore.language import phrase, say
 from dpcore.methods import METHODS, presets
 from dpcore.methods.base import PrivateEstimator
-from dpcore.methods.parameters import Control
 from dpcore.methods.synthesizer import Synthesizer
 
-NEXT = ("next",)
-NOISE = "relation noise random_state"
-LAYOUT = (("epsilon",), ("method", "rows target own", NOISE))
-CHARGED = phrase("It is charged.")
+# What says how strong the noise is: the first of these that a method asks for stands beside its name.
+STRENGTHS = ("epsilon", "p0", "theta", "privacy")
+Parts = Mapping[str, Callable[[], None]]
+
+
+def no_parts(_: Shown, __: Dataset) -> Parts:
+    """No parts of a tab."""
+    return {}
 
 
 @dataclass(frozen=True)
 class Workbench:
-    """A page of methods; `tabs` has what it shows of a release.
+    """A page of methods, which are those of a paper and what it compares them with.
 
-    The `layout` is a tuple of rows. A row is a tuple of columns, and a column names parameters; "own" are all that no
-    column names, "method" chooses one, "rows" says how many are made. What the next run is stands in the drawer if
-    `NEXT` ends it, else below.
+    `model` has the parts of the tab Model, and none where there is no model to be seen; `paper` is the paper's number,
+    and `variants` draws what else is published of these methods. `drawers` draws what else can be done here, folded,
+    and `explained` what there is to say of the method that is chosen and the public number of rows.
     """
 
     page: str
     title: str
-    lead: str
-    tabs: Callable[[Any, Dataset], Mapping[str, Callable[[], None]]]
+    paper: str
     _: KW_ONLY
-    layout: tuple[tuple[str, ...], ...] = LAYOUT
-    gap: Literal["medium", "large"] = "medium"
-    printed: str = phrase("As the paper prints it")  # what published mode is called
-    # While there is no release; `waiting` draws more.
-    invitation: str = phrase("Press Run to make a copy. Every run is charged to the ledger.")
-    remark: str = ""  # about what was released
-    waiting: Callable[[Dataset], None] = lambda _: None
-    told: Callable[[PrivateEstimator], str] | None = None  # what the next run is; below it, `explained` draws more
-    explained: Callable[[PrivateEstimator, int | None], None] = lambda *_: None  # of the method, and its public rows
+    model: Callable[[Shown, Dataset], Parts] = no_parts
+    redraws: Callable[[str, Shown], None] | None = None  # where not those of synthetic rows or of a classifier
+    variants: Callable[[], None] | None = None
+    drawers: Callable[[Dataset], None] = lambda _: None
+    explained: Callable[[PrivateEstimator, int | None], None] = lambda *_: None
+    remark: str = ""  # about what is released
 
-    def draw(self, before: Callable[[Dataset], None] = lambda _: None) -> None:
-        """The page; `before` draws what comes before the settings."""
-        shell.frame(say(self.title), "" if session.shown(self.page) else say(self.lead))
+    def draw(self) -> None:
+        """The page."""
+        place = shell.frame(say(self.title), about(session.dataset())).empty()
         data = session.dataset()
-        before(data)
-        self.bench(data)
-
-    def bench(self, data: Dataset) -> None:
-        """Settings, a run, and what it gave."""
-        left, right = st.columns([5, 1])
-        st.session_state.pop(f"{self.page}.lacks", None)
-        with left:
+        title = phrase("Learning privately")
+        jobs.answer(place, self.page, title)
+        with st.container(key="settings"):
+            st.session_state.pop(f"{self.page}.lacks", None)
             st.fragment(self.settings)(data)
-        controls.run_button(self.page, data, right)
-        copies = len(st.session_state[f"{self.page}.chosen"]) > len(("method", "parameters"))
-        title = phrase("Making a copy") if copies else phrase("Learning privately")
-        working = jobs.run(title, self.page, self.release(data))
+        jobs.end_in_page(self.page)
+        unproved.agree(self.page, "run", data)
+        working = jobs.run(title, self.page, self.release(data), place=place)
+        if not working:
+            with place.container():
+                controls.run_button(self.page, data)
         shown: Shown | None = session.shown(self.page)
-        if shown is None:
-            if not working:
-                st.info(say(self.invitation), icon=":material/arrow_upward:")
-            self.waiting(data)
-            return
-        with st.container(key=MADE):
-            headline(shown, self.remark)
-            panels.draw_open(self.page, self.tabs(shown, data))
+        if shown is not None:
+            with st.container(key=MADE):
+                summary.notices(shown)
+                panels.draw_open(self.page, self.tabs(shown, data))
+        if session.ended(self.page):
+            focus("verdict")
+        self.drawers(data)
+
+    def tabs(self, shown: Shown, data: Dataset) -> Parts:
+        """What is shown of a release."""
+        page, model = self.page, self.model(shown, data)
+        variation = self.redraws or paper.redraws
+        of_paper: dict[str, Callable[[], None]] = {
+            phrase("Figures"): lambda: paper.figures(page, data, self.paper),
+            phrase("Run-to-run variation"): lambda: variation(page, shown),
+        }
+        if self.variants is not None:
+            of_paper[phrase("Published variants")] = self.variants
+        found: dict[str, Callable[[], None]] = {
+            phrase("Summary"): lambda: summary.summary(page, shown, self.remark),
+            phrase("Marginals"): lambda: marginals.marginals(page, shown),
+            phrase("Accuracy"): lambda: accuracy.accuracy(page, shown),
+            phrase("Privacy"): lambda: privacy.privacy(page, shown),
+            phrase("Model"): partial(panels.draw_part, f"{page}.model", model),
+            phrase("Paper"): partial(panels.draw_part, f"{page}.paper", of_paper),
+            phrase("Download"): lambda: download.download(page, shown),
+        }
+        if not model:
+            del found["Model"]
+        return found
 
     def release(self, data: Dataset) -> jobs.Work:
         """The chosen run: a classifier, or a synthesizer and its rows, which end where the page looks for a release.
 
-        The spending is on the books, and a failure leaves the earlier release in place.
+        The spending is in the ledger, and a failure leaves the earlier release in place.
         """
         name, given, *rows = asked = st.session_state[f"{self.page}.chosen"]
         page, shelf, spending = self.page, session.shelf(), session.spending()
@@ -106,7 +125,8 @@ class Workbench:
             made = export.make_release(method, name, *copy, data_name=data.name, reading=data.reading)
             writes = method if copy and not data.held else None
             made = replace(made, seconds=time.perf_counter() - start, page=known)
-            shelf[page] = Shown(made, data, asked, method=writes)
+            before = comparable(shelf.get(page), made, data)
+            shelf[page] = Shown(made, data, asked, method=writes, previous=before)
 
         return work
 
@@ -114,77 +134,66 @@ class Workbench:
         """All settings; moving one draws nothing and spends nothing."""
         page, shown = self.page, session.shown(self.page)
         with links.of(page, data):
-            # Open until there is a release, and folded away by each new one: under another key it is another drawer,
-            # and one that is not the page's, as it is no setting.
-            with st.expander(
-                say("Settings"), expanded=shown is None and not session.laid_aside(), key=f"drawer.{page}.{id(shown)}"
-            ) as drawer:
-                method, given, rows = self.chosen(data)
-            made = (method.title, {**given, **method.implied(rows)})
-            lacks = controls.refusal(METHODS[method.title](**made[1]), data.schema)
+            slider, odds, choose, more = st.columns([4, 2.6, 3.2, 1.5], gap="medium")
+            with choose:
+                name, preset = controls.method_select(page)
+            method: Any = METHODS[name](mode=preset.mode, **preset.parameters)
+            advanced = more.container(key="advanced").popover(say("Advanced"), width="stretch")
+            given, rows = self.chosen(method, data, (slider, odds), advanced)
+            given = {"mode": preset.mode, **preset.parameters, **given}
+            made = (name, {**given, **method.implied(rows)})
+            lacks = controls.refusal(METHODS[name](**made[1]), data.schema)
             st.session_state[f"{page}.chosen"] = (*made, rows) if isinstance(method, Synthesizer) else made
-            with drawer if NEXT in self.layout else nullcontext():
-                own, public = on_rows(method, data)
+            own, public = on_rows(method, data)
+            before_run.line(page, method, preset, data.schema, public)
+            if shown is not None and shown.asked not in (None, st.session_state[f"{page}.chosen"]):
+                outdated()
+            with advanced:
                 if told := own.foretold(public):
                     st.caption(told)
                 self.explained(own, public)
-            if shown is not None and shown.asked not in (None, st.session_state[f"{page}.chosen"]):
-                outdated()
-            run = self.told(method) if self.told else self.next_run(method, rows)
-            caption("Next run: {run}", run=run)
-            grounds = privacy_card.grounds(data.schema, method.relation, method.delta, presets.noise_of(method))
-            if why := presets.void_reason(method, data.schema):
-                grounds = [(say("Guarantee"), say(why)), *grounds]
-            drawer.caption("  \n".join(f"**{what}:** {shell.escaped(about)}" for what, about in grounds))
+                grounds = privacy_card.grounds(data.schema, method.relation, method.delta, presets.noise_of(method))
+                st.caption("  \n".join(f"**{what}:** {shell.escaped(why)}" for what, why in grounds))
         controls.lacking(page, lacks)
         if isinstance(own, Synthesizer) and isinstance(method, Synthesizer):
             own.set_params(**own.implied(rows))
-            with drawer:
+            with advanced:
                 forecast.draw(page, method, own, data.schema, public, rows, tried=shown is not None)
 
-    def chosen(self, data: Dataset) -> tuple[PrivateEstimator, dict[str, Any], int]:
-        """The method as it was chosen, its parameters that were, and how many rows are wanted."""
-        method: Any = None
+    def chosen(self, method: Any, data: Dataset, places: tuple[Any, Any], advanced: Any) -> tuple[dict[str, Any], int]:
+        """The method's parameters that were chosen, and how many rows are wanted; the method has them, too."""
+        asks = method.asks()
+        strength = next((name for name in STRENGTHS if name in asks and asks[name].wanted(method)), "")
         given: dict[str, Any] = {}
-        rows, placed = 0, " ".join(map(" ".join, self.layout)).split()
-        spots = [(row, st.container()) for row in self.layout if row != NEXT]
-        for row, spot in sorted(spots, key=lambda at: "method" not in at[0]):  # all others hang on the method
-            if method and not any(control.seen(method) for column in row for control in named(column, method, placed)):
-                continue
-            cells = spot.columns(len(row), gap=self.gap) if len(row) > 1 else [spot]
-            for column, cell in zip(row, cells, strict=True):
-                with cell:
-                    if column == "method":
-                        name, given = controls.method_picker(self.page, self.printed, data.schema)
-                        method = METHODS[name](**given)
-                    if "rows" in column.split():
-                        rows = controls.rows_picker(self.page, data)
-                    for control in named(column, method, placed):
-                        given |= controls.ask(self.page, method, control, data)
-        return method, given, rows
+        if strength:
+            with places[0]:
+                given |= controls.ask(self.page, method, asks[strength], data, places)
+        with advanced:
+            rows = controls.rows_picker(self.page, data) if isinstance(method, Synthesizer) else 0
+            for name, control in asks.items():
+                if name != strength and control.seen(method):
+                    given |= controls.ask(self.page, method, control, data)
+        return given, rows
 
-    def next_run(self, method: PrivateEstimator, rows: int) -> str:
-        """What the Run button would make."""
-        several = len({kind for kind in METHODS.values() if kind.page == self.page}) > 1
-        name = f"{method.title}, " if several else ""
-        unit = session.dataset().schema.unit
-        relation = say(controls.relation_words(method.relation, unit is not None and unit.id_column is not None))
-        printed = say(self.printed)
-        mode = say("corrected") if method.mode == "corrected" else f"{printed[0].lower()}{printed[1:]}"
-        at = {"epsilon": method.epsilon, "relation": relation.lower()}
-        price = say("epsilon {epsilon:g} ({relation})", **at)
-        if method.delta:
-            price = say("epsilon {epsilon:g} at delta {delta} ({relation})", delta=f"{method.delta:g}", **at)
-        if person := protection.for_person(unit, method.epsilon, method.delta):
-            price = say("{price}: {person}", price=price, person=person)
-        told = say("{price}, {mode}", price=price, mode=mode)
-        if rows:
-            told = say("{run}, {rows:,} rows", run=told, rows=rows)
-        return f"{name}{say('{sentence}.', sentence=told)} {say(CHARGED)}"
+
+def comparable(before: Shown | None, made: export.Release, data: Dataset) -> Shown | None:
+    """The release of the run before, if both are of rows, and of the same data and schema; it forgets its own."""
+    if before is None or before.data.token != data.token or before.release.schema != made.schema:
+        return None
+    if not all(isinstance(one.artifact, Rows) for one in (before.release, made)):
+        return None
+    before.previous = None
+    return before
+
+
+def about(data: Dataset) -> str:
+    """The data in use, and whose rows a run protects."""
+    whose = say(protection.protects(data.schema.unit))
+    return say("{data} · protects a {whose}", data=shell.escaped(data.name), whose=whose)
 
 
 def paid(ledger: Ledger) -> str:
-    """What a run that was canceled has cost."""
+    """What a run that was canceled has spent."""
     if not ledger.epsilon_bound:
         return phrase("The run was stopped before it asked anything: **nothing was charged.**")
     if math.isinf(ledger.epsilon_bound):
@@ -199,10 +208,3 @@ def on_rows(method: PrivateEstimator, data: Dataset) -> tuple[PrivateEstimator, 
     if method.relation == "replace":
         public = data.sizes[0] if unit is None else unit.max_contributions * Evaluator(data).people(unit)
     return (method if unit is None else method.for_rows(unit.max_contributions)), public
-
-
-def named(column: str, method: PrivateEstimator, placed: list[str]) -> list[Control]:
-    """The controls of a method's parameters that a column names; "own" are those that no column does."""
-    asks = method.asks()
-    own = [name for name in asks if name not in placed]
-    return [asks[name] for part in column.split() for name in (own if part == "own" else [part]) if name in asks]

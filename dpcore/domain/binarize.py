@@ -6,6 +6,7 @@ person's row stays one row. Where s is no power of two some bit patterns stand f
 hold one.
 """
 
+from collections.abc import Sequence
 from itertools import accumulate, pairwise
 from typing import Any
 
@@ -25,7 +26,7 @@ class Binarization:
     """
 
     def __init__(self, source: Schema) -> None:
-        widths = [max(1, (column.size - 1).bit_length()) for column in source]
+        widths = bit_widths(source.sizes)
         self.source = source
         self.groups = tuple(range(a, b) for a, b in pairwise(accumulate(widths, initial=0)))
         bits = [
@@ -64,3 +65,8 @@ class Binarization:
             exists[:, j] = code < size
             codes[:, j] = np.where(exists[:, j], code, 0)
         return codes, exists
+
+
+def bit_widths(sizes: Sequence[int]) -> list[int]:
+    """How many bits columns of so many values become."""
+    return [max(1, (size - 1).bit_length()) for size in sizes]

@@ -40,6 +40,7 @@ VALUES = {  # by the current name of a parameter
     "categorical_splits": {"few": "grouped", "one": "one_vs_rest"},
     "split_selection": {"one": "joint", "two": "two_stage"},
 }
+PUBLISHED = "{label} (as published)"  # what a page's list of methods calls a preset of published mode
 FIELDS = {  # of privacy units, columns and finished runs
     "rows": "max_contributions",
     "column": "id_column",
@@ -93,6 +94,11 @@ def renamed_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
         found[current] = _renamed_value(VALUES.get(name, LABELS if name in ("method", "variant") else {}), value)
         if name == "case" and isinstance(value, str):
             found[current] = value.replace("/paper/", "/published/")
+    if "method" not in found and ("mode" in found or any(name.startswith("variant.") for name in found)):
+        mode = str(found.pop("mode", "corrected"))  # two controls of a page, which are one list of methods now
+        label = {part: found.pop(f"variant.{part}", None) for part in ("corrected", "published")}.get(mode)
+        of_mode = PUBLISHED if mode == "published" else "{label}"
+        found["method"] = of_mode.format(label=label) if isinstance(label, str) else mode
     return found
 
 

@@ -43,7 +43,9 @@ class Group:
 
 @dataclass(frozen=True)
 class Verdict:
-    """How many columns and pairs are close to the real ones; ties that were lost, the strongest first; groups.
+    """How many columns and pairs are close to the real ones; how many are tied, and which ties were lost; groups.
+
+    The strongest lost ties come first.
 
     `worst` is the group that the release is furthest off for, beside the `largest` group of the same column; None if no
     column has groups.
@@ -56,6 +58,7 @@ class Verdict:
     lost: tuple[Tie, ...]
     worst: Group | None = None
     largest: Group | None = None
+    ties: int = 0
 
 
 def verdict(real: Table, synthetic: Table, schema: Schema, *, counts: Rows | None = None) -> Verdict:
@@ -88,6 +91,7 @@ def verdict(real: Table, synthetic: Table, schema: Schema, *, counts: Rows | Non
     alone = [apart(p, q) for _, p, q in of([(j,) for j in range(len(schema))])]
     pairs: list[float] = []
     lost: list[Tie] = []
+    ties = 0
     within: dict[int, list[Floats]] = {}
     grouped = {j for j, column in enumerate(schema) if not column.numeric and 1 < column.size <= GROUPS}
     shares: dict[int, Floats] = {}
@@ -95,6 +99,7 @@ def verdict(real: Table, synthetic: Table, schema: Schema, *, counts: Rows | Non
     for (a, b), p, q in of(chosen):
         pairs.append(apart(p, q))
         tie = Tie(names[a], names[b], tied(p, len(first)), tied(q, len(second)))
+        ties += tie.real >= TIED
         if tie.real >= TIED and tie.released < HALF * tie.real:
             lost.append(tie)
         for group, joint, released in ((a, p, q), (b, p.T, q.T)):
@@ -116,6 +121,7 @@ def verdict(real: Table, synthetic: Table, schema: Schema, *, counts: Rows | Non
         tuple(sorted(lost, key=lambda tie: tie.released - tie.real)),
         worst,
         max(alike, key=lambda group: group.share, default=None),
+        ties,
     )
 
 

@@ -28,6 +28,7 @@ from dpcore.door import PrivateTable
 from dpcore.errors import DataError, ParameterError
 from dpcore.language import phrase, say
 from dpcore.mechanisms.noise import CUT, SEEDED, NoNoise, make_noise
+from dpcore.methods.measurement import Measurement
 from dpcore.methods.noises import NOISES, taught
 from dpcore.methods.other_libraries import ATTRIBUTES, advise
 from dpcore.methods.parameters import CORRECTED, Control, Declared, is_learned, learned, number, text, whole
@@ -432,6 +433,21 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
             The sentence; empty if there is no such rule.
         """
         return ""
+
+    def measurements(self, table: PrivateTable) -> list[Measurement] | None:
+        """Return what a fit measures, as far as public facts tell; no question.
+
+        Parameters
+        ----------
+        table : PrivateTable
+            A table whose schema, number of rows and ledger are looked at, and nothing else.
+
+        Returns
+        -------
+        list of Measurement, or None
+            Cliques and their noise; None if nothing can be said.
+        """
+        return None
 
     def _check(self, schema: Schema) -> None:
         """Raise ParameterError if the parameters do not fit each other, or the public schema."""

@@ -58,6 +58,7 @@ from dpcore.language import phrase
 from dpcore.mechanisms.noise import generator
 from dpcore.mechanisms.scores.naive_bayes import ClassLogScore, class_log_scores
 from dpcore.methods.base import with_delta
+from dpcore.methods.measurement import Measurement, clique
 from dpcore.methods.parameters import Control, choice, learned, number, text, whole
 from dpcore.methods.presets import Preset
 from dpcore.methods.synthesizer import Synthesizer, most_rows
@@ -167,6 +168,15 @@ class NaiveBayesSynthesizer(Synthesizer):
         totals = project(totals, public_total)
         self.class_totals_ = totals
         self.tables_ = [project_rows(spread_difference(t, totals), totals) for t in noisy] if self.features_ else []
+
+    def measurements(self, table: PrivateTable) -> list[Measurement]:
+        if self._variant != "C1":
+            return []
+        sizes, label = table.schema.sizes, table.schema.index(self._target(table.schema, self.target))
+        others = [j for j in range(len(sizes)) if j != label]
+        variance, drawn = table.cell_variance(self._budget(table) / max(len(others), 1)), self.x_source == "model"
+        found = [clique(sizes, (label, j), variance, drawn=drawn) for j in others]
+        return [one._replace(spread=self.smoothing * one.cells) for one in found]
 
     def _exponent(self) -> float:
         if self.kappa == "argmax":

@@ -16,12 +16,31 @@ PAGES = sorted(path.stem for path in (ROOT / "pages").glob("*.py"))
 MENU = [page for page in PAGES if page != "about"]  # where nobody serves visitors
 PAGE = "naive_bayes"  # or what a test's module calls so
 TIMEOUT = 600  # seconds; a busy computer is not a failure
-TABS = {  # what tests call the tabs of a page, as they are ordered on the screen
-    "naive_bayes": "rows price columns pairs accuracy redraws figures risk home",
-    "networks": "rows price columns pairs accuracy network clusters redraws figures risk home",
-    "taxonomy": "rows price columns pairs accuracy tree ask errors redraws figures risk home",
-    "forests": "price trees budget accuracy redraws predict figures risk home",
-    "responses": "price reports accuracy redraws tree predict risk home figures",
+TABS = {  # what tests call what a page shows: a tab, or a part of it, which is chosen there
+    "summary": ("Summary", ""),
+    "marginals": ("Marginals", ""),
+    "accuracy": ("Accuracy", ""),
+    "privacy": ("Privacy", ""),
+    "network": ("Model", "Network"),
+    "clusters": ("Model", "Clusters"),
+    "tree": ("Model", "Tree"),
+    "ask": ("Model", "Ask a range"),
+    "errors": ("Model", "Error by range"),
+    "trees": ("Model", "Trees"),
+    "reports": ("Model", "Reports"),
+    "predict": ("Model", "Predict"),
+    "figures": ("Paper", "Figures"),
+    "redraws": ("Paper", "Run-to-run variation"),
+    "survey": ("Paper", "Published variants"),
+    "download": ("Download", ""),
+}
+OWN = {  # what only some pages show
+    "networks": "network clusters",
+    "taxonomy": "tree ask errors",
+    "forests": "trees predict survey",
+    "responses": "reports tree predict",
+}
+OTHERS = {  # the tabs of other pages, as they are ordered on the screen
     "audit": "method own game",
     "attacks": "linkage bits averages near",
     "mechanisms": "noise choosing response odds asking groups floats",
@@ -56,22 +75,34 @@ def opened(at: AppTest, page: str) -> AppTest:
 
 
 def names(at: AppTest) -> list[str]:
-    """What tests call the tabs that the page has now; the page of responses has some only where there is something."""
-    found = TABS[PAGE].split()
+    """What tests call what the page shows now; of responses, some only where there is something."""
+    if PAGE in OTHERS:
+        return OTHERS[PAGE].split()
+    others = {name for own in OWN.values() for name in own.split()} - {*OWN.get(PAGE, "").split()}
+    found = [name for name in TABS if name not in others]
     if PAGE != "responses":
         return found
-    if (made := shown(at)) is None:
-        return ["figures", "predict"]
+    made = shown(at)
+    assert made is not None
     artifact = made.release.artifact
     there = {"reports": artifact.reports is not None, "tree": "forest" in artifact.released}
     return [name for name in found if there.get(name, True)]
 
 
 def tab(at: AppTest, name: str) -> AppTest:
-    """The same page with another tab open."""
-    labels = tabs(at)
-    at.session_state[f"{PAGE}.tab"] = dict(zip(names(at), labels, strict=True))[name]
+    """The same page with another tab open, and a part of it."""
+    if PAGE in OTHERS:
+        at.session_state[f"{PAGE}.tab"] = dict(zip(names(at), tabs(at), strict=True))[name]
+        return run(at)
+    for key, value in places(name).items():
+        at.session_state[key] = value
     return run(at)
+
+
+def places(name: str) -> dict[str, str]:
+    """What the session says if something is open on a page of methods."""
+    label, part = TABS[name]
+    return {f"{PAGE}.tab": label, **({f"{PAGE}.{label.lower()}.part": part} if part else {})}
 
 
 def press(at: AppTest, key: str) -> AppTest:

@@ -8,8 +8,8 @@ from typing import Any
 
 import driving
 import pandas as pd
-from driving import ROOT, TIMEOUT, change, names, people, released, run, shown, started
-from screen import books, tabs, widget
+from driving import ROOT, TIMEOUT, change, people, places, released, run, shown
+from screen import books, widget
 from streamlit.testing.v1 import AppTest
 
 from dpcore import Schema
@@ -17,6 +17,7 @@ from dpcore.accounting.store import Books
 from dpcore.dashboard import controls
 from dpcore.dashboard.session import Shown
 from dpcore.datasets import Dataset
+from dpcore.domain.former_names import PUBLISHED
 
 CENTRAL = ("naive_bayes", "networks", "taxonomy", "forests")  # pages of methods that see the rows
 FAMILIES = (*CENTRAL, "responses")
@@ -35,8 +36,7 @@ PEOPLE = data()
 def fresh(given: Dataset = PEOPLE, **session: Any) -> AppTest:
     """The page of the test, in a new session with these data in use and more under other keys."""
     at = AppTest.from_file(ROOT / "app.py", default_timeout=TIMEOUT)
-    usual = {"responses.what": learning()} if driving.PAGE == "responses" else {}
-    for key, value in {"dpcore.data": given, **usual, **session}.items():
+    for key, value in {"dpcore.data": given, **session}.items():
         at.session_state[key] = value
     return run(at.switch_page(f"pages/{driving.PAGE}.py"))
 
@@ -47,13 +47,6 @@ def page(given: Dataset = PEOPLE, **session: Any) -> AppTest:
     return fresh(given, **{**usual, **session})
 
 
-@functools.cache
-def learning() -> str:
-    """What the page of responses calls its part with methods: the third."""
-    found: str = widget(started("responses"), "responses.what").options[2]
-    return found
-
-
 def with_release(
     name: str = "", mode: str = "", variant: str = "", given: Dataset = PEOPLE, **settings: Any
 ) -> AppTest:
@@ -62,22 +55,21 @@ def with_release(
     It was made by a press of Run, once for all tests of a worker; the session's own account is empty, and its controls
     are as they are at first.
     """
-    made, labels = pressed(driving.PAGE, given, mode, variant, tuple(settings.items()))
+    made = pressed(driving.PAGE, given, mode, variant, tuple(settings.items()))
     shelf = {driving.PAGE: Shown(made.release, made.data)}
-    return page(given, **{"dpcore.shown": shelf, f"{driving.PAGE}.tab": labels[name] if name else ""})
+    opened = places(name) if name else {f"{driving.PAGE}.tab": ""}
+    return page(given, **{"dpcore.shown": shelf, **opened})
 
 
 @functools.cache
-def pressed(
-    name: str, given: Dataset, mode: str, variant: str, settings: tuple[tuple[str, Any], ...]
-) -> tuple[Shown, dict[str, str]]:
-    """What a press of Run shows on that page, and the labels of its tabs."""
+def pressed(name: str, given: Dataset, mode: str, variant: str, settings: tuple[tuple[str, Any], ...]) -> Shown:
+    """What a press of Run shows on that page."""
     at = page(given, **{"dpcore.books": Books(None)})  # not in those of the test that asks first
     if variant:
         choose(at, mode, variant)
     found = shown(released(at, **dict(settings)))
     assert found is not None
-    return found, dict(zip(names(at), tabs(at), strict=True))
+    return found
 
 
 def label(mode: str, name: str, **given: Any) -> str:
@@ -90,9 +82,14 @@ def label(mode: str, name: str, **given: Any) -> str:
     )
 
 
+def option(mode: str, label: str) -> str:
+    """What the page's list of methods calls a preset."""
+    return PUBLISHED.format(label=label) if mode == "published" else label
+
+
 def choose(at: AppTest, mode: str, name: str, **given: Any) -> AppTest:
     """A method of a mode; only what changes, because every run of the script costs time."""
-    return change(at, **{"mode": mode, f"variant.{mode}": label(mode, name, **given)})
+    return change(at, method=option(mode, label(mode, name, **given)))
 
 
 def at_once(at: AppTest, **settings: Any) -> AppTest:

@@ -10,12 +10,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from driving import names, people, released, run, shown, tab
-from prepared import FAMILIES, another, asked, choose, data, files, fresh, nothing_new, page, with_release
-from screen import books, charts, dataset, elements, errors, key_of, marked, mendable, metrics, sums, widget
+from prepared import FAMILIES, another, asked, choose, data, files, fresh, nothing_new, option, page, with_release
+from screen import books, charts, dataset, elements, errors, key_of, marked, mendable, metrics, said, sums, widget
 from streamlit.testing.v1 import AppTest
 
 from dpcore.dashboard import controls
-from dpcore.dashboard.panels import paper_figures, redraw
+from dpcore.dashboard.panels import paper, redraw
 from dpcore.domain.column import Column
 from dpcore.export import privacy_card, report
 from dpcore.export.model_file import Model
@@ -23,8 +23,8 @@ from dpcore.methods import METHODS
 from dpcore.methods.base import PrivateClassifier
 from dpcore.text import claim, limit
 
-SAME = {"rows", "columns", "pairs", "accuracy", "redraws", "predict", "risk", "figures"}  # tabs that no method changes
-LOOKED_AT = {"network", "trees", "budget", "home"}  # those in which more is asked for, below
+SAME = {"summary", "marginals", "accuracy", "redraws", "predict", "figures", "survey"}  # tabs that no method changes
+LOOKED_AT = {"network", "trees", "privacy", "download"}  # those in which more is asked for, below
 OFFERED = {(name, mode): controls.offered(name, mode) for name in FAMILIES for mode in ("corrected", "published")}
 VARIANTS = [(name, mode, label) for (name, mode), offers in OFFERED.items() for label in offers]
 BOUNDED = data(max_rows=500)
@@ -36,7 +36,7 @@ def this_page(request: pytest.FixtureRequest, monkeypatch) -> None:
     """The page of the case, and no data set but the one in use."""
     named = getattr(request.node, "callspec", None)
     monkeypatch.setattr(driving, "PAGE", named.params["name"] if named else "networks")
-    monkeypatch.setattr(paper_figures, "here", lambda _: False)
+    monkeypatch.setattr(paper, "here", lambda _: False)
     monkeypatch.setattr(redraw, "REDRAWS", 4)
     monkeypatch.setattr(report, "svg", lambda *_: "<svg></svg>")
 
@@ -59,7 +59,7 @@ def own_networks(at: AppTest, content: dict[str, bytes]) -> None:
 def own_forests(at: AppTest, content: dict[str, bytes]) -> None:
     """Trees and budgets are released, and so unmarked; the file's model predicts as the released one."""
     release, rows = shown(at).release, dataset(at).test
-    for each in ("trees", "budget"):
+    for each in ("trees", "privacy"):
         assert set(marked(tab(at, each))) <= {release.noiseless}, each
     if content:
         assert (Model.from_json(content["model.json"]).predict(rows) == release.model.predict(rows)).all()
@@ -88,8 +88,7 @@ OWN_TABS = {"networks": own_networks, "forests": own_forests, "responses": own_r
 def test_every_variant_from_run_to_zip(name: str, mode: str, variant: str, downloads) -> None:
     """The release is what was asked for, is charged as its ledger says, and is told, marked and taken home as that."""
     kind, offer = OFFERED[name, mode][variant]
-    chosen = {"mode": mode, f"variant.{mode}": variant}
-    at = page(BOUNDED, **{f"{name}.{key}": value for key, value in chosen.items()})
+    at = page(BOUNDED, **{f"{name}.method": option(mode, variant)})
     wanted = asked(at)
     release = shown(released(at)).release
     assert (release.method, release.parameters["mode"]) == (kind, mode)
@@ -98,7 +97,12 @@ def test_every_variant_from_run_to_zip(name: str, mode: str, variant: str, downl
     account = key_of(at), METHODS[kind](**wanted).relation
     spent = {account: (len(ledger.entries), ledger.epsilon_claimed, ledger.epsilon_bound)}
     assert books(at) == spent
-    assert metrics(at)[:2] == [claim(ledger.epsilon_claimed), limit(ledger.epsilon_bound)]
+    proven = "none" if release.guarantee_void else limit(ledger.epsilon_bound)
+    assert metrics(at)[0].split(" · ")[0] == proven
+    if not release.guarantee_void and ledger.epsilon_bound > ledger.epsilon_claimed:
+        assert f"laims {claim(ledger.epsilon_claimed)}. Proven: at most {proven}" in said(at).replace(
+            "Claimed:", "laims"
+        )
     assert errors(at) == ([release.guarantee_void] if release.guarantee_void else [])
     if mode == "corrected":
         assert ledger.epsilon_bound == pytest.approx(ledger.epsilon_claimed) == pytest.approx(wanted["epsilon"])
@@ -112,7 +116,7 @@ def test_every_variant_from_run_to_zip(name: str, mode: str, variant: str, downl
         if first or each not in SAME | LOOKED_AT:
             assert not mendable(tab(at, each)), each
     assert books(at) == spent
-    assert not mendable(tab(at, "home"))
+    assert not mendable(tab(at, "download"))
     content = files(downloads[-1]()) if downloads else {}
     stays = release.noiseless and name in ("forests", "responses")  # a model of noiseless counts
     assert bool(content) == bool(at.get("download_button")) == (not stays)
@@ -128,13 +132,12 @@ def test_every_variant_from_run_to_zip(name: str, mode: str, variant: str, downl
 
 
 def waiting(at: AppTest, moved: set[str]) -> list[Any]:
-    """What can be moved and was not yet; what puts others away comes last."""
-    found = [
+    """What can be moved and was not yet."""
+    return [
         w
         for w in elements(at)
         if w.key and w.key not in moved and not getattr(w, "disabled", False) and another(w) is not None
     ]
-    return sorted(found, key=lambda w: (".mode" in w.key, ".variant" in w.key))
 
 
 @every_page
@@ -142,10 +145,7 @@ def test_all_that_can_be_moved_reaches_the_next_run_and_draws_and_spends_nothing
     """Found on the screen, so that new widgets are moved too: all settings of all variants, and all tabs."""
     at = with_release("redraws", given=BOUNDED)  # a tab without charts, which every move would draw
     first, release = shown(at), shown(at).release
-    moved = {
-        "dpcore.language",
-        *(f"{name}.{key}" for key in ("mode", "variant.corrected", "variant.published", "what")),
-    }
+    moved = {"dpcore.language", *(f"{name}.{key}" for key in ("method", "model.part", "paper.part"))}
 
     def move(*, settings: bool = False) -> None:
         while found := waiting(at, moved):

@@ -15,7 +15,7 @@ from screen import books, charts, dataset, key_of, marked, mendable, pictures, w
 from streamlit.testing.v1 import AppTest
 
 from dpcore import datasets
-from dpcore.dashboard.panels import paper_figures
+from dpcore.dashboard.panels import paper
 from dpcore.errors import DataError
 from dpcore.experiment import engine
 from dpcore.experiment.figures.base import Figure
@@ -32,29 +32,24 @@ def this_page(request: pytest.FixtureRequest, monkeypatch) -> None:
     monkeypatch.setattr(driving, "PAGE", named.params.get("name", "networks") if named else "networks")
     small_grids(monkeypatch)
     monkeypatch.setattr(engine, "effective_n_jobs", lambda _: 1)
-    monkeypatch.setattr(paper_figures, "here", lambda _: False)
-
-
-def of_page() -> str:
-    """What the keys of the figures begin with."""
-    return "naive_bayes.figures" if driving.PAGE == "naive_bayes" else driving.PAGE
+    monkeypatch.setattr(paper, "here", lambda _: False)
 
 
 def figures(at: AppTest | None = None) -> AppTest:
     """The tab, of a session with a release, with one repeat."""
     at = with_release("figures", given=PEOPLE) if at is None else tab(at, "figures")
-    widget(at, f"{of_page()}.repeats").set_value(1)
+    widget(at, f"{driving.PAGE}.repeats").set_value(1)
     return run(at)
 
 
 def figure(at: AppTest, key: str) -> AppTest:
     if driving.PAGE != "naive_bayes":
-        widget(at, f"{of_page()}.figure").set_value(FIGURES[driving.PAGE, key][0])
+        widget(at, f"{driving.PAGE}.figure").set_value(FIGURES[driving.PAGE, key][0])
     return run(at)
 
 
 def made(at: AppTest, key: str) -> AppTest:
-    return press(figure(at, key), f"{of_page()}.{key}.go")
+    return press(figure(at, key), f"{driving.PAGE}.{key}.go")
 
 
 def entries(at: AppTest, key: str) -> list[Any]:
@@ -96,7 +91,7 @@ def test_a_figure_is_made_charged_run_by_run_and_marked(name: str, key: str) -> 
         assert not any(part in table.to_csv(float_format="%.12g") for part in ("Zq", "1234.5"))
         assert not set(table) & set(FRAME)
     spent = books(at)
-    figures(tab(at, "price"))
+    figures(tab(at, "privacy"))
     assert nothing_new(at, first, spent)  # still there, not made again
 
 
@@ -138,11 +133,11 @@ def test_an_error_between_runs_keeps_what_is_finished_and_says_so(monkeypatch) -
 @pytest.mark.parametrize("name", ["naive_bayes"])
 def test_published_data_are_offered_where_they_are_and_alone_have_what_the_paper_states(name: str, monkeypatch) -> None:
     adult = data(people(100, seed=5), "adult")
-    monkeypatch.setattr(paper_figures, "here", lambda known: known == "adult")
+    monkeypatch.setattr(paper, "here", lambda known: known == "adult")
     monkeypatch.setattr(datasets, "load", lambda _: adult)
     at = figures()
-    assert widget(at, "naive_bayes.figures.sets").options == ["people", "adult"]
-    widget(at, "naive_bayes.figures.sets").set_value(["people", "adult"])
+    assert widget(at, "naive_bayes.sets").options == ["people", "adult"]
+    widget(at, "naive_bayes.sets").set_value(["people", "adult"])
     made(run(at), "figure_1")
     assert not mendable(at)
     drawn = [{label for table in tables for label in table.get("label", []) if label} for _, tables in charts(at)[-2:]]

@@ -13,7 +13,7 @@ from test_app_repeats import cancel
 
 from dpcore.arguments import no_progress
 from dpcore.dashboard import folders, intake
-from dpcore.dashboard.panels import take_home
+from dpcore.dashboard.panels import download
 from dpcore.errors import DataError
 from dpcore.rows import FolderData, data, exact_counts, writing
 from dpcore.rows.manifest import begun
@@ -119,14 +119,14 @@ def test_only_a_server_of_ones_own_offers_paths(monkeypatch):
 
 
 def test_where_no_paths_are_offered_none_is_looked_at_or_written(monkeypatch, table, tmp_path):
-    made = tab(press(in_use(table, PAGE), f"{PAGE}.run"), "home")
+    made = tab(press(in_use(table, PAGE), f"{PAGE}.run"), "download")
     widget(made, f"{PAGE}.longer.path").set_value(str(tmp_path / "out.parquet"))
     known = at_path(table)
     assert button(known).label == USE
     monkeypatch.setenv("DPCORE_LOCAL", "0")
     # Whoever gets past the questions what is offered, and finds the fields all the same:
     monkeypatch.setitem(intake.OWN, "folder", (intake.local, lambda: True))
-    monkeypatch.setattr(take_home, "hosting", SimpleNamespace(own_computer=lambda: True))
+    monkeypatch.setattr(download, "hosting", SimpleNamespace(own_computer=lambda: True))
     assert len(mendable(at_path(table))) == 1
     assert mendable(run(known))
     assert not [one for one in known.button if (one.key or "").startswith("data.encode.go:")]

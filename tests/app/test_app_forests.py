@@ -33,7 +33,7 @@ def predicted(at: AppTest) -> Any:
 
 
 def test_the_page_has_the_papers_table_and_a_forest_comes_in_one_click() -> None:
-    at = page()
+    at = with_release("survey")
     (table,) = at.table
     assert table.value.loc["DiffPRF"].tolist()[:4] == ["Laplace, exponential", "low", "interactive", "categories"]
     assert len(table.value) == 7

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from driving import PAGE, change, opened, released, run, shown, started
+from driving import PAGE, change, names, opened, released, run, shown, started, tab
 from prepared import choose, page, pressed, with_release
 from screen import charts, elements, tabs, widget
 from streamlit.testing.v1 import AppTest
@@ -84,11 +84,10 @@ def test_the_lesson_path_says_nothing_in_english(monkeypatch, whole_sample: Data
         for label in labels:
             at.session_state[f"{name}.tab"] = label
             found[f"{name}, {label}"] = english(run(at))
-    made, labels = pressed(PAGE, whole_sample, "", "", ())
+    made = pressed(PAGE, whole_sample, "", "", ())
     at = page(whole_sample, **{"dpcore.shown": {PAGE: Shown(made.release, made.data)}, "dpcore.language": "zh"})
-    for part in [part for part in labels if part not in ("figures", "home")]:
-        at.session_state[f"{PAGE}.tab"] = labels[part]
-        found[part] = {each for each in english(run(at)) if set(each.split(", ")) - set(SAMPLE.names)}
+    for part in [part for part in names(at) if part not in ("figures", "download")]:
+        found[part] = {each for each in english(tab(at, part)) if set(each.split(", ")) - set(SAMPLE.names)}
     found["ledger, charged"] = english(opened(released(at), "ledger"))
     assert {place: words for place, words in found.items() if words} == {}
 
@@ -96,14 +95,13 @@ def test_the_lesson_path_says_nothing_in_english(monkeypatch, whole_sample: Data
 def test_what_is_chosen_and_made_stays_in_another_language() -> None:
     """A browser knows a choice by its words: when they change, it has to be told again what is chosen."""
     at = choose(change(with_release(), epsilon=2.0), "published", "NB-Synth", variant="Alg1")
-    first, label = shown(at), widget(at, f"{PAGE}.variant.published").value
+    first, method = shown(at), widget(at, f"{PAGE}.method").value
     with speaking("en"):  # the words by which the test, as a browser, knows what is chosen
         turned(at)
     assert shown(at) is first
     assert widget(at, f"{PAGE}.epsilon").value == 2.0
-    for key, value in (("mode", "published"), ("variant.published", label)):
-        chosen = widget(at, f"{PAGE}.{key}")
-        assert (chosen.value, chosen.proto.set_value) == (value, True)
+    chosen = widget(at, f"{PAGE}.method")
+    assert (chosen.value, chosen.proto.set_value) == (method, True)
 
 
 def test_a_language_that_is_none_of_ours_is_not_spoken(monkeypatch):

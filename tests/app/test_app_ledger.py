@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from driving import PAGE, opened, people, press, released, run, shown, started
-from prepared import data, label, page
+from prepared import data, label, option, page
 from screen import books, errors, key_of, mendable, metrics, said, widget, words
 from streamlit.testing.v1 import AppTest
 
@@ -28,8 +28,7 @@ def accounts(at: AppTest) -> list[tuple[str, str]]:
 
 OTHERS = data(people(60, seed=4), "others")
 NONE = {
-    "mode": "published",
-    "variant__published": label("published", "NB-Synth", variant="Alg1"),
+    "method": option("published", label("published", "NB-Synth", variant="Alg1")),
 }  # which proves nothing
 VOID = replace(OTHERS, schema=data(people(60, seed=4), source="inferred").schema)
 # What is run in one session: settings, and other data; and what the page then shows of the accounts, and says of them.

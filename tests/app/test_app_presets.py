@@ -7,8 +7,8 @@ from urllib.parse import parse_qs, urlsplit
 
 import driving
 import pytest
-from driving import PAGE, TABS, change, linked, opened, press, released, run, shown, started, tab
-from prepared import FAMILIES, at_once, page
+from driving import OTHERS, PAGE, change, linked, opened, press, released, run, shown, started, tab
+from prepared import FAMILIES, at_once, option, page
 from screen import books, sums, widget
 from streamlit.testing.v1 import AppTest
 
@@ -25,7 +25,8 @@ def settings(at: AppTest, name: str = PAGE) -> dict[str, Any]:
 def test_a_link_sets_controls_and_spends_nothing() -> None:
     at = linked(PAGE, epsilon="0.5", mode="published", relation="replace", seed="7")
     found = settings(at)
-    assert (found["epsilon"], found["mode"], found["relation"], found["seed"]) == (0.5, "published", "replace", 7)
+    assert (found["epsilon"], found["relation"], found["seed"]) == (0.5, "replace", 7)
+    assert found["method"] == option("published", next(iter(controls.offered(PAGE, "published"))))
     assert shown(at) is None
     assert not at.session_state.get("dpcore.accounts", {})
     change(at, epsilon=2.0)  # afterwards the controls are a person's own
@@ -35,10 +36,10 @@ def test_a_link_sets_controls_and_spends_nothing() -> None:
 
 def test_all_settings_go_through_the_link_on_the_tab_take_home() -> None:
     at = at_once(page(), epsilon=0.3, relation="replace", smoothing=2.5, rows=1234, seed=3)
-    tab(released(at), "home")
+    tab(released(at), "download")
     (address,) = [found.value for found in at.code if "?" in found.value and "\n" not in found.value]
     asked = {name: values[0] for name, values in parse_qs(urlsplit(address).query).items()}
-    assert (asked["epsilon"], asked["mode"], asked["rows:data"]) == ("0.3", "corrected", "1234")
+    assert (asked["epsilon"], asked["rows:data"]) == ("0.3", "1234")
     assert not any(name in address for name in sums(at))
     again = settings(linked(PAGE, **asked))
     assert again.pop("target:data") == "income"  # of other data
@@ -85,8 +86,8 @@ def test_variants_that_links_and_files_name_are_there_or_have_a_current_name() -
     for family, modes in known.items():
         for mode, labels in modes.items():
             for label, (kind, parameters) in labels.items():
-                now = renamed_settings({"mode": mode, f"variant.{mode}": label})
-                current, preset = controls.offered(family, now["mode"])[now[f"variant.{now['mode']}"]]
+                method = renamed_settings({"mode": mode, f"variant.{mode}": label})["method"]
+                current, preset = controls.presets_of(family)[method]
                 assert (current, preset.parameters) == (
                     LABELS.get(kind, kind),
                     renamed_parameters(parameters, preset.parameters),
@@ -122,9 +123,9 @@ def test_no_link_takes_a_page_away(name: str, monkeypatch) -> None:
     """Every control of every part is asked for every bad value; each run is the one after the last value, too."""
     monkeypatch.setattr(driving, "PAGE", name)
     at = page()
-    parts, names = TABS[name].split() if name in ("audit", "attacks") else [""], names_on(at, name)
+    parts, names = OTHERS[name].split() if name in ("audit", "attacks") else [""], names_on(at, name)
     for mode in ("published", "corrected") if name in FAMILIES else ():
-        names |= names_on(change(at, mode=mode), name)
+        names |= names_on(change(at, method=option(mode, next(iter(controls.offered(name, mode))))), name)
     for part in parts:
         names |= names_on(tab(at, part) if part else at, name)
         usual = dict(at.session_state.get(f"dpcore.settings:{name}", {}))

@@ -96,12 +96,12 @@ def test_a_release_comes_whatever_is_pressed_meanwhile_and_only_one(small: AppTe
     press(at, f"{PAGE}.run")
     ticket = at.session_state["dpcore.tickets"][PAGE]
     at.session_state["dpcore.requests"][PAGE] = "run"  # as if it had come before the page was drawn
-    for look in (run, lambda at: tab(at, "columns"), lambda at: opened(opened(at, "ledger"), PAGE)):
+    for look in (run, lambda at: tab(at, "marginals"), lambda at: opened(opened(at, "ledger"), PAGE)):
         look(at)
-        assert widget(at, f"{PAGE}.run").disabled
+        assert not [button for button in at.button if (button.key or "").startswith(f"{PAGE}.run")]
         assert len(at.get("progress")) == 1
         assert shown(at) is first
-        assert metrics(at)
+        assert at.tabs
     opened(at, "ledger")
     go_on.set()
     for job in at.session_state["dpcore.work"].values():

@@ -1,12 +1,12 @@
-"""The page of randomized responses: the game first, what a method asks for, reports beside the truth."""
+"""The page of randomized response: what a method asks for, reports beside the truth."""
 
 import pytest
-from driving import change, released, started, tab
+from driving import change, released, tab
 from prepared import Journey, choose, files, follow, page, with_release
-from screen import marked, tabs, widget
+from screen import marked
 
 from dpcore import datasets
-from dpcore.dashboard.panels import paper_figures
+from dpcore.dashboard.panels import paper
 from dpcore.methods.local.base import LocalClassifier
 
 PAGE = "responses"
@@ -22,13 +22,10 @@ JOURNEYS: list[Journey] = [
 
 @pytest.fixture(autouse=True)
 def no_other_data(monkeypatch) -> None:
-    monkeypatch.setattr(paper_figures, "here", lambda _: False)
+    monkeypatch.setattr(paper, "here", lambda _: False)
 
 
-def test_the_game_comes_first_and_settings_fit_the_mode() -> None:
-    at = started(PAGE)
-    assert widget(at, "responses.coin.toss")
-    assert len(tabs(at)) == 0
+def test_settings_fit_the_mode() -> None:
     follow(page(), JOURNEYS)
 
 
@@ -42,7 +39,7 @@ def test_reports_stand_beside_the_truth_and_are_marked() -> None:
 
 def test_reports_of_a_known_seed_stay_here(downloads) -> None:
     """Whoever has the seed can undo every report."""
-    tab(released(page(), seed=7), "home")
+    tab(released(page(), seed=7), "download")
     content = files(downloads[-1]())
     assert "model.json" in content
     assert "reports.csv" not in content

@@ -5,13 +5,13 @@ from typing import Any
 import driving
 import pandas as pd
 import pytest
-from driving import TABS, TIMEOUT, change, csv, opened, people, press, run, started, tab, using
+from driving import OTHERS, TIMEOUT, change, csv, opened, people, press, run, started, tab, using
 from prepared import another
 from screen import books, charts, dataset, elements, mendable, metrics, pictures, said, widget
 from streamlit.testing.v1 import AppTest
 
-ATTACKS = TABS["attacks"].split()
-PARTS = [(page, part) for page in ("attacks", "mechanisms") for part in TABS[page].split()]
+ATTACKS = OTHERS["attacks"].split()
+PARTS = [(page, part) for page in ("attacks", "mechanisms") for part in OTHERS[page].split()]
 COIN = "page.coin"
 
 

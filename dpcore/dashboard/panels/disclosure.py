@@ -23,7 +23,6 @@ from dpcore.export.release import Release
 from dpcore.language import phrase, say
 from dpcore.methods import METHODS
 
-TAB = phrase("Risk")
 FITS, TARGETS = 20, 400
 LEARNS, LOOKS = phrase("learns from the release ({model})"), phrase("looks for rows that agree in all other columns")
 NO_DISTANCE = phrase("""

@@ -3,7 +3,7 @@
 import pandas as pd
 import streamlit as st
 
-from dpcore.dashboard import controls
+from dpcore.dashboard.epsilon import odds_sentence
 from dpcore.dashboard.widgets import caption, markdown
 from dpcore.language import phrase, say
 from dpcore.text import number, odds
@@ -45,7 +45,7 @@ def answered(epsilon: float) -> None:
         better = say(
             "A better question: how sure may somebody become about me? At epsilon {epsilon:g}:", epsilon=epsilon
         )
-        st.markdown(f"{better} {controls.odds_sentence(epsilon)}")
+        st.markdown(f"{better} {odds_sentence(epsilon)}")
     with st.expander(say("What if I am in twice?")):
         markdown(
             "Epsilon is promised for **one row** unless a page says “person”. Whoever has several rows pays for "

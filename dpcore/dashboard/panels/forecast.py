@@ -8,7 +8,7 @@ import streamlit as st
 from dpcore import charts
 from dpcore.arguments import Progress
 from dpcore.dashboard import jobs, panels, session
-from dpcore.dashboard.controls import EPSILONS
+from dpcore.dashboard.epsilon import EPSILONS
 from dpcore.dashboard.shell import escaped
 from dpcore.dashboard.widgets import caption, markdown
 from dpcore.domain.schema import Schema

@@ -47,7 +47,7 @@ def tree(page: str, shown: Shown) -> None:
     """One tree at a time, and what the trees look at; for methods that release groups, their tree of counts."""
     found, release = forest_of(shown), shown.release
     if found is None:
-        (scores if "scores" in release.model.released else group_tree)(page, shown)
+        group_tree(page, shown)
         return
     if sizes := release.model.sizes:
         many, deep = (sizes[name] for name in ("n_trees", "max_depth"))
@@ -87,17 +87,6 @@ def tree(page: str, shown: Shown) -> None:
     panels.chart(mark(charts.importance(weights)), data=weights)
 
 
-def scores(page: str, shown: Shown) -> None:
-    """What each value of a column adds to the score of each class."""
-    frame = shown.release.model.released["scores"].frame()
-    markdown(
-        "This method grows no trees. A class's score is a sum: what each value of a column adds to it stands here, "
-        "and the class with the highest sum is predicted. Columns that told nothing are left out."
-    )
-    wide = frame.pivot_table("score", ["column", "value"], "class", sort=False, observed=True)
-    st.dataframe(wide.round(2), key=f"{page}.scores")
-
-
 def group_tree(page: str, shown: Shown) -> None:
     """The tree that predicts, and the largest of the groups that it was learned from."""
     released = shown.release.model.released
@@ -121,8 +110,7 @@ def budget(shown: Shown) -> None:
     """Which levels and purposes epsilon went to, and how the trees' prices make the price of all."""
     ledger, found = shown.release.ledger, forest_of(shown)
     if found is None:
-        if "scores" not in shown.release.model.released:
-            markdown("Every choice of a value or a cut has its share, and the counts of the groups have the rest.")
+        markdown("Every choice of a value or a split point has its share, and the counts of the groups have the rest.")
         panels.chart(charts.epsilon_split(ledger.breakdown()))
         return
     if math.isinf(ledger.epsilon_claimed):

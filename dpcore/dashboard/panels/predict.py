@@ -8,8 +8,8 @@ import streamlit as st
 
 from dpcore.dashboard import hosting, housekeeping, jobs
 from dpcore.dashboard.intake import how_to_read
+from dpcore.dashboard.panels.download import file_button
 from dpcore.dashboard.panels.one_person import one_person
-from dpcore.dashboard.panels.take_home import download
 from dpcore.dashboard.session import Shown
 from dpcore.dashboard.shell import escaped
 from dpcore.dashboard.widgets import caption, markdown
@@ -155,7 +155,9 @@ def answers(page: str, found: Predicted) -> None:
     st.dataframe(frame, hide_index=True, width="content", key=f"{page}.predicted_counts")
     escapes = spreadsheet_safe(found.rows)[1]
     table = spreadsheet_csv(found.rows).encode("utf-8")
-    download(f"{page}.download_predictions", say("Download the predictions"), table, "predictions.csv", type="primary")
+    file_button(
+        f"{page}.download_predictions", say("Download the predictions"), table, "predictions.csv", type="primary"
+    )
     if escapes:
         caption(
             "{cells:,} cells that a spreadsheet would run as formulas begin with an apostrophe in the CSV.",

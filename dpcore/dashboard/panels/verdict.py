@@ -1,50 +1,59 @@
-"""What a release kept and lost, and who pays, in words."""
+"""What a release kept and lost, and whom it serves worst, in sentences."""
 
-from dpcore.charts.base import REAL_DATA
 from dpcore.dashboard.shell import escaped
 from dpcore.evaluate.verdict import CLOSE, Verdict
 from dpcore.language import phrase, say
 
 MOST_NAMED = 3  # pairs
-UNEVEN = 1.5  # times as far off as the largest group: who pays more
 
 
-def judged(found: Verdict) -> str:
-    """A verdict in sentences: what was kept, what was lost, and who pays."""
+def kept(found: Verdict) -> str:
+    """How many columns and pairs are close to the real ones."""
     of = {"close": found.close_columns, "columns": found.columns, "points": f"{CLOSE * 100:.0f}"}
-    if found.pairs:
-        kept = say(
-            "**Kept:** {close:,} of {columns:,} columns and {close_pairs:,} of {pairs:,} pairs are within {points} "
-            "points of the real rows.",
-            close_pairs=found.close_pairs,
-            pairs=found.pairs,
+    if not found.pairs:
+        return say("**Kept:** {close:,} of {columns:,} columns are within {points} points of the real rows.", **of)
+    return say(
+        "**Kept:** {close:,} of {columns:,} columns and {close_pairs:,} of {pairs:,} pairs are within {points} "
+        "points of the real rows.",
+        close_pairs=found.close_pairs,
+        pairs=found.pairs,
+        **of,
+    )
+
+
+def lost_relations(found: Verdict) -> str:
+    """Which columns depend on each other in the real data, and hardly in the synthetic data."""
+    if not found.ties:
+        return say("In the real data no two columns depend on each other strongly.")
+    if not found.lost:
+        return say("Where two columns depend on each other in the real data, they do in the synthetic data.")
+    names = ", ".join(f"{escaped(tie.first)} × {escaped(tie.second)}" for tie in found.lost[:MOST_NAMED])
+    if len(found.lost) > MOST_NAMED:
+        names = say("{names} and {more:,} more", names=names, more=len(found.lost) - MOST_NAMED)
+    told = phrase(
+        "**Lost:** {names}. In the real data these columns depend on each other, in the synthetic data hardly."
+    )
+    return say(told, names=names)
+
+
+def served_worst(found: Verdict) -> str:
+    """Whose rows are furthest off, beside the largest group of the same column."""
+    worst, largest = found.worst, found.largest
+    if worst is None:
+        return ""
+    of = {"column": escaped(worst.column), "value": escaped(worst.value), "share": worst.share}
+    if worst.distance == 1:
+        told = say("Rows with {column} = {value} ({share:.1%} of all) are missing.", **of)
+    else:
+        told = say(
+            "Rows with {column} = {value} ({share:.1%} of all): their shares in other columns are off by {points} "
+            "percentage points on average.",
+            points=f"{worst.distance * 100:.0f}",
             **of,
         )
-    else:
-        kept = say("**Kept:** {close:,} of {columns:,} columns are within {points} points of the real rows.", **of)
-    told = [kept]
-    if found.lost:
-        names = ", ".join(f"{escaped(tie.first)} × {escaped(tie.second)}" for tie in found.lost[:MOST_NAMED])
-        if len(found.lost) > MOST_NAMED:
-            names = say("{names} and {more:,} more", names=names, more=len(found.lost) - MOST_NAMED)
-        lost = phrase("**Lost:** {names}: in the real rows one tells of the other, here less than half as much.")
-        told.append(say(lost, names=names))
-    worst, largest = found.worst, found.largest
-    if worst is not None and largest is not None and worst.distance > UNEVEN * largest.distance:
-        of = {"column": escaped(worst.column), "value": escaped(worst.value), "share": worst.share}
-        of |= {"largest": escaped(largest.value), "less": f"{largest.distance * 100:.0f}"}
-        if worst.distance == 1:
-            pays = say(
-                "**Who pays:** rows with {column} = {value} ({share:.1%} of all) are missing, those with {largest} by "
-                "{less}.",
-                **of,
-            )
-        else:
-            pays = say(
-                "**Who pays:** rows with {column} = {value} ({share:.1%} of all) are off by {points} points in mean, "
-                "those with {largest} by {less}.",
-                points=f"{worst.distance * 100:.0f}",
-                **of,
-            )
-        told.append(pays)
-    return f"{' '.join(told)} ({say(REAL_DATA)})"
+    if largest is None or largest.value == worst.value:
+        return told
+    others = say(
+        "Those with {value}: by {points}.", value=escaped(largest.value), points=f"{largest.distance * 100:.0f}"
+    )
+    return f"{told} {others}"

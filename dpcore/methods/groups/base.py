@@ -4,6 +4,8 @@ Either rows are drawn out of them, or a decision tree is learned from them.
 """
 
 from abc import abstractmethod
+from itertools import product
+from math import prod
 from typing import ClassVar
 
 import numpy as np
@@ -13,12 +15,14 @@ from dpcore.accounting.relation import Epsilon, exact
 from dpcore.arguments import Floats, Progress
 from dpcore.domain.column import Codes
 from dpcore.domain.schema import Schema
+from dpcore.domain.taxonomy_tree import Hierarchy
 from dpcore.door import PrivateTable
 from dpcore.errors import ParameterError
 from dpcore.language import phrase
 from dpcore.mechanisms.scores import InfoGain, Max, SplitScore
 from dpcore.methods.base import PrivateClassifier, PrivateEstimator
 from dpcore.methods.groups.descent import Descent
+from dpcore.methods.measurement import Measurement
 from dpcore.methods.parameters import Control, choice, learned, text, whole
 from dpcore.methods.synthesizer import Synthesizer
 from dpcore.methods.trees.controls import CRITERION
@@ -81,6 +85,10 @@ class Specializer(PrivateEstimator):
     max_leaves: int = whole(default=100_000, most=MOST_LEAVES, about=LEAVES)
     steps_: list[tuple[str, str]] = learned("list of (column, value)", "What was specialized.")
 
+    def measurements(self, table: PrivateTable) -> list[Measurement]:
+        target = self._target(table.schema, self.target)
+        return [leaves_in_turn(table, exact(self.epsilon) / 2, target, self.rounds, self.max_leaves)]
+
     def _check(self, schema: Schema) -> None:
         check_leaves(self.max_leaves, schema[self._target(schema, self.target)].size)
 
@@ -134,3 +142,20 @@ def leaf_share(table: PrivateTable, epsilon: Epsilon) -> float:
         enough = table.cell_variance(epsilon * exact(middle)) <= most
         low, high = (low, middle) if enough else (middle, high)
     return high
+
+
+def leaves_in_turn(
+    table: PrivateTable, share: Epsilon, target: str | None, rounds: int, max_leaves: int
+) -> Measurement:
+    """The leaves' counts for a share, if columns are divided in turn: numbers in two, categories by their taxonomy."""
+    columns, sizes = table.schema.columns, [1] * len(table.schema)
+    if target is not None:
+        sizes[table.schema.index(target)] = table.schema[target].size
+    trees = {j: Hierarchy.of(column) for j, column in enumerate(columns) if column.taxonomy and not column.numeric}
+    for level, (j, column) in product(range(1, rounds + 1), enumerate(columns)):
+        finest = len(trees[j].level(level)) if j in trees else 2**level if column.numeric else column.size
+        parts = min(finest, column.size)
+        if rounds and sizes[j] < parts and prod(sizes) // sizes[j] * parts <= max_leaves and column.name != target:
+            sizes[j], rounds = parts, rounds - 1
+    variance, every = table.cell_variance(share), tuple(range(len(sizes)))
+    return Measurement(every, tuple(sizes), variance, prod(sizes), merged=True)

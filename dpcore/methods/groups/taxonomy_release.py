@@ -60,8 +60,9 @@ from dpcore.door import PrivateTable
 from dpcore.errors import ParameterError
 from dpcore.language import phrase
 from dpcore.mechanisms.scores import ConditionalEntropy, Max, SplitScore
-from dpcore.methods.groups.base import MOST_LEAVES, GeneralizingSynthesizer, check_leaves, leaf_share
+from dpcore.methods.groups.base import MOST_LEAVES, GeneralizingSynthesizer, check_leaves, leaf_share, leaves_in_turn
 from dpcore.methods.groups.descent import Step, Walk
+from dpcore.methods.measurement import Measurement
 from dpcore.methods.parameters import Control, choice, flag, learned, number, text, whole
 from dpcore.methods.presets import Preset
 from dpcore.postprocess.count_tree import ReleasedTree
@@ -261,6 +262,11 @@ class TaxonomyRelease(GeneralizingSynthesizer):
         progress(0.9, phrase("Making counts consistent"))
         tree = ReleasedTree(walk.partitions, noisy, variances, whole_noise=table.whole_noise)
         self._keep(tree, consistency=self.consistency, non_negative=self.non_negative)
+
+    def measurements(self, table: PrivateTable) -> list[Measurement]:
+        target = self._class(table.schema)
+        share = exact(self.epsilon) * (1 if target is None else 1 - exact(self.selection_share))
+        return [leaves_in_turn(table, share, target, self.iterations, self.max_leaves)]
 
     def _choose(self, walk: Walk, table: PrivateTable, epsilon: Epsilon, progress: Progress) -> Epsilon:
         """Divide by exponential mechanisms; what they cost. A single candidate is no choice and costs nothing."""

@@ -15,12 +15,16 @@ from dpcore.door import PrivateTable
 from dpcore.errors import ParameterError
 from dpcore.language import phrase
 from dpcore.mechanisms.noise import NoNoise, exactly_sampled
+from dpcore.mechanisms.randomizers import CategoryChannel
 from dpcore.methods.base import PrivateClassifier
 from dpcore.methods.local.estimated_nodes import Stops
+from dpcore.methods.measurement import Measurement
 from dpcore.methods.parameters import CORRECTED, PUBLISHED, Control, learned, number, text, whole
 from dpcore.postprocess.forest import Forest
 from dpcore.postprocess.reports import Family, Questionnaire, Recoded, Reports
 from dpcore.rows import NumberRule
+
+Survey = tuple[Questionnaire, Mapping[Family, str], Schema, Recoded]
 
 MOST_ALPHA = 1e6
 WIDEST = 1e100  # numbers are squared
@@ -57,23 +61,34 @@ class LocalClassifier(PrivateClassifier):
     )
     reports_: Reports = learned("Reports", "What the collector has; all else is made of it.")
 
-    def _collect(
-        self,
-        table: PrivateTable,
-        questions: Questionnaire,
-        reasons: Mapping[Family, str],
-        schema: Schema | None = None,
-        recoded: Recoded = (),
-    ) -> None:
-        """Let everybody report, of their rows or of what they make of them by public rules: record by record, and free.
-
-        What a paper prints claims no epsilon, for these reasons.
-        """
-        paper, asked = self._published, table.recode(schema, recoded) if schema is not None and recoded else table
+    def _fit(self, table: PrivateTable, progress: Progress) -> None:
+        progress(0.0, phrase("everybody reports"))
+        questions, reasons, schema, recoded = self._survey(table)
+        paper, asked = self._published, table.recode(schema, recoded) if recoded else table
         told = asked.randomize(questions, claimed_epsilon=inf if paper else None, reasons=reasons if paper else {})
         target = self._target(table.schema, self.target)
         self.reports_ = replace(told, rows=table.schema, recoded=recoded, target=target)
         self.noise_label_ = self._noise_of(self.reports_)
+        self._learn(progress)
+
+    def _survey(self, table: PrivateTable) -> Survey:
+        """What everybody reports, of their rows or of what they make of them by public rules: record by record, free.
+
+        What a paper prints claims no epsilon, for reasons by family.
+        """
+        raise NotImplementedError
+
+    def measurements(self, table: PrivateTable) -> list[Measurement] | None:
+        questions, _, schema, _ = self._survey(table)
+        found, rows = [], table.public_rows or 1
+        for family, channel in questions.channels.items():
+            if isinstance(channel, CategoryChannel):
+                people = rows * questions.asked / len(questions.optional) if family in questions.optional else rows
+                columns = tuple(schema.index(name) for name in family)
+                sizes = tuple(schema.sizes[j] for j in columns)
+                variance = float(channel.variance(np.full(channel.size, 1 / channel.size), people).mean())
+                found.append(Measurement(columns, sizes, variance * rows**2, channel.size))
+        return found
 
     def learn(self, reports: Reports, *, progress: Progress = no_progress) -> Self:
         """Learn from reports that were collected, as `fit` does from its own.

@@ -54,7 +54,7 @@ from dpcore.domain.splits import Attribute, NumberCut, attributes_of
 from dpcore.door import PrivateTable
 from dpcore.language import phrase
 from dpcore.mechanisms.randomizers import ERRPH, TRR, Channel, KeepOrDraw, Noised
-from dpcore.methods.local.base import CLEAR, LocalTree
+from dpcore.methods.local.base import CLEAR, LocalTree, Survey
 from dpcore.methods.local.estimated_nodes import Division, Node, Stops, gini, grow
 from dpcore.methods.parameters import PUBLISHED, Control, choice, learned, number, whole
 from dpcore.methods.presets import both
@@ -136,7 +136,7 @@ class DTCRD(LocalTree):
         'The reconstructed shares of each number\'s intervals by reported class, or of all people ("global").',
     )
 
-    def _fit(self, table: PrivateTable, progress: Progress) -> None:
+    def _survey(self, table: PrivateTable) -> Survey:
         schema, paper = table.schema, self._published
         target = self._target(schema, self.target)
         ends = {c.name: (float(c.lower or 0.0), float(c.upper or 0.0)) for c in schema if c.numeric}
@@ -149,9 +149,7 @@ class DTCRD(LocalTree):
             channels[(name,)] = printed if paper else TRR(lower=low, upper=high, epsilon=share)
         reasons = dict.fromkeys(channels, RULED_OUT[self.randomizer]) | {(target,): CLEAR}
         channels[(target,)] = ERRPH(classes, p0=1.0) if paper else ERRPH(classes, epsilon=share)
-        progress(0.0, phrase("everybody reports"))
-        self._collect(table, Questionnaire(channels), reasons)
-        self._learn(progress)
+        return Questionnaire(channels), reasons, schema, ()
 
     def untold(self, reports: Reports) -> str:
         label, numbers = reports.channels.get((reports.target,)), numbers_of(reports)

@@ -55,7 +55,7 @@ from dpcore.door import PrivateTable
 from dpcore.errors import ParameterError
 from dpcore.language import phrase, say
 from dpcore.mechanisms.randomizers import Warner
-from dpcore.methods.local.base import NO_EPSILON, P0, UNLESS, LocalTree
+from dpcore.methods.local.base import NO_EPSILON, P0, UNLESS, LocalTree, Survey
 from dpcore.methods.local.estimated_nodes import Division, Node, Stops, entropy, grow
 from dpcore.methods.parameters import PUBLISHED, Control, choice, number, text
 from dpcore.methods.presets import both
@@ -132,7 +132,7 @@ class DTPD(LocalTree):
         if not (is_number(least) and least >= 0):  # an infinite one is a tree of one leaf
             raise ParameterError("The 'min_entropy' parameter is negative or no number.", "Try 0.05.")
 
-    def _fit(self, table: PrivateTable, progress: Progress) -> None:
+    def _survey(self, table: PrivateTable) -> Survey:
         schema = table.schema
         target = self._target(schema, self.target)
         rules = Booleans(schema, target)
@@ -141,9 +141,7 @@ class DTPD(LocalTree):
         together = [names] if paper and self.groups == "one" else []
         questions = Questionnaire(dict.fromkeys(names, coin), together=together)
         reasons = dict.fromkeys(names, TOGETHER if together else NO_EPSILON)
-        progress(0.0, phrase("everybody reports"))
-        self._collect(table, questions, reasons, rules.schema, rules.rules)
-        self._learn(progress)
+        return questions, reasons, rules.schema, rules.rules
 
     def untold(self, reports: Reports) -> str:
         coins = {channel.p if isinstance(channel, Warner) else None for channel in reports.channels.values()}

@@ -63,7 +63,7 @@ from dpcore.errors import ParameterError
 from dpcore.language import phrase, say
 from dpcore.mechanisms.noise import NoNoise, generator
 from dpcore.mechanisms.randomizers import ERRPH, OLH, OUE, TRR, Channel, best_channel
-from dpcore.methods.local.base import CLEAR, MOST_ALPHA, P0, LocalClassifier
+from dpcore.methods.local.base import CLEAR, MOST_ALPHA, P0, LocalClassifier, Survey
 from dpcore.methods.local.bayes_from_reports import DEVIATIONS, FINISHES, answerable, bayes_of, coarser, untold
 from dpcore.methods.parameters import CORRECTED, PUBLISHED, Control, choice, flag, learned, number, text, whole
 from dpcore.methods.presets import Preset, both
@@ -271,22 +271,18 @@ class PPNB(LocalClassifier):
         if not self.factors[0]:
             raise ParameterError("The 'factors' parameter has the mean 0: nothing can be told.", "Try (1, 1).")
 
-    def _fit(self, table: PrivateTable, progress: Progress) -> None:
+    def _survey(self, table: PrivateTable) -> Survey:
         schema = table.schema
         target = self._target(schema, self.target)
         names = [name for name in schema.names if name != target]
-        progress(0.0, phrase("everybody reports"))
         if self._published:
             clear: dict[Family, str] = {(target,): CLEAR}
             clear |= {(name,): TRANSFORMED for name in names if schema[name].numeric}
-            questions = answerable(self._printed(schema, target), self.reconstruction)
-            self._collect(table, questions, clear)
-        else:
-            rules = self._rules(table, target, names)
-            asked = coarser(schema, rules) if rules else schema
-            questions = self._questions(asked, target, names)
-            self._collect(table, answerable(questions, self.reconstruction), {}, asked, [*rules.items()])
-        self._learn(progress)
+            return answerable(self._printed(schema, target), self.reconstruction), clear, schema, ()
+        rules = self._rules(table, target, names)
+        asked = coarser(schema, rules) if rules else schema
+        questions = self._questions(asked, target, names)
+        return answerable(questions, self.reconstruction), {}, asked, [*rules.items()]
 
     def untold(self, reports: Reports) -> str:
         return untold(reports)
@@ -401,3 +397,6 @@ class NonPrivateNaiveBayes(LocalClassifier):
         told = replace(reports, target=target)
         self.bayes_ = bayes_of(told, reconstruction="clip", alpha=self.alpha, as_printed=False)
         self.noise_label_ = NoNoise.label.capitalize()
+
+    def measurements(self, table: PrivateTable) -> None:
+        return None

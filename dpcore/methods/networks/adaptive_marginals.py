@@ -50,7 +50,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import combinations, product
+from itertools import combinations, islice, product
 from math import log
 
 import numpy as np
@@ -64,7 +64,8 @@ from dpcore.door import PrivateTable
 from dpcore.language import phrase
 from dpcore.mechanisms.scores import DistanceFromMargins
 from dpcore.methods.base import with_delta
-from dpcore.methods.networks.columns import Columns
+from dpcore.methods.measurement import Measurement, clique
+from dpcore.methods.networks.columns import Columns, variances_of
 from dpcore.methods.networks.measured import MeasuredTables, in_groups
 from dpcore.methods.parameters import text
 from dpcore.methods.presets import Preset
@@ -84,6 +85,7 @@ PENALTY = 0.5  # noise scales per cell: the expected distance that noise makes
 MOST_CELLS = 8_000  # of a clique
 MOST_ROUNDS = 2  # that one table takes
 SWEEPS, LAST_SWEEPS = 2, 10
+MEASURING = Fraction(7, 10)  # of a round, about: the rest chooses
 MOST_SCALE = 1e12  # of noise, where epsilon is all but nothing
 MEASURED = phrase("{done:d} of {rounds:d} rounds")
 
@@ -152,16 +154,14 @@ class AdaptiveMarginals(MeasuredTables):
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
         schema, budget = table.schema, self._budget(table)
-        name = self.target or schema.target
-        at = schema.index(name) if name and not schema[name].numeric else -1
+        at = self._class_at(schema)
         public = table.public_rows if table.relation is Relation.REPLACE else None
         progress(0.0, phrase("Measuring columns"))
         left, rough = budget, float(public or 0)
         if public is None:
             rough = float(table.counts([()], epsilon=budget * ROUGH)[0])
             left -= budget * ROUGH
-        classes = schema.columns[at].size if at >= 0 else 0
-        plan = Plan.of(max(rough, 1.0), budget, table.ledger.currency, table.relation, schema.sizes, classes)
+        plan = self._plan(table, max(rough, 1.0))
         known = rough, 0.0 if public is not None else table.cell_variance(budget * ROUGH)
         columns = Columns(table, left * plan.one_ways, at if plan.with_class else -1, known)
         left -= left * plan.one_ways
@@ -179,6 +179,32 @@ class AdaptiveMarginals(MeasuredTables):
             pairs=[pair for pair, _ in rounds.bought],
             bought=[*zip(columns.scopes, columns.prices, strict=True), *rounds.bought],
         )
+
+    def measurements(self, table: PrivateTable) -> list[Measurement]:
+        columns, sizes, rows = table.schema.columns, table.schema.sizes, float(table.public_rows or 1)
+        plan, budget, at = self._plan(table, rows), self._budget(table), self._class_at(table.schema)
+        left = budget if table.relation is Relation.REPLACE else budget - budget * ROUGH
+        label = [at] if plan.with_class else []
+        others = [j for j in range(len(sizes)) if j not in label]
+        variances = variances_of(table, [columns[j] for j in others], left * plan.one_ways)
+        found = [
+            clique(sizes, (j, *label), variance, merged=True) for j, variance in zip(others, variances, strict=True)
+        ]
+        share = (left - left * plan.one_ways) * MEASURING / max(plan.rounds, 1)
+        groups = rows / (ENOUGH[-1] * max(table.cell_error(share), 1 / MOST_SCALE))
+        pairs = islice(combinations(range(len(sizes)), 2), plan.rounds)
+        variance = table.cell_variance(share)
+        return found + [clique(sizes, pair, variance, groups, drawn=False) for pair in pairs]
+
+    def _class_at(self, schema: Schema) -> int:
+        """Where the class column is; -1 if there is none."""
+        name = self.target or schema.target
+        return schema.index(name) if name and not schema[name].numeric else -1
+
+    def _plan(self, table: PrivateTable, rows: float) -> Plan:
+        sizes, at = table.schema.sizes, self._class_at(table.schema)
+        classes = sizes[at] if at >= 0 else 0
+        return Plan.of(rows, self._budget(table), table.ledger.currency, table.relation, sizes, classes)
 
     def _sample(self, n: int | None, rng: np.random.Generator) -> Codes:
         codes = super()._sample(n, rng)

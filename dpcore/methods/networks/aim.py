@@ -55,12 +55,13 @@ from itertools import combinations
 import numpy as np
 
 from dpcore.accounting.currency import Amount
-from dpcore.accounting.relation import Relation
+from dpcore.accounting.relation import Relation, exact
 from dpcore.arguments import Progress
 from dpcore.door import PrivateTable
 from dpcore.language import phrase
 from dpcore.mechanisms.scores import DistanceFromMargins
 from dpcore.methods.base import with_delta
+from dpcore.methods.measurement import Measurement, clique
 from dpcore.methods.networks.measured import MeasuredTables
 from dpcore.methods.presets import Preset
 from dpcore.postprocess.junction_tree import Edge, Scope, cells_of, cells_with
@@ -70,6 +71,7 @@ ROUNDS = 16  # per column, with the noise of the first ones
 CHOOSING = Fraction(1, 10)  # of a round's share
 MOST_TABLE = 10_000  # cells of a table that is asked for
 MOST_CELLS = 100_000  # of the model, when all is spent
+MORE = -0.15  # rounds by the distance that noise makes of a pair's table: read off runs
 MOST_ERROR = 1e12  # of noise, where epsilon is all but nothing
 SWEEPS, LAST_SWEEPS = 2, 30
 MEASURED = phrase("Tables measured: {n:d}")
@@ -107,6 +109,16 @@ class AIM(MeasuredTables):
             pairs=[scope for scope, _ in rounds.bought[len(schema) :]],
             bought=rounds.bought,
         )
+
+    def measurements(self, table: PrivateTable) -> list[Measurement]:
+        sizes, budget, d = table.schema.sizes, self._budget(table), len(table.schema)
+        each = budget * (1 - CHOOSING) / (ROUNDS * d)
+        left = (budget - each * d) * (1 - CHOOSING) / d  # of a pair, if there are as many rounds as columns
+        noise = table.cell_error(left) * np.mean(sizes) ** 2 / (2 * (table.public_rows or 1))
+        left /= exact(min(max(noise**MORE, 1.0), ROUNDS))  # as the share is doubled until then
+        pairs = [(j, (j + 1) % d) for j in range(d if d > 2 else d - 1)]
+        columns = [clique(sizes, [j], table.cell_variance(each)) for j in range(d)]
+        return columns + [clique(sizes, pair, table.cell_variance(left)) for pair in pairs]
 
 
 class _Rounds:

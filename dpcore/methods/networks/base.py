@@ -11,7 +11,7 @@ import numpy as np
 from dpcore.accounting.currency import Amount, Currency
 from dpcore.accounting.relation import Epsilon, Relation
 from dpcore.arguments import Floats, Progress
-from dpcore.domain.binarize import Binarization
+from dpcore.domain.binarize import Binarization, bit_widths
 from dpcore.domain.column import Codes
 from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
@@ -20,6 +20,7 @@ from dpcore.door.prices import Claimed
 from dpcore.errors import ParameterError
 from dpcore.language import phrase
 from dpcore.mechanisms.scores import MutualInformation, R, TableScore
+from dpcore.methods.measurement import Measurement
 from dpcore.methods.parameters import CORRECTED, Control, choice, learned, text, whole
 from dpcore.methods.synthesizer import Synthesizer
 from dpcore.postprocess.bayes_net import Family, contained, margin, sample_binarized, sample_network
@@ -29,6 +30,7 @@ from dpcore.text import finite_or_text
 SCORES: dict[str, TableScore] = {"R": R(), "MI": MutualInformation()}
 MOST_FAMILIES = 30_000_000  # candidates that are open at once: 240 MB of scores
 MOST_PARENTS = 10
+FEW_ROWS, MANY_BITS = 120, 50  # where networks tear columns apart: read off runs
 RELATION = "Which data sets are neighbors. As published, replace only."
 NAMES = {
     "R": phrase("R: distance from independence"),
@@ -107,6 +109,26 @@ class NetworkSynthesizer(Synthesizer):
                 f"With max_parents={max_parents} there are too many families to choose from.",
                 "Allow fewer parents, or take fewer columns.",
             )
+
+    def _measured_bits(self, table: PrivateTable, parents: int, share: Amount, torn: float = 1.0) -> list[Measurement]:
+        """What tables of bits with so many parents say of columns, each table for a share.
+
+        A column's bits are next to each other, more or less: the fewer rows there are, and the
+        more bits, the more of them have other parents; `torn` is by how much.
+        """
+        rows, sizes = table.public_rows or 1, table.schema.sizes
+        widths, variance, found = bit_widths(sizes), table.cell_variance(share), list[Measurement]()
+        torn = torn * (FEW_ROWS / rows) ** 0.3 * (sum(widths) / MANY_BITS) ** 0.9
+        for j, (size, width) in enumerate(zip(sizes, widths, strict=True)):
+            cells = 2.0 ** (parents + 1)
+            if parents and j:
+                found.append(Measurement((j - 1, j), (2, 2), variance, cells, drawn=False))
+            if width > parents + 1:
+                cells *= cells / size * width / (parents + 1)
+            times = 2.5 if self._published else 1 / max(parents + 2 - width, 1)  # errors add up, or tables agree
+            own = Measurement((j,), (size,), variance * times, cells, clipped=self._published)
+            found.append(own._replace(untied=min(torn, 1.0) if parents else 0.85))
+        return found
 
     def _bits(self, table: PrivateTable) -> PrivateTable:
         binarization = Binarization(table.schema)
@@ -202,6 +224,15 @@ class ClusteredSynthesizer(NetworkSynthesizer):
     def _rating(self) -> TableScore:
         """What rates families."""
         return SCORES["MI" if self._published else self.score]
+
+    def measurements(self, table: PrivateTable) -> list[Measurement] | None:
+        d = sum(bit_widths(table.schema.sizes))
+        tables = max(d - min(self.n_clusters, d) * self.max_parents, 1)
+        return self._measured_bits(table, self.max_parents, self._for_tables(d) / tables)
+
+    @abstractmethod
+    def _for_tables(self, d: int) -> Epsilon:
+        """What is spent on the tables of d bits in all."""
 
     def _choices(self, size: int) -> int:
         """How many questions `_network` asks in a cluster of so many bits."""

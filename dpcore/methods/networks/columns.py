@@ -10,8 +10,9 @@ its own, and a share by the power `balance` of its cells.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 from math import sqrt
 
@@ -22,7 +23,7 @@ from dpcore.accounting.relation import shares_of
 from dpcore.arguments import Floats
 from dpcore.domain.column import Column
 from dpcore.door import PrivateTable
-from dpcore.mechanisms.noise.histograms import spreads
+from dpcore.mechanisms.noise.histograms import Spread, spreads
 from dpcore.postprocess.histogram import likely_histogram
 from dpcore.postprocess.junction_tree import Scope
 from dpcore.postprocess.resolution import MOST, neighbors
@@ -84,18 +85,14 @@ class Answers:
         """What a table tells of columns for a share."""
         families, sizes = [[column.name] for column in columns], [column.size for column in columns]
         if table.ledger.delta:
-            weights = [float(size) ** table.ledger.currency.balance for size in sizes]
+            weights = weights_of(table, columns)
             noisy = table.counts(families, epsilon=share, weights=weights)
-            prices = shares_of(share, weights)
-            variances = list(map(table.cell_variance, prices))
+            prices, variances = shares_of(share, weights), variances_of(table, columns, share)
             sums = [(float(cells.sum()), size * v) for cells, size, v in zip(noisy, sizes, variances, strict=True)]
             return cls(noisy, variances, prices, sums)
-        lots = in_lots(sizes)
-        shares = shares_of(share, [sqrt(errors([sizes[i] for i in lot])) for lot in lots])
-        found, totals = list[tuple[Floats, float, Amount]](), list[Said]()
-        for lot, paid in zip(lots, shares, strict=True):
-            asked = [families[i] for i in lot]
-            noise, noisy = table.histogram_spreads(asked, paid), table.histograms(asked, epsilon=paid)
+        lots, found, totals = in_lots(tuple(sizes)), list[tuple[Floats, float, Amount]](), list[Said]()
+        for lot, paid, noise in priced(table, columns, share):
+            noisy = table.histograms([families[i] for i in lot], epsilon=paid)
             totals.append((float(noisy[0].sum()), noise[0].total ** 2))
             found += [(cells, own.cell**2, paid / len(lot)) for cells, own in zip(noisy, noise, strict=True)]
         places = np.argsort([i for lot in lots for i in lot])
@@ -121,7 +118,35 @@ def average(said: Sequence[Said]) -> Said:
     return float(np.average([number for number, _ in said], weights=certain)), float(1 / certain.sum())
 
 
-def in_lots(sizes: Sequence[int]) -> list[list[int]]:
+def variances_of(table: PrivateTable, columns: Sequence[Column], share: Amount) -> list[float]:
+    """The variances of columns' counts for a share; no question."""
+    if table.ledger.delta:
+        return list(map(table.cell_variance, shares_of(share, weights_of(table, columns))))
+    found = [0.0] * len(columns)
+    for lot, _, noise in priced(table, columns, share):
+        for i, own in zip(lot, noise, strict=True):
+            found[i] = own.cell**2
+    return found
+
+
+def weights_of(table: PrivateTable, columns: Sequence[Column]) -> list[float]:
+    """Of columns, in rho."""
+    return [float(column.size) ** table.ledger.currency.balance for column in columns]
+
+
+def priced(
+    table: PrivateTable, columns: Sequence[Column], share: Amount
+) -> Iterator[tuple[list[int], Amount, list[Spread]]]:
+    """Lots of columns with their shares and their noise."""
+    sizes = tuple(column.size for column in columns)
+    lots = in_lots(sizes)
+    shares = shares_of(share, [sqrt(errors([sizes[i] for i in lot])) for lot in lots])
+    for lot, paid in zip(lots, shares, strict=True):
+        yield lot, paid, table.histogram_spreads([[columns[i].name] for i in lot], paid)
+
+
+@lru_cache(maxsize=64)
+def in_lots(sizes: tuple[int, ...]) -> list[list[int]]:
     """Histograms that are asked for at once, by their places; see the module."""
     lots = [[i for i, size in enumerate(sizes) if size == one] for one in sorted({*sizes})]
     while True:

@@ -189,7 +189,7 @@ class HMPrivBayes(FilteredSynthesizer):
         bits, paper = self._bits(table), self._published
         d = len(bits.schema)
         k = min(self.n_clusters, d)
-        for_pairs, for_networks, for_tables = shares_of(self.epsilon, [d - 1.0, 2 * d / k, 2 * d / k] if d > 1 else 3)
+        for_pairs, for_networks, for_tables = self._shares(d)
         self.rows_ = float(table.public_rows or 0)
         if not paper:
             progress(0.0, phrase("Measuring bits"))
@@ -208,6 +208,17 @@ class HMPrivBayes(FilteredSynthesizer):
         weights = dict(zip(bits.schema.names, np.exp(-entropies).tolist(), strict=True))
         progress(0.9, phrase("Measuring tables"))
         self._measure_networks(bits, networks, for_tables, weights)
+
+    def _shares(self, d: int) -> list[Epsilon]:
+        """Of pairs, networks and tables, for d bits."""
+        k = min(self.n_clusters, d)
+        return shares_of(self.epsilon, [d - 1.0, 2 * d / k, 2 * d / k] if d > 1 else 3)
+
+    def _for_tables(self, d: int) -> Epsilon:
+        for_pairs, _, share = self._shares(d)
+        if self._published:
+            return share * min(self.n_clusters, d)
+        return share * (1 - ONE_WAYS) + (for_pairs if self.partition == "public" or d == 1 else 0)
 
     def _entropies(self, bits: PrivateTable, epsilon: Epsilon) -> Floats:
         """Entropy per bit from noisy one-way tables, shape (d,); also sets `rows_` where n is private."""
@@ -263,6 +274,9 @@ class NoPrivacy(FilteredSynthesizer):
 
     def _check(self, schema: Schema) -> None:
         self._check_parents(schema, self.max_parents)
+
+    def _for_tables(self, d: int) -> Epsilon:
+        return inf
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
         progress(0.0, phrase("Scoring pairs of bits"))

@@ -62,6 +62,7 @@ from dpcore.errors import ParameterError
 from dpcore.language import phrase
 from dpcore.mechanisms.noise import generator
 from dpcore.mechanisms.scores import MutualInformation
+from dpcore.methods.measurement import Measurement, before, clique
 from dpcore.methods.networks.base import RELATION, SCORE, SCORES
 from dpcore.methods.networks.measured import CliqueSynthesizer, column_names
 from dpcore.methods.parameters import choice, learned, number, text, whole
@@ -173,6 +174,17 @@ class JTree(CliqueSynthesizer):
         self.parents_ = measured.model.parents
         self.edges_, self.clusters_ = column_names(schema, edges), column_names(schema, clusters)
         self.cliques_ = column_names(schema, measured.model.cliques)
+
+    def measurements(self, table: PrivateTable) -> list[Measurement] | None:
+        if self._published:
+            return None  # noise alone joins many columns in one table, or none: nothing bounds it
+        sizes, budget = table.schema.sizes, Fraction(self.epsilon) * (1 - Fraction(self.structure_share))
+        rows = float(table.public_rows or 1)
+        most = self.max_cells or self._useful_cells(rows, table.relation, len(sizes))
+        edges = [(other, j) for j in range(len(sizes)) for other in before(sizes, j, 1, most)[1:]]
+        clusters = junction_tree.merge_scopes(junction_tree.triangulate(edges, sizes), sizes, most)
+        variance = table.cell_variance(budget / len(clusters))
+        return [clique(sizes, own, variance) for own in clusters]
 
     def _chosen_edges(
         self, table: PrivateTable, structure: Fraction, progress: Progress

@@ -47,6 +47,7 @@ from dpcore.door import PrivateTable
 from dpcore.language import phrase
 from dpcore.mechanisms.scores import DistanceFromMargins
 from dpcore.methods.base import with_delta
+from dpcore.methods.measurement import Measurement, clique
 from dpcore.methods.networks.measured import MeasuredTables, in_groups
 from dpcore.methods.presets import Preset
 from dpcore.postprocess.junction_tree import Edge
@@ -102,6 +103,14 @@ class MST(MeasuredTables):
             pairs=tree,
             bought=[((j,), float(third) / len(schema)) for j in columns] + [(pair, for_pair) for pair in tree],
         )
+
+    def measurements(self, table: PrivateTable) -> list[Measurement]:
+        sizes, edges, budget = table.schema.sizes, len(table.schema) - 1, self._budget(table)
+        third = budget / 3 if edges else budget
+        alone, paired = (table.cell_variance(third / max(many, 1)) for many in (edges + 1, edges))
+        frequent = (table.public_rows or 0) / (RARE * sqrt(max(paired, 1e-9)))
+        columns = [clique(sizes, [j], alone, merged=True) for j in range(edges + 1)]
+        return columns + [clique(sizes, (j, j + 1), paired, frequent, drawn=False) for j in range(edges)]
 
     def _tree(self, table: PrivateTable, measured: NoisyTables, share: Amount, progress: Progress) -> list[Edge]:
         """Pairs that join all columns, each chosen among those that join two parts (Kruskal's algorithm)."""

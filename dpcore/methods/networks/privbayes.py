@@ -38,6 +38,7 @@ from typing import Any, Self
 from dpcore.accounting.currency import Amount, Currency
 from dpcore.accounting.relation import Relation, exact
 from dpcore.arguments import Progress
+from dpcore.domain.binarize import bit_widths
 from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
 from dpcore.errors import ParameterError
@@ -45,6 +46,7 @@ from dpcore.language import phrase
 from dpcore.mechanisms.noise import generator
 from dpcore.mechanisms.scores import LinearF
 from dpcore.methods.base import with_delta
+from dpcore.methods.measurement import Measurement, before, clique
 from dpcore.methods.networks.base import (
     MOST_PARENTS,
     NAMES,
@@ -163,6 +165,19 @@ class PrivBayes(NetworkSynthesizer):
             self._fit_bits(self._bits(table), for_network, total - for_network, progress)
         else:
             self._fit_columns(table, for_network, total - for_network, progress)
+
+    def measurements(self, table: PrivateTable) -> list[Measurement]:
+        sizes, total, self.rows_ = table.schema.sizes, self._budget(table), float(table.public_rows or 1)
+        total -= total * FOR_ROWS if table.relation is Relation.ADD_REMOVE else 0
+        for_tables, d = total - total * exact(self.beta), len(sizes)
+        if self._binary:
+            d = sum(bit_widths(sizes))
+            parents = self._parents_of_bits(d, for_tables)
+            return self._measured_bits(table, parents, (for_tables if parents else total) / (d - parents), torn=0.6)
+        room = self.rows_ / (self.theta * self._cell_scale(for_tables / d))
+        families = [before(sizes, j, self.max_parents, room) for j in range(d)]
+        variance = table.cell_variance(for_tables / d)
+        return [clique(sizes, family, variance, clipped=self._published) for family in families]
 
     def _fit_bits(self, bits: PrivateTable, for_network: Amount, for_tables: Amount, progress: Progress) -> None:
         left = list(bits.schema.names)

@@ -89,6 +89,9 @@ class PrivSCBN(ClusteredSynthesizer):
         progress(0.9, phrase("Measuring tables"))
         self._measure_networks(bits, networks, for_tables, dict.fromkeys(bits.schema.names, 1.0))
 
+    def _for_tables(self, d: int) -> Epsilon:
+        return exact(self.epsilon) / 3 * (min(self.n_clusters, d) if self._published else 1)
+
     def _similarity(self, bits: PrivateTable, epsilon: Epsilon) -> Floats:
         """Jaccard's index of all pairs, noisy or from noisy tables; also sets `rows_` where n is private."""
         d = len(bits.schema)

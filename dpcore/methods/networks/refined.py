@@ -33,13 +33,14 @@ of Privacy and Confidentiality 11(3), 2021. McKenna et al.: AIM, PVLDB 15(11), 2
 Bayesian network classifiers, Machine Learning 29, 1997 (a tree with the class in every family).
 """
 
+from collections.abc import Sequence
 from fractions import Fraction
-from itertools import permutations
+from itertools import pairwise, permutations
 
 import numpy as np
 
 from dpcore.accounting.currency import Amount
-from dpcore.accounting.relation import Relation
+from dpcore.accounting.relation import Relation, shares_of
 from dpcore.arguments import Floats, Ints, Progress
 from dpcore.domain.column import Codes, code_dtype
 from dpcore.domain.schema import Schema
@@ -47,6 +48,7 @@ from dpcore.door import PrivateTable
 from dpcore.language import phrase
 from dpcore.mechanisms.scores import DistanceFromMargins
 from dpcore.methods.base import with_delta
+from dpcore.methods.measurement import Measurement, clique
 from dpcore.methods.networks.base import NetworkSynthesizer
 from dpcore.methods.networks.measured import in_groups
 from dpcore.methods.parameters import learned, text
@@ -148,12 +150,26 @@ class RefinedPrivBayes(NetworkSynthesizer):
         of_class = 0.0 if names else float(total)  # a margin of the others, unless it is alone
         self._describe(names, of_class, dict(zip(names, prices, strict=False)), edge_prices)
 
+    def measurements(self, table: PrivateTable) -> list[Measurement]:
+        schema, total, name = table.schema, self._budget(table), self._class_of(table.schema)
+        sizes, label = schema.sizes, [schema.index(name)] if name else []
+        others = [j for j in range(len(sizes)) if j not in label]
+        families = [(j, *label) for j in others] or [tuple(label)]
+        shares = shares_of(total * ONE_WAYS, weights_of(sizes, families))
+        found = [clique(sizes, own, table.cell_variance(share)) for own, share in zip(families, shares, strict=True)]
+        groups = (table.public_rows or 0) / (ENOUGH * max(self._edge_scale(total, len(others)), 1 / MOST_SCALE))
+        variance = table.cell_variance(total * EDGES / max(len(others) - 1, 1))
+        for edge in pairwise(others):
+            pair = clique(sizes, edge, variance, min(groups, MOST_GROUPS), drawn=False)
+            found.append(pair._replace(cells=pair.cells * (sizes[label[0]] if label else 1)))
+        return found
+
     def _tables(
         self, table: PrivateTable, families: list[tuple[str, ...]], epsilon: Amount
     ) -> tuple[list[Floats], list[float]]:
         """Noisy tables and their prices. With shares of epsilon by the root of the cells, totals have one variance."""
-        weights = [float(np.sqrt(np.prod([table.schema[name].size for name in family]))) for family in families]
-        return self._ask(table, families, epsilon, weights=weights)
+        places = [tuple(table.schema.index(name) for name in family) for family in families]
+        return self._ask(table, families, epsilon, weights=weights_of(table.schema.sizes, places))
 
     def _edge_scale(self, total: Amount, columns: int) -> float:
         """The noise scale of an edge's table if all edges had equal shares."""
@@ -250,6 +266,11 @@ class RefinedPrivBayes(NetworkSynthesizer):
 def add_up(margin: Floats, groups: Ints) -> Floats:
     """A margin, shape (values, classes), of the coarse column, shape (groups, classes)."""
     return np.stack([margin[groups == group].sum(axis=0) for group in range(groups.max() + 1)])
+
+
+def weights_of(sizes: Sequence[int], families: list[tuple[int, ...]]) -> list[float]:
+    """The roots of the numbers of cells."""
+    return [float(np.sqrt(np.prod([sizes[j] for j in family]))) for family in families]
 
 
 def rows_to_one(weights: Floats) -> Floats:

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from dpcore.accounting.currency import PURE
 from dpcore.accounting.relation import Epsilon, Relation
 from dpcore.arguments import Floats, Progress
 from dpcore.domain.schema import Schema
@@ -16,6 +17,7 @@ from dpcore.language import phrase, plural, say
 from dpcore.mechanisms.noise import generator
 from dpcore.mechanisms.scores import ConditionalEntropy, Gini, InfoGain, Max, SplitScore
 from dpcore.methods.base import PrivateClassifier
+from dpcore.methods.measurement import Measurement
 from dpcore.methods.parameters import Control, choice, learned, number, whole
 from dpcore.methods.trees.controls import CONTROLS
 from dpcore.methods.trees.grow import forest_of, grow
@@ -65,6 +67,17 @@ class TreeClassifier(PrivateClassifier):
             roots.leave_unasked("levels that no tree reached", claimed, bound)
         how = {"cuts": self._cuts, "children": self._children, "vote": self.get_params().get("vote", "majority")}
         self.forest_ = forest_of(levels, schema, target, **how, consistent=self._consistent)
+
+    def measurements(self, table: PrivateTable) -> list[Measurement] | None:
+        """Return the counts of the leaves, if all levels are divided."""
+        sampling, attributes = self._sampling(table), self._attributes(table.schema).values()
+        part, budget = table.tree_budget(epsilon=self._price, plainly_claimed=self._published, **sampling)
+        plan = self._plan(table, budget)
+        ends = [np.array([one.start]).T for one in attributes]
+        fan = float(np.mean([one.fanout(*own)[0] for one, own in zip(attributes, ends, strict=True)] or [1]))
+        trees = {"disjoint": sampling["trees"], "poisson": 1 / sampling.get("rate", 1)}.get(sampling["resample"], 1)
+        scale = PURE.scale(plan.budget.leaves[-1], part.relation.histogram_l1)
+        return [Measurement((), (), 2 * scale**2, trees * fan**plan.depth)]
 
     @abstractmethod
     def _plan(self, table: PrivateTable, budget: Epsilon) -> Plan:

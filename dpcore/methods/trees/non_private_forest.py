@@ -72,6 +72,9 @@ class NonPrivateForest(ForestClassifier):
     def _consistent(self) -> bool:
         return True
 
+    def measurements(self, table: PrivateTable) -> None:
+        return None
+
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
         super()._fit(table.noiseless(REASON, claimed_epsilon=inf, random_ties=True), progress)
         self.forest_ = replace(self.forest_, spent=np.full(len(self.forest_.spent), np.nan))

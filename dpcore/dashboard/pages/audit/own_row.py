@@ -16,6 +16,7 @@ from dpcore.audit import cases
 from dpcore.audit.cases import Case, Twins
 from dpcore.charts.base import REAL_DATA
 from dpcore.dashboard import controls, jobs, links, session
+from dpcore.dashboard.epsilon import epsilon_picker
 from dpcore.dashboard.pages.audit import twin_worlds
 from dpcore.dashboard.shell import escaped, mendable
 from dpcore.dashboard.widgets import caption, choice, following, lasting, markdown
@@ -95,7 +96,7 @@ def own(page: str, data: Dataset) -> None:
 
 def settings(key: str, data: Dataset) -> Asked:
     """Method, epsilon, person, and what becomes of them."""
-    epsilon = controls.epsilon_picker(key, persons=data.schema.persons is not None)
+    epsilon = epsilon_picker(key, persons=data.schema.persons is not None)
     left, right = st.columns(2, gap="large")
     with left:
         names = [name for name in METHODS if target(data) or "target" not in METHODS[name]().get_params()]

@@ -16,7 +16,6 @@ from dpcore.audit import cases as attacks
 from dpcore.audit.cases import Case, Twins
 from dpcore.charts.base import REAL_DATA
 from dpcore.dashboard import controls, jobs, links, panels, session
-from dpcore.dashboard.headline import COSTS
 from dpcore.dashboard.histogram_pair import piled
 from dpcore.dashboard.widgets import caption, choice, figures, lasting, markdown
 from dpcore.datasets import Dataset
@@ -161,7 +160,7 @@ def headline(case: Case, done: Twins) -> None:
     """The verdict, and the epsilons that it compares."""
     result = done.result
     verdict(case, done)
-    epsilons = {say("Claimed"): claim(result.claimed), say(COSTS): limit(result.bound)}
+    epsilons = {say("Claimed"): claim(result.claimed), say("Proven at most"): limit(result.bound)}
     epsilons[say("At least, by this attack")] = at_least(result.lower_bound)
     figures({**epsilons, say("Runs in each world"): f"{result.trials:,}"})
     caption(

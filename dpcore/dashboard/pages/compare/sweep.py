@@ -9,6 +9,7 @@ import streamlit as st
 from dpcore import experiment
 from dpcore.accounting.relation import Relation
 from dpcore.dashboard import controls
+from dpcore.dashboard.epsilon import EPSILONS
 from dpcore.dashboard.shell import escaped
 from dpcore.dashboard.widgets import caption, fits, lasting
 from dpcore.datasets import Dataset
@@ -75,7 +76,7 @@ def ask(page: str, data: Dataset) -> tuple[Config, dict[str, str]]:
             names += pills(f"{page}.methods.{place}", say(title), list(offered), usual)
     left, middle, right = st.columns([4, 4, 3], gap="large")
     with left:
-        epsilons = pills(f"{page}.epsilons", say("Epsilons"), controls.EPSILONS, USUAL_EPSILONS, "{:g}".format)
+        epsilons = pills(f"{page}.epsilons", say("Epsilons"), EPSILONS, USUAL_EPSILONS, "{:g}".format)
         modes = pills(f"{page}.modes", say("Methods run"), list(MODES), ["corrected"], lambda mode: say(MODES[mode]))
     with middle:
         measures = pills(
@@ -228,7 +229,7 @@ def restore(page: str, config: Config) -> None:
     first = next(iter(config.methods.values()))
     names, modes = [name for name, _ in split], [mode for _, mode in split]
     known = all(as_offered(name, mode, first, method) for (name, mode), method in split.items())
-    offered = set(config.epsilons) <= set(controls.EPSILONS) and set(config.measures) <= set(MEASURES)
+    offered = set(config.epsilons) <= set(EPSILONS) and set(config.measures) <= set(MEASURES)
     if not (known and offered and config.repeats <= MOST_REPEATS and len(config.models) == 1):
         raise ParameterError(
             "This comparison was not made on this page.", "Run it with dpcore.experiment.Config.from_json."

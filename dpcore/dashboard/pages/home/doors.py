@@ -7,17 +7,17 @@ import streamlit as st
 
 from dpcore import datasets
 from dpcore.dashboard import FOLDER, housekeeping, jobs, lessons, links, session, shell
-from dpcore.dashboard.widgets import caption, markdown, number_choice
+from dpcore.dashboard.epsilon import epsilon_picker
+from dpcore.dashboard.widgets import caption, markdown
 from dpcore.language import say
-from dpcore.text import odds
 
-STEPS = (0.01, 0.05, 0.1, 0.3, 0.5, 1.0, 2.0, 3.0, 5.0, 10.0)
 NOTES = FOLDER / "docs" / "teaching.md"
 LINK = re.compile(r"\[([^]]+)\]\([^)]*\)")
 
 
 def teach() -> None:
     """The lessons, a plan for 90 minutes, and an instructor's notes."""
+    markdown("Guided lessons of five minutes.")
     with st.popover(say("Choose a lesson"), icon=":material/school:", width="stretch", type="primary"):
         for name, lesson in lessons.LESSONS.items():
             done = ""
@@ -39,6 +39,7 @@ def teach() -> None:
 
 def own_table() -> None:
     """A file of one's own, which the page of the data takes; or settings of an earlier release."""
+    markdown("Say what is public about it, then release.")
     file = housekeeping.uploader(say("CSV, Excel or Parquet"), key="home.file")
     if file is not None:
         st.session_state["data.handed_over"] = (file.name, file.getvalue())
@@ -66,13 +67,7 @@ def own_table() -> None:
 @st.fragment
 def first_release() -> None:
     """An epsilon with its odds, live, and a release of the sample at it."""
-    label = say("Epsilon (privacy budget)")
-    epsilon: float = number_choice(st.select_slider, label, "home.epsilon", STEPS, value=1.0)
-    sure = odds(epsilon)
-    dots = round(10 * sure)
-    shown = f"{100 * sure:.{0 if sure < 0.99 else 1 if sure < 0.999 else 3}f}"
-    markdown("At most **{sure} in 100** sure, instead of 50", sure=shown)
-    st.markdown(f":blue[{'●' * dots}]:gray[{'○' * (10 - dots)}]")
+    epsilon = epsilon_picker("home", places=(st.container(), st.container()))
     note = say("Makes one synthetic copy of the bundled, census-like sample at this epsilon. Takes a few seconds.")
     look: Any = {"type": "primary", "icon": ":material/play_arrow:", "width": "stretch"}
     if st.button(say("Try it now"), key="home.try", help=note, **look):

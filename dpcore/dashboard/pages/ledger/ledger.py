@@ -14,6 +14,7 @@ from dpcore.accounting.store import usual_path
 from dpcore.accounting.store.file import IncompleteError
 from dpcore.accounting.store.lines import Account, Run, file_of, price
 from dpcore.dashboard import controls, panels, session
+from dpcore.dashboard.epsilon import odds_sentence
 from dpcore.dashboard.shell import escaped, for_person, in_full, mendable
 from dpcore.dashboard.widgets import caption, figures, markdown
 from dpcore.domain.unit import PrivacyUnit
@@ -171,10 +172,10 @@ def meaning(account: Account) -> str:
     seen = phrase("those, and nothing else") if account.apart else phrase("all of them")
     unit = unit_of(account)
     if account.protects == "person" or unit is None:
-        odds = controls.odds_sentence(account.currency.gained(account.totals.bound), seen, account.delta)
+        odds = odds_sentence(account.currency.gained(account.totals.bound), seen, account.delta)
         return odds if account.protects == "person" else f"{odds} {say('Whoever has several rows pays for each.')}"
     gained = protection.gained(unit, account.currency, account.totals.bound)
-    odds = controls.odds_sentence(gained, seen, account.delta)
+    odds = odds_sentence(gained, seen, account.delta)
     return say("That is per row{for_person}. For them: {odds}", for_person=for_person(account, unit), odds=odds)
 
 

@@ -13,7 +13,8 @@ import pandas as pd
 import streamlit as st
 
 from dpcore import charts
-from dpcore.dashboard import controls, count_noise, panels, shell
+from dpcore.dashboard import count_noise, panels, shell
+from dpcore.dashboard.epsilon import epsilon_picker
 from dpcore.dashboard.pages.mechanisms import choices
 from dpcore.dashboard.panels import epsilon_in_use
 from dpcore.dashboard.widgets import caption, choice, figures, lasting, markdown, number_choice, seed_button
@@ -295,7 +296,7 @@ def beliefs(page: str) -> None:
     """Epsilon as odds, for any belief before."""
     key = f"{page}.odds"
     look("how many of 100 icons fill up: the surest that anybody can become who was 50:50 before.")
-    epsilon = controls.epsilon_picker(key, options=EPSILONS)
+    epsilon = epsilon_picker(key, options=EPSILONS)
     st.divider()
     left, right = st.columns([2, 5], gap="large")
     with left:

@@ -10,11 +10,20 @@ from dpcore import charts
 from dpcore.dashboard import panels
 from dpcore.dashboard.session import Shown, remember
 from dpcore.dashboard.widgets import markdown
+from dpcore.dashboard.workbench import Parts
+from dpcore.datasets import Dataset
 from dpcore.export.artifacts import Network
 from dpcore.language import phrase, say
 from dpcore.text import number
 
 COLUMNS = (phrase("child"), phrase("parents"), phrase("cluster"), phrase("cells"), phrase("epsilon"))
+
+
+def model(shown: Shown, _: Dataset) -> Parts:
+    """The network and its clusters, if the release has one."""
+    if not isinstance(shown.release.artifact, Network):
+        return {}
+    return {phrase("Network"): lambda: network(shown), phrase("Clusters"): lambda: clusters(shown)}
 
 
 def network(shown: Shown) -> None:

@@ -15,8 +15,8 @@ from dpcore import charts
 from dpcore.dashboard import controls, hosting, housekeeping, jobs, panels
 from dpcore.dashboard.pages.responses import reports
 from dpcore.dashboard.panels import predict
+from dpcore.dashboard.panels.download import file_button
 from dpcore.dashboard.panels.forest import MOST_NODES
-from dpcore.dashboard.panels.take_home import download
 from dpcore.dashboard.shell import escaped, refused
 from dpcore.dashboard.widgets import choice
 from dpcore.datasets.formats import UNPACKED
@@ -153,5 +153,5 @@ def learned(key: str, found: Opened) -> Model | None:
         nodes = found.remember(model, "nodes", lambda: forest_frames.nodes(forest, most=MOST_NODES))
         panels.chart(charts.forest_tree(nodes, title="The tree that was learned"), data=nodes)
     file = found.remember(model, "file", model.to_json)
-    download(f"{key}.model", say("Download the model"), file, "model.json", type="primary")
+    file_button(f"{key}.model", say("Download the model"), file, "model.json", type="primary")
     return model

@@ -16,6 +16,8 @@ from dpcore.dashboard.panels import redraw
 from dpcore.dashboard.session import Shown, remember
 from dpcore.dashboard.shell import escaped
 from dpcore.dashboard.widgets import caption, markdown
+from dpcore.dashboard.workbench import Parts
+from dpcore.datasets import Dataset
 from dpcore.domain.range_query import RangeQuery, random_queries
 from dpcore.domain.schema import Schema
 from dpcore.domain.taxonomy_tree import Hierarchy
@@ -28,6 +30,7 @@ from dpcore.postprocess import count_tree_frames
 from dpcore.postprocess.count_tree import SURE, ReleasedTree
 from dpcore.rows import HeldRows, Rows
 
+PAGE = "taxonomy"
 MOST_COLUMNS = 4
 MOST_NODES = 400
 WIDTH = 740  # pixels; the names of the levels stand beside
@@ -40,6 +43,15 @@ FLAT = phrase(
 )
 WIDEST = 20  # times the others' intervals
 SMALL = 5_000  # leaves; below it, inner levels can lower the noise of large ranges by little
+
+
+def model(shown: Shown, _: Dataset) -> Parts:
+    """The tree of counts, answers of it to ranges, and their errors."""
+    return {
+        phrase("Tree"): lambda: tree(PAGE, shown),
+        phrase("Ask a range"): lambda: ask(PAGE, shown),
+        phrase("Error by range"): lambda: errors(PAGE, shown),
+    }
 
 
 def released(shown: Shown) -> CountTree:

@@ -21,8 +21,10 @@ from dpcore.domain.column import Column
 from dpcore.domain.taxonomy import MAX_LEVELS, MAX_TEXT, Taxonomy
 from dpcore.domain.taxonomy_tree import ANY, Hierarchy, intervals
 from dpcore.errors import SchemaError
+from dpcore.language import say
 from dpcore.text import canonical
 
+PAGE = "taxonomy"
 VALUE = "value"
 HEADINGS = {1: "group", 2: "group of groups"}
 TALLEST = 1_200  # pixels of a tree; a taller one scrolls
@@ -35,6 +37,14 @@ class Draft:
     table: pd.DataFrame
     root: str
     version: int = 0
+
+
+def drawer(data: Dataset) -> None:
+    """The editor, in a drawer."""
+    found = st.expander(say("Taxonomies: which values belong together"), key=f"{PAGE}.taxonomies", on_change="rerun")
+    if found.open:
+        with found:
+            editor(f"{PAGE}.editor", data)
 
 
 def editor(page: str, data: Dataset) -> None:

@@ -17,8 +17,9 @@ from dpcore.accounting.ledger import Ledger
 from dpcore.arguments import Progress
 from dpcore.charts.base import REAL_DATA
 from dpcore.dashboard import hosting, jobs, panels, session, unproved, widgets
+from dpcore.dashboard.panels import classifier, redraw
 from dpcore.dashboard.run_records import record_run
-from dpcore.dashboard.session import Spending
+from dpcore.dashboard.session import Shown, Spending
 from dpcore.dashboard.shell import escaped
 from dpcore.dashboard.widgets import lasting
 from dpcore.datasets import Dataset
@@ -26,6 +27,7 @@ from dpcore.errors import DataError
 from dpcore.experiment.engine import NewLedger, Run, failed_runs
 from dpcore.experiment.figures import of_paper
 from dpcore.experiment.figures.base import Figure, whole
+from dpcore.export.model_file import Model
 from dpcore.export.privacy_card import source
 from dpcore.language import phrase, retold, say, spoken
 
@@ -33,13 +35,14 @@ PUBLISHED = ("adult", "big5")
 ALL_ROWS = phrase("Learn from all complete rows, test rows too")
 ALL_ABOUT = phrase("As the paper does: 45,222 rows of Adult, 19,719 of Big5. Nothing is left to test a classifier on.")
 OWN = {"000": "NB-Synth", "001": "HMPrivBayes", "002": "TaxonomyRelease", "003": "DiffPRFs", "004": "PPNB"}  # methods
+REPEATS = {"001": 3, "002": 3}  # how often all runs, unless someone says more
 SETS = {"004": (*datasets.BANK_CARDS, "adult")}  # of papers about other data than those
 
 
-def figures(page: str, data: Dataset, paper: str, repeats: int = 3) -> None:
+def figures(page: str, data: Dataset, paper: str) -> None:
     """Figures of one paper, on data sets that are here, or on the data in use.
 
-    `page` is what the keys of all widgets begin with; `repeats` is how often everything runs unless somebody says more.
+    `page` is what the keys of all widgets begin with.
     """
     names = list(dict.fromkeys([data.name, *filter(here, SETS.get(paper, PUBLISHED))]))
     if not data.held:
@@ -50,7 +53,7 @@ def figures(page: str, data: Dataset, paper: str, repeats: int = 3) -> None:
     left, right = st.columns([3, 1], gap="large")
     look: dict[str, Any] = {"default": names[:1], "selection_mode": "multi", "format_func": escaped}
     chosen = lasting(left.pills, say("Data sets"), f"{page}.sets:{data.token}", names, **look)
-    count = int(lasting(right.number_input, say("Repeats"), f"{page}.repeats", 1, 20, repeats))
+    count = int(lasting(right.number_input, say("Repeats"), f"{page}.repeats", 1, 20, REPEATS.get(paper, 5)))
     if not chosen:
         st.info(say("Choose a data set."))
         return
@@ -195,3 +198,8 @@ def known(name: str) -> Dataset:
     if name not in read:
         read[name] = datasets.load(name)
     return read[name]
+
+
+def redraws(page: str, shown: Shown) -> None:
+    """20 more runs of the release's method, as dots."""
+    (classifier if isinstance(shown.release.artifact, Model) else redraw).redraws(page, shown)

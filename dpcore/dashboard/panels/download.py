@@ -1,4 +1,4 @@
-"""What a person takes home of a release: the zip, the report, the notebook, the card, and code that does the same."""
+"""The files of a release: the zip, the report, the notebook, the card, and code that does the same."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -8,6 +8,7 @@ import streamlit as st
 from dpcore.charts.base import REAL_DATA
 from dpcore.dashboard import hosting, links
 from dpcore.dashboard.panels import longer
+from dpcore.dashboard.panels.accuracy import comparisons
 from dpcore.dashboard.session import Shown, remember
 from dpcore.dashboard.shell import escaped
 from dpcore.dashboard.widgets import caption, markdown
@@ -37,7 +38,7 @@ KINDS = {  # of files, by what their names end with, and their icons
 }
 
 
-def take_home(page: str, shown: Shown, comparisons: Comparisons) -> None:
+def download(page: str, shown: Shown) -> None:
     """The zip, what is in it for readers and programs, and the code that does the same."""
     release = shown.release
     artifact = release.artifact
@@ -55,7 +56,7 @@ def take_home(page: str, shown: Shown, comparisons: Comparisons) -> None:
     if isinstance(artifact, Rows):
         formats: list[Table] = ["csv", "parquet"]
         table = st.segmented_control(say("Table format"), formats, default="csv", required=True, key=f"{page}.format")
-    told = report(page, shown, comparisons)
+    told = report(page, shown, lambda: comparisons(page, shown))
     if told is None:
         return
     if not told.drawn:
@@ -66,18 +67,20 @@ def take_home(page: str, shown: Shown, comparisons: Comparisons) -> None:
         notebook = remember(shown, f"notebook {table}", lambda: make_notebook(release, table))
     marked = DO_NOT * told.real
     with st.container(horizontal=True):
-        download(f"{page}.download", say("Download the release"), packed, f"dpcore-release{marked}.zip", type="primary")
+        file_button(
+            f"{page}.download", say("Download the release"), packed, f"dpcore-release{marked}.zip", type="primary"
+        )
         if isinstance(artifact, Model):
             model = remember(shown, "model", artifact.to_json)
-            download(f"{page}.download_model", say("Download the model alone"), model, "model.json")
-        download(
+            file_button(f"{page}.download_model", say("Download the model alone"), model, "model.json")
+        file_button(
             f"{page}.download_report",
             say("Download the report alone"),
             told.html,
             f"dpcore-report{marked}.html",
             help=say("Opens in any browser without a network, and prints."),
         )
-        download(
+        file_button(
             f"{page}.download_notebook",
             say("Download the notebook alone"),
             notebook,
@@ -126,7 +129,7 @@ def about_model(release: Release, model: Model) -> str:
     )
 
 
-def report(page: str, shown: Shown, comparisons: Comparisons) -> Report | None:
+def report(page: str, shown: Shown, pictures_of: Comparisons) -> Report | None:
     """The report, made once per release and choice; None until what it needs is there."""
     real = st.toggle(
         say("Put the comparisons with real rows into the report"),
@@ -139,7 +142,7 @@ def report(page: str, shown: Shown, comparisons: Comparisons) -> Report | None:
         st.error(say(told_so, mark=say(REAL_DATA)), icon=WARNING)
     key = f"report, real: {real}"
     if key not in shown.memory:
-        pictures = comparisons() if real else []
+        pictures = pictures_of() if real else []
         if pictures is None:
             return None
         with st.spinner(say("Drawing the charts of the report")), speaking(ENGLISH):
@@ -150,7 +153,7 @@ def report(page: str, shown: Shown, comparisons: Comparisons) -> Report | None:
     return told
 
 
-def download(key: str, label: str, data: str | bytes, file: str, **look: Any) -> None:
+def file_button(key: str, label: str, data: str | bytes, file: str, **look: Any) -> None:
     """A button for one file; a press of it draws nothing anew."""
     mime, icon = KINDS[file.rpartition(".")[2]]
     look |= {"on_click": "ignore", "icon": f":material/{icon}:"}

@@ -1,0 +1,76 @@
+"""The line *Before you run*: what a run will be good for, and what it lacks, from public facts alone."""
+
+from contextlib import suppress
+from typing import Any
+
+import streamlit as st
+
+from dpcore.dashboard import session
+from dpcore.dashboard.epsilon import EPSILONS
+from dpcore.dashboard.shell import escaped
+from dpcore.domain.schema import Schema
+from dpcore.errors import DPCoreError
+from dpcore.experiment.expectations import Expectation, expect_errors
+from dpcore.language import phrase, retold, say
+from dpcore.methods import presets
+from dpcore.methods.presets import Preset
+from dpcore.text import number
+
+CHARGED = phrase("This run will be charged to your privacy budget.")
+USUAL = 10_000  # rows, where nobody says how many there are
+MOST_KEPT = 200
+ABOUT = phrase(
+    "Worked out from your schema and the number of rows, without a look at the rows. Shares: the mean total variation "
+    "distance of a column from the real one, in percentage points. Relations: pairs of columns whose marginal can be "
+    "told from noise. Enough: columns within 5 points, and half of the pairs that the largest epsilon can measure."
+)
+
+
+def line(page: str, method: Any, preset: Preset, schema: Schema, public: int | None) -> None:
+    """Say what is expected of a run on so many `public` rows, and whether a guarantee holds; it reads no row."""
+    rows = public or int(st.session_state.get(f"forecast.rows.{page}", USUAL))
+    told = [f"**{say('Before you run')}**"]
+    with suppress(DPCoreError):  # it would not run: the page says why
+        told += words(expectation(method, schema, rows))
+    if public is None:
+        told.append(say("if you have {rows:,} rows", rows=rows))
+    with st.container(key="before"):
+        st.markdown(" · ".join(told), help=f"{say(ABOUT)} {say(CHARGED)}")
+        if why := presets.void_reason(method, schema):
+            st.markdown(f":red[:material/warning: {say('Guarantee')}: {escaped(say(why))}]")
+        elif method.mode == "published":
+            good, bad = ":material/verified: {}", ":red[:material/warning: {}]"
+            st.markdown((good if preset.holds else bad).format(retold(preset.remark)))
+
+
+def expectation(method: Any, schema: Schema, rows: int) -> Expectation:
+    """What is expected, worked out once for the same settings."""
+    known = session.kept("dpcore.expectations", dict[Any, Expectation])
+    key = (method.title, repr(method.get_params()), schema.to_json(), rows)
+    if key not in known:
+        steps = method.asks()["epsilon"].steps or EPSILONS
+        while len(known) >= MOST_KEPT:
+            known.pop(next(iter(known)))
+        known[key] = expect_errors(method, schema, rows, steps=steps)
+    return known[key]
+
+
+def words(found: Expectation) -> list[str]:
+    """An expectation in a few words each."""
+    told = []
+    if found.columns is not None:
+        points = 100 * found.columns
+        told.append(say("shares ± {points} points", points=f"{points:.1f}" if points < 1 else f"{points:.0f}"))
+    elif found.leaf is not None:
+        noisy = say("leaves hold more noise than rows")
+        told.append(say("counts in leaves ± {share:.0%}", share=found.leaf) if found.leaf < 1 else noisy)
+    if found.columns is not None and found.pairs and found.measured is not None:
+        told.append(say("{some:,} of {all:,} relations can be measured", some=found.measured, all=found.pairs))
+    told.append(
+        say("about {seconds} s", seconds=f"{found.seconds:.1g}" if found.seconds < 10 else f"{found.seconds:.0f}")
+    )
+    if found.enough is not None:
+        told.append(say("enough from epsilon {epsilon}", epsilon=number(found.enough)))
+    elif found.columns is not None:
+        told.append(say("no epsilon here is enough"))
+    return told

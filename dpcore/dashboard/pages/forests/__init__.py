@@ -1,0 +1,1 @@
+"""What the page `pages/forests.py` shows."""

@@ -1,0 +1,117 @@
+"""How close the columns and pairs of a release are to the real ones."""
+
+import math
+from functools import partial
+
+import streamlit as st
+
+from dpcore import charts, evaluate
+from dpcore.arguments import Progress
+from dpcore.charts.base import REAL_DATA
+from dpcore.dashboard import jobs
+from dpcore.dashboard.panels import distances, evaluator, real
+from dpcore.dashboard.session import Shown, remember
+from dpcore.dashboard.shell import escaped
+from dpcore.dashboard.widgets import markdown
+from dpcore.evaluate.model_marginals import model_distances, model_marginals
+from dpcore.evaluate.statistics import Statistics
+from dpcore.export.model_file import Model
+from dpcore.language import phrase, say
+from dpcore.postprocess.forest import Forest
+
+
+def marginals(page: str, shown: Shown) -> None:
+    """All columns, then the pairs of them; of a classifier, what its released counts say of columns."""
+    if isinstance(shown.release.artifact, Model):
+        of_model(page, shown)
+        return
+    columns(page, shown)
+    pairs(page, shown)
+
+
+def of_model(page: str, shown: Shown) -> None:
+    """One column as a classifier's released counts have it, beside the real rows; the worst column first."""
+    predictor = shown.release.model.predictor
+
+    def work(progress: Progress) -> Statistics:
+        progress(0.0, "")
+        return model_marginals(predictor, shown.data)
+
+    frame = jobs.once(page, shown, "model marginals", phrase("Counting real rows"), work)
+    if frame is None:
+        return
+    if frame.empty:
+        st.info(say("The released counts say nothing of single columns: no tree was split."))
+        return
+    distances_of = model_distances(frame)
+    names = list(distances_of["attributes"])
+    name = st.selectbox(say("One column (the worst first)"), names, key=f"{page}.column")
+    real(charts.marginal, frame[frame["attributes"] == name].drop(columns="attributes"), column=name)
+    if isinstance(predictor, Forest):
+        told = phrase(
+            "Released counts of the first split of **{column}**: of the rows that reach it, the share that goes each "
+            "way. Mean distance over {n:,} columns: **{mean:.3f}** ({mark})."
+        )
+    else:
+        told = phrase(
+            "What the model knows of **{column}**, over all classes. Mean distance over {n:,} columns: **{mean:.3f}** "
+            "({mark})."
+        )
+    of = {"column": escaped(str(name)), "n": len(names), "mean": distances_of["avd"].mean(), "mark": say(REAL_DATA)}
+    st.markdown(say(told, **of))
+
+
+def columns(page: str, shown: Shown) -> None:
+    """One column, real beside synthetic, then how far off all of them are."""
+    release, rows = shown.release, evaluator(shown).rows
+    if (worst := jobs.counted(page, shown, "1-way", partial(distances, shown, 1))) is None:
+        return
+    valid = remember(shown, "validity", lambda: evaluate.validity(release.synthetic, release.schema))
+    names = list(worst.sort_values("avd", ascending=False)["attributes"])
+    told = say("One column, value by value (the worst first)")
+    name = st.selectbox(told, names, key=f"{page}.column", label_visibility="collapsed")
+    if name is not None:
+        of_one = partial(evaluate.marginals, rows, release.synthetic, release.schema, name)
+        frame = remember(shown, f"column {name}", of_one)
+        real(charts.marginal, frame, column=name)
+    markdown(
+        "Mean distance over all columns: **{mean:.3f}**; a fresh sample of the real rows would have **{floor:.3f}** "
+        "({mark}). {valid:.0%} of the synthetic cells lie inside the schema.",
+        mean=worst["avd"].mean(),
+        floor=worst["floor"].mean(),
+        mark=say(REAL_DATA),
+        valid=valid,
+    )
+    real(charts.worst_columns, worst)
+
+
+def pairs(page: str, shown: Shown) -> None:
+    """Distances of all pairs, and one pair side by side."""
+    release = shown.release
+    if len(release.schema) < 2:
+        st.info(say("The schema has one column only; there are no pairs."))
+        return
+    if (frame := jobs.counted(page, shown, "2-way", partial(distances, shown, 2))) is None:
+        return
+    every = math.comb(len(release.schema), 2)
+    some = say("{n:,} of {every:,} pairs, drawn at random", n=len(frame), every=every)
+    markdown(
+        "Mean distance over {which}: **{mean:.3f}**; a fresh sample of the real rows would have **{floor:.3f}** "
+        "({mark}).",
+        which=say("all pairs") if len(frame) == every else some,
+        mean=frame["avd"].mean(),
+        floor=frame["floor"].mean(),
+        mark=say(REAL_DATA),
+    )
+    real(charts.pair_heatmap, frame)
+    worst = frame.sort_values("avd").iloc[-1]
+    names = list(release.schema.names)
+    left, right = st.columns(2)
+    x = left.selectbox(say("First column"), names, index=names.index(worst["a"]), key=f"{page}.pair_x")
+    y = right.selectbox(say("Second column"), names, index=names.index(worst["b"]), key=f"{page}.pair_y")
+    if x == y:
+        st.info(say("Choose two different columns."))
+        return
+    of_two = partial(evaluate.pair_marginal, evaluator(shown).rows, release.synthetic, release.schema, x, y)
+    shares = remember(shown, f"pair {(x, y)!r}", of_two)
+    real(charts.pair_tables, shares, x=x, y=y)

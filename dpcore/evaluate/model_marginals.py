@@ -1,0 +1,97 @@
+"""What a released classifier's noisy counts say of single columns, beside the real rows. Reads real rows: not private.
+
+A forest says how the rows of a node fall apart at its split: of each column, the split nearest to a root is looked at,
+and of several as near the one with the most rows. Naive Bayes says how each column is distributed over all classes.
+"""
+
+import numpy as np
+import pandas as pd
+from scipy.stats import binom, norm
+
+from dpcore.arguments import Floats
+from dpcore.datasets import Dataset
+from dpcore.evaluate.statistics import Statistics, statistics
+from dpcore.evaluate.tree_errors import with_true_counts
+from dpcore.evaluate.verdict import apart
+from dpcore.postprocess.forest import Forest
+from dpcore.postprocess.forest_frames import side_of
+from dpcore.postprocess.naive_bayes import Bayes
+
+Part = tuple[int, list[tuple[str, str, float, float]]]
+"""A number of real rows, and of each value or branch: the column, the value, the real and the released share."""
+
+
+def model_marginals(model: Forest | Bayes, data: Dataset) -> Statistics:
+    """Compare what a classifier knows of single columns with the real rows that it learned from. Not private.
+
+    Parameters
+    ----------
+    model : Forest or Bayes
+        The released classifier.
+    data : Dataset
+        The data set; of rows in a folder, the sample of the training rows.
+
+    Returns
+    -------
+    Statistics
+        A DataFrame with one row per value or branch: `attributes` (the column), `value`, the shares `real` and
+        `released`, `floor_low` and `floor_high` (the 2.5% and 97.5% quantiles of the share in a resample of as many
+        real rows). It is empty if the classifier knows of no column.
+    """
+    parts = split_shares(model, data) if isinstance(model, Forest) else column_shares(model, data)
+    cells = [
+        (*row, binom.ppf(0.025, n, row[2]) / n, binom.ppf(0.975, n, row[2]) / n) for n, part in parts for row in part
+    ]
+    columns = ["attributes", "value", "real", "released", "floor_low", "floor_high"]
+    frame = pd.DataFrame(cells, columns=columns).astype(dict.fromkeys(columns[2:], float))
+    return statistics(frame)
+
+
+def model_distances(frame: Statistics) -> pd.DataFrame:
+    """The total variation distance of every column of `model_marginals`: `attributes` and `avd`, the worst first."""
+    found = {
+        str(name): apart(part["real"].to_numpy(), part["released"].to_numpy())
+        for name, part in frame.groupby("attributes")
+    }
+    table = pd.DataFrame(found.items(), columns=["attributes", "avd"])
+    return table.sort_values("avd", ascending=False, ignore_index=True)
+
+
+def split_shares(forest: Forest, data: Dataset) -> list[Part]:
+    """Of each column that splits a node, the branches of its first split."""
+    real = with_true_counts(forest, data.train_sample)
+    found = []
+    for column in np.unique(forest.column[~forest.leaf]).tolist():
+        nodes = np.flatnonzero(forest.column == column)
+        node = int(nodes[np.lexsort((-forest.counts[nodes], forest.level[nodes]))[0]])
+        children = np.arange(forest.first[node], forest.first[node] + forest.fanout[node])
+        shares = [counts[children] / max(counts[children].sum(), 1e-9) for counts in (real.counts, forest.counts)]
+        name, rows = forest.schema.names[column], max(int(real.counts[children].sum()), 1)
+        sides = [side_of(forest, place)[0] for place in children.tolist()]
+        found.append((rows, [(name, side, p, q) for side, p, q in zip(sides, *shares, strict=True)]))
+    return found
+
+
+def column_shares(model: Bayes, data: Dataset) -> list[Part]:
+    """Of each column that the model knows, all values, over all classes."""
+    schema, train = model.schema, data.train_sample
+    found = []
+    for name in model.columns:
+        column = schema[name]
+        released = model.prior @ (model.tables[name] if name in model.tables else binned(model, name))
+        codes = schema.select([name]).encode(train[[name]])[:, 0]
+        real = np.bincount(codes, minlength=column.size) / max(len(codes), 1)
+        values = zip(column.labels, real, released, strict=True)
+        found.append((max(len(codes), 1), [(name, value, p, q) for value, p, q in values]))
+    return found
+
+
+def binned(model: Bayes, name: str) -> Floats:
+    """The probabilities of a column's bins by class, where the model knows means and variances; no value is missing."""
+    column, moments = model.schema[name], model.normals[name]
+    edges = np.asarray(column.edges, dtype=float)
+    below = norm.cdf(edges[None, :], loc=moments[:, :1], scale=np.sqrt(moments[:, 1:]))
+    below[:, 0], below[:, -1] = 0.0, 1.0
+    shares = np.zeros((len(moments), column.size))
+    shares[:, : len(edges) - 1] = np.diff(below, axis=1)
+    return shares
