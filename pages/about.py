@@ -54,16 +54,16 @@ def server() -> None:
 about = say("Version {version} · Apache License 2.0", version=__version__)
 shell.frame(say("About dpcore"), about)
 markdown(
-    "**What it is**: a tool to see, teach and explain differentially private data release. "
-    "Methods run as published, and corrected so that the guarantee is proved."
+    "**What it is**: a tool to teach and explain differentially private data release. Methods run as "
+    "published, and corrected so that the guarantee is proved."
 )
 markdown(
     "**What it is not**: a production service. It is teaching grade: no one outside the project has "
-    "reviewed its security, and it does not choose epsilon for you."
+    "reviewed its security."
 )
 markdown(
-    "**Where the methods come from**: four papers and a patent, with the baselines that they are "
-    "compared with. Every release names its source."
+    "**Where the methods come from**: four papers and a patent, and the baselines that they compare "
+    "with. Every release names its source."
 )
 if hosting.hosted():
     server()

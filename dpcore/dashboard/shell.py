@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import json
 import logging
 import math
 import pkgutil
@@ -210,10 +209,8 @@ def frame(title: str, lead: str = "") -> Any:
         if class_size():
             label = say("Leave class size")
             class_button(label, False, icon=":material/close_fullscreen:", type="tertiary")
-    begin = f"document.documentElement.lang = '{spoken()}';"
-    skip = f"const skip = {json.dumps(say('Skip to the page'))};"
-    script = f"<script>// {shown}\n{{{begin} {skip}\n{FOCUS}}}</script>"
-    st.html(script, unsafe_allow_javascript=True)
+    begin = f"document.documentElement.lang = '{spoken()}'; // {shown}"
+    st.html(f"<script>{begin}\n{FOCUS}</script>", unsafe_allow_javascript=True)
     return place
 
 

@@ -29,11 +29,11 @@ def charts(panel: Locator, count: int) -> None:
 
 def test_first_visit(visitor):
     visitor.try_now()
-    assert visitor.headline()[:2] == [visitor.usual] * 2
-    for name, count in (("Columns", 2), ("Price", 2), ("Pairs", 2), ("Accuracy", 1)):
+    expect(visitor.metrics.first).to_contain_text(f"{visitor.usual} ·")
+    for name, count in (("Summary", 1), ("Marginals", 4), ("Privacy", 2), ("Accuracy", 1)):
         panel = visitor.tab(name)
         charts(panel, count)
-        if name in ("Columns", "Price"):
+        if name in ("Summary", "Privacy"):
             expect(panel.get_by_test_id("stVegaLiteChart").first).to_be_in_viewport(ratio=1)
     assert visitor.fits()
     with zipfile.ZipFile(io.BytesIO(visitor.take_home())) as archive:
@@ -42,3 +42,23 @@ def test_first_visit(visitor):
     assert len(rows) == 20_000
     assert list(rows.columns) == list(datasets.load("sample").schema.names)
     assert visitor.ledger() == ["1", visitor.usual, visitor.usual]
+
+
+def test_the_menu_is_whole_and_class_size_has_it_above_the_page(visitor):
+    visitor.open()
+    about = visitor.page.get_by_test_id("stSidebar").get_by_role("link", name="About")
+    expect(about).to_be_in_viewport(ratio=1)
+    letters = "parseFloat(getComputedStyle(document.documentElement).fontSize)"
+    plain = visitor.page.evaluate(letters)
+    visitor.press("dpcore.class.True")
+    assert visitor.page.url.endswith("?class=1")
+    assert visitor.page.evaluate(letters) == pytest.approx(1.4 * plain)
+    expect(visitor.page.get_by_test_id("stSidebar")).not_to_be_visible()
+    visitor.press("home.try")
+    assert visitor.page.url.endswith("?class=1")
+    expect(visitor.page.get_by_role("link", name="Data", exact=True)).to_be_visible()
+    visitor.press("dpcore.class.False")
+    expect(about).to_be_in_viewport(ratio=1)
+    assert "class" not in visitor.page.url
+    visitor.open("ledger?class=1")
+    expect(visitor.button("dpcore.class.False")).to_be_visible()

@@ -7,7 +7,7 @@ from scripts.screenshots import settle
 
 pytestmark = pytest.mark.browser
 
-MOST_STOPS = 80
+MOST_STOPS, FEW_STOPS = 80, 12  # along a page; from the menu to Run
 # What has the focus, in the words that a screen reader would say.
 FOCUSED = """() => {
     const e = document.activeElement;
@@ -42,9 +42,9 @@ class Hands:
         role, name = self.page.evaluate(FOCUSED)
         return role, name
 
-    def reach(self, role: str, name: str = "") -> None:
-        """Tab on to the next of that role whose name ends so, and see that it is seen to have the focus."""
-        passed = []
+    def reach(self, role: str, name: str = "") -> int:
+        """Tab on to the next of that role whose name ends so; see that it has the focus, and say after how many."""
+        passed: list[tuple[str, str]] = []
         for _ in range(MOST_STOPS):
             self.keys.press("Tab")
             passed.append(self.focused)
@@ -62,6 +62,15 @@ class Hands:
         assert self.focused == passed[-1]
         self.page.wait_for_function(AT_REST)
         assert here.evaluate(LOOK) != dim, f"{role} {name} looks the same with and without the focus"
+        return len(passed)
+
+    def back_to(self, role: str, name: str) -> None:
+        """Tab back to one that was passed."""
+        for _ in range(MOST_STOPS):
+            self.keys.press("Shift+Tab")
+            if self.focused[0] == role and self.focused[1].endswith(name):
+                return
+        pytest.fail(f"{role} {name} is not behind")
 
     def press(self, key: str) -> None:
         self.keys.press(key)
@@ -94,25 +103,27 @@ class Hands:
         expect(self.page.get_by_role("tabpanel", name=name)).to_be_visible()
 
 
-def test_from_home_to_take_home(visitor):
+def test_from_start_to_the_zip(visitor):
     visitor.open()
     hands, page = Hands(visitor), visitor.page
     hands.reach("button", "Try it now")
     hands.press("Enter")
-    expect(visitor.metrics.nth(1)).to_have_text("1")
-    hands.wait_for("Columns", "Mean distance over all columns")
-    hands.reach("link", "Naive Bayes")  # past the page's end, around to the menu
-    hands.reach("summary", "Settings")
-    hands.press("Enter")
-    hands.reach("range", "Privacy budget epsilon")
+    expect(visitor.metrics.first).to_contain_text("1 ·")
+    hands.wait_for("Summary", "Synthetic rows: 20,000")
+    for name in ("Ledger", "Naive Bayes"):
+        hands.reach("link", name)  # past the page's end, around to the menu
+        hands.press("Enter")
+    page.wait_for_function("document.activeElement.tagName === 'H1'")
+    assert hands.reach("button", "Run") <= FEW_STOPS
+    hands.reach("range", "Epsilon (privacy budget)")
     hands.press("ArrowRight")
     hands.press("ArrowLeft")
     hands.press("ArrowLeft")
-    hands.reach("button", "Run")
+    hands.back_to("button", "Run")
     hands.press("Enter")
-    expect(visitor.metrics.nth(1)).to_have_text("0.7")
-    hands.wait_for("Columns", "Mean distance over all columns")
-    hands.to_tab("Take home")
+    expect(visitor.metrics.first).to_contain_text("0.7 ·")
+    hands.wait_for("Summary", "Synthetic rows: 20,000")
+    hands.to_tab("Download")
     hands.reach("button", "Download the release")
     with page.expect_download() as started:
         hands.keys.press("Space")

@@ -60,7 +60,7 @@ def looked_at(page: Page, step: Step, words: str, *, named: bool) -> None:
 def test_the_cards_button_alone_leads_to_the_end(visitor, name):
     lesson, page = LESSONS[name], visitor.page
     visitor.open()
-    visitor.button(f"home.lesson.{name}").click()
+    visitor.begin_lesson(name)
     for number, step in enumerate(lesson.steps, 1):
         for words in filter(None, (step.text, step.after)):
             expect(page.locator(CARD)).to_contain_text(f"step {number} of {len(lesson.steps)}")
