@@ -10,11 +10,10 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
-from playwright.sync_api import Locator, Page, sync_playwright
+from playwright.sync_api import Locator, Page
 
-from scripts.screenshots import ROOT, chromium, follow, go, launch, released, serving, settle
+from scripts.screenshots import ROOT, follow, go, released, settle, visiting
 
 SIZE = {"width": 1366, "height": 768}
 
@@ -56,19 +55,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
     parser.add_argument("--out", type=Path, default=ROOT / "docs" / "images")
     chosen = parser.parse_args(arguments)
-    if (program := chromium()) is None:
-        parser.error("There is no Chromium on PATH; install one.")
     chosen.out.mkdir(parents=True, exist_ok=True)
-    with (
-        TemporaryDirectory() as folder,
-        serving(Path(folder) / "server.log") as address,
-        sync_playwright() as playwright,
-    ):
-        browser = launch(playwright, program)
+    with visiting(parser) as (browser, address):
         context = browser.new_context(viewport=SIZE, color_scheme="light")
         follow(context)
         pictures(context.new_page(), address, chosen.out)
-        browser.close()
 
 
 if __name__ == "__main__":

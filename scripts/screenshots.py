@@ -122,7 +122,8 @@ IDLE = """() => {
     const app = document.querySelector('[data-testid="stApp"]'), waits = window.waits;
     const busy = !app || app.dataset.testScriptState !== 'notRunning' ||
         waits.run || waits.uploads || waits.timers.size || document.querySelector(
-        '[data-testid="stSkeleton"], [data-testid="stAppSkeleton"], [data-stale="true"], [data-testid="stProgress"]');
+        '[data-testid="stSkeleton"], [data-testid="stAppSkeleton"], [data-stale="true"], ' +
+        '[data-testid="stMain"] [data-testid="stProgress"]');
     waits.still = busy ? 0 : waits.still + 1;
     return waits.still > 3;
 }"""
@@ -189,6 +190,21 @@ def wait_for(server: subprocess.Popen[bytes], address: str, log: Path) -> None:
         except (URLError, OSError):
             time.sleep(0.05)
     raise RuntimeError(f"The dashboard did not start:\n{log.read_text(errors='replace')}")
+
+
+@contextmanager
+def visiting(parser: argparse.ArgumentParser) -> Iterator[tuple[Browser, str]]:
+    """A browser, and the address of a dashboard for it alone. Both end with the block."""
+    if (program := chromium()) is None:
+        parser.error("There is no Chromium on PATH; install one.")
+    with (
+        TemporaryDirectory() as folder,
+        serving(Path(folder) / "server.log") as address,
+        sync_playwright() as playwright,
+    ):
+        browser = launch(playwright, program)
+        yield browser, address
+        browser.close()
 
 
 def follow(context: BrowserContext) -> None:
@@ -429,15 +445,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--only", nargs="+", default=PAGES, choices=PAGES)
     parser.add_argument("--full", action="store_true", help="a window as tall as the page")
     chosen = parser.parse_args(arguments)
-    if (program := chromium()) is None:
-        parser.error("There is no Chromium on PATH; install one.")
     chosen.out.mkdir(parents=True, exist_ok=True)
-    with (
-        TemporaryDirectory() as folder,
-        serving(Path(folder) / "server.log") as address,
-        sync_playwright() as playwright,
-    ):
-        browser = launch(playwright, program)
+    with visiting(parser) as (browser, address):
         for size in chosen.size:
             width, height = map(int, size.split("x"))
             for theme in chosen.theme:
@@ -445,7 +454,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 follow(context)
                 tour(context.new_page(), address, chosen.only, f"{theme}-{size}", chosen.out, full=chosen.full)
                 context.close()
-        browser.close()
 
 
 if __name__ == "__main__":

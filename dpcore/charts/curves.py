@@ -10,7 +10,8 @@ import pandas as pd
 from dpcore.charts.base import Chart, panels, present
 from dpcore.charts.colors import CLAIMED, NEUTRAL, SERIES, SHAPES
 from dpcore.charts.frames import breadth, in_order, t_quantile, texts, tidy, wrapped
-from dpcore.charts.marks import NO_TIP, color_and_shape, keyed, scaled, tooltips, words
+from dpcore.charts.marks import NO_TIP, color_and_shape, keyed, tooltips, words
+from dpcore.charts.scales import scaled
 from dpcore.language import phrase, say
 from dpcore.text import number
 

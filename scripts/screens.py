@@ -1,0 +1,245 @@
+"""Counts what the first screen of each page asks of somebody who sees it for the first time.
+
+    python -m scripts.screens [--page networks data] [--size 1366x768] [--text]
+    python -m scripts.screens --check       non-zero if a limit below is passed
+    python -m scripts.screens --run         the seconds to the answer to Run, and nothing else
+
+Starts a dashboard of its own, and drives Chromium through the pages of its menu. The first screen
+is what the window shows before anyone scrolls; on a page with Run, before and after a run:
+
+- words: of texts and filled fields in the main part of the page. Not in pictures and tables of
+  data, in closed drawers, lists and popovers, behind help, and not Streamlit's own.
+- controls: a button, popover, drawer, slider, list, field, uploader, toggle, or link that is drawn
+  as a button. A group of options is one. Not tabs, marks of help, and the buttons above a chart.
+- tabs: all of the page.
+- settings: pixels from the top of the page to the end of what has the key `settings`; where nothing
+  has it, but there is a button Run, to the first result below that.
+- menu: links of the menu that are whole in the window.
+- chart: whether the first one outside the settings is whole in the window, and at 1920x1080.
+- behind a press: words of each drawer, popover or tab in view, once it is open: of drawers and
+  popovers all, of a tab what the window then shows.
+- answer: seconds from the press of Run to a bar, or a button with another name, at most 60 pixels
+  from where it stood. A busy computer makes them longer: `--run` prints its load.
+
+A number with ! passes its limit.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from playwright.sync_api import Locator, Page, expect
+
+from scripts.screenshots import follow, settle, visiting
+
+WORDS, CONTROLS, SETTINGS, BEHIND, ANSWER = 80, 8, 260, 120, 0.3
+TABS, MODEL = 6, "Model"  # one more where a tab is called so
+HEADS = ["words", "controls", "tabs", "settings", "menu", "chart", "1920x1080", "answer", "done"]
+WIDE = {"width": 1920, "height": 1080}
+LATER = {"ledger": "naive_bayes"}  # pages that say more after a run on another
+PRESSES = 3  # of Run on each page, if these are measured alone
+SCRIPT = Path(__file__).with_suffix(".js")
+WAIT, LONGEST = 120_000, 300  # milliseconds until a page is there; seconds for a run
+
+
+class Press(NamedTuple):
+    """Seconds from Run to an answer where it was, until it rests, and until all is drawn."""
+
+    answer: float | None
+    rests: float | None
+    total: float
+
+    @property
+    def late(self) -> bool:
+        return self.answer is None or self.answer > ANSWER
+
+
+class Screen(NamedTuple):
+    """A first screen, as it was measured."""
+
+    name: str
+    words: list[str]
+    controls: list[str]
+    tabs: list[str]
+    settings: int | None
+    menu: list[bool]
+    chart: bool | None
+    wide_chart: bool | None
+    openings: dict[str, list[int]]  # words that count, and all
+    press: Press | None = None  # that led here
+
+    def counts(self) -> dict[str, tuple[int | None, int]]:
+        """What can be counted, and how much of it there may be."""
+        return {
+            "words": (len(self.words), WORDS),
+            "controls": (len(self.controls), CONTROLS),
+            "tabs": (len(self.tabs), TABS + (MODEL in self.tabs)),
+            "settings": (self.settings, SETTINGS),
+        }
+
+    def over_limits(self) -> dict[str, int | str]:
+        """What passes its limit, and by which number."""
+        counts = self.counts()
+        counts |= {f"behind {name}": (count, BEHIND) for name, (count, _) in self.openings.items()}
+        views = {"menu": all(self.menu), "chart": self.chart, "wide chart": self.wide_chart}
+        found = {name: count for name, (count, most) in counts.items() if (count or 0) > most}
+        return found | {name: "cut" for name, view in views.items() if view is False}
+
+
+def open_page(page: Page, address: str) -> None:
+    """A page by its address, in a session of its own."""
+    page.goto(address)
+    expect(page.get_by_role("heading", level=1)).to_be_visible(timeout=WAIT)
+    settle(page)
+    page.evaluate(SCRIPT.read_text(encoding="utf-8"))
+
+
+def menu(page: Page) -> dict[str, str]:
+    """The pages of the menu by their names in the address, and their addresses."""
+    found = page.evaluate("screen_of.links().map(link => link.href)")
+    return {address.rpartition("/")[2] or "home": address for address in found}
+
+
+def run_button(page: Page) -> Locator:
+    found = page.get_by_test_id("stMain").get_by_role("button", name="Run", exact=True)
+    return found.filter(visible=True).first
+
+
+def press_run(page: Page) -> Press:
+    """Run, and how soon the page answers where it was pressed."""
+    page.bring_to_front()  # a page behind another one is hardly painted
+    run_button(page).scroll_into_view_if_needed()
+    run_button(page).evaluate("button => screen_of.watch(button)")
+    run_button(page).click()
+    settle(page, LONGEST)
+    seconds = page.evaluate("[press.answer, press.rests, performance.now() - press.start]")
+    page.evaluate("screen_of.to_top()")
+    return Press(*(None if one is None else round(one / 1000, 3) for one in seconds))
+
+
+def first_screen(
+    page: Page,
+    name: str,
+    known: Sequence[str] = (),
+    press: Press | None = None,
+) -> Screen:
+    """Measure what is shown now; what is behind openers that are `known` was measured before."""
+    size, run = page.viewport_size, run_button(page)
+    assert size is not None
+    button = run.element_handle() if run.count() else None
+    found = page.evaluate("button => screen_of.measure(button)", button)
+    page.set_viewport_size(WIDE)
+    settle(page)
+    wide = page.evaluate("screen_of.chart()")
+    page.set_viewport_size(size)
+    settle(page)
+    names = [one for one in dict.fromkeys(page.evaluate("screen_of.openers()")) if one not in known]
+    openings = {one: words for one in names if (words := words_behind(page, one)) is not None}
+    return Screen(name, **found, wide_chart=wide, openings=openings, press=press)
+
+
+def words_behind(page: Page, name: str) -> list[int] | None:
+    """How many words a press shows, those that count and all; None if it is not there any more."""
+    opener = page.evaluate_handle("name => screen_of.opener(name)", name).as_element()
+    if opener is None:
+        return None
+    opener.click()
+    settle(page)
+    found: list[int] = opener.evaluate("opener => screen_of.behind(opener)")
+    kind = opener.get_attribute("data-testid")
+    if kind == "stPopoverButton":
+        page.keyboard.press("Escape")
+    elif kind != "stTab":
+        opener.click()
+        is_closed = "opener => !(opener.isConnected && opener.closest('details').open)"
+        page.wait_for_function(is_closed, arg=opener)
+    settle(page)
+    page.evaluate("screen_of.to_top()")
+    return found
+
+
+def screens(page: Page, name: str, address: str) -> Iterator[Screen]:
+    """The first screen of a page, and once more after Run, where it has one."""
+    open_page(page, address)
+    runs = run_button(page).count() > 0
+    yield (first := first_screen(page, name))
+    if runs:
+        open_page(page, address)
+        press = press_run(page)
+        yield first_screen(page, f"{name}, after Run", list(first.openings), press)
+    if name in LATER:
+        open_page(page, address.replace(name, LATER[name]))
+        press_run(page)
+        page.get_by_test_id("stSidebar").locator(f"a[href$='/{name}']").click()
+        settle(page)
+        page.evaluate("screen_of.to_top()")
+        yield first_screen(page, f"{name}, after a run", list(first.openings))
+
+
+def row(screen: Screen) -> str:
+    """A line of the table."""
+    over, views = screen.over_limits(), {True: "whole", False: "cut!", None: "-"}
+    counts: dict[str, object] = {name: count for name, (count, _) in screen.counts().items()}
+    counts["menu"] = f"{sum(screen.menu)}/{len(screen.menu)}"
+    cells = [mark(count, over=name in over) for name, count in counts.items()]
+    cells += [views[screen.chart], views[screen.wide_chart], *answer(screen.press)]
+    return f"{screen.name:28}" + "".join(f"{cell:>10}" for cell in cells)
+
+
+def mark(value: object, *, over: bool) -> str:
+    return "-" if value is None else f"{value}{'!' * over}"
+
+
+def answer(press: Press | None) -> list[str]:
+    if press is None:
+        return ["-"] * 2
+    seconds = "none" if press.answer is None else f"{press.answer:.2f}"
+    return [mark(seconds, over=press.late), f"{press.total:.2f}"]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    raw = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=raw)
+    parser.add_argument("--page", nargs="+", help="as in addresses, such as home, data, networks")
+    parser.add_argument("--size", default="1366x768", help="of the window")
+    parser.add_argument("--text", action="store_true", help="say what is counted")
+    parser.add_argument("--check", action="store_true", help="fail if a limit is passed")
+    parser.add_argument("--run", action="store_true", help="measure the answer to Run alone")
+    chosen = parser.parse_args(arguments)
+    width, height = map(int, chosen.size.split("x"))
+    failed = False
+    with visiting(parser) as (browser, address):
+        context = browser.new_context(viewport={"width": width, "height": height})
+        follow(context)
+        page = context.new_page()
+        open_page(page, address)
+        print(f"{'':28}" + "".join(f"{head:>10}" for head in HEADS), flush=True)
+        for name, link in menu(page).items():
+            if chosen.page and name not in chosen.page:
+                continue
+            if chosen.run:
+                open_page(page, link)
+                for _ in range(PRESSES if run_button(page).count() else 0):
+                    press = press_run(page)
+                    load = f"load {os.getloadavg()[0]:.1f}"
+                    print(f"{name:28}", *answer(press), press, load, flush=True)
+                    failed |= press.late
+                continue
+            for screen in screens(page, name, link):
+                print(row(screen), flush=True)
+                for opener, (counted, every) in screen.openings.items():
+                    number = mark(counted, over=counted > BEHIND)
+                    print(f"    {opener}: {number} words ({every} in all)")
+                if chosen.text:
+                    print(f"    {' '.join(screen.words)}\n    {' | '.join(screen.controls)}")
+                failed |= bool(screen.over_limits())
+    return int(chosen.check and failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
