@@ -54,7 +54,7 @@ SECTIONS = {  # of the menu; the first has no name
     ],
 }
 TITLES = {key: (title, icon) for entries in SECTIONS.values() for key, title, icon in entries}
-STYLE, CLASS_STYLE = read_asset("frame.css"), read_asset("class_size.css")
+STYLE, DARK, LARGE = map(read_asset, ("frame.css", "dark.css", "class_size.css"))
 FOCUS = read_asset("page_focus.js")
 WIDTH = 240  # pixels of the side bar
 CLASS = "dpcore.class"
@@ -186,9 +186,8 @@ def frame(title: str, lead: str = "") -> Any:
             st.session_state["dpcore.alone"] = True
             st.rerun()
     session.set_back()
-    st.html(f"<style>{STYLE}{CLASS_STYLE if class_size() else ''}</style>")
-    if st.context.theme.type == "dark":
-        st.container(key="dark").empty()
+    dark = DARK if st.context.theme.type == "dark" else ""
+    st.html(f"<style>{STYLE}{dark}{LARGE if class_size() else ''}</style>")
     if not class_size():
         with st.sidebar:
             card()
