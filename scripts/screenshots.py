@@ -261,16 +261,16 @@ def tour(page: Page, address: str, only: Sequence[str], look: str, out: Path, *,
             shoot(page, out / f"{name.replace('_', '-')}-{look}.png", full=full)
 
     page.goto(address)
-    go(page, "Home")
+    go(page, "Start")
     save("home")
     if "data" in only:
-        go(page, "Data & schema")
+        go(page, "Data")
         save("data")
-        go(page, "Home")
+        go(page, "Start")
     if "naive_bayes" in only:
         go(page, "Naive Bayes")
         save("naive_bayes-settings")
-        go(page, "Home")
+        go(page, "Start")
     page.get_by_role("button", name="Try it now").click()
     page.get_by_role("tab", name="Price").wait_for(timeout=IDLE_SECONDS * 1000)
     settle(page)
@@ -332,7 +332,7 @@ def tour(page: Page, address: str, only: Sequence[str], look: str, out: Path, *,
                 name = "published" if mode.startswith("As") else variant.partition(" ")[0].strip(":")
                 save(f"taxonomy-{slug(name)}-{slug(tab)}")
     if "forests" in only:
-        go(page, "Trees & forests")
+        go(page, "Forests")
         save("forests-settings")
         for mode, variant, tabs in (
             (CORRECTED, "DiffPRFs: trees that cut numbers where they like", FOREST_TABS),
@@ -349,7 +349,7 @@ def tour(page: Page, address: str, only: Sequence[str], look: str, out: Path, *,
                 name = "published" if mode.startswith("As") else variant.partition(" ")[0].strip(":")
                 save(f"forests-{slug(name)}-{slug(tab)}")
     if "responses" in only:
-        go(page, "Randomized responses")
+        go(page, "Randomized response")
         for name in ("Toss", "Ask them", "Ask 50 other crowds like this"):
             page.get_by_role("button", name=name, exact=True).click()
             settle(page)
@@ -391,7 +391,7 @@ def tour(page: Page, address: str, only: Sequence[str], look: str, out: Path, *,
             settle(page)
             save(f"mechanisms-{slug(tab)}")
     if "compare" in only:
-        go(page, "Compare methods")
+        go(page, "Compare")
         save("compare-settings")
         page.get_by_role("button", name="as printed", exact=True).click()
         settle(page)
@@ -402,7 +402,7 @@ def tour(page: Page, address: str, only: Sequence[str], look: str, out: Path, *,
             settle(page)
             save(f"compare-{slug(tab)}")
     if "audit" in only:
-        go(page, "Twin worlds")
+        go(page, "Audit")
         page.get_by_role("button", name="Run", exact=True).click()
         settle(page)
         save("audit-attack")

@@ -90,6 +90,11 @@ class Visitor:
         self.press("home.try")
         expect(self.metrics.first).to_be_visible()
 
+    def begin_lesson(self, name: str) -> None:
+        """Begin a lesson from the first page."""
+        self.page.get_by_role("button", name="Choose a lesson").click()
+        self.button(f"home.lesson.{name}").click()
+
     @property
     def run_button(self) -> Locator:
         return self.page.locator("[class*='-run-'] button")

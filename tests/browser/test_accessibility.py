@@ -79,7 +79,7 @@ def test_every_page_and_every_kind_of_result(visitor, inspected):
     inspected("data, before an upload")
     visitor.open()
     inspected("home")
-    visitor.press("home.lesson.price")
+    visitor.begin_lesson("price")
     expect(visitor.page.locator(".st-key-lesson")).to_be_visible()
     inspected("a lesson")
 
