@@ -88,7 +88,7 @@ def attacked(mode: str, case: str) -> Settings:
 
 
 LISTED: Settings = {"linkage.known": ["age", "sex", "race", "marital-status", "education", "occupation"]}
-ALONE, COUNTED, STUDIED, NEAR = "Who is alone", "Secrets from counts", "Who took part", "Distance looks safe"
+ALONE, COUNTED, STUDIED, NEAR = "Linkage", "Reconstruction", "Membership", "Distance"
 STUDY: Settings = {"averages.degree": 2, "averages.people": 50}
 
 ATTACKS = Lesson(
@@ -169,14 +169,14 @@ EPSILON = Lesson(
             "Epsilon bounds what a release can tell anybody because of one person's row. At 0.1, somebody who is "
             "50:50 unsure about you becomes at most **52.5% sure**.",
             {"odds.epsilon": 0.1},
-            "What epsilon means",
+            "Epsilon",
         ),
         Step(
             "mechanisms",
             "At 5 they may become **99.3% sure**, which settles the matter. Small epsilons protect; what do large "
             "ones buy?",
             {"odds.epsilon": 5.0},
-            "What epsilon means",
+            "Epsilon",
         ),
         Step(
             "naive_bayes",
@@ -329,23 +329,25 @@ METHODS = Lesson(
             "better has learned something.",
         ),
         Step(
-            "responses",
+            "mechanisms",
             "“I trust nobody with my answer.” Then everybody tosses a coin before they answer. Press Toss for one "
             "answer.",
-            {"what": "Play the coin game", "coin.truth": "yes"},
-            act=TOSS,
+            {"response.part": "Coin game", "coin.truth": "yes"},
+            "Randomized response",
+            TOSS,
             after="Whoever gets this answer cannot be sure whether it is yours or the coin's. That protects you even "
             "from the collector.",
-            look=".st-key-responses-coin-told",
+            look=".st-key-mechanisms-coin-told",
         ),
         Step(
-            "responses",
+            "mechanisms",
             "And what is it good for? A crowd of 1,000, of whom 30% would say yes. Press Ask them.",
-            {"what": "Play the coin game"},
-            act=ASK,
+            {"response.part": "Coin game"},
+            "Randomized response",
+            ASK,
             after="The crowd's share is known to a few points, and nobody's own answer is. Where nobody is trusted, "
             "noise is much larger.",
-            look=".st-key-responses-coin-estimate",
+            look=".st-key-mechanisms-coin-estimate",
         ),
         Step(
             "compare",
