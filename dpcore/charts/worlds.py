@@ -221,6 +221,8 @@ def world_piles(
     above: bool,
     hits: tuple[int, int],
     counted: int,
+    claimed: float = math.inf,
+    lower: float = 0.0,
     logarithmic: bool = False,
 ) -> Chart:
     """Draw how often the attacker's number fell where in both worlds.
@@ -246,6 +248,8 @@ def world_piles(
         In how many runs it happened in each world.
     counted : int
         Of how many.
+    claimed, lower : float
+        The claimed epsilon, which may be infinite, and the lower bound with 95% confidence.
     logarithmic : bool, default=False
         Whether runs are counted on a log scale.
 
@@ -265,17 +269,18 @@ def world_piles(
     long = pd.concat(parts, ignore_index=True)
     long = long[long["count"] > 0]
     most, least = largest(long["share"], 1e-3), 0.5 / max(runs, 1)
-    scale = span(least, most * (most / least) ** 0.3, type="log") if logarithmic else span(0, 1.3 * most)
+    scale = span(least, most * (most / least) ** 0.7, type="log") if logarithmic else span(0, 1.7 * most)
     across = _numbers(data, number)
     up = alt.Y("share:Q", **scaled(say("share of runs"), scale, **STACKED, format="~%", tickCount=4))
     tips = tooltips("world|world", "from|from|.4~g", "to|to|.4~g", "count|runs|,.0f", "share|share|.3~p")
     base, floor = alt.Chart(long).encode(_colors(RUNS), tooltip=tips), least if logarithmic else 0
     layers = [boxes(base, alt.X("from:Q", **across), "to", up, floor=floor, opacity=0.8, **CLIP)]
-    told = say("No event was found that tells the worlds apart.")
+    key = told = say("No event was found that tells the worlds apart.")
     if math.isfinite(threshold) and len(data):
         event = say("{threshold:.4g} or below", threshold=threshold)
         if above:
             event = say("{threshold:.4g} or above", threshold=threshold)
+        key = say("Grey: the event “{event}”. Broad: world A. Narrow: world B.", event=event)
         told = say(
             "Grey: the event “{event}”. Of {counted:,} counted runs it happened in World A {first:,} and World B "
             "{second:,}.",
@@ -284,13 +289,23 @@ def world_piles(
             first=hits[0],
             second=hits[1],
         )
-        layers = [*_event(data, across, edge, hits, above=above), *layers]
+        proof = [
+            say("{name}: {hits:,.0f} of {counted:,} runs", name=say(world), hits=hit, counted=counted)
+            for world, hit in zip(RUNS.values(), hits, strict=True)
+        ]
+        if math.isfinite(claimed):
+            most_often = f"{math.exp(min(claimed, TOO_MANY)):,.3g}"
+            proof.append(say("claimed: at most {ratio} times as often", ratio=most_often))
+        if lower:  # never rounded up
+            least_often = f"{math.floor(100 * math.exp(min(lower, TOO_MANY))) / 100:,.10g}"
+            proof.append(say("95% sure: at least {ratio} times", ratio=least_often))
+        layers = [*_event(data, across, edge, "\n".join(proof), above=above), *layers]
     return near(
         alt.layer(*layers),
         say("What the attacker saw, run by run"),
-        key=say("Broad: world A. Narrow: world B. {told}", told=told),
+        key=key,
         seen=say("Two distributions of {runs:,} runs each, on top of each other. {told}", runs=runs, told=told),
-        height=470,
+        height=360,
     )
 
 
@@ -300,13 +315,10 @@ def _numbers(data: pd.DataFrame, number: str) -> dict[str, Any]:
     return scaled(wrapped(number, 95), span(low, high, zero=False), grid=False, titleLimit=760)
 
 
-def _event(data: pd.DataFrame, across: Any, edge: float, hits: tuple[int, int], *, above: bool) -> list[Any]:
-    """The event's region, its edge, and how often it happened."""
+def _event(data: pd.DataFrame, across: Any, edge: float, text: str, *, above: bool) -> list[Any]:
+    """The event's region, its edge, and what it proves."""
     low, high = float(data["left"].min()), float(data["right"].max())
     left = edge < (low + high) / 2  # words go where there is more room
-    text = "\n".join(
-        say("{name}: {total:,.0f}", name=say(world), total=hit) for world, hit in zip(RUNS.values(), hits, strict=True)
-    )
     base = single(**{"from": edge, "to": high if above else low, "text": text}).encode(alt.X("from:Q", **across))
     shade = base.mark_rect(color=NEUTRAL, opacity=0.22, **CLIP)
     shade = shade.encode(x2="to", tooltip=tooltips("text|runs with the event"))

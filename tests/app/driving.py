@@ -44,9 +44,9 @@ OWN = {  # what only some pages show
     "responses": "reports tree predict",
 }
 OTHERS = {  # the tabs of other pages, as they are ordered on the screen
-    "audit": "method own game",
-    "attacks": "linkage bits averages near",
-    "mechanisms": "noise choosing response odds asking groups floats",
+    "audit": "method own",
+    "attacks": "linkage bits averages near game",
+    "mechanisms": "noise choosing response odds composition floats",
 }
 
 

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 import pandas as pd
@@ -98,7 +99,9 @@ def wide(found: Any) -> Any:
     if not isinstance(found, dict):
         return found
     chosen = re.split(rf"{re.escape(ROOM)} >= \d+ \? ", str(found.get("expr", "")), maxsplit=1)[1:]
-    return json.JSONDecoder().raw_decode(chosen[0])[0] if chosen else {key: wide(value) for key, value in found.items()}
+    with suppress(json.JSONDecodeError, IndexError):  # an expression of another kind stays as it is
+        return json.JSONDecoder().raw_decode(chosen[0])[0]
+    return {key: wide(value) for key, value in found.items()}
 
 
 def pictures(at: AppTest) -> list[dict[str, Any]]:

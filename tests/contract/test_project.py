@@ -240,7 +240,7 @@ def rows_read(source: str) -> Iterator[tuple[str, int, str]]:
         counted = isinstance(called, ast.Name) and called.id == "len"
         fitted = isinstance(called, ast.Attribute) and called.attr == "fit" and node.attr == "train"
         shape = isinstance(above, ast.Attribute) and above.attr in ("columns", "shape")
-        other = (node.attr == "frame" and called is node) or receiver in ("made", "piles", "offer")
+        other = (node.attr == "frame" and called is node) or receiver in ("made", "offer")
         other |= node.attr in OF_ROWS and not receiver.endswith("rows")
         if not (counted or fitted or shape or other):
             yield scope, node.lineno, f"{receiver}.{node.attr}"
