@@ -120,7 +120,7 @@ class Plan:
     def label(self) -> str:
         """What the button says."""
         if self.usable:
-            return say("Use these data")
+            return say("Use this table")
         if self.known is None:
             return say("Encode")
         return say("Encode: go on after {rows:,} rows", rows=self.known.rows) if self.same else say("Encode anew")

@@ -1,4 +1,4 @@
-"""The lines of a schema that were read off an upload's rows, and how they become declared: one by one, or together."""
+"""The lines of a schema that were read off an upload's rows: which they are, and what declares them."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -7,22 +7,31 @@ from typing import Any, NoReturn
 import pandas as pd
 import streamlit as st
 
+from dpcore.dashboard import intake, session
 from dpcore.dashboard.intake import Intake
-from dpcore.dashboard.shell import escaped
+from dpcore.dashboard.pages.data.questions import Question
+from dpcore.dashboard.shell import escaped, open_page
+from dpcore.dashboard.widgets import caption, markdown
+from dpcore.datasets import Dataset
 from dpcore.domain.column import Column
-from dpcore.domain.declaration import PROPOSED, outward, rounded, with_value, without_values
+from dpcore.domain.declaration import PROPOSED, outward, with_value, without_values
 from dpcore.domain.formats import Fields
-from dpcore.domain.infer import RARE
-from dpcore.domain.schema import Schema
+from dpcore.domain.infer import RARE, column_of
+from dpcore.domain.recognition import Recognized
+from dpcore.domain.schema import UNLISTED, Schema, left_out
+from dpcore.errors import SchemaError
+from dpcore.language import phrase, plural, say
 from dpcore.text import canonical
 
-KEPT = "data.read_off"  # beside the schema of the page: what of it rows say
+BASE = "data.base"  # the schema of the page, as it was before it was edited
+KEPT = "data.read_off"  # what of it rows say
 ASKED = "data.asked"  # and what of it nobody has said yet
-NAMED = 6  # categories of a line
 MOST_TICKS = 200
-SINGLE = (
-    "Ends that are values of single rows are not declared with others: round them, or tick “Public” in their lines."
+DECLARES = phrase(
+    "Declares the columns, bounds and categories below as public knowledge: you would have written them without "
+    "looking at these rows. Bounds that are read off the rows void the guarantee unless someone declares them."
 )
+SINGLE = phrase("Values of single rows are not declared with others. Write rounder bounds into the lines of {columns}.")
 
 
 def keep(rows: Intake, schema: Schema, read_off: Sequence[str], asked: Sequence[Fields] = ()) -> None:
@@ -30,15 +39,21 @@ def keep(rows: Intake, schema: Schema, read_off: Sequence[str], asked: Sequence[
 
     `asked` are columns of which somebody still has to say something: in the schema they have no more than a name.
     """
-    st.session_state["data.base"] = (rows.token, sourced(schema, read_off))
+    st.session_state[BASE] = (rows.token, sourced(schema, read_off))
     st.session_state[KEPT] = (rows.token, tuple(read_off))
     st.session_state[ASKED] = (rows.token, tuple(asked))
 
 
-def go_on(rows: Intake, schema: Schema, read_off: Sequence[str]) -> NoReturn:
+def go_on(rows: Intake, schema: Schema, read_off: Sequence[str], asked: Sequence[Fields] = ()) -> NoReturn:
     """As `keep`, and draw the page anew."""
-    keep(rows, schema, read_off)
+    keep(rows, schema, read_off, asked)
     st.rerun()
+
+
+def base(rows: Intake) -> Schema:
+    """The schema to edit: as it was kept, or as it was read."""
+    owner, schema = st.session_state.get(BASE, ("", rows.schema))
+    return schema if owner == rows.token else rows.schema
 
 
 def asked(rows: Intake) -> tuple[Fields, ...]:
@@ -62,8 +77,70 @@ def read_off(rows: Intake, base: Schema) -> tuple[str, ...]:
     return tuple(name for name in base.names if name in names) if owner == rows.token else base.names
 
 
-def rare_values(rows: Intake, schema: Schema, left: Sequence[str], key: str) -> None:
-    """The values of few rows, or persons, each with a tick of its own that lists it: no line has them unasked.
+def take_in(rows: Intake, schema: Schema, left: Sequence[str], names: Sequence[str]) -> NoReturn:
+    """Draw the page anew with more columns in use, as the rows have them; what was edited and declared stays."""
+    order, found = [str(name) for name in rows.frame.columns], {one.name: one for one in rows.found}
+    columns = [*schema.columns, *(proposal(rows, found.get(name), name) for name in names)]
+    columns.sort(key=lambda column: order.index(column.name))
+    go_on(rows, replace(schema, columns=tuple(columns)), [*left, *names])
+
+
+def proposal(rows: Intake, found: Recognized | None, name: str) -> Column:
+    """A column as the rows have it, its bounds rounded outward; SchemaError if it can be none."""
+    column = None if found is None or not found.possible else column_of(found, rows.frame[name])[0]
+    if column is None:
+        cause = f"Column {name!r}: nothing can be proposed from its rows."
+        raise SchemaError(cause, "Write its public values; or untick it.")
+    return outward(column)
+
+
+def single(schema: Schema, left: Sequence[str]) -> list[str]:
+    """The columns whose bounds are values of single rows: these are never declared with others."""
+    return [name for name in left if outward(schema[name]) != schema[name]]
+
+
+def questions(rows: Intake, base: Schema, schema: Schema, left: Sequence[str], key: str) -> list[Question]:
+    """What was read off the rows and nobody has declared, what is not listed, and what should be looked at."""
+    found = []
+    if left:
+        told = plural(
+            "**{n:,} line was read off your rows**, which voids the guarantee unless someone declares it public. The "
+            "button does.",
+            "**{n:,} lines were read off your rows**, which voids the guarantee unless someone declares them public. "
+            "The button does.",
+            len(left),
+        )
+        found.append(Question(f":red[:material/gpp_bad:] {told}", details=lambda: read_off_lines(rows, schema, left)))
+    if rare := rare_values(rows, schema, left):
+        told = plural(
+            "**{n:,} value is left out**: fewer than {rare} {whom} have it.",
+            "**{n:,} values are left out**: fewer than {rare} {whom} have each.",
+            sum(map(len, rare.values())),
+            rare=RARE,
+            whom=say("persons") if schema.persons else say("rows"),
+        )
+        if schema.target in rare:
+            told += " " + say("A class that is left out is not learned.")
+        found.append(Question(told, details=lambda: ticks(rows, schema, left, rare, key)))
+    listed = {left_out(one) for one in rows.found}  # which the table names
+    notes = [note for note in base.notes if note not in listed and UNLISTED not in note]
+    found += [Question(escaped(text), {say("Seen"): None}) for text in (*rows.doubts, *notes)]
+    return found
+
+
+def read_off_lines(rows: Intake, schema: Schema, left: Sequence[str]) -> None:
+    """The lines that nobody has declared yet, and the way to go on without."""
+    markdown(
+        "To declare a line is to say: **I would have written it without looking at these rows.** Bounds are what could "
+        "occur, categories all that could occur. Rounding outward helps you to say so; it is no privacy by itself."
+    )
+    lines = {name: schema[name].values_text for name in left}
+    st.dataframe(pd.DataFrame({say("Public values"): lines}), height=220, key="data.lines")
+    intake.ask_to_use(rows, "unproved", say("Use without a guarantee"), st.container(), type="tertiary")
+
+
+def rare_values(rows: Intake, schema: Schema, left: Sequence[str]) -> dict[str, dict[str, str]]:
+    """The values of few rows, or persons, that are not listed, by column: no line has them unasked.
 
     A line that nobody has declared yet loses them, wherever it is from: with another column that tells persons apart,
     or a schema from a file, it may have some. What is ticked stays.
@@ -74,69 +151,60 @@ def rare_values(rows: Intake, schema: Schema, left: Sequence[str], key: str) -> 
     fewer = tuple(without_values(column, unasked.get(column.name, ())) for column in schema)
     if fewer != schema.columns:
         go_on(rows, replace(schema, columns=fewer), left)
-    listed = {name: {*map(canonical, column.categories)} for name, column in lines.items()}
-    offered = [(name, one) for name in rare for one in rare[name] if one not in listed[name]]
-    if offered:
-        whose = "rows" if schema.persons is None else "persons"
-        with st.expander(
-            f"Not listed: values that fewer than {RARE} {whose} have ({len(offered):,})", key="data.unlisted"
-        ):
-            st.caption(
-                "They count as missing: a value of few people can betray one of them. Tick a value if you would have "
-                "listed it without looking at these rows. These values are for your eyes only."
-            )
-            for name, one in offered[:MOST_TICKS]:
-                label = f"{escaped(name)}: {escaped(rare[name][one])}"
-                if st.checkbox(label, key=f"listed:{key}:{name}:{one}"):
-                    rows.ticked.add((name, one))
-                    more = with_value(lines[name], rare[name][one])
-                    columns = tuple(more if each.name == name else each for each in schema)
-                    go_on(rows, replace(schema, columns=columns), left)
-            if len(offered) > MOST_TICKS:
-                rest = len(offered) - MOST_TICKS
-                st.caption(f"And {rest:,} more. Write those that are public into the table above.")
-    if schema.target in dict(offered):
-        st.warning("A class that is not listed is not learned: its rows count as missing.", icon=":material/label_off:")
+    offered = {}
+    for name, line in lines.items():
+        listed = {*map(canonical, line.categories)}
+        if values := {one: text for one, text in rare[name].items() if one not in listed}:
+            offered[name] = values
+    return offered
 
 
-def panel(rows: Intake, schema: Schema, left: Sequence[str]) -> None:
-    """The lines that nobody has declared yet, by name, and two buttons: round their bounds, declare them."""
-    if not left:
-        return
-    exact = [name for name in left if outward(schema[name]) != schema[name]]
-    many, half = f"{len(left):,} lines" if len(left) > 1 else "line", (len(left) + 1) // 2
-    with st.container(border=True):
-        st.markdown(
-            f":red[:material/gpp_bad:] **Read off your rows: {many if len(left) > 1 else 'one line'}.** They can "
-            "betray a person, and no guarantee holds until you declare them: change a line, tick “Public” in it, or "
-            "declare together what stands here."
-        )
-        for cell, names in zip(st.columns(2), filter(None, (left[:half], left[half:])), strict=False):
-            lines = [line(schema[name], exact=name in exact) for name in names]
-            shown = pd.DataFrame({"line": lines}, index=[f"**{escaped(name)}**" for name in names])
-            cell.table(shown, border="horizontal", hide_header=True, alt="Lines that were read off your rows")
-        st.markdown(
-            "To declare a line is to say: **I would have written it without looking at these rows.** Bounds are what "
-            "could occur, categories all that could occur. Rounding outward helps you to say so; it is no privacy by "
-            "itself."
-        )
-        with st.container(horizontal=True):
-            look: Any = {"type": "primary" if exact else "secondary", "disabled": not exact}
-            if st.button("Round outward", key="data.round", icon=":material/expand:", **look):
-                go_on(rows, rounded(schema, left), left)
-            look = {"type": "secondary", "disabled": True, "help": SINGLE} if exact else {"type": "primary"}
-            these = f"Declare {'these' if len(left) > 1 else 'this'} {many}"
-            if st.button(these, key="data.declare", icon=":material/gavel:", **look):
-                go_on(rows, schema, ())
+def ticks(rows: Intake, schema: Schema, left: Sequence[str], rare: dict[str, dict[str, str]], key: str) -> None:
+    """Every value that is not listed, with a tick of its own that lists it."""
+    caption(
+        "A value of few people can betray one of them. Tick a value if you would have listed it without looking at "
+        "these rows. These values are for your eyes only."
+    )
+    offered = [(name, one) for name, values in rare.items() for one in values]
+    for name, one in offered[:MOST_TICKS]:
+        text = rare[name][one]
+        if st.checkbox(f"{escaped(name)}: {escaped(text)}", key=f"listed:{key}:{name}:{one}"):
+            rows.ticked.add((name, one))
+            columns = tuple(with_value(each, text) if each.name == name else each for each in schema)
+            go_on(rows, replace(schema, columns=columns), left)
+    if len(offered) > MOST_TICKS:
+        caption("And {n:,} more. Write those that are public into the table.", n=len(offered) - MOST_TICKS)
 
 
-def line(column: Column, *, exact: bool) -> str:
-    """What a schema says of one column, and whether its ends are values of rows."""
-    if column.numeric:
-        told = f"{column.format_value(column.lower or 0)} to {column.format_value(column.upper or 0)}"
+def use(rows: Intake, schema: Schema, left: Sequence[str], share: float, place: Any) -> Dataset | None:
+    """The page's one button: it declares all lines and uses the table, or leads on where that is done.
+
+    What it gives is the data, once somebody pressed it and they are there.
+    """
+    schemas = {"use": sourced(schema, ()), "unproved": sourced(schema, left)}
+    plan, now = intake.plan(rows, schemas["use"], share), session.dataset()
+    in_use = now.token == rows.token + intake.TESTED * bool(share)
+    if in_use and now.schema == schemas["use"]:
+        onward(place, type="primary")
     else:
-        told = ", ".join(column.categories[:NAMED])
-        rest = len(column.categories) - NAMED
-        told += f" and {rest:,} more, all in the table above" if rest > 0 else ""
-    missing = " or missing" * column.missing
-    return f"{escaped(told)}{missing}" + " :red[(single rows)]" * exact
+        action = say("Use this table") if plan is None else plan.label
+        note, exact = None, single(schema, left)
+        if left:
+            action = say("This is public: {action}", action=action[0].lower() + action[1:])
+            note = say(DECLARES)
+        if exact:
+            note = say(SINGLE, columns=escaped(", ".join(exact)))
+        look: Any = {"type": "primary", "icon": ":material/check:", "width": "stretch", "help": note}
+        intake.ask_to_use(rows, "use", action, place, disabled=bool(exact), **look)
+        if in_use and now.schema == schemas["unproved"]:
+            with st.container(horizontal=True, vertical_alignment="center"):
+                caption("In use without a guarantee.")
+                onward(st.container(), type="tertiary")
+    return intake.used_data(rows, schemas, share, plan)
+
+
+def onward(place: Any, **look: Any) -> None:
+    """Where to go with data that are in use: to the method that keeps most of them."""
+    with place:
+        if st.button(say("Make synthetic data"), key="data.next", icon=":material/hub:", width="stretch", **look):
+            open_page("networks")

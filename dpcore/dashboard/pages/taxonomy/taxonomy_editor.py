@@ -189,8 +189,8 @@ def apply(page: str, data: Dataset, column: Column, owner: str, tree: Taxonomy) 
         changed = replace(column, taxonomy=None)
     schema = replace(data.schema, columns=tuple(changed if c.name == column.name else c for c in data.schema))
     session.amend(replace(data, schema=schema))
-    if intake.current().token == data.token:
-        st.session_state["data.base"] = (data.token, schema)  # the page of the schema goes on from here
+    if intake.current().made(data):
+        st.session_state["data.base"] = (intake.current().token, schema)  # the page of the schema goes on from here
     for kept in ("drafts", "edited"):
         st.session_state[f"{page}.{kept}"].pop(owner, None)
     st.session_state[f"{page}.done"] = owner_of(data, changed)
