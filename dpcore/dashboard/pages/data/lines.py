@@ -45,13 +45,10 @@ SHOWN, HEIGHT = "data.origins", 528  # pixels: of fourteen columns
 OUTSIDE = {"refuse": phrase("refuse"), "clip": phrase("nearest, or missing")}
 BOUNDS = re.compile(r"(\S+)\s+(?:to|至|到)\s+(\S+?)\s*(?:[,，]\s*(.*))?", re.IGNORECASE | re.DOTALL)
 BINS = re.compile(r"(\d+)\s+bins?|every\s+(\S+)|by\s+(\w+)|cut\s+at\s+(.+)", re.IGNORECASE | re.DOTALL)
-NUMBERS = phrase("Write 0 to 110, every 5; or 0 to 110, 16 bins; or 0 to 110, cut at 18, 65.")
-LISTED = phrase("Write all categories, with semicolons between them; one that has a semicolon in quotation marks.")
-HOW = {
-    "integer": NUMBERS,
-    "date": phrase("Write 2019-01-01 to 2023-12-31, by month; or by day, week, quarter, year."),
-    "categorical": LISTED,
-}
+LISTED = phrase("Write all categories with semicolons between them, one that has a semicolon in quotation marks.")
+BOUNDED = phrase("Write 0 to 110, every 5; or 0 to 110, 16 bins; or 0 to 110, cut at 18, 65.")
+DATED = phrase("Write 2019-01-01 to 2023-12-31, by month; or by day, week, quarter, year.")
+HOW = dict(zip(KINDS, (LISTED, LISTED, BOUNDED, BOUNDED, DATED), strict=True))
 
 
 def frame(
@@ -85,8 +82,8 @@ def public_values(column: Column) -> str:
         return listed(column.categories)
     write = iso if column.kind == "date" else as_text
     low, high = float(column.lower or 0), float(column.upper or 0)
-    bins = f"{column.bins} bins" if isinstance(column.bins, int) else f"by {column.bins}"
-    if isinstance(column.bins, tuple):
+    bins = f"by {column.bins}" if isinstance(column.bins, str) else f"{column.bins or 1} bins"
+    if isinstance(column.bins, tuple) and column.bins:
         cuts = tuple(map(float, column.bins))
         even = column.kind != "date" and cuts == steps(low, high, cuts[0] - low)
         bins = f"every {as_text(cuts[0] - low)}" if even else f"cut at {', '.join(map(write, cuts))}"
@@ -101,18 +98,18 @@ def listed(categories: Sequence[object]) -> str:
 
 def steps(low: float, high: float, width: float) -> tuple[float, ...]:
     """Split points between two bounds, each so far from the one before."""
-    many = (high - low) / width if width > 0 else MAX_BINS
-    return tuple(
-        low + width * number for number in range(1, min(int(many) + 2, MAX_BINS)) if low + width * number < high
-    )
+    if not width > 0:
+        raise ValueError
+    many = min(int((high - low) / width), MAX_BINS)
+    found = (low + width * number for number in range(1, many + 1))
+    return tuple(point for point in found if point < high)
 
 
 def parsed(name: str, kind: str, text: str) -> dict[str, Any]:
     """What a line's public values say, as fields of `Column`; SchemaError with an example if nothing."""
 
     def fail() -> NoReturn:
-        how = LISTED if kind in KINDS[:2] else HOW.get(kind, NUMBERS)
-        raise SchemaError(f"Column {name!r}: its public values are not understood.", how)
+        raise SchemaError(f"Column {name!r}: its public values are not understood.", HOW[kind])
 
     try:
         if kind in KINDS[:2]:
@@ -199,30 +196,24 @@ def settle(key: str, found: dict[str, str]) -> None:
 
 def editor(schema: Schema, rows: Intake, left: Collection[str], asked: Collection[Fields], key: str) -> pd.DataFrame:
     """The editable table."""
-    config, words = st.column_config, {**WORDS, **OUTSIDE}
+    words, how = {**WORDS, **OUTSIDE}, " ".join(say(HOW[kind]) for kind in ("integer", "date", "ordered"))
+    text, box, pick = (getattr(st.column_config, f"{kind}Column") for kind in ("Text", "Checkbox", "Selectbox"))
+    form = say("How 1234.5 would be written, such as $1,234.50. Of dates: d/m/y or m/d/y; else year first.")
+    named: Any = {"format_func": lambda one: say(words[one])}
     columns = {
-        "use": config.CheckboxColumn(say("Use"), width=60, help=say("Unticked: the column is left out.")),
-        "name": config.TextColumn(say("Column"), width=150, pinned=True),
-        "kind": config.SelectboxColumn(
-            say("What it is"), width=130, options=list(KINDS), format_func=lambda one: say(words[one])
-        ),
-        "values": config.TextColumn(say("Public values"), width=340, help=" ".join(map(say, HOW.values()))),
-        "missing": config.CheckboxColumn(
-            say("Missing"), width=80, help=say("Whether empty cells are allowed; they become a value.")
-        ),
-        "from": config.TextColumn(say("Where from"), width=200),
-        "outside": config.SelectboxColumn(
-            say("Values outside"), options=list(OUTSIDE), required=True, format_func=lambda one: say(words[one])
-        ),
-        "form": config.TextColumn(
-            say("Written"),
-            help=say("How 1234.5 would be written: 1234.50, or $1,234.50. Of dates: d/m/y or m/d/y; else year first."),
-        ),
+        "use": box(say("Use"), width=60, help=say("Unticked: the column is left out.")),
+        "name": text(say("Column"), width=150, pinned=True),
+        "kind": pick(say("What it is"), width=130, options=list(KINDS), **named),
+        "values": text(say("Public values"), width=340, help=how),
+        "missing": box(say("Missing"), width=80, help=say("Empty cells are allowed; they become a value.")),
+        "from": text(say("Where from"), width=200),
+        "outside": pick(say("Values outside"), options=list(OUTSIDE), required=True, **named),
+        "form": text(say("Written"), help=form),
     }
     owner, came_from = st.session_state.get(SHOWN, ("", {}))
     if owner != key:
         came_from = origins(rows, schema, left)
         st.session_state[SHOWN] = key, came_from
-    look: Any = {"hide_index": True, "disabled": ["name", "from"], "placeholder": "", "column_config": columns}
-    look["height"] = min(38 + 35 * rows.frame.shape[1], HEIGHT)
-    return st.data_editor(frame(schema, [*map(str, rows.frame)], came_from, asked), key=key, **look)
+    table = frame(schema, [*map(str, rows.frame)], came_from, asked)
+    look: Any = {"hide_index": True, "disabled": ["name", "from"], "column_config": columns}
+    return st.data_editor(table, key=key, height=min(38 + 35 * len(table), HEIGHT), placeholder="", **look)
