@@ -104,17 +104,17 @@ def questions(rows: Intake, base: Schema, schema: Schema, left: Sequence[str], k
     found = []
     if left:
         told = plural(
-            "**{n:,} line was read off your rows**, which voids the guarantee unless someone declares it public. The "
-            "button does.",
-            "**{n:,} lines were read off your rows**, which voids the guarantee unless someone declares them public. "
-            "The button does.",
+            "**What is public of {n:,} column was read off your rows**, which voids the guarantee unless someone "
+            "declares it. The button does.",
+            "**What is public of {n:,} columns was read off your rows**, which voids the guarantee unless someone "
+            "declares it. The button does.",
             len(left),
         )
         found.append(Question(f":red[:material/gpp_bad:] {told}", details=lambda: read_off_lines(rows, schema, left)))
     if rare := rare_values(rows, schema, left):
         told = plural(
-            "**{n:,} value is left out**: fewer than {rare} {whom} have it.",
-            "**{n:,} values are left out**: fewer than {rare} {whom} have each.",
+            "**{n:,} rare value is left out**: fewer than {rare} {whom} have it.",
+            "**{n:,} rare values are left out**: fewer than {rare} {whom} have each.",
             sum(map(len, rare.values())),
             rare=RARE,
             whom=say("persons") if schema.persons else say("rows"),

@@ -29,7 +29,7 @@ SHARE, SHARE_OF_MANY = 0.3, 0.1  # of rows that are set apart for tests
 def choose(schema: Schema, rows: Intake, used: Sequence[str], key: str) -> tuple[dict[str, Any], float]:
     """What else a schema says of the table, and the share of rows that is set apart for tests: none unless asked."""
     names, share = ["", *used], 0.0
-    with st.popover(say("Change"), type="tertiary"):
+    with st.popover(say("Change"), type="tertiary", key="data.change"):
         unit = privacy_unit(schema, rows, used, key)
         at = names.index(schema.target) if schema.target in used else 0
         look: Any = {"format_func": lambda name: name or say("(none)")}

@@ -40,10 +40,11 @@ def ask(questions: Sequence[Question], rows: Intake) -> None:
 def draw(question: Question, rows: Intake) -> None:
     """One question, with its answers behind it."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.markdown(question.text)
+        with st.container():
+            st.markdown(question.text)
         for answer, act in question.answers.items():
             look = {"on_click": rows.answered.add, "args": (question.text,)} if act is None else {"on_click": act}
             st.button(answer, key=f"data.answer.{answer}:{hash(question.text)}", type="tertiary", **look)
         if question.details is not None:
-            with st.popover(say("Look at them"), type="tertiary"):
+            with st.popover(say("Look at them"), type="tertiary", width="content"):
                 question.details()
