@@ -39,7 +39,7 @@ try:
     if data is not None:
         session.set_dataset(data)
         declaration.keep(rows, data.schema, left if data.schema.source == "inferred" else ())
-        st.session_state["data.done"] = rows.token
+        st.session_state.update({"data.done": rows.token, intake.HANDED: None})
         st.rerun()
 except DPCoreError as error:
     shell.refused(error)

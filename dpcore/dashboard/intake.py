@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 import pandas as pd
 import streamlit as st
@@ -166,9 +166,16 @@ def choose(bar: Any) -> None:
         elif before.fixed is None or before.name != source:
             read_bundled(source)
     if current() is not before:
-        st.rerun()
+        begin_anew()
     if source in OWN and before.fixed is not None:
         caption("Until a table is read, what stands below is of {data}.", data=escaped(before.name))
+
+
+def begin_anew() -> NoReturn:
+    """Draw the page anew. Who pressed the button meanwhile has not seen what it would declare: nothing is asked for."""
+    for name in (USE, folders.NAME):
+        session.asked().pop(name, None)
+    st.rerun()
 
 
 def uploaded() -> None:

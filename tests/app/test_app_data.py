@@ -297,3 +297,15 @@ def test_towns_of_one_person_are_listed_one_by_one_and_never_with_others() -> No
     assert (schema.source, schema["town"].categories) == ("declared", ("Zqa", "Zqb", "Zqc", "Zqtwo"))
     kept = Schema.infer(frame, keep=["town"])  # such as earlier versions saved
     assert not {"Zqone", "Zqtwo"} & {*saved(with_file(frame, kept))["town"].categories}
+
+
+def test_a_press_declares_nothing_that_its_screen_did_not_show() -> None:
+    at = with_file(visits(300))
+    place = [*lines_of(at)].index("patient_id")
+    widget(at, "data.use").click()
+    edit(at, {place: {"use": True}})  # a press, and a tick that changes the table, in one run
+    assert dataset(at).name == "sample"
+    assert "patient_id" in undeclared(at)
+    widget(at, "data.use").click()
+    upload(at, "others.csv", csv(people(60, seed=9)))
+    assert dataset(at).name == "sample"

@@ -47,7 +47,7 @@ def keep(rows: Intake, schema: Schema, read_off: Sequence[str], asked: Sequence[
 def go_on(rows: Intake, schema: Schema, read_off: Sequence[str], asked: Sequence[Fields] = ()) -> NoReturn:
     """As `keep`, and draw the page anew."""
     keep(rows, schema, read_off, asked)
-    st.rerun()
+    intake.begin_anew()
 
 
 def base(rows: Intake) -> Schema:

@@ -206,7 +206,7 @@ def editor(schema: Schema, rows: Intake, left: Collection[str], asked: Collectio
         "kind": pick(say("What it is"), width=130, options=list(KINDS), **named),
         "values": text(say("Public values"), width=340, help=how),
         "missing": box(say("Missing"), width=80, help=say("Empty cells are allowed; they become a value.")),
-        "from": text(say("Where from"), width=200),
+        "from": text(say("Where from"), width=200, help=say("Reasons count your rows: for your eyes only.")),
         "outside": pick(say("Values outside"), options=list(OUTSIDE), required=True, **named),
         "form": text(say("Written"), help=form),
     }

@@ -99,7 +99,10 @@ def line(rows: Intake, schema: Schema, share: float) -> str:
             column=escaped(str(schema.persons.id_column)),
         )
     learned, tested, people = sizes(rows, schema.persons, share)
-    parts = [told, say("learns from **{rows:,} rows**", rows=learned)] if learned else [told]
+    learns = phrase("learns from **{rows:,} rows**")
+    if rows.place is not None:
+        learns = phrase("learns from about **{rows:,} rows**")
+    parts = [told, say(learns, rows=learned)] if learned else [told]
     if people:
         parts[-1] += say(" of {people:,} people", people=people)
     parts += [say("tests on {rows:,}", rows=tested)] if tested else []
@@ -119,7 +122,6 @@ def sizes(rows: Intake, unit: PrivacyUnit | None, share: float) -> tuple[int, in
 
     if rows.fixed is not None:
         return (*rows.fixed.sizes, 0)
-    if rows.place is not None:
-        tested = round((rows.rows or 0) * share)
-        return (rows.rows or 0) - tested, tested, 0
+    if rows.place is not None:  # how many of whose rows count is known when they are encoded
+        return (0, 0, 0) if unit else (round((rows.rows or 0) * (1 - share)), round((rows.rows or 0) * share), 0)
     return rows.remember((unit, share), count)

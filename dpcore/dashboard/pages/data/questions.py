@@ -26,6 +26,7 @@ class Question:
 def ask(questions: Sequence[Question], rows: Intake) -> None:
     """Ask what nobody has answered yet, the first ones at once."""
     left = [one for one in questions if one.text not in rows.answered]
+    left.sort(key=lambda one: one.details is None)  # no popover stands in a popover
     if not left:
         return
     with st.container(border=True, key="data.questions", gap="xxsmall"):
