@@ -15,10 +15,9 @@ told, change, another = bar.container(), bar.container(width="content"), bar.con
 intake.choose(another)
 doubts, codes = st.container(), st.container()
 
-base = declaration.base(rows)
-read_off = declaration.read_off(rows, base)
+_, base, read_off, asked = rows.draft
 key = f"data.editor:{rows.token}:{hash((base.to_json(), read_off))}"  # another file or schema: other widgets
-table = lines.editor(base, rows, read_off, declaration.asked(rows), key)
+table = lines.editor(base, rows, read_off, asked, key)
 used = [str(name) for name in table.loc[table["use"].eq(True), "name"]]
 schema = None
 try:
@@ -29,16 +28,16 @@ try:
     left = undeclared(schema, base, read_off, ())
     if back:
         declaration.take_in(rows, schema, left, back)
-    asked = declaration.questions(rows, base, schema, left, key)
+    doubtful = declaration.questions(rows, schema, left, key)
     lines.settle(key, lines.origins(rows, schema, left))
     told.markdown(privacy_unit.line(rows, schema, share), help=say(privacy_unit.EYES))
     with doubts:
-        questions.ask([*privacy_unit.questions(rows, schema.unit, used, key), *asked], rows)
+        questions.ask([*privacy_unit.questions(rows, schema.unit, used, key), *doubtful], rows)
     with codes:
         data = declaration.use(rows, schema, left, share, place)
     if data is not None:
         session.set_dataset(data)
-        declaration.keep(rows, data.schema, left if data.schema.source == "inferred" else ())
+        rows.keep(data.schema, left if data.schema.source == "inferred" else ())
         st.session_state.update({"data.done": rows.token, intake.HANDED: None})
         st.rerun()
 except DPCoreError as error:
@@ -55,4 +54,4 @@ with st.expander(say("How it was read")):
 with st.expander(say("Load or save a schema")), shell.mendable():
     schema_files.load(rows)
     if schema is not None:
-        schema_files.save(declaration.sourced(schema, left))
+        schema_files.save(intake.sourced(schema, left))

@@ -3,11 +3,11 @@
 Of a table that is longer than the memory, only its first rows are here; `folders` makes codes of all of them.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NamedTuple, NoReturn, TypeVar
 
 import pandas as pd
 import streamlit as st
@@ -22,6 +22,7 @@ from dpcore.datasets.heads import head
 from dpcore.datasets.reading import read_frame
 from dpcore.domain.cells import typed
 from dpcore.domain.declaration import rounded
+from dpcore.domain.formats import Fields
 from dpcore.domain.infer import RARE, holders
 from dpcore.domain.recognition import Recognized, recognize
 from dpcore.domain.schema import Schema
@@ -63,8 +64,22 @@ READING = {
 HEAD = 1_000  # rows of a folder of codes
 USE = "data.use"
 TESTED = "-tested"  # ends the token of a data set some of whose rows are set apart
+DRAFT = "data.draft"
 HANDED, HANDED_OVER = "data.handed", "data.handed_over"  # a file that another page was given: kept, and new
 Value = TypeVar("Value")
+
+
+class Draft(NamedTuple):
+    """The schema that the page Data goes on from, before edits.
+
+    Lines of `read_off` are as the rows say, and nobody has declared them. Of columns in `asked` somebody still has to
+    say something: in the schema they have no more than a name.
+    """
+
+    owner: str
+    schema: Schema
+    read_off: tuple[str, ...]
+    asked: tuple[Fields, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,9 +134,28 @@ class Intake:
         """Whether there are people in these rows: not in simulated ones, nor in the sample, which is a release."""
         return self.fixed is None or self.name not in ("sample", *datasets.BANK_CARDS)
 
+    @property
+    def draft(self) -> Draft:
+        """The schema as it was kept last, or as it was read: an inferred one has no line that somebody declared."""
+        kept: Draft | None = st.session_state.get(DRAFT)
+        if kept is not None and kept.owner == self.token:
+            return kept
+        return Draft(self.token, self.schema, self.schema.names if self.schema.source == "inferred" else ())
+
+    def keep(self, schema: Schema, read_off: Sequence[str], asked: Sequence[Fields] = ()) -> None:
+        """Go on from a schema, some of whose lines are as the rows say; without any it is a declared one."""
+        st.session_state[DRAFT] = Draft(self.token, sourced(schema, read_off), tuple(read_off), tuple(asked))
+
     def made(self, data: Dataset) -> bool:
         """Whether a data set is of these rows, with test rows or without."""
         return data.token.removesuffix(TESTED) == self.token
+
+
+def sourced(schema: Schema, read_off: Sequence[str]) -> Schema:
+    """The schema, inferred if any line was read off the rows and nobody has declared it."""
+    if read_off:
+        return replace(schema, source="inferred")
+    return replace(schema, source="declared", notes=()) if schema.source == "inferred" else schema
 
 
 def current() -> Intake:

@@ -14,6 +14,7 @@ from streamlit.testing.v1 import AppTest
 
 from dpcore import Column, PrivacyUnit, Schema
 from dpcore.dashboard import jobs
+from dpcore.dashboard.intake import Draft
 from dpcore.dashboard.pages.data import lines
 from dpcore.datasets import BANK_CARDS, load
 from dpcore.domain import formats
@@ -106,8 +107,8 @@ def test_one_press_declares_all_lines_and_their_bounds_are_no_values_of_rows(upl
 def test_values_of_single_rows_are_not_declared_with_others() -> None:
     """Such as a schema has that was read off the rows, and by which they were encoded."""
     at = with_file(people())
-    rows = at.session_state["dpcore.intake"]
-    at.session_state["data.base"] = (rows.token, Schema.infer(people()))
+    read = Schema.infer(people())
+    at.session_state["data.draft"] = Draft(at.session_state["dpcore.intake"].token, read, read.names)
     assert widget(run(at), "data.use").disabled
     assert saved(edit(at, {0: {"values": "0 to 120"}})).source == "declared"
 

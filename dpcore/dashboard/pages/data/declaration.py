@@ -9,23 +9,18 @@ import streamlit as st
 
 from dpcore.dashboard import intake, session
 from dpcore.dashboard.intake import Intake
+from dpcore.dashboard.pages.data.lines import dropped
 from dpcore.dashboard.pages.data.questions import Question
 from dpcore.dashboard.shell import escaped, open_page
 from dpcore.dashboard.widgets import caption, markdown
 from dpcore.datasets import Dataset
-from dpcore.domain.column import Column
 from dpcore.domain.declaration import PROPOSED, outward, with_value, without_values
-from dpcore.domain.formats import Fields
 from dpcore.domain.infer import RARE, column_of
-from dpcore.domain.recognition import Recognized
 from dpcore.domain.schema import UNLISTED, Schema, left_out
 from dpcore.errors import SchemaError
 from dpcore.language import phrase, plural, say
 from dpcore.text import canonical
 
-BASE = "data.base"  # the schema of the page, as it was before it was edited
-KEPT = "data.read_off"  # what of it rows say
-ASKED = "data.asked"  # and what of it nobody has said yet
 MOST_TICKS = 200
 DECLARES = phrase(
     "Declares the columns, bounds and categories below as public knowledge: you would have written them without "
@@ -34,72 +29,28 @@ DECLARES = phrase(
 SINGLE = phrase("Values of single rows are not declared with others. Write rounder bounds into the lines of {columns}.")
 
 
-def keep(rows: Intake, schema: Schema, read_off: Sequence[str], asked: Sequence[Fields] = ()) -> None:
-    """Go on from a schema, some of whose lines are as the rows say; without any it is a declared one.
-
-    `asked` are columns of which somebody still has to say something: in the schema they have no more than a name.
-    """
-    st.session_state[BASE] = (rows.token, sourced(schema, read_off))
-    st.session_state[KEPT] = (rows.token, tuple(read_off))
-    st.session_state[ASKED] = (rows.token, tuple(asked))
-
-
-def go_on(rows: Intake, schema: Schema, read_off: Sequence[str], asked: Sequence[Fields] = ()) -> NoReturn:
-    """As `keep`, and draw the page anew."""
-    keep(rows, schema, read_off, asked)
+def go_on(rows: Intake, schema: Schema, read_off: Sequence[str]) -> NoReturn:
+    """Keep a schema, and draw the page anew."""
+    rows.keep(schema, read_off)
     intake.begin_anew()
-
-
-def base(rows: Intake) -> Schema:
-    """The schema to edit: as it was kept, or as it was read."""
-    owner, schema = st.session_state.get(BASE, ("", rows.schema))
-    return schema if owner == rows.token else rows.schema
-
-
-def asked(rows: Intake) -> tuple[Fields, ...]:
-    """The columns of which somebody still has to say something, as far as they are known."""
-    owner, fields = st.session_state.get(ASKED, ("", ()))
-    return fields if owner == rows.token else ()
-
-
-def sourced(schema: Schema, read_off: Sequence[str]) -> Schema:
-    """The schema, inferred if any line was read off the rows and nobody has declared it."""
-    if read_off:
-        return replace(schema, source="inferred")
-    return replace(schema, source="declared", notes=()) if schema.source == "inferred" else schema
-
-
-def read_off(rows: Intake, base: Schema) -> tuple[str, ...]:
-    """The columns whose lines are as the rows say: all that an inferred schema has, until somebody declares some."""
-    if base.source == "declared":
-        return ()
-    owner, names = st.session_state.get(KEPT, ("", ()))
-    return tuple(name for name in base.names if name in names) if owner == rows.token else base.names
 
 
 def take_in(rows: Intake, schema: Schema, left: Sequence[str], names: Sequence[str]) -> NoReturn:
     """Draw the page anew with more columns in use, as the rows have them; what was edited and declared stays."""
-    order, found = [str(name) for name in rows.frame.columns], {one.name: one for one in rows.found}
-    columns = [*schema.columns, *(proposal(rows, found.get(name), name) for name in names)]
-    columns.sort(key=lambda column: order.index(column.name))
+    found, columns = {one.name: one for one in rows.found}, [*schema.columns]
+    for name in names:
+        one = found.get(name)
+        column = column_of(one, rows.frame[name])[0] if one is not None and one.possible else None
+        if column is None:
+            cause = f"Column {name!r}: nothing can be proposed from its rows."
+            raise SchemaError(cause, "Write its public values; or untick it.")
+        columns.append(outward(column))
+    order = {str(name): number for number, name in enumerate(rows.frame)}
+    columns.sort(key=lambda column: order.get(column.name, -1))
     go_on(rows, replace(schema, columns=tuple(columns)), [*left, *names])
 
 
-def proposal(rows: Intake, found: Recognized | None, name: str) -> Column:
-    """A column as the rows have it, its bounds rounded outward; SchemaError if it can be none."""
-    column = None if found is None or not found.possible else column_of(found, rows.frame[name])[0]
-    if column is None:
-        cause = f"Column {name!r}: nothing can be proposed from its rows."
-        raise SchemaError(cause, "Write its public values; or untick it.")
-    return outward(column)
-
-
-def single(schema: Schema, left: Sequence[str]) -> list[str]:
-    """The columns whose bounds are values of single rows: these are never declared with others."""
-    return [name for name in left if outward(schema[name]) != schema[name]]
-
-
-def questions(rows: Intake, base: Schema, schema: Schema, left: Sequence[str], key: str) -> list[Question]:
+def questions(rows: Intake, schema: Schema, left: Sequence[str], key: str) -> list[Question]:
     """What was read off the rows and nobody has declared, what is not listed, and what should be looked at."""
     found = []
     if left:
@@ -123,7 +74,11 @@ def questions(rows: Intake, base: Schema, schema: Schema, left: Sequence[str], k
             told += " " + say("A class that is left out is not learned.")
         found.append(Question(told, details=lambda: ticks(rows, schema, left, rare, key)))
     listed = {left_out(one) for one in rows.found}  # which the table names
+    base = rows.draft.schema
     notes = [note for note in base.notes if note not in listed and UNLISTED not in note]
+    if gone := dropped(schema, base):
+        told = "The taxonomies of these columns no longer fit their values, and would be dropped: {names}."
+        found.append(Question(say(told, names=escaped(", ".join(gone)))))
     found += [Question(escaped(text), {say("Seen"): None}) for text in (*rows.doubts, *notes)]
     return found
 
@@ -181,14 +136,14 @@ def use(rows: Intake, schema: Schema, left: Sequence[str], share: float, place: 
 
     What it gives is the data, once somebody pressed it and they are there.
     """
-    schemas = {"use": sourced(schema, ()), "unproved": sourced(schema, left)}
+    schemas = {"use": intake.sourced(schema, ()), "unproved": intake.sourced(schema, left)}
     plan, now = intake.plan(rows, schemas["use"], share), session.dataset()
     in_use = now.token == rows.token + intake.TESTED * bool(share)
     if in_use and now.schema == schemas["use"]:
         onward(place, type="primary")
     else:
         action = say("Use this table") if plan is None else plan.label
-        note, exact = None, single(schema, left)
+        note, exact = None, [name for name in left if outward(schema[name]) != schema[name]]
         if left:
             action = say("This is public: {action}", action=action[0].lower() + action[1:])
             note = say(DECLARES)

@@ -26,20 +26,11 @@ from dpcore.errors import SchemaError
 from dpcore.language import phrase, say
 from dpcore.text import as_text
 
-WORDS = {
-    "categorical": phrase("category"),
-    "ordered": phrase("ordered category"),
-    "integer": phrase("whole number"),
-    "continuous": phrase("number"),
-    "date": phrase("date"),
-}
+WORDS = {"categorical": phrase("category"), "ordered": phrase("ordered category")}
+WORDS |= {"integer": phrase("whole number"), "continuous": phrase("number"), "date": phrase("date")}
 READ_OFF = phrase("read off your rows")
-ORIGINS = {
-    "proposed": phrase("your rows, declared"),
-    "declared": phrase("you"),
-    "changed": phrase("you"),
-    "document": phrase("schema file"),
-}
+ORIGINS = {"proposed": phrase("your rows, declared"), "declared": phrase("you"), "changed": phrase("you")}
+ORIGINS |= {"document": phrase("schema file")}
 EMPTY = {"kind": "categorical", "values": "", "form": ""}
 SHOWN, HEIGHT = "data.origins", 528  # pixels: of fourteen columns
 OUTSIDE = {"refuse": phrase("refuse"), "clip": phrase("nearest, or missing")}

@@ -60,10 +60,9 @@ def privacy_unit(schema: Schema, rows: Intake, used: Sequence[str], key: str) ->
     look["help"] = say("A run reads it to see which rows belong together. It is never released.")
     label = say("Column that tells persons apart")
     column = st.selectbox(label, names, names.index(usual), key=f"data.persons:{key}", **look)
-    label, note = say("At most how many rows of one person count?"), say("Which of them is secret and at random.")
+    label, note = say("At most how many rows of one person?"), say("Others do not count. Which ones is secret.")
     if not column:
-        label = say("At most how many rows can belong to one person?")
-        note = say("Nothing is cut. For such a person, epsilon is up to so many times as much.")
+        note = say("None is left out. For such a person, epsilon is up to so many times as much.")
     most = 1 if known is None else known.max_contributions
     many = int(st.number_input(label, 1, MOST_ROWS, most, key=f"data.rows_each:{key}:{bool(column)}", help=note))
     if column in repeats:
@@ -99,10 +98,8 @@ def line(rows: Intake, schema: Schema, share: float) -> str:
             column=escaped(str(schema.persons.id_column)),
         )
     learned, tested, people = sizes(rows, schema.persons, share)
-    learns = phrase("learns from **{rows:,} rows**")
-    if rows.place is not None:
-        learns = phrase("learns from about **{rows:,} rows**")
-    parts = [told, say(learns, rows=learned)] if learned else [told]
+    many = f"{'≈ ' * (rows.place is not None)}{learned:,}"
+    parts = [told, say("learns from **{rows} rows**", rows=many)] if learned else [told]
     if people:
         parts[-1] += say(" of {people:,} people", people=people)
     parts += [say("tests on {rows:,}", rows=tested)] if tested else []

@@ -3,8 +3,7 @@
 import streamlit as st
 
 from dpcore.dashboard import housekeeping, jobs
-from dpcore.dashboard.intake import Intake
-from dpcore.dashboard.pages.data import declaration
+from dpcore.dashboard.intake import Intake, begin_anew
 from dpcore.dashboard.shell import escaped
 from dpcore.dashboard.widgets import caption
 from dpcore.domain import formats
@@ -33,7 +32,8 @@ def load(rows: Intake) -> None:
         gaps = [fields for fields in known.columns if fields["name"] in known.gaps]
         read_off = outline.names if outline.source == "inferred" else ()
         st.session_state[READ], st.session_state[TOLD] = uploaded.file_id, (rows.token, told)
-        declaration.go_on(rows, rounded(outline, read_off), read_off, gaps)
+        rows.keep(rounded(outline, read_off), read_off, gaps)
+        begin_anew()
     owner, told = st.session_state.get(TOLD, ("", ()))
     if uploaded is not None and owner == rows.token and told:
         more = [f"And {len(told) - FIRST:,} more."] if len(told) > FIRST else []
