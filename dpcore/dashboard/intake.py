@@ -187,12 +187,8 @@ def choose(bar: Any) -> None:
             file = housekeeping.uploader(label, key="data.file", help=note, on_change=uploaded)
         source: str = choice(st.selectbox, say("Data"), "data.source", sources)
         if source == "folder":
-            label = say(
-                "Path of a file (CSV, Parquet), of a folder of such files, or of a folder that was encoded here"
-            )
-            note = say(
-                "Any length: rows are read in blocks, and only the first ones for this page. Nothing is sent away."
-            )
+            label = say("Path of a file (CSV, Parquet), of a folder of such files, or of encoded rows")
+            note = say("Of any length: only its first rows are read for this page. Nothing is sent away.")
             path = st.text_input(label, key="data.path", help=note, persist_state="session").strip().strip("\"'")
     with mendable():
         if source in OWN:
@@ -201,8 +197,6 @@ def choose(bar: Any) -> None:
             read_bundled(source)
     if current() is not before:
         begin_anew()
-    if source in OWN and before.fixed is not None:
-        caption("Until a table is read, what stands below is of {data}.", data=escaped(before.name))
 
 
 def begin_anew() -> NoReturn:
@@ -254,19 +248,17 @@ def read_upload(name: str, raw: bytes, options: Mapping[str, Any]) -> Intake:
     marks = {mark: name for kinds in (DELIMITERS, ENCODINGS) for name, mark in kinds.items()}
     told = {key: marks.get(value, value) for key, value in frame.attrs["read_as"].items() if value}
     shown = [told[key] for key in told if key not in ("doubts", "decimal", "format")] or [told["format"]]
-    return looked_at(name, frame, ", ".join(shown), options, content=Content(raw))
+    return looked_at(name, frame, ", ".join(shown), options=options, content=Content(raw))
 
 
-def looked_at(
-    name: str, frame: pd.DataFrame, told: str, options: Mapping[str, Any], schema: Schema | None = None, **more: Any
-) -> Intake:
+def looked_at(name: str, frame: pd.DataFrame, told: str, schema: Schema | None = None, **more: Any) -> Intake:
     """Rows with a schema that nobody has declared yet, unless one is known: its bounds are no values of single rows."""
     seems = recognize(frame)
     if schema is None:
         schema = Schema.proposed(seems, frame)
         schema = rounded(schema, schema.names)
     doubts = tuple(frame.attrs["read_as"].get("doubts", "").splitlines())
-    return Intake(name, frame, schema, None, told, options, doubts, found=seems, **more)
+    return Intake(name, frame, schema, None, told, doubts=doubts, found=seems, **more)
 
 
 def longer(place: Path, options: Mapping[str, Any]) -> Intake:
@@ -277,7 +269,8 @@ def longer(place: Path, options: Mapping[str, Any]) -> Intake:
     found = head(place, **options)
     told = say("Its first {rows:,} rows were looked at for what follows.", rows=len(found.frame))
     schema = None if known is None else known.schema
-    return looked_at(named(place), found.frame, told, options, schema, place=place, rows=found.rows)
+    more: dict[str, Any] = {"options": options, "place": place, "rows": found.rows}
+    return looked_at(named(place), found.frame, told, schema, **more)
 
 
 def named(place: Path) -> str:

@@ -18,13 +18,17 @@ from dpcore.domain.declaration import PROPOSED, outward, with_value, without_val
 from dpcore.domain.infer import RARE, column_of
 from dpcore.domain.schema import UNLISTED, Schema, left_out
 from dpcore.errors import SchemaError
-from dpcore.language import phrase, plural, say
+from dpcore.language import phrase, say
 from dpcore.text import canonical
 
 MOST_TICKS = 200
 DECLARES = phrase(
     "Declares the columns, bounds and categories below as public knowledge: you would have written them without "
     "looking at these rows. Bounds that are read off the rows void the guarantee unless someone declares them."
+)
+UNDECLARED = phrase(
+    ":red[:material/gpp_bad:] **Read off your rows: {n:,} of {all:,} columns.** That voids the guarantee unless "
+    "someone declares them public. The button does."
 )
 SINGLE = phrase("Values of single rows are not declared with others. Write rounder bounds into the lines of {columns}.")
 
@@ -54,22 +58,13 @@ def questions(rows: Intake, schema: Schema, left: Sequence[str], key: str) -> li
     """What was read off the rows and nobody has declared, what is not listed, and what should be looked at."""
     found = []
     if left:
-        told = plural(
-            "**What is public of {n:,} column was read off your rows**, which voids the guarantee unless someone "
-            "declares it. The button does.",
-            "**What is public of {n:,} columns was read off your rows**, which voids the guarantee unless someone "
-            "declares it. The button does.",
-            len(left),
-        )
-        found.append(Question(f":red[:material/gpp_bad:] {told}", details=lambda: read_off_lines(rows, schema, left)))
+        told = say(UNDECLARED, n=len(left), all=len(schema))
+        found.append(Question(told, details=lambda: read_off_lines(rows, schema, left)))
     if rare := rare_values(rows, schema, left):
-        told = plural(
-            "**{n:,} rare value is left out**: fewer than {rare} {whom} have it.",
-            "**{n:,} rare values are left out**: fewer than {rare} {whom} have each.",
-            sum(map(len, rare.values())),
-            rare=RARE,
-            whom=say("persons") if schema.persons else say("rows"),
-        )
+        few = phrase("**Rare values left out: {n:,}.** Each is of fewer than {rare} persons.")
+        if schema.persons is None:
+            few = phrase("**Rare values left out: {n:,}.** Each is in fewer than {rare} rows.")
+        told = say(few, n=sum(map(len, rare.values())), rare=RARE)
         if schema.target in rare:
             told += " " + say("A class that is left out is not learned.")
         found.append(Question(told, details=lambda: ticks(rows, schema, left, rare, key)))

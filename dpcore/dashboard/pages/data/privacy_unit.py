@@ -16,7 +16,7 @@ from dpcore.domain.headers import parts
 from dpcore.domain.schema import Schema
 from dpcore.domain.unit import MOST_ROWS, PrivacyUnit
 from dpcore.export import protection
-from dpcore.language import phrase, plural, say
+from dpcore.language import phrase, say
 
 PEOPLE = (
     "citizen client customer donor driver employee guest member participant passenger patient person pupil resident "
@@ -87,16 +87,12 @@ def questions(rows: Intake, unit: PrivacyUnit | None, used: Sequence[str], key: 
 def line(rows: Intake, schema: Schema, share: float) -> str:
     """Who is protected, what is learned from, and the class."""
     unit, told = schema.unit, say("**Protects one row**")
-    if unit is not None:
+    if unit is not None and unit.id_column is None:
         few = phrase("**Protects one row**, epsilon is up to {n:,} times as much for one person")
         told = say(few, n=unit.max_contributions)
-    if schema.persons is not None:
-        told = plural(
-            "**Protects one person** ({column}), at most {n:,} row of each",
-            "**Protects one person** ({column}), at most {n:,} rows of each",
-            schema.persons.max_contributions,
-            column=escaped(str(schema.persons.id_column)),
-        )
+    elif unit is not None:
+        few, column = phrase("**Protects one person** ({column}), rows of each: at most {n:,}"), unit.id_column
+        told = say(few, n=unit.max_contributions, column=escaped(str(column)))
     learned, tested, people = sizes(rows, schema.persons, share)
     many = f"{'≈ ' * (rows.place is not None)}{learned:,}"
     parts = [told, say("learns from **{rows} rows**", rows=many)] if learned else [told]

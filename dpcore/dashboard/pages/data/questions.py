@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import streamlit as st
 
 from dpcore.dashboard.intake import Intake
-from dpcore.language import plural, say
+from dpcore.language import say
 
 FIRST = 3  # questions that are seen at once
 
@@ -33,7 +33,7 @@ def ask(questions: Sequence[Question], rows: Intake) -> None:
         for question in left[:FIRST]:
             draw(question, rows)
         if rest := left[FIRST:]:
-            with st.popover(plural("{n:,} more question", "{n:,} more questions", len(rest)), type="tertiary"):
+            with st.popover(say("More questions: {n:,}", n=len(rest)), type="tertiary"):
                 for question in rest:
                     draw(question, rows)
 
