@@ -9,9 +9,9 @@ from dpcore.errors import DPCoreError
 from dpcore.language import retold, say
 
 rows = intake.current()
-place = shell.frame(say("Data"), intake.summary(rows))
+button = shell.frame(say("Data"), intake.summary(rows))
 bar = st.container(horizontal=True, vertical_alignment="center", key="data.bar")
-told, change, another = bar.container(), bar.container(width="content"), bar.container(width="content")
+unit, change, another = bar.container(), bar.container(width="content"), bar.container(width="content")
 intake.choose(another)
 doubts, codes = st.container(), st.container()
 
@@ -23,18 +23,18 @@ schema = None
 try:
     with change:
         public, share = privacy_unit.choose(base, rows, used, key)
-    back = lines.ticked(table, base)
+    back = lines.new_columns(table, base)
     schema = lines.schema_of(table[~table["name"].isin(back)], base, **public)
     left = undeclared(schema, base, read_off, ())
     if back:
         declaration.take_in(rows, schema, left, back)
     doubtful = declaration.questions(rows, schema, left, key)
     lines.settle(key, lines.origins(rows, schema, left))
-    told.markdown(privacy_unit.line(rows, schema, share), help=say(privacy_unit.EYES))
+    unit.markdown(privacy_unit.line(rows, schema, share), help=say(privacy_unit.EYES))
     with doubts:
         questions.ask([*privacy_unit.questions(rows, schema.unit, used, key), *doubtful], rows)
     with codes:
-        data = declaration.use(rows, schema, left, share, place)
+        data = declaration.use(rows, schema, left, share, button)
     if data is not None:
         session.set_dataset(data)
         rows.keep(data.schema, left if data.schema.source == "inferred" else ())
@@ -43,7 +43,7 @@ try:
 except DPCoreError as error:
     shell.refused(error)
     why = shell.escaped(retold(error.cause))
-    place.button(say("Use this table"), disabled=True, help=why, width="stretch", key="data.blocked")
+    button.button(say("Use this table"), disabled=True, help=why, width="stretch", key="data.blocked")
 
 with st.expander(say("First rows (real)") if rows.people else say("First rows (made up)")):
     st.dataframe(rows.frame.head(20), hide_index=True)

@@ -69,7 +69,7 @@ HANDED, HANDED_OVER = "data.handed", "data.handed_over"  # a file that another p
 Value = TypeVar("Value")
 
 
-class Draft(NamedTuple):
+class SchemaDraft(NamedTuple):
     """The schema that the page Data goes on from, before edits.
 
     Lines of `read_off` are as the rows say, and nobody has declared them. Of columns in `asked` somebody still has to
@@ -88,8 +88,8 @@ class Intake:
 
     `options` are how a person declared the file to be read, as arguments of `datasets.read`; `doubts` are what in it
     speaks against that. `split_seed` is drawn once per reading. `found` is what an upload's columns seem to be. Of a
-    table on this computer (`place`), or its codes, the frame has the first rows; `rows` is how many there are, about.
-    `ticked` are rare values that are listed all the same, `answered` questions that are not asked again.
+    table on this computer (`path`), or its codes, the frame has the first rows; `rows` is how many there are, about.
+    `ticked` are rare values that are listed all the same, `answers` questions that are not asked again.
     """
 
     name: str
@@ -103,10 +103,10 @@ class Intake:
     token: str = field(default_factory=datasets.new_token)
     split_seed: int = field(default_factory=datasets.secret_seed, repr=False)
     found: tuple[Recognized, ...] = field(default=(), repr=False)
-    place: Path | None = None
+    path: Path | None = None
     rows: int | None = None
     ticked: set[tuple[str, str]] = field(default_factory=set, repr=False)
-    answered: set[str] = field(default_factory=set, repr=False)
+    answers: set[str] = field(default_factory=set, repr=False)
     _memory: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     def remember(self, key: Any, compute: Callable[[], Value]) -> Value:
@@ -135,16 +135,16 @@ class Intake:
         return self.fixed is None or self.name not in ("sample", *datasets.BANK_CARDS)
 
     @property
-    def draft(self) -> Draft:
+    def draft(self) -> SchemaDraft:
         """The schema as it was kept last, or as it was read: an inferred one has no line that somebody declared."""
-        kept: Draft | None = st.session_state.get(DRAFT)
+        kept: SchemaDraft | None = st.session_state.get(DRAFT)
         if kept is not None and kept.owner == self.token:
             return kept
-        return Draft(self.token, self.schema, self.schema.names if self.schema.source == "inferred" else ())
+        return SchemaDraft(self.token, self.schema, self.schema.names if self.schema.source == "inferred" else ())
 
     def keep(self, schema: Schema, read_off: Sequence[str], asked: Sequence[Fields] = ()) -> None:
         """Go on from a schema, some of whose lines are as the rows say; without any it is a declared one."""
-        st.session_state[DRAFT] = Draft(self.token, sourced(schema, read_off), tuple(read_off), tuple(asked))
+        st.session_state[DRAFT] = SchemaDraft(self.token, sourced(schema, read_off), tuple(read_off), tuple(asked))
 
     def made(self, data: Dataset) -> bool:
         """Whether a data set is of these rows, with test rows or without."""
@@ -160,10 +160,10 @@ def sourced(schema: Schema, read_off: Sequence[str]) -> Schema:
 
 def current() -> Intake:
     """What was read last; the bundled sample at first."""
-    return session.kept("dpcore.intake", lambda: bundled("sample", download=False))
+    return session.kept("dpcore.intake", lambda: load_bundled("sample", download=False))
 
 
-def bundled(name: str, *, download: bool) -> Intake:
+def load_bundled(name: str, *, download: bool) -> Intake:
     """One of the data sets that the package knows."""
     data = datasets.load(name, download=download)
     return Intake(data.name, data.train_sample, data.schema, data, data.note, token=data.token)
@@ -184,7 +184,7 @@ def choose(bar: Any) -> None:
         if "upload" in sources:
             label = say("Your own table: {kinds}, also packed", kinds=", ".join(UNPACKED))
             note = say("Read in the memory of the computer that runs this program; written nowhere.")
-            file = housekeeping.uploader(label, key="data.file", help=note, on_change=uploaded)
+            file = housekeeping.uploader(label, key="data.file", help=note, on_change=take_upload)
         source: str = choice(st.selectbox, say("Data"), "data.source", sources)
         if source == "folder":
             label = say("Path of a file (CSV, Parquet), of a folder of such files, or of encoded rows")
@@ -206,7 +206,7 @@ def begin_anew() -> NoReturn:
     st.rerun()
 
 
-def uploaded() -> None:
+def take_upload() -> None:
     """Close what asks for another table: one was handed over. A callback."""
     st.session_state.update({HANDED: None, "data.source": "upload", "data.other": False})
 
@@ -214,14 +214,14 @@ def uploaded() -> None:
 def read_bundled(name: str) -> None:
     """Take a data set that the package knows; fetch one that is not on this computer if somebody asks."""
     try:
-        st.session_state["dpcore.intake"] = bundled(name, download=False)
+        st.session_state["dpcore.intake"] = load_bundled(name, download=False)
     except DataError:
         if name != "adult":
             raise  # it says where to get it
-        told = "{name} is not on this computer. It can be fetched once from its public source."
-        caption(told, name=say(SOURCES[name]))
+        words = "{name} is not on this computer. It can be fetched once from its public source."
+        caption(words, name=say(SOURCES[name]))
         if st.button(say("Fetch it now"), icon=":material/cloud_download:", key="data.fetch"):
-            st.session_state["dpcore.intake"] = bundled(name, download=True)
+            st.session_state["dpcore.intake"] = load_bundled(name, download=True)
 
 
 def read_own(source: str, file: Any, path: str) -> None:
@@ -237,8 +237,8 @@ def read_own(source: str, file: Any, path: str) -> None:
         found = read_upload(name, raw or file.getvalue(), options)
     else:
         with folders.readable():
-            place = hosting.absolute(path)
-            found = encoded(place) if folders.whole(place) else longer(place, options)
+            whole = hosting.absolute(path)
+            found = encoded(whole) if folders.whole(whole) else longer(whole, options)
     st.session_state["dpcore.intake"], st.session_state["dpcore.asked"] = found, asked
 
 
@@ -246,51 +246,51 @@ def read_upload(name: str, raw: bytes, options: Mapping[str, Any]) -> Intake:
     """The rows of a file, as they were read."""
     frame = read_frame(raw, name, max_shape=hosting.max_shape(), **options)
     marks = {mark: name for kinds in (DELIMITERS, ENCODINGS) for name, mark in kinds.items()}
-    told = {key: marks.get(value, value) for key, value in frame.attrs["read_as"].items() if value}
-    shown = [told[key] for key in told if key not in ("doubts", "decimal", "format")] or [told["format"]]
+    words = {key: marks.get(value, value) for key, value in frame.attrs["read_as"].items() if value}
+    shown = [words[key] for key in words if key not in ("doubts", "decimal", "format")] or [words["format"]]
     return looked_at(name, frame, ", ".join(shown), options=options, content=Content(raw))
 
 
-def looked_at(name: str, frame: pd.DataFrame, told: str, schema: Schema | None = None, **more: Any) -> Intake:
+def looked_at(name: str, frame: pd.DataFrame, words: str, schema: Schema | None = None, **more: Any) -> Intake:
     """Rows with a schema that nobody has declared yet, unless one is known: its bounds are no values of single rows."""
     seems = recognize(frame)
     if schema is None:
         schema = Schema.proposed(seems, frame)
         schema = rounded(schema, schema.names)
     doubts = tuple(frame.attrs["read_as"].get("doubts", "").splitlines())
-    return Intake(name, frame, schema, None, told, doubts=doubts, found=seems, **more)
+    return Intake(name, frame, schema, None, words, doubts=doubts, found=seems, **more)
 
 
-def longer(place: Path, options: Mapping[str, Any]) -> Intake:
+def longer(path: Path, options: Mapping[str, Any]) -> Intake:
     """The first rows of a table; with the schema of its codes, as far as there are some."""
-    known = folders.earlier(place)
+    known = folders.earlier(path)
     if known is not None and not options:
         options = known.reading
-    found = head(place, **options)
-    told = say("Its first {rows:,} rows were looked at for what follows.", rows=len(found.frame))
+    found = head(path, **options)
+    words = say("Its first {rows:,} rows were looked at for what follows.", rows=len(found.frame))
     schema = None if known is None else known.schema
-    more: dict[str, Any] = {"options": options, "place": place, "rows": found.rows}
-    return looked_at(named(place), found.frame, told, schema, **more)
+    more: dict[str, Any] = {"options": options, "path": path, "rows": found.rows}
+    return looked_at(named(path), found.frame, words, schema, **more)
 
 
-def named(place: Path) -> str:
+def named(path: Path) -> str:
     """A table's name, which is none of a data set that the program knows."""
-    return f"{place.name}/" if place.is_dir() else place.name
+    return f"{path.name}/" if path.is_dir() else path.name
 
 
-def encoded(place: Path) -> Intake:
+def encoded(path: Path) -> Intake:
     """The first rows of a folder of codes."""
-    known = folders.there(place)
-    frame = first(place / next(iter(known.parts)), known.schema, HEAD)
-    told = say("Encoded rows: what cells were is known as far as their columns say it.")
-    return Intake(named(place), frame, known.schema, None, told, known.reading, place=place, rows=known.rows)
+    known = folders.there(path)
+    frame = first(path / next(iter(known.parts)), known.schema, HEAD)
+    words = say("Encoded rows: what cells were is known as far as their columns say it.")
+    return Intake(named(path), frame, known.schema, None, words, known.reading, path=path, rows=known.rows)
 
 
 def how_to_read(page: str) -> dict[str, Any]:
     """The questions how a text file is to be read; what was declared, as arguments of `read_frame`."""
     chosen = {}
-    for place, (name, (label, kinds)) in zip(st.columns(len(READING)), READING.items(), strict=True):
-        chosen[name] = lasting(place.selectbox, say(label), f"{page}.{name}", list(kinds))
+    for slot, (name, (label, kinds)) in zip(st.columns(len(READING)), READING.items(), strict=True):
+        chosen[name] = lasting(slot.selectbox, say(label), f"{page}.{name}", list(kinds))
     return reading(chosen)
 
 
@@ -302,10 +302,10 @@ def reading(chosen: Mapping[str, Any]) -> dict[str, Any]:
 
 def summary(rows: Intake) -> str:
     """What was read, in a line."""
-    many = len(rows.frame) if rows.place is None else rows.rows
-    told = phrase("{rows:,} rows, {columns:,} columns") if many is not None else phrase("{columns:,} columns")
-    shape = say(told, rows=sum(rows.fixed.sizes) if rows.fixed else many, columns=rows.frame.shape[1])
-    parts = [rows.name, shape, *([rows.read_as] if rows.fixed is None and rows.place is None else [])]
+    many = len(rows.frame) if rows.path is None else rows.rows
+    words = phrase("{rows:,} rows, {columns:,} columns") if many is not None else phrase("{columns:,} columns")
+    shape = say(words, rows=sum(rows.fixed.sizes) if rows.fixed else many, columns=rows.frame.shape[1])
+    parts = [rows.name, shape, *([rows.read_as] if rows.fixed is None and rows.path is None else [])]
     return " · ".join(map(escaped, parts))
 
 
@@ -329,10 +329,10 @@ def dataset_of(intake: Intake, schema: Schema, test_share: float) -> Dataset:
     return Dataset(intake.name, train, test, schema, token, intake.read_as, reading, intake.content)
 
 
-def ask_to_use(rows: Intake, what: str, label: str, place: Any, **look: Any) -> None:
+def ask_to_use(rows: Intake, what: str, label: str, slot: Any, **look: Any) -> None:
     """A button that asks for `used_data` to go by one of its schemas."""
-    with place:
-        if rows.place is not None:
+    with slot:
+        if rows.path is not None:
             jobs.ask(label, folders.NAME, what, **look)
         else:
             st.button(label, key=f"data.{what}", on_click=session.request, args=(USE, what), **look)
@@ -349,12 +349,12 @@ def used_data(rows: Intake, schemas: Mapping[str, Schema], share: float, plan: f
 
 def plan(rows: Intake, schema: Schema, test_share: float) -> folders.Plan | None:
     """What is to become of a table that is longer than the memory; None of one that is in it."""
-    if rows.place is None:
+    if rows.path is None:
         return None
     token = rows.token + TESTED * bool(test_share)
     known: dict[str, Any] = {"name": rows.name, "token": token, "reading": rows.options}
     with folders.readable():
-        return folders.plan(rows.place, schema, rows.rows, share=test_share, seed=rows.split_seed, **known)
+        return folders.plan(rows.path, schema, rows.rows, share=test_share, seed=rows.split_seed, **known)
 
 
 OWN = {"upload": hosting.takes_files, "folder": hosting.own_computer}

@@ -14,7 +14,7 @@ from streamlit.testing.v1 import AppTest
 
 from dpcore import Column, PrivacyUnit, Schema
 from dpcore.dashboard import jobs
-from dpcore.dashboard.intake import Draft
+from dpcore.dashboard.intake import SchemaDraft
 from dpcore.dashboard.pages.data import lines
 from dpcore.datasets import BANK_CARDS, load
 from dpcore.domain import formats
@@ -108,7 +108,7 @@ def test_values_of_single_rows_are_not_declared_with_others() -> None:
     """Such as a schema has that was read off the rows, and by which they were encoded."""
     at = with_file(people())
     read = Schema.infer(people())
-    at.session_state["data.draft"] = Draft(at.session_state["dpcore.intake"].token, read, read.names)
+    at.session_state["data.draft"] = SchemaDraft(at.session_state["dpcore.intake"].token, read, read.names)
     assert widget(run(at), "data.use").disabled
     assert saved(edit(at, {0: {"values": "0 to 120"}})).source == "declared"
 
@@ -156,7 +156,7 @@ def test_public_values_are_read_as_they_are_written(name: str) -> None:
 
 def test_public_values_that_cannot_be_misread() -> None:
     def read(kind: str, text: str) -> Any:
-        found = lines.parsed("x", kind, text)
+        found = lines.parse_values("x", kind, text)
         return Column("x", kind, **found)
 
     odd = ("a;b", 'say "x"', "c, d", "5 to 7", "e\nf", "1")

@@ -10,7 +10,7 @@ import streamlit as st
 from dpcore.dashboard import intake, session
 from dpcore.dashboard.intake import Intake
 from dpcore.dashboard.pages.data.lines import dropped
-from dpcore.dashboard.pages.data.questions import Question
+from dpcore.dashboard.pages.data.questions import TableQuestion
 from dpcore.dashboard.shell import escaped, open_page
 from dpcore.dashboard.widgets import caption, markdown
 from dpcore.datasets import Dataset
@@ -54,27 +54,27 @@ def take_in(rows: Intake, schema: Schema, left: Sequence[str], names: Sequence[s
     go_on(rows, replace(schema, columns=tuple(columns)), [*left, *names])
 
 
-def questions(rows: Intake, schema: Schema, left: Sequence[str], key: str) -> list[Question]:
+def questions(rows: Intake, schema: Schema, left: Sequence[str], key: str) -> list[TableQuestion]:
     """What was read off the rows and nobody has declared, what is not listed, and what should be looked at."""
     found = []
     if left:
-        told = say(UNDECLARED, n=len(left), all=len(schema))
-        found.append(Question(told, details=lambda: read_off_lines(rows, schema, left)))
+        words = say(UNDECLARED, n=len(left), all=len(schema))
+        found.append(TableQuestion(words, details=lambda: read_off_lines(rows, schema, left)))
     if rare := rare_values(rows, schema, left):
         few = phrase("**Rare values left out: {n:,}.** Each is of fewer than {rare} persons.")
         if schema.persons is None:
             few = phrase("**Rare values left out: {n:,}.** Each is in fewer than {rare} rows.")
-        told = say(few, n=sum(map(len, rare.values())), rare=RARE)
+        words = say(few, n=sum(map(len, rare.values())), rare=RARE)
         if schema.target in rare:
-            told += " " + say("A class that is left out is not learned.")
-        found.append(Question(told, details=lambda: ticks(rows, schema, left, rare, key)))
+            words += " " + say("A class that is left out is not learned.")
+        found.append(TableQuestion(words, details=lambda: ticks(rows, schema, left, rare, key)))
     listed = {left_out(one) for one in rows.found}  # which the table names
     base = rows.draft.schema
     notes = [note for note in base.notes if note not in listed and UNLISTED not in note]
     if gone := dropped(schema, base):
-        told = "The taxonomies of these columns no longer fit their values, and would be dropped: {names}."
-        found.append(Question(say(told, names=escaped(", ".join(gone)))))
-    found += [Question(escaped(text), {say("Seen"): None}) for text in (*rows.doubts, *notes)]
+        words = "The taxonomies of these columns no longer fit their values, and would be dropped: {names}."
+        found.append(TableQuestion(say(words, names=escaped(", ".join(gone)))))
+    found += [TableQuestion(escaped(text), {say("Seen"): None}) for text in (*rows.doubts, *notes)]
     return found
 
 
@@ -126,7 +126,7 @@ def ticks(rows: Intake, schema: Schema, left: Sequence[str], rare: dict[str, dic
         caption("And {n:,} more. Write those that are public into the table.", n=len(offered) - MOST_TICKS)
 
 
-def use(rows: Intake, schema: Schema, left: Sequence[str], share: float, place: Any) -> Dataset | None:
+def use(rows: Intake, schema: Schema, left: Sequence[str], share: float, slot: Any) -> Dataset | None:
     """The page's one button: it declares all lines and uses the table, or leads on where that is done.
 
     What it gives is the data, once somebody pressed it and they are there.
@@ -135,7 +135,7 @@ def use(rows: Intake, schema: Schema, left: Sequence[str], share: float, place: 
     plan, now = intake.plan(rows, schemas["use"], share), session.dataset()
     in_use = now.token == rows.token + intake.TESTED * bool(share)
     if in_use and now.schema == schemas["use"]:
-        onward(place, type="primary")
+        onward(slot, type="primary")
     else:
         action = say("Use this table") if plan is None else plan.label
         note, exact = None, [name for name in left if outward(schema[name]) != schema[name]]
@@ -145,7 +145,7 @@ def use(rows: Intake, schema: Schema, left: Sequence[str], share: float, place: 
         if exact:
             note = say(SINGLE, columns=escaped(", ".join(exact)))
         look: Any = {"type": "primary", "icon": ":material/check:", "width": "stretch", "help": note}
-        intake.ask_to_use(rows, "use", action, place, disabled=bool(exact), **look)
+        intake.ask_to_use(rows, "use", action, slot, disabled=bool(exact), **look)
         if in_use and now.schema == schemas["unproved"]:
             with st.container(horizontal=True, vertical_alignment="center"):
                 caption("In use without a guarantee.")
@@ -153,8 +153,8 @@ def use(rows: Intake, schema: Schema, left: Sequence[str], share: float, place: 
     return intake.used_data(rows, schemas, share, plan)
 
 
-def onward(place: Any, **look: Any) -> None:
+def onward(slot: Any, **look: Any) -> None:
     """Where to go with data that are in use: to the method that keeps most of them."""
-    with place:
+    with slot:
         if st.button(say("Make synthetic data"), key="data.next", icon=":material/hub:", width="stretch", **look):
             open_page("networks")

@@ -56,7 +56,7 @@ def frame(
         if name in open_lines:
             known = {key: value for key, value in open_lines[name].items() if value is not None}
             ends = [as_text(known.get(end, "?")) for end in ("lower", "upper")]
-            given = listed(known.get("categories", ()))
+            given = join_categories(known.get("categories", ()))
             line |= {key: value for key, value in known.items() if key in line} | {"use": True}
             line["values"] = given if line["kind"] in KINDS[:2] else " to ".join(ends)
         elif line["use"]:
@@ -68,20 +68,20 @@ def frame(
 
 
 def public_values(column: Column) -> str:
-    """A column's bounds and bins, or its categories, as somebody would write them; `parsed` reads them."""
+    """A column's bounds and bins, or its categories, as somebody would write them; `parse_values` reads them."""
     if not column.numeric:
-        return listed(column.categories)
+        return join_categories(column.categories)
     write = iso if column.kind == "date" else as_text
     low, high = float(column.lower or 0), float(column.upper or 0)
     bins = f"by {column.bins}" if isinstance(column.bins, str) else f"{column.bins or 1} bins"
     if isinstance(column.bins, tuple) and column.bins:
-        cuts = tuple(map(float, column.bins))
-        even = column.kind != "date" and cuts == steps(low, high, cuts[0] - low)
-        bins = f"every {as_text(cuts[0] - low)}" if even else f"cut at {', '.join(map(write, cuts))}"
+        points = tuple(map(float, column.bins))
+        even = column.kind != "date" and points == steps(low, high, points[0] - low)
+        bins = f"every {as_text(points[0] - low)}" if even else f"cut at {', '.join(map(write, points))}"
     return f"{write(low)} to {write(high)}, {bins}"
 
 
-def listed(categories: Sequence[object]) -> str:
+def join_categories(categories: Sequence[object]) -> str:
     """Categories as one text, with semicolons between them."""
     texts = map(as_text, categories)
     return "; ".join('"' + text.replace('"', '""') + '"' if {*';"\r\n'} & {*text} else text for text in texts)
@@ -96,7 +96,7 @@ def steps(low: float, high: float, width: float) -> tuple[float, ...]:
     return tuple(point for point in found if point < high)
 
 
-def parsed(name: str, kind: str, text: str) -> dict[str, Any]:
+def parse_values(name: str, kind: str, text: str) -> dict[str, Any]:
     """What a line's public values say, as fields of `Column`; SchemaError with an example if nothing."""
 
     def fail() -> NoReturn:
@@ -114,12 +114,12 @@ def parsed(name: str, kind: str, text: str) -> dict[str, Any]:
         if rest := (found[3] or "").strip():
             if not (way := BINS.fullmatch(rest)):
                 fail()
-            many, width, unit, cuts = way.groups()
+            many, width, unit, points = way.groups()
             fields["bins"] = int(many) if many else (unit or "").lower()
             if width:
                 fields["bins"] = steps(low, high, float(width))
-            elif cuts:
-                fields["bins"] = tuple(read(word.strip()) for word in cuts.split(","))
+            elif points:
+                fields["bins"] = tuple(read(word.strip()) for word in points.split(","))
         return fields
     except (csv.Error, TypeError, ValueError, OverflowError):
         fail()
@@ -139,7 +139,7 @@ def schema_of(table: pd.DataFrame, base: Schema, **public: Any) -> Schema:
             text = ""  # these are no categories
         fields: dict[str, Any] = {"name": name, "kind": kind, "missing": bool(line["missing"])}
         fields |= {"outside": line["outside"], "description": known.description if known else ""}
-        fields |= parsed(name, kind, text)
+        fields |= parse_values(name, kind, text)
         if kind not in KINDS[:2]:
             fields["number_format"] = str(line["form"]).strip()
         column = with_taxonomy(Column(**fields), known.taxonomy if known else None)
@@ -163,7 +163,7 @@ def dropped(schema: Schema, base: Schema) -> list[str]:
     return [column.name for column in schema if column.taxonomy is None and column.name in had]
 
 
-def ticked(table: pd.DataFrame, base: Schema) -> list[str]:
+def new_columns(table: pd.DataFrame, base: Schema) -> list[str]:
     """The columns that were just brought back: in use, of which nothing is said yet."""
     empty = table["values"].fillna("").str.strip().eq("") & ~table["name"].isin(base.names)
     return [str(name) for name in table.loc[table["use"].eq(True) & empty, "name"]]
@@ -173,8 +173,8 @@ def origins(rows: Intake, schema: Schema, left: Collection[str]) -> dict[str, st
     """Where the line of each column comes from; why there is none."""
     found = {one.name: say("left out: {reason}", reason=one.reason) for one in rows.found if not one.kept}
     for column in schema:
-        told = ORIGINS[column.origin] if rows.fixed is None else phrase("declared")
-        found[column.name] = say(READ_OFF if column.name in left else told)
+        words = ORIGINS[column.origin] if rows.fixed is None else phrase("declared")
+        found[column.name] = say(READ_OFF if column.name in left else words)
     return found if schema.persons is None else found | {str(schema.persons.id_column): say("tells persons apart")}
 
 

@@ -9,7 +9,7 @@ import streamlit as st
 from dpcore import datasets
 from dpcore.dashboard import session
 from dpcore.dashboard.intake import Intake
-from dpcore.dashboard.pages.data.questions import Question
+from dpcore.dashboard.pages.data.questions import TableQuestion
 from dpcore.dashboard.shell import escaped
 from dpcore.dashboard.widgets import caption
 from dpcore.domain.headers import parts
@@ -35,7 +35,7 @@ def choose(schema: Schema, rows: Intake, used: Sequence[str], key: str) -> tuple
         look: Any = {"format_func": lambda name: name or say("(none)")}
         target = st.selectbox(say("Class column"), names, at, key=f"data.target:{key}", **look)
         if rows.fixed is None and target:
-            usual, now = SHARE if rows.place is None else SHARE_OF_MANY, session.dataset()
+            usual, now = SHARE if rows.path is None else SHARE_OF_MANY, session.dataset()
             label = say("Measure accuracy later (sets {share:.0%} of rows apart)", share=usual)
             note = say("A method never learns from these rows. To change it later makes another data set.")
             wanted = rows.made(now) and now.sizes[1] > 0
@@ -72,30 +72,30 @@ def privacy_unit(schema: Schema, rows: Intake, used: Sequence[str], key: str) ->
     return unit
 
 
-def questions(rows: Intake, unit: PrivacyUnit | None, used: Sequence[str], key: str) -> list[Question]:
+def questions(rows: Intake, unit: PrivacyUnit | None, used: Sequence[str], key: str) -> list[TableQuestion]:
     """Whether values that have several rows are persons, as long as a row is what is protected."""
     found = []
     for one in rows.found if unit is None else ():
         if one.repeats and one.name not in used:
-            told = "**{name}**: one value has up to {rows:,} rows. Is each value a person?"
+            words = "**{name}**: one value has up to {rows:,} rows. Is each value a person?"
             yes = {f"data.persons:{key}": one.name}
             answers = {say("Yes"): lambda yes=yes: st.session_state.update(yes), say("No"): None}
-            found.append(Question(say(told, name=escaped(one.name), rows=one.most_rows), answers))
+            found.append(TableQuestion(say(words, name=escaped(one.name), rows=one.most_rows), answers))
     return found
 
 
 def line(rows: Intake, schema: Schema, share: float) -> str:
     """Who is protected, what is learned from, and the class."""
-    unit, told = schema.unit, say("**Protects one row**")
+    unit, words = schema.unit, say("**Protects one row**")
     if unit is not None and unit.id_column is None:
         few = phrase("**Protects one row**, epsilon is up to {n:,} times as much for one person")
-        told = say(few, n=unit.max_contributions)
+        words = say(few, n=unit.max_contributions)
     elif unit is not None:
         few, column = phrase("**Protects one person** ({column}), rows of each: at most {n:,}"), unit.id_column
-        told = say(few, n=unit.max_contributions, column=escaped(str(column)))
+        words = say(few, n=unit.max_contributions, column=escaped(str(column)))
     learned, tested, people = sizes(rows, schema.persons, share)
-    many = f"{'≈ ' * (rows.place is not None)}{learned:,}"
-    parts = [told, say("learns from **{rows} rows**", rows=many)] if learned else [told]
+    many = f"{'≈ ' * (rows.path is not None)}{learned:,}"
+    parts = [words, say("learns from **{rows} rows**", rows=many)] if learned else [words]
     if people:
         parts[-1] += say(" of {people:,} people", people=people)
     parts += [say("tests on {rows:,}", rows=tested)] if tested else []
@@ -115,6 +115,6 @@ def sizes(rows: Intake, unit: PrivacyUnit | None, share: float) -> tuple[int, in
 
     if rows.fixed is not None:
         return (*rows.fixed.sizes, 0)
-    if rows.place is not None:  # how many of whose rows count is known when they are encoded
+    if rows.path is not None:  # how many of whose rows count is known when they are encoded
         return (0, 0, 0) if unit else (round((rows.rows or 0) * (1 - share)), round((rows.rows or 0) * share), 0)
     return rows.remember((unit, share), count)

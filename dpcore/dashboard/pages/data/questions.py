@@ -12,7 +12,7 @@ FIRST = 3  # questions that are seen at once
 
 
 @dataclass(frozen=True)
-class Question:
+class TableQuestion:
     """A sentence in Markdown, what each answer to it does, and what is seen behind a press.
 
     Answers are callbacks of buttons. One that does nothing puts the question away.
@@ -23,9 +23,9 @@ class Question:
     details: Callable[[], object] | None = None
 
 
-def ask(questions: Sequence[Question], rows: Intake) -> None:
+def ask(questions: Sequence[TableQuestion], rows: Intake) -> None:
     """Ask what nobody has answered yet, the first ones at once."""
-    left = [one for one in questions if one.text not in rows.answered]
+    left = [one for one in questions if one.text not in rows.answers]
     left.sort(key=lambda one: one.details is None)  # no popover stands in a popover
     if not left:
         return
@@ -38,13 +38,13 @@ def ask(questions: Sequence[Question], rows: Intake) -> None:
                     draw(question, rows)
 
 
-def draw(question: Question, rows: Intake) -> None:
+def draw(question: TableQuestion, rows: Intake) -> None:
     """One question, with its answers behind it."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         with st.container():
             st.markdown(question.text)
         for answer, act in question.answers.items():
-            look = {"on_click": rows.answered.add, "args": (question.text,)} if act is None else {"on_click": act}
+            look = {"on_click": rows.answers.add, "args": (question.text,)} if act is None else {"on_click": act}
             st.button(answer, key=f"data.answer.{answer}:{hash(question.text)}", type="tertiary", **look)
         if question.details is not None:
             with st.popover(say("Look at them"), type="tertiary", width="content"):
