@@ -218,7 +218,7 @@ def read_bundled(name: str) -> None:
     except DataError:
         if name != "adult":
             raise  # it says where to get it
-        words = "{name} is not on this computer. It can be fetched once from its public source."
+        words = phrase("{name} is not on this computer. It can be fetched once from its public source.")
         caption(words, name=say(SOURCES[name]))
         if st.button(say("Fetch it now"), icon=":material/cloud_download:", key="data.fetch"):
             st.session_state["dpcore.intake"] = load_bundled(name, download=True)

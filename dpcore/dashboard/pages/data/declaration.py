@@ -72,7 +72,7 @@ def questions(rows: Intake, schema: Schema, left: Sequence[str], key: str) -> li
     base = rows.draft.schema
     notes = [note for note in base.notes if note not in listed and UNLISTED not in note]
     if gone := dropped(schema, base):
-        words = "The taxonomies of these columns no longer fit their values, and would be dropped: {names}."
+        words = phrase("Taxonomies that no longer fit their values are dropped: {names}.")
         found.append(TableQuestion(say(words, names=escaped(", ".join(gone)))))
     found += [TableQuestion(escaped(text), {say("Seen"): None}) for text in (*rows.doubts, *notes)]
     return found

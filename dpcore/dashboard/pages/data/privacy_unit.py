@@ -77,7 +77,7 @@ def questions(rows: Intake, unit: PrivacyUnit | None, used: Sequence[str], key: 
     found = []
     for one in rows.found if unit is None else ():
         if one.repeats and one.name not in used:
-            words = "**{name}**: one value has up to {rows:,} rows. Is each value a person?"
+            words = phrase("**{name}**: one value has up to {rows:,} rows. Is each value a person?")
             yes = {f"data.persons:{key}": one.name}
             answers = {say("Yes"): lambda yes=yes: st.session_state.update(yes), say("No"): None}
             found.append(TableQuestion(say(words, name=escaped(one.name), rows=one.most_rows), answers))

@@ -11,7 +11,7 @@ from dpcore.domain.declaration import rounded
 from dpcore.domain.formats import FORMATS
 from dpcore.domain.schema import Schema
 from dpcore.errors import SchemaError
-from dpcore.language import say
+from dpcore.language import phrase, say
 
 READ, TOLD = "data.schema_id", "data.schema_told"  # the file that was read last, and what it did not say
 FIRST = 12  # lines of what is not said
@@ -20,7 +20,7 @@ FIRST = 12  # lines of what is not said
 def load(rows: Intake) -> None:
     """Ask for a file, and go on from what it says; SchemaError if it says nothing of these columns."""
     others = ", ".join(kind.title for name, kind in FORMATS.items() if name != "dpcore")
-    note = "As saved here; or as other programs write it: {others}. What such a file does not say is asked for."
+    note = phrase("As saved here, or as other programs write it: {others}. What they do not say is asked.")
     look = {"type": ["json"], "key": "data.schema_file", "help": say(note, others=others)}
     uploaded = housekeeping.uploader(say("Load a schema"), **look)
     found = jobs.read_file("data.schema_read", uploaded, formats.read)
