@@ -46,7 +46,7 @@ except DPCoreError as error:
     button.button(say("Use this table"), disabled=True, help=why, width="stretch", key="data.blocked")
 
 with st.expander(say("First rows (real)") if rows.people else say("First rows (made up)")):
-    st.dataframe(rows.frame.head(20), hide_index=True)
+    st.dataframe(rows.preview(), hide_index=True)
 with st.expander(say("How it was read")):
     st.markdown(shell.escaped(rows.read_as))
     if st.session_state.get("data.source") in intake.OWN:

@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn, TypeVar
 
+import numpy as np
 import pandas as pd
 import streamlit as st
 
@@ -21,13 +22,14 @@ from dpcore.datasets.formats import UNPACKED
 from dpcore.datasets.heads import head
 from dpcore.datasets.reading import read_frame
 from dpcore.domain.cells import typed
-from dpcore.domain.declaration import rounded
+from dpcore.domain.column import Column
+from dpcore.domain.declaration import outward, rounded
 from dpcore.domain.formats import Fields
-from dpcore.domain.infer import RARE, holders
+from dpcore.domain.infer import RARE, column_of, holders
 from dpcore.domain.recognition import Recognized, recognize
 from dpcore.domain.schema import Schema
 from dpcore.domain.unit import PrivacyUnit
-from dpcore.errors import DataError
+from dpcore.errors import DataError, SchemaError
 from dpcore.language import phrase, say
 from dpcore.rows.data import first
 from dpcore.text import canonical
@@ -128,6 +130,42 @@ class Intake:
 
         column = None if unit is None else unit.id_column
         return self.remember(("rare", name, column), compute)
+
+    @property
+    def headers(self) -> list[str]:
+        """The names of all columns."""
+        return [str(name) for name in self.frame.columns]
+
+    def preview(self) -> pd.DataFrame:
+        """The first rows, for the screen of whoever brought them."""
+        return self.frame.head(20)
+
+    def proposal(self, name: str) -> Column:
+        """A column as the rows have it, which voids the guarantee; SchemaError if it can be none."""
+        found = next((one for one in self.found if one.name == name and one.possible), None)
+        column = None if found is None else column_of(found, self.frame[name])[0]
+        if column is None:
+            cause = f"Column {name!r}: nothing can be proposed from its rows."
+            raise SchemaError(cause, "Write its public values; or untick it.")
+        return outward(column)
+
+    def sizes(self, unit: PrivacyUnit | None, share: float) -> tuple[int, int, int]:
+        """How many rows are learned from and tested on, and of how many people those that are learned from are."""
+
+        def count() -> tuple[int, int, int]:
+            part = self.frame.iloc[:, :0] if unit is None else self.frame.filter([str(unit.id_column)])
+            train, test = datasets.split(part, share, self.split_seed, persons=unit)
+            if unit is None:
+                return len(train), len(test), 0
+            each = np.bincount(unit.persons(train))
+            return int(np.minimum(each, unit.max_contributions).sum()), len(test), len(each)
+
+        if self.fixed is not None:
+            return (*self.fixed.sizes, 0)
+        if self.path is not None:  # how many of a person's rows count is known when they are encoded
+            rows = 0 if unit else self.rows or 0
+            return round(rows * (1 - share)), round(rows * share), 0
+        return self.remember((unit, share), count)
 
     @property
     def people(self) -> bool:

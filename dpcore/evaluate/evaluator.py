@@ -104,7 +104,7 @@ def check_measures(
     target = getattr(method, "target", None) if classifies else None
     if set(asked) & set(SCORES) and (target or data.schema.target) is None:
         raise ParameterError("A sweep needs a class column.", "Choose a target in the schema.")
-    if set(asked) & set(SCORES) and data.test_sample.empty:
+    if set(asked) & set(SCORES) and not data.sizes[1]:
         raise ParameterError(
             "No rows were set apart for testing, so accuracy cannot be measured.",
             "Set some apart before any release: test_share=0.3, or on the page Data.",

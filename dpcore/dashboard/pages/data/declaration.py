@@ -15,9 +15,8 @@ from dpcore.dashboard.shell import escaped, open_page
 from dpcore.dashboard.widgets import caption, markdown
 from dpcore.datasets import Dataset
 from dpcore.domain.declaration import PROPOSED, outward, with_value, without_values
-from dpcore.domain.infer import RARE, column_of
+from dpcore.domain.infer import RARE
 from dpcore.domain.schema import UNLISTED, Schema, left_out
-from dpcore.errors import SchemaError
 from dpcore.language import phrase, say
 from dpcore.text import canonical
 
@@ -41,16 +40,8 @@ def go_on(rows: Intake, schema: Schema, read_off: Sequence[str]) -> NoReturn:
 
 def take_in(rows: Intake, schema: Schema, left: Sequence[str], names: Sequence[str]) -> NoReturn:
     """Draw the page anew with more columns in use, as the rows have them; what was edited and declared stays."""
-    found, columns = {one.name: one for one in rows.found}, [*schema.columns]
-    for name in names:
-        one = found.get(name)
-        column = column_of(one, rows.frame[name])[0] if one is not None and one.possible else None
-        if column is None:
-            cause = f"Column {name!r}: nothing can be proposed from its rows."
-            raise SchemaError(cause, "Write its public values; or untick it.")
-        columns.append(outward(column))
-    order = {str(name): number for number, name in enumerate(rows.frame)}
-    columns.sort(key=lambda column: order.get(column.name, -1))
+    order = {name: number for number, name in enumerate(rows.headers)}
+    columns = sorted((*schema, *map(rows.proposal, names)), key=lambda column: order.get(column.name, -1))
     go_on(rows, replace(schema, columns=tuple(columns)), [*left, *names])
 
 

@@ -39,7 +39,7 @@ BINS = re.compile(r"(\d+)\s+bins?|every\s+(\S+)|by\s+(\w+)|cut\s+at\s+(.+)", re.
 LISTED = phrase("Write all categories with semicolons between them, one that has a semicolon in quotation marks.")
 BOUNDED = phrase("Write 0 to 110, every 5; or 0 to 110, 16 bins; or 0 to 110, cut at 18, 65.")
 DATED = phrase("Write 2019-01-01 to 2023-12-31, by month; or by day, week, quarter, year.")
-HOW = dict(zip(KINDS, (LISTED, LISTED, BOUNDED, BOUNDED, DATED), strict=True))
+HOW = dict(zip(map(str, KINDS), (LISTED, LISTED, BOUNDED, BOUNDED, DATED), strict=True))
 
 
 def frame(
@@ -205,6 +205,6 @@ def editor(schema: Schema, rows: Intake, left: Collection[str], asked: Collectio
     if owner != key:
         came_from = origins(rows, schema, left)
         st.session_state[SHOWN] = key, came_from
-    table = frame(schema, [*map(str, rows.frame)], came_from, asked)
+    table = frame(schema, rows.headers, came_from, asked)
     look: Any = {"hide_index": True, "disabled": ["name", "from"], "column_config": columns}
     return st.data_editor(table, key=key, height=min(38 + 35 * len(table), HEIGHT), placeholder="", **look)

@@ -3,10 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 import streamlit as st
 
-from dpcore import datasets
 from dpcore.dashboard import session
 from dpcore.dashboard.intake import Intake
 from dpcore.dashboard.pages.data.questions import TableQuestion
@@ -28,10 +26,10 @@ SHARE, SHARE_OF_MANY = 0.3, 0.1  # of rows that are set apart for tests
 
 def choose(schema: Schema, rows: Intake, used: Sequence[str], key: str) -> tuple[dict[str, Any], float]:
     """What else a schema says of the table, and the share of rows that is set apart for tests: none unless asked."""
-    names, share = ["", *used], 0.0
+    names, usual_class, share = ["", *used], schema.target or "", 0.0
     with st.popover(say("Change"), type="tertiary", key="data.change"):
         unit = privacy_unit(schema, rows, used, key)
-        at = names.index(schema.target) if schema.target in used else 0
+        at = names.index(usual_class) if usual_class in used else 0
         look: Any = {"format_func": lambda name: name or say("(none)")}
         target = st.selectbox(say("Class column"), names, at, key=f"data.target:{key}", **look)
         if rows.fixed is None and target:
@@ -54,7 +52,7 @@ def privacy_unit(schema: Schema, rows: Intake, used: Sequence[str], key: str) ->
     if known is None and schema is rows.schema:  # what somebody has edited is as it was left
         people = [name for name in repeats if name not in used and {*PEOPLE.split()} & {*parts(name)}]
         usual = people[0] if len(people) == 1 else ""
-    headers = [str(name) for name in rows.frame.columns if str(name) not in used]
+    headers = [name for name in rows.headers if name not in used]
     names = [*dict.fromkeys(["", usual, *headers])]
     look: Any = {"format_func": lambda name: name or say("(none)")}
     look["help"] = say("A run reads it to see which rows belong together. It is never released.")
@@ -93,28 +91,10 @@ def line(rows: Intake, schema: Schema, share: float) -> str:
     elif unit is not None:
         few, column = phrase("**Protects one person** ({column}), rows of each: at most {n:,}"), unit.id_column
         words = say(few, n=unit.max_contributions, column=escaped(str(column)))
-    learned, tested, people = sizes(rows, schema.persons, share)
+    learned, tested, people = rows.sizes(schema.persons, share)
     many = f"{'≈ ' * (rows.path is not None)}{learned:,}"
     parts = [words, say("learns from **{rows} rows**", rows=many)] if learned else [words]
     if people:
         parts[-1] += say(" of {people:,} people", people=people)
     parts += [say("tests on {rows:,}", rows=tested)] if tested else []
     return " · ".join([*parts, say("class: {name}", name=escaped(schema.target or say("none")))])
-
-
-def sizes(rows: Intake, unit: PrivacyUnit | None, share: float) -> tuple[int, int, int]:
-    """How many rows are learned from and tested on, and of how many people those that are learned from are."""
-
-    def count() -> tuple[int, int, int]:
-        part = rows.frame.iloc[:, :0] if unit is None else rows.frame.filter([str(unit.id_column)])
-        train, test = datasets.split(part, share, rows.split_seed, persons=unit)
-        if unit is None:
-            return len(train), len(test), 0
-        each = np.bincount(unit.persons(train))
-        return int(np.minimum(each, unit.max_contributions).sum()), len(test), len(each)
-
-    if rows.fixed is not None:
-        return (*rows.fixed.sizes, 0)
-    if rows.path is not None:  # how many of whose rows count is known when they are encoded
-        return (0, 0, 0) if unit else (round((rows.rows or 0) * (1 - share)), round((rows.rows or 0) * share), 0)
-    return rows.remember((unit, share), count)

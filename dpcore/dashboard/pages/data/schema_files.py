@@ -1,5 +1,7 @@
 """Schemas from files and into files, also those of other programs, with what such a file cannot say."""
 
+from typing import Any
+
 import streamlit as st
 
 from dpcore.dashboard import housekeeping, jobs
@@ -21,13 +23,13 @@ def load(rows: Intake) -> None:
     """Ask for a file, and go on from what it says; SchemaError if it says nothing of these columns."""
     others = ", ".join(kind.title for name, kind in FORMATS.items() if name != "dpcore")
     note = phrase("As saved here, or as other programs write it: {others}. What they do not say is asked.")
-    look = {"type": ["json"], "key": "data.schema_file", "help": say(note, others=others)}
+    look: Any = {"type": ["json"], "key": "data.schema_file", "help": say(note, others=others)}
     uploaded = housekeeping.uploader(say("Load a schema"), **look)
     found = jobs.read_file("data.schema_read", uploaded, formats.read)
     if uploaded is not None and found is not None and st.session_state.get(READ) != uploaded.file_id:
         known, told = found
         outline = known.outline()
-        if not {*outline.names} & {*map(str, rows.frame.columns)}:
+        if not {*outline.names} & {*rows.headers}:
             raise SchemaError("This schema describes none of these columns.", "Choose the schema of these data.")
         gaps = [fields for fields in known.columns if fields["name"] in known.gaps]
         read_off = outline.names if outline.source == "inferred" else ()
