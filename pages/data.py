@@ -38,6 +38,8 @@ try:
     if data is not None:
         session.set_dataset(data)
         rows.keep(data.schema, left if data.schema.source == "inferred" else ())
+        if data.schema.source == "inferred":
+            st.toast(say("In use without a guarantee."))
         st.session_state.update({"data.done": rows.token, intake.HANDED: None})
         st.rerun()
 except DPCoreError as error:

@@ -124,28 +124,15 @@ def use(rows: Intake, schema: Schema, left: Sequence[str], share: float, slot: A
     """
     schemas = {"use": intake.sourced(schema, ()), "unproved": intake.sourced(schema, left)}
     plan, now = intake.plan(rows, schemas["use"], share), session.dataset()
-    in_use = now.token == rows.token + intake.TESTED * bool(share)
-    if in_use and now.schema == schemas["use"]:
-        onward(slot, type="primary")
-    else:
-        action = say("Use this table") if plan is None else plan.label
-        note, exact = None, [name for name in left if outward(schema[name]) != schema[name]]
-        if left:
-            action = say("This is public: {action}", action=action[0].lower() + action[1:])
-            note = say(DECLARES)
-        if exact:
-            note = say(SINGLE, columns=escaped(", ".join(exact)))
-        look: Any = {"type": "primary", "icon": ":material/check:", "width": "stretch", "help": note}
-        intake.ask_to_use(rows, "use", action, slot, disabled=bool(exact), **look)
-        if in_use and now.schema == schemas["unproved"]:
-            with st.container(horizontal=True, vertical_alignment="center"):
-                caption("In use without a guarantee.")
-                onward(st.container(), type="tertiary")
+    action = say("Use this table") if plan is None else plan.label
+    look: Any = {"type": "primary", "icon": ":material/check:", "width": "stretch"}
+    if left:
+        action = say("This is public: {action}", action=action[0].lower() + action[1:])
+        look["help"] = say(DECLARES)
+    if exact := [name for name in left if outward(schema[name]) != schema[name]]:
+        look |= {"disabled": True, "help": say(SINGLE, columns=escaped(", ".join(exact)))}
+    if now.token != rows.token + intake.TESTED * bool(share) or now.schema != schemas["use"]:
+        intake.ask_to_use(rows, "use", action, slot, **look)
+    elif slot.button(say("Make synthetic data"), key="data.next", **look | {"icon": ":material/hub:"}):
+        open_page("networks")  # whose usual method keeps most
     return intake.used_data(rows, schemas, share, plan)
-
-
-def onward(slot: Any, **look: Any) -> None:
-    """Where to go with data that are in use: to the method that keeps most of them."""
-    with slot:
-        if st.button(say("Make synthetic data"), key="data.next", icon=":material/hub:", width="stretch", **look):
-            open_page("networks")

@@ -55,10 +55,10 @@ def frame(
         line |= {"missing": False, "from": came_from.get(name, ""), "outside": "refuse", "form": ""}
         if name in open_lines:
             known = {key: value for key, value in open_lines[name].items() if value is not None}
-            ends = [as_text(known.get(end, "?")) for end in ("lower", "upper")]
-            given = join_categories(known.get("categories", ()))
             line |= {key: value for key, value in known.items() if key in line} | {"use": True}
-            line["values"] = given if line["kind"] in KINDS[:2] else " to ".join(ends)
+            line["values"] = " to ".join(as_text(known.get(end, "?")) for end in ("lower", "upper"))
+            if line["kind"] in KINDS[:2]:
+                line["values"] = join_categories(known.get("categories", ()))
         elif line["use"]:
             column = schema[name]
             line |= {"kind": column.kind, "values": public_values(column), "missing": column.missing}

@@ -1,5 +1,6 @@
 """Schemas from files and into files, also those of other programs, with what such a file cannot say."""
 
+from dataclasses import replace
 from typing import Any
 
 import streamlit as st
@@ -15,8 +16,8 @@ from dpcore.domain.schema import Schema
 from dpcore.errors import SchemaError
 from dpcore.language import phrase, say
 
-READ, TOLD = "data.schema_id", "data.schema_told"  # the file that was read last, and what it did not say
-FIRST = 12  # lines of what is not said
+READ = "data.schema_id"  # the file that was read last
+FIRST = 12  # lines of what it does not say
 
 
 def load(rows: Intake) -> None:
@@ -27,20 +28,16 @@ def load(rows: Intake) -> None:
     uploaded = housekeeping.uploader(say("Load a schema"), **look)
     found = jobs.read_file("data.schema_read", uploaded, formats.read)
     if uploaded is not None and found is not None and st.session_state.get(READ) != uploaded.file_id:
-        known, told = found
+        known, unsaid = found
         outline = known.outline()
         if not {*outline.names} & {*rows.headers}:
             raise SchemaError("This schema describes none of these columns.", "Choose the schema of these data.")
         gaps = [fields for fields in known.columns if fields["name"] in known.gaps]
         read_off = outline.names if outline.source == "inferred" else ()
-        st.session_state[READ], st.session_state[TOLD] = uploaded.file_id, (rows.token, told)
-        rows.keep(rounded(outline, read_off), read_off, gaps)
+        more = [f"And {len(unsaid) - FIRST:,} more."] * (len(unsaid) > FIRST)
+        rows.keep(replace(rounded(outline, read_off), notes=(*unsaid[:FIRST], *more)), read_off, gaps)
+        st.session_state[READ] = uploaded.file_id
         begin_anew()
-    owner, told = st.session_state.get(TOLD, ("", ()))
-    if uploaded is not None and owner == rows.token and told:
-        more = [f"And {len(told) - FIRST:,} more."] if len(told) > FIRST else []
-        lines = [f"- {escaped(line)}" for line in (*told[: FIRST - 1], *told[FIRST - 1 :][-1:], *more)]
-        st.info("\n".join([f"**{say('What this file does not say:')}**", "", *lines]), icon=":material/help:")
 
 
 def save(schema: Schema) -> None:
