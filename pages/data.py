@@ -15,9 +15,9 @@ unit, change, another = bar.container(), bar.container(width="content"), bar.con
 intake.choose(another)
 doubts, codes = st.container(), st.container()
 
-_, base, read_off, asked = rows.draft
+_, base, read_off, _ = rows.draft
 key = f"data.editor:{rows.token}:{hash((base.to_json(), read_off))}"  # another file or schema: other widgets
-table = lines.editor(base, rows, read_off, asked, key)
+table = lines.editor(rows, key)
 used = [str(name) for name in table.loc[table["use"].eq(True), "name"]]
 schema = None
 try:
@@ -47,7 +47,7 @@ except DPCoreError as error:
     why = shell.escaped(retold(error.cause))
     button.button(say("Use this table"), disabled=True, help=why, width="stretch", key="data.blocked")
 
-with st.expander(say("First rows (real)") if rows.people else say("First rows (made up)")):
+with st.expander(say("First rows (real)") if rows.fixed is None else say("First rows")):
     st.dataframe(rows.preview(), hide_index=True)
 with st.expander(say("How it was read")):
     st.markdown(shell.escaped(rows.read_as))

@@ -168,11 +168,6 @@ class Intake:
         return self.remember((unit, share), count)
 
     @property
-    def people(self) -> bool:
-        """Whether there are people in these rows: not in simulated ones, nor in the sample, which is a release."""
-        return self.fixed is None or self.name not in ("sample", *datasets.BANK_CARDS)
-
-    @property
     def draft(self) -> SchemaDraft:
         """The schema as it was kept last, or as it was read: an inferred one has no line that somebody declared."""
         kept: SchemaDraft | None = st.session_state.get(DRAFT)

@@ -185,7 +185,7 @@ def settle(key: str, found: dict[str, str]) -> None:
         st.rerun()
 
 
-def editor(schema: Schema, rows: Intake, left: Collection[str], asked: Collection[Fields], key: str) -> pd.DataFrame:
+def editor(rows: Intake, key: str) -> pd.DataFrame:
     """The editable table."""
     words, how = {**WORDS, **OUTSIDE}, " ".join(say(HOW[kind]) for kind in ("integer", "date", "ordered"))
     text, box, pick = (getattr(st.column_config, f"{kind}Column") for kind in ("Text", "Checkbox", "Selectbox"))
@@ -201,10 +201,10 @@ def editor(schema: Schema, rows: Intake, left: Collection[str], asked: Collectio
         "outside": pick(say("Values outside"), options=list(OUTSIDE), required=True, **named),
         "form": text(say("Written"), help=form),
     }
+    _, schema, left, asked = rows.draft
     owner, came_from = st.session_state.get(SHOWN, ("", {}))
     if owner != key:
         came_from = origins(rows, schema, left)
-        st.session_state[SHOWN] = key, came_from
     table = frame(schema, rows.headers, came_from, asked)
     look: Any = {"hide_index": True, "disabled": ["name", "from"], "column_config": columns}
     return st.data_editor(table, key=key, height=min(38 + 35 * len(table), HEIGHT), placeholder="", **look)

@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import streamlit as st
 
 from dpcore.dashboard.intake import Intake
 from dpcore.language import say
 
-FIRST = 3  # questions that are seen at once
+FIRST, HEIGHT = 4, 180  # questions that are seen at once, and pixels of more
 
 
 @dataclass(frozen=True)
@@ -24,28 +25,18 @@ class TableQuestion:
 
 
 def ask(questions: Sequence[TableQuestion], rows: Intake) -> None:
-    """Ask what nobody has answered yet, the first ones at once."""
+    """Ask what nobody has answered yet, each with its answers behind it; many of them scroll."""
     left = [one for one in questions if one.text not in rows.answers]
-    left.sort(key=lambda one: one.details is None)  # no popover stands in a popover
     if not left:
         return
-    with st.container(border=True, key="data.questions", gap="xxsmall"):
-        for question in left[:FIRST]:
-            draw(question, rows)
-        if rest := left[FIRST:]:
-            with st.popover(say("More questions: {n:,}", n=len(rest)), type="tertiary"):
-                for question in rest:
-                    draw(question, rows)
-
-
-def draw(question: TableQuestion, rows: Intake) -> None:
-    """One question, with its answers behind it."""
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        with st.container():
-            st.markdown(question.text)
-        for answer, act in question.answers.items():
-            look = {"on_click": rows.answers.add, "args": (question.text,)} if act is None else {"on_click": act}
-            st.button(answer, key=f"data.answer.{answer}:{hash(question.text)}", type="tertiary", **look)
-        if question.details is not None:
-            with st.popover(say("Look at them"), type="tertiary", width="content"):
-                question.details()
+    height: Any = "content" if len(left) <= FIRST else HEIGHT
+    with st.container(border=True, key="data.questions", gap="xxsmall", height=height):
+        for one in left:
+            row = st.container(horizontal=True, vertical_alignment="center", gap="small")
+            row.container().markdown(one.text)
+            for answer, act in one.answers.items():
+                look: Any = {"on_click": act or rows.answers.add, "args": () if act else (one.text,)}
+                row.button(answer, key=f"data.answer.{answer}:{hash(one.text)}", type="tertiary", **look)
+            if one.details is not None:
+                with row.popover(say("Look at them"), type="tertiary", width="content"):
+                    one.details()
