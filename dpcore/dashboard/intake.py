@@ -63,10 +63,8 @@ READING = {
     "encoding": (phrase("Encoding"), ENCODINGS),
     "decimal": (phrase("Decimal mark"), DECIMALS),
 }
-HEAD = 1_000  # rows of a folder of codes
-USE = "data.use"
+USE, DRAFT = "data.use", "data.draft"
 TESTED = "-tested"  # ends the token of a data set some of whose rows are set apart
-DRAFT = "data.draft"
 HANDED, HANDED_OVER = "data.handed", "data.handed_over"  # a file that another page was given: kept, and new
 Value = TypeVar("Value")
 
@@ -251,8 +249,7 @@ def read_bundled(name: str) -> None:
     except DataError:
         if name != "adult":
             raise  # it says where to get it
-        words = phrase("{name} is not on this computer. It can be fetched once from its public source.")
-        caption(words, name=say(SOURCES[name]))
+        caption("{name} is not here yet: fetch it from its public source.", name=say(SOURCES[name]))
         if st.button(say("Fetch it now"), icon=":material/cloud_download:", key="data.fetch"):
             st.session_state["dpcore.intake"] = load_bundled(name, download=True)
 
@@ -314,7 +311,7 @@ def named(path: Path) -> str:
 def encoded(path: Path) -> Intake:
     """The first rows of a folder of codes."""
     known = folders.there(path)
-    frame = first(path / next(iter(known.parts)), known.schema, HEAD)
+    frame = first(path / next(iter(known.parts)), known.schema, 1_000)
     words = say("Encoded rows: what cells were is known as far as their columns say it.")
     return Intake(named(path), frame, known.schema, None, words, known.reading, path=path, rows=known.rows)
 

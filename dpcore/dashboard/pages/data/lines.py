@@ -92,8 +92,7 @@ def steps(low: float, high: float, width: float) -> tuple[float, ...]:
     if not width > 0:
         raise ValueError
     many = min(int((high - low) / width), MAX_BINS)
-    found = (low + width * number for number in range(1, many + 1))
-    return tuple(point for point in found if point < high)
+    return tuple(point for number in range(1, many + 1) if (point := low + width * number) < high)
 
 
 def parse_values(name: str, kind: str, text: str) -> dict[str, Any]:
@@ -205,6 +204,7 @@ def editor(rows: Intake, key: str) -> pd.DataFrame:
     owner, came_from = st.session_state.get(SHOWN, ("", {}))
     if owner != key:
         came_from = origins(rows, schema, left)
+        st.session_state[SHOWN] = key, came_from
     table = frame(schema, rows.headers, came_from, asked)
     look: Any = {"hide_index": True, "disabled": ["name", "from"], "column_config": columns}
     return st.data_editor(table, key=key, height=min(38 + 35 * len(table), HEIGHT), placeholder="", **look)

@@ -16,10 +16,8 @@ from dpcore.domain.unit import MOST_ROWS, PrivacyUnit
 from dpcore.export import protection
 from dpcore.language import phrase, say
 
-PEOPLE = (
-    "citizen client customer donor driver employee guest member participant passenger patient person pupil resident "
-    "respondent rider student subject subscriber user voter worker"
-)
+PEOPLE = "citizen client customer donor driver employee guest member participant passenger patient "
+PEOPLE += "person pupil resident respondent rider student subject subscriber user voter worker"
 EYES = phrase("Numbers of rows and persons are for your eyes only, unless they are public.")
 SHARE, SHARE_OF_MANY = 0.3, 0.1  # of rows that are set apart for tests
 
@@ -52,8 +50,7 @@ def privacy_unit(schema: Schema, rows: Intake, used: Sequence[str], key: str) ->
     if known is None and schema is rows.schema:  # what somebody has edited is as it was left
         people = [name for name in repeats if name not in used and {*PEOPLE.split()} & {*parts(name)}]
         usual = people[0] if len(people) == 1 else ""
-    headers = [name for name in rows.headers if name not in used]
-    names = [*dict.fromkeys(["", usual, *headers])]
+    names = [*dict.fromkeys(["", usual, *(name for name in rows.headers if name not in used)])]
     look: Any = {"format_func": lambda name: name or say("(none)")}
     look["help"] = say("A run reads it to see which rows belong together. It is never released.")
     label = say("Column that tells persons apart")

@@ -27,10 +27,8 @@ class TableQuestion:
 def ask(questions: Sequence[TableQuestion], rows: Intake) -> None:
     """Ask what nobody has answered yet, each with its answers behind it; many of them scroll."""
     left = [one for one in questions if one.text not in rows.answers]
-    if not left:
-        return
     height: Any = "content" if len(left) <= FIRST else HEIGHT
-    with st.container(border=True, key="data.questions", gap="xxsmall", height=height):
+    with st.container(border=bool(left), key="data.questions", gap="xxsmall", height=height):
         for one in left:
             row = st.container(horizontal=True, vertical_alignment="center", gap="small")
             row.container().markdown(one.text)
