@@ -63,9 +63,15 @@ def said(at: AppTest) -> str:
     return "\n".join(parts).replace("\\", "")
 
 
-def ticks(at: AppTest, kind: str = "left out") -> dict[str, Any]:
-    """The boxes of columns that an upload leaves out, or of values that are not "listed", by what they bring back."""
-    found = [box for box in at.checkbox if (box.key or "").startswith(f"{kind}:")]
+def lines_of(at: AppTest) -> dict[str, dict[str, Any]]:
+    """The lines of the table on the data page as they stand before edits, by column name."""
+    (found,) = at.data_editor
+    return {line["name"]: line for line in found.value.to_dict("records")}
+
+
+def ticks(at: AppTest) -> dict[str, Any]:
+    """The boxes of values that are not listed, by the value."""
+    found = [box for box in at.checkbox if (box.key or "").startswith("listed:")]
     return {box.key.rpartition(":")[2]: box for box in found}
 
 

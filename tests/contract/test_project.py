@@ -74,7 +74,6 @@ ROWS = {"train", "test", "train_sample", "test_sample", "given", "frame", "block
 OF_ROWS = {"cells", "codes", "held", "numbers"}  # of a counter of rows, which has only codes of them
 READS_ROWS = {
     "intake": "reads them, and hands the data set on",
-    "pages.data.left_out:take_in": "brings a column back as the rows have it, which voids the guarantee",
     "pages.audit.own_row:case_of": "the person's own row is left out or changed",
     "pages.audit.own_row:values": "shows the person's own row, which was asked for",
 }
