@@ -93,7 +93,8 @@ def for_files(chart: Chart) -> Chart:
     config = chart.config.copy(deep=False)
     config.font = FILE_FONT
     autosize = alt.AutoSizeParams(type="fit-x", contains="padding")
-    return chart.properties(width=PAGE, autosize=autosize, config=config, padding={**chart.padding, "left": 24})
+    room = {**chart.padding, "left": 36}  # where letters are broader than those
+    return chart.properties(width=PAGE, autosize=autosize, config=config, padding=room)
 
 
 def specification(chart: Chart) -> dict[str, Any]:
