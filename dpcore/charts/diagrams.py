@@ -15,7 +15,7 @@ from dpcore.language import phrase, say
 
 HEIGHT = 300  # pixels
 HALVES = (0.13, 0.13), (0.23, 0.1)  # of a box, as shares of the width and of the height; and on a phone
-BROAD = f"{ROOM} >= {NARROW}"
+BROAD = f"{NARROW} <= {ROOM}"
 YOU, ANSWER, OUT, ADDED = phrase("You"), phrase("your true answer"), phrase("What is published"), phrase("noise here")
 OWNS, ASKS = phrase("data owner"), phrase("user")
 TRUSTED, ALONE = phrase("Other pages"), phrase("This page")
