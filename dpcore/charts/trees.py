@@ -217,10 +217,10 @@ def taxonomy(frame: pd.DataFrame) -> Chart:
     marks = canvas(WIDTH, height)
     told = ["name", "path", "leaves"]
     dots = marks(drawn[["x", "y", "size", *told]]).mark_point(filled=True, opacity=1, color=NEUTRAL)
-    tips = tooltips("name|node", "path|path from the root", "leaves|values|,")
-    dots = dots.encode(alt.Size("size:Q", scale=None, legend=None), tooltip=tips)
+    tooltip = tooltips("name|node", "path|path from the root", "leaves|values|,")
+    dots = dots.encode(alt.Size("size:Q", scale=None, legend=None), tooltip=tooltip)
     look: Any = {"align": "left", "fontSize": letters}
-    names = marks(drawn[["y", "label", "room", *told, "end"]].assign(x=drawn["at"])).encode(tooltip=tips)
+    names = marks(drawn[["y", "label", "room", *told, "end"]].assign(x=drawn["at"])).encode(tooltip=tooltip)
     groups, values = (names.transform_filter(f"{sign}datum.end") for sign in ("!", ""))
     lines = _lines(marks, drawn.assign(left=drawn["x"], right=drawn["x"], hang=drawn["x"]))
     layers = [lines, dots, fitted(groups, "label", WIDTH, **look, dx=5, dy=-4, baseline="bottom", fontWeight=600)]

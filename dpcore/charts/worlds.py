@@ -7,7 +7,7 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from dpcore.charts.base import Chart, near
+from dpcore.charts.base import Chart, present
 from dpcore.charts.colors import CLAIMED, INK, NEUTRAL, RELEASED, SERIES
 from dpcore.charts.frames import largest, tidy, wrapped
 from dpcore.charts.marks import NO_TIP, boxes, color_and_shape, keyed, single, tooltips, words
@@ -66,15 +66,10 @@ def two_worlds(frame: pd.DataFrame, *, whole: bool = False) -> Chart:
     key = ""
     if beyond:
         key = say("Orange: where one world is above exp(epsilon) times the other. Each orange area is delta.")
-    return near(
+    return present(
         alt.layer(*layers),
         say("Two worlds, one person apart"),
         key=key,
-        seen=say(
-            "Probabilities of answers without you and with you, which are nearly on top of each other if epsilon is "
-            "small. {key}",
-            key=key,
-        ),
         height=360 if key else 330,
     )
 
@@ -105,9 +100,9 @@ def ratio_band(frame: pd.DataFrame, *, epsilon: float, whole: bool = False) -> C
     data["where"] = np.where(outside, beyond, within)
     most = min(largest(data["log_ratio"].abs(), 1.3 * epsilon) * 1.04, 3 * epsilon)
     up = scaled(say("ratio"), span(-most, most), **STACKED, values=[-epsilon, 0, epsilon], labelExpr=TIMES)
-    tips = tooltips("answer|answer|.4~g", "ratio|times as likely with you|.3~g", "where|epsilon allows it")
+    tooltip = tooltips("answer|answer|.4~g", "ratio|times as likely with you|.3~g", "where|epsilon allows it")
     across = alt.X("answer:Q", **_answers(data, whole))
-    base = alt.Chart(data).encode(across, alt.Y("log_ratio:Q", **up), tooltip=tips)
+    base = alt.Chart(data).encode(across, alt.Y("log_ratio:Q", **up), tooltip=tooltip)
     marks = [_band(up, "log_ratio", epsilon, NEUTRAL, 0.25)]
     if whole:
         marks.append(base.mark_point(filled=True, size=60, opacity=1, color=INK, **CLIP))
@@ -117,17 +112,11 @@ def ratio_band(frame: pd.DataFrame, *, epsilon: float, whole: bool = False) -> C
             far = base.transform_filter(f"datum.where == '{beyond}' && {side}")
             marks.append(far.mark_line(strokeWidth=5, color=CLAIMED, **CLIP))
     told = say("It leaves the band in the tails.") if outside.any() else say("It never leaves the band.")
-    return near(
+    return present(
         alt.layer(*marks),
         say("How much an answer tells about you"),
         key=say(
             "Answer’s probability with you, divided by that without you. Grey: what epsilon allows. {told}", told=told
-        ),
-        seen=say(
-            "The ratio of the two probabilities at every answer, beside the band from {low:.3g} to {high:.3g}. {told}",
-            low=math.exp(-epsilon),
-            high=math.exp(epsilon),
-            told=told,
         ),
         height=270,
     )
@@ -167,7 +156,7 @@ def answer_strip(frame: pd.DataFrame, *, low: float, high: float) -> Chart:
         *color_and_shape("world", names, PAIR, ["diamond", "circle"], title=alt.Undefined, legend=None),
         tooltip=tooltips("world|world", "answer|answer|.4~g"),
     )
-    return near(
+    return present(
         base.mark_point(filled=True, size=110, opacity=0.8, **CLIP),
         say("Answers that were drawn"),
         key=told,
@@ -272,8 +261,8 @@ def world_piles(
     scale = span(least, most * (most / least) ** 0.7, type="log") if logarithmic else span(0, 1.7 * most)
     across = _numbers(data, number)
     up = alt.Y("share:Q", **scaled(say("share of runs"), scale, **STACKED, format="~%", tickCount=4))
-    tips = tooltips("world|world", "from|from|.4~g", "to|to|.4~g", "count|runs|,.0f", "share|share|.3~p")
-    base, floor = alt.Chart(long).encode(_colors(RUNS), tooltip=tips), least if logarithmic else 0
+    tooltip = tooltips("world|world", "from|from|.4~g", "to|to|.4~g", "count|runs|,.0f", "share|share|.3~p")
+    base, floor = alt.Chart(long).encode(_colors(RUNS), tooltip=tooltip), least if logarithmic else 0
     layers = [boxes(base, alt.X("from:Q", **across), "to", up, floor=floor, opacity=0.8, **CLIP)]
     key = told = say("No event was found that tells the worlds apart.")
     if math.isfinite(threshold) and len(data):
@@ -300,7 +289,7 @@ def world_piles(
             least_often = f"{math.floor(100 * math.exp(min(lower, TOO_MANY))) / 100:,.10g}"
             proof.append(say("95% sure: at least {ratio} times", ratio=least_often))
         layers = [*_event(data, across, edge, "\n".join(proof), above=above), *layers]
-    return near(
+    return present(
         alt.layer(*layers),
         say("What the attacker saw, run by run"),
         key=key,
@@ -374,9 +363,9 @@ def world_ratios(frame: pd.DataFrame, *, number: str, claimed: float, proved: fl
         for epsilon, color, opacity in ((proved, RELEASED, 0.14), (claimed, CLAIMED, 0.25))
         if math.isfinite(epsilon)
     ]
-    tips = tooltips("left|from|.4~g", "right|to|.4~g", "ratio|B / A|.3~g", "where|this is")
+    tooltip = tooltips("left|from|.4~g", "right|to|.4~g", "ratio|B / A|.3~g", "where|this is")
     look = alt.condition(f"datum.where == '{outside}'", alt.value(CLAIMED), alt.value({"expr": INK.expr}))
-    base = alt.Chart(data).encode(alt.X("middle:Q", **_numbers(bins, number)), color=look, tooltip=tips)
+    base = alt.Chart(data).encode(alt.X("middle:Q", **_numbers(bins, number)), color=look, tooltip=tooltip)
     whiskers = base.mark_rule(strokeWidth=3, **CLIP).encode(alt.Y("low:Q", **up), alt.Y2("high:Q"))
     dots = base.mark_point(filled=True, size=80, opacity=1, **CLIP).encode(alt.Y("log_ratio:Q", **up))
     count = int(beyond.sum())
@@ -389,14 +378,10 @@ def world_ratios(frame: pd.DataFrame, *, number: str, claimed: float, proved: fl
     known = say("Nothing is proved.")
     if math.isfinite(proved):
         known = say("Blue band: proved, {times}.", times=times(proved))
-    return near(
+    return present(
         alt.layer(*layers, whiskers, dots),
         say("How many times as frequent in world B as in world A"),
         key=say("{claimed} {proved}", claimed=key, proved=known),
-        seen=say(
-            "For every bin of the distributions, the ratio of its two frequencies with a 95% interval. {told}",
-            told=told,
-        ),
         height=380,
     )
 
@@ -422,8 +407,8 @@ def round_worlds(frame: pd.DataFrame, *, at: float | None = None, number: str) -
     low, high = (float(data["number"].min()), float(data["number"].max())) if len(data) else (0.0, 1.0)
     across = scaled(number, span(low - 0.6, high + 0.6), grid=False, tickMinStep=1, format="d")
     up = alt.Y("chance:Q", title=say("probability"), axis=alt.Axis(format="~%", tickCount=4, grid=False))
-    tips = tooltips("world|world", "number|number|,.0f", "chance|probability|.3~p")
-    base = alt.Chart(_beside(data, "number", TABLE, chance="{}")).encode(_colors(TABLE), tooltip=tips)
+    tooltip = tooltips("world|world", "number|number|,.0f", "chance|probability|.3~p")
+    base = alt.Chart(_beside(data, "number", TABLE, chance="{}")).encode(_colors(TABLE), tooltip=tooltip)
     layers = [boxes(base, alt.X("left:Q", **across), "right", up, opacity=0.9, **CLIP)]
     told = say("Nothing was shown yet.")
     if at is not None:
@@ -432,13 +417,10 @@ def round_worlds(frame: pd.DataFrame, *, at: float | None = None, number: str) -
         mark = mark.encode(alt.X("left:Q", **across), tooltip=tooltips("text|this round"))
         arrow = mark.mark_point(shape="triangle-down", filled=True, size=450, color=INK, opacity=1)
         layers += [mark.mark_rule(color=INK, strokeWidth=2, strokeDash=[6, 4]), arrow.encode(y=alt.value(10))]
-    return near(
+    return present(
         alt.layer(*layers),
         say("What can be released, in both worlds"),
         key=told,
-        seen=say(
-            "Probabilities of {number}, with the person in the table and out of it. {told}", number=number, told=told
-        ),
         height=330,
     )
 
@@ -469,9 +451,9 @@ def game_scores(frame: pd.DataFrame, *, limit: pd.DataFrame) -> Chart:
     scale, ticks = alt.Scale(type="log", nice=False, padding=30), line["epsilon"].to_list()
     across = scaled(say("epsilon that is claimed"), scale, values=ticks, format="~g", grid=False)
     up = scaled(say("guessed right"), span(0, 1.02), format="~%", values=[0, 0.25, 0.5, 0.75, 1])
-    share, tips = alt.Y("share:Q", **up), tooltips("epsilon|epsilon|~g", "share|at most|.1%")
+    share, tooltip = alt.Y("share:Q", **up), tooltips("epsilon|epsilon|~g", "share|at most|.1%")
     allowed = alt.Chart(line).mark_line(color=CLAIMED, strokeWidth=3, interpolate="monotone")
-    allowed = allowed.encode(alt.X("epsilon:Q", **across), share, tooltip=tips)
+    allowed = allowed.encode(alt.X("epsilon:Q", **across), share, tooltip=tooltip)
     half = single(share=0.5).encode(share, tooltip=NO_TIP)
     half = half.mark_rule(color=NEUTRAL, strokeDash=[4, 3], strokeWidth=2)
     who = tooltips("who|who", "release|release", "rounds|rounds|,.0f", "share|right|.1%", "low|from|.1%")
@@ -485,7 +467,7 @@ def game_scores(frame: pd.DataFrame, *, limit: pd.DataFrame) -> Chart:
         mark = base.transform_filter(f"datum.honest == {str(honest).lower()}").encode(share, shape)
         dots.append(mark.mark_point(filled=honest, size=220, strokeWidth=4, opacity=1))
     said = "; ".join(f"{who} {share:.0%}" for who, share in zip(data["who"], data["share"], strict=True))
-    return near(
+    return present(
         alt.layer(half, allowed, whiskers, *dots),
         say("Scores, and the most that epsilon allows"),
         key=say("Orange: exp(epsilon) / (1 + exp(epsilon)). Dashed: a fair coin. Hollow marks: as printed."),

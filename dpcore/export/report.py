@@ -41,9 +41,8 @@ IN_EPSILON = {"epsilon_claimed": "claimed, each", "epsilon_nominal": "proved, ea
 IN_RHO = {"rho_claimed": "rho claimed, each", "rho_nominal": "rho proved, each"}
 OF_NOISE = "of the noise, each"  # where nothing is proved
 EPSILONS = {"epsilon", "spent", OF_NOISE, *IN_EPSILON, *IN_EPSILON.values(), *IN_RHO, *IN_RHO.values()}
-LETTERS, LABEL, LONGEST = 110, 46, 80  # of a subtitle's line, of a line of an axis, and of a node's name
+LETTERS, LONGEST = 110, 80  # of a subtitle's line, and of a node's name
 MOST_CLASSES = 10  # beside each other
-LINE, SPACE = 17, 8  # pixels of a label's line, and around a label
 POINTING = re.compile(r" ?Point at [^.]*\.")  # which nobody can, on paper
 NAMED = re.compile(r'\bid="([^"]+)"')
 
@@ -249,29 +248,12 @@ def svg(chart: Any, place: int) -> str:
         spec["datasets"][name] = json.loads(rows.to_json(orient="records", double_precision=15))
     said = POINTING.sub("", " ".join(spec["title"].get("subtitle", [])))
     spec["title"]["subtitle"] = textwrap.wrap(said, LETTERS)
-    spelled(spec)
     spec["background"] = "white"  # which the charts' letters are dark on
     spec.setdefault("config", {}).setdefault("view", {})["stroke"] = None
     drawn = str(vl_convert.vegalite_to_svg(spec, allowed_base_urls=[]))
     for i, name in enumerate(dict.fromkeys(NAMED.findall(drawn))):  # the library counts on from chart to chart
         drawn = drawn.replace(f'id="{name}"', f'id="p{place}-{i}"').replace(f"url(#{name})", f"url(#p{place}-{i})")
     return drawn.replace("<svg ", f'<svg role="img" aria-label="{escape(chart.description)}" ', 1)
-
-
-def spelled(spec: dict[str, Any]) -> None:
-    """Labels beside bars in full: nobody can point at what is cut on paper. Long ones take several lines."""
-    spec.setdefault("config", {}).setdefault("axis", {})["labelLimit"] = 0
-    most = 1
-    for part in (spec, *spec.get("layer", [])):
-        down = part.get("encoding", {}).get("y", {})
-        names = (down.get("scale") or {}).get("domain")
-        if down.get("type") == "nominal" and isinstance(names, list):
-            lines = [textwrap.wrap(name, LABEL) or [name] for name in names]
-            most = max([most, *map(len, lines)])
-            said = f"{json.dumps(lines)}[indexof({json.dumps(names)}, datum.value)]"
-            down["axis"] = {**(down.get("axis") or {}), "labelExpr": said}
-    if isinstance(spec.get("height"), dict):
-        spec["height"] = {"step": max(spec["height"]["step"], LINE * most + SPACE)}
 
 
 def table(frame: pd.DataFrame, epsilons: Collection[str] = EPSILONS) -> str:
