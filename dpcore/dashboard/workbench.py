@@ -19,7 +19,7 @@ from dpcore.dashboard.session import Shown
 from dpcore.dashboard.widgets import MADE, caption, outdated
 from dpcore.datasets import Dataset
 from dpcore.evaluate.evaluator import Evaluator
-from dpcore.export import privacy_card, protection
+from dpcore.export import facts, protection
 from dpcore.export.release import PURPOSE
 from dpcore.language import phrase, say
 from dpcore.methods import METHODS, presets
@@ -132,7 +132,7 @@ class Workbench:
                 outdated()
             run = self.told(method) if self.told else self.next_run(method, rows)
             caption("Next run: {run}", run=run)
-            grounds = privacy_card.grounds(data.schema, method.relation, method.delta, presets.noise_of(method))
+            grounds = facts.grounds(data.schema, method.relation, method.delta, presets.noise_of(method))
             if why := presets.void_reason(method, data.schema):
                 grounds = [(say("Guarantee"), say(why)), *grounds]
             drawer.caption("  \n".join(f"**{what}:** {shell.escaped(about)}" for what, about in grounds))

@@ -26,7 +26,7 @@ from dpcore.errors import DataError
 from dpcore.experiment.engine import NewLedger, Run, failed_runs
 from dpcore.experiment.figures import of_paper
 from dpcore.experiment.figures.base import Figure, whole
-from dpcore.export.privacy_card import source
+from dpcore.export.facts import source
 from dpcore.language import phrase, retold, say, spoken
 
 PUBLISHED = ("adult", "big5")
