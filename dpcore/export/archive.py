@@ -26,7 +26,7 @@ from dpcore.export.artifacts import CountTree, Rows, Table
 from dpcore.export.collection import Collection
 from dpcore.export.facts import Facts, facts
 from dpcore.export.model_file import Model
-from dpcore.export.quoting import plain, spreadsheet_csv, spreadsheet_safe
+from dpcore.export.quoting import spreadsheet_csv, spreadsheet_safe
 from dpcore.export.release import Release
 from dpcore.export.rendering import render
 from dpcore.export.replay import make_notebook, script_of
@@ -87,15 +87,15 @@ def bundle(release: Release, *, table: Table = "csv", told: Report | None = None
         files |= Collection(reports, release.about).files()
     files |= {
         "schema.json": release.schema.to_json(),
-        "config.json": json_text(known.settings, 2),
+        "config.json": json_text(release.config(), 2),
         "ledger.json": release.ledger.to_json(),
         "ledger.csv": spreadsheet_csv(release.ledger.to_frame()),
-        "replay.py": script_of(release, known, table),
+        "replay.py": script_of(known, table),
         "replay.ipynb": make_notebook(release, table),
         "report.html": told.html,
         "card.md": render("card.md", facts=known),
     }
-    files["README.md"] = readme(release, known, table, told, files)
+    files["README.md"] = readme(known, table, told, files)
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in files.items():
@@ -145,29 +145,8 @@ def file_name(release: Release, *, real: bool = False) -> str:
     return f"{stem}-{kind}-{proven}{'-do-not-publish' * real}.zip"
 
 
-def rows_of_reports(release: Release) -> str:
-    """How many rows of reports a person has."""
-    unit = release.schema.unit
-    if unit is None or unit.max_contributions == 1:
-        return "one row per person"
-    if unit.id_column is None:
-        return f"one row per row of the table, of which a person has {unit.max_contributions:,} at most"
-    return f"{unit.max_contributions:,} rows per person, one below another"
-
-
-def readme(release: Release, known: Facts, table: Table, report: Report, files: Iterable[str] = ()) -> str:
+def readme(known: Facts, table: Table, report: Report, files: Iterable[str] = ()) -> str:
     """What the zip says of itself; `files` are those beside it."""
-    artifact, mode = release.artifact, "mode='published'" if release.parameters["mode"] == "published" else ""
-    rows = artifact.synthetic if isinstance(artifact, Rows) else None
-    return render(
-        "README.md",
-        facts=known,
-        table=table,
-        report=report,
-        files={*files},
-        rows="" if rows is None else f"{len(rows):,}",
-        escaped=0 if rows is None or table != "csv" else spreadsheet_safe(rows)[1],
-        target=repr(plain(artifact.target)) if isinstance(artifact, Model) else "",
-        each=rows_of_reports(release),
-        learner=f"{release.class_name}({mode})",
-    )
+    release, artifact = known.release, known.release.artifact
+    cells = spreadsheet_safe(artifact.synthetic)[1] if isinstance(artifact, Rows) and table == "csv" else 0
+    return render("README.md", facts=known, release=release, table=table, report=report, files={*files}, escaped=cells)

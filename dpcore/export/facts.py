@@ -7,7 +7,6 @@ dashboard, so that they cannot disagree.
 import inspect
 import math
 from dataclasses import dataclass
-from typing import Any
 
 from dpcore.accounting.currency import above
 from dpcore.accounting.relation import Relation
@@ -70,18 +69,10 @@ class Facts:
         What it can be used for, as far as public facts tell.
     open : tuple of str
         What is not protected.
-    method, data : str
-        The method's title, and the name of the data set.
-    rows_of : str
-        The column that says whose a row is, if there is one.
-    bundled : bool
-        Whether dpcore knows the data set.
-    reading : mapping or None
-        How rows were divided for tests (`Release.reading`).
-    seed : int or None
-        The seed, if one is known.
-    settings : mapping
-        What ran (`config.json`).
+    data : str
+        The name of the data set, in quotes.
+    release : Release
+        The release, whose names are as users wrote them.
     """
 
     title: str
@@ -91,17 +82,17 @@ class Facts:
     card: tuple[tuple[str, str], ...]
     limits: tuple[tuple[str, str], ...]
     open: tuple[str, ...]
-    method: str
     data: str
-    rows_of: str
-    bundled: bool
-    reading: Any
-    seed: int | None
-    settings: dict[str, Any]
+    release: Release
 
     def __getitem__(self, what: str) -> str:
         """What a line of the card says, by its English name."""
         return dict(self.card)[say(what)]
+
+    @property
+    def bundled(self) -> bool:
+        """Whether dpcore knows the data set."""
+        return self.release.data_name in DATASETS
 
 
 def facts(release: Release) -> Facts:
@@ -144,33 +135,26 @@ def facts(release: Release) -> Facts:
         (say("Publication"), publication(release)),
         (say("Further releases"), say("every further release from the same rows adds to these epsilons.")),
     ]
-    persons = release.schema.persons
     return Facts(
         title=say("{what} by {method}", what=say(release.artifact.title), method=method),
-        verdict=verdict(release, who),
+        verdict=verdict(release, sure),
         reasons=tuple(dict.fromkeys(entry.reason for entry in ledger.entries if entry.reason)),
         void=release.guarantee_void,
         card=tuple(card),
         limits=limits(release),
         open=tuple(not_protected(release, local=local)),
-        method=method,
         data=data,
-        rows_of="" if persons is None else repr(plain(persons.id_column or "")),
-        bundled=release.data_name in DATASETS,
-        reading=release.reading,
-        seed=release.seed,
-        settings=release.config(),
+        release=release,
     )
 
 
-def verdict(release: Release, who: str) -> str:
+def verdict(release: Release, sure: str) -> str:
     """Claimed and proven epsilon in a sentence."""
     if release.guarantee_void:
         return release.guarantee_void
     unit, ledger = release.schema.unit, release.ledger
-    sure = in_odds(protection.gained(unit, ledger.currency, ledger.totals.bound), who, ledger.delta)
-    proved = said(ledger.epsilon_bound, unit, ledger.delta)
-    return say("Epsilon {epsilon}, proven: {odds}", epsilon=proved, odds=sure)
+    proved = say("Epsilon {epsilon}, proven:", epsilon=said(ledger.epsilon_bound, unit, ledger.delta))
+    return f"{proved} {sure} {release.attackable}".strip()
 
 
 def grounds(schema: Schema, relation: Relation | str, delta: float, noise: str) -> list[tuple[str, str]]:
@@ -235,22 +219,16 @@ def said(epsilon: float, unit: PrivacyUnit | None, delta: float = 0.0) -> str:
 def in_odds(gained: float, who: str, delta: float) -> str:
     """What log-odds mean for one person, in the worst case but for a chance of delta."""
     sure = odds(gained)
+    limit = say("at most {sure}% sure", sure=f"{100 * sure:.{1 if sure < 0.999 else 3}f}")
     if sure >= 0.99995:
+        limit = say("practically certain")
+    told = phrase("someone who was 50:50 unsure about a person and {who} could become {limit}, in the worst case.")
+    if delta:
         told = phrase(
-            "somebody who was 50:50 unsure about a person and {who} could become practically certain, in the worst "
-            "case."
+            "someone who was 50:50 unsure about a person and {who} could become {limit}, in the worst case but for a "
+            "chance of {delta}."
         )
-    elif delta:
-        told = phrase(
-            "somebody who was 50:50 unsure about a person and {who} could become at most {sure}% sure, in the worst "
-            "case but for a chance of {delta}."
-        )
-    else:
-        told = phrase(
-            "somebody who was 50:50 unsure about a person and {who} could become at most {sure}% sure, in the worst "
-            "case."
-        )
-    return say(told, who=who, sure=f"{100 * sure:.{1 if sure < 0.999 else 3}f}", delta=f"{delta:g}")
+    return say(told, who=who, limit=limit, delta=f"{delta:g}")
 
 
 def against(release: Release, who: str) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from dpcore.export.quoting import literal
+from dpcore.export.quoting import literal, plain
 
 
 @lru_cache(maxsize=1)
@@ -23,7 +23,7 @@ def templates() -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    found.filters["literal"] = literal
+    found.filters |= {"literal": literal, "plain": plain}
     return found
 
 

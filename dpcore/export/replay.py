@@ -8,7 +8,7 @@ import re
 from typing import Any, NamedTuple
 
 from dpcore.domain.documents import json_text
-from dpcore.export.artifacts import Rows, Table
+from dpcore.export.artifacts import Table
 from dpcore.export.facts import Facts, facts
 from dpcore.export.quoting import literal
 from dpcore.export.release import Release
@@ -46,55 +46,33 @@ def show_code(release: Release, *, data: str = DATA, table: Table | None = None)
     str
         Python code.
     """
-    return "\n".join(step.code for step in steps(release, facts(release), literal(data), table))
+    return "\n".join(step.code for step in steps(facts(release), literal(data), table))
 
 
-def script_of(release: Release, known: Facts, table: Table = "csv") -> str:
+def script_of(known: Facts, table: Table = "csv") -> str:
     """The same for a command line that names the file; what came out is told in a sentence.
 
     Whoever names none, or a wrong one, reads how it is used and what to do, and the script ends with code 2.
     """
-    _, rows, fit, *last = steps(release, known, "file", table, screen=False)
+    _, rows, fit, *last = steps(known, "file", table, screen=False)
     rest = "\n".join(step.code for step in last)
-    return render("replay.py.jinja", fit=rows.code + fit.code, rest=rest, **values(release, known, table))
+    return render(
+        "replay.py.jinja", facts=known, release=known.release, table=table, fit=rows.code + fit.code, rest=rest
+    )
 
 
-def values(release: Release, known: Facts, table: Table | None) -> dict[str, Any]:
-    """What the templates of a replay ask for."""
-    artifact = release.artifact
-    rows = len(artifact.synthetic) if isinstance(artifact, Rows) else None
-    return {"facts": known, "table": table, "rows": rows}
+def steps(known: Facts, file: str, table: Table | None, **shown: bool) -> list[Step]:
+    """The parts of a replay, imports first; `file` is how the rows' file is told in Python.
 
-
-def steps(
-    release: Release,
-    known: Facts,
-    file: str,
-    table: Table | None,
-    *,
-    screen: bool = True,
-    notebook: bool = False,
-) -> list[Step]:
-    """The parts of a replay, imports first; `file` is how the rows' file is told in Python."""
+    `screen` is whether a person looks at it, and `notebook` whether they see charts.
+    """
+    release = known.release
     reading = {"test_share": TEST_SHARE} if release.reading is None else release.reading
     # Without a seed there is new noise anyway; and the lots of the split stay secret.
     names = ["test_share", *["split_seed"] * (release.seed is not None)]
-    text = render(
-        "steps.py.jinja",
-        file=file,
-        screen=screen,
-        notebook=notebook,
-        title=release.method,
-        name=release.data_name,
-        purpose=f"Replay of {release.method}",
-        class_name=release.class_name,
-        parameters=[(key, value) for key, value in release.parameters.items() if value is not None],
-        delta=release.ledger.delta,
-        encoded=bool(reading.get("encoded")),
-        split="".join(f", {name}={literal(reading[name])}" for name in names if name in reading),
-        compared=release.seed is not None and table is not None,
-        **values(release, known, table),
-    )
+    split = "".join(f", {name}={literal(reading[name])}" for name in names if name in reading)
+    shown = {"screen": True, "notebook": False} | shown
+    text = render("steps.py.jinja", facts=known, release=release, file=file, table=table, split=split, **shown)
     _, *cells = CELL.split(text)
     return [Step(text.strip(), code) for text, code in zip(cells[::2], cells[1::2], strict=True)]
 
@@ -117,8 +95,8 @@ def make_notebook(release: Release, table: Table = "csv") -> str:
         The file's text.
     """
     known = facts(release)
-    cells = [cell("markdown", render("notebook.md", file=DATA, **values(release, known, table)), 0)]
-    for step in steps(release, known, literal(DATA), table, notebook=True):
+    cells = [cell("markdown", render("notebook.md", facts=known, release=release, file=DATA), 0)]
+    for step in steps(known, literal(DATA), table, notebook=True):
         cells += [cell("markdown", step.text, len(cells)), cell("code", step.code, len(cells) + 1)]
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
     about = {"kernelspec": kernel, "language_info": {"name": "python"}}

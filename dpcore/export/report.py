@@ -36,14 +36,13 @@ from dpcore.text import number
 
 MOST_ENTRIES, MOST_ROWS, MOST_VALUES, MOST_COLUMNS, MOST_NODES = 60, 200, 40, 120, 400
 FIRST = 6  # synthetic rows
-MOST_BARS = 4  # side by side
+MOST_BARS, MOST_CLASSES = 4, 10  # beside each other: with bars, and as numbers
 LEDGER = {"scope": "where", "name": "query", "mechanism": "mechanism", "scale": "noise scale"}
 IN_EPSILON = {"epsilon_claimed": "claimed, each", "epsilon_nominal": "proven, each"}
 IN_RHO = {"rho_claimed": "rho claimed, each", "rho_nominal": "rho proven, each"}
 OF_NOISE = "of the noise, each"  # where nothing is proven
 EPSILONS = {"epsilon", "spent", OF_NOISE, *IN_EPSILON, *IN_EPSILON.values(), *IN_RHO, *IN_RHO.values()}
 LETTERS, LABEL, LONGEST = 110, 46, 80  # of a subtitle's line, of a line of an axis, and of a node's name
-MOST_CLASSES = 10  # beside each other
 LINE, SPACE = 17, 8  # pixels of a label's line, and around a label
 POINTING = re.compile(r" ?Point at [^.]*\.")  # which nobody can, on paper
 NAMED = re.compile(r'\bid="([^"]+)"')
@@ -78,29 +77,25 @@ def make_report(release: Release, pictures: Sequence[Picture] = ()) -> Report:
         `drawn`.
     """
     known, artifact, ledger, drawn = facts(release), release.artifact, release.ledger, there("vl_convert")
-    notes = []
-    if pictures:
-        notes.append(("real", f"{REAL_DATA}: the comparisons at the end of this report."))
-    if not drawn:
-        notes.append(("tables", " ".join(lacking("vl_convert", "Tables stand here in place of charts: drawing them"))))
     both = charts.claimed_vs_bound(claimed=ledger.epsilon_claimed, bound=ledger.epsilon_bound, delta=ledger.delta)
     costs = [figure(both, None, 1), figure(charts.epsilon_split(ledger.breakdown()), None, 2)]
-    released, columns = charts_of(release), columns_of(release)
+    shown = charts.mark_real if math.isinf(ledger.epsilon_claimed) else lambda chart: chart
+    released = [figure(shown(chart), frame, i) for i, (chart, frame) in enumerate(pictures_of(release), 10)]
+    columns = columns_of(release)
     begins = costs if known.void else columns if isinstance(artifact, Rows) else [*released, *columns]
-    rows = first_rows(artifact.synthetic) if isinstance(artifact, Rows) else None
+    rows = artifact.synthetic.iloc[:FIRST, :MOST_COLUMNS] if isinstance(artifact, Rows) else pd.DataFrame()
     entries = entries_of(release)
     html = render(
         "report.html",
         title=known.title,
         facts=known,
-        notes=notes,
+        mark=REAL_DATA,
+        undrawn="" if drawn else " ".join(lacking("vl_convert", "Tables stand here in place of charts: drawing them")),
         first=begins[0],
         released=[one for one in released if one is not begins[0]],
         columns=[one for one in columns if one is not begins[0]],
-        limits=[*known.limits, *((what, known[what]) for what in ("Privacy unit", "Epsilon that can be proved"))],
-        rows=rows,
+        rows=[(name, [cell_text(value) for value in rows[name]]) for name in rows],
         rows_more=rest(len(release.schema) - MOST_COLUMNS, "more columns are not shown"),
-        spent=about_spending(release),
         costs=[one for one in costs if one is not begins[0]],
         entries=table(entries.head(MOST_ENTRIES)),
         entries_more=rest(len(entries) - MOST_ENTRIES, "more are in ledger.csv"),
@@ -114,26 +109,6 @@ def page(title: str, body: Iterable[str]) -> str:
     return render("page.html", title=title, body=list(body))
 
 
-def first_rows(frame: pd.DataFrame) -> tuple[list[str], list[list[str]]]:
-    """The columns' names, and the cells of the first rows."""
-    shown = frame.iloc[:FIRST, :MOST_COLUMNS]
-    return [*map(str, shown)], [[cell_text(value) for value in shown[name]] for name in shown]
-
-
-def about_spending(release: Release) -> list[str]:
-    """How the entries of the ledger are to be read."""
-    ledger, persons = release.ledger, release.schema.persons
-    found = []
-    if persons is not None:
-        most = f"one person has {persons.max_contributions:,} at most"
-        found.append(f"Queries are charged for one row, and {most}: sums are the person's.")
-    if ledger.delta:
-        found.append("Queries are charged in rho, which adds up.")
-    if ledger.guarantee_void:
-        found.append("The guarantee is void: the shares below are of the noise alone, and no bound.")
-    return found
-
-
 def entries_of(release: Release) -> pd.DataFrame:
     """The ledger's entries, equal ones once."""
     ledger, frame = release.ledger, release.ledger.to_frame()
@@ -142,15 +117,6 @@ def entries_of(release: Release) -> pd.DataFrame:
         words[f"{ledger.currency.unit}_nominal"] = OF_NOISE
     columns = list(words)[0 if frame["scope"].any() else 1 :]
     return frame.groupby(columns, sort=False, dropna=False).size().reset_index(name="times").rename(columns=words)
-
-
-def charts_of(release: Release) -> list[str]:
-    """The charts of what was released besides rows."""
-    unprotected = math.isinf(release.ledger.epsilon_claimed)
-    return [
-        figure(charts.mark_real(chart) if unprotected else chart, frame, place)
-        for place, (chart, frame) in enumerate(pictures_of(release), start=10)
-    ]
 
 
 def pictures_of(release: Release) -> Iterable[Picture]:
@@ -164,11 +130,11 @@ def pictures_of(release: Release) -> Iterable[Picture]:
         yield charts.count_tree(nodes, width=PAGE - 180), nodes
     forest = artifact.released.get("forest")
     if isinstance(forest, Forest):
-        first = forest_frames.nodes(forest)
-        yield charts.forest_tree(first, title=f"Tree 1 of {forest.trees:,}", width=PAGE), first
         if not forest.leaf.all():
             weights = forest.importance().rename_axis("column").reset_index(name="share")
             yield charts.importance(weights), weights
+        first = forest_frames.nodes(forest)
+        yield charts.forest_tree(first, title=f"Tree 1 of {forest.trees:,}", width=PAGE), first
         if math.isfinite(release.ledger.epsilon_claimed):
             spent = forest_frames.budget(release.ledger)
             title = "One tree: where its epsilon went" if spent["per_tree"].any() else "From the root to a leaf"
@@ -183,11 +149,12 @@ def columns_of(release: Release) -> list[str]:
     codes = schema.encode(release.synthetic)
     target = release.parameters.get("target") or schema.target
     order = sorted(range(len(schema)), key=lambda place: schema.names[place] != target)
-    found = []
+    found: list[str] = []
     for place in order[:MOST_COLUMNS]:
         column = schema.columns[place]
         share = np.bincount(codes[:, place], minlength=column.size) / max(len(codes), 1)
-        found.append(shares(column.name, column.labels, {"share": share}))
+        title = f"{column.name}: shares in the {len(codes):,} synthetic rows" if not found else column.name
+        found.append(shares(title, column.labels, {"share": share}))
     return found
 
 
@@ -266,22 +233,10 @@ def as_wide_as_measured(drawn: str) -> str:
         texts.append({"text": unescape(text), "weight": own.get("weight"), "size": float(own["size"].rstrip("px"))})
     if not texts:
         return drawn
-    fields = {"text": "text", "fontSize": "size", "fontWeight": "weight"}
-    look = {channel: {"field": field} for channel, field in fields.items()}
-    width = {"text": {"signal": "format(datum.bounds.x2 - datum.bounds.x1, '.1f')"}}
-    marks = [
-        {"type": "text", "name": "drawn", "from": {"data": "texts"}, "encode": {"enter": look}},
-        {"type": "text", "from": {"data": "drawn"}, "encode": {"enter": width}},
-    ]
-    spec = {"data": [{"name": "texts", "values": texts}], "marks": marks}
+    spec = render("widths.vega.json", texts=texts)
     measured = vl_convert.vega_to_scenegraph(spec, allowed_base_urls=[])["scenegraph"]["items"][0]["items"][1]["items"]
-    widths = iter([one["text"] for one in measured])
-    return TEXT.sub(lambda found: f"<{found[1]}{found[2]}{room(next(widths))}>{found[3]}", drawn)
-
-
-def room(width: str) -> str:
-    """The attributes of a text that is exactly that wide; none of one without letters."""
-    return f' textLength="{width}" lengthAdjust="spacingAndGlyphs"' if float(width) else ""
+    exactly = (f' textLength="{one["text"]}" lengthAdjust="spacingAndGlyphs"' for one in measured)
+    return TEXT.sub(lambda found: f"<{found[1]}{found[2]}{next(exactly)}>{found[3]}", drawn)
 
 
 def spelled(spec: dict[str, Any]) -> None:
@@ -302,12 +257,9 @@ def spelled(spec: dict[str, Any]) -> None:
 
 def table(frame: pd.DataFrame, epsilons: Collection[str] = EPSILONS) -> str:
     """A frame as an HTML table, numbers to the right, and the columns of epsilons as these are everywhere."""
-    heads = [(str(name), pd.api.types.is_numeric_dtype(one)) for name, one in zip(frame, frame.dtypes, strict=True)]
-    lines = [
-        [epsilon_text(value) if name in epsilons else cell_text(value) for name, value in zip(frame, row, strict=True)]
-        for row in frame.itertuples(index=False)
-    ]
-    return part("table", heads, lines)
+    heads = [(str(name), pd.api.types.is_numeric_dtype(column)) for name, column in frame.items()]
+    columns = [map(epsilon_text if name in epsilons else cell_text, column) for name, column in frame.items()]
+    return part("table", heads, zip(*columns, strict=True))
 
 
 def epsilon_text(epsilon: float) -> str:
@@ -316,12 +268,12 @@ def epsilon_text(epsilon: float) -> str:
 
 
 def cell_text(value: Any) -> str:
-    """A cell's text."""
+    """A cell's text; nothing where it is missing."""
     if isinstance(value, list | tuple):
         return ", ".join(map(str, value))
-    if isinstance(value, float | np.floating):
-        real = float(value)
-        if not math.isfinite(real):
-            return "" if math.isnan(real) else "∞"
-        return f"{real:,.0f}" if abs(real) >= 1e5 else f"{real:.4g}"
-    return str(value)
+    if pd.isna(value):
+        return ""
+    if not isinstance(value, float | np.floating):
+        return str(value)
+    real = float(value)
+    return "∞" if math.isinf(real) else f"{real:,.0f}" if abs(real) >= 1e5 else f"{real:.4g}"

@@ -102,7 +102,7 @@ def test_tables_keep_their_values():
     np.testing.assert_allclose(back["pay"], made.synthetic["pay"])
     assert set(back["town"].dropna()) == {"'=Oslo", "-2", "Bergen", "'@home"}
     assert "begin with an apostrophe" in files["README.md"].decode()
-    assert "apostrophe" not in readme(made, facts(made), "parquet", NO_REPORT)
+    assert "apostrophe" not in readme(facts(made), "parquet", NO_REPORT)
     with pytest.raises(ParameterError, match="csv or parquet"):
         bundle(made, table="xlsx")
 

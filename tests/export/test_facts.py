@@ -28,7 +28,7 @@ def facts(release):
 
 
 def readme(release):
-    return archive.readme(release, record.facts(release), "csv", NO_REPORT)
+    return archive.readme(record.facts(release), "csv", NO_REPORT)
 
 
 @pytest.mark.parametrize("relation", ["add_remove", "replace"])
@@ -57,6 +57,7 @@ def test_a_release_with_a_delta_says_so_wherever_it_says_epsilon():
 
 def test_teaching_noise_is_called_so():
     assert "can be attacked" in facts(rows(noise="geometric"))["Guarantee"]
+    assert "can be attacked" in readme(rows(noise="geometric"))
     assert "can be attacked" not in facts(rows())["Guarantee"]
 
 
@@ -75,7 +76,7 @@ LOCAL = {"relation": "replace", "target": "ill"}
         ({"noise": "laplace"}, "not exactly sampled", "declared. Bounds", "one row."),
         ({"schema": INFERRED}, EXACT, f"inferred; {LINES}. Bounds, bins and categories were", "one row."),
         ({"schema": PROPOSED}, EXACT, f"declared by the user; {LINES}. Bounds", "one row."),
-        ({"schema": SEVERAL}, EXACT, "declared", "one row. One person has 3"),
+        ({"schema": SEVERAL}, EXACT, "declared", "one row. Rows of one person, as declared: 3"),
         (UNPROVED, "exactly sampled noise, but for what the source draws by itself.", "declared", "one row."),
     ],
 )

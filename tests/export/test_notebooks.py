@@ -55,8 +55,8 @@ def test_the_notebook_was_never_run_and_does_what_the_code_on_the_screen_and_the
     without_charts = [cell for cell in told if "charts." not in cell]
     assert "\n\n".join(without_charts) + "\n" == replay.show_code(made, table="csv")
     known = facts(made)
-    script = replay.script_of(made, known, "csv").replace("    ", "").replace("read(file,", f"read('{replay.DATA}',")
-    for step in replay.steps(made, known, f"'{replay.DATA}'", "csv", screen=False)[1:]:
+    script = replay.script_of(known, "csv").replace("    ", "").replace("read(file,", f"read('{replay.DATA}',")
+    for step in replay.steps(known, f"'{replay.DATA}'", "csv", screen=False)[1:]:
         assert step.code.replace("    ", "") in script
 
 

@@ -74,7 +74,7 @@ def test_comparisons_with_real_rows_come_last_and_under_their_name():
     assert "⚠ Uses real data: do not publish" in after  # the chart's own mark
     assert before.count('<p class="real">') == 1
     assert ("0.125</td>" in before, "0.125</td>" in after) == (False, True)
-    assert [("do not publish it" in archive.readme(made, facts(made), "csv", each)) for each in (told, NO_REPORT)] == [
+    assert [("do not publish it" in archive.readme(facts(made), "csv", each)) for each in (told, NO_REPORT)] == [
         True,
         False,
     ]
