@@ -90,7 +90,7 @@ class Facts:
         return dict(self.card)[say(what)]
 
     @property
-    def bundled(self) -> bool:
+    def is_bundled(self) -> bool:
         """Whether dpcore knows the data set."""
         return self.release.data_name in DATASETS
 

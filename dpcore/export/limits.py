@@ -59,9 +59,9 @@ def measured_cliques(release: Release) -> Cliques:
             deviation *= queried.count(", ") + 1 + (int(more[1]) if more else 0)
         for clique in together:
             if {*clique} <= {*names}:
-                scopes = found[frozenset([*clique, *split])]
-                scopes[entry["scope"]] = min(deviation, scopes.get(entry["scope"], math.inf))
-    return {clique: max(scopes.values()) for clique, scopes in found.items()}
+                parts = found[frozenset([*clique, *split])]
+                parts[entry["scope"]] = min(deviation, parts.get(entry["scope"], math.inf))
+    return {clique: max(parts.values()) for clique, parts in found.items()}
 
 
 def noise_of_shares(release: Release, cliques: Cliques) -> str:

@@ -19,7 +19,7 @@ TEST_SHARE = 0.3  # what `datasets.read` sets aside if nothing else is asked
 CELL = re.compile(r"^# %%(?: \[markdown\])?\n", re.MULTILINE)
 
 
-class Step(NamedTuple):
+class ReplayStep(NamedTuple):
     """A part of a replay: what it does, in a sentence of Markdown, and its code."""
 
     text: str
@@ -61,7 +61,7 @@ def script_of(known: Facts, table: Table = "csv") -> str:
     )
 
 
-def steps(known: Facts, file: str, table: Table | None, **shown: bool) -> list[Step]:
+def steps(known: Facts, file: str, table: Table | None, **shown: bool) -> list[ReplayStep]:
     """The parts of a replay, imports first; `file` is how the rows' file is told in Python.
 
     `screen` is whether a person looks at it, and `notebook` whether they see charts.
@@ -74,7 +74,7 @@ def steps(known: Facts, file: str, table: Table | None, **shown: bool) -> list[S
     shown = {"screen": True, "notebook": False} | shown
     text = render("steps.py.jinja", facts=known, release=release, file=file, table=table, split=split, **shown)
     _, *cells = CELL.split(text)
-    return [Step(text.strip(), code) for text, code in zip(cells[::2], cells[1::2], strict=True)]
+    return [ReplayStep(text.strip(), code) for text, code in zip(cells[::2], cells[1::2], strict=True)]
 
 
 def make_notebook(release: Release, table: Table = "csv") -> str:

@@ -163,14 +163,8 @@ def card(shown: Shown) -> None:
     with st.container(border=True):
         markdown("**Release card**")
         left, right = st.columns([3, 2], gap="large")
-        left.markdown("\n".join(f"- **{escaped(what)}:** {escaped(about)}" for what, about in made.card))
-        lines = [
-            say("**Limits of use**"),
-            "",
-            *(f"- **{escaped(what)}:** {escaped(about)}" for what, about in made.limits),
-        ]
-        lines += ["", say("**What is not protected**"), "", *(f"- {escaped(text)}" for text in made.open)]
-        right.markdown("\n".join(lines))
+        left.markdown("\n".join(f"- **{escaped(what)}:** {escaped(about)}" for what, about in made.card + made.limits))
+        right.markdown("\n".join([say("**What is not protected**"), "", *(f"- {escaped(text)}" for text in made.open)]))
 
 
 def again(release: Release) -> None:

@@ -10,7 +10,6 @@ import zipfile
 from collections.abc import Sequence
 from dataclasses import replace
 from io import BytesIO
-from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
@@ -114,7 +113,9 @@ def make(options: argparse.Namespace) -> int:
     release = replace(release, page=config.get("page", {}))
     if isinstance(release.artifact, Model) and release.noiseless:
         raise ParameterError("This model holds noiseless counts of real rows.", "Choose a method that adds noise.")
-    out = options.out or unused(Path(file_name(release)), force=options.force)
+    named = Path(file_name(release))  # with a number if that is there: what was made is charged by now
+    free = (named, *(named.with_stem(f"{named.stem}-{i}") for i in range(2, 1_000)))
+    out = options.out or next(path for path in free if options.force or not path.exists())
     write(out, bundle(release, table=options.table), force=options.force)
     cost = f"epsilon {headline(None, ledger.epsilon_bound, ledger.delta)}"
     cost = "nothing can be proved" if math.isinf(ledger.epsilon_bound) else cost
@@ -142,12 +143,6 @@ def make(options: argparse.Namespace) -> int:
         + "".join(f"\n{what}: {about}" for what, about in grounds),
     )
     return 0
-
-
-def unused(path: Path, *, force: bool) -> Path:
-    """The path, with a number if a file is there that must not be replaced: what was made is charged by now."""
-    numbered = (path.with_name(f"{path.stem}-{number}.zip") for number in count(2))
-    return path if force else next(one for one in chain([path], numbered) if not one.exists())
 
 
 def new_settings(options: argparse.Namespace) -> dict[str, Any]:
