@@ -46,7 +46,7 @@ LETTERS, LABEL, LONGEST = 110, 46, 80  # of a subtitle's line, of a line of an a
 LINE, SPACE = 17, 8  # pixels of a label's line, and around a label
 POINTING = re.compile(r" ?Point at [^.]*\.")  # which nobody can, on paper
 NAMED = re.compile(r'\bid="([^"]+)"')
-TEXT = re.compile(r"<(text|tspan)\b([^>]*)>([^<]*)(?=<)")
+TEXT = re.compile(r"<(text|tspan)\b([^>]*[^>/])>([^<]*)(?=<)")  # none that is empty
 FONT = re.compile(r'font-(size|weight)="([^"]+)"')
 
 

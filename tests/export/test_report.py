@@ -1,6 +1,7 @@
 """The report: one harmless file with all charts, which needs no network, and no real row unless asked for."""
 
 import re
+from xml.etree import ElementTree
 
 import altair as alt
 import pandas as pd
@@ -36,6 +37,10 @@ def test_a_report_holds_all_charts_and_texts_and_runs_and_fetches_nothing(name):
     texts = "".join(page.texts)
     titles = ["Epsilon: claimed, and what it can cost", "Where did epsilon go?", *own]
     assert all(f">{title}" in html for title in titles)
+    for drawn in re.findall("(?s)<svg.*?</svg>", html):
+        ElementTree.fromstring(drawn)
+    widths = [attrs.get("textlength") for tag, attrs in page.tags if tag == "text" and "font-size" in attrs]
+    assert sum(width is not None for width in widths) > 10  # a wider font of a reader's is cut otherwise
     pictures = [attrs for tag, attrs in page.tags if tag == "svg" and attrs.get("role") == "img"]
     assert len(pictures) >= len(titles)
     assert all(len(attrs["aria-label"]) > 20 for attrs in pictures)
