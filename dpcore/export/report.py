@@ -46,7 +46,7 @@ LETTERS, LABEL, LONGEST = 110, 46, 80  # of a subtitle's line, of a line of an a
 LINE, SPACE = 17, 8  # pixels of a label's line, and around a label
 POINTING = re.compile(r" ?Point at [^.]*\.")  # which nobody can, on paper
 NAMED = re.compile(r'\bid="([^"]+)"')
-TEXT = re.compile(r"<(text|tspan)\b([^>]*[^>/])>([^<]*)(?=<)")  # none that is empty
+TEXT = re.compile(r"<(text|tspan)\b([^>]*)(?<!/)>([^<]*)(?=<)")  # none that closes itself
 FONT = re.compile(r'font-(size|weight)="([^"]+)"')
 
 
@@ -134,7 +134,7 @@ def pictures_of(release: Release) -> Iterable[Picture]:
             weights = forest.importance().rename_axis("column").reset_index(name="share")
             yield charts.importance(weights), weights
         first = forest_frames.nodes(forest)
-        yield charts.forest_tree(first, title=f"Tree 1 of {forest.trees:,}", width=PAGE), first
+        yield charts.forest_tree(first, title=f"Tree 1 of {forest.trees:,}", width=math.inf), first
         if math.isfinite(release.ledger.epsilon_claimed):
             spent = forest_frames.budget(release.ledger)
             title = "One tree: where its epsilon went" if spent["per_tree"].any() else "From the root to a leaf"

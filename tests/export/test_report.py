@@ -41,6 +41,7 @@ def test_a_report_holds_all_charts_and_texts_and_runs_and_fetches_nothing(name):
         ElementTree.fromstring(drawn)
     widths = [attrs.get("textlength") for tag, attrs in page.tags if tag == "text" and "font-size" in attrs]
     assert sum(width is not None for width in widths) > 10  # a wider font of a reader's is cut otherwise
+    assert name == "TaxonomyRelease" or "…</t" not in html  # which has cells that are too narrow for any label
     pictures = [attrs for tag, attrs in page.tags if tag == "svg" and attrs.get("role") == "img"]
     assert len(pictures) >= len(titles)
     assert all(len(attrs["aria-label"]) > 20 for attrs in pictures)
