@@ -17,7 +17,7 @@ NUMBER = ",.10~g"
 LOOKS = {phrase("noisy"): (SERIES[0], "circle"), phrase("consistent"): (RELEASED, "diamond")}
 WHICH = [*LOOKS]
 ALL = phrase("all rows")  # what a level divides that divides no column, and a node in which no column is divided
-BAND, SHORTEST = 34, 36  # pixels: of a row, and of a text
+BAND, WHOLE = 34, "7 * length(datum.text)"  # pixels: of a row, and of a text that is not cut
 
 
 def error_by_range(frame: pd.DataFrame, *, title: str = "") -> Chart:
@@ -195,7 +195,7 @@ def count_tree(frame: pd.DataFrame, *, width: int = 820) -> Chart:
     boxes = boxes.encode(alt.X("left:Q", **across), alt.X2("right:Q"), color)
     named, blanks = (part.transform_calculate(middle="(datum.left + datum.right) / 2") for part in (counted, blanks))
     middle = alt.X("middle:Q", **across)
-    named = fitted(named.encode(middle), "text", width, SHORTEST, fontSize=12)
+    named = fitted(named.encode(middle), "text", width, WHOLE, fontSize=12)
     blanks = words(blanks.encode(middle), "text", fontSize=12)
     what = say("absolute error of each count") if private else say("half the width of each count's 95% interval")
     return present(

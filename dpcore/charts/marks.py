@@ -80,10 +80,11 @@ def captions(base: Any, field: str, number: str = "", **look: Any) -> Any:
     return base.mark_text(**{"color": INK, "fontSize": 15} | look).encode(text=text)
 
 
-def fitted(base: Any, field: str, wide: float, least: int = 0, **look: Any) -> Any:
+def fitted(base: Any, field: str, wide: float, least: str = "", **look: Any) -> Any:
     """A field's texts, cut to the pixels that `room` says, on a canvas that is as `wide` until it is stretched.
 
-    The tooltip of what they stand on holds all of them. Where there is room for less than `least` pixels is no text.
+    The tooltip of what they stand on holds all of them. Where there is room for less than `least` pixels, an
+    expression, is no text.
     """
     room = f"datum.room * width / {wide}"
     seen: dict[str, Any] = {"opacity": alt.ExprRef(f"{room} < {least} ? 0 : 1")} if least else {}
