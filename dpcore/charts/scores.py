@@ -175,6 +175,66 @@ def _spread(data: pd.DataFrame, metric: str, told: Callable[[float], str]) -> st
     return say("{metric}: {values}", metric=metric, values=", ".join([*here, others]))
 
 
+def axis_of(quantity: str, title: str) -> dict[str, Any] | None:
+    """The axis that a quantity has in all charts, if there is one."""
+    return {"distance": distances, "accuracy": accuracies}[quantity](say(title)) if quantity else None
+
+
+def run_strips(
+    frame: pd.DataFrame, *, title: str, x_title: str, quantity: str = "", references: pd.DataFrame | None = None
+) -> Chart:
+    """Draw a mark per run in a row per method, the best median first, which is printed.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        One row per run: `name` (the row of the chart), `value`, and `hollow` (bool).
+    title, x_title : str
+        The titles of the chart and of its axis.
+    quantity : {"distance", "accuracy"}, optional
+        What has the same axis in all charts; of other numbers, lower ones are better.
+    references : DataFrame, optional
+        Upright lines: `label`, `value`.
+
+    Returns
+    -------
+    alt.Chart
+        The chart.
+    """
+    data = tidy(frame.assign(hollow=frame["hollow"].astype(float)), ["name"], ["value", "hollow"]).dropna()
+    data["lane"] = data.groupby("name").cumcount() * 0.618 % 1
+    told = percent if quantity == "accuracy" else "{:.3g}".format
+    rows = data.groupby("name", sort=False)["value"].agg(middle="median", least="min", most="max").reset_index()
+    rows = rows.sort_values("middle", ascending=quantity != "accuracy").assign(
+        text=lambda found: found["middle"].map(told)
+    )
+    across = axis_of(quantity, x_title) or scaled(say(x_title), alt.Scale(zero=True), format="~g", tickCount=6)
+    axis = alt.Axis(labelFontSize=15, ticks=False, domain=False)
+    down = alt.Y("name:N", title=None, axis=axis, scale=as_listed(rows["name"]))
+    value = alt.X("value:Q", **across)
+    base = alt.Chart(data).encode(down, value, tooltip=tooltips("name|method", "value|value|.4~g"))
+    base = base.encode(alt.YOffset("lane:Q", scale=alt.Scale(domain=[-0.6, 1.6])))
+    marks: Any = {"size": 90, "color": RELEASED, "strokeWidth": 2, "opacity": 0.75}
+    dots = [
+        base.transform_filter(f"datum.hollow == {hollow}").mark_point(filled=not hollow, **marks) for hollow in (0, 1)
+    ]
+    middles = alt.Chart(rows).encode(down)
+    ticks = middles.mark_tick(thickness=3, color=INK, height={"band": 0.6}).encode(alt.X("middle:Q", **across))
+    far, most = "scale('x', datum.most) + 90 > width", alt.X("most:Q", **across)  # then left of the marks
+    side = alt.ExprRef(f"{far} ? scale('x', datum.least) - scale('x', datum.most) - 12 : 12")
+    look = {"align": alt.ExprRef(f"{far} ? 'right' : 'left'"), "dx": side, "fontWeight": "bold"}
+    texts = words(middles.encode(most), "text", **look)
+    lines: list[Any] = []
+    for place, (name, at) in enumerate([] if references is None else references.itertuples(index=False)):
+        end, dash = {"y": alt.value(-6 - 16 * (place % 2))}, {"color": NEUTRAL, "strokeDash": [6, 4], "strokeWidth": 2}
+        label: Any = {"align": "left", "dx": -4, "baseline": "bottom", "fontSize": 13}
+        lines += ruled(alt.X("at:Q", **across), at, f"{name} {told(at)}", end, label, **dash)
+    key = say("One mark per run; upright strokes and numbers: medians.")
+    key += say(" Hollow: as published.") if data["hollow"].any() else ""
+    key += say(" Dashed: for reference.") if lines else ""
+    return present(alt.layer(*lines, *dots, ticks, texts), title, key=key, seen=key, height=alt.Step(52))
+
+
 def classifier_scores(frame: pd.DataFrame) -> Chart:
     """Draw accuracy and balanced accuracy of a released classifier and of its baselines.
 
