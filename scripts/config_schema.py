@@ -16,13 +16,12 @@ from dpcore.experiment.commands.release import FORMAT as RELEASE
 from dpcore.experiment.commands.release import MOST_ROWS
 from dpcore.experiment.config import FORMAT as COMPARISON
 from dpcore.experiment.config import MOST_EPSILON, MOST_EPSILONS, MOST_METHODS, MOST_REPEATS
-from dpcore.methods.parameters import Choice, Flag, Number, Parameter, Whole
+from dpcore.methods.parameters import Choice, ColumnList, Flag, Number, NumberList, Parameter, Whole
 
 WIDTH = 110
 Fields = dict[str, Any]
 TEXT, NOTHING = {"type": "string"}, {"type": "null"}
 COUNT = {"type": "integer", "minimum": 1}
-NUMBERS = {"type": "array", "items": {"type": "number"}}
 
 
 def schema_text() -> str:
@@ -158,17 +157,21 @@ def values(parameter: Parameter) -> list[Fields]:
             return [{"enum": list(options)}]
         case Whole(least=least, most=most, words=words):
             return [range_of("integer", least, most), *([{"enum": list(words)}] if words else [])]
+        case NumberList(least=low, most=high, open=marks, words=words, one_for_all=single):
+            each = range_of("number", low, high, marks)
+            several = {"type": "array", "items": each}
+            return [*([{"enum": list(words)}] if words else []), *([each] if single else []), several]
         case Number(least=low, most=high, open=marks):
             return [range_of("number", low, high, marks)]
-    words, rest = re.findall(r"'([^']*)'", parameter.kind), re.sub(r"{.*?}", "", parameter.kind)
-    single = [{"type": "number"}] if re.search(r"(?<!of )float", rest) else []
-    several = [NUMBERS] if "sequence" in rest or "(" in rest else []
-    return [*([{"enum": words}] if words else []), *single, *several] or [TEXT]
+        case ColumnList(size=size):
+            return [array_of(TEXT if size == 1 else {**array_of(TEXT, size), "minItems": size})]
+    words = re.findall(r"'([^']*)'", parameter.kind)
+    return [{"enum": words}] if words else [{"type": "number"} if parameter.kind == "float" else TEXT]
 
 
 def range_of(kind: str, low: float, high: float, marks: str = "") -> Fields:
     """A number from `low` to `high`; `marks` are brackets for bounds that are none of them."""
-    ends = {"exclusiveMinimum" if "(" in marks else "minimum": low}
+    ends = {"exclusiveMinimum" if "(" in marks else "minimum": low} if low > -math.inf else {}
     if high < math.inf:
         ends["exclusiveMaximum" if ")" in marks else "maximum"] = high
     return {"type": kind, **ends}

@@ -15,12 +15,12 @@ and the page stretches its picture.
 """
 
 from dpcore.charts.attacks import groups_apart, share_found, share_right
-from dpcore.charts.base import mark_real, on_phones, specification
+from dpcore.charts.base import class_size, mark_real, on_phones, specification
 from dpcore.charts.counts import count_tree, error_by_range, level_errors, range_answers
 from dpcore.charts.curves import compared, curves, sweep, sweep_variance
+from dpcore.charts.diagrams import frameworks, trust
 from dpcore.charts.epsilon import claimed_vs_bound, epsilon_split, forest_budget, known_epsilon, odds_icons
 from dpcore.charts.forecasts import forecast_bands
-from dpcore.charts.frameworks import frameworks
 from dpcore.charts.matrices import affinity, channel_matrix, confusion, pair_heatmap, pair_tables
 from dpcore.charts.mechanisms import (
     average_errors,
@@ -35,9 +35,9 @@ from dpcore.charts.mechanisms import (
     votes,
 )
 from dpcore.charts.network import graph, network
-from dpcore.charts.responses import averaging, coin_estimates, crowd, descriptions, tails, trust
+from dpcore.charts.responses import averaging, coin_estimates, crowd, descriptions, tails
 from dpcore.charts.scores import accuracy, classifier_scores, costs, importance, redraws, run_strips
-from dpcore.charts.shares import marginal, reported_numbers, reported_shares, steps, worst_columns
+from dpcore.charts.shares import marginal, reported_numbers, reported_shares, steps, worst_columns, worst_pairs
 from dpcore.charts.spending import staircase
 from dpcore.charts.trees import forest_tree, taxonomy
 from dpcore.charts.worlds import (
@@ -53,13 +53,13 @@ from dpcore.text import odds
 
 __all__ = [
     "accuracy", "affinity", "answer_strip", "average_errors", "averaging", "belief", "channel_matrix",
-    "choice_ratios", "claimed_vs_bound", "classifier_scores", "coin_estimates", "compared", "confusion", "costs",
-    "count_tree", "crowd", "curves", "descriptions", "election", "epsilon_split", "error_by_range",
+    "choice_ratios", "claimed_vs_bound", "class_size", "classifier_scores", "coin_estimates", "compared", "confusion",
+    "costs", "count_tree", "crowd", "curves", "descriptions", "election", "epsilon_split", "error_by_range",
     "forecast_bands", "forest_budget", "forest_tree", "frameworks", "game_scores", "graph", "groups_apart",
     "importance", "known_epsilon", "level_errors", "loss_sums", "marginal", "mark_real", "network", "odds",
     "odds_icons", "on_phones", "pair_heatmap", "pair_tables", "possible_numbers", "range_answers", "ratio_band",
     "redraws", "reported_numbers", "reported_shares", "round_worlds", "run_strips", "running_average", "share_found",
     "share_right", "specification", "split_table", "staircase", "steps", "sweep",
     "sweep_variance", "tails", "taxonomy", "telltale", "trust", "two_worlds", "votes", "world_piles",
-    "world_ratios", "worst_columns",
+    "world_ratios", "worst_columns", "worst_pairs",
 ]  # fmt: skip

@@ -1,6 +1,6 @@
 """Attacks on tables without names: what noiseless numbers give away, and what noise leaves of it.
 
-Scales are fixed, so that two settings can be told apart, and two attacks compared.
+Shares are of all people, from 0% to 100%, so that two settings can be told apart, and two attacks compared.
 """
 
 from collections.abc import Mapping
@@ -13,14 +13,12 @@ import pandas as pd
 from dpcore.charts.base import Chart, near
 from dpcore.charts.colors import CLAIMED, INK, NEUTRAL, REAL, RELEASED
 from dpcore.charts.frames import tidy
-from dpcore.charts.marks import NO_TIP, boxes, diamonds, keyed, ruled, scaled, single, span, tooltips, words
+from dpcore.charts.marks import NO_TIP, boxes, diamonds, keyed, ruled, single, tooltips, words
+from dpcore.charts.scales import LEAST, MOST, epsilons, scaled, shares, span
 from dpcore.language import say
 from dpcore.text import number, odds, percent
 
-LEAST, MOST = 0.01, 10_000.0  # epsilons
-LOWEST = 0.4  # share right: luck goes a little below that of a coin
 COLORS = (REAL, RELEASED, CLAIMED)
-SHARES = [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]
 BOLD: dict[str, Any] = {"fontSize": 15, "fontWeight": "bold", "color": INK}
 HERE: dict[str, Any] = {"color": INK, "strokeWidth": 2, "strokeDash": [6, 4]}
 
@@ -47,13 +45,11 @@ def share_right(frame: pd.DataFrame, *, epsilon: float, noiseless: float, title:
         The chart.
     """
     data = tidy(frame, [], ["epsilon", "share"]).dropna()
-    data = data.assign(at=data["share"].clip(LOWEST, 1.0), text=[percent(share) for share in data["share"]])
+    data = data.assign(at=data["share"], text=[percent(share) for share in data["share"]])
     steps = np.geomspace(LEAST, MOST, 121)
     allowed = pd.DataFrame({"epsilon": steps, "at": [odds(step) for step in steps]})
-    ticks = [0.01, 0.1, 1.0, 10.0, 100.0, 1_000.0, 10_000.0]
-    scale = span(LEAST, MOST, type="log")
-    across = alt.X("epsilon:Q", **scaled(say("epsilon (log scale)"), scale, values=ticks, format=",~g", grid=False))
-    up = alt.Y("at:Q", **_shares(say("right"), LOWEST))
+    across = alt.X("epsilon:Q", **epsilons(say("epsilon (log scale)"), [MOST], grid=False))
+    up = alt.Y("at:Q", **shares(say("right")))
     most = alt.Chart(allowed).mark_line(color=CLAIMED, strokeWidth=3, strokeDash=[8, 4])
     tooltip = tooltips("epsilon|epsilon|,~g", "share|right|.1%")
     chosen = data[np.isclose(data["epsilon"], epsilon, rtol=1e-3)]
@@ -65,7 +61,7 @@ def share_right(frame: pd.DataFrame, *, epsilon: float, noiseless: float, title:
         *_curve(data, chosen, x=across, y=up, tooltip=tooltip, left=epsilon < 1_000, dy=-14),
     ]
     seen = say(
-        "{title}, against epsilon from 0.01 to 10,000, on a scale from 40% to 100%. Noiseless numbers: {noiseless}.",
+        "{title}, against epsilon from 0.01 to 10,000. Noiseless numbers: {noiseless}.",
         title=title,
         noiseless=percent(noiseless),
     )
@@ -100,7 +96,7 @@ def share_found(
     found : str
         What the share says.
     lowest : float, default=0.0
-        Where the scale begins; if above 0, a coin is marked.
+        If above 0, as where a guess without any answer is as good as a coin, that is marked.
     key : str, optional
         A line below the title.
 
@@ -112,29 +108,22 @@ def share_found(
     band = ["low", "high"] if "low" in frame else []
     data = tidy(frame, [], ["number", "share", *band]).dropna(subset=["number"])
     known = data.dropna(subset=["share"])
-    known = known.assign(at=known["share"].clip(lowest, 1.0), text=[percent(share) for share in known["share"]])
+    known = known.assign(at=known["share"], text=[percent(share) for share in known["share"]])
     step = max(most // 10, 1)
     ticks = list(range(0 if lowest else 1, most + 1, step))
     across = alt.X(
         "number:Q", **scaled(what, span(min(ticks), most, padding=12), values=ticks, format=",d", grid=False)
     )
-    up = alt.Y("at:Q", **_shares(found, lowest))
+    up = alt.Y("at:Q", **shares(found))
     tips = tooltips(f"number|{what}|,.0f", f"share|{found}|.1%")
     chosen = known[known["number"] == at]
     layers: list[Any] = _level(up, 0.5, say("a coin: 50%"), strokeDash=[2, 3]) if lowest else []
     if band:
         ends = alt.Chart(data.dropna(subset=band)).mark_area(color=NEUTRAL, opacity=0.22)
-        layers.append(ends.encode(across, alt.Y("low:Q", **_shares(found, lowest)), alt.Y2("high:Q"), tooltip=NO_TIP))
+        layers.append(ends.encode(across, alt.Y("low:Q", **shares(found)), alt.Y2("high:Q"), tooltip=NO_TIP))
     layers += [single(number=at).mark_rule(**HERE).encode(across, tooltip=NO_TIP)] if at >= min(ticks) else []
     layers += _curve(known, chosen, x=across, y=up, tooltip=tips, left=at < 0.7 * most, dy=16)
-    seen = say(
-        "{title}: {found}, against {what} up to {most:,}, on a scale from {lowest:.0f}% to 100%.",
-        title=title,
-        found=found,
-        what=what,
-        most=most,
-        lowest=100 * lowest,
-    )
+    seen = say("{title}: {found}, against {what} up to {most:,}.", title=title, found=found, what=what, most=most)
     for share in chosen["text"]:
         seen += say(" At {place:,}: {share}.", place=at, share=share)
     return near(alt.layer(*layers), title, key=key, seen=seen, height=310)
@@ -146,7 +135,6 @@ def groups_apart(
     groups: Mapping[str, str],
     what: str,
     title: str,
-    highest: float = 1.0,
     key: str = "",
 ) -> Chart:
     """Draw bars of where on one axis the people (or rows) of two or three groups are.
@@ -162,8 +150,6 @@ def groups_apart(
         What the axis shows.
     title : str
         The title.
-    highest : float, default=1.0
-        Where the scale of shares ends.
     key : str, optional
         A line below the title.
 
@@ -183,10 +169,10 @@ def groups_apart(
         part = {"group": name, "left": left, "right": left + 0.92 * width, "share": data[column], "bin": data["bin"]}
         parts.append(pd.DataFrame(part))
     bars = pd.concat(parts, ignore_index=True)
-    bars = bars[bars["share"] > 0].assign(top=bars["share"].clip(upper=highest))
+    bars = bars[bars["share"] > 0]
     low, high = (data["from"].min(), data["to"].max()) if len(data) else (0.0, 1.0)
     across = alt.X("left:Q", **scaled(what, span(float(low), float(high)), tickMinStep=1, format="d", grid=False))
-    up = alt.Y("top:Q", **scaled(say("share of each group"), span(0, highest), values=SHARES, format="~%"))
+    up = alt.Y("share:Q", **shares(say("share of each group")))
     legend = alt.Legend(
         symbolType="square", symbolSize=300, symbolOpacity=1, labelFontSize=15, labelLimit=420, offset=4
     )
@@ -202,12 +188,6 @@ def groups_apart(
         ),
         height=340,
     )
-
-
-def _shares(title: str, lowest: float) -> dict[str, Any]:
-    """A fixed axis of shares up to all."""
-    values = [0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0] if lowest else SHARES
-    return scaled(title, span(lowest, 1.0, zero=False), values=values, format="~%")
 
 
 def _curve(data: pd.DataFrame, chosen: pd.DataFrame, *, left: bool, dy: int, **at: Any) -> list[Any]:

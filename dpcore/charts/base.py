@@ -3,6 +3,7 @@
 import hashlib
 import json
 import re
+from collections.abc import Iterator
 from typing import Any, TypeAlias
 
 import altair as alt
@@ -15,8 +16,17 @@ from dpcore.language import phrase, say
 Chart: TypeAlias = alt.Chart | alt.LayerChart | alt.FacetChart
 
 PAGE = 920  # pixels; what a page has room for, and A4 at nine tenths of it
-NARROW = 420  # pixels between a chart's axes: less on a phone, and beside another chart
-LETTERS = {"text": 38, "subtitle": 42}  # of a line of a title and of a key there
+NARROW, WHOLE = 480, 880  # pixels of a picture: more than a phone's, and a page's
+LETTERS = {"text": (90, 66, 38), "subtitle": (120, 76, 46)}  # of a line of a title and of a key, down to a phone
+FILE_FONT = "Arial, Liberation Sans, Helvetica, sans-serif"  # all as wide as the one that files are measured with
+# The picture's width, which stays as it is while its axes find their room; `width` says when to look again.
+ROOM = "(width > 0 ? containerSize()[0] : 0)"
+CLASS_WIDTH, CLASS_LETTERS = 1120, 1.4  # pixels; how many times as large letters are
+SIZES = {"fontSize", "labelFontSize", "titleFontSize", "subtitleFontSize", "lineHeight", "dx", "dy"}
+SIZES |= {"labelLimit", "titleLimit", "symbolSize", "minExtent", "maxExtent", "labelPadding"}
+LINES = "split(datum.label, '\\n')"  # of a label that takes several
+UP = f"-8 * (length({LINES}) - 1)"  # so that its middle is where one line would be
+DIGITS = "digits"  # the style of numbers in cells, which a phone does without
 REAL_DATA = phrase("⚠ Uses real data: do not publish")
 
 
@@ -36,9 +46,9 @@ def present(chart: Any, title: str, *, seen: str, key: str = "", offset: int = 1
         size = {"width": "container"} | size
     look: Any = {"anchor": "start", "offset": offset, "fontSize": 18, "subtitleFontSize": 15, "subtitlePadding": 6}
     look |= {"color": INK, "subtitleColor": FADED}
-    heading = alt.TitleParams(wrapped(title, 66), subtitle=wrapped(key, 76), **look)
+    heading = alt.TitleParams(wrapped(title, LETTERS["text"][1]), subtitle=wrapped(key, LETTERS["subtitle"][1]), **look)
     margin = {"left": 4, "right": 14, "top": 4, "bottom": 8}
-    letters: Any = {"labelFontSize": 14, "titleFontSize": 14, "labelLimit": 230}
+    letters: Any = {"labelFontSize": 14, "titleFontSize": 14, "labelLimit": 320}
     letters |= {"labelColor": INK, "titleColor": FADED}  # the theme's own are too pale in the light
     # A line as a whole has no words of its own: who listens hears the description, and the marks of its points.
     config = alt.Config(  # at once: every change of a chart copies all of it
@@ -83,7 +93,10 @@ def for_files(chart: Chart) -> Chart:
     """The same chart with a width of its own, all that is around it included: a file is no container to be filled."""
     if getattr(chart, "width", None) != "container":
         return chart
-    return chart.properties(width=PAGE, autosize=alt.AutoSizeParams(type="fit-x", contains="padding"))
+    config = chart.config.copy(deep=False)
+    config.font = FILE_FONT
+    autosize = alt.AutoSizeParams(type="fit-x", contains="padding")
+    return chart.properties(width=PAGE, autosize=autosize, config=config, padding={**chart.padding, "left": 24})
 
 
 def specification(chart: Chart) -> dict[str, Any]:
@@ -108,14 +121,17 @@ def specification(chart: Chart) -> dict[str, Any]:
     tables: dict[str, pd.DataFrame] = {}
     inner = {"top_level": False, "datasets": tables}
     converted: dict[str, Any] = named(chart, tables).to_dict(validate=False, context=inner)
+    for channel in channels(converted, "x", "y"):
+        if channel.get("type") == "nominal" and channel.get("axis", {}) is not None:
+            look = {"labelOffset": {"expr": UP}} if channel in channels(converted, "y") else {}
+            channel["axis"] = {"labelExpr": LINES, **look} | channel.get("axis", {})
     return {"$schema": alt.SCHEMA_URL, **converted, "datasets": tables}
 
 
 def on_phones(spec: dict[str, Any]) -> dict[str, Any]:
-    """Give a title, a key and legends that give way where the chart is narrow.
+    """Give a title, a key and legends that give way where the chart is narrow, and cells without numbers.
 
-    How wide a chart is only the browser knows, so it chooses: Vega asks for the width whenever that
-    changes.
+    How wide a chart is only the browser knows, so it chooses.
 
     Parameters
     ----------
@@ -130,24 +146,69 @@ def on_phones(spec: dict[str, Any]) -> dict[str, Any]:
     if spec.get("width") != "container":  # a picture of panels is made smaller as a whole
         return spec
     title, config, mark = spec["title"], spec["config"], say(REAL_DATA)
-    for part, most in LETTERS.items():
+    for part, letters in LETTERS.items():
         lines = title.get(part) or []
         glue = "" if re.search(WIDE, "".join(lines)) else " "
-        told = wrapped(glue.join(line for line in lines if line != mark), most)
-        title[part] = by_width(lines, [*told, mark] if mark in lines else told)
-    title |= {"fontSize": by_width(18, 16), "subtitleFontSize": by_width(15, 14)}
-    config["axis"] |= {"titleFontSize": by_width(14, 11), "labelLimit": by_width(230, 130)}
+        told, marks = glue.join(line for line in lines if line != mark), [mark] if mark in lines else []
+        title[part] = by_width(*([*wrapped(told, most), *marks] for most in letters))
+    title |= {"fontSize": by_width(18, 16, 16), "subtitleFontSize": by_width(15, 14, 14)}
+    config["axis"] |= {"titleFontSize": by_width(14, 11), "labelFontSize": by_width(14, 12)}
     config["legend"] |= {"labelFontSize": by_width(14, 12), "columns": by_width(0, 1)}
-    for layer in (spec, *spec.get("layer", [])):
-        for channel in layer.get("encoding", {}).values():
-            if isinstance(channel, dict) and "columns" in (channel.get("legend") or {}):
-                channel["legend"] |= {"columns": by_width(channel["legend"]["columns"], 1)}
+    config["style"] = {DIGITS: {"opacity": by_width(1, 0)}}
+    for channel in channels(spec):
+        if "columns" in (channel.get("legend") or {}):
+            channel["legend"] |= {"columns": by_width(channel["legend"]["columns"], 1)}
     return spec
 
 
-def by_width(wide: Any, narrow: Any) -> dict[str, str]:
-    """What Vega takes for a value that follows the width of the chart."""
-    return {"expr": f"width >= {NARROW} ? {json.dumps(wide)} : {json.dumps(narrow)}"}
+def by_width(*values: Any) -> dict[str, str]:
+    """What Vega takes for a value that follows the picture's width, a page's first and a phone's last."""
+    widths = (WHOLE, NARROW) if len(values) > 2 else (NARROW,)
+    chosen = [f"{ROOM} >= {least} ? {json.dumps(value)} : " for least, value in zip(widths, values, strict=False)]
+    return {"expr": f"{''.join(chosen)}{json.dumps(values[-1])}"}
+
+
+def class_size(spec: dict[str, Any]) -> dict[str, Any]:
+    """Make letters 1.4 times as large and the picture 16:9, to be read from the back of a room.
+
+    A picture of panels, which no container fills, keeps its size.
+
+    Parameters
+    ----------
+    spec : dict
+        The chart's specification, which is changed in place.
+
+    Returns
+    -------
+    dict
+        The same specification, with a width of its own: show it as wide as it is.
+    """
+    for part in parts(spec):
+        for name in SIZES & part.keys():
+            if isinstance(part[name], int | float):
+                part[name] = round(CLASS_LETTERS * part[name], 1)
+    if spec.get("width") == "container":
+        for layer in spec.get("layer", []):
+            layer.pop("height", None)
+        spec |= {"width": CLASS_WIDTH, "height": CLASS_WIDTH * 9 // 16}
+        spec["autosize"] = {"type": "fit", "contains": "padding"}
+    return spec
+
+
+def parts(node: Any) -> Iterator[dict[str, Any]]:
+    """Every part of a specification, but for its tables."""
+    if isinstance(node, dict):
+        yield node
+        node = [part for name, part in node.items() if name != "datasets"]
+    for part in node if isinstance(node, list) else ():
+        yield from parts(part)
+
+
+def channels(spec: dict[str, Any], *names: str) -> list[dict[str, Any]]:
+    """What the channels of these names, or all of them, say in any layer."""
+    found = [part["encoding"] for part in parts(spec) if "encoding" in part]
+    each = ((name, channel) for encoding in found for name, channel in encoding.items())
+    return [channel for name, channel in each if isinstance(channel, dict) and (name in names or not names)]
 
 
 def named(chart: Any, tables: dict[str, pd.DataFrame]) -> Any:

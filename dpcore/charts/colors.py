@@ -11,6 +11,7 @@ FADED = alt.ExprRef("luminance(background) < 0.2 ? '#b4bac4' : '#5a606a'")
 MIDDLE = 0.179  # the luminance on which black and white letters have the same contrast
 SERIES = [CLAIMED, RELEASED, "#2a8a4a", "#a05ab4", "#d13b6a", "#0d8a94", "#8d7316", "#6b6be0", "#c43bc4", "#96705c"]
 SERIES += ["#6f8f1a"]  # the first color and shape are for a claim
+TINTS = ["rgba(31, 119, 212, 0.06)", "rgba(31, 119, 212, 0.8)"]  # from pale, on any page, to strong
 STRIPES, BREAK = 48, (39, 40)
 _STAR = "M0,-1L.29,-.4L.95,-.31L.48,.15L.59,.81L0,.5L-.59,.81L-.48,.15L-.95,-.31L-.29,-.4Z"
 _SAW = "M-1,-.9L0,-.35L1,-.9L1,.9L0,.35L-1,.9Z"
@@ -20,11 +21,11 @@ SHAPES += [_STAR, _SAW, _CROSSED]
 
 
 def hatched(color: str) -> dict[str, Any]:
-    """Slanted stripes with a break near the end: a bar that goes on without limit."""
+    """Upright stripes with a break near the end: a bar that goes on without limit. Slanted ones, a canvas misplaces."""
     stops, clear = [], "rgba(128, 128, 128, 0)"
     for stripe in range(STRIPES):
         start, end = stripe / STRIPES, (stripe + 0.45) / STRIPES
         own = clear if stripe in BREAK else color
         stops += [{"offset": at, "color": look} for at, look in ((start, own), (end, own), (end, clear))]
         stops.append({"offset": (stripe + 1) / STRIPES, "color": clear})
-    return {"gradient": "linear", "x1": 0, "y1": 0, "x2": 1, "y2": 0.04, "stops": stops}
+    return {"gradient": "linear", "x1": 0, "y1": 0, "x2": 1, "y2": 0, "stops": stops}

@@ -7,21 +7,10 @@ import numpy as np
 import pandas as pd
 
 from dpcore.charts.base import Chart, present
-from dpcore.charts.colors import NEUTRAL, REAL, RELEASED, SERIES, SHAPES
+from dpcore.charts.colors import NEUTRAL, REAL, RELEASED, SERIES, SHAPES, TINTS
 from dpcore.charts.frames import UNSEEN, distinct, in_order, largest, short, tidy
-from dpcore.charts.marks import (
-    NO_TIP,
-    color_and_shape,
-    fitted,
-    ink_on_shade,
-    looks,
-    means,
-    ruled,
-    scaled,
-    span,
-    tooltips,
-    words,
-)
+from dpcore.charts.marks import NO_TIP, color_and_shape, fitted, looks, means, ruled, tooltips, words
+from dpcore.charts.scales import scaled, span
 from dpcore.language import phrase, say
 
 NUMBER = ",.10~g"
@@ -200,7 +189,7 @@ def count_tree(frame: pd.DataFrame, *, width: int = 820) -> Chart:
         tooltip=tips,
     )
     across: Any = {"axis": None, "scale": span(0, total, zero=False)}
-    scale = alt.Scale(scheme="viridis", type="sqrt", domain=[0, highest])
+    scale = alt.Scale(range=TINTS, type="sqrt", domain=[0, highest])
     shade_title = say("absolute error") if private else say("95% interval, ±")
     color = alt.Color("shade:Q", title=shade_title, scale=scale, legend=alt.Legend(format=",.3~g"))
     counted, blanks = (base.transform_filter(f"datum.shade {sign} null") for sign in ("!==", "==="))
@@ -208,7 +197,7 @@ def count_tree(frame: pd.DataFrame, *, width: int = 820) -> Chart:
     boxes = boxes.encode(alt.X("left:Q", **across), alt.X2("right:Q"), color)
     named, blanks = (part.transform_calculate(middle="(datum.left + datum.right) / 2") for part in (counted, blanks))
     middle = alt.X("middle:Q", **across)
-    named = fitted(named.encode(middle), "text", width, SHORTEST, fontSize=12, color=ink_on_shade("shade"))
+    named = fitted(named.encode(middle), "text", width, SHORTEST, fontSize=12)
     blanks = words(blanks.encode(middle), "text", fontSize=12)
     what = say("absolute error of each count") if private else say("half the width of each count's 95% interval")
     return present(

@@ -10,7 +10,8 @@ import pandas as pd
 from dpcore.charts.base import Chart, panels, present
 from dpcore.charts.colors import CLAIMED, NEUTRAL, SERIES, SHAPES
 from dpcore.charts.frames import breadth, in_order, t_quantile, texts, tidy, wrapped
-from dpcore.charts.marks import NO_TIP, color_and_shape, keyed, scaled, tooltips, words
+from dpcore.charts.marks import NO_TIP, color_and_shape, keyed, tooltips, words
+from dpcore.charts.scales import scaled
 from dpcore.charts.scores import axis_of
 from dpcore.language import phrase, say
 from dpcore.text import number
@@ -394,7 +395,7 @@ def compared(
     column = {"claimed": "epsilon_claimed", "proved": "epsilon_bound"}.get(x, "epsilon_nominal")
     shown = frame[np.isfinite(frame[column].to_numpy(dtype=float)) & (frame[column] > 0)]
     look: Any = {"y_title": y_title, "title": title, "references": references, "log_x": True, "log_y": log_y}
-    look |= {"y_axis": axis_of(quantity, y_title)}
+    look |= {"y_axis": axis_of(quantity, y_title, shown["value"], references)}
     look |= {"mode": "mode", "center": "median", "interval": "deciles", "among": names and list(texts(names))}
     chart = curves(shown, x=column, y="value", x_title=AXES[x], **look)
     sentences = [*_promises(shown, relations, local), say("Data: {name}.", name=texts([data])[0])]

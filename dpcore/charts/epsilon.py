@@ -11,8 +11,9 @@ import pandas as pd
 
 from dpcore.charts.base import Chart, near, present
 from dpcore.charts.colors import CLAIMED, REAL, RELEASED, SERIES, hatched
-from dpcore.charts.frames import MOST_ENTRIES, as_listed, distinct, in_order, largest, texts, tidy
-from dpcore.charts.marks import NO_TIP, captions, color_and_shape, diamonds, scaled, single, span, tooltips, words
+from dpcore.charts.frames import MOST_ENTRIES, distinct, in_order, largest, step, texts, tidy
+from dpcore.charts.marks import NO_TIP, bars, beside, color_and_shape, diamonds, single, tooltips, words
+from dpcore.charts.scales import epsilons, scaled, span
 from dpcore.language import phrase, say
 from dpcore.text import claim, limit, number
 
@@ -26,7 +27,6 @@ CLAIM, COST = phrase("claimed"), phrase("can cost up to")
 WHICH = {"epsilon_claimed": CLAIM, "epsilon_nominal": COST}
 VOID = phrase("of the noise alone")  # where that is no bound
 SILENT: Any = {"aria": False}  # of marks that may be none: a browser would name an empty group that nobody can hear
-FAR = 8  # how many times farther than the rest an epsilon may be and still be drawn to scale
 # What many entries such as "counts of age" and "report of age" are, and one.
 TABLES = {"counts": phrase("{count} tables × {each}"), "report": phrase("{count} answers × {each}")}
 SPREAD = {"counts": phrase("{count} tables of {low} to {high}"), "report": phrase("{count} answers of {low} to {high}")}
@@ -82,28 +82,32 @@ def epsilon_split(frame: pd.DataFrame) -> Chart:
     if len(data) > MOST_ENTRIES:
         name = say("({count:,} others)", count=len(data) - MOST_ENTRIES)
         rest = data[columns].iloc[MOST_ENTRIES:].sum().to_frame().T.assign(name=name)
-        data = distinct(pd.concat([data.head(MOST_ENTRIES), rest], ignore_index=True), "name")
+        data = pd.concat([data.head(MOST_ENTRIES), rest], ignore_index=True)
+    data = distinct(data, "name")
     edge = 1.15 * largest(data[columns].replace(math.inf, np.nan).to_numpy().ravel(), 1e-3)
 
-    data["claims"] = data["epsilon_claimed"] < math.inf
-    base = alt.Chart(_to_the_edge(data, columns, edge)).encode(
-        alt.X("epsilon_nominal:Q", **scaled(say("rho") if in_rho else say("epsilon"), span(0, edge), tickCount=8)),
-        alt.Y("name:N", sort=None, title=None, scale=as_listed(data["name"])),
-        tooltip=tooltips("name|entry", "epsilon_claimed_text|claimed", f"epsilon_nominal_text|{paid}"),
+    data = _to_the_edge(data.assign(claims=data["epsilon_claimed"] < math.inf), columns, edge)
+    data["text"], endless = data["epsilon_nominal_text"], "datum.epsilon_nominal_endless"
+    data["edge"] = data["epsilon_nominal"].mask(data["epsilon_nominal_endless"], 1.06 * edge)
+    room = 1.4 if data["epsilon_nominal_endless"].any() else 1  # for what is said of no limit
+    across = scaled(say("rho") if in_rho else say("epsilon"), span(0, room * edge), tickCount=8)
+    tips = tooltips("name|entry", "epsilon_claimed_text|claimed", f"text|{paid}")
+    drawn, told = bars(data, "name", "epsilon_nominal", across, tips)
+    far = drawn.transform_filter(endless)
+    marked = (
+        alt.Chart(data)
+        .transform_filter("datum.claims")
+        .encode(drawn.encoding.y, alt.X("epsilon_claimed:Q"), tooltip=tips)
     )
-    endless = "datum.epsilon_nominal_endless"
-    bars = base.mark_bar(height={"band": 0.6}).encode(color=_solid(endless))
-    claimed = diamonds(base.transform_filter("datum.claims"), CLAIMED).encode(alt.X("epsilon_claimed:Q"))
-    amount = captions(base, "epsilon_nominal_text", align="left", dx=_beside(endless))
     return present(
-        alt.layer(bars, _onward(base.transform_filter(endless)), claimed, amount),
+        alt.layer(drawn.encode(color=_solid(endless)), _onward(far), diamonds(marked, CLAIMED), told),
         say("Where did rho go?") if in_rho else say("Where did epsilon go?"),
         key=say("Bar and number: {paid}.", paid=paid)
         + (say(" Diamond: claimed.") if data["claims"].any() else say(" None is claimed.")),
         seen=say("Epsilon per step of the method, largest first: {paid}, and what the paper claims.", paid=paid)
         if not in_rho
         else say("Rho per step of the method, largest first: {paid}.", paid=paid),
-        height=alt.Step(30),
+        height=step(data["name"], 30),
     )
 
 
@@ -163,47 +167,97 @@ def claimed_vs_bound(*, claimed: float, bound: float, delta: float = 0.0) -> Cha
     alt.Chart
         The chart.
     """
-    who = [say(CLAIM), say(COST)]
-    positive = [value for value in (claimed, bound) if 0 < value < math.inf]
-    first = min(-2, math.floor(math.log10(min(positive, default=1))))
-    last = min(300, max(1, math.ceil(math.log10(max(positive, default=1)) + 0.1)))
-    low, high = 10.0**first, 10.0**last
-    data = _to_the_edge(pd.DataFrame({"who": who, "epsilon": [float(claimed), float(bound)]}), ["epsilon"], high)
-    data = data.assign(low=low, epsilon=data["epsilon"].clip(lower=low)).rename(columns={"epsilon_endless": "endless"})
-    if math.isinf(claimed):  # which is no claim, and no mark
-        data.loc[0, ["epsilon", "epsilon_text", "endless"]] = low, claim(claimed), False
-    data["marked"] = ~data["endless"] & ((data["who"] == who[1]) | math.isfinite(claimed))
-
-    powers = np.arange(first, last + 1, 1 + (last - first) // 10)
-    ticks = [times * 10.0**power for power in powers for times in ((1, 3) if last - first <= 4 else (1,))]
-    sure = "datum.value > 6.9 ? '>99.9%' : format(1 / (1 + exp(-datum.value)), '.1~%')"
-    shown: Any = {"values": [tick for tick in ticks if tick <= high]}
-    shown["labelExpr"] = f"[format(datum.value, ',~g'), {sure}]"
-    title = say("epsilon, and how sure someone who was 50:50 can become")
+    title, axis = say("epsilon, and how sure someone who was 50:50 can become"), {}
     if delta:
         title = say("epsilon at delta {delta}", delta=f"{delta:g}")
-        shown["labelExpr"] = "format(datum.value, ',~g')"
-    base = alt.Chart(data).encode(
-        alt.X("epsilon:Q", **scaled(title, span(low, high, type="log"), **shown)),
-        alt.Y("who:N", title=None, scale=alt.Scale(domain=who), axis=alt.Axis(labelFontSize=16)),
-        tooltip=tooltips("who|epsilon", "epsilon_text|value"),
-    )
-    looks = color_and_shape("who", who, [CLAIMED, RELEASED], ["diamond", "circle"], legend=None)
-    # A length on a log axis says nothing, so there are points; only what has no limit fills the axis.
-    points = base.transform_filter("datum.marked").mark_point(filled=True, size=320, opacity=1).encode(*looks)
-    far = base.transform_filter("datum.endless")
-    filled = far.mark_bar(height={"band": 0.5}, color=hatched(RELEASED), **SILENT).encode(x2=alt.X2("low"))
-    said: Any = {"align": "left", "fontSize": 17, "fontWeight": "bold"}
-    return near(
-        alt.layer(filled, _onward(far), points, captions(base, "epsilon_text", dx=_beside("datum.endless"), **said)),
+    else:
+        sure = "datum.value > 6.9 ? '>99.9%' : format(1 / (1 + exp(-datum.value)), '.1~%')"
+        axis = {"labelExpr": f"[format(datum.value, ',~g'), {sure}]"}
+    rows = {say(CLAIM): (claimed, claimed, claim(claimed)), say(COST): (bound, bound, limit(bound))}
+    return _stood(
+        rows,
+        epsilons(title, [claimed, bound], **axis),
         say("Epsilon: claimed, and what it can cost"),
         key=say("Striped: no limit.") if math.isinf(bound) else "",
         seen=say(
-            "Claimed is epsilon {claimed}; it can cost up to {bound}.",
-            claimed=data["epsilon_text"][0],
-            bound=data["epsilon_text"][1],
+            "Claimed is epsilon {claimed}; it can cost up to {bound}.", claimed=claim(claimed), bound=limit(bound)
         ),
-        height=alt.Step(52),
+    )
+
+
+def known_epsilon(*, lower: float, claimed: float, proved: float) -> Chart:
+    """Draw what is known of the epsilon that a run can cost, and where the claim is.
+
+    Parameters
+    ----------
+    lower, claimed, proved : float
+        The audit's lower bound, the claimed and the proven epsilon, which may be infinite.
+
+    Returns
+    -------
+    alt.Chart
+        The chart.
+    """
+    least = say("at least 0: the attack found nothing")
+    if lower:
+        least = say("at least {epsilon:g}", epsilon=math.floor(1000 * lower) / 1000)
+    most = say("no limit is proved")
+    if math.isfinite(proved):
+        most = say("proved: at most {epsilon}", epsilon=number(proved))
+    known = say("{least}; {most}", least=least, most=most)
+    claim_text = number(claimed) if math.isfinite(claimed) else say("no epsilon")
+    return _stood(
+        {say("is claimed"): (claimed, claimed, claim_text), say("can cost"): (lower, proved, known)},
+        epsilons(say("epsilon"), [lower, claimed, proved]),
+        say("What is claimed, and what is known"),
+        key=say("Blue: where the true epsilon can lie. Left end: the attack, 95% sure. Right end: the proof.")
+        + (say(" Striped: no limit.") if math.isinf(proved) else ""),
+        seen=say("Claimed: {claimed}. It can cost {known}.", claimed=claim_text, known=known),
+    )
+
+
+def _stood(
+    rows: dict[str, tuple[float, float, str]], across: dict[str, Any], title: str, *, key: str, seen: str
+) -> Chart:
+    """A claim, and what a run can cost, on the axis of epsilons: a point, or a bar from one to the other."""
+    names, (low, high) = [*rows], across["scale"].domain
+    data = pd.DataFrame(rows.values(), columns=["start", "stop", "text"]).fillna(math.inf).assign(row=names)
+    data["endless"] = data["none"] = data["stop"] == math.inf
+    data.loc[0, "endless"], data.loc[1, "none"] = False, False  # what is infinite is no claim, and no mark
+    data["start"] = data["start"].mask(data["start"] == math.inf, low).clip(low, high)
+    data["stop"] = data["stop"].mask(data["none"], low).clip(low, high)
+    claims = not data["none"][0]
+    base = alt.Chart(data).encode(
+        alt.X("start:Q", **across),
+        alt.Y("row:N", title=None, scale=alt.Scale(domain=names), axis=alt.Axis(labelFontSize=16, ticks=False)),
+        tooltip=tooltips("row|epsilon", "text|value"),
+    )
+    looks = color_and_shape("row", names, [CLAIMED, RELEASED], ["diamond", "circle"], legend=None)
+    # A length on a log axis says nothing, so there are points; a bar is all between two bounds.
+    points = (
+        base.transform_filter("datum.start === datum.stop && !datum.none")
+        .mark_point(filled=True, size=320, opacity=1)
+        .encode(*looks)
+    )
+    fill = hatched(RELEASED) if data["endless"][1] else RELEASED
+    stop = base.encode(alt.X("stop:Q", **across))
+    wide = stop.transform_filter("datum.start < datum.stop").encode(x2=alt.X2("start"))
+    rule: Any = {"color": CLAIMED, "strokeWidth": 2, "strokeDash": [6, 4]}
+    marked = [single(at=data["stop"][0]).mark_rule(**rule).encode(alt.X("at:Q", **across), tooltip=NO_TIP)]
+    look: Any = {"fontSize": 17, "fontWeight": "bold", "dy": alt.ExprRef("datum.start < datum.stop ? -24 : 0")}
+    told = beside(stop, "stop", "text", dx=15, **look)
+    return near(
+        alt.layer(
+            *(marked if claims else []),
+            wide.mark_bar(height={"band": 0.36}, color=fill, **SILENT),
+            _onward(stop.transform_filter("datum.endless")),
+            points,
+            told,
+        ),
+        title,
+        key=key,
+        seen=seen,
+        height=alt.Step(60),
     )
 
 
@@ -266,61 +320,6 @@ def odds_icons(probability: float, *, title: str | None = None) -> Chart:
     seen = say("{filled} of 100 icons are filled.", filled=filled)
     return present(
         icons, title or say("{filled} in 100", filled=filled), seen=seen, width=alt.Step(16), height=alt.Step(16)
-    )
-
-
-def known_epsilon(*, lower: float, claimed: float, proved: float) -> Chart:
-    """Draw what is known of the epsilon that a run can cost, and where the claim is.
-
-    Parameters
-    ----------
-    lower, claimed, proved : float
-        The audit's lower bound, the claimed and the proven epsilon, which may be infinite.
-
-    Returns
-    -------
-    alt.Chart
-        The chart.
-    """
-    finite = math.isfinite(claimed)
-    usual = max([lower, 0.5, *([claimed] if finite else [])])
-    bounded = math.isfinite(proved) and proved <= FAR * usual
-    edge = 1.3 * max(usual, proved if bounded else 0.0)
-    end = min(max(proved, lower), edge) if bounded else edge
-    least = say("at least 0: the attack found nothing")
-    if lower:
-        least = say("at least {epsilon:g}", epsilon=math.floor(1000 * lower) / 1000)
-    most = say("no limit is proved")
-    if math.isfinite(proved):
-        most = say("proved: at most {epsilon}", epsilon=number(proved))
-    claim_text = number(claimed) if finite else say("no epsilon")
-    across = scaled(say("epsilon"), span(0, edge), tickCount=6, grid=False)
-    rows = [say("is claimed"), say("can cost")]
-    axis = alt.Axis(minExtent=74, labelFontSize=16, ticks=False)
-    down = alt.Y("row:N", title=None, sort=rows, scale=alt.Scale(domain=rows), axis=axis)
-    marked = single(row=rows[0], at=claimed if finite else edge, text=claim_text)
-    marked = marked.encode(alt.X("at:Q", **across), tooltip=tooltips("text|claimed"))
-    cost = single(**{"row": rows[1], "from": lower, "to": end, "least": least, "most": most}).encode(down)
-    start, stop = cost.encode(alt.X("from:Q", **across)), cost.encode(alt.X("to:Q", **across))
-    bar = start.mark_bar(color=RELEASED if math.isfinite(proved) else hatched(RELEASED), opacity=0.75, height=22)
-    layers: list[Any] = [marked.mark_rule(color=CLAIMED, strokeWidth=3, strokeDash=[6, 4])] if finite else []
-    layers.append(bar.encode(x2=alt.X2("to"), tooltip=tooltips("least|by this attack", "most|by proof")))
-    if not bounded:
-        layers.append(_onward(stop).encode(tooltip=tooltips("most|by proof")))
-    look: Any = {"fontSize": 16, "fontWeight": "bold"}
-    layers.append(words(start, "least", align="right" if lower > 0.6 * edge else "left", dy=-24, **look))
-    layers.append(words(stop, "most", align="right" if end > 0.4 * edge else "left", dy=26, **look))
-    marked = marked.encode(down)
-    left = finite and claimed < 0.6 * edge
-    layers += [diamonds(marked, CLAIMED)] if finite else []
-    layers.append(words(marked, "text", align="left" if left else "right", dx=14 if left else -14, **look))
-    return near(
-        alt.layer(*layers),
-        say("What is claimed, and what is known"),
-        key=say("Blue: where the true epsilon can lie. Left end: the attack, 95% sure. Right end: the proof.")
-        + (say(" Striped: no limit.") if math.isinf(proved) else ""),
-        seen=say("Claimed: {claimed}. It can cost {least}; {most}.", claimed=claim_text, least=least, most=most),
-        height=alt.Step(84),
     )
 
 

@@ -6,7 +6,8 @@ import pandas as pd
 from dpcore.charts.base import Chart, near
 from dpcore.charts.colors import INK, RELEASED, SERIES
 from dpcore.charts.frames import tidy
-from dpcore.charts.marks import distances, keyed, scaled, single, span, tooltips
+from dpcore.charts.marks import keyed, single, tooltips
+from dpcore.charts.scales import distances, epsilons
 from dpcore.language import phrase, say
 
 KINDS = {phrase("pairs"): RELEASED, phrase("columns"): SERIES[2]}
@@ -34,8 +35,7 @@ def forecast_bands(frame: pd.DataFrame, *, epsilon: float, low: float, high: flo
     for end in ("low", "middle", "high"):
         data[end] = data[end].clip(0, 1)
     data["of"] = data["of"].map(say)
-    steps = sorted({*data["epsilon"]})
-    across = alt.X("epsilon:Q", **scaled(say("epsilon"), span(low, high, type="log"), format="~g", values=steps))
+    across = alt.X("epsilon:Q", **epsilons(say("epsilon"), [low, high]))
     up = distances(say("points off"), 100)
     tips = tooltips("of|what", "epsilon|epsilon|~g", "low|off from|.3~p", "high|to|.3~p")
     color = keyed(alt.Color, "of", map(say, KINDS), KINDS.values(), legend=alt.Legend(symbolOpacity=1))

@@ -14,7 +14,8 @@ from dpcore.language import say
 
 UNSEEN = "\u200b"  # a name that nobody sees, and what tells one from another that looks the same
 LETTER = 0.58  # its width, as a share of its height
-MOST_VALUES, MOST_ENTRIES, MOST_NUMBERED, MOST_NAMED = 40, 20, 15, 60
+MOST_VALUES, MOST_ENTRIES, MOST_NUMBERED, MOST_NAMED = 40, 20, 20, 60
+LABEL, LONGEST, LINE = 24, 96, 16  # letters of a label's line, and of all of it; pixels of a line
 WIDE = "[\u2e80-\u9fff\uf900-\uffef]"  # Chinese letters and signs
 # What a line may end behind: a word, or a Chinese letter, with the signs that no line begins with.
 PIECE = re.compile(f"(?:{WIDE}|(?:(?!{WIDE})\\S)+)[，。：；！？、）”’》]*\\s*")
@@ -55,6 +56,17 @@ def wrapped(text: str, most: int) -> list[str]:
     return [line.rstrip() for line in lines]
 
 
+def labels(names: Iterable[str], most: int = LABEL) -> list[str]:
+    """Names for places along an axis: in full, as lines of at most so many letters."""
+    parted = (cut(name, LONGEST).replace("_", "_ ") for name in names)  # a line may end behind one
+    return ["\n".join(wrapped(name, most)).replace("_ ", "_") for name in parted]
+
+
+def step(names: Iterable[str], least: int) -> alt.Step:
+    """The height of a row, in which each of these labels has room."""
+    return alt.Step(max([least, *(LINE * name.count("\n") + LINE + 6 for name in names)]))
+
+
 def in_order(labels: Iterable[Any]) -> list[str]:
     """Every label once, in the order in which they come."""
     return list(dict.fromkeys(labels))
@@ -66,7 +78,8 @@ def as_listed(labels: Iterable[str]) -> alt.Scale:
 
 
 def distinct(data: pd.DataFrame, label: str) -> pd.DataFrame:
-    """Equal labels told apart, because an axis would draw them in one place."""
+    """Names as labels, equal ones told apart, because an axis would draw them in one place."""
+    data = data.assign(**{label: pd.Series(labels(data[label]), index=data.index, dtype=object)})
     again = data.groupby(label).cumcount()
     return data.assign(**{label: data[label].where(again == 0, data[label] + " (" + (again + 1).astype(str) + ")")})
 
@@ -76,6 +89,11 @@ def tidy(frame: pd.DataFrame, text: Sequence[str], numbers: Sequence[str]) -> pd
     values = {name: frame[name].to_numpy(dtype=float, na_value=np.nan) for name in numbers}
     finite = {name: pd.Series(np.where(np.isfinite(value), value, np.nan)) for name, value in values.items()}
     return pd.DataFrame({name: texts(frame[name]) for name in text} | finite)
+
+
+def printed(shares: Iterable[float]) -> list[str]:
+    """Shares as per cent of two digits; nothing where there is none."""
+    return ["" if share != share else f"{100 * share:{'.0f' if abs(share) >= 0.0995 else '.2g'}}%" for share in shares]
 
 
 def largest(values: Iterable[float], at_least: float) -> float:

@@ -1,4 +1,4 @@
-"""What charts are put together from: scales, axes, keys, tooltips, and the marks that several of them draw."""
+"""What charts are put together from: keys, tooltips, and the marks that several of them draw."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
@@ -6,35 +6,12 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
-from dpcore.charts.colors import INK, MIDDLE, NEUTRAL
+from dpcore.charts.colors import INK, MIDDLE, NEUTRAL, RELEASED
+from dpcore.charts.frames import LETTER, as_listed
+from dpcore.charts.scales import span
 from dpcore.language import say
 
 NO_TIP = alt.TooltipValue(None)  # like all channels here an object: Altair is slow to find one for a text or a dict
-
-
-def span(low: float, high: float, **more: Any) -> alt.Scale:
-    """A scale from one end to the other."""
-    return alt.Scale(domain=[low, high], nice=False, **more)
-
-
-ROOTS = [0, 0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 1]
-
-
-def root() -> alt.Scale:
-    """From 0 to 1 for every release, so that two can be compared at a glance; roots leave small numbers to be seen."""
-    return span(0, 1, type="sqrt")
-
-
-def distances(title: str, times: int = 1) -> dict[str, Any]:
-    """The axis of distances from 0 to 1, told as so many times as much."""
-    return scaled(
-        say("{title} (root scale)", title=title), root(), values=ROOTS, labelExpr=f"format({times} * datum.value, '~g')"
-    )
-
-
-def scaled(title: str | list[str] | None, scale: alt.Scale, **axis: Any) -> dict[str, Any]:
-    """A channel's title, its scale, and how its axis looks."""
-    return {"title": title, "scale": scale} | ({"axis": alt.Axis(**axis)} if axis else {})
 
 
 def canvas(width: float, height: float) -> Callable[..., alt.Chart]:
@@ -122,11 +99,6 @@ def ink_on(fill: str) -> alt.ExprRef:
     return alt.ExprRef(f"luminance({fill}) < {MIDDLE} ? '#fefefe' : '#010101'")
 
 
-def ink_on_shade(shade: str) -> alt.ExprRef:
-    """The color of letters on cells that have the color of their field `shade`."""
-    return ink_on(f"scale('color', datum.{shade})")
-
-
 def diamonds(base: alt.Chart, color: str) -> Any:
     """What marks a true or printed value."""
     return base.mark_point(shape="diamond", filled=True, size=150, color=color, opacity=1)
@@ -135,3 +107,24 @@ def diamonds(base: alt.Chart, color: str) -> Any:
 def means(base: Any, x: alt.X) -> Any:
     """An upright line at the mean of several runs."""
     return base.mark_tick(thickness=2, color=NEUTRAL, height={"band": 0.9}).encode(x, tooltip=NO_TIP)
+
+
+def beside(base: Any, x: str, text: str, *, dx: int = 9, inside: bool = False, **look: Any) -> Any:
+    """A field's texts to the right of `x`, or to its left where they have no room: `inside` a bar in white."""
+    room = LETTER * look.get("fontSize", 15)
+    far = f"scale('x', datum.{x}) + {dx} + {room:.3g} * length(datum.{text}) > width"
+    look |= {"color": alt.ExprRef(f"{far} ? '#ffffff' : {INK.expr}")} if inside else {}
+    side: Any = {"align": alt.ExprRef(f"{far} ? 'right' : 'left'"), "dx": alt.ExprRef(f"{far} ? {-dx} : {dx}")}
+    return words(base, text, **side, **look)
+
+
+def bars(
+    data: pd.DataFrame, name: str, amount: str, across: dict[str, Any], tips: list[alt.Tooltip], **look: Any
+) -> list[Any]:
+    """A bar per name, in their order, and its `text` beyond its `edge`."""
+    edge = "edge" if "edge" in data else amount
+    down = alt.Y(f"{name}:N", title=None, scale=as_listed(data[name]))
+    base = alt.Chart(data).encode(down, tooltip=tips)
+    drawn = base.mark_bar(**{"color": RELEASED, "height": {"band": 0.65}} | look)
+    told = beside(base.encode(alt.X(f"{edge}:Q", **across)), edge, "text", inside=edge == amount)
+    return [drawn.encode(alt.X(f"{amount}:Q", **across)), told]

@@ -6,18 +6,22 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
-from dpcore.charts.base import Chart, present
+from dpcore.charts.base import DIGITS, Chart, present
+from dpcore.charts.colors import NEUTRAL, TINTS
 from dpcore.charts.frames import MOST_NAMED, MOST_NUMBERED, MOST_VALUES, UNSEEN, in_order, short, texts, tidy
-from dpcore.charts.marks import captions, ink_on_shade, root, span, tooltips, words
+from dpcore.charts.marks import captions, tooltips, words
+from dpcore.charts.scales import root, span
 from dpcore.language import say
 
+LOW = 0.05  # distances from here on are printed
+STEEP = 15  # names across a matrix that need not stand upright
 MOST_WRITTEN = 12
 
 
 def pair_heatmap(frame: pd.DataFrame) -> Chart:
     """Draw how well each pair of columns survives, as a symmetric matrix.
 
-    Colors are the same for every release.
+    Colors are the same for every release; numbers from 0.05 up are printed.
 
     Parameters
     ----------
@@ -34,8 +38,9 @@ def pair_heatmap(frame: pd.DataFrame) -> Chart:
     names = in_order([*pairs["a"], *pairs["b"]])
     cells = _mirrored(pairs).rename(columns={"avd": "shade"})
     tips = tooltips("x|column", "y|and", "shade|distance|.3f", "floor|fresh sample|.3f")
+    printed = f"datum.shade >= {LOW}" if len(names) <= MOST_NUMBERED else ""
     return present(
-        _heat(cells, tips, names, names, title=say("distance")),
+        alt.layer(*_matrix(cells, tips, names, names, title=say("distance"), small=True, printed=printed)),
         say("How far each pair of columns is from the real data"),
         key=say("0 = the same, 1 = nothing in common. Colors are the same for every release."),
         seen=say(
@@ -88,9 +93,10 @@ def affinity(frame: pd.DataFrame, clusters: Mapping[Any, object] | pd.DataFrame)
         clipped += told
     clipped += say(" {above:,} are above 1, and drawn as 1.", above=above) if above else ""
     key = say("Ordered by cluster; gaps part {count:,} clusters.", count=len(groups)) if len(groups) > 1 else ""
-    gaps, named = len(order) - len(cluster), len(cluster) <= MOST_NAMED
+    how: Any = {"gaps": len(order) - len(cluster), "named": len(cluster) <= MOST_NAMED}
+    how["printed"] = "true" if len(cluster) <= STEEP else ""
     return present(
-        _heat(cells, tips, order, order, title=say("noisy score"), gaps=gaps, named=named),
+        alt.layer(*_matrix(cells, tips, order, order, title=say("noisy score"), small=True, **how)),
         say("How much each pair of columns says about each other, with noise"),
         key=f"{key}{clipped}".strip(),
         seen=say(
@@ -138,11 +144,13 @@ def pair_tables(frame: pd.DataFrame, *, x: str, y: str) -> Chart:
     cells["source"] = cells["source"].map(say)
     across = [*names[0], UNSEEN, *(UNSEEN + name for name in names[0])] if names[0] else []
     heads = pd.DataFrame({"x": across[:: len(names[0]) + 1], "text": [say("real"), say("released")] if across else []})
-    heat = _heat(cells, tips, across, names[1], title=say("share"), number=".1%", room=10, titles=titles, gaps=1)
+    how: Any = {"small": True, "number": ".1%", "titles": titles, "gaps": 1}
+    how["printed"] = "true" if len(across) <= 11 else ""
+    heat = _matrix(cells, tips, across, names[1], title=say("share"), **how)
     place = alt.X("x:N", scale=alt.Scale(domain=across))
     head = words(alt.Chart(heads).encode(place, y=alt.value(-10)), "text", align="left", fontWeight="bold")
     return present(
-        alt.layer(heat, head),
+        alt.layer(*heat, head),
         say("{one} and {other} together, real and released", one=titles[0], other=titles[1]),
         key=say("Colors are the same for every release."),
         seen=say(
@@ -166,22 +174,19 @@ def confusion(frame: pd.DataFrame) -> Chart:
     """
     data = tidy(frame, ["truth", "predicted"], ["count", "share"])
     names = in_order([*data["truth"], *data["predicted"]])
-    few, written = len(names) <= 5, len(names) <= MOST_WRITTEN
-    below = alt.Axis(labelAngle=0 if few else -50, labelOverlap=False)
-    across = alt.X("predicted:N", title=say("predicted class"), scale=alt.Scale(domain=names), axis=below)
-    down = alt.Y("truth:N", title=say("true class"), scale=alt.Scale(domain=names))
-    tips = tooltips("truth|true class", "predicted|predicted as", "count|rows|,", "share|share of its class|.1%")
-    base = alt.Chart(data, height=alt.Step(64 if few else 40 if written else 17)).encode(across, down, tooltip=tips)
-    known = base.transform_filter("datum.share !== null")
-    ink = ink_on_shade("share")
-    layers = [_colored(base, "share", say("share of the true class"))]
-    if written:
-        layers.append(captions(known, "share", ".0%", color=ink, fontSize=16, fontWeight="bold", dy=-9 if few else 0))
+    few = len(names) <= 5
+    data = data.rename(columns={"truth": "y", "predicted": "x", "share": "shade"})
+    tips = tooltips("y|true class", "x|predicted as", "count|rows|,", "shade|share of its class|.1%")
+    how: Any = {"titles": (say("predicted class"), say("true class")), "number": ".0%", "least": 64 if few else 40}
+    how["printed"] = "datum.shade !== null" if len(names) <= MOST_WRITTEN else ""
+    layers = _matrix(data, tips, names, names, title=say("share of the true class"), **how)
     if few:
-        layers.append(captions(known, "count", ",", color=ink, fontSize=13, dy=11))
+        counted = layers[0].copy(deep=False)
+        counted.encoding = layers[-1].encoding
+        layers.append(captions(counted.transform_filter("datum.shade !== null"), "count", ",", dy=16, fontSize=13))
     return present(
         alt.layer(*layers),
-        say("What is taken for what"),
+        say("Confusion matrix"),
         key=say("Each row of cells: where the rows of one true class go. Right answers are on the diagonal."),
         seen=say(
             "Confusion matrix of {classes} classes: the share of each true class that is predicted as each class.",
@@ -205,15 +210,12 @@ def channel_matrix(frame: pd.DataFrame) -> Chart:
     """
     data = tidy(frame, ["truth", "reported"], ["probability"]).dropna()
     names = in_order([*data["truth"], *data["reported"]])
-    below = alt.Axis(labelAngle=0)
-    base = alt.Chart(data, height=alt.Step(max(34, 60 - 4 * len(names)))).encode(
-        alt.X("reported:N", title=say("what is reported"), scale=alt.Scale(domain=names), axis=below),
-        alt.Y("truth:N", title=say("what is true"), scale=alt.Scale(domain=names)),
-        tooltip=tooltips("truth|true value", "reported|reported", "probability|probability|.2%"),
-    )
-    numbers = captions(base, "probability", ".1%", color=ink_on_shade("probability"), fontWeight="bold")
+    data = data.rename(columns={"truth": "y", "reported": "x", "probability": "shade"})
+    tips = tooltips("y|true value", "x|reported", "shade|probability|.2%")
+    how: Any = {"titles": (say("what is reported"), say("what is true")), "number": ".1%", "printed": "true"}
+    least = max(34, 60 - 4 * len(names))
     return present(
-        _colored(base, "probability", say("probability")) + numbers,
+        alt.layer(*_matrix(data, tips, names, names, title=say("probability"), least=least, **how)),
         say("What becomes of an answer"),
         key=say("Each row of cells sums to 100%. The more alike the rows, the less a report tells."),
         seen=say(
@@ -228,16 +230,7 @@ def _mirrored(pairs: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([pairs, other], ignore_index=True).rename(columns={"a": "x", "b": "y"})
 
 
-def _colored(base: alt.Chart, shade: str, title: str, number: str = "~%", *, small: bool = False) -> Any:
-    """Cells from dark at 0 to bright at 1; `small` numbers can be told apart."""
-    scale = root() if small else span(0, 1)
-    scale.scheme = "viridis"
-    look: Any = {"values": [0, 0.05, 0.25, 0.5, 1], "offset": 28} if small else {}
-    legend = alt.Legend(labelExpr=f"format(datum.value, '{number}')", **look)
-    return base.mark_rect().encode(alt.Color(f"{shade}:Q", title=title, scale=scale, legend=legend))
-
-
-def _heat(
+def _matrix(
     cells: pd.DataFrame,
     tips: list[alt.Tooltip],
     across: list[str],
@@ -245,28 +238,38 @@ def _heat(
     *,
     title: str,
     number: str = ".2f",
-    room: int = MOST_NUMBERED,
+    printed: str = "",
+    small: bool = False,
     titles: Sequence[str | None] = (None, None),
+    least: int = 30,
     gaps: int = 0,
     named: bool = True,
-) -> Any:
-    """Cells at `x`, `y`, colored by `shade`, small ones too, with numbers if at most `room` are across.
+) -> list[Any]:
+    """Cells at `x`, `y`, the stronger the nearer `shade` is to 1, and the numbers of those that are `printed`.
 
-    `gaps` of the names on each side stand for nothing; cells that are not `named` are as low as fits.
+    `small` numbers can be told apart. `gaps` of the names on each side stand for nothing; cells that are not `named`
+    are as low as fits. Letters turn as names need it.
     """
-    many = len(down) - gaps
-    few = len(across) - gaps <= MOST_NUMBERED
-    below: Any = {"labelAngle": -50, "labelOverlap": False} if few else {"labelAngle": -90, "labelFontSize": 11}
+    many, longest = len(down) - gaps, max(map(len, across), default=0)
+    steep = len(across) - gaps > STEEP
+    below: Any = {"labelAngle": -90 if steep else -50, "labelOverlap": False}
+    if len(across) * (longest + 2) <= 60:
+        below = {"labelAngle": 0}
+    below |= {"labelFontSize": 11} if steep else {}
     beside: Any = {"labelOverlap": False}
     if not named:
         below = beside = {"labels": False, "ticks": False, "domain": False}
-    height = 30 if many <= MOST_NUMBERED else 17 if named else 800 / many
+    height = least if many <= MOST_NUMBERED else 17 if named else 800 / many
+    scale = root() if small else span(0, 1)
+    scale.range = TINTS
+    told: Any = {"values": [0, 0.05, 0.25, 0.5, 1]} if small else {}
+    legend = alt.Legend(labelExpr=f"format(datum.value, '{'~%' if '%' in number else '~g'}')", **told)
     base = alt.Chart(cells, height=alt.Step(height)).encode(
         alt.X("x:N", title=titles[0], scale=alt.Scale(domain=across), axis=alt.Axis(**below)),
         alt.Y("y:N", title=titles[1], scale=alt.Scale(domain=down), axis=alt.Axis(**beside)),
         tooltip=tips,
     )
-    heat = _colored(base, "shade", title, "~%" if "%" in number else "~g", small=True)
-    if len(across) - gaps > room:
-        return alt.layer(heat)
-    return heat + captions(base, "shade", number, fontSize=13, color=ink_on_shade("shade"))
+    color = alt.Color("shade:Q", title=title, scale=scale, legend=legend)
+    layers = [base.mark_rect(stroke=NEUTRAL, strokeWidth=0.4).encode(color)]
+    look: Any = {"style": DIGITS, "fontSize": 13 if least <= 30 else 16}
+    return [*layers, captions(base.transform_filter(printed), "shade", number, **look)] if printed else layers

@@ -10,7 +10,8 @@ import pandas as pd
 from dpcore.charts.base import Chart, near
 from dpcore.charts.colors import CLAIMED, INK, NEUTRAL, REAL, RELEASED, SERIES
 from dpcore.charts.frames import as_listed, in_order, largest, tidy
-from dpcore.charts.marks import NO_TIP, boxes, captions, diamonds, keyed, scaled, single, span, tooltips, words
+from dpcore.charts.marks import NO_TIP, boxes, captions, diamonds, keyed, single, tooltips, words
+from dpcore.charts.scales import scaled, span
 from dpcore.charts.worlds import TIMES, YOU
 from dpcore.language import phrase, retold, say
 from dpcore.text import number

@@ -8,46 +8,17 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from dpcore.charts.base import Chart, near, present
+from dpcore.charts.base import Chart, present
 from dpcore.charts.colors import CLAIMED, INK, NEUTRAL, REAL, RELEASED, SERIES
 from dpcore.charts.frames import in_order, tidy
-from dpcore.charts.marks import (
-    NO_TIP,
-    color_and_shape,
-    diamonds,
-    keyed,
-    ruled,
-    scaled,
-    single,
-    span,
-    tooltips,
-    words,
-)
+from dpcore.charts.marks import NO_TIP, color_and_shape, diamonds, keyed, ruled, single, tooltips, words
+from dpcore.charts.scales import scaled, span
 from dpcore.language import phrase, retold, say
 from dpcore.text import number
 
 MARKS, TALL = 200, 5
 SAID = {"yes": (RELEASED, "circle"), "no": (SERIES[6], "square")}
 BEYOND, FURTHEST = 0.22, 2.5  # how far the axis goes beyond 0 and 1, at least and at most
-HERE = {"truth": REAL, "noise": RELEASED}
-TRUSTED, ALONE = phrase("Other pages"), phrase("This page")
-YOU, ANSWER, OUT, ADDED = phrase("You"), phrase("your true answer"), phrase("What is published"), phrase("noise here")
-# Who: left edge, row, what they hold, two lines
-BOXES = [
-    (0.0, TRUSTED, "truth", YOU, ANSWER),
-    (4.2, TRUSTED, "truth", phrase("A trusted curator"), phrase("everybody’s true answers")),
-    (8.4, TRUSTED, "noise", OUT, phrase("noise added once")),
-    (0.0, ALONE, "truth", YOU, ANSWER),
-    (4.2, ALONE, "noise", phrase("A collector"), phrase("noisy reports only")),
-    (8.4, ALONE, "noise", OUT, phrase("estimates from reports")),
-]
-ARROWS = [
-    (0.0, TRUSTED, "truth", phrase("the truth")),
-    (4.2, TRUSTED, "noise", ADDED),
-    (0.0, ALONE, "noise", ADDED),
-    (4.2, ALONE, "noise", phrase("the reports")),
-]
-WIDE, GAP = 2.8, 1.4
 MOST_EPSILON = 6.0
 Look = tuple[Any, list[int], float]  # color, dashes, width
 # The first line is broad, so that another on top of it leaves both to be seen.
@@ -62,51 +33,6 @@ CALLED = {  # what is said, and whether it is true, if that is told
     ("no", True): phrase("said no, which is true"),
     ("no", False): phrase("said no, which is not true"),
 }
-
-
-def trust() -> Chart:
-    """Draw where the noise is added: by a curator who holds the true rows, or by each person.
-
-    Returns
-    -------
-    alt.Chart
-        The chart.
-    """
-    boxes = pd.DataFrame(BOXES, columns=["left", "row", "holds", "head", "foot"])
-    boxes = boxes.assign(right=boxes["left"] + WIDE, middle=boxes["left"] + WIDE / 2)
-    ways = pd.DataFrame(ARROWS, columns=["left", "row", "holds", "text"])
-    ways = ways.assign(left=ways["left"] + WIDE + 0.08, right=ways["left"] + WIDE + GAP - 0.08)
-    ways = ways.assign(middle=(ways["left"] + ways["right"]) / 2)
-    boxes[["row", "head", "foot"]] = boxes[["row", "head", "foot"]].map(say)
-    ways[["row", "text"]] = ways[["row", "text"]].map(say)
-
-    down = alt.Y(
-        "row:N", title=None, scale=alt.Scale(domain=[say(TRUSTED), say(ALONE)], paddingInner=0.3, paddingOuter=0.1)
-    )
-    down = down.axis(domain=False, ticks=False, labelPadding=12, labelFontWeight="bold", labelFontSize=15)
-    across: Any = {"scale": span(-0.05, 8.4 + WIDE + 0.05, zero=False), "axis": None}
-    colors = alt.Scale(domain=[*HERE], range=[*HERE.values()])
-    color = alt.Color("holds:N", scale=colors, legend=None)
-    base, walk = (alt.Chart(rows).encode(down, tooltip=NO_TIP) for rows in (boxes, ways))
-    frames = base.mark_rect(fillOpacity=0.16, strokeWidth=2.5, cornerRadius=6, stroke=NEUTRAL).encode(
-        alt.X("left:Q", **across), color, alt.Stroke("holds:N", scale=colors, legend=None), x2="right"
-    )
-    middle = alt.X("middle:Q", **across)
-    heads = words(base.encode(middle), "head", fontSize=16, fontWeight="bold", dy=-9)
-    feet = words(base.encode(middle), "foot", fontSize=14, dy=10)
-    lines = walk.mark_rule(strokeWidth=3).encode(color, alt.X("left:Q", **across), x2=alt.X2("right"))
-    tips = walk.mark_point(shape="triangle-right", filled=True, size=170, opacity=1)
-    tips = tips.encode(color, alt.X("right:Q", **across))
-    said = words(walk.encode(middle), "text", fontWeight="bold", dy=-14)
-    return near(
-        alt.layer(frames, heads, feet, lines, tips, said),
-        say("Who sees the truth?"),
-        seen=say(
-            "On other pages people give true answers to a trusted curator, who adds noise once. On this page everybody "
-            "adds noise to their own answer, and the collector holds noisy reports only."
-        ),
-        height=alt.Step(59),
-    )
 
 
 def crowd(frame: pd.DataFrame, *, revealed: bool = False) -> Chart:

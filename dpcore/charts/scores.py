@@ -8,80 +8,134 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from dpcore.charts.base import Chart, present
+from dpcore.charts.base import Chart, near, present
 from dpcore.charts.colors import INK, NEUTRAL, REAL, RELEASED, SERIES
-from dpcore.charts.frames import as_listed, distinct, in_order, largest, t_quantile, tidy
-from dpcore.charts.marks import (
-    NO_TIP,
-    color_and_shape,
-    distances,
-    keyed,
-    looks,
-    means,
-    ruled,
-    scaled,
-    span,
-    tooltips,
-    words,
-)
+from dpcore.charts.frames import as_listed, distinct, in_order, labels, step, t_quantile, tidy
+from dpcore.charts.marks import NO_TIP, bars, beside, color_and_shape, keyed, ruled, tooltips, words
+from dpcore.charts.scales import BELOW, accuracies, distances, scaled, shares
 from dpcore.language import phrase, say
 from dpcore.text import percent
 
 TRAINED_ON = {
-    phrase("released"): (RELEASED, "diamond"),
-    phrase("same method, no noise"): (SERIES[2], "triangle-up"),
-    phrase("real"): (REAL, "circle"),
+    "released": (phrase("trained on synthetic"), RELEASED, "diamond"),
+    "same method, no noise": (phrase("same method, noiseless"), SERIES[2], "triangle-up"),
+    "real": (phrase("trained on real"), REAL, "circle"),
 }
+WHO = [phrase("released"), phrase("baseline")]
 SCORES = {"accuracy": phrase("accuracy"), "balanced_accuracy": phrase("balanced accuracy")}
-WHO = [phrase("released"), phrase("reference")]
+LEGEND = alt.Legend(symbolOpacity=1, offset=28)  # above the name of the majority class
+MAJORITY = phrase("majority class")
 ROW = 110  # pixels
 TO_LEFT = "datum.first && datum.value > 0.3"
 MOST_BARS = 15
 OTHERS, HERE = phrase("another draw"), phrase("this release")
 NOISELESS, MIDDLE, NOISY = phrase("noiseless trees"), phrase("same trees, noiseless counts"), phrase("released")
 STRUCTURE, LEAVES = phrase("cost of choices"), phrase("cost of noisy counts")
-PERCENT = {"format": "~%", "tickCount": 8}
 
 
-def accuracy(frame: pd.DataFrame, *, majority: float) -> Chart:
+def accuracy(frame: pd.DataFrame, *, majority: float, metric: str = "") -> Chart:
     """Draw the accuracy on real test data of models trained on the release and on its baselines.
 
     Parameters
     ----------
     frame : DataFrame
-        One row per model and run: `model`, `trained_on` (a key of `TRAINED_ON`), `accuracy` (0..1).
+        One row per model and run: `model`, `trained_on` (a key of `TRAINED_ON`), `accuracy` or
+        `balanced_accuracy` (0..1), and maybe `metric`: which of them is drawn.
     majority : float
-        The most frequent class's share, what knowing nothing scores.
+        What knowing nothing scores: the most frequent class's share, or one of so many classes.
+    metric : {"accuracy", "balanced_accuracy"}, optional
+        Which is drawn, if the frame does not say it. Default: accuracy.
 
     Returns
     -------
     alt.Chart
         The chart.
     """
-    data = tidy(frame, ["model", "trained_on"], ["accuracy"]).dropna()
-    kinds = color_and_shape("trained_on", *looks(TRAINED_ON, data["trained_on"]), title=say("trained on"))
-    data[["model", "trained_on"]] = data[["model", "trained_on"]].map(say)
+    metric = metric or next(iter(frame.get("metric", [])), "accuracy")
+    data = (
+        tidy(frame, ["model", "trained_on"], [metric]).dropna().rename(columns={metric: "score", "trained_on": "kind"})
+    )
+    found = {say(text): look for name, (text, *look) in TRAINED_ON.items() if name in set(data["kind"])}
+    data["kind"] = [say(TRAINED_ON[name][0]) for name in data["kind"]]
+    colors, shapes = zip(*found.values(), strict=True) if found else ((), ())
+    title = say("Accuracy on real test rows")
+    if metric != "accuracy":
+        title = say("Balanced accuracy on real test rows")
+    looks = color_and_shape("kind", [*found], colors, shapes, legend=LEGEND)
+    return _scored(data, [*found], looks, majority, title=title, of=say(SCORES[metric]))
+
+
+def classifier_scores(frame: pd.DataFrame) -> Chart:
+    """Draw accuracy and balanced accuracy of a released classifier and of its baselines.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        One row per model and run: `model`, `accuracy`, `balanced_accuracy` (0..1) and `private`
+        (bool). Models of several runs have a bar: the 95% t-interval of their mean.
+
+    Returns
+    -------
+    alt.Chart
+        The chart.
+    """
+    data = tidy(frame, ["model"], [*SCORES]).assign(who=np.where(frame["private"].to_numpy(bool), *map(say, WHO)))
+    luck = data.loc[data["model"] == MAJORITY, [*SCORES]].min(axis=None)
+    measures = [*map(say, SCORES.values())]
+    data = data.melt(["model", "who"], [*SCORES], var_name="kind", value_name="score").dropna().reset_index(drop=True)
+    data["kind"] = data["kind"].map(SCORES).map(say)
+    grey: Any = {"symbolFillColor": NEUTRAL, "symbolStrokeColor": NEUTRAL}  # black is lost in the dark
+    looks = [
+        keyed(alt.Color, "who", map(say, WHO), [RELEASED, REAL], legend=LEGEND),
+        keyed(
+            alt.Shape, "kind", measures, ["circle", "diamond"], legend=alt.Legend(symbolOpacity=1, offset=28, **grey)
+        ),
+    ]
+    key = say("Balanced accuracy: the mean share of each class that is found.")
+    title = say("How good the classifier is, and what else there is")
+    return _scored(data, measures, looks, luck, title=title, of=say("on real test rows"), key=key)
+
+
+def _scored(
+    data: pd.DataFrame, kinds: list[str], looks: list[Any], majority: float, *, title: str, of: str, key: str = ""
+) -> Chart:
+    """Scores per model and kind: a mark per run, and the mean in figures; 95% t-intervals where there are several."""
+    across = accuracies(of, majority)
+    low = across["scale"].domain[0]
+    data["model"] = labels(data["model"].map(say))
+    order = in_order(data["model"])
+    runs = data.groupby(["model", "kind"])["score"]
+    size, mean = runs.transform("size"), runs.transform("mean")
+    half = runs.transform("std") / np.sqrt(size) * [t_quantile(n - 1) for n in size]
+    data = data.assign(mean=mean, low=(mean - half).clip(low), high=(mean + half).clip(low, 1))
+    data = data.assign(shown=data["score"].clip(lower=low), text=[percent(share, ".1f") for share in mean])
+    repeated = bool(data["low"].notna().any())
     base = alt.Chart(data).encode(
-        alt.X("accuracy:Q", **accuracies(say("accuracy"))),
-        alt.Y("model:N", sort=None, title=None, scale=alt.Scale(paddingInner=0.25)),
-        alt.YOffset("trained_on:N", sort=[*map(say, TRAINED_ON)]),
-        tooltip=tooltips("model|model", "trained_on|trained on", "accuracy|accuracy|.1%"),
+        alt.Y("model:N", title=None, scale=alt.Scale(domain=order, paddingInner=0.3)),
+        alt.YOffset("kind:N", scale=alt.Scale(domain=kinds)),
     )
-    runs = base.mark_point(filled=True, size=120, opacity=0.85).encode(*kinds)
-    repeated = bool(data.duplicated(["model", "trained_on"]).any())
-    mean = [means(base, alt.X("mean(accuracy):Q", title=say("accuracy")))] if repeated else []
-    return present(
-        alt.layer(runs, *mean, *_upright(say("majority class"), majority, "right")),
-        say("Accuracy on real test data"),
-        key=say("One mark per run. Upright line: mean.") if repeated else "",
-        seen=say("Accuracy of each model trained on the release and on the real data, with reference lines."),
-        height=alt.Step(34),
+    tips = tooltips("model|model", "kind|which", "score|value|.1%", "mean|mean|.1%", "low|from|.1%", "high|to|.1%")
+    dots = base.mark_point(filled=True, size=120, opacity=0.85)
+    dots = dots.encode(alt.X("shown:Q", **across), *looks, tooltip=tips if repeated else tips[:3])
+    bars = base.mark_rule(strokeWidth=3).encode(alt.X("low:Q", **across), looks[0], x2=alt.X2("high"), tooltip=NO_TIP)
+    last = data.groupby(["model", "kind"], sort=False)[["shown", "high"]].transform("max").max(axis=1)
+    ends = data.assign(end=last).drop_duplicates(["model", "kind"])[["model", "kind", "end", "text"]]
+    said = alt.Chart(ends.reset_index(drop=True)).encode(
+        base.encoding.y, base.encoding.yOffset, alt.X("end:Q", **across)
     )
-
-
-def accuracies(title: str | None) -> dict[str, Any]:
-    """The axis of accuracies, which is the same for every release."""
-    return scaled(title, span(0, 1), **PERCENT)
+    layers = [*([bars] if repeated else []), dots, beside(said, "end", "text", dx=11)]
+    if (data["score"] < low).any():
+        key = say("Marks at the left edge lie beyond it, at their numbers. ") + key
+    if repeated:
+        key = say("One mark per run; bar: 95% t-interval of the mean, which is written beside it. ") + key
+    scores = "; ".join(f"{one.model}, {one.kind}: {one.text}" for one in ends.itertuples()).replace("\n", " ")
+    return near(
+        alt.layer(*layers, *_upright(say(MAJORITY), majority, "left")),
+        title,
+        key=key,
+        seen=say("{title}, from {low:.0f}% to 100%. {scores}.", title=title, low=100 * low, scores=scores),
+        height=alt.Step(21),
+    )
 
 
 def _upright(text: str, value: float, align: Any) -> list[Any]:
@@ -90,8 +144,7 @@ def _upright(text: str, value: float, align: Any) -> list[Any]:
         return []
     name = {"align": align, "dx": -4 if align == "right" else 4, "baseline": "bottom"}
     look: Any = {"color": NEUTRAL, "strokeDash": [6, 4], "strokeWidth": 2}
-    across = alt.X("at:Q", title=say("accuracy"))
-    return ruled(across, value, f"{text} {value:.1%}", {"y": alt.value(-4)}, name, **look)
+    return ruled(alt.X("at:Q"), value, f"{text} {value:.1%}", {"y": alt.value(-4)}, name, **look)
 
 
 def redraws(frame: pd.DataFrame, *, references: pd.DataFrame | None = None, small: bool = True) -> Chart:
@@ -124,7 +177,7 @@ def redraws(frame: pd.DataFrame, *, references: pd.DataFrame | None = None, smal
     )  # the release is drawn last, on top
     data["lane"] = data.groupby("metric").cumcount() * 0.618 % 1
 
-    across, told, tip = (distances(""), "{:.3g}".format, ".4~g") if small else (accuracies(""), percent, ".1%")
+    across, told, tip = (distances(""), "{:.3g}".format, ".4~g") if small else (shares(None), percent, ".1%")
     down = alt.Y("metric:N", axis=None, scale=alt.Scale(domain=metrics, padding=0.05))
     base = alt.Chart(data).encode(
         down,
@@ -175,9 +228,12 @@ def _spread(data: pd.DataFrame, metric: str, told: Callable[[float], str]) -> st
     return say("{metric}: {values}", metric=metric, values=", ".join([*here, others]))
 
 
-def axis_of(quantity: str, title: str) -> dict[str, Any] | None:
-    """The axis that a quantity has in all charts, if there is one."""
-    return {"distance": distances, "accuracy": accuracies}[quantity](say(title)) if quantity else None
+def axis_of(quantity: str, title: str, values: pd.Series, references: pd.DataFrame | None) -> dict[str, Any] | None:
+    """The axis that a quantity has in all charts, if there is one; it holds these values, and their references."""
+    if quantity == "accuracy":
+        known = [] if references is None else references["value"]
+        return accuracies(say(title), min([*known, *(values + BELOW)]))
+    return distances(say(title)) if quantity else None
 
 
 def run_strips(
@@ -208,7 +264,9 @@ def run_strips(
     rows = rows.sort_values("middle", ascending=quantity != "accuracy").assign(
         text=lambda found: found["middle"].map(told)
     )
-    across = axis_of(quantity, x_title) or scaled(say(x_title), alt.Scale(zero=True), format="~g", tickCount=6)
+    across = axis_of(quantity, x_title, data["value"], references) or scaled(
+        say(x_title), alt.Scale(zero=True), format="~g", tickCount=6
+    )
     axis = alt.Axis(labelFontSize=15, ticks=False, domain=False)
     down = alt.Y("name:N", title=None, axis=axis, scale=as_listed(rows["name"]))
     value = alt.X("value:Q", **across)
@@ -233,62 +291,6 @@ def run_strips(
     key += say(" Hollow: as published.") if data["hollow"].any() else ""
     key += say(" Dashed: for reference.") if lines else ""
     return present(alt.layer(*lines, *dots, ticks, texts), title, key=key, seen=key, height=alt.Step(52))
-
-
-def classifier_scores(frame: pd.DataFrame) -> Chart:
-    """Draw accuracy and balanced accuracy of a released classifier and of its baselines.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        One row per model and run: `model`, `accuracy`, `balanced_accuracy` (0..1) and `private`
-        (bool). Models of several runs have a bar: the 95% t-interval of their mean.
-
-    Returns
-    -------
-    alt.Chart
-        The chart.
-    """
-    data = tidy(frame, ["model"], [*SCORES]).assign(who=np.where(frame["private"].to_numpy(bool), *map(say, WHO)))
-    data["model"] = data["model"].map(say)
-    order, measures = in_order(data["model"]), [*map(say, SCORES.values())]
-    data = data.melt(["model", "who"], [*SCORES], var_name="measure", value_name="score").dropna()
-    data["measure"] = data["measure"].map(SCORES).map(say)
-    runs = data.groupby(["model", "measure"])["score"]
-    half = runs.transform("std") / np.sqrt(runs.transform("size")) * [t_quantile(n - 1) for n in runs.transform("size")]
-    mean = runs.transform("mean")
-    data = data.assign(mean=mean, low=mean - half, high=mean + half)
-    repeated = bool(data["low"].notna().any())
-    base = alt.Chart(data.reset_index(drop=True)).encode(
-        alt.Y("model:N", title=None, scale=alt.Scale(domain=order, paddingInner=0.3)),
-        alt.YOffset("measure:N", scale=alt.Scale(domain=measures, paddingInner=0)),
-    )
-    across = accuracies(say("on real test rows"))
-    colors = keyed(alt.Color, "who", map(say, WHO), [RELEASED, REAL], legend=alt.Legend(symbolOpacity=1))
-    grey: Any = {"symbolFillColor": NEUTRAL, "symbolStrokeColor": NEUTRAL}  # black is lost in the dark
-    kinds = keyed(alt.Shape, "measure", measures, ["circle", "diamond"], legend=alt.Legend(symbolOpacity=1, **grey))
-    tips = tooltips("model|model", "measure|measure", "score|value|.1%", "mean|mean|.1%", "low|from|.1%", "high|to|.1%")
-    dots = base.mark_point(filled=True, size=120, opacity=0.85).encode(
-        alt.X("score:Q", **across), colors, kinds, tooltip=tips if repeated else tips[:3]
-    )
-    bars = base.mark_rule(strokeWidth=3).encode(alt.X("low:Q", **across), colors, x2=alt.X2("high"), tooltip=NO_TIP)
-    last = base.transform_aggregate(
-        mean="mean(score)", right="max(score)", high="max(high)", groupby=["model", "measure"]
-    ).transform_calculate(right="max(datum.right, datum.high || 0)", text="format(datum.mean, '.1%')")
-    said = words(last.encode(alt.X("right:Q", **across)), "text", align="left", dx=11)
-    key = say("Balanced accuracy: the mean share of each class that is found.")
-    if repeated:
-        key = say("One mark per run; bar: 95% t-interval of the mean, which is written beside it. ") + key
-    return present(
-        alt.layer(*([bars] if repeated else []), dots, said),
-        say("How good the classifier is, and what else there is"),
-        key=key,
-        seen=say(
-            "Accuracy and balanced accuracy of {models} models on real test rows, the released one in blue.",
-            models=len(order),
-        ),
-        height=alt.Step(21),
-    )
 
 
 def costs(frame: pd.DataFrame, *, majority: float = math.nan) -> Chart:
@@ -322,18 +324,24 @@ def costs(frame: pd.DataFrame, *, majority: float = math.nan) -> Chart:
     order = [say(name) for name in (NOISELESS, STRUCTURE, MIDDLE, LEAVES, NOISY) if name in known]
     moves["row"], steps["row"] = moves["row"].map(say), steps["row"].map(say)
     down = alt.Y("row:N", title=None, scale=alt.Scale(domain=order, paddingInner=0.2))
-    across = accuracies(say("accuracy"))
+    across = accuracies(say("accuracy"), majority)
     base, marks = alt.Chart(moves).encode(down), alt.Chart(steps).encode(down, alt.X("accuracy:Q", **across))
     tips = tooltips("row|step", "text|changes accuracy by", "start|from|.2%", "stop|to|.2%")
     spans = base.mark_bar(color=RELEASED, opacity=0.55, height={"band": 0.55})
     spans = spans.encode(alt.X("start:Q", **across), x2=alt.X2("stop"), tooltip=tips)
-    look: Any = {"align": "left", "dx": 12, "fontWeight": "bold"}
-    said = words(base.encode(alt.X("end:Q", **across)), "text", **look)
+    look: Any = {"dx": 12, "fontWeight": "bold"}
+    said = beside(base.encode(alt.X("end:Q", **across)), "end", "text", **look)
     own = alt.condition(f"datum.row === '{say(NOISY)}'", alt.value(RELEASED), alt.value(REAL))
     dots = marks.mark_point(filled=True, shape="diamond", size=210, opacity=1)
     dots = dots.encode(color=own, tooltip=tooltips("row|trees", "accuracy|accuracy|.2%"))
     return present(
-        alt.layer(spans, said, dots, words(marks, "text", **look), *_upright(say("majority class"), majority, "left")),
+        alt.layer(
+            spans,
+            said,
+            dots,
+            beside(marks, "accuracy", "text", **look),
+            *_upright(say("majority class"), majority, "left"),
+        ),
         say("What privacy costs in accuracy, and by what"),
         key=say("From above: the best trees, then trees that were chosen by chance, then their noisy counts."),
         seen=say(
@@ -361,21 +369,17 @@ def importance(frame: pd.DataFrame) -> Chart:
     if len(data) > MOST_BARS:
         title = say("What the trees ask about (top {most} of {count:,})", most=MOST_BARS, count=len(data))
     data = distinct(data.head(MOST_BARS).reset_index(drop=True), "column")
-    scale = span(0, 1.12 * largest(data["share"], 0.01))
-    base = alt.Chart(data).encode(
-        alt.X("share:Q", **scaled(say("share of what divisions gain"), scale, format="~%", tickCount=6)),
-        alt.Y("column:N", sort=None, title=None, scale=as_listed(data["column"])),
-        tooltip=tooltips("column|column", "share|share|.1%"),
-    )
-    bars = base.mark_bar(color=RELEASED, height={"band": 0.65})
-    return present(
-        bars + words(base, "share", ".1%", align="left", dx=6),
+    across = shares(say("share of what splits gain"))
+    data["text"] = data["share"].map("{:.1%}".format)
+    layers = bars(data, "column", "share", across, tooltips("column|column", "share|share|.1%"))
+    return near(
+        alt.layer(*layers),
         title,
         key=say(
-            "How much each column’s divisions lower the impurity of classes, by noisy counts: from the release alone."
+            "How much each column’s splits lower the impurity of classes, by noisy counts: from the release alone."
         ),
         seen=say(
             "The {count} columns that matter most to the released trees, by their share of the gain.", count=len(data)
         ),
-        height=alt.Step(28),
+        height=step(data["column"], 26),
     )

@@ -1,4 +1,4 @@
-"""Shares of one column's values, real, released and reported, and the columns that a release gets most wrong."""
+"""Shares of one column's values, real, released and reported, and what a release gets most wrong."""
 
 from typing import Any
 
@@ -6,19 +6,23 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from dpcore.charts.base import Chart, present
-from dpcore.charts.colors import CLAIMED, NEUTRAL, REAL, RELEASED
-from dpcore.charts.frames import MOST_ENTRIES, as_listed, distinct, largest, short, tidy
-from dpcore.charts.marks import NO_TIP, diamonds, distances, scaled, single, span, tooltips
+from dpcore.charts.base import DIGITS, Chart, near, present
+from dpcore.charts.colors import CLAIMED, INK, NEUTRAL, REAL, RELEASED
+from dpcore.charts.frames import LINE, MOST_ENTRIES, as_listed, cut, distinct, labels, printed, short, step, tidy
+from dpcore.charts.marks import NO_TIP, bars, diamonds, single, tooltips, words
+from dpcore.charts.scales import distances, values
 from dpcore.language import say
 
-PERCENT: Any = {"format": "~%", "tickCount": 6}
-ENDS = (0.1, 0.25, 0.5, 1.0)  # of axes of shares: so few, that two releases of one column rarely have two
 RARE, FEW, MOST = 0.01, 12, 25  # a share; values that are drawn however rare, and that are drawn at most
+UPRIGHT = 60  # letters that stand side by side below bars
+MOST_PAIRS = 10
+NUMBERED = ("real", "released", "reconstructed")  # what is told in figures
 
 
-def marginal(frame: pd.DataFrame, *, column: str) -> Chart:
-    """Draw one column's shares, real and released, with the sampling-noise floor.
+def marginal(
+    frame: pd.DataFrame, *, column: str, previous: pd.DataFrame | None = None, before: str = "", released: str = ""
+) -> Chart:
+    """Draw one column's shares, real and synthetic, with the sampling-noise floor.
 
     Of many values the frequent ones are drawn, and the others together.
 
@@ -30,6 +34,12 @@ def marginal(frame: pd.DataFrame, *, column: str) -> Chart:
         real data).
     column : str
         The column's name.
+    previous : DataFrame, optional
+        The shares of an earlier release: `value`, `released`.
+    before : str, optional
+        What that one is called, such as "the run before, epsilon 0.1".
+    released : str, optional
+        What was released, such as "released counts". Default: "synthetic".
 
     Returns
     -------
@@ -37,20 +47,33 @@ def marginal(frame: pd.DataFrame, *, column: str) -> Chart:
         The chart.
     """
     data = distinct(tidy(frame, ["value"], ["real", "released", "floor_low", "floor_high"]), "value")
-    data, capped = _frequent(data, ["real", "released"])
+    shares = {"real": say("real"), "released": released or say("synthetic")}
+    hollow = ""
     tips = tooltips("real|real|.2%", "released|released|.2%", "floor_low|fresh samples from|.2%", "floor_high|to|.2%")
-    across = scaled(say("share of records"), _shares(data[["real", "released", "floor_high"]]), **PERCENT)
-    base, share, end, height = _by_value(data, tips, scale=as_listed(data["value"]))
-    real = base.mark_bar(color=REAL, opacity=0.5)
-    floor = base.mark_rule(color=NEUTRAL, strokeWidth=5).encode(share("floor_low:Q"), end("floor_high"))
-    return present(
-        real.encode(share("real:Q", **across)) + floor + diamonds(base, RELEASED).encode(share("released:Q")),
-        say("{column}: real and released shares", column=short(column)) + capped,
-        key=say("Bar: real. Diamond: released. Line: 95% of fresh samples of real rows."),
+    if previous is not None:
+        earlier = distinct(tidy(previous, ["value"], ["released"]), "value").set_index("value")["released"]
+        data["previous"], shares["previous"] = data["value"].map(earlier), before or say("the run before")
+        tips += tooltips("previous|the run before|.2%")
+        hollow = say(" Hollow: {before}.", before=shares["previous"])
+    data, capped = _frequent(data, ["real", "released"])
+    along = _Values(data, say("share of rows"), [*shares, "floor_high"], tips)
+    marks = [along.bars("real"), along.interval(NEUTRAL, 4, "floor_low", "floor_high")]
+    if previous is not None:
+        pale: Any = {"shape": "diamond", "filled": False, "size": 110, "strokeWidth": 2, "opacity": 0.6}
+        marks.append(along.base.mark_point(color=RELEASED, **pale).encode(along.share("previous:Q")))
+    return near(
+        alt.layer(*marks, along.diamonds("released"), *along.numbers({name: shares[name] for name in NUMBERED[:2]})),
+        say("{column}: real and {released}", column=short(column, 28), released=shares["released"]) + capped,
+        key=say("Bars: real, not to be published. Diamonds: {released}.", released=shares["released"])
+        + hollow
+        + say(" Lines: 95% of fresh samples."),
         seen=say(
-            "Shares of the values of {column}, real and released, with those of fresh samples.", column=short(column)
+            "Shares of the values of {column}, real and {released}, with those of fresh samples.{hollow}",
+            column=short(column),
+            released=shares["released"],
+            hollow=hollow,
         ),
-        height=height,
+        height=along.height,
     )
 
 
@@ -84,36 +107,27 @@ def reported_shares(frame: pd.DataFrame, *, column: str) -> Chart:
     tips = tooltips("real|true|.2%") if known else []
     tips += tooltips("reported|reported|.2%", "reconstructed|reconstructed|.2%")
     tips += tooltips("low|95% interval from|.2%", "high|to|.2%")
-    base, share, end, height = _by_value(data, tips)
-    real = base.mark_bar(color=REAL, opacity=0.5)
-    across: Any = {"width" if share is alt.Y else "height": {"band": 0.9}}
-    scale = _shares(data[[*shares, "low", "high"]])
+    along = _Values(data, say("share of people"), [*shares, "low", "high"], tips)
+    tick: Any = {"thickness": 4, "width" if along.upright else "height": {"band": 0.9}}
     layers = [
-        real.encode(share("real:Q", **scaled(say("share of people"), scale, **PERCENT))),
-        base.mark_tick(color=CLAIMED, thickness=4, **across).encode(share("reported:Q")),
-        base.mark_rule(color=RELEASED, strokeWidth=2).encode(share("low:Q"), end("high")),
-        diamonds(base, RELEASED).encode(share("reconstructed:Q")),
+        along.bars("real"),
+        along.base.mark_tick(color=CLAIMED, **tick).encode(along.share("reported:Q")),
+        along.interval(RELEASED, 2, "low", "high"),
+        along.diamonds("reconstructed"),
     ]
     if (data[["reconstructed", "low"]] < 0).any(axis=None):
-        layers.insert(0, single(zero=0.0).mark_rule(color=NEUTRAL).encode(share("zero:Q"), NO_TIP))
+        layers.insert(0, single(zero=0.0).mark_rule(color=NEUTRAL).encode(along.share("zero:Q"), NO_TIP))
+    told = {"real": say("true")} if known else {}
+    layers += along.numbers(told | {"reconstructed": say("reconstructed")})
     key = say("Bar: true. ") if known else ""
     key += say("Orange line: reported. ") if data["reported"].notna().any() else ""
-    title = say("{column}: reported and reconstructed shares", column=short(column))
-    seen = say(
-        "Shares of the values of {column}: as reported, and reconstructed from the reports.", column=short(column)
-    )
-    if known:
-        title = say("{column}: true, reported and reconstructed shares", column=short(column))
-        seen = say(
-            "Shares of the values of {column}: true, as reported, and reconstructed from the reports.",
-            column=short(column),
-        )
-    return present(
+    names = say("true, reported and reconstructed") if known else say("reported and reconstructed")
+    return near(
         alt.layer(*layers),
-        title + capped,
+        say("{column}: {names} shares", column=short(column, 24), names=names) + capped,
         key=key + say("Diamond: reconstructed from the reports, with its 95% interval."),
-        seen=seen,
-        height=height,
+        seen=say("Shares of the values of {column}: {names}.", column=short(column), names=names),
+        height=along.height,
     )
 
 
@@ -130,19 +144,50 @@ def _frequent(data: pd.DataFrame, by: list[str]) -> tuple[pd.DataFrame, str]:
     return found, say(" (the {kept} most frequent of {count:,} values)", kept=int(kept.sum()), count=len(data))
 
 
-def _shares(data: pd.DataFrame) -> alt.Scale:
-    """Shares on an axis that is rarely another for another release of the same column."""
-    low, high = float(np.nanmin([0.0, *data.min()])), largest(data.max(), 0.0)
-    return span(low, next((end for end in ENDS if end >= 1.02 * high), max(high, 1.0)))
+class _Values:
+    """A place per value, with its shares: side by side if they are few and short, else one below the other."""
 
+    def __init__(self, data: pd.DataFrame, title: str, fields: list[str], tips: list[alt.Tooltip]) -> None:
+        most = max(UPRIGHT // max(len(data), 1), 1)
+        lines = labels(data["value"].str.replace("\n", " "), most)
+        longest = max((len(word) for name in data["value"] for word in name.split()), default=0)
+        self.lines = 1 + max((name.count("\n") for name in lines), default=0)
+        self.upright = len(data) <= FEW and longest <= most and self.lines <= 2
+        data = data.assign(**{f"{field}_text": printed(data[field]) for field in NUMBERED if field in data})
+        data = data.assign(value=lines) if self.upright else data
+        self.height = 150 if self.upright else step(data["value"], 17 if len(data) <= FEW else 22)
+        place, self.share, self.end = (alt.X, alt.Y, alt.Y2) if self.upright else (alt.Y, alt.X, alt.X2)
+        named = place("value:N", title=None, scale=as_listed(data["value"]), axis=alt.Axis(labelAngle=0))
+        self.base = alt.Chart(data).encode(named, tooltip=[*tooltips("value|value"), *tips])
+        self.along = values(title, data[fields])
 
-def _by_value(data: pd.DataFrame, tips: list[alt.Tooltip], **along: Any) -> tuple[alt.Chart, Any, Any, Any]:
-    """A place per value, side by side if they are few and short; the channels of shares and their ends; the height."""
-    upright = len(data) <= 12 and data["value"].str.len().sum() <= 72
-    place, share, end = (alt.X, alt.Y, alt.Y2) if upright else (alt.Y, alt.X, alt.X2)
-    values = place("value:N", sort=None, title=None, axis=alt.Axis(labelAngle=0), **along)
-    base = alt.Chart(data).encode(values, tooltip=[*tooltips("value|value"), *tips])
-    return base, share, end, 275 if upright else alt.Step(26)
+    def bars(self, field: str) -> Any:
+        """What is real, from 0."""
+        return self.base.mark_bar(color=REAL, opacity=0.5).encode(self.share(f"{field}:Q", **self.along))
+
+    def interval(self, color: str, width: int, low: str, high: str) -> Any:
+        """A line from one share to another."""
+        rule = self.base.mark_rule(color=color, strokeWidth=width)
+        return rule.encode(self.share(f"{low}:Q", **self.along), self.end(high))
+
+    def diamonds(self, field: str) -> Any:
+        """What was released."""
+        return diamonds(self.base, RELEASED).encode(self.share(f"{field}:Q", **self.along))
+
+    def numbers(self, told: dict[str, str]) -> list[Any]:
+        """Shares in figures, in a row below the names or a column beside the bars for each of these."""
+        found: list[Any] = []
+        for k, (field, head) in enumerate(told.items()):
+            look: Any = {"align": "right", "fontSize": 13, "fontWeight": 400 if field == "real" else 600}
+            name, shown = single(text=cut(head, 16)), {"x": alt.XValue(alt.ExprRef(f"width + {54 + 110 * k}"))}
+            if self.upright:
+                shown = {"y": alt.YValue(alt.ExprRef(f"height + {LINE * (self.lines + k) + 18}"))}
+                found.append(words(name.encode(x=alt.value(-6), **shown), "text", **look))
+                look |= {"align": "center"} | ({"style": DIGITS} if self.base.data.shape[0] > MOST // 4 else {})
+            else:
+                found.append(words(name.encode(y=alt.value(-9), **shown), "text", **look))
+            found.append(words(self.base.encode(**shown), f"{field}_text", **look))
+        return found
 
 
 def reported_numbers(frame: pd.DataFrame, *, column: str, days: bool = False) -> Chart:
@@ -180,7 +225,7 @@ def reported_numbers(frame: pd.DataFrame, *, column: str, days: bool = False) ->
     real = base.mark_rect(color=REAL, opacity=0.5).encode(
         alt.X("from:Q", title=say("value"), axis=axis, scale=alt.Scale(zero=False)),
         alt.X2("to"),
-        alt.Y("real:Q", title=say("share of people"), axis=alt.Axis(**PERCENT)),
+        alt.Y("real:Q", title=say("share of people"), axis=alt.Axis(format="~%", tickCount=6)),
         alt.Y2("zero"),
     )
     lines = base.encode(alt.X("x:Q"))
@@ -246,26 +291,46 @@ def worst_columns(frame: pd.DataFrame) -> Chart:
     alt.Chart
         The chart.
     """
-    data = tidy(frame, ["attributes"], ["avd", "floor"]).sort_values("avd", ascending=False, kind="stable")
-    title = say("Where the release is furthest from the real data")
-    if len(data) > MOST_ENTRIES:
-        title += say(" (worst {most} of {count:,})", most=MOST_ENTRIES, count=len(data))
-    data = distinct(data.head(MOST_ENTRIES), "attributes")
-    base = alt.Chart(data).encode(
-        alt.Y("attributes:N", sort=None, title=None, scale=as_listed(data["attributes"])),
-        tooltip=tooltips("attributes|columns", "avd|distance|.3f", "floor|fresh sample|.3f"),
-    )
-    across = distances(say("distance (0 = the same, 1 = nothing in common)"))
-    release, fresh = alt.X("avd:Q", **across), alt.X("floor:Q", **across)
-    beyond = base.mark_rule(color=RELEASED, strokeWidth=4, opacity=0.5).encode(fresh, x2=alt.X2("avd"))
-    floor = base.mark_tick(color=NEUTRAL, thickness=4, height={"band": 0.8}).encode(fresh)
-    return present(
-        beyond + floor + diamonds(base, RELEASED).encode(release),
+    data = tidy(frame, ["attributes"], ["avd", "floor"])
+    return _worst(data, say("Where the release is furthest from the real data"), MOST_ENTRIES)
+
+
+def worst_pairs(frame: pd.DataFrame) -> Chart:
+    """Draw the ten pairs of columns that the release gets most wrong.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        One row per pair: `a`, `b` (columns); `avd`, `floor`, as for `worst_columns`.
+
+    Returns
+    -------
+    alt.Chart
+        The chart.
+    """
+    data = tidy(frame, ["a", "b"], ["avd", "floor"])
+    names = zip(data["a"], data["b"], strict=True)
+    data["attributes"] = [f"{short(one)} × {short(other)}" for one, other in names]
+    return _worst(data, say("The pairs that are furthest from the real data"), MOST_PAIRS)
+
+
+def _worst(data: pd.DataFrame, title: str, most: int) -> Chart:
+    """A bar per set of columns, largest first, with what chance alone does."""
+    shown = data[["attributes", "avd", "floor"]].dropna(subset="avd")
+    shown = shown.sort_values("avd", ascending=False, kind="stable").head(most)
+    if len(data) > most:
+        title += say(" ({most} of {count:,})", most=most, count=len(data))
+    shown = distinct(shown.reset_index(drop=True), "attributes")
+    shown = shown.assign(edge=shown[["avd", "floor"]].max(axis=1), text=shown["avd"].map("{:.2f}".format))
+    across = distances(say("distance"))
+    tips = tooltips("attributes|columns", "avd|distance|.3f", "floor|fresh sample|.3f")
+    drawn, told = bars(shown, "attributes", "avd", across, tips)
+    floor = alt.Chart(shown).mark_tick(color=INK, thickness=3, height={"band": 0.95})
+    floor = floor.encode(drawn.encoding.y, alt.X("floor:Q", **across), tooltip=tips)
+    return near(
+        alt.layer(drawn, floor, told),
         title,
-        key=say(
-            "Diamond: release. Upright line: a fresh sample of the real rows, which is off by chance alone. The axis "
-            "is the same for every release."
-        ),
+        key=say("Upright line: a fresh sample of real rows, off by chance alone. 0: the same. 1: nothing alike."),
         seen=say("Distance from the real data per set of columns, largest first, beside that of a fresh sample."),
-        height=alt.Step(28),
+        height=step(shown["attributes"], 24),
     )

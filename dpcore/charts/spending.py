@@ -6,7 +6,8 @@ import pandas as pd
 from dpcore.charts.base import Chart, near
 from dpcore.charts.colors import CLAIMED, RELEASED
 from dpcore.charts.frames import largest, tidy
-from dpcore.charts.marks import captions, ruled, scaled, span, tooltips
+from dpcore.charts.marks import captions, ruled, tooltips
+from dpcore.charts.scales import scaled, span
 from dpcore.language import phrase, say
 from dpcore.text import number
 

@@ -10,7 +10,8 @@ import pandas as pd
 from dpcore.charts.base import Chart, near
 from dpcore.charts.colors import CLAIMED, INK, NEUTRAL, RELEASED, SERIES
 from dpcore.charts.frames import largest, tidy, wrapped
-from dpcore.charts.marks import NO_TIP, boxes, color_and_shape, keyed, scaled, single, span, tooltips, words
+from dpcore.charts.marks import NO_TIP, boxes, color_and_shape, keyed, single, tooltips, words
+from dpcore.charts.scales import scaled, span
 from dpcore.language import phrase, plural, say
 from dpcore.text import number as epsilon_text
 

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-import math
-from collections import defaultdict
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from itertools import combinations, islice
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import streamlit as st
 
 from dpcore.dashboard import jobs, links, unproved
 from dpcore.dashboard.epsilon import EPSILONS, RELEASE, epsilon_picker
 from dpcore.dashboard.shell import escaped, refused
-from dpcore.dashboard.widgets import following, lasting, markdown
+from dpcore.dashboard.widgets import choice, lasting
 from dpcore.datasets import Dataset
 from dpcore.domain import former_names
 from dpcore.domain.schema import Schema
-from dpcore.errors import DPCoreError
+from dpcore.errors import DPCoreError, ParameterError
 from dpcore.language import phrase, retold, say
 from dpcore.methods import METHODS
-from dpcore.methods.parameters import Choice, Control, Flag
+from dpcore.methods.parameters import Choice, ColumnList, Control, Flag, Number, NumberList, PairList, WeightList, Whole
 from dpcore.methods.presets import Preset
 
 if TYPE_CHECKING:
@@ -36,6 +35,8 @@ MEANT_FOR_PERSONS = {
     "add_remove": phrase("How many persons there are stays private."),
     "replace": phrase("The number of persons is public; everybody counts the same; counts need twice the noise."),
 }
+OWN, EACH = "own", phrase("A number of its own for each column")
+MOST_OFFERED, TIMES = 1_000, " × "  # sets of columns
 
 
 def offered(page: str, mode: str) -> dict[str, tuple[str, Preset]]:
@@ -56,7 +57,7 @@ def method_select(page: str) -> tuple[str, Preset]:
 
     A link of before may say a mode alone, for the first of it.
     """
-    found, key, asked = presets_of(page), f"{page}.method", links.pending()
+    found, key, asked = presets_of(page), f"{page}.method", links.drawing().wishes
     if (mode := asked.get(key)) in ("corrected", "published"):
         asked[key] = next(option for option, (_, preset) in found.items() if preset.mode == mode)
     first = next(iter(found))
@@ -91,123 +92,147 @@ def relation_picker(
     told = [say(meant or (MEANT_FOR_PERSONS if persons else MEANT)[name]) for name in offered]
     names = {name: relation_words(name, persons) for name in offered}
     label = say("What is protected: one person") if persons else say("What is protected: one row")
-    found: str = following(st.radio, label, key, names, usual, captions=told)
+    found: str = choice(st.radio, label, key, names, usual=usual, captions=told)
     return found
 
 
 def target_picker(page: str, told: str, data: Dataset) -> str | None:
     """The class column: one with categories. If there is none, what is `told` then."""
     names = [column.name for column in data.schema if not column.numeric]
-    if not names:
-        if told:
-            st.warning(say(told))
-        return None
-    index = names.index(data.schema.target) if data.schema.target in names else len(names) - 1
-    found: str = lasting(st.selectbox, say("Class column"), f"{page}.target:{data.token}", names, index)
-    return found
+    if told and not names:
+        st.warning(say(told))
+    key, usual = f"{page}.target:{data.token}", data.schema.target
+    usual = usual if usual in names else next(reversed(names), None)
+    return lasting(st.selectbox, say("Class column"), key, names, usual=usual) if names else None
 
 
 def ask(
     page: str, method: PrivateEstimator, control: Control, data: Dataset, places: Sequence[Any] = ()
 ) -> dict[str, Any]:
-    """Draw the control of a parameter, if it is asked for; the method, as it is chosen so far, gets what it gives.
+    """Draw the control of a parameter, if it is asked for; the method, as it is chosen so far, gets its value.
 
     An epsilon is drawn in two `places`.
     """
-    told = control.told(method, data.schema) if callable(control.told) else control.told
     if not control.wanted(method):
-        if control.otherwise:
-            key, text = control.otherwise
-            lasting(st.selectbox, say(control.label), f"{page}.{key}", [text], format_func=say, disabled=True)
         return {}
-    given: dict[str, Any]
-    match control.name:
+    name, schema, note = control.name, data.schema, control.note
+    parameter, persons, about = method.parameters()[name], schema.persons is not None, "" if callable(note) else note
+    value: Any
+    match name:
         case "epsilon":
-            usual = control.shown or method.parameters()["epsilon"].default
-            unit = data.schema.unit
+            unit, usual = schema.unit, control.initial or parameter.default
             rows = 1 if unit is None or unit.id_column is not None else unit.max_contributions
-            about = told or RELEASE
-            persons = data.schema.persons is not None
             steps = control.steps or EPSILONS
-            given = {
-                "epsilon": epsilon_picker(
-                    page,
-                    usual,
-                    steps,
-                    about,
-                    method.seen,
-                    rows,
-                    places,
-                    persons=persons,
-                    claimed=method.mode == "published",
-                )
-            }
+            look: dict[str, Any] = {"persons": persons, "claimed": method.mode == "published"}
+            value = epsilon_picker(page, usual, steps, about or RELEASE, method.seen, rows, places, **look)
         case "relation":
-            allowed = method.relations_in(method.mode) if control.shown is None else (control.shown,)
-            names = [name for name in RELATIONS if name in allowed]
-            usual = method.parameters()["relation"].default
-            given = {"relation": relation_picker(page, names, told, data.schema.persons is not None, usual)}
+            allowed = method.relations_in(method.mode) if control.initial is None else (control.initial,)
+            names = [relation for relation in RELATIONS if relation in allowed]
+            value = relation_picker(page, names, about, persons, parameter.default)
         case "target":
-            given = {"target": target_picker(page, told, data)}
+            value = target_picker(page, about, data)
         case _:
-            given = value_of(page, method, control, data.schema, data.token)
-    for name, value in given.items():
-        setattr(method, name, value)
-    if given and callable(control.told) and (told := control.told(method, data.schema)):
-        (st.markdown if told.startswith(":red[") else st.caption)(say(told))
-    return given
+            value = value_of(page, method, control, schema, data.token)
+    setattr(method, name, value)
+    try:
+        parameter.check(name, value, method, schema)
+    except ParameterError as error:
+        st.markdown(f":red[:material/error: {escaped(retold(error.remedy))}]")
+    else:
+        if callable(note) and (words := note(method, schema)):
+            st.caption(say(words))
+    return {name: value}
 
 
-def value_of(page: str, method: PrivateEstimator, control: Control, schema: Schema, token: object) -> dict[str, Any]:
-    """What somebody chooses for a parameter: its kind says by which widget. The token is of the data."""
-    name, parameter = control.name, method.parameters()[control.name]
-    usual = parameter.default
-    if usual is None:
-        if control.rule and method.mode == "corrected":
-            ruled = f"{page}.{name}_ruled"
-            by_rule = say("{label}: by rule", label=say(control.label))
-            if lasting(st.toggle, by_rule, ruled, True, help=say(control.rule)):
-                return {name: None}
-        usual = control.shown(method, schema) if callable(control.shown) else control.shown
-    if control.fold:
-        fold = f"{page}.{control.fold[0]}"
-        if not (
-            st.session_state[fold] if fold in links.drawn() else lasting(st.toggle, say(control.fold[1]), fold, False)
-        ):
-            return {}
-    place = f"{name}{control.key}" if control.key.startswith(".") else control.key or name
-    columns = len(schema) - ((getattr(method, "target", None) or schema.target) is not None)
-    values = defaultdict(lambda: None, vars(method), title=method.title, usual=usual, columns=columns)
-    label, key = say(control.label), f"{page}.{place.format_map(values)}"
-    about = control.help and say(control.help)
-    if control.names:
-        names = control.names(method, schema) if callable(control.names) else control.names
-        allowed = ("", *parameter.options) if isinstance(parameter, Choice) else names
-        names = {option: names[option] for option in names if option in allowed}
-        if parameter.default is not None:
-            names.pop("", None)
-        found: Any = following(st.selectbox, label, key, names, usual, help=about) or None
-        return {**control.gives[found]} if control.gives else {name: found if found != "own" else weights(page, method)}
-    if (
-        control.own
-        and (asked := several(control, method, schema))
-        and lasting(st.toggle, say(control.own[0]), f"{key}.own")
-    ):
-        usual_ones, many = [usual] * len(asked), say("{n} numbers above 0, up to 1", n=len(asked))
-        about = say("In this order: {columns}.", columns=", ".join(asked))
-        each = f"{key}.each.{len(asked)}:{token}"
-        found = typed(
-            say("{many}, separated by commas", many=many), each, usual_ones, lambda p: 0 < p <= 1, many, about
-        )
-        return {name: found}
-    if control.steps:
-        return {name: lasting(st.select_slider, label, key, control.steps, usual, control.form.format, help=about)}
-    if isinstance(parameter, Flag):
-        lacks = control.needs != "" and getattr(method, control.needs) is None
-        return {name: lasting(st.toggle, label, key, usual, disabled=lacks, help=about) and not lacks}
-    low, high, *step = control.slider or control.within
-    draw = st.slider if control.slider else st.number_input
-    return {name: lasting(draw, label, key, low, high, usual, *step, help=about)}
+def value_of(page: str, method: PrivateEstimator, control: Control, schema: Schema, token: object) -> Any:
+    """What is chosen for a parameter, by the widget of its kind. The token is of the data."""
+    parameter = method.parameters()[control.name]
+    initial = control.initial(method, schema) if callable(control.initial) else control.initial
+    usual = initial if parameter.default is None else parameter.default
+    names = control.names(method, schema) if callable(control.names) else control.names
+    key = f"{page}.{control.key or control.name}"
+    field = Field(control, parameter, names, method, schema, key, f":{token}", usual)
+    return option(field) if names and not isinstance(parameter, NumberList) else WIDGETS[type(parameter)](field)
+
+
+class Field(NamedTuple):
+    """A parameter that is asked for, of a method as it is chosen so far."""
+
+    control: Control
+    parameter: Any
+    names: Mapping[Any, str]
+    method: PrivateEstimator
+    schema: Schema
+    key: str
+    token: str
+    usual: Any
+
+    def draw(self, widget: Callable[..., Any], *bounds: Any, **look: Any) -> Any:
+        """A widget with the control's words that says what is usual until someone chooses."""
+        look = {"help": self.control.help and say(self.control.help), "usual": self.usual, **look}
+        return lasting(widget, say(self.control.label), self.key, *bounds, **look)
+
+
+def option(field: Field) -> Any:
+    """One of the named options; "" is None."""
+    parameter, names = field.parameter, field.names
+    known = ("", *parameter.options) if isinstance(parameter, Choice) else names
+    names = {one: names[one] for one in names if one in known and (one != "" or parameter.default is None)}
+    return field.draw(st.selectbox, [*names], format_func=lambda one: say(names[one])) or None
+
+
+def number(field: Field) -> Any:
+    """A number: one of some steps, a share, or any in the page's range; empty where that is None."""
+    if field.control.steps:
+        return field.draw(st.select_slider, field.control.steps, format_func="{:g}".format)
+    low, high, *steps = field.control.within
+    step = steps[0] if steps else None
+    if isinstance(field.parameter, Number) and field.parameter.most <= 1:
+        return field.draw(st.slider, low, high, step=step)
+    empty = field.parameter.optional and field.parameter.default is None
+    return field.draw(st.number_input, low, high, None if empty else "min", step)
+
+
+def numbers(field: Field) -> Any:
+    """A word, or one number for all, or as many numbers as there are things, typed."""
+    parameter, key, label = field.parameter, field.key, say(field.control.label)
+    many = len(parameter.things(field.method, field.schema))
+    if parameter.words:
+        names = {**field.names, OWN: phrase("My own")}
+        if (word := field.draw(st.selectbox, [*names], format_func=lambda one: say(names[one]))) != OWN:
+            return word
+    elif parameter.one_for_all and not (many > 1 and lasting(st.toggle, say(EACH), f"{key}.{OWN}")):
+        return number(field)
+    each = field.usual if isinstance(field.usual, tuple) else [1 if parameter.words else field.usual] * many
+    look = {"usual": ", ".join(f"{one:g}" for one in each)}
+    look["help"] = escaped(retold(parameter.remedy(field.method, field.schema)))
+    label = say("{label} ({many} numbers, separated by commas)", label=label, many=many)
+    text = lasting(st.text_input, label, f"{key}.each.{many}{field.token}", "", **look)
+    try:
+        return tuple(float(word) for word in text.replace(";", ",").split(",") if word.strip())
+    except ValueError:
+        return ()
+
+
+def columns(field: Field) -> Any:
+    """Some columns, or sets of them; of very many sets the first are offered, and others can be typed."""
+    size, names = field.parameter.size, field.schema.names
+    sets = {TIMES.join(one): one for one in islice(combinations(names, size), MOST_OFFERED)}
+    look: dict[str, Any] = {"usual": [], "accept_new_options": len(sets) == MOST_OFFERED}
+    found = field._replace(key=field.key + field.token).draw(st.multiselect, [*sets], **look)
+    chosen = (sets.get(words, tuple(words.split(TIMES))) if size > 1 else words for words in found)
+    return tuple(chosen) or field.parameter.default
+
+
+WIDGETS: dict[type, Callable[[Field], Any]] = {
+    Flag: lambda field: field.draw(st.toggle),
+    Whole: number,
+    Number: number,
+    NumberList: numbers,
+    WeightList: numbers,
+    ColumnList: columns,
+    PairList: columns,
+}
 
 
 def refusal(method: PrivateEstimator, schema: Schema) -> str:
@@ -226,43 +251,6 @@ def lacking(page: str, why: str) -> None:
     before, st.session_state[key] = st.session_state.get(key), why
     if before not in (None, why):
         st.rerun()
-
-
-def several(control: Control, method: Any, schema: Schema) -> list[str]:
-    """The columns that may have a number each, if there are several."""
-    names = control.own[1](method, schema) if control.own else []
-    return names if len(names) > 1 else []
-
-
-def weights(page: str, method: Any) -> tuple[float, ...]:
-    """Weights that somebody typed. What is wrong with them is said at once; there are none then, and no run."""
-    levels = 1 + method.iterations + method.with_class
-    label = say("{n} weights, from the root to the leaves", n=levels)
-    note = say("0: not measured. Coarse divisions come first, the class among them; a public root needs no share.")
-    key = f"{page}.own_shares.{levels}"
-    wanted = say("{n} numbers of 0 or more, the last one positive", n=levels)
-    return typed(label, key, [1] * levels, lambda weight: weight >= 0, wanted, note, lambda found: found[-1] > 0)
-
-
-def typed(
-    label: str,
-    key: str,
-    usual: Sequence[float],
-    fits: Callable[[float], bool],
-    wanted: str,
-    note: str,
-    together: Callable[[Sequence[float]], bool] = lambda _: True,
-) -> tuple[float, ...]:
-    """As many numbers as are usual, typed. What is wrong with them is said at once; there are none then."""
-    text = lasting(st.text_input, label, key, ", ".join(f"{one:g}" for one in usual), help=escaped(note))
-    try:
-        found = tuple(float(word) for word in str(text).replace(";", ",").split(",") if word.strip())
-    except ValueError:
-        found = ()
-    if len(found) == len(usual) and all(map(fits, found)) and sum(found) < math.inf and together(found):
-        return found
-    markdown(":red[:material/error: These do not fit. Write {wanted}, separated by commas.]", wanted=wanted)
-    return ()
 
 
 def run_button(key: str, data: Dataset | None = None, place: jobs.Place = None) -> None:

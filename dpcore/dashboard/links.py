@@ -8,7 +8,8 @@ A link holds parameters only: a control that belongs to one data set is named wi
 
 import json
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlencode
 
@@ -37,48 +38,47 @@ def waiting(page: str) -> dict[str, Any]:
     return session.kept(f"dpcore.presets:{page}", dict[str, Any])
 
 
+@dataclass(eq=False)
+class Drawing:
+    """What a page's settings, or a part of them, said and were asked to say since they were last begun, by key."""
+
+    labels: dict[str, str] = field(default_factory=dict)
+    wishes: dict[str, Any] = field(default_factory=dict)  # not granted yet
+    left_out: list[str] = field(default_factory=list)  # labels of controls that could not say what was wished
+
+
+def drawing() -> Drawing:
+    """The settings that are drawn now: `widgets.lasting` puts down its control there, and grants wishes."""
+    return session.kept("dpcore.drawing", Drawing)
+
+
 @contextmanager
 def of(page: str, data: Dataset, part: str = "") -> Iterator[None]:
     """Draw a page's settings, or a part of them, inside this."""
     asked = waiting(page)
     asked |= asked_by_link()
-    keys = {key_of(page, name, data): name for name in asked}
-    new, wishes = drawn(), pending()
-    new.clear()
-    wishes.clear()
-    wishes |= {key: asked[name] for key, name in keys.items()}
+    now = session.keep("dpcore.drawing", Drawing(wishes={key_of(page, name, data): asked[name] for name in asked}))
     above = st.container()  # whoever opens a link does not see the end of long settings
     yield
-    left_out = [new[key] for key in keys if key in new and st.session_state.get(key) != wishes.get(key, ...)]
-    for key in keys.keys() & new:
-        del asked[keys[key]]
-    wishes.clear()
-    if asked and not part:  # of a page's parts, another one may have a control for it
-        left_out.append(
-            plural("{n:,} setting that it does not have", "{n:,} settings that it does not have", len(asked))
-        )
-        asked.clear()
-    if left_out:
+    asked.clear()
+    if part:  # another one may have a control for what is left
+        asked |= {name_of(page, key, data): wish for key, wish in now.wishes.items()}
+    elif left := len(now.wishes):
+        told = plural("{n:,} setting that it does not have", "{n:,} settings that it does not have", left)
+        now.left_out.append(told)
+    now.wishes.clear()
+    if now.left_out:
         told = phrase("Settings from that link or file that do not fit this page were left out: {names}.")
-        above.warning(say(told, names=", ".join(left_out)), icon=":material/link_off:")
-    values = {key: st.session_state.get(key) for key in sorted(new) if key.startswith(f"{page}.")}
+        above.warning(say(told, names=", ".join(now.left_out)), icon=":material/link_off:")
+    keys = sorted(key for key in now.labels if key.startswith(f"{page}."))
+    values = {name_of(page, key, data): st.session_state.get(key) for key in keys}
     parts = session.kept(f"dpcore.settings:{page}", dict[str, Settings])
-    parts[part] = {name_of(page, key, data): value for key, value in values.items() if plain(value)}
-
-
-def drawn() -> dict[str, str]:
-    """The controls that were drawn since settings were last begun, keys and labels: `widgets.lasting` adds them."""
-    return session.kept("dpcore.drawn", dict[str, str])
-
-
-def pending() -> dict[str, Any]:
-    """What a link or a file asks of controls, by key, while settings are drawn; what does not fit one is taken out."""
-    return session.kept("dpcore.pending", dict[str, Any])
+    parts[part] = {name: value for name, value in values.items() if plain(value)}
 
 
 def current(key: str, usual: Any = None) -> Any:
     """What a control is asked to say, before it is drawn; or what it says."""
-    return pending().get(key, st.session_state.get(key, usual))
+    return drawing().wishes.get(key, st.session_state.get(key, usual))
 
 
 def key_of(page: str, name: str, data: Dataset) -> str:
@@ -93,8 +93,9 @@ def name_of(page: str, key: str, data: Dataset) -> str:
 
 
 def plain(value: Any) -> bool:
-    """Whether a value can stand in a link."""
-    return value is None or isinstance(value, str | bool | int | float)
+    """Whether a value can stand in a link; a list can if it is of texts."""
+    texts = isinstance(value, list) and all(isinstance(one, str) for one in value)
+    return texts or value is None or isinstance(value, str | bool | int | float)
 
 
 def settings_of(page: str) -> dict[str, Any]:
@@ -118,11 +119,10 @@ def as_text(value: Any) -> str:
 
 def from_text(text: str) -> Any:
     """A value from a link."""
-    try:
-        value = json_value(text, DataError, "This value of a link is not JSON", "")
-    except DataError:
-        return text
-    return value if plain(value) else text
+    with suppress(DataError):
+        if plain(value := json_value(text, DataError, "This value of a link is not JSON", "")):
+            return value
+    return text
 
 
 def asked_by_link() -> Settings:
@@ -142,13 +142,10 @@ def asked_by_file(raw: bytes) -> tuple[str, Settings, str]:
     cause = "This file holds no settings of a page"
     try:
         config = settings_of_release(raw, cause, remedy)
-        page, settings = config["page"]["name"], config["page"]["settings"]
-        data = config["data"]["name"]
-        known = isinstance(page, str) and isinstance(data, str) and isinstance(settings, dict)
-    except DataError:
-        raise
-    except (KeyError, TypeError) as error:
+        (page, settings), data = (config["page"][part] for part in ("name", "settings")), config["data"]["name"]
+        known = isinstance(page, str) and isinstance(data, str) and len(settings) <= MOST_SETTINGS
+        if not known or not all(map(plain, settings.values())):
+            raise TypeError
+    except (AttributeError, KeyError, TypeError) as error:
         raise DataError(f"{cause}.", remedy) from error
-    if not known or len(settings) > MOST_SETTINGS or not all(plain(value) for value in settings.values()):
-        raise DataError(f"{cause}.", remedy)
     return page, renamed_settings(settings), data

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import pandas as pd
@@ -11,27 +12,14 @@ from dpcore.dashboard import links, session
 from dpcore.language import ENGLISH, phrase, retold, say, spoken
 
 MADE, OUTDATED = "made", "outdated"
+UNSAID: Any = object()
 MOST_TYPED = 500  # letters
-HEADINGS = frozenset(  # of tables of ours
-    {
-        phrase("scope"),
-        phrase("name"),
-        phrase("mechanism"),
-        phrase("relation"),
-        phrase("draws"),
-        phrase("sensitivity"),
-        phrase("claimed_sensitivity"),
-        phrase("scale"),
-        phrase("epsilon_claimed"),
-        phrase("epsilon_bound"),
-        phrase("epsilon_nominal"),
-        phrase("rho_claimed"),
-        phrase("rho_bound"),
-        phrase("rho_nominal"),
-        phrase("void"),
-        phrase("reason"),
-    }
-)
+HEADINGS = {  # of tables of ours
+    phrase("scope"), phrase("name"), phrase("mechanism"), phrase("relation"), phrase("draws"), phrase("sensitivity"),
+    phrase("claimed_sensitivity"), phrase("scale"), phrase("epsilon_claimed"), phrase("epsilon_bound"),
+    phrase("epsilon_nominal"), phrase("rho_claimed"), phrase("rho_bound"), phrase("rho_nominal"), phrase("void"),
+    phrase("reason"),
+}  # fmt: skip
 OURS = frozenset({"scope", "name", "mechanism", "relation", "void", "reason"})  # those that hold words
 
 
@@ -45,43 +33,45 @@ def caption(message: str, /, **values: Any) -> None:
     st.caption(say(message, **values))
 
 
-def lasting(draw: Callable[..., Any], label: str, key: str, *bounds: Any, **look: Any) -> Any:
-    """A control of Streamlit's whose value lasts as long as the session; it never gets one that it could not give."""
-    links.drawn()[key] = label
+def lasting(draw: Callable[..., Any], label: str, key: str, *bounds: Any, usual: Any = UNSAID, **look: Any) -> Any:
+    """A control of Streamlit's whose value lasts as long as the session; it never gets one that it could not give.
+
+    What is `usual` may hang on other controls, and is chosen until someone chooses.
+    """
+    now, state, untouched = links.drawing(), st.session_state, session.kept("dpcore.untouched", dict[str, Any])
+    now.labels[key] = label
     session.known(session.CONTROLS).add(key)
-    several, wishes = look.get("selection_mode") == "multi", links.pending()
-    for values in (wishes, st.session_state):
-        if key in values and not fits(values[key], bounds, several=several):
-            del values[key]
-    if key in wishes:
-        st.session_state[key] = wishes[key]
+    several = draw is st.multiselect or look.get("selection_mode") == "multi"
+    able = partial(fits, bounds=bounds, several=several, typed=look.get("accept_new_options", False))
+    if key in state and not able(state[key]):
+        del state[key]
+    if key in now.wishes:
+        if able(wish := now.wishes.pop(key)):
+            state[key] = wish
+        else:
+            now.left_out.append(label)
+    elif usual is not UNSAID and state.get(key, UNSAID) in (UNSAID, untouched.get(key, UNSAID)):
+        untouched[key] = usual if able(usual) else bounds[0][0] if isinstance(bounds[0], list | tuple) else bounds[0]
+        if state.get(key, UNSAID) != untouched[key]:
+            state[key] = untouched[key]
     found = draw(label, *bounds, key=key, persist_state="session", **look)
+    if found != untouched.get(key, UNSAID):
+        untouched.pop(key, None)
     return int(found) if isinstance(found, float) and type(bounds[0]) is int else found  # a link may say 5.0
 
 
-def fits(value: Any, bounds: Sequence[Any], *, several: bool = False) -> bool:
+def fits(value: Any, bounds: Sequence[Any], *, several: bool = False, typed: bool = False) -> bool:
     """Whether a control could say this: one or some of its options, yes or no, a text, or a number within its ends."""
     first, *rest = bounds or (False,)
     if isinstance(first, list | tuple | range):
         ones = value if several else [value]
-        return isinstance(ones, list | tuple) and all(one in first and type(one) is not bool for one in ones)
+        known = isinstance(ones, list | tuple) and all(type(one) is not bool for one in ones)
+        return known and all(one in first or (typed and fits(one, ("",))) for one in ones)
     if isinstance(first, bool | str):
         return isinstance(value, type(first)) and len(str(value)) <= MOST_TYPED
     if value is None:
-        return rest[1] is None
+        return len(rest) > 1 and rest[1] is None
     return type(value) in (int, float) and first <= value <= rest[0] and (type(first) is float or value == int(value))
-
-
-def following(draw: Callable[..., Any], label: str, key: str, names: Mapping[Any, str], usual: Any, **look: Any) -> Any:
-    """A choice whose usual option hangs on other controls, and is chosen until somebody chooses."""
-    untouched = session.kept("dpcore.untouched", dict[str, Any])
-    if (now := st.session_state.get(key)) not in [*names] or now == untouched.get(key):
-        untouched[key] = usual if usual in names else next(iter(names))
-        if now != untouched[key]:
-            st.session_state[key] = untouched[key]
-    if (found := choice(draw, label, key, names, **look)) != untouched.get(key):
-        untouched.pop(key, None)
-    return found
 
 
 def choice(draw: Callable[..., Any], label: str, key: str, names: Mapping[Any, str], *at: int, **look: Any) -> Any:

@@ -171,7 +171,7 @@ class Workbench:
         with advanced:
             rows = controls.rows_picker(self.page, data) if isinstance(method, Synthesizer) else 0
             for name, control in asks.items():
-                if name != strength and control.seen(method):
+                if name != strength and control.wanted(method):
                     given |= controls.ask(self.page, method, control, data)
         return given, rows
 

@@ -41,6 +41,12 @@ VALUES = {  # by the current name of a parameter
     "split_selection": {"one": "joint", "two": "two_stage"},
 }
 PUBLISHED = "{label} (as published)"  # what a page's list of methods calls a preset of published mode
+OF_METHODS = (  # controls of pages behind whose names stood a method, its mode, or how many there are
+    "affinity", "categorical_splits", "criterion", "cuts", "k1", "max_depth", "max_features", "n_questions", "n_trees",
+    "partition", "reconstruction", "score", "vote",
+)  # fmt: skip
+SETTINGS = {"depth": "max_depth", "shares": "level_shares", "own_shares": "level_shares.each"}
+GONE = ("bootstrap", "max_depth_ruled", "n_trees_ruled", "split")  # said nothing that others do not say
 FIELDS = {  # of privacy units, columns and finished runs
     "rows": "max_contributions",
     "column": "id_column",
@@ -86,12 +92,17 @@ def _renamed(given: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, An
 
 def renamed_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
     """What the controls of a page said ("asked:5", "variant.paper"), as current links and files have it."""
-    found = {}
+    found: dict[str, Any] = {}
     for key, value in settings.items():
         name, *signs = re.split(r"([.:])", key)
-        name = PARAMETERS.get(name, name)
-        current = "".join([name, *("published" if part == "paper" else part for part in signs)])
-        found[current] = _renamed_value(VALUES.get(name, LABELS if name in ("method", "variant") else {}), value)
+        name = SETTINGS.get(name, PARAMETERS.get(name, name))
+        tail = "".join("published" if part == "paper" else part for part in signs if name not in OF_METHODS)
+        current = f"{name}{tail}:data" if key.startswith("own_shares.") else f"{name}{tail}"
+        if key == "transform":  # two normal distributions: "a from N(2, 10), b from N(0, 5)"
+            normal = re.findall(r"\(([\d, ]{1,20})\)", str(value))
+            found |= {f"{part}.each.2:data": text for part, text in zip(("factors", "offsets"), normal, strict=False)}
+        elif key not in GONE:
+            found[current] = _renamed_value(VALUES.get(name, LABELS if name in ("method", "variant") else {}), value)
         if name == "case" and isinstance(value, str):
             found[current] = value.replace("/paper/", "/published/")
     if "method" not in found and ("mode" in found or any(name.startswith("variant.") for name in found)):

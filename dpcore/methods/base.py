@@ -86,11 +86,11 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
     seen: ClassVar[str] = phrase("the release")  # what somebody gets to see of a person
     controls: ClassVar[tuple[Control, ...]] = (
         Control("epsilon", "Privacy budget epsilon"),
-        Control("target", "Class column", told=NO_CLASS),
-        Control("delta", "Delta", help=WITH_DELTA, steps=DELTAS, form="{:g}", told=said_of_delta, when=CORRECTED),
+        Control("target", "Class column", note=NO_CLASS),
+        Control("delta", "Delta", help=WITH_DELTA, steps=DELTAS, note=said_of_delta, when=CORRECTED),
         Control("relation", "What is protected: one row"),
         Control("noise", "Noise", NOISES),
-        Control("random_state", "Seed (empty: none)", help=SEED, within=(0, 2**31), told=taught, key="seed"),
+        Control("random_state", "Seed (empty: none)", help=SEED, within=(0, 2**31), note=taught, key="seed"),
     )
 
     _sender: ClassVar[tuple[int, str] | None] = None  # the process that pickled it inside a `dp.spending` block
@@ -333,8 +333,9 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
         SchemaError
             If a column that they name is not in the schema.
         """
+        schema = require_schema(schema)
         for name, parameter in self.parameters().items():
-            parameter.check(name, getattr(self, name))
+            parameter.check(name, getattr(self, name), self, schema)
         relation = Relation.parse(self.relation)
         if relation not in self.relations:
             allowed = " or ".join(self.relations)
@@ -344,7 +345,7 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
         if self._published and self.delta:
             raise ParameterError(f"{self.title} as printed has no delta.", "Use delta=0, or mode='corrected'.")
         Currency.of(self.delta)
-        self._check(require_schema(schema))
+        self._check(schema)
         return relation
 
     def released(self) -> dict[str, Any]:

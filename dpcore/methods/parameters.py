@@ -4,16 +4,17 @@
         n_trees: int = whole(default=25, most=1_000, about="How many trees.")
 
 `Declared` makes a keyword-only constructor of all fields of a class and of those above it, as scikit-learn wants it. A
-field that is declared again has another default or range there. What hangs on several parameters, or on the schema, is
-the method's own to check. What `fit` sets is declared beside them, for the docstring (`learned`). Which parameters a
-page asks for, and in which words, a family says once, by their names:
+field that is declared again has another default or range there. A parameter's kind has its check, also against the
+columns of a schema; what hangs on several parameters is the method's own to check. What `fit` sets is declared beside
+them, for the docstring (`learned`). Which parameters a page asks for, and in which words, a family says once, by their
+names; by which widget, the dashboard knows of each kind:
 
         controls = (Control("n_trees", "Trees", within=(1, 100)),)
 """
 
 import textwrap
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, fields
 from functools import wraps
 from inspect import cleandoc
@@ -23,18 +24,19 @@ from typing import Any, ClassVar, Literal, dataclass_transform
 from dpcore.arguments import is_number, is_plain, is_whole
 from dpcore.domain.former_names import renamed_parameters
 from dpcore.errors import ParameterError
+from dpcore.language import phrase
 from dpcore.methods.other_libraries import advise
 
 WIDTH = 110
 CORRECTED, PUBLISHED = {"mode": "corrected"}, {"mode": "published"}
+LOST = phrase("There is no column {column}. Choose among the columns of the schema.")
 
 
 @dataclass(frozen=True)
 class Control:
     """How a page asks for a parameter, as far as that does not follow from its kind, range and default.
 
-    Functions are given the method as it is chosen so far, and the schema. They are called where it is drawn, and may
-    `say` what they tell.
+    Functions are given the method as it is chosen so far, and the schema, where the control is drawn.
     """
 
     name: str
@@ -42,29 +44,20 @@ class Control:
     names: Mapping[Any, str] | Callable[[Any, Any], Mapping[Any, str]] = field(default_factory=dict)  # "" for None
     _: KW_ONLY
     help: str | None = None
-    gives: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # by option, if that sets several parameters
-    steps: tuple[float, ...] = ()  # numbers to slide along, written in the `form`
-    own: tuple[str, Callable[[Any, Any], list[str]]] | None = None  # a switch, and for which columns then a number each
-    form: str = "{}"
-    slider: tuple[float, ...] = ()  # lowest and highest number, and maybe a step
-    within: tuple[float, ...] = ()  # the same of a field to type in
-    shown: Any = None  # what is chosen at first in place of None: a value or a function
-    told: str | Callable[[Any, Any], str] = ""
-    when: Mapping[str, Any] = field(default_factory=dict)  # other parameters' values, or tuples of them, that it needs
-    otherwise: tuple[str, str] | None = None  # without them: key and text of what is seen in its place
-    needs: str = ""  # a parameter without which it is False
-    rule: str = ""  # help of a switch, in corrected mode, that leaves it at None
-    fold: tuple[str, str] | None = None  # key and label of a switch, off at first, behind which it is
-    key: str = ""  # in links and files, if not its name; added to that after a dot; may hang on values in braces
+    note: str | Callable[[Any, Any], str] = ""  # below it
+    steps: tuple[float, ...] = ()  # numbers to slide along, in place of a range
+    within: tuple[float, ...] = ()  # the lowest and the highest number that a page offers, and maybe a step
+    initial: Any = None  # what is chosen at first in place of None: a value or a function
+    when: Mapping[str, Any] = field(default_factory=dict)  # what others have to be: a value, one of a tuple, a test
+    key: str = ""  # in links and files, if not its name
 
     def wanted(self, method: object) -> bool:
         """Whether it is asked for, of a method as it is chosen so far."""
-        known = {name: wish if isinstance(wish, tuple) else (wish,) for name, wish in self.when.items()}
-        return all(getattr(method, name) in values for name, values in known.items())
-
-    def seen(self, method: object) -> bool:
-        """Whether there is anything to be seen of it."""
-        return self.wanted(method) or self.otherwise is not None
+        chosen = ((getattr(method, name), wish) for name, wish in self.when.items())
+        return all(
+            wish(value) if callable(wish) else value in (wish if isinstance(wish, tuple) else (wish,))
+            for value, wish in chosen
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,19 +66,22 @@ class Parameter(ABC):
 
     default: Any
     about: str
-    optional: bool
+    optional: bool = False
 
     @abstractmethod
-    def refusal(self, name: str, value: Any) -> tuple[str, str] | None:
-        """Why a plain value that is not None is refused: what is wrong with the parameter, and a remedy."""
+    def refusal(self, name: str, value: Any, method: Any, schema: Any) -> tuple[str, str] | None:
+        """Why a plain value that is not None is refused: what is wrong with the parameter, and a remedy.
+
+        Without a schema, what hangs on the method and its columns is not looked at.
+        """
 
     @property
     @abstractmethod
     def kind(self) -> str:
         """What it is, for the docstring."""
 
-    def check(self, name: str, value: Any) -> None:
-        """Raise ParameterError unless it may have this value."""
+    def check(self, name: str, value: Any, method: Any = None, schema: Any = None) -> None:
+        """Raise ParameterError unless it may have this value, of a method that will run on a schema."""
         if value is None:
             if self.optional:
                 return
@@ -95,19 +91,19 @@ class Parameter(ABC):
                 f"The {name!r} parameter is no text, truth value or number (of 18 digits, if whole).",
                 "Pass a plain value, such as float(…) of another kind of number.",
             )
-        if (told := self.refusal(name, value)) is not None:
-            raise ParameterError(f"The {name!r} parameter {told[0]}.", told[1])
+        if (found := self.refusal(name, value, method, schema)) is not None:
+            raise ParameterError(f"The {name!r} parameter {found[0]}.", found[1])
 
 
 @dataclass(frozen=True, kw_only=True)
 class Whole(Parameter):
-    """A whole number, or one of some words."""
+    """A whole number from `least` to `most`, or one of some words."""
 
-    least: int
-    most: float
-    words: tuple[str, ...]
+    least: int = 1
+    most: float = inf
+    words: Collection[str] = ()
 
-    def refusal(self, name: str, value: Any) -> tuple[str, str] | None:
+    def refusal(self, name: str, value: Any, *_: Any) -> tuple[str, str] | None:
         if isinstance(value, str) and self.words:
             known = " or ".join(("a number", *self.words))
             return None if value in self.words else ("is not known", f"Use {known}.")
@@ -117,34 +113,32 @@ class Whole(Parameter):
 
     @property
     def kind(self) -> str:
-        return f"int or {{{', '.join(map(repr, self.words))}}}" if self.words else "int"
+        return f"int or {in_braces(self.words)}" if self.words else "int"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Number(Parameter):
-    """A number between bounds, which themselves may be `open`."""
+    """A number from `least` to `most`; `open` has "(" and ")" for bounds that are none of them."""
 
-    least: float
-    most: float
-    open: str
+    least: float = 0.0
+    most: float = inf
+    open: str = ""
 
-    def refusal(self, name: str, value: Any) -> tuple[str, str] | None:
-        inside = is_number(value) and self.least <= value <= self.most and isfinite(value)
-        if inside and not ("(" in self.open and value == self.least) and not (")" in self.open and value == self.most):
-            return None
+    def holds(self, value: Any) -> bool:
+        """Whether it is a number in the range."""
+        if not (is_number(value) and self.least <= value <= self.most and isfinite(value)):
+            return False
+        return not ("(" in self.open and value == self.least) and not (")" in self.open and value == self.most)
+
+    def refusal(self, name: str, value: Any, *_: Any) -> tuple[str, str] | None:
         hint = 0.5 if self.default is None else self.default
-        return f"is not {self.range}", f"Try {name}={hint}."
+        return None if self.holds(value) else (f"is no number in {self.range}", f"Try {name}={hint}.")
 
     @property
     def range(self) -> str:
-        """The bounds in words."""
-        if self.most == inf:
-            above = f"above {self.least:g}" if self.open else f"of {self.least:g} or more"
-            return f"a finite number {above}"
-        if self.open == "()":
-            return f"between {self.least:g} and {self.most:g}"
-        low, high = "(" if "(" in self.open else "[", ")" if ")" in self.open else "]"
-        return f"a number of {low}{self.least:g}, {self.most:g}{high}"
+        """The bounds as an interval."""
+        low, high = "(" if "(" in self.open else "[", ")" if ")" in self.open or self.most == inf else "]"
+        return f"{low}{self.least:g}, {self.most:g}{high}"
 
     @property
     def kind(self) -> str:
@@ -152,75 +146,125 @@ class Number(Parameter):
 
 
 @dataclass(frozen=True, kw_only=True)
+class NumberList(Number):
+    """A number in a range for each of some things, such as columns; maybe one for all of them, or a word."""
+
+    things: Callable[[Any, Any], Sequence[object]]  # by the method and the schema
+    request: str  # a sentence that asks for {n} numbers, for {things}
+    one_for_all: bool = False
+    words: Collection[str] = ()
+    fit: Callable[[Sequence[float]], bool] = lambda _: True  # whether so many numbers may stand together
+
+    def refusal(self, name: str, value: Any, method: Any, schema: Any) -> tuple[str, str] | None:
+        if isinstance(value, str) and self.words:
+            return None if value in self.words else ("is not known", f"Choose one of {', '.join(self.words)}.")
+        found = [value] if self.one_for_all and is_number(value) else value
+        right = isinstance(found, list | tuple) and all(map(self.holds, found))
+        if schema is None:
+            return None if right else ("does not fit", f"Use {self.default!r}, as usual.")
+        lengths = (len(self.things(method, schema)), 1 if self.one_for_all else -1)
+        right = right and len(found) in lengths and self.fit(found)
+        return None if right else ("does not fit", self.remedy(method, schema))
+
+    def remedy(self, method: Any, schema: Any) -> str:
+        """What is wanted, of a method that will run on a schema."""
+        things = [*map(str, self.things(method, schema))]
+        return self.request.format(n=len(things), things=", ".join(things))
+
+    @property
+    def kind(self) -> str:
+        single = [in_braces(self.words)] if self.words else ["float"] if self.one_for_all else []
+        return " or ".join([*single, "sequence of float"])
+
+
+@dataclass(frozen=True, kw_only=True)
+class WeightList(NumberList):
+    """Numbers of 0 or more that share something out; the last one is positive."""
+
+    fit: Callable[[Sequence[float]], bool] = lambda weights: weights[-1] > 0 and sum(weights) < inf
+
+
+@dataclass(frozen=True, kw_only=True)
+class ColumnList(Parameter):
+    """Some of the schema's columns, by their names."""
+
+    kind = "sequence of str"
+    size: ClassVar[int] = 1  # of how many names each is
+    request: ClassVar[str] = phrase("Name one column or more.")
+
+    def refusal(self, name: str, value: Any, method: Any, schema: Any) -> tuple[str, str] | None:
+        sets = [[one] if self.size == 1 else one for one in value] if isinstance(value, list | tuple) else []
+        if not sets or not all(map(self.fit, sets)):
+            return f"is no {self.kind}", self.request
+        lost = [column for one in sets for column in one if schema is not None and column not in schema.names]
+        return ("names no column of the schema", LOST.format(column=lost[0])) if lost else None
+
+    def fit(self, names: Any) -> bool:
+        """Whether these are as many different names as belong together."""
+        texts = isinstance(names, list | tuple) and all(isinstance(name, str) for name in names)
+        return texts and len(names) == len({*names}) == self.size
+
+
+class PairList(ColumnList):
+    """Some pairs of the schema's columns, by their names."""
+
+    kind, size = "sequence of pairs of str", 2
+    request = phrase("Name pairs of two different columns.")
+
+
+@dataclass(frozen=True, kw_only=True)
 class Choice(Parameter):
     """One of some words."""
 
-    options: tuple[str, ...]
+    options: Collection[str]
 
-    def refusal(self, name: str, value: Any) -> tuple[str, str] | None:
+    def refusal(self, name: str, value: Any, *_: Any) -> tuple[str, str] | None:
         known = isinstance(value, str) and value in self.options
         return None if known else ("is not known", f"Choose one of {', '.join(self.options)}.")
 
     @property
     def kind(self) -> str:
-        return f"{{{', '.join(map(repr, self.options))}}}"
+        return in_braces(self.options)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Flag(Parameter):
     """True or False."""
 
-    def refusal(self, name: str, value: Any) -> tuple[str, str] | None:
-        return None if isinstance(value, bool) else ("is neither True nor False", "Use True or False.")
+    kind = "bool"
 
-    @property
-    def kind(self) -> str:
-        return "bool"
+    def refusal(self, name: str, value: Any, *_: Any) -> tuple[str, str] | None:
+        return None if isinstance(value, bool) else ("is neither True nor False", "Use True or False.")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Free(Parameter):
-    """What the method checks itself."""
+    """A text, or anything else, that the method checks itself."""
 
     kind: str = "str"
 
-    def refusal(self, name: str, value: Any) -> tuple[str, str] | None:
+    def refusal(self, name: str, value: Any, *_: Any) -> tuple[str, str] | None:
         return None
 
 
-def declare(parameter: Parameter) -> Any:
-    """A field with this parameter."""
-    return field(default=parameter.default, metadata={"parameter": parameter})
+def in_braces(words: Iterable[str]) -> str:
+    """Words as a docstring lists them."""
+    return f"{{{', '.join(map(repr, words))}}}"
 
 
-def whole(
-    *, default: Any, about: str, least: int = 1, most: float = inf, words: Iterable[str] = (), optional: bool = False
-) -> Any:
-    """A whole number from `least` to `most`, or one of some words."""
-    options = tuple(words)
-    return declare(Whole(default=default, about=about, least=least, most=most, words=options, optional=optional))
+def declaring(kind: Callable[..., Parameter]) -> Callable[..., Any]:
+    """What declares a field as a parameter of this kind, by what the kind has fields for."""
+
+    def declare(**given: Any) -> Any:
+        lists: dict[str, Any] = {name: tuple(given[name]) for name in ("options", "words") if name in given}
+        return field(default=given["default"], metadata={"parameter": kind(**given | lists)})
+
+    return declare
 
 
-def number(
-    *, default: Any, about: str, least: float = 0.0, most: float = inf, open: str = "", optional: bool = False
-) -> Any:
-    """A number from `least` to `most`; `open` has "(" and ")" for bounds that are none of them."""
-    return declare(Number(default=default, about=about, least=least, most=most, open=open, optional=optional))
-
-
-def choice(*, default: Any, options: Iterable[str], about: str, optional: bool = False) -> Any:
-    """One of some words."""
-    return declare(Choice(default=default, options=tuple(options), about=about, optional=optional))
-
-
-def flag(*, default: Any, about: str, optional: bool = False) -> Any:
-    """True or False."""
-    return declare(Flag(default=default, about=about, optional=optional))
-
-
-def text(*, default: Any, about: str, kind: str = "str", optional: bool = False) -> Any:
-    """A text, or anything else, that the method checks itself."""
-    return declare(Free(default=default, about=about, kind=kind, optional=optional))
+whole, number, choice = declaring(Whole), declaring(Number), declaring(Choice)
+flag, text, numbers = declaring(Flag), declaring(Free), declaring(NumberList)
+weights, columns, pairs = declaring(WeightList), declaring(ColumnList), declaring(PairList)
 
 
 def learned(kind: str, about: str = "", *, init: Literal[False] = False) -> Any:
@@ -234,7 +278,9 @@ def is_learned(name: str) -> bool:
 
 
 @dataclass_transform(
-    kw_only_default=True, eq_default=False, field_specifiers=(whole, number, choice, flag, text, learned)
+    kw_only_default=True,
+    eq_default=False,
+    field_specifiers=(whole, number, choice, flag, numbers, weights, columns, pairs, text, learned),
 )
 @dataclass(kw_only=True, eq=False, repr=False)
 class Declared:

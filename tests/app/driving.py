@@ -18,9 +18,11 @@ PAGE = "naive_bayes"  # or what a test's module calls so
 TIMEOUT = 600  # seconds; a busy computer is not a failure
 TABS = {  # what tests call what a page shows: a tab, or a part of it, which is chosen there
     "summary": ("Summary", ""),
-    "marginals": ("Marginals", ""),
+    "marginals": ("Marginals", "Columns"),
+    "pairs": ("Marginals", "Pairs"),
     "accuracy": ("Accuracy", ""),
-    "privacy": ("Privacy", ""),
+    "privacy": ("Privacy", "Epsilon"),
+    "risk": ("Privacy", "One person"),
     "network": ("Model", "Network"),
     "clusters": ("Model", "Clusters"),
     "tree": ("Model", "Tree"),
@@ -35,8 +37,9 @@ TABS = {  # what tests call what a page shows: a tab, or a part of it, which is 
     "download": ("Download", ""),
 }
 OWN = {  # what only some pages show
-    "networks": "network clusters",
-    "taxonomy": "tree ask errors",
+    "naive_bayes": "pairs",
+    "networks": "pairs network clusters",
+    "taxonomy": "pairs tree ask errors",
     "forests": "trees predict survey",
     "responses": "reports tree predict",
 }

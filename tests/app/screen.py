@@ -10,7 +10,7 @@ from streamlit.dataframe_util import convert_arrow_bytes_to_pandas_df
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Block, Element
 
-from dpcore.charts.base import NARROW, REAL_DATA
+from dpcore.charts.base import REAL_DATA, ROOM
 from dpcore.datasets import Dataset
 from dpcore.language import ENGLISH
 
@@ -97,8 +97,8 @@ def wide(found: Any) -> Any:
         return [wide(value) for value in found]
     if not isinstance(found, dict):
         return found
-    chosen = str(found.get("expr", "")).partition(f"width >= {NARROW} ? ")[2]
-    return json.JSONDecoder().raw_decode(chosen)[0] if chosen else {key: wide(value) for key, value in found.items()}
+    chosen = re.split(rf"{re.escape(ROOM)} >= \d+ \? ", str(found.get("expr", "")), maxsplit=1)[1:]
+    return json.JSONDecoder().raw_decode(chosen[0])[0] if chosen else {key: wide(value) for key, value in found.items()}
 
 
 def pictures(at: AppTest) -> list[dict[str, Any]]:

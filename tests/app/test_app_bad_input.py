@@ -16,8 +16,11 @@ SECRETS = ("Zq", "987654")  # parts of cells that nobody should see outside tabl
 
 
 def private(at: AppTest) -> bool:
-    """Whether a text of the page has a cell in it."""
-    return any(secret in words(at) for secret in SECRETS)
+    """Whether a text of the page has a cell in it, but for the public value that a release serves worst."""
+    text = words(at)
+    for metric in at.metric:
+        text = text.replace(str(metric.proto), "") if metric.label.endswith("Served worst") else text
+    return any(secret in text for secret in SECRETS)
 
 
 def test_a_refused_file_is_told_with_a_remedy_and_changes_nothing() -> None:

@@ -17,9 +17,9 @@ JOURNEYS: list[Journey] = [
         {},
         {"n_trees": 25, "max_depth": 5, "resample": None, "cuts": None, "categorical_splits": "values"},
     ),
-    ("published", "DiffPRFs", {"categorical_splits.printed": "one_vs_rest"}, {"categorical_splits": "one_vs_rest"}),
+    ("published", "DiffPRFs", {"categorical_splits": "one_vs_rest"}, {"categorical_splits": "one_vs_rest"}),
     ("corrected", "DiffPRFs", {"resample": "poisson"}, {"resample": "poisson"}),
-    ("corrected", "DiffPRFs", {"rate": 0.5, "split": True}, {"rate": 0.5, "rounds": None}),
+    ("corrected", "DiffPRFs", {"rate": 0.5}, {"rate": 0.5, "rounds": None}),
 ]
 
 

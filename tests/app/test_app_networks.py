@@ -14,13 +14,13 @@ JOURNEYS: list[Journey] = [
     ("corrected", "PrivBayes", {"relation": "add_remove"}, {"relation": "add_remove"}),
     ("published", "PrivBayes", {}, {"relation": "replace"}),  # papers know this one only
     ("corrected", BITS, {"max_parents": 4}, {"relation": "add_remove", "score": "F", "max_parents": 3}),
-    ("corrected", BITS, {"score.PrivBayes.binary": "MI"}, {"score": "MI", "max_parents": 4}),
+    ("corrected", BITS, {"score": "MI"}, {"score": "MI", "max_parents": 4}),
 ]
 
 
 def test_settings_reach_the_method_and_f_has_three_parents() -> None:
     at = follow(page(BOUNDED), JOURNEYS)
-    widget(at, "networks.score.PrivBayes.binary").set_value("F")
+    widget(at, "networks.score").set_value("F")
     assert shown(released(run(at))).release.parameters["max_parents"] == 3
 
 

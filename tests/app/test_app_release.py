@@ -17,7 +17,7 @@ from dpcore.export import privacy_card
 
 FILES = {"synthetic.csv", "schema.json", "config.json", "ledger.json", "ledger.csv"}
 FILES |= {"replay.py", "replay.ipynb", "report.html", "card.md", "README.md"}
-CHARTS = {"summary": 1, "marginals": 4, "accuracy": 1, "privacy": 2}
+CHARTS = {"summary": 1, "marginals": 2, "pairs": 3, "accuracy": 1, "privacy": 1}
 
 
 def test_first_start_to_export(downloads) -> None:
@@ -64,7 +64,7 @@ def test_comparisons_with_real_rows_are_in_the_report_only_if_asked_for(download
 
 def test_what_could_still_be_learned_stands_beside_its_limit_and_stays_on_the_screen(downloads, monkeypatch) -> None:
     monkeypatch.setattr(disclosure, "FITS", 4)
-    at = with_release("privacy")
+    at = with_release("risk")
     assert "46.3" in said(at)
     before = len(metrics(at))
     press(at, f"{PAGE}.learned.go")

@@ -11,7 +11,7 @@ from dpcore.methods.local.base import LocalClassifier
 
 PAGE = "responses"
 JOURNEYS: list[Journey] = [
-    ("corrected", "PPNB", {}, {"epsilon": LocalClassifier.asks()["epsilon"].shown, "relation": "replace"}),
+    ("corrected", "PPNB", {}, {"epsilon": LocalClassifier.asks()["epsilon"].initial, "relation": "replace"}),
     ("corrected", "PPNB", {"pairs": False}, {"pairs": False, "numbers": ..., "merge": ...}),
     ("corrected", "PPNB", {"numbers": "moments"}, {"merge": None}),
     ("published", "PPNB", {}, {"epsilon": None, "p0": 0.5}),

@@ -24,9 +24,9 @@ from dpcore.postprocess.count_tree import SURE, ReleasedTree
 PAGE = "taxonomy"
 ALL = next(iter(controls.offered(PAGE, "corrected")))
 EQUAL, OWN = (1.0, 1.0, 1.0, 1.0), (0.0, 2.0, 1.0, 3.0)
-WEIGHTS = "own_shares.4"
+WEIGHTS = "level_shares.each.4"
 JOURNEYS: list[Journey] = [
-    ("corrected", ALL, {"iterations": 2, "shares": "own"}, {"level_shares": EQUAL}),
+    ("corrected", ALL, {"iterations": 2, "level_shares": "own"}, {"level_shares": EQUAL}),
     ("corrected", ALL, {WEIGHTS: "0; 2 ,1,3"}, {"level_shares": OWN}),
     ("published", "DiffGen", {}, {"level_shares": None}),
     ("corrected", ALL, {}, {"level_shares": OWN}),

@@ -88,7 +88,7 @@ class Visitor:
         """From the first page to a release of the bundled sample."""
         self.open()
         self.press("home.try")
-        expect(self.metrics.nth(3)).to_be_visible()
+        expect(self.metrics.first).to_be_visible()
 
     @property
     def run_button(self) -> Locator:
@@ -101,26 +101,28 @@ class Visitor:
     def run(self) -> None:
         self.run_button.click()
         settle(self.page, SETTLED)
-        expect(self.metrics.nth(3)).to_be_visible()
+        expect(self.metrics.first).to_be_visible()
 
     @property
     def metrics(self) -> Locator:
-        """The numbers in frames; a release's are what it claims, what it can cost, how large it is, and its time."""
+        """The numbers in frames; a release's first one is what is proven."""
         return self.page.get_by_test_id("stMetricValue")
 
-    def headline(self) -> list[str]:
-        """What a release claims, what it can cost, and its run time, by which it is told from others."""
-        return [self.metrics.nth(place).inner_text() for place in (0, 1, 3)]
+    def proven(self) -> str:
+        """The epsilon that is proven of a release."""
+        return self.metrics.first.inner_text().partition(" · ")[0]
 
     def ledger(self) -> list[str]:
         """What the ledger page says of the only data set that was used: releases looked at, claimed, proved."""
         self.go("ledger")
         return self.metrics.all_inner_texts()[:3]
 
-    def tab(self, name: str) -> Locator:
-        """Open a tab; its panel."""
+    def tab(self, name: str, part: str = "") -> Locator:
+        """Open a tab, and a part of it; its panel."""
         self.page.get_by_role("tab", name=name, exact=True).click()
         settle(self.page, SETTLED)
+        if part:
+            self.pick(part)
         return self.page.get_by_role("tabpanel", name=name)
 
     def take_home(self) -> bytes:

@@ -65,14 +65,14 @@ def test_every_page_and_every_kind_of_result(visitor, inspected):
     inspected("ledger, empty")
     visitor.try_now()
     visitor.page.wait_for_function(f"{BACKGROUND} === '{LIGHT}'")
-    for tab in ("Accuracy", "Take home"):
+    for tab in ("Marginals", "Accuracy", "Privacy", "Paper", "Download"):
         visitor.tab(tab)
         inspected(f"naive_bayes, {tab}")
     for name in PAGES:
         visitor.go(name)
         if name == "forests":
             visitor.run()
-            visitor.tab("Trees")
+            visitor.tab("Model")
         inspected(name)
     visitor.go("data")
     visitor.pick(SOURCES["upload"])

@@ -40,7 +40,7 @@ def test_names_are_text_and_never_markup(visitor):
         page.get_by_role("tab").nth(place).click()
         settle(page)
         literal(page)
-    panel = visitor.tab("Columns")
+    panel = visitor.tab("Marginals")
     for name in MARKUP:
         expect(panel.locator("svg").get_by_text(name, exact=True).first).to_be_visible()
     bar = panel.locator("svg.marks").last.locator(".mark-rect.role-mark path, .mark-symbol.role-mark path").first

@@ -29,7 +29,7 @@ def test_no_request_of_a_page_is_refused(visitor):
 
     visitor.page.on("response", answered)
     visitor.try_now()
-    visitor.tab("Columns")  # charts
+    visitor.tab("Marginals")  # charts
     visitor.take_home()
     raw = TABLE.to_csv(index=False).encode()
     visitor.upload("first.csv", raw)

@@ -8,6 +8,7 @@ from playwright.sync_api import expect
 
 from dpcore import datasets
 from dpcore.export.model_file import Model
+from scripts.screenshots import settle
 
 pytestmark = pytest.mark.browser
 
@@ -16,9 +17,8 @@ def test_reports_taken_home_teach_on_another_computer(visitor):
     """The zip's two files are all that is needed: another session, no data set of its own, nothing charged."""
     visitor.open()
     visitor.go("responses")
-    visitor.pick("Learn from reports")
     visitor.run()
-    visitor.tab("Take home")
+    visitor.tab("Download")
     with zipfile.ZipFile(io.BytesIO(visitor.download("responses.download"))) as archive:
         files = {name: archive.read(name) for name in ("reports.csv", "rules.json", "model.json")}
     rows = datasets.load("sample").test
@@ -27,7 +27,8 @@ def test_reports_taken_home_teach_on_another_computer(visitor):
     visitor.open()
     page = visitor.page
     visitor.go("responses")
-    visitor.pick("Open collected reports")
+    page.get_by_text("Or open collected reports").click()
+    settle(page)
     visitor.load("responses.collected.rules", "rules.json", files["rules.json"])
     visitor.load("responses.collected.table", "reports.csv", files["reports.csv"])
     expect(page.get_by_test_id("stVegaLiteChart").locator("svg").filter(visible=True).first).to_be_visible()

@@ -52,8 +52,8 @@ def test_from_a_taxonomy_to_the_zip(visitor):
     settle(page)
 
     visitor.run()
-    assert visitor.headline()[:2] == [visitor.usual] * 2
-    node = visitor.tab("Tree").locator("svg").get_by_text("all rows", exact=True).last
+    assert visitor.proven() == visitor.usual
+    node = visitor.tab("Model", "Tree").locator("svg").get_by_text("all rows", exact=True).last
     node.scroll_into_view_if_needed()
     place = node.bounding_box()
     page.mouse.move(place["x"] - 60, place["y"] + 5)

@@ -329,6 +329,11 @@ def scored():
 RESULTS: dict[str, Picture] = {
     "forecast_bands": (forecast, lambda f: charts.forecast_bands(f, epsilon=1.0, low=0.03, high=10.0)),
     "marginal": (shares, lambda f: charts.marginal(f, column=TITLE)),
+    "marginal, with the run before": (
+        shares,
+        lambda f: charts.marginal(f, column="age", previous=f.assign(released=0.1), before="today"),
+    ),
+    "worst_pairs": (pairs, charts.worst_pairs),
     "worst_columns": (lambda names=NAMES: pairs(names).rename(columns={"a": "attributes"}), charts.worst_columns),
     "reported_shares": (shares, lambda f: charts.reported_shares(f, column=TITLE)),
     "reported_numbers": (intervals, lambda f: charts.reported_numbers(f, column=TITLE)),

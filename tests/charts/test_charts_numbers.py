@@ -30,12 +30,17 @@ def columns(worse):
 @pytest.mark.parametrize(
     ("channel", "ends", "draw"),
     [
-        ("x", (0, 1), lambda worse: charts.accuracy(frames.accuracies(["tree"]).assign(accuracy=worse), majority=0.7)),
+        (
+            "x",
+            (0.6, 1),
+            lambda worse: charts.accuracy(frames.accuracies(["tree"]).assign(accuracy=worse), majority=0.7),
+        ),
         ("x", (0, 1), lambda worse: charts.redraws(frames.draws(["AVD"]).assign(value=worse))),
         ("x", (0, 1), lambda worse: charts.worst_columns(columns(worse))),
+        ("x", (0, 1), lambda worse: charts.worst_pairs(frames.pairs().assign(avd=worse))),
         ("color", (0, 1), lambda worse: charts.pair_heatmap(frames.pairs().assign(avd=worse))),
         ("x", (0.01, 10_000.0), lambda worse: right(frames.attacked(), epsilon=worse)),
-        ("y", (0.4, 1.0), lambda worse: right(frames.attacked().assign(share=worse))),
+        ("y", (0, 1), lambda worse: right(frames.attacked().assign(share=worse))),
         ("x", (1, 9), lambda worse: charts.share_found(frames.found_out(), at=1 + (worse < 1), **ALONE)),
     ],
 )
@@ -59,7 +64,10 @@ def test_what_lies_beyond_an_axis_is_drawn_at_its_edge_and_counted():
     chart = charts.running_average(answers, truth=100, window=5)
     assert rows_of(chart, "shown")["shown"].between(95, 105).all()
     assert "beyond the edges" in texts(chart)
-    assert rows_of(right(frames.attacked(), epsilon=0.01), "at", "text")["at"].min() == 0.4
+    chart = charts.accuracy(frames.accuracies(["tree"]).assign(accuracy=0.12), majority=0.7)
+    assert {*rows_of(chart, "shown")["shown"]} == {0.6}
+    assert {*rows_of(chart, "end")["text"]} == {"12.0%"}
+    assert "beyond it" in texts(chart)
 
 
 @pytest.mark.parametrize(("values", "half"), [((-0.4, 1.3), 0.5), ((0.5,), math.inf)])
@@ -100,9 +108,9 @@ def test_intervals_are_of_the_runs_or_of_their_mean():
     assert rows_of(frames.compared(two))["low"].isna().all()
     frame = pd.concat([frames.scores(("a", "b")).assign(accuracy=[value, 0.5]) for value in (0.7, 0.8, 0.9)])
     once = frame[(frame["model"] == "a") | ~frame.duplicated("model")]
-    rows = rows_of(charts.classifier_scores(once), "score", "low").query("measure == 'accuracy'").set_index("model")
+    rows = rows_of(charts.classifier_scores(once), "score", "low").query("kind == 'accuracy'").set_index("model")
     half = t.ppf(0.975, 2) * 0.1 / math.sqrt(3)
-    assert rows.loc[["a"], ["low", "high"]].to_numpy()[0] == pytest.approx([0.8 - half, 0.8 + half], abs=1e-4)
+    assert rows.loc[["a"], ["low", "high"]].to_numpy()[0] == pytest.approx([0.8 - half, 1.0], abs=1e-4)
     assert math.isnan(rows.loc["b", "low"])
     exact = t.ppf(0.975, np.arange(1, 200))
     assert [t_quantile(freedom) for freedom in range(1, 200)] == pytest.approx(exact, rel=1e-4)
@@ -127,7 +135,7 @@ def test_what_is_too_much_to_draw_is_one_more_bar_and_nothing_is_lost():
     rare = [0.9, *[0.1 / 40] * 40]
     for real, released, kept in ((rare, rare, 12), ([0.02] * 41, rare, 25), (rare, [0.02] * 41, 25)):
         found = frames.shares([f"v{i}" for i in range(41)]).assign(real=real, released=released)
-        rows = rows_of(charts.marginal(found, column="age"))
+        rows = rows_of(charts.marginal(found, column="age"), "value")
         assert len(rows) == kept + 1
         assert rows[["real", "released"]].sum().tolist() == pytest.approx([sum(real), sum(released)])
         assert rows[["floor_low", "floor_high"]].iloc[-1].isna().all()
@@ -148,7 +156,7 @@ def test_the_largest_stand_first_and_names_that_are_there_twice_are_two():
     assert rows_of(charts.importance(frames.importances(["a", "a"])), "share")["column"].tolist() == ["a", "a (2)"]
     worst = pd.DataFrame({"attributes": list("abc"), "avd": [0.1, 0.3, 0.2], "floor": 0.05})
     assert domain(charts.worst_columns(worst), "y") == ("b", "c", "a")
-    rows = rows_of(charts.marginal(frames.shares(["b", "", None, "b"]), column="age"))
+    rows = rows_of(charts.marginal(frames.shares(["b", "", None, "b"]), column="age"), "value")
     assert rows["value"].tolist() == ["b", "(empty)", "(missing)", "b (2)"]
     assert rows["real"][0] == pytest.approx(1 / 6)
 

@@ -92,7 +92,7 @@ def test_each_column_may_have_a_p0_of_its_own():
     schema, frame = Schema(columns=(u, N, v, Y), target="y"), some_rows(50).assign(u="a", v="b")
     channels = PPNB(mode="published", p0=(0.2, 0.9)).fit(frame, schema=schema).reports_.channels
     assert [channels[name,].gain for name in "uv"] == pytest.approx([0.2, 0.9])
-    with pytest.raises(ParameterError, match="2 of them"):
+    with pytest.raises(ParameterError, match="2 columns: u, v"):
         PPNB(mode="published", p0=(0.2,) * 3).fit(frame, schema=schema)
 
 

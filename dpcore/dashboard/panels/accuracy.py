@@ -7,16 +7,19 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from dpcore import charts
+from dpcore import charts, evaluate
 from dpcore.arguments import Progress
 from dpcore.charts.base import REAL_DATA
 from dpcore.dashboard import jobs
 from dpcore.dashboard.panels import classifier, distances, evaluator, noiseless, of_test_rows, real
 from dpcore.dashboard.session import Shown, remember
 from dpcore.dashboard.shell import escaped
-from dpcore.dashboard.widgets import markdown
+from dpcore.dashboard.widgets import caption, markdown
+from dpcore.evaluate.learners import MAJORITY
 from dpcore.export.model_file import Model
 from dpcore.language import ENGLISH, phrase, retold, say, speaking
+
+RARE = 0.1  # share of a class below which accuracy says little of it
 
 
 def accuracy(page: str, shown: Shown) -> None:
@@ -32,7 +35,10 @@ def accuracy(page: str, shown: Shown) -> None:
     frame = jobs.once(page, shown, "accuracy", phrase("Training classifiers"), partial(accuracies, shown, target))
     if frame is None:
         return
-    majority = float(frame.loc[frame["model"] == "majority class", "accuracy"].iloc[0])
+    classes = partial(evaluate.marginals, evaluator(shown).rows, release.synthetic, release.schema, target)
+    rarest = float(remember(shown, f"column {target}", classes)["real"].min())
+    metric = "balanced_accuracy" if rarest < RARE else "accuracy"
+    majority = float(frame.loc[frame["model"] == MAJORITY, metric].iloc[0])
     markdown(
         "How well can **{target}** be predicted for {rows:,} real rows that no method has seen, by a classifier that "
         "learned from the synthetic rows, or from the real ones? ({mark})",
@@ -40,7 +46,9 @@ def accuracy(page: str, shown: Shown) -> None:
         rows=len(data.test_sample),
         mark=say(REAL_DATA),
     )
-    real(charts.accuracy, frame, of=frame["model"] != "majority class", majority=majority)
+    if rarest < RARE:
+        caption("Balanced accuracy: the mean share of each class that is found, as the rarest class is below 10 %.")
+    real(charts.accuracy, frame, of=frame["model"] != MAJORITY, majority=majority, metric=metric)
     tested = evaluator(shown).asked
     for note in dict.fromkeys(note.removesuffix(tested).strip() for note in frame["note"].fillna("")):
         if note:

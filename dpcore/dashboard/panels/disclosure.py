@@ -44,12 +44,10 @@ A limit that holds for every attack is a guarantee; a score that one attack fail
 def learned(page: str, shown: Shown) -> None:
     """The limit, the attack, and why there is no score of distances."""
     release = shown.release
-    st.header(say("What could still be learned"))
     st.markdown(limit(release))
     markdown(
-        "**One attack, tried out.** Somebody {knows}. How often is the guess right? The method runs {fits} times with "
-        "these settings, and real rows that were drawn by lot take part in every other run. What holds for people in "
-        "general makes a guess right in all runs; only the difference comes from taking part.",
+        "**One attack.** Someone {knows}. How often is the guess right? The method runs {fits} times with these "
+        "settings; real rows chosen at random take part in every other run. Only the difference comes from taking part.",
         knows=known(release),
         fits=FITS,
     )

@@ -9,7 +9,7 @@ from dpcore import charts, evaluate
 from dpcore.arguments import Progress
 from dpcore.charts.base import REAL_DATA
 from dpcore.dashboard import jobs
-from dpcore.dashboard.panels import distances, evaluator, real
+from dpcore.dashboard.panels import distances, draw_part, evaluator, real
 from dpcore.dashboard.session import Shown, remember
 from dpcore.dashboard.shell import escaped
 from dpcore.dashboard.widgets import markdown
@@ -21,12 +21,12 @@ from dpcore.postprocess.forest import Forest
 
 
 def marginals(page: str, shown: Shown) -> None:
-    """All columns, then the pairs of them; of a classifier, what its released counts say of columns."""
+    """Columns, or pairs of them; of a classifier, what its released counts say of columns."""
     if isinstance(shown.release.artifact, Model):
         of_model(page, shown)
         return
-    columns(page, shown)
-    pairs(page, shown)
+    parts = {phrase("Columns"): lambda: columns(page, shown), phrase("Pairs"): lambda: pairs(page, shown)}
+    draw_part(f"{page}.marginals", parts)
 
 
 def of_model(page: str, shown: Shown) -> None:
@@ -103,6 +103,7 @@ def pairs(page: str, shown: Shown) -> None:
         floor=frame["floor"].mean(),
         mark=say(REAL_DATA),
     )
+    real(charts.worst_pairs, frame)
     real(charts.pair_heatmap, frame)
     worst = frame.sort_values("avd").iloc[-1]
     names = list(release.schema.names)

@@ -1,4 +1,4 @@
-"""Somebody put together by hand, and what a model says of them."""
+"""Two invented people side by side, and what a model says of each."""
 
 import hashlib
 from typing import Any
@@ -13,41 +13,58 @@ from dpcore.domain.column import Column
 from dpcore.export.model_file import Model
 from dpcore.language import say
 
-MOST = 30  # columns that can be moved
-STEPS = 101  # places of a slider
+STEPS = 101  # positions of a slider
 
 
 def one_person(page: str, model: Model) -> None:
-    """A control for every column, and the prediction beside them; all of it is public, and nothing is spent."""
-    columns = [column for column in model.schema.columns if column.name != model.target]
-    markdown("**Somebody, put together by hand.** Move a control and see whether the model changes its mind.")
-    moved, told = st.columns([3, 1], gap="large")
+    """A typical person beside one who differs in some columns; all of it is public, and nothing is spent."""
+    columns = {column.name: column for column in model.schema.columns if column.name != model.target}
     schema = hashlib.sha256(model.schema.to_json().encode()).hexdigest()[:8]  # another one has other controls
-    cells: dict[str, Any] = {}
-    with moved:
-        places = st.columns(3)
-        for number, column in enumerate(columns):
-            place = places[number % 3] if number < MOST else None
-            cells[column.name] = cell(place, column, f"{page}.person.{schema}.{number}")
-        if len(columns) > MOST:
-            others = len(columns) - MOST
-            caption("The other {n:,} columns are in the middle, or at their first value.", n=others)
-    found = model.predictions(pd.DataFrame({name: [value] for name, value in cells.items()})).iloc[0]
-    with told:
-        st.metric(say("Predicted {target}", target=escaped(model.target)), escaped(str(found.iloc[-2])), border=True)
-        st.metric(say("The model’s probability"), f"{100 * found.iloc[-1]:.1f}%", border=True)
-        caption("Nobody of that kind needs to exist. What a model says of them is no fact about anybody.")
+    key = f"{page}.person.{schema}"
+    markdown("**Two invented people.** Choose in which columns the second differs, and see what the model says.")
+    names = list(columns)
+    changed = st.multiselect(say("Columns that differ"), names, names[:1], format_func=escaped, key=key)
+    typical = {name: usual(column) for name, column in columns.items()}
+    other = dict(typical)
+    places = st.columns(max(len(changed), 1))
+    for place, name in zip(places, changed, strict=False):
+        other[name] = choose(place, columns[name], f"{key}.{names.index(name)}")
+    cells = [{name: text(columns[name], value) for name, value in one.items()} for one in (typical, other)]
+    found = model.predictions(pd.DataFrame(cells))
+    titles = (say("A typical person"), say("The same, changed"))
+    for place, title, (*_, answer, sure) in zip(st.columns(2), titles, found.itertuples(index=False), strict=True):
+        value = say("{answer} ({sure:.1%} sure)", answer=escaped(str(answer)), sure=sure)
+        place.metric(f"{title}: {escaped(model.target)}", value, border=True)
+    caption(
+        "Typical: the middle of each public range, and the first public category. Neither person needs to exist; what "
+        "a model says of them is no fact about anyone."
+    )
 
 
-def cell(place: Any, column: Column, key: str) -> Any:
-    """The value of a column that somebody chose, as a file would hold it; without a place, the usual one."""
+def steps(column: Column) -> list[float]:
+    """The numbers that can be chosen of a column, in ascending order."""
+    grid = np.linspace(float(column.lower or 0.0), float(column.upper or 0.0), STEPS)
+    return sorted({float(step) for step in (grid if column.kind == "continuous" else np.rint(grid))})
+
+
+def usual(column: Column) -> Any:
+    """The middle of a range, or the first category."""
+    return steps(column)[len(steps(column)) // 2] if column.numeric else column.categories[0]
+
+
+def choose(place: Any, column: Column, key: str) -> Any:
+    """A value of a column, another than the usual one at first."""
     if not column.numeric:
         names = list(column.categories)
-        return names[0] if place is None else place.selectbox(escaped(column.name), names, key=key)
-    low, high = float(column.lower or 0.0), float(column.upper or 0.0)
-    grid = np.linspace(low, high, STEPS)
-    steps = sorted({float(step) for step in (grid if column.kind == "continuous" else np.rint(grid))})
-    value = steps[len(steps) // 2]
-    if place is not None and len(steps) > 1:
-        value = place.select_slider(escaped(column.name), steps, value, format_func=column.format_value, key=key)
-    return column.format_value(value) if column.number_format or column.kind == "date" else value
+        return place.selectbox(escaped(column.name), names, min(1, len(names) - 1), key=key)
+    grid = steps(column)
+    if len(grid) == 1:
+        return grid[0]
+    far = grid[3 * len(grid) // 4]
+    return place.select_slider(escaped(column.name), grid, far, format_func=column.format_value, key=key)
+
+
+def text(column: Column, value: Any) -> Any:
+    """A value as a file would hold it."""
+    written = column.numeric and (column.number_format or column.kind == "date")
+    return column.format_value(value) if written else value

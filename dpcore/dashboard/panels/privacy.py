@@ -7,11 +7,12 @@ import streamlit as st
 
 from dpcore import charts
 from dpcore.accounting.currency import above
+from dpcore.accounting.relation import Epsilon
 from dpcore.dashboard.epsilon import odds_sentence
-from dpcore.dashboard.panels import amount, chart, disclosure, forest, reported, table_behind
+from dpcore.dashboard.panels import amount, chart, disclosure, draw_part, forest, reported, table_behind
 from dpcore.dashboard.session import Shown
 from dpcore.dashboard.shell import escaped
-from dpcore.dashboard.widgets import caption, markdown
+from dpcore.dashboard.widgets import caption
 from dpcore.export import protection
 from dpcore.export.model_file import Model
 from dpcore.language import phrase, retold, say
@@ -20,11 +21,8 @@ from dpcore.text import claim, limit, number
 
 def privacy(page: str, shown: Shown) -> None:
     """Claimed and proven epsilon, where it went, and what could still be learned of one person."""
-    with st.container():
-        spent(shown)
-    if isinstance(shown.release.artifact, Model) and "forest" in shown.release.artifact.released:
-        forest.budget(shown)
-    disclosure.learned(page, shown)
+    parts = {phrase("Epsilon"): lambda: spent(shown), phrase("One person"): lambda: disclosure.learned(page, shown)}
+    draw_part(f"{page}.privacy", parts)
 
 
 def spent(shown: Shown) -> None:
@@ -33,28 +31,28 @@ def spent(shown: Shown) -> None:
     rows = 1 if persons is None else persons.max_contributions  # questions are priced for one of them
     frame = ledger.to_frame()
     bound = ledger.epsilon_bound
-    chart(charts.claimed_vs_bound(claimed=ledger.epsilon_claimed, bound=bound, delta=ledger.delta))
-    left, right = st.columns(2, gap="large")
-    more = bound > ledger.epsilon_claimed
-    for place, title, spent in (
-        (left, say("Claimed: {epsilon}", epsilon=claim(ledger.epsilon_claimed)), ledger.totals.claimed),
-        (right, say("It can cost up to: {epsilon}", epsilon=limit(bound)), ledger.totals.bound),
-    ):
-        with place:
-            st.markdown(f":red[**{title}**]" if place is right and more else f"**{title}**")
-            if place is left and math.isinf(spent):
-                markdown("Its source promises nothing that could be put so.")
-            else:
-                seen = phrase("your reports") if reported(shown) else phrase("the release")
-                own = protection.gained(unit, ledger.currency, spent)
-                void = ledger.guarantee_void if place is right else ""
-                st.markdown(say(void) if void else odds_sentence(own, seen, ledger.delta))
-                if place is right and shown.release.attackable:
-                    st.markdown(shown.release.attackable)
+    seen = phrase("your reports") if reported(shown) else phrase("the release")
+
+    def odds(amount: Epsilon) -> str:
+        return odds_sentence(protection.gained(unit, ledger.currency, amount), seen, ledger.delta)
+
+    if bound == ledger.epsilon_claimed < math.inf:
+        st.markdown(say("**Epsilon {epsilon}, proven.** {odds}", epsilon=limit(bound), odds=odds(ledger.totals.bound)))
+    else:
+        left, right = st.columns(2, gap="large")
+        with left:
+            st.markdown(f"**{say('Claimed: {epsilon}', epsilon=claim(ledger.epsilon_claimed))}**")
+            nothing = say("Its source claims nothing that could be put so.")
+            st.markdown(nothing if math.isinf(ledger.epsilon_claimed) else odds(ledger.totals.claimed))
+        with right:
+            title = say("Proven at most: {epsilon}", epsilon=limit(bound))
+            st.markdown(f":red[**{title}**]" if bound > ledger.epsilon_claimed else f"**{title}**")
+            st.markdown(say(ledger.guarantee_void) if ledger.guarantee_void else odds(ledger.totals.bound))
+        chart(charts.claimed_vs_bound(claimed=ledger.epsilon_claimed, bound=bound, delta=ledger.delta))
     for reason, part in frame[frame["reason"] != ""].groupby("reason", sort=False):
         st.info(f"{escaped(retold(str(reason)))} {factor(part, rows)}", icon=":material/help:")
     if bound < ledger.epsilon_claimed < math.inf:
-        caption("The source claims a larger epsilon than is proved: some questions cannot cost what it books.")
+        caption("The source claims a larger epsilon than is proven: some queries cannot cost what it charges for them.")
     if ledger.guarantee_void:
         caption(
             "The noise alone would give {epsilon}. The shares below are of that. They are no bound: the guarantee is "
@@ -62,11 +60,13 @@ def spent(shown: Shown) -> None:
             epsilon=amount(ledger.epsilon_nominal),
         )
     if ledger.delta:
-        rho = say("Questions are paid in rho, which adds up: {rho} in all.", rho=number(above(ledger.totals.of_noise)))
+        rho = say("Losses are counted in rho, which adds up: {rho} in all.", rho=number(above(ledger.totals.of_noise)))
         st.caption(rho if ledger.guarantee_void else f"{rho} {protection.of_delta(ledger.delta)}")
     chart(charts.epsilon_split(ledger.breakdown()))
     caption("{sentence}.", sentence=escaped(retold(shown.release.noise_label)))
-    asked = say("What each person reported") if reported(shown) else say("Every question that was asked of the rows")
+    if isinstance(shown.release.artifact, Model) and "forest" in shown.release.artifact.released:
+        forest.budget(shown)
+    asked = say("What each person reported") if reported(shown) else say("Every entry of the ledger")
     table_behind(frame, asked)
 
 
@@ -77,15 +77,15 @@ def factor(entries: pd.DataFrame, rows: int = 1) -> str:
         return ""
     of = {"claimed": number(claimed), "bound": number(bound)}
     if math.isinf(bound):
-        return say("Claimed: epsilon {claimed}. It can cost up to: no limit.", claimed=number(claimed))
+        return say("Claimed: epsilon {claimed}. Proven: no bound.", claimed=number(claimed))
     if not claimed:
         if entries["void"].any():
-            return say("Claimed: epsilon {claimed}. Of the noise alone: epsilon {bound}.", **of)
-        return say("Claimed: epsilon {claimed}. It can cost up to: epsilon {bound}.", **of)
+            return say("Claimed: epsilon {claimed}. Nominal (noise only): epsilon {bound}.", **of)
+        return say("Claimed: epsilon {claimed}. Proven at most: epsilon {bound}.", **of)
     ratio = bound / claimed
     of["times"] = f"{ratio:{',.0f' if ratio >= 100 else '.3g'}}"
     if entries["void"].any():
-        told = phrase("Claimed: epsilon {claimed}. Of the noise alone: epsilon {bound}, **{times} times** as much.")
+        told = phrase("Claimed: epsilon {claimed}. Nominal (noise only): epsilon {bound}, **{times} times** as much.")
     else:
-        told = phrase("Claimed: epsilon {claimed}. It can cost up to: epsilon {bound}, **{times} times** as much.")
+        told = phrase("Claimed: epsilon {claimed}. Proven at most: epsilon {bound}, **{times} times** as much.")
     return say(told, **of)

@@ -128,7 +128,7 @@ def worst_column(shown: Shown, worst: pd.DataFrame) -> None:
         earlier = partial(evaluate.marginals, evaluator(shown).rows, before.release.synthetic, release.schema, name)
         look["previous"] = remember(before, f"column {name}", earlier)
         epsilon = claim(before.release.ledger.epsilon_claimed)
-        look["previous_label"] = say("the run before, epsilon {epsilon}", epsilon=epsilon)
+        look["before"] = say("the run before, epsilon {epsilon}", epsilon=epsilon)
     real(charts.marginal, remember(shown, f"column {name}", shares), column=name, **look)
 
 

@@ -79,7 +79,7 @@ class GeneralizingSynthesizer(Synthesizer):
 class Specializer(PrivateEstimator):
     """Base of methods that specialize one value after the other, and count the groups that are left."""
 
-    controls: ClassVar[tuple[Control, ...]] = (Control("rounds", "Specializations", slider=(1, 20)),)
+    controls: ClassVar[tuple[Control, ...]] = (Control("rounds", "Specializations", within=(1, 20)),)
     rounds: int = whole(default=10, about="h, the number of specializations.")
     target: str | None = text(default=None, optional=True, about="The class column; by default the schema's.")
     max_leaves: int = whole(default=100_000, most=MOST_LEAVES, about=LEAVES)

@@ -54,16 +54,15 @@ from math import inf
 import numpy as np
 
 from dpcore.accounting.relation import Epsilon, Relation, exact
-from dpcore.arguments import Floats, Progress, is_number
+from dpcore.arguments import Floats, Progress
 from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
-from dpcore.errors import ParameterError
 from dpcore.language import phrase
 from dpcore.mechanisms.scores import ConditionalEntropy, Max, SplitScore
 from dpcore.methods.groups.base import MOST_LEAVES, GeneralizingSynthesizer, check_leaves, leaf_share, leaves_in_turn
 from dpcore.methods.groups.descent import Step, Walk
 from dpcore.methods.measurement import Measurement
-from dpcore.methods.parameters import Control, choice, flag, learned, number, text, whole
+from dpcore.methods.parameters import Control, choice, flag, learned, number, text, weights, whole
 from dpcore.methods.presets import Preset
 from dpcore.postprocess.count_tree import ReleasedTree
 
@@ -93,9 +92,10 @@ SHARES = {
     "leaves first": phrase("Leaves first"),
     "equal": phrase("Equal"),
     "geometric": phrase("More for finer levels"),
-    "own": phrase("My own"),
 }
-RULES = ("leaves first", "equal", "geometric")
+WEIGHTS = phrase(
+    "Give {n} numbers of 0 or more, from the root to the leaves; the last one positive. A level with 0 is not measured."
+)
 LEAVES_PER_NODE = 1_000  # an inner level pays from some 400 on: (leaves' epsilon / its own)^2
 
 
@@ -133,15 +133,14 @@ class TaxonomyRelease(GeneralizingSynthesizer):
     reconstructed = phrase("The patent's formulas are lost: scores and shares of epsilon are ours.")
     controls = (
         Control("target", "Class column"),
-        Control("iterations", "Divisions (iterations)", slider=(1, 20)),
-        Control("with_class", "Guided by the class", help=GUIDES, needs="target"),
+        Control("iterations", "Divisions (iterations)", within=(1, 20)),
+        Control("with_class", "Guided by the class", help=GUIDES, when={"target": bool}),
         Control(
             "level_shares",
             "Shares of the levels",
             SHARES,
             help=FIRST,
             when={"mode": "corrected", "measure": (None, "all")},
-            key="shares",
         ),
         Control("fanout", "Parts per interval of numbers", within=(2, 10)),
     )
@@ -153,9 +152,11 @@ class TaxonomyRelease(GeneralizingSynthesizer):
         "published mode.",
     )
     iterations: int = whole(default=10, about="How many times a column is divided.")
-    level_shares: str | Sequence[float] = text(
+    level_shares: str | Sequence[float] = weights(
         default="leaves first",
-        kind="{'leaves first', 'equal', 'geometric'} or sequence of float",
+        words=SHARES,
+        things=lambda method, schema: range(1 + method.iterations + (method._class(schema) is not None)),
+        request=WEIGHTS,
         about="How measure='all' divides the counts' epsilon, in corrected mode. 'leaves first': the leaves get so "
         "much that no consistent answer has more than 1.1 times the standard deviation that the leaves alone would "
         "give it (10/11; of noise on whole numbers more); the root and the finest level whose nodes hold 1,000 leaves "
@@ -218,22 +219,6 @@ class TaxonomyRelease(GeneralizingSynthesizer):
             check_leaves(self.max_leaves, schema[target].size)
         if target is not None and self.score == "entropy" and self.relation == Relation.ADD_REMOVE:
             SCORES[self.score].bounds([(2, 2)], Relation.ADD_REMOVE, schema.max_rows)
-        self._check_shares(target is not None)
-
-    def _check_shares(self, with_class: bool) -> None:
-        given = self.level_shares
-        if isinstance(given, str):
-            if given not in RULES:
-                raise ParameterError("The 'level_shares' parameter is not known.", f"Choose one of {', '.join(RULES)}.")
-            return
-        expected = 1 + self.iterations + with_class
-        listed = isinstance(given, list | tuple) and len(given) == expected
-        right = listed and all(is_number(w) and 0 <= w < inf for w in given)
-        if not right or not given[-1] or not sum(given) < inf:
-            raise ParameterError(
-                "The 'level_shares' do not fit the levels.",
-                f"Give {expected} numbers of 0 or more, from the root to the leaves; the last one positive.",
-            )
 
     def _class(self, schema: Schema) -> str | None:
         if not self.with_class or (self.target is None and schema.target is None):

@@ -19,7 +19,7 @@ from dpcore.mechanisms.randomizers import CategoryChannel
 from dpcore.methods.base import PrivateClassifier
 from dpcore.methods.local.estimated_nodes import Stops
 from dpcore.methods.measurement import Measurement
-from dpcore.methods.parameters import CORRECTED, PUBLISHED, Control, learned, number, text, whole
+from dpcore.methods.parameters import CORRECTED, Control, learned, number, text, whole
 from dpcore.postprocess.forest import Forest
 from dpcore.postprocess.reports import Family, Questionnaire, Recoded, Reports
 from dpcore.rows import NumberRule
@@ -37,7 +37,7 @@ ABOUT = phrase(
 HIDDEN = phrase("Hides what you answer, not whether you take part.")
 LOTS = {"auto": phrase("Exactly sampled (for publication)"), "laplace": phrase("NumPy (teaching)")}
 P0 = (0.05, 0.1, 0.2, 0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.8, 0.9, 0.95)
-DEEP, UNLESS = phrase("Depth at most"), "by default, as printed and corrected,"
+UNLESS, DEPTHS = "by default, as printed and corrected,", {"published": 10, "corrected": 5}
 NO_EPSILON = phrase("The paper knows no epsilon: it was written before that was a habit.")
 CLEAR = phrase("The class is handed in as it is. The paper knows no epsilon: it was written before that was a habit.")
 
@@ -52,8 +52,8 @@ class LocalClassifier(PrivateClassifier):
     provable = "epsilon, local"
     seen = phrase("your reports")
     controls: ClassVar[tuple[Control, ...]] = (
-        Control("epsilon", "Privacy budget epsilon", steps=EPSILONS, shown=4.0, told=ABOUT, when=CORRECTED),
-        Control("relation", "What is protected: one row", told=HIDDEN),
+        Control("epsilon", "Privacy budget epsilon", steps=EPSILONS, initial=4.0, note=ABOUT, when=CORRECTED),
+        Control("relation", "What is protected: one row", note=HIDDEN),
         Control("noise", "Coins and noise", LOTS),
     )
     relation: str = text(
@@ -180,8 +180,7 @@ class LocalTree(LocalClassifier):
     learning = ("max_depth", "min_support", "min_entropy", "certainty", "variant", "intervals")
     artifacts: ClassVar[tuple[str, ...]] = ("forest",)
     controls: ClassVar[tuple[Control, ...]] = (
-        Control("max_depth", DEEP, within=(1, 12), shown=5, when=CORRECTED, key="depth.{title}"),
-        Control("max_depth", DEEP, within=(1, 20), shown=10, when=PUBLISHED, key="depth.{title}.printed"),
+        Control("max_depth", "Depth at most", within=(1, 20), initial=lambda method, _: DEPTHS[method.mode]),
     )
     max_depth: int | None = whole(
         default=None, most=20, optional=True, about=f"The most divisions from the root to a leaf; {UNLESS} 10 and 5."

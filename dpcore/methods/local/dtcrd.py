@@ -108,7 +108,7 @@ class DTCRD(LocalTree):
     variants = ({}, {"variant": "global", "intervals": 7}, {"variant": "local", "max_depth": 2, "min_support": 0.1})
     controls = (
         Control("randomizer", "Noise of numbers", NOISES, when=PUBLISHED),
-        Control("privacy", WIDTH, steps=(0.1, 0.25, 0.5, 1.0, 1.5, 2.0), form="{:.0%}", when=PUBLISHED),
+        Control("privacy", WIDTH, steps=(0.1, 0.25, 0.5, 1.0, 1.5, 2.0), when=PUBLISHED),
         Control("variant", "Distributions are reconstructed", FOR_WHOM),
     )
     variant: str = choice(default="by_class", options=VARIANTS, about="For whom distributions are reconstructed.")

@@ -97,7 +97,7 @@ class DTPD(LocalTree):
     )
     variants = ({}, {"max_depth": 2, "min_support": 0.2, "min_entropy": 0.0, "certainty": 0.0})
     controls = (
-        Control("theta", SENT, steps=tuple(p for p in P0 if p != 0.5), told=of_one_bit, when=PUBLISHED),
+        Control("theta", SENT, steps=tuple(p for p in P0 if p != 0.5), note=of_one_bit, when=PUBLISHED),
         Control("groups", "Turned round", GROUPS, when=PUBLISHED),
     )
     theta: float = number(

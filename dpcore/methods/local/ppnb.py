@@ -56,7 +56,7 @@ from typing import Any
 import numpy as np
 
 from dpcore.accounting.relation import Epsilon, exact, shares_of
-from dpcore.arguments import Progress, is_number
+from dpcore.arguments import Progress
 from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
 from dpcore.errors import ParameterError
@@ -65,7 +65,7 @@ from dpcore.mechanisms.noise import NoNoise, generator
 from dpcore.mechanisms.randomizers import ERRPH, OLH, OUE, TRR, Channel, best_channel
 from dpcore.methods.local.base import CLEAR, MOST_ALPHA, P0, LocalClassifier, Survey
 from dpcore.methods.local.bayes_from_reports import DEVIATIONS, FINISHES, answerable, bayes_of, coarser, untold
-from dpcore.methods.parameters import CORRECTED, PUBLISHED, Control, choice, flag, learned, number, text, whole
+from dpcore.methods.parameters import CORRECTED, PUBLISHED, Control, choice, flag, learned, number, numbers, text, whole
 from dpcore.methods.presets import Preset, both
 from dpcore.postprocess.naive_bayes import Bayes
 from dpcore.postprocess.reports import Family, Questionnaire, Reports
@@ -77,7 +77,17 @@ TRANSFORMED = phrase(
     "single report can rule a value out."
 )
 TRUTH = phrase("This is the reference without privacy: everybody hands in the truth.")
-SET = "As published: the normal distribution that the 1,000 numbers of the set {} are drawn from."
+SET = "As published: mean and variance of the normal distribution that 1,000 numbers of the set {} are drawn from."
+TRANSFORMS: dict[str, dict[str, Any]] = {  # of the paper's figures
+    phrase("a from N(1, 1), b from N(0, 1)"): {"factors": (1.0, 1.0), "offsets": (0.0, 1.0)},
+    phrase("a from N(2, 10), b from N(0, 5)"): {"factors": (2.0, 10.0), "offsets": (0.0, 5.0)},
+}
+NORMAL = phrase("Give a mean and a variance of 0 or more, such as 1, 1. The mean of a must not be 0.")
+TRUE_ON_PURPOSE = phrase("p0: how probably an answer is the truth on purpose")
+FACTOR, OFFSET = phrase("Factor a of a x + b: mean and variance"), phrase("Offset b of a x + b: mean and variance")
+TRANSFORM = phrase(
+    "Numbers x become a x + b, with normal a and b. The paper has 1, 1 for a and 0, 1 for b; or 2, 10 and 0, 5."
+)
 LOTS = phrase("Columns that each person is asked for, by lot")
 FEWER = phrase("Fewer answers per person leave more epsilon for each of them.")
 ONE_REPORT = phrase("One report of both, instead of a report each that share epsilon.")
@@ -91,17 +101,16 @@ PROTOCOLS = {
     "OLH": phrase("A hash (OLH)"),
 }
 CHANNELS: dict[str, Any] = {"best": best_channel, "ERRPH": ERRPH, "OUE": OUE, "OLH": OLH}
-TRANSFORMS: dict[str, dict[str, Any]] = {
-    phrase("a from N(1, 1), b from N(0, 1)"): {"factors": (1.0, 1.0), "offsets": (0.0, 1.0)},
-    phrase("a from N(2, 10), b from N(0, 5)"): {"factors": (2.0, 10.0), "offsets": (0.0, 5.0)},
-}
-OWN = phrase("A p0 of its own for each column")
-SETS = {option: option for option in TRANSFORMS}
 
 
 def each_p0(given: float | Sequence[float]) -> tuple[float, ...]:
     """The probabilities that were given, one or several."""
     return (given,) if isinstance(given, int | float) else tuple(given)
+
+
+def moments(*_: object) -> tuple[str, str]:
+    """What the normal distributions of the paper are given by."""
+    return "mean", "variance"
 
 
 def categories_of(schema: Schema, target: str | None) -> list[str]:
@@ -166,31 +175,38 @@ class PPNB(LocalClassifier):
         {"pairs": False, "n_questions": None, "alpha": 0.5},
     )
     controls = (
-        Control(
-            "p0",
-            "p0: how probably an answer is the truth on purpose",
-            steps=P0,
-            own=(OWN, lambda method, schema: categories_of(schema, method.target)),
-            told=of_one,
-            when=PUBLISHED,
-        ),
-        Control("factors", "Numbers become a x + b", SETS, gives=TRANSFORMS, when=PUBLISHED, key="transform"),
+        Control("p0", TRUE_ON_PURPOSE, steps=P0, note=of_one, when=PUBLISHED),
+        Control("factors", FACTOR, help=TRANSFORM, when=PUBLISHED),
+        Control("offsets", OFFSET, help=TRANSFORM, when=PUBLISHED),
         Control("least_deviation", "Least standard deviation of noisy numbers", DEVIATIONS, when=PUBLISHED),
-        Control("n_questions", LOTS, several, help=FEWER, when=CORRECTED, key="n_questions:{columns}"),
-        Control("pairs", "Class and column as one answer", help=ONE_REPORT, shown=True, when=CORRECTED),
+        Control("n_questions", LOTS, several, help=FEWER, when=CORRECTED),
+        Control("pairs", "Class and column as one answer", help=ONE_REPORT, initial=True, when=CORRECTED),
         Control("numbers", "Numbers are reported", NUMBERS, when={**CORRECTED, "pairs": False}),
         Control("protocol", "Values are reported as", PROTOCOLS, when=CORRECTED),
-        Control("reconstruction", "Tables from reports", finishes, key=".{mode}"),
+        Control("reconstruction", "Tables from reports", finishes),
         Control("merge", MERGED, help=HOW_MANY, when={**CORRECTED, "numbers": (None, "bins")}),
     )
-    p0: float | Sequence[float] = text(
+    p0: float | Sequence[float] = numbers(
         default=0.5,
-        kind="float or sequence of float",
+        most=1,
+        open="(",
+        one_for_all=True,
+        things=lambda method, schema: categories_of(schema, method.target),
+        request=phrase("Give one number above 0, at most 1; or one for each of {n} columns: {things}."),
         about="As published: the probability of the truth, above 0; one for all columns of categories, or one for "
         "each, in the schema's order without the class.",
     )
-    factors: tuple[float, float] = text(default=(1.0, 1.0), kind="(mean, variance)", about=SET.format("A"))
-    offsets: tuple[float, float] = text(default=(0.0, 1.0), kind="(mean, variance)", about=SET.format("B"))
+    factors: tuple[float, float] = numbers(
+        default=(1.0, 1.0),
+        least=-inf,
+        things=moments,
+        request=NORMAL,
+        fit=lambda normal: normal[0] != 0 <= normal[1],
+        about=SET.format("A"),
+    )
+    offsets: tuple[float, float] = numbers(
+        default=(0.0, 1.0), least=-inf, things=moments, request=NORMAL, fit=lambda b: b[1] >= 0, about=SET.format("B")
+    )
     variance: str | None = choice(
         default=None,
         options=("unbiased", "printed"),
@@ -255,21 +271,8 @@ class PPNB(LocalClassifier):
 
     def _check(self, schema: Schema) -> None:
         super()._check(schema)
-        given, asked = each_p0(self.p0), len(categories_of(schema, self.target))
-        many = f", or {asked} of them, one for each column of categories" if asked > 1 else ""
-        if not all(is_number(p) and 0 < p <= 1 for p in given):
-            raise ParameterError("The 'p0' parameter is no probability above 0.", f"Give one, such as 0.5{many}.")
-        if len(given) not in (1, asked):
-            raise ParameterError("The 'p0' parameter has too few or too many.", f"Give one, such as 0.5{many}.")
         if self._paired and self.numbers == "moments":
             raise ParameterError("With 'pairs', numbers are reported as bins.", "Use numbers='bins'.")
-        for name in ("factors", "offsets"):
-            pair = getattr(self, name)
-            fits = isinstance(pair, tuple | list) and len(pair) == 2
-            if not fits or not all(is_number(v) and abs(v) < inf for v in pair) or pair[1] < 0:
-                raise ParameterError(f"The {name!r} parameter is no mean and variance.", "Try (1, 1).")
-        if not self.factors[0]:
-            raise ParameterError("The 'factors' parameter has the mean 0: nothing can be told.", "Try (1, 1).")
 
     def _survey(self, table: PrivateTable) -> Survey:
         schema = table.schema

@@ -5,9 +5,9 @@ Idea      Measure all columns. Then choose, again and again, a column or pair by
           would, halve the noise of those to come.
 
 Steps, corrected (the only mode: the published proof holds for what is built here); d is the number of columns
-  0  The workload: all pairs with a table of at most 10,000 cells. Candidates are these pairs and all columns; a
-     candidate r weighs w_r, the number of columns that it shares with all pairs of the workload; all weigh the same if
-     there is none.                                                                                    post-processing
+  0  The workload: the pairs that someone names, or all, with a table of at most 10,000 cells. Candidates are these
+     pairs and their columns, or, without pairs, all columns; a candidate r weighs w_r, the number of columns that it
+     shares with all pairs of the workload; all weigh the same if there is none.                       post-processing
   1  A round's share is 1 / 16d of the budget: a tenth of it chooses, the rest measures. A table of every column, each
      for what measures in a round.                                                                           counts
   2  Rounds, with what is left:
@@ -25,7 +25,7 @@ Steps, corrected (the only mode: the published proof holds for what is built her
   3  Rows along the junction tree.                                                                   post-processing
 
 Privacy
-  Public    the schema; n under replace.
+  Public    the schema, and the workload; n under replace.
   1, 2c     each table has L1 sensitivity 1 (add_remove) or 2 (replace); sequential.
   2b        the model, errors and weights are public or made of answers that are fixed by then, so one person moves a
             score by w_r times what the table moves. Scores are worked out as half of that over the largest weight:
@@ -38,7 +38,7 @@ Privacy
 
 As published, and not
   As published with a delta: the paper counts rho (zCDP) under add_remove, with Gaussian noise. In pure epsilon the same
-  rules divide epsilon. The paper's workloads are any sets of columns, here all pairs; its model has up to 80 MB (10
+  rules divide epsilon. The paper's workloads are any sets of columns, here pairs; its model has up to 80 MB (10
   million cells) and is fitted by least squares over all distributions (Private-PGM), here by projections. The limit of
   10,000 cells is that of the authors' program.
 
@@ -48,7 +48,7 @@ synthetic data, PVLDB 15(11), 2022.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from fractions import Fraction
 from itertools import combinations
 
@@ -57,12 +57,15 @@ import numpy as np
 from dpcore.accounting.currency import Amount
 from dpcore.accounting.relation import Relation, exact
 from dpcore.arguments import Progress
+from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
+from dpcore.errors import ParameterError
 from dpcore.language import phrase
 from dpcore.mechanisms.scores import DistanceFromMargins
 from dpcore.methods.base import with_delta
 from dpcore.methods.measurement import Measurement, clique
 from dpcore.methods.networks.measured import MeasuredTables
+from dpcore.methods.parameters import Control, pairs
 from dpcore.methods.presets import Preset
 from dpcore.postprocess.junction_tree import Edge, Scope, cells_of, cells_with
 from dpcore.postprocess.noisy_tables import NoisyTables
@@ -75,6 +78,9 @@ MORE = -0.15  # rounds by the distance that noise makes of a pair's table: read 
 MOST_ERROR = 1e12  # of noise, where epsilon is all but nothing
 SWEEPS, LAST_SWEEPS = 2, 30
 MEASURED = phrase("Tables measured: {n:d}")
+MATTER = phrase(
+    "These marginals shall be close; other pairs follow from them. Choose without looking at rows: names are public."
+)
 
 
 class AIM(MeasuredTables):
@@ -89,12 +95,23 @@ class AIM(MeasuredTables):
     presets = (Preset("AIM: rounds of tables, as published"),)
     variants = ({}, {"delta": 1e-9})
     seconds = (1.1, 1.1)
+    controls = (Control("workload", "Pairs that matter (empty: all)", help=MATTER),)
     delta: float = with_delta()
+    workload: Sequence[tuple[str, str]] | None = pairs(
+        default=None, optional=True, about="The pairs of columns whose marginals shall be close; by default all."
+    )
+
+    def _check(self, schema: Schema) -> None:
+        for pair in self.workload or ():
+            if cells_of(tuple(map(schema.index, pair)), schema.sizes) > MOST_TABLE:
+                raise ParameterError(f"The 'workload' has a pair of more than {MOST_TABLE:,} cells.", "Name others.")
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
         schema, budget = table.schema, self._budget(table)
         progress(0.0, phrase("Measuring columns"))
-        rounds = _Rounds(table, budget)
+        named = combinations(schema.names, 2) if self.workload is None else self.workload
+        positions = [(schema.index(a), schema.index(b)) for a, b in named]
+        rounds = _Rounds(table, budget, {(min(a, b), max(a, b)) for a, b in positions})
         while rounds.left:
             progress(0.9 * rounds.used, MEASURED.format(n=len(rounds.bought)))
             rounds.one_more()
@@ -124,16 +141,16 @@ class AIM(MeasuredTables):
 class _Rounds:
     """Steps 1 and 2: what was measured, and what is left of the budget."""
 
-    def __init__(self, table: PrivateTable, budget: Amount) -> None:
+    def __init__(self, table: PrivateTable, budget: Amount, workload: Set[Edge]) -> None:
         schema = table.schema
         self.table, self.budget = table, budget
         self.share = budget / (ROUNDS * len(schema))
         each = self.share - self.share * CHOOSING
         self.left = budget - each * len(schema)
         columns: list[Scope] = [(j,) for j in range(len(schema))]
-        every = combinations(range(len(schema)), 2)
-        self.pairs = [pair for pair in every if cells_of(pair, schema.sizes) <= MOST_TABLE]
-        self.scopes, self.weights = [*columns, *self.pairs], weights(len(schema), self.pairs)
+        self.pairs = [pair for pair in sorted(workload) if cells_of(pair, schema.sizes) <= MOST_TABLE]
+        self.weights = weights(len(schema), self.pairs)
+        self.scopes = [clique for clique in (*columns, *self.pairs) if self.weights[clique]]
         public = table.public_rows if table.relation is Relation.REPLACE else None
         self.measured = NoisyTables(public)
         noisy = table.counts([[name] for name in schema.names], epsilon=each * len(schema))

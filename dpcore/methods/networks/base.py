@@ -41,18 +41,17 @@ AFFINITIES = {"fixed": phrase("Repaired: like with like"), "published": phrase("
 PARTITIONS = {"learned": phrase("Noisy scores"), "public": phrase("The columns' order (free)")}
 PLACED = phrase("{placed:d} of {bits:d} bits placed")
 CLUSTERING = (
-    Control("affinity", "Clustering", AFFINITIES, shown=lambda method, _: method._affinity, key=".{title}.{mode}"),
+    Control("affinity", "Clustering", AFFINITIES, initial=lambda method, _: method._affinity),
     Control("sigma", "Sigma of the affinity", within=(0.1, 10.0, 0.1), when={"affinity": "published"}),
     Control(
         "k1",
         "Eigenvectors (k1)",
         within=(1, 10),
-        shown=lambda method, _: method.n_clusters,
+        initial=lambda method, _: method.n_clusters,
         when={"affinity": "published"},
-        key=".{n_clusters}",
     ),
 )
-SCORE = Control("score", "Score", NAMES, when=CORRECTED, key=".{title}.{variant}")
+SCORE = Control("score", "Score", NAMES, when=CORRECTED)
 
 
 class NetworkSynthesizer(Synthesizer):
@@ -67,7 +66,7 @@ class NetworkSynthesizer(Synthesizer):
         Control("max_parents", "Parents at most", within=(1, 4)),
         SCORE,
         *CLUSTERING,
-        Control("partition", "Clusters from", PARTITIONS, when=CORRECTED, key=".{title}.{variant}"),
+        Control("partition", "Clusters from", PARTITIONS, when=CORRECTED),
     )
     exhaustive: ClassVar[bool] = True  # whether all sets of parents are rated at once
 

@@ -258,7 +258,7 @@ class NoPrivacy(FilteredSynthesizer):
     provable_printed = "none"
     seconds = (0.3, 0.3)
     printed_relations = FilteredSynthesizer.relations
-    controls = (Control("relation", "What is protected: one row", shown="replace"), *CLUSTERING)
+    controls = (Control("relation", "What is protected: one row", initial="replace"), *CLUSTERING)
     presets = (Preset("No privacy: the reference without noise", "published", remark=NO_NOISE),)
     modes = ("published",)
     epsilon: float = number(default=1.0, about="Not used.")

@@ -95,8 +95,8 @@ class PrivBayes(NetworkSynthesizer):
         replace(
             SCORE,
             names=lambda method, _: {score: NAMES[score] for score in NAMES if score in VARIANTS[method.variant]},
-            shown=lambda method, _: method._score,
-            told=lambda method, _: SLOW if method.implied(0) else "",
+            initial=lambda method, _: method._score,
+            note=lambda method, _: SLOW if method.implied(0) else "",
         ),
     )
     delta: float = with_delta()

@@ -28,9 +28,12 @@ CHILDREN = {
     "values": phrase("One branch per value"),
     "one_vs_rest": phrase("One value, and all others"),
 }
-READINGS = {
-    "values": phrase("Cuts; a branch per value (our reading)"),
-    "one_vs_rest": phrase("Always 2: one value, and all others"),
+NODES = {  # of Mu et al., whose nodes split in two
+    "corrected": CHILDREN,
+    "published": {
+        "values": phrase("Cuts; a branch per value (our reading)"),
+        "one_vs_rest": phrase("Always 2: one value, and all others"),
+    },
 }
 SAMPLING = {
     "disjoint": phrase("Each row in one tree"),
@@ -38,12 +41,16 @@ SAMPLING = {
     "full": phrase("All rows in every tree"),
 }
 VOTES = {"majority": phrase("One vote per tree"), "probability": phrase("Probabilities, added up")}
-SPLIT = ("split", phrase("Split epsilon myself"))
 
 
 def usual(printed: str, corrected: str, names: dict[str, str]) -> Callable[[Any, Schema], dict[str, str]]:
     """Options, and first what a method does where nobody says."""
     return lambda method, _: {"": printed if method.mode == "published" else corrected, **names}
+
+
+def published_value(number: int) -> Callable[[Any, Schema], int | None]:
+    """What a paper has, in published mode; corrected, a rule says."""
+    return lambda method, _: number if method.mode == "published" else None
 
 
 def unbounded(method: Any, schema: Schema) -> str:
@@ -64,25 +71,18 @@ def rest(method: Any, _: Schema) -> str:
 BY = usual(phrase("Information gain (usual)"), phrase("Gini, then Max (usual)"), CRITERIA)
 COLUMNS = usual(phrase("Their root, by lot (usual)"), phrase("All of them (usual)"), FEATURES)
 ANYWHERE = phrase("Anywhere (usual)")
-CRITERION = Control("criterion", "Divisions are rated by", BY, told=unbounded, key=".{title}")
+CRITERION = Control("criterion", "Divisions are rated by", BY, note=unbounded)
 CONTROLS: tuple[Control, ...] = (
-    Control("n_trees", "Trees", within=(1, 100), shown=25, rule=RULE, key=".{usual}"),
-    Control("max_depth", "Depth at most", within=(1, 12), shown=5, rule=RULE, key=".{usual}"),
+    Control("n_trees", "Trees (empty: by rule)", help=RULE, within=(1, 100), initial=published_value(25)),
+    Control("max_depth", "Depth at most (empty: by rule)", help=RULE, within=(1, 12), initial=published_value(5)),
     CRITERION,
-    Control("max_features", "Columns per node", COLUMNS, key=".{title}"),
-    Control("cuts", "Numbers are cut", usual(ANYWHERE, ANYWHERE, CUTS), key=".{title}"),
-    Control("categorical_splits", "Categories fall into", CHILDREN, key=".{title}"),
-    Control(
-        "resample",
-        "Rows of a tree",
-        SAMPLING,
-        help=SHARED,
-        when=CORRECTED,
-        otherwise=("bootstrap", "A bootstrap sample"),
-    ),
-    Control("rate", "Share of the rows in a sample", slider=(0.01, 0.9), when={**CORRECTED, "resample": "poisson"}),
-    Control("vote", "Trees give", VOTES, key=".{title}"),
+    Control("max_features", "Columns per node", COLUMNS),
+    Control("cuts", "Numbers are cut", usual(ANYWHERE, ANYWHERE, CUTS)),
+    Control("categorical_splits", "Categories fall into", CHILDREN),
+    Control("resample", "Rows of a tree", SAMPLING, help=SHARED, when=CORRECTED),
+    Control("rate", "Share of the rows in a sample", within=(0.01, 0.9), when={**CORRECTED, "resample": "poisson"}),
+    Control("vote", "Trees give", VOTES),
     Control("prune", "Prune the tree"),
-    Control("count_share", "For numbers of rows", help=COUNTED, slider=(0.0, 0.9, 0.05), when=CORRECTED, fold=SPLIT),
-    Control("leaf_share", "For classes in the leaves", slider=(0.05, 0.9, 0.05), told=rest, when=CORRECTED, fold=SPLIT),
+    Control("count_share", "Share for numbers of rows", help=COUNTED, within=(0.0, 0.9, 0.05), when=CORRECTED),
+    Control("leaf_share", "Share for classes in the leaves", within=(0.05, 0.9, 0.05), note=rest, when=CORRECTED),
 )

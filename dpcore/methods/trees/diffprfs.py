@@ -60,10 +60,10 @@ from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
 from dpcore.errors import ParameterError
 from dpcore.language import phrase
-from dpcore.methods.parameters import CORRECTED, PUBLISHED, Control, flag
+from dpcore.methods.parameters import CORRECTED, Control, flag
 from dpcore.methods.presets import both
 from dpcore.methods.trees.base import CRITERIA, ForestClassifier
-from dpcore.methods.trees.controls import CONTROLS, READINGS
+from dpcore.methods.trees.controls import CONTROLS, NODES
 from dpcore.methods.trees.plan import Exponential, Plan
 
 PURITY = phrase("The paper stops at nodes whose records are all of one class, and reads that off the records.")
@@ -116,14 +116,8 @@ class DiffPRFs(ForestClassifier):
         },
     )
     controls = (
-        *(replace(each, when=CORRECTED) for each in CONTROLS if each.name in ("cuts", "categorical_splits")),
-        Control(
-            "categorical_splits",
-            "“Split into 2 child nodes”",
-            READINGS,
-            when=PUBLISHED,
-            key="categorical_splits.printed",
-        ),
+        *(replace(each, when=CORRECTED) for each in CONTROLS if each.name == "cuts"),
+        Control("categorical_splits", "Categories fall into", lambda method, _: NODES[method.mode]),
     )
     seconds = (0.2, 1.1)
     consistency: bool = flag(default=True, about="Corrected mode: whether the counts are made to agree.")

@@ -176,4 +176,4 @@ def distances(frame: pd.DataFrame, others: float, released: float, title: str) -
     middle = frame["distance"]
     bins = {"from": middle - 0.5, "to": middle + 0.5, "bin": pd.Series([*many, say("{n} columns or more", n=MOST)])}
     what = say("columns that differ from the nearest real row, of {columns}", columns=len(sample().schema.names))
-    return charts.groups_apart(frame.assign(**bins), what=what, title=title, highest=0.7, groups=groups)
+    return charts.groups_apart(frame.assign(**bins), what=what, title=title, groups=groups)

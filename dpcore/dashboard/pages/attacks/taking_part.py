@@ -141,6 +141,5 @@ def apart(frame: pd.DataFrame, title: str) -> Chart:
         groups={name: say(told) for name, told in GROUPS.items()},
         what=say("score (0: like others; 1: as far off as others usually are)"),
         title=title,
-        highest=0.7,
         key=say("What is beyond an end of the axis stands in the last bar."),
     )

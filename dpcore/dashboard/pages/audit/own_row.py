@@ -19,7 +19,7 @@ from dpcore.dashboard import controls, jobs, links, session
 from dpcore.dashboard.epsilon import epsilon_picker
 from dpcore.dashboard.pages.audit import twin_worlds
 from dpcore.dashboard.shell import escaped, mendable
-from dpcore.dashboard.widgets import caption, choice, following, lasting, markdown
+from dpcore.dashboard.widgets import caption, choice, lasting, markdown
 from dpcore.datasets import Dataset
 from dpcore.datasets.reading import MAX_BYTES
 from dpcore.language import phrase, say
@@ -109,7 +109,7 @@ def settings(key: str, data: Dataset) -> Asked:
         changes = {change: words for change, words in CHANGES.items() if change in kind.relations_in(mode)}
         relation_key = f"{key}.relation.{'.'.join(changes)}"
         change, own = say("What happens to the person"), kind.parameters()["relation"].default
-        relation = following(st.radio, change, relation_key, changes, own)
+        relation = choice(st.radio, change, relation_key, changes, usual=own)
     with right:
         other, rows = 1, len(data.train_sample)
         row = lasting(st.number_input, say("Row of the person, from 1"), f"{key}.row:{data.token}", 1, rows, 1)

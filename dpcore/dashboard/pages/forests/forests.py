@@ -15,7 +15,7 @@ from dpcore.methods.base import PrivateEstimator
 from dpcore.methods.trees.base import ForestClassifier, sizes_for
 
 PAGE = "forests"
-FOREST = {"n_trees_ruled": False, "n_trees.25": 25}
+FOREST = {"n_trees": 25}
 
 
 def model(shown: Shown, _: Dataset) -> Parts:

@@ -142,8 +142,7 @@ def learned(key: str, found: Opened) -> Model | None:
         for control in method.controls:
             if control.name in method.learning and control.wanted(method):
                 place, schema = f"{key}.{name}", found.collection.reports.source
-                for parameter, value in controls.value_of(place, method, control, schema, name).items():
-                    setattr(method, parameter, value)
+                setattr(method, control.name, controls.value_of(place, method, control, schema, name))
         with st.spinner("Learning"):
             model = found.learn((name, *(getattr(method, part, None) for part in method.learning)), method)
     if isinstance(model, DPCoreError):

@@ -1,0 +1,140 @@
+"""Who holds what, and what passes between them: boxes with arrows, side by side, or below each other on a phone."""
+
+import re
+from typing import Any
+
+import altair as alt
+import numpy as np
+import pandas as pd
+
+from dpcore.charts.base import NARROW, ROOM, Chart, near
+from dpcore.charts.colors import FADED, NEUTRAL, REAL, RELEASED
+from dpcore.charts.frames import wrapped
+from dpcore.charts.marks import canvas, words
+from dpcore.language import phrase, say
+
+HEIGHT = 300  # pixels
+HALVES = (0.13, 0.13), (0.23, 0.1)  # of a box, as shares of the width and of the height; and on a phone
+BROAD = f"{ROOM} >= {NARROW}"
+YOU, ANSWER, OUT, ADDED = phrase("You"), phrase("your true answer"), phrase("What is published"), phrase("noise here")
+OWNS, ASKS = phrase("data owner"), phrase("user")
+TRUSTED, ALONE = phrase("Other pages"), phrase("This page")
+Box = tuple[float, int, str, str, str]  # how far along, in which row, its color, and two lines
+Arrow = tuple[float, float, int, int, str, str]  # from and to where, in which row and lane, its color, and its text
+TRUST_BOXES: list[Box] = [
+    (0.0, 0, REAL, YOU, ANSWER),
+    (0.5, 0, REAL, phrase("A trusted curator"), phrase("everybody’s true answers")),
+    (1.0, 0, RELEASED, OUT, phrase("noise added once")),
+    (0.0, 1, REAL, YOU, ANSWER),
+    (0.5, 1, RELEASED, phrase("A collector"), phrase("noisy reports only")),
+    (1.0, 1, RELEASED, OUT, phrase("estimates from reports")),
+]
+TRUST_ARROWS: list[Arrow] = [
+    (0.0, 0.5, 0, 0, REAL, phrase("the truth")),
+    (0.5, 1.0, 0, 0, RELEASED, ADDED),
+    (0.0, 0.5, 1, 0, RELEASED, ADDED),
+    (0.5, 1.0, 1, 0, RELEASED, phrase("the reports")),
+]
+FRAMEWORK_BOXES: list[Box] = [
+    (0.0, 0, REAL, OWNS, ""),
+    (1.0, 0, REAL, ASKS, ""),
+    (0.0, 1, REAL, OWNS, ""),
+    (0.5, 1, RELEASED, phrase("release"), ""),
+    (1.0, 1, REAL, ASKS, ""),
+]
+FRAMEWORK_ARROWS: list[Arrow] = [
+    (1.0, 0.0, 0, -1, RELEASED, phrase("a question")),
+    (0.0, 1.0, 0, 1, RELEASED, phrase("a noisy answer, charged epsilon each time")),
+    (0.0, 0.5, 1, 0, RELEASED, phrase("once: epsilon")),
+    (1.0, 0.5, 1, -1, RELEASED, phrase("any question")),
+    (0.5, 1.0, 1, 1, RELEASED, phrase("answers, free")),
+]
+INTERACTIVE = phrase("Interactive: the owner answers, as long as the budget lasts")
+ONCE = phrase("Non-interactive, as here: the owner releases once, and everybody asks the release")
+
+
+def trust() -> Chart:
+    """Draw where the noise is added: by a curator who holds the true rows, or by each person.
+
+    Returns
+    -------
+    alt.Chart
+        The chart.
+    """
+    seen = say(
+        "On other pages people give true answers to a trusted curator, who adds noise once. On this page everybody "
+        "adds noise to their own answer, and the collector holds noisy reports only."
+    )
+    return _diagram(TRUST_BOXES, TRUST_ARROWS, (TRUSTED, ALONE), say("Who sees the truth?"), seen)
+
+
+def frameworks() -> Chart:
+    """Draw the two settings of figures 1 and 2 of patent 002. It needs no data.
+
+    Returns
+    -------
+    alt.Chart
+        The chart.
+    """
+    seen = say(
+        "Interactive: a user asks the data owner, who adds noise to every answer and spends epsilon on it. "
+        "Non-interactive: the owner releases once, for epsilon, and users ask the release, free of cost."
+    )
+    return _diagram(FRAMEWORK_BOXES, FRAMEWORK_ARROWS, (INTERACTIVE, ONCE), say("Two ways to answer"), seen)
+
+
+def _diagram(boxes: list[Box], arrows: list[Arrow], names: tuple[str, str], title: str, seen: str) -> Chart:
+    """Two rows of boxes; on a phone, two columns."""
+    held = pd.DataFrame(boxes, columns=["low", "row", "color", "head", "foot"]).assign(lane=0, way=-1)
+    ways = pd.DataFrame(arrows, columns=["low", "high", "row", "lane", "color", "text"])
+    ways["way"] = np.sign(ways["high"] - ways["low"])
+    rows = pd.DataFrame({"low": 0.0, "row": [0, 1], "lane": 0, "way": -1, "text": names})
+    for table, texts in ((held, ["head", "foot"]), (ways, ["text"]), (rows, ["text"])):
+        table[texts] = table[texts].map(lambda text: say(text) if text else "")
+    lines, named = ways["text"].map(lambda text: "\n".join(wrapped(text, 9))), rows["text"]
+    ways, rows = ways.assign(short=lines), rows.assign(short=[re.split("[:：]", name)[0] for name in named])
+    held = held.assign(high=held["low"])
+    frames = _placed(held).mark_rect(fillOpacity=0.16, stroke=NEUTRAL, strokeWidth=2.5, cornerRadius=6)
+    look: Any = {"color": alt.Color("color:N", scale=None), "x2": alt.X2("right:Q"), "y2": alt.Y2("low:Q")}
+    tips: Any = {"shape": "triangle", "filled": True, "size": 160, "opacity": 1}
+    tips["angle"] = alt.ExprRef(f"{BROAD} ? 90 * datum.way : 90 + 90 * datum.way")
+    aside: Any = {"align": alt.ExprRef(f"{BROAD} ? 'center' : datum.lane < 0 ? 'right' : 'left'"), "lineBreak": "\n"}
+    aside["dx"] = alt.ExprRef(f"{BROAD} ? 0 : datum.lane < 0 ? -7 : 7")
+    aside["dy"] = alt.ExprRef(f"{BROAD} ? (datum.lane > 0 ? 14 : -12) : 0")
+    inside, heading = _placed(held, "x", "y"), _placed(rows.assign(high=0.0))
+    both, letters = bool((held["foot"] != "").any()), 14
+    return near(
+        alt.layer(
+            frames.encode(**look),
+            words(inside, "head", fontSize=letters, fontWeight="bold", dy=-9 if both else 0),
+            words(inside, "foot", fontSize=letters, dy=10),
+            _placed(ways).mark_rule(strokeWidth=3).encode(**look),
+            _placed(ways, "right", "low").mark_point(**tips).encode(look["color"]),
+            words(_placed(ways, "x", "y"), "told", fontSize=letters, **aside),
+            words(heading, "told", fontSize=letters, color=FADED, align="left", dy=-14),
+        ),
+        title,
+        seen=seen,
+        height=HEIGHT,
+    )
+
+
+def _placed(data: pd.DataFrame, x: str = "left", y: str = "top") -> alt.Chart:
+    """From `low` to `high` along a row, but for what boxes at its ends cover; of one place, a box around it."""
+    (wide, tall), (narrow, high), way = *HALVES, data["way"]
+    across, down = 0.13 + 0.74 * data[["low", "high"]], 0.24 + 0.66 * data[["low", "high"]]
+    same = data["low"] == data["high"]
+    row, column = 0.36 + 0.5 * data["row"] + 0.05 * data["lane"], 0.25 + 0.5 * data["row"] + 0.06 * data["lane"]
+    found = {
+        "left": (across["low"] + way * wide, column - same * narrow),
+        "right": (across["high"] - way * wide, column + same * narrow),
+        "top": (row - same * tall, down["low"] + way * high),
+        "low": (row + same * tall, down["high"] - way * high),
+    }
+    told = {name: values for name, values in data.items() if name not in ("low", "high", "row")}
+    table = pd.DataFrame(told | {f"{side}_{k}": of[k] for side, of in found.items() for k in (0, 1)})
+    chosen = {side: f"{BROAD} ? datum.{side}_0 : datum.{side}_1" for side in found}
+    if "short" in table:
+        chosen["told"] = f"{BROAD} ? datum.text : datum.short"
+    chosen |= {"x": "(datum.left + datum.right) / 2", "y": "(datum.top + datum.low) / 2"}
+    return canvas(1, 1)(table, x, y).transform_calculate(**chosen)
