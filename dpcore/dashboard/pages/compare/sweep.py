@@ -147,7 +147,7 @@ def in_words(metric: str) -> str:
 
 def pills(key: str, label: str, options: Sequence[Any], usual: Sequence[Any], told: Any = str) -> list[Any]:
     """Some of some options, in their order."""
-    how: Any = {"default": list(usual), "selection_mode": "multi", "format_func": told, "wrap": True}
+    how: Any = {"usual": list(usual), "selection_mode": "multi", "format_func": told, "wrap": True}
     chosen = lasting(st.pills, label, key, options, **how)
     return [option for option in options if option in chosen]
 
