@@ -244,7 +244,8 @@ def run_strips(
     Parameters
     ----------
     frame : DataFrame
-        One row per run: `name` (the row of the chart), `value`, and `hollow` (bool).
+        One row per run: `name` (the row of the chart), `value`, `hollow` (bool), and maybe `note`,
+        which stands behind a row's median.
     title, x_title : str
         The titles of the chart and of its axis.
     quantity : {"distance", "accuracy"}, optional
@@ -257,13 +258,15 @@ def run_strips(
     alt.Chart
         The chart.
     """
-    data = tidy(frame.assign(hollow=frame["hollow"].astype(float)), ["name"], ["value", "hollow"]).dropna()
+    noted = frame.assign(hollow=frame["hollow"].astype(float), note=frame.get("note", ""))
+    data = tidy(noted, ["name", "note"], ["value", "hollow"]).dropna()
     data["lane"] = data.groupby("name").cumcount() * 0.618 % 1
     told = percent if quantity == "accuracy" else "{:.3g}".format
-    rows = data.groupby("name", sort=False)["value"].agg(middle="median", least="min", most="max").reset_index()
-    rows = rows.sort_values("middle", ascending=quantity != "accuracy").assign(
-        text=lambda found: found["middle"].map(told)
-    )
+    by_name = data.groupby(["name", "note"], sort=False)["value"]
+    rows = by_name.agg(middle="median", least="min", most="max").reset_index()
+    rows = rows.sort_values("middle", ascending=quantity != "accuracy")
+    texts = [f"{told(row.middle)} · {row.note}" if row.note else told(row.middle) for row in rows.itertuples()]
+    rows = rows.assign(text=texts)
     across = axis_of(quantity, x_title, data["value"], references) or scaled(
         say(x_title), alt.Scale(zero=True), format="~g", tickCount=6
     )
@@ -278,10 +281,13 @@ def run_strips(
     ]
     middles = alt.Chart(rows).encode(down)
     ticks = middles.mark_tick(thickness=3, color=INK, height={"band": 0.6}).encode(alt.X("middle:Q", **across))
-    far, most = "scale('x', datum.most) + 90 > width", alt.X("most:Q", **across)  # then left of the marks
+    far, most = (
+        "scale('x', datum.most) + 20 + 8 * length(datum.text) > width",
+        alt.X("most:Q", **across),
+    )  # then left of the marks
     side = alt.ExprRef(f"{far} ? scale('x', datum.least) - scale('x', datum.most) - 12 : 12")
     look = {"align": alt.ExprRef(f"{far} ? 'right' : 'left'"), "dx": side, "fontWeight": "bold"}
-    texts = words(middles.encode(most), "text", **look)
+    medians = words(middles.encode(most), "text", **look)
     lines: list[Any] = []
     for place, (name, at) in enumerate([] if references is None else references.itertuples(index=False)):
         end, dash = {"y": alt.value(-6 - 16 * (place % 2))}, {"color": NEUTRAL, "strokeDash": [6, 4], "strokeWidth": 2}
@@ -290,7 +296,7 @@ def run_strips(
     key = say("One mark per run; upright strokes and numbers: medians.")
     key += say(" Hollow: as published.") if data["hollow"].any() else ""
     key += say(" Dashed: for reference.") if lines else ""
-    return present(alt.layer(*lines, *dots, ticks, texts), title, key=key, seen=key, height=alt.Step(52))
+    return present(alt.layer(*lines, *dots, ticks, medians), title, key=key, seen=key, height=alt.Step(52))
 
 
 def costs(frame: pd.DataFrame, *, majority: float = math.nan) -> Chart:

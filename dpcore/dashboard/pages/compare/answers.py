@@ -74,14 +74,17 @@ def gain_of_epsilon(runs: pd.DataFrame, metric: str) -> str:
     enough = next(epsilon for epsilon, found in groups.items() if not better(groups[last], found, metric))
     which = {"metric": say(in_words(metric)), "first": number(first), "last": number(last), "enough": number(enough)}
     which |= {"low": value(groups[first], metric), "high": value(groups[last], metric)}
+    which["method"] = escaped(str(runs["series"].iloc[0]))
     if enough == first:
-        told = phrase("From epsilon {first} to {last}, the {metric} stays within run-to-run variation: {low}, {high}.")
+        told = phrase("{method}: from epsilon {first} to {last}, the {metric} stays within run-to-run variation.")
     elif enough == last:
-        told = phrase("From epsilon {first} to {last}, the {metric} goes from {low} to {high}, and still improves.")
+        told = phrase(
+            "{method}: from epsilon {first} to {last}, the {metric} goes from {low} to {high}, and still improves."
+        )
     else:
         told = phrase(
-            "From epsilon {first} to {last}, the {metric} goes from {low} to {high}; above {enough}, the gain is "
-            "within run-to-run variation."
+            "{method}: from epsilon {first} to {last}, the {metric} goes from {low} to {high}; above {enough}, the "
+            "gain is within run-to-run variation."
         )
     return say(told, **which)
 

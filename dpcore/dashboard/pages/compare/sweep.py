@@ -8,19 +8,16 @@ from typing import Any
 import streamlit as st
 
 from dpcore import experiment
-from dpcore.accounting.relation import Relation
 from dpcore.dashboard import controls
 from dpcore.dashboard.epsilon import EPSILONS
 from dpcore.dashboard.shell import escaped
 from dpcore.dashboard.widgets import caption, fits, lasting
 from dpcore.datasets import Dataset
-from dpcore.domain.unit import PrivacyUnit
 from dpcore.errors import ParameterError
 from dpcore.evaluate.evaluator import RANGE_ERROR, undefined_measures
 from dpcore.evaluate.learners import MODELS
 from dpcore.experiment import Config, Method
 from dpcore.experiment.sweeps import plan_runs
-from dpcore.export import protection
 from dpcore.language import phrase, retold, say
 from dpcore.methods import METHODS
 from dpcore.text import number
@@ -183,9 +180,8 @@ def sampled(data: Dataset) -> None:
     """What of rows in a folder is a sample, in a sentence."""
     if not data.held:
         caption(
-            "The rows in use are in a folder. Every run learns from all of them, and distances are of all of them; "
-            "classifiers that runs are compared with learn from {learned:,} real rows, a uniform sample, and "
-            "{tested:,} test rows, another one, judge them all.",
+            "Every run learns from all rows of the folder; classifiers are compared on uniform samples: {learned:,} "
+            "rows to learn from, {tested:,} to test on.",
             learned=len(data.train_sample),
             tested=len(data.test_sample),
         )
@@ -234,13 +230,6 @@ def charge(rest: Sequence[Method], data: Dataset) -> str:
 def proves(method: Method, data: Dataset) -> bool:
     """Whether it is known before a run what can be proven of it: the epsilon that it has."""
     return method.mode == "corrected" and method.random_state is None and data.schema.source == "declared"
-
-
-def of_whom(relation: Relation, unit: PrivacyUnit | None, epsilon: float) -> str:
-    """Whom an epsilon protects, and what it is for a person if that is not the same."""
-    short = say(relation.short_for(protection.protects(unit)))
-    person = protection.for_person(unit, epsilon)
-    return say("{price}: {person}", price=short, person=person) if person else short
 
 
 def lacks(config: Config) -> str:

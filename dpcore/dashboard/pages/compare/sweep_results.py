@@ -15,8 +15,8 @@ from dpcore.accounting.relation import Relation
 from dpcore.accounting.tally import EPSILONS
 from dpcore.charts.base import REAL_DATA
 from dpcore.dashboard import panels
-from dpcore.dashboard.pages.compare import answers, sweep
-from dpcore.dashboard.pages.compare.sweep import LOCAL, MODES, in_words, of_whom, series_of
+from dpcore.dashboard.pages.compare import answers
+from dpcore.dashboard.pages.compare.sweep import DISTANCES, LOCAL, MODES, in_words, series_of
 from dpcore.dashboard.pages.compare.sweep_runs import Comparison
 from dpcore.dashboard.shell import escaped
 from dpcore.dashboard.widgets import caption, choice, markdown
@@ -27,11 +27,10 @@ from dpcore.evaluate.learners import MAJORITY
 from dpcore.export import protection
 from dpcore.export.quoting import spreadsheet_csv
 from dpcore.language import phrase, retold, say
-from dpcore.text import number
+from dpcore.text import claim, number
 
-Axis = Literal["claimed", "proved", "of the noise alone"]
-NONE = (phrase("nothing"), phrase("no limit"), phrase("no limit"))  # of `EPSILONS`, where there is none
-NOISE: Axis = "of the noise alone"
+Axis = Literal["claimed", "proved"]
+AXES: dict[Axis, str] = {"claimed": "claimed", "proved": phrase("proven at most")}
 Y_TITLES = {RANGE_ERROR: phrase("mean error, share of all rows")}
 EXPLAINED = {
     "accuracy": phrase("Share of real test rows whose class is predicted right. Higher is better."),
@@ -51,30 +50,12 @@ SHORT = {
     REAL: phrase("learned from real rows"),
     FLOOR: phrase("fresh sample of the real rows"),
 }
-WORDS = frozenset(  # headings of tables, below which stand names of runs, measures and other words
-    {
-        phrase("method"),
-        phrase("metric"),
-        phrase("measure"),
-        phrase("relation"),
-        phrase("void"),
-        phrase("best median"),
-        phrase("second"),
-        phrase("told apart"),
-        phrase("why"),
-    }
-)
+# Headings of tables, below which stand names of runs, measures and other words.
+WORDS = {phrase("method"), phrase("metric"), phrase("relation"), phrase("void"), phrase("why")}
 NUMBERS = (
-    phrase("repeat"),
-    phrase("seconds"),
-    phrase("runs"),
-    phrase("epsilons"),
-    phrase("median"),
-    phrase("lowest"),
+    phrase("repeat"), phrase("seconds"), phrase("runs"), phrase("epsilons"), phrase("median"), phrase("lowest"),
     phrase("highest"),
-    phrase("its value"),
-    phrase("value of the second"),
-)
+)  # fmt: skip
 
 
 def results(page: str, made: Comparison) -> None:
@@ -104,39 +85,19 @@ def results(page: str, made: Comparison) -> None:
 
 def spent(good: pd.DataFrame, void: str, unit: PrivacyUnit | None) -> None:
     """What all runs together claim and can cost, by relation; they never add up across relations."""
-    runs = good.drop_duplicates(["method", "epsilon", "repeat"])
-    for relation, part in runs.groupby("relation"):
-        claimed, of_noise, bound = (together(part[name], say(none)) for name, none in zip(EPSILONS, NONE, strict=True))
-        alone = "" if of_noise == bound else say("; nominal (noise only) {epsilon}", epsilon=of_noise)
-        known, total = Relation(str(relation)), fsum(part["epsilon_bound"])
-        short = say(known.short_for(protection.protects(unit)))
-        caption(
-            "**{count:,} runs**, all of the same rows: claimed {claimed}, proven at most {bound}{alone} ({whom}). "
-            "Publishing only the best can cost as much.",
-            count=len(part),
-            claimed=claimed,
-            bound=bound,
-            alone=alone,
-            whom=of_whom(known, unit, total) if math.isfinite(total) else short,
-        )
+    for relation, part in good.drop_duplicates(["method", "epsilon", "repeat"]).groupby("relation"):
+        proved = part[np.isfinite(part["epsilon_bound"])]
+        total = fsum(proved["epsilon_bound"])
+        whom = say(Relation(str(relation)).short_for(protection.protects(unit)))
+        if person := protection.for_person(unit, total):
+            whom = say("{price}: {person}", price=whom, person=person)
+        told = phrase("{count:,} runs of the same rows: claimed {claimed}, proven at most {bound} in all ({whom}).")
+        values = {"claimed": claim(fsum(proved["epsilon_claimed"])), "bound": number(total), "whom": whom}
+        caption(told, count=len(proved), **values)
+        if bare := len(part) - len(proved):
+            caption("{count:,} runs without a guarantee: no epsilon covers them.", count=bare)
     if void:
         st.error(void, icon=":material/gpp_bad:")
-
-
-def together(epsilons: pd.Series, none: str) -> str:
-    """Their sum for people, or what is said as soon as one has none."""
-    without = np.isinf(epsilons)
-    if not without.any():
-        return f"**{number(fsum(epsilons))}**"
-    if without.all():
-        return say("**{none}** (for {count:,} of them)", none=none, count=len(epsilons))
-    return say(
-        "**{none}** (for {count:,} of them; the other {rest:,}: {epsilon})",
-        none=none,
-        count=without.sum(),
-        rest=(~without).sum(),
-        epsilon=number(fsum(epsilons[~without])),
-    )
 
 
 def answer(page: str, made: Comparison, good: pd.DataFrame) -> None:
@@ -162,7 +123,7 @@ def answer(page: str, made: Comparison, good: pd.DataFrame) -> None:
         )
     with st.container(key="verdict"):
         st.markdown(f"**{answers.sentence(frame, metric)}**", help=about)
-    quantity = "accuracy" if answers.rises(metric) else "distance" if metric in sweep.DISTANCES else ""
+    quantity = "accuracy" if answers.rises(metric) else "distance" if metric in DISTANCES else ""
     title, lines = say(in_words(metric)), references(made, metric)
     title = title[:1].upper() + title[1:]
     draw(axis, made, frame, title, Y_TITLES.get(metric, in_words(metric)), lines, quantity=quantity)
@@ -189,12 +150,11 @@ def run_time(made: Comparison, good: pd.DataFrame) -> None:
 
 def chosen_axis(page: str, made: Comparison, good: pd.DataFrame) -> Axis:
     """The epsilon to compare at; there is a choice where a chart has epsilons, and others are proven than claimed."""
-    if len(made.config.epsilons) < 2 or (good["epsilon_claimed"] == good["epsilon_bound"]).all():
+    alike = made.void or (good["epsilon_claimed"] == good["epsilon_bound"]).all()
+    if len(made.config.epsilons) < 2 or alike:
         return "claimed"
-    axes: list[Axis] = ["claimed", NOISE if made.void else "proved"]
-    key, how = f"{page}.axis{'.void' if made.void else ''}", {"default": "claimed", "required": True}
-    words = {axis: phrase("proven at most") if axis == "proved" else axis for axis in axes}
-    axis: Axis = choice(st.segmented_control, say("Epsilon on the axis"), key, words, **how)
+    how = {"default": "claimed", "required": True}
+    axis: Axis = choice(st.segmented_control, say("Epsilon on the axis"), f"{page}.axis", AXES, **how)
     return axis
 
 
@@ -216,12 +176,15 @@ def draw(
         told = say("{title} at epsilon {epsilon}", title=title, epsilon=number(made.config.epsilons[0]))
         hollow = frame["mode"] == MODES["published"]
         printed = [say("{method}, as published", method=name) for name in frame["series"]]
+        bounds = [
+            say("proven at most {bound}", bound=number(bound)) if math.isfinite(bound) else say("nothing proven")
+            for bound in frame["epsilon_bound"]
+        ]
         rows = frame.assign(name=frame["series"].where(~hollow, printed), hollow=hollow)
+        rows = rows.assign(note=pd.Series(bounds, frame.index).where(hollow, ""))
         picture = charts.run_strips(rows, **look | {"title": told}, x_title=y_title)
     else:
-        if axis == NOISE:
-            caption("What the noise alone would give. It is no guarantee, and none is proven: see above.")
-        column = {"proved": "epsilon_bound", NOISE: "epsilon_nominal"}.get(axis, "epsilon_claimed")
+        column = "epsilon_bound" if axis == "proved" else "epsilon_claimed"
         without = frame[~np.isfinite(frame[column].to_numpy(dtype=float))]
         if len(without):
             missing = ", ".join(dict.fromkeys(escaped(retold(label)) for label in without["method"]))
@@ -235,42 +198,12 @@ def draw(
     panels.chart(charts.mark_real(picture), data=told_table(frame[columns].replace(np.inf, np.nan)))
 
 
-def medians(good: pd.DataFrame) -> pd.DataFrame:
-    """Median, lowest and highest run of every measure, epsilon and method."""
-    groups = good.groupby(["metric", "epsilon", "method"], sort=True)["value"]
-    return groups.agg(runs="count", median="median", lowest="min", highest="max").reset_index()
-
-
-def told_apart(found: pd.DataFrame) -> pd.DataFrame:
-    """The best median of every measure and epsilon, and whether all its runs are better than all of the second's."""
-    rows = []
-    for (metric, epsilon), part in found.groupby(["metric", "epsilon"]):
-        rising = "accuracy" in str(metric)
-        part = part.dropna(subset=["median"]).sort_values("median", ascending=not rising, kind="stable")
-        if len(part) < 2:
-            continue
-        best, second = part.iloc[0], part.iloc[1]
-        ahead = best["lowest"] > second["highest"] if rising else best["highest"] < second["lowest"]
-        few = min(best["runs"], second["runs"]) < answers.FEWEST
-        apart = phrase("yes") if ahead else phrase("no: their runs overlap")
-        apart = phrase("too few runs") if few else apart
-        rows.append((metric, epsilon, best["method"], best["median"], second["method"], second["median"], apart))
-    columns = ["measure", "epsilon", "best median", "its value", "second", "value of the second", "told apart"]
-    return pd.DataFrame(rows, columns=columns)
-
-
 def tables(good: pd.DataFrame) -> None:
-    """Medians, and who is ahead where that can be said."""
+    """Median, lowest and highest run of every measure, epsilon and method."""
     markdown("Medians over runs. **{mark}.**", mark=say(REAL_DATA))
-    st.dataframe(told_table(medians(good)), hide_index=True)
-    proved = good[np.isfinite(good["epsilon_bound"].to_numpy(dtype=float)) & (good["epsilon_bound"] <= good["epsilon"])]
-    ahead = told_apart(medians(proved))
-    if len(ahead):
-        markdown(
-            "The best median at each epsilon, among methods whose epsilon is proved. On these data, with these "
-            "parameters; choosing a method by this table uses the real rows."
-        )
-        st.dataframe(told_table(ahead), hide_index=True)
+    groups = good.groupby(["metric", "epsilon", "method"], sort=True)["value"]
+    medians = groups.agg(runs="count", median="median", lowest="min", highest="max").reset_index()
+    st.dataframe(told_table(medians), hide_index=True)
 
 
 def told_table(frame: pd.DataFrame) -> pd.DataFrame:
