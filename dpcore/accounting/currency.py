@@ -55,9 +55,9 @@ LEAST = 1e-300  # delta
 WIDEST = 2.0**53  # a scale; beyond, a share buys nothing: noise would only drown what is computed from it
 HALVINGS = 200
 DELTA = phrase(
-    "Delta is {delta}: with a person in the data no event is more than exp(epsilon) times as probable as without, plus "
-    "one in {runs:,}. So epsilon alone does not limit what somebody may learn; how sure they can become is said but "
-    "for a chance of delta, and is more than epsilon alone would say."
+    "Delta is {delta}: with a person in the data no event is more than exp(epsilon) times as probable as without, "
+    "plus one in {runs:,}. So epsilon alone does not limit what someone may learn; how sure they can become is said "
+    "but for a chance of delta, and is more than epsilon alone would say."
 )
 
 

@@ -411,7 +411,7 @@ def _promises(shown: pd.DataFrame, relations: Any, local: tuple[str, ...]) -> li
     relation = say("neighbors: {relation}", relation=say(relations[0])) if len(relations) else say("no run")
     if at_hand and len(at_hand) == shown["series"].nunique():
         told = say(
-            "Epsilon without delta, per release, of one person's reports in the local model, where nobody is trusted "
+            "Epsilon without delta, per release, of one person's reports in the local model, where no one is trusted "
             "with true rows; {relation}.",
             relation=relation,
         )
@@ -419,8 +419,8 @@ def _promises(shown: pd.DataFrame, relations: Any, local: tuple[str, ...]) -> li
     said = [say("Epsilon without delta, per release; {relation}.", relation=relation)]
     if at_hand:
         told = say(
-            "Two guarantees on one axis: epsilon of {which} is of one person's reports in the local model, where "
-            "nobody is trusted with true rows; the others trust one keeper of the rows.",
+            "Two guarantees on one axis: epsilon of {which} is of one person's reports in the local model, where no "
+            "one is trusted with true rows; the others trust one keeper of the rows.",
             which=", ".join(texts(at_hand)),
         )
         said.append(told)

@@ -33,7 +33,7 @@ MEANT = {
 OF_PERSONS = {"add_remove": phrase("Add or remove one person"), "replace": phrase("Change one person's rows")}
 MEANT_FOR_PERSONS = {
     "add_remove": phrase("How many persons there are stays private."),
-    "replace": phrase("The number of persons is public; everybody counts the same; counts need twice the noise."),
+    "replace": phrase("The number of persons is public; each counts the same; counts need twice the noise."),
 }
 OWN, EACH = "own", phrase("A number of its own for each column")
 MOST_OFFERED, TIMES = 1_000, " × "  # sets of columns

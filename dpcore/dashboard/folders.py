@@ -149,7 +149,7 @@ def plan(source: Path, schema: Schema, rows: int | None, **known: Any) -> Plan:
         value=found is None or found.numbers,
         key=f"data.numbers:{known['token']}",
         disabled=not any(column.numeric for column in schema),
-        help=say("8 bytes each. Trees that cut numbers anywhere need them; other methods do not."),
+        help=say("8 bytes each. Trees that split numbers anywhere need them; other methods do not."),
     )
     codes = place_of(where, source)
     made = Plan(source, codes, begun(codes), same=False, schema=schema, numbers=kept, **known)
@@ -219,7 +219,7 @@ def work(asked: Plan, made: dict[str, FolderData], wrong: dict[tuple[Path, int],
             why = os.strerror(error.errno) if error.errno else phrase("the system says no more")
             cause = phrase("The codes cannot be written: {reason}.").format(reason=why)
             raise DataError(cause, phrase("Choose another place for them, or make room.")) from None
-    progress(0.99, phrase("Splitting the rows by lot"))
+    progress(0.99, phrase("Splitting the rows at random"))
     note = f"{asked.source}, in codes: {asked.codes}"
     how = {"schema": asked.schema, "test_share": asked.share, "split_seed": asked.seed}
     try:

@@ -38,9 +38,9 @@ def button(label: str, name: str, what: str, data: Dataset, place: jobs.Place = 
     shape = {part: look[part] for part in ("type", "icon", "width", "help") if part in look}
     with place or nullcontext(), st.popover(label, key=f"{name}.{what}.asks", **shape):
         markdown(
-            "**No guarantee can come of this.** Bounds or categories of {data} were read off its rows, and nobody has "
-            "declared them. A release shows them as they are, without noise, and a person with them perhaps. The "
-            "ledger lists it apart.",
+            "**No guarantee can come of this.** Bounds or categories of {data} were read off its rows, and no one "
+            "has declared them. A release shows them without noise, and may give a person away. The ledger lists it "
+            "apart.",
             data=escaped(data.name),
         )
         with st.container(horizontal=True):

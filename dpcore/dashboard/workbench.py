@@ -195,10 +195,10 @@ def about(data: Dataset) -> str:
 def paid(ledger: Ledger) -> str:
     """What a run that was canceled has spent."""
     if not ledger.epsilon_bound:
-        return phrase("The run was stopped before it asked anything: **nothing was charged.**")
+        return phrase("The run was stopped before its first query: **nothing was charged.**")
     if math.isinf(ledger.epsilon_bound):
-        return phrase("The run was stopped. What it had asked by then **stays charged: without a bound.**")
-    told = phrase("The run was stopped. What it had asked by then **stays charged: epsilon {price}.**")
+        return phrase("The run was stopped. Its queries until then **stay charged: without a bound.**")
+    told = phrase("The run was stopped. Its queries until then **stay charged: epsilon {price}.**")
     return told.format(price=protection.headline(None, ledger.epsilon_bound, ledger.delta))
 
 

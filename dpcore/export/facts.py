@@ -35,8 +35,8 @@ ORIGINS = {
 }
 MODES = {"corrected": phrase("corrected mode"), "published": phrase("as its source prints it")}
 CENTRAL = phrase(
-    "Whoever runs the method: that program sees every true row. So does whoever can read that computer's files and "
-    "memory. Everybody else needs to trust nobody."
+    "The person who runs the method: that program sees every true row. So does anyone who can read that computer's "
+    "files and memory. No one else has to be trusted."
 )
 LOCAL = phrase(
     "None, where people randomize their answers themselves and hand in nothing else. Here this was simulated: one "
@@ -234,11 +234,11 @@ def in_odds(gained: float, who: str, delta: float) -> str:
 def against(release: Release, who: str) -> str:
     """Whom a guarantee holds against."""
     if math.isinf(release.ledger.epsilon_bound):
-        return say("nobody, as far as can be proved.")
+        return say("no one, as far as can be proved.")
     if release.attackable:
-        return say("in exact arithmetic, whoever {who}. {why}", who=who.rstrip(",，"), why=release.attackable)
+        return say("in exact arithmetic, anyone who {who}. {why}", who=who.rstrip(",，"), why=release.attackable)
     return say(
-        "whoever {who}, whatever else they know, unless they predict this computer's random numbers.",
+        "anyone who {who}, whatever else they know, unless they predict this computer's random numbers.",
         who=who.rstrip(",，"),
     )
 
@@ -262,8 +262,8 @@ def not_protected(release: Release, *, local: bool) -> list[str]:
         found.append(say("True answers that people hand in as they are: {columns}.", columns=", ".join(names)))
     found += [
         say(
-            "What holds for people in general. Whoever learns from the release that an illness is frequent at some "
-            "age can say so of anybody, whether they are in the data or not."
+            "What holds for people in general. Anyone who learns from the release that an illness is frequent at "
+            "some age can say so of anyone, whether they are in the data or not."
         ),
         protection.groups(release.schema.unit, release.ledger.delta),
         say("Other releases from the same rows, by this program or any other: their epsilons add up."),

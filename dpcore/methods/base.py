@@ -35,13 +35,15 @@ from dpcore.methods.parameters import CORRECTED, Control, Declared, is_learned, 
 from dpcore.methods.presets import INFERRED, Preset
 from dpcore.rows import HeldRows, NumberRule, RowSource, check_source, rows_of
 
-NO_CLASS = phrase("This method needs a column with categories as class. Declare one on the page Data & schema.")
+NO_CLASS = phrase("This method needs a column with categories as class. Declare one on the page Data.")
 MOST_DELTA, DELTAS = 0.001, (0.0, 1e-12, 1e-9, 1e-6)
 WITH_DELTA = phrase(
     "0: pure epsilon. Above, any event may be more probable by this small number besides, which buys less noise. It "
     "is chosen once for a data set, and should be far below one over the number of rows."
 )
-SEED = phrase("A seed makes a demo repeatable and its protection worthless: whoever knows it can subtract the noise.")
+SEED = phrase(
+    "A seed makes a demo repeatable and its protection worthless: anyone who knows it can subtract the noise."
+)
 
 
 def said_of_delta(method: Any, _: Schema) -> str:

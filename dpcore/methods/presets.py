@@ -38,7 +38,7 @@ def void_reason(method: Any, schema: Schema) -> str:
     if schema.source == "inferred":
         return phrase("none: the schema was read off the rows.")
     if method.random_state is not None:
-        return phrase("none: whoever knows the seed can subtract the noise.")
+        return phrase("none: anyone who knows the seed can subtract the noise.")
     if method.mode == "published" and not any(offer.holds and offered(method, offer) for offer in method.presets):
         return phrase("not as printed: the ledger will show what can be proved.")
     return ""

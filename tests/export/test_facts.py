@@ -103,7 +103,7 @@ def test_where_no_guarantee_holds_nothing_is_promised(given, proved):
     told = facts(made)
     assert told["Guarantee"] == "none that can be proved."
     assert told["Epsilon that can be proved"] == proved
-    assert told["Protected against"] == "nobody, as far as can be proved."
+    assert told["Protected against"] == "no one, as far as can be proved."
     assert told["Publication"] == "do not publish."
     found = record.facts(made)
     assert found.void == made.guarantee_void != ""
@@ -123,7 +123,7 @@ def test_people_who_randomize_their_own_answers_trust_nobody():
     told = facts(made)
     assert told["Trusted party"].startswith("None, where people randomize their answers themselves")
     assert told["Guarantee"].startswith("pure local differential privacy")
-    assert told["Protected against"].startswith("whoever collects the reports")
+    assert told["Protected against"].startswith("anyone who collects the reports")
     assert not any("True answers" in sentence for sentence in record.facts(made).open)
     printed = record.facts(released("PPNB", **LOCAL, mode="published"))
     assert any("True answers that people hand in as they are: ill" in sentence for sentence in printed.open)

@@ -58,8 +58,8 @@ def accuracy(page: str, shown: Shown) -> None:
     if not data.held:
         caption(
             "The real rows are in a folder. The release and its builder learned from all {rows:,} of them; "
-            "scikit-learn’s models, and naive Bayes from true answers, learned from a uniform sample of {some:,}. What "
-            "noise and structure cost apart is shown for rows in memory only: it counts in every tree anew.",
+            "scikit-learn’s models, and naive Bayes from true answers, learned from a uniform sample of {some:,}. "
+            "The separate costs of noise and structure are shown for rows in memory only.",
             rows=data.sizes[0],
             some=len(data.train_sample),
         )
@@ -69,11 +69,11 @@ def accuracy(page: str, shown: Shown) -> None:
         majority = float(scores.loc[scores["model"] == MAJORITY, "accuracy"].iloc[0])
         panels.real(charts.costs, costs, majority=majority)
         caption(
-            "From the release to the same trees with noiseless counts of all rows: what the noise in the leaves cost, "
-            "and, where each tree has rows of its own, that it knows no others. From there to noiseless trees: what it "
-            "cost that divisions were chosen privately. Noiseless trees grow by the same rules without any noise, for "
-            "this screen only. This is one draw, and {rows:,} test rows tell an accuracy to within {margin:.1%} or so: "
-            "what is smaller, or the other way round, is luck.",
+            "From the release to the same trees with noiseless counts of all rows: what the noise in the leaves "
+            "cost, and, where each tree has rows of its own, that it knows no others. From there to noiseless trees: "
+            "what it cost in accuracy to choose splits privately. Noiseless trees grow by the same rules without "
+            "noise, for this screen only. One run and {rows:,} test rows measure an accuracy to within about "
+            "{margin:.1%}: what is smaller is random.",
             rows=len(data.test_sample),
             margin=margin(scores["accuracy"].iloc[0], len(data.test_sample)),
         )

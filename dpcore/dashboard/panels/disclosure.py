@@ -30,12 +30,12 @@ Many programs measure how far synthetic rows are from the nearest real ones, and
 is not:
 
 - **It promises nothing.** Add 1 to every number of a real table: no row is a copy any more, and all can be read.
-- **It passes what memorizes in other ways.** A count of one person, a rare combination or a model can give somebody
+- **It passes what memorizes in other ways.** A count of one person, a rare combination or a model can give someone
   away, and no row of the release is near theirs.
 - **It accuses the harmless.** Where many people are alike, rows that were made without one of them are near that one,
   too.
-- **It tells on people itself.** It is computed from the real rows without noise. Whoever sees it for a few releases can
-  tell where real rows are.
+- **It is not private itself.** It is computed from the real rows without noise. Anyone who sees it for a few releases
+  can tell where real rows are.
 
 A limit that holds for every attack is a guarantee; a score that one attack fails is not.
 """)
@@ -82,14 +82,14 @@ def limit(release: Release) -> str:
         return say("**There is no limit.** {why}", why=escaped(release.guarantee_void))
     if release.ledger.relation == "add_remove":
         told = phrase(
-            "**The limit: {points} percentage points.** Whoever sees the release, whatever they know and however they "
-            "guess, is right about a {whose} at most that much more often than if this {whose} had not taken part. It "
+            "**The limit: {points} percentage points.** Anyone who sees the release, whatever else they know, "
+            "guesses right about a {whose} at most that much more often than if this {whose} had not taken part. It "
             "follows from epsilon {epsilon} alone, and holds for every attack."
         )
     else:
         told = phrase(
-            "**The limit: {points} percentage points.** Whoever sees the release, whatever they know and however they "
-            "guess, is right about a {whose} at most that much more often than if this {whose} had had other values. "
+            "**The limit: {points} percentage points.** Anyone who sees the release, whatever else they know, "
+            "guesses right about a {whose} at most that much more often than if this {whose} had had other values. "
             "It follows from epsilon {epsilon} alone, and holds for every attack."
         )
     whose, price = say(protection.protects(unit)), escaped(protection.headline(unit, epsilon, release.ledger.delta))
@@ -111,7 +111,7 @@ def known(release: Release) -> str:
     """What the attacker knows and does."""
     if isinstance(release.artifact, Model):
         target = escaped(release.artifact.target)
-        return say("knows all of a row but **{target}**, asks the released model, and believes it", target=target)
+        return say("knows all of a row but **{target}**, and takes what the released model predicts", target=target)
     return say("knows all columns of a row but one, holds the release, and guesses that one")
 
 
@@ -151,8 +151,8 @@ def result(found: Any, sensitive: str) -> None:
     }
     figures(told)
     markdown(
-        "About **{column}** of {rows:,} rows. The difference is between {low} and {high} points ({sure:.0%} sure: "
-        "the runs are {fits} draws of luck). A small difference proves nothing: another attack, or another row, "
+        "About **{column}** of {rows:,} rows. The difference is between {low} and {high} points ({sure:.0%} "
+        "confidence, from {fits} random runs). A small difference proves nothing: another attack, or another row, "
         "may gain more. Only the limit holds for all of them.",
         column=sensitive,
         rows=found["targets"],

@@ -102,7 +102,7 @@ def about_rows(artifact: Any) -> str:
         also = say(" the generalized rows and the tree of counts,")
     return say(
         "The zip holds the synthetic rows, the schema, the settings,{also} the ledger, {readers}. No real row is "
-        "copied; a synthetic one may equal one by chance.",
+        "copied, though a synthetic one may coincide with one.",
         also=also,
         readers=say(READERS),
     )
@@ -120,7 +120,7 @@ def about_model(release: Release, model: Model) -> str:
         )
     return say(
         "The zip holds the model,{also} the schema, the settings, the ledger, {readers}. {honest} The model alone is "
-        "enough to predict tomorrow: load it on the tab Predict.",
+        "enough to predict later: open it in the part Predict of the tab Model.",
         also=also,
         readers=say(READERS),
         honest=honest,
@@ -178,5 +178,5 @@ def again(release: Release) -> None:
             st.code(links.link(made["name"], made["settings"], release.schema.target), language=None)
             markdown(
                 "It opens this page with the same controls: parameters only, never data. The zip does it as well: "
-                "give it to **Go on from a release** on the page Home."
+                "give it to **Go on from a release** on the page Start."
             )

@@ -43,14 +43,14 @@ def answered(epsilon: float) -> None:
         st.dataframe(found, hide_index=True, width="content")
         caption(SOURCES)
         better = say(
-            "A better question: how sure may somebody become about me? At epsilon {epsilon:g}:", epsilon=epsilon
+            "A better question: how sure may someone become about me? At epsilon {epsilon:g}:", epsilon=epsilon
         )
         st.markdown(f"{better} {odds_sentence(epsilon)}")
     with st.expander(say("What if I am in twice?")):
         markdown(
-            "Epsilon is promised for **one row** unless a page says “person”. Whoever has several rows pays for "
-            "each: their epsilons add up. On **Data & schema** you can name the column that tells persons apart; "
-            "then the promise is for a person with all rows."
+            "Epsilon is promised for **one row** unless a page says “person”. If you have several rows, their "
+            "epsilons add up. On **Data** you can name the column that tells persons apart; then the promise is for "
+            "a person with all rows."
         )
         frame = {
             say("rows of yours"): TIMES,

@@ -22,8 +22,8 @@ MOST_NAMED = 3  # pairs
 MOST_KEPT = 20
 OTHERS = ("epsilon", "noise", "random_state")  # parameters that a forecast does not hang on
 WHENCE = phrase(
-    "**Forecast**, at no cost: the method is rehearsed on tables that chance made up after your schema and the public "
-    "number of rows. It sees no row of yours."
+    "**Forecast**, at no cost: the method runs on random tables made from your schema and the public number of rows. "
+    "It reads no row of yours."
 )
 
 READ_OFF = phrase("But the schema was read off them, so this is no public fact before it is declared.")
@@ -57,7 +57,7 @@ def draw(
 
         name = f"forecast.{page}"
         jobs.button(say("Forecast this run"), name, "go", icon=":material/query_stats:")
-        jobs.run(phrase("Rehearsing on made-up tables"), name, work)
+        jobs.run(phrase("Running on made-up tables"), name, work)
 
 
 def told(page: str, method: Synthesizer, own: Synthesizer, found: Forecast) -> None:
@@ -134,8 +134,8 @@ def parts(plain: Expected) -> str:
     else:
         told = say("Without any noise, columns would be off by {columns}.", columns=points(plain.columns))
     return say(
-        "{without} That part is a guess: it hangs on how your columns hang together, for which made-up tables stand "
-        "here. The rest is noise, which is known.",
+        "{without} That part is a guess: it depends on how your columns depend on each other, and the tables are "
+        "made up. The rest is noise, which is known.",
         without=told,
     )
 
@@ -143,13 +143,13 @@ def parts(plain: Expected) -> str:
 def lost(at: Expected) -> None:
     """The pairs that will be lost, the first ones by name, and all of them on request."""
     if not at.lost:
-        markdown("**Lost:** no pair, where one column told the other exactly.")
+        markdown("**Lost:** no pair, where one column determined the other.")
         return
     names = [f"{escaped(first)} × {escaped(second)}" for first, second in at.lost]
     few, more = ", ".join(names[:MOST_NAMED]), len(names) - MOST_NAMED
     markdown(
-        "**Lost**, {lost:,} of {pairs:,} pairs: {names}. Where one column told the other exactly, less than half "
-        "of that was left.",
+        "**Lost**, {lost:,} of {pairs:,} pairs: {names}. Where one column determined the other, less than half of "
+        "that was left.",
         lost=len(names),
         pairs=len(at.kept),
         names=say("{names} and {more:,} more", names=few, more=more) if more > 0 else few,

@@ -19,20 +19,20 @@ from dpcore.text import claim, limit, number
 MOST_NODES, LARGEST = 40, 20
 COMPOSED = {
     "one": phrase(
-        "There is **one tree**, grown from all rows: a record pays on one way down, from the root to a leaf."
+        "There is **one tree**, grown from all rows: a row spends epsilon on one path, from the root to a leaf."
     ),
     "disjoint": phrase(
-        "Each row is in **one tree only**, by lot. One person can change one tree, so all trees together can cost no "
-        "more than one of them."
+        "Each row is in **one tree only**, chosen at random. One person can change one tree, so all trees together "
+        "can cost no more than one of them."
     ),
     "poisson": phrase(
         "Each tree sees its own **secret random sample** of the rows. A person is probably not in it, so that a tree "
-        "may spend more inside than it can cost outside. The trees' costs add up."
+        "may spend more inside than it can cost outside. The trees' privacy losses add up."
     ),
-    "full": phrase("Every tree sees **every row**: the trees' costs add up."),
+    "full": phrase("Every tree sees **every row**: the trees' privacy losses add up."),
     "bootstrap": phrase(
-        "Every tree sees a **bootstrap sample**, in which a row can stand several times and then counts as often. The "
-        "trees' costs add up."
+        "Every tree sees a **bootstrap sample**, in which a row can stand several times and then counts as often. "
+        "The trees' privacy losses add up."
     ),
 }
 
@@ -64,22 +64,22 @@ def tree(page: str, shown: Shown) -> None:
     frame = remember(shown, f"tree {chosen}", lambda: forest_frames.nodes(found, chosen - 1, most=MOST_NODES))
     noiseless = release.noiseless
     if noiseless:
-        markdown("All counts are noiseless: this is the reference without privacy.")
+        markdown("All counts are noiseless: this is the baseline without privacy.")
     elif release.guarantee_void:
         markdown("Counts are part of the release, and no more is proved of them: see the top of the page.")
     else:
-        markdown("All of this is part of the release: looking at it costs nothing more.")
+        markdown("All of this is part of the release: looking at it spends nothing more.")
     mark = charts.mark_real if noiseless else lambda picture: picture
     title = say("Tree {number} of {trees:,}", number=chosen, trees=found.trees)
     panels.chart(mark(charts.forest_tree(frame, title=title)), data=frame)
     if found.leaf.all():
         st.info(
             say(
-                "No tree was divided: the noise told nothing apart. More epsilon helps, and so do fewer trees or "
+                "No tree was split: nothing stood out of the noise. More epsilon helps, and so do fewer trees or "
                 "levels."
             )
             if release.model.reports is None
-            else say("No tree was divided: the noise told nothing apart. More epsilon helps, and so do more people."),
+            else say("No tree was split: nothing stood out of the noise. More epsilon helps, and so do more people."),
             icon=":material/info:",
         )
         return
@@ -93,7 +93,7 @@ def group_tree(page: str, shown: Shown) -> None:
     counts: ReleasedTree = released["tree"]
     markdown(
         "This method releases noisy counts of **{groups:,} groups**. The tree that predicts was learned from these "
-        "counts alone, which costs nothing more.",
+        "counts alone, at no further privacy loss.",
         groups=counts.leaves.size,
     )
     frame = remember(shown, "classifier", lambda: forest_frames.nodes(released["classifier"], most=MOST_NODES))
@@ -114,7 +114,7 @@ def budget(shown: Shown) -> None:
         panels.chart(charts.epsilon_split(ledger.breakdown()))
         return
     if math.isinf(ledger.epsilon_claimed):
-        st.info(say("No question was answered with noise, so no epsilon can be proved."))
+        st.info(say("No query was answered with noise, so no epsilon can be proved."))
         return
     parameters = shown.release.parameters
     sampled = str(parameters.get("resample", "full"))  # methods of one tree do not choose
@@ -123,8 +123,8 @@ def budget(shown: Shown) -> None:
     markdown(COMPOSED["one" if found.trees == 1 and sampled in ("disjoint", "full") else sampled])
     if ledger.relation == "replace":
         markdown(
-            "Somebody whose values change may leave one way down a tree and enter another. **Both ways are paid**: "
-            "the run can cost twice as much as one of them."
+            "A row whose values change may leave one path of a tree and enter another. **Both paths are charged**: "
+            "the run can cost up to twice as much as one of them."
         )
     frame = remember(shown, "budget", lambda: forest_frames.budget(ledger))
     several = bool(frame["per_tree"].any())

@@ -86,7 +86,7 @@ def by(page: str, model: Model) -> None:
     found = jobs.read_upload(f"dpcore.predicted:{page}", asked, phrase("Predicting"), work, last=True)
     if found is not None:
         if found.model is not model:
-            told = phrase("What follows was predicted by an earlier model. Hand the file over again to ask this one.")
+            told = phrase("These predictions are of an earlier model. Upload the file again to use this one.")
             st.info(say(told))
         answers(page, found)
 
@@ -94,7 +94,7 @@ def by(page: str, model: Model) -> None:
 def from_file(page: str) -> Model | None:
     """A model.json that was taken home; what was read last stays until something better is read."""
     file = housekeeping.uploader(
-        say("A model.json that was taken home"),
+        say("A model.json that you downloaded"),
         type="json",
         key=f"{page}.model_file",
         help=say("It holds trees and noisy counts as text. Nothing in it is run."),

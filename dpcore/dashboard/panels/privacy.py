@@ -55,8 +55,7 @@ def spent(shown: Shown) -> None:
         caption("The source claims a larger epsilon than is proven: some queries cannot cost what it charges for them.")
     if ledger.guarantee_void:
         caption(
-            "The noise alone would give {epsilon}. The shares below are of that. They are no bound: the guarantee is "
-            "void.",
+            "Nominal (noise only): {epsilon}. The shares below are of that. They are no bound: the guarantee is void.",
             epsilon=amount(ledger.epsilon_nominal),
         )
     if ledger.delta:

@@ -48,8 +48,8 @@ def redraws(
     if math.isinf(epsilon):
         price = say("no epsilon can be proved for one of them, nor for all")
     markdown(
-        "One release is one draw of luck. Draw {n} more with the same settings and see where yours lies. Anybody who "
-        "saw them all would know more than from one: {price}, and the session's ledger is charged for it.",
+        "A release is one random draw. Draw {n} more with the same settings and see where yours lies. All of them "
+        "together tell more than one: {price}, and each will be charged to your privacy budget.",
         n=REDRAWS,
         price=price,
     )

@@ -62,7 +62,7 @@ class LocalClassifier(PrivateClassifier):
     reports_: Reports = learned("Reports", "What the collector has; all else is made of it.")
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
-        progress(0.0, phrase("everybody reports"))
+        progress(0.0, phrase("everyone reports"))
         questions, reasons, schema, recoded = self._survey(table)
         paper, own = self._published, table.recode(schema, recoded) if recoded else table
         told = own.randomize(questions, claimed_epsilon=inf if paper else None, reasons=reasons if paper else {})

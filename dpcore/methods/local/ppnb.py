@@ -76,7 +76,7 @@ TRANSFORMED = phrase(
     "The ratio of the densities of a x + b at two x grows without bound in the tails, and the two sets are finite: a "
     "single report can rule a value out."
 )
-TRUTH = phrase("This is the reference without privacy: everybody hands in the truth.")
+TRUTH = phrase("This is the baseline without privacy: everyone reports the truth.")
 SET = "As published: mean and variance of the normal distribution that 1,000 numbers of the set {} are drawn from."
 TRANSFORMS: dict[str, dict[str, Any]] = {  # of the paper's figures
     phrase("a from N(1, 1), b from N(0, 1)"): {"factors": (1.0, 1.0), "offsets": (0.0, 1.0)},
@@ -88,7 +88,7 @@ FACTOR, OFFSET = phrase("Factor a of a x + b: mean and variance"), phrase("Offse
 TRANSFORM = phrase(
     "Numbers x become a x + b, with normal a and b. The paper has 1, 1 for a and 0, 1 for b; or 2, 10 and 0, 5."
 )
-LOTS = phrase("Columns that each person is asked for, by lot")
+LOTS = phrase("Number of columns each person reports, chosen at random")
 FEWER = phrase("Fewer answers per person leave more epsilon for each of them.")
 ONE_REPORT = phrase("One report of both, instead of a report each that share epsilon.")
 MERGED = phrase("Merge bins that the noise cannot tell apart")

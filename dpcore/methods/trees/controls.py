@@ -21,7 +21,7 @@ CRITERIA = {
     "entropy": phrase("Conditional entropy (counts rows)"),
     "InfoGain": phrase("Information gain per row"),
 }
-FEATURES = {"sqrt": phrase("The root of their number, by lot"), "all": phrase("All of them")}
+FEATURES = {"sqrt": phrase("The root of their number, chosen at random"), "all": phrase("All of them")}
 CUTS = {"numbers": phrase("Anywhere in their range"), "bins": phrase("Between the schema's bins")}
 CHILDREN = {
     "grouped": phrase("Few groups (taxonomies)"),
@@ -57,7 +57,7 @@ def unbounded(method: Any, schema: Schema) -> str:
     """What a score lacks that counts rows."""
     if method.criterion != "entropy" or schema.max_rows is not None:
         return ""
-    return phrase("Entropy needs a public bound on the number of rows: declare one on the page Data & schema.")
+    return phrase("Entropy needs a public bound on the number of rows: declare one on the page Data.")
 
 
 def rest(method: Any, _: Schema) -> str:
@@ -69,7 +69,7 @@ def rest(method: Any, _: Schema) -> str:
 
 
 BY = usual(phrase("Information gain (usual)"), phrase("Gini, then Max (usual)"), CRITERIA)
-COLUMNS = usual(phrase("Their root, by lot (usual)"), phrase("All of them (usual)"), FEATURES)
+COLUMNS = usual(phrase("Their root, at random (usual)"), phrase("All of them (usual)"), FEATURES)
 ANYWHERE = phrase("Anywhere (usual)")
 CRITERION = Control("criterion", "Divisions are rated by", BY, note=unbounded)
 CONTROLS: tuple[Control, ...] = (

@@ -36,9 +36,9 @@ def network(shown: Shown) -> None:
     )
     if found.junction_tree:
         tables = len(found.clusters)
-        what = say("{n:,} cliques, from {tables:,} tables that were measured with noise.", n=len(frame), tables=tables)
+        what = say("{n:,} cliques, from {tables:,} marginals measured with noise.", n=len(frame), tables=tables)
         if not tables:
-            what = say("{n:,} cliques of a model that was fitted to tables measured with noise.", n=len(frame))
+            what = say("{n:,} cliques of a model that was fitted to marginals measured with noise.", n=len(frame))
     if noiseless:
         markdown("{n:,} families, the best ones, chosen and measured without any noise.", n=len(frame))
     elif shown.release.guarantee_void:
@@ -46,8 +46,8 @@ def network(shown: Shown) -> None:
         st.markdown(f"{what} {void}")
     else:
         free = say(
-            "All of this is part of the release: it was chosen and measured privately, and costs nothing more to look "
-            "at."
+            "All of this is part of the release: it was chosen and measured privately, and looking at it spends "
+            "nothing more."
         )
         st.markdown(f"{what} {free}")
     panels.chart(marked(shown, picture))
@@ -55,8 +55,8 @@ def network(shown: Shown) -> None:
     table = frame.assign(parents=frame["parents"].map(", ".join), epsilon=frame["epsilon"].map(number), share=shares)
     if noiseless:
         table = table.drop(columns=["epsilon", "share"])
-    with st.expander(say("Every family: its table's size and price")):
-        shares_of_all = st.column_config.NumberColumn(say("share of all tables"), format="percent")
+    with st.expander(say("Every family: its size and its share of epsilon")):
+        shares_of_all = st.column_config.NumberColumn(say("share of all marginals"), format="percent")
         names: dict[str, Any] = {name: say(name) for name in COLUMNS}
         if "rho" in table:
             table, names["epsilon"] = table.drop(columns=["rho"]), say("rho")
@@ -72,7 +72,7 @@ def clusters(shown: Shown) -> None:
     many, sizes = len(found.clusters), ", ".join(str(len(cluster)) for cluster in found.clusters)
     if found.junction_tree:
         markdown(
-            "**{many} tables were measured**, over {sizes} columns. They may share columns, and are made to agree "
+            "**{many} marginals were measured**, over {sizes} columns. They may share columns, and are made to agree "
             "there: what connects them is kept.",
             many=many,
             sizes=sizes,

@@ -28,7 +28,7 @@ NAMES = phrase("""
   called **RRPH**. **Warner's rule**: the truth with probability p, otherwise the opposite.
 - **TRR** (the paper's rule for numbers): y = a x + b, with a and b drawn.
 - **OUE**: a yes or no for every value, each of them randomized. **OLH**: a short code of the value, randomized.
-- **DTPD** (Du and Zhan 2003): a decision tree from bits that are kept or turned round, all with probability theta.
+- **DTPD** (Du and Zhan 2003): a decision tree from bits that are kept or flipped, all with probability theta.
 - **DTCRD** (Agrawal and Srikant 2000): a decision tree from numbers with noise, whose distributions are reconstructed.
 """)
 

@@ -39,7 +39,7 @@ GROUPS, DIVIDED = phrase("The release's own groups"), phrase("Finer ranges of th
 EVERY = phrase("All columns")
 FLAT = phrase(
     "“Flat” is what a histogram of every single combination of values of the columns in question would answer at the "
-    "same price: a what-if with noise of its own, not part of the release."
+    "same privacy loss: a what-if with noise of its own, not part of the release."
 )
 WIDEST = 20  # times the others' intervals
 SMALL = 5_000  # leaves; below it, inner levels can lower the noise of large ranges by little
@@ -93,7 +93,7 @@ def tree(page: str, shown: Shown) -> None:
     if measured > 1 and leaves < SMALL:
         caption(
             "With {leaves:,} groups there is little that inner levels can correct: a node has to hold many groups "
-            "before counting it pays. More divisions make the difference visible.",
+            "before counting it helps. More splits make the difference visible.",
             leaves=leaves,
         )
     private = st.toggle(say("Color by error (reads the real rows)"), value=True, key=f"{page}.tree_errors")
@@ -124,7 +124,7 @@ def tree(page: str, shown: Shown) -> None:
 def errors(page: str, shown: Shown) -> None:
     """Errors of random range queries by their size, with and without consistency."""
     if not released(shown).tree.leaves.family:
-        st.info(say("This release divided no column: it answers every query by the same share of all rows."))
+        st.info(say("This release split no column: it answers every query by the same share of all rows."))
         return
     look: Any = {"default": GROUPS, "required": True, "format_func": say, "key": f"{page}.workload"}
     workload = st.segmented_control(say("Ranges of"), (GROUPS, DIVIDED, EVERY), **look)
@@ -174,7 +174,7 @@ def ask(page: str, shown: Shown) -> None:
     people = schema.unit is None
     asked = say("How many people …?") if people else say("How many rows …?")
     choose = say(
-        "Choose up to four columns, and in each a group or an interval. A group that the release did not divide that "
+        "Choose up to four columns, and in each a group or an interval. A group that the release did not split that "
         "finely is answered as if all in it were spread evenly."
     )
     st.markdown(f"{asked} {choose}{panels.of_persons(shown)}")
