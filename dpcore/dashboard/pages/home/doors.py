@@ -8,6 +8,7 @@ import streamlit as st
 from dpcore import datasets
 from dpcore.dashboard import FOLDER, housekeeping, jobs, lessons, links, session, shell
 from dpcore.dashboard.epsilon import epsilon_picker
+from dpcore.dashboard.lesson_plans import LESSONS
 from dpcore.dashboard.widgets import caption, markdown
 from dpcore.language import say
 
@@ -19,7 +20,7 @@ def teach() -> None:
     """The lessons, a plan for 90 minutes, and an instructor's notes."""
     markdown("Guided lessons of five minutes.")
     with st.popover(say("Choose a lesson"), icon=":material/school:", width="stretch", type="primary"):
-        for name, lesson in lessons.LESSONS.items():
+        for name, lesson in LESSONS.items():
             done = ""
             if name in lessons.learned():
                 done = f" {say(':green[:material/check_circle: done]')}"
