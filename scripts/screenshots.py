@@ -49,16 +49,8 @@ NETWORK_TABS = ("Price", "Network", "Clusters", "The paper's figures", "Take hom
 TREE_TABS = ("Price", "Tree", "Ask a range", "Error by range", "Draw again", "The patent's claims", "Take home")
 FOREST_TABS = ("Price", "Trees", "Where the budget went", "Accuracy", "Draw again", "Predict", "Take home")
 REPORT_TABS = ("Price", "Reports", "Accuracy", "Draw again", "Take home", "The paper's figures")
-MECHANISM_TABS = (
-    "Noise on a count",
-    "Choosing",
-    "Randomized response",
-    "What epsilon means",
-    "Asking again",
-    "Disjoint groups",
-    "Floating point",
-)
-ATTACK_TABS = ("Who is alone", "Secrets from counts", "Who took part", "Distance looks safe")
+MECHANISM_TABS = ("Noise", "Choosing", "Randomized response", "Epsilon", "Composition", "Floating point")
+ATTACK_TABS = ("Linkage", "Reconstruction", "Membership", "Distance")
 COMPARISON_TABS = ("accuracy", "2-way AVD", "Run time", "Medians")
 CORRECTED = "Corrected: guarantee proved"
 QUIET = (
@@ -350,15 +342,6 @@ def tour(page: Page, address: str, only: Sequence[str], look: str, out: Path, *,
                 save(f"forests-{slug(name)}-{slug(tab)}")
     if "responses" in only:
         go(page, "Randomized response")
-        for name in ("Toss", "Ask them", "Ask 50 other crowds like this"):
-            page.get_by_role("button", name=name, exact=True).click()
-            settle(page)
-        save("responses-game")
-        page.get_by_role("radio", name="How private is one report?").click()
-        settle(page)
-        save("responses-measures")
-        page.get_by_role("radio", name="Learn from reports").click()
-        settle(page)
         save("responses-settings")
         for mode, variant, tabs in (
             (CORRECTED, "PPNB-LDP: naive Bayes from randomized answers", REPORT_TABS),
@@ -390,6 +373,12 @@ def tour(page: Page, address: str, only: Sequence[str], look: str, out: Path, *,
             page.get_by_role("tab", name=tab, exact=True).click()
             settle(page)
             save(f"mechanisms-{slug(tab)}")
+        page.get_by_role("tab", name="Randomized response", exact=True).click()
+        page.get_by_text("Coin game", exact=True).click()
+        for name in ("Toss", "Ask them", "Ask 50 other crowds like this"):
+            page.get_by_role("button", name=name, exact=True).click()
+            settle(page)
+        save("mechanisms-coin-game")
     if "compare" in only:
         go(page, "Compare")
         save("compare-settings")
@@ -406,12 +395,6 @@ def tour(page: Page, address: str, only: Sequence[str], look: str, out: Path, *,
         page.get_by_role("button", name="Run", exact=True).click()
         settle(page)
         save("audit-attack")
-        page.get_by_role("tab", name="The membership game").click()
-        settle(page)
-        for name in ("Start a round", "X is in", "Let the best strategy play 100 rounds"):
-            page.get_by_role("button", name=name, exact=True).click()
-            settle(page)
-        save("audit-game")
     if "ledger" in only:
         go(page, "Ledger")
         save("ledger")

@@ -200,7 +200,7 @@ def frame(title: str, lead: str = "") -> Any:
     gone()
     shown = st.session_state.get("dpcore.page", "")
     lessons.bar(shown)
-    left, place = st.columns([5, 1.3], vertical_alignment="center")
+    left, place = st.columns([3.6, 1.3], vertical_alignment="center")
     with left.container(horizontal=True, vertical_alignment="bottom", gap="small", key="title"):
         st.title(title, anchor=False, width="content")
         if lead:

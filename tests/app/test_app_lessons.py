@@ -4,7 +4,7 @@ from typing import Any
 
 import driving
 import pytest
-from driving import change, csv, declare, opened, people, released, shown, started, upload
+from driving import change, csv, opened, people, released, shown, started, upload
 from prepared import PEOPLE, page
 from screen import books, dataset, elements, errors, said
 from streamlit.testing.v1 import AppTest
@@ -80,8 +80,7 @@ def test_other_data_end_a_lesson_because_they_belong_into_ones_own_ledger() -> N
     ledger = at.session_state["dpcore.books"]
     at = begun("epsilon", at)
     assert at.session_state["dpcore.books"] is not ledger
-    at = declare(upload(opened(at, "data"), "others.csv", csv(people(60))))
-    press(at, "data.use")
+    press(upload(opened(at, "data"), "others.csv", csv(people(60))), "data.use")
     assert dataset(at).name == "others.csv"
     assert not ways(at)
     assert at.session_state["dpcore.books"] is ledger

@@ -123,7 +123,7 @@ def test_from_home_to_take_home(visitor):
     hands.press("Enter")
     expect(visitor.metrics.first).to_contain_text("0.7 · ")
     hands.wait_for("Summary", "Synthetic rows")
-    assert page.evaluate("document.activeElement.classList.contains('st-key-verdict')")  # what was asked for is heard
+    page.wait_for_function("document.activeElement.classList.contains('st-key-verdict')")  # what was asked for is heard
     hands.to_tab("Download")
     hands.reach("button", "Download the release")
     with page.expect_download() as started:

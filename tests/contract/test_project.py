@@ -74,7 +74,6 @@ ROWS = {"train", "test", "train_sample", "test_sample", "given", "frame", "block
 OF_ROWS = {"cells", "codes", "held", "numbers"}  # of a counter of rows, which has only codes of them
 READS_ROWS = {
     "intake": "reads them, and hands the data set on",
-    "pages.data.left_out:take_in": "brings a column back as the rows have it, which voids the guarantee",
     "pages.audit.own_row:case_of": "the person's own row is left out or changed",
     "pages.audit.own_row:values": "shows the person's own row, which was asked for",
 }
@@ -240,7 +239,7 @@ def rows_read(source: str) -> Iterator[tuple[str, int, str]]:
         counted = isinstance(called, ast.Name) and called.id == "len"
         fitted = isinstance(called, ast.Attribute) and called.attr == "fit" and node.attr == "train"
         shape = isinstance(above, ast.Attribute) and above.attr in ("columns", "shape")
-        other = (node.attr == "frame" and called is node) or receiver in ("made", "piles", "offer")
+        other = (node.attr == "frame" and called is node) or receiver in ("made", "offer")
         other |= node.attr in OF_ROWS and not receiver.endswith("rows")
         if not (counted or fitted or shape or other):
             yield scope, node.lineno, f"{receiver}.{node.attr}"
