@@ -1,25 +1,19 @@
-"""Compare methods: any of them, at several epsilons, run again and again on the same rows."""
+"""Compare methods: three questions, or any methods at several epsilons, run again and again on the same rows."""
 
 import streamlit as st
 
-from dpcore.dashboard import controls, housekeeping, jobs, session, shell, unproved, widgets
+from dpcore.dashboard import controls, housekeeping, jobs, session, shell, unproved, widgets, workbench
 from dpcore.dashboard.pages.compare import sweep, sweep_results, sweep_runs
 from dpcore.errors import ParameterError
 from dpcore.experiment import Config
-from dpcore.experiment.sweeps import find_finished_runs
 from dpcore.language import phrase, say
 
-PAGE = "compare"
+PAGE, TITLE = "compare", phrase("Comparing")
 GO_ON = phrase("Go on")
 
-shell.frame(
-    say("Compare methods"),
-    say(
-        "Run methods beside each other, at several epsilons and several times, and see what is chance and what is not. "
-        "Every run is a release of the same rows, and **all of them are charged**."
-    ),
-)
+place = shell.frame(say("Compare"), workbench.about(session.dataset())).empty()
 data = session.dataset()
+presets = {key: sweep.preset(question, data) for key, question in sweep.QUESTIONS.items()}
 
 
 def load() -> None:
@@ -35,26 +29,34 @@ def load() -> None:
 
 @st.fragment
 def settings() -> None:
-    """All settings; moving one draws nothing and spends nothing."""
-    shown = sweep_runs.shown(data)
-    # Folded away by each new result, as on a workbench: under another key it is another drawer, and no setting.
-    folded = shown is not None or session.laid_aside()
-    with st.expander(say("Settings"), expanded=not folded, key=f"drawer.{PAGE}.{id(shown)}"):
-        config, left_out = sweep.ask(PAGE, data)
+    """All settings, folded; moving one draws nothing and spends nothing."""
+    with st.popover(say("Choose methods"), width="stretch"):
+        config, left_out = sweep.ask(PAGE, data, presets["keeps"])
+        sweep.notes(config, left_out)
+        sweep.sampled(data)
         told = say("Or the settings of an earlier comparison (JSON)")
         housekeeping.uploader(told, type="json", key=f"{PAGE}.file", on_change=load)
         if refused := st.session_state.pop(f"{PAGE}.refused", ""):
             st.error(shell.escaped(refused), icon=":material/error:")
     st.session_state[f"{PAGE}.chosen"] = config
     if missing := sweep.lacks(config):
-        st.info(missing)
+        st.caption(missing)
     elif not session.resting(PAGE):  # what runs come to while they are under way is in their progress
+        shown = sweep_runs.shown(data)
         if shown is not None and shown.config.to_json(data) != config.to_json(data):
             widgets.outdated()
         with shell.mendable():
-            finished = find_finished_runs(config, data, sweep_runs.place())
-            sweep.said(config, data, left_out, finished, sweep_runs.paces().get(sweep_runs.speed_key(config, data)))
+            widgets.caption("Run: {charge}", charge=sweep_runs.charge_of(config, data))
     controls.lacking(PAGE, missing)
+
+
+def questions() -> None:
+    """A button for each question, which starts its comparison, and what that will charge."""
+    for spot, (key, config) in zip(st.columns(len(presets)), presets.items(), strict=True):
+        with spot, shell.mendable():
+            look = {"width": "stretch", "disabled": config is None, "help": say(sweep_runs.CHARGED)}
+            unproved.button(say(sweep.QUESTIONS[key].words), PAGE, key, data, **look)
+            st.caption(sweep_runs.charge_of(config, data) if config else say("No method takes these columns."))
 
 
 def offer(label: str) -> None:
@@ -63,28 +65,41 @@ def offer(label: str) -> None:
     jobs.ask(told, PAGE, "again", icon=":material/play_arrow:")
 
 
+left, right = st.columns([4, 1.3])
+row = left.empty()
+jobs.answer(row, PAGE, TITLE)
+requested = jobs.requested(PAGE)
+if (asked := presets.get(requested)) is not None:
+    sweep.restore(PAGE, asked)
+unproved.agree(PAGE, requested, data)
 st.session_state.pop(f"{PAGE}.lacks", None)
-settings()
-sweep.sampled(data)
+with right:
+    settings()
+jobs.end_in_page(PAGE)
 chosen, shown = st.session_state[f"{PAGE}.chosen"], sweep_runs.shown(data)
 stopped = shown is not None and len(shown.frames) < shown.planned
 found = sweep_runs.earlier(data) if shown is None else None
 last = shown.config if stopped else found and found[0]
-wanted = last if jobs.requested(PAGE) == "again" else chosen
+wanted = last if requested == "again" else chosen
 if wanted is None or (wanted is chosen and sweep.lacks(chosen)):
     session.asked().pop(PAGE, None)
-if jobs.requested(PAGE) or not session.resting(PAGE):  # while runs are under way, there is Cancel and nothing else
+working = jobs.run(TITLE, PAGE, sweep_runs.work(wanted or chosen, data), place=row)
+if not working:
+    with row.container():
+        questions()
+with place.container():
     controls.run_button(PAGE, data)
-    if stopped:
-        offer(GO_ON)
-    elif found is not None:
-        count, planned = found[1], sweep.runs_of(found[0])
-        with st.container(horizontal=True, vertical_alignment="center"):
-            widgets.markdown(sweep_runs.KEPT if count == planned else sweep_runs.BEGUN, count=count, planned=planned)
-            offer(phrase("Show it") if count == planned else GO_ON)
-working = jobs.run(phrase("Comparing"), PAGE, sweep_runs.work(wanted or chosen, data))
+if not working and stopped:
+    offer(GO_ON)
+elif not working and found is not None:
+    count, planned = found[1], sweep.runs_of(found[0])
+    with st.container(horizontal=True, vertical_alignment="center"):
+        widgets.markdown(sweep_runs.KEPT if count == planned else sweep_runs.BEGUN, count=count, planned=planned)
+        offer(phrase("Show it") if count == planned else GO_ON)
 if shown is None and not working:
-    st.info(say("Press Run to compare. Nothing is asked of the rows before."), icon=":material/arrow_upward:")
+    st.info(say("Press a question, or choose methods and press Run. No row is read before."), icon=":material/info:")
 elif shown is not None and shown.frames and not (working and stopped):
     with st.container(key=widgets.MADE):
         sweep_results.results(PAGE, shown)
+if session.ended(PAGE):
+    widgets.focus("verdict")

@@ -32,7 +32,8 @@ try:
     lines.settle(key, lines.origins(rows, schema, left))
     unit.markdown(privacy_unit.line(rows, schema, share), help=say(privacy_unit.EYES))
     with doubts:
-        questions.ask([*privacy_unit.questions(rows, schema.unit, used, key), *doubtful], rows)
+        persons = privacy_unit.questions(rows, schema.unit, used, key)
+        questions.ask([*doubtful[:1], *persons, *doubtful[1:]], rows)  # what a press declares comes first
     with codes:
         data = declaration.use(rows, schema, left, share, button)
     if data is not None:

@@ -9,12 +9,7 @@ from dpcore.language import say
 
 shell.frame(
     say("This lesson's ledger") if session.laid_aside() else say("Ledger"),
-    say(
-        "**Whenever a method runs on the rows as they are, it is charged**: releases, redraws, comparisons and "
-        "figures, today's and earlier ones. Epsilons of the same rows **add up**, whether you liked a result or not. "
-        "What carries ⚠ was read off the rows without protection; no epsilon covers it, so it is not charged, and not "
-        "to be handed on."
-    ),
+    say("Every run on real rows is charged here. Epsilons of the same rows add up."),
 )
 accounts = ledger.read_accounts()
 if accounts is not None:
@@ -29,5 +24,6 @@ if accounts is not None:
     ledger.keeping()
     caption(
         "The ledger knows data by their file: another file with the same people starts a new account, and what "
-        "other programs released is not in it."
+        "other programs released is not in it. What carries ⚠ was read off the rows without protection: no epsilon "
+        "covers it, so it is not charged, and not to be handed on."
     )

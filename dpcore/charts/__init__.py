@@ -36,7 +36,7 @@ from dpcore.charts.mechanisms import (
 )
 from dpcore.charts.network import graph, network
 from dpcore.charts.responses import averaging, coin_estimates, crowd, descriptions, tails
-from dpcore.charts.scores import accuracy, classifier_scores, costs, importance, redraws
+from dpcore.charts.scores import accuracy, classifier_scores, costs, importance, redraws, run_strips
 from dpcore.charts.shares import marginal, reported_numbers, reported_shares, steps, worst_columns, worst_pairs
 from dpcore.charts.spending import staircase
 from dpcore.charts.trees import forest_tree, taxonomy
@@ -58,8 +58,8 @@ __all__ = [
     "forecast_bands", "forest_budget", "forest_tree", "frameworks", "game_scores", "graph", "groups_apart",
     "importance", "known_epsilon", "level_errors", "loss_sums", "marginal", "mark_real", "network", "odds",
     "odds_icons", "on_phones", "pair_heatmap", "pair_tables", "possible_numbers", "range_answers", "ratio_band",
-    "redraws", "reported_numbers", "reported_shares", "round_worlds", "running_average", "share_found", "share_right",
-    "specification", "split_table", "staircase", "steps", "sweep",
+    "redraws", "reported_numbers", "reported_shares", "round_worlds", "run_strips", "running_average", "share_found",
+    "share_right", "specification", "split_table", "staircase", "steps", "sweep",
     "sweep_variance", "tails", "taxonomy", "telltale", "trust", "two_worlds", "votes", "world_piles",
     "world_ratios", "worst_columns", "worst_pairs",
 ]  # fmt: skip

@@ -12,6 +12,7 @@ from dpcore.charts.colors import CLAIMED, NEUTRAL, SERIES, SHAPES
 from dpcore.charts.frames import breadth, in_order, t_quantile, texts, tidy, wrapped
 from dpcore.charts.marks import NO_TIP, color_and_shape, keyed, tooltips, words
 from dpcore.charts.scales import epsilons, scaled
+from dpcore.charts.scores import axis_of
 from dpcore.language import phrase, say
 from dpcore.text import number
 
@@ -41,6 +42,7 @@ def curves(
     references: pd.DataFrame | None = None,
     log_x: bool = False,
     log_y: bool = False,
+    y_axis: dict[str, Any] | None = None,
     center: Literal["mean", "median"] = "mean",
     interval: Literal["range", "t", "deciles"] = "range",
     same_y: bool = True,
@@ -72,6 +74,8 @@ def curves(
         that a paper states, in orange).
     log_x, log_y : bool, default=False
         Whether the axes are log scales.
+    y_axis : dict, optional
+        Title, scale and look of the upright axis, where a quantity has the same one everywhere.
     center : {"mean", "median"}, default="mean"
         What the line goes through.
     interval : {"range", "t", "deciles"}, default="range"
@@ -105,7 +109,7 @@ def curves(
     data["at"] = [f"{x_title} {written(place)}" for place in data["x"]]
     data = data.assign(label="", rule=0, claimed=0.0, names="", lift=0)
     if references is not None:
-        rules = _level_rows(references, panel, data, log=log_y, shared=same_y)
+        rules = _level_rows(references, panel, data, log=log_y, shared=same_y, scale=y_axis and y_axis["scale"])
         data = pd.concat([data, rules.assign(series="", mode="")], ignore_index=True)
 
     axis_title = say("{title} (log scale)", title=y_title) if log_y else y_title
@@ -114,6 +118,8 @@ def curves(
     up = scaled(axis_title, alt.Scale(zero=False, padding=room), tickCount=6)
     if log_y:
         up = scaled(axis_title, alt.Scale(type="log", nice=False, padding=room), format="~g", tickCount=5)
+    if y_axis:
+        up, axis_title = y_axis, y_axis["title"]
     base = alt.Chart(data).encode(alt.Y("value:Q", **up))
     own, run_data = base.transform_filter("datum.rule < 1"), data[data["rule"] < 1]
     runs = _curves(own, run_data, x_title, axis_title, log_x, center, 0 if claimed_first else 1, among)
@@ -264,10 +270,14 @@ def _curves(
     tooltip += tooltips("at|at", "value|value|.4~g")
     dots = base.encode(color, shape, tooltip=tooltip)
     look: Any = {"size": 75, "opacity": 0.75, "xOffset": move}
+    printed_medians = []
+    if center == "median" and len(here) == len(modes) == 1:
+        look_of = {"dy": -16, "fontWeight": "bold"}
+        printed_medians = [base.mark_text(**look_of).encode(value, text=alt.Text("median(value):Q", format=".3~g"))]
     if _banded(data):
         bands = base.mark_area(opacity=0.18).encode(color, low, end, tooltip=NO_TIP)
         lines = base.mark_line(strokeWidth=2.5).encode(color, value, tooltip=NO_TIP)
-        return [bands, lines, dots.mark_point(filled=True, **look)]
+        return [bands, lines, dots.mark_point(filled=True, **look), *printed_medians]
     base = base.encode(color, detail=["aside:Q", "mode:N"], tooltip=NO_TIP)
     bars = base.mark_rule(strokeWidth=1.5, opacity=0.6, xOffset=move).encode(low, end)
     lines = base.mark_line(strokeWidth=2, xOffset=move).encode(value)
@@ -280,13 +290,14 @@ def _curves(
 
 
 def _level_rows(
-    references: pd.DataFrame, panel: str | None, data: pd.DataFrame, *, log: bool, shared: bool
+    references: pd.DataFrame, panel: str | None, data: pd.DataFrame, *, log: bool, shared: bool, scale: Any
 ) -> pd.DataFrame:
     """Rows for `_levels`: `panel`, `label`, `value`, `claimed`, `rule` (1), `names` and `lift`.
 
     `references`: the column that `panel` names, `label`, `value`, and maybe `claimed`. `data`: the panels' rows:
-    `panel`, `value`. `shared`: all panels have one axis. Lines with no room for a name between them are named together,
-    above the highest of them and in their order. `lift`: pixels from the line to the first name.
+    `panel`, `value`. `shared`: all panels have one axis, whose `scale` may be known. Lines with no room for a name
+    between them are named together, above the highest of them and in their order. `lift`: pixels from the line to the
+    first name.
     """
     drawn = references.assign(panel=references[panel] if panel else "", claimed=references.get("claimed", False))
     rows = tidy(drawn, ["panel", "label"], ["value", "claimed"]).dropna().sort_values("value", ascending=False)
@@ -296,6 +307,9 @@ def _level_rows(
     along, shown = (np.log(rows["value"]), np.log(every["value"])) if log else (rows["value"], every["value"])
     ends = shown.groupby(every["panel"])
     span = float(shown.max() - shown.min()) if shared else rows["panel"].map(ends.max() - ends.min())
+    if scale:
+        along, (low, high) = (np.sqrt(rows["value"]), [0, 1]) if scale.type == "sqrt" else (along, scale.domain)
+        span = high - low
     down = -HEIGHT * along / np.maximum(span, TINY)
     rows = rows.assign(pile=down.groupby(rows["panel"]).transform(piled))
     piles = rows.groupby(["panel", "pile"])
@@ -334,6 +348,7 @@ def compared(
     local: tuple[str, ...] = (),
     references: pd.DataFrame | None = None,
     log_y: bool = False,
+    quantity: str = "",
     names: list[str] | None = None,
 ) -> Chart:
     """Draw a mark per run, a line of medians and an interval per method, against epsilon.
@@ -359,6 +374,8 @@ def compared(
         Lines: `label`, `value`.
     log_y : bool, default=False
         Whether the upright axis is a log scale.
+    quantity : {"distance", "accuracy"}, optional
+        What has the same upright axis in all charts.
     names : list of str, optional
         All methods of the comparison, so that each keeps its color and shape from chart to chart.
 
@@ -378,13 +395,14 @@ def compared(
     column = {"claimed": "epsilon_claimed", "proved": "epsilon_bound"}.get(x, "epsilon_nominal")
     shown = frame[np.isfinite(frame[column].to_numpy(dtype=float)) & (frame[column] > 0)]
     look: Any = {"y_title": y_title, "title": title, "references": references, "log_x": True, "log_y": log_y}
+    look |= {"y_axis": axis_of(quantity, y_title, shown["value"], references)}
     look |= {"mode": "mode", "center": "median", "interval": "deciles", "among": names and list(texts(names))}
     chart = curves(shown, x=column, y="value", x_title=AXES[x], **look)
     sentences = [*_promises(shown, relations, local), say("Data: {name}.", name=texts([data])[0])]
     heading: Any = getattr(chart, "title").copy()  # noqa: B009 - Altair does not type it
     heading.subtitle = [*heading.subtitle, *(line for text in sentences for line in wrapped(text, 100))]
     seen = " ".join([str(chart.description), *sentences])
-    return chart.properties(title=heading, description=seen, height=560 + 24 * len(sentences))
+    return chart.properties(title=heading, description=seen, height=400)
 
 
 def _promises(shown: pd.DataFrame, relations: Any, local: tuple[str, ...]) -> list[str]:

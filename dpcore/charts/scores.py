@@ -10,9 +10,9 @@ import pandas as pd
 
 from dpcore.charts.base import Chart, present
 from dpcore.charts.colors import INK, NEUTRAL, REAL, RELEASED, SERIES
-from dpcore.charts.frames import distinct, in_order, labels, step, t_quantile, tidy
+from dpcore.charts.frames import as_listed, distinct, in_order, labels, step, t_quantile, tidy
 from dpcore.charts.marks import NO_TIP, bars, color_and_shape, end_labels, keyed, ruled, tooltips, words
-from dpcore.charts.scales import accuracies, distances, shares
+from dpcore.charts.scales import BELOW, accuracies, distances, scaled, shares
 from dpcore.language import phrase, say
 from dpcore.text import percent
 
@@ -221,6 +221,77 @@ def _spread(data: pd.DataFrame, metric: str, told: Callable[[float], str]) -> st
     low, high = rest.min(), rest.max()
     others = say("no others") if rest.empty else say("others {low} to {high}", low=told(low), high=told(high))
     return say("{metric}: {values}", metric=metric, values=", ".join([*setting_rule, others]))
+
+
+def axis_of(quantity: str, title: str, values: pd.Series, references: pd.DataFrame | None) -> dict[str, Any] | None:
+    """The axis that a quantity has in all charts, if there is one; it holds these values, and their references."""
+    if quantity == "accuracy":
+        known = [] if references is None else references["value"]
+        return accuracies(say(title), min([*known, *(values + BELOW)]))
+    return distances(say(title)) if quantity else None
+
+
+def run_strips(
+    frame: pd.DataFrame, *, title: str, x_title: str, quantity: str = "", references: pd.DataFrame | None = None
+) -> Chart:
+    """Draw a mark per run in a row per method, the best median first, which is printed.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        One row per run: `name` (the row of the chart), `value`, `hollow` (bool), and maybe `note`,
+        which stands behind a row's median.
+    title, x_title : str
+        The titles of the chart and of its axis.
+    quantity : {"distance", "accuracy"}, optional
+        What has the same axis in all charts; of other numbers, lower ones are better.
+    references : DataFrame, optional
+        Upright lines: `label`, `value`.
+
+    Returns
+    -------
+    alt.Chart
+        The chart.
+    """
+    noted = frame.assign(hollow=frame["hollow"].astype(float), note=frame.get("note", ""))
+    data = tidy(noted, ["name", "note"], ["value", "hollow"]).dropna()
+    data["lane"] = data.groupby("name").cumcount() * 0.618 % 1
+    told = percent if quantity == "accuracy" else "{:.3g}".format
+    by_name = data.groupby(["name", "note"], sort=False)["value"]
+    rows = by_name.agg(middle="median", least="min", most="max").reset_index()
+    rows = rows.sort_values("middle", ascending=quantity != "accuracy")
+    texts = [f"{told(row.middle)} · {row.note}" if row.note else told(row.middle) for row in rows.itertuples()]
+    rows = rows.assign(text=texts)
+    across = axis_of(quantity, x_title, data["value"], references) or scaled(
+        say(x_title), alt.Scale(zero=True), format="~g", tickCount=6
+    )
+    axis = alt.Axis(labelFontSize=15, ticks=False, domain=False)
+    down = alt.Y("name:N", title=None, axis=axis, scale=as_listed(rows["name"]))
+    value = alt.X("value:Q", **across)
+    base = alt.Chart(data).encode(down, value, tooltip=tooltips("name|method", "value|value|.4~g"))
+    base = base.encode(alt.YOffset("lane:Q", scale=alt.Scale(domain=[-0.6, 1.6])))
+    marks: Any = {"size": 90, "color": RELEASED, "strokeWidth": 2, "opacity": 0.75}
+    dots = [
+        base.transform_filter(f"datum.hollow == {hollow}").mark_point(filled=not hollow, **marks) for hollow in (0, 1)
+    ]
+    middles = alt.Chart(rows).encode(down)
+    ticks = middles.mark_tick(thickness=3, color=INK, height={"band": 0.6}).encode(alt.X("middle:Q", **across))
+    far, most = (
+        "scale('x', datum.most) + 20 + 8 * length(datum.text) > width",
+        alt.X("most:Q", **across),
+    )  # then left of the marks
+    side = alt.ExprRef(f"{far} ? scale('x', datum.least) - scale('x', datum.most) - 12 : 12")
+    look = {"align": alt.ExprRef(f"{far} ? 'right' : 'left'"), "dx": side, "fontWeight": "bold"}
+    medians = words(middles.encode(most), "text", **look)
+    lines: list[Any] = []
+    for place, (name, at) in enumerate([] if references is None else references.itertuples(index=False)):
+        end, dash = {"y": alt.value(-6 - 16 * (place % 2))}, {"color": NEUTRAL, "strokeDash": [6, 4], "strokeWidth": 2}
+        label: Any = {"align": "left", "dx": -4, "baseline": "bottom", "fontSize": 13}
+        lines += ruled(alt.X("at:Q", **across), at, f"{name} {told(at)}", end, label, **dash)
+    key = say("One mark per run; upright strokes and numbers: medians.")
+    key += say(" Hollow: as published.") if data["hollow"].any() else ""
+    key += say(" Dashed: for reference.") if lines else ""
+    return present(alt.layer(*lines, *dots, ticks, medians), title, key=key, seen=key, height=alt.Step(52))
 
 
 def costs(frame: pd.DataFrame, *, majority: float = math.nan) -> Chart:

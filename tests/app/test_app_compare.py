@@ -2,9 +2,12 @@
 
 import functools
 import json
+import re
 import tempfile
+from dataclasses import replace
 
 import pandas as pd
+import prepared
 import pytest
 from driving import change, press, run
 from prepared import PEOPLE, page
@@ -13,7 +16,8 @@ from streamlit.testing.v1 import AppTest
 from test_app_repeats import cancel
 
 from dpcore import evaluate, experiment
-from dpcore.dashboard.pages.compare import sweep_results, sweep_runs
+from dpcore.dashboard.pages.compare import answers, sweep_runs
+from dpcore.domain.unit import PrivacyUnit
 
 PAGE = "compare"
 
@@ -36,18 +40,43 @@ def at_page(**settings) -> AppTest:
 
 
 SMALL = {"methods__0": ["NB-Synth"], "methods__1": ["DiffP-ID3"], "epsilons": [0.5, 2.0], "repeats": 2}
+SMALL |= {"measures": ["accuracy", "2-way AVD"]}
 
 
 def comparison(at: AppTest) -> sweep_runs.Comparison:
     return at.session_state["dpcore.comparison"]["shown"]
 
 
-def test_the_cost_is_said_before_anything_runs():
+def test_the_charge_is_said_before_anything_runs():
     at = at_page()
-    assert "**27 runs**; together epsilon 23.4" in said(at)
+    told = said(at)
+    for charged in ("16 runs · charged: at most epsilon 8", "Run: 16 runs", "epsilon 17.6", "8 with perhaps no"):
+        assert charged in told
     change(at, methods__0=[], methods__1=[], methods__2=[])
     assert widget(at, f"{PAGE}.run").disabled
     assert books(at) == {}
+
+
+PERSONS = replace(
+    PEOPLE,
+    train=PEOPLE.train.assign(who=[f"p{row // 2}" for row in range(len(PEOPLE.train))]),
+    schema=replace(PEOPLE.schema, unit=PrivacyUnit(max_contributions=2, id_column="who")),
+)
+
+
+@pytest.mark.parametrize("given", [PEOPLE, PERSONS, prepared.data(target=None)], ids=["class", "persons", "no class"])
+def test_a_question_is_pressed_and_answered(given):
+    at = press(page(given), f"{PAGE}.keeps")
+    assert not errors(at)
+    made = comparison(at)
+    assert len(made.frames) == made.planned <= 16
+    assert (made.frame["epsilon_bound"] == 0.5).all()
+    assert widget(at, f"{PAGE}.methods.0").value  # the settings are the question's, as Run would run them
+    assert made.config.to_json(given) == at.session_state[f"{PAGE}.chosen"].to_json(given)
+    assert re.search("At epsilon 0.5, .*2-way distance", said(at))
+    assert "finished already: no charge" in said(at)
+    account = at.session_state["dpcore.books"].account(key_of(at), "add_remove")
+    assert account.epsilon_bound == 0.5 * made.planned
 
 
 def test_runs_are_charged_drawn_marked_and_never_drawn_again():
@@ -63,13 +92,12 @@ def test_runs_are_charged_drawn_marked_and_never_drawn_again():
     assert (account.looks, account.epsilon_bound) == (8, 10.0)
     press(at, f"{PAGE}.run")
     assert at.session_state["dpcore.books"].account(*key) == account
-    assert "epsilon 5 " in said(change(at, repeats=3))  # for the runs that are not there yet
-    change(at, epsilons=[0.1], relation="replace", axis="proved")  # settings leave results and the ledger alone
+    assert "at most epsilon 5" in said(change(at, repeats=3))  # for the runs that are not there yet
+    change(at, epsilons=[0.1], relation="replace", measure="2-way AVD")  # settings leave results and the ledger alone
     assert (len(comparison(at).frames), books(at)[key]) == (8, (8, 10.0, 10.0))
-    *drawn, medians, away = tabs(at)
-    for name in (*drawn, medians, away):
+    for name in tabs(at):
         at.session_state[f"{PAGE}.tab"] = name
-        assert marked(run(at)) == [True] * (name in drawn), name
+        assert marked(run(at)) == [True] * (name in ("Answer", "Run time")), name
 
 
 def offered(at: AppTest) -> bool:
@@ -81,7 +109,7 @@ def test_a_cap_holds_for_runs_as_well():
     at = at_page(**SMALL | {"repeats": 1})
     at.session_state["dpcore.books"].set_cap(key_of(at), "people", "add_remove", 2.0)
     press(at, f"{PAGE}.run")
-    assert len(tabs(at)) == 6  # the last is of runs that failed
+    assert "Failed" in tabs(at)
     assert at.session_state["dpcore.books"].account(key_of(at), "add_remove").epsilon_bound <= 2.0
 
 
@@ -123,11 +151,33 @@ def test_a_description_sets_the_page_and_a_file_that_is_none_is_refused():
     assert json.loads(at.session_state[f"{PAGE}.chosen"].to_json(data)) == json.loads(raw)
 
 
+def runs_of(epsilon: float, **values: list[float]) -> pd.DataFrame:
+    """Runs by method and mode, which `_` joins."""
+    rows = [
+        {"series": name.partition("_")[0], "mode": "as printed" if "_" in name else "corrected", "value": value}
+        for name, found in values.items()
+        for value in found
+    ]
+    frame = pd.DataFrame(rows).assign(metric="accuracy", model="", epsilon=epsilon, epsilon_bound=epsilon)
+    return frame.assign(method=frame["series"] + " | " + frame["mode"])
+
+
+HIGH, MIXED, LOW = [0.80, 0.82, 0.84, 0.85], [0.70, 0.72, 0.74, 0.81], [0.1, 0.2, 0.3, 0.35]
+
+
 def test_nobody_is_ahead_by_chance():
-    values = {"a": [0.80, 0.82, 0.84], "b": [0.70, 0.72, 0.81], "c": [0.1, 0.2, 0.3]}
-    rows = pd.DataFrame([{"method": name, "value": value} for name, found in values.items() for value in found])
-    rows = rows.assign(metric="accuracy", epsilon=1.0)
-    for methods, runs, told in (("abc", 3, "no: their runs overlap"), ("ac", 3, "yes"), ("ac", 1, "too few runs")):
-        some = rows[rows["method"].isin([*methods])].groupby("method").head(runs)
-        (found,) = sweep_results.told_apart(sweep_results.medians(some)).to_dict("records")
-        assert (found["best median"], found["told apart"]) == ("a", told)
+    for other, runs, ahead in ((MIXED, 4, False), (LOW, 4, True), (LOW, 3, False)):
+        some = runs_of(1.0, a=HIGH, b=other).groupby("method").head(runs)
+        assert ("a keeps most" in answers.sentence(some, "accuracy")) == ahead
+        assert ("run-to-run variation" in answers.sentence(some, "accuracy")) != ahead
+
+
+def test_answers_say_what_epsilon_buys_and_what_a_proof_costs():
+    bought = [runs_of(1.0, a=LOW), runs_of(2.0, a=MIXED), runs_of(3.0, a=HIGH)]
+    for parts, told in ((bought, "above 2, the gain is within"), (bought[::2], "and still improves")):
+        assert told in answers.sentence(pd.concat(parts), "accuracy")
+    assert "stays within" in answers.sentence(pd.concat([runs_of(1.0, a=MIXED), bought[2]]), "accuracy")
+    proved = runs_of(1.0, a=HIGH, a_=LOW, b=LOW, b_=HIGH, c=HIGH, c_=MIXED)
+    told = answers.sentence(proved, "accuracy")
+    assert "a nothing (83%, as published 25%); b 58% (25%" in told
+    assert told.endswith("c nothing that can be told from run-to-run variation.")

@@ -127,6 +127,11 @@ def compared(runs, **more):
     return charts.compared(runs, **{"title": "Accuracy", "y_title": "accuracy", "data": "people"} | more)
 
 
+def stripped():
+    found = methods()
+    return found.assign(name=found["series"] + " | " + found["mode"], hollow=found["mode"] == "as printed")
+
+
 # Networks and trees
 
 
@@ -368,6 +373,7 @@ RESULTS: dict[str, Picture] = {
     "sweep_variance": (sweep, charts.sweep_variance),
     "curves": (runs, panels_of_curves),
     "compared": (methods, lambda f: compared(f, data=TITLE)),
+    "run_strips": (stripped, lambda f: charts.run_strips(f, title=TITLE, x_title="accuracy", quantity="accuracy")),
     "network": (families, charts.network),
     "graph": (families, graphed),
     "taxonomy": (groups, charts.taxonomy),

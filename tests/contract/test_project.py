@@ -85,6 +85,7 @@ EVALUATION_READS_ROWS = {
     "evaluator:Evaluator.people": "a count", "evaluator:Evaluator.contributed": "positions",
     "evaluator:Evaluator.truthful": "a model learns from them", "evaluator:Evaluator.judged": "a model is asked",
     "evaluator:Evaluator._mistaken": "models are asked",
+    "model_marginals:split_shares": "counted in nodes", "model_marginals:column_shares": "counted in codes",
     "reconstruction:Truth.__init__": "counted in public intervals", "reconstruction:boolean_data": "a data set of bits",
     "tree_errors:noise_and_structure": "counted in leaves",
 }  # fmt: skip
@@ -97,7 +98,7 @@ DRAWN_BY = {
         "panels.forest:tree", "pages.networks.network:marked",
     },
     "statistics": {"panels:real"},
-    "first_rows": {"panels:rows"},  # tables on the screen of their owner
+    "first_rows": {"panels.summary:rows"},  # tables on the screen of their owner
     "preview": {"pages.data:"},
 }  # fmt: skip
 

@@ -1,25 +1,23 @@
-"""What the page of comparisons asks: methods and modes, epsilons, repeats and measures; and what that would cost."""
+"""What can be compared: three questions, or methods and modes, epsilons, repeats and measures; and what it charges."""
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from math import fsum
 from typing import Any
 
 import streamlit as st
 
 from dpcore import experiment
-from dpcore.accounting.relation import Relation
 from dpcore.dashboard import controls
 from dpcore.dashboard.epsilon import EPSILONS
 from dpcore.dashboard.shell import escaped
 from dpcore.dashboard.widgets import caption, fits, lasting
 from dpcore.datasets import Dataset
-from dpcore.domain.unit import PrivacyUnit
 from dpcore.errors import ParameterError
 from dpcore.evaluate.evaluator import RANGE_ERROR, undefined_measures
 from dpcore.evaluate.learners import MODELS
 from dpcore.experiment import Config, Method
 from dpcore.experiment.sweeps import plan_runs
-from dpcore.export import protection
 from dpcore.language import phrase, retold, say
 from dpcore.methods import METHODS
 from dpcore.text import number
@@ -47,17 +45,59 @@ GROUPS: Mapping[str, Offered] = {
 }
 LOCAL = tuple(GROUPS["Local: people randomize their answers"])
 CATALOG: Offered = {name: way for offered in GROUPS.values() for name, way in offered.items()}
-USUAL = ("NB-Synth", "Adaptive marginals", "DiffPRFs")
 MEASURES = ("accuracy", "balanced accuracy", "1-way AVD", "2-way AVD", "3-way AVD", RANGE_ERROR)
-USUAL_MEASURES = ("accuracy", "2-way AVD")
 # What people read: the papers call a distance AVD, average variation distance.
 DISTANCES = {
     "1-way AVD": phrase("1-way distance"),
     "2-way AVD": phrase("2-way distance"),
     "3-way AVD": phrase("3-way distance"),
 }
-USUAL_EPSILONS, USUAL_REPEATS, MOST_REPEATS, MOST_METHODS, MOST_RUNS = (0.1, 0.5, 2.0), 3, 20, 10, 2_000
+REPEATS, MOST_REPEATS, MOST_METHODS, MOST_RUNS = 4, 20, 10, 2_000
 SEEDS = (0, 2**31, None)  # lowest, highest, usual
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question that a comparison answers by the first of some methods that the data allow, `most` of them."""
+
+    words: str
+    methods: tuple[str, ...]
+    most: int
+    epsilons: tuple[float, ...] = (0.5,)
+    modes: tuple[str, ...] = ("corrected",)
+    relation: str = "add_remove"
+
+
+QUESTIONS = {
+    "keeps": Question(
+        phrase("Which method keeps most?"),
+        ("Adaptive marginals", "NB-Synth", "MST", "Independent marginals", "PrivBayes refined", "PrivBayes"),
+        most=4,
+    ),
+    "buys": Question(
+        phrase("What does epsilon buy?"),
+        ("Adaptive marginals", "MST", "Independent marginals"),
+        most=1,
+        epsilons=(0.1, 0.3, 1.0, 3.0),
+    ),
+    "proof": Question(
+        phrase("What does the proof cost?"),
+        ("JTree", "HMPrivBayes", "PrivSCBN", "NB-Synth"),
+        most=2,
+        modes=("corrected", "published"),
+        relation="replace",  # most methods as published take the number of rows as known
+    ),
+}
+
+
+def preset(question: Question, data: Dataset) -> Config | None:
+    """The comparison that answers a question; None if the data allow none of its methods."""
+    measures = ["2-way AVD"] if len(data.schema) > 1 else ["1-way AVD"]
+    how = {"epsilons": question.epsilons, "repeats": REPEATS, "measures": measures, "models": MODELS[:1]}
+    found = [plan_of([name], question.modes, question.relation, None, data, **how) for name in question.methods]
+    allowed = [config.methods for config, left_out in found if not left_out][: question.most]
+    methods = {label: method for part in allowed for label, method in part.items()}
+    return Config(methods, skip=True, **how) if methods else None
 
 
 def runs_of(config: Config) -> int:
@@ -65,33 +105,36 @@ def runs_of(config: Config) -> int:
     return len(config.methods) * len(config.epsilons) * config.repeats
 
 
-def ask(page: str, data: Dataset) -> tuple[Config, dict[str, str]]:
-    """All settings; moving one draws nothing and spends nothing."""
+def ask(page: str, data: Dataset, usual: Config | None) -> tuple[Config, dict[str, str]]:
+    """All settings, of which some are usual; moving one draws nothing and spends nothing."""
     names: list[str] = []
-    for place, (spot, (title, offered)) in enumerate(
-        zip(st.columns([4, 4, 3], gap="large"), GROUPS.items(), strict=True)
-    ):
-        with spot:
-            usual = [name for name in USUAL if name in offered]
-            names += pills(f"{page}.methods.{place}", say(title), list(offered), usual)
-    left, middle, right = st.columns([4, 4, 3], gap="large")
+    known = series_of(usual) if usual else []
+    for number_of, (title, offered) in enumerate(GROUPS.items()):
+        chosen = [name for name in known if name in offered]
+        names += pills(f"{page}.methods.{number_of}", say(title), list(offered), chosen)
+    left, right = st.columns(2, gap="large")
+    first = next(iter(QUESTIONS.values()))
     with left:
-        epsilons = pills(f"{page}.epsilons", say("Epsilons"), EPSILONS, USUAL_EPSILONS, "{:g}".format)
+        epsilons = pills(f"{page}.epsilons", say("Epsilons"), EPSILONS, first.epsilons, "{:g}".format)
         modes = pills(f"{page}.modes", say("Methods run"), list(MODES), ["corrected"], lambda mode: say(MODES[mode]))
-    with middle:
+        relation = controls.relation_picker(page, persons=data.schema.persons is not None)
+    with right:
         measures = pills(
-            f"{page}.measures", say("Measured by"), MEASURES, USUAL_MEASURES, lambda one: say(in_words(one))
+            f"{page}.measures", say("Measured by"), MEASURES, ["2-way AVD"], lambda one: say(in_words(one))
         )
         note = say("The accuracy of synthetic rows is that of a classifier that learned from them, told by real rows.")
         look: Any = {"format_func": say, "help": note}
         model = lasting(st.selectbox, say("Learner on synthetic rows"), f"{page}.model", MODELS, **look)
-    with right:
-        relation = controls.relation_picker(page, persons=data.schema.persons is not None)
-        repeats = lasting(st.number_input, say("Repeats"), f"{page}.repeats", 1, MOST_REPEATS, USUAL_REPEATS)
-        note = say("For teaching: the same numbers again. Whoever knows the seed can subtract the noise: no guarantee.")
+        repeats = lasting(st.number_input, say("Repeats"), f"{page}.repeats", 1, MOST_REPEATS, REPEATS)
+        note = say("For teaching: the same numbers again. Anyone who knows the seed can subtract the noise.")
         seed = lasting(st.number_input, say("Seed (empty: none)"), f"{page}.seed", *SEEDS, step=1, help=note)
     how = {"epsilons": epsilons, "repeats": repeats, "measures": measures, "models": [model]}
     return plan_of(names, modes, relation, seed, data, **how)
+
+
+def series_of(config: Config) -> list[str]:
+    """The names of the methods of a comparison, whichever version runs."""
+    return list(dict.fromkeys(label.partition(" | ")[0] for label in config.methods))
 
 
 def in_words(metric: str) -> str:
@@ -101,7 +144,7 @@ def in_words(metric: str) -> str:
 
 def pills(key: str, label: str, options: Sequence[Any], usual: Sequence[Any], told: Any = str) -> list[Any]:
     """Some of some options, in their order."""
-    how: Any = {"default": list(usual), "selection_mode": "multi", "format_func": told, "wrap": True}
+    how: Any = {"usual": list(usual), "selection_mode": "multi", "format_func": told, "wrap": True}
     chosen = lasting(st.pills, label, key, options, **how)
     return [option for option in options if option in chosen]
 
@@ -137,23 +180,15 @@ def sampled(data: Dataset) -> None:
     """What of rows in a folder is a sample, in a sentence."""
     if not data.held:
         caption(
-            "The rows in use are in a folder. Every run learns from all of them, and distances are of all of them; "
-            "classifiers that runs are compared with learn from {learned:,} real rows, a uniform sample, and "
-            "{tested:,} test rows, another one, judge them all.",
+            "Every run learns from all rows of the folder; classifiers are compared on uniform samples: {learned:,} "
+            "rows to learn from, {tested:,} to test on.",
             learned=len(data.train_sample),
             tested=len(data.test_sample),
         )
 
 
-def said(
-    config: Config, data: Dataset, left_out: Mapping[str, str], finished: Collection[int], pace: float | None
-) -> None:
-    """What pressing Run would do and cost, before anybody does; `finished`: the places of runs that are there already.
-
-    `pace`: seconds per run, if known.
-    """
-    relation, unit = Relation.parse(next(iter(config.methods.values())).relation), data.schema.unit
-    declared = data.schema.source == "declared"
+def notes(config: Config, left_out: Mapping[str, str]) -> None:
+    """What is left out of a comparison, and what its epsilons do not promise."""
     for label, reason in left_out.items():
         why = {"label": escaped(retold(label)), "reason": escaped(retold(reason))}
         caption(":material/block: **{label}** is left out: {reason}", **why)
@@ -163,48 +198,45 @@ def said(
     for metrics, labels in lacking.items():
         them = {"metrics": escaped(metrics), "names": escaped(", ".join(dict.fromkeys(labels)))}
         caption("Releases a classifier and no rows, so there is no {metrics} of it: {names}.", **them)
-    whole = plan_runs(config.methods, config.epsilons, config.repeats)
-    rest = [run.method for place, run in enumerate(whole) if place not in finished]
-    proved = [method.epsilon for method in rest if method.mode == "corrected" and declared]
-    parts = [say("**{count:,} runs**", count=runs_of(config))]
-    if finished:
-        told = phrase("{count:,} of them are finished already, and are shown without drawing them again")
-        parts.append(say(told, count=len(finished)))
-    if proved:
-        price, whom = fsum(proved), of_whom(relation, unit, fsum(proved))
-        others, all_of_them = (
-            phrase("the others together epsilon {price} ({whom})"),
-            phrase("together epsilon {price} ({whom})"),
-        )
-        parts.append(say(others if finished else all_of_them, price=number(price), whom=whom))
-    if not declared:
-        parts.append(say("nothing can be proved of them, as the schema was read off the rows"))
-    elif len(proved) < len(rest):
-        parts.append(say("what those as printed can cost is known when they have run, and may be without bound"))
-    time = say(" About {seconds:,.0f} seconds.", seconds=max(pace * len(rest), 1)) if pace and rest else ""
-    st.markdown(say("{sentence}.", sentence=say("; ").join(parts)) + time)
-    if any(method.random_state is not None for method in rest):
+    if any(method.random_state is not None for method in config.methods.values()):
         caption(":red[:material/warning: With a seed nothing is proved: for teaching only.]")
-    local = [label for label in config.methods if label.partition(" | ")[0] in LOCAL]
-    if local and len(local) < len(config.methods):
+    names = series_of(config)
+    if {*names} & {*LOCAL} and {*names} - {*LOCAL}:
         caption(
-            "Two guarantees: local methods protect each person's answers before anybody collects them, the others need "
+            "Two guarantees: local methods protect each person's answers before they are collected, the others need "
             "one keeper whom all people trust. Their epsilons are drawn on one axis, and are not the same promise."
         )
 
 
-def of_whom(relation: Relation, unit: PrivacyUnit | None, epsilon: float) -> str:
-    """Whom an epsilon protects, and what it is for a person if that is not the same."""
-    short = say(relation.short_for(protection.protects(unit)))
-    person = protection.for_person(unit, epsilon)
-    return say("{price}: {person}", price=short, person=person) if person else short
+def unfinished(config: Config, finished: Collection[int]) -> list[Method]:
+    """The method of each run that is not there yet; `finished`: the positions of the others in the plan."""
+    plan = plan_runs(config.methods, config.epsilons, config.repeats)
+    return [run.method for position, run in enumerate(plan) if position not in finished]
+
+
+def charge(rest: Sequence[Method], data: Dataset) -> str:
+    """What runs will charge, in a few words."""
+    proved = [method.epsilon for method in rest if proves(method, data)]
+    if not rest:
+        return say("finished already: no charge")
+    told = [say("{count:,} runs", count=len(rest))]
+    if proved:
+        told.append(say("charged: at most epsilon {epsilon}", epsilon=number(fsum(proved))))
+    if len(proved) < len(rest):
+        told.append(say("{count:,} with perhaps no guarantee", count=len(rest) - len(proved)))
+    return say(" · ").join(told)
+
+
+def proves(method: Method, data: Dataset) -> bool:
+    """Whether it is known before a run what can be proven of it: the epsilon that it has."""
+    return method.mode == "corrected" and method.random_state is None and data.schema.source == "declared"
 
 
 def lacks(config: Config) -> str:
     """Why this cannot be run, in a sentence; empty if it can."""
     if not config.methods or not config.epsilons or not config.measures:
         return say("Choose a method, an epsilon and a measure or more.")
-    if len({label.partition(" | ")[0] for label in config.methods}) > MOST_METHODS:
+    if len(series_of(config)) > MOST_METHODS:
         return say("A chart tells at most {most} methods apart: choose fewer.", most=MOST_METHODS)
     if runs_of(config) > MOST_RUNS:
         return say("That is more than {most:,} runs: choose fewer.", most=MOST_RUNS)

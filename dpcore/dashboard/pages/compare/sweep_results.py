@@ -15,7 +15,8 @@ from dpcore.accounting.relation import Relation
 from dpcore.accounting.tally import EPSILONS
 from dpcore.charts.base import REAL_DATA
 from dpcore.dashboard import panels
-from dpcore.dashboard.pages.compare.sweep import LOCAL, in_words, of_whom
+from dpcore.dashboard.pages.compare import answers
+from dpcore.dashboard.pages.compare.sweep import DISTANCES, LOCAL, MODES, in_words, series_of
 from dpcore.dashboard.pages.compare.sweep_runs import Comparison
 from dpcore.dashboard.shell import escaped
 from dpcore.dashboard.widgets import caption, choice, markdown
@@ -26,12 +27,10 @@ from dpcore.evaluate.learners import MAJORITY
 from dpcore.export import protection
 from dpcore.export.quoting import spreadsheet_csv
 from dpcore.language import phrase, retold, say
-from dpcore.text import number
+from dpcore.text import claim, number
 
-Axis = Literal["claimed", "proved", "of the noise alone"]
-NONE = (phrase("nothing"), phrase("no limit"), phrase("no limit"))  # of `EPSILONS`, where there is none
-NOISE: Axis = "of the noise alone"
-FEWEST = 3  # runs, below which nobody is told apart
+Axis = Literal["claimed", "proved"]
+AXES: dict[Axis, str] = {"claimed": "claimed", "proved": phrase("proven at most")}
 Y_TITLES = {RANGE_ERROR: phrase("mean error, share of all rows")}
 EXPLAINED = {
     "accuracy": phrase("Share of real test rows whose class is predicted right. Higher is better."),
@@ -51,111 +50,83 @@ SHORT = {
     REAL: phrase("learned from real rows"),
     FLOOR: phrase("fresh sample of the real rows"),
 }
-WORDS = frozenset(  # headings of tables, below which stand names of runs, measures and other words
-    {
-        phrase("method"),
-        phrase("metric"),
-        phrase("measure"),
-        phrase("relation"),
-        phrase("void"),
-        phrase("best median"),
-        phrase("second"),
-        phrase("told apart"),
-        phrase("why"),
-    }
-)
+# Headings of tables, below which stand names of runs, measures and other words.
+WORDS = {phrase("method"), phrase("metric"), phrase("relation"), phrase("void"), phrase("why")}
 NUMBERS = (
-    phrase("repeat"),
-    phrase("seconds"),
-    phrase("runs"),
-    phrase("epsilons"),
-    phrase("median"),
-    phrase("lowest"),
+    phrase("repeat"), phrase("seconds"), phrase("runs"), phrase("epsilons"), phrase("median"), phrase("lowest"),
     phrase("highest"),
-    phrase("its value"),
-    phrase("value of the second"),
-)
+)  # fmt: skip
 
 
 def results(page: str, made: Comparison) -> None:
     """All that a comparison gave so far."""
     frame = made.frame
-    config = made.config
     if len(made.frames) < made.planned:
         text = phrase(
             "Stopped before it was finished: {count:,} of {planned:,} runs are here. **Go on** runs the others. What "
             "was begun when it was stopped stays charged."
         )
         st.warning(say(text, count=len(made.frames), planned=made.planned))
-    price(frame, made.void, made.data.schema.unit)
     good = frame[frame["error"] == ""]
     tabs: dict[str, Callable[[], None]] = {}
     if len(good):
-        tabs = {in_words(metric): partial(measure, page, made, good, metric) for metric in config.measures}
-        tabs |= {phrase("Run time"): lambda: run_time(page, made, good), phrase("Medians"): lambda: tables(good)}
+        tabs = {
+            phrase("Answer"): partial(answer, page, made, good),
+            phrase("Run time"): partial(run_time, made, good),
+            phrase("Medians"): partial(tables, good),
+        }
     lost = frame[frame["error"] != ""]
     if len(lost):
-        tabs[phrase("Failed")] = lambda: failures(lost)
-    tabs[phrase("Take away")] = lambda: take_away(page, made)
+        tabs[phrase("Failed")] = partial(failures, lost)
+    tabs[phrase("Download")] = partial(take_away, page, made)
     panels.draw_open(page, tabs)
+    spent(good, made.void, made.data.schema.unit)
 
 
-def price(frame: pd.DataFrame, void: str, unit: PrivacyUnit | None) -> None:
-    """What all runs together cost, by relation; they never add up across relations."""
-    runs = frame[frame["error"] == ""].drop_duplicates(["method", "epsilon", "repeat"])
-    for relation, part in runs.groupby("relation"):
-        claimed, of_noise, bound = (together(part[name], say(none)) for name, none in zip(EPSILONS, NONE, strict=True))
-        alone = "" if of_noise == bound else say("; the noise alone would give {epsilon}", epsilon=of_noise)
-        known, total = Relation(str(relation)), fsum(part["epsilon_bound"])
-        short = say(known.short_for(protection.protects(unit)))
-        markdown(
-            "These **{count:,} runs** together claim epsilon {claimed} and can cost up to {bound}{alone} "
-            "({whom}), because they are all of the same rows. Looking at all of them, or publishing the best, can "
-            "cost that much.",
-            count=len(part),
-            claimed=claimed,
-            bound=bound,
-            alone=alone,
-            whom=of_whom(known, unit, total) if math.isfinite(total) else short,
-        )
+def spent(good: pd.DataFrame, void: str, unit: PrivacyUnit | None) -> None:
+    """What all runs together claim and can cost, by relation; they never add up across relations."""
+    for relation, part in good.drop_duplicates(["method", "epsilon", "repeat"]).groupby("relation"):
+        proved = part[np.isfinite(part["epsilon_bound"])]
+        total = fsum(proved["epsilon_bound"])
+        whom = say(Relation(str(relation)).short_for(protection.protects(unit)))
+        if person := protection.for_person(unit, total):
+            whom = say("{price}: {person}", price=whom, person=person)
+        told = phrase("{count:,} runs of the same rows: claimed {claimed}, proven at most {bound} in all ({whom}).")
+        values = {"claimed": claim(fsum(proved["epsilon_claimed"])), "bound": number(total), "whom": whom}
+        caption(told, count=len(proved), **values)
+        if bare := len(part) - len(proved):
+            caption("{count:,} runs without a guarantee: no epsilon covers them.", count=bare)
     if void:
         st.error(void, icon=":material/gpp_bad:")
 
 
-def together(epsilons: pd.Series, none: str) -> str:
-    """Their sum for people, or what is said as soon as one has none."""
-    without = np.isinf(epsilons)
-    if not without.any():
-        return f"**{number(fsum(epsilons))}**"
-    if without.all():
-        return say("**{none}** (for {count:,} of them)", none=none, count=len(epsilons))
-    return say(
-        "**{none}** (for {count:,} of them; the other {rest:,}: {epsilon})",
-        none=none,
-        count=without.sum(),
-        rest=(~without).sum(),
-        epsilon=number(fsum(epsilons[~without])),
-    )
-
-
-def measure(page: str, made: Comparison, good: pd.DataFrame, metric: str) -> None:
-    """One measure of all methods that have it."""
-    frame = good[good["metric"] == metric]
+def answer(page: str, made: Comparison, good: pd.DataFrame) -> None:
+    """One measure of all methods that have it: what it says, in a sentence, and a chart."""
+    metrics, metric = made.config.measures, made.config.measures[0]
+    with st.container(horizontal=True, key="switches"):
+        if len(metrics) > 1:
+            look: Any = {"default": metric, "required": True, "label_visibility": "collapsed"}
+            words = {name: in_words(name) for name in metrics}
+            metric = choice(st.segmented_control, say("Measure"), f"{page}.measure", words, **look)
+        axis = chosen_axis(page, made, good)
+    frame = good[good["metric"] == metric].dropna(subset=["value"])
     if frame.empty:
         st.info(say("No run has this measure."))
         return
-    markdown(EXPLAINED.get(metric, DISTANCE))
-    learned = frame.loc[frame["model"] != "", "model"].unique()
-    title = say(in_words(metric))
-    title = title[:1].upper() + title[1:]
-    if len(learned):
-        caption(
+    learned = [model for model in frame["model"].unique() if model]
+    about = say(EXPLAINED.get(metric, DISTANCE))
+    if learned:
+        about += " " + say(
             "Synthetic rows: {model} learns from them and predicts real rows. Methods that release a classifier: that "
             "one predicts them.",
             model=escaped(say(learned[0])),
         )
-    log = metric == RANGE_ERROR or "AVD" in metric
-    draw(page, made, frame, title, Y_TITLES.get(metric, in_words(metric)), references(made, metric), log_y=log)
+    with st.container(key="verdict"):
+        st.markdown(f"**{answers.sentence(frame, metric)}**", help=about)
+    quantity = "accuracy" if answers.rises(metric) else "distance" if metric in DISTANCES else ""
+    title, lines = say(in_words(metric)), references(made, metric)
+    title = title[:1].upper() + title[1:]
+    draw(axis, made, frame, title, Y_TITLES.get(metric, in_words(metric)), lines, quantity=quantity)
 
 
 def references(made: Comparison, metric: str) -> pd.DataFrame:
@@ -170,87 +141,72 @@ def references(made: Comparison, metric: str) -> pd.DataFrame:
     return pd.DataFrame({"label": labels, "value": found["value"].to_numpy()})
 
 
-def run_time(page: str, made: Comparison, good: pd.DataFrame) -> None:
+def run_time(made: Comparison, good: pd.DataFrame) -> None:
     """Seconds of every run."""
     runs = good.drop_duplicates(["method", "epsilon", "repeat"]).assign(value=lambda frame: frame["seconds"])
-    markdown("Seconds to learn and to draw the release, on this computer with all its cores busy.")
-    draw(page, made, runs, say("Run time"), phrase("seconds"), None, log_y=True)
+    caption("Seconds to learn and to draw the release, on this computer with all its cores busy.")
+    draw("claimed", made, runs, say("Run time"), phrase("seconds"), None)
+
+
+def chosen_axis(page: str, made: Comparison, good: pd.DataFrame) -> Axis:
+    """The epsilon to compare at; there is a choice where a chart has epsilons, and others are proven than claimed."""
+    alike = made.void or (good["epsilon_claimed"] == good["epsilon_bound"]).all()
+    if len(made.config.epsilons) < 2 or alike:
+        return "claimed"
+    how = {"default": "claimed", "required": True}
+    axis: Axis = choice(st.segmented_control, say("Epsilon on the axis"), f"{page}.axis", AXES, **how)
+    return axis
 
 
 def draw(
-    page: str,
+    axis: Axis,
     made: Comparison,
     frame: pd.DataFrame,
     title: str,
     y_title: str,
     lines: pd.DataFrame | None,
-    *,
-    log_y: bool,
+    quantity: str = "",
 ) -> None:
-    """One chart, against the epsilon that somebody chose to see."""
-    axes: list[Axis] = ["claimed", NOISE if made.void else "proved"]
-    key, how = f"{page}.axis{'.void' if made.void else ''}", {"default": "claimed", "required": True}
-    words = {axis: phrase("can cost up to") if axis == "proved" else axis for axis in axes}
-    axis: Axis = choice(st.segmented_control, say("Epsilon on the axis"), key, words, **how)
-    if axis == NOISE:
-        caption("What the noise alone would give. It is no guarantee, and none is proved: see above.")
-    column = {"proved": "epsilon_bound", NOISE: "epsilon_nominal"}.get(axis, "epsilon_claimed")
-    without = frame[~np.isfinite(frame[column].to_numpy(dtype=float))]
-    if len(without):
-        missing = ", ".join(dict.fromkeys(escaped(retold(label)) for label in without["method"]))
-        unclaimed = phrase("Not drawn, because no epsilon is claimed of them: {missing}.")
-        unlimited = phrase("Not drawn, because no epsilon limits the cost of them: {missing}.")
-        st.info(say(unclaimed if axis == "claimed" else unlimited, missing=missing), icon=":material/info:")
-    if len(without) == len(frame):
-        return
-    names = list(dict.fromkeys(label.partition(" | ")[0] for label in made.config.methods))
-    look: Any = {"title": title, "y_title": y_title, "x": axis, "log_y": log_y, "names": names}
+    """One chart: rows of runs at one epsilon, or curves against the epsilon that someone chose to see."""
+    columns = ["method", "epsilon", "repeat", "value", *EPSILONS, "void", "relation", "seconds"]
     whom = protection.protects(made.data.schema.unit)
     frame = frame.assign(relation=[Relation(name).short_for(whom) for name in frame["relation"]])
-    picture = charts.compared(frame, data=made.data.name, local=LOCAL, references=lines, **look)
-    columns = ["method", "epsilon", "repeat", "value", *EPSILONS, "void", "relation", "seconds"]
-    panels.chart(charts.mark_real(picture), data=told(frame[columns].replace(np.inf, np.nan)))
-
-
-def medians(good: pd.DataFrame) -> pd.DataFrame:
-    """Median, lowest and highest run of every measure, epsilon and method."""
-    groups = good.groupby(["metric", "epsilon", "method"], sort=True)["value"]
-    return groups.agg(runs="count", median="median", lowest="min", highest="max").reset_index()
-
-
-def told_apart(found: pd.DataFrame) -> pd.DataFrame:
-    """The best median of every measure and epsilon, and whether all its runs are better than all of the second's."""
-    rows = []
-    for (metric, epsilon), part in found.groupby(["metric", "epsilon"]):
-        rising = "accuracy" in str(metric)
-        part = part.dropna(subset=["median"]).sort_values("median", ascending=not rising, kind="stable")
-        if len(part) < 2:
-            continue
-        best, second = part.iloc[0], part.iloc[1]
-        ahead = best["lowest"] > second["highest"] if rising else best["highest"] < second["lowest"]
-        few = min(best["runs"], second["runs"]) < FEWEST
-        apart = phrase("yes") if ahead else phrase("no: their runs overlap")
-        apart = phrase("too few runs") if few else apart
-        rows.append((metric, epsilon, best["method"], best["median"], second["method"], second["median"], apart))
-    columns = ["measure", "epsilon", "best median", "its value", "second", "value of the second", "told apart"]
-    return pd.DataFrame(rows, columns=columns)
+    look: dict[str, Any] = {"title": title, "quantity": quantity, "references": lines}
+    if len(made.config.epsilons) == 1:
+        told = say("{title} at epsilon {epsilon}", title=title, epsilon=number(made.config.epsilons[0]))
+        hollow = frame["mode"] == MODES["published"]
+        printed = [say("{method}, as published", method=name) for name in frame["series"]]
+        bounds = [
+            say("proven at most {bound}", bound=number(bound)) if math.isfinite(bound) else say("nothing proven")
+            for bound in frame["epsilon_bound"]
+        ]
+        rows = frame.assign(name=frame["series"].where(~hollow, printed), hollow=hollow)
+        rows = rows.assign(note=pd.Series(bounds, frame.index).where(hollow, ""))
+        picture = charts.run_strips(rows, **look | {"title": told}, x_title=y_title)
+    else:
+        column = "epsilon_bound" if axis == "proved" else "epsilon_claimed"
+        without = frame[~np.isfinite(frame[column].to_numpy(dtype=float))]
+        if len(without):
+            missing = ", ".join(dict.fromkeys(escaped(retold(label)) for label in without["method"]))
+            unclaimed = phrase("Not drawn, because no epsilon is claimed of them: {missing}.")
+            unlimited = phrase("Not drawn, because no epsilon limits the cost of them: {missing}.")
+            st.info(say(unclaimed if axis == "claimed" else unlimited, missing=missing), icon=":material/info:")
+        if len(without) == len(frame):
+            return
+        look |= {"y_title": y_title, "x": axis, "log_y": not quantity, "names": series_of(made.config)}
+        picture = charts.compared(frame, data=made.data.name, local=LOCAL, **look)
+    panels.chart(charts.mark_real(picture), data=told_table(frame[columns].replace(np.inf, np.nan)))
 
 
 def tables(good: pd.DataFrame) -> None:
-    """Medians, and who is ahead where that can be said."""
+    """Median, lowest and highest run of every measure, epsilon and method."""
     markdown("Medians over runs. **{mark}.**", mark=say(REAL_DATA))
-    st.dataframe(told(medians(good)), hide_index=True)
-    proved = good[np.isfinite(good["epsilon_bound"].to_numpy(dtype=float)) & (good["epsilon_bound"] <= good["epsilon"])]
-    ahead = told_apart(medians(proved))
-    if len(ahead):
-        markdown(
-            "The best median at each epsilon, among methods whose epsilon is proved. On these data, with these "
-            "parameters; choosing a method by this table uses the real rows."
-        )
-        st.dataframe(told(ahead), hide_index=True)
+    groups = good.groupby(["metric", "epsilon", "method"], sort=True)["value"]
+    medians = groups.agg(runs="count", median="median", lowest="min", highest="max").reset_index()
+    st.dataframe(told_table(medians), hide_index=True)
 
 
-def told(frame: pd.DataFrame) -> pd.DataFrame:
+def told_table(frame: pd.DataFrame) -> pd.DataFrame:
     """A table of this page, all of it ours, as the screen says it."""
     said = {name: frame[name].map(in_words).map(retold) for name in WORDS & {*frame}}
     return frame.assign(**said).rename(columns=say)
@@ -263,7 +219,7 @@ def failures(lost: pd.DataFrame) -> None:
     counted = runs.groupby(["method", "error"], sort=False).agg(
         runs=("repeat", "size"), epsilons=("epsilon", lambda part: ", ".join(f"{one:g}" for one in sorted(set(part))))
     )
-    st.dataframe(told(counted.reset_index().rename(columns={"error": "why"})), hide_index=True)
+    st.dataframe(told_table(counted.reset_index().rename(columns={"error": "why"})), hide_index=True)
 
 
 def take_away(page: str, made: Comparison) -> None:

@@ -4,15 +4,17 @@ import os
 import time
 from contextlib import closing
 from dataclasses import dataclass, field
+from math import fsum
 from typing import Any
 
 import pandas as pd
 
 from dpcore import evaluate, experiment
 from dpcore.accounting.ledger import Ledger
+from dpcore.accounting.store import Books
 from dpcore.arguments import Progress
 from dpcore.dashboard import jobs, session
-from dpcore.dashboard.pages.compare.sweep import runs_of
+from dpcore.dashboard.pages.compare.sweep import charge, proves, runs_of, unfinished
 from dpcore.dashboard.run_records import record_run
 from dpcore.datasets import Dataset
 from dpcore.errors import DPCoreError
@@ -21,8 +23,9 @@ from dpcore.evaluate.learners import MAJORITY
 from dpcore.experiment import Config
 from dpcore.experiment.config import key_of_rows
 from dpcore.experiment.sweeps import PURPOSE, find_finished_runs, join_runs
-from dpcore.language import phrase, retold
+from dpcore.language import phrase, retold, say
 from dpcore.methods.base import PrivateClassifier
+from dpcore.text import number
 
 KEPT = phrase(":material/history: An earlier comparison of these data is kept.")
 BEGUN = phrase(
@@ -33,7 +36,10 @@ PURPOSES = (
     phrase("Comparison: {method} | corrected"),
     phrase("Comparison: {method} | as printed"),
 )  # as books name them
+CHARGED = phrase("Every run is a release of the same rows, and will be charged to your privacy budget.")
 OF = phrase("{count:,} of {planned:,} runs")
+SPENT = phrase("{count:,} of {planned:,} runs, proven at most epsilon {spent} so far")
+SPENT_OF = phrase("{count:,} of {planned:,} runs, proven at most epsilon {spent} so far, of {all}")
 
 
 @dataclass(eq=False)
@@ -96,6 +102,21 @@ def earlier(data: Dataset) -> tuple[Config, int] | None:
         return None
 
 
+def charge_of(config: Config, data: Dataset) -> str:
+    """What the runs of a comparison that are not there yet will charge, and how long they take if it is known."""
+    rest = unfinished(config, find_finished_runs(config, data, place()))
+    told, pace = charge(rest, data), paces().get(speed_key(config, data))
+    return (
+        say("{charge} · about {seconds} s", charge=told, seconds=f"{pace * len(rest):,.0f}") if pace and rest else told
+    )
+
+
+def proven(books: Books, config: Config, data: Dataset) -> float:
+    """What is proven of all runs so far that are counted with those of a comparison."""
+    account = books.account(books.key(data), next(iter(config.methods.values())).relation)
+    return account.epsilon_bound if account else 0.0
+
+
 def work(config: Config, data: Dataset) -> jobs.Work:
     """Running what is not finished yet; what is finished is kept if somebody cancels."""
     made, kept, kept_paces, spending, shown = Comparison(config, data), place(), paces(), session.spending(), last()
@@ -105,14 +126,17 @@ def work(config: Config, data: Dataset) -> jobs.Work:
         trees = any(isinstance(method, PrivateClassifier) for method in config.methods.values())
         kinds = (REAL, MAJORITY, *([FOREST] if trees else []), FLOOR)
         made.references = evaluate.baselines(data, kinds, config.measures, models=config.models)
-        written = len(find_finished_runs(config, data, kept))
+        finished = find_finished_runs(config, data, kept)
+        rest, written, before = unfinished(config, finished), len(finished), proven(spending.books, config, data)
         remember(config, data, kept)
         notes: dict[Any, Ledger] = {}
-        start = time.perf_counter()
+        proved = [method.epsilon for method in rest if proves(method, data)]
+        told, start = {"planned": made.planned, "all": number(fsum(proved)), "spent": "0"}, time.perf_counter()
+        message = OF if not proved else SPENT if len(proved) < len(rest) else SPENT_OF
 
         def tell(*_: object) -> None:
             count = len(made.frames)
-            progress(count / made.planned, OF.format(count=count, planned=made.planned))
+            progress(count / made.planned, message.format(count=count, **told))
 
         how: dict[str, Any] = {"ledgers": spending.books.open_runs(config.methods, data, PURPOSE), "store": kept}
         try:
@@ -122,6 +146,7 @@ def work(config: Config, data: Dataset) -> jobs.Work:
                         record_run(spending, notes, data, f"{PURPOSE}: {frame['method'].iloc[0]}", frame)
                         kept_paces[speed_key(config, data)] = (time.perf_counter() - start) / (count - written)
                     made.frames.append(frame)
+                    told["spent"] = number(proven(spending.books, config, data) - before)
                     tell()
         finally:
             shown["shown"] = made

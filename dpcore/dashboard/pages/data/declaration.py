@@ -60,9 +60,8 @@ def questions(rows: Intake, schema: Schema, left: Sequence[str], key: str) -> li
             words += " " + say("A class that is left out is not learned.")
         found.append(TableQuestion(words, details=lambda: ticks(rows, schema, left, rare, key)))
     listed = {left_out(one) for one in rows.found}  # which the table names
-    base = rows.draft.schema
-    notes = [note for note in base.notes if note not in listed and UNLISTED not in note]
-    if gone := dropped(schema, base):
+    notes = [note for note in rows.draft.schema.notes if note not in listed and UNLISTED not in note]
+    if gone := dropped(schema, rows.draft.schema):
         words = phrase("Taxonomies that no longer fit their values are dropped: {names}.")
         found.append(TableQuestion(say(words, names=escaped(", ".join(gone)))))
     found += [TableQuestion(escaped(text), {say("Seen"): None}) for text in (*rows.doubts, *notes)]

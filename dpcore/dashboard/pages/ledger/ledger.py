@@ -14,9 +14,9 @@ from dpcore.accounting.store import usual_path
 from dpcore.accounting.store.file import IncompleteError
 from dpcore.accounting.store.lines import Account, Run, file_of, price
 from dpcore.dashboard import controls, panels, session
-from dpcore.dashboard.epsilon import odds_sentence
+from dpcore.dashboard.epsilon import odds_in_short, odds_sentence
 from dpcore.dashboard.shell import escaped, for_person, in_full, mendable
-from dpcore.dashboard.widgets import caption, figures, markdown
+from dpcore.dashboard.widgets import caption, markdown
 from dpcore.domain.unit import PrivacyUnit
 from dpcore.errors import BookError
 from dpcore.export import protection
@@ -51,50 +51,55 @@ def read_accounts() -> list[Account] | None:
 
 
 def account_panel(account: Account, accounts: list[Account]) -> None:
-    """One data set under one relation: totals, cap, runs, and this session's questions; `accounts` are all."""
+    """One data set under one relation: totals, cap, runs, and this session's queries; `accounts` are all."""
     key = f"{account.key}.{account.relation}{f'.{account.delta:g}' if account.delta else ''}"
     words = say(controls.relation_words(account.relation, account.protects == "person")).lower()
     if account.delta:
         words = say("{words}, with delta {delta}", words=words, delta=f"{account.delta:g}")
-    st.header(f"{escaped(account.name)} · {words}", anchor=False)
-    told = {
-        say("Claimed, in all"): claim(account.epsilon_claimed),
-        say("It can cost up to, in all"): limit(account.epsilon_bound),
-    }
+    left, right = st.columns([4.4, 1], vertical_alignment="center")
+    whom = say(account.relation.sentence_for(account.protects))
+    left.header(f"{escaped(account.name)} · {words}", anchor=False, help=whom)
     cap = None if account.cap is None else float(account.cap)
-    if account.apart and not account.looks:
-        told = dict.fromkeys(told, say("none"))
-    capped = {say("Cap"): say("not set") if cap is None else number(cap)}
-    figures({say("Releases looked at"): f"{account.looks:,}", **told, **capped})
-    if account.looks or not account.apart:
-        st.markdown(f"{looked(account)} {meaning(account)}")
+    with right.popover(say("No cap") if cap is None else say("Cap: {cap}", cap=number(cap)), width="stretch"):
+        cap_controls(account, cap, key)
+    odds, meaning = odds_of(account)
+    nothing = say("none")
+    shown = {
+        say("Releases"): (f"{account.looks:,}", None),
+        say("Claimed"): (claim(account.epsilon_claimed) if account.looks else nothing, None),
+        say("Proven at most"): (limit(account.epsilon_bound) if account.looks else nothing, None),
+        say("Odds"): (odds, meaning),
+    }
+    for cell, (label, (value, about)) in zip(st.columns(len(shown)), shown.items(), strict=True):
+        cell.metric(label, value, border=True, help=about)
     if account.delta:
         st.markdown(protection.of_delta(account.delta))
     for sentence in beside(account, accounts):
         st.markdown(sentence)
-    caption(account.relation.sentence_for(account.protects))
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        label = say("Refuse what could cost more than this, in all")
-        look: Any = {"placeholder": say("no cap"), "width": 320}
-        wish = st.number_input(label, 0.0, 1e6, cap, step=0.5, key=f"ledger.cap.{key}", **look)
-        look = {"key": f"ledger.set.{key}", "on_click": set_cap, "args": (account, wish), "disabled": wish is None}
-        st.button(say("Set the cap"), **look)
-        if account.cap is not None:
-            st.button(say("Remove the cap"), key=f"ledger.free.{key}", on_click=set_cap, args=(account, None))
     runs = session.books().runs(account.key, account.relation, account.delta)[::-1]
     if proved := [run for run in runs if math.isfinite(run.epsilon_bound)]:
         beneath = 0.0 if account.delta else fsum(price(other, account) for other in accounts if counted(other, account))
         if not account.delta:  # epsilons of rho do not add up, so there are no steps to draw
             panels.chart(charts.staircase(steps(proved[::-1]), cap=cap, others=beneath))
-        costs = lines(proved, say("can cost up to"), lambda run: limit(run.epsilon_bound))
-        st.dataframe(costs, hide_index=True, key=f"ledger.{key}")
+        bounds = lines(proved, say("proven at most"), lambda run: limit(run.epsilon_bound))
+        st.dataframe(bounds, hide_index=True, key=f"ledger.{key}")
     if account.apart:
         st.warning(apart(account), icon=":material/gpp_bad:")
         others = [run for run in runs if math.isinf(run.epsilon_bound)]
         st.dataframe(lines(others, say("why"), why), hide_index=True, key=f"ledger.apart.{key}")
     asked = session.accounts().get((account.key, str(account.relation), account.delta))
     if asked is not None and asked.entries:
-        panels.table_behind(asked.to_frame(), say("Every question of this session"))
+        panels.table_behind(asked.to_frame(), say("Every query of this session"))
+
+
+def cap_controls(account: Account, cap: float | None, key: str) -> None:
+    """What sets a cap, and lifts it."""
+    label, look = say("Refuse runs above this epsilon, in all"), {"placeholder": say("no cap")}
+    wish = st.number_input(label, 0.0, 1e6, cap, step=0.5, key=f"ledger.cap.{key}", **look)
+    press: Any = {"key": f"ledger.set.{key}", "on_click": set_cap, "args": (account, wish), "disabled": wish is None}
+    st.button(say("Set the cap"), **press)
+    if cap is not None:
+        st.button(say("Lift the cap"), key=f"ledger.free.{key}", on_click=set_cap, args=(account, None))
 
 
 def steps(runs: list[Run]) -> pd.DataFrame:
@@ -106,24 +111,6 @@ def steps(runs: list[Run]) -> pd.DataFrame:
 def moment(run: Run) -> str:
     """When a run began, where this computer is."""
     return f"{run.begun.astimezone():%Y-%m-%d %H:%M:%S}"
-
-
-def looked(account: Account) -> str:
-    """How often the rows were looked at, and what that can cost at most."""
-    total = limit(account.epsilon_bound)
-    if account.apart:
-        return plural(
-            "**You have looked once with a guarantee: at most epsilon {total} in all.**",
-            "**You have looked {n:,} times with a guarantee: at most epsilon {total} in all.**",
-            account.looks,
-            total=total,
-        )
-    return plural(
-        "**You have looked once: at most epsilon {total} in all.**",
-        "**You have looked {n:,} times: at most epsilon {total} in all.**",
-        account.looks,
-        total=total,
-    )
 
 
 def lines(runs: list[Run], last: str, told: Callable[[Run], str]) -> pd.DataFrame:
@@ -148,35 +135,32 @@ def why(run: Run) -> str:
 
 def apart(account: Account) -> str:
     """What no total holds."""
-    if account.looks:
-        return plural(
-            "**Listed apart: one release without a guarantee.** No total holds what it tells. The one above is of the "
-            "other releases alone: whoever has seen this one may know anything about these rows.",
-            "**Listed apart: {n:,} releases without a guarantee.** No total holds what they tell. The one above is of "
-            "the other releases alone: whoever has seen one of these may know anything about these rows.",
-            account.apart,
-        )
-    return plural(
-        "**Listed apart: one release without a guarantee.** No total holds what it tells. Whoever has seen this one "
-        "may know anything about these rows.",
-        "**Listed apart: {n:,} releases without a guarantee.** No total holds what they tell. Whoever has seen one of "
-        "these may know anything about these rows.",
+    told = plural(
+        "**Listed apart: one release without a guarantee.** No total holds what it tells: anyone who has seen it may "
+        "know anything about these rows.",
+        "**Listed apart: {n:,} releases without a guarantee.** No total holds what they tell: anyone who has seen one "
+        "of them may know anything about these rows.",
         account.apart,
     )
+    return f"{told} {say('The total above is of the other releases alone.')}" if account.looks else told
 
 
-def meaning(account: Account) -> str:
-    """What a total means for one person."""
+def odds_of(account: Account) -> tuple[str, str]:
+    """How sure someone can become about one person, in short, and in a sentence."""
     if not account.looks:
-        return say("Nothing was charged yet.")
+        return say("none"), say("Nothing was charged yet.")
     seen = phrase("those, and nothing else") if account.apart else phrase("all of them")
-    unit = unit_of(account)
+    unit, total = unit_of(account), account.totals.bound
     if account.protects == "person" or unit is None:
-        odds = odds_sentence(account.currency.gained(account.totals.bound), seen, account.delta)
-        return odds if account.protects == "person" else f"{odds} {say('Whoever has several rows pays for each.')}"
-    gained = protection.gained(unit, account.currency, account.totals.bound)
-    odds = odds_sentence(gained, seen, account.delta)
-    return say("That is per row{for_person}. For them: {odds}", for_person=for_person(account, unit), odds=odds)
+        gained = account.currency.gained(total)
+    else:
+        gained = protection.gained(unit, account.currency, total)
+    told = odds_sentence(gained, seen, account.delta)
+    if account.protects == "row" and unit is None:
+        told += " " + say("For a person with several rows, the privacy loss is larger.")
+    elif account.protects == "row" and unit is not None:
+        told = say("That is per row{for_person}. For them: {odds}", for_person=for_person(account, unit), odds=told)
+    return odds_in_short(gained), told
 
 
 def unit_of(account: Account) -> PrivacyUnit | None:
@@ -244,15 +228,15 @@ def both_relations(accounts: list[Account]) -> None:
             one = found[Relation.REPLACE].protects
             total = 2 * found[Relation.ADD_REMOVE].epsilon_bound + found[Relation.REPLACE].epsilon_bound
             message = phrase(
-                "The rows of **{name}** were asked under both relations. Changing a row is removing one and adding "
+                "The rows of **{name}** were queried under both relations. Changing a row removes one and adds "
                 "another, so together they cost at most epsilon **{total}** if one row is changed; if one comes or "
                 "goes, no total is known."
             )
             if one == "person":
                 message = phrase(
-                    "The rows of **{name}** were asked under both relations. Changing a person's rows is removing that "
-                    "person and adding another, so together they cost at most epsilon **{total}** if one row is "
-                    "changed; if one comes or goes, no total is known."
+                    "The rows of **{name}** were queried under both relations. Changing a person's rows removes that "
+                    "person and adds another, so together they cost at most epsilon **{total}** if one person "
+                    "changes; if one comes or goes, no total is known."
                 )
             told = say(message, name=escaped(found[Relation.REPLACE].name), total=limit(total))
             rest = any(each.apart for each in found.values())
@@ -270,10 +254,8 @@ def keeping() -> None:
             markdown("Every charge is written to this file before any noise is drawn. It outlives the session:")
             st.code(str(books.path), language=None, wrap_lines=True)
             caption(
-                "It holds names of data sets, keyed checksums of them, times and epsilons; no row. It is made "
-                "readable by your user only, where the system knows such rights (not on Windows). The key is in "
-                "dpcore.secret beside it: keep that to yourself, because with both, somebody who knows all rows "
-                "but one could test guesses."
+                "It holds names, times and epsilons of runs, and keyed checksums of data; no row. The key is in "
+                "dpcore.secret beside it: keep that to yourself, as with both someone could test guesses about rows."
             )
             note = say(
                 "The ledger as it is now, with its key. Unpack it into an empty folder, and name the ledger in it "
@@ -297,12 +279,12 @@ def keeping() -> None:
                 st.button(say("Keep it in a file"), on_click=session.keep_books, args=(path,), key="ledger.keep")
                 caption("The file is {path}. It lacks what was charged here before.", path=path)
         memory = phrase(
-            "Finished runs of comparisons are kept in memory, and go with the session: aggregates that were measured "
-            "on real rows without noise, which are not private."
+            "Finished runs of comparisons are kept in memory: aggregates measured on real rows without noise, which "
+            "are not private."
         )
         file = phrase(
-            "Finished runs of comparisons are kept in the folder {folder}: aggregates that were measured on real rows "
-            "without noise, which are not private. Only your user can read them. Delete the folder to forget them."
+            "Finished runs of comparisons are kept in the folder {folder}: aggregates measured on real rows without "
+            "noise, which are not private. Delete the folder to forget them."
         )
         st.caption(say(file, folder=books.path.parent / "sweeps") if books.kept else say(memory))
         if moved := st.session_state.get("dpcore.books.aside"):

@@ -1,0 +1,116 @@
+"""What a comparison answers, in a sentence that is computed from its runs, with what cannot be told from variation."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+
+from dpcore.dashboard.pages.compare.sweep import MODES, in_words
+from dpcore.dashboard.shell import escaped
+from dpcore.language import phrase, say
+from dpcore.text import number, percent
+
+FEWEST = 4  # runs of each: of three, one time in ten all are better by chance
+PUBLISHED, CORRECTED = MODES["published"], MODES["corrected"]
+Groups = Mapping[Any, pd.Series]
+
+
+def better(one: pd.Series, other: pd.Series, metric: str) -> bool:
+    """Whether all runs of one are better than all of another, and not too few."""
+    ahead = one.min() > other.max() if rises(metric) else one.max() < other.min()
+    return bool(ahead) and min(len(one), len(other)) >= FEWEST
+
+
+def rises(metric: str) -> bool:
+    """Whether higher is better."""
+    return "accuracy" in metric
+
+
+def value(runs: pd.Series | float, metric: str) -> str:
+    """A median of runs, or a difference, as a sentence says it."""
+    middle = float(runs if isinstance(runs, float) else runs.median())
+    return percent(middle) if rises(metric) else f"{middle:.2g}"
+
+
+def sentence(good: pd.DataFrame, metric: str) -> str:
+    """The answer of the runs that did not fail: what a proof costs, what epsilon buys, or which method is ahead."""
+    runs = good[good["metric"] == metric]
+    modes = runs.groupby("series")["mode"].nunique()
+    if (modes > 1).any():
+        return cost_of_proof(runs[runs["series"].isin(modes[modes > 1].index)], metric)
+    if runs["method"].nunique() == 1 and runs["epsilon"].nunique() > 1:
+        return gain_of_epsilon(runs, metric)
+    proved = runs[runs["epsilon_bound"] <= runs["epsilon"]]
+    return ranking(proved if len(proved) else runs, metric)
+
+
+def cost_of_proof(runs: pd.DataFrame, metric: str) -> str:
+    """What a proof costs each method at the largest epsilon."""
+    most = runs["epsilon"].max()
+    told = []
+    for name, part in runs[runs["epsilon"] == most].groupby("series", sort=False):
+        found = {mode: one["value"].dropna() for mode, one in part.groupby("mode")}
+        if len(found) < 2:
+            continue
+        proved, printed = found[CORRECTED], found[PUBLISHED]
+        values = {"name": escaped(str(name)), "value": value(proved, metric), "other": value(printed, metric)}
+        if better(proved, printed, metric):
+            told.append(say("{name} nothing ({value}, as published {other})", **values))
+        elif better(printed, proved, metric):
+            cost = value(abs(float(proved.median() - printed.median())), metric)
+            told.append(say("{name} {cost} ({value}, as published {other})", cost=cost, **values))
+        else:
+            told.append(say("{name} nothing that can be told from run-to-run variation", **values))
+    if not told:
+        return ranking(runs, metric)
+    which = {"metric": say(in_words(metric)), "epsilon": number(most)}
+    return say("In {metric} at epsilon {epsilon}, the proof costs {costs}.", costs="; ".join(told), **which)
+
+
+def gain_of_epsilon(runs: pd.DataFrame, metric: str) -> str:
+    """From which epsilon on more of it makes no difference that can be told."""
+    groups: Groups = {epsilon: part["value"].dropna() for epsilon, part in runs.groupby("epsilon")}
+    first, *_, last = groups
+    enough = next(epsilon for epsilon, found in groups.items() if not better(groups[last], found, metric))
+    which = {"metric": say(in_words(metric)), "first": number(first), "last": number(last), "enough": number(enough)}
+    which |= {"low": value(groups[first], metric), "high": value(groups[last], metric)}
+    which["method"] = escaped(str(runs["series"].iloc[0]))
+    if enough == first:
+        told = phrase("{method}: from epsilon {first} to {last}, the {metric} stays within run-to-run variation.")
+    elif enough == last:
+        told = phrase(
+            "{method}: from epsilon {first} to {last}, the {metric} goes from {low} to {high}, and still improves."
+        )
+    else:
+        told = phrase(
+            "{method}: from epsilon {first} to {last}, the {metric} goes from {low} to {high}; above {enough}, the "
+            "gain is within run-to-run variation."
+        )
+    return say(told, **which)
+
+
+def ranking(runs: pd.DataFrame, metric: str) -> str:
+    """Which method is ahead at the largest epsilon, and whether that can be told."""
+    most = runs["epsilon"].max()
+    parts = runs[runs["epsilon"] == most].groupby("method", sort=False)
+    groups = sorted(
+        ((name, part["value"].dropna()) for name, part in parts),
+        key=lambda found: found[1].median(),
+        reverse=rises(metric),
+    )
+    groups = [(str(name).partition(" | ")[0], found) for name, found in groups if len(found)]
+    (best, ahead), *others = groups
+    which = {"metric": say(in_words(metric)), "epsilon": number(most), "best": escaped(best)}
+    which["value"] = value(ahead, metric)
+    if not others:
+        return say("At epsilon {epsilon}, the {metric} of {best} is {value}.", **which)
+    rest = [name for name, found in others if not better(ahead, found, metric)]
+    if rest:
+        which["others"] = escaped(", ".join([best, *rest]))
+        return say(
+            "At epsilon {epsilon}, these are within run-to-run variation in {metric}, the best at {value}: {others}.",
+            **which,
+        )
+    second, found = others[0]
+    which |= {"second": escaped(second), "other": value(found, metric)}
+    return say("At epsilon {epsilon}, {best} keeps most: {metric} {value}. Next is {second} with {other}.", **which)
