@@ -92,7 +92,7 @@ EVALUATION_READS_ROWS = {
 # Who draws, marks a chart by itself, and makes `Statistics`. Charts that `panels.real` does not mark are of numbers of
 # runs, of what runs were measured by, and of models that were made without noise.
 DRAWN_BY = {
-    "vega_lite_chart": {"panels:chart", "controls:epsilon_picker", "pages.mechanisms.mechanisms:beliefs"},
+    "vega_lite_chart": {"panels:chart", "controls:epsilon_picker", "pages.mechanisms.mechanisms:beliefs.icons"},
     "mark_real": {
         "panels:real", "pages.compare.sweep_results:draw", "pages.audit.twin_worlds:pictures", "panels.redraw:redraws",
         "panels.forest:tree", "pages.networks.network:marked",
