@@ -35,7 +35,7 @@ from dpcore.methods.parameters import CORRECTED, Control, Declared, is_learned, 
 from dpcore.methods.presets import INFERRED, Preset
 from dpcore.rows import HeldRows, NumberRule, RowSource, check_source, rows_of
 
-NO_CLASS = phrase("This method needs a column with categories as class. Declare one on the page Data & schema.")
+NO_CLASS = phrase("This method needs a column with categories as class. Declare one on the page Data.")
 MOST_DELTA, DELTAS = 0.001, (0.0, 1e-12, 1e-9, 1e-6)
 WITH_DELTA = phrase(
     "0: pure epsilon. Above, any event may be more probable by this small number besides, which buys less noise. It "
