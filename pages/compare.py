@@ -34,8 +34,7 @@ def settings() -> None:
         config, left_out = sweep.ask(PAGE, data, presets["keeps"])
         sweep.notes(config, left_out)
         sweep.sampled(data)
-        told = say("Or the settings of an earlier comparison (JSON)")
-        housekeeping.uploader(told, type="json", key=f"{PAGE}.file", on_change=load)
+        housekeeping.uploader(say("An earlier comparison (JSON)"), type="json", key=f"{PAGE}.file", on_change=load)
         if refused := st.session_state.pop(f"{PAGE}.refused", ""):
             st.error(shell.escaped(refused), icon=":material/error:")
     st.session_state[f"{PAGE}.chosen"] = config

@@ -59,7 +59,7 @@ MECHANISM_TABS = (
     "Floating point",
 )
 ATTACK_TABS = ("Who is alone", "Secrets from counts", "Who took part", "Distance looks safe")
-COMPARISON_TABS = ("accuracy", "2-way AVD", "Run time", "Medians")
+COMPARISON_TABS = ("Answer", "Run time", "Medians")
 CORRECTED = "Corrected: guarantee proved"
 QUIET = (
     "--disable-gpu",
@@ -392,10 +392,12 @@ def tour(page: Page, address: str, only: Sequence[str], look: str, out: Path, *,
             save(f"mechanisms-{slug(tab)}")
     if "compare" in only:
         go(page, "Compare methods")
-        save("compare-settings")
-        page.get_by_role("button", name="as printed", exact=True).click()
+        save("compare-first")
+        page.get_by_role("button", name="Choose methods").click()
         settle(page)
-        page.get_by_role("button", name="Run", exact=True).click()
+        save("compare-settings")
+        page.keyboard.press("Escape")
+        page.get_by_role("button", name="What does the proof cost?").click()
         settle(page)
         for tab in COMPARISON_TABS:
             page.get_by_role("tab", name=tab, exact=True).click()

@@ -280,8 +280,8 @@ PRICE = Lesson(
             "compare",
             "Now both ways side by side, each at the epsilon that is proved of it and not the one that is claimed. "
             "Press Run.",
-            compared("NB-Synth", modes=["corrected", "published"], axis="proved"),
-            "accuracy",
+            compared("NB-Synth", modes=["corrected", "published"], axis="proved", repeats=4),
+            "Answer",
             RUN,
             "As printed (dashed) it can cost up to thousands of times as much, and learns less. At the epsilons that "
             "are claimed, nobody would see that.",
@@ -351,7 +351,7 @@ METHODS = Lesson(
             "compare",
             "A synthesizer and a classifier on one picture, at two epsilons, twice each. Press Run.",
             compared("NB-Synth", trees=("DiffPRFs",), modes=["corrected"], axis="claimed"),
-            "accuracy",
+            "Answer",
             RUN,
             "Every mark is one run. Below **majority class** a method is worse than always giving the most frequent "
             "answer, which needs no data.",

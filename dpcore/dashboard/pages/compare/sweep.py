@@ -39,11 +39,11 @@ def compared(*pages: str) -> Offered:
 
 
 GROUPS: Mapping[str, Offered] = {
-    phrase("Make synthetic rows"): compared("naive_bayes", "networks", "taxonomy"),
-    phrase("Learn a classifier"): compared("forests"),
-    phrase("Local: people randomize their answers"): compared("responses"),
+    phrase("Synthesizers"): compared("naive_bayes", "networks", "taxonomy"),
+    phrase("Classifiers"): compared("forests"),
+    phrase("Local"): compared("responses"),
 }
-LOCAL = tuple(GROUPS["Local: people randomize their answers"])
+LOCAL = tuple(GROUPS["Local"])
 CATALOG: Offered = {name: way for offered in GROUPS.values() for name, way in offered.items()}
 MEASURES = ("accuracy", "balanced accuracy", "1-way AVD", "2-way AVD", "3-way AVD", RANGE_ERROR)
 # What people read: the papers call a distance AVD, average variation distance.
@@ -116,15 +116,13 @@ def ask(page: str, data: Dataset, usual: Config | None) -> tuple[Config, dict[st
     first = next(iter(QUESTIONS.values()))
     with left:
         epsilons = pills(f"{page}.epsilons", say("Epsilons"), EPSILONS, first.epsilons, "{:g}".format)
-        modes = pills(f"{page}.modes", say("Methods run"), list(MODES), ["corrected"], lambda mode: say(MODES[mode]))
+        modes = pills(f"{page}.modes", say("Versions"), list(MODES), ["corrected"], lambda mode: say(MODES[mode]))
         relation = controls.relation_picker(page, persons=data.schema.persons is not None)
     with right:
-        measures = pills(
-            f"{page}.measures", say("Measured by"), MEASURES, ["2-way AVD"], lambda one: say(in_words(one))
-        )
+        measures = pills(f"{page}.measures", say("Measures"), MEASURES, ["2-way AVD"], lambda one: say(in_words(one)))
         note = say("The accuracy of synthetic rows is that of a classifier that learned from them, told by real rows.")
         look: Any = {"format_func": say, "help": note}
-        model = lasting(st.selectbox, say("Learner on synthetic rows"), f"{page}.model", MODELS, **look)
+        model = lasting(st.selectbox, say("Classifier"), f"{page}.model", MODELS, **look)
         repeats = lasting(st.number_input, say("Repeats"), f"{page}.repeats", 1, MOST_REPEATS, REPEATS)
         note = say("For teaching: the same numbers again. Anyone who knows the seed can subtract the noise.")
         seed = lasting(st.number_input, say("Seed (empty: none)"), f"{page}.seed", *SEEDS, step=1, help=note)
@@ -224,7 +222,7 @@ def charge(rest: Sequence[Method], data: Dataset) -> str:
         told.append(say("charged: at most epsilon {epsilon}", epsilon=number(fsum(proved))))
     if len(proved) < len(rest):
         told.append(say("{count:,} with perhaps no guarantee", count=len(rest) - len(proved)))
-    return say(" · ").join(told)
+    return " · ".join(told)
 
 
 def proves(method: Method, data: Dataset) -> bool:
