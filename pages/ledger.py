@@ -25,5 +25,5 @@ if accounts is not None:
         "What other programs released is not in it. What carries ⚠ was read off the rows without protection: no "
         "epsilon covers it, and it is not charged."
     )
-    told = say("Data are known by their file. Another file with the same people starts a new account.")
-    st.caption(told, help=about)
+    sentence = say("Data are known by their file. Another file with the same people starts a new account.")
+    st.caption(sentence, help=about)

@@ -261,11 +261,11 @@ def run_strips(
     noted = frame.assign(hollow=frame["hollow"].astype(float), note=frame.get("note", ""))
     data = tidy(noted, ["name", "note"], ["value", "hollow"]).dropna()
     data["lane"] = data.groupby("name").cumcount() * 0.618 % 1
-    told = percent if quantity == "accuracy" else "{:.3g}".format
+    written = percent if quantity == "accuracy" else "{:.3g}".format
     by_name = data.groupby(["name", "note"], sort=False)["value"]
     rows = by_name.agg(middle="median", least="min", most="max").reset_index()
     rows = rows.sort_values("middle", ascending=quantity != "accuracy")
-    texts = [f"{told(row.middle)} · {row.note}" if row.note else told(row.middle) for row in rows.itertuples()]
+    texts = [f"{written(row.middle)} · {row.note}" if row.note else written(row.middle) for row in rows.itertuples()]
     rows = rows.assign(text=texts)
     across = axis_of(quantity, x_title, data["value"], references) or scaled(
         say(x_title), alt.Scale(zero=True), format="~g", tickCount=6
@@ -289,10 +289,10 @@ def run_strips(
     look = {"align": alt.ExprRef(f"{far} ? 'right' : 'left'"), "dx": side, "fontWeight": "bold"}
     medians = words(middles.encode(most), "text", **look)
     lines: list[Any] = []
-    for place, (name, at) in enumerate([] if references is None else references.itertuples(index=False)):
-        end, dash = {"y": alt.value(-6 - 16 * (place % 2))}, {"color": NEUTRAL, "strokeDash": [6, 4], "strokeWidth": 2}
+    for number, (name, at) in enumerate([] if references is None else references.itertuples(index=False)):
+        end, dash = {"y": alt.value(-6 - 16 * (number % 2))}, {"color": NEUTRAL, "strokeDash": [6, 4], "strokeWidth": 2}
         label: Any = {"align": "left", "dx": -4, "baseline": "bottom", "fontSize": 13}
-        lines += ruled(alt.X("at:Q", **across), at, f"{name} {told(at)}", end, label, **dash)
+        lines += ruled(alt.X("at:Q", **across), at, f"{name} {written(at)}", end, label, **dash)
     key = say("One mark per run; upright strokes and numbers: medians.")
     key += say(" Hollow: as published.") if data["hollow"].any() else ""
     key += say(" Dashed: for reference.") if lines else ""

@@ -57,45 +57,45 @@ SEEDS = (0, 2**31, None)  # lowest, highest, usual
 
 
 @dataclass(frozen=True)
-class Question:
-    """A question that a comparison answers by the first of some methods that the data allow, `most` of them."""
+class PresetQuestion:
+    """A question that a comparison answers by the first of some methods that the data allow, at most `limit`."""
 
     words: str
     methods: tuple[str, ...]
-    most: int
+    limit: int
     epsilons: tuple[float, ...] = (0.5,)
     modes: tuple[str, ...] = ("corrected",)
     relation: str = "add_remove"
 
 
 QUESTIONS = {
-    "keeps": Question(
+    "keeps": PresetQuestion(
         phrase("Which method keeps most?"),
         ("Adaptive marginals", "NB-Synth", "MST", "Independent marginals", "PrivBayes refined", "PrivBayes"),
-        most=4,
+        limit=4,
     ),
-    "buys": Question(
+    "buys": PresetQuestion(
         phrase("What does epsilon buy?"),
         ("Adaptive marginals", "MST", "Independent marginals"),
-        most=1,
+        limit=1,
         epsilons=(0.1, 0.3, 1.0, 3.0),
     ),
-    "proof": Question(
+    "proof": PresetQuestion(
         phrase("What does the proof cost?"),
         ("JTree", "HMPrivBayes", "PrivSCBN", "NB-Synth"),
-        most=2,
+        limit=2,
         modes=("corrected", "published"),
         relation="replace",  # most methods as published take the number of rows as known
     ),
 }
 
 
-def preset(question: Question, data: Dataset) -> Config | None:
+def preset(question: PresetQuestion, data: Dataset) -> Config | None:
     """The comparison that answers a question; None if the data allow none of its methods."""
     measures = ["2-way AVD"] if len(data.schema) > 1 else ["1-way AVD"]
     how = {"epsilons": question.epsilons, "repeats": REPEATS, "measures": measures, "models": MODELS[:1]}
     found = [plan_of([name], question.modes, question.relation, None, data, **how) for name in question.methods]
-    allowed = [config.methods for config, left_out in found if not left_out][: question.most]
+    allowed = [config.methods for config, left_out in found if not left_out][: question.limit]
     methods = {label: method for part in allowed for label, method in part.items()}
     return Config(methods, skip=True, **how) if methods else None
 
@@ -206,7 +206,7 @@ def notes(config: Config, left_out: Mapping[str, str]) -> None:
         )
 
 
-def unfinished(config: Config, finished: Collection[int]) -> list[Method]:
+def find_unfinished(config: Config, finished: Collection[int]) -> list[Method]:
     """The method of each run that is not there yet; `finished`: the positions of the others in the plan."""
     plan = plan_runs(config.methods, config.epsilons, config.repeats)
     return [run.method for position, run in enumerate(plan) if position not in finished]
@@ -217,12 +217,12 @@ def charge(rest: Sequence[Method], data: Dataset) -> str:
     proved = [method.epsilon for method in rest if proves(method, data)]
     if not rest:
         return say("finished already: no charge")
-    told = [say("{count:,} runs", count=len(rest))]
+    parts = [say("{count:,} runs", count=len(rest))]
     if proved:
-        told.append(say("charged: at most epsilon {epsilon}", epsilon=number(fsum(proved))))
+        parts.append(say("charged: at most epsilon {epsilon}", epsilon=number(fsum(proved))))
     if len(proved) < len(rest):
-        told.append(say("{count:,} with perhaps no guarantee", count=len(rest) - len(proved)))
-    return " · ".join(told)
+        parts.append(say("{count:,} with perhaps no guarantee", count=len(rest) - len(proved)))
+    return " · ".join(parts)
 
 
 def proves(method: Method, data: Dataset) -> bool:

@@ -80,10 +80,10 @@ def results(page: str, made: Comparison) -> None:
         tabs[phrase("Failed")] = partial(failures, lost)
     tabs[phrase("Download")] = partial(take_away, page, made)
     panels.draw_open(page, tabs)
-    spent(good, made.void, made.data.schema.unit)
+    draw_spending(good, made.void, made.data.schema.unit)
 
 
-def spent(good: pd.DataFrame, void: str, unit: PrivacyUnit | None) -> None:
+def draw_spending(good: pd.DataFrame, void: str, unit: PrivacyUnit | None) -> None:
     """What all runs together claim and can cost, by relation; they never add up across relations."""
     for relation, part in good.drop_duplicates(["method", "epsilon", "repeat"]).groupby("relation"):
         proved = part[np.isfinite(part["epsilon_bound"])]
@@ -91,9 +91,9 @@ def spent(good: pd.DataFrame, void: str, unit: PrivacyUnit | None) -> None:
         whom = say(Relation(str(relation)).short_for(protection.protects(unit)))
         if person := protection.for_person(unit, total):
             whom = say("{price}: {person}", price=whom, person=person)
-        told = phrase("{count:,} runs of the same rows: claimed {claimed}, proven at most {bound} in all ({whom}).")
+        message = phrase("{count:,} runs of the same rows: claimed {claimed}, proven at most {bound} in all ({whom}).")
         values = {"claimed": claim(fsum(proved["epsilon_claimed"])), "bound": number(total), "whom": whom}
-        caption(told, count=len(proved), **values)
+        caption(message, count=len(proved), **values)
         if bare := len(part) - len(proved):
             caption("{count:,} runs without a guarantee: no epsilon covers them.", count=bare)
     if void:
@@ -173,16 +173,16 @@ def draw(
     frame = frame.assign(relation=[Relation(name).short_for(whom) for name in frame["relation"]])
     look: dict[str, Any] = {"title": title, "quantity": quantity, "references": lines}
     if len(made.config.epsilons) == 1:
-        told = say("{title} at epsilon {epsilon}", title=title, epsilon=number(made.config.epsilons[0]))
+        heading = say("{title} at epsilon {epsilon}", title=title, epsilon=number(made.config.epsilons[0]))
         hollow = frame["mode"] == MODES["published"]
-        printed = [say("{method}, as published", method=name) for name in frame["series"]]
+        published = [say("{method}, as published", method=name) for name in frame["series"]]
         bounds = [
             say("proven at most {bound}", bound=number(bound)) if math.isfinite(bound) else say("nothing proven")
             for bound in frame["epsilon_bound"]
         ]
-        rows = frame.assign(name=frame["series"].where(~hollow, printed), hollow=hollow)
+        rows = frame.assign(name=frame["series"].where(~hollow, published), hollow=hollow)
         rows = rows.assign(note=pd.Series(bounds, frame.index).where(hollow, ""))
-        picture = charts.run_strips(rows, **look | {"title": told}, x_title=y_title)
+        picture = charts.run_strips(rows, **look | {"title": heading}, x_title=y_title)
     else:
         column = "epsilon_bound" if axis == "proved" else "epsilon_claimed"
         without = frame[~np.isfinite(frame[column].to_numpy(dtype=float))]
@@ -195,7 +195,7 @@ def draw(
             return
         look |= {"y_title": y_title, "x": axis, "log_y": not quantity, "names": series_of(made.config)}
         picture = charts.compared(frame, data=made.data.name, local=LOCAL, **look)
-    panels.chart(charts.mark_real(picture), data=told_table(frame[columns].replace(np.inf, np.nan)))
+    panels.chart(charts.mark_real(picture), data=worded_table(frame[columns].replace(np.inf, np.nan)))
 
 
 def tables(good: pd.DataFrame) -> None:
@@ -203,10 +203,10 @@ def tables(good: pd.DataFrame) -> None:
     markdown("Medians over runs. **{mark}.**", mark=say(REAL_DATA))
     groups = good.groupby(["metric", "epsilon", "method"], sort=True)["value"]
     medians = groups.agg(runs="count", median="median", lowest="min", highest="max").reset_index()
-    st.dataframe(told_table(medians), hide_index=True)
+    st.dataframe(worded_table(medians), hide_index=True)
 
 
-def told_table(frame: pd.DataFrame) -> pd.DataFrame:
+def worded_table(frame: pd.DataFrame) -> pd.DataFrame:
     """A table of this page, all of it ours, as the screen says it."""
     said = {name: frame[name].map(in_words).map(retold) for name in WORDS & {*frame}}
     return frame.assign(**said).rename(columns=say)
@@ -219,7 +219,7 @@ def failures(lost: pd.DataFrame) -> None:
     counted = runs.groupby(["method", "error"], sort=False).agg(
         runs=("repeat", "size"), epsilons=("epsilon", lambda part: ", ".join(f"{one:g}" for one in sorted(set(part))))
     )
-    st.dataframe(told_table(counted.reset_index().rename(columns={"error": "why"})), hide_index=True)
+    st.dataframe(worded_table(counted.reset_index().rename(columns={"error": "why"})), hide_index=True)
 
 
 def take_away(page: str, made: Comparison) -> None:
