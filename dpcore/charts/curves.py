@@ -274,10 +274,10 @@ def _curves(
     tips += tooltips("at|at", "value|value|.4~g")
     dots = base.encode(color, shape, tooltip=tips)
     look: Any = {"size": 75, "opacity": 0.75, "xOffset": move}
-    medians = []
+    medians: list[Any] = []
     if center == "median" and len(here) == len(modes) == 1:
-        look_of = {"dy": -16, "fontWeight": "bold"}
-        medians = [base.mark_text(**look_of).encode(value, text=alt.Text("median(value):Q", format=".3~g"))]
+        text = alt.Text("median(value):Q", format=".3~g")
+        medians = [base.mark_text(dy=-16, fontWeight="bold").encode(value, text=text)]
     if _banded(data):
         bands = base.mark_area(opacity=0.18).encode(color, low, end, tooltip=NO_TIP)
         lines = base.mark_line(strokeWidth=2.5).encode(color, value, tooltip=NO_TIP)

@@ -231,7 +231,7 @@ def _spread(data: pd.DataFrame, metric: str, told: Callable[[float], str]) -> st
 def axis_of(quantity: str, title: str, values: pd.Series, references: pd.DataFrame | None) -> dict[str, Any] | None:
     """The axis that a quantity has in all charts, if there is one; it holds these values, and their references."""
     if quantity == "accuracy":
-        known = [] if references is None else references["value"]
+        known: Any = [] if references is None else references["value"]
         return accuracies(say(title), min([*known, *(values + BELOW)]))
     return distances(say(title)) if quantity else None
 
@@ -265,8 +265,8 @@ def run_strips(
     by_name = data.groupby(["name", "note"], sort=False)["value"]
     rows = by_name.agg(middle="median", least="min", most="max").reset_index()
     rows = rows.sort_values("middle", ascending=quantity != "accuracy")
-    texts = [f"{written(row.middle)} · {row.note}" if row.note else written(row.middle) for row in rows.itertuples()]
-    rows = rows.assign(text=texts)
+    rows = rows.assign(text=[*map(written, rows["middle"])])
+    rows["text"] += rows["note"].map(lambda note: note and f" · {note}")
     across = axis_of(quantity, x_title, data["value"], references) or scaled(
         say(x_title), alt.Scale(zero=True), format="~g", tickCount=6
     )
@@ -286,11 +286,12 @@ def run_strips(
         alt.X("most:Q", **across),
     )  # then left of the marks
     side = alt.ExprRef(f"{far} ? scale('x', datum.least) - scale('x', datum.most) - 12 : 12")
-    look = {"align": alt.ExprRef(f"{far} ? 'right' : 'left'"), "dx": side, "fontWeight": "bold"}
+    look: Any = {"align": alt.ExprRef(f"{far} ? 'right' : 'left'"), "dx": side, "fontWeight": "bold"}
     medians = words(middles.encode(most), "text", **look)
     lines: list[Any] = []
+    dashed: Any = {"color": NEUTRAL, "strokeDash": [6, 4], "strokeWidth": 2}
     for number, (name, at) in enumerate([] if references is None else references.itertuples(index=False)):
-        end, dash = {"y": alt.value(-6 - 16 * (number % 2))}, {"color": NEUTRAL, "strokeDash": [6, 4], "strokeWidth": 2}
+        end, dash = {"y": alt.value(-6 - 16 * (number % 2))}, dashed
         label: Any = {"align": "left", "dx": -4, "baseline": "bottom", "fontSize": 13}
         lines += ruled(alt.X("at:Q", **across), at, f"{name} {written(at)}", end, label, **dash)
     key = say("One mark per run; upright strokes and numbers: medians.")

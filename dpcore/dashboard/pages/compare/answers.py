@@ -65,7 +65,7 @@ def cost_of_proof(runs: pd.DataFrame, metric: str) -> str:
 
 def gain_of_epsilon(runs: pd.DataFrame, metric: str) -> str:
     """From which epsilon on more of it makes no difference that can be told."""
-    groups = {epsilon: part["value"].dropna() for epsilon, part in runs.groupby("epsilon")}
+    groups = {float(str(epsilon)): part["value"].dropna() for epsilon, part in runs.groupby("epsilon")}
     first, *_, last = groups
     enough = next(epsilon for epsilon, found in groups.items() if not better(groups[last], found, metric))
     which = {"metric": say(in_words(metric)), "first": number(first), "last": number(last), "enough": number(enough)}

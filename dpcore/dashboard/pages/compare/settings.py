@@ -1,6 +1,7 @@
 """What the page of comparisons begins with: its questions, and all settings behind one press."""
 
 from collections.abc import Mapping
+from typing import Any
 
 import streamlit as st
 
@@ -30,10 +31,9 @@ def draw_settings(page: str, data: Dataset, usual: Config | None) -> None:
     """All settings, folded; moving one draws no noise and spends nothing."""
     with st.popover(say("Choose methods"), width="stretch"):
         config, left_out = sweep.ask(page, data, usual)
-        sweep.notes(config, left_out)
-        sweep.sampled(data)
-        label, look = say("An earlier comparison (JSON)"), {"on_change": load, "args": (page,)}
-        housekeeping.uploader(label, type="json", key=f"{page}.file", **look)
+        sweep.notes(config, left_out, data)
+        look: Any = {"type": "json", "on_change": load, "args": (page,)}
+        housekeeping.uploader(say("An earlier comparison (JSON)"), key=f"{page}.file", **look)
         if refused := st.session_state.pop(f"{page}.refused", ""):
             st.error(shell.escaped(refused), icon=":material/error:")
     st.session_state[f"{page}.chosen"] = config
@@ -52,7 +52,7 @@ def draw_questions(page: str, data: Dataset, presets: Mapping[str, Config | None
     """A button for each question, which starts its comparison, and what that will charge."""
     for spot, (key, config) in zip(st.columns(len(presets)), presets.items(), strict=True):
         with spot, shell.mendable():
-            look = {"width": "stretch", "disabled": config is None, "help": say(sweep_runs.CHARGED)}
+            look: Any = {"width": "stretch", "disabled": config is None, "help": say(sweep_runs.CHARGED)}
             unproved.button(say(sweep.QUESTIONS[key].words), page, key, data, **look)
             st.caption(sweep_runs.charge_of(config, data) if config else say("No method takes these columns."))
 

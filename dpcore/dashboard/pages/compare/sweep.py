@@ -14,7 +14,7 @@ from dpcore.dashboard.shell import escaped
 from dpcore.dashboard.widgets import caption, fits, lasting
 from dpcore.datasets import Dataset
 from dpcore.errors import ParameterError
-from dpcore.evaluate.evaluator import RANGE_ERROR, undefined_measures
+from dpcore.evaluate.evaluator import RANGE_ERROR, known_to, undefined_measures
 from dpcore.evaluate.learners import MODELS
 from dpcore.experiment import Config, Method
 from dpcore.experiment.sweeps import plan_runs
@@ -93,7 +93,7 @@ QUESTIONS = {
 def preset(question: PresetQuestion, data: Dataset) -> Config | None:
     """The comparison that answers a question; None if the data allow none of its methods."""
     measures = ["2-way AVD"] if len(data.schema) > 1 else ["1-way AVD"]
-    how = {"epsilons": question.epsilons, "repeats": REPEATS, "measures": measures, "models": MODELS[:1]}
+    how: Any = {"epsilons": question.epsilons, "repeats": REPEATS, "measures": measures, "models": MODELS[:1]}
     found = [plan_of([name], question.modes, question.relation, None, data, **how) for name in question.methods]
     allowed = [config.methods for config, left_out in found if not left_out][: question.limit]
     methods = {label: method for part in allowed for label, method in part.items()}
@@ -147,46 +147,42 @@ def pills(key: str, label: str, options: Sequence[Any], usual: Sequence[Any], to
     return [option for option in options if option in chosen]
 
 
+def versions(names: Sequence[str], modes: Sequence[str], relation: str, seed: int | None) -> dict[str, Any]:
+    """Those methods in those modes, by their labels; None where there is no such version."""
+    how: Any = {"relation": relation, "random_state": seed}
+    found: dict[str, Any] = {}
+    for name in names:
+        kind, variants = CATALOG[name]
+        for mode in modes:
+            method = METHODS[kind](mode=mode, **how, **variants[mode]) if mode in variants else None
+            found[LABELS[mode].format(method=name)] = method
+    return found
+
+
 def plan_of(
     names: Sequence[str], modes: Sequence[str], relation: str, seed: int | None, data: Dataset, **how: Any
 ) -> tuple[Config, dict[str, str]]:
     """The sweep of those methods in those modes; what is left out of it as it cannot be run or measured, and why."""
     found: dict[str, Method] = {}
     left_out: dict[str, str] = {}
-    for name in names:
-        kind, variants = CATALOG[name]
-        for mode in modes:
-            label = LABELS[mode].format(method=name)
-            if mode not in variants:
-                printed = mode == "published"
-                reference = phrase("it is a reference without privacy.")
-                left_out[label] = phrase("no paper printed it.") if printed else reference
-                continue
-            method: Any = METHODS[kind](mode=mode, relation=relation, random_state=seed, **variants[mode])
-            try:
+    for label, method in versions(names, modes, relation, seed).items():
+        try:
+            if method is not None:
                 method.check(data.schema)
-                if not set(how["measures"]) <= set(undefined_measures({"it": method}, how["measures"]).get("it", [])):
-                    found[label] = method
-                else:
-                    left_out[label] = phrase("it has none of the chosen measures.")
-            except ParameterError as error:
-                left_out[label] = str(error)
+        except ParameterError as error:
+            left_out[label] = str(error)
+            continue
+        if method is None:
+            left_out[label] = phrase("there is no such version of it.")
+        elif {*how["measures"]} & {*known_to(method)}:
+            found[label] = method
+        else:
+            left_out[label] = phrase("it has none of the chosen measures.")
     return Config(found, skip=True, **how), left_out
 
 
-def sampled(data: Dataset) -> None:
-    """What of rows in a folder is a sample, in a sentence."""
-    if not data.held:
-        caption(
-            "Every run learns from all rows of the folder; classifiers are compared on uniform samples: {learned:,} "
-            "rows to learn from, {tested:,} to test on.",
-            learned=len(data.train_sample),
-            tested=len(data.test_sample),
-        )
-
-
-def notes(config: Config, left_out: Mapping[str, str]) -> None:
-    """What is left out of a comparison, and what its epsilons do not promise."""
+def notes(config: Config, left_out: Mapping[str, str], data: Dataset) -> None:
+    """What is left out of a comparison, what its epsilons do not promise, and what of a folder's rows is a sample."""
     for label, reason in left_out.items():
         why = {"label": escaped(retold(label)), "reason": escaped(retold(reason))}
         caption(":material/block: **{label}** is left out: {reason}", **why)
@@ -198,7 +194,18 @@ def notes(config: Config, left_out: Mapping[str, str]) -> None:
         caption("Releases a classifier and no rows, so there is no {metrics} of it: {names}.", **them)
     if any(method.random_state is not None for method in config.methods.values()):
         caption(":red[:material/warning: With a seed nothing is proved: for teaching only.]")
-    names = series_of(config)
+    if not data.held:
+        caption(
+            "Every run learns from all rows of the folder; classifiers are compared on uniform samples: {learned:,} "
+            "rows to learn from, {tested:,} to test on.",
+            learned=len(data.train_sample),
+            tested=len(data.test_sample),
+        )
+    note_local(series_of(config))
+
+
+def note_local(names: Collection[str]) -> None:
+    """Say that local and other methods promise different things, where both are compared."""
     if {*names} & {*LOCAL} and {*names} - {*LOCAL}:
         caption(
             "Two guarantees: local methods protect each person's answers before they are collected, the others need "
@@ -241,33 +248,24 @@ def lacks(config: Config) -> str:
     return ""
 
 
-def as_offered(name: str, mode: str, first: Method, method: Method) -> bool:
-    """Whether the page can run this method as it is, beside a first one."""
-    kind, variants = CATALOG.get(name, ("", {}))
-    wanted = next((key for key, told in MODES.items() if told == mode), "")
-    sound = fits(first.random_state, SEEDS)
-    if wanted not in variants or not sound or first.relation not in set(controls.RELATIONS):
-        return False
-    how: dict[str, Any] = {"mode": wanted, "relation": first.relation, "random_state": first.random_state}
-    same: Any = METHODS[kind](**how, **variants[wanted])
-    return bool(experiment.parameters_of(same) == experiment.parameters_of(method))
-
-
 def restore(page: str, config: Config) -> None:
     """Set the page's controls to a sweep that was written down; ParameterError if the page does not offer it."""
-    split = {label.partition(" | ")[::2]: method for label, method in config.methods.items()}
-    first = next(iter(config.methods.values()))
-    names, modes = [name for name, _ in split], [mode for _, mode in split]
-    known = all(as_offered(name, mode, first, method) for (name, mode), method in split.items())
-    offered = set(config.epsilons) <= set(EPSILONS) and set(config.measures) <= set(MEASURES)
-    if not (known and offered and config.repeats <= MOST_REPEATS and len(config.models) == 1):
+    first, parameters = next(iter(config.methods.values())), experiment.parameters_of
+    names = [name for name in series_of(config) if name in CATALOG]
+    modes = [mode for mode, words in MODES.items() if any(label.endswith(f" | {words}") for label in config.methods)]
+    values: dict[str, Any] = {"epsilons": list(config.epsilons), "measures": list(config.measures), "modes": modes}
+    values |= {"relation": str(first.relation), "repeats": config.repeats, "seed": first.random_state}
+    known = fits(values["seed"], SEEDS) and values["relation"] in controls.RELATIONS
+    offered = versions(names, modes, values["relation"], values["seed"]) if known else {}
+    known = all(
+        (one := offered.get(label)) is not None and parameters(one) == parameters(method)
+        for label, method in config.methods.items()
+    )
+    known = known and {*config.epsilons} <= {*EPSILONS} and {*config.measures} <= {*MEASURES}
+    if not (known and config.repeats <= MOST_REPEATS and len(config.models) == 1):
         raise ParameterError(
             "This comparison was not made on this page.", "Run it with dpcore.experiment.Config.from_json."
         )
-    for place, group in enumerate(GROUPS.values()):
-        st.session_state[f"{page}.methods.{place}"] = [name for name in group if name in names]
-    values: dict[str, Any] = {"epsilons": list(config.epsilons), "measures": list(config.measures)}
-    values |= {"modes": [mode for mode, name in MODES.items() if name in modes], "model": config.models[0]}
-    values |= {"relation": str(first.relation), "repeats": config.repeats, "seed": first.random_state}
-    for key, value in values.items():
+    values |= {f"methods.{k}": [name for name in group if name in names] for k, group in enumerate(GROUPS.values())}
+    for key, value in (values | {"model": config.models[0]}).items():
         st.session_state[f"{page}.{key}"] = value

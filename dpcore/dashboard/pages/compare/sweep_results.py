@@ -16,7 +16,7 @@ from dpcore.accounting.tally import EPSILONS
 from dpcore.charts.base import REAL_DATA
 from dpcore.dashboard import panels
 from dpcore.dashboard.pages.compare import answers
-from dpcore.dashboard.pages.compare.sweep import DISTANCES, LOCAL, MODES, in_words, series_of
+from dpcore.dashboard.pages.compare.sweep import DISTANCES, LOCAL, MODES, in_words, note_local, series_of
 from dpcore.dashboard.pages.compare.sweep_runs import Comparison
 from dpcore.dashboard.shell import escaped
 from dpcore.dashboard.widgets import caption, choice, markdown
@@ -34,12 +34,8 @@ AXES: dict[Axis, str] = {"claimed": "claimed", "proved": phrase("proven at most"
 Y_TITLES = {RANGE_ERROR: phrase("mean error, share of all rows")}
 EXPLAINED = {
     "accuracy": phrase("Share of real test rows whose class is predicted right. Higher is better."),
-    "balanced accuracy": phrase(
-        "The share of a class's real test rows predicted right, mean over classes. Higher is better."
-    ),
-    RANGE_ERROR: phrase(
-        "How far answers to 200 random queries on 1 to 3 columns are off, as a share of all rows. Lower is better."
-    ),
+    "balanced accuracy": phrase("Share of a class predicted right, mean over classes. Higher is better."),
+    RANGE_ERROR: phrase("Mean error of 200 random queries on 1 to 3 columns, in shares. Lower is better."),
 }
 DISTANCE = phrase(
     "How far shares of values are off, in all sets of that many columns: 0 is equal, 1 has nothing in common. Papers "
@@ -182,6 +178,7 @@ def draw(
         ]
         rows = frame.assign(name=frame["series"].where(~hollow, published), hollow=hollow)
         rows = rows.assign(note=pd.Series(bounds, frame.index).where(hollow, ""))
+        note_local(series_of(made.config))
         picture = charts.run_strips(rows, **look | {"title": heading}, x_title=y_title)
     else:
         column = "epsilon_bound" if axis == "proved" else "epsilon_claimed"
@@ -233,10 +230,3 @@ def take_away(page: str, made: Comparison) -> None:
         st.download_button(say("Runs (CSV)"), table, name, "text/csv", key=f"{page}.csv", icon=icon)
         name, kind = "comparison-config.json", "application/json"
         st.download_button(say("Exactly what ran (JSON)"), config, name, kind, key=f"{page}.json", icon=icon)
-    with st.expander(say("Show the code")):
-        st.code(
-            "from pathlib import Path\n\nimport dpcore as dp\n\n"
-            'config = dp.experiment.Config.from_json(Path("comparison-config.json").read_text(encoding="utf-8"))\n'
-            "frame = dp.experiment.sweep(data=data, **config.asked)  # `data`: a dpcore Dataset of the same rows\n",
-            language="python",
-        )

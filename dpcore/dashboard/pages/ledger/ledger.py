@@ -94,8 +94,9 @@ def account_panel(account: Account, accounts: list[Account]) -> None:
 
 def cap_controls(account: Account, cap: float | None, key: str) -> None:
     """What sets a cap, and lifts it."""
-    label, look = say("Refuse runs above this epsilon, in all"), {"placeholder": say("no cap")}
-    wish = st.number_input(label, 0.0, 1e6, cap, step=0.5, key=f"ledger.cap.{key}", **look)
+    label = say("Refuse runs above this epsilon, in all")
+    look: Any = {"key": f"ledger.cap.{key}"}
+    wish = st.number_input(label, 0.0, 1e6, cap, step=0.5, placeholder=say("no cap"), **look)
     press: Any = {"key": f"ledger.set.{key}", "on_click": set_cap, "args": (account, wish), "disabled": wish is None}
     st.button(say("Set the cap"), **press)
     if cap is not None:
