@@ -4,7 +4,6 @@ import streamlit as st
 
 from dpcore.dashboard import session, shell
 from dpcore.dashboard.pages.ledger import ledger
-from dpcore.dashboard.widgets import caption
 from dpcore.language import say
 
 shell.frame(
@@ -22,8 +21,9 @@ if accounts is not None:
             ledger.account_panel(account, accounts)
     ledger.both_relations(accounts)
     ledger.keeping()
-    caption(
-        "The ledger knows data by their file: another file with the same people starts a new account, and what "
-        "other programs released is not in it. What carries ⚠ was read off the rows without protection: no epsilon "
-        "covers it, so it is not charged, and not to be handed on."
+    about = say(
+        "What other programs released is not in it. What carries ⚠ was read off the rows without protection: no "
+        "epsilon covers it, and it is not charged."
     )
+    sentence = say("Data are known by their file. Another file with the same people starts a new account.")
+    st.caption(sentence, help=about)

@@ -30,7 +30,7 @@ from dpcore.language import ENGLISH, FOLDER, LANGUAGES
 ROOT = FOLDER.parent.parent
 PLACES = ("dpcore", "pages")
 TRANSLATIONS = [language for language in LANGUAGES if language != ENGLISH]
-SAYING = {"say", "phrase", "markdown", "caption", "look", "assumed"}  # their first argument is a message
+SAYING = {"say", "phrase", "markdown", "caption"}  # their first argument is a message
 DECLARED = {"Control", "Offer", "both"}  # phrases but for names, which are one small word
 NAMED, KEY = re.compile(r"[A-Z]|.* ", re.DOTALL), re.compile("/(corrected|paper)")
 # What a translation has to have as often as its original: icons, colors, bold words and signs of Markdown.

@@ -270,14 +270,14 @@ def _curves(
     tooltip += tooltips("at|at", "value|value|.4~g")
     dots = base.encode(color, shape, tooltip=tooltip)
     look: Any = {"size": 75, "opacity": 0.75, "xOffset": move}
-    printed_medians = []
+    medians: list[Any] = []
     if center == "median" and len(here) == len(modes) == 1:
-        look_of = {"dy": -16, "fontWeight": "bold"}
-        printed_medians = [base.mark_text(**look_of).encode(value, text=alt.Text("median(value):Q", format=".3~g"))]
+        text = alt.Text("median(value):Q", format=".3~g")
+        medians = [base.mark_text(dy=-16, fontWeight="bold").encode(value, text=text)]
     if _banded(data):
         bands = base.mark_area(opacity=0.18).encode(color, low, end, tooltip=NO_TIP)
         lines = base.mark_line(strokeWidth=2.5).encode(color, value, tooltip=NO_TIP)
-        return [bands, lines, dots.mark_point(filled=True, **look), *printed_medians]
+        return [bands, lines, dots.mark_point(filled=True, **look), *medians]
     base = base.encode(color, detail=["aside:Q", "mode:N"], tooltip=NO_TIP)
     bars = base.mark_rule(strokeWidth=1.5, opacity=0.6, xOffset=move).encode(low, end)
     lines = base.mark_line(strokeWidth=2, xOffset=move).encode(value)

@@ -226,7 +226,7 @@ def _spread(data: pd.DataFrame, metric: str, told: Callable[[float], str]) -> st
 def axis_of(quantity: str, title: str, values: pd.Series, references: pd.DataFrame | None) -> dict[str, Any] | None:
     """The axis that a quantity has in all charts, if there is one; it holds these values, and their references."""
     if quantity == "accuracy":
-        known = [] if references is None else references["value"]
+        known: Any = [] if references is None else references["value"]
         return accuracies(say(title), min([*known, *(values + BELOW)]))
     return distances(say(title)) if quantity else None
 
@@ -256,12 +256,12 @@ def run_strips(
     noted = frame.assign(hollow=frame["hollow"].astype(float), note=frame.get("note", ""))
     data = tidy(noted, ["name", "note"], ["value", "hollow"]).dropna()
     data["lane"] = data.groupby("name").cumcount() * 0.618 % 1
-    told = percent if quantity == "accuracy" else "{:.3g}".format
+    written = percent if quantity == "accuracy" else "{:.3g}".format
     by_name = data.groupby(["name", "note"], sort=False)["value"]
     rows = by_name.agg(middle="median", least="min", most="max").reset_index()
     rows = rows.sort_values("middle", ascending=quantity != "accuracy")
-    texts = [f"{told(row.middle)} · {row.note}" if row.note else told(row.middle) for row in rows.itertuples()]
-    rows = rows.assign(text=texts)
+    rows = rows.assign(text=[*map(written, rows["middle"])])
+    rows["text"] += rows["note"].map(lambda note: note and f" · {note}")
     across = axis_of(quantity, x_title, data["value"], references) or scaled(
         say(x_title), alt.Scale(zero=True), format="~g", tickCount=6
     )
@@ -281,13 +281,14 @@ def run_strips(
         alt.X("most:Q", **across),
     )  # then left of the marks
     side = alt.ExprRef(f"{far} ? scale('x', datum.least) - scale('x', datum.most) - 12 : 12")
-    look = {"align": alt.ExprRef(f"{far} ? 'right' : 'left'"), "dx": side, "fontWeight": "bold"}
+    look: Any = {"align": alt.ExprRef(f"{far} ? 'right' : 'left'"), "dx": side, "fontWeight": "bold"}
     medians = words(middles.encode(most), "text", **look)
     lines: list[Any] = []
-    for place, (name, at) in enumerate([] if references is None else references.itertuples(index=False)):
-        end, dash = {"y": alt.value(-6 - 16 * (place % 2))}, {"color": NEUTRAL, "strokeDash": [6, 4], "strokeWidth": 2}
+    dashed: Any = {"color": NEUTRAL, "strokeDash": [6, 4], "strokeWidth": 2}
+    for number, (name, at) in enumerate([] if references is None else references.itertuples(index=False)):
+        end, dash = {"y": alt.value(-6 - 16 * (number % 2))}, dashed
         label: Any = {"align": "left", "dx": -4, "baseline": "bottom", "fontSize": 13}
-        lines += ruled(alt.X("at:Q", **across), at, f"{name} {told(at)}", end, label, **dash)
+        lines += ruled(alt.X("at:Q", **across), at, f"{name} {written(at)}", end, label, **dash)
     key = say("One mark per run; upright strokes and numbers: medians.")
     key += say(" Hollow: as published.") if data["hollow"].any() else ""
     key += say(" Dashed: for reference.") if lines else ""

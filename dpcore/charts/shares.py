@@ -72,7 +72,7 @@ def marginal(
         key=say("Bars: real, not to be published. Diamonds: {released}.", released=shares["released"])
         + hollow
         + say(" Lines: 95% of fresh samples."),
-        height=along.height,
+        **along.size,
     )
 
 
@@ -125,7 +125,7 @@ def reported_shares(frame: pd.DataFrame, *, column: str) -> Chart:
         alt.layer(*layers),
         say("{column}: {names} shares", column=short(column, 24), names=names) + capped,
         key=key + say("Diamond: reconstructed from the reports, with its 95% interval."),
-        height=along.height,
+        **along.size,
     )
 
 
@@ -153,12 +153,14 @@ class _Values:
         self.upright = len(data) <= FEW and longest <= most and self.lines <= 2
         data = data.assign(**{f"{field}_text": percents(data[field]) for field in NUMBERED if field in data})
         data = data.assign(value=lines) if self.upright else data
-        self.height = 150 if self.upright else step(data["value"], 17 if len(data) <= FEW else 22)
+        height: Any = 150 if self.upright else step(data["value"], 17 if len(data) <= FEW else 22)
+        # Of the plot alone: names, figures and title come besides, and would be taken from it.
+        self.size: Any = {"height": height, "autosize": alt.AutoSizeParams(type="fit-x", contains="padding")}
         place: Any = alt.X if self.upright else alt.Y
         self.share: Any = alt.Y if self.upright else alt.X
         self.end: Any = alt.Y2 if self.upright else alt.X2
         self.crowded = self.upright and sum(map(len, data["value"])) > CROWDED
-        axis: Any = TURNED if self.crowded else {"labelAngle": 0}
+        axis: Any = {"labelPadding": 4} | (TURNED if self.crowded else {"labelAngle": 0})
         named = place("value:N", title=None, scale=as_listed(data["value"]), axis=alt.Axis(**axis))
         self.base = alt.Chart(data).encode(named, tooltip=[*tooltips("value|value"), *tooltip])
         self.along = values(title, data[fields])

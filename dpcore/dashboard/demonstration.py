@@ -1,8 +1,8 @@
 """What shows an idea has one shape: settings at left, a picture at right, a sentence to keep, and what is behind it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import pandas as pd
 import streamlit as st
@@ -22,6 +22,7 @@ HEADINGS = phrase(
 )
 DANA = "Dana"  # of invented people, the one who is in question; and the others
 OTHERS = ("Ada", "Ben", "Chen", "Eli", "Fatima", "Goran", "Hana", "Ivo", "Jun", "Kofi", "Lena", "Mei", "Noor")
+Picture: TypeAlias = Chart | pd.DataFrame | Callable[[], None]
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,7 @@ class Demonstration:
     """What is shown at some settings."""
 
     figures: Mapping[str, str]
-    pictures: Sequence[Chart | pd.DataFrame]  # the first is a chart, above the sentence to keep
+    pictures: Sequence[Picture]  # the first stands above the sentence to keep
     keep: str
     assumed: str  # what the pictures take for granted, and who found it
     behind: Mapping[str, pd.DataFrame]  # numbers, by the titles of their tables
@@ -41,9 +42,9 @@ def sides() -> Any:
     return st.columns([2, 5], gap="medium")
 
 
-def epsilon_slider(key: str, label: str, steps: Sequence[float], usual: float = 1.0) -> float:
+def epsilon_slider(key: str, label: str, steps: Sequence[float], usual: float = 1.0, **look: Any) -> float:
     """Epsilon on a logarithmic scale, small."""
-    look: Any = {"value": usual, "help": say("Left: more private. Right: more accurate.")}
+    look |= {"value": usual, "help": say("Left: more private. Right: more accurate.")}
     return float(number_choice(st.select_slider, say(label), f"{key}.epsilon", steps, **look))
 
 
@@ -52,21 +53,27 @@ def with_headings(frame: pd.DataFrame) -> pd.DataFrame:
     return frame.rename(columns=dict(zip(HEADINGS.split(", "), say(HEADINGS).split(", "), strict=True)))
 
 
+def draw(picture: Picture) -> None:
+    """A chart, a table, or what draws itself."""
+    if isinstance(picture, pd.DataFrame):
+        st.dataframe(picture, hide_index=True)
+    elif callable(picture):
+        picture()
+    else:
+        panels.chart(picture)
+
+
 def show(found: Demonstration, left: Any, right: Any) -> None:
     """Figures below the settings; pictures, the sentence and all else beside them."""
     with left:
         figures(found.figures, beside=False)
     with right:
-        first, *more = found.pictures
-        panels.chart(first)
+        draw(found.pictures[0])
         st.success(say("**To keep:** {sentence}", sentence=found.keep), icon=":material/bookmark:")
         for note in found.notes:
             st.markdown(note)
-        for picture in more:
-            if isinstance(picture, pd.DataFrame):
-                st.dataframe(picture, hide_index=True)
-            else:
-                panels.chart(picture)
+        for picture in found.pictures[1:]:
+            draw(picture)
         with st.expander(say("What is assumed, and the numbers behind the pictures")):
             st.caption(found.assumed)
             for title, frame in found.behind.items():

@@ -215,7 +215,7 @@ def frame(title: str, lead: str = "") -> Any:
 
 def card() -> None:
     """The data in use, and what was spent on them."""
-    data, new = session.dataset(), st.session_state.get("dpcore.intake")
+    data = session.dataset()
     learn, test = data.sizes
     note = phrase(
         "The data in use: methods learn from {train:,} rows, {test:,} are set apart to test on. "
@@ -228,8 +228,8 @@ def card() -> None:
         markdown(":red[:material/warning: inferred schema: no guarantee]")
     working = any(job.is_alive() for job in session.work().values())
     under_way() if working else spending()
-    if new is not None and new.fixed is None and new.token != data.token:
-        caption(":material/edit_note: {name} is not in use yet.", name=escaped(new.name))
+    if new := session.pending_name():
+        caption(":material/edit_note: {name} is not in use yet.", name=escaped(new))
 
 
 def asked_language() -> str:

@@ -33,7 +33,7 @@ def ways(at: AppTest) -> dict[str, str]:
 
 
 def settings(at: AppTest) -> dict[str, Any]:
-    return {key: at.session_state.get(f"naive_bayes.{key}") for key in ("epsilon", "smoothing", "mode")}
+    return {key: at.session_state.get(f"naive_bayes.{key}") for key in ("epsilon", "smoothing", "method")}
 
 
 @pytest.mark.parametrize("name", LESSONS)
@@ -63,7 +63,7 @@ def test_a_lesson_has_data_results_and_a_ledger_of_its_own_and_all_is_as_before_
     at = begun("price", at)
     assert dataset(at).name == "sample"
     assert shown(at) is None
-    assert settings(at)["mode"] == "published"
+    assert settings(at)["method"].endswith("(as published)")
     (act,) = [key for key in ways(at) if key.startswith("do.")]
     press(at, f"{WAYS}{act.partition(':')[0]}")  # the card's one button for what the step does
     assert shown(at) is not None
@@ -101,5 +101,5 @@ def test_a_step_begins_without_what_an_earlier_one_set_and_back_leads_there_agai
     at = press(press(begun("epsilon"), "lesson.next"), "lesson.next")
     change(at, smoothing=2.5)  # which no step sets
     press(press(at, "lesson.next"), "lesson.on")
-    assert settings(at) == {"epsilon": 0.01, "smoothing": 1.0, "mode": "corrected"}
+    assert settings(at) == {"epsilon": 0.01, "smoothing": 1.0, "method": "C1-gen: rows drawn from the private model"}
     assert settings(press(at, "lesson.back"))["epsilon"] == 1.0

@@ -3,7 +3,7 @@
 import hashlib
 
 import pytest
-from driving import MENU, PAGE, ROOT, TIMEOUT, csv, opened, people, press, run, shown, using
+from driving import MENU, PAGE, ROOT, TIMEOUT, csv, opened, people, press, run, shown, started, using
 from prepared import with_release
 from screen import books, dataset, elements, said, widget, words
 from streamlit.testing.v1 import AppTest
@@ -50,3 +50,12 @@ def test_what_hangs_on_the_rows_is_marked() -> None:
     assert in_use.value.endswith("⚠")
     assert "⚠" in in_use.proto.help
     assert REAL_DATA in said(at)
+
+
+def test_start_hands_a_file_over_and_takes_its_epsilon_along() -> None:
+    at = started()
+    widget(at, "home.epsilon").set_value(0.5)
+    press(run(at), "home.try")
+    assert shown(at).release.ledger.epsilon_bound == pytest.approx(0.5)
+    widget(opened(at, "home"), "home.file").set_value(("people.csv", csv(people()), "text/csv"))
+    assert run(at).session_state["dpcore.page"] == "data"

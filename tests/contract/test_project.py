@@ -85,19 +85,20 @@ EVALUATION_READS_ROWS = {
     "evaluator:Evaluator.people": "a count", "evaluator:Evaluator.contributed": "positions",
     "evaluator:Evaluator.truthful": "a model learns from them", "evaluator:Evaluator.judged": "a model is asked",
     "evaluator:Evaluator._mistaken": "models are asked",
+    "model_marginals:split_shares": "counted in nodes", "model_marginals:column_shares": "counted in codes",
     "reconstruction:Truth.__init__": "counted in public intervals", "reconstruction:boolean_data": "a data set of bits",
     "tree_errors:noise_and_structure": "counted in leaves",
 }  # fmt: skip
 # Who draws, marks a chart by itself, and makes `Statistics`. Charts that `panels.real` does not mark are of numbers of
 # runs, of what runs were measured by, and of models that were made without noise.
 DRAWN_BY = {
-    "vega_lite_chart": {"panels:chart", "controls:epsilon_picker", "pages.mechanisms.mechanisms:beliefs"},
+    "vega_lite_chart": {"panels:chart", "controls:epsilon_picker", "pages.mechanisms.mechanisms:beliefs.icons"},
     "mark_real": {
         "panels:real", "pages.compare.sweep_results:draw", "pages.audit.twin_worlds:pictures", "panels.redraw:redraws",
         "panels.forest:tree", "pages.networks.network:marked",
     },
     "statistics": {"panels:real"},
-    "first_rows": {"panels:rows"},  # tables on the screen of their owner
+    "first_rows": {"panels.summary:rows"},  # tables on the screen of their owner
     "preview": {"pages.data:"},
 }  # fmt: skip
 

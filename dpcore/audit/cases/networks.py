@@ -88,7 +88,7 @@ def ones(fitted: Any) -> float:
     """
     found, row = 0.0, 2.0 if fitted.relation == "replace" else 1.0
     for table, price in zip(fitted.tables_, fitted.epsilons_, strict=True):
-        if price:
+        if price and min(table.shape) > 1:  # of rare values that were merged, a table has one cell
             moved = float(table[(1,) * table.ndim] - table[(0,) * table.ndim])
             found += difference_ratio(moved, row, row / price)
     return found

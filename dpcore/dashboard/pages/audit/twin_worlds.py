@@ -92,7 +92,8 @@ def settings(page: str) -> tuple[Case, int]:
         trials = lasting(st.select_slider, say("Runs in each world"), f"{page}.trials", TRIALS, **look)
         caption("About {seconds:.0f} s on a usual computer. Noise is fresh: no seed.", seconds=2 * trials * USUAL)
     with cells[2]:
-        epsilon = epsilon_slider(page, phrase("Epsilon"), EPSILONS, case.estimator.epsilon)
+        claims = case.expected != "no claim"
+        epsilon = epsilon_slider(page, phrase("Epsilon"), EPSILONS, case.estimator.epsilon, disabled=not claims)
     return replace(case, estimator=case.estimator.at_epsilon(epsilon)), trials
 
 

@@ -1,8 +1,5 @@
 """What a comparison answers, in a sentence that is computed from its runs, with what cannot be told from variation."""
 
-from collections.abc import Mapping
-from typing import Any
-
 import pandas as pd
 
 from dpcore.dashboard.pages.compare.sweep import MODES, in_words
@@ -12,7 +9,6 @@ from dpcore.text import number, percent
 
 FEWEST = 4  # runs of each: of three, one time in ten all are better by chance
 PUBLISHED, CORRECTED = MODES["published"], MODES["corrected"]
-Groups = Mapping[Any, pd.Series]
 
 
 def better(one: pd.Series, other: pd.Series, metric: str) -> bool:
@@ -47,46 +43,46 @@ def sentence(good: pd.DataFrame, metric: str) -> str:
 def cost_of_proof(runs: pd.DataFrame, metric: str) -> str:
     """What a proof costs each method at the largest epsilon."""
     most = runs["epsilon"].max()
-    told = []
+    clauses = []
     for name, part in runs[runs["epsilon"] == most].groupby("series", sort=False):
         found = {mode: one["value"].dropna() for mode, one in part.groupby("mode")}
         if len(found) < 2:
             continue
-        proved, printed = found[CORRECTED], found[PUBLISHED]
-        values = {"name": escaped(str(name)), "value": value(proved, metric), "other": value(printed, metric)}
-        if better(proved, printed, metric):
-            told.append(say("{name} nothing ({value}, as published {other})", **values))
-        elif better(printed, proved, metric):
-            cost = value(abs(float(proved.median() - printed.median())), metric)
-            told.append(say("{name} {cost} ({value}, as published {other})", cost=cost, **values))
+        proved, published = found[CORRECTED], found[PUBLISHED]
+        values = {"name": escaped(str(name)), "value": value(proved, metric), "other": value(published, metric)}
+        if better(proved, published, metric):
+            clauses.append(say("{name} nothing ({value}, as published {other})", **values))
+        elif better(published, proved, metric):
+            cost = value(abs(float(proved.median() - published.median())), metric)
+            clauses.append(say("{name} {cost} ({value}, as published {other})", cost=cost, **values))
         else:
-            told.append(say("{name} nothing that can be told from run-to-run variation", **values))
-    if not told:
+            clauses.append(say("{name} nothing that can be told from run-to-run variation", **values))
+    if not clauses:
         return ranking(runs, metric)
     which = {"metric": say(in_words(metric)), "epsilon": number(most)}
-    return say("In {metric} at epsilon {epsilon}, the proof costs {costs}.", costs="; ".join(told), **which)
+    return say("In {metric} at epsilon {epsilon}, the proof costs {costs}.", costs="; ".join(clauses), **which)
 
 
 def gain_of_epsilon(runs: pd.DataFrame, metric: str) -> str:
     """From which epsilon on more of it makes no difference that can be told."""
-    groups: Groups = {epsilon: part["value"].dropna() for epsilon, part in runs.groupby("epsilon")}
+    groups = {float(str(epsilon)): part["value"].dropna() for epsilon, part in runs.groupby("epsilon")}
     first, *_, last = groups
     enough = next(epsilon for epsilon, found in groups.items() if not better(groups[last], found, metric))
     which = {"metric": say(in_words(metric)), "first": number(first), "last": number(last), "enough": number(enough)}
     which |= {"low": value(groups[first], metric), "high": value(groups[last], metric)}
     which["method"] = escaped(str(runs["series"].iloc[0]))
     if enough == first:
-        told = phrase("{method}: from epsilon {first} to {last}, the {metric} stays within run-to-run variation.")
+        message = phrase("{method}: from epsilon {first} to {last}, the {metric} stays within run-to-run variation.")
     elif enough == last:
-        told = phrase(
+        message = phrase(
             "{method}: from epsilon {first} to {last}, the {metric} goes from {low} to {high}, and still improves."
         )
     else:
-        told = phrase(
+        message = phrase(
             "{method}: from epsilon {first} to {last}, the {metric} goes from {low} to {high}; above {enough}, the "
             "gain is within run-to-run variation."
         )
-    return say(told, **which)
+    return say(message, **which)
 
 
 def ranking(runs: pd.DataFrame, metric: str) -> str:

@@ -14,7 +14,7 @@ from dpcore.dashboard.shell import escaped
 from dpcore.dashboard.widgets import caption, fits, lasting
 from dpcore.datasets import Dataset
 from dpcore.errors import ParameterError
-from dpcore.evaluate.evaluator import RANGE_ERROR, undefined_measures
+from dpcore.evaluate.evaluator import RANGE_ERROR, known_to, undefined_measures
 from dpcore.evaluate.learners import MODELS
 from dpcore.experiment import Config, Method
 from dpcore.experiment.sweeps import plan_runs
@@ -39,11 +39,11 @@ def compared(*pages: str) -> Offered:
 
 
 GROUPS: Mapping[str, Offered] = {
-    phrase("Make synthetic rows"): compared("naive_bayes", "networks", "taxonomy"),
-    phrase("Learn a classifier"): compared("forests"),
-    phrase("Local: people randomize their answers"): compared("responses"),
+    phrase("Synthesizers"): compared("naive_bayes", "networks", "taxonomy"),
+    phrase("Classifiers"): compared("forests"),
+    phrase("Local"): compared("responses"),
 }
-LOCAL = tuple(GROUPS["Local: people randomize their answers"])
+LOCAL = tuple(GROUPS["Local"])
 CATALOG: Offered = {name: way for offered in GROUPS.values() for name, way in offered.items()}
 MEASURES = ("accuracy", "balanced accuracy", "1-way AVD", "2-way AVD", "3-way AVD", RANGE_ERROR)
 # What people read: the papers call a distance AVD, average variation distance.
@@ -57,45 +57,45 @@ SEEDS = (0, 2**31, None)  # lowest, highest, usual
 
 
 @dataclass(frozen=True)
-class Question:
-    """A question that a comparison answers by the first of some methods that the data allow, `most` of them."""
+class PresetQuestion:
+    """A question that a comparison answers by the first of some methods that the data allow, at most `limit`."""
 
     words: str
     methods: tuple[str, ...]
-    most: int
+    limit: int
     epsilons: tuple[float, ...] = (0.5,)
     modes: tuple[str, ...] = ("corrected",)
     relation: str = "add_remove"
 
 
 QUESTIONS = {
-    "keeps": Question(
+    "keeps": PresetQuestion(
         phrase("Which method keeps most?"),
         ("Adaptive marginals", "NB-Synth", "MST", "Independent marginals", "PrivBayes refined", "PrivBayes"),
-        most=4,
+        limit=4,
     ),
-    "buys": Question(
+    "buys": PresetQuestion(
         phrase("What does epsilon buy?"),
         ("Adaptive marginals", "MST", "Independent marginals"),
-        most=1,
+        limit=1,
         epsilons=(0.1, 0.3, 1.0, 3.0),
     ),
-    "proof": Question(
+    "proof": PresetQuestion(
         phrase("What does the proof cost?"),
         ("JTree", "HMPrivBayes", "PrivSCBN", "NB-Synth"),
-        most=2,
+        limit=2,
         modes=("corrected", "published"),
         relation="replace",  # most methods as published take the number of rows as known
     ),
 }
 
 
-def preset(question: Question, data: Dataset) -> Config | None:
+def preset(question: PresetQuestion, data: Dataset) -> Config | None:
     """The comparison that answers a question; None if the data allow none of its methods."""
     measures = ["2-way AVD"] if len(data.schema) > 1 else ["1-way AVD"]
-    how = {"epsilons": question.epsilons, "repeats": REPEATS, "measures": measures, "models": MODELS[:1]}
+    how: Any = {"epsilons": question.epsilons, "repeats": REPEATS, "measures": measures, "models": MODELS[:1]}
     found = [plan_of([name], question.modes, question.relation, None, data, **how) for name in question.methods]
-    allowed = [config.methods for config, left_out in found if not left_out][: question.most]
+    allowed = [config.methods for config, left_out in found if not left_out][: question.limit]
     methods = {label: method for part in allowed for label, method in part.items()}
     return Config(methods, skip=True, **how) if methods else None
 
@@ -116,15 +116,13 @@ def ask(page: str, data: Dataset, usual: Config | None) -> tuple[Config, dict[st
     first = next(iter(QUESTIONS.values()))
     with left:
         epsilons = pills(f"{page}.epsilons", say("Epsilons"), EPSILONS, first.epsilons, "{:g}".format)
-        modes = pills(f"{page}.modes", say("Methods run"), list(MODES), ["corrected"], lambda mode: say(MODES[mode]))
+        modes = pills(f"{page}.modes", say("Versions"), list(MODES), ["corrected"], lambda mode: say(MODES[mode]))
         relation = controls.relation_picker(page, persons=data.schema.persons is not None)
     with right:
-        measures = pills(
-            f"{page}.measures", say("Measured by"), MEASURES, ["2-way AVD"], lambda one: say(in_words(one))
-        )
+        measures = pills(f"{page}.measures", say("Measures"), MEASURES, ["2-way AVD"], lambda one: say(in_words(one)))
         note = say("The accuracy of synthetic rows is that of a classifier that learned from them, told by real rows.")
         look: Any = {"format_func": say, "help": note}
-        model = lasting(st.selectbox, say("Learner on synthetic rows"), f"{page}.model", MODELS, **look)
+        model = lasting(st.selectbox, say("Classifier"), f"{page}.model", MODELS, **look)
         repeats = lasting(st.number_input, say("Repeats"), f"{page}.repeats", 1, MOST_REPEATS, REPEATS)
         note = say("For teaching: the same numbers again. Anyone who knows the seed can subtract the noise.")
         seed = lasting(st.number_input, say("Seed (empty: none)"), f"{page}.seed", *SEEDS, step=1, help=note)
@@ -149,46 +147,42 @@ def pills(key: str, label: str, options: Sequence[Any], usual: Sequence[Any], to
     return [option for option in options if option in chosen]
 
 
+def versions(names: Sequence[str], modes: Sequence[str], relation: str, seed: int | None) -> dict[str, Any]:
+    """Those methods in those modes, by their labels; None where there is no such version."""
+    how: Any = {"relation": relation, "random_state": seed}
+    found: dict[str, Any] = {}
+    for name in names:
+        kind, variants = CATALOG[name]
+        for mode in modes:
+            method = METHODS[kind](mode=mode, **how, **variants[mode]) if mode in variants else None
+            found[LABELS[mode].format(method=name)] = method
+    return found
+
+
 def plan_of(
     names: Sequence[str], modes: Sequence[str], relation: str, seed: int | None, data: Dataset, **how: Any
 ) -> tuple[Config, dict[str, str]]:
     """The sweep of those methods in those modes; what is left out of it as it cannot be run or measured, and why."""
     found: dict[str, Method] = {}
     left_out: dict[str, str] = {}
-    for name in names:
-        kind, variants = CATALOG[name]
-        for mode in modes:
-            label = LABELS[mode].format(method=name)
-            if mode not in variants:
-                printed = mode == "published"
-                reference = phrase("it is a reference without privacy.")
-                left_out[label] = phrase("no paper printed it.") if printed else reference
-                continue
-            method: Any = METHODS[kind](mode=mode, relation=relation, random_state=seed, **variants[mode])
-            try:
+    for label, method in versions(names, modes, relation, seed).items():
+        try:
+            if method is not None:
                 method.check(data.schema)
-                if not set(how["measures"]) <= set(undefined_measures({"it": method}, how["measures"]).get("it", [])):
-                    found[label] = method
-                else:
-                    left_out[label] = phrase("it has none of the chosen measures.")
-            except ParameterError as error:
-                left_out[label] = str(error)
+        except ParameterError as error:
+            left_out[label] = str(error)
+            continue
+        if method is None:
+            left_out[label] = phrase("there is no such version of it.")
+        elif {*how["measures"]} & {*known_to(method)}:
+            found[label] = method
+        else:
+            left_out[label] = phrase("it has none of the chosen measures.")
     return Config(found, skip=True, **how), left_out
 
 
-def sampled(data: Dataset) -> None:
-    """What of rows in a folder is a sample, in a sentence."""
-    if not data.held:
-        caption(
-            "Every run learns from all rows of the folder; classifiers are compared on uniform samples: {learned:,} "
-            "rows to learn from, {tested:,} to test on.",
-            learned=len(data.train_sample),
-            tested=len(data.test_sample),
-        )
-
-
-def notes(config: Config, left_out: Mapping[str, str]) -> None:
-    """What is left out of a comparison, and what its epsilons do not promise."""
+def notes(config: Config, left_out: Mapping[str, str], data: Dataset) -> None:
+    """What is left out of a comparison, what its epsilons do not promise, and what of a folder's rows is a sample."""
     for label, reason in left_out.items():
         why = {"label": escaped(retold(label)), "reason": escaped(retold(reason))}
         caption(":material/block: **{label}** is left out: {reason}", **why)
@@ -200,7 +194,18 @@ def notes(config: Config, left_out: Mapping[str, str]) -> None:
         caption("Releases a classifier and no rows, so there is no {metrics} of it: {names}.", **them)
     if any(method.random_state is not None for method in config.methods.values()):
         caption(":red[:material/warning: With a seed nothing is proved: for teaching only.]")
-    names = series_of(config)
+    if not data.held:
+        caption(
+            "Every run learns from all rows of the folder; classifiers are compared on uniform samples: {learned:,} "
+            "rows to learn from, {tested:,} to test on.",
+            learned=len(data.train_sample),
+            tested=len(data.test_sample),
+        )
+    note_local(series_of(config))
+
+
+def note_local(names: Collection[str]) -> None:
+    """Say that local and other methods promise different things, where both are compared."""
     if {*names} & {*LOCAL} and {*names} - {*LOCAL}:
         caption(
             "Two guarantees: local methods protect each person's answers before they are collected, the others need "
@@ -208,7 +213,7 @@ def notes(config: Config, left_out: Mapping[str, str]) -> None:
         )
 
 
-def unfinished(config: Config, finished: Collection[int]) -> list[Method]:
+def find_unfinished(config: Config, finished: Collection[int]) -> list[Method]:
     """The method of each run that is not there yet; `finished`: the positions of the others in the plan."""
     plan = plan_runs(config.methods, config.epsilons, config.repeats)
     return [run.method for position, run in enumerate(plan) if position not in finished]
@@ -219,12 +224,12 @@ def charge(rest: Sequence[Method], data: Dataset) -> str:
     proved = [method.epsilon for method in rest if proves(method, data)]
     if not rest:
         return say("finished already: no charge")
-    told = [say("{count:,} runs", count=len(rest))]
+    parts = [say("{count:,} runs", count=len(rest))]
     if proved:
-        told.append(say("charged: at most epsilon {epsilon}", epsilon=number(fsum(proved))))
+        parts.append(say("charged: at most epsilon {epsilon}", epsilon=number(fsum(proved))))
     if len(proved) < len(rest):
-        told.append(say("{count:,} with perhaps no guarantee", count=len(rest) - len(proved)))
-    return say(" · ").join(told)
+        parts.append(say("{count:,} with perhaps no guarantee", count=len(rest) - len(proved)))
+    return " · ".join(parts)
 
 
 def proves(method: Method, data: Dataset) -> bool:
@@ -243,33 +248,24 @@ def lacks(config: Config) -> str:
     return ""
 
 
-def as_offered(name: str, mode: str, first: Method, method: Method) -> bool:
-    """Whether the page can run this method as it is, beside a first one."""
-    kind, variants = CATALOG.get(name, ("", {}))
-    wanted = next((key for key, told in MODES.items() if told == mode), "")
-    sound = fits(first.random_state, SEEDS)
-    if wanted not in variants or not sound or first.relation not in set(controls.RELATIONS):
-        return False
-    how: dict[str, Any] = {"mode": wanted, "relation": first.relation, "random_state": first.random_state}
-    same: Any = METHODS[kind](**how, **variants[wanted])
-    return bool(experiment.parameters_of(same) == experiment.parameters_of(method))
-
-
 def restore(page: str, config: Config) -> None:
     """Set the page's controls to a sweep that was written down; ParameterError if the page does not offer it."""
-    split = {label.partition(" | ")[::2]: method for label, method in config.methods.items()}
-    first = next(iter(config.methods.values()))
-    names, modes = [name for name, _ in split], [mode for _, mode in split]
-    known = all(as_offered(name, mode, first, method) for (name, mode), method in split.items())
-    offered = set(config.epsilons) <= set(EPSILONS) and set(config.measures) <= set(MEASURES)
-    if not (known and offered and config.repeats <= MOST_REPEATS and len(config.models) == 1):
+    first, parameters = next(iter(config.methods.values())), experiment.parameters_of
+    names = [name for name in series_of(config) if name in CATALOG]
+    modes = [mode for mode, words in MODES.items() if any(label.endswith(f" | {words}") for label in config.methods)]
+    values: dict[str, Any] = {"epsilons": list(config.epsilons), "measures": list(config.measures), "modes": modes}
+    values |= {"relation": str(first.relation), "repeats": config.repeats, "seed": first.random_state}
+    known = fits(values["seed"], SEEDS) and values["relation"] in controls.RELATIONS
+    offered = versions(names, modes, values["relation"], values["seed"]) if known else {}
+    known = all(
+        (one := offered.get(label)) is not None and parameters(one) == parameters(method)
+        for label, method in config.methods.items()
+    )
+    known = known and {*config.epsilons} <= {*EPSILONS} and {*config.measures} <= {*MEASURES}
+    if not (known and config.repeats <= MOST_REPEATS and len(config.models) == 1):
         raise ParameterError(
             "This comparison was not made on this page.", "Run it with dpcore.experiment.Config.from_json."
         )
-    for place, group in enumerate(GROUPS.values()):
-        st.session_state[f"{page}.methods.{place}"] = [name for name in group if name in names]
-    values: dict[str, Any] = {"epsilons": list(config.epsilons), "measures": list(config.measures)}
-    values |= {"modes": [mode for mode, name in MODES.items() if name in modes], "model": config.models[0]}
-    values |= {"relation": str(first.relation), "repeats": config.repeats, "seed": first.random_state}
-    for key, value in values.items():
+    values |= {f"methods.{k}": [name for name in group if name in names] for k, group in enumerate(GROUPS.values())}
+    for key, value in (values | {"model": config.models[0]}).items():
         st.session_state[f"{page}.{key}"] = value

@@ -16,7 +16,7 @@ from dpcore.accounting.tally import EPSILONS
 from dpcore.charts.base import REAL_DATA
 from dpcore.dashboard import panels
 from dpcore.dashboard.pages.compare import answers
-from dpcore.dashboard.pages.compare.sweep import DISTANCES, LOCAL, MODES, in_words, series_of
+from dpcore.dashboard.pages.compare.sweep import DISTANCES, LOCAL, MODES, in_words, note_local, series_of
 from dpcore.dashboard.pages.compare.sweep_runs import Comparison
 from dpcore.dashboard.shell import escaped
 from dpcore.dashboard.widgets import caption, choice, markdown
@@ -34,12 +34,8 @@ AXES: dict[Axis, str] = {"claimed": "claimed", "proved": phrase("proven at most"
 Y_TITLES = {RANGE_ERROR: phrase("mean error, share of all rows")}
 EXPLAINED = {
     "accuracy": phrase("Share of real test rows whose class is predicted right. Higher is better."),
-    "balanced accuracy": phrase(
-        "The share of a class's real test rows predicted right, mean over classes. Higher is better."
-    ),
-    RANGE_ERROR: phrase(
-        "How far answers to 200 random queries on 1 to 3 columns are off, as a share of all rows. Lower is better."
-    ),
+    "balanced accuracy": phrase("Share of a class predicted right, mean over classes. Higher is better."),
+    RANGE_ERROR: phrase("Mean error of 200 random queries on 1 to 3 columns, in shares. Lower is better."),
 }
 DISTANCE = phrase(
     "How far shares of values are off, in all sets of that many columns: 0 is equal, 1 has nothing in common. Papers "
@@ -80,10 +76,10 @@ def results(page: str, made: Comparison) -> None:
         tabs[phrase("Failed")] = partial(failures, lost)
     tabs[phrase("Download")] = partial(take_away, page, made)
     panels.draw_open(page, tabs)
-    spent(good, made.void, made.data.schema.unit)
+    draw_spending(good, made.void, made.data.schema.unit)
 
 
-def spent(good: pd.DataFrame, void: str, unit: PrivacyUnit | None) -> None:
+def draw_spending(good: pd.DataFrame, void: str, unit: PrivacyUnit | None) -> None:
     """What all runs together claim and can cost, by relation; they never add up across relations."""
     for relation, part in good.drop_duplicates(["method", "epsilon", "repeat"]).groupby("relation"):
         proved = part[np.isfinite(part["epsilon_bound"])]
@@ -91,9 +87,9 @@ def spent(good: pd.DataFrame, void: str, unit: PrivacyUnit | None) -> None:
         whom = say(Relation(str(relation)).short_for(protection.protects(unit)))
         if person := protection.for_person(unit, total):
             whom = say("{price}: {person}", price=whom, person=person)
-        told = phrase("{count:,} runs of the same rows: claimed {claimed}, proven at most {bound} in all ({whom}).")
+        message = phrase("{count:,} runs of the same rows: claimed {claimed}, proven at most {bound} in all ({whom}).")
         values = {"claimed": claim(fsum(proved["epsilon_claimed"])), "bound": number(total), "whom": whom}
-        caption(told, count=len(proved), **values)
+        caption(message, count=len(proved), **values)
         if bare := len(part) - len(proved):
             caption("{count:,} runs without a guarantee: no epsilon covers them.", count=bare)
     if void:
@@ -173,16 +169,17 @@ def draw(
     frame = frame.assign(relation=[Relation(name).short_for(whom) for name in frame["relation"]])
     look: dict[str, Any] = {"title": title, "quantity": quantity, "references": lines}
     if len(made.config.epsilons) == 1:
-        told = say("{title} at epsilon {epsilon}", title=title, epsilon=number(made.config.epsilons[0]))
+        heading = say("{title} at epsilon {epsilon}", title=title, epsilon=number(made.config.epsilons[0]))
         hollow = frame["mode"] == MODES["published"]
-        printed = [say("{method}, as published", method=name) for name in frame["series"]]
+        published = [say("{method}, as published", method=name) for name in frame["series"]]
         bounds = [
             say("proven at most {bound}", bound=number(bound)) if math.isfinite(bound) else say("nothing proven")
             for bound in frame["epsilon_bound"]
         ]
-        rows = frame.assign(name=frame["series"].where(~hollow, printed), hollow=hollow)
+        rows = frame.assign(name=frame["series"].where(~hollow, published), hollow=hollow)
         rows = rows.assign(note=pd.Series(bounds, frame.index).where(hollow, ""))
-        picture = charts.run_strips(rows, **look | {"title": told}, x_title=y_title)
+        note_local(series_of(made.config))
+        picture = charts.run_strips(rows, **look | {"title": heading}, x_title=y_title)
     else:
         column = "epsilon_bound" if axis == "proved" else "epsilon_claimed"
         without = frame[~np.isfinite(frame[column].to_numpy(dtype=float))]
@@ -195,7 +192,7 @@ def draw(
             return
         look |= {"y_title": y_title, "x": axis, "log_y": not quantity, "names": series_of(made.config)}
         picture = charts.compared(frame, data=made.data.name, local=LOCAL, **look)
-    panels.chart(charts.mark_real(picture), data=told_table(frame[columns].replace(np.inf, np.nan)))
+    panels.chart(charts.mark_real(picture), data=worded_table(frame[columns].replace(np.inf, np.nan)))
 
 
 def tables(good: pd.DataFrame) -> None:
@@ -203,10 +200,10 @@ def tables(good: pd.DataFrame) -> None:
     markdown("Medians over runs. **{mark}.**", mark=say(REAL_DATA))
     groups = good.groupby(["metric", "epsilon", "method"], sort=True)["value"]
     medians = groups.agg(runs="count", median="median", lowest="min", highest="max").reset_index()
-    st.dataframe(told_table(medians), hide_index=True)
+    st.dataframe(worded_table(medians), hide_index=True)
 
 
-def told_table(frame: pd.DataFrame) -> pd.DataFrame:
+def worded_table(frame: pd.DataFrame) -> pd.DataFrame:
     """A table of this page, all of it ours, as the screen says it."""
     said = {name: frame[name].map(in_words).map(retold) for name in WORDS & {*frame}}
     return frame.assign(**said).rename(columns=say)
@@ -219,7 +216,7 @@ def failures(lost: pd.DataFrame) -> None:
     counted = runs.groupby(["method", "error"], sort=False).agg(
         runs=("repeat", "size"), epsilons=("epsilon", lambda part: ", ".join(f"{one:g}" for one in sorted(set(part))))
     )
-    st.dataframe(told_table(counted.reset_index().rename(columns={"error": "why"})), hide_index=True)
+    st.dataframe(worded_table(counted.reset_index().rename(columns={"error": "why"})), hide_index=True)
 
 
 def take_away(page: str, made: Comparison) -> None:
@@ -233,10 +230,3 @@ def take_away(page: str, made: Comparison) -> None:
         st.download_button(say("Runs (CSV)"), table, name, "text/csv", key=f"{page}.csv", icon=icon)
         name, kind = "comparison-config.json", "application/json"
         st.download_button(say("Exactly what ran (JSON)"), config, name, kind, key=f"{page}.json", icon=icon)
-    with st.expander(say("Show the code")):
-        st.code(
-            "from pathlib import Path\n\nimport dpcore as dp\n\n"
-            'config = dp.experiment.Config.from_json(Path("comparison-config.json").read_text(encoding="utf-8"))\n'
-            "frame = dp.experiment.sweep(data=data, **config.asked)  # `data`: a dpcore Dataset of the same rows\n",
-            language="python",
-        )

@@ -14,7 +14,7 @@ from dpcore.accounting.ledger import Ledger
 from dpcore.accounting.store import Books
 from dpcore.arguments import Progress
 from dpcore.dashboard import jobs, session
-from dpcore.dashboard.pages.compare.sweep import charge, proves, runs_of, unfinished
+from dpcore.dashboard.pages.compare.sweep import charge, find_unfinished, proves, runs_of
 from dpcore.dashboard.run_records import record_run
 from dpcore.datasets import Dataset
 from dpcore.errors import DPCoreError
@@ -104,16 +104,16 @@ def earlier(data: Dataset) -> tuple[Config, int] | None:
 
 def charge_of(config: Config, data: Dataset) -> str:
     """What the runs of a comparison that are not there yet will charge, and how long they take if it is known."""
-    rest = unfinished(config, find_finished_runs(config, data, place()))
-    told, pace = charge(rest, data), paces().get(speed_key(config, data))
+    rest = find_unfinished(config, find_finished_runs(config, data, place()))
+    text, pace = charge(rest, data), paces().get(speed_key(config, data))
     return (
-        say("{charge} · about {seconds} s", charge=told, seconds=f"{pace * len(rest):,.0f}") if pace and rest else told
+        say("{charge} · about {seconds} s", charge=text, seconds=f"{pace * len(rest):,.0f}") if pace and rest else text
     )
 
 
-def proven(books: Books, config: Config, data: Dataset) -> float:
+def proven(ledgers: Books, config: Config, data: Dataset) -> float:
     """What is proven of all runs so far that are counted with those of a comparison."""
-    account = books.account(books.key(data), next(iter(config.methods.values())).relation)
+    account = ledgers.account(ledgers.key(data), next(iter(config.methods.values())).relation)
     return account.epsilon_bound if account else 0.0
 
 
@@ -127,16 +127,16 @@ def work(config: Config, data: Dataset) -> jobs.Work:
         kinds = (REAL, MAJORITY, *([FOREST] if trees else []), FLOOR)
         made.references = evaluate.baselines(data, kinds, config.measures, models=config.models)
         finished = find_finished_runs(config, data, kept)
-        rest, written, before = unfinished(config, finished), len(finished), proven(spending.books, config, data)
+        rest, written, before = find_unfinished(config, finished), len(finished), proven(spending.books, config, data)
         remember(config, data, kept)
         notes: dict[Any, Ledger] = {}
         proved = [method.epsilon for method in rest if proves(method, data)]
-        told, start = {"planned": made.planned, "all": number(fsum(proved)), "spent": "0"}, time.perf_counter()
+        values, start = {"planned": made.planned, "all": number(fsum(proved)), "spent": "0"}, time.perf_counter()
         message = OF if not proved else SPENT if len(proved) < len(rest) else SPENT_OF
 
         def tell(*_: object) -> None:
             count = len(made.frames)
-            progress(count / made.planned, message.format(count=count, **told))
+            progress(count / made.planned, message.format(count=count, **values))
 
         how: dict[str, Any] = {"ledgers": spending.books.open_runs(config.methods, data, PURPOSE), "store": kept}
         try:
@@ -146,7 +146,7 @@ def work(config: Config, data: Dataset) -> jobs.Work:
                         record_run(spending, notes, data, f"{PURPOSE}: {frame['method'].iloc[0]}", frame)
                         kept_paces[speed_key(config, data)] = (time.perf_counter() - start) / (count - written)
                     made.frames.append(frame)
-                    told["spent"] = number(proven(spending.books, config, data) - before)
+                    values["spent"] = number(proven(spending.books, config, data) - before)
                     tell()
         finally:
             shown["shown"] = made

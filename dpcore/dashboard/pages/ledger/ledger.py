@@ -94,8 +94,9 @@ def account_panel(account: Account, accounts: list[Account]) -> None:
 
 def cap_controls(account: Account, cap: float | None, key: str) -> None:
     """What sets a cap, and lifts it."""
-    label, look = say("Refuse runs above this epsilon, in all"), {"placeholder": say("no cap")}
-    wish = st.number_input(label, 0.0, 1e6, cap, step=0.5, key=f"ledger.cap.{key}", **look)
+    label = say("Refuse runs above this epsilon, in all")
+    look: Any = {"key": f"ledger.cap.{key}"}
+    wish = st.number_input(label, 0.0, 1e6, cap, step=0.5, placeholder=say("no cap"), **look)
     press: Any = {"key": f"ledger.set.{key}", "on_click": set_cap, "args": (account, wish), "disabled": wish is None}
     st.button(say("Set the cap"), **press)
     if cap is not None:
@@ -113,7 +114,7 @@ def moment(run: Run) -> str:
     return f"{run.begun.astimezone():%Y-%m-%d %H:%M:%S}"
 
 
-def lines(runs: list[Run], last: str, told: Callable[[Run], str]) -> pd.DataFrame:
+def lines(runs: list[Run], last: str, describe: Callable[[Run], str]) -> pd.DataFrame:
     """Runs as a table, and what is to be said of each."""
     rows = [
         {
@@ -121,7 +122,7 @@ def lines(runs: list[Run], last: str, told: Callable[[Run], str]) -> pd.DataFram
             say("run"): retold(run.name),
             say("releases"): run.looks,
             say("claimed"): claim(run.epsilon_claimed),
-            last: told(run),
+            last: describe(run),
         }
         for run in runs
     ]
@@ -135,14 +136,14 @@ def why(run: Run) -> str:
 
 def apart(account: Account) -> str:
     """What no total holds."""
-    told = plural(
+    sentence = plural(
         "**Listed apart: one release without a guarantee.** No total holds what it tells: anyone who has seen it may "
         "know anything about these rows.",
         "**Listed apart: {n:,} releases without a guarantee.** No total holds what they tell: anyone who has seen one "
         "of them may know anything about these rows.",
         account.apart,
     )
-    return f"{told} {say('The total above is of the other releases alone.')}" if account.looks else told
+    return f"{sentence} {say('The total above is of the other releases alone.')}" if account.looks else sentence
 
 
 def odds_of(account: Account) -> tuple[str, str]:
@@ -155,12 +156,14 @@ def odds_of(account: Account) -> tuple[str, str]:
         gained = account.currency.gained(total)
     else:
         gained = protection.gained(unit, account.currency, total)
-    told = odds_sentence(gained, seen, account.delta)
+    sentence = odds_sentence(gained, seen, account.delta)
     if account.protects == "row" and unit is None:
-        told += " " + say("For a person with several rows, the privacy loss is larger.")
+        sentence += " " + say("For a person with several rows, the privacy loss is larger.")
     elif account.protects == "row" and unit is not None:
-        told = say("That is per row{for_person}. For them: {odds}", for_person=for_person(account, unit), odds=told)
-    return odds_in_short(gained), told
+        sentence = say(
+            "That is per row{for_person}. For them: {odds}", for_person=for_person(account, unit), odds=sentence
+        )
+    return odds_in_short(gained), sentence
 
 
 def unit_of(account: Account) -> PrivacyUnit | None:
@@ -178,7 +181,7 @@ def counted(other: Account, account: Account) -> bool:
 
 def beside(account: Account, accounts: list[Account]) -> list[str]:
     """What runs that protect others can cost on the same file, and what that is for whom this account protects."""
-    told = []
+    sentences = []
     for other in accounts:
         if other.file != account.file or other is account or not other.looks:
             continue
@@ -213,8 +216,8 @@ def beside(account: Account, accounts: list[Account]) -> list[str]:
             )
         else:
             message = phrase("**Besides, {made} protect others ({name}), with {spent}.** No total is known.")
-        told.append(say(message, **of))
-    return told
+        sentences.append(say(message, **of))
+    return sentences
 
 
 def both_relations(accounts: list[Account]) -> None:
@@ -238,9 +241,9 @@ def both_relations(accounts: list[Account]) -> None:
                     "person and adds another, so together they cost at most epsilon **{total}** if one person "
                     "changes; if one comes or goes, no total is known."
                 )
-            told = say(message, name=escaped(found[Relation.REPLACE].name), total=limit(total))
+            sentence = say(message, name=escaped(found[Relation.REPLACE].name), total=limit(total))
             rest = any(each.apart for each in found.values())
-            st.markdown(f"{told} {say('What is listed apart is in no total.')}" if rest else told)
+            st.markdown(f"{sentence} {say('What is listed apart is in no total.')}" if rest else sentence)
 
 
 def keeping() -> None:

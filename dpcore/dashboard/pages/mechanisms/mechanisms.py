@@ -21,8 +21,9 @@ from dpcore.dashboard.panels import epsilon_in_use
 from dpcore.dashboard.widgets import choice, lasting, number_choice, seed_button
 from dpcore.language import phrase, say
 from dpcore.mechanisms.randomizers import ERRPH
+from dpcore.text import TENTHS, odds, percent
 
-EPSILON, EPSILONS = phrase("epsilon"), (0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0)
+EPSILON, EPSILONS = phrase("Epsilon"), (0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0)
 DELTAS = (0.1, 0.05, 0.02, 0.01, 1e-3, 1e-4, 1e-5, 1e-6)
 WINDOWS = (5, 15, 50, 150)
 COUNT, DRAWN, PEOPLE = 100, 20, 1_000
@@ -196,18 +197,20 @@ def beliefs(page: str) -> None:
         label = say("How sure is someone about you before?")
         prior = lasting(st.slider, label, f"{key}.prior", 1, 99, 50, format="%d%%") / 100
     low, high = (float(choices.posterior(prior, sign * epsilon)) for sign in (-1, 1))
-    with right:
+
+    def icons() -> None:
         chances = {phrase("At least"): low, phrase("Before"): prior, phrase("At most"): high}
         for place, (name, chance) in zip(st.columns(3), chances.items(), strict=True):
-            icons = charts.odds_icons(chance, title=f"{say(name)} {100 * chance:.3g}%")
-            place.vega_lite_chart(charts.specification(icons), width="content", key=f"{key}.icons.{name}")
+            picture = charts.odds_icons(chance, title=f"{say(name)} {100 * chance:.3g}%")
+            place.vega_lite_chart(charts.specification(picture), width="content", key=f"{key}.icons.{name}")
+
     grid = np.linspace(0, 1, 101)
     found = pd.DataFrame(
         {"prior": grid, "low": choices.posterior(grid, -epsilon), "high": choices.posterior(grid, epsilon)}
     )
     shown = Demonstration(
-        {say("Odds change at most by a factor of"): f"{math.exp(epsilon):.3g}"},
-        [charts.belief(found, prior=prior)],
+        {say("50:50 before, at most after"): say("{share} sure", share=percent(odds(epsilon), TENTHS))},
+        [icons, charts.belief(found, prior=prior)],
         odds_sentence(epsilon),
         say(
             "Epsilon without delta; two possibilities that differ in your row only; the same beliefs about all other "

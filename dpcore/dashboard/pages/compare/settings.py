@@ -1,0 +1,63 @@
+"""What the page of comparisons begins with: its questions, and all settings behind one press."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import streamlit as st
+
+from dpcore.dashboard import controls, housekeeping, jobs, session, shell, unproved, widgets
+from dpcore.dashboard.pages.compare import sweep, sweep_runs
+from dpcore.datasets import Dataset
+from dpcore.errors import ParameterError
+from dpcore.experiment import Config
+from dpcore.language import phrase, say
+
+GO_ON = phrase("Go on")
+
+
+def load(page: str) -> None:
+    """Set the controls as an uploaded description of a comparison says."""
+    file = st.session_state.get(f"{page}.file")
+    if file is None:
+        return
+    try:
+        sweep.restore(page, Config.from_json(file.getvalue()))
+    except ParameterError as error:
+        st.session_state[f"{page}.refused"] = str(error)
+
+
+@st.fragment
+def draw_settings(page: str, data: Dataset, usual: Config | None) -> None:
+    """All settings, folded; moving one draws no noise and spends nothing."""
+    with st.popover(say("Choose methods"), width="stretch"):
+        config, left_out = sweep.ask(page, data, usual)
+        sweep.notes(config, left_out, data)
+        look: Any = {"type": "json", "on_change": load, "args": (page,)}
+        housekeeping.uploader(say("An earlier comparison (JSON)"), key=f"{page}.file", **look)
+        if refused := st.session_state.pop(f"{page}.refused", ""):
+            st.error(shell.escaped(refused), icon=":material/error:")
+    st.session_state[f"{page}.chosen"] = config
+    if missing := sweep.lacks(config):
+        st.caption(missing)
+    elif not session.resting(page):  # what runs come to while they are under way is in their progress
+        shown = sweep_runs.shown(data)
+        if shown is not None and shown.config.to_json(data) != config.to_json(data):
+            widgets.outdated()
+        with shell.mendable():
+            widgets.caption("Run: {charge}", charge=sweep_runs.charge_of(config, data))
+    controls.lacking(page, missing)
+
+
+def draw_questions(page: str, data: Dataset, presets: Mapping[str, Config | None]) -> None:
+    """A button for each question, which starts its comparison, and what that will charge."""
+    for spot, (key, config) in zip(st.columns(len(presets)), presets.items(), strict=True):
+        with spot, shell.mendable():
+            look: Any = {"width": "stretch", "disabled": config is None, "help": say(sweep_runs.CHARGED)}
+            unproved.button(say(sweep.QUESTIONS[key].words), page, key, data, **look)
+            st.caption(sweep_runs.charge_of(config, data) if config else say("No method takes these columns."))
+
+
+def offer(page: str, data: Dataset, label: str) -> None:
+    """The button for the last comparison, whatever the settings say now."""
+    words = unproved.without(say(label)) if label == GO_ON and data.schema.source == "inferred" else say(label)
+    jobs.ask(words, page, "again", icon=":material/play_arrow:")
