@@ -393,10 +393,9 @@ def tour(page: Page, address: str, only: Sequence[str], look: str, out: Path, *,
     if "compare" in only:
         go(page, "Compare methods")
         save("compare-first")
-        page.get_by_role("button", name="Choose methods").click()
+        page.get_by_text("Choose methods", exact=True).click()
         settle(page)
         save("compare-settings")
-        page.keyboard.press("Escape")
         page.get_by_role("button", name="What does the proof cost?").click()
         settle(page)
         for tab in COMPARISON_TABS:
