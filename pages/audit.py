@@ -1,22 +1,18 @@
-"""Twin worlds: attacks on every method, as printed and corrected, one's own row, and a game."""
+"""Audit: attacks on every method in twin worlds, as published and corrected, and with a row of one's own."""
 
 from dpcore.dashboard import panels, session, shell
-from dpcore.dashboard.pages.attacks import membership_game
 from dpcore.dashboard.pages.audit import own_row, twin_worlds
 from dpcore.language import phrase, say
 
 PAGE = "audit"
 
-shell.frame(
-    say("Twin worlds"),
-    say("Does a method keep its word? Run it in two worlds that differ in one person, and try to tell them apart."),
-)
+lead = say("Can an attacker tell twin worlds (neighboring data sets) apart?")
+place = shell.frame(say("Audit"), lead).empty()
 data = session.dataset()
 panels.draw_open(
     PAGE,
     {
-        phrase("Attack a method"): lambda: twin_worlds.attack(PAGE, data),
-        phrase("With a row of my own data"): lambda: own_row.own(PAGE, data),
-        phrase("The membership game"): lambda: membership_game.game(PAGE, data),
+        phrase("Attack a method"): lambda: twin_worlds.attack(PAGE, data, place),
+        phrase("A row of my own"): lambda: own_row.own(PAGE, data, place),
     },
 )

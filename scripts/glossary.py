@@ -20,6 +20,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from dpcore.dashboard.lesson_plans import read_lessons
 from scripts.words import messages
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -27,6 +28,7 @@ FILE = ROOT / "scripts" / "glossary.toml"
 CODE = ("dpcore", "pages", "app.py", "scripts", "benchmarks")
 DOCS = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "docs")
 NOT_READ = ("docs/glossary.md",)
+LESSONS = "dpcore/dashboard/lessons.toml"
 PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 SNIPPETS = re.compile(r"`[^`]*`|\]\([^)]*\)|<[^>]*>|https?://\S+")
 COUNTS = "# How often each still stands, by file; `make words` writes all below this line.\n[counts]\n"
@@ -139,6 +141,15 @@ def of_code(file: str, tree: ast.Module, rules: Rules, methods: set[str]) -> Ite
             yield Hit(f"{word} on screens", file, line, str(text), use)
 
 
+def of_lessons(file: str, text: str, rules: Rules) -> Iterator[Hit]:
+    """What lessons say."""
+    lessons = read_lessons(text).values()
+    for message in (message for lesson in lessons for message in lesson.texts()):
+        line = 1 + text.count("\n", 0, max(text.find(message[:40]), 0))
+        for word, use in rules.found("screens", message):
+            yield Hit(f"{word} on screens", file, line, message, use)
+
+
 def of_document(file: str, text: str, rules: Rules) -> Iterator[Hit]:
     """What a document has outside of its code."""
     fenced = False
@@ -167,6 +178,8 @@ def hits(root: Path, rules: Rules) -> list[Hit]:
         if file.startswith("dpcore/"):
             for name, line in kinds(tree):
                 defined.setdefault(name, []).append((file, line))
+    if (lessons := root / LESSONS).exists():
+        found += of_lessons(LESSONS, lessons.read_text(encoding="utf-8"), rules)
     for path in sorted(
         path for place in DOCS for path in [root / place, *(root / place).rglob("*.md")] if path.is_file()
     ):

@@ -44,23 +44,6 @@ PAGES = (
     "audit",
     "ledger",
 )
-TABS = ("Rows", "Price", "Columns", "Pairs", "Accuracy", "Draw again", "The paper's figures", "Risk", "Take home")
-NETWORK_TABS = ("Price", "Network", "Clusters", "The paper's figures", "Take home")
-TREE_TABS = ("Price", "Tree", "Ask a range", "Error by range", "Draw again", "The patent's claims", "Take home")
-FOREST_TABS = ("Price", "Trees", "Where the budget went", "Accuracy", "Draw again", "Predict", "Take home")
-REPORT_TABS = ("Price", "Reports", "Accuracy", "Draw again", "Take home", "The paper's figures")
-MECHANISM_TABS = (
-    "Noise on a count",
-    "Choosing",
-    "Randomized response",
-    "What epsilon means",
-    "Asking again",
-    "Disjoint groups",
-    "Floating point",
-)
-ATTACK_TABS = ("Who is alone", "Secrets from counts", "Who took part", "Distance looks safe")
-COMPARISON_TABS = ("Answer", "Run time", "Medians")
-CORRECTED = "Corrected: guarantee proved"
 QUIET = (
     "--disable-gpu",
     "--disable-quic",
@@ -254,188 +237,30 @@ def shoot(page: Page, path: Path, *, full: bool) -> None:
 
 
 def tour(page: Page, address: str, only: Sequence[str], look: str, out: Path, *, full: bool) -> None:
-    """All pages once, in the order in which a visitor would see them."""
+    """Every page before and after Run, with every tab and every part of one."""
 
-    def save(name: str) -> None:
-        if name.split("-")[0] in only:
-            shoot(page, out / f"{name.replace('_', '-')}-{look}.png", full=full)
+    def save(*names: str) -> None:
+        shoot(page, out / f"{'-'.join([*filter(None, map(slug, names)), look])}.png", full=full)
 
-    page.goto(address)
-    go(page, "Home")
-    save("home")
-    if "data" in only:
-        go(page, "Data & schema")
-        save("data")
-        go(page, "Home")
-    if "naive_bayes" in only:
-        go(page, "Naive Bayes")
-        save("naive_bayes-settings")
-        go(page, "Home")
-    page.get_by_role("button", name="Try it now").click()
-    page.get_by_role("tab", name="Price").wait_for(timeout=IDLE_SECONDS * 1000)
-    settle(page)
-    if "naive_bayes" in only:
-        for tab in TABS:
-            page.get_by_role("tab", name=tab).click()
+    for name in only:
+        page.goto(f"{address}/{'' if name == 'home' else name}")
+        settle(page)
+        save(name)
+        run = page.get_by_role("button", name="Run", exact=True)
+        if run.count():
+            run.click()
             settle(page)
-            for start in ("Draw 20 more", "Run 160 releases"):
-                if (button := page.get_by_role("button", name=start)).is_visible():
-                    button.click()
-                    settle(page)
-            save(f"naive_bayes-{slug(tab)}")
-        page.get_by_text("Settings", exact=True).click()
-        page.get_by_text("As the paper prints it").click()
-        page.get_by_text("as the paper prints it, ").wait_for()
-        page.get_by_role("button", name="Run", exact=True).click()
-        settle(page)
-        page.get_by_role("tab", name="Price").click()
-        settle(page)
-        save("naive_bayes-paper")
-    if "networks" in only:
-        go(page, "Bayesian networks")
-        save("networks-settings")
-        for mode, variant, tabs in (
-            (CORRECTED, "PrivBayes refined: a tree, with the class in every table", ("Network",)),
-            (CORRECTED, "HMPrivBayes: small networks over clusters of bits", NETWORK_TABS),
-            ("As the paper prints it", "HMPrivBayes", ("Price",)),
-        ):
-            released(page, mode, variant)
-            for tab in tabs:
-                page.get_by_role("tab", name=tab).click()
-                settle(page)
-                if tab == "The paper's figures":
-                    page.get_by_role("radio", name="Fig. 6: run time").click()
-                    settle(page)
-                    page.get_by_role("button", name="Make this figure").click()
-                    settle(page)
-                name = "published" if mode.startswith("As") else variant.partition(":")[0]
-                save(f"networks-{slug(name)}-{slug(tab)}")
-    if "taxonomy" in only:
-        go(page, "Taxonomy tree")
-        save("taxonomy-settings")
-        page.get_by_text("Taxonomies: which values belong together").click()
-        settle(page)
-        save("taxonomy-editor")
-        page.get_by_text("Taxonomies: which values belong together").click()
-        for mode, variant, tabs in (
-            (CORRECTED, "All levels counted and made consistent", TREE_TABS),
-            ("As published, or reconstructed", "Our reconstruction: all levels counted, paid once", ("Price", "Tree")),
-            (CORRECTED, "DiffGen: one value at a time", ("Tree",)),
-        ):
-            released(page, mode, variant)
-            for tab in tabs:
-                page.get_by_role("tab", name=tab).click()
-                settle(page)
-                if (button := page.get_by_role("button", name="Draw 20 more")).is_visible():
-                    button.click()
-                    settle(page)
-                name = "published" if mode.startswith("As") else variant.partition(" ")[0].strip(":")
-                save(f"taxonomy-{slug(name)}-{slug(tab)}")
-    if "forests" in only:
-        go(page, "Trees & forests")
-        save("forests-settings")
-        for mode, variant, tabs in (
-            (CORRECTED, "DiffPRFs: trees that cut numbers where they like", FOREST_TABS),
-            (CORRECTED, "DT-Diff (reconstructed): a tree from counts of groups", ("Trees", "Where the budget went")),
-            ("As published, or reconstructed", "DiffPRFs", ("Price", "Where the budget went")),
-        ):
-            released(page, mode, variant)
-            for tab in tabs:
-                page.get_by_role("tab", name=tab).click()
-                settle(page)
-                if (button := page.get_by_role("button", name="Draw 20 more")).is_visible():
-                    button.click()
-                    settle(page)
-                name = "published" if mode.startswith("As") else variant.partition(" ")[0].strip(":")
-                save(f"forests-{slug(name)}-{slug(tab)}")
-    if "responses" in only:
-        go(page, "Randomized responses")
-        for name in ("Toss", "Ask them", "Ask 50 other crowds like this"):
-            page.get_by_role("button", name=name, exact=True).click()
-            settle(page)
-        save("responses-game")
-        page.get_by_role("radio", name="How private is one report?").click()
-        settle(page)
-        save("responses-measures")
-        page.get_by_role("radio", name="Learn from reports").click()
-        settle(page)
-        save("responses-settings")
-        for mode, variant, tabs in (
-            (CORRECTED, "PPNB-LDP: naive Bayes from randomized answers", REPORT_TABS),
-            (CORRECTED, "DTPD: a tree from randomized bits", ("Tree", "Reports")),
-            ("As the papers print it", "PPNB", ("Price",)),
-        ):
-            released(page, mode, variant)
-            for tab in tabs:
-                page.get_by_role("tab", name=tab).click()
-                settle(page)
-                for start in ("Draw 20 more", "Make this figure"):
-                    if (button := page.get_by_role("button", name=start)).is_visible():
-                        button.click()
-                        settle(page)
-                name = "published" if mode.startswith("As") else variant.partition(":")[0]
-                save(f"responses-{slug(name)}-{slug(tab)}")
-    if "attacks" in only:
-        go(page, "Attacks")
-        for tab in ATTACK_TABS:
+            save(name, "run")
+        tabs = page.get_by_role("tab").all_inner_texts()
+        for tab in tabs:
             page.get_by_role("tab", name=tab, exact=True).click()
             settle(page)
-            save(f"attacks-{slug(tab)}")
-            page.get_by_role("tabpanel", name=tab).get_by_text("2. With noise").click()
-            settle(page)
-            save(f"attacks-{slug(tab)}-noise")
-    if "mechanisms" in only:
-        go(page, "Mechanisms")
-        for tab in MECHANISM_TABS:
-            page.get_by_role("tab", name=tab, exact=True).click()
-            settle(page)
-            save(f"mechanisms-{slug(tab)}")
-    if "compare" in only:
-        go(page, "Compare methods")
-        save("compare-first")
-        page.get_by_text("Choose methods", exact=True).click()
-        settle(page)
-        save("compare-settings")
-        page.get_by_role("button", name="What does the proof cost?").click()
-        settle(page)
-        for tab in COMPARISON_TABS:
-            page.get_by_role("tab", name=tab, exact=True).click()
-            settle(page)
-            save(f"compare-{slug(tab)}")
-    if "audit" in only:
-        go(page, "Twin worlds")
-        page.get_by_role("button", name="Run", exact=True).click()
-        settle(page)
-        save("audit-attack")
-        page.get_by_role("tab", name="The membership game").click()
-        settle(page)
-        for name in ("Start a round", "X is in", "Let the best strategy play 100 rounds"):
-            page.get_by_role("button", name=name, exact=True).click()
-            settle(page)
-        save("audit-game")
-    if "ledger" in only:
-        go(page, "Ledger")
-        save("ledger")
-
-
-def pick(page: Page, text: str) -> None:
-    """Choose a mode or a variant; what is there for comparison is folded away."""
-    option = page.get_by_test_id("stRadio").get_by_text(text, exact=True)
-    if not option.is_visible():
-        page.get_by_text("Others, for comparison", exact=True).click()
-    option.click()
-    settle(page)
-
-
-def released(page: Page, mode: str, variant: str) -> None:
-    """A release of one variant on a page that offers several."""
-    if not page.get_by_text(mode, exact=True).is_visible():
-        page.get_by_text("Settings", exact=True).click()
-        page.get_by_text(mode, exact=True).wait_for()  # until the drawer is open
-    pick(page, mode)
-    pick(page, variant)
-    page.get_by_role("button", name="Run", exact=True).click()
-    settle(page)
+            parts = page.get_by_role("tabpanel", name=tab).get_by_role("radiogroup").first.get_by_role("radio")
+            for part in parts.all_inner_texts() or [""]:
+                if part:
+                    page.get_by_role("tabpanel", name=tab).get_by_role("radio", name=part, exact=True).click()
+                    settle(page)
+                save(name, tab, part)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -30,8 +30,8 @@ from dpcore.language import ENGLISH, FOLDER, LANGUAGES
 ROOT = FOLDER.parent.parent
 PLACES = ("dpcore", "pages")
 TRANSLATIONS = [language for language in LANGUAGES if language != ENGLISH]
-SAYING = {"say", "phrase", "markdown", "caption", "look", "assumed"}  # their first argument is a message
-DECLARED = {"Act", "Lesson", "Step", "Control", "Offer", "both"}  # phrases but for names, which are one small word
+SAYING = {"say", "phrase", "markdown", "caption"}  # their first argument is a message
+DECLARED = {"Control", "Offer", "both"}  # phrases but for names, which are one small word
 NAMED, KEY = re.compile(r"[A-Z]|.* ", re.DOTALL), re.compile("/(corrected|paper)")
 # What a translation has to have as often as its original: icons, colors, bold words and signs of Markdown.
 MARKS = re.compile(r":material/\w+:|:(?:red|green|blue|orange|gray|small)\[|\*\*|`|⚠")
@@ -84,10 +84,11 @@ def of_call(node: ast.Call) -> Iterator[Text]:
 def said() -> Catalog:
     """All messages of the code."""
     catalog = Catalog()
-    for file in sorted(file for place in PLACES for file in (ROOT / place).rglob("*.py")):
-        for message in texts(file.read_text(encoding="utf-8")):
-            if message:
-                catalog.add(message)
+    files = sorted(file for place in PLACES for file in (ROOT / place).rglob("*.py"))
+    found = [message for file in files for message in texts(file.read_text(encoding="utf-8"))]
+    for message in (*found, *(text for lesson in LESSONS.values() for text in lesson.texts())):
+        if message:
+            catalog.add(message)
     return catalog
 
 
@@ -168,10 +169,11 @@ def exact(catalog: Catalog, text: Text) -> Message | None:
 def lesson_texts() -> set[Text]:
     """What is said by the lessons, and by the pages that they open."""
     dashboard = ROOT / "dpcore" / "dashboard"
-    files = {dashboard / "lesson_plans.py", dashboard / "lessons.py"}
+    files = {dashboard / "lessons.py"}
     for page in {step.page for lesson in LESSONS.values() for step in lesson.steps}:
         files |= {ROOT / "pages" / f"{page}.py", *(dashboard / "pages" / page).glob("*.py")}
-    return {text for file in files for text in texts(file.read_text(encoding="utf-8")) if text}
+    found = {text for file in files for text in texts(file.read_text(encoding="utf-8")) if text}
+    return found.union(*(lesson.texts() for lesson in LESSONS.values()))
 
 
 def faults(catalog: Catalog) -> Iterator[str]:

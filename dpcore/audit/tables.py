@@ -107,7 +107,12 @@ def both(
 
 
 def gained(noisy: Floats, relation: str) -> float:
-    """The noisy number of rows (1, 1), less the one of rows (0, 0) where these lose what those gain."""
+    """The noisy number of rows (1, 1), less the one of rows (0, 0) where these lose what those gain.
+
+    It is 0 where the columns were not measured together, as some runs do not choose their pair.
+    """
+    if noisy.ndim < 2:
+        return 0.0
     return float(noisy[1, 1] - (noisy[0, 0] if relation == "replace" else 0))
 
 

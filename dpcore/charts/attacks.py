@@ -10,17 +10,15 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from dpcore.charts.base import Chart, near
-from dpcore.charts.colors import CLAIMED, INK, NEUTRAL, REAL, RELEASED
+from dpcore.charts.base import Chart, present
+from dpcore.charts.colors import CLAIMED, NEUTRAL, REAL, RELEASED
 from dpcore.charts.frames import tidy
-from dpcore.charts.marks import NO_TIP, boxes, diamonds, keyed, ruled, single, tooltips, words
+from dpcore.charts.marks import NO_TIP, boxes, diamonds, end_labels, keyed, level, setting_rule, tooltips
 from dpcore.charts.scales import LEAST, MOST, epsilons, scaled, shares, span
 from dpcore.language import say
 from dpcore.text import number, odds, percent
 
 COLORS = (REAL, RELEASED, CLAIMED)
-BOLD: dict[str, Any] = {"fontSize": 15, "fontWeight": "bold", "color": INK}
-HERE: dict[str, Any] = {"color": INK, "strokeWidth": 2, "strokeDash": [6, 4]}
 
 
 def share_right(frame: pd.DataFrame, *, epsilon: float, noiseless: float, title: str) -> Chart:
@@ -54,11 +52,11 @@ def share_right(frame: pd.DataFrame, *, epsilon: float, noiseless: float, title:
     tooltip = tooltips("epsilon|epsilon|,~g", "share|right|.1%")
     chosen = data[np.isclose(data["epsilon"], epsilon, rtol=1e-3)]
     layers = [
-        *_level(up, 0.5, say("a coin: 50%"), strokeDash=[2, 3]),
-        *_level(up, noiseless, say("noiseless numbers: {share}", share=percent(noiseless))),
+        *level(0.5, say("a coin: 50%")),
+        *level(noiseless, say("noiseless numbers: {share}", share=percent(noiseless)), strokeDash=[1, 0]),
         most.encode(across, up, tooltip=tooltips("epsilon|epsilon|,.2~g", "at|at most|.1%")),
-        single(epsilon=epsilon).mark_rule(**HERE).encode(across, tooltip=NO_TIP),
-        *_curve(data, chosen, x=across, y=up, tooltip=tooltip, left=epsilon < 1_000, dy=-14),
+        setting_rule(across, [], epsilon=epsilon),
+        *_curve(data, chosen, x=across, y=up, tooltip=tooltip, dy=-14),
     ]
     seen = say(
         "{title}, against epsilon from 0.01 to 10,000. Noiseless numbers: {noiseless}.",
@@ -67,7 +65,7 @@ def share_right(frame: pd.DataFrame, *, epsilon: float, noiseless: float, title:
     )
     for share in chosen["text"]:
         seen += say(" At epsilon {epsilon}: {share}.", epsilon=number(epsilon), share=share)
-    return near(
+    return present(
         alt.layer(*layers),
         title,
         key=say("Blue: this attack. Orange, dashed: the most for any attack on somebody who was 50:50."),
@@ -115,18 +113,18 @@ def share_found(
         "number:Q", **scaled(what, span(min(ticks), most, padding=12), values=ticks, format=",d", grid=False)
     )
     up = alt.Y("at:Q", **shares(found))
-    tips = tooltips(f"number|{what}|,.0f", f"share|{found}|.1%")
+    tooltip = tooltips(f"number|{what}|,.0f", f"share|{found}|.1%")
     chosen = known[known["number"] == at]
-    layers: list[Any] = _level(up, 0.5, say("a coin: 50%"), strokeDash=[2, 3]) if lowest else []
+    layers: list[Any] = level(0.5, say("a coin: 50%")) if lowest else []
     if band:
         ends = alt.Chart(data.dropna(subset=band)).mark_area(color=NEUTRAL, opacity=0.22)
         layers.append(ends.encode(across, alt.Y("low:Q", **shares(found)), alt.Y2("high:Q"), tooltip=NO_TIP))
-    layers += [single(number=at).mark_rule(**HERE).encode(across, tooltip=NO_TIP)] if at >= min(ticks) else []
-    layers += _curve(known, chosen, x=across, y=up, tooltip=tips, left=at < 0.7 * most, dy=16)
+    layers += [setting_rule(across, [], number=at)] if at >= min(ticks) else []
+    layers += _curve(known, chosen, x=across, y=up, tooltip=tooltip, dy=16)
     seen = say("{title}: {found}, against {what} up to {most:,}.", title=title, found=found, what=what, most=most)
     for share in chosen["text"]:
         seen += say(" At {place:,}: {share}.", place=at, share=share)
-    return near(alt.layer(*layers), title, key=key, seen=seen, height=310)
+    return present(alt.layer(*layers), title, key=key, seen=seen, height=310)
 
 
 def groups_apart(
@@ -177,9 +175,9 @@ def groups_apart(
         symbolType="square", symbolSize=300, symbolOpacity=1, labelFontSize=15, labelLimit=420, offset=4
     )
     color = keyed(alt.Color, "group", groups.values(), COLORS[: len(groups)], legend=legend)
-    tips = tooltips("group|group", "bin|at", "share|share|.1%")
-    base = alt.Chart(bars).encode(color, tooltip=tips)
-    return near(
+    tooltip = tooltips("group|group", "bin|at", "share|share|.1%")
+    base = alt.Chart(bars).encode(color, tooltip=tooltip)
+    return present(
         boxes(base, across, "right", up, opacity=0.9, clip=True),
         title,
         key=key,
@@ -190,20 +188,12 @@ def groups_apart(
     )
 
 
-def _curve(data: pd.DataFrame, chosen: pd.DataFrame, *, left: bool, dy: int, **at: Any) -> list[Any]:
+def _curve(data: pd.DataFrame, chosen: pd.DataFrame, *, dy: int, **at: Any) -> list[Any]:
     """A line through all rows, a mark for each, and a diamond with its share, which is bold, for what is chosen."""
-    base, here = (alt.Chart(rows).encode(**at) for rows in (data, chosen))
-    aside: Any = {"align": "left", "dx": 10} if left else {"align": "right", "dx": -10}
+    base, own = (alt.Chart(rows).encode(**at) for rows in (data, chosen))
     return [
         base.mark_line(color=RELEASED, strokeWidth=3, interpolate="monotone").encode(tooltip=NO_TIP),
         base.mark_point(filled=True, size=70, color=RELEASED, opacity=1),
-        diamonds(here, RELEASED),
-        words(here, "text", dy=dy, **aside, **BOLD),
+        diamonds(own, RELEASED),
+        end_labels(own, at["x"].shorthand.partition(":")[0], "text", dx=10, dy=dy, fontWeight="bold"),
     ]
-
-
-def _level(up: alt.Y, value: float, label: str, **look: Any) -> list[Any]:
-    """A level line, and its name below its left end."""
-    name: dict[str, Any] = {"align": "left", "fontSize": 14, "color": INK, "dy": 14}
-    rule: dict[str, Any] = {"color": REAL, "strokeWidth": 2} | look
-    return ruled(up, value, label, {"x": alt.value(8)}, name, **rule)

@@ -16,7 +16,7 @@ from dpcore.language import phrase, say
 Chart: TypeAlias = alt.Chart | alt.LayerChart | alt.FacetChart
 
 PAGE = 920  # pixels; what a page has room for, and A4 at nine tenths of it
-NARROW, WHOLE = 480, 880  # pixels of a picture: more than a phone's, and a page's
+NARROW, HALF, WHOLE = 480, 640, 880  # pixels of a picture: beyond a phone's, beyond one of two, a page's
 LETTERS = {"text": (90, 66, 38), "subtitle": (120, 76, 46)}  # of a line of a title and of a key, down to a phone
 FILE_FONT = "Arial, Liberation Sans, Helvetica, sans-serif"  # all as wide as the one that files are measured with
 # The picture's width, which stays as it is while its axes find their room; `width` says when to look again.
@@ -40,11 +40,11 @@ def panels(chart: Any, field: str, names: list[str], *, columns: int, width: int
     return panels.resolve_scale(x="independent" if columns == 1 else "shared")
 
 
-def present(chart: Any, title: str, *, seen: str, key: str = "", offset: int = 16, **size: Any) -> Chart:
-    """Title (`offset` pixels above the chart), key, alternative text, size, and letters that can be read."""
+def present(chart: Any, title: str, *, seen: str = "", key: str = "", **size: Any) -> Chart:
+    """Title, key, alternative text (`seen`, or else title and key), size, and letters that can be read."""
     if not isinstance(chart, alt.FacetChart):
         size = {"width": "container"} | size
-    look: Any = {"anchor": "start", "offset": offset, "fontSize": 18, "subtitleFontSize": 15, "subtitlePadding": 6}
+    look: Any = {"anchor": "start", "offset": 8, "fontSize": 18, "subtitleFontSize": 15, "subtitlePadding": 6}
     look |= {"color": INK, "subtitleColor": FADED}
     heading = alt.TitleParams(wrapped(title, LETTERS["text"][1]), subtitle=wrapped(key, LETTERS["subtitle"][1]), **look)
     margin = {"left": 4, "right": 14, "top": 4, "bottom": 8}
@@ -58,13 +58,10 @@ def present(chart: Any, title: str, *, seen: str, key: str = "", offset: int = 1
         line=alt.LineConfig(aria=False),
         area=alt.AreaConfig(aria=False),
     )
-    presented: Chart = chart.properties(title=heading, description=seen, padding=margin, config=config, **size)
+    presented: Chart = chart.properties(
+        title=heading, description=seen or " – ".join(filter(None, [title, key])), padding=margin, config=config, **size
+    )
     return presented
-
-
-def near(chart: Any, title: str, **told: Any) -> Chart:
-    """As `present`, the title nearer to the chart."""
-    return present(chart, title, offset=4, **told)
 
 
 def mark_real(chart: Chart) -> Chart:
@@ -96,7 +93,8 @@ def for_files(chart: Chart) -> Chart:
     config = chart.config.copy(deep=False)
     config.font = FILE_FONT
     autosize = alt.AutoSizeParams(type="fit-x", contains="padding")
-    return chart.properties(width=PAGE, autosize=autosize, config=config, padding={**chart.padding, "left": 24})
+    room = {**chart.padding, "left": 36}  # where letters are broader than those
+    return chart.properties(width=PAGE, autosize=autosize, config=config, padding=room)
 
 
 def specification(chart: Chart) -> dict[str, Any]:
@@ -149,11 +147,14 @@ def on_phones(spec: dict[str, Any]) -> dict[str, Any]:
     for part, letters in LETTERS.items():
         lines = title.get(part) or []
         glue = "" if re.search(WIDE, "".join(lines)) else " "
-        told, marks = glue.join(line for line in lines if line != mark), [mark] if mark in lines else []
-        title[part] = by_width(*([*wrapped(told, most), *marks] for most in letters))
+        note, marks = glue.join(line for line in lines if line != mark), [mark] if mark in lines else []
+        title[part] = by_width(*([*wrapped(note, most), *marks] for most in letters))
     title |= {"fontSize": by_width(18, 16, 16), "subtitleFontSize": by_width(15, 14, 14)}
     config["axis"] |= {"titleFontSize": by_width(14, 11), "labelFontSize": by_width(14, 12)}
     config["legend"] |= {"labelFontSize": by_width(14, 12), "columns": by_width(0, 1)}
+    config["legend"]["gradientLength"] = by_width(220, 140)
+    stacked = f"{ROOM} >= {HALF} ? 'horizontal' : 'vertical'"  # several legends, such as a network's
+    config["legend"]["layout"] = {"top": {"anchor": "start", "direction": {"signal": stacked}}}
     config["style"] = {DIGITS: {"opacity": by_width(1, 0)}}
     for channel in channels(spec):
         if "columns" in (channel.get("legend") or {}):

@@ -17,7 +17,7 @@ NUMBER = ",.10~g"
 LOOKS = {phrase("noisy"): (SERIES[0], "circle"), phrase("consistent"): (RELEASED, "diamond")}
 WHICH = [*LOOKS]
 ALL = phrase("all rows")  # what a level divides that divides no column, and a node in which no column is divided
-BAND, SHORTEST = 34, 36  # pixels: of a row, and of a text
+BAND, WHOLE = 34, "7 * length(datum.text)"  # pixels: of a row, and of a text that is not cut
 
 
 def error_by_range(frame: pd.DataFrame, *, title: str = "") -> Chart:
@@ -63,17 +63,16 @@ def error_by_range(frame: pd.DataFrame, *, title: str = "") -> Chart:
     lines = value.mark_line(strokeWidth=2.5, **move).encode(dash, alt.Detail("aside:Q"), tooltip=NO_TIP)
     bars = _with_interval(base).mark_rule(strokeWidth=1.5, opacity=0.7, **move)
     bars = bars.encode(alt.Y("low:Q", **up), alt.Y2("high:Q"), tooltip=NO_TIP)
-    tips = tooltips("release|release", "bin|size of the range", "queries|queries|,", "value|mean error|,.4~g")
-    tips += tooltips("low|from|,.4~g", "high|to|,.4~g")
+    tooltip = tooltips("release|release", "bin|size of the range", "queries|queries|,", "value|mean error|,.4~g")
+    tooltip += tooltips("low|from|,.4~g", "high|to|,.4~g")
     dots = value.mark_point(filled=True, size=85, opacity=1, **move)
-    dots = dots.encode(shape, tooltip=tips)
+    dots = dots.encode(shape, tooltip=tooltip)
     shown = bool(data["low"].notna().any())
     key = say("One mark per size.") + (say(" Bars: 95% intervals of the mean over runs.") if shown else "")
     return present(
         alt.layer(lines, *([bars] if shown else []), dots),
         title or say("Absolute errors of range queries, by the size of the range"),
         key=key + (say(" Dashed: baselines.") if "baseline" in set(data["kind"]) else ""),
-        seen=say("Mean absolute error of range queries against the share of the domain that they cover, per release."),
         height=420,
     )
 
@@ -113,10 +112,10 @@ def range_answers(frame: pd.DataFrame) -> Chart:
     data = distinct(tidy(known, ["release"], ["estimate", "low", "high", "true"]), "release")
     data = data.dropna(subset=["estimate"]).reset_index(drop=True).assign(release=data["release"].map(say))
     across = scaled(say("rows"), alt.Scale(zero=False, padding=20, nice=False), format=NUMBER, tickCount=7)
-    tips = tooltips("release|release", "estimate|estimate|,.1f", "low|from|,.1f", "high|to|,.1f")
-    tips += tooltips("true|true count|,.0f")
+    tooltip = tooltips("release|release", "estimate|estimate|,.1f", "low|from|,.1f", "high|to|,.1f")
+    tooltip += tooltips("true|true count|,.0f")
     down = alt.Y("release:N", title=None, scale=alt.Scale(domain=in_order(data["release"])))
-    base = alt.Chart(data).encode(down, tooltip=tips)
+    base = alt.Chart(data).encode(down, tooltip=tooltip)
     bars = _with_interval(base).mark_rule(color=RELEASED, strokeWidth=3, opacity=0.55)
     dots = base.mark_point(filled=True, shape="diamond", size=150, opacity=1, color=RELEASED)
     layers = [bars.encode(alt.X("low:Q", **across), alt.X2("high:Q")), dots.encode(alt.X("estimate:Q", **across))]
@@ -130,7 +129,6 @@ def range_answers(frame: pd.DataFrame) -> Chart:
         say("How many rows match"),
         key=say("Diamond: estimate. Bar: 95% interval of the noise.")
         + (say(" Grey rule: true count.") if len(layers) > 2 else ""),
-        seen=say("Estimates of one range query by {count} releases, with intervals.", count=len(data)),
         height=alt.Step(36),
     )
 
@@ -176,9 +174,9 @@ def count_tree(frame: pd.DataFrame, *, width: int = 820) -> Chart:
     both = pd.concat(parts, ignore_index=True).drop(columns=unused)
     highest = largest(both["shade"], 1e-6)
 
-    tips = tooltips("name|node", "noisy|noisy count|,.1f", "consistent|consistent count|,.1f")
-    tips += tooltips("true|true count|,.0f", "noise|noise|,.1f") if private else []
-    tips += tooltips("low|interval from|,.1f", "high|to|,.1f")
+    tooltip = tooltips("name|node", "noisy|noisy count|,.1f", "consistent|consistent count|,.1f")
+    tooltip += tooltips("true|true count|,.0f", "noise|noise|,.1f") if private else []
+    tooltip += tooltips("low|interval from|,.1f", "high|to|,.1f")
     both["row"] = both["row"].where(both["which"] == WHICH[0], UNSEEN + both["row"].astype(str))
     heads = [*map(say, WHICH)]
     names = [heads[0], *order, heads[1], *(UNSEEN + name for name in order)]  # one picture below the other
@@ -186,7 +184,7 @@ def count_tree(frame: pd.DataFrame, *, width: int = 820) -> Chart:
     down = alt.Axis(labelFontWeight=bold, labelOverlap=False)
     base = alt.Chart(both).encode(
         alt.Y("row:N", title=None, scale=alt.Scale(domain=names, paddingInner=0.06), axis=down),
-        tooltip=tips,
+        tooltip=tooltip,
     )
     across: Any = {"axis": None, "scale": span(0, total, zero=False)}
     scale = alt.Scale(range=TINTS, type="sqrt", domain=[0, highest])
@@ -197,19 +195,13 @@ def count_tree(frame: pd.DataFrame, *, width: int = 820) -> Chart:
     boxes = boxes.encode(alt.X("left:Q", **across), alt.X2("right:Q"), color)
     named, blanks = (part.transform_calculate(middle="(datum.left + datum.right) / 2") for part in (counted, blanks))
     middle = alt.X("middle:Q", **across)
-    named = fitted(named.encode(middle), "text", width, SHORTEST, fontSize=12)
+    named = fitted(named.encode(middle), "text", width, WHOLE, fontSize=12)
     blanks = words(blanks.encode(middle), "text", fontSize=12)
     what = say("absolute error of each count") if private else say("half the width of each count's 95% interval")
     return present(
         alt.layer(boxes, named, blanks),
         say("The tree of counts, before and after consistency"),
         key=say("A rectangle per node, as wide as its leaves; below it, its children. Color: {what}.", what=what),
-        seen=say(
-            "Two pictures of a tree of {nodes:,} nodes in {levels} levels, noisy and consistent, by {what}.",
-            nodes=len(data),
-            levels=len(order),
-            what=what,
-        ),
         height=alt.Step(BAND),
     )
 
@@ -260,9 +252,5 @@ def level_errors(frame: pd.DataFrame) -> Chart:
         alt.layer(dots, *([means(base, alt.X("mean(error):Q", **across))] if repeated else [])),
         say("What consistency does to the counts of each level"),
         key=say("One mark per run. Upright line: mean.") if repeated else "",
-        seen=say(
-            "Mean absolute error of the noisy and the consistent counts on {levels} levels of the tree.",
-            levels=len(order),
-        ),
         height=alt.Step(22),
     )

@@ -11,7 +11,7 @@ from dpcore.charts.base import Chart, panels, present
 from dpcore.charts.colors import CLAIMED, NEUTRAL, SERIES, SHAPES
 from dpcore.charts.frames import breadth, in_order, t_quantile, texts, tidy, wrapped
 from dpcore.charts.marks import NO_TIP, color_and_shape, keyed, tooltips, words
-from dpcore.charts.scales import scaled
+from dpcore.charts.scales import epsilons, scaled
 from dpcore.charts.scores import axis_of
 from dpcore.language import phrase, say
 from dpcore.text import number
@@ -138,15 +138,10 @@ def curves(
     picture = panels(layers, "panel", in_order(data["panel"]), columns=columns, width=width, height=300)
     if isinstance(picture, alt.FacetChart) and not same_y:
         picture = picture.resolve_scale(y="independent")
-    told = {"what": y_title, "setting": x_title}
-    seen = say("{what} against {setting}, a mark per run and a line of means per series.", **told)
-    if center == "median":
-        seen = say("{what} against {setting}, a mark per run and a line of medians per series.", **told)
     return present(
         picture,
         title or say("{what} against {setting}", what=y_title[:1].upper() + y_title[1:], setting=x_title),
         key=key,
-        seen=seen,
     )
 
 
@@ -206,7 +201,6 @@ def sweep_variance(frame: pd.DataFrame, *, width: int = 270) -> Chart:
     return present(
         panels(layers, "panel", in_order(data["panel"]), columns=2, width=width, height=240),
         say("How much repeated runs differ"),
-        seen=say("Variance across runs against epsilon, one line per series."),
     )
 
 
@@ -264,15 +258,17 @@ def _curves(
     digits = "~g" if max(places, default=0) < 1000 else ",.3~r" if min(places) < 1 else ",.0f"
     title = say("{title} (log scale)", title=x_title) if log_x else x_title
     across = scaled(title, scale, format=digits, labelOverlap="greedy", values=ticks)
+    if x_title in map(say, AXES.values()):  # and not a figure's of a paper, which has the paper's axis
+        across = epsilons(title, places, labelOverlap="greedy")
     base = base.encode(alt.X("x:Q", **across))
     beside = max(1, min(5, int(LEGEND / (25 + LETTER * max(map(breadth, names), default=0)))))
     legend = alt.Legend(symbolOpacity=1, columns=beside if len(names) > beside else alt.Undefined, values=here)
     color, shape = color_and_shape("series", names, SERIES[first:], SHAPES[first:], legend=legend)
     value, low = alt.Y(f"{center}(value):Q", title=y_title), alt.Y("min(low):Q", title=y_title)
     end, move = alt.Y2("max(high):Q"), alt.ExprRef("datum.aside")
-    tips = tooltips("series|series") + (tooltips("mode|mode") if len(modes) > 1 else [])
-    tips += tooltips("at|at", "value|value|.4~g")
-    dots = base.encode(color, shape, tooltip=tips)
+    tooltip = tooltips("series|series") + (tooltips("mode|mode") if len(modes) > 1 else [])
+    tooltip += tooltips("at|at", "value|value|.4~g")
+    dots = base.encode(color, shape, tooltip=tooltip)
     look: Any = {"size": 75, "opacity": 0.75, "xOffset": move}
     medians: list[Any] = []
     if center == "median" and len(here) == len(modes) == 1:
@@ -406,7 +402,7 @@ def compared(
     heading: Any = getattr(chart, "title").copy()  # noqa: B009 - Altair does not type it
     heading.subtitle = [*heading.subtitle, *(line for text in sentences for line in wrapped(text, 100))]
     seen = " ".join([str(chart.description), *sentences])
-    return chart.properties(title=heading, description=seen, height=350)
+    return chart.properties(title=heading, description=seen, height=385)
 
 
 def _promises(shown: pd.DataFrame, relations: Any, local: tuple[str, ...]) -> list[str]:

@@ -7,7 +7,7 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from dpcore.charts.base import NARROW, ROOM, Chart, near
+from dpcore.charts.base import NARROW, ROOM, Chart, present
 from dpcore.charts.colors import FADED, NEUTRAL, REAL, RELEASED
 from dpcore.charts.frames import wrapped
 from dpcore.charts.marks import canvas, words
@@ -15,7 +15,7 @@ from dpcore.language import phrase, say
 
 HEIGHT = 300  # pixels
 HALVES = (0.13, 0.13), (0.23, 0.1)  # of a box, as shares of the width and of the height; and on a phone
-BROAD = f"{ROOM} >= {NARROW}"
+BROAD = f"{NARROW} <= {ROOM}"
 YOU, ANSWER, OUT, ADDED = phrase("You"), phrase("your true answer"), phrase("What is published"), phrase("noise here")
 OWNS, ASKS = phrase("data owner"), phrase("user")
 TRUSTED, ALONE = phrase("Other pages"), phrase("This page")
@@ -96,20 +96,20 @@ def _diagram(boxes: list[Box], arrows: list[Arrow], names: tuple[str, str], titl
     held = held.assign(high=held["low"])
     frames = _placed(held).mark_rect(fillOpacity=0.16, stroke=NEUTRAL, strokeWidth=2.5, cornerRadius=6)
     look: Any = {"color": alt.Color("color:N", scale=None), "x2": alt.X2("right:Q"), "y2": alt.Y2("low:Q")}
-    tips: Any = {"shape": "triangle", "filled": True, "size": 160, "opacity": 1}
-    tips["angle"] = alt.ExprRef(f"{BROAD} ? 90 * datum.way : 90 + 90 * datum.way")
+    tooltip: Any = {"shape": "triangle", "filled": True, "size": 160, "opacity": 1}
+    tooltip["angle"] = alt.ExprRef(f"{BROAD} ? 90 * datum.way : 90 + 90 * datum.way")
     aside: Any = {"align": alt.ExprRef(f"{BROAD} ? 'center' : datum.lane < 0 ? 'right' : 'left'"), "lineBreak": "\n"}
     aside["dx"] = alt.ExprRef(f"{BROAD} ? 0 : datum.lane < 0 ? -7 : 7")
     aside["dy"] = alt.ExprRef(f"{BROAD} ? (datum.lane > 0 ? 14 : -12) : 0")
     inside, heading = _placed(held, "x", "y"), _placed(rows.assign(high=0.0))
     both, letters = bool((held["foot"] != "").any()), 14
-    return near(
+    return present(
         alt.layer(
             frames.encode(**look),
             words(inside, "head", fontSize=letters, fontWeight="bold", dy=-9 if both else 0),
             words(inside, "foot", fontSize=letters, dy=10),
             _placed(ways).mark_rule(strokeWidth=3).encode(**look),
-            _placed(ways, "right", "low").mark_point(**tips).encode(look["color"]),
+            _placed(ways, "right", "low").mark_point(**tooltip).encode(look["color"]),
             words(_placed(ways, "x", "y"), "told", fontSize=letters, **aside),
             words(heading, "told", fontSize=letters, color=FADED, align="left", dy=-14),
         ),
@@ -131,8 +131,8 @@ def _placed(data: pd.DataFrame, x: str = "left", y: str = "top") -> alt.Chart:
         "top": (row - same * tall, down["low"] + way * high),
         "low": (row + same * tall, down["high"] - way * high),
     }
-    told = {name: values for name, values in data.items() if name not in ("low", "high", "row")}
-    table = pd.DataFrame(told | {f"{side}_{k}": of[k] for side, of in found.items() for k in (0, 1)})
+    note = {name: values for name, values in data.items() if name not in ("low", "high", "row")}
+    table = pd.DataFrame(note | {f"{side}_{k}": of[k] for side, of in found.items() for k in (0, 1)})
     chosen = {side: f"{BROAD} ? datum.{side}_0 : datum.{side}_1" for side in found}
     if "short" in table:
         chosen["told"] = f"{BROAD} ? datum.text : datum.short"

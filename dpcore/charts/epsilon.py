@@ -9,10 +9,10 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from dpcore.charts.base import Chart, near, present
+from dpcore.charts.base import Chart, present
 from dpcore.charts.colors import CLAIMED, REAL, RELEASED, SERIES, hatched
 from dpcore.charts.frames import MOST_ENTRIES, distinct, in_order, largest, step, texts, tidy
-from dpcore.charts.marks import NO_TIP, bars, beside, color_and_shape, diamonds, single, tooltips, words
+from dpcore.charts.marks import NO_TIP, bars, color_and_shape, diamonds, end_labels, single, tooltips, words
 from dpcore.charts.scales import epsilons, scaled, span
 from dpcore.language import phrase, say
 from dpcore.text import claim, limit, number
@@ -91,22 +91,19 @@ def epsilon_split(frame: pd.DataFrame) -> Chart:
     data["edge"] = data["epsilon_nominal"].mask(data["epsilon_nominal_endless"], 1.06 * edge)
     room = 1.4 if data["epsilon_nominal_endless"].any() else 1  # for what is said of no limit
     across = scaled(say("rho") if in_rho else say("epsilon"), span(0, room * edge), tickCount=8)
-    tips = tooltips("name|entry", "epsilon_claimed_text|claimed", f"text|{paid}")
-    drawn, told = bars(data, "name", "epsilon_nominal", across, tips)
+    tooltip = tooltips("name|entry", "epsilon_claimed_text|claimed", f"text|{paid}")
+    drawn, note = bars(data, "name", "epsilon_nominal", across, tooltip)
     far = drawn.transform_filter(endless)
     marked = (
         alt.Chart(data)
         .transform_filter("datum.claims")
-        .encode(drawn.encoding.y, alt.X("epsilon_claimed:Q"), tooltip=tips)
+        .encode(drawn.encoding.y, alt.X("epsilon_claimed:Q"), tooltip=tooltip)
     )
     return present(
-        alt.layer(drawn.encode(color=_solid(endless)), _onward(far), diamonds(marked, CLAIMED), told),
+        alt.layer(drawn.encode(color=_solid(endless)), _onward(far), diamonds(marked, CLAIMED), note),
         say("Where did rho go?") if in_rho else say("Where did epsilon go?"),
         key=say("Bar and number: {paid}.", paid=paid)
         + (say(" Diamond: claimed.") if data["claims"].any() else say(" None is claimed.")),
-        seen=say("Epsilon per step of the method, largest first: {paid}, and what the paper claims.", paid=paid)
-        if not in_rho
-        else say("Rho per step of the method, largest first: {paid}.", paid=paid),
         height=step(data["name"], 30),
     )
 
@@ -130,13 +127,13 @@ def _alike(data: pd.DataFrame) -> pd.DataFrame:
 
 def _entry(name: str) -> str:
     """What an entry is called on a screen; columns keep their names."""
-    for told in ENTRIES:
-        pattern = re.escape(told)
-        for hole in re.findall(r"\{(\w+)\}", told):
+    for note in ENTRIES:
+        pattern = re.escape(note)
+        for hole in re.findall(r"\{(\w+)\}", note):
             pattern = pattern.replace(rf"\{{{hole}\}}", f"(?P<{hole}>{'.+' if hole in TEXTS else '[0-9]+'})")
         if found := re.fullmatch(pattern, name):
             parts = found.groupdict()
-            return say(told, **parts | ({"score": say(parts["score"])} if "score" in parts else {}))
+            return say(note, **parts | ({"score": say(parts["score"])} if "score" in parts else {}))
     return name
 
 
@@ -167,9 +164,9 @@ def claimed_vs_bound(*, claimed: float, bound: float, delta: float = 0.0) -> Cha
     alt.Chart
         The chart.
     """
-    title, axis = say("epsilon, and how sure someone who was 50:50 can become"), {}
+    title, axis = [say("epsilon"), say("how sure someone who was 50:50 can become")], {}
     if delta:
-        title = say("epsilon at delta {delta}", delta=f"{delta:g}")
+        title = [say("epsilon at delta {delta}", delta=f"{delta:g}")]
     else:
         sure = "datum.value > 6.9 ? '>99.9%' : format(1 / (1 + exp(-datum.value)), '.1~%')"
         axis = {"labelExpr": f"[format(datum.value, ',~g'), {sure}]"}
@@ -244,15 +241,15 @@ def _stood(
     wide = stop.transform_filter("datum.start < datum.stop").encode(x2=alt.X2("start"))
     rule: Any = {"color": CLAIMED, "strokeWidth": 2, "strokeDash": [6, 4]}
     marked = [single(at=data["stop"][0]).mark_rule(**rule).encode(alt.X("at:Q", **across), tooltip=NO_TIP)]
-    look: Any = {"fontSize": 17, "fontWeight": "bold", "dy": alt.ExprRef("datum.start < datum.stop ? -24 : 0")}
-    told = beside(stop, "stop", "text", dx=15, **look)
-    return near(
+    look: Any = {"fontSize": 15, "fontWeight": "bold", "dy": alt.ExprRef("datum.start < datum.stop ? -24 : 0")}
+    note = end_labels(stop, "stop", "text", dx=15, **look)
+    return present(
         alt.layer(
             *(marked if claims else []),
             wide.mark_bar(height={"band": 0.36}, color=fill, **SILENT),
             _onward(stop.transform_filter("datum.endless")),
             points,
-            told,
+            note,
         ),
         title,
         key=key,
@@ -352,18 +349,18 @@ def forest_budget(frame: pd.DataFrame, *, title: str = "") -> Chart:
     data["text"] = data["total"] if same else list(starmap(_told, both))
     order, which = in_order(data["row"]), in_order(data["which"])
     down = alt.Y("row:N", title=None, scale=alt.Scale(domain=order, paddingInner=0.3))
-    beside = alt.YOffset("which:N", scale=alt.Scale(domain=which, paddingInner=0.1))
+    end_labels = alt.YOffset("which:N", scale=alt.Scale(domain=which, paddingInner=0.1))
     across = scaled(say("epsilon"), span(0, 1.1 * edge), format="~g", tickCount=6)
     shown = {say(name): color for name, color in PURPOSES.items() if name in set(data["purpose"])}
     data["purpose"] = data["purpose"].map(say)
     colors = alt.Color("purpose:N", title=None, scale=alt.Scale(domain=[*shown], range=[*shown.values()]))
-    base = alt.Chart(data).encode(down, beside)
-    tips = tooltips("row|level", "which|this is", "purpose|for", "amount|epsilon", "total|the level’s sum")
-    bars = base.encode(alt.X("start:Q", **across), x2=alt.X2("stop"), tooltip=tips)
+    base = alt.Chart(data).encode(down, end_labels)
+    tooltip = tooltips("row|level", "which|this is", "purpose|for", "amount|epsilon", "total|the level’s sum")
+    bars = base.encode(alt.X("start:Q", **across), x2=alt.X2("stop"), tooltip=tooltip)
     known = bars.transform_filter("!datum.endless").mark_bar().encode(colors)
     far = bars.transform_filter("datum.endless").mark_bar(color=hatched(RELEASED), **SILENT)
     last = data.groupby(["row", "which"], sort=False).agg({"stop": "max", "endless": "any", "text": "first"})
-    ends = alt.Chart(last.reset_index()).encode(alt.X("stop:Q", **across), down, beside)
+    ends = alt.Chart(last.reset_index()).encode(alt.X("stop:Q", **across), down, end_labels)
     totals = words(ends, "text", align="left", dx=_beside("datum.endless"))
     arrows = _onward(ends.transform_filter("datum.endless")).encode(tooltip=NO_TIP)
     sums = {name: limit(frame[column].fillna(math.inf).sum()) for column, name in called.items()}
@@ -375,10 +372,6 @@ def forest_budget(frame: pd.DataFrame, *, title: str = "") -> Chart:
         title or say("Where epsilon goes on the way down"),
         key=say("The dearest way from the root to a leaf: {sums}.", sums=said)
         + (say(" Striped: no limit.") if data["endless"].any() else ""),
-        seen=say(
-            "Epsilon on {levels} levels of a tree: for counts of records, for choices, for classes in leaves.",
-            levels=len(order),
-        ),
         height=alt.Step(22 if len(which) > 1 else 34),
     )
 

@@ -3,10 +3,10 @@
 import altair as alt
 import pandas as pd
 
-from dpcore.charts.base import Chart, near
-from dpcore.charts.colors import INK, RELEASED, SERIES
+from dpcore.charts.base import Chart, present
+from dpcore.charts.colors import RELEASED, SERIES
 from dpcore.charts.frames import tidy
-from dpcore.charts.marks import keyed, single, tooltips
+from dpcore.charts.marks import keyed, setting_rule, tooltips
 from dpcore.charts.scales import distances, epsilons
 from dpcore.language import phrase, say
 
@@ -37,14 +37,14 @@ def forecast_bands(frame: pd.DataFrame, *, epsilon: float, low: float, high: flo
     data["of"] = data["of"].map(say)
     across = alt.X("epsilon:Q", **epsilons(say("epsilon"), [low, high]))
     up = distances(say("points off"), 100)
-    tips = tooltips("of|what", "epsilon|epsilon|~g", "low|off from|.3~p", "high|to|.3~p")
+    tooltip = tooltips("of|what", "epsilon|epsilon|~g", "low|off from|.3~p", "high|to|.3~p")
     color = keyed(alt.Color, "of", map(say, KINDS), KINDS.values(), legend=alt.Legend(symbolOpacity=1))
-    base = alt.Chart(data).encode(across, color, tooltip=tips)
+    base = alt.Chart(data).encode(across, color, tooltip=tooltip)
     bands = base.mark_area(opacity=0.3).encode(alt.Y("low:Q", **up), alt.Y2("high:Q"))
     middles = base.mark_line(strokeWidth=3, point=True).encode(alt.Y("middle:Q", **up))
-    chosen = single(epsilon=min(max(epsilon, low), high)).encode(across, tooltip=tooltips("epsilon|chosen"))
-    return near(
-        bands + middles + chosen.mark_rule(color=INK, strokeDash=[4, 3], strokeWidth=2),
+    chosen = setting_rule(across, tooltips("epsilon|chosen"), epsilon=min(max(epsilon, low), high))
+    return present(
+        bands + middles + chosen,
         say("How far off, at which epsilon"),
         seen=say(
             "Bands of what columns and pairs are expected to be off by, from epsilon {low:g} to {high:g}; chosen is "

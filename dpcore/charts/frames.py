@@ -91,7 +91,7 @@ def tidy(frame: pd.DataFrame, text: Sequence[str], numbers: Sequence[str]) -> pd
     return pd.DataFrame({name: texts(frame[name]) for name in text} | finite)
 
 
-def printed(shares: Iterable[float]) -> list[str]:
+def percents(shares: Iterable[float]) -> list[str]:
     """Shares as per cent of two digits; nothing where there is none."""
     return ["" if share != share else f"{100 * share:{'.0f' if abs(share) >= 0.0995 else '.2g'}}%" for share in shares]
 

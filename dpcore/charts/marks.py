@@ -11,6 +11,7 @@ from dpcore.charts.frames import LETTER, as_listed
 from dpcore.charts.scales import span
 from dpcore.language import say
 
+Look = tuple[Any, list[int], float]  # of a line: color, dashes, width
 NO_TIP = alt.TooltipValue(None)  # like all channels here an object: Altair is slow to find one for a text or a dict
 
 
@@ -79,10 +80,11 @@ def captions(base: Any, field: str, number: str = "", **look: Any) -> Any:
     return base.mark_text(**{"color": INK, "fontSize": 15} | look).encode(text=text)
 
 
-def fitted(base: Any, field: str, wide: float, least: int = 0, **look: Any) -> Any:
+def fitted(base: Any, field: str, wide: float, least: str = "", **look: Any) -> Any:
     """A field's texts, cut to the pixels that `room` says, on a canvas that is as `wide` until it is stretched.
 
-    The tooltip of what they stand on holds all of them. Where there is room for less than `least` pixels is no text.
+    The tooltip of what they stand on holds all of them. Where there is room for less than `least` pixels, an
+    expression, is no text.
     """
     room = f"datum.room * width / {wide}"
     seen: dict[str, Any] = {"opacity": alt.ExprRef(f"{room} < {least} ? 0 : 1")} if least else {}
@@ -104,12 +106,39 @@ def diamonds(base: alt.Chart, color: str) -> Any:
     return base.mark_point(shape="diamond", filled=True, size=150, color=color, opacity=1)
 
 
+def strokes(base: Any, looks: Mapping[str, Look], tooltip: list[alt.Tooltip], *, columns: int = 0) -> list[Any]:
+    """A line per series, each with its color, dashes and width under one legend, the first below the others."""
+    size: Any = {"symbolSize": 800 if columns == 1 else 1400, "columns": columns or alt.Undefined}
+    legend = alt.Legend(symbolType="stroke", symbolOpacity=1, labelFontSize=15, labelLimit=300, offset=26, **size)
+    channels = [alt.Color, alt.StrokeDash, alt.StrokeWidth]
+    scales = [alt.Scale(type="ordinal", domain=[*looks], range=[look[k] for look in looks.values()]) for k in range(3)]
+    line = base.mark_line().encode(
+        *(channel("series:N", scale=s, title=None, legend=legend) for channel, s in zip(channels, scales, strict=True)),
+        order=alt.Order("x:Q"),
+        tooltip=[*tooltips("series|series"), *tooltip, *tooltips("value|value|.3~g")],
+    )
+    return [line.transform_filter(alt.FieldOneOfPredicate("series", [name])) for name in looks]
+
+
+def level(value: float, label: str, *, right: bool = False, **look: Any) -> list[Any]:
+    """A level line at a number of the axis, and its name below its left end, or above its right end."""
+    name: dict[str, Any] = {"align": "right" if right else "left", "fontSize": 14, "dy": -9 if right else 14}
+    rule: dict[str, Any] = {"color": NEUTRAL, "strokeDash": [2, 3], "strokeWidth": 2} | look
+    return ruled(alt.Y("at:Q"), value, label, {"x": alt.value("width" if right else 8)}, name, **rule)
+
+
+def setting_rule(across: alt.X, tooltip: list[alt.Tooltip], **at: float) -> Any:
+    """An upright line where the reader's own setting is."""
+    rule = single(**at).mark_rule(color=INK, strokeWidth=2, strokeDash=[6, 4])
+    return rule.encode(across, tooltip=tooltip or NO_TIP)
+
+
 def means(base: Any, x: alt.X) -> Any:
     """An upright line at the mean of several runs."""
     return base.mark_tick(thickness=2, color=NEUTRAL, height={"band": 0.9}).encode(x, tooltip=NO_TIP)
 
 
-def beside(base: Any, x: str, text: str, *, dx: int = 9, inside: bool = False, **look: Any) -> Any:
+def end_labels(base: Any, x: str, text: str, *, dx: int = 9, inside: bool = False, **look: Any) -> Any:
     """A field's texts to the right of `x`, or to its left where they have no room: `inside` a bar in white."""
     room = LETTER * look.get("fontSize", 15)
     far = f"scale('x', datum.{x}) + {dx} + {room:.3g} * length(datum.{text}) > width"
@@ -119,12 +148,12 @@ def beside(base: Any, x: str, text: str, *, dx: int = 9, inside: bool = False, *
 
 
 def bars(
-    data: pd.DataFrame, name: str, amount: str, across: dict[str, Any], tips: list[alt.Tooltip], **look: Any
+    data: pd.DataFrame, name: str, amount: str, across: dict[str, Any], tooltip: list[alt.Tooltip], **look: Any
 ) -> list[Any]:
     """A bar per name, in their order, and its `text` beyond its `edge`."""
     edge = "edge" if "edge" in data else amount
     down = alt.Y(f"{name}:N", title=None, scale=as_listed(data[name]))
-    base = alt.Chart(data).encode(down, tooltip=tips)
+    base = alt.Chart(data).encode(down, tooltip=tooltip)
     drawn = base.mark_bar(**{"color": RELEASED, "height": {"band": 0.65}} | look)
-    told = beside(base.encode(alt.X(f"{edge}:Q", **across)), edge, "text", inside=edge == amount)
-    return [drawn.encode(alt.X(f"{amount}:Q", **across)), told]
+    note = end_labels(base.encode(alt.X(f"{edge}:Q", **across)), edge, "text", inside=edge == amount)
+    return [drawn.encode(alt.X(f"{amount}:Q", **across)), note]

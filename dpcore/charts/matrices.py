@@ -37,16 +37,12 @@ def pair_heatmap(frame: pd.DataFrame) -> Chart:
     pairs = tidy(frame, ["a", "b"], ["avd", "floor"]).dropna(subset=["avd"])
     names = in_order([*pairs["a"], *pairs["b"]])
     cells = _mirrored(pairs).rename(columns={"avd": "shade"})
-    tips = tooltips("x|column", "y|and", "shade|distance|.3f", "floor|fresh sample|.3f")
-    printed = f"datum.shade >= {LOW}" if len(names) <= MOST_NUMBERED else ""
+    tooltip = tooltips("x|column", "y|and", "shade|distance|.3f", "floor|fresh sample|.3f")
+    numbered = f"datum.shade >= {LOW}" if len(names) <= MOST_NUMBERED else ""
     return present(
-        alt.layer(*_matrix(cells, tips, names, names, title=say("distance"), small=True, printed=printed)),
+        alt.layer(*_matrix(cells, tooltip, names, names, title=say("distance"), small=True, numbered=numbered)),
         say("How far each pair of columns is from the real data"),
         key=say("0 = the same, 1 = nothing in common. Colors are the same for every release."),
-        seen=say(
-            "Matrix of the distance between release and real data for each pair of {columns} columns.",
-            columns=len(names),
-        ),
     )
 
 
@@ -82,28 +78,23 @@ def affinity(frame: pd.DataFrame, clusters: Mapping[Any, object] | pd.DataFrame)
     below, above = int((pairs["score"] < 0).sum()), int((pairs["score"] > 1).sum())
     cells = cells.assign(shade=cells["score"].clip(0, 1), group=[cluster[name] for name in cells["x"]])
     cells["other"] = [cluster[name] for name in cells["y"]]
-    tips = tooltips("x|column", "y|and", "score|noisy score|.4~g", "group|cluster", "other|and cluster")
+    tooltip = tooltips("x|column", "y|and", "score|noisy score|.4~g", "group|cluster", "other|and cluster")
     clipped = ""
     if below:
-        told = say(
+        note = say(
             " {below:,} of {pairs:,} are below 0, which only noise can do, and drawn as 0.",
             below=below,
             pairs=len(pairs),
         )
-        clipped += told
+        clipped += note
     clipped += say(" {above:,} are above 1, and drawn as 1.", above=above) if above else ""
     key = say("Ordered by cluster; gaps part {count:,} clusters.", count=len(groups)) if len(groups) > 1 else ""
     how: Any = {"gaps": len(order) - len(cluster), "named": len(cluster) <= MOST_NAMED}
-    how["printed"] = "true" if len(cluster) <= STEEP else ""
+    how["numbered"] = "true" if len(cluster) <= STEEP else ""
     return present(
-        alt.layer(*_matrix(cells, tips, order, order, title=say("noisy score"), small=True, **how)),
+        alt.layer(*_matrix(cells, tooltip, order, order, title=say("noisy score"), small=True, **how)),
         say("How much each pair of columns says about each other, with noise"),
         key=f"{key}{clipped}".strip(),
-        seen=say(
-            "Matrix of the noisy scores of the pairs of {columns:,} columns, in {clusters:,} clusters.",
-            columns=len(cluster),
-            clusters=len(groups),
-        ),
     )
 
 
@@ -139,23 +130,20 @@ def pair_tables(frame: pd.DataFrame, *, x: str, y: str) -> Chart:
     cells = cells.groupby(["x", "y", "source"], sort=False)["shade"].sum().reset_index()
 
     titles = short(x), short(y)
-    tips = tooltips("x|across", "y|down", "source|source", "shade|share|.2%")
+    tooltip = tooltips("x|across", "y|down", "source|source", "shade|share|.2%")
     cells["x"] = cells["x"].where(cells["source"] == "real", UNSEEN + cells["x"])
     cells["source"] = cells["source"].map(say)
     across = [*names[0], UNSEEN, *(UNSEEN + name for name in names[0])] if names[0] else []
     heads = pd.DataFrame({"x": across[:: len(names[0]) + 1], "text": [say("real"), say("released")] if across else []})
     how: Any = {"small": True, "number": ".1%", "titles": titles, "gaps": 1}
-    how["printed"] = "true" if len(across) <= 11 else ""
-    heat = _matrix(cells, tips, across, names[1], title=say("share"), **how)
+    how["numbered"] = "true" if len(across) <= 11 else ""
+    heat = _matrix(cells, tooltip, across, names[1], title=say("share"), **how)
     place = alt.X("x:N", scale=alt.Scale(domain=across))
     head = words(alt.Chart(heads).encode(place, y=alt.value(-10)), "text", align="left", fontWeight="bold")
     return present(
         alt.layer(*heat, head),
         say("{one} and {other} together, real and released", one=titles[0], other=titles[1]),
         key=say("Colors are the same for every release."),
-        seen=say(
-            "Two heat maps of the joint shares of {one} and {other}: real and released.", one=titles[0], other=titles[1]
-        ),
     )
 
 
@@ -176,22 +164,20 @@ def confusion(frame: pd.DataFrame) -> Chart:
     names = in_order([*data["truth"], *data["predicted"]])
     few = len(names) <= 5
     data = data.rename(columns={"truth": "y", "predicted": "x", "share": "shade"})
-    tips = tooltips("y|true class", "x|predicted as", "count|rows|,", "shade|share of its class|.1%")
+    tooltip = tooltips("y|true class", "x|predicted as", "count|rows|,", "shade|share of its class|.1%")
     how: Any = {"titles": (say("predicted class"), say("true class")), "number": ".0%", "least": 64 if few else 40}
-    how["printed"] = "datum.shade !== null" if len(names) <= MOST_WRITTEN else ""
-    layers = _matrix(data, tips, names, names, title=say("share of the true class"), **how)
+    how["numbered"] = "datum.shade !== null" if len(names) <= MOST_WRITTEN else ""
+    layers = _matrix(data, tooltip, names, names, title=say("share of the true class"), **how)
     if few:
         counted = layers[0].copy(deep=False)
         counted.encoding = layers[-1].encoding
-        layers.append(captions(counted.transform_filter("datum.shade !== null"), "count", ",", dy=16, fontSize=13))
+        layers.append(
+            captions(counted.transform_filter("datum.shade !== null"), "count", ",", dy=16, fontSize=13, style=DIGITS)
+        )
     return present(
         alt.layer(*layers),
         say("Confusion matrix"),
         key=say("Each row of cells: where the rows of one true class go. Right answers are on the diagonal."),
-        seen=say(
-            "Confusion matrix of {classes} classes: the share of each true class that is predicted as each class.",
-            classes=len(names),
-        ),
     )
 
 
@@ -211,16 +197,13 @@ def channel_matrix(frame: pd.DataFrame) -> Chart:
     data = tidy(frame, ["truth", "reported"], ["probability"]).dropna()
     names = in_order([*data["truth"], *data["reported"]])
     data = data.rename(columns={"truth": "y", "reported": "x", "probability": "shade"})
-    tips = tooltips("y|true value", "x|reported", "shade|probability|.2%")
-    how: Any = {"titles": (say("what is reported"), say("what is true")), "number": ".1%", "printed": "true"}
+    tooltip = tooltips("y|true value", "x|reported", "shade|probability|.2%")
+    how: Any = {"titles": (say("what is reported"), say("what is true")), "number": ".1%", "numbered": "true"}
     least = max(34, 60 - 4 * len(names))
     return present(
-        alt.layer(*_matrix(data, tips, names, names, title=say("probability"), least=least, **how)),
+        alt.layer(*_matrix(data, tooltip, names, names, title=say("probability"), least=least, **how)),
         say("What becomes of an answer"),
         key=say("Each row of cells sums to 100%. The more alike the rows, the less a report tells."),
-        seen=say(
-            "Matrix of the probabilities with which {values} true values are reported as each value.", values=len(names)
-        ),
     )
 
 
@@ -232,13 +215,13 @@ def _mirrored(pairs: pd.DataFrame) -> pd.DataFrame:
 
 def _matrix(
     cells: pd.DataFrame,
-    tips: list[alt.Tooltip],
+    tooltip: list[alt.Tooltip],
     across: list[str],
     down: list[str],
     *,
     title: str,
     number: str = ".2f",
-    printed: str = "",
+    numbered: str = "",
     small: bool = False,
     titles: Sequence[str | None] = (None, None),
     least: int = 30,
@@ -256,20 +239,20 @@ def _matrix(
     if len(across) * (longest + 2) <= 60:
         below = {"labelAngle": 0}
     below |= {"labelFontSize": 11} if steep else {}
-    beside: Any = {"labelOverlap": False}
+    end_labels: Any = {"labelOverlap": False}
     if not named:
-        below = beside = {"labels": False, "ticks": False, "domain": False}
+        below = end_labels = {"labels": False, "ticks": False, "domain": False}
     height = least if many <= MOST_NUMBERED else 17 if named else 800 / many
     scale = root() if small else span(0, 1)
     scale.range = TINTS
-    told: Any = {"values": [0, 0.05, 0.25, 0.5, 1]} if small else {}
-    legend = alt.Legend(labelExpr=f"format(datum.value, '{'~%' if '%' in number else '~g'}')", **told)
+    note: Any = {"values": [0, 0.05, 0.25, 0.5, 1]} if small else {}
+    legend = alt.Legend(labelExpr=f"format(datum.value, '{'~%' if '%' in number else '~g'}')", **note)
     base = alt.Chart(cells, height=alt.Step(height)).encode(
         alt.X("x:N", title=titles[0], scale=alt.Scale(domain=across), axis=alt.Axis(**below)),
-        alt.Y("y:N", title=titles[1], scale=alt.Scale(domain=down), axis=alt.Axis(**beside)),
-        tooltip=tips,
+        alt.Y("y:N", title=titles[1], scale=alt.Scale(domain=down), axis=alt.Axis(**end_labels)),
+        tooltip=tooltip,
     )
     color = alt.Color("shade:Q", title=title, scale=scale, legend=legend)
     layers = [base.mark_rect(stroke=NEUTRAL, strokeWidth=0.4).encode(color)]
     look: Any = {"style": DIGITS, "fontSize": 13 if least <= 30 else 16}
-    return [*layers, captions(base.transform_filter(printed), "shade", number, **look)] if printed else layers
+    return [*layers, captions(base.transform_filter(numbered), "shade", number, **look)] if numbered else layers

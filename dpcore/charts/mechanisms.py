@@ -1,20 +1,31 @@
 """What mechanisms do: an election by lot, what may be believed after it, many answers, and numbers with holes."""
 
-import math
 from typing import Any
 
 import altair as alt
 import numpy as np
 import pandas as pd
 
-from dpcore.charts.base import Chart, near
+from dpcore.charts.base import Chart, present
 from dpcore.charts.colors import CLAIMED, INK, NEUTRAL, REAL, RELEASED, SERIES
-from dpcore.charts.frames import as_listed, in_order, largest, tidy
-from dpcore.charts.marks import NO_TIP, boxes, captions, diamonds, keyed, single, tooltips, words
-from dpcore.charts.scales import scaled, span
+from dpcore.charts.frames import as_listed, in_order, labels, largest, step, tidy
+from dpcore.charts.marks import (
+    NO_TIP,
+    bars,
+    boxes,
+    captions,
+    diamonds,
+    keyed,
+    setting_rule,
+    single,
+    strokes,
+    tooltips,
+    words,
+)
+from dpcore.charts.scales import scaled, shares, span
 from dpcore.charts.worlds import TIMES, YOU
 from dpcore.language import phrase, retold, say
-from dpcore.text import number
+from dpcore.text import number, percent
 
 WAYS = {
     "each": (phrase("epsilon for each: k times epsilon in all"), CLAIMED, [1, 0]),
@@ -67,19 +78,17 @@ def _pairs(
 ) -> Chart:
     """A bar per candidate for the first world, and a diamond for the other; titles of the axis and above."""
     second, (title, heading) = f"{first}_other", heads
-    tips = tooltips("candidate|candidate", f"{first}|{BEFORE}|{tip}", f"{second}|{AFTER}|{tip}")
+    tooltip = tooltips("candidate|candidate", f"{first}|{BEFORE}|{tip}", f"{second}|{AFTER}|{tip}")
     across = scaled(title, span(0, most), format=tick, tickCount=4, grid=False)
-    base = alt.Chart(data).encode(alt.Y("candidate:N", title=None), tooltip=tips)
-    bars = base.mark_bar(color=color, height={"band": 0.6}).encode(alt.X(f"{first}:Q", **across))
-    moved = base.mark_point(shape="diamond", filled=False, size=150, strokeWidth=2.5, color=INK, opacity=1)
-    data["edge"] = data[[first, second]].max(axis=1) if len(data) else []
-    amounts = words(base.encode(alt.X("edge:Q", **across)), first, tip, align="left", dx=12)
-    data["candidate"] = data["candidate"].map(say)
+    data = data.assign(candidate=labels(data["candidate"].map(say)), edge=data[[first, second]].max(axis=1))
+    data["text"] = [number(value) if first == "votes" else percent(value) for value in data[first]]
+    drawn, note = bars(data, "candidate", first, across, tooltip, color=color)
+    shifted = alt.Chart(data).mark_point(shape="diamond", filled=False, size=150, strokeWidth=2.5, color=INK, opacity=1)
+    shifted = shifted.encode(drawn.encoding.y, alt.X(f"{second}:Q", **across), tooltip=tooltip)
     said = ", ".join(f"{name} {value:.4g}" for name, value in zip(data["candidate"], data[first], strict=True))
-    layers = alt.layer(bars, moved.encode(alt.X(f"{second}:Q", **across)), amounts)
     key = say("Bars and numbers: before. Hollow diamonds: after one voter.")
     seen = say("{title}: {values}. {key}", title=heading, values=said, key=key)
-    return near(layers, heading, seen=seen, height=alt.Step(40))
+    return present(alt.layer(drawn, shifted, note), heading, key=key, seen=seen, height=step(data["candidate"], 40))
 
 
 def choice_ratios(frame: pd.DataFrame, *, epsilon: float) -> Chart:
@@ -107,17 +116,12 @@ def choice_ratios(frame: pd.DataFrame, *, epsilon: float) -> Chart:
     across = alt.X("log_ratio:Q", **scaled(title, span(-most, most), values=ticks, labelExpr=TIMES, grid=False))
     bands = pd.DataFrame({"log_ratio": [-epsilon, -epsilon / 2], "high": [epsilon, epsilon / 2]})
     band = alt.Chart(bands).mark_rect(color=NEUTRAL, opacity=0.2).encode(across, alt.X2("high:Q"), tooltip=NO_TIP)
-    tips = tooltips("candidate|candidate", "ratio|times as likely|.4~g")
-    base = alt.Chart(data).encode(across, alt.Y("candidate:N", title=None), tooltip=tips)
-    return near(
+    tooltip = tooltips("candidate|candidate", "ratio|times as likely|.4~g")
+    base = alt.Chart(data).encode(across, alt.Y("candidate:N", title=None), tooltip=tooltip)
+    return present(
         band + diamonds(base, RELEASED),
         say("What one voter changes"),
         key=say("Light band: what epsilon allows. Dark band: half of epsilon."),
-        seen=say(
-            "Each candidate's ratio of probabilities, inside the band from {low:.3g} to {high:.3g}.",
-            low=math.exp(-epsilon),
-            high=math.exp(epsilon),
-        ),
         height=alt.Step(34),
     )
 
@@ -138,25 +142,25 @@ def belief(frame: pd.DataFrame, *, prior: float) -> Chart:
         The chart.
     """
     data = tidy(frame, [], ["prior", "low", "high"]).dropna()
-    scale, axis = span(0, 1), {"format": "~%", "tickCount": 5}
-    across = alt.X("prior:Q", **scaled(say("sure before"), scale, **axis))
-    up = alt.Y("low:Q", **scaled(say("sure after"), scale, **axis))
+    across, up = alt.X("prior:Q", **shares(say("sure before"))), alt.Y("low:Q", **shares(say("sure after")))
     base = alt.Chart(data).encode(across)
-    tips = tooltips("prior|before|.0%", "low|after, at least|.1%", "high|after, at most|.1%")
-    area = base.mark_area(color=RELEASED, opacity=0.35, line=False).encode(up, alt.Y2("high:Q"), tooltip=tips)
+    tooltip = tooltips("prior|before|.0%", "low|after, at least|.1%", "high|after, at most|.1%")
+    area = base.mark_area(color=RELEASED, opacity=0.35, line=False).encode(up, alt.Y2("high:Q"), tooltip=tooltip)
     same = base.mark_line(color=NEUTRAL, strokeDash=[4, 3], strokeWidth=2)
-    same = same.encode(alt.Y("prior:Q", scale=scale), tooltip=NO_TIP)
-    here = data.iloc[(data["prior"] - prior).abs().argsort()[:1]]
-    ends = here.melt(["prior"], ["low", "high"], var_name="end", value_name="sure")
+    same = same.encode(alt.Y("prior:Q"), tooltip=NO_TIP)
+    chosen = data.iloc[(data["prior"] - prior).abs().argsort()[:1]]
+    ends = chosen.melt(["prior"], ["low", "high"], var_name="end", value_name="sure")
     ends["text"] = [f"{100 * value:.3g}%" for value in ends["sure"]]
-    mark = alt.Chart(ends).encode(across, alt.Y("sure:Q", scale=scale), tooltip=tooltips("text|sure after"))
-    rule = alt.Chart(here).mark_rule(color=RELEASED, strokeWidth=4).encode(across, up, alt.Y2("high:Q"), tooltip=NO_TIP)
-    told = say(" to ").join(ends["text"])
-    return near(
+    mark = alt.Chart(ends).encode(across, alt.Y("sure:Q"), tooltip=tooltips("text|sure after"))
+    rule = (
+        alt.Chart(chosen).mark_rule(color=RELEASED, strokeWidth=4).encode(across, up, alt.Y2("high:Q"), tooltip=NO_TIP)
+    )
+    note = say(" to ").join(ends["text"])
+    return present(
         alt.layer(area, same, rule, diamonds(mark, RELEASED)),
         say("Sure before, sure after"),
-        key=say("Blue: where somebody’s belief may move. Dashed: it stays. Here: {told}.", told=told),
-        seen=say("A band around the diagonal: from {prior:.3g}% before to {told} after.", prior=100 * prior, told=told),
+        key=say("Blue: where somebody’s belief may move. Dashed: it stays. Here: {told}.", told=note),
+        seen=say("A band around the diagonal: from {prior:.3g}% before to {told} after.", prior=100 * prior, told=note),
         height=400,
     )
 
@@ -190,13 +194,13 @@ def running_average(frame: pd.DataFrame, *, truth: float, window: float = 15) ->
     ribbon = base.mark_area(color=REAL, opacity=0.3, clip=True).encode(
         alt.Y("low:Q", **up), alt.Y2("high:Q"), tooltip=NO_TIP
     )
-    tips = tooltips("answers|answer number|,.0f", "answer|this answer|.2f", "average|average so far|.2f")
-    dots = base.mark_point(filled=True, size=70, color=RELEASED, opacity=0.85).encode(alt.Y("shown:Q"), tooltip=tips)
-    line = base.mark_line(color=INK, strokeWidth=3.5, clip=True).encode(alt.Y("average:Q"), tooltip=tips)
+    tooltip = tooltips("answers|answer number|,.0f", "answer|this answer|.2f", "average|average so far|.2f")
+    dots = base.mark_point(filled=True, size=70, color=RELEASED, opacity=0.85).encode(alt.Y("shown:Q"), tooltip=tooltip)
+    line = base.mark_line(color=INK, strokeWidth=3.5, clip=True).encode(alt.Y("average:Q"), tooltip=tooltip)
     rule = single(truth=truth).mark_rule(color=REAL, strokeWidth=2, strokeDash=[5, 4])
     rule = rule.encode(alt.Y("truth:Q"), tooltip=tooltips("truth|truth|,.0f"))
     last = "".join(f"{value:.1f}" for value in data["average"].tail(1))
-    return near(
+    return present(
         alt.layer(ribbon, rule, dots, line),
         say("The average closes in on the truth"),
         key=say("Dots: noisy answers. Line: their average so far. Grey: two standard deviations around the truth.")
@@ -212,10 +216,10 @@ def running_average(frame: pd.DataFrame, *, truth: float, window: float = 15) ->
     )
 
 
-def _answers(title: str, data: pd.DataFrame, **scale: Any) -> alt.X:
+def _answers(title: str, data: pd.DataFrame, field: str = "answers", **scale: Any) -> alt.X:
     """The axis of how many answers were given."""
     ends = span(1, max(len(data), 2), **scale)
-    return alt.X("answers:Q", **scaled(title, ends, tickMinStep=1, format="d", grid=False))
+    return alt.X(f"{field}:Q", **scaled(title, ends, tickMinStep=1, format="d", grid=False))
 
 
 def average_errors(frame: pd.DataFrame, *, at: int) -> Chart:
@@ -236,22 +240,14 @@ def average_errors(frame: pd.DataFrame, *, at: int) -> Chart:
         The chart.
     """
     data = tidy(frame, [], ["answers", *WAYS]).dropna()
-    texts, colors, dashes = zip(*WAYS.values(), strict=True)
-    labels = [*map(say, texts)]
-    long = data.rename(columns=dict(zip(WAYS, labels, strict=True)))
-    long = long.melt(["answers"], labels, var_name="way", value_name="error")
-    legend = alt.Legend(symbolType="stroke", symbolSize=1000, columns=1, labelFontSize=15, labelLimit=300)
-    across = _answers(say("answers"), data)
-    lines = alt.Chart(long).encode(
-        across,
-        alt.Y("error:Q", **scaled(say("standard deviation"), span(*ERRORS, type="log"), format="~g", tickCount=4)),
-        keyed(alt.Color, "way", labels, colors, legend=legend),
-        keyed(alt.StrokeDash, "way", labels, dashes, legend=legend),
-        tooltip=tooltips("way|how", "answers|answers|,.0f", "error|standard deviation|.3~g"),
-    )
-    rule = single(answers=at).mark_rule(color=NEUTRAL, strokeWidth=2, strokeDash=[4, 3])
-    return near(
-        alt.layer(rule.encode(across, tooltip=tooltips("answers|your setting|,.0f")), lines.mark_line(strokeWidth=4)),
+    looks = {say(text): (color, dash, 4.0) for text, color, dash in WAYS.values()}
+    long = data.rename(columns=dict(zip(WAYS, looks, strict=True)))
+    long = long.melt(["answers"], [*looks], var_name="series").rename(columns={"answers": "x"})
+    across = _answers(say("answers"), data, "x")
+    up = alt.Y("value:Q", **scaled(say("standard deviation"), span(*ERRORS, type="log"), format="~g", tickCount=4))
+    lines = strokes(alt.Chart(long).encode(across, up), looks, tooltips("x|answers|,.0f"), columns=1)
+    return present(
+        alt.layer(setting_rule(across, tooltips("x|your setting|,.0f"), x=at), *lines),
         say("How far off an average is"),
         seen=say(
             "Typical errors against the number of answers: falling with epsilon for each, rising with epsilon shared, "
@@ -288,17 +284,14 @@ def loss_sums(frame: pd.DataFrame, *, worst: float, likely: float, label: str) -
     base = alt.Chart(data).encode(tooltip=tooltips("loss|sum|.3~g", "probability|probability|.3~g"))
     up = alt.Y("probability:Q", title=say("probability"), axis=alt.Axis(tickCount=4))
     bars = boxes(base, alt.X("left:Q", **across), "right", up, color=RELEASED)
-    told = say("epsilon {epsilon}, the sum", epsilon=number(worst))
-    marks = pd.DataFrame({"at": [worst, likely], "text": [told, label]})
+    note = say("epsilon {epsilon}, the sum", epsilon=number(worst))
+    marks = pd.DataFrame({"at": [worst, likely], "text": [note, label]})
     rules = alt.Chart(marks).encode(alt.X("at:Q", **across), tooltip=tooltips("text|bound"))
-    dash = alt.StrokeDash("text:N", scale=alt.Scale(domain=[told, label], range=[[1, 0], [5, 4]]), legend=None)
-    return near(
+    dash = alt.StrokeDash("text:N", scale=alt.Scale(domain=[note, label], range=[[1, 0], [5, 4]]), legend=None)
+    return present(
         alt.layer(bars, rules.mark_rule(color=CLAIMED, strokeWidth=3).encode(dash)),
         say("How the losses of all answers add up"),
-        key=say("Orange line: {worst}. Dashed: {likely}.", worst=told, likely=label),
-        seen=say(
-            "A distribution of sums of log ratios, which never exceed {worst:.3g}; {likely}.", worst=worst, likely=label
-        ),
+        key=say("Orange line: {worst}. Dashed: {likely}.", worst=note, likely=label),
         height=330,
     )
 
@@ -333,18 +326,10 @@ def split_table(frame: pd.DataFrame, *, title: str) -> Chart:
     shown = alt.Opacity("yours:N", sort=None, scale=alt.Scale(domain=[True, False], range=[0.75, 0.15]), legend=None)
     colors = alt.Scale(domain=parts, range=[SERIES[(2 * place + 1) % len(SERIES)] for place in range(len(parts))])
     cells = base.mark_rect(strokeWidth=1).encode(alt.Color("part:N", scale=colors, legend=None), shown)
-    return near(
+    return present(
         alt.layer(cells, captions(base, "part")),
         title,
         key=say("Bright: {touched} of {parts} may change.", touched=len(touched), parts=len(parts)),
-        seen=say(
-            "A table of {rows} rows and {columns} columns in {parts} parts; {touched} of them may change with your "
-            "row.",
-            rows=len(people),
-            columns=len(columns),
-            parts=len(parts),
-            touched=len(touched),
-        ),
         height=alt.Step(34),
     )
 
@@ -380,7 +365,7 @@ def possible_numbers(frame: pd.DataFrame, *, title: str) -> Chart:
         count=len(data),
         shared=shared,
     )
-    return near(base.mark_tick(thickness=3, bandSize=46, opacity=1), title, seen=seen, height=alt.Step(60))
+    return present(base.mark_tick(thickness=3, bandSize=46, opacity=1), title, seen=seen, height=alt.Step(60))
 
 
 def telltale(frame: pd.DataFrame) -> Chart:
@@ -398,15 +383,14 @@ def telltale(frame: pd.DataFrame) -> Chart:
     """
     data = tidy(frame, ["count"], ["share"]).dropna()
     data["text"] = [f"{share:.2%}" if share else say("none") for share in data["share"]]
-    top = min(1.15, 1.3 * largest(data["share"], 0.01))
     base = alt.Chart(data).encode(
         alt.X("count:N", sort=in_order(data["count"]), title=say("true count"), axis=alt.Axis(labelAngle=0)),
-        alt.Y("share:Q", **scaled(say("answers"), span(0, top), format="~%", tickCount=4)),
+        alt.Y("share:Q", **shares(say("answers"))),
         tooltip=tooltips("count|true count", "share|give it away|.3~p"),
     )
     bars = base.mark_bar(color=CLAIMED, width={"band": 0.6})
     said = ", ".join(f"{count}: {share:.2%}" for count, share in zip(data["count"], data["share"], strict=True))
-    return near(
+    return present(
         alt.layer(bars, words(base, "text", dy=-10, fontWeight="bold")),
         say("Answers that give their world away, with full numbers"),
         seen=say("Share of answers that are impossible in the other world, by true count: {shares}.", shares=said),

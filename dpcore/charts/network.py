@@ -187,14 +187,14 @@ def _drawn(data: pd.DataFrame, links: Links, called: tuple[str, str], *, arrows:
     if arrows:
         layers.append(_heads(marks, [(node, path) for _, node, path in ways], radius, 70 if named else 40, **look))
 
-    tips = tooltips(f"name|{called[0]}", f"near|{called[1]}", "cluster|cluster", "cells|cells of its table|,")
+    tooltip = tooltips(f"name|{called[0]}", f"near|{called[1]}", "cluster|cluster", "cells|cells of its table|,")
     if data["in_rho"].any():
-        tips += tooltips("paid|rho", "share|share of rho|.1%", "kind|table")
+        tooltip += tooltips("paid|rho", "share|share of rho|.1%", "kind|table")
     else:
-        tips += tooltips("paid|epsilon", "share|share of epsilon|.1%", "kind|table")
-    tips += tooltips("score|noisy score|.4~g") if "score" in data else []
+        tooltip += tooltips("paid|epsilon", "share|share of epsilon|.1%", "kind|table")
+    tooltip += tooltips("score|noisy score|.4~g") if "score" in data else []
     dots = marks(data).mark_point(filled=True, opacity=1, stroke=NEUTRAL, strokeWidth=1)
-    layers.append(dots.encode(*_looks(data, low, high), tooltip=tips).add_params(pointed))
+    layers.append(dots.encode(*_looks(data, low, high), tooltip=tooltip).add_params(pointed))
     if named:
         aside: Any = {"align": "left", "dx": alt.ExprRef("datum.radius + 4"), "fontWeight": 600}
         layers.append(words(marks(data[["x", "y", "label", "radius"]]), "label", **aside, fontSize=letters))

@@ -1,7 +1,6 @@
 """Randomized answers: who holds what, a crowd's reports, what can be told from them, and what they give away."""
 
 import math
-from collections.abc import Mapping
 from typing import Any, Literal
 
 import altair as alt
@@ -11,8 +10,22 @@ import pandas as pd
 from dpcore.charts.base import Chart, present
 from dpcore.charts.colors import CLAIMED, INK, NEUTRAL, REAL, RELEASED, SERIES
 from dpcore.charts.frames import in_order, tidy
-from dpcore.charts.marks import NO_TIP, color_and_shape, diamonds, keyed, ruled, single, tooltips, words
-from dpcore.charts.scales import scaled, span
+from dpcore.charts.marks import (
+    NO_TIP,
+    Look,
+    color_and_shape,
+    diamonds,
+    end_labels,
+    keyed,
+    level,
+    ruled,
+    setting_rule,
+    single,
+    strokes,
+    tooltips,
+    words,
+)
+from dpcore.charts.scales import scaled, shares, span
 from dpcore.language import phrase, retold, say
 from dpcore.text import number
 
@@ -20,7 +33,6 @@ MARKS, TALL = 200, 5
 SAID = {"yes": (RELEASED, "circle"), "no": (SERIES[6], "square")}
 BEYOND, FURTHEST = 0.22, 2.5  # how far the axis goes beyond 0 and 1, at least and at most
 MOST_EPSILON = 6.0
-Look = tuple[Any, list[int], float]  # color, dashes, width
 # The first line is broad, so that another on top of it leaves both to be seen.
 DESCRIBED: list[Look] = [(RELEASED, [1, 0], 9), ({"expr": INK.expr}, [7, 5], 3), (SERIES[2], [3, 4], 4)]
 FRESH, KEPT = phrase("a fresh report each time"), phrase("the first report, kept")
@@ -141,23 +153,19 @@ def coin_estimates(frame: pd.DataFrame, *, truth: float) -> Chart:
         at, truth, said, {"y": alt.value(-4)}, look, phrase("only the game knows"), color=REAL, strokeWidth=4
     )
 
-    tips = tooltips("which|crowd", "estimate|estimate|.1%", "kept|clipped to 0…100%|.1%")
+    tooltip = tooltips("which|crowd", "estimate|estimate|.1%", "kept|clipped to 0…100%|.1%")
     lanes = alt.Y("lane:Q", axis=None, scale=span(-0.1 if repeated else 0.55, 1.15))
-    base = alt.Chart(data).encode(lanes, tooltip=tips)
-    here = base.transform_filter(f"datum.which == '{this}'")
+    base = alt.Chart(data).encode(lanes, tooltip=tooltip)
+    this_one = base.transform_filter(f"datum.which == '{this}'")
     shown = alt.X("shown:Q", **across)
     if repeated:
         others = base.transform_filter(f"datum.which != '{this}'").encode(shown)
         layers.append(others.mark_point(filled=True, size=70, color=RELEASED, opacity=0.75))
-    layers.append(here.mark_rule(strokeWidth=4, color=RELEASED).encode(alt.X("low:Q", **across), x2=alt.X2("high")))
-    moved = here.transform_filter("datum.estimate != datum.kept").encode(alt.X("kept:Q", **across))
+    layers.append(this_one.mark_rule(strokeWidth=4, color=RELEASED).encode(alt.X("low:Q", **across), x2=alt.X2("high")))
+    shifted = this_one.transform_filter("datum.estimate != datum.kept").encode(alt.X("kept:Q", **across))
     clip: Any = {"shape": "diamond", "size": 190, "strokeWidth": 2.5, "filled": False, "opacity": 1}
-    layers += [diamonds(here, RELEASED).encode(shown), moved.mark_point(color=RELEASED, **clip)]
-    first, toward = data.head(1), "left" if (data["estimate"].head(1) < truth).all() else "right"
-    room = first["low"] - left if toward == "left" else right - first["high"]
-    sides: Any = {"left": ("low", {"align": "right", "dx": -10}), "right": ("high", {"align": "left", "dx": 10})}
-    field, look = sides[toward] if (room > 0.2 * (right - left)).all() else ("shown", {"dy": 22})
-    layers.append(words(here.encode(alt.X(f"{field}:Q", **across)), "text", **bold, **look))
+    layers += [diamonds(this_one, RELEASED).encode(shown), shifted.mark_point(color=RELEASED, **clip)]
+    layers.append(end_labels(this_one.encode(alt.X("high:Q", **across)), "high", "text", dx=10, **bold))
     outside = int(((data["estimate"] < 0) | (data["estimate"] > 1)).sum())
     many = ""
     if repeated:
@@ -166,7 +174,7 @@ def coin_estimates(frame: pd.DataFrame, *, truth: float) -> Chart:
             others=len(data) - 1,
             outside=outside,
         )
-    clipped = say(" Hollow: clipped to what is possible.") if (first["estimate"] != first["kept"]).any() else ""
+    clipped = say(" Hollow: clipped to what is possible.") if (data["estimate"] != data["kept"]).head(1).any() else ""
     return present(
         alt.layer(*layers),
         say("What the reports say about everybody"),
@@ -217,14 +225,11 @@ def descriptions(
     data = data[data["x"].between(0, most)].reset_index(drop=True)
     title = say("p0 or p in the rule") if against == "setting" else say("epsilon")
     across = alt.X("x:Q", **scaled(title, span(0, most), tickCount=6))
-    up = alt.Y("value:Q", **scaled(None, alt.Scale(domain=[0, 1]), format="~%", tickCount=5))
+    up = alt.Y("value:Q", **shares(None))
     looks = dict(zip(in_order(data["series"]), DESCRIBED, strict=False))
-    layers: list[Any] = _lines(alt.Chart(data).encode(across, up), looks, tooltips("x|at|.3~g"), columns=1)
+    layers: list[Any] = strokes(alt.Chart(data).encode(across, up), looks, tooltips("x|at|.3~g"), columns=1)
     if at is not None and math.isfinite(at):
-        rule = single(x=min(at, most), label=say("your setting")).encode(
-            across, tooltip=tooltips("label|rule", "x|at|.3~g")
-        )
-        layers.insert(0, rule.mark_rule(color=NEUTRAL, strokeWidth=2, strokeDash=[4, 3]))
+        layers.insert(0, setting_rule(across, tooltips("x|your setting|.3~g"), x=min(at, most)))
     if crossing is not None:
         meet = single(x=crossing[0], value=crossing[1], label=say("both {share:.1f}%", share=100 * crossing[1])).encode(
             across, up
@@ -243,7 +248,6 @@ def descriptions(
             most=most,
         ),
         height=370 + 30 * len(looks),  # with the legend, which has a line for each
-        offset=2,
     )
 
 
@@ -278,26 +282,24 @@ def averaging(frame: pd.DataFrame, *, alone: float | None = None) -> Chart:
     long.loc[long["series"] == kept, "epsilon"] = first
     last = (long["x"] == long["x"].max()) & ~((long["series"] == kept) & same)
     long["label"] = long["epsilon"].map(lambda paid: say("epsilon {epsilon}", epsilon=paid)).where(last, "")
-    percent: Any = {"format": "~%", "values": [0, 0.2, 0.4, 0.6, 0.8, 1]}
     base = alt.Chart(long.dropna(subset=["x", "value"])).encode(
         alt.X("x:Q", title=say("reports of one person"), scale=alt.Scale(nice=False, zero=False, padding=12)),
-        alt.Y("value:Q", **scaled(say("most frequent report is true"), span(0, 1.12), **percent)),
+        alt.Y("value:Q", **shares(say("most frequent report is true"))),
     )
     looks: dict[str, Look] = {fresh: (CLAIMED, [1, 0], 4), kept: (RELEASED, [7, 5], 4)}
-    tips = tooltips("x|reports|,.0f", "epsilon|epsilon in all")
+    tooltip = tooltips("x|reports|,.0f", "epsilon|epsilon in all")
     colors = alt.Scale(domain=[*looks], range=[look[0] for look in looks.values()])
     dots = base.mark_point(filled=True, size=70, opacity=1).encode(
         alt.Color("series:N", scale=colors, title=None),
-        tooltip=[*tooltips("series|series"), *tips, *tooltips("value|value|.1%")],
+        tooltip=[*tooltips("series|series"), *tooltip, *tooltips("value|value|.1%")],
     )
-    layers = [*_lines(base, looks, tips), dots]
+    layers = [*strokes(base, looks, tooltip), dots]
     for name, move in ((fresh, -15), (kept, 16)):  # above and below, so that neither is on the other
         own = base.transform_filter(alt.FieldOneOfPredicate("series", [name]))
         bold: Any = {"fontWeight": "bold"}
         layers.append(words(own, "label", align="right", dx=-4, dy=move, **bold))
     if alone is not None:
-        place: Any = {"x": 14, "align": "left", "dy": 13, "baseline": "middle"}
-        layers += _level(alone, say("guess without any report {share:.1f}%", share=100 * alone), **place)
+        layers += level(alone, say("guess without any report {share:.1f}%", share=100 * alone))
     ends = [
         say("{share:.0f}% after {reports:,.0f}", share=100 * r, reports=n)
         for r, n in known.tail(1)[["right", "reports"]].to_numpy()
@@ -338,38 +340,12 @@ def tails(frame: pd.DataFrame, *, bound: float) -> Chart:
         alt.Y("value:Q", title=say("logarithm of the ratio"), scale=alt.Scale(zero=True)),
     )
     looks = dict(zip(in_order(data["series"]), [(CLAIMED, [1, 0], 4.0), (RELEASED, [7, 5], 4.0)], strict=False))
-    place: Any = {"x": "width", "align": "right", "dy": -9, "fontWeight": "bold"}
-    rule, name = _level(bound, say("bound: epsilon {epsilon}", epsilon=number(bound)), **place)
+    name = say("bound: epsilon {epsilon}", epsilon=number(bound))
     return present(
-        alt.layer(rule, *_lines(base, looks, tooltips("x|beyond ±|.3~g")), name),
+        alt.layer(*level(bound, name, right=True), *strokes(base, looks, tooltips("x|beyond ±|.3~g"))),
         say("Far reports give the number away"),
         key=say(
             "How much likelier a report beyond ± this is for the far number than for the near one. Epsilon bounds it."
         ),
-        seen=say(
-            "The log ratio of the probabilities of far reports: unbounded as printed, below epsilon {epsilon} with "
-            "Laplace noise.",
-            epsilon=number(bound),
-        ),
         height=400,
     )
-
-
-def _level(value: float, label: str, *, x: Any, **look: Any) -> list[Any]:
-    """A level rule, and its name at `x`."""
-    rule: Any = {"color": NEUTRAL, "strokeDash": [2, 3], "strokeWidth": 2}
-    return ruled(alt.Y("at:Q"), value, label, {"x": alt.value(x)}, look, **rule)
-
-
-def _lines(base: Any, looks: Mapping[str, Look], tips: list[alt.Tooltip], *, columns: int = 0) -> list[Any]:
-    """A line per series, each with its color, dashes and width under one legend, the first below the others."""
-    size: Any = {"symbolSize": 800 if columns == 1 else 1400, "columns": columns or alt.Undefined}
-    legend = alt.Legend(symbolType="stroke", symbolOpacity=1, labelFontSize=15, labelLimit=300, **size)
-    channels = [alt.Color, alt.StrokeDash, alt.StrokeWidth]
-    scales = [alt.Scale(type="ordinal", domain=[*looks], range=[look[k] for look in looks.values()]) for k in range(3)]
-    line = base.mark_line().encode(
-        *(channel("series:N", scale=s, title=None, legend=legend) for channel, s in zip(channels, scales, strict=True)),
-        order=alt.Order("x:Q"),
-        tooltip=[*tooltips("series|series"), *tips, *tooltips("value|value|.3~g")],
-    )
-    return [line.transform_filter(alt.FieldOneOfPredicate("series", [name])) for name in looks]

@@ -61,7 +61,7 @@ def accuracies(title: str | None, majority: float = BELOW) -> dict[str, Any]:
     return scaled(title, span(low, 1, zero=False), format="~%", tickCount=6)
 
 
-def epsilons(title: str, held: Iterable[float], **axis: Any) -> dict[str, Any]:
+def epsilons(title: str | list[str], held: Iterable[float], **axis: Any) -> dict[str, Any]:
     """The log axis of epsilons, on which these stand."""
     logs = np.log10([value for value in held if 0 < value < math.inf] or [1.0])
     first = min(math.log10(LEAST), math.floor(logs.min() + 1e-9))

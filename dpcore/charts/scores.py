@@ -8,10 +8,10 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from dpcore.charts.base import Chart, near, present
+from dpcore.charts.base import Chart, present
 from dpcore.charts.colors import INK, NEUTRAL, REAL, RELEASED, SERIES
 from dpcore.charts.frames import as_listed, distinct, in_order, labels, step, t_quantile, tidy
-from dpcore.charts.marks import NO_TIP, bars, beside, color_and_shape, keyed, ruled, tooltips, words
+from dpcore.charts.marks import NO_TIP, bars, color_and_shape, end_labels, keyed, ruled, tooltips, words
 from dpcore.charts.scales import BELOW, accuracies, distances, scaled, shares
 from dpcore.language import phrase, say
 from dpcore.text import percent
@@ -26,7 +26,6 @@ SCORES = {"accuracy": phrase("accuracy"), "balanced_accuracy": phrase("balanced 
 LEGEND = alt.Legend(symbolOpacity=1, offset=28)  # above the name of the majority class
 MAJORITY = phrase("majority class")
 ROW = 110  # pixels
-TO_LEFT = "datum.first && datum.value > 0.3"
 MOST_BARS = 15
 OTHERS, HERE = phrase("another draw"), phrase("this release")
 NOISELESS, MIDDLE, NOISY = phrase("noiseless trees"), phrase("same trees, noiseless counts"), phrase("released")
@@ -80,7 +79,7 @@ def classifier_scores(frame: pd.DataFrame) -> Chart:
         The chart.
     """
     data = tidy(frame, ["model"], [*SCORES]).assign(who=np.where(frame["private"].to_numpy(bool), *map(say, WHO)))
-    luck = data.loc[data["model"] == MAJORITY, [*SCORES]].min(axis=None)
+    chance = float(data.loc[data["model"] == MAJORITY, [*SCORES]].min().min())
     measures = [*map(say, SCORES.values())]
     data = data.melt(["model", "who"], [*SCORES], var_name="kind", value_name="score").dropna().reset_index(drop=True)
     data["kind"] = data["kind"].map(SCORES).map(say)
@@ -93,7 +92,7 @@ def classifier_scores(frame: pd.DataFrame) -> Chart:
     ]
     key = say("Balanced accuracy: the mean share of each class that is found.")
     title = say("How good the classifier is, and what else there is")
-    return _scored(data, measures, looks, luck, title=title, of=say("on real test rows"), key=key)
+    return _scored(data, measures, looks, chance, title=title, of=say("on real test rows"), key=key)
 
 
 def _scored(
@@ -114,22 +113,22 @@ def _scored(
         alt.Y("model:N", title=None, scale=alt.Scale(domain=order, paddingInner=0.3)),
         alt.YOffset("kind:N", scale=alt.Scale(domain=kinds)),
     )
-    tips = tooltips("model|model", "kind|which", "score|value|.1%", "mean|mean|.1%", "low|from|.1%", "high|to|.1%")
+    tooltip = tooltips("model|model", "kind|which", "score|value|.1%", "mean|mean|.1%", "low|from|.1%", "high|to|.1%")
     dots = base.mark_point(filled=True, size=120, opacity=0.85)
-    dots = dots.encode(alt.X("shown:Q", **across), *looks, tooltip=tips if repeated else tips[:3])
+    dots = dots.encode(alt.X("shown:Q", **across), *looks, tooltip=tooltip if repeated else tooltip[:3])
     bars = base.mark_rule(strokeWidth=3).encode(alt.X("low:Q", **across), looks[0], x2=alt.X2("high"), tooltip=NO_TIP)
     last = data.groupby(["model", "kind"], sort=False)[["shown", "high"]].transform("max").max(axis=1)
     ends = data.assign(end=last).drop_duplicates(["model", "kind"])[["model", "kind", "end", "text"]]
     said = alt.Chart(ends.reset_index(drop=True)).encode(
         base.encoding.y, base.encoding.yOffset, alt.X("end:Q", **across)
     )
-    layers = [*([bars] if repeated else []), dots, beside(said, "end", "text", dx=11)]
+    layers = [*([bars] if repeated else []), dots, end_labels(said, "end", "text", dx=11)]
     if (data["score"] < low).any():
         key = say("Marks at the left edge lie beyond it, at their numbers. ") + key
     if repeated:
         key = say("One mark per run; bar: 95% t-interval of the mean, which is written beside it. ") + key
     scores = "; ".join(f"{one.model}, {one.kind}: {one.text}" for one in ends.itertuples()).replace("\n", " ")
-    return near(
+    return present(
         alt.layer(*layers, *_upright(say(MAJORITY), majority, "left")),
         title,
         key=key,
@@ -190,26 +189,22 @@ def redraws(frame: pd.DataFrame, *, references: pd.DataFrame | None = None, smal
         size=alt.condition(f"datum.which == '{which[1]}'", alt.value(260), alt.value(80)),
     )
     known = pd.DataFrame(columns=["metric", "label", "value"]) if references is None else references
-    beside = tidy(known, ["metric", "label"], ["value"]).dropna()
-    beside[["metric", "label"]] = beside[["metric", "label"]].map(say)
-    beside = beside[beside["metric"].isin(metrics)].reset_index(drop=True)
-    beside["first"] = beside["value"] == beside.groupby("metric")["value"].transform("min")
-    beside["text"] = [f"{label} {told(value)}" for label, value in zip(beside["label"], beside["value"], strict=True)]
-    rule = alt.Chart(beside).encode(down, alt.X("value:Q", **across), tooltip=tooltips("text|reference"))
+    known = tidy(known, ["metric", "label"], ["value"]).dropna()
+    known[["metric", "label"]] = known[["metric", "label"]].map(say)
+    known = known[known["metric"].isin(metrics)].reset_index(drop=True)
+    known["text"] = [f"{label} {told(value)}" for label, value in zip(known["label"], known["value"], strict=True)]
+    rule = alt.Chart(known).encode(down, alt.X("value:Q", **across), tooltip=tooltips("text|reference"))
     rules = rule.mark_point(shape="stroke", angle=90, size=3600, strokeWidth=3, color=INK, opacity=1)
-    said = [  # the lowest to the left of its line, if there is room
-        words(rule.transform_filter(left), "text", align=align, dx=dx, dy=ROW / 2 - 14, fontSize=13)
-        for left, align, dx in ((TO_LEFT, "right", 2), (f"!({TO_LEFT})", "left", -2))
-    ]
+    said = end_labels(rule, "value", "text", dx=2, dy=ROW / 2 - 14, fontSize=13)
     names = pd.DataFrame({"metric": metrics, "text": [_spread(data, metric, told) for metric in metrics]})
     heads = words(
         alt.Chart(names).encode(down, x=alt.value(0)), "text", align="left", dy=14 - ROW / 2, fontWeight="bold"
     )
     return present(
-        alt.layer(rules, draws, heads, *said),
+        alt.layer(rules, draws, heads, said),
         say("The same method, drawn again"),
         key=say("One mark per run, on an axis that is the same for every release.")
-        + (say(" Upright line: for reference.") if len(beside) else ""),
+        + (say(" Upright line: for reference.") if len(known) else ""),
         seen=say(
             "{runs} runs per metric; the release on the screen stands out. {metrics}.",
             runs=data["run"].nunique(),
@@ -222,10 +217,10 @@ def redraws(frame: pd.DataFrame, *, references: pd.DataFrame | None = None, smal
 def _spread(data: pd.DataFrame, metric: str, told: Callable[[float], str]) -> str:
     """A metric, what the release on the screen has of it, and between what the others lie."""
     own = data[data["metric"] == metric].set_index("which")["value"]
-    here, rest = own[own.index == say(HERE)].map(told), own[own.index == say(OTHERS)]
+    setting_rule, rest = own[own.index == say(HERE)].map(told), own[own.index == say(OTHERS)]
     low, high = rest.min(), rest.max()
     others = say("no others") if rest.empty else say("others {low} to {high}", low=told(low), high=told(high))
-    return say("{metric}: {values}", metric=metric, values=", ".join([*here, others]))
+    return say("{metric}: {values}", metric=metric, values=", ".join([*setting_rule, others]))
 
 
 def axis_of(quantity: str, title: str, values: pd.Series, references: pd.DataFrame | None) -> dict[str, Any] | None:
@@ -319,41 +314,27 @@ def costs(frame: pd.DataFrame, *, majority: float = math.nan) -> Chart:
         The chart.
     """
     data = tidy(frame, ["step"], ["accuracy"]).dropna()
-    means = data.groupby("step")["accuracy"].mean().reindex([NOISELESS, MIDDLE, NOISY])
-    bars = [(STRUCTURE, means[NOISELESS], means[MIDDLE]), (LEAVES, means[MIDDLE], means[NOISY])]
-    moves = pd.DataFrame(bars, columns=["row", "start", "stop"]).dropna()
-    change = 100 * (moves["stop"] - moves["start"])
-    moves["text"] = [say("{sign}{size:.1f} points", sign="+" if c >= 0 else "−", size=abs(c)) for c in change.round(1)]
+    best, middle, noisy = data.groupby("step")["accuracy"].mean().reindex([NOISELESS, MIDDLE, NOISY])
+    rows = [(NOISELESS, best, best), (STRUCTURE, best, middle), (MIDDLE, middle, middle), (LEAVES, middle, noisy)]
+    moves = pd.DataFrame([*rows, (NOISY, noisy, noisy)], columns=["row", "start", "stop"]).dropna()
+    moves = moves.assign(step=~moves["row"].isin([STRUCTURE, LEAVES]), row=moves["row"].map(say))
+    change = (100 * (moves["stop"] - moves["start"])).round(1)
+    points = [say("{sign}{size:.1f} points", sign="+" if c >= 0 else "−", size=abs(c)) for c in change]
+    moves["text"] = moves["stop"].map("{:.1%}".format).where(moves["step"], points)
     moves["end"] = moves[["start", "stop"]].max(axis=1)
-    steps = means.dropna().rename("accuracy").rename_axis("row").reset_index()
-    steps["text"] = [f"{value:.1%}" for value in steps["accuracy"]]
-    known = {*moves["row"], *steps["row"]}
-    order = [say(name) for name in (NOISELESS, STRUCTURE, MIDDLE, LEAVES, NOISY) if name in known]
-    moves["row"], steps["row"] = moves["row"].map(say), steps["row"].map(say)
-    down = alt.Y("row:N", title=None, scale=alt.Scale(domain=order, paddingInner=0.2))
     across = accuracies(say("accuracy"), majority)
-    base, marks = alt.Chart(moves).encode(down), alt.Chart(steps).encode(down, alt.X("accuracy:Q", **across))
-    tips = tooltips("row|step", "text|changes accuracy by", "start|from|.2%", "stop|to|.2%")
-    spans = base.mark_bar(color=RELEASED, opacity=0.55, height={"band": 0.55})
-    spans = spans.encode(alt.X("start:Q", **across), x2=alt.X2("stop"), tooltip=tips)
-    look: Any = {"dx": 12, "fontWeight": "bold"}
-    said = beside(base.encode(alt.X("end:Q", **across)), "end", "text", **look)
+    down = alt.Y("row:N", title=None, scale=alt.Scale(domain=in_order(moves["row"]), paddingInner=0.2))
+    tooltip = tooltips("row|step", "text|changes accuracy by", "start|from|.2%", "stop|to|.2%")
+    base = alt.Chart(moves).encode(down, alt.X("start:Q", **across), tooltip=tooltip)
+    spans = base.transform_filter("!datum.step").mark_bar(color=RELEASED, opacity=0.55, height={"band": 0.55})
     own = alt.condition(f"datum.row === '{say(NOISY)}'", alt.value(RELEASED), alt.value(REAL))
-    dots = marks.mark_point(filled=True, shape="diamond", size=210, opacity=1)
-    dots = dots.encode(color=own, tooltip=tooltips("row|trees", "accuracy|accuracy|.2%"))
+    dots = base.transform_filter("datum.step").mark_point(filled=True, shape="diamond", size=210, opacity=1)
+    dots = dots.encode(color=own, tooltip=tooltips("row|trees", "stop|accuracy|.2%"))
+    said = end_labels(base.encode(alt.X("end:Q", **across)), "end", "text", dx=12, fontWeight="bold")
     return present(
-        alt.layer(
-            spans,
-            said,
-            dots,
-            beside(marks, "accuracy", "text", **look),
-            *_upright(say("majority class"), majority, "left"),
-        ),
+        alt.layer(spans.encode(x2=alt.X2("stop")), dots, said, *_upright(say(MAJORITY), majority, "left")),
         say("What privacy costs in accuracy, and by what"),
         key=say("From above: the best trees, then trees that were chosen by chance, then their noisy counts."),
-        seen=say(
-            "Accuracy of noiseless trees, released trees with noiseless counts, and the release, with differences."
-        ),
         height=alt.Step(46),
     )
 
@@ -379,14 +360,11 @@ def importance(frame: pd.DataFrame) -> Chart:
     across = shares(say("share of what splits gain"))
     data["text"] = data["share"].map("{:.1%}".format)
     layers = bars(data, "column", "share", across, tooltips("column|column", "share|share|.1%"))
-    return near(
+    return present(
         alt.layer(*layers),
         title,
         key=say(
             "How much each column’s splits lower the impurity of classes, by noisy counts: from the release alone."
-        ),
-        seen=say(
-            "The {count} columns that matter most to the released trees, by their share of the gain.", count=len(data)
         ),
         height=step(data["column"], 26),
     )

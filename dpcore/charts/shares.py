@@ -6,15 +6,18 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from dpcore.charts.base import DIGITS, Chart, near, present
+from dpcore.charts.base import DIGITS, Chart, by_width, present
 from dpcore.charts.colors import CLAIMED, INK, NEUTRAL, REAL, RELEASED
-from dpcore.charts.frames import LINE, MOST_ENTRIES, as_listed, cut, distinct, labels, printed, short, step, tidy
+from dpcore.charts.frames import LINE, MOST_ENTRIES, as_listed, distinct, labels, percents, short, step, tidy
 from dpcore.charts.marks import NO_TIP, bars, diamonds, single, tooltips, words
 from dpcore.charts.scales import distances, values
 from dpcore.language import say
 
 RARE, FEW, MOST = 0.01, 12, 25  # a share; values that are drawn however rare, and that are drawn at most
-UPRIGHT = 60  # letters that stand side by side below bars
+UPRIGHT, CROWDED = 60, 36  # letters that stand side by side below bars, on a laptop and on a phone
+LOOKS = {"labelAngle": (0, -50), "labelAlign": ("center", "right"), "labelBaseline": ("top", "middle")}
+TURNED = {name: alt.ExprRef(**by_width(*looks)) for name, looks in LOOKS.items()}  # where there are too many
+MOST_HEAD = 12  # letters above a column of numbers
 MOST_PAIRS = 10
 NUMBERED = ("real", "released", "reconstructed")  # what is told in figures
 
@@ -49,31 +52,27 @@ def marginal(
     data = distinct(tidy(frame, ["value"], ["real", "released", "floor_low", "floor_high"]), "value")
     shares = {"real": say("real"), "released": released or say("synthetic")}
     hollow = ""
-    tips = tooltips("real|real|.2%", "released|released|.2%", "floor_low|fresh samples from|.2%", "floor_high|to|.2%")
+    tooltip = tooltips(
+        "real|real|.2%", "released|released|.2%", "floor_low|fresh samples from|.2%", "floor_high|to|.2%"
+    )
     if previous is not None:
         earlier = distinct(tidy(previous, ["value"], ["released"]), "value").set_index("value")["released"]
         data["previous"], shares["previous"] = data["value"].map(earlier), before or say("the run before")
-        tips += tooltips("previous|the run before|.2%")
+        tooltip += tooltips("previous|the run before|.2%")
         hollow = say(" Hollow: {before}.", before=shares["previous"])
     data, capped = _frequent(data, ["real", "released"])
-    along = _Values(data, say("share of rows"), [*shares, "floor_high"], tips)
+    along = _Values(data, say("share of rows"), [*shares, "floor_high"], tooltip)
     marks = [along.bars("real"), along.interval(NEUTRAL, 4, "floor_low", "floor_high")]
     if previous is not None:
         pale: Any = {"shape": "diamond", "filled": False, "size": 110, "strokeWidth": 2, "opacity": 0.6}
         marks.append(along.base.mark_point(color=RELEASED, **pale).encode(along.share("previous:Q")))
-    return near(
+    return present(
         alt.layer(*marks, along.diamonds("released"), *along.numbers({name: shares[name] for name in NUMBERED[:2]})),
         say("{column}: real and {released}", column=short(column, 28), released=shares["released"]) + capped,
         key=say("Bars: real, not to be published. Diamonds: {released}.", released=shares["released"])
         + hollow
         + say(" Lines: 95% of fresh samples."),
-        seen=say(
-            "Shares of the values of {column}, real and {released}, with those of fresh samples.{hollow}",
-            column=short(column),
-            released=shares["released"],
-            hollow=hollow,
-        ),
-        height=along.height,
+        **along.size,
     )
 
 
@@ -104,10 +103,10 @@ def reported_shares(frame: pd.DataFrame, *, column: str) -> Chart:
     low, high = float(np.nanmin(ends)), float(np.nanmax(ends))
     room = 0.5 * (high - low)  # intervals may be wider than anything worth seeing
     data["low"], data["high"] = data["low"].clip(lower=low - room), data["high"].clip(upper=high + room)
-    tips = tooltips("real|true|.2%") if known else []
-    tips += tooltips("reported|reported|.2%", "reconstructed|reconstructed|.2%")
-    tips += tooltips("low|95% interval from|.2%", "high|to|.2%")
-    along = _Values(data, say("share of people"), [*shares, "low", "high"], tips)
+    tooltip = tooltips("real|true|.2%") if known else []
+    tooltip += tooltips("reported|reported|.2%", "reconstructed|reconstructed|.2%")
+    tooltip += tooltips("low|95% interval from|.2%", "high|to|.2%")
+    along = _Values(data, say("share of people"), [*shares, "low", "high"], tooltip)
     tick: Any = {"thickness": 4, "width" if along.upright else "height": {"band": 0.9}}
     layers = [
         along.bars("real"),
@@ -117,17 +116,16 @@ def reported_shares(frame: pd.DataFrame, *, column: str) -> Chart:
     ]
     if (data[["reconstructed", "low"]] < 0).any(axis=None):
         layers.insert(0, single(zero=0.0).mark_rule(color=NEUTRAL).encode(along.share("zero:Q"), NO_TIP))
-    told = {"real": say("true")} if known else {}
-    layers += along.numbers(told | {"reconstructed": say("reconstructed")})
+    note = {"real": say("true")} if known else {}
+    layers += along.numbers(note | {"reconstructed": say("reconstructed")})
     key = say("Bar: true. ") if known else ""
     key += say("Orange line: reported. ") if data["reported"].notna().any() else ""
     names = say("true, reported and reconstructed") if known else say("reported and reconstructed")
-    return near(
+    return present(
         alt.layer(*layers),
         say("{column}: {names} shares", column=short(column, 24), names=names) + capped,
         key=key + say("Diamond: reconstructed from the reports, with its 95% interval."),
-        seen=say("Shares of the values of {column}: {names}.", column=short(column), names=names),
-        height=along.height,
+        **along.size,
     )
 
 
@@ -147,18 +145,24 @@ def _frequent(data: pd.DataFrame, by: list[str]) -> tuple[pd.DataFrame, str]:
 class _Values:
     """A place per value, with its shares: side by side if they are few and short, else one below the other."""
 
-    def __init__(self, data: pd.DataFrame, title: str, fields: list[str], tips: list[alt.Tooltip]) -> None:
+    def __init__(self, data: pd.DataFrame, title: str, fields: list[str], tooltip: list[alt.Tooltip]) -> None:
         most = max(UPRIGHT // max(len(data), 1), 1)
-        lines = labels(data["value"].str.replace("\n", " "), most)
+        lines = labels((name.replace("\n", " ") for name in data["value"]), most)
         longest = max((len(word) for name in data["value"] for word in name.split()), default=0)
         self.lines = 1 + max((name.count("\n") for name in lines), default=0)
         self.upright = len(data) <= FEW and longest <= most and self.lines <= 2
-        data = data.assign(**{f"{field}_text": printed(data[field]) for field in NUMBERED if field in data})
+        data = data.assign(**{f"{field}_text": percents(data[field]) for field in NUMBERED if field in data})
         data = data.assign(value=lines) if self.upright else data
-        self.height = 150 if self.upright else step(data["value"], 17 if len(data) <= FEW else 22)
-        place, self.share, self.end = (alt.X, alt.Y, alt.Y2) if self.upright else (alt.Y, alt.X, alt.X2)
-        named = place("value:N", title=None, scale=as_listed(data["value"]), axis=alt.Axis(labelAngle=0))
-        self.base = alt.Chart(data).encode(named, tooltip=[*tooltips("value|value"), *tips])
+        height: Any = 150 if self.upright else step(data["value"], 17 if len(data) <= FEW else 22)
+        # Of the plot alone: names, figures and title come besides, and would be taken from it.
+        self.size: Any = {"height": height, "autosize": alt.AutoSizeParams(type="fit-x", contains="padding")}
+        place: Any = alt.X if self.upright else alt.Y
+        self.share: Any = alt.Y if self.upright else alt.X
+        self.end: Any = alt.Y2 if self.upright else alt.X2
+        self.crowded = self.upright and sum(map(len, data["value"])) > CROWDED
+        axis: Any = {"labelPadding": 4} | (TURNED if self.crowded else {"labelAngle": 0})
+        named = place("value:N", title=None, scale=as_listed(data["value"]), axis=alt.Axis(**axis))
+        self.base = alt.Chart(data).encode(named, tooltip=[*tooltips("value|value"), *tooltip])
         self.along = values(title, data[fields])
 
     def bars(self, field: str) -> Any:
@@ -174,19 +178,21 @@ class _Values:
         """What was released."""
         return diamonds(self.base, RELEASED).encode(self.share(f"{field}:Q", **self.along))
 
-    def numbers(self, told: dict[str, str]) -> list[Any]:
+    def numbers(self, note: dict[str, str]) -> list[Any]:
         """Shares in figures, in a row below the names or a column beside the bars for each of these."""
         found: list[Any] = []
-        for k, (field, head) in enumerate(told.items()):
+        end: Any = (alt.YValue if self.upright else alt.XValue)(alt.ExprRef("height" if self.upright else "width"))
+        for k, (field, head) in enumerate(note.items()):
             look: Any = {"align": "right", "fontSize": 13, "fontWeight": 400 if field == "real" else 600}
-            name, shown = single(text=cut(head, 16)), {"x": alt.XValue(alt.ExprRef(f"width + {54 + 110 * k}"))}
+            name = single(text=head if len(head) < MOST_HEAD else say("released"))
             if self.upright:
-                shown = {"y": alt.YValue(alt.ExprRef(f"height + {LINE * (self.lines + k) + 18}"))}
-                found.append(words(name.encode(x=alt.value(-6), **shown), "text", **look))
-                look |= {"align": "center"} | ({"style": DIGITS} if self.base.data.shape[0] > MOST // 4 else {})
+                look |= {"dy": LINE * (self.lines + k) + 18} | ({"style": DIGITS} if self.crowded else {})
+                found.append(words(name.encode(end, x=alt.value(-6)), "text", **look))
+                look["align"] = "center"
             else:
-                found.append(words(name.encode(y=alt.value(-9), **shown), "text", **look))
-            found.append(words(self.base.encode(**shown), f"{field}_text", **look))
+                look["dx"] = 52 + 84 * k
+                found.append(words(name.encode(end, y=alt.value(-9)), "text", **look))
+            found.append(words(self.base.encode(end), f"{field}_text", **look))
         return found
 
 
@@ -212,8 +218,8 @@ def reported_numbers(frame: pd.DataFrame, *, column: str, days: bool = False) ->
     known = frame["real"].notna().any()
     data = tidy(frame, [], ["x", "width", "real", "reported", "reconstructed"])
     data["from"], data["to"], data["zero"] = data["x"] - data["width"] / 2, data["x"] + data["width"] / 2, 0.0
-    tips = tooltips("real|true|.2%") if known else []
-    tips += tooltips("reported|reported|.2%", "reconstructed|reconstructed|.2%")
+    tooltip = tooltips("real|true|.2%") if known else []
+    tooltip += tooltips("reported|reported|.2%", "reconstructed|reconstructed|.2%")
     ends = tooltips("from|from|.4~g", "to|to|.4~g")
     axis = alt.Axis(format="~s", tickCount=8)
     if days:
@@ -221,7 +227,7 @@ def reported_numbers(frame: pd.DataFrame, *, column: str, days: bool = False) ->
             data[f"{end} day"] = np.floor(data[end]).to_numpy().astype(int).astype("datetime64[D]").astype(str)
         ends = tooltips("from day|from", "to day|to")
         axis = alt.Axis(labelExpr="utcFormat(datum.value * 864e5, '%Y-%m')", tickCount=8)
-    base = alt.Chart(data).encode(tooltip=[*ends, *tips])
+    base = alt.Chart(data).encode(tooltip=[*ends, *tooltip])
     real = base.mark_rect(color=REAL, opacity=0.5).encode(
         alt.X("from:Q", title=say("value"), axis=axis, scale=alt.Scale(zero=False)),
         alt.X2("to"),
@@ -241,7 +247,6 @@ def reported_numbers(frame: pd.DataFrame, *, column: str, days: bool = False) ->
         alt.layer(real, said, *([made] if again else [])),
         say("{column}: {names} numbers", column=short(column), names=names),
         key=key + (say(" Blue line: reconstructed from the reports.") if again else ""),
-        seen=say("Distribution of {column}: {names}.", column=short(column), names=names),
         height=420,
     )
 
@@ -272,7 +277,6 @@ def steps(frame: pd.DataFrame, *, column: str) -> Chart:
         base.mark_line(color=RELEASED, point={"color": RELEASED, "size": 40}),
         say("{column}: every step makes the reports more likely", column=short(column)),
         key=say("{steps:,} steps, until the next would change nothing that a test could notice.", steps=len(data) - 1),
-        seen=say("The likelihood of the reports after every step of the reconstruction; it never falls."),
         height=300,
     )
 
@@ -323,14 +327,13 @@ def _worst(data: pd.DataFrame, title: str, most: int) -> Chart:
     shown = distinct(shown.reset_index(drop=True), "attributes")
     shown = shown.assign(edge=shown[["avd", "floor"]].max(axis=1), text=shown["avd"].map("{:.2f}".format))
     across = distances(say("distance"))
-    tips = tooltips("attributes|columns", "avd|distance|.3f", "floor|fresh sample|.3f")
-    drawn, told = bars(shown, "attributes", "avd", across, tips)
+    tooltip = tooltips("attributes|columns", "avd|distance|.3f", "floor|fresh sample|.3f")
+    drawn, note = bars(shown, "attributes", "avd", across, tooltip)
     floor = alt.Chart(shown).mark_tick(color=INK, thickness=3, height={"band": 0.95})
-    floor = floor.encode(drawn.encoding.y, alt.X("floor:Q", **across), tooltip=tips)
-    return near(
-        alt.layer(drawn, floor, told),
+    floor = floor.encode(drawn.encoding.y, alt.X("floor:Q", **across), tooltip=tooltip)
+    return present(
+        alt.layer(drawn, floor, note),
         title,
         key=say("Upright line: a fresh sample of real rows, off by chance alone. 0: the same. 1: nothing alike."),
-        seen=say("Distance from the real data per set of columns, largest first, beside that of a fresh sample."),
         height=step(shown["attributes"], 24),
     )

@@ -3,7 +3,7 @@
 import altair as alt
 import pandas as pd
 
-from dpcore.charts.base import Chart, near
+from dpcore.charts.base import Chart, present
 from dpcore.charts.colors import CLAIMED, RELEASED
 from dpcore.charts.frames import largest, tidy
 from dpcore.charts.marks import captions, ruled, tooltips
@@ -49,8 +49,8 @@ def staircase(frame: pd.DataFrame, *, cap: float | None = None, others: float = 
     places = [*range(1, max(FEWEST, len(data)) + 1)]
     runs = scaled(say("runs, the earliest first"), alt.Scale(domain=places), labelAngle=0)
     across = alt.X("step:O", **runs)
-    tips = tooltips("run|run", "when|when", "cost|can cost up to", "total|in all, until then")
-    base = alt.Chart(data.drop(columns="epsilon_bound")).encode(across, tooltip=tips)
+    tooltip = tooltips("run|run", "when|when", "cost|can cost up to", "total|in all, until then")
+    base = alt.Chart(data.drop(columns="epsilon_bound")).encode(across, tooltip=tooltip)
     spent = base.mark_bar(opacity=0.25, color=RELEASED, width={"band": 1}).encode(up, alt.Y2("floor:Q"))
     steps = base.mark_bar(color=RELEASED, width={"band": 1}).encode(up, alt.Y2("before:Q"))
     layers = [spent, steps]
@@ -69,7 +69,7 @@ def staircase(frame: pd.DataFrame, *, cap: float | None = None, others: float = 
         )
     key += say(" Dashed: the cap.") if cap is not None else ""
     spent_in_all = number(total.max() if len(total) else 0.0)
-    return near(
+    return present(
         alt.layer(*layers),
         say("What runs can cost, at most, run by run"),
         key=key,

@@ -26,11 +26,11 @@ ROOM = 6.5  # a letter's width
 LARGEST = 320  # box, and line
 MOST_LEAVES = 150
 LONGEST = 34  # letters of a name that places are made for
-GAP = 18
+GAP, TAIL = 18, 40  # TAIL: behind the last boxes
 WIDTH = 960  # pixels, for all texts
 
 
-def forest_tree(frame: pd.DataFrame, *, title: str = "", width: int = WIDTH) -> Chart:
+def forest_tree(frame: pd.DataFrame, *, title: str = "", width: float = WIDTH) -> Chart:
     """Draw one tree, with every branch's condition on its line.
 
     The root is at the left, leaves are at the right. A box has the color of its most probable
@@ -42,8 +42,8 @@ def forest_tree(frame: pd.DataFrame, *, title: str = "", width: int = WIDTH) -> 
         That of `forest_frames.nodes`.
     title : str, optional
         The title.
-    width : int, default=960
-        The pixels for all texts.
+    width : float, default=960
+        The pixels for all texts; infinite for as many as they need, and the chart is as wide.
 
     Returns
     -------
@@ -54,6 +54,8 @@ def forest_tree(frame: pd.DataFrame, *, title: str = "", width: int = WIDTH) -> 
     parents = pd.Index(data["place"]).get_indexer(data["parent"])
     data = data.join(STEP * (_rows(parents) + 0.5)).join(_columns(data, width), on="level")
     height = largest(data["y"], 0.0) + STEP / 2
+    own = {"width": math.ceil(largest(data["right"], 0.0)) + TAIL} if math.isinf(width) else {}
+    width = own.get("width", width)
     data = data.assign(top=data["y"] - BOX / 2, bottom=data["y"] + BOX / 2, inset=data["left"] + 7)
 
     marks = canvas(width, height)
@@ -96,7 +98,8 @@ def forest_tree(frame: pd.DataFrame, *, title: str = "", width: int = WIDTH) -> 
             "A decision tree of {nodes:,} nodes, with numbers of records and most probable classes.", nodes=len(data)
         )
         + note,
-        height=height + 150,  # what fits its container counts title and legend as well
+        height=height if own else height + 150,  # what fits its container counts title and legend as well
+        **own,
     )
 
 
@@ -130,13 +133,13 @@ def _boxes(frame: pd.DataFrame) -> pd.DataFrame:
     return data
 
 
-def _columns(data: pd.DataFrame, width: int) -> pd.DataFrame:
+def _columns(data: pd.DataFrame, width: float) -> pd.DataFrame:
     """Per level where its branches' lines `start`, its boxes (`left`, `right`), and the next level's lines (`hang`)."""
     longest = data.assign(box=data[["head", "foot"]].map(len).max(axis=1), line=data["branch"].map(len))
     needs = longest.groupby("level")[["line", "box"]].max() * ROOM + [26, 18]
     needs["line"] = needs["line"].where(needs.index > 0, 0).clip(upper=LARGEST)
     needs["box"] = needs["box"].clip(80, LARGEST)
-    tail = 40 if (data["more"] != "").any() else 4
+    tail = TAIL if (data["more"] != "").any() else 4
     gap = 12.0  # from a box to the line that its branches leave
     flat = needs.to_numpy(float)
     for kind, least in ((0, 56.0), (1, 0.0)):  # where there is too little place, lines give way before boxes do
@@ -217,10 +220,10 @@ def taxonomy(frame: pd.DataFrame) -> Chart:
     marks = canvas(WIDTH, height)
     told = ["name", "path", "leaves"]
     dots = marks(drawn[["x", "y", "size", *told]]).mark_point(filled=True, opacity=1, color=NEUTRAL)
-    tips = tooltips("name|node", "path|path from the root", "leaves|values|,")
-    dots = dots.encode(alt.Size("size:Q", scale=None, legend=None), tooltip=tips)
+    tooltip = tooltips("name|node", "path|path from the root", "leaves|values|,")
+    dots = dots.encode(alt.Size("size:Q", scale=None, legend=None), tooltip=tooltip)
     look: Any = {"align": "left", "fontSize": letters}
-    names = marks(drawn[["y", "label", "room", *told, "end"]].assign(x=drawn["at"])).encode(tooltip=tips)
+    names = marks(drawn[["y", "label", "room", *told, "end"]].assign(x=drawn["at"])).encode(tooltip=tooltip)
     groups, values = (names.transform_filter(f"{sign}datum.end") for sign in ("!", ""))
     lines = _lines(marks, drawn.assign(left=drawn["x"], right=drawn["x"], hang=drawn["x"]))
     layers = [lines, dots, fitted(groups, "label", WIDTH, **look, dx=5, dy=-4, baseline="bottom", fontWeight=600)]

@@ -7,7 +7,7 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from dpcore.charts.base import Chart, near
+from dpcore.charts.base import Chart, present
 from dpcore.charts.colors import CLAIMED, INK, NEUTRAL, RELEASED, SERIES
 from dpcore.charts.frames import largest, tidy, wrapped
 from dpcore.charts.marks import NO_TIP, boxes, color_and_shape, keyed, single, tooltips, words
@@ -66,15 +66,10 @@ def two_worlds(frame: pd.DataFrame, *, whole: bool = False) -> Chart:
     key = ""
     if beyond:
         key = say("Orange: where one world is above exp(epsilon) times the other. Each orange area is delta.")
-    return near(
+    return present(
         alt.layer(*layers),
         say("Two worlds, one person apart"),
         key=key,
-        seen=say(
-            "Probabilities of answers without you and with you, which are nearly on top of each other if epsilon is "
-            "small. {key}",
-            key=key,
-        ),
         height=360 if key else 330,
     )
 
@@ -105,9 +100,9 @@ def ratio_band(frame: pd.DataFrame, *, epsilon: float, whole: bool = False) -> C
     data["where"] = np.where(outside, beyond, within)
     most = min(largest(data["log_ratio"].abs(), 1.3 * epsilon) * 1.04, 3 * epsilon)
     up = scaled(say("ratio"), span(-most, most), **STACKED, values=[-epsilon, 0, epsilon], labelExpr=TIMES)
-    tips = tooltips("answer|answer|.4~g", "ratio|times as likely with you|.3~g", "where|epsilon allows it")
+    tooltip = tooltips("answer|answer|.4~g", "ratio|times as likely with you|.3~g", "where|epsilon allows it")
     across = alt.X("answer:Q", **_answers(data, whole))
-    base = alt.Chart(data).encode(across, alt.Y("log_ratio:Q", **up), tooltip=tips)
+    base = alt.Chart(data).encode(across, alt.Y("log_ratio:Q", **up), tooltip=tooltip)
     marks = [_band(up, "log_ratio", epsilon, NEUTRAL, 0.25)]
     if whole:
         marks.append(base.mark_point(filled=True, size=60, opacity=1, color=INK, **CLIP))
@@ -117,17 +112,11 @@ def ratio_band(frame: pd.DataFrame, *, epsilon: float, whole: bool = False) -> C
             far = base.transform_filter(f"datum.where == '{beyond}' && {side}")
             marks.append(far.mark_line(strokeWidth=5, color=CLAIMED, **CLIP))
     told = say("It leaves the band in the tails.") if outside.any() else say("It never leaves the band.")
-    return near(
+    return present(
         alt.layer(*marks),
         say("How much an answer tells about you"),
         key=say(
             "Answer’s probability with you, divided by that without you. Grey: what epsilon allows. {told}", told=told
-        ),
-        seen=say(
-            "The ratio of the two probabilities at every answer, beside the band from {low:.3g} to {high:.3g}. {told}",
-            low=math.exp(-epsilon),
-            high=math.exp(epsilon),
-            told=told,
         ),
         height=270,
     )
@@ -167,7 +156,7 @@ def answer_strip(frame: pd.DataFrame, *, low: float, high: float) -> Chart:
         *color_and_shape("world", names, PAIR, ["diamond", "circle"], title=alt.Undefined, legend=None),
         tooltip=tooltips("world|world", "answer|answer|.4~g"),
     )
-    return near(
+    return present(
         base.mark_point(filled=True, size=110, opacity=0.8, **CLIP),
         say("Answers that were drawn"),
         key=told,
@@ -221,6 +210,8 @@ def world_piles(
     above: bool,
     hits: tuple[int, int],
     counted: int,
+    claimed: float = math.inf,
+    lower: float = 0.0,
     logarithmic: bool = False,
 ) -> Chart:
     """Draw how often the attacker's number fell where in both worlds.
@@ -246,6 +237,8 @@ def world_piles(
         In how many runs it happened in each world.
     counted : int
         Of how many.
+    claimed, lower : float
+        The claimed epsilon, which may be infinite, and the lower bound with 95% confidence.
     logarithmic : bool, default=False
         Whether runs are counted on a log scale.
 
@@ -265,17 +258,18 @@ def world_piles(
     long = pd.concat(parts, ignore_index=True)
     long = long[long["count"] > 0]
     most, least = largest(long["share"], 1e-3), 0.5 / max(runs, 1)
-    scale = span(least, most * (most / least) ** 0.3, type="log") if logarithmic else span(0, 1.3 * most)
+    scale = span(least, most * (most / least) ** 0.7, type="log") if logarithmic else span(0, 1.7 * most)
     across = _numbers(data, number)
     up = alt.Y("share:Q", **scaled(say("share of runs"), scale, **STACKED, format="~%", tickCount=4))
-    tips = tooltips("world|world", "from|from|.4~g", "to|to|.4~g", "count|runs|,.0f", "share|share|.3~p")
-    base, floor = alt.Chart(long).encode(_colors(RUNS), tooltip=tips), least if logarithmic else 0
+    tooltip = tooltips("world|world", "from|from|.4~g", "to|to|.4~g", "count|runs|,.0f", "share|share|.3~p")
+    base, floor = alt.Chart(long).encode(_colors(RUNS), tooltip=tooltip), least if logarithmic else 0
     layers = [boxes(base, alt.X("from:Q", **across), "to", up, floor=floor, opacity=0.8, **CLIP)]
-    told = say("No event was found that tells the worlds apart.")
+    key = told = say("No event was found that tells the worlds apart.")
     if math.isfinite(threshold) and len(data):
         event = say("{threshold:.4g} or below", threshold=threshold)
         if above:
             event = say("{threshold:.4g} or above", threshold=threshold)
+        key = say("Grey: the event “{event}”. Broad: world A. Narrow: world B.", event=event)
         told = say(
             "Grey: the event “{event}”. Of {counted:,} counted runs it happened in World A {first:,} and World B "
             "{second:,}.",
@@ -284,13 +278,23 @@ def world_piles(
             first=hits[0],
             second=hits[1],
         )
-        layers = [*_event(data, across, edge, hits, above=above), *layers]
-    return near(
+        proof = [
+            say("{name}: {hits:,.0f} of {counted:,} runs", name=say(world), hits=hit, counted=counted)
+            for world, hit in zip(RUNS.values(), hits, strict=True)
+        ]
+        if math.isfinite(claimed):
+            most_often = f"{math.exp(min(claimed, TOO_MANY)):,.3g}"
+            proof.append(say("claimed: at most {ratio} times as often", ratio=most_often))
+        if lower:  # never rounded up
+            least_often = f"{math.floor(100 * math.exp(min(lower, TOO_MANY))) / 100:,.10g}"
+            proof.append(say("95% sure: at least {ratio} times", ratio=least_often))
+        layers = [*_event(data, across, edge, "\n".join(proof), above=above), *layers]
+    return present(
         alt.layer(*layers),
         say("What the attacker saw, run by run"),
-        key=say("Broad: world A. Narrow: world B. {told}", told=told),
+        key=key,
         seen=say("Two distributions of {runs:,} runs each, on top of each other. {told}", runs=runs, told=told),
-        height=470,
+        height=360,
     )
 
 
@@ -300,13 +304,10 @@ def _numbers(data: pd.DataFrame, number: str) -> dict[str, Any]:
     return scaled(wrapped(number, 95), span(low, high, zero=False), grid=False, titleLimit=760)
 
 
-def _event(data: pd.DataFrame, across: Any, edge: float, hits: tuple[int, int], *, above: bool) -> list[Any]:
-    """The event's region, its edge, and how often it happened."""
+def _event(data: pd.DataFrame, across: Any, edge: float, text: str, *, above: bool) -> list[Any]:
+    """The event's region, its edge, and what it proves."""
     low, high = float(data["left"].min()), float(data["right"].max())
     left = edge < (low + high) / 2  # words go where there is more room
-    text = "\n".join(
-        say("{name}: {total:,.0f}", name=say(world), total=hit) for world, hit in zip(RUNS.values(), hits, strict=True)
-    )
     base = single(**{"from": edge, "to": high if above else low, "text": text}).encode(alt.X("from:Q", **across))
     shade = base.mark_rect(color=NEUTRAL, opacity=0.22, **CLIP)
     shade = shade.encode(x2="to", tooltip=tooltips("text|runs with the event"))
@@ -362,9 +363,9 @@ def world_ratios(frame: pd.DataFrame, *, number: str, claimed: float, proved: fl
         for epsilon, color, opacity in ((proved, RELEASED, 0.14), (claimed, CLAIMED, 0.25))
         if math.isfinite(epsilon)
     ]
-    tips = tooltips("left|from|.4~g", "right|to|.4~g", "ratio|B / A|.3~g", "where|this is")
+    tooltip = tooltips("left|from|.4~g", "right|to|.4~g", "ratio|B / A|.3~g", "where|this is")
     look = alt.condition(f"datum.where == '{outside}'", alt.value(CLAIMED), alt.value({"expr": INK.expr}))
-    base = alt.Chart(data).encode(alt.X("middle:Q", **_numbers(bins, number)), color=look, tooltip=tips)
+    base = alt.Chart(data).encode(alt.X("middle:Q", **_numbers(bins, number)), color=look, tooltip=tooltip)
     whiskers = base.mark_rule(strokeWidth=3, **CLIP).encode(alt.Y("low:Q", **up), alt.Y2("high:Q"))
     dots = base.mark_point(filled=True, size=80, opacity=1, **CLIP).encode(alt.Y("log_ratio:Q", **up))
     count = int(beyond.sum())
@@ -377,14 +378,10 @@ def world_ratios(frame: pd.DataFrame, *, number: str, claimed: float, proved: fl
     known = say("Nothing is proved.")
     if math.isfinite(proved):
         known = say("Blue band: proved, {times}.", times=times(proved))
-    return near(
+    return present(
         alt.layer(*layers, whiskers, dots),
         say("How many times as frequent in world B as in world A"),
         key=say("{claimed} {proved}", claimed=key, proved=known),
-        seen=say(
-            "For every bin of the distributions, the ratio of its two frequencies with a 95% interval. {told}",
-            told=told,
-        ),
         height=380,
     )
 
@@ -410,8 +407,8 @@ def round_worlds(frame: pd.DataFrame, *, at: float | None = None, number: str) -
     low, high = (float(data["number"].min()), float(data["number"].max())) if len(data) else (0.0, 1.0)
     across = scaled(number, span(low - 0.6, high + 0.6), grid=False, tickMinStep=1, format="d")
     up = alt.Y("chance:Q", title=say("probability"), axis=alt.Axis(format="~%", tickCount=4, grid=False))
-    tips = tooltips("world|world", "number|number|,.0f", "chance|probability|.3~p")
-    base = alt.Chart(_beside(data, "number", TABLE, chance="{}")).encode(_colors(TABLE), tooltip=tips)
+    tooltip = tooltips("world|world", "number|number|,.0f", "chance|probability|.3~p")
+    base = alt.Chart(_beside(data, "number", TABLE, chance="{}")).encode(_colors(TABLE), tooltip=tooltip)
     layers = [boxes(base, alt.X("left:Q", **across), "right", up, opacity=0.9, **CLIP)]
     told = say("Nothing was shown yet.")
     if at is not None:
@@ -420,13 +417,10 @@ def round_worlds(frame: pd.DataFrame, *, at: float | None = None, number: str) -
         mark = mark.encode(alt.X("left:Q", **across), tooltip=tooltips("text|this round"))
         arrow = mark.mark_point(shape="triangle-down", filled=True, size=450, color=INK, opacity=1)
         layers += [mark.mark_rule(color=INK, strokeWidth=2, strokeDash=[6, 4]), arrow.encode(y=alt.value(10))]
-    return near(
+    return present(
         alt.layer(*layers),
         say("What can be released, in both worlds"),
         key=told,
-        seen=say(
-            "Probabilities of {number}, with the person in the table and out of it. {told}", number=number, told=told
-        ),
         height=330,
     )
 
@@ -457,9 +451,9 @@ def game_scores(frame: pd.DataFrame, *, limit: pd.DataFrame) -> Chart:
     scale, ticks = alt.Scale(type="log", nice=False, padding=30), line["epsilon"].to_list()
     across = scaled(say("epsilon that is claimed"), scale, values=ticks, format="~g", grid=False)
     up = scaled(say("guessed right"), span(0, 1.02), format="~%", values=[0, 0.25, 0.5, 0.75, 1])
-    share, tips = alt.Y("share:Q", **up), tooltips("epsilon|epsilon|~g", "share|at most|.1%")
+    share, tooltip = alt.Y("share:Q", **up), tooltips("epsilon|epsilon|~g", "share|at most|.1%")
     allowed = alt.Chart(line).mark_line(color=CLAIMED, strokeWidth=3, interpolate="monotone")
-    allowed = allowed.encode(alt.X("epsilon:Q", **across), share, tooltip=tips)
+    allowed = allowed.encode(alt.X("epsilon:Q", **across), share, tooltip=tooltip)
     half = single(share=0.5).encode(share, tooltip=NO_TIP)
     half = half.mark_rule(color=NEUTRAL, strokeDash=[4, 3], strokeWidth=2)
     who = tooltips("who|who", "release|release", "rounds|rounds|,.0f", "share|right|.1%", "low|from|.1%")
@@ -473,7 +467,7 @@ def game_scores(frame: pd.DataFrame, *, limit: pd.DataFrame) -> Chart:
         mark = base.transform_filter(f"datum.honest == {str(honest).lower()}").encode(share, shape)
         dots.append(mark.mark_point(filled=honest, size=220, strokeWidth=4, opacity=1))
     said = "; ".join(f"{who} {share:.0%}" for who, share in zip(data["who"], data["share"], strict=True))
-    return near(
+    return present(
         alt.layer(half, allowed, whiskers, *dots),
         say("Scores, and the most that epsilon allows"),
         key=say("Orange: exp(epsilon) / (1 + exp(epsilon)). Dashed: a fair coin. Hollow marks: as printed."),

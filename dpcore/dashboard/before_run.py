@@ -64,8 +64,8 @@ def words(found: Expectation) -> list[str]:
     elif found.leaf is not None:
         noisy = say("leaves hold more noise than rows")
         told.append(say("counts in leaves ± {share:.0%}", share=found.leaf) if found.leaf < 1 else noisy)
-    if found.columns is not None and found.pairs and found.measured is not None:
-        told.append(say("{some:,} of {all:,} relations can be measured", some=found.measured, all=found.pairs))
+    if found.columns is not None and found.pairs and found.measurable is not None:
+        told.append(say("{some:,} of {all:,} relations can be measured", some=found.measurable, all=found.pairs))
     told.append(
         say("about {seconds} s", seconds=f"{found.seconds:.1g}" if found.seconds < 10 else f"{found.seconds:.0f}")
     )

@@ -76,14 +76,6 @@ class CountNoise:
         """The smallest distance from the truth that is not exceeded with at least that probability."""
         return float(self.quantile(np.array((1 + share) / 2)))
 
-    @property
-    def outside(self) -> float:
-        """The probability, with you, of an answer whose log ratio is above epsilon.
-
-        Of Gaussian noise it is more than delta, which only counts what is above the band.
-        """
-        return float(ndtr(1 / (2 * self.scale) - self.epsilon * self.scale)) if self.name == "Gaussian" else 0.0
-
 
 def gaussian_delta(epsilon: float, sigma: float) -> float:
     """The smallest delta for which normal noise is (epsilon, delta)-private; see the module."""

@@ -120,7 +120,7 @@ class Plan:
     def label(self) -> str:
         """What the button says."""
         if self.usable:
-            return say("Use these data")
+            return say("Use this table")
         if self.known is None:
             return say("Encode")
         return say("Encode: go on after {rows:,} rows", rows=self.known.rows) if self.same else say("Encode anew")
@@ -142,9 +142,8 @@ def plan(source: Path, schema: Schema, rows: int | None, **known: Any) -> Plan:
     if found is not None:
         usual = next(where for where in PLACES if place_of(where, source) == found.folder)
     left, right = st.columns(2, vertical_alignment="center")
-    key = f"data.codes:{known['token']}"
-    label = say("Where the codes of all rows go")
-    where = choice(left.radio, label, key, PLACES, list(PLACES).index(usual), horizontal=True)
+    label, key, at = say("Where the codes of all rows go"), f"data.codes:{known['token']}", [*PLACES].index(usual)
+    where = choice(left.radio, label, key, PLACES, at, horizontal=True)
     kept = right.checkbox(
         say("Keep numbers beside their codes"),
         value=found is None or found.numbers,
@@ -179,13 +178,11 @@ def told(asked: Plan, rows: int | None) -> str:
         need = rows * sum(code_dtype(one.size).itemsize + 8 * (one.numeric and asked.numbers) for one in asked.schema)
         free = free_bytes(asked.codes) / 1e6
         parts.append(say("They take about {size:,.1f} MB; {free:,.0f} MB are free there.", size=need / 1e6, free=free))
-    if asked.known is not None and not asked.same and (gone := damaged(asked.known)):
-        parts.append(say("**{damage} They are encoded anew.**", damage=escaped(gone)))
-    elif asked.known is not None and not asked.same:
-        replaced = phrase(
-            "Codes of {rows:,} rows are there, of files that changed since or by another schema: they are replaced."
-        )
-        parts.append(say(replaced, rows=asked.known.rows))
+    if asked.known is not None and not asked.same:
+        anew, gone = phrase("**{damage} They are encoded anew.**"), damaged(asked.known)
+        if not gone:
+            anew = phrase("Codes of {rows:,} rows of other files, or by another schema, are replaced.")
+        parts.append(say(anew, damage=escaped(gone), rows=asked.known.rows))
     return " ".join(parts)
 
 

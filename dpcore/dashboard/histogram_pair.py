@@ -14,20 +14,20 @@ TAIL = 0.002  # share of the runs in each of the outermost bars, at most, if num
 
 
 @dataclass(frozen=True, eq=False)
-class Piles:
+class HistogramPair:
     """Bins with their counts, the edge at the event's threshold, and how many runs gave no number.
 
-    `frame` has one row per bin: `left`, `right`, `first`, `second` (runs), and of the ratio second / first its
+    `bins` has one row per bin: `left`, `right`, `first`, `second` (runs), and of the ratio second / first its
     `log_ratio` and the ends `low` and `high` of a 95% interval; infinite where a world has no run, missing where
     neither has one.
     """
 
-    frame: pd.DataFrame
+    bins: pd.DataFrame
     edge: float
     lost: int
 
 
-def piled(first: Floats, second: Floats, threshold: float, *, above: bool) -> Piles:
+def histogram_pair(first: Floats, second: Floats, threshold: float, *, above: bool) -> HistogramPair:
     """Both worlds' numbers in common bins, of which none holds numbers from both sides of the event's threshold.
 
     The outermost bins hold whatever lies beyond as well.
@@ -41,7 +41,7 @@ def piled(first: Floats, second: Floats, threshold: float, *, above: bool) -> Pi
         place = np.searchsorted(edges, values, side="right") - 1
         counts.append(np.bincount(np.clip(place, 0, len(edges) - 2), minlength=len(edges) - 1))
     frame = pd.DataFrame({"left": edges[:-1], "right": edges[1:], "first": counts[0], "second": counts[1]})
-    return Piles(ratios(frame, len(first)), edge, 2 * len(first) - len(pool))
+    return HistogramPair(ratios(frame, len(first)), edge, 2 * len(first) - len(pool))
 
 
 def edges_of(values: Floats, threshold: float, *, above: bool) -> tuple[Floats, float]:

@@ -1,72 +1,28 @@
 """The guided tour: short lessons that lead through the pages, with the settings of each step preloaded.
 
-A lesson (`lesson_plans`) is a list of steps. A step opens a page at its top, puts its controls where the lesson needs
-them, and says at the foot of the window what to do and what to see. Nothing runs by itself: the card's one button does
-the step, as the page's own button would, brings into view what the words name, and then leads on. A lesson has data and
-a ledger of its own, and at its end all is as it was before.
+A lesson (`lessons.toml`) is a list of steps. A step opens a page at its top, puts its controls
+where the lesson needs them, and says at the foot of the window what to do and what to see. Nothing
+runs by itself: the card's one button does the step, as the page's own button would, brings into
+view what the words name, and then leads on. A lesson has data and a ledger of its own, and at its
+end all is as it was before.
 """
 
+import json
 from dataclasses import dataclass
 from typing import Any
 
 import streamlit as st
 
 from dpcore.dashboard import session
-from dpcore.dashboard.lesson_plans import DRAW, LESSONS, Lesson, Step
+from dpcore.dashboard.assets import read_asset
+from dpcore.dashboard.lesson_plans import LESSONS, Lesson, Step
+from dpcore.dashboard.widgets import caption
 from dpcore.language import phrase, say
 
 COURSE, TAUGHT = "dpcore.lesson", "dpcore.taught"
 ELSEWHERE = phrase("This step of the lesson is on another page.")
-# The foot leaves the page as much room as it can. In a narrow window, the words alone stand beside the button, and the
-# other ways are icons below it, whose names are still there for who listens.
-FOOT = """<style>
-[data-testid='stBottomBlockContainer'] {padding: 0 3rem 0.25rem}
-.st-key-lesson {padding: 0.3rem 0.9rem; gap: 0.75rem; flex-wrap: nowrap}
-[data-testid='stBottomBlockContainer'] > [data-testid='stVerticalBlock'] {gap: 0}
-.st-key-lesson p {font-size: 0.95rem; line-height: 1.35; margin: 0}
-.st-key-lesson [data-testid='stMarkdownContainer'] {margin: 0}
-.st-key-lesson button {min-height: 2.2rem; padding-block: 0}
-@media (max-width: 640px) {
-    [data-testid='stBottomBlockContainer'] {padding: 0 0.25rem 0.25rem}
-    .st-key-lesson {gap: 0.5rem; padding: 0.2rem 0.5rem}
-    .st-key-lesson p {font-size: 0.8rem; line-height: 1.2}
-    .st-key-lesson-place {display: none}
-    .st-key-lesson-ways {flex-wrap: wrap !important; width: 7rem !important; justify-content: center; gap: 0 !important}
-    .st-key-lesson-ways > :has([data-testid=stBaseButton-primary]) {order: -1; flex: 1 0 100%}
-    .st-key-lesson-ways button {min-height: 1.9rem; padding: 0 0.3rem}
-    .st-key-lesson-ways [data-testid=stBaseButton-tertiary] [data-testid=stMarkdownContainer] p {font-size: 0}
-}
-</style>"""
-TAUGHT_TEXTS = """<style>
-.st-key-taught :is(li, p) {font-size: 1.5rem !important}
-.st-key-taught li {margin: 1rem}
-</style><script>document.querySelector('[data-testid=stMain]').scrollTo({top: 0, behavior: 'instant'})</script>"""
-# To the top when a step begins, whatever is drawn later; when it is done, to what its words name; until somebody moves.
-GUIDE = """<script>
-(() => {
-    const main = document.querySelector('[data-testid=stMain]'), app = document.querySelector('[data-testid=stApp]');
-    const mine = window.lesson = {moved: false, last: -1}, HEAD = 48;
-    for (const kind of ['wheel', 'touchmove', 'keydown', 'pointerdown'])
-        addEventListener(kind, () => mine.moved = true, {once: true, passive: true});
-    if (%(top)s) main.scrollTo({top: 0, behavior: 'instant'});
-    const look = () => {
-        const foot = document.querySelector('[data-testid=stBottom]'), found = %(seek)s ? %(place)s : main.firstChild;
-        if (mine !== window.lesson || mine.moved || mine.still > 2 || Date.now() > mine.until || !foot) return;
-        const end = foot.getBoundingClientRect().top - 8, room = end - HEAD;
-        Object.assign(main.style, {scrollPaddingTop: `${HEAD}px`, scrollPaddingBottom: `${innerHeight - end}px`});
-        if (found && app.dataset.testScriptState === 'notRunning') {
-            const high = found.getBoundingClientRect().height;
-            found.scrollIntoView({behavior: 'instant', block: high > room ? 'start' : 'nearest'});
-            mine.still = main.scrollTop === mine.last && high > 20 ? mine.still + 1 : 0;
-            mine.last = main.scrollTop;
-        }
-        clearTimeout(mine.timer);
-        mine.timer = setTimeout(look, 150);
-    };
-    const again = () => { mine.still = 0; mine.until = Date.now() + 60000; look(); };
-    if (%(seek)s || %(top)s) { addEventListener('resize', again); again(); }
-})();
-</script>"""
+GUIDE = read_asset("lesson_guide.js")
+TO_TOP = "document.querySelector('[data-testid=stMain]').scrollTo({top: 0, behavior: 'instant'})"
 
 
 @dataclass
@@ -124,7 +80,7 @@ def do(job: str, what: str) -> None:
     course.asks, step = False, course.step
     if job != step.page:  # what a tab asks for, which must be open
         set_for(step)
-    if step.act == DRAW and session.shown(step.page) is None:  # nothing to draw again
+    if job.endswith(".redraws") and session.shown(step.page) is None:  # nothing to draw again
         job, what = step.page, "run"
     session.request(job, what)
 
@@ -158,7 +114,7 @@ def bar(page: str) -> None:
     else:
         text = say(step.after if step.act and course.done else step.text)
     with st.bottom:
-        st.html(FOOT + guide(course, here), unsafe_allow_javascript=True)
+        st.html(guide(course, here), unsafe_allow_javascript=True)
         with st.container(border=True, horizontal=True, vertical_alignment="center", key="lesson"):
             with st.container(gap=None):
                 place = say("step {number} of {all}", number=course.number + 1, all=len(course.lesson.steps))
@@ -216,20 +172,15 @@ def button(label: str, key: str, call: Any, *given: Any, **look: Any) -> None:
 def guide(course: Course, here: bool) -> str:
     """What brings into view what a step is about. Other words for another state, or a browser would not read it."""
     step, done = course.step, course.done
-    seek = here and done and bool(step.look)
-    top, place = here and (step.act is None or not done), located(step)
-    script = GUIDE % {"top": json(top), "place": place, "seek": json(seek)}
-    return script.replace("<script>", f"<script>// {course.name} {course.number} {done} {here}\n")
-
-
-def json(flag: bool) -> str:
-    """A truth value in a browser's words."""
-    return str(flag).lower()
+    top, seek = here and (step.act is None or not done), here and done and bool(step.look)
+    flags = f"const top = {json.dumps(top)}, seek = {json.dumps(seek)};"
+    given = f"{flags} const place = () => {located(step)};"
+    return f"<script>// {course.name} {course.number} {done} {here}\n{{{given}\n{GUIDE}}}</script>"
 
 
 def located(step: Step) -> str:
-    """What a step's words name, as a browser finds it: one of those that are to be seen, by its number."""
-    return f"[...document.querySelectorAll(`{step.look}`)].filter(e => e.offsetParent)[{step.nth - 1}]"
+    """What a step's words name, as a browser finds it: the first of those that are to be seen."""
+    return f"[...document.querySelectorAll(`{step.look}`)].find(e => e.offsetParent)"
 
 
 def taught() -> str | None:
@@ -242,11 +193,12 @@ def farewell() -> None:
     """What to take away from the lesson that was just gone through, and where to go on."""
     name, names = st.session_state[TAUGHT], list(LESSONS)
     lesson = LESSONS[name]
-    st.html(TAUGHT_TEXTS, unsafe_allow_javascript=True)
+    st.html(f"<script>{TO_TOP}</script>", unsafe_allow_javascript=True)
     with st.container(key="taught"):
-        st.markdown("\n".join(f"{place}. {say(sentence)}" for place, sentence in enumerate(lesson.lessons, 1)))
+        st.markdown("\n".join(f"{place}. {say(text)}" for place, text in enumerate(lesson.keep, 1)))
         with st.container(border=True):
             st.markdown(f":material/forum: {say('**For the class:**')} {say(lesson.question)}")
+        caption("In the literature: {terms}", terms=say(lesson.literature))
     following = names[names.index(name) + 1 :]
     with st.container(horizontal=True):
         if following:

@@ -23,6 +23,7 @@ from dpcore.errors import DataError
 from dpcore.language import phrase, plural, say
 
 OWN = "own"  # in an address: its session had data of somebody's own
+CLASS = "class"  # and its screen is for a class
 OF_DATA = ":data"  # in a name, for the token of the data in use
 MOST_SETTINGS = 100
 Settings = Mapping[str, Any]
@@ -127,7 +128,7 @@ def from_text(text: str) -> Any:
 
 def asked_by_link() -> Settings:
     """What the address says, which is then forgotten, so that it is not asked for twice."""
-    names = [name for name in st.query_params if name != OWN]
+    names = [name for name in st.query_params if name not in (OWN, CLASS)]
     found = {name: from_text(st.query_params[name]) for name in names[:MOST_SETTINGS]}
     for name in names:
         del st.query_params[name]

@@ -185,6 +185,12 @@ def dataset() -> Dataset:
     return kept("dpcore.data", lambda: datasets.load("sample"))
 
 
+def pending_name() -> str:
+    """The name of a file that was read and is not in use yet; empty if there is none."""
+    read = st.session_state.get("dpcore.intake")
+    return "" if read is None or read.fixed is not None or read.made(dataset()) else str(read.name)
+
+
 def set_dataset(data: Dataset) -> None:
     """Use other data from now on. Releases stay on their pages until the next run.
 

@@ -16,74 +16,48 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from dpcore import dashboard
-from dpcore.accounting.store.lines import Line, file_of
-from dpcore.dashboard import FOLDER, hosting, housekeeping, lessons, links, session, steps
-from dpcore.dashboard.widgets import MADE, OUTDATED, caption, markdown
+from dpcore.accounting.store.lines import Line, file_of, price
+from dpcore.dashboard import FOLDER, assets, hosting, housekeeping, lessons, links, session
+from dpcore.dashboard.assets import read_asset
+from dpcore.dashboard.widgets import caption, markdown
 from dpcore.domain.unit import PrivacyUnit
 from dpcore.errors import BookError, DataError, DPCoreError
 from dpcore.language import ENGLISH, LANGUAGES, ask, phrase, plural, retold, say, spoken
 from dpcore.methods import METHODS
-from dpcore.text import number
+from dpcore.text import limit, number
 
 if TYPE_CHECKING:
     from streamlit.navigation.page import StreamlitPage
 
 
-SECTIONS = {
-    phrase("Start"): [
-        ("home", phrase("Home"), ":material/home:"),
-        ("data", phrase("Data & schema"), ":material/table:"),
+SECTIONS = {  # of the menu; the first has no name
+    "": [
+        ("home", phrase("Start"), ":material/home:"),
+        ("data", phrase("Data"), ":material/table:"),
     ],
-    phrase("Synthesize"): [
+    phrase("Methods"): [
         ("naive_bayes", phrase("Naive Bayes"), ":material/scatter_plot:"),
         ("networks", phrase("Bayesian networks"), ":material/hub:"),
         ("taxonomy", phrase("Taxonomy tree"), ":material/account_tree:"),
+        ("forests", phrase("Forests"), ":material/forest:"),
+        ("responses", phrase("Randomized response"), ":material/casino:"),
     ],
-    phrase("Classify"): [("forests", phrase("Trees & forests"), ":material/forest:")],
-    phrase("Collect"): [("responses", phrase("Randomized responses"), ":material/casino:")],
-    phrase("Compare"): [("compare", phrase("Compare methods"), ":material/compare_arrows:")],
+    phrase("Use"): [
+        ("compare", phrase("Compare"), ":material/compare_arrows:"),
+        ("ledger", phrase("Ledger"), ":material/receipt_long:"),
+    ],
     phrase("Understand"): [
         ("attacks", phrase("Attacks"), ":material/person_search:"),
         ("mechanisms", phrase("Mechanisms"), ":material/functions:"),
-        ("audit", phrase("Twin worlds"), ":material/compare:"),
-        ("ledger", phrase("Ledger"), ":material/receipt_long:"),
+        ("audit", phrase("Audit"), ":material/balance:"),
+        ("about", phrase("About"), ":material/info:"),
     ],
 }
-# In the dark theme the primary color is bright, as it has letters of its own; on buttons, letters have to be dark.
-# The card of the data stands above the menu, and a page begins below the bar of buttons, so that more of it is seen.
-# Charts with panels cannot be as wide as their container: their picture is stretched instead.
-ROOM = (
-    "<style>[data-testid='stSidebarContent'] {display: flex; flex-direction: column} "
-    "[data-testid='stSidebarHeader'], [data-testid='stHeader'], [data-testid='stToolbar'] {height: 2.5rem; "
-    "min-height: 2.5rem} "
-    "[data-testid='stSidebarNav'] {order: 1} [data-testid='stSidebarNavSeparator'] {display: none} "
-    "[data-testid='stSidebarUserContent'] {padding: 0 1.25rem 0.5rem} "
-    "[data-testid='stMainBlockContainer'] {padding: 2.75rem 2.25rem 2rem} "
-    "h1 {padding: 0 !important; font-size: 1.5rem !important} .st-key-title p {padding-bottom: 0.2rem} "
-    "[data-testid='stHeading'] h2 {font-size: 1.5rem} .st-key-verdict h2 {font-size: 2.25rem !important} "
-    f"[data-testid='stMainBlockContainer'] > [data-testid='stVerticalBlock'], .st-key-{MADE} {{gap: 0.6rem}} "
-    "[data-testid='stMetric'] {padding-block: 0} div[data-testid='stMetric'] > div {padding-block: 0.5rem} "
-    "[data-testid='stMetricValue'] {font-size: 1.75rem} [data-testid='stMetricValue'] * {line-height: 2.3rem} "
-    "div:has(> .vega-embed g.role-scope.cell), .vega-embed:has(g.role-scope.cell), "
-    "svg.marks:has(g.role-scope.cell) {width: 100%; max-width: 80rem; height: auto} "
-    ".st-key-settings, .st-key-settings [data-testid='stVerticalBlock'] {gap: 0.25rem} "
-    ".st-key-ranges p {font-size: 0.75rem; white-space: nowrap} "
-    ".st-key-verdict [data-testid='stMetricValue'] {font-size: 1.35rem} "
-    ".st-key-advanced {padding-top: 1.75rem} "
-    ".st-key-before {background: var(--secondary-background-color, #eaf2fb); border-radius: 0.5rem; "
-    "padding: 0.4rem 0.75rem} .st-key-before p {font-size: 0.95rem} "
-    ".st-key-band {background: rgba(179, 38, 30, 0.08); border-radius: 0.5rem; padding: 0.25rem 0.75rem} "
-    ".st-key-verdict:focus {outline: none} "
-    f"[data-testid='stMain']:has(.st-key-{OUTDATED}) .st-key-{MADE} {{filter: grayscale(1) opacity(0.5)}} "
-    "@media (max-width: 640px) {[data-testid='stMainBlockContainer'] {padding: 2.5rem 1rem} "
-    ".st-key-steps {gap: 0 1rem !important}}</style>"
-)
-DARK_LETTERS = (
-    "<style>[data-testid='stBaseButton-primary']:not(:disabled) p {color: #0e1117} "
-    ".st-key-over [data-testid='stMetricValue'] {color: #ff8a80}</style>"
-)
-ABOUT = ("about", phrase("About this server"), ":material/dns:")  # of a server for visitors
-TITLES = {key: (title, icon) for entries in [*SECTIONS.values(), [ABOUT]] for key, title, icon in entries}
+TITLES = {key: (title, icon) for entries in SECTIONS.values() for key, title, icon in entries}
+STYLE, DARK, LARGE = map(read_asset, ("frame.css", "dark.css", "class_size.css"))
+FOCUS = read_asset("page_focus.js")
+WIDTH = 240  # pixels of the side bar
+CLASS = "dpcore.class"
 LANGUAGE = "dpcore.language"
 UNGUARDED = phrase(
     "This server runs without its guard against other sites. Start the dashboard by the command dpcore instead."
@@ -99,15 +73,36 @@ def page(name: str) -> StreamlitPage:
 
 
 def navigation() -> StreamlitPage:
-    """Page set-up and the menu."""
+    """Page set-up and the menu: in the side bar, or above the page at class size."""
     st.set_option("client.showSidebarNavigation", True)  # off until now: the bare names of the files in `pages/`
-    st.set_page_config(page_icon="🛡️", layout="wide")  # before the menu, whose material icons would be fetched
+    # Before the menu, whose material icons would be fetched.
+    st.set_page_config(page_icon="🛡️", layout="wide", initial_sidebar_state=WIDTH)
+    st.logo(assets.FOLDER / "wordmark.svg", size="large")
     menu = {say(name): [page(key) for key, *_ in entries] for name, entries in SECTIONS.items()}
-    if hosting.hosted():
-        menu[say("Start")].append(page("about"))
-    chosen = st.navigation(menu, expanded=True)  # of more than twelve pages, some would be folded away
+    if links.CLASS in st.query_params:
+        st.session_state[CLASS] = st.query_params[links.CLASS] == "1"
+    chosen = st.navigation(menu, position="top" if class_size() else "sidebar", expanded=True)
     st.set_page_config(page_title=f"{chosen.title} · dpcore")
     return chosen
+
+
+def class_size() -> bool:
+    """Whether the screen is for a class: larger letters, wide charts, and no side bar."""
+    return st.session_state.get(CLASS) is True
+
+
+def class_button(label: str, on: bool, **look: Any) -> None:
+    """A button that turns class size on or off."""
+    st.button(label, key=f"dpcore.class.{on}", on_click=set_class_size, args=(on,), **look)
+
+
+def set_class_size(on: bool) -> None:
+    """Turn class size on or off; a button's callback."""
+    st.session_state[CLASS] = on
+    if on:
+        st.query_params[links.CLASS] = "1"
+    else:
+        st.query_params.pop(links.CLASS, None)
 
 
 def load() -> None:
@@ -191,40 +186,50 @@ def frame(title: str, lead: str = "") -> Any:
             st.session_state["dpcore.alone"] = True
             st.rerun()
     session.set_back()
-    st.html(ROOM)
-    if st.context.theme.type == "dark":
-        st.html(DARK_LETTERS)
-    data = session.dataset()
-    with st.sidebar:
-        st.markdown(
-            say(
-                "**{name}** · {train:,} rows to learn from, {test:,} to test on ⚠",
-                name=escaped(data.name),
-                train=data.sizes[0],
-                test=data.sizes[1],
-            ),
-            help=say(
-                "The data in use. Comparisons read the real rows: what is marked ⚠ must not be published, nor must "
-                "these row counts and the time that a run takes."
-            ),
-        )
-        if data.schema.source == "inferred":
-            markdown(":red[:material/warning: inferred schema: no guarantee]")
-        working = any(job.is_alive() for job in session.work().values())
-        under_way() if working else st.caption(spent())
-        language()
+    dark = DARK if st.context.theme.type == "dark" else ""
+    st.html(f"<style>{STYLE}{dark}{LARGE if class_size() else ''}</style>")
+    if not class_size():
+        with st.sidebar:
+            card()
+            with st.container(horizontal=True, gap="xsmall", wrap=False):
+                language()
+                note = say("Class size: larger letters, no side bar")
+                class_button(say("Class"), True, icon=":material/co_present:", help=note)
     if wanted := st.session_state.pop("dpcore.open", None):
         open_page(wanted)
     gone()
     shown = st.session_state.get("dpcore.page", "")
     lessons.bar(shown)
-    steps.bar(shown)
-    left, place = st.columns([5, 1.3], vertical_alignment="center")
+    left, place = st.columns([3.6, 1.3], vertical_alignment="center")
     with left.container(horizontal=True, vertical_alignment="bottom", gap="small", key="title"):
         st.title(title, anchor=False, width="content")
         if lead:
             st.caption(lead)
+        if class_size():
+            label = say("Leave class size")
+            class_button(label, False, icon=":material/close_fullscreen:", type="tertiary")
+    begin = f"document.documentElement.lang = '{spoken()}'; // {shown}"
+    st.html(f"<script>{begin}\n{FOCUS}</script>", unsafe_allow_javascript=True)
     return place
+
+
+def card() -> None:
+    """The data in use, and what was spent on them."""
+    data = session.dataset()
+    learn, test = data.sizes
+    note = phrase(
+        "The data in use: methods learn from {train:,} rows, {test:,} are set apart to test on. "
+        "Comparisons read the real rows: what is marked ⚠ must not be published, nor must these "
+        "row counts and the time that a run takes."
+    )
+    title = say("**{name}** :small[{rows:,} rows] ⚠", name=escaped(data.name), rows=learn + test)
+    st.markdown(title, help=say(note, train=learn, test=test))
+    if data.schema.source == "inferred":
+        markdown(":red[:material/warning: inferred schema: no guarantee]")
+    working = any(job.is_alive() for job in session.work().values())
+    under_way() if working else spending()
+    if new := session.pending_name():
+        caption(":material/edit_note: {name} is not in use yet.", name=escaped(new))
 
 
 def asked_language() -> str:
@@ -241,9 +246,9 @@ ask(asked_language)
 def language() -> None:
     """Choose another language. It is nobody's setting of a page: a lesson leaves it as it is."""
     look: Any = {"key": LANGUAGE, "persist_state": "session", "label_visibility": "collapsed"}
-    look |= {"index": [*LANGUAGES].index(spoken()), "on_change": session.set_again}  # a value set by hand is lost
+    look |= {"index": [*LANGUAGES].index(spoken()), "width": 102}
+    look |= {"on_change": session.set_again}  # a value set by hand is lost
     st.selectbox("Language · 语言", list(LANGUAGES), format_func=LANGUAGES.__getitem__, **look)
-    st.html(f"<script>document.documentElement.lang = '{spoken()}'</script>", unsafe_allow_javascript=True)
 
 
 def gone() -> None:
@@ -285,36 +290,45 @@ def under_way() -> None:
     names = [job.name for job in session.work().values() if job.is_alive()]
     if not names:
         st.rerun()
-    st.caption(spent())
+    spending()
     caption(":material/hourglass_top: Under way: {names}", names=", ".join(map(say, names)))
 
 
-def spent() -> str:
-    """What was spent on the data in use, by all sessions."""
+def spending() -> None:
+    """What all sessions spent on the data in use: a bar against each cap, or words."""
     data = session.dataset()
     try:
         key = session.books().key(data)
-        lines = [line for line in session.books().accounts() if line.file == file_of(key)]
+        accounts = [line for line in session.books().accounts() if line.file == file_of(key)]
     except BookError:
-        return say(":red[:material/error: The ledger cannot be read: nothing will be drawn. See the page Ledger.]")
-    told = [
-        plural("{n:,} release", "{n:,} releases", line.looks)
-        + f", {price(line)} ({say(line.relation.short_for(line.protects))}){for_person(line, data.schema.unit)}"
-        for line in sorted(lines, key=lambda line: line.key != key)
-        if line.looks
-    ]
-    if apart := sum(line.apart for line in lines):
-        told.append(
-            plural(
-                "{n:,} release without a guarantee, which no epsilon covers",
-                "{n:,} releases without a guarantee, which no epsilon covers",
-                apart,
-            )
+        caption(":red[:material/error: The ledger cannot be read: nothing will be drawn. See the page Ledger.]")
+        return
+    used = [line for line in accounts if line.looks or line.cap is not None]
+    used.sort(key=lambda line: line.key != key)
+    totals = []
+    for line in used:
+        relation = f" ({say(line.relation.short_for(line.protects))})" if len(used) > 1 else ""
+        about = f"{relation}{for_person(line, data.schema.unit)}"
+        if line.cap is None:
+            totals.append(f"{in_full(line)}{about}")
+        else:
+            costs = [price(other, line) for other in accounts if other.relation is line.relation]
+            total, cap = line.currency.epsilon(sum(costs)), float(line.cap)  # as the cap counts
+            values = {"spent": in_full(line, total), "cap": number(cap)}
+            shown = f":small[{say('Spent at most: {spent} of {cap}', **values)}{about}]"
+            st.progress(min(total / cap, 1.0) if cap else 1.0, text=shown)
+    if totals or not used:
+        lesson = phrase("Spent in this lesson, at most: {spent}")
+        own = phrase("Spent at most: {spent} · no cap set") if totals else phrase("Spent: {spent}")
+        shown = "; ".join(totals) or say("nothing yet")
+        st.caption(say(lesson if session.laid_aside() else own, spent=shown))
+    if apart := sum(line.apart for line in accounts):
+        shown = plural(
+            "{n:,} release without a guarantee",
+            "{n:,} releases without a guarantee",
+            apart,
         )
-    spent = "; ".join(told) or say("nothing yet")
-    if session.laid_aside():
-        return say("Charged for them in this lesson: {spent}", spent=spent)
-    return say("Charged for them: {spent}", spent=spent)
+        st.caption(f":red[:material/gpp_bad: {shown}]")
 
 
 def for_person(line: Line, unit: PrivacyUnit | None) -> str:
@@ -324,32 +338,26 @@ def for_person(line: Line, unit: PrivacyUnit | None) -> str:
     if line.delta:
         product = number(line.currency.for_rows(line.epsilon_bound, unit.max_contributions))
         return plural(
-            ", which is {product} for somebody with {n:,} row",
-            ", which is {product} for somebody with {n:,} rows",
+            ", which is {product} for someone with {n:,} row",
+            ", which is {product} for someone with {n:,} rows",
             unit.max_contributions,
             product=product,
         )
     values = {"epsilon": number(line.epsilon_bound), "product": number(unit.max_contributions * line.epsilon_bound)}
     return plural(
-        ", which is {n:,} × {epsilon} = {product} for somebody with {n:,} row",
-        ", which is {n:,} × {epsilon} = {product} for somebody with {n:,} rows",
+        ", which is {n:,} × {epsilon} = {product} for someone with {n:,} row",
+        ", which is {n:,} × {epsilon} = {product} for someone with {n:,} rows",
         unit.max_contributions,
         **values,
     )
 
 
-def price(line: Line) -> str:
-    """What can be proved of a line of the books."""
-    if math.isinf(line.epsilon_bound):
-        return say("no guarantee is left")
-    return in_full(line)
-
-
-def in_full(line: Line) -> str:
-    """The epsilon of a line of the books, with its delta if it has one."""
+def in_full(line: Line, epsilon: float | None = None) -> str:
+    """The epsilon of a line of the ledger, or another one, with its delta if it has one."""
+    shown = limit(line.epsilon_bound if epsilon is None else epsilon)
     if line.delta:
-        return say("epsilon {epsilon} at delta {delta}", epsilon=number(line.epsilon_bound), delta=f"{line.delta:g}")
-    return say("epsilon {epsilon}", epsilon=number(line.epsilon_bound))
+        return say("epsilon {epsilon} at delta {delta}", epsilon=shown, delta=f"{line.delta:g}")
+    return say("epsilon {epsilon}", epsilon=shown)
 
 
 def known(name: str) -> None:
@@ -359,8 +367,9 @@ def known(name: str) -> None:
 
 
 def open_page(name: str) -> None:
-    """Go to another page. What its address says of own data is said at once: later, it would be one more step back."""
-    st.switch_page(page(name), query_params={links.OWN: session.own_kind()} if session.has_own() else None)
+    """Go to another page. What its address has to say is said at once, or would be a step back."""
+    address = {links.OWN: session.own_kind()} if session.has_own() else {}
+    st.switch_page(page(name), query_params=address | ({links.CLASS: "1"} if class_size() else {}))
 
 
 @contextmanager

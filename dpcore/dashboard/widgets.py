@@ -96,11 +96,10 @@ def seed_button(key: str, label: str) -> int:
 def focus(key: str) -> None:
     """Move the keyboard to what was drawn in a container with this key."""
     found = f"document.querySelector('.st-key-{key}')"
-    st.html(
-        f"<script>setTimeout(() => {{const found = {found}; if (found) {{found.tabIndex = -1; found.focus()}}}}, 100)"
-        f"</script><!-- {time.monotonic()} -->",
-        unsafe_allow_javascript=True,
-    )
+    step = f"const found = {found}; if (found) {{found.tabIndex = -1; found.focus({{preventScroll: true}})}}"
+    # The time makes it another script than the last one, which would not be run again.
+    script = f"<script>/* {time.monotonic()} */ setTimeout(() => {{{step}}}, 100)</script>"
+    st.html(script, unsafe_allow_javascript=True)
 
 
 def outdated() -> None:

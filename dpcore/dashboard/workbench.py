@@ -18,7 +18,7 @@ from dpcore.dashboard.session import Shown
 from dpcore.dashboard.widgets import MADE, focus, outdated
 from dpcore.datasets import Dataset
 from dpcore.evaluate.evaluator import Evaluator
-from dpcore.export import privacy_card, protection
+from dpcore.export import facts, protection
 from dpcore.export.artifacts import Rows
 from dpcore.export.release import PURPOSE
 from dpcore.language import phrase, say
@@ -152,7 +152,7 @@ class Workbench:
                 if told := own.foretold(public):
                     st.caption(told)
                 self.explained(own, public)
-                grounds = privacy_card.grounds(data.schema, method.relation, method.delta, presets.noise_of(method))
+                grounds = facts.grounds(data.schema, method.relation, method.delta, presets.noise_of(method))
                 st.caption("  \n".join(f"**{what}:** {shell.escaped(why)}" for what, why in grounds))
         controls.lacking(page, lacks)
         if isinstance(own, Synthesizer) and isinstance(method, Synthesizer):

@@ -287,6 +287,15 @@ def account(
     return (many.bootstrap("a bootstrap sample", rows) if resample == "bootstrap" else many), epsilon / trees
 
 
+def tree_budget(
+    ledger: Ledger, trees: int, epsilon: Epsilon, resample: str, rate: float, rows: int, *, plainly_claimed: bool
+) -> tuple[Ledger, Epsilon]:
+    """The account of a record's way through one of such trees, and what it may cost."""
+    every, budget = account(ledger, trees, epsilon, resample, rate, rows)
+    part = every.parallel("", by="value", plainly_claimed=plainly_claimed).part("")
+    return part, budget if plainly_claimed else part.share_of(budget)
+
+
 def sample(records: Records, noise: Noise, trees: int, resample: str, rate: float) -> Nodes:
     """The roots: every tree's records. A rate is rounded down to what lots can have, so that it is none too high."""
     n, rate = len(records), floor(rate * 2.0**53) / 2.0**53

@@ -349,19 +349,12 @@ class PrivateTable:
             Whether the source claims that nodes cost the largest of them under replace as well.
         """
         self._need_pure("Trees")
-        part, budget = self.tree_budget(trees, epsilon, resample, rate, plainly_claimed=plainly_claimed)
+        way = trees, exact(epsilon), resample, rate, len(self._rows)
+        part, budget = nodes.tree_budget(self.ledger, *way, plainly_claimed=plainly_claimed)
         place, classes = self.schema.index(target), self.schema[target].size
         records = records_of(self._rows, dict(attributes), place, classes)
         rows = nodes.sample(records, self._door.noise, trees, resample, rate)
         return nodes.PrivateNodes(self._door.on(part), rows), budget
-
-    def tree_budget(
-        self, trees: int, epsilon: Epsilon, resample: str = "full", rate: float = 1.0, *, plainly_claimed: bool = False
-    ) -> tuple[Ledger, Epsilon]:
-        """The account of a record's way through one of such trees, and what it may cost; no question."""
-        account, budget = nodes.account(self.ledger, trees, exact(epsilon), resample, rate, len(self._rows))
-        part = account.parallel("", by="value", plainly_claimed=plainly_claimed).part("")
-        return part, budget if plainly_claimed else part.share_of(budget)
 
     def _need_pure(self, what: str) -> None:
         if self.ledger.delta:

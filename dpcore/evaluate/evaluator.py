@@ -102,8 +102,8 @@ def check_measures(
     if not asked:
         raise ParameterError(f"{method.title} has none of these measures.", f"Add one of {', '.join(known)}.")
     target = getattr(method, "target", None) if classifies else None
-    if set(asked) & set(SCORES) and (target or data.schema.target) is None:
-        raise ParameterError("A sweep needs a class column.", "Choose a target in the schema.")
+    if set(asked) & set(SCORES) and (not data.sizes[1] or (target or data.schema.target) is None):
+        raise ParameterError("Accuracy needs a class column and test rows.", "Choose both with the data.")
     if label is None and set(asked) & set(PROTOCOLS):
         raise ParameterError("The SVM needs something to tell.", "Pass label=Label(column=..., equals=...).")
     degree = max((AVDS[measure][0] for measure in asked if measure in AVDS and "bits" not in measure), default=0)

@@ -3,7 +3,8 @@
 Every run is a release of its own and costs its epsilon; their sum is what showing all of them would cost. What they are
 measured by (`evaluate.evaluator`) reads real rows and is never private. A sweep can be written down as a `Config`, and
 what it has finished can be kept in a folder (`store`), from which a sweep that was stopped goes on. `figure` makes one
-of the papers' figures again. `forecast` is the exception: it tells of runs before they are charged, and sees no row.
+of the papers' figures again. `forecast` is the exception: it tells of runs before they are charged, and sees no row;
+`expectations` does so at once, by formulas.
 """
 
 from dpcore.arguments import check_public

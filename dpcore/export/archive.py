@@ -13,59 +13,32 @@ It holds what was released and what it can cost, and nothing that was computed f
 """
 
 import io
+import re
 import zipfile
 import zlib
 from collections.abc import Iterable
+from pathlib import PurePath
 from typing import Any
 
 from dpcore.domain.documents import json_text, json_value
 from dpcore.errors import DataError, ParameterError
-from dpcore.export.artifacts import Rows, Table
+from dpcore.export.artifacts import CountTree, Rows, Table
 from dpcore.export.collection import Collection
-from dpcore.export.privacy_card import card, markdown, warned
-from dpcore.export.quoting import plain, spreadsheet_csv, spreadsheet_safe
+from dpcore.export.facts import Facts, facts
+from dpcore.export.model_file import Model
+from dpcore.export.quoting import spreadsheet_csv, spreadsheet_safe
 from dpcore.export.release import Release
-from dpcore.export.replay import again, command, how_to_run, make_notebook, script_of, whence
+from dpcore.export.rendering import render
+from dpcore.export.replay import make_notebook, script_of
 from dpcore.export.report import Report, make_report
+from dpcore.text import number
 
-REPORTS = (
-    "`reports.csv` has {each}: what that person reported; cells are empty where a person was not asked. "
-    "Each randomized their own answers, before anybody collected them, by the rules in `rules.json`: a report supports "
-    "the true value with probability gain + base, and any other with its base. The two files are all that "
-    "somebody else needs to learn from these people: open them on the dashboard (Randomized responses, Open collected "
-    "reports), or\n\n"
-    "    import dpcore as dp\n"
-    "    from dpcore.export import Collection\n\n"
-    "    reports = Collection.read('reports.csv', 'rules.json')\n"
-    "    model = reports.learn(dp.{kind})\n\n"
-    "It needs no private row and spends nothing."
-)
-FILES = {
-    "synthetic.csv": "the synthetic rows, for any spreadsheet or program.",
-    "synthetic.parquet": "the synthetic rows, with their types.",
-    "generalized.csv": "groups of rows and how many rows each has; the synthetic rows are drawn evenly out of them.",
-    "structure.json": "what the synthetic rows were drawn from, as it was released.",
-    "model.json": "the classifier, as plain data: nothing in it is ever run.",
-    "reports.csv": "what people reported, randomized by themselves.",
-    "rules.json": "the rules that they randomized by.",
-    "report.html": "all of this with charts; it opens in any browser without a network, and prints.",
-    "card.md": "what is protected, whose, from whom and at which price, and what is not.",
-    "schema.json": "what is public about the columns: types, bounds, bins, categories.",
-    "config.json": "the method and its settings.",
-    "ledger.csv": "every question that was asked of the private rows, and what it can cost.",
-    "ledger.json": "the same for programs.",
-    "replay.py": "makes it again; see below.",
-    "replay.ipynb": "the same as a notebook, step by step.",
-}
-UNDRAWN = "all of this, with tables in place of charts; it opens in any browser without a network, and prints."
 PACKINGS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # others may ask for gigabytes to unpack
 MOST_BYTES = 1_000_000
 # What a zip that is damaged, or of another kind, makes the libraries raise.
 UNREADABLE = (ValueError, KeyError, TypeError, RuntimeError, OSError, EOFError, zipfile.BadZipFile, zlib.error)
-BRIEF = {"Method", "Guarantee", "Privacy unit", "Neighboring relation", "Noise", "Source of noise", "Seed", "Schema"}
-BRIEF |= {"Outside review", "Publication"}
-ESCAPED = "{:,} cells that a spreadsheet would run as formulas begin with an apostrophe."
-COMPARED = "**`report.html` holds comparisons with the real rows, which carry no guarantee: do not publish it.**"
+ENDINGS = re.compile(r"(\.(csv|tsv|txt|xlsx?|parquet|zip|gz))+$", re.IGNORECASE)
+LONGEST = 60  # letters of a data set's name in a file's name
 
 
 def bundle(release: Release, *, table: Table = "csv", told: Report | None = None) -> bytes:
@@ -108,6 +81,7 @@ def bundle(release: Release, *, table: Table = "csv", told: Report | None = None
     if table not in ("csv", "parquet"):
         raise ParameterError("The table format is not known.", "Choose csv or parquet.")
     told = make_report(release) if told is None else told
+    known = facts(release)
     files = release.artifact.files(table)
     if (reports := release.table_of_reports) is not None:
         files |= Collection(reports, release.about).files()
@@ -116,12 +90,12 @@ def bundle(release: Release, *, table: Table = "csv", told: Report | None = None
         "config.json": json_text(release.config(), 2),
         "ledger.json": release.ledger.to_json(),
         "ledger.csv": spreadsheet_csv(release.ledger.to_frame()),
-        "replay.py": script_of(release, table),
+        "replay.py": script_of(known, table),
         "replay.ipynb": make_notebook(release, table),
         "report.html": told.html,
-        "card.md": markdown(card(release)),
+        "card.md": render("card.md", facts=known),
     }
-    files["README.md"] = readme(release, table, told, files)
+    files["README.md"] = readme(known, table, told, files)
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in files.items():
@@ -145,55 +119,34 @@ def settings_of_release(raw: bytes, cause: str, remedy: str, name: str = "config
         raise DataError(f"{cause}.", remedy) from error
 
 
-def rows_of_reports(release: Release) -> str:
-    """How many rows of reports a person has."""
-    unit = release.schema.unit
-    if unit is None or unit.max_contributions == 1:
-        return "one row per person"
-    if unit.id_column is None:
-        return f"one row per row of the table, of which a person has {unit.max_contributions:,} at most"
-    return f"{unit.max_contributions:,} rows per person, one below another"
+def file_name(release: Release, *, real: bool = False) -> str:
+    """Return the name of a release's zip: the data's, what was released, and the proven epsilon.
+
+    Parameters
+    ----------
+    release : Release
+        The release.
+    real : bool, default=False
+        Whether the HTML report in it compares with real rows.
+
+    Returns
+    -------
+    str
+        A file name that every system takes.
+    """
+    artifact = release.artifact
+    kind = "count-tree" if isinstance(artifact, CountTree) else "synthetic"
+    if isinstance(artifact, Model):
+        kind = "classifier" if release.table_of_reports is None else "reports"
+    stem = ENDINGS.sub("", PurePath(release.data_name.replace("\\", "/")).name)
+    stem = re.sub(r"[^\w.-]+", "_", stem)[:LONGEST].strip("._-") or "data"
+    bound = release.ledger.epsilon_bound
+    proven = "no-guarantee" if bound == float("inf") else f"eps{number(bound).replace(',', '')}"
+    return f"{stem}-{kind}-{proven}{'-do-not-publish' * real}.zip"
 
 
-def readme(release: Release, table: Table, report: Report, held: Iterable[str] = ()) -> str:
-    """What the zip says of itself; `held` are the files beside it, with this report."""
-    artifact, made = release.artifact, card(release)
-    cells = table == "csv" and isinstance(artifact, Rows)
-    escaped = spreadsheet_safe(release.synthetic)[1] if cells else 0
-    told = FILES | ({"synthetic.csv": f"{FILES['synthetic.csv']} {ESCAPED.format(escaped)}"} if escaped else {})
-    told |= {} if report.drawn else {"report.html": UNDRAWN}
-    collected = release.table_of_reports is not None
-    mode = "mode='published'" if release.parameters["mode"] == "published" else ""
-    learner = f"{release.class_name}({mode})"
-    lines = [
-        f"# {made.title}",
-        "",
-        artifact.lead(repr(plain(release.data_name)), table),
-        "",
-        *([COMPARED, ""] if report.real else []),
-        "## Privacy",
-        "",
-        *warned(made),
-        *(f"- {what}: {about}" for what, about in made.facts if what in BRIEF),
-        "",
-        "`card.md` has all of it on one page, and what is not protected.",
-        "",
-        "## Files",
-        "",
-        *(f"- `{name}`: {told[name]}" for name in FILES if name in held),
-        "",
-        *([REPORTS.format(kind=learner, each=rows_of_reports(release)), ""] if collected else []),
-        *artifact.use,
-        "## Replay",
-        "",
-        f"    python {command(release)}",
-        "",
-        f"runs the same method with the same parameters through `dpcore`, and so does `replay.ipynb`. {again(release)}",
-        "What that can cost is written, before it is drawn, to the ledger that the dashboard shows too: to the file",
-        "that `DPCORE_LEDGER` names, or the usual one.",
-        "",
-        whence(release),
-        "",
-        how_to_run(release),
-    ]
-    return "\n".join(lines) + "\n"
+def readme(known: Facts, table: Table, report: Report, files: Iterable[str] = ()) -> str:
+    """What the zip says of itself; `files` are those beside it."""
+    release, artifact = known.release, known.release.artifact
+    cells = spreadsheet_safe(artifact.synthetic)[1] if isinstance(artifact, Rows) and table == "csv" else 0
+    return render("README.md", facts=known, release=release, table=table, report=report, files={*files}, escaped=cells)

@@ -4,7 +4,7 @@ An artifact knows its headline, and the files that hold it. A classifier is one,
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar, Literal
@@ -38,7 +38,6 @@ class Artifact(ABC):
     """
 
     title: ClassVar[str]
-    use: ClassVar[Sequence[str]] = ()  # what a README says of how to use it
 
     released: Mapping[str, Any] = field(default_factory=dict)
     reports: Reports | None = None
@@ -72,23 +71,6 @@ class Artifact(ABC):
             The contents by file name.
         """
 
-    @abstractmethod
-    def lead(self, made_from: str, table: Table) -> str:
-        """Return the first sentence of a README.
-
-        Parameters
-        ----------
-        made_from : str
-            What it was made from, in words.
-        table : {"csv", "parquet"}
-            The format of rows.
-
-        Returns
-        -------
-        str
-            The sentence.
-        """
-
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Rows(Artifact):
@@ -112,9 +94,6 @@ class Rows(Artifact):
         if self.released:
             found["structure.json"] = json_text(self.structure, 1)
         return found
-
-    def lead(self, made_from: str, table: Table) -> str:
-        return f"{len(self.synthetic):,} synthetic rows in `synthetic.{table}`, made from {made_from}."
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -19,7 +19,6 @@ from dpcore.domain.former_names import LABELS, VALUES
 from dpcore.domain.schema import Schema
 from dpcore.errors import DataError, SchemaError
 from dpcore.export.artifacts import Artifact, Table
-from dpcore.export.quoting import plain
 from dpcore.language import phrase
 from dpcore.methods.other_libraries import REMOVAL
 from dpcore.postprocess.forest import Forest
@@ -60,20 +59,6 @@ class Model(Artifact):
     """
 
     title = "A classifier"
-    use = (
-        "## Predict",
-        "",
-        "    from pathlib import Path",
-        "    from dpcore.export import models",
-        "    from dpcore.datasets.reading import read_frame",
-        "",
-        "    model = models.Model.from_json(Path('model.json').read_text(encoding='utf-8'))",
-        "    model.predictions(read_frame('people.csv'))",
-        "",
-        "It needs no private row and spends nothing. Or load `model.json` on the dashboard, on the tab Predict of any",
-        "page that classifies.",
-        "",
-    )
 
     schema: Schema
     target: str
@@ -105,10 +90,6 @@ class Model(Artifact):
 
     def files(self, table: Table) -> dict[str, str | bytes]:
         return {"model.json": self.to_json()}
-
-    def lead(self, made_from: str, table: Table) -> str:
-        what, many = self.size
-        return f"`model.json` predicts {plain(self.target)!r}. {what}: {many}. Made from {made_from}."
 
     def predict_proba(self, frame: pd.DataFrame) -> Floats:
         """Predict the probability of each class for every row.

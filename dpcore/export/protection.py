@@ -6,7 +6,7 @@ from dpcore.accounting.currency import DELTA, Amount, Currency, told_of
 from dpcore.accounting.relation import ProtectedUnit, Relation
 from dpcore.domain import unit
 from dpcore.export.quoting import plain
-from dpcore.language import phrase, plural, say
+from dpcore.language import phrase, say
 from dpcore.text import number
 
 UNITS = (phrase("row"), phrase("person"))  # as screens say them
@@ -70,38 +70,28 @@ def protected(
 ) -> str:
     """The unit of protection, in a sentence or two; `written` is how a column's name may stand there."""
     if declared is None:
-        return say("one row. For somebody with several rows, only several times the epsilon is proved.")
-    if declared.id_column is None and delta:
-        return plural(
-            "one row. One person has {n:,} row at most, as declared: rho is up to {times:,} times as much for them.",
-            "one row. One person has {n:,} rows at most, as declared: rho is up to {times:,} times as much for them.",
-            declared.max_contributions,
-            times=declared.max_contributions**2,
-        )
+        return say("one row. For someone with several rows, only several times the epsilon can be proved.")
+    most, column = declared.max_contributions, repr(written(declared.id_column or ""))
     if declared.id_column is None:
-        return plural(
-            "one row. One person has {n:,} row at most, as declared: epsilon is up to {n:,} times as much for them.",
-            "one row. One person has {n:,} rows at most, as declared: epsilon is up to {n:,} times as much for them.",
-            declared.max_contributions,
+        told = phrase(
+            "one row. Rows of one person, as declared: {n:,} at most. Epsilon is up to {times:,} times that for them."
         )
-    column = repr(written(declared.id_column))
+        if delta:
+            told = phrase(
+                "one row. Rows of one person, as declared: {n:,} at most. Rho is up to {times:,} times that for them."
+            )
+        return say(told, n=most, times=most**2 if delta else most)
     if Relation.parse(relation) is Relation.REPLACE:
-        return plural(
-            "one person with all rows. The column {column} says whose row it is. Everybody fills {n:,} place with rows "
-            "of their own, chosen by secret lot, and so counts the same.",
-            "one person with all rows. The column {column} says whose row it is. Everybody fills {n:,} places with "
-            "rows of their own, chosen by secret lot, and so counts the same.",
-            declared.max_contributions,
-            column=column,
+        told = phrase(
+            "one person with all rows. The column {column} says whose row it is. Everyone counts with as many rows of "
+            "their own, chosen at random: {n:,}."
         )
-    return plural(
-        "one person with all rows. The column {column} says whose row it is; {n:,} row of each count at most, chosen "
-        "by secret lot.",
-        "one person with all rows. The column {column} says whose row it is; {n:,} rows of each count at most, chosen "
-        "by secret lot.",
-        declared.max_contributions,
-        column=column,
-    )
+    else:
+        told = phrase(
+            "one person with all rows. The column {column} says whose row it is. At most {n:,} of them count, chosen "
+            "at random."
+        )
+    return say(told, column=column, n=most)
 
 
 def neighbors(declared: unit.PrivacyUnit | None, relation: Relation | str) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
+import numpy as np
 import pandas as pd
 
 from dpcore.accounting.ledger import Ledger
@@ -31,14 +32,11 @@ NOISELESS = NoNoise.label.capitalize()
 
 # By whether it is a reconstruction, and whether values change; whole sentences, as a model's file keeps them.
 REFUTED = {
-    (False, False): phrase("The paper claims epsilon {claimed}; only a larger one can be proved: {bound}."),
-    (False, True): phrase(
-        "The paper claims epsilon {claimed}; where a person's values change, only a larger one can be proved: {bound}."
-    ),
-    (True, False): phrase("{why} As read, it claims epsilon {claimed}; only a larger one can be proved: {bound}."),
+    (False, False): phrase("The paper claims {claimed}. Proven: at most {bound}."),
+    (False, True): phrase("The paper claims {claimed}. Proven, where a person's values change: at most {bound}."),
+    (True, False): phrase("{why} As read, it claims {claimed}. Proven: at most {bound}."),
     (True, True): phrase(
-        "{why} As read, it claims epsilon {claimed}; where a person's values change, only a larger one can be proved: "
-        "{bound}."
+        "{why} As read, it claims {claimed}. Proven, where a person's values change: at most {bound}."
     ),
 }
 
@@ -77,6 +75,8 @@ class Release:
     reconstructed : str, optional
         As published, why that is our reading of the method's source, in a sentence; otherwise
         empty.
+    rows : float, optional
+        The number of rows of the data set, where it is public or was estimated with noise.
     page : mapping, optional
         Of the dashboard, if it is from there: `name`, `settings`.
     """
@@ -93,6 +93,7 @@ class Release:
     seconds: float
     reading: Mapping[str, Any] | None = None
     reconstructed: str = ""  # in published mode, why that is our reading of the method's source, in a sentence
+    rows: float = 0.0  # of the data set: public, or estimated with noise
     page: Mapping[str, Any] = field(default_factory=dict)  # of the dashboard, if it is from there: `name`, `settings`
 
     def __repr__(self) -> str:
@@ -279,10 +280,17 @@ def make_release(
         seconds=seconds,
         reading=reading,
         reconstructed=fitted.reconstructed if fitted.mode == "published" else "",
+        rows=rows_of(fitted, synthetic),
     )
     if not isinstance(made.artifact, Model):
         return made
     return replace(made, artifact=replace(made.artifact, about=made.about))
+
+
+def rows_of(fitted: PrivateEstimator, synthetic: pd.DataFrame | None) -> float:
+    """How many rows the data set has, as far as that is public or was estimated; else as many as were sampled."""
+    known = np.sum(getattr(fitted, "rows_", 0.0) or getattr(fitted, "class_totals_", 0.0))
+    return float(known) or float(0 if synthetic is None else len(synthetic))
 
 
 def artifact_of(fitted: PrivateEstimator, synthetic: pd.DataFrame | None) -> Artifact:

@@ -35,7 +35,7 @@ from dpcore.methods.parameters import CORRECTED, Control, Declared, is_learned, 
 from dpcore.methods.presets import INFERRED, Preset
 from dpcore.rows import HeldRows, NumberRule, RowSource, check_source, rows_of
 
-NO_CLASS = phrase("This method needs a column with categories as class. Declare one on the page Data & schema.")
+NO_CLASS = phrase("This method needs a column with categories as class. Declare one on the page Data.")
 MOST_DELTA, DELTAS = 0.001, (0.0, 1e-12, 1e-9, 1e-6)
 WITH_DELTA = phrase(
     "0: pure epsilon. Above, any event may be more probable by this small number besides, which buys less noise. It "
@@ -449,6 +449,23 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
             Cliques and their noise; None if nothing can be said.
         """
         return None
+
+    def fit_seconds(self, table: PrivateTable) -> float:
+        """Return about how long a fit takes, from public facts; no question.
+
+        Parameters
+        ----------
+        table : PrivateTable
+            As for `measurements`.
+
+        Returns
+        -------
+        float
+            Seconds on a usual computer, often out by a factor of three.
+        """
+        columns = len(table.schema)
+        cells = (table.public_rows or 0) * columns / 200_000 * (columns / 15) ** 0.5
+        return float(self.seconds[self._published] * (0.25 + 0.35 * cells))
 
     def _check(self, schema: Schema) -> None:
         """Raise ParameterError if the parameters do not fit each other, or the public schema."""

@@ -1,7 +1,7 @@
 """What a fit measures, as far as public facts tell: which counts, and how noisy they are.
 
-Methods answer this by `PrivateEstimator.measurements`. Where a fit chooses cliques by private data, it names cliques of
-the same size and number.
+Where a fit chooses cliques by private data, `PrivateEstimator.measurements` names others, of the
+same size and number.
 """
 
 from __future__ import annotations
@@ -18,11 +18,12 @@ class Measurement(NamedTuple):
     sizes: tuple[int, ...]
     variance: float  # of a count's noise
     cells: float  # counts, those of other things than these columns included
-    drawn: bool = True  # whether columns are drawn from them; otherwise they only tell how columns hang together
-    clipped: bool = False  # negative counts become 0, instead of being projected
-    merged: bool = False  # values that noise drowns count the same
+    for_columns: bool = True  # whether columns are sampled from them, and not only their ties
+    clips: bool = False  # negative counts become 0, instead of being projected
+    merges: bool = False  # values that noise drowns count the same
     spread: float = 0.0  # rows that are added, evenly
-    untied: float = 0.0  # how far a column's bits are drawn independently of each other, from 0 to 1
+    bits: bool = False  # whether columns are sampled bit by bit
+    bias: float = 0.0  # how far a column is off without any noise
 
 
 def clique(sizes: Sequence[int], columns: Sequence[int], variance: float, most: float = inf, **how: Any) -> Measurement:
@@ -31,8 +32,8 @@ def clique(sizes: Sequence[int], columns: Sequence[int], variance: float, most: 
     return Measurement(tuple(columns), own, variance, prod(own), **how)
 
 
-def before(sizes: Sequence[int], column: int, most: int, cells: float) -> list[int]:
-    """A column and at most so many before it, the nearest first, whose marginal has no more cells."""
+def clique_before(sizes: Sequence[int], column: int, most: int, cells: float) -> list[int]:
+    """A column and at most so many before it whose marginal has no more cells."""
     found, room = [column], cells / sizes[column]
     for other in reversed(range(column)):
         if len(found) <= most and sizes[other] <= room:

@@ -172,10 +172,11 @@ class NaiveBayesSynthesizer(Synthesizer):
     def measurements(self, table: PrivateTable) -> list[Measurement]:
         if self._variant != "C1":
             return []
-        sizes, label = table.schema.sizes, table.schema.index(self._target(table.schema, self.target))
-        others = [j for j in range(len(sizes)) if j != label]
-        variance, drawn = table.cell_variance(self._budget(table) / max(len(others), 1)), self.x_source == "model"
-        found = [clique(sizes, (label, j), variance, drawn=drawn) for j in others]
+        schema, by_model = table.schema, self.x_source == "model"
+        label = schema.index(self._target(schema, self.target))
+        others = [j for j in range(len(schema)) if j != label]
+        variance = table.cell_variance(self._budget(table) / max(len(others), 1))
+        found = [clique(schema.sizes, (label, j), variance, for_columns=by_model) for j in others]
         return [one._replace(spread=self.smoothing * one.cells) for one in found]
 
     def _exponent(self) -> float:

@@ -13,7 +13,7 @@ from dpcore.language import speaking
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted(path.stem for path in (ROOT / "pages").glob("*.py"))
-MENU = [page for page in PAGES if page != "about"]  # where nobody serves visitors
+MENU = PAGES  # all of them are in the menu
 PAGE = "naive_bayes"  # or what a test's module calls so
 TIMEOUT = 600  # seconds; a busy computer is not a failure
 TABS = {  # what tests call what a page shows: a tab, or a part of it, which is chosen there
@@ -44,9 +44,9 @@ OWN = {  # what only some pages show
     "responses": "reports tree predict",
 }
 OTHERS = {  # the tabs of other pages, as they are ordered on the screen
-    "audit": "method own game",
-    "attacks": "linkage bits averages near",
-    "mechanisms": "noise choosing response odds asking groups floats",
+    "audit": "method own",
+    "attacks": "linkage bits averages near game",
+    "mechanisms": "noise choosing response odds composition floats",
 }
 
 
@@ -135,9 +135,6 @@ def released(at: AppTest | None = None, **settings: Any) -> AppTest:
 
 def upload(at: AppTest, name: str, raw: bytes) -> AppTest:
     """The data page with a file uploaded."""
-    if at.segmented_control("data.source").value != "upload":
-        at.segmented_control("data.source").set_value("upload")
-        run(at)
     at.file_uploader("data.file").set_value((name, raw, "application/octet-stream"))
     return run(at)
 
@@ -149,22 +146,17 @@ def edit(at: AppTest, edits: dict[int, dict[str, Any]]) -> AppTest:
     return run(at)
 
 
-def declare(at: AppTest) -> AppTest:
-    """Declare all lines that were read off the rows, their bounds rounded outward."""
-    if not widget(at, "data.round").disabled:
-        press(at, "data.round")
-    return press(at, "data.declare")
-
-
-def using(name: str, raw: bytes, *, target: str | None = "ill", declared: bool = True) -> AppTest:
-    """The data page with an uploaded file in use."""
+def using(name: str, raw: bytes, *, target: str | None = "ill", declared: bool = True, tested: bool = True) -> AppTest:
+    """The data page with an uploaded file in use, some rows of which are set apart for tests."""
     at = upload(started("data"), name, raw)
     assert not mendable(at)
     if target is not None:
         widget(at, "data.target").set_value(target)
-    if declared:
-        declare(run(at))
-    press(at, "data.use")
+        run(at)
+    if tested:
+        widget(at, "data.accuracy").set_value(True)
+        run(at)
+    press(at, "data.use" if declared else "data.unproved")
     assert dataset(at).name == name, errors(at)
     return at
 

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 import pandas as pd
@@ -62,9 +63,15 @@ def said(at: AppTest) -> str:
     return "\n".join(parts).replace("\\", "")
 
 
-def ticks(at: AppTest, kind: str = "left out") -> dict[str, Any]:
-    """The boxes of columns that an upload leaves out, or of values that are not "listed", by what they bring back."""
-    found = [box for box in at.checkbox if (box.key or "").startswith(f"{kind}:")]
+def lines_of(at: AppTest) -> dict[str, dict[str, Any]]:
+    """The lines of the table on the data page as they stand before edits, by column name."""
+    (found,) = at.data_editor
+    return {line["name"]: line for line in found.value.to_dict("records")}
+
+
+def ticks(at: AppTest) -> dict[str, Any]:
+    """The boxes of values that are not listed, by the value."""
+    found = [box for box in at.checkbox if (box.key or "").startswith("listed:")]
     return {box.key.rpartition(":")[2]: box for box in found}
 
 
@@ -98,7 +105,9 @@ def wide(found: Any) -> Any:
     if not isinstance(found, dict):
         return found
     chosen = re.split(rf"{re.escape(ROOM)} >= \d+ \? ", str(found.get("expr", "")), maxsplit=1)[1:]
-    return json.JSONDecoder().raw_decode(chosen[0])[0] if chosen else {key: wide(value) for key, value in found.items()}
+    with suppress(json.JSONDecodeError, IndexError):  # an expression of another kind stays as it is
+        return json.JSONDecoder().raw_decode(chosen[0])[0]
+    return {key: wide(value) for key, value in found.items()}
 
 
 def pictures(at: AppTest) -> list[dict[str, Any]]:

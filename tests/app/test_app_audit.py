@@ -1,4 +1,4 @@
-"""The page Twin worlds: attacks on invented tables and on one's own, verdicts, and the membership game."""
+"""The page Audit: attacks on invented tables and on one's own, and verdicts."""
 
 import re
 from dataclasses import replace
@@ -7,7 +7,7 @@ from typing import Any
 import prepared
 import pytest
 from driving import press, run, started, tab
-from screen import books, charts, dataset, elements, errors, marked, mendable, metrics, numbers, pictures, said, words
+from screen import books, charts, dataset, elements, errors, marked, mendable, pictures, said, words
 from streamlit.testing.v1 import AppTest
 
 from dpcore.audit import cases
@@ -36,19 +36,21 @@ def change(at: AppTest, **settings: Any) -> AppTest:
     return at
 
 
-def test_a_flaw_is_caught_and_the_result_is_kept_by_its_case() -> None:
+def test_a_flaw_is_caught_and_the_result_is_kept_by_its_case_and_epsilon() -> None:
     at = press(change(started(PAGE), trials=300), f"{PAGE}.run")
-    assert CAUGHT in said(at)
+    verdict = said(at)
+    assert CAUGHT in verdict
     assert len(pictures(at)) == 3
     assert not any(marked(at))
-    found = metrics(at)
-    claimed, _, least, runs = numbers(at)
-    assert least > claimed
-    assert runs == 300
-    change(at, mode="corrected")
-    assert metrics(at) == pictures(at) == []
-    change(at, mode="published")
-    assert metrics(at) == found
+    (shown, *_) = pictures(at)
+    for text in ("of 150 runs", "claimed: at most 2.72 times", "95% sure: at least"):  # the proof in one picture
+        assert any(text in frame.to_csv() for frame in charts(at)[0][1])
+    for other, own in (
+        ({"mode": "corrected"}, {"mode": "published", "trials": 300}),
+        ({"epsilon": 2.0}, {"epsilon": 1.0}),
+    ):
+        assert pictures(change(at, **other)) == []
+        assert pictures(change(at, **own))[0] == shown
     assert books(at) == {}
 
 

@@ -4,9 +4,9 @@ import io
 
 import numpy as np
 import pandas as pd
-from driving import PAGE, csv, declare, edit, names, opened, people, press, released, run, shown, started, tab, upload
+from driving import PAGE, csv, edit, names, opened, people, press, released, run, shown, started, tab, upload
 from prepared import files, with_release
-from screen import books, dataset, mendable, ticks, widget, words
+from screen import books, dataset, lines_of, mendable, widget, words
 from streamlit.testing.v1 import AppTest
 
 from dpcore.charts.base import REAL_DATA
@@ -53,11 +53,11 @@ def test_a_table_of_oddities_runs_to_the_end(downloads) -> None:
     frame = frame.assign(gone=np.nan, mixed=mixed, one=1, same="Zqsame")
     frame["@town"] = GOOD["town"].replace("Zqa", "=1+1")
     at = upload(started("data"), "odd.csv", csv(frame))
-    assert list(ticks(at)) == ["gone", "one", "same"]
+    assert [name for name, line in lines_of(at).items() if not line["use"]] == ["gone", "one", "same"]
     assert not private(at)
-    ticks(at)["one"].check()
-    widget(run(at), "data.target").set_value(NAMES[1])
-    press(declare(run(at)), "data.use")
+    edit(at, {[*lines_of(at)].index("one"): {"use": True}})
+    widget(at, "data.target").set_value(NAMES[1])
+    press(run(at), "data.use")
     assert "Zqword" in dataset(at).schema["mixed"].categories
     released(opened(at, PAGE))
     for name in names(at):
@@ -82,9 +82,9 @@ def test_rows_that_a_declaration_does_not_hold_are_counted_and_not_shown() -> No
     run(at)
     outside = int((GOOD["town"] == "Zqa").sum())
     for edits, count, name in (
-        ({3: {"lower": 0.0, "upper": 100.0}}, 2, "pay"),
-        ({4: {"kind": "integer", "lower": 0.0, "upper": 9.0}}, 16, "mixed"),
-        ({1: {"categories": ["Zqb", "Zqc"]}}, outside, "town"),
+        ({3: {"values": "0 to 100"}}, 2, "pay"),
+        ({4: {"kind": "integer", "values": "0 to 9"}}, 16, "mixed"),
+        ({1: {"values": "Zqb; Zqc"}}, outside, "town"),
     ):
         press(edit(at, edits), "data.use")
         (message,) = mendable(at)

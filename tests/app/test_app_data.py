@@ -7,14 +7,18 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from driving import PAGE, csv, declare, edit, opened, people, press, released, run, shown, started, upload
-from screen import dataset, errors, mendable, ticks, widget
+from driving import PAGE, csv, edit, opened, people, press, released, run, shown, started, upload
+from screen import dataset, errors, lines_of, mendable, said, ticks, widget
 from strangers import visits
 from streamlit.testing.v1 import AppTest
 
 from dpcore import Column, PrivacyUnit, Schema
 from dpcore.dashboard import jobs
+from dpcore.dashboard.intake import SchemaDraft
+from dpcore.dashboard.pages.data import lines
+from dpcore.datasets import BANK_CARDS, load
 from dpcore.domain import formats
+from dpcore.errors import SchemaError
 
 OTHER = Schema(columns=(Column(name="Zqother", kind="integer", lower=0, upper=9),))
 ALL = ["age", "town", "ill"]
@@ -49,113 +53,169 @@ def chosen(at: AppTest, *names: str) -> list[Any]:
     return [widget(at, f"data.{name}").value for name in names]
 
 
-def table(at: AppTest) -> dict[str, dict[str, Any]]:
-    """The schema table as it stands before edits, by column name."""
-    (found,) = at.data_editor
-    return {row["name"]: row for row in found.value.to_dict("records")}
-
-
-def saved(at: AppTest) -> Schema:
-    """The schema that "Use these data" puts to use."""
+def saved(at: AppTest, key: str = "data.use") -> Schema:
+    """The schema that a press puts to use."""
     before = dataset(at)
-    press(at, "data.use")
+    press(at, key)
     assert dataset(at) is not before, errors(at)
     return dataset(at).schema
 
 
-def lines(at: AppTest) -> dict[str, str]:
-    """What the page names as read off the rows, as it is declared by one press."""
-    found = [each.value for each in at.table]
-    return {
-        name.replace("\\", "").strip("*"): line.replace("\\", "")
-        for each in found
-        for name, line in each["line"].items()
-    }
-
-
 def undeclared(at: AppTest) -> list[str]:
-    """The lines that the page names as read off the rows, all of which are ticked in no row of the table."""
-    named = list(lines(at))
-    assert set(named) <= {name for name, row in table(at).items() if row.get("public") is False}
+    """The lines that the page says were read off the rows, in the list and in the table."""
+    found = [shown.value for shown in at.dataframe if "Public values" in shown.value]
+    named = list(found[0].index) if found else []
+    assert named == [name for name, line in lines_of(at).items() if line["from"] == "read off your rows"]
     return named
 
 
 def test_what_names_people_is_left_out_and_comes_back_read_off_the_rows() -> None:
     at = with_file(visits(300))
-    assert list(ticks(at)) == ["visit_id", "patient_id", "notes"]
-    before = table(at)
-    assert before["notes"]["use"] is False
-    admitted = [*before].index("admitted")
-    assert len(mendable(edit(at, {admitted: {"lower": "soon"}}))) == 1
+    before = [*lines_of(at).values()]
+    left_out = {line["name"]: place for place, line in enumerate(before) if not line["use"]}
+    assert list(left_out) == ["visit_id", "patient_id", "notes"]
+    assert before[left_out["notes"]]["from"].startswith("left out: ")
+    admitted = [*lines_of(at)].index("admitted")
+    assert len(mendable(edit(at, {admitted: {"values": "soon"}}))) == 1
+    assert widget(at, "data.blocked").disabled
     assert "data.use" not in [found.key for found in at.button]
-    edit(at, {admitted: {"lower": "2018-01-01", "upper": "2024-12-31", "bins": "month"}})
-    ticks(at)["patient_id"].check()
-    assert table(run(at))["patient_id"]["use"] is True
-    assert table(at)["admitted"]["lower"] == "2018-01-01"  # what was edited stays
-    assert list(ticks(at)) == ["visit_id", "notes"]
-    schema = saved(declare(at))
+    edit(at, {admitted: {"values": "2018-01-01 to 2024-12-31, by month"}, left_out["patient_id"]: {"use": True}})
+    assert lines_of(at)["patient_id"]["use"] is True
+    assert lines_of(at)["admitted"]["values"].startswith("2018-01-01")  # what was edited stays
+    assert lines_of(at)["admitted"]["from"] == "you"
+    schema = saved(at)
     assert (schema["admitted"].bins, schema.source) == ("month", "declared")
-    ticks(at)["visit_id"].check()
-    assert undeclared(run(at)) == ["visit_id"]  # and what was declared stays so
+    edit(at, {left_out["visit_id"]: {"use": True}})
+    assert undeclared(at) == ["visit_id"]  # and what was declared stays so
 
 
-def test_an_inferred_schema_warns_until_every_line_is_declared(uploaded: AppTest) -> None:
-    at = uploaded
-    assert undeclared(at) == ALL
-    assert saved(at).source == "inferred"
-    assert len(at.sidebar.markdown) == 2  # which warns on every page
-    assert saved(declare(at)).source == "declared"
-    assert undeclared(at) == []
-    assert len(at.sidebar.markdown) == 1
-    upload(at, "others.csv", csv(people(60, seed=9)))  # another file has to be checked again
-    assert undeclared(at) == ALL
-
-
-def test_ends_that_are_values_of_rows_are_rounded_before_they_are_declared_with_others(uploaded: AppTest) -> None:
+def test_one_press_declares_all_lines_and_their_bounds_are_no_values_of_rows(uploaded: AppTest) -> None:
     at, ages = uploaded, people()["age"]
-    assert lines(at)["age"].startswith(f"{ages.min()} to {ages.max()} :red[")
-    assert lines(at)["town"] == "Zqa, Zqb, Zqc"
-    assert widget(at, "data.declare").disabled
-    press(at, "data.round")
-    assert lines(at)["age"] == "0 to 100"
-    assert (undeclared(at), table(at)["age"]["upper"]) == (ALL, "100")  # it helps, and says nothing
-    press(at, "data.declare")
+    assert undeclared(at) == ALL
+    assert lines_of(at)["age"]["values"] == "0 to 100, 16 bins"
+    assert not {str(ages.min()), str(ages.max())} & {*lines_of(at)["age"]["values"].split()}
+    assert lines_of(at)["town"]["values"] == "Zqa; Zqb; Zqc"
+    assert "declares" in said(at).lower() or "declare" in said(at)
     schema = saved(at)
     assert (schema.source, schema["age"].lower, schema["age"].upper) == ("declared", 0, 100)
-
-
-def test_lines_are_declared_one_by_one_by_a_tick_or_by_changing_them(uploaded: AppTest) -> None:
-    at = edit(uploaded, {0: {"public": True}})
-    assert undeclared(at) == ["town", "ill"]
-    edit(at, {0: {"bins": "4", "missing": True}, 1: {"kind": "ordered"}})  # whose values are still those of the rows
-    assert undeclared(at) == ALL
-    edit(at, {0: {"upper": "120"}, 1: {"categories": ["Zqa", "Zqb", "Zqc", "Zqd"]}, 2: {"use": False}})
+    assert {column.origin for column in schema} == {"proposed"}  # which every export says
     assert undeclared(at) == []
-    edit(at, {0: {"upper": "120"}, 1: {"public": True}})
-    assert saved(at).source == "inferred"
-    opened(opened(at, "home"), "data")
-    assert undeclared(at) == ["ill"]  # that the others are declared outlasts the page
-    edit(at, {0: {"lower": "-5"}, 2: {"public": True}})  # a declared line may change, and is so still
+    upload(at, "others.csv", csv(people(60, seed=9)))  # another file has to be declared again
+    assert undeclared(at) == ALL
+
+
+def test_values_of_single_rows_are_not_declared_with_others() -> None:
+    """Such as a schema has that was read off the rows, and by which they were encoded."""
+    at = with_file(people())
+    read = Schema.infer(people())
+    at.session_state["data.draft"] = SchemaDraft(at.session_state["dpcore.intake"].token, read, read.names)
+    assert widget(run(at), "data.use").disabled
+    assert saved(edit(at, {0: {"values": "0 to 120"}})).source == "declared"
+
+
+def test_without_a_guarantee_is_possible_and_says_so_on_every_page(uploaded: AppTest) -> None:
+    at = uploaded
+    assert saved(at, "data.unproved").source == "inferred"
+    assert len(at.sidebar.markdown) == 2
+    assert undeclared(at) == ALL
+    edit(at, {0: {"values": "0 to 100, 4 bins", "missing": True}, 1: {"kind": "ordered"}})  # values are those of rows
+    assert undeclared(at) == ALL
+    edit(at, {0: {"values": "0 to 120"}, 1: {"values": "Zqa; Zqb; Zqc; Zqd"}})
+    assert undeclared(at) == ["ill"]
+    assert saved(at, "data.unproved").source == "inferred"
+    assert undeclared(opened(opened(at, "home"), "data")) == ["ill"]  # what was declared outlasts the page
     assert saved(at).source == "declared"
-    assert "public" not in table(at)["ill"]
+    assert len(at.sidebar.markdown) == 1
 
 
 def test_what_is_declared_is_in_use_stays_and_comes_back_from_its_file(uploaded: AppTest) -> None:
     at = uploaded
-    towns = {"kind": "ordered", "categories": ["Zqc", "Zqb", "Zqa", "Zqd"], "missing": True, "outside": "clip"}
-    edit(at, {0: {"lower": 0.0, "upper": 120.0, "bins": "18, 65"}, 1: towns})
-    schema = saved(declare(choose(at, target="town", max_rows=500)))
+    towns = {"kind": "ordered", "values": "Zqc; Zqb; Zqa; Zqd", "missing": True, "outside": "clip"}
+    edit(at, {0: {"values": "0 to 120, cut at 18, 65"}, 1: towns})
+    schema = saved(choose(at, target="town", max_rows=500))
     assert (schema.target, schema.max_rows, schema.source) == ("town", 500, "declared")
     assert (schema["age"].lower, schema["age"].upper, schema["age"].bins) == (0, 120, (18.0, 65.0))  # not rounded
     assert (schema["town"].categories, schema["town"].kind) == (("Zqc", "Zqb", "Zqa", "Zqd"), "ordered")
     assert press(at, "data.next").session_state["dpcore.page"] == "networks"
     at = opened(at, PAGE)
     assert [widget(at, f"{PAGE}.{name}").value for name in ("target", "rows")] == ["town", 500]
-    assert saved(opened(at, "data")) == schema
+    assert widget(opened(at, "data"), "data.next")  # it is in use still
     at = with_file(people(), schema)
     assert undeclared(at) == []  # it is a declared one
     assert chosen(at, "target", "max_rows") == ["town", 500]
     assert saved(at) == schema
+
+
+@pytest.mark.parametrize("name", ["sample", *BANK_CARDS])
+def test_public_values_are_read_as_they_are_written(name: str) -> None:
+    schema = load(name).schema
+    table = lines.frame(schema, schema.names, {})
+    public = {"target": schema.target, "max_rows": schema.max_rows, "unit": schema.unit}
+    assert lines.schema_of(table, schema, **public) == schema
+
+
+def test_public_values_that_cannot_be_misread() -> None:
+    def read(kind: str, text: str) -> Any:
+        found = lines.parse_values("x", kind, text)
+        return Column("x", kind, **found)
+
+    odd = ("a;b", 'say "x"', "c, d", "5 to 7", "e\nf", "1")
+    assert read("categorical", lines.public_values(Column("x", "categorical", categories=odd))).categories == odd
+    assert read("integer", "0 to 110, every 50").bins == (50.0, 100.0)
+    assert lines.public_values(read("integer", "0 to 110, every 50")) == "0 to 110, every 50"
+    assert read("continuous", "-0.5 to 1e2, 3 bins").lower == -0.5
+    assert read("date", "2020-01-01 to 2021-12-31").bins == "month"
+    wrong = (
+        "0 to 1,500",
+        "0 to 1,500, 16 bins",
+        "0 - 9",
+        "5",
+        "a to b",
+        "0 to 9, every 0",
+        "0 to 9, every",
+        "",
+        "0 to",
+    )
+    for kind, text in [("integer", text) for text in wrong] + [
+        ("date", "0 to 9"),
+        ("categorical", '"a'),
+        ("ordered", ""),
+    ]:
+        with pytest.raises(SchemaError):
+            read(kind, text)
+
+
+def test_no_row_is_set_apart_unless_accuracy_is_asked_for_which_makes_another_data_set(uploaded: AppTest) -> None:
+    at = uploaded
+    press(choose(at, target=None), "data.use")
+    whole = dataset(at)
+    assert whole.sizes == (80, 0)
+    assert "80" in said(at)
+    assert not [found for found in at.toggle if found.key.startswith("data.accuracy")]  # nothing could be measured
+    saved(choose(at, target="ill"))
+    released(opened(at, PAGE))
+    saved(choose(opened(at, "data"), accuracy=True))
+    assert sum(dataset(at).sizes) == 80
+    assert dataset(at).sizes[1] > 0
+    assert dataset(at).token != whole.token
+    assert len(shown(at).data.test) == 0  # what learned from all rows is tested on none of them
+    assert chosen(opened(opened(at, "home"), "data"), "accuracy") == [True]
+
+
+def test_a_file_from_another_page_is_read_as_one_from_this_page_and_named_until_it_is_used() -> None:
+    at = started()
+    at.session_state["data.handed_over"] = ("rows.csv", csv(people()))
+    at = opened(at, "data")
+    assert undeclared(at) == ALL
+    assert dataset(at).name == "sample"
+    assert at.session_state["dpcore.intake"].name == "rows.csv"
+    rows = at.session_state["dpcore.intake"]
+    assert run(at).session_state["dpcore.intake"] is rows  # read once
+    at.session_state["data.handed_over"] = ("rows.csv.exe", b"987654")
+    assert len(mendable(run(at))) == 1
+    assert at.session_state["dpcore.intake"] is rows
+    saved(at)
+    assert dataset(at).name == "rows.csv"
 
 
 def test_a_wrong_schema_file_changes_nothing_and_is_read_once_as_work_that_waits_its_turn(
@@ -164,7 +224,7 @@ def test_a_wrong_schema_file_changes_nothing_and_is_read_once_as_work_that_waits
     """Read on every run of the page, and by all visitors at once, files would keep the server busy."""
     who: list[Thread] = []
     monkeypatch.setattr(formats, "read", lambda raw, read=formats.read: (who.append(current_thread()), read(raw))[1])
-    edit(uploaded, {0: {"upper": 120.0}})
+    edit(uploaded, {0: {"values": "0 to 120"}})
     for raw in (b"\xff\xfe\x00", OTHER.to_json().encode()):
         (message,) = mendable(schema_file(uploaded, raw))
         assert "Zq" not in message
@@ -178,8 +238,8 @@ def test_what_another_program_does_not_say_is_never_read_off_rows(uploaded: AppT
     tables = {"t": {"columns": {"age": {"sdtype": "numerical"}}}}
     at = schema_file(uploaded, json.dumps({"METADATA_SPEC_VERSION": "V1", "tables": tables}))
     assert len(mendable(at)) == 1
-    assert (table(at)["age"]["lower"], table(at)["age"]["upper"]) == (None, None)
-    schema = saved(edit(at, {0: {"lower": "0", "upper": "120"}}))
+    assert lines_of(at)["age"]["values"] == "? to ?"
+    schema = saved(edit(at, {0: {"values": "0 to 120"}}))
     assert (schema.source, schema.names, schema["age"].upper) == ("declared", ("age",), 120)
 
 
@@ -203,35 +263,50 @@ def test_a_repeating_identifier_makes_epsilon_a_persons() -> None:
     three = people(120).assign(patient_id=[f"P{i % 40:04}" for i in range(120)])  # of each of forty patients
     at = with_file(three)
     assert chosen(at, "persons") == ["patient_id"]  # recognized, and in no column of the table
-    assert table(at)["patient_id"]["use"] is False
-    schema = saved(declare(choose(at, rows_each=2)))
+    assert lines_of(at)["patient_id"]["use"] is False
+    schema = saved(choose(at, rows_each=2))
     assert schema.unit == PrivacyUnit(max_contributions=2, id_column="patient_id")
     at = released(opened(at, PAGE))
     assert shown(at).release.ledger.protects == "person"
     at = opened(at, "data")
-    ticks(at)["patient_id"].check()
-    assert len(mendable(run(at))) == 1  # it says whose row it is, and cannot be a column too
+    edit(at, {[*lines_of(at)].index("patient_id"): {"use": True}})
+    assert len(mendable(at)) == 1  # it says whose row it is, and cannot be a column too
 
 
 def test_whose_rows_they_are_is_proposed_for_people_only_and_never_changed_in_silence() -> None:
     orders = people(120).assign(order_id=[f"O{i // 3:04}" for i in range(120)])
-    assert chosen(with_file(orders), "persons") == [""]  # an order is no person, though it repeats: that is asked
+    at = with_file(orders)
+    assert chosen(at, "persons") == [""]  # an order is no person, though it repeats: that is asked
+    press(at, "data.answer.Yes")
+    assert chosen(at, "persons") == ["order_id"]
     patients = orders.rename(columns={"order_id": "patient_id"})
     declared = replace(Schema.infer(patients), source="declared", notes=())
     assert chosen(with_file(patients, declared), "persons") == [""]  # somebody has declared it without
     at = with_file(patients, replace(declared, unit=PrivacyUnit(max_contributions=4, id_column="somebody")))
-    assert "'somebody'" in mendable(press(at, "data.use"))[0]
-    assert dataset(at).name == "sample"
+    assert "'somebody'" in mendable(at)[0]
+    assert widget(at, "data.blocked").disabled
 
 
 def test_towns_of_one_person_are_listed_one_by_one_and_never_with_others() -> None:
     frame = people().assign(town=["Zqone", "Zqtwo", *people()["town"][2:]])
     at = with_file(frame)
-    assert list(ticks(at, "listed")) == ["Zqone", "Zqtwo"]
-    assert "Zqone" not in saved(declare(at)).to_json()
-    ticks(opened(at, "data"), "listed")["Zqtwo"].check()
-    assert list(ticks(run(at), "listed")) == ["Zqone"]
+    assert list(ticks(at)) == ["Zqone", "Zqtwo"]
+    assert "Zqone" not in saved(at).to_json()
+    ticks(opened(at, "data"))["Zqtwo"].check()
+    assert list(ticks(run(at))) == ["Zqone"]
     schema = saved(at)
     assert (schema.source, schema["town"].categories) == ("declared", ("Zqa", "Zqb", "Zqc", "Zqtwo"))
     kept = Schema.infer(frame, keep=["town"])  # such as earlier versions saved
-    assert not {"Zqone", "Zqtwo"} & {*saved(declare(with_file(frame, kept)))["town"].categories}
+    assert not {"Zqone", "Zqtwo"} & {*saved(with_file(frame, kept))["town"].categories}
+
+
+def test_a_press_declares_nothing_that_its_screen_did_not_show() -> None:
+    at = with_file(visits(300))
+    place = [*lines_of(at)].index("patient_id")
+    widget(at, "data.use").click()
+    edit(at, {place: {"use": True}})  # a press, and a tick that changes the table, in one run
+    assert dataset(at).name == "sample"
+    assert "patient_id" in undeclared(at)
+    widget(at, "data.use").click()
+    upload(at, "others.csv", csv(people(60, seed=9)))
+    assert dataset(at).name == "sample"

@@ -17,7 +17,7 @@ from streamlit.testing.v1 import AppTest
 from dpcore.dashboard import controls
 from dpcore.dashboard.panels import paper, redraw
 from dpcore.domain.column import Column
-from dpcore.export import privacy_card, report
+from dpcore.export import facts, report
 from dpcore.export.model_file import Model
 from dpcore.methods import METHODS
 from dpcore.methods.base import PrivateClassifier
@@ -130,7 +130,7 @@ def test_every_variant_from_run_to_zip(name: str, mode: str, variant: str, downl
     assert bool(content) == bool(at.get("download_button")) == (not stays)
     if content:
         assert json.loads(content["config.json"])["parameters"] == json.loads(json.dumps(release.parameters))
-        card, told = content["card.md"].decode(), privacy_card.card(release).facts
+        card, told = content["card.md"].decode(), facts.facts(release).card
         assert [what for what, about in told if about not in card] == []
         assert release.guarantee_void in card
         secrets = [secret.encode() for secret in sums(at)]

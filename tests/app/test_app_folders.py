@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import driving
 import pandas as pd
 import pytest
-from driving import MENU, change, declare, names, opened, people, press, run, started, tab
+from driving import MENU, change, names, opened, people, press, run, started, tab
 from prepared import CENTRAL
 from screen import dataset, errors, mendable, said, widget
 from test_app_repeats import cancel
@@ -20,7 +20,7 @@ from dpcore.rows.manifest import begun
 
 PAGE = "networks"
 ROWS = 640
-USE = "Use these data"  # what the button would do where all is encoded
+USE = "Use this table"  # what the button would do where all is encoded
 
 
 @pytest.fixture(autouse=True)
@@ -48,8 +48,8 @@ def table(tmp_path) -> Path:
 def at_path(path: object, at=None):
     """The data page with a path typed in."""
     at = started("data") if at is None else at
-    if at.segmented_control("data.source").value != "folder":
-        at.segmented_control("data.source").set_value("folder")
+    if at.selectbox("data.source").value != "folder":
+        at.selectbox("data.source").set_value("folder")
         run(at)
     at.text_input("data.path").set_value(str(path))
     return run(at)
@@ -57,7 +57,7 @@ def at_path(path: object, at=None):
 
 def button(at):
     """The button that encodes, goes on, or uses."""
-    return widget(at, "data.encode.go")
+    return widget(at, "data.encode.use")
 
 
 def go(at):
@@ -69,7 +69,8 @@ def in_use(table, page=""):
     """A session with the folder in use, at a page."""
     at = at_path(table)
     widget(at, "data.target").set_value("ill")
-    at = go(declare(run(at)))
+    widget(run(at), "data.accuracy").set_value(True)
+    at = go(run(at))
     assert dataset(at).name == "people/", errors(at)
     return opened(at, page) if page else at
 
@@ -83,8 +84,8 @@ def test_a_folder_is_chosen_declared_encoded_and_used(table):
     assert not errors(at)
     assert str(codes_of(table)) in said(at)
     assert dataset(at).name == "sample"  # nothing is in use before somebody says so
-    assert dataset(go(at)).schema.source == "inferred"  # as with an upload: possible, and without a guarantee
-    at = declare(at)
+    widget(at, "data.encode.unproved").click()
+    assert dataset(run(at)).schema.source == "inferred"  # as with an upload: possible, and without a guarantee
     used = dataset(go(at))
     assert isinstance(used, FolderData)
     assert used.schema.source == "declared"
@@ -93,7 +94,7 @@ def test_a_folder_is_chosen_declared_encoded_and_used(table):
 
 
 def test_cancel_keeps_what_is_encoded_and_another_session_goes_on(table, monkeypatch):
-    at = declare(at_path(table))
+    at = at_path(table)
     with monkeypatch.context() as patch:
         patch.setattr(writing, "BLOCKS", 1, raising=False)
         cancel(patch, "300 rows encoded")
@@ -111,11 +112,12 @@ def test_cancel_keeps_what_is_encoded_and_another_session_goes_on(table, monkeyp
 
 def test_only_a_server_of_ones_own_offers_paths(monkeypatch):
     at = started("data")
-    offered = len(at.segmented_control("data.source").options)
+    offered = len(at.selectbox("data.source").options)
     monkeypatch.setenv("DPCORE_LOCAL", "0")
-    assert len(run(at).segmented_control("data.source").options) < offered
+    assert len(run(at).selectbox("data.source").options) < offered
+    at = started()
     at.session_state["data.source"] = "folder"  # whoever asks for it all the same
-    assert not run(at).text_input
+    assert not opened(at, "data").text_input
 
 
 def test_where_no_paths_are_offered_none_is_looked_at_or_written(monkeypatch, table, tmp_path):
@@ -125,11 +127,11 @@ def test_where_no_paths_are_offered_none_is_looked_at_or_written(monkeypatch, ta
     assert button(known).label == USE
     monkeypatch.setenv("DPCORE_LOCAL", "0")
     # Whoever gets past the questions what is offered, and finds the fields all the same:
-    monkeypatch.setitem(intake.OWN, "folder", (intake.local, lambda: True))
+    monkeypatch.setitem(intake.OWN, "folder", lambda: True)
     monkeypatch.setattr(download, "hosting", SimpleNamespace(own_computer=lambda: True))
     assert len(mendable(at_path(table))) == 1
     assert mendable(run(known))
-    assert not [one for one in known.button if (one.key or "").startswith("data.encode.go:")]
+    assert not [one for one in known.button if (one.key or "").startswith("data.encode.use:")]
     with pytest.raises(DataError):
         folders.work(None, {}, {}, no_progress)
     press(made, f"{PAGE}.longer.go")

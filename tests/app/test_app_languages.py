@@ -26,7 +26,8 @@ NAMES |= {offer.label for kind in METHODS.values() for offer in kind.presets}
 UNTRANSLATED = spoken_in_english("zh")
 LATIN = re.compile(r"[A-Za-z][A-Za-z'’-]+(?:[ ,]+[A-Za-z][A-Za-z'’-]+)+")  # two words or more
 LINK = re.compile(
-    r":material/\w+:|<[^>]*>|https?://\S+|[“\"]Census.*?[”\"]|[“\"]Google COVID.*?[”\"]|[“\"]A list of.*?[”\"]"
+    r"(?s:<(style|script)>.*?</\1>)|:material/\w+:|<[^>]*>|https?://\S+|"
+    r"[“\"]Census.*?[”\"]|[“\"]Google COVID.*?[”\"]|[“\"]A list of.*?[”\"]"
     r"|“The DCR delusion”|de Montjoye|Census Bureau|`[^`]*`"
 )
 

@@ -86,7 +86,10 @@ def test_a_cap_refuses_and_says_so(ledger_file) -> None:
     at = opened(released(page(), epsilon=1.0), "ledger")
     set_cap(at, 1.5)
     assert account(at, ledger_file).cap is None  # typing is not yet asking
+    assert "no cap set" in at.sidebar.caption[0].value
     press(at, f"ledger.set.{key_of(at)}.{KEY}")
+    (bar,) = at.sidebar.get("progress")
+    assert (bar.proto.value, "epsilon 1 of 1.5" in bar.proto.text) == (66, True)
     before = shown(opened(at, PAGE))
     press(at, f"{PAGE}.run")
     assert "1.5" in mendable(at)[0]

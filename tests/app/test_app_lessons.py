@@ -4,7 +4,7 @@ from typing import Any
 
 import driving
 import pytest
-from driving import change, csv, declare, opened, people, released, shown, started, upload
+from driving import change, csv, opened, people, released, shown, started, upload
 from prepared import PEOPLE, page
 from screen import books, dataset, elements, errors, said
 from streamlit.testing.v1 import AppTest
@@ -33,7 +33,7 @@ def ways(at: AppTest) -> dict[str, str]:
 
 
 def settings(at: AppTest) -> dict[str, Any]:
-    return {key: at.session_state.get(f"naive_bayes.{key}") for key in ("epsilon", "smoothing", "mode")}
+    return {key: at.session_state.get(f"naive_bayes.{key}") for key in ("epsilon", "smoothing", "method")}
 
 
 @pytest.mark.parametrize("name", LESSONS)
@@ -53,7 +53,7 @@ def test_every_step_opens_with_its_settings_and_asks_before_it_is_left_out(name:
             way = "on"
         press(at, f"lesson.{way}")
     assert at.title[0].value == lesson.title
-    assert all(sentence in said(at) for sentence in (*lesson.lessons, lesson.question))
+    assert all(sentence in said(at) for sentence in (*lesson.keep, lesson.question))
     press(at, "lesson.home")
 
 
@@ -63,7 +63,7 @@ def test_a_lesson_has_data_results_and_a_ledger_of_its_own_and_all_is_as_before_
     at = begun("price", at)
     assert dataset(at).name == "sample"
     assert shown(at) is None
-    assert settings(at)["mode"] == "published"
+    assert settings(at)["method"].endswith("(as published)")
     (act,) = [key for key in ways(at) if key.startswith("do.")]
     press(at, f"{WAYS}{act.partition(':')[0]}")  # the card's one button for what the step does
     assert shown(at) is not None
@@ -80,8 +80,7 @@ def test_other_data_end_a_lesson_because_they_belong_into_ones_own_ledger() -> N
     ledger = at.session_state["dpcore.books"]
     at = begun("epsilon", at)
     assert at.session_state["dpcore.books"] is not ledger
-    at = declare(upload(opened(at, "data"), "others.csv", csv(people(60))))
-    press(at, "data.use")
+    press(upload(opened(at, "data"), "others.csv", csv(people(60))), "data.use")
     assert dataset(at).name == "others.csv"
     assert not ways(at)
     assert at.session_state["dpcore.books"] is ledger
@@ -102,5 +101,5 @@ def test_a_step_begins_without_what_an_earlier_one_set_and_back_leads_there_agai
     at = press(press(begun("epsilon"), "lesson.next"), "lesson.next")
     change(at, smoothing=2.5)  # which no step sets
     press(press(at, "lesson.next"), "lesson.on")
-    assert settings(at) == {"epsilon": 0.01, "smoothing": 1.0, "mode": "corrected"}
+    assert settings(at) == {"epsilon": 0.01, "smoothing": 1.0, "method": "C1-gen: rows drawn from the private model"}
     assert settings(press(at, "lesson.back"))["epsilon"] == 1.0

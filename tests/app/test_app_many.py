@@ -39,11 +39,8 @@ def visit(address: str, place: int, together: Barrier) -> Visitor:
     name = f"{WORD}{place:03}"
     with Visitor(address) as me:
         me.open("data")
-        me.set("data.source", string_array_value=["My own file"])
         me.upload("data.file", f"{name}.csv", table(place))
         me.set("data.target", string_value=f"{name}ill")
-        me.press("data.round")
-        me.press("data.declare")
         me.press("data.use")
         me.open(PAGE)
         together.wait(PATIENCE)

@@ -13,7 +13,7 @@ from screen import books, dataset, errors, marked, metrics, numbers, pictures, s
 from dpcore import Schema
 from dpcore.dashboard.panels import disclosure
 from dpcore.domain.unit import PrivacyUnit
-from dpcore.export import privacy_card
+from dpcore.export import facts
 
 FILES = {"synthetic.csv", "schema.json", "config.json", "ledger.json", "ledger.csv"}
 FILES |= {"replay.py", "replay.ipynb", "report.html", "card.md", "README.md"}
@@ -46,7 +46,7 @@ def test_first_start_to_export(downloads) -> None:
     ledger = json.loads(content["ledger.json"])
     assert ledger["epsilon_claimed"] == ledger["epsilon_bound"] == release.ledger.epsilon_bound
     assert b"random_state" not in content["replay.py"]  # a release without a seed cannot be made again
-    for what, about in privacy_card.card(release).facts:
+    for what, about in facts.facts(release).card:
         assert f"**{what}:** {about}" in said(at).replace("\u200b", "")
 
 
@@ -58,7 +58,7 @@ def test_comparisons_with_real_rows_are_in_the_report_only_if_asked_for(download
         content = files((run(at), downloads[-1]())[1])
         reports.append(content["report.html"].decode())
         assert ("do not publish it" in content["README.md"].decode()) == bool(at.error) == real
-    assert ["class='real'" in html for html in reports] == [False, True, False]
+    assert ['class="real"' in html for html in reports] == [False, True, False]
     assert books(at) == {}
 
 

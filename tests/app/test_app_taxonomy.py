@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 
 from dpcore import TaxonomyRelease
 from dpcore.dashboard import controls
-from dpcore.dashboard.pages.data.schema_editor import dropped, schema_frame, schema_of
+from dpcore.dashboard.pages.data import lines
 from dpcore.dashboard.pages.taxonomy import count_tree
 from dpcore.dashboard.session import Shown
 from dpcore.datasets.published import adult_schema
@@ -133,12 +133,12 @@ def test_a_changed_taxonomy_survives_a_shut_drawer_and_is_for_the_next_release()
 
 def test_taxonomies_stay_with_their_values_in_any_order() -> None:
     schema = adult_schema()
-    frame = schema_frame(schema, list(schema.names))
-    assert schema_of(frame, schema, target=schema.target, max_rows=schema.max_rows) == schema
-    frame.at[3, "categories"] = sorted(frame.at[3, "categories"])
-    frame.at[1, "categories"] = [*frame.at[1, "categories"], "Other"]
-    found = schema_of(frame, schema, target=None, max_rows=None)
+    frame = lines.frame(schema, schema.names, {})
+    assert lines.schema_of(frame, schema, target=schema.target, max_rows=schema.max_rows) == schema
+    frame.at[3, "values"] = "; ".join(sorted(frame.at[3, "values"].split("; ")))
+    frame.at[1, "values"] += "; Other"
+    found = lines.schema_of(frame, schema, target=None, max_rows=None)
     assert found["education"].taxonomy == schema["education"].taxonomy
     assert found["workclass"].taxonomy is None
-    assert dropped(found, schema) == ["workclass"]
-    assert dropped(found.select(["age"]), schema) == []
+    assert lines.dropped(found, schema) == ["workclass"]
+    assert lines.dropped(found.select(["age"]), schema) == []

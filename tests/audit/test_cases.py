@@ -82,6 +82,13 @@ def test_every_case_can_be_run():
         assert case.mode == "published" or proved <= claimed, case.key
 
 
+@pytest.mark.parametrize("key", ["Adaptive marginals/corrected/add_remove", "MST/corrected/tables/replace"])
+def test_a_small_epsilon_that_measures_no_pair_can_be_attacked(key):
+    (case,) = [case for case in cases.CASES if case.key == key]
+    found = cases.run(replace(case, estimator=case.estimator.at_epsilon(0.05)), 20, seed=1)
+    assert np.isfinite([found.first, found.second]).all()
+
+
 SOON = {  # caught with so few runs; what corrects it is not
     "DiffGen/published/range/add_remove": (60, "DiffGen/corrected/range/add_remove"),
     "PrivSCBN/published/index": (60, "PrivSCBN/corrected/tables/replace"),

@@ -19,7 +19,6 @@ from playwright.sync_api import (
     sync_playwright,
 )
 
-from dpcore.dashboard.intake import SOURCES
 from dpcore.dashboard.shell import SECTIONS
 from dpcore.methods.naive_bayes import NaiveBayesSynthesizer
 from dpcore.text import number
@@ -90,6 +89,11 @@ class Visitor:
         self.press("home.try")
         expect(self.metrics.first).to_be_visible()
 
+    def begin_lesson(self, name: str) -> None:
+        """Begin a lesson from the first page."""
+        self.page.get_by_role("button", name="Choose a lesson").click()
+        self.button(f"home.lesson.{name}").click()
+
     @property
     def run_button(self) -> Locator:
         return self.page.locator("[class*='-run-'] button")
@@ -148,17 +152,11 @@ class Visitor:
         settle(self.page, SETTLED)
 
     def upload(self, name: str, content: bytes) -> None:
-        """Hand over a file of one's own on the page Data & schema."""
+        """Hand over a file of one's own on the page Data."""
         self.go("data")
-        self.pick(SOURCES["upload"])
+        self.press("data.other")
         self.load("data.file", name, content)
-        expect(self.page.get_by_role("button", name=f"Remove {name}", exact=True)).to_be_visible()
-
-    def declare(self) -> None:
-        """Declare all lines that were read off the rows, their bounds rounded outward."""
-        if self.button("data.round").is_enabled():
-            self.press("data.round")
-        self.press("data.declare")
+        expect(self.keyed("data.file")).to_have_count(0)  # what asks for it is closed again
 
     def load(self, key: str, name: str, content: bytes) -> None:
         """Hand over a file where one is asked for under this key."""

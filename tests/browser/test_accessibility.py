@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from dpcore.dashboard.intake import SOURCES
 from dpcore.dashboard.shell import SECTIONS
 
 pytestmark = pytest.mark.browser
@@ -75,11 +74,11 @@ def test_every_page_and_every_kind_of_result(visitor, inspected):
             visitor.tab("Model")
         inspected(name)
     visitor.go("data")
-    visitor.pick(SOURCES["upload"])
+    visitor.press("data.other")
     inspected("data, before an upload")
     visitor.open()
     inspected("home")
-    visitor.press("home.lesson.price")
+    visitor.begin_lesson("price")
     expect(visitor.page.locator(".st-key-lesson")).to_be_visible()
     inspected("a lesson")
 

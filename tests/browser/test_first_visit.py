@@ -43,3 +43,23 @@ def test_first_visit(visitor):
     assert len(rows) == 20_000
     assert list(rows.columns) == list(datasets.load("sample").schema.names)
     assert visitor.ledger() == ["1", visitor.usual, visitor.usual]
+
+
+def test_the_menu_is_whole_and_class_size_has_it_above_the_page(visitor):
+    visitor.open()
+    about = visitor.page.get_by_test_id("stSidebar").get_by_role("link", name="About")
+    expect(about).to_be_in_viewport(ratio=1)
+    letters = "parseFloat(getComputedStyle(document.documentElement).fontSize)"
+    plain = visitor.page.evaluate(letters)
+    visitor.press("dpcore.class.True")
+    assert visitor.page.url.endswith("?class=1")
+    assert visitor.page.evaluate(letters) == pytest.approx(1.4 * plain)
+    expect(visitor.page.get_by_test_id("stSidebar")).not_to_be_visible()
+    visitor.press("home.try")
+    assert visitor.page.url.endswith("?class=1")
+    expect(visitor.page.get_by_role("link", name="Data", exact=True)).to_be_visible()
+    visitor.press("dpcore.class.False")
+    expect(about).to_be_in_viewport(ratio=1)
+    assert "class" not in visitor.page.url
+    visitor.open("ledger?class=1")
+    expect(visitor.button("dpcore.class.False")).to_be_visible()

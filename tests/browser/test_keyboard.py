@@ -7,7 +7,7 @@ from scripts.screenshots import settle
 
 pytestmark = pytest.mark.browser
 
-MOST_STOPS = 80
+MOST_STOPS, FEW_STOPS = 80, 12  # along a page; from the menu to Run
 # What has the focus, in the words that a screen reader would say.
 FOCUSED = """() => {
     const e = document.activeElement;
@@ -42,9 +42,9 @@ class Hands:
         role, name = self.page.evaluate(FOCUSED)
         return role, name
 
-    def reach(self, role: str, name: str = "") -> None:
-        """Tab on to the next of that role whose name ends so, and see that it is seen to have the focus."""
-        passed = []
+    def reach(self, role: str, name: str = "") -> int:
+        """Tab on to the next of that role whose name ends so; see that it has the focus, and say after how many."""
+        passed: list[tuple[str, str]] = []
         for _ in range(MOST_STOPS):
             self.keys.press("Tab")
             passed.append(self.focused)
@@ -62,6 +62,7 @@ class Hands:
         assert self.focused == passed[-1]
         self.page.wait_for_function(AT_REST)
         assert here.evaluate(LOOK) != dim, f"{role} {name} looks the same with and without the focus"
+        return len(passed)
 
     def back(self, role: str, name: str) -> None:
         """Tab back to the one before."""
@@ -109,7 +110,11 @@ def test_from_home_to_take_home(visitor):
     hands.press("Enter")
     expect(visitor.metrics.first).to_contain_text("1 · ")
     hands.wait_for("Summary", "Synthetic rows")
-    hands.reach("link", "Naive Bayes")  # past the page's end, around to the menu
+    for name in ("Ledger", "Naive Bayes"):
+        hands.reach("link", name)  # past the page's end, around to the menu
+        hands.press("Enter")
+    page.wait_for_function("document.activeElement.tagName === 'H1'")
+    assert hands.reach("button", "Run") <= FEW_STOPS
     hands.reach("range", "Epsilon (privacy budget)")
     hands.press("ArrowRight")
     hands.press("ArrowLeft")

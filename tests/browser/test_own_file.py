@@ -30,8 +30,9 @@ def test_names_are_text_and_never_markup(visitor):
     visitor.open()
     visitor.upload("[f](javascript:1) <b>y</b>.csv", frame.to_csv(index=False).encode())
     page = visitor.page
-    visitor.declare()
+    visitor.press("data.change")
     visitor.choose("Class column", MARKUP[2])
+    page.keyboard.press("Escape")
     visitor.press("data.use")
     literal(page, "[f](javascript:1) <b>y</b>.csv")
     visitor.press("data.next")
@@ -51,6 +52,21 @@ def test_names_are_text_and_never_markup(visitor):
     literal(page)
     visitor.go("ledger")
     literal(page, "[f](javascript:1) <b>y</b>.csv")
+
+
+def test_from_a_file_to_a_zip_of_synthetic_rows_in_seven_presses(visitor):
+    """Six from the first page, on which the file is chosen by one press."""
+    rows = table(["visited", "age", "ill"]).assign(patient_id=[f"P{i % 150:03}" for i in range(400)])
+    visitor.open("data")
+    visitor.page.evaluate("() => { window.presses = 0; addEventListener('click', () => window.presses++, true); }")
+    visitor.press("data.other")
+    visitor.load("data.file", "visits.csv", rows.to_csv(index=False).encode())  # a press opens the list of files
+    visitor.press("data.use")
+    visitor.press("data.next")
+    visitor.run()
+    assert len(visitor.take_home()) > 10_000
+    assert visitor.page.evaluate("presses") + 1 == 7
+    assert "visits" in visitor.data_in_use
 
 
 def literal(page, *shown):

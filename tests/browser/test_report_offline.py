@@ -9,6 +9,13 @@ pytestmark = pytest.mark.browser
 DRAWN = (
     "[...document.querySelectorAll('svg[role=img]')].map(s => s.getBoundingClientRect()).map(r => [r.width, r.height])"
 )
+CUT = """[...document.querySelectorAll('svg[role=img]')].flatMap(svg => {
+    const frame = svg.getBoundingClientRect()
+    return [...svg.querySelectorAll('text')].filter(text => text.textContent).map(text => {
+        const box = text.getBoundingClientRect()
+        return [text.textContent, box.width > 0 && box.left >= frame.left - 1 && box.right <= frame.right + 1]
+    }).filter(([_, whole]) => !whole)
+})"""
 
 
 def test_the_report_opens_and_prints_without_a_network(context, tmp_path):
@@ -30,6 +37,7 @@ def test_the_report_opens_and_prints_without_a_network(context, tmp_path):
         assert min(width for width, _ in sizes) > 600
         assert min(height for _, height in sizes) > 100
         assert page.evaluate("document.documentElement.scrollWidth") <= 1366
+        assert page.evaluate(CUT) == []
         closed = page.locator("details").first
         assert closed.is_visible()
         page.emulate_media(media="print", color_scheme="dark")

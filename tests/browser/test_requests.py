@@ -33,7 +33,9 @@ def test_no_request_of_a_page_is_refused(visitor):
     visitor.take_home()
     raw = TABLE.to_csv(index=False).encode()
     visitor.upload("first.csv", raw)
+    visitor.press("data.other")
     visitor.load("data.file", "second.csv", raw)  # in place of the first, which the page asks to forget
+    visitor.press("data.other")
     visitor.page.get_by_role("button", name="Remove second.csv", exact=True).click()
     settle(visitor.page)
     visitor.open("data/")

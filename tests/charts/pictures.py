@@ -294,12 +294,20 @@ def far():
 def binned(first=None, second=None, threshold=1.0):
     first = np.random.default_rng(1).laplace(0, 1, 400) if first is None else np.asarray(first, dtype=float)
     second = np.random.default_rng(2).laplace(1, 1, 400) if second is None else np.asarray(second, dtype=float)
-    return histogram_pair.piled(first, second, threshold, above=True)
+    return histogram_pair.histogram_pair(first, second, threshold, above=True)
 
 
 def piles(found, threshold=1.0, number="A number", **how):
-    known = {"runs": 400, "edge": found.edge, "above": True, "hits": (30, 150), "counted": 200} | how
-    return charts.world_piles(found.frame, number=number, threshold=threshold, **known)
+    known = {
+        "runs": 400,
+        "edge": found.edge,
+        "above": True,
+        "hits": (30, 150),
+        "counted": 200,
+        "claimed": 1.0,
+        "lower": 1.2,
+    } | how
+    return charts.world_piles(found.bins, number=number, threshold=threshold, **known)
 
 
 def ratios(data, claimed=1.0, proved=INF, number="A number"):
@@ -316,7 +324,7 @@ def played():
 
 def of_event(threshold, **how):
     found = binned(threshold=threshold)
-    return lambda: found.frame, lambda data: piles(replace(found, frame=data), threshold, **how)
+    return lambda: found.bins, lambda data: piles(replace(found, bins=data), threshold, **how)
 
 
 def attacked():
@@ -411,8 +419,8 @@ LESSONS: dict[str, Picture] = {
     "world_piles": of_event(1.0, number=TITLE),
     "world_piles, logarithmic": of_event(1.0, logarithmic=True),
     "world_piles, no event": of_event(INF),
-    "world_ratios": (lambda: binned().frame, lambda data: ratios(data, number=TITLE)),
-    "world_ratios, neither": (lambda: binned().frame, lambda data: ratios(data, claimed=INF)),
+    "world_ratios": (lambda: binned().bins, lambda data: ratios(data, number=TITLE)),
+    "world_ratios, neither": (lambda: binned().bins, lambda data: ratios(data, claimed=INF)),
     "known_epsilon": (said, lambda _: charts.known_epsilon(lower=2.3, claimed=1.0, proved=924.2)),
     "known_epsilon, none": (said, lambda _: charts.known_epsilon(lower=4.1, claimed=INF, proved=INF)),
     "round_worlds": (

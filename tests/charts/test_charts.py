@@ -199,3 +199,19 @@ def test_words_of_a_title_are_no_expression():
     tables = {name: table.to_dict("records") for name, table in spec["datasets"].items()}
     drawn = vl_convert.vegalite_to_svg(spec | {"width": 340, "datasets": tables})
     assert "alert('x')" in html.unescape(drawn)
+
+
+def test_letters_grow_in_class_and_cells_lose_their_numbers_on_a_phone():
+    chart = charts.pair_heatmap(frame_of("pair_heatmap"))
+    large, phone = charts.class_size(charts.specification(chart)), charts.on_phones(charts.specification(chart))
+    assert (large["width"] / large["height"], large["title"]["fontSize"]) == (16 / 9, 1.4 * 18)
+    assert phone["config"]["style"]["digits"]["opacity"]["expr"].endswith("? 1 : 0")
+    assert any(node.get("style") == "digits" for _, node in walk(phone["layer"]) if isinstance(node, dict))
+
+
+def test_the_run_before_stands_beside_this_one_and_says_its_name():
+    frame = frame_of("marginal")
+    chart = charts.marginal(frame, column="age", previous=frame.assign(released=[0.1, 0.2, 0.3, 0.4]), before="earlier")
+    (table,) = (rows for rows in charts.specification(chart)["datasets"].values() if "previous" in rows)
+    assert table["previous"].tolist() == [0.1, 0.2, 0.3, 0.4]
+    assert "earlier" in chart.description

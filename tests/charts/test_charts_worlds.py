@@ -82,7 +82,7 @@ def test_an_attack_stands_beside_a_coin_noiseless_numbers_and_the_most_that_epsi
 def test_numbers_of_runs_stay_behind():
     first, second = (np.random.default_rng(seed).laplace(seed, 1, 4_000) for seed in (0, 1))
     found = frames.binned(first, second)
-    for chart in (frames.piles(found, runs=4_000), frames.ratios(found.frame)):
+    for chart in (frames.piles(found, runs=4_000), frames.ratios(found.bins)):
         spec = charts.specification(chart)
         tables = spec.pop("datasets").values()
         told = json.dumps(spec) + "".join(table.to_csv() for table in tables)
@@ -93,9 +93,9 @@ def test_numbers_of_runs_stay_behind():
 def test_bands_are_there_where_epsilons_are_finite_and_bars_outside_of_the_claim_are_counted():
     bands = [(1.0, INF, [CLAIMED]), (INF, INF, []), (1.0, 924.0, [RELEASED, CLAIMED])]
     for claimed, proved, colors in bands:
-        chart = frames.ratios(frames.binned().frame, claimed=claimed, proved=proved)
+        chart = frames.ratios(frames.binned().bins, claimed=claimed, proved=proved)
         found = [layer["mark"]["color"] for layer in marks_of(chart) if layer["mark"]["type"] == "rect"]
         assert [color for color in found if color in (CLAIMED, RELEASED)] == colors
-    apart = frames.binned([0.0] * 300 + [1.0] * 100, [0.0] * 100 + [1.0] * 300).frame
+    apart = frames.binned([0.0] * 300 + [1.0] * 100, [0.0] * 100 + [1.0] * 300).bins
     assert "2 bars" in frames.ratios(apart, claimed=0.5).description
     assert "2 bars" not in frames.ratios(apart, claimed=2.0).description

@@ -45,4 +45,4 @@ def test_a_report_that_cannot_draw_says_so_and_has_the_numbers(small_frame, smal
     release = make_release(margins, margins.title, margins.sample(50), data_name="a table")
     files = zipfile.ZipFile(io.BytesIO(bundle(release)))
     assert "in place of charts" in files.read("README.md").decode()
-    assert "pip install &quot;dpcore[report]&quot;" in files.read("report.html").decode()
+    assert "pip install &#34;dpcore[report]&#34;" in files.read("report.html").decode()

@@ -74,7 +74,6 @@ ROWS = {"train", "test", "train_sample", "test_sample", "given", "frame", "block
 OF_ROWS = {"cells", "codes", "held", "numbers"}  # of a counter of rows, which has only codes of them
 READS_ROWS = {
     "intake": "reads them, and hands the data set on",
-    "pages.data.left_out:take_in": "brings a column back as the rows have it, which voids the guarantee",
     "pages.audit.own_row:case_of": "the person's own row is left out or changed",
     "pages.audit.own_row:values": "shows the person's own row, which was asked for",
 }
@@ -86,19 +85,20 @@ EVALUATION_READS_ROWS = {
     "evaluator:Evaluator.people": "a count", "evaluator:Evaluator.contributed": "positions",
     "evaluator:Evaluator.truthful": "a model learns from them", "evaluator:Evaluator.judged": "a model is asked",
     "evaluator:Evaluator._mistaken": "models are asked",
+    "model_marginals:split_shares": "counted in nodes", "model_marginals:column_shares": "counted in codes",
     "reconstruction:Truth.__init__": "counted in public intervals", "reconstruction:boolean_data": "a data set of bits",
     "tree_errors:noise_and_structure": "counted in leaves",
 }  # fmt: skip
 # Who draws, marks a chart by itself, and makes `Statistics`. Charts that `panels.real` does not mark are of numbers of
 # runs, of what runs were measured by, and of models that were made without noise.
 DRAWN_BY = {
-    "vega_lite_chart": {"panels:chart", "controls:epsilon_picker", "pages.mechanisms.mechanisms:beliefs"},
+    "vega_lite_chart": {"panels:chart", "controls:epsilon_picker", "pages.mechanisms.mechanisms:beliefs.icons"},
     "mark_real": {
         "panels:real", "pages.compare.sweep_results:draw", "pages.audit.twin_worlds:pictures", "panels.redraw:redraws",
         "panels.forest:tree", "pages.networks.network:marked",
     },
     "statistics": {"panels:real"},
-    "first_rows": {"panels:rows"},  # tables on the screen of their owner
+    "first_rows": {"panels.summary:rows"},  # tables on the screen of their owner
     "preview": {"pages.data:"},
 }  # fmt: skip
 
@@ -240,7 +240,7 @@ def rows_read(source: str) -> Iterator[tuple[str, int, str]]:
         counted = isinstance(called, ast.Name) and called.id == "len"
         fitted = isinstance(called, ast.Attribute) and called.attr == "fit" and node.attr == "train"
         shape = isinstance(above, ast.Attribute) and above.attr in ("columns", "shape")
-        other = (node.attr == "frame" and called is node) or receiver in ("made", "piles", "offer")
+        other = (node.attr == "frame" and called is node) or receiver in ("made", "offer")
         other |= node.attr in OF_ROWS and not receiver.endswith("rows")
         if not (counted or fitted or shape or other):
             yield scope, node.lineno, f"{receiver}.{node.attr}"

@@ -16,6 +16,7 @@ def test_the_wheel_holds_the_package_the_dashboard_and_their_command(tmp_path, m
     wheel = zipfile.ZipFile(tmp_path / build.build_wheel(str(tmp_path)))
     inside = [path for path in (ROOT / "dpcore").rglob("*") if path.is_file() and path.suffix != ".pyc"]
     dashboard = [ROOT / "app.py", *(ROOT / "pages").glob("*.py"), ROOT / ".streamlit" / "config.toml"]
+    dashboard += [ROOT / "docs" / "teaching.md"]
     sources = {path.relative_to(ROOT).as_posix(): path for path in inside}
     sources |= {f"{INSIDE}/{path.relative_to(ROOT).as_posix()}": path for path in dashboard}
     held = {name for name in wheel.namelist() if ".dist-info/" not in name}

@@ -68,7 +68,7 @@ def test_noiseless_counts_give_500_secrets_away_and_noisy_ones_do_not():
     """The page's promise: at least 95% from noiseless counts, at most 60% at epsilon 1 per person in all."""
     rng = np.random.default_rng(5)
     bits = rng.permutation(np.arange(500) % 2 == 0)
-    asked = secret_bits_numbers.asked(bits, 1_000, rng)
+    asked = secret_bits_numbers.random_queries(bits, 1_000, rng)
     noiseless = secret_bits_numbers.noiseless_share(bits, asked, [50, 250, 500, 1_000]).set_index("number")["share"]
     assert (noiseless[[500, 1_000]] >= 0.95).all()
     assert 0.5 < noiseless[50] < noiseless[250] < 0.95
@@ -123,7 +123,7 @@ def test_noiseless_averages_give_participants_away_and_noisy_ones_do_not(sample)
     """At epsilon 1 the mean over 30 studies has a standard error below 0.01; the limit is 0.731."""
     codes = sample.schema.encode(sample.train).astype(np.int64)
     of = averages.attributes(codes, sample.schema.sizes, degree=2)
-    studies = [averages.studied(of, 50, np.random.default_rng([7, place])) for place in range(30)]
+    studies = [averages.random_study(of, 50, np.random.default_rng([7, place])) for place in range(30)]
     noiseless = np.mean([averages.picked(*study.scores(study.averages)) for study in studies])
     found = averages.share_picked(studies, [0.01, 1.0, 10_000.0], np.random.default_rng(8))["share"]
     assert noiseless > 0.9

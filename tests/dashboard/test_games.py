@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from scipy.stats import beta
 
-from dpcore.dashboard.histogram_pair import interval, piled
+from dpcore.dashboard.histogram_pair import histogram_pair, interval
 from dpcore.dashboard.pages.attacks import membership_game_numbers
 from dpcore.dashboard.pages.attacks.membership_game_numbers import Game, Round, Rules
 from dpcore.dashboard.pages.mechanisms.coin_game_numbers import Rule, ask, estimate, toss
@@ -97,8 +97,8 @@ def test_every_run_is_in_a_bin_and_none_straddles_the_event():
     )
     for (one, other, places), above in product(cases, (True, False)):
         for threshold in places:
-            found = piled(one, other, threshold, above=above)
-            frame = found.frame
+            found = histogram_pair(one, other, threshold, above=above)
+            frame = found.bins
             assert frame[["first", "second"]].sum().tolist() == [400, 400]
             assert (frame["right"] > frame["left"]).all()
             assert np.allclose(frame["right"].iloc[:-1], frame["left"].iloc[1:])
@@ -109,15 +109,15 @@ def test_every_run_is_in_a_bin_and_none_straddles_the_event():
 
 
 def test_what_is_no_number_is_told_and_what_is_infinite_is_at_the_end():
-    found = piled(np.array([NAN, 1.0, 2.0, INF]), np.array([-INF, 1.0, 2.0, 3.0]), 2.0, above=True)
+    found = histogram_pair(np.array([NAN, 1.0, 2.0, INF]), np.array([-INF, 1.0, 2.0, 3.0]), 2.0, above=True)
     assert found.lost == 1
-    assert found.frame["first"].tolist() == [1, 1, 1]
-    assert found.frame["second"].tolist() == [2, 1, 1]
-    assert piled(np.full(4, NAN), np.full(4, NAN), INF, above=True).lost == 8
+    assert found.bins["first"].tolist() == [1, 1, 1]
+    assert found.bins["second"].tolist() == [2, 1, 1]
+    assert histogram_pair(np.full(4, NAN), np.full(4, NAN), INF, above=True).lost == 8
 
 
 def test_intervals_of_ratios_by_hand():
-    frame = piled(np.repeat([0.0, 1.0], [30, 10]), np.zeros(40), INF, above=True).frame
+    frame = histogram_pair(np.repeat([0.0, 1.0], [30, 10]), np.zeros(40), INF, above=True).bins
     low = np.log(beta.ppf(0.0125, 40, 1) / beta.ppf(0.9875, 31, 10))
     assert frame["low"].iloc[0] == pytest.approx(low)
     assert frame["log_ratio"].tolist() == pytest.approx([np.log(4 / 3), -INF])

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from dpcore import Schema
-from dpcore.dashboard.pages.data.schema_editor import schema_frame, schema_of
+from dpcore.dashboard.pages.data import lines
 from dpcore.domain import declaration, formats
 from dpcore.errors import SchemaError
 
@@ -64,15 +64,18 @@ def test_lines_of_other_programs_are_from_a_document_and_such_a_document_loses_w
     assert set(origins(formats.read(text)[0].outline()).values()) == {"document"}
 
 
+AGES = lines.public_values(Schema.infer(ROWS)["age"])  # with 16 bins
+
+
 @pytest.mark.parametrize(
     ("name", "edits", "before", "after"),
     [
-        ("age", {"lower": "0"}, "proposed", "changed"),
-        ("town", {"categories": ["Bonn", "Ulm", "Köln"]}, "proposed", "changed"),
-        ("town", {"categories": ["Ulm", "Bonn"], "kind": "ordered"}, "proposed", "proposed"),
-        ("age", {"upper": "99"}, "changed", "changed"),
-        ("age", {"lower": "0"}, "document", "declared"),
-        ("age", {"bins": "4"}, "document", "document"),
+        ("age", {"values": "0 to 200, 16 bins"}, "proposed", "changed"),
+        ("town", {"values": "Bonn; Ulm; Köln"}, "proposed", "changed"),
+        ("town", {"values": "Ulm; Bonn", "kind": "ordered"}, "proposed", "proposed"),
+        ("age", {"values": "0 to 99"}, "changed", "changed"),
+        ("age", {"values": "0 to 200, 16 bins"}, "document", "declared"),
+        ("age", {"values": AGES.replace("16", "4")}, "document", "document"),
     ],
 )
 def test_an_edited_line_says_so(name: str, edits: dict[str, object], before: str, after: str) -> None:
@@ -80,10 +83,10 @@ def test_an_edited_line_says_so(name: str, edits: dict[str, object], before: str
     document = schema.to_document()
     document["columns"] = [one | {"origin": before} for one in document["columns"]]
     base = Schema.from_document(document)
-    table = schema_frame(base, [*ROWS])
+    table = lines.frame(base, [*ROWS], {})
     for cell, value in edits.items():
         table.at[[*ROWS].index(name), cell] = value
-    found = origins(schema_of(table, base))
+    found = origins(lines.schema_of(table, base))
     assert (found.pop(name), {*found.values()}) == (after, {before})
 
 

@@ -60,14 +60,16 @@ def saved(books, tmp_path):
 def test_a_release_is_what_take_home_gives(books, saved, tmp_path, capsys):
     assert main(["release", saved, "people.parquet", "--schema", "schema.json", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
-    assert (told["out"], told["rows"], told["epsilon_bound"]) == ("release.zip", 30, "infinity")  # a seed is known
-    again, home = files_of(tmp_path / "release.zip"), files_of(tmp_path / "home.zip")
+    assert (told["rows"], told["epsilon_bound"]) == (30, "infinity")  # a seed is known
+    again, home = files_of(tmp_path / "people-synthetic-no-guarantee.zip"), files_of(tmp_path / "home.zip")
     assert json.loads(again.pop("config.json")) == json.loads(home.pop("config.json")) | {"page": PAGE}
+    assert main(["release", saved, "people.parquet", "--schema", "schema.json"]) == 0
+    assert (tmp_path / "people-synthetic-no-guarantee-2.zip").exists()  # nothing is replaced unasked
     drawn_by_lot = {"replay.py", "replay.ipynb"}  # name the split's seed
     assert again.keys() == home.keys()
     assert {name for name in home if again[name] != home[name]} <= drawn_by_lot
     (account,) = books.accounts()
-    assert (account.name, account.apart) == ("people.parquet", 1)
+    assert (account.name, account.apart) == ("people.parquet", 2)
 
 
 def test_a_zip_is_settings_and_schema_and_is_never_replaced_unasked(books, saved, tmp_path, capsys):

@@ -75,8 +75,7 @@ def test_comparisons_open_with_current_names():
 def test_links_and_settings_of_pages_have_current_names():
     given = {"mode": "paper", "variant.paper": "DiffPRFs", "children.printed": "one", "asked:3": 1, "epsilon": 2.0}
     assert renamed_settings(given) == {
-        "mode": "published", "variant.published": "DiffPRFs", "categorical_splits": "one_vs_rest", "n_questions": 1,
-        "epsilon": 2.0,
+        "method": "DiffPRFs (as published)", "categorical_splits": "one_vs_rest", "n_questions": 1, "epsilon": 2.0,
     }  # fmt: skip
     given = {"n_trees_ruled": False, "n_trees.25": 7, "depth.DTPD.printed": 4, "split": True, "bootstrap": "A sample"}
     assert renamed_settings(given) == {"n_trees": 7, "max_depth": 4}
@@ -85,6 +84,9 @@ def test_links_and_settings_of_pages_have_current_names():
         "level_shares": "own", "level_shares.each.4:data": "1, 2, 3, 4", "factors.each.2:data": "2, 10",
         "offsets.each.2:data": "0, 5",
     }  # fmt: skip
+    assert renamed_settings({"mode": "corrected"}) == {"method": "corrected"}  # the first method of that mode
+    attack = {"method": "NB-Synth", "mode": "corrected"}  # of the page Audit, which asks for both
+    assert renamed_settings(attack) == attack
     assert renamed_settings({"case": "NB-Synth/paper/labels"}) == {"case": "NB-Synth/published/labels"}
     assert renamed_settings({"target": "Plain forest"}) == {"target": "Plain forest"}  # a column of somebody's own
     pages = {kind.page for kind in dp.METHODS.values()}

@@ -19,8 +19,9 @@ from dpcore import export
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
 from dpcore.errors import SchemaError
-from dpcore.export.privacy_card import card, markdown
+from dpcore.export.facts import facts
 from dpcore.export.quoting import literal, plain, spreadsheet_csv, spreadsheet_safe
+from dpcore.export.rendering import render
 from dpcore.methods import METHODS
 
 NASTY = "\u2028\u2029\x85\n\r\t'\"\\{}`<>&|#*_[]()$,;=+-@%: \ufeff\u202e👍ß"
@@ -86,7 +87,9 @@ def releases(name, other, data, category):
 @cache
 def lines_of_a_card():
     """How many a card has if its names are harmless, by method."""
-    return {made.method: len(markdown(card(made)).splitlines()) for made in releases("y", "x", "d", "b")}
+    return {
+        made.method: len(render("card.md", facts=facts(made)).splitlines()) for made in releases("y", "x", "d", "b")
+    }
 
 
 @settings(max_examples=8)
@@ -106,7 +109,7 @@ def test_scripts_notebooks_and_cards_hold_any_names(name, other, data, category)
         cells = json.loads(export.make_notebook(made))["cells"]
         code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
         assert any(keywords(part).get("target") == name for part in code)  # which is Python
-        assert len(markdown(card(made)).splitlines()) == lines_of_a_card()[made.method]
+        assert len(render("card.md", facts=facts(made)).splitlines()) == lines_of_a_card()[made.method]
 
 
 @given(texts)

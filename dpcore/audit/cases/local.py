@@ -150,12 +150,12 @@ CASES = (
         "DTPD/published/one group",
         phrase("All bits turned round together"),
         phrase(
-            "One person whose bits a, b and class are 000 in one world and 010 in the other. All bits are sent as "
-            "they are or all turned round, so that the reported a and b are equal in the first world and differ in the "
+            "One person whose three bits are 000 in one world and 010 in the other. All bits are sent as they are or"
+            " all turned round, so that the first two reported bits are equal in the first world and differ in the "
             "second, in every run. No epsilon is claimed, and none holds."
         ),
         DTPD(mode="published"),
-        phrase("Whether the reported a and b differ"),
+        phrase("Whether the first two reported bits differ"),
         lambda fitted: float(report(fitted, "a") != report(fitted, "b")),
         trials=500,
         **ONE_BIT,
@@ -164,7 +164,7 @@ CASES = (
         "DTPD/corrected/record",
         phrase("Every bit for itself"),
         phrase(
-            "One person whose bits a, b and class are 000 in one world and 111 in the other. Each bit is turned "
+            "One person whose three bits are 000 in one world and 111 in the other. Each bit is turned "
             "round for itself, with a third of epsilon. All reports are looked at."
         ),
         DTPD(epsilon=2.0),

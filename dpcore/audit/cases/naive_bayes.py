@@ -59,7 +59,7 @@ CASES = (
         key="NB-Synth/published/Alg1",
         name=phrase("Algorithm 1: labels without noise"),
         tale=phrase(
-            "Five people of each class, or one of them in the other class. All rows with a = 0 get the more "
+            "Five people of each class, or one of them in the other class. All rows with smokes = 0 get the more "
             "frequent class, without noise, so one person decides all of these labels."
         ),
         **TIED,

@@ -156,13 +156,13 @@ CASES = (
         key="DiffPRFs/corrected/choice",
         name=phrase("The choice of a column, one row added"),
         tale=phrase(
-            "Columns a and b tell the classes apart but for one row, which b gets right and a does not; in the second "
+            "“Smokes” and “drives” tell the classes apart but for one row, which “drives” gets right; in the second "
             "world one more row makes up for it. Nearly all of epsilon chooses between them, and the attacker sees "
             "which column the tree asks."
         ),
         **NEARLY,
         estimator=DiffPRFs(epsilon=2.0, n_trees=1, max_depth=1, criterion="Max", leaf_share=0.05),
-        number=phrase("Whether the tree asks column a: 1 for yes"),
+        number=phrase("Whether the tree asks “smokes”: 1 for yes"),
         statistic=lambda fitted: float(fitted.forest_.column[0] == 0),
         trials=1_000,
     ),

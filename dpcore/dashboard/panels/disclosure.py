@@ -47,7 +47,7 @@ def learned(page: str, shown: Shown) -> None:
     st.markdown(limit(release))
     markdown(
         "**One attack.** Someone {knows}. How often is the guess right? The method runs {fits} times with these "
-        "settings; real rows chosen at random take part in every other run. Only the difference comes from taking part.",
+        "settings; real rows chosen at random take part in every other run. Only the difference comes from that.",
         knows=known(release),
         fits=FITS,
     )

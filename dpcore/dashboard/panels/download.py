@@ -12,8 +12,9 @@ from dpcore.dashboard.panels.accuracy import comparisons
 from dpcore.dashboard.session import Shown, remember
 from dpcore.dashboard.shell import escaped
 from dpcore.dashboard.widgets import caption, markdown
-from dpcore.export import Release, bundle, make_notebook, make_report, privacy_card, show_code
+from dpcore.export import Release, bundle, file_name, make_notebook, make_report, show_code
 from dpcore.export.artifacts import CountTree, Picture, Rows, Table
+from dpcore.export.facts import facts
 from dpcore.export.model_file import Model
 from dpcore.export.report import Report
 from dpcore.language import ENGLISH, phrase, say, speaking, spoken
@@ -27,7 +28,6 @@ UNDRAWN = phrase(
     '`pip install "dpcore[report]"`.'
 )
 WARNING = ":material/gpp_bad:"
-DO_NOT = "-do-not-publish"
 FIRST = 20
 KINDS = {  # of files, by what their names end with, and their icons
     "zip": ("application/zip", "download"),
@@ -65,11 +65,9 @@ def download(page: str, shown: Shown) -> None:
     with speaking(ENGLISH):  # as all files are
         packed = remember(shown, f"zip {table} {told.real}", lambda: bundle(release, table=table, told=told))
         notebook = remember(shown, f"notebook {table}", lambda: make_notebook(release, table))
-    marked = DO_NOT * told.real
+    zipped = file_name(release, real=told.real)
     with st.container(horizontal=True):
-        file_button(
-            f"{page}.download", say("Download the release"), packed, f"dpcore-release{marked}.zip", type="primary"
-        )
+        file_button(f"{page}.download", say("Download the release"), packed, zipped, type="primary")
         if isinstance(artifact, Model):
             model = remember(shown, "model", artifact.to_json)
             file_button(f"{page}.download_model", say("Download the model alone"), model, "model.json")
@@ -77,7 +75,7 @@ def download(page: str, shown: Shown) -> None:
             f"{page}.download_report",
             say("Download the report alone"),
             told.html,
-            f"dpcore-report{marked}.html",
+            zipped.replace(".zip", ".html"),
             help=say("Opens in any browser without a network, and prints."),
         )
         file_button(
@@ -162,11 +160,11 @@ def file_button(key: str, label: str, data: str | bytes, file: str, **look: Any)
 
 def card(shown: Shown) -> None:
     """The release's card; the zip holds the same in English."""
-    made = remember(shown, f"card {spoken()}", lambda: privacy_card.card(shown.release))
+    made = remember(shown, f"card {spoken()}", lambda: facts(shown.release))
     with st.container(border=True):
         markdown("**Release card**")
         left, right = st.columns([3, 2], gap="large")
-        left.markdown("\n".join(f"- **{escaped(what)}:** {escaped(about)}" for what, about in made.facts))
+        left.markdown("\n".join(f"- **{escaped(what)}:** {escaped(about)}" for what, about in made.card + made.limits))
         right.markdown("\n".join([say("**What is not protected**"), "", *(f"- {escaped(text)}" for text in made.open)]))
 
 

@@ -1,4 +1,4 @@
-"""Is 1 a good epsilon, and what if somebody is in twice: answers that every class asks for, with their sources."""
+"""Is 1 a good epsilon, and what if someone is in twice: answers that every class asks for, with their sources."""
 
 import pandas as pd
 import streamlit as st
@@ -42,14 +42,12 @@ def answered(epsilon: float) -> None:
         found = pd.DataFrame([[say(cell) for cell in row] for row in IN_USE], columns=names)
         st.dataframe(found, hide_index=True, width="content")
         caption(SOURCES)
-        better = say(
-            "A better question: how sure may somebody become about me? At epsilon {epsilon:g}:", epsilon=epsilon
-        )
-        st.markdown(f"{better} {odds_sentence(epsilon)}")
+        better = phrase("A better question: how sure can someone become? At epsilon {epsilon:g}:")
+        st.markdown(f"{say(better, epsilon=epsilon)} {odds_sentence(epsilon)}")
     with st.expander(say("What if I am in twice?")):
         markdown(
-            "Epsilon is promised for **one row** unless a page says “person”. Whoever has several rows pays for "
-            "each: their epsilons add up. On **Data & schema** you can name the column that tells persons apart; "
+            "Epsilon is promised for **one row** unless a page says “person”. For anyone with several "
+            "rows, their epsilons add up. On **Data** you can name the column that tells persons apart; "
             "then the promise is for a person with all rows."
         )
         frame = {

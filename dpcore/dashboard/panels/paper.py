@@ -27,8 +27,8 @@ from dpcore.errors import DataError
 from dpcore.experiment.engine import NewLedger, Run, failed_runs
 from dpcore.experiment.figures import of_paper
 from dpcore.experiment.figures.base import Figure, whole
+from dpcore.export.facts import source
 from dpcore.export.model_file import Model
-from dpcore.export.privacy_card import source
 from dpcore.language import phrase, retold, say, spoken
 
 PUBLISHED = ("adult", "big5")

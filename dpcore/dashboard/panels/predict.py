@@ -74,7 +74,8 @@ def by(page: str, model: Model) -> None:
         ),
     )
 
-    options = how_to_read(page)
+    with st.expander(say("How to read it: encoding, delimiter, decimals")):
+        options = how_to_read(page)
 
     def work() -> Predicted:
         assert file is not None

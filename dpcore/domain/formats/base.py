@@ -80,7 +80,7 @@ class Known:
             more = f", and {len(self.gaps) - 1:,} columns more have gaps" if len(self.gaps) > 1 else ""
             raise SchemaError(
                 f"The document does not say of column {name!r}: {told}{more}.",
-                "Declare it from what is public, on the page Data & schema or in Python; it is never read off rows.",
+                "Declare it from what is public, on the page Data or in Python; it is never read off rows.",
             )
         return self.outline()
 

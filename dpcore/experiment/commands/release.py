@@ -32,9 +32,9 @@ from dpcore.experiment.commands.base import (
     write,
 )
 from dpcore.experiment.config import method_of
-from dpcore.export.archive import bundle, settings_of_release
+from dpcore.export.archive import bundle, file_name, settings_of_release
+from dpcore.export.facts import grounds_of
 from dpcore.export.model_file import Model
-from dpcore.export.privacy_card import grounds_of
 from dpcore.export.protection import headline
 from dpcore.export.release import PURPOSE, make_release
 from dpcore.methods import METHODS
@@ -83,14 +83,14 @@ def command() -> argparse.ArgumentParser:
     for name in ("epsilon", "mode", "relation", "delta"):
         parser.add_argument(f"--{name}", type=f"{name}={{}}".format, **setting)
     parser.add_argument("--rows", type=int, help="of synthetic data; by default an estimate")
-    parser.add_argument("--out", type=Path, default=Path("release.zip"), help="the zip (default: %(default)s)")
+    parser.add_argument("--out", type=Path, help="the zip (by default it is named after the data and the epsilon)")
     parser.add_argument("--table", choices=["csv", "parquet"], default="csv", help="the format of rows")
     return parser
 
 
 def make(options: argparse.Namespace) -> int:
     """The release, written; DPCoreError if it is refused."""
-    room(options.out, force=options.force)
+    room(options.out or Path("release.zip"), force=options.force or options.out is None)
     raw = b"" if options.method else source_bytes(options.config, MAX_BYTES)
     config = new_settings(options) if options.method else settings_of_release(raw, CAUSE, REMEDY)
     method = method_of_release(config)
@@ -113,7 +113,10 @@ def make(options: argparse.Namespace) -> int:
     release = replace(release, page=config.get("page", {}))
     if isinstance(release.artifact, Model) and release.noiseless:
         raise ParameterError("This model holds noiseless counts of real rows.", "Choose a method that adds noise.")
-    write(options.out, bundle(release, table=options.table), force=options.force)
+    named = Path(file_name(release))  # with a number if that is there: what was made is charged by now
+    free = (named, *(named.with_stem(f"{named.stem}-{i}") for i in range(2, 1_000)))
+    out = options.out or next(path for path in free if options.force or not path.exists())
+    write(out, bundle(release, table=options.table), force=options.force)
     cost = f"epsilon {headline(None, ledger.epsilon_bound, ledger.delta)}"
     cost = "nothing can be proved" if math.isinf(ledger.epsilon_bound) else cost
     grounds = grounds_of(release)
@@ -121,7 +124,7 @@ def make(options: argparse.Namespace) -> int:
         options,
         {
             "command": "release",
-            "out": str(options.out),
+            "out": str(out),
             "method": name,
             "mode": method.mode,
             "relation": str(ledger.relation),
@@ -136,7 +139,7 @@ def make(options: argparse.Namespace) -> int:
             "grounds": {what.lower().replace(" ", "_"): about for what, about in grounds},
             "ledger": str(books.path) if books.kept else "session",
         },
-        f"{options.out}: {name}, {cost}. {release.guarantee_void or release.attackable}".rstrip()
+        f"{out}: {name}, {cost}. {release.guarantee_void or release.attackable}".rstrip()
         + "".join(f"\n{what}: {about}" for what, about in grounds),
     )
     return 0

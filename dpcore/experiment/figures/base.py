@@ -71,7 +71,7 @@ def lacks_accuracy(data: Dataset) -> str:
     """Why no classifier can be tested."""
     target = data.schema.target
     if target is None or data.schema[target].numeric or data.test_sample.empty:
-        return phrase("it needs a class column with categories, and test rows. Choose them on the page Data & schema.")
+        return phrase("it needs a class column with categories, and test rows. Choose them on the page Data.")
     return ""
 
 

@@ -141,7 +141,7 @@ def lacks_rows(data: Dataset) -> str:
 def lacks_class(data: Dataset) -> str:
     """Why figure 4 cannot be made."""
     if data.schema.target is None or len(data.schema) < 2:
-        return "it needs a class column and another one. Choose them on the page Data & schema."
+        return "it needs a class column and another one. Choose them on the page Data."
     return "" if len(data.train_sample) <= ROWS[-1] else f"it pads data to {ROWS[-1]:,} rows, and these are more."
 
 

@@ -147,15 +147,14 @@ def leaf_share(table: PrivateTable, epsilon: Epsilon) -> float:
 def leaves_in_turn(
     table: PrivateTable, share: Epsilon, target: str | None, rounds: int, max_leaves: int
 ) -> Measurement:
-    """The leaves' counts for a share, if columns are divided in turn: numbers in two, categories by their taxonomy."""
-    columns, sizes = table.schema.columns, [1] * len(table.schema)
-    if target is not None:
-        sizes[table.schema.index(target)] = table.schema[target].size
-    trees = {j: Hierarchy.of(column) for j, column in enumerate(columns) if column.taxonomy and not column.numeric}
-    for level, (j, column) in product(range(1, rounds + 1), enumerate(columns)):
-        finest = len(trees[j].level(level)) if j in trees else 2**level if column.numeric else column.size
-        parts = min(finest, column.size)
-        if rounds and sizes[j] < parts and prod(sizes) // sizes[j] * parts <= max_leaves and column.name != target:
+    """The leaves' counts for a share, if columns are divided in turn, numbers in two."""
+    schema = table.schema
+    sizes = [column.size if column.name == target else 1 for column in schema]
+    trees = {c.name: Hierarchy.of(c) for c in schema if c.taxonomy and not c.numeric}
+    for level, (j, column) in product(range(1, rounds + 1), enumerate(schema)):
+        parts = 2**level if column.numeric else column.size
+        parts = min(len(trees[column.name].level(level)) if column.name in trees else parts, column.size)
+        if rounds and sizes[j] < parts and prod(sizes) // sizes[j] * parts <= max_leaves:
             sizes[j], rounds = parts, rounds - 1
     variance, every = table.cell_variance(share), tuple(range(len(sizes)))
-    return Measurement(every, tuple(sizes), variance, prod(sizes), merged=True)
+    return Measurement(every, tuple(sizes), variance, prod(sizes), merges=True)

@@ -18,7 +18,7 @@ from dpcore.mechanisms.noise import NoNoise, exactly_sampled
 from dpcore.mechanisms.randomizers import CategoryChannel
 from dpcore.methods.base import PrivateClassifier
 from dpcore.methods.local.estimated_nodes import Stops
-from dpcore.methods.measurement import Measurement
+from dpcore.methods.measurement import Measurement, clique
 from dpcore.methods.parameters import CORRECTED, Control, learned, number, text, whole
 from dpcore.postprocess.forest import Forest
 from dpcore.postprocess.reports import Family, Questionnaire, Recoded, Reports
@@ -64,30 +64,30 @@ class LocalClassifier(PrivateClassifier):
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
         progress(0.0, phrase("everybody reports"))
         questions, reasons, schema, recoded = self._survey(table)
-        paper, asked = self._published, table.recode(schema, recoded) if recoded else table
-        told = asked.randomize(questions, claimed_epsilon=inf if paper else None, reasons=reasons if paper else {})
+        paper, own = self._published, table.recode(schema, recoded) if recoded else table
+        told = own.randomize(questions, claimed_epsilon=inf if paper else None, reasons=reasons if paper else {})
         target = self._target(table.schema, self.target)
         self.reports_ = replace(told, rows=table.schema, recoded=recoded, target=target)
         self.noise_label_ = self._noise_of(self.reports_)
         self._learn(progress)
 
     def _survey(self, table: PrivateTable) -> Survey:
-        """What everybody reports, of their rows or of what they make of them by public rules: record by record, free.
+        """What everybody reports, of their rows or of what public rules make of them.
 
-        What a paper prints claims no epsilon, for reasons by family.
+        Record by record, and free. What a paper prints claims no epsilon, for reasons by family.
         """
         raise NotImplementedError
 
     def measurements(self, table: PrivateTable) -> list[Measurement] | None:
         questions, _, schema, _ = self._survey(table)
-        found, rows = [], table.public_rows or 1
+        found, rows = list[Measurement](), table.public_rows or 1
         for family, channel in questions.channels.items():
             if isinstance(channel, CategoryChannel):
-                people = rows * questions.asked / len(questions.optional) if family in questions.optional else rows
-                columns = tuple(schema.index(name) for name in family)
-                sizes = tuple(schema.sizes[j] for j in columns)
-                variance = float(channel.variance(np.full(channel.size, 1 / channel.size), people).mean())
-                found.append(Measurement(columns, sizes, variance * rows**2, channel.size))
+                share = questions.asked / max(len(questions.optional), 1)
+                people = rows * (share if family in questions.optional else 1.0)
+                variance = channel.variance(np.full(channel.size, 1 / channel.size), people).mean()
+                columns = [schema.index(name) for name in family]
+                found.append(clique(schema.sizes, columns, float(variance) * rows**2))
         return found
 
     def learn(self, reports: Reports, *, progress: Progress = no_progress) -> Self:

@@ -140,6 +140,7 @@ class AdaptiveMarginals(MeasuredTables):
     best_for = "closest synthetic data in most cases"
     presets = (Preset("Adaptive marginals: pairs that the model is most wrong about"),)
     variants = ({}, {"target": "grade"}, {"delta": 1e-9})
+    seconds = (0.9, 0.9)
     delta: float = with_delta()
     target: str | None = text(
         default=None,
@@ -181,20 +182,19 @@ class AdaptiveMarginals(MeasuredTables):
         )
 
     def measurements(self, table: PrivateTable) -> list[Measurement]:
-        columns, sizes, rows = table.schema.columns, table.schema.sizes, float(table.public_rows or 1)
-        plan, budget, at = self._plan(table, rows), self._budget(table), self._class_at(table.schema)
-        left = budget if table.relation is Relation.REPLACE else budget - budget * ROUGH
-        label = [at] if plan.with_class else []
-        others = [j for j in range(len(sizes)) if j not in label]
-        variances = variances_of(table, [columns[j] for j in others], left * plan.one_ways)
-        found = [
-            clique(sizes, (j, *label), variance, merged=True) for j, variance in zip(others, variances, strict=True)
-        ]
-        share = (left - left * plan.one_ways) * MEASURING / max(plan.rounds, 1)
+        schema, rows = table.schema, float(table.public_rows or 1)
+        plan, left, public = self._plan(table, rows), self._budget(table), table.relation is Relation.REPLACE
+        left -= 0 if public else left * ROUGH
+        label = [self._class_at(schema)] if plan.with_class else []
+        others = [j for j in range(len(schema)) if j not in label]
+        variances = variances_of(table, [schema.columns[j] for j in others], left * plan.one_ways)
+        share = left * (1 - plan.one_ways) * MEASURING / max(plan.rounds, 1)
         groups = rows / (ENOUGH[-1] * max(table.cell_error(share), 1 / MOST_SCALE))
-        pairs = islice(combinations(range(len(sizes)), 2), plan.rounds)
-        variance = table.cell_variance(share)
-        return found + [clique(sizes, pair, variance, groups, drawn=False) for pair in pairs]
+        pairs, variance = combinations(range(len(schema)), 2), table.cell_variance(share)
+        return [
+            *(clique(schema.sizes, (j, *label), v, merges=True) for j, v in zip(others, variances, strict=True)),
+            *(clique(schema.sizes, p, variance, groups, for_columns=False) for p in islice(pairs, plan.rounds)),
+        ]
 
     def _class_at(self, schema: Schema) -> int:
         """Where the class column is; -1 if there is none."""

@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
-from math import comb
+from math import comb, isfinite
 from typing import Any, ClassVar
 
 import numpy as np
@@ -30,7 +30,8 @@ from dpcore.text import finite_or_text
 SCORES: dict[str, TableScore] = {"R": R(), "MI": MutualInformation()}
 MOST_FAMILIES = 30_000_000  # candidates that are open at once: 240 MB of scores
 MOST_PARENTS = 10
-FEW_ROWS, MANY_BITS = 120, 50  # where networks tear columns apart: read off runs
+NO_VALUE, ALONE = 0.47, 0.2  # what is lost of a column's shape as bits: read off runs
+TORN, WHOLE = 1.45, 0.6  # times the first, by the papers' clusters with noise, or without any
 RELATION = "Which data sets are neighbors. As published, replace only."
 NAMES = {
     "R": phrase("R: distance from independence"),
@@ -109,24 +110,23 @@ class NetworkSynthesizer(Synthesizer):
                 "Allow fewer parents, or take fewer columns.",
             )
 
-    def _measured_bits(self, table: PrivateTable, parents: int, share: Amount, torn: float = 1.0) -> list[Measurement]:
+    def _measured_bits(self, table: PrivateTable, parents: int, share: Amount, torn: float) -> list[Measurement]:
         """What tables of bits with so many parents say of columns, each table for a share.
 
-        A column's bits are next to each other, more or less: the fewer rows there are, and the
-        more bits, the more of them have other parents; `torn` is by how much.
+        A column's bits are next to each other, more or less. What is lost of its shape follows from
+        the patterns of its bits that stand for no value, and more without parents.
         """
-        rows, sizes = table.public_rows or 1, table.schema.sizes
-        widths, variance, found = bit_widths(sizes), table.cell_variance(share), list[Measurement]()
-        torn = torn * (FEW_ROWS / rows) ** 0.3 * (sum(widths) / MANY_BITS) ** 0.9
-        for j, (size, width) in enumerate(zip(sizes, widths, strict=True)):
+        sizes, variance, found = table.schema.sizes, table.cell_variance(share), list[Measurement]()
+        for j, (size, width) in enumerate(zip(sizes, bit_widths(sizes), strict=True)):
             cells = 2.0 ** (parents + 1)
             if parents and j:
-                found.append(Measurement((j - 1, j), (2, 2), variance, cells, drawn=False))
+                found.append(Measurement((j - 1, j), (2, 2), variance, cells, for_columns=False))
             if width > parents + 1:
                 cells *= cells / size * width / (parents + 1)
             times = 2.5 if self._published else 1 / max(parents + 2 - width, 1)  # errors add up, or tables agree
-            own = Measurement((j,), (size,), variance * times, cells, clipped=self._published)
-            found.append(own._replace(untied=min(torn, 1.0) if parents else 0.85))
+            bias = NO_VALUE * torn * (1 - size / 2**width) + (0.0 if parents else ALONE * (1 - 1 / width))
+            own = Measurement((j,), (size,), variance * times, cells, clips=self._published)
+            found.append(own._replace(bias=bias, bits=True))
         return found
 
     def _bits(self, table: PrivateTable) -> PrivateTable:
@@ -227,7 +227,9 @@ class ClusteredSynthesizer(NetworkSynthesizer):
     def measurements(self, table: PrivateTable) -> list[Measurement] | None:
         d = sum(bit_widths(table.schema.sizes))
         tables = max(d - min(self.n_clusters, d) * self.max_parents, 1)
-        return self._measured_bits(table, self.max_parents, self._for_tables(d) / tables)
+        share = self._for_tables(d) / tables
+        torn = TORN if self._published and isfinite(share) else 1.0
+        return self._measured_bits(table, self.max_parents, share, torn)
 
     @abstractmethod
     def _for_tables(self, d: int) -> Epsilon:

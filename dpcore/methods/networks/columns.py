@@ -90,14 +90,13 @@ class Answers:
             prices, variances = shares_of(share, weights), variances_of(table, columns, share)
             sums = [(float(cells.sum()), size * v) for cells, size, v in zip(noisy, sizes, variances, strict=True)]
             return cls(noisy, variances, prices, sums)
-        lots, found, totals = in_lots(tuple(sizes)), list[tuple[Floats, float, Amount]](), list[Said]()
-        for lot, paid, noise in priced(table, columns, share):
-            noisy = table.histograms([families[i] for i in lot], epsilon=paid)
+        tables, losses, totals = [np.empty(0)] * len(sizes), [share] * len(sizes), list[Said]()
+        for own, loss, noise in group_noise(table, columns, share):
+            noisy = table.histograms([families[i] for i in own], epsilon=loss)
             totals.append((float(noisy[0].sum()), noise[0].total ** 2))
-            found += [(cells, own.cell**2, paid / len(lot)) for cells, own in zip(noisy, noise, strict=True)]
-        places = np.argsort([i for lot in lots for i in lot])
-        back = [found[place] for place in places]
-        return cls([cells for cells, _, _ in back], [v for _, v, _ in back], [price for *_, price in back], totals)
+            for i, cells in zip(own, noisy, strict=True):
+                tables[i], losses[i] = cells, loss / len(own)
+        return cls(tables, variances_of(table, columns, share), losses, totals)
 
     def likely(self, columns: Sequence[Column], rows: float, law: Law) -> list[Floats]:
         """Likely histograms of so many rows."""
@@ -122,11 +121,9 @@ def variances_of(table: PrivateTable, columns: Sequence[Column], share: Amount) 
     """The variances of columns' counts for a share; no question."""
     if table.ledger.delta:
         return list(map(table.cell_variance, shares_of(share, weights_of(table, columns))))
-    found = [0.0] * len(columns)
-    for lot, _, noise in priced(table, columns, share):
-        for i, own in zip(lot, noise, strict=True):
-            found[i] = own.cell**2
-    return found
+    groups = group_noise(table, columns, share)
+    found = {i: noise.cell**2 for own, _, every in groups for i, noise in zip(own, every, strict=True)}
+    return [found[i] for i in range(len(columns))]
 
 
 def weights_of(table: PrivateTable, columns: Sequence[Column]) -> list[float]:
@@ -134,19 +131,24 @@ def weights_of(table: PrivateTable, columns: Sequence[Column]) -> list[float]:
     return [float(column.size) ** table.ledger.currency.balance for column in columns]
 
 
-def priced(
+def group_noise(
     table: PrivateTable, columns: Sequence[Column], share: Amount
 ) -> Iterator[tuple[list[int], Amount, list[Spread]]]:
-    """Lots of columns with their shares and their noise."""
+    """The columns that are measured at once, what each such group is charged, and its noise."""
     sizes = tuple(column.size for column in columns)
-    lots = in_lots(sizes)
-    shares = shares_of(share, [sqrt(errors([sizes[i] for i in lot])) for lot in lots])
-    for lot, paid in zip(lots, shares, strict=True):
-        yield lot, paid, table.histogram_spreads([[columns[i].name] for i in lot], paid)
+    groups = groups_of(sizes)
+    losses = shares_of(share, [sqrt(errors([sizes[i] for i in own])) for own in groups])
+    for own, loss in zip(groups, losses, strict=True):
+        yield own, loss, table.histogram_spreads([[columns[i].name] for i in own], loss)
 
 
 @lru_cache(maxsize=64)
-def in_lots(sizes: tuple[int, ...]) -> list[list[int]]:
+def groups_of(sizes: tuple[int, ...]) -> list[list[int]]:
+    """`in_lots`, worked out once."""
+    return in_lots(sizes)
+
+
+def in_lots(sizes: Sequence[int]) -> list[list[int]]:
     """Histograms that are asked for at once, by their places; see the module."""
     lots = [[i for i, size in enumerate(sizes) if size == one] for one in sorted({*sizes})]
     while True:

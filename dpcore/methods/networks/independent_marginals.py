@@ -20,7 +20,6 @@ where one-way margins come first; by themselves they are the field's usual basel
 
 from dpcore.accounting.relation import shares_of
 from dpcore.arguments import Progress
-from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
 from dpcore.language import phrase
 from dpcore.methods.base import with_delta
@@ -50,15 +49,15 @@ class IndependentMarginals(NetworkSynthesizer):
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
         self.families_ = [(name,) for name in table.schema.names]
-        weights = self._weights(table.schema)
+        weights = self._weights(table)
         noisy, prices = self._ask(table, self.families_, self._budget(table), weights=weights)
         public = table.public_rows if self.relation == "replace" else None
         self.rows_ = max(float(sum(cells.sum() for cells in noisy) / len(noisy)) if public is None else public, 1.0)
         self._keep(self.families_, noisy, prices)
 
     def measurements(self, table: PrivateTable) -> list[Measurement]:
-        sizes, shares = table.schema.sizes, shares_of(self._budget(table), self._weights(table.schema))
+        sizes, shares = table.schema.sizes, shares_of(self._budget(table), self._weights(table))
         return [clique(sizes, [j], table.cell_variance(share)) for j, share in enumerate(shares)]
 
-    def _weights(self, schema: Schema) -> list[float]:
-        return [size**0.5 for size in schema.sizes]
+    def _weights(self, table: PrivateTable) -> list[float]:
+        return [size**0.5 for size in table.schema.sizes]

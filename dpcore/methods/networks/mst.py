@@ -35,7 +35,7 @@ private synthetic data, Journal of Privacy and Confidentiality 11(3), 2021.
 
 from __future__ import annotations
 
-from itertools import combinations
+from itertools import combinations, pairwise
 from math import sqrt
 
 import numpy as np
@@ -51,7 +51,7 @@ from dpcore.methods.measurement import Measurement, clique
 from dpcore.methods.networks.measured import MeasuredTables, in_groups
 from dpcore.methods.presets import Preset
 from dpcore.postprocess.junction_tree import Edge
-from dpcore.postprocess.noisy_tables import NoisyTables
+from dpcore.postprocess.noisy_tables import LEAST, NoisyTables
 
 RARE = 3.0  # standard deviations of noise
 MOST_VALUES = 256  # of a column, apart: the tables of all pairs are counted
@@ -70,7 +70,7 @@ class MST(MeasuredTables):
     best_for = "published baseline: tree of marginals"
     presets = (Preset("MST: a tree of pairs, as published"),)
     variants = ({}, {"delta": 1e-9})
-    seconds = (0.1, 0.1)
+    seconds = (0.2, 0.2)
     delta: float = with_delta()
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
@@ -105,12 +105,15 @@ class MST(MeasuredTables):
         )
 
     def measurements(self, table: PrivateTable) -> list[Measurement]:
-        sizes, edges, budget = table.schema.sizes, len(table.schema) - 1, self._budget(table)
-        third = budget / 3 if edges else budget
-        alone, paired = (table.cell_variance(third / max(many, 1)) for many in (edges + 1, edges))
-        frequent = (table.public_rows or 0) / (RARE * sqrt(max(paired, 1e-9)))
-        columns = [clique(sizes, [j], alone, merged=True) for j in range(edges + 1)]
-        return columns + [clique(sizes, (j, j + 1), paired, frequent, drawn=False) for j in range(edges)]
+        sizes, pairs = table.schema.sizes, list(pairwise(range(len(table.schema))))
+        third = self._budget(table) / (3 if pairs else 1)
+        alone = table.cell_variance(third / len(sizes))
+        paired = table.cell_variance(third / max(len(pairs), 1))
+        frequent = (table.public_rows or 0) / (RARE * sqrt(max(paired, LEAST)))
+        return [
+            *(clique(sizes, [j], alone, merges=True) for j in range(len(sizes))),
+            *(clique(sizes, pair, paired, frequent, for_columns=False) for pair in pairs),
+        ]
 
     def _tree(self, table: PrivateTable, measured: NoisyTables, share: Amount, progress: Progress) -> list[Edge]:
         """Pairs that join all columns, each chosen among those that join two parts (Kruskal's algorithm)."""

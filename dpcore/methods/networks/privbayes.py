@@ -33,6 +33,7 @@ Reference  Zhang, Cormode, Procopiuc, Srivastava, Xiao: PrivBayes, SIGMOD 2014 a
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
+from math import comb, log2
 from typing import Any, Self
 
 from dpcore.accounting.currency import Amount, Currency
@@ -46,13 +47,14 @@ from dpcore.language import phrase
 from dpcore.mechanisms.noise import generator
 from dpcore.mechanisms.scores import LinearF
 from dpcore.methods.base import with_delta
-from dpcore.methods.measurement import Measurement, before, clique
+from dpcore.methods.measurement import Measurement, clique, clique_before
 from dpcore.methods.networks.base import (
     MOST_PARENTS,
     NAMES,
     PLACED,
     SCORE,
     SCORES,
+    WHOLE,
     NetworkSynthesizer,
     grow_from,
     to_measure,
@@ -167,17 +169,26 @@ class PrivBayes(NetworkSynthesizer):
             self._fit_columns(table, for_network, total - for_network, progress)
 
     def measurements(self, table: PrivateTable) -> list[Measurement]:
-        sizes, total, self.rows_ = table.schema.sizes, self._budget(table), float(table.public_rows or 1)
-        total -= total * FOR_ROWS if table.relation is Relation.ADD_REMOVE else 0
+        sizes, total = table.schema.sizes, self._budget(table)
+        self.rows_ = float(table.public_rows or 1)
+        total *= 1 - FOR_ROWS * (table.relation is Relation.ADD_REMOVE)
         for_tables, d = total - total * exact(self.beta), len(sizes)
         if self._binary:
             d = sum(bit_widths(sizes))
             parents = self._parents_of_bits(d, for_tables)
-            return self._measured_bits(table, parents, (for_tables if parents else total) / (d - parents), torn=0.6)
+            share = (for_tables if parents else total) / (d - parents)
+            return self._measured_bits(table, parents, share, WHOLE)
         room = self.rows_ / (self.theta * self._cell_scale(for_tables / d))
-        families = [before(sizes, j, self.max_parents, room) for j in range(d)]
+        families = [clique_before(sizes, j, self.max_parents, room) for j in range(d)]
         variance = table.cell_variance(for_tables / d)
-        return [clique(sizes, family, variance, clipped=self._published) for family in families]
+        return [clique(sizes, family, variance, clips=self._published) for family in families]
+
+    def fit_seconds(self, table: PrivateTable) -> float:
+        tables = [one.cells for one in self.measurements(table) if not one.for_columns]
+        if not tables:  # of columns, or of bits without parents
+            return super().fit_seconds(table)
+        bits, own = sum(bit_widths(table.schema.sizes)), round(log2(tables[0]))
+        return float(2 * (own * comb(bits, own) / 1e6) ** 0.65)
 
     def _fit_bits(self, bits: PrivateTable, for_network: Amount, for_tables: Amount, progress: Progress) -> None:
         left = list(bits.schema.names)

@@ -155,21 +155,21 @@ class RefinedPrivBayes(NetworkSynthesizer):
         sizes, label = schema.sizes, [schema.index(name)] if name else []
         others = [j for j in range(len(sizes)) if j not in label]
         families = [(j, *label) for j in others] or [tuple(label)]
-        shares = shares_of(total * ONE_WAYS, weights_of(sizes, families))
-        found = [clique(sizes, own, table.cell_variance(share)) for own, share in zip(families, shares, strict=True)]
-        groups = (table.public_rows or 0) / (ENOUGH * max(self._edge_scale(total, len(others)), 1 / MOST_SCALE))
+        shares = map(table.cell_variance, shares_of(total * ONE_WAYS, weights_of(sizes, families)))
+        found = [clique(sizes, own, variance) for own, variance in zip(families, shares, strict=True)]
+        scale = max(self._edge_scale(total, len(others)), 1 / MOST_SCALE)
+        groups = min((table.public_rows or 0) / (ENOUGH * scale), MOST_GROUPS)
         variance = table.cell_variance(total * EDGES / max(len(others) - 1, 1))
-        for edge in pairwise(others):
-            pair = clique(sizes, edge, variance, min(groups, MOST_GROUPS), drawn=False)
-            found.append(pair._replace(cells=pair.cells * (sizes[label[0]] if label else 1)))
-        return found
+        edges = [clique(sizes, edge, variance, groups, for_columns=False) for edge in pairwise(others)]
+        classes = sizes[label[0]] if label else 1
+        return found + [edge._replace(cells=edge.cells * classes) for edge in edges]
 
     def _tables(
         self, table: PrivateTable, families: list[tuple[str, ...]], epsilon: Amount
     ) -> tuple[list[Floats], list[float]]:
         """Noisy tables and their prices. With shares of epsilon by the root of the cells, totals have one variance."""
-        places = [tuple(table.schema.index(name) for name in family) for family in families]
-        return self._ask(table, families, epsilon, weights=weights_of(table.schema.sizes, places))
+        cliques = [tuple(table.schema.index(name) for name in family) for family in families]
+        return self._ask(table, families, epsilon, weights=weights_of(table.schema.sizes, cliques))
 
     def _edge_scale(self, total: Amount, columns: int) -> float:
         """The noise scale of an edge's table if all edges had equal shares."""

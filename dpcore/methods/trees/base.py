@@ -7,11 +7,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dpcore.accounting.currency import PURE
-from dpcore.accounting.relation import Epsilon, Relation
+from dpcore.accounting.relation import Epsilon, Relation, exact
 from dpcore.arguments import Floats, Progress
 from dpcore.domain.schema import Schema
 from dpcore.domain.splits import Attribute, NumberCut, attributes_of
 from dpcore.door import PrivateTable
+from dpcore.door.nodes import tree_budget
 from dpcore.errors import ParameterError
 from dpcore.language import phrase, plural, say
 from dpcore.mechanisms.noise import generator
@@ -69,15 +70,20 @@ class TreeClassifier(PrivateClassifier):
         self.forest_ = forest_of(levels, schema, target, **how, consistent=self._consistent)
 
     def measurements(self, table: PrivateTable) -> list[Measurement] | None:
-        """Return the counts of the leaves, if all levels are divided."""
-        sampling, attributes = self._sampling(table), self._attributes(table.schema).values()
-        part, budget = table.tree_budget(epsilon=self._price, plainly_claimed=self._published, **sampling)
-        plan = self._plan(table, budget)
-        ends = [np.array([one.start]).T for one in attributes]
-        fan = float(np.mean([one.fanout(*own)[0] for one, own in zip(attributes, ends, strict=True)] or [1]))
-        trees = {"disjoint": sampling["trees"], "poisson": 1 / sampling.get("rate", 1)}.get(sampling["resample"], 1)
+        """Return the counts of the leaves, as if all levels were divided."""
+        sampling, schema, rows = self._sampling(table), table.schema, table.public_rows or 1
+        trees, resample, rate = (sampling.get(name, 1.0) for name in ("trees", "resample", "rate"))
+        way = trees, exact(self._price), resample, rate, rows
+        part, budget = tree_budget(table.ledger, *way, plainly_claimed=self._published)
+        plan, samples = self._plan(table, budget), {"disjoint": trees, "poisson": 1 / rate}.get(resample, 1)
+        ends = [(one, *np.array([one.start]).T) for one in self._attributes(schema).values()]
+        fans = [one.fanout(low, high)[0] for one, low, high in ends]
         scale = PURE.scale(plan.budget.leaves[-1], part.relation.histogram_l1)
-        return [Measurement((), (), 2 * scale**2, trees * fan**plan.depth)]
+        leaves = float(np.mean(fans or [1])) ** plan.depth
+        if plan.noisy_stop and plan.budget.counts[0]:  # nodes of fewer rows are leaves before
+            least = scale * schema[self._target(schema, self.target)].size
+            leaves = max(min(leaves, rows / samples / least), 1.0)
+        return [Measurement((), (), 2 * scale**2, samples * leaves)]
 
     @abstractmethod
     def _plan(self, table: PrivateTable, budget: Epsilon) -> Plan:

@@ -57,7 +57,7 @@ def unbounded(method: Any, schema: Schema) -> str:
     """What a score lacks that counts rows."""
     if method.criterion != "entropy" or schema.max_rows is not None:
         return ""
-    return phrase("Entropy needs a public bound on the number of rows: declare one on the page Data & schema.")
+    return phrase("Entropy needs a public bound on the number of rows: declare one on the page Data.")
 
 
 def rest(method: Any, _: Schema) -> str:

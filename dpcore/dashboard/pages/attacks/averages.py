@@ -95,7 +95,7 @@ def unit_noise(study: Study, rng: np.random.Generator) -> Floats:
     return CountNoise("Laplace", 1.0).quantile(rng.uniform(np.finfo(float).tiny, 1.0, study.of.count))
 
 
-def studied(of: Attributes, people: int, rng: np.random.Generator) -> Study:
+def random_study(of: Attributes, people: int, rng: np.random.Generator) -> Study:
     """A study of so many people, drawn by lot, and as many who are not in it."""
     drawn = rng.permutation(len(of.cells))[: 2 * people]
     return Study(of, drawn[:people], drawn[people:])

@@ -9,63 +9,55 @@ import pandas as pd
 import streamlit as st
 
 from dpcore import charts
+from dpcore.dashboard.demonstration import OTHERS, Demonstration
 from dpcore.dashboard.pages.attacks import linkage_numbers
 from dpcore.dashboard.pages.attacks.attack_steps import (
     EPSILONS,
-    Found,
+    NUMBERS,
     at_epsilon,
-    bounded,
-    draw,
-    lots,
     once,
+    promise,
     sample,
     secrets,
     settings,
+    uniform,
 )
 from dpcore.dashboard.widgets import lasting
 from dpcore.language import plural, say
 from dpcore.text import percent
 
-KNOWABLE = (
-    "age",
-    "sex",
-    "race",
-    "marital-status",
-    "education",
-    "occupation",
-    "workclass",
-    "hours-per-week",
-    "native-country",
+KNOWABLE = tuple(
+    "age sex race marital-status education occupation workclass hours-per-week native-country".split()  # noqa: SIM905
 )
 KNOWN = KNOWABLE[:6]
 LISTED = (17, 118, 203, 404, 741, 1_012)  # rows of the sample, counted from 1
 GUESSES = 400_000  # of as many as there are, at least
+PEOPLE = OTHERS[: len(LISTED)]
 
 
 @st.fragment
 def part(page: str) -> None:
     """Who is alone in what an outsider knows; then noisy counts in the place of rows."""
-    with settings(page, "linkage", [2, 3]) as (key, epsilon, _):
-        label = say("What the public list has as well")
-        look: Any = {"default": KNOWN, "selection_mode": "multi", "wrap": True}
-        chosen = lasting(st.pills, label, f"{key}.known", KNOWABLE, **look)
+    with settings(page, "linkage") as step, st.popover(say("Columns that the outsider knows"), width="stretch"):
+        look: Any = {"default": KNOWN, "selection_mode": "multi", "wrap": True, "label_visibility": "collapsed"}
+        chosen = lasting(st.pills, say("Columns that the outsider knows"), f"{step.key}.known", KNOWABLE, **look)
     known = tuple(name for name in KNOWABLE if name in (chosen or ()))
     alone = once(("alone", known), lambda: linkage_numbers.alone(coded(known)))
-    if epsilon is None:
+    if step.epsilon is None:
         lead = say(
-            "A table is published **without names**. Another list, which anybody can get, has names and some of the "
-            "same columns. Whoever is **alone** with their values is found, and so is all else in their row."
+            "A table is published **without names**. A public list has names and {n} of its columns: anyone who is "
+            "**alone** with these values is found.",
+            n=len(known),
         )
-        draw(key, lead, "", lambda _: found(known, alone))
+        step.show(lead, "", lambda _: noiseless(known, alone))
     elif alone.any():
         lead = say(
             "Instead of rows: **for every combination of these columns, how many people earn more than 50K, with "
-            "noise.** Whoever is alone has a true count of 0 or 1. The outsider says “more” if the published count is "
-            "1 or more."
+            "noise.** The outsider guesses “more” if the count of someone alone is 1 or more."
         )
-        draw(key, lead, say("Draw again"), partial(hidden, known, alone, epsilon))
+        step.show(lead, say("Draw again"), partial(noisy, known, alone, step.epsilon))
     else:
-        st.info(say("Nobody is alone in these columns. Choose more of them."))
+        st.info(say("No one is alone in these columns. Choose more of them."))
 
 
 def coded(names: Sequence[str]) -> np.ndarray:
@@ -74,55 +66,38 @@ def coded(names: Sequence[str]) -> np.ndarray:
     return every[:, [KNOWABLE.index(name) for name in names]]
 
 
-def found(known: tuple[str, ...], alone: np.ndarray) -> Found:
+def noiseless(known: tuple[str, ...], alone: np.ndarray) -> Demonstration:
     """The attack: rows without names, looked up by what a public list says."""
     ends = once(("extremes",), lambda: linkage_numbers.extremes(coded(KNOWABLE)))
     share = once(("growth", known), lambda: linkage_numbers.growth(coded(known), known))
     frame = ends.merge(share, on="number", how="left")
-    look: Any = {
-        "at": len(known),
-        "what": say("columns that the outsider knows"),
-        "most": len(KNOWABLE),
-        "title": say("How many are alone, and so found by name"),
-        "found": say("alone"),
-        "key": say("Blue: your columns, one by one. Grey: all choices of so many columns."),
-    }
-    return Found(
+    look: Any = {"at": len(known), "what": say("columns that the outsider knows"), "most": len(KNOWABLE)}
+    look |= {"title": say("How many are alone, and so found by name"), "found": say("alone")}
+    look["key"] = say("Blue: your columns, one by one. Grey: all choices of so many columns.")
+    counts, rows = looked_up(known), sample().train_sample.iloc[[number - 1 for number in LISTED]]
+    public = rows[list(known)].reset_index(drop=True)
+    public.insert(0, say("public list"), PEOPLE)
+    public.insert(1, say("rows that fit"), counts["matches"])
+    public.insert(2, say("so they earn"), [income(*row) for row in counts.itertuples(index=False)])
+    return Demonstration(
         {say("Found by name"): percent(alone.mean())},
-        charts.share_found(frame, **look),
-        say("Who is alone in what others know is found by name, although the table has no names."),
+        [charts.share_found(frame, **look), public],
+        say("Anyone who is alone in what others know is found, with or without a name."),
         say(
             "Sweeney (2000) estimated that ZIP code, sex and date of birth are likely to make 87% of the people in "
             "the United States unique. Columns that others know as well are called quasi-identifiers."
         ),
-        frame,
-        say(
-            "{alone:,} of {people:,} people are alone with their values in these columns.",
-            alone=alone.sum(),
-            people=len(alone),
-        ),
-        listed(known),
+        {say(NUMBERS): frame},
     )
 
 
-def people() -> list[str]:
-    """The six people of the public list."""
-    return [say("Person {number:,}", number=number) for number in LISTED]
+def looked_up(known: tuple[str, ...]) -> pd.DataFrame:
+    """What the table says of six people of the public list."""
+    return linkage_numbers.looked_up(coded(known), secrets(), [number - 1 for number in LISTED])
 
 
-def listed(known: tuple[str, ...]) -> pd.DataFrame:
-    """Six people of the public list, and what the table says about them."""
-    places = [number - 1 for number in LISTED]
-    told = linkage_numbers.looked_up(coded(known), secrets(), places)
-    public = sample().train_sample.iloc[places][list(known)].reset_index(drop=True)
-    public.insert(0, say("public list"), people())
-    public.insert(1, say("rows that fit"), told["matches"])
-    public.insert(2, say("so they earn"), [earned(*row) for row in told.itertuples(index=False)])
-    return public
-
-
-def earned(matches: int, having: int) -> str:
-    """What rows that fit say of somebody's income, if so many of them have more than 50K."""
+def income(matches: int, having: int) -> str:
+    """What rows that fit say of someone's income, if so many of them have more than 50K."""
     if 0 < having < matches:
         return say("not known: {having:,} of {matches:,} more than 50K", having=having, matches=matches)
     if having:
@@ -130,43 +105,35 @@ def earned(matches: int, having: int) -> str:
     return plural("up to 50K", "up to 50K (all {n:,} do)", matches)
 
 
-def hidden(known: tuple[str, ...], alone: np.ndarray, epsilon: float, seed: int) -> Found:
+def noisy(known: tuple[str, ...], alone: np.ndarray, epsilon: float, seed: int) -> Demonstration:
     """The same with noise: a count for every combination."""
     secret, count = secrets()[alone], int(alone.sum())
     releases = -(-GUESSES // count)
-    frame = once(
-        ("linkage", known, seed), lambda: linkage_numbers.share_right(secret, EPSILONS, lots(seed, 2, releases, count))
-    )
+    drawn = partial(uniform, seed, 2, releases, count)
+    frame = once(("linkage", known, seed), lambda: linkage_numbers.share_right(secret, EPSILONS, drawn()))
+    counts, noise = looked_up(known), linkage_numbers.noise(epsilon, uniform(seed + 1, 2, len(LISTED)))
+    columns = {
+        say("public list"): PEOPLE,
+        say("people with these values"): counts["matches"],
+        say("truth: more than 50K"): counts["secret"],
+        say("published"): [f"{value:,}" for value in counts["secret"] + noise],
+    }
     title = say("How often the outsider is right about people who are alone")
-    return Found(
+    return Demonstration(
         {say("Right"): percent(at_epsilon(frame, epsilon)), say("Noiseless numbers"): percent(1.0)},
-        charts.share_right(frame, epsilon=epsilon, noiseless=1.0, title=title),
+        [charts.share_right(frame, epsilon=epsilon, noiseless=1.0, title=title), pd.DataFrame(columns)],
         say(
             "With noise, being alone is no certainty. At epsilon {epsilon:,g} {promise}.",
             epsilon=epsilon,
-            promise=bounded(epsilon),
+            promise=promise(epsilon),
         ),
         say(
-            "Each point: {guesses:,} guesses; luck may move it by a fifth of a point. Who comes or goes changes one "
-            "count by 1, so all counts together can cost up to epsilon. Without any table, the more frequent answer "
-            "is right about {base} of these {count:,}: that is known of people in general, no loss of privacy.",
+            "Each point: {guesses:,} guesses. One person changes one count by 1, so all counts together can cost up to "
+            "epsilon. Without any table, the more frequent answer is right about {base} of these {count:,}: that is "
+            "known of people in general.",
             guesses=releases * count,
             base=percent(max(secret.mean(), 1 - secret.mean())),
             count=count,
         ),
-        frame,
-        more=counts(known, epsilon, seed),
+        {say(NUMBERS): frame},
     )
-
-
-def counts(known: tuple[str, ...], epsilon: float, seed: int) -> pd.DataFrame:
-    """What is published about the combinations of six people."""
-    told = linkage_numbers.looked_up(coded(known), secrets(), [number - 1 for number in LISTED])
-    noise = linkage_numbers.noise(epsilon, lots(seed + 1, 2, len(LISTED)))
-    columns = {
-        say("public list"): people(),
-        say("people with these values"): told["matches"],
-        say("truth: more than 50K"): told["secret"],
-        say("published"): [f"{count:,}" for count in told["secret"] + noise],
-    }
-    return pd.DataFrame(columns)

@@ -16,9 +16,9 @@ from dpcore.language import phrase
 from dpcore.text import odds
 
 EPSILONS = (0.1, 0.2, 0.5, 1.0, 2.0, 3.0, 5.0)
-PEOPLE = dict(zip("ABCDE", (phrase("yes"), phrase("no"), "yes", "no", "yes"), strict=True))
-COUNT = sum(ill == "yes" for ill in PEOPLE.values())
-ASKED, AUTO, SHARE = 9, 100, 1e-2  # the first and the count stand in phrases
+ILL = (phrase("yes"), phrase("no"), "yes", "no", "yes")  # of those who are in the table
+COUNT = ILL.count("yes")
+QUERIES, AUTO, SHARE = 9, 100, 1e-2  # the first and the count stand in phrases
 PLAYERS, BEST = phrase("players"), phrase("best strategy")
 
 
@@ -30,14 +30,14 @@ class Rules:
     mode: str = "corrected"
 
     @property
-    def asked(self) -> int:
-        """How often the table is asked."""
-        return 1 if self.mode == "corrected" else ASKED
+    def queries(self) -> int:
+        """How many queries are answered."""
+        return 1 if self.mode == "corrected" else QUERIES
 
     @property
     def number(self) -> str:
         """What players look at, a phrase."""
-        return phrase("Noisy number of ill people") if self.asked == 1 else phrase("Answers above 3, of 9")
+        return phrase("Noisy number of ill people") if self.queries == 1 else phrase("Answers above 3, of 9")
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Round:
     @property
     def best(self) -> bool:
         """What the best strategy says: that world which makes the answers likelier."""
-        return self.number > (COUNT if len(self.answers) == 1 else ASKED // 2)
+        return self.number > (COUNT if len(self.answers) == 1 else QUERIES // 2)
 
 
 @dataclass
@@ -90,7 +90,7 @@ class Game:
 def deal(rules: Rules, rng: np.random.Generator) -> Round:
     """A new round: a coin, and answers with whole-number noise of scale 1 / epsilon each."""
     inside = bool(rng.random() < 0.5)
-    noise = np.subtract(*rng.geometric(-math.expm1(-rules.epsilon), (2, rules.asked)))
+    noise = np.subtract(*rng.geometric(-math.expm1(-rules.epsilon), (2, rules.queries)))
     return Round(rules, inside, tuple(int(value) + COUNT + inside for value in noise))
 
 
@@ -102,15 +102,15 @@ def autoplay(rules: Rules, rounds: int, rng: np.random.Generator) -> int:
 def best_share(rules: Rules) -> float:
     """How often the best strategy is right."""
     sure = odds(rules.epsilon)
-    return sure if rules.asked == 1 else float(binom.sf(ASKED // 2, ASKED, sure))
+    return sure if rules.queries == 1 else float(binom.sf(QUERIES // 2, QUERIES, sure))
 
 
 def chances(rules: Rules) -> pd.DataFrame:
     """How probable every number is without X and with: columns number, without, with."""
     sure = odds(rules.epsilon)
-    if rules.asked > 1:
-        number = np.arange(ASKED + 1)
-        worlds = [binom.pmf(number, ASKED, share) for share in (1 - sure, sure)]
+    if rules.queries > 1:
+        number = np.arange(QUERIES + 1)
+        worlds = [binom.pmf(number, QUERIES, share) for share in (1 - sure, sure)]
     else:
         reach = min(math.ceil(-math.log(SHARE) / rules.epsilon), 25)
         number = np.arange(COUNT - reach, COUNT + 2 + reach)

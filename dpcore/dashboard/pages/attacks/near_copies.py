@@ -10,9 +10,9 @@ import streamlit as st
 
 from dpcore import charts
 from dpcore.arguments import Flags
-from dpcore.charts.base import Chart
+from dpcore.dashboard.demonstration import Demonstration
 from dpcore.dashboard.pages.attacks import linkage_numbers, near_copies_numbers
-from dpcore.dashboard.pages.attacks.attack_steps import SECRET, Found, draw, once, sample, settings
+from dpcore.dashboard.pages.attacks.attack_steps import NUMBERS, SECRET, once, sample, settings
 from dpcore.dashboard.panels.disclosure import points
 from dpcore.evaluate import disclosure
 from dpcore.language import phrase, plural, say
@@ -23,8 +23,9 @@ KNOWN = ("age", "sex", "education", "marital-status", "occupation")
 METHOD = "PrivBayes refined"
 ROWS, TARGETS, MOST = 400, 250, 10  # released rows that are measured; people of each income; columns on the axis
 SOURCE = phrase(
-    "Yao, Krčo, Ganev and de Montjoye (2025), “The DCR delusion”, found releases that pass such tests and give "
-    "participants away. DCR: distance to the closest record."
+    "Yao, Krčo, Ganev and de Montjoye (2025), “The DCR delusion” (distance to the closest record), found releases that "
+    "pass such tests and give participants away. People are looked up by age, sex, education, marital status and "
+    "occupation. Each release is one draw with teaching noise."
 )
 
 
@@ -45,32 +46,26 @@ class Judged:
 @st.fragment
 def part(page: str) -> None:
     """A release that passes and leaks; then a private one, which the test cannot tell from it."""
-    with settings(page, "near", [2, 3]) as (key, epsilon, _):
-        others = once(
-            ("others",),
-            lambda: near_copies_numbers.distances(coded(sample().test_sample)[:ROWS], coded(sample().train_sample)),
-        )
-    if epsilon is None:
+    with settings(page, "near") as step:
+        rows = partial(near_copies_numbers.distances, coded(sample().test_sample)[:ROWS], coded(sample().train_sample))
+        others = once(("others",), rows)
+    if step.epsilon is None:
         columns = len(sample().schema.names)
         lead = say(
-            "Many programs call synthetic rows safe if they are **no nearer to real rows than other people’s rows "
-            "are**. Take this release: every row is a real row in which {dealt} of {columns} columns were dealt anew. "
-            "The outsider looks people up by {known} and {last}, which were not.",
-            dealt=columns - len(KNOWN) - 1,
+            "A test calls rows safe if they are **no nearer to real rows than other people’s rows are**. Here "
+            "{permuted} of {columns} columns of the real rows were permuted. The outsider looks people up by the rest.",
+            permuted=columns - len(KNOWN) - 1,
             columns=columns,
-            known=", ".join(KNOWN[:-1]),
-            last=KNOWN[-1],
         )
-        draw(key, lead, say("Deal again"), partial(leaky, others))
+        step.show(lead, say("Permute again"), partial(leaky, others))
     else:
         lead = say(
-            "The same test and the same attack on rows of a private method, **{method} with epsilon {epsilon:,g}**. "
-            "What the attack gets right about people who are not in the data, it knows of people in general. Only the "
-            "difference comes from being in the data.",
+            "The same test and the same attack on rows of **{method} with epsilon {epsilon:,g}**. Only the difference "
+            "between people in the data and others comes from being in it.",
             method=METHODS[METHOD].title,
-            epsilon=epsilon,
+            epsilon=step.epsilon,
         )
-        draw(key, lead, say("Draw again"), partial(private, others, epsilon))
+        step.show(lead, say("Draw again"), partial(private, others, step.epsilon))
 
 
 def coded(rows: pd.DataFrame) -> np.ndarray:
@@ -117,63 +112,47 @@ def learned(epsilon: float, seed: int) -> Judged:
     return judged(method.fit(sample().train_sample, schema=data.schema).sample(len(data.train_sample)))
 
 
-def leaky(others: np.ndarray, seed: int) -> Found:
+def leaky(others: np.ndarray, seed: int) -> Demonstration:
     """What the test says of the release that leaks, and what an attack does."""
     found = once(("scrambled", seed), lambda: scrambled(seed))
     verdict = say("passes the test") if found.far >= others.mean() else say("does not pass the test")
-    told = say(
-        "Distance is no guarantee: this release {verdict}, and tells {share} of the incomes of people who are alone in "
-        "what is known.",
+    keep = say(
+        "Distance is no guarantee: this release {verdict}, and gives away {share} of the incomes that are looked up.",
         verdict=verdict,
         share=percent(found.inside),
     )
-    title = say("How far rows are from the nearest real row")
-    return shown(others, found, title, told, say(SOURCE))
+    return demonstration(others, found, say("How far rows are from the nearest real row"), keep)
 
 
-def private(others: np.ndarray, epsilon: float, seed: int) -> Found:
+def private(others: np.ndarray, epsilon: float, seed: int) -> Demonstration:
     """The same of a private release, beside the one that leaks."""
     found = once(("learned", epsilon, seed), lambda: learned(epsilon, seed))
-    leak = once(("scrambled", seed), lambda: scrambled(seed))
-    limit = say(
-        "being in the data makes any attack right at most {points} percentage points more often",
-        points=points(epsilon),
+    keep = phrase(
+        "Only epsilon sets a limit: being in the data makes any attack right at most {points} percentage points more "
+        "often."
     )
-    none = say("and this one is so large that none is left")
-    told = say(
-        "The test {says}: rows of the one that leaks are {leak:.1f} columns away, the private ones {found:.1f}. Only "
-        "epsilon sets a limit: {limit}.",
-        says=say("prefers the release that leaks") if leak.far > found.far else say("passes both releases"),
-        leak=leak.far,
-        found=found.far,
-        limit=limit if odds(epsilon) < CERTAIN else none,
-    )
-    source = say(
-        "{source} One release of teaching noise: a few points of difference are luck.",
-        source=say(SOURCE),
-    )
-    return shown(others, found, say("How far private rows are from the nearest real row"), told, source)
+    if odds(epsilon) >= CERTAIN:
+        keep = phrase("Only epsilon sets a limit, and this one is so large that none is left.")
+    title = say("How far private rows are from the nearest real row")
+    return demonstration(others, found, title, say(keep, points=points(epsilon)))
 
 
-def shown(others: np.ndarray, found: Judged, title: str, keep: str, source: str) -> Found:
+def demonstration(others: np.ndarray, found: Judged, title: str, keep: str) -> Demonstration:
     """What the attack got right, and both distributions."""
-    right = {
-        say("Right if in the data"): percent(found.inside),
-        say("Right if not in it"): percent(found.outside),
-    }
     frame = near_copies_numbers.shares(others, MOST).rename(columns={"share": "others"})
     frame["released"] = near_copies_numbers.shares(found.distances, MOST)["share"]
-    return Found(right, distances(frame, others.mean(), found.far, title), keep, source, frame)
-
-
-def distances(frame: pd.DataFrame, others: float, released: float, title: str) -> Chart:
-    """The chart of both distributions, of these means."""
     groups = {
-        "others": say("rows of other people: {mean:.1f} columns off in mean", mean=others),
-        "released": say("released rows: {mean:.1f} columns off", mean=released),
+        "others": say("rows of other people: {mean:.1f} columns off on average", mean=others.mean()),
+        "released": say("released rows: {mean:.1f} columns off", mean=found.far),
     }
     many = [plural("{n} column", "{n} columns", n) for n in range(MOST)]
     middle = frame["distance"]
     bins = {"from": middle - 0.5, "to": middle + 0.5, "bin": pd.Series([*many, say("{n} columns or more", n=MOST)])}
     what = say("columns that differ from the nearest real row, of {columns}", columns=len(sample().schema.names))
-    return charts.groups_apart(frame.assign(**bins), what=what, title=title, groups=groups)
+    return Demonstration(
+        {say("Right if in the data"): percent(found.inside), say("Right if not in it"): percent(found.outside)},
+        [charts.groups_apart(frame.assign(**bins), what=what, title=title, groups=groups)],
+        keep,
+        say(SOURCE),
+        {say(NUMBERS): frame},
+    )

@@ -38,10 +38,15 @@ class Questions:
         """The first so many questions."""
         return Questions(self.groups[:number], self.counts[:number])
 
+    @property
+    def sizes(self) -> Floats:
+        """How many people are in each group."""
+        return np.asarray(self.groups.sum(axis=1))
+
     @cached_property
     def middle(self) -> Floats:
         """What the counts would be if everybody had half of the secret."""
-        return np.asarray(self.groups.sum(axis=1) / 2)
+        return self.sizes / 2
 
     def solved(self) -> Flags:
         """Everybody's bit as it is guessed from the noiseless counts, shape (n,)."""
@@ -53,7 +58,7 @@ class Questions:
         return np.asarray(found > 0)
 
 
-def asked(bits: Flags, number: int, rng: np.random.Generator) -> Questions:
+def random_queries(bits: Flags, number: int, rng: np.random.Generator) -> Questions:
     """So many random groups of these people, and their true counts."""
     groups = rng.integers(0, 2, (number, len(bits))).astype(float)
     return Questions(groups, groups @ bits)

@@ -1,4 +1,4 @@
-"""The lines of a schema that were read off an upload's rows, and how they become declared: one by one, or together."""
+"""The lines of a schema that were read off an upload's rows: which they are, and what declares them."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -7,63 +7,80 @@ from typing import Any, NoReturn
 import pandas as pd
 import streamlit as st
 
+from dpcore.dashboard import intake, session
 from dpcore.dashboard.intake import Intake
-from dpcore.dashboard.shell import escaped
-from dpcore.domain.column import Column
-from dpcore.domain.declaration import PROPOSED, outward, rounded, with_value, without_values
-from dpcore.domain.formats import Fields
+from dpcore.dashboard.pages.data.lines import dropped
+from dpcore.dashboard.pages.data.questions import TableQuestion
+from dpcore.dashboard.shell import escaped, open_page
+from dpcore.dashboard.widgets import caption, markdown
+from dpcore.datasets import Dataset
+from dpcore.domain.declaration import PROPOSED, outward, with_value, without_values
 from dpcore.domain.infer import RARE
-from dpcore.domain.schema import Schema
+from dpcore.domain.schema import UNLISTED, Schema, left_out
+from dpcore.language import phrase, say
 from dpcore.text import canonical
 
-KEPT = "data.read_off"  # beside the schema of the page: what of it rows say
-ASKED = "data.asked"  # and what of it nobody has said yet
-NAMED = 6  # categories of a line
 MOST_TICKS = 200
-SINGLE = (
-    "Ends that are values of single rows are not declared with others: round them, or tick “Public” in their lines."
+DECLARES = phrase(
+    "Declares the columns, bounds and categories below as public knowledge: you would have written them without "
+    "looking at these rows. Bounds that are read off the rows void the guarantee unless someone declares them."
 )
-
-
-def keep(rows: Intake, schema: Schema, read_off: Sequence[str], asked: Sequence[Fields] = ()) -> None:
-    """Go on from a schema, some of whose lines are as the rows say; without any it is a declared one.
-
-    `asked` are columns of which somebody still has to say something: in the schema they have no more than a name.
-    """
-    st.session_state["data.base"] = (rows.token, sourced(schema, read_off))
-    st.session_state[KEPT] = (rows.token, tuple(read_off))
-    st.session_state[ASKED] = (rows.token, tuple(asked))
+UNDECLARED = phrase(
+    ":red[:material/gpp_bad:] **Read off your rows: {n:,} of {all:,} columns.** That voids the guarantee unless "
+    "someone declares them public. The button does."
+)
+SINGLE = phrase("Values of single rows are not declared with others. Write rounder bounds into the lines of {columns}.")
 
 
 def go_on(rows: Intake, schema: Schema, read_off: Sequence[str]) -> NoReturn:
-    """As `keep`, and draw the page anew."""
-    keep(rows, schema, read_off)
-    st.rerun()
+    """Keep a schema, and draw the page anew."""
+    rows.keep(schema, read_off)
+    intake.begin_anew()
 
 
-def asked(rows: Intake) -> tuple[Fields, ...]:
-    """The columns of which somebody still has to say something, as far as they are known."""
-    owner, fields = st.session_state.get(ASKED, ("", ()))
-    return fields if owner == rows.token else ()
+def take_in(rows: Intake, schema: Schema, left: Sequence[str], names: Sequence[str]) -> NoReturn:
+    """Draw the page anew with more columns in use, as the rows have them; what was edited and declared stays."""
+    order = {name: number for number, name in enumerate(rows.headers)}
+    columns = sorted((*schema, *map(rows.proposal, names)), key=lambda column: order.get(column.name, -1))
+    go_on(rows, replace(schema, columns=tuple(columns)), [*left, *names])
 
 
-def sourced(schema: Schema, read_off: Sequence[str]) -> Schema:
-    """The schema, inferred if any line was read off the rows and nobody has declared it."""
-    if read_off:
-        return replace(schema, source="inferred")
-    return replace(schema, source="declared", notes=()) if schema.source == "inferred" else schema
+def questions(rows: Intake, schema: Schema, left: Sequence[str], key: str) -> list[TableQuestion]:
+    """What was read off the rows and nobody has declared, what is not listed, and what should be looked at."""
+    found = []
+    if left:
+        words = say(UNDECLARED, n=len(left), all=len(schema))
+        found.append(TableQuestion(words, details=lambda: read_off_lines(rows, schema, left)))
+    if rare := rare_values(rows, schema, left):
+        few = phrase("**Rare values left out: {n:,}.** Each is of fewer than {rare} persons.")
+        if schema.persons is None:
+            few = phrase("**Rare values left out: {n:,}.** Each is in fewer than {rare} rows.")
+        words = say(few, n=sum(map(len, rare.values())), rare=RARE)
+        if schema.target in rare:
+            words += " " + say("A class that is left out is not learned.")
+        found.append(TableQuestion(words, details=lambda: ticks(rows, schema, left, rare, key)))
+    listed = {left_out(one) for one in rows.found}  # which the table names
+    notes = [note for note in rows.draft.schema.notes if note not in listed and UNLISTED not in note]
+    if gone := dropped(schema, rows.draft.schema):
+        words = phrase("Taxonomies that no longer fit their values are dropped: {names}.")
+        found.append(TableQuestion(say(words, names=escaped(", ".join(gone)))))
+    found += [TableQuestion(escaped(text), {say("Seen"): None}) for text in (*rows.doubts, *notes)]
+    return found
 
 
-def read_off(rows: Intake, base: Schema) -> tuple[str, ...]:
-    """The columns whose lines are as the rows say: all that an inferred schema has, until somebody declares some."""
-    if base.source == "declared":
-        return ()
-    owner, names = st.session_state.get(KEPT, ("", ()))
-    return tuple(name for name in base.names if name in names) if owner == rows.token else base.names
+def read_off_lines(rows: Intake, schema: Schema, left: Sequence[str]) -> None:
+    """The lines that nobody has declared yet, and the way to go on without."""
+    markdown(
+        "To declare a line is to say: **I would have written it without looking at these rows.** Bounds are what could "
+        "occur, categories all that could occur. Rounding outward helps you to say so; it is no privacy by itself."
+    )
+    lines = {name: schema[name].values_text for name in left}
+    st.dataframe(pd.DataFrame({say("Public values"): lines}), height=220, key="data.lines")
+    intake.ask_to_use(rows, "unproved", say("Use without a guarantee"), st.container(), type="tertiary")
 
 
-def rare_values(rows: Intake, schema: Schema, left: Sequence[str], key: str) -> None:
-    """The values of few rows, or persons, each with a tick of its own that lists it: no line has them unasked.
+def rare_values(rows: Intake, schema: Schema, left: Sequence[str]) -> dict[str, dict[str, str]]:
+    """The values of few rows, or persons, that are not listed, by column: no line has them unasked.
 
     A line that nobody has declared yet loses them, wherever it is from: with another column that tells persons apart,
     or a schema from a file, it may have some. What is ticked stays.
@@ -74,69 +91,47 @@ def rare_values(rows: Intake, schema: Schema, left: Sequence[str], key: str) -> 
     fewer = tuple(without_values(column, unasked.get(column.name, ())) for column in schema)
     if fewer != schema.columns:
         go_on(rows, replace(schema, columns=fewer), left)
-    listed = {name: {*map(canonical, column.categories)} for name, column in lines.items()}
-    offered = [(name, one) for name in rare for one in rare[name] if one not in listed[name]]
-    if offered:
-        whose = "rows" if schema.persons is None else "persons"
-        with st.expander(
-            f"Not listed: values that fewer than {RARE} {whose} have ({len(offered):,})", key="data.unlisted"
-        ):
-            st.caption(
-                "They count as missing: a value of few people can betray one of them. Tick a value if you would have "
-                "listed it without looking at these rows. These values are for your eyes only."
-            )
-            for name, one in offered[:MOST_TICKS]:
-                label = f"{escaped(name)}: {escaped(rare[name][one])}"
-                if st.checkbox(label, key=f"listed:{key}:{name}:{one}"):
-                    rows.ticked.add((name, one))
-                    more = with_value(lines[name], rare[name][one])
-                    columns = tuple(more if each.name == name else each for each in schema)
-                    go_on(rows, replace(schema, columns=columns), left)
-            if len(offered) > MOST_TICKS:
-                rest = len(offered) - MOST_TICKS
-                st.caption(f"And {rest:,} more. Write those that are public into the table above.")
-    if schema.target in dict(offered):
-        st.warning("A class that is not listed is not learned: its rows count as missing.", icon=":material/label_off:")
+    offered = {}
+    for name, line in lines.items():
+        listed = {*map(canonical, line.categories)}
+        if values := {one: text for one, text in rare[name].items() if one not in listed}:
+            offered[name] = values
+    return offered
 
 
-def panel(rows: Intake, schema: Schema, left: Sequence[str]) -> None:
-    """The lines that nobody has declared yet, by name, and two buttons: round their bounds, declare them."""
-    if not left:
-        return
-    exact = [name for name in left if outward(schema[name]) != schema[name]]
-    many, half = f"{len(left):,} lines" if len(left) > 1 else "line", (len(left) + 1) // 2
-    with st.container(border=True):
-        st.markdown(
-            f":red[:material/gpp_bad:] **Read off your rows: {many if len(left) > 1 else 'one line'}.** They can "
-            "betray a person, and no guarantee holds until you declare them: change a line, tick “Public” in it, or "
-            "declare together what stands here."
-        )
-        for cell, names in zip(st.columns(2), filter(None, (left[:half], left[half:])), strict=False):
-            lines = [line(schema[name], exact=name in exact) for name in names]
-            shown = pd.DataFrame({"line": lines}, index=[f"**{escaped(name)}**" for name in names])
-            cell.table(shown, border="horizontal", hide_header=True, alt="Lines that were read off your rows")
-        st.markdown(
-            "To declare a line is to say: **I would have written it without looking at these rows.** Bounds are what "
-            "could occur, categories all that could occur. Rounding outward helps you to say so; it is no privacy by "
-            "itself."
-        )
-        with st.container(horizontal=True):
-            look: Any = {"type": "primary" if exact else "secondary", "disabled": not exact}
-            if st.button("Round outward", key="data.round", icon=":material/expand:", **look):
-                go_on(rows, rounded(schema, left), left)
-            look = {"type": "secondary", "disabled": True, "help": SINGLE} if exact else {"type": "primary"}
-            these = f"Declare {'these' if len(left) > 1 else 'this'} {many}"
-            if st.button(these, key="data.declare", icon=":material/gavel:", **look):
-                go_on(rows, schema, ())
+def ticks(rows: Intake, schema: Schema, left: Sequence[str], rare: dict[str, dict[str, str]], key: str) -> None:
+    """Every value that is not listed, with a tick of its own that lists it."""
+    caption(
+        "A value of few people can betray one of them. Tick a value if you would have listed it without looking at "
+        "these rows. These values are for your eyes only."
+    )
+    offered = [(name, one) for name, values in rare.items() for one in values]
+    for name, one in offered[:MOST_TICKS]:
+        text = rare[name][one]
+        if st.checkbox(f"{escaped(name)}: {escaped(text)}", key=f"listed:{key}:{name}:{one}"):
+            rows.ticked.add((name, one))
+            columns = tuple(with_value(each, text) if each.name == name else each for each in schema)
+            go_on(rows, replace(schema, columns=columns), left)
+    if len(offered) > MOST_TICKS:
+        caption("And {n:,} more. Write those that are public into the table.", n=len(offered) - MOST_TICKS)
 
 
-def line(column: Column, *, exact: bool) -> str:
-    """What a schema says of one column, and whether its ends are values of rows."""
-    if column.numeric:
-        told = f"{column.format_value(column.lower or 0)} to {column.format_value(column.upper or 0)}"
-    else:
-        told = ", ".join(column.categories[:NAMED])
-        rest = len(column.categories) - NAMED
-        told += f" and {rest:,} more, all in the table above" if rest > 0 else ""
-    missing = " or missing" * column.missing
-    return f"{escaped(told)}{missing}" + " :red[(single rows)]" * exact
+def use(rows: Intake, schema: Schema, left: Sequence[str], share: float, slot: Any) -> Dataset | None:
+    """The page's one button: it declares all lines and uses the table, or leads on where that is done.
+
+    What it gives is the data, once somebody pressed it and they are there.
+    """
+    schemas = {"use": intake.sourced(schema, ()), "unproved": intake.sourced(schema, left)}
+    plan, now = intake.plan(rows, schemas["use"], share), session.dataset()
+    action = say("Use this table") if plan is None else plan.label
+    look: Any = {"type": "primary", "icon": ":material/check:", "width": "stretch"}
+    if left:
+        action = say("This is public: {action}", action=action[0].lower() + action[1:])
+        look["help"] = say(DECLARES)
+    if exact := [name for name in left if outward(schema[name]) != schema[name]]:
+        look |= {"disabled": True, "help": say(SINGLE, columns=escaped(", ".join(exact)))}
+    if now.token != rows.token + intake.TESTED * bool(share) or now.schema != schemas["use"]:
+        intake.ask_to_use(rows, "use", action, slot, **look)
+    elif slot.button(say("Make synthetic data"), key="data.next", **look | {"icon": ":material/hub:"}):
+        open_page("networks")  # whose usual method keeps most
+    return intake.used_data(rows, schemas, share, plan)

@@ -1,62 +1,59 @@
 """Schemas from files and into files, also those of other programs, with what such a file cannot say."""
 
-from collections.abc import Collection
+from dataclasses import replace
+from typing import Any
 
 import streamlit as st
 
 from dpcore.dashboard import housekeeping, jobs
-from dpcore.dashboard.intake import Intake
-from dpcore.dashboard.pages.data import declaration
+from dpcore.dashboard.intake import Intake, begin_anew
 from dpcore.dashboard.shell import escaped
+from dpcore.dashboard.widgets import caption
 from dpcore.domain import formats
+from dpcore.domain.declaration import rounded
 from dpcore.domain.formats import FORMATS
 from dpcore.domain.schema import Schema
 from dpcore.errors import SchemaError
+from dpcore.language import phrase, say
 
-READ, TOLD = "data.schema_id", "data.schema_told"  # the file that was read last, and what it did not say
-FIRST = 12  # lines of what is not said
+READ = "data.schema_id"  # the file that was read last
+FIRST = 12  # lines of what it does not say
 
 
-def load(rows: Intake, headers: Collection[str]) -> None:
+def load(rows: Intake) -> None:
     """Ask for a file, and go on from what it says; SchemaError if it says nothing of these columns."""
     others = ", ".join(kind.title for name, kind in FORMATS.items() if name != "dpcore")
-    uploaded = housekeeping.uploader(
-        "Load a schema",
-        type=["json"],
-        key="data.schema_file",
-        help=f"As saved below; or as other programs write it: {others}. "
-        "What such a file does not say is asked for here.",
-    )
+    note = phrase("As saved here, or as other programs write it: {others}. What they do not say is asked.")
+    look: Any = {"type": ["json"], "key": "data.schema_file", "help": say(note, others=others)}
+    uploaded = housekeeping.uploader(say("Load a schema"), **look)
     found = jobs.read_file("data.schema_read", uploaded, formats.read)
     if uploaded is not None and found is not None and st.session_state.get(READ) != uploaded.file_id:
-        known, told = found
+        known, unsaid = found
         outline = known.outline()
-        if not set(outline.names) & set(headers):
+        if not {*outline.names} & {*rows.headers}:
             raise SchemaError("This schema describes none of these columns.", "Choose the schema of these data.")
         gaps = [fields for fields in known.columns if fields["name"] in known.gaps]
-        declaration.keep(rows, outline, outline.names if outline.source == "inferred" else (), gaps)
-        st.session_state[READ], st.session_state[TOLD] = uploaded.file_id, (rows.token, told)
-    owner, told = st.session_state.get(TOLD, ("", ()))
-    if uploaded is not None and owner == rows.token and told:
-        more = [f"And {len(told) - FIRST:,} more."] if len(told) > FIRST else []
-        lines = [f"- {escaped(line)}" for line in (*told[: FIRST - 1], *told[FIRST - 1 :][-1:], *more)]
-        st.info("\n".join(["**What this file does not say:**", "", *lines]), icon=":material/help:")
+        read_off = outline.names if outline.source == "inferred" else ()
+        more = [f"And {len(unsaid) - FIRST:,} more."] * (len(unsaid) > FIRST)
+        rows.keep(replace(rounded(outline, read_off), notes=(*unsaid[:FIRST], *more)), read_off, gaps)
+        st.session_state[READ] = uploaded.file_id
+        begin_anew()
 
 
 def save(schema: Schema) -> None:
     """The schema as a file of a chosen format, and what of it that format loses."""
     inferred = schema.source == "inferred"
-    left, right = st.columns([1, 1], vertical_alignment="bottom")
+    left, right = st.columns(2, vertical_alignment="bottom")
     name = right.selectbox(
-        "File format",
+        say("File format"),
         ["dpcore"] if inferred else list(FORMATS),
         format_func=lambda one: FORMATS[one].title,
         key="data.save_as",
         label_visibility="collapsed",
-        help="Only dpcore's own can say that lines were read off rows." if inferred else None,
+        help=say("Only dpcore's own can say that lines were read off rows.") if inferred else None,
     )
     text, lost = formats.written(schema, name)
     file = FORMATS[name].file
-    left.download_button("Save the schema", text, file, "application/json", key="data.save", on_click="ignore")
+    left.download_button(say("Save the schema"), text, file, "application/json", key="data.save", on_click="ignore")
     if lost:
-        st.caption(f"This file does not hold: {escaped('; '.join(lost))}.")
+        caption("This file does not hold: {lost}.", lost=escaped("; ".join(lost)))

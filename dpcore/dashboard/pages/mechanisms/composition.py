@@ -1,6 +1,6 @@
 """What many answers cost and give, as live pictures: one count again and again, groups, and floating point.
 
-Arithmetic on made-up numbers, as in `dashboard.mechanisms`: no data are read and nothing is spent.
+Arithmetic on made-up numbers, as in `mechanisms`: no data are read and nothing is spent.
 """
 
 from functools import lru_cache
@@ -11,206 +11,155 @@ import streamlit as st
 
 from dpcore import charts
 from dpcore.accounting.relation import Relation
-from dpcore.dashboard import controls, panels
-from dpcore.dashboard.pages.mechanisms import composition_numbers as teaching
-from dpcore.dashboard.pages.mechanisms.mechanisms import assumed, epsilon_slider, look, zoom
-from dpcore.dashboard.widgets import caption, choice, figures, lasting, markdown, seed_button
+from dpcore.dashboard import controls
+from dpcore.dashboard.demonstration import Demonstration, epsilon_slider, show, sides
+from dpcore.dashboard.pages.mechanisms import composition_numbers as numbers
+from dpcore.dashboard.pages.mechanisms.mechanisms import EPSILON, EPSILONS, zoom
+from dpcore.dashboard.widgets import choice, lasting, seed_button
 from dpcore.language import phrase, say
 from dpcore.text import number
 
 TRUTH, MOST_ANSWERS, SMALL_DELTA = 100, 100, 1e-6
-GROUPS = {"people": phrase("Groups of people"), "columns": phrase("Groups of columns")}
 COUNTS = (0, 1, 10, 100, 1_000, 10_000)
+telltale_share = lru_cache(512)(numbers.telltale_share)
+zoomed_answers = lru_cache(64)(numbers.zoomed_answers)
 
 
 @st.fragment
 def asking(page: str) -> None:
     """One count, asked again and again."""
     key = f"{page}.asking"
-    left, right = st.columns([2, 5], gap="large")
+    left, right = sides()
     with left:
-        answers = lasting(st.slider, say("Answers to one question (k)"), f"{key}.k", 1, MOST_ANSWERS, 20)
-        epsilon = epsilon_slider(key, default=0.5)
+        answers = lasting(st.slider, say("Answers to one query (k)"), f"{key}.k", 1, MOST_ANSWERS, 20)
+        epsilon = epsilon_slider(key, EPSILON, EPSILONS, 0.5)
         window = zoom(key)
         seed = seed_button(key, say("Ask anew"))
-        errors = teaching.average_deviations(epsilon, MOST_ANSWERS)
-        here = errors[errors["answers"] == answers].iloc[0]
-        told = {
+    errors = numbers.average_deviations(epsilon, MOST_ANSWERS)
+    here, found = errors.iloc[answers - 1], numbers.repeated_answers(TRUTH, epsilon, answers, seed)
+    likely, losses = numbers.loss_epsilon(epsilon, answers, SMALL_DELTA), numbers.losses(epsilon, answers)
+    values = {"delta": SMALL_DELTA, "likely": number(likely), "worst": number(answers * epsilon)}
+    label = say("epsilon {likely} with delta {delta:g}", **values)
+    shown = Demonstration(
+        {
             say("Epsilon in all"): number(answers * epsilon),
             say("Error of the average"): f"{here['each']:.3g}",
             say("… if epsilon is shared"): f"{here['shared']:.3g}",
-            say("… of one answer"): f"{here['once']:.3g}",
-        }
-        figures(told, beside=False)
-    found = teaching.repeated_answers(TRUTH, epsilon, answers, seed)
-    with right:
-        look(
-            "noise averages out. After {answers} answers the average is off by {each:.3g}, typically, where one "
-            "answer is off by {once:.3g}. **That is why every answer is charged:** epsilon {answers} × "
-            "{epsilon:g} = {sum}.",
+        },
+        [
+            charts.running_average(found, truth=TRUTH, window=window),
+            charts.average_errors(errors, at=answers),
+            charts.loss_sums(losses, worst=answers * epsilon, likely=likely, label=label),
+        ],
+        say(
+            "Noise averages out, so every answer is charged: epsilon {answers} × {epsilon:g} = {worst}.",
             answers=answers,
-            each=here["each"],
-            once=here["once"],
             epsilon=epsilon,
-            sum=number(answers * epsilon),
-        )
-        panels.chart(charts.running_average(found, truth=TRUTH, window=window))
-        panels.chart(charts.average_errors(errors, at=answers))
-        markdown(
-            "**Sharing one epsilon does not pay.** With epsilon/k for each answer, noise is k times as wide, and "
-            "averaging wins back only the square root of k: the variance is 2k/epsilon², **k times** the "
-            "2/epsilon² of one answer with all of it. Ask once, and write the answer down."
-        )
-        caption(
-            "The average is not the best way to put Laplace answers together. The variance of the median of many "
-            "is about half of it, k/epsilon², and still about k/2 times that of one answer."
-        )
-        assumed(
-            "a count of {truth} that you change by 1 (add or remove one person), Laplace noise drawn anew for "
-            "every answer. “Typical” is the standard deviation.",
+            **values,
+        ),
+        say(
+            "A count of {truth} that you change by 1 (add or remove one person); Laplace noise, drawn anew for every "
+            "answer; errors are standard deviations. Losses are of geometric noise: epsilon {worst} without delta, and "
+            "also ({likely}, {delta:g}), both tight. The median of many Laplace answers varies half as much as their "
+            "average.",
             truth=TRUTH,
-        )
-        added(epsilon, answers)
-        panels.own_table_behind(found, say("The answers, one by one"))
-        panels.own_table_behind(errors, say("The errors, by number of answers"))
-
-
-def added(epsilon: float, answers: int) -> None:
-    """How the losses of geometric answers add up."""
-    st.header(say("How privacy losses add up"))
-    likely = teaching.loss_epsilon(epsilon, answers, SMALL_DELTA)
-    worst = answers * epsilon
-    label = say("epsilon {epsilon} with delta {delta:g}", epsilon=number(likely), delta=SMALL_DELTA)
-    look(
-        "with whole-number noise each answer moves the log odds by +{epsilon:g} or −{epsilon:g}. All {answers} in "
-        "one direction, {worst}, is what epsilon alone, without delta, books; most sums are far from it.",
-        epsilon=epsilon,
-        answers=answers,
-        worst=number(worst),
+            **values,
+        ),
+        {
+            say("The answers, one by one"): found,
+            say("The errors, by number of answers"): errors,
+            say("The sums of losses and their probabilities"): losses,
+        },
+        [
+            say(
+                "**Sharing one epsilon gains nothing:** with epsilon/k for each answer, the average varies k times as "
+                "much as one answer with all of it. Ask once, and write the answer down."
+            )
+        ],
     )
-    found = teaching.losses(epsilon, answers)
-    panels.chart(charts.loss_sums(found, worst=worst, likely=likely, label=label))
-    assumed(
-        "geometric noise, the same count each time, you are in the data (without you: the mirror image). For these "
-        "answers together: epsilon {worst} without delta, and also ({likely}, {delta:g}), both tight. The ledger "
-        "of the other pages books epsilons without delta, and their sum.",
-        worst=number(worst),
-        likely=number(likely),
-        delta=SMALL_DELTA,
-    )
-    panels.own_table_behind(found, say("The sums and their probabilities"))
+    show(shown, left, right)
 
 
 @st.fragment
 def groups(page: str) -> None:
     """Splitting people and splitting columns."""
     key = f"{page}.groups"
-    left, right = st.columns([2, 5], gap="large")
+    left, right = sides()
     with left:
-        parts = lasting(st.slider, say("Parts"), f"{key}.parts", 2, len(teaching.COLUMNS), 4)
-        epsilon = epsilon_slider(key, phrase("epsilon for the count of each part"))
+        parts = lasting(st.slider, say("Parts"), f"{key}.parts", 2, len(numbers.COLUMNS), 4)
+        epsilon = epsilon_slider(key, phrase("epsilon for the count of each part"), EPSILONS)
         relation = Relation(choice(st.radio, say("Neighbors"), f"{key}.relation", controls.RELATIONS))
-        people = float(teaching.split_people_epsilon(epsilon, parts, relation))
-        columns = float(teaching.split_columns_epsilon(epsilon, parts))
-        told = {say("People: epsilon in all"): f"{people:.3g}", say("Columns: epsilon in all"): f"{columns:.3g}"}
-        figures(told, beside=False)
-    tables = teaching.split_tables(parts, relation)
-    with right:
-        look(
-            "your row. Groups of people: you are in one of them. Groups of columns: **you are in all of them.** "
-            "Only the first is parallel composition, where every group gets the whole epsilon."
+    people = float(numbers.split_people_epsilon(epsilon, parts, relation))
+    columns = float(numbers.split_columns_epsilon(epsilon, parts))
+    tables = numbers.split_tables(parts, relation)
+    note = phrase("One row more or less changes one group’s count: the whole histogram can cost up to epsilon.")
+    if relation is Relation.REPLACE:
+        note = phrase(
+            "A person whose values change may leave one group and enter another: the whole histogram can cost up to "
+            "**2 epsilon**."
         )
-        for place, (name, table) in zip(st.columns(2, gap="medium"), tables.items(), strict=True):
-            with place:
-                panels.chart(charts.split_table(table, title=say(GROUPS[name])))
-        moved = phrase(
-            "A row more or less changes one group’s count: the counts of a histogram can cost epsilon together, and no "
-            "more, however many bins there are."
-        )
-        if relation is Relation.REPLACE:
-            moved = phrase(
-                "A person whose values change may leave one group and enter another: two counts move, and the "
-                "histogram can cost up to **2 epsilon** together, however many bins there are."
-            )
-        markdown(moved)
-        markdown(
-            "Everybody has cells in all {parts} groups of columns, so that their costs add up: {parts} × {epsilon:g} = "
-            "{sum}. The paper of HMPrivBayes books its clusters of columns as if they were groups of people; its claim "
-            "is too small for that reason (page Bayesian networks).",
-            parts=parts,
-            epsilon=epsilon,
-            sum=number(columns),
-        )
-        assumed(
-            "for people: how many rows are in each group, and a public rule from a row to its group. For columns: "
-            "how many rows have a “yes” in each group’s columns. Each count moves by 1 at most; neighbors: "
-            "{neighbors}.",
+    shown = Demonstration(
+        {say("People: epsilon in all"): number(people), say("Columns: epsilon in all"): number(columns)},
+        [
+            charts.split_table(tables["people"], title=say("Groups of people")),
+            charts.split_table(tables["columns"], title=say("Groups of columns")),
+        ],
+        say(
+            "You are in one group of people, but in all groups of columns. Parallel composition needs disjoint people."
+        ),
+        say(
+            "People: a public rule from a row to its group. Columns: rows with a “yes” in each group’s columns. Each "
+            "count changes by 1 at most; neighbors: {neighbors}. The paper of HMPrivBayes counts groups of columns as "
+            "if they were groups of people, so it claims too little.",
             neighbors=say(controls.RELATIONS[relation.value]).lower(),
-        )
-        both = pd.concat([table.assign(split=name) for name, table in tables.items()], ignore_index=True)
-        panels.own_table_behind(both, say("The cells behind these pictures"))
-
-
-# How many answers give their world away, by the true count; with numbers of a few bits, or those of programs.
-telltale_share = lru_cache(512)(teaching.telltale_share)
-zoomed_answers = lru_cache(64)(teaching.zoomed_answers)
+        ),
+        {say("The cells"): pd.concat([table.assign(split=name) for name, table in tables.items()])},
+        [say(note)],
+    )
+    show(shown, left, right)
 
 
 @st.fragment
 def floats(page: str) -> None:
     """The holes of textbook noise."""
     key = f"{page}.floats"
-    left, right = st.columns([2, 5], gap="large")
+    left, right = sides()
     with left:
         count = lasting(st.select_slider, say("True count without you"), f"{key}.count", COUNTS, value=10)
-        epsilon = epsilon_slider(key)
-        note = say("Few, so that the holes can be seen. Programs use 53; the picture below has those.")
+        epsilon = epsilon_slider(key, EPSILON, EPSILONS)
+        note = say("Few, so that the holes can be seen. Programs use 53; the last picture has those.")
         bits = lasting(st.slider, say("Bits of the uniform number"), f"{key}.bits", 8, 16, 10, help=note)
-        found = [telltale_share(value, epsilon) for value in COUNTS]
-        shares = pd.DataFrame({"count": [f"{value:,}" for value in COUNTS], "share": found})
-        full, few = found[COUNTS.index(count)], telltale_share(count, epsilon, bits=bits)
-        told = {
+    found = [telltale_share(value, epsilon) for value in COUNTS]
+    shares = pd.DataFrame({"count": [f"{value:,}" for value in COUNTS], "share": found})
+    full, few = found[COUNTS.index(count)], telltale_share(count, epsilon, bits=bits)
+    answers, whole = zoomed_answers(count, epsilon, bits), np.arange(count - 4, count + 6, dtype=float)
+    both = pd.DataFrame({"world": np.repeat(["without", "with"], len(whole)), "answer": [*whole, *whole], "both": True})
+    shown = Demonstration(
+        {
             say("Telltale answers, {bits} bits", bits=bits): f"{few:.1%}",
             say("… 53 bits (usual)"): f"{full:.2%}" if full else say("none seen"),
             say("… whole numbers"): "0%",
-        }
-        figures(told, beside=False)
-    answers = zoomed_answers(count, epsilon, bits)
-    whole = np.arange(count - 4, count + 6, dtype=float)
-    both = pd.DataFrame({"world": np.repeat(["without", "with"], len(whole)), "answer": [*whole, *whole], "both": True})
-    with right:
-        text = phrase(
-            "textbook Laplace noise in floating point can give some numbers only. With few bits the two worlds’ "
-            "numbers hardly ever agree: **all digits of one answer tell which world it is**, whatever epsilon says. "
-            "With the usual 53 bits, hardly any answer at this count does so."
-        )
-        if full:
-            text = phrase(
-                "textbook Laplace noise in floating point can give some numbers only. With few bits the two worlds’ "
-                "numbers hardly ever agree: **all digits of one answer tell which world it is**, whatever epsilon "
-                "says. With the usual 53 bits, {share:.2%} of the answers at this count do so."
+        },
+        [
+            charts.possible_numbers(answers, title=say("Textbook noise, {bits} bits, zoomed in", bits=bits)),
+            charts.possible_numbers(both, title=say("Whole-number noise: both worlds can give all")),
+            charts.telltale(shares),
+        ],
+        say(
+            "Textbook Laplace noise has holes: all digits of one answer can show which world it is from, whatever "
+            "epsilon says."
+        ),
+        say(
+            "Noise = −sign(u − ½) · ln(1 − 2 |u − ½|) / epsilon, u a multiple of 1/2^bits. The observer sees all "
+            "digits and knows all other rows. All u of few bits are tried; 20,000 answers of a fixed seed for each "
+            "share. Mironov (2012) found it."
+        ),
+        {say("The possible answers in the picture"): answers, say("The shares by true count"): shares},
+        [
+            say(
+                "**The remedy** is exactly sampled noise on whole numbers, in which every number is possible in both "
+                "worlds: “Exactly sampled (for publication)” on the pages of methods."
             )
-        look(text, share=full)
-        title = say("Textbook noise, {bits} bits, zoomed in", bits=bits)
-        panels.chart(charts.possible_numbers(answers, title=title))
-        title = say("Whole-number noise: both worlds can give all")
-        panels.chart(charts.possible_numbers(both, title=title))
-        panels.chart(charts.telltale(shares))
-        markdown(
-            "Full numbers have holes too. Small counts have more digits after the point, and more telltale "
-            "answers; with large counts rounding covers most holes, but how often an answer comes up still need "
-            "not obey epsilon exactly. With whole numbers there are no holes: every one is possible in both worlds."
-        )
-        markdown(
-            "**The remedy** is noise on whole numbers, drawn exactly: the noise “Exactly sampled (for "
-            "publication)” that pages begin with. “NumPy, continuous (teaching)” is the kind of noise in this "
-            "picture."
-        )
-        assumed(
-            "count + noise, noise = −sign(u − ½) · ln(1 − 2 |u − ½|) / epsilon, u a multiple of 1/2^bits. The "
-            "observer sees all digits and knows everybody else’s rows. Tried in this program’s own arithmetic: all "
-            "u of few bits in the zoomed picture; 20,000 answers of a fixed seed for each share (none: of these). "
-            "Mironov (2012) found it."
-        )
-        panels.own_table_behind(answers, say("The possible answers in the picture"))
-        panels.own_table_behind(shares, say("The shares by true count"))
+        ],
+    )
+    show(shown, left, right)

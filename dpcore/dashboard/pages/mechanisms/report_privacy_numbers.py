@@ -22,7 +22,7 @@ BreachWidth (paper 004, section 6.1): how wide an interval holds x with probabil
 
 from collections.abc import Sequence
 from functools import reduce
-from math import factorial, isinf, sqrt
+from math import factorial, sqrt
 
 import numpy as np
 import pandas as pd
@@ -32,18 +32,11 @@ from dpcore.arguments import Floats
 from dpcore.errors import ParameterError
 from dpcore.language import phrase
 from dpcore.mechanisms.randomizers import ERRPH, TRR, KeepOrDraw, Warner
-from dpcore.text import CERTAIN, TENTHS, odds, percent
 
 MOST_REPORTS = 150  # beyond, factorials leave the range of floats
 SURE = 0.95
+SETTINGS = tuple(np.linspace(0, 1, 61).tolist())  # of curves
 REACH, X_CELLS, Y_CELLS = 8.0, 3_000, 500  # of a posterior: deviations of the prior, and the cells of its grid
-
-
-def believed(epsilon: float, things: str) -> str:
-    """What a finite epsilon says of two answers or numbers."""
-    most = percent(odds(epsilon), TENTHS, certain=False)
-    may = "can be" if odds(epsilon) >= CERTAIN else "is at most"
-    return f"Whoever was 50:50 between two {things} {may} {most} sure after the report."
 
 
 def breach(channel: ERRPH | Warner) -> Floats:
@@ -97,28 +90,7 @@ def _most_frequent(chances: Floats, reports: int) -> float:
     return float(total * factorials[reports])
 
 
-def measures(channel: ERRPH | Warner) -> pd.DataFrame:
-    """All measures of a channel for categories: what each says, and whether it is the same for every description."""
-    printed, taken = float(breach(channel).max()), float(np.diag(channel.matrix).mean())
-    guess, alone, epsilon = best_guess(channel), 1 / channel.size, float(channel.epsilon)
-    words = f"The paper's figure, made of the rule's words: {percent(printed, TENTHS)}."
-    shown = f"Who guesses well is right {percent(guess, TENTHS)} of the time."
-    blind = f"Who sees no report, and knows how frequent each value is, is right {percent(alone, TENTHS)} of the time."
-    known = "Some report rules an answer out: no protection that one could put a number on."
-    if not isinf(epsilon):
-        known = believed(epsilon, "answers")
-    rows = [
-        ("Breach", printed, f"{words} No probability of a right guess.", False),
-        ("report is the truth", taken, f"Of 100 reports, {100 * taken:.3g} say what is true.", True),
-        ("best guess, with the report", guess, shown, True),
-        ("best guess, without it", alone, blind, True),
-        ("epsilon", epsilon, known, True),
-        ("50:50 becomes at most", odds(epsilon), "The same for any two answers, whatever else is known.", True),
-    ]
-    return pd.DataFrame(rows, columns=["measure", "value", "sentence", "of_channel"])
-
-
-def descriptions(settings: Sequence[float], *, size: int = 2) -> pd.DataFrame:
+def descriptions(settings: Sequence[float] = SETTINGS, *, size: int = 2) -> pd.DataFrame:
     """Measures of RRPH and of Warner's rule at the same probabilities of [0, 1], and of ERRPH with more values.
 
     Warner's starts at 1/2: below it is the same with yes and no exchanged.
@@ -221,23 +193,10 @@ def tail_ratios(channel: TRR, x: float, other: float, beyond: Sequence[float]) -
     return pd.DataFrame(found)
 
 
-def width_measures(channel: TRR, mean: float, variance: float, sure: float = SURE) -> pd.DataFrame:
-    """Measures of a channel for numbers, of which x is normal, and what each says; table 2 of the paper, and more.
+def claimed_width(variance: float, sure: float = SURE) -> float:
+    """BreachWidth of normal numbers: how wide an interval holds that share of them, as if no one reported.
 
-    By its formula BreachWidth is 1.349, 3.920 and 6.581 standard deviations for `sure` .5, .95 and .999 (computed: the
-    table cannot be read any more), whatever the channel is.
+    It is 1.349, 3.920 and 6.581 standard deviations for `sure` .5, .95 and .999, whatever the rule is (computed: table
+    2 of the paper cannot be read any more).
     """
-    claimed = float(2 * norm.ppf((1 + sure) / 2) * sqrt(variance))
-    left = posterior_width(channel, mean, variance, sure)
-    epsilon = float(channel.epsilon)
-    told = "Some reports are unboundedly more likely for one number than for another: no protection in figures."
-    if not isinf(epsilon):
-        told = believed(epsilon, "numbers")
-    whole = f"{100 * sure:g}% of all numbers: the prior, as if nobody reported."
-    kept = f"{100 * sure:g}% of what a number can still be: {100 * (1 - left / claimed):.0f}% narrower."
-    rows = [
-        ("BreachWidth, as claimed", claimed, whole),
-        ("width after the report", left, kept),
-        ("epsilon", epsilon, told),
-    ]
-    return pd.DataFrame(rows, columns=["measure", "value", "sentence"])
+    return float(2 * norm.ppf((1 + sure) / 2) * sqrt(variance))

@@ -199,8 +199,9 @@ def apply(page: str, data: Dataset, column: Column, owner: str, tree: Taxonomy) 
         changed = replace(column, taxonomy=None)
     schema = replace(data.schema, columns=tuple(changed if c.name == column.name else c for c in data.schema))
     session.amend(replace(data, schema=schema))
-    if intake.current().token == data.token:
-        st.session_state["data.base"] = (data.token, schema)  # the page of the schema goes on from here
+    rows = intake.current()
+    if rows.made(data):
+        rows.keep(schema, rows.draft.read_off)  # the page of the schema goes on from here
     for kept in ("drafts", "edited"):
         st.session_state[f"{page}.{kept}"].pop(owner, None)
     st.session_state[f"{page}.done"] = owner_of(data, changed)

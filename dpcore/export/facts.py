@@ -1,19 +1,20 @@
-"""The card of a release: what it protects, whose, from whom, at which price, and what it does not protect.
+"""The facts of a release: what it is, what it protects, whose, from whom, how far, and what it can be used for.
 
-One source for the README and `card.md` of a zip, the report and the dashboard, so that they cannot disagree.
+One record for the files that are taken home (card, README, HTML report, settings, script, notebook) and for the
+dashboard, so that they cannot disagree.
 """
 
 import inspect
 import math
-from collections.abc import Sequence
-from html import escape
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from dpcore.accounting.currency import above
 from dpcore.accounting.relation import Relation
+from dpcore.datasets import DATASETS
 from dpcore.domain.schema import Schema
 from dpcore.domain.unit import PrivacyUnit
 from dpcore.export import protection
+from dpcore.export.limits import limits
 from dpcore.export.quoting import plain
 from dpcore.export.release import Release
 from dpcore.language import phrase, retold, say
@@ -48,47 +49,112 @@ COMPARISONS = phrase(
 )
 
 
-class Card(NamedTuple):
-    """What is said of a release: `void` is why no guarantee holds, if so; `open` is what is not protected."""
+@dataclass(frozen=True, kw_only=True)
+class Facts:
+    """What is said of a release, in the language that is spoken; names of users are quoted for Markdown.
+
+    Parameters
+    ----------
+    title : str
+        What was released, and by which method.
+    verdict : str
+        Claimed and proven epsilon, in a sentence.
+    reasons : tuple of str
+        Why less is proved than is claimed, if so.
+    void : str
+        Why no guarantee holds, if so.
+    card : tuple of (str, str)
+        The lines of the card.
+    limits : tuple of (str, str)
+        What it can be used for, as far as public facts tell.
+    open : tuple of str
+        What is not protected.
+    data : str
+        The name of the data set, in quotes.
+    release : Release
+        The release, whose names are as users wrote them.
+    """
 
     title: str
+    verdict: str
+    reasons: tuple[str, ...]
     void: str
-    facts: tuple[tuple[str, str], ...]
+    card: tuple[tuple[str, str], ...]
+    limits: tuple[tuple[str, str], ...]
     open: tuple[str, ...]
+    data: str
+    release: Release
+
+    def __getitem__(self, what: str) -> str:
+        """What a line of the card says, by its English name."""
+        return dict(self.card)[say(what)]
+
+    @property
+    def is_bundled(self) -> bool:
+        """Whether dpcore knows the data set."""
+        return self.release.data_name in DATASETS
 
 
-def card(release: Release) -> Card:
-    """The card of a release of rows or of a model."""
-    ledger, local = release.ledger, is_local(release)
+def facts(release: Release) -> Facts:
+    """Return what is said of a release of rows or of a classifier.
+
+    Parameters
+    ----------
+    release : Release
+        The release.
+
+    Returns
+    -------
+    Facts
+        The facts.
+    """
+    ledger, local, unit = release.ledger, is_local(release), release.schema.unit
+    proved, who, data = ledger.epsilon_bound, say(SEES[local]), repr(plain(release.data_name))
     claimed = say("Epsilon claimed by the method's source")
     if release.reconstructed:
         why = say(release.reconstructed)
         claimed = say("Epsilon claimed by the method's source, as we read it ({why})", why=why)
-    size, many = release.artifact.size
-    what, method, data = say(size), plain(release.method), repr(plain(release.data_name))
+    (size, many), method = release.artifact.size, plain(release.method)
     mode, work = say(MODES[release.parameters["mode"]]), source(release.registered)
-    proved, unit, who = ledger.epsilon_bound, release.schema.unit, say(SEES[local])
-    whom = against(release, who) if proved < math.inf else say("nobody, as far as can be proved.")
     seed = say("none (operating-system entropy)") if release.seed is None else str(release.seed)
-    facts = [
+    sure = in_odds(protection.gained(unit, ledger.currency, ledger.totals.bound), who, ledger.delta)
+    card = [
         (say("Method"), say("{method}, {mode}. {source}", method=method, mode=mode, source=work).strip()),
-        (say("Released"), say("{what}: {many}. Made from {data}.", what=what, many=many, data=data)),
+        (say("Released"), say("{what}: {many}. Made from {data}.", what=say(size), many=many, data=data)),
         (say("Guarantee"), guarantee(release, proved)),
         (say("Neighboring relation"), protection.neighbors(unit, ledger.relation)),
         (claimed, said(ledger.epsilon_claimed, unit, ledger.delta)),
         (say("Epsilon that can be proved"), bound(release)),
         *([(say("Delta"), protection.of_delta(ledger.delta))] if ledger.delta and proved < math.inf else []),
-        (say("In odds"), in_odds(protection.gained(unit, ledger.currency, ledger.totals.bound), who, ledger.delta)),
+        (say("In odds"), sure),
         (say("Trusted party"), say(LOCAL if local else CENTRAL)),
-        (say("Protected against"), whom),
+        (say("Protected against"), against(release, who)),
         *grounds_of(release),
         (say("Source of noise"), say("{sentence}.", sentence=retold(release.noise_label))),
         (say("Seed"), say("{sentence}.", sentence=seed)),
         (say("Publication"), publication(release)),
         (say("Further releases"), say("every further release from the same rows adds to these epsilons.")),
     ]
-    title = say("{what} by {method}", what=say(release.artifact.title), method=method)
-    return Card(title, release.guarantee_void, tuple(facts), tuple(not_protected(release, local=local)))
+    return Facts(
+        title=say("{what} by {method}", what=say(release.artifact.title), method=method),
+        verdict=verdict(release, sure),
+        reasons=tuple(dict.fromkeys(entry.reason for entry in ledger.entries if entry.reason)),
+        void=release.guarantee_void,
+        card=tuple(card),
+        limits=limits(release),
+        open=tuple(not_protected(release, local=local)),
+        data=data,
+        release=release,
+    )
+
+
+def verdict(release: Release, sure: str) -> str:
+    """Claimed and proven epsilon in a sentence."""
+    if release.guarantee_void:
+        return release.guarantee_void
+    unit, ledger = release.schema.unit, release.ledger
+    proved = say("Epsilon {epsilon}, proven:", epsilon=said(ledger.epsilon_bound, unit, ledger.delta))
+    return f"{proved} {sure} {release.attackable}".strip()
 
 
 def grounds(schema: Schema, relation: Relation | str, delta: float, noise: str) -> list[tuple[str, str]]:
@@ -153,26 +219,22 @@ def said(epsilon: float, unit: PrivacyUnit | None, delta: float = 0.0) -> str:
 def in_odds(gained: float, who: str, delta: float) -> str:
     """What log-odds mean for one person, in the worst case but for a chance of delta."""
     sure = odds(gained)
+    limit = say("at most {sure}% sure", sure=f"{100 * sure:.{1 if sure < 0.999 else 3}f}")
     if sure >= 0.99995:
+        limit = say("practically certain")
+    told = phrase("someone who was 50:50 unsure about a person and {who} could become {limit}, in the worst case.")
+    if delta:
         told = phrase(
-            "somebody who was 50:50 unsure about a person and {who} could become practically certain, in the worst "
-            "case."
+            "someone who was 50:50 unsure about a person and {who} could become {limit}, in the worst case but for a "
+            "chance of {delta}."
         )
-    elif delta:
-        told = phrase(
-            "somebody who was 50:50 unsure about a person and {who} could become at most {sure}% sure, in the worst "
-            "case but for a chance of {delta}."
-        )
-    else:
-        told = phrase(
-            "somebody who was 50:50 unsure about a person and {who} could become at most {sure}% sure, in the worst "
-            "case."
-        )
-    return say(told, who=who, sure=f"{100 * sure:.{1 if sure < 0.999 else 3}f}", delta=f"{delta:g}")
+    return say(told, who=who, limit=limit, delta=f"{delta:g}")
 
 
 def against(release: Release, who: str) -> str:
     """Whom a guarantee holds against."""
+    if math.isinf(release.ledger.epsilon_bound):
+        return say("nobody, as far as can be proved.")
     if release.attackable:
         return say("in exact arithmetic, whoever {who}. {why}", who=who.rstrip(",，"), why=release.attackable)
     return say(
@@ -226,33 +288,3 @@ def source(method: str) -> str:
         return ""
     own = phrase("This project's own method, after: {work}")
     return say("Reference: {work}", work=reference) if METHODS[method].paper else say(own, work=reference)
-
-
-def markdown(made: Card) -> str:
-    """The card as Markdown."""
-    lines = [
-        f"# Release card: {made.title[0].lower()}{made.title[1:]}",
-        "",
-        *warned(made),
-        *(f"- **{what}:** {about}" for what, about in made.facts),
-        "",
-        "## What is not protected",
-        "",
-        *(f"- {sentence}" for sentence in made.open),
-        "",
-    ]
-    return "\n".join(lines)
-
-
-def warned(made: Card) -> Sequence[str]:
-    """The lines that say why nothing is promised, if so."""
-    return [f"**{made.void}**", ""] if made.void else []
-
-
-def html(made: Card) -> str:
-    """The card as a part of an HTML page, without its title; all texts are escaped."""
-    rows = "".join(
-        f"<tr><th scope='row'>{escape(what)}</th><td>{escape(about)}</td></tr>" for what, about in made.facts
-    )
-    items = "".join(f"<li>{escape(sentence)}</li>" for sentence in made.open)
-    return f"<table class='card'>{rows}</table><h3>What is not protected</h3><ul>{items}</ul>"

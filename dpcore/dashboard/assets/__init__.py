@@ -1,0 +1,12 @@
+"""What browsers get as it is: style sheets, scripts and the wordmark."""
+
+import re
+from pathlib import Path
+
+FOLDER = Path(__file__).parent
+COMMENT = re.compile(r"/\*.*?\*/|^\s*//.*?$", re.DOTALL | re.MULTILINE)
+
+
+def read_asset(name: str) -> str:
+    """A style sheet or a script without its comments."""
+    return COMMENT.sub("", (FOLDER / name).read_text(encoding="utf-8"))

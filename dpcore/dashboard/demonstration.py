@@ -1,0 +1,81 @@
+"""What shows an idea has one shape: settings at left, a picture at right, a sentence to keep, and what is behind it."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import pandas as pd
+import streamlit as st
+
+from dpcore.charts.base import Chart
+from dpcore.dashboard import panels
+from dpcore.dashboard.widgets import figures, number_choice
+from dpcore.language import phrase, say
+
+# The headings of tables, in one message: a translation has as many, in the same order.
+HEADINGS = phrase(
+    "allowed, answer, answers, average, candidate, column, count, deviation, distance, each, "
+    "epsilon, epsilon_total, from, high, inside, kept, loss, low, measure, number, once, others, "
+    "outside, part, person, prior, probability, probability_other, ratio, release, released, "
+    "reported, reports, right, rounds, setting, share, shared, split, to, truth, value, votes, "
+    "votes_other, who, with, without, world, yours"
+)
+DANA = "Dana"  # of invented people, the one who is in question; and the others
+OTHERS = ("Ada", "Ben", "Chen", "Eli", "Fatima", "Goran", "Hana", "Ivo", "Jun", "Kofi", "Lena", "Mei", "Noor")
+Picture: TypeAlias = Chart | pd.DataFrame | Callable[[], None]
+
+
+@dataclass(frozen=True)
+class Demonstration:
+    """What is shown at some settings."""
+
+    figures: Mapping[str, str]
+    pictures: Sequence[Picture]  # the first stands above the sentence to keep
+    keep: str
+    assumed: str  # what the pictures take for granted, and who found it
+    behind: Mapping[str, pd.DataFrame]  # numbers, by the titles of their tables
+    notes: Sequence[str] = ()  # below the sentence
+
+
+def sides() -> Any:
+    """The places of settings and of pictures."""
+    return st.columns([2, 5], gap="medium")
+
+
+def epsilon_slider(key: str, label: str, steps: Sequence[float], usual: float = 1.0, **look: Any) -> float:
+    """Epsilon on a logarithmic scale, small."""
+    look |= {"value": usual, "help": say("Left: more private. Right: more accurate.")}
+    return float(number_choice(st.select_slider, say(label), f"{key}.epsilon", steps, **look))
+
+
+def with_headings(frame: pd.DataFrame) -> pd.DataFrame:
+    """A table under its headings in the language of the screen."""
+    return frame.rename(columns=dict(zip(HEADINGS.split(", "), say(HEADINGS).split(", "), strict=True)))
+
+
+def draw(picture: Picture) -> None:
+    """A chart, a table, or what draws itself."""
+    if isinstance(picture, pd.DataFrame):
+        st.dataframe(picture, hide_index=True)
+    elif callable(picture):
+        picture()
+    else:
+        panels.chart(picture)
+
+
+def show(found: Demonstration, left: Any, right: Any) -> None:
+    """Figures below the settings; pictures, the sentence and all else beside them."""
+    with left:
+        figures(found.figures, beside=False)
+    with right:
+        draw(found.pictures[0])
+        st.success(say("**To keep:** {sentence}", sentence=found.keep), icon=":material/bookmark:")
+        for note in found.notes:
+            st.markdown(note)
+        for picture in found.pictures[1:]:
+            draw(picture)
+        with st.expander(say("What is assumed, and the numbers behind the pictures")):
+            st.caption(found.assumed)
+            for title, frame in found.behind.items():
+                st.markdown(f"**{title}**")
+                st.dataframe(with_headings(frame), hide_index=True)

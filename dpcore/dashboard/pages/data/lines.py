@@ -1,0 +1,210 @@
+"""The schema as one editable table, a line for each column, and back.
+
+The table's base frame is never overwritten by what was edited (Streamlit would lose every second edit). What may
+change beneath edits is where lines come from, which nobody edits.
+"""
+
+import csv
+import io
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NoReturn
+
+import pandas as pd
+import streamlit as st
+
+from dpcore.dashboard.intake import Intake
+from dpcore.domain.column import KINDS, Column
+from dpcore.domain.dates import iso
+from dpcore.domain.declaration import edited_origin
+from dpcore.domain.formats import Fields
+from dpcore.domain.scales import MAX_BINS
+from dpcore.domain.schema import Schema
+from dpcore.domain.taxonomy import Taxonomy
+from dpcore.errors import SchemaError
+from dpcore.language import phrase, say
+from dpcore.text import as_text
+
+WORDS = {"categorical": phrase("category"), "ordered": phrase("ordered category")}
+WORDS |= {"integer": phrase("whole number"), "continuous": phrase("number"), "date": phrase("date")}
+READ_OFF = phrase("read off your rows")
+ORIGINS = {"proposed": phrase("your rows, declared"), "declared": phrase("you"), "changed": phrase("you")}
+ORIGINS |= {"document": phrase("schema file")}
+EMPTY = {"kind": "categorical", "values": "", "form": ""}
+SHOWN, HEIGHT = "data.origins", 528  # pixels: of fourteen columns
+OUTSIDE = {"refuse": phrase("refuse"), "clip": phrase("nearest, or missing")}
+BOUNDS = re.compile(r"(\S+)\s+(?:to|至|到)\s+(\S+?)\s*(?:[,，]\s*(.*))?", re.IGNORECASE | re.DOTALL)
+BINS = re.compile(r"(\d+)\s+bins?|every\s+(\S+)|by\s+(\w+)|cut\s+at\s+(.+)", re.IGNORECASE | re.DOTALL)
+LISTED = phrase("Write all categories with semicolons between them, one that has a semicolon in quotation marks.")
+BOUNDED = phrase("Write 0 to 110, every 5; or 0 to 110, 16 bins; or 0 to 110, cut at 18, 65.")
+DATED = phrase("Write 2019-01-01 to 2023-12-31, by month; or by day, week, quarter, year.")
+HOW = dict(zip(map(str, KINDS), (LISTED, LISTED, BOUNDED, BOUNDED, DATED), strict=True))
+
+
+def frame(
+    schema: Schema, headers: Sequence[str], came_from: Mapping[str, str], asked: Collection[Fields] = ()
+) -> pd.DataFrame:
+    """One line per column of the data: what the schema says of it, not in use if it says nothing.
+
+    `asked` are columns of which a document did not say all: the rest of their lines is to be filled in.
+    """
+    lines, open_lines = [], {fields["name"]: fields for fields in asked}
+    for name in headers:
+        line: dict[str, Any] = {"use": name in schema.names, "name": name, "kind": None, "values": ""}
+        line |= {"missing": False, "from": came_from.get(name, ""), "outside": "refuse", "form": ""}
+        if name in open_lines:
+            known = {key: value for key, value in open_lines[name].items() if value is not None}
+            line |= {key: value for key, value in known.items() if key in line} | {"use": True}
+            line["values"] = " to ".join(as_text(known.get(end, "?")) for end in ("lower", "upper"))
+            if line["kind"] in KINDS[:2]:
+                line["values"] = join_categories(known.get("categories", ()))
+        elif line["use"]:
+            column = schema[name]
+            line |= {"kind": column.kind, "values": public_values(column), "missing": column.missing}
+            line |= {"outside": column.outside, "form": column.number_format}
+        lines.append(line)
+    return pd.DataFrame(lines)
+
+
+def public_values(column: Column) -> str:
+    """A column's bounds and bins, or its categories, as somebody would write them; `parse_values` reads them."""
+    if not column.numeric:
+        return join_categories(column.categories)
+    write = iso if column.kind == "date" else as_text
+    low, high = float(column.lower or 0), float(column.upper or 0)
+    bins = f"by {column.bins}" if isinstance(column.bins, str) else f"{column.bins or 1} bins"
+    if isinstance(column.bins, tuple) and column.bins:
+        points = tuple(map(float, column.bins))
+        even = column.kind != "date" and points == steps(low, high, points[0] - low)
+        bins = f"every {as_text(points[0] - low)}" if even else f"cut at {', '.join(map(write, points))}"
+    return f"{write(low)} to {write(high)}, {bins}"
+
+
+def join_categories(categories: Sequence[object]) -> str:
+    """Categories as one text, with semicolons between them."""
+    texts = map(as_text, categories)
+    return "; ".join('"' + text.replace('"', '""') + '"' if {*';"\r\n'} & {*text} else text for text in texts)
+
+
+def steps(low: float, high: float, width: float) -> tuple[float, ...]:
+    """Split points between two bounds, each so far from the one before."""
+    if not width > 0:
+        raise ValueError
+    many = min(int((high - low) / width), MAX_BINS)
+    return tuple(point for number in range(1, many + 1) if (point := low + width * number) < high)
+
+
+def parse_values(name: str, kind: str, text: str) -> dict[str, Any]:
+    """What a line's public values say, as fields of `Column`; SchemaError with an example if nothing."""
+
+    def fail() -> NoReturn:
+        raise SchemaError(f"Column {name!r}: its public values are not understood.", HOW[kind])
+
+    try:
+        if kind in KINDS[:2]:
+            cells = csv.reader(io.StringIO(text, newline=""), delimiter=";", skipinitialspace=True, strict=True)
+            return {"categories": tuple(filter(None, (cell.strip() for line in cells for cell in line)))}
+        if not (found := BOUNDS.fullmatch(text.strip())):
+            fail()
+        read: Any = str if kind == "date" else float
+        low, high = map(read, found.groups()[:2])
+        fields: dict[str, Any] = {"lower": low, "upper": high, "bins": "month" if kind == "date" else 16}
+        if rest := (found[3] or "").strip():
+            if not (way := BINS.fullmatch(rest)):
+                fail()
+            many, width, unit, points = way.groups()
+            fields["bins"] = int(many) if many else (unit or "").lower()
+            if width:
+                fields["bins"] = steps(low, high, float(width))
+            elif points:
+                fields["bins"] = tuple(read(word.strip()) for word in points.split(","))
+        return fields
+    except (csv.Error, TypeError, ValueError, OverflowError):
+        fail()
+
+
+def schema_of(table: pd.DataFrame, base: Schema, **public: Any) -> Schema:
+    """The schema that an edited table says; SchemaError names the column that does not work.
+
+    Source, notes, descriptions and, where they still fit, taxonomies are those of the base schema. `public` is what
+    else the schema says: `target` (none if it is no column of the table), `max_rows`, `unit`.
+    """
+    columns = []
+    for line in table[table["use"].eq(True)].fillna(EMPTY).to_dict("records"):
+        name, kind, text = str(line["name"]), line["kind"], str(line["values"])
+        known = base[name] if name in base.names else None
+        if known is not None and known.numeric and kind in KINDS[:2] and text == public_values(known):
+            text = ""  # these are no categories
+        fields: dict[str, Any] = {"name": name, "kind": kind, "missing": bool(line["missing"])}
+        fields |= {"outside": line["outside"], "description": known.description if known else ""}
+        fields |= parse_values(name, kind, text)
+        if kind not in KINDS[:2]:
+            fields["number_format"] = str(line["form"]).strip()
+        column = with_taxonomy(Column(**fields), known.taxonomy if known else None)
+        columns.append(replace(column, origin=edited_origin(column, known)))
+    if public.get("target") not in [column.name for column in columns]:
+        public["target"] = None
+    return Schema(columns=tuple(columns), source=base.source, **public, notes=base.notes)
+
+
+def with_taxonomy(column: Column, taxonomy: Taxonomy | None) -> Column:
+    """The column with this taxonomy if it fits; without one otherwise."""
+    try:
+        return replace(column, taxonomy=taxonomy)
+    except SchemaError:
+        return column
+
+
+def dropped(schema: Schema, base: Schema) -> list[str]:
+    """The columns of a schema that had a taxonomy in its base and have none now."""
+    had = {column.name for column in base if column.taxonomy is not None}
+    return [column.name for column in schema if column.taxonomy is None and column.name in had]
+
+
+def new_columns(table: pd.DataFrame, base: Schema) -> list[str]:
+    """The columns that were just brought back: in use, of which nothing is said yet."""
+    empty = table["values"].fillna("").str.strip().eq("") & ~table["name"].isin(base.names)
+    return [str(name) for name in table.loc[table["use"].eq(True) & empty, "name"]]
+
+
+def origins(rows: Intake, schema: Schema, left: Collection[str]) -> dict[str, str]:
+    """Where the line of each column comes from; why there is none."""
+    found = {one.name: say("left out: {reason}", reason=one.reason) for one in rows.found if not one.kept}
+    for column in schema:
+        words = ORIGINS[column.origin] if rows.fixed is None else phrase("declared")
+        found[column.name] = say(READ_OFF if column.name in left else words)
+    return found if schema.persons is None else found | {str(schema.persons.id_column): say("tells persons apart")}
+
+
+def settle(key: str, found: dict[str, str]) -> None:
+    """Show where lines come from now, which an edit may have changed."""
+    if st.session_state.get(SHOWN) != (key, found):
+        st.session_state[SHOWN] = key, found
+        st.rerun()
+
+
+def editor(rows: Intake, key: str) -> pd.DataFrame:
+    """The editable table."""
+    words, how = {**WORDS, **OUTSIDE}, " ".join(say(HOW[kind]) for kind in ("integer", "date", "ordered"))
+    text, box, pick = (getattr(st.column_config, f"{kind}Column") for kind in ("Text", "Checkbox", "Selectbox"))
+    form = say("How 1234.5 would be written, such as $1,234.50. Of dates: d/m/y or m/d/y; else year first.")
+    named: Any = {"format_func": lambda one: say(words[one])}
+    columns = {
+        "use": box(say("Use"), width=60, help=say("Unticked: the column is left out.")),
+        "name": text(say("Column"), width=150, pinned=True),
+        "kind": pick(say("What it is"), width=130, options=list(KINDS), **named),
+        "values": text(say("Public values"), width=340, help=how),
+        "missing": box(say("Missing"), width=80, help=say("Empty cells are allowed; they become a value.")),
+        "from": text(say("Where from"), width=200, help=say("Reasons count your rows: for your eyes only.")),
+        "outside": pick(say("Values outside"), options=list(OUTSIDE), required=True, **named),
+        "form": text(say("Written"), help=form),
+    }
+    _, schema, left, asked = rows.draft
+    owner, came_from = st.session_state.get(SHOWN, ("", {}))
+    if owner != key:
+        came_from = origins(rows, schema, left)
+        st.session_state[SHOWN] = key, came_from
+    table = frame(schema, rows.headers, came_from, asked)
+    look: Any = {"hide_index": True, "disabled": ["name", "from"], "column_config": columns}
+    return st.data_editor(table, key=key, height=min(38 + 35 * len(table), HEIGHT), placeholder="", **look)

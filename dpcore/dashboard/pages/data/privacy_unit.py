@@ -1,0 +1,97 @@
+"""Who is protected, how many rows are learned from, and the class: one line, and behind a press what changes it."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import streamlit as st
+
+from dpcore.dashboard import session
+from dpcore.dashboard.intake import Intake
+from dpcore.dashboard.pages.data.questions import TableQuestion
+from dpcore.dashboard.shell import escaped
+from dpcore.dashboard.widgets import caption
+from dpcore.domain.headers import parts
+from dpcore.domain.schema import Schema
+from dpcore.domain.unit import MOST_ROWS, PrivacyUnit
+from dpcore.export import protection
+from dpcore.language import phrase, say
+
+PEOPLE = "citizen client customer donor driver employee guest member participant passenger patient "
+PEOPLE += "person pupil resident respondent rider student subject subscriber user voter worker"
+EYES = phrase("Numbers of rows and persons are for your eyes only, unless they are public.")
+SHARE, SHARE_OF_MANY = 0.3, 0.1  # of rows that are set apart for tests
+
+
+def choose(schema: Schema, rows: Intake, used: Sequence[str], key: str) -> tuple[dict[str, Any], float]:
+    """What else a schema says of the table, and the share of rows that is set apart for tests: none unless asked."""
+    names, usual_class, share = ["", *used], schema.target or "", 0.0
+    with st.popover(say("Change"), type="tertiary", key="data.change"):
+        unit = privacy_unit(schema, rows, used, key)
+        at = names.index(usual_class) if usual_class in used else 0
+        look: Any = {"format_func": lambda name: name or say("(none)")}
+        target = st.selectbox(say("Class column"), names, at, key=f"data.target:{key}", **look)
+        if rows.fixed is None and target:
+            usual, now = SHARE if rows.path is None else SHARE_OF_MANY, session.dataset()
+            label = say("Measure accuracy later (sets {share:.0%} of rows apart)", share=usual)
+            note = say("A method never learns from these rows. To change it later makes another data set.")
+            wanted = rows.made(now) and now.sizes[1] > 0
+            share = usual * st.toggle(label, wanted, key=f"data.accuracy:{rows.token}", help=note)
+        label = say("At most how many rows? (public; empty: not known)")
+        most = st.number_input(label, 1, None, schema.max_rows, key=f"data.max_rows:{key}")
+    return {"target": target or None, "max_rows": most, "unit": unit}, share
+
+
+def privacy_unit(schema: Schema, rows: Intake, used: Sequence[str], key: str) -> PrivacyUnit | None:
+    """The privacy unit: what the schema says, or what was recognized, until somebody says otherwise."""
+    known, repeats = schema.unit, {one.name: one.most_rows for one in rows.found if one.repeats}
+    if rows.fixed is not None and known is None:
+        return None  # of the data sets that are known, nobody has two rows
+    usual = "" if known is None else known.id_column or ""
+    if known is None and schema is rows.schema:  # what somebody has edited is as it was left
+        people = [name for name in repeats if name not in used and {*PEOPLE.split()} & {*parts(name)}]
+        usual = people[0] if len(people) == 1 else ""
+    names = [*dict.fromkeys(["", usual, *(name for name in rows.headers if name not in used)])]
+    look: Any = {"format_func": lambda name: name or say("(none)")}
+    look["help"] = say("A run reads it to see which rows belong together. It is never released.")
+    label = say("Column that tells persons apart")
+    column = st.selectbox(label, names, names.index(usual), key=f"data.persons:{key}", **look)
+    label, note = say("At most how many rows of one person?"), say("Others do not count. Which ones is secret.")
+    if not column:
+        note = say("None is left out. For such a person, epsilon is up to so many times as much.")
+    most = 1 if known is None else known.max_contributions
+    many = int(st.number_input(label, 1, MOST_ROWS, most, key=f"data.rows_each:{key}:{bool(column)}", help=note))
+    if column in repeats:
+        caption("One has up to {rows:,} rows in this file: for your eyes only.", rows=repeats[column])
+    unit = PrivacyUnit(max_contributions=many, id_column=column or None) if column or many > 1 else None
+    caption("Protected is {unit}", unit=escaped(protection.protected(unit, "add_remove", str)))  # a sentence
+    return unit
+
+
+def questions(rows: Intake, unit: PrivacyUnit | None, used: Sequence[str], key: str) -> list[TableQuestion]:
+    """Whether values that have several rows are persons, as long as a row is what is protected."""
+    found = []
+    for one in rows.found if unit is None else ():
+        if one.repeats and one.name not in used:
+            words = phrase("**{name}**: one value has up to {rows:,} rows. Is each value a person?")
+            yes = {f"data.persons:{key}": one.name}
+            answers = {say("Yes"): lambda yes=yes: st.session_state.update(yes), say("No"): None}
+            found.append(TableQuestion(say(words, name=escaped(one.name), rows=one.most_rows), answers))
+    return found
+
+
+def line(rows: Intake, schema: Schema, share: float) -> str:
+    """Who is protected, what is learned from, and the class."""
+    unit, words = schema.unit, say("**Protects one row**")
+    if unit is not None and unit.id_column is None:
+        few = phrase("**Protects one row**, epsilon is up to {n:,} times as much for one person")
+        words = say(few, n=unit.max_contributions)
+    elif unit is not None:
+        few, column = phrase("**Protects one person** ({column}), rows of each: at most {n:,}"), unit.id_column
+        words = say(few, n=unit.max_contributions, column=escaped(str(column)))
+    learned, tested, people = rows.sizes(schema.persons, share)
+    many = f"{'≈ ' * (rows.path is not None)}{learned:,}"
+    parts = [words, say("learns from **{rows} rows**", rows=many)] if learned else [words]
+    if people:
+        parts[-1] += say(" of {people:,} people", people=people)
+    parts += [say("tests on {rows:,}", rows=tested)] if tested else []
+    return " · ".join([*parts, say("class: {name}", name=escaped(schema.target or say("none")))])

@@ -1,0 +1,80 @@
+"""The three doors of Start: to teach, to a table of one's own, and to a first release."""
+
+import re
+from typing import Any
+
+import streamlit as st
+
+from dpcore import datasets
+from dpcore.dashboard import FOLDER, housekeeping, jobs, lessons, links, session, shell
+from dpcore.dashboard.epsilon import epsilon_picker
+from dpcore.dashboard.lesson_plans import LESSONS
+from dpcore.dashboard.widgets import caption, markdown
+from dpcore.language import say
+
+NOTES = FOLDER / "docs" / "teaching.md"
+LINK = re.compile(r"\[([^]]+)\]\([^)]*\)")
+
+
+def teach() -> None:
+    """The lessons, a plan for 90 minutes, and an instructor's notes."""
+    markdown("Guided lessons of five minutes.")
+    with st.popover(say("Choose a lesson"), icon=":material/school:", width="stretch", type="primary"):
+        for name, lesson in LESSONS.items():
+            done = ""
+            if name in lessons.learned():
+                done = f" {say(':green[:material/check_circle: done]')}"
+            look: Any = {"on_click": lessons.begin, "args": (name,), "width": "stretch"}
+            st.button(f"**{say(lesson.title)}**{done}", key=f"home.lesson.{name}", **look)
+            caption(lesson.promise)
+    with st.popover(say("Plan for 90 minutes"), icon=":material/schedule:", width="stretch"):
+        markdown("**30 minutes**: the first lesson. Short of time: steps 1 to 4.")
+        markdown("**30 minutes**: the second lesson. Short of time: steps 1 to 4 and 6.")
+        markdown("**30 minutes**: the third lesson, then steps 4 and 5 of the last.")
+        notes = LINK.sub(r"\1", NOTES.read_text(encoding="utf-8"))  # links lead nowhere there
+        look = {"icon": ":material/download:", "on_click": "ignore", "key": "home.notes"}
+        label = say("Instructor's notes (English)")
+        st.download_button(label, notes, "teaching.md", "text/markdown", **look)
+        caption("What to say at each step, what students ask, and exercises with solutions.")
+
+
+def own_table() -> None:
+    """A file of one's own, which the page of the data takes; or settings of an earlier release."""
+    markdown("Say what is public about it, then release.")
+    file = housekeeping.uploader(say("CSV, Excel or Parquet"), key="home.file")
+    if file is not None:
+        st.session_state["data.handed_over"] = (file.name, file.getvalue())
+        shell.open_page("data")
+    with st.popover(say("Go on from a release"), icon=":material/settings_backup_restore:", width="stretch"):
+        label = say("The zip of a release, or its config.json")
+        file = housekeeping.uploader(label, type=["zip", "json"], key="home.settings")
+        found = jobs.read_file("home.read", file, links.asked_by_file)
+        with shell.mendable():
+            if found is not None:
+                page, settings, data = found
+                shell.known(page)
+                markdown(
+                    "Settings of the page **{page}**, used on {data}.",
+                    page=shell.page(page).title,
+                    data=shell.escaped(data),
+                )
+                label = say("Open that page with these settings")
+                if st.button(label, key="home.restore", type="primary"):
+                    links.ask(page, settings)
+                    shell.open_page(page)
+        caption("Restores what the page's controls said. The data are not in it: choose them on the page Data.")
+
+
+@st.fragment
+def first_release() -> None:
+    """An epsilon with its odds, live, and a release of the sample at it."""
+    epsilon = epsilon_picker("home", places=(st.container(), st.container()))
+    note = say("Makes one synthetic copy of the bundled, census-like sample at this epsilon. Takes a few seconds.")
+    look: Any = {"type": "primary", "icon": ":material/play_arrow:", "width": "stretch"}
+    if st.button(say("Try it now"), key="home.try", help=note, **look):
+        session.set_dataset(datasets.load("sample"))
+        session.set_back()
+        session.drop("naive_bayes.")  # earlier settings could be the paper's
+        session.preset("naive_bayes.epsilon", epsilon)
+        session.request("naive_bayes")
+        shell.open_page("naive_bayes")
