@@ -11,15 +11,13 @@ PAGE, TITLE = "compare", phrase("Comparing")
 corner = shell.frame(say("Compare"), workbench.about(session.dataset()))
 data, requested = session.dataset(), jobs.requested(PAGE)
 presets = {key: sweep.preset(question, data) for key, question in sweep.QUESTIONS.items()}
-left, right = st.columns([4, 1.3])
-row = left.empty()
+row = st.empty()
 jobs.answer(row, PAGE, TITLE)
 if (preset := presets.get(requested)) is not None:
     sweep.restore(PAGE, preset)
 unproved.agree(PAGE, requested, data)
 st.session_state.pop(f"{PAGE}.lacks", None)
-with right:
-    settings.draw_settings(PAGE, data, presets["keeps"])
+settings.draw_settings(PAGE, data, presets["keeps"])
 jobs.end_in_page(PAGE)
 chosen, shown = st.session_state[f"{PAGE}.chosen"], sweep_runs.shown(data)
 stopped = shown is not None and len(shown.frames) < shown.planned

@@ -273,7 +273,7 @@ def _curves(
     medians: list[Any] = []
     if center == "median" and len(here) == len(modes) == 1:
         text = alt.Text("median(value):Q", format=".3~g")
-        medians = [base.mark_text(dy=-16, fontWeight="bold").encode(value, text=text)]
+        medians = [base.mark_text(dy=-16, fontSize=14, fontWeight="bold").encode(value, text=text)]
     if _banded(data):
         bands = base.mark_area(opacity=0.18).encode(color, low, end, tooltip=NO_TIP)
         lines = base.mark_line(strokeWidth=2.5).encode(color, value, tooltip=NO_TIP)
@@ -402,7 +402,7 @@ def compared(
     heading: Any = getattr(chart, "title").copy()  # noqa: B009 - Altair does not type it
     heading.subtitle = [*heading.subtitle, *(line for text in sentences for line in wrapped(text, 100))]
     seen = " ".join([str(chart.description), *sentences])
-    return chart.properties(title=heading, description=seen, height=400)
+    return chart.properties(title=heading, description=seen, height=385)
 
 
 def _promises(shown: pd.DataFrame, relations: Any, local: tuple[str, ...]) -> list[str]:

@@ -253,8 +253,8 @@ def run_strips(
     alt.Chart
         The chart.
     """
-    noted = frame.assign(hollow=frame["hollow"].astype(float), note=frame.get("note", ""))
-    data = tidy(noted, ["name", "note"], ["value", "hollow"]).dropna()
+    data = tidy(frame.assign(hollow=frame["hollow"].astype(float)), ["name"], ["value", "hollow"])
+    data = data.assign(note=[*frame["note"]] if "note" in frame else "").dropna()
     data["lane"] = data.groupby("name").cumcount() * 0.618 % 1
     written = percent if quantity == "accuracy" else "{:.3g}".format
     by_name = data.groupby(["name", "note"], sort=False)["value"]
@@ -292,7 +292,7 @@ def run_strips(
     key = say("One mark per run; upright strokes and numbers: medians.")
     key += say(" Hollow: as published.") if data["hollow"].any() else ""
     key += say(" Dashed: for reference.") if lines else ""
-    return present(alt.layer(*lines, *dots, ticks, medians), title, key=key, seen=key, height=alt.Step(52))
+    return present(alt.layer(*lines, *dots, ticks, medians), title, key=key, seen=key, height=alt.Step(46))
 
 
 def costs(frame: pd.DataFrame, *, majority: float = math.nan) -> Chart:

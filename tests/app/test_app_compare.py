@@ -9,7 +9,7 @@ from dataclasses import replace
 import pandas as pd
 import prepared
 import pytest
-from driving import change, press, run
+from driving import change, opened, press, run
 from prepared import PEOPLE, page
 from screen import books, charts, dataset, errors, key_of, marked, mendable, pictures, said, tabs, widget
 from streamlit.testing.v1 import AppTest
@@ -50,7 +50,7 @@ def comparison(at: AppTest) -> sweep_runs.Comparison:
 def test_the_charge_is_said_before_anything_runs():
     at = at_page()
     told = said(at)
-    for charged in ("16 runs · charged: at most epsilon 8", "Run: 16 runs", "epsilon 17.6", "8 with perhaps no"):
+    for charged in ("16 runs · charged: at most epsilon 8", "Run: 16 runs", "epsilon 17.6", "8 unproven"):
         assert charged in told
     change(at, methods__0=[], methods__1=[], methods__2=[])
     assert widget(at, f"{PAGE}.run").disabled
@@ -65,18 +65,22 @@ PERSONS = replace(
 
 
 @pytest.mark.parametrize("given", [PEOPLE, PERSONS, prepared.data(target=None)], ids=["class", "persons", "no class"])
-def test_a_question_is_pressed_and_answered(given):
-    at = press(page(given), f"{PAGE}.keeps")
+@pytest.mark.parametrize(("question", "answer"), [("keeps", "At epsilon 0.5, "), ("buys", ": from epsilon 0.1 to 3, ")])
+def test_a_question_is_pressed_and_answered(given, question, answer):
+    at = press(page(given), f"{PAGE}.{question}")
     assert not errors(at)
     made = comparison(at)
     assert len(made.frames) == made.planned <= 16
-    assert (made.frame["epsilon_bound"] == 0.5).all()
-    assert widget(at, f"{PAGE}.methods.0").value  # the settings are the question's, as Run would run them
-    assert made.config.to_json(given) == at.session_state[f"{PAGE}.chosen"].to_json(given)
-    assert re.search("At epsilon 0.5, .*2-way distance", said(at))
-    assert "finished already: no charge" in said(at)
+    assert (made.frame["epsilon_bound"] == made.frame["epsilon"]).all()
+    for _ in range(2):  # the settings are the question's, as Run would run them
+        assert made.config.to_json(given) == at.session_state[f"{PAGE}.chosen"].to_json(given)
+        assert "Run: finished already: no charge" in said(run(at))
+    assert re.search(f"{answer}.*2-way distance", said(at))
     account = at.session_state["dpcore.books"].account(key_of(at), "add_remove")
-    assert account.epsilon_bound == 0.5 * made.planned
+    assert account.epsilon_bound == pytest.approx(made.frame["epsilon"].sum())
+    at = opened(opened(at, "ledger"), PAGE)  # nothing is another when someone comes back
+    assert "Run: finished already: no charge" in said(at)
+    assert re.search(f"{answer}.*2-way distance", said(at))
 
 
 def test_runs_are_charged_drawn_marked_and_never_drawn_again():

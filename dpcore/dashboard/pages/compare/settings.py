@@ -29,7 +29,9 @@ def load(page: str) -> None:
 @st.fragment
 def draw_settings(page: str, data: Dataset, usual: Config | None) -> None:
     """All settings, folded; moving one draws no noise and spends nothing."""
-    with st.popover(say("Choose methods"), width="stretch"):
+    left, right = st.columns([3.2, 1.4], vertical_alignment="center")
+    # No popover: while one is closed, its widgets keep what they said before a question set them.
+    with left.expander(say("Choose methods"), key=f"drawer.{page}"):
         config, left_out = sweep.ask(page, data, usual)
         sweep.notes(config, left_out, data)
         look: Any = {"type": "json", "on_change": load, "args": (page,)}
@@ -38,12 +40,12 @@ def draw_settings(page: str, data: Dataset, usual: Config | None) -> None:
             st.error(shell.escaped(refused), icon=":material/error:")
     st.session_state[f"{page}.chosen"] = config
     if missing := sweep.lacks(config):
-        st.caption(missing)
+        right.caption(missing)
     elif not session.resting(page):  # what runs come to while they are under way is in their progress
         shown = sweep_runs.shown(data)
         if shown is not None and shown.config.to_json(data) != config.to_json(data):
             widgets.outdated()
-        with shell.mendable():
+        with right, shell.mendable():
             widgets.caption("Run: {charge}", charge=sweep_runs.charge_of(config, data))
     controls.lacking(page, missing)
 

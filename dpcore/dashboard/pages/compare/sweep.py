@@ -228,7 +228,7 @@ def charge(rest: Sequence[Method], data: Dataset) -> str:
     if proved:
         parts.append(say("charged: at most epsilon {epsilon}", epsilon=number(fsum(proved))))
     if len(proved) < len(rest):
-        parts.append(say("{count:,} with perhaps no guarantee", count=len(rest) - len(proved)))
+        parts.append(say("{count:,} unproven", count=len(rest) - len(proved)))
     return " · ".join(parts)
 
 

@@ -70,7 +70,7 @@ def account_panel(account: Account, accounts: list[Account]) -> None:
         say("Proven at most"): (limit(account.epsilon_bound) if account.looks else nothing, None),
         say("Odds"): (odds, meaning),
     }
-    for cell, (label, (value, about)) in zip(st.columns(len(shown)), shown.items(), strict=True):
+    for cell, (label, (value, about)) in zip(st.columns([1, 1, 1, 1.7]), shown.items(), strict=True):
         cell.metric(label, value, border=True, help=about)
     if account.delta:
         st.markdown(protection.of_delta(account.delta))
