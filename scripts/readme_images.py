@@ -11,9 +11,9 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from playwright.sync_api import Locator, Page
+from playwright.sync_api import Page
 
-from scripts.screenshots import ROOT, follow, go, released, settle, visiting
+from scripts.screenshots import ROOT, follow, go, settle, visiting
 
 SIZE = {"width": 1366, "height": 768}
 
@@ -21,32 +21,29 @@ SIZE = {"width": 1366, "height": 768}
 def pictures(page: Page, address: str, out: Path) -> None:
     """Walk through the pages as a visitor, and keep four views."""
 
-    def keep(name: str, at: Locator | None = None) -> None:
-        if at is not None:
-            at.evaluate("e => { e.style.scrollMarginTop = '5rem'; e.scrollIntoView({behavior: 'instant'}); }")
+    def press(button: str) -> None:
+        page.get_by_role("button", name=button).click()
+        settle(page)
+
+    def keep(name: str) -> None:
         page.mouse.move(SIZE["width"] - 1, SIZE["height"] // 2)
         settle(page)
         page.screenshot(path=out / f"{name}.png")
         print(out / f"{name}.png")
 
-    def run() -> None:
-        page.get_by_role("button", name="Run", exact=True).click()
-        settle(page)
-
     page.goto(address)
-    page.get_by_role("button", name="Try it now").click()
-    page.get_by_role("tab", name="Columns").wait_for()
+    go(page, "Naive Bayes")
+    page.get_by_role("combobox", name="Method").click()
+    page.get_by_role("option", name="Algorithm 2").click()
     settle(page)
-    released(page, "As the paper prints it", "Algorithm 2: random rows, labels by the exponential mechanism")
-    page.get_by_role("tab", name="Columns").click()
-    settle(page)
-    keep("release", page.get_by_test_id("stMetric").first)
+    press("Run")
+    keep("release")
     go(page, "Compare")
-    run()
-    keep("compare", page.get_by_role("tablist").first)
+    press("Which method keeps most?")
+    keep("compare")
     go(page, "Audit")
-    run()
-    keep("twin-worlds", page.get_by_test_id("stSlider").first)
+    press("Run")
+    keep("twin-worlds")
     go(page, "Ledger")
     keep("ledger")
 

@@ -345,7 +345,7 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
         if self.mode not in self.modes:
             raise ParameterError("The 'mode' parameter is not known.", f"Choose one of {', '.join(self.modes)}.")
         if self._published and self.delta:
-            raise ParameterError(f"{self.title} as printed has no delta.", "Use delta=0, or mode='corrected'.")
+            raise ParameterError(f"{self.title} as published has no delta.", "Use delta=0, or mode='corrected'.")
         Currency.of(self.delta)
         self._check(schema)
         return relation

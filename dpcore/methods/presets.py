@@ -40,7 +40,7 @@ def void_reason(method: Any, schema: Schema) -> str:
     if method.random_state is not None:
         return phrase("none: anyone who knows the seed can subtract the noise.")
     if method.mode == "published" and not any(offer.holds and offered(method, offer) for offer in method.presets):
-        return phrase("not as printed: the ledger will show what can be proved.")
+        return phrase("not as published: the ledger will show what can be proven.")
     return ""
 
 

@@ -71,9 +71,9 @@ def accuracy(page: str, shown: Shown) -> None:
         caption(
             "From the release to the same trees with noiseless counts of all rows: what the noise in the leaves "
             "cost, and, where each tree has rows of its own, that it knows no others. From there to noiseless trees: "
-            "what it cost in accuracy to choose splits privately. Noiseless trees grow by the same rules without "
-            "noise, for this screen only. One run and {rows:,} test rows measure an accuracy to within about "
-            "{margin:.1%}: what is smaller is random.",
+            "what is lost by choosing splits privately. Noiseless trees grow by the same rules without noise, for "
+            "this screen only. One run and {rows:,} test rows measure an accuracy to within about {margin:.1%}: what "
+            "is smaller is random.",
             rows=len(data.test_sample),
             margin=margin(scores["accuracy"].iloc[0], len(data.test_sample)),
         )

@@ -1,5 +1,6 @@
 """The first look at a release: what is proven, what was kept and lost, and its worst column beside the real one."""
 
+import math
 from functools import partial
 from typing import Any
 
@@ -19,7 +20,7 @@ from dpcore.evaluate.learners import MAJORITY
 from dpcore.evaluate.verdict import Verdict
 from dpcore.export import protection
 from dpcore.export.model_file import Model
-from dpcore.language import phrase, retold, say
+from dpcore.language import retold, say
 from dpcore.methods import METHODS
 from dpcore.text import claim, limit
 
@@ -31,15 +32,11 @@ Tile = tuple[str, str, str]  # label, value, and what it means
 def notices(shown: Shown) -> None:
     """What must be known before anything of a release is read: no guarantee, a wrong claim, or other data in use."""
     release, ledger = shown.release, shown.release.ledger
-    if release.guarantee_void:
+    if ledger.guarantee_void or math.isinf(ledger.epsilon_bound):
         st.error(release.guarantee_void, icon=":material/gpp_bad:")
-    elif ledger.epsilon_bound > ledger.epsilon_claimed:
+    elif release.guarantee_void:
         with st.container(key="band", horizontal=True, vertical_alignment="center"):
-            claims = {"claimed": claim(ledger.epsilon_claimed), "bound": limit(ledger.epsilon_bound)}
-            published = release.parameters["mode"] == "published"
-            told = phrase("**The paper claims {claimed}. Proven: at most {bound}.**")
-            told = told if published else phrase("**Claimed: {claimed}. Proven: at most {bound}.**")
-            st.markdown(f":red[:material/gpp_maybe: {say(told, **claims)}]", width="content")
+            st.markdown(f":red[:material/gpp_maybe: **{release.guarantee_void}**]", width="content")
             with st.popover(say("Why?")):
                 frame = ledger.to_frame()
                 for reason in dict.fromkeys(frame.loc[frame["reason"] != "", "reason"]):
@@ -89,7 +86,7 @@ def epsilon_tile(shown: Shown) -> Tile:
     """What is proven, in epsilon and in odds."""
     release, ledger = shown.release, shown.release.ledger
     unit, bound = release.schema.unit, ledger.epsilon_bound
-    if release.guarantee_void:
+    if ledger.guarantee_void or math.isinf(bound):
         return say("Epsilon (proven)"), say("none"), release.guarantee_void
     label = say("Epsilon (proven)") if bound <= ledger.epsilon_claimed else say("Epsilon (proven at most)")
     odds = odds_in_short(protection.gained(unit, ledger.currency, ledger.totals.bound))

@@ -60,7 +60,7 @@ def cost_of_proof(runs: pd.DataFrame, metric: str) -> str:
     if not clauses:
         return ranking(runs, metric)
     which = {"metric": say(in_words(metric)), "epsilon": number(most)}
-    return say("In {metric} at epsilon {epsilon}, the proof costs {costs}.", costs="; ".join(clauses), **which)
+    return say("In {metric} at epsilon {epsilon}, the cost of the proof: {costs}.", costs="; ".join(clauses), **which)
 
 
 def gain_of_epsilon(runs: pd.DataFrame, metric: str) -> str:
