@@ -5,13 +5,17 @@ from typing import Any
 
 import streamlit as st
 
-from dpcore.dashboard import session
-from dpcore.dashboard.epsilon import EPSILONS
+from dpcore.accounting.currency import Currency
+from dpcore.accounting.relation import exact
+from dpcore.dashboard import controls, session
+from dpcore.dashboard.epsilon import EPSILONS, show_no_limit, show_odds
 from dpcore.dashboard.shell import escaped
 from dpcore.domain.schema import Schema
 from dpcore.errors import DPCoreError
 from dpcore.experiment.expectations import Expectation, expect_errors
+from dpcore.export import protection
 from dpcore.language import phrase, retold, say
+from dpcore.mechanisms.noise import exactly_sampled
 from dpcore.methods import presets
 from dpcore.methods.presets import Preset
 from dpcore.text import number
@@ -26,21 +30,53 @@ ABOUT = phrase(
 )
 
 
-def line(page: str, method: Any, preset: Preset, schema: Schema, public: int | None) -> None:
-    """Say what is expected of a run on so many `public` rows, and whether a guarantee holds; it reads no row."""
-    rows = public or int(st.session_state.get(f"forecast.rows.{page}", USUAL))
+def line(page: str, method: Any, preset: Preset, schema: Schema, rows: int | None) -> None:
+    """Say what is expected of a run, what it protects and costs, and whether a guarantee holds; it reads no row.
+
+    `rows` is how many there are where that is public, and None where it stays private.
+    """
+    some = rows or int(st.session_state.get(f"forecast.rows.{page}", min(USUAL, schema.max_rows or USUAL)))
     told = [f"**{say('Before you run')}**"]
     with suppress(DPCoreError):  # it would not run: the page says why
-        told += words(expectation(method, schema, rows))
-    if public is None:
-        told.append(say("if you have {rows:,} rows", rows=rows))
+        told += words(expectation(method, schema, some))
+    if rows is None:
+        told.append(say("if you have {rows:,} rows", rows=some))
     with st.container(key="before"):
-        st.markdown(" · ".join(told), help=f"{say(ABOUT)} {say(CHARGED)}")
+        st.markdown(" · ".join(told), help=say(ABOUT))
         if why := presets.void_reason(method, schema):
             st.markdown(f":red[:material/warning: {say('Guarantee')}: {escaped(say(why))}]")
         elif method.mode == "published":
             good, bad = ":material/verified: {}", ":red[:material/warning: {}]"
             st.markdown((good if preset.holds else bad).format(retold(preset.remark)))
+        st.caption(" · ".join(terms(method, schema)))
+
+
+def terms(method: Any, schema: Schema) -> list[str]:
+    """On which terms a run is made: what differs between neighbors, delta, noise, a person's epsilon, the charge."""
+    unit = schema.unit
+    told = [say(controls.relation_words(method.relation, schema.persons is not None)).lower()]
+    if method.delta:
+        told.append(say("delta {delta}", delta=f"{method.delta:g}"))
+    if not exactly_sampled(method.noise, method.random_state):
+        told.append(f":red[{say('noise for teaching, not for publication')}]")
+    if person := protection.for_person(unit, method.epsilon, method.delta):
+        told.append(person)
+    return [*told, say(CHARGED)]
+
+
+def odds(method: Any, preset: Preset, schema: Schema) -> None:
+    """Show what the run's epsilon means for one person, or why there is no limit."""
+    if "epsilon" not in method.asks() or not method.asks()["epsilon"].wanted(method):
+        return
+    if "corrected" not in method.modes:
+        show_no_limit(say("no noise at all"))
+    elif schema.source == "inferred" or method.random_state is not None:
+        show_no_limit(say("no guarantee holds, see below"))
+    else:
+        measure = Currency.of(method.delta)
+        amount = measure.amount(exact(method.epsilon))
+        claimed = method.mode == "published" and not preset.holds
+        show_odds(protection.gained(schema.unit, measure, amount), method.seen, method.delta, claimed=claimed)
 
 
 def expectation(method: Any, schema: Schema, rows: int) -> Expectation:
