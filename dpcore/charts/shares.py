@@ -153,7 +153,8 @@ class _Values:
         self.upright = len(data) <= FEW and longest <= most and self.lines <= 2
         data = data.assign(**{f"{field}_text": percents(data[field]) for field in NUMBERED if field in data})
         data = data.assign(value=lines) if self.upright else data
-        self.height = 150 if self.upright else step(data["value"], 17 if len(data) <= FEW else 22)
+        close = len(data) <= FEW and not data["value"].str.contains("\n").any()
+        self.height = 300 if self.upright else alt.Step(17) if close else step(data["value"], 22)
         place: Any = alt.X if self.upright else alt.Y
         self.share: Any = alt.Y if self.upright else alt.X
         self.end: Any = alt.Y2 if self.upright else alt.X2
@@ -184,7 +185,7 @@ class _Values:
             look: Any = {"align": "right", "fontSize": 13, "fontWeight": 400 if field == "real" else 600}
             name = single(text=head if len(head) < MOST_HEAD else say("released"))
             if self.upright:
-                look |= {"dy": LINE * (self.lines + k) + 18} | ({"style": DIGITS} if self.crowded else {})
+                look |= {"dy": LINE * (self.lines + k) + 30} | ({"style": DIGITS} if self.crowded else {})
                 found.append(words(name.encode(end, x=alt.value(-6)), "text", **look))
                 look["align"] = "center"
             else:

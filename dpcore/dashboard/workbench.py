@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
+from itertools import cycle
 from typing import Any
 
 import streamlit as st
@@ -134,7 +135,7 @@ class Workbench:
         """All settings; moving one draws nothing and spends nothing."""
         page, shown = self.page, session.shown(self.page)
         with links.of(page, data):
-            slider, odds, choose, more = st.columns([4, 2.6, 3.2, 1.5], gap="medium")
+            slider, odds, choose, more = st.columns([3.3, 2.4, 3.9, 1.4], gap="medium")
             with choose:
                 name, preset = controls.method_select(page)
             method: Any = METHODS[name](mode=preset.mode, **preset.parameters)
@@ -158,7 +159,7 @@ class Workbench:
         if isinstance(own, Synthesizer) and isinstance(method, Synthesizer):
             own.set_params(**own.implied(rows))
             with advanced:
-                forecast.draw(page, method, own, data.schema, public, rows, tried=shown is not None)
+                forecast.draw(page, method, own, data.schema, public, rows)
 
     def chosen(self, method: Any, data: Dataset, places: tuple[Any, Any], advanced: Any) -> tuple[dict[str, Any], int]:
         """The method's parameters that were chosen, and how many rows are wanted; the method has them, too."""
@@ -168,10 +169,14 @@ class Workbench:
         if strength:
             with places[0]:
                 given |= controls.ask(self.page, method, asks[strength], data, places)
-        with advanced:
-            rows = controls.rows_picker(self.page, data) if isinstance(method, Synthesizer) else 0
-            for name, control in asks.items():
-                if name != strength and control.wanted(method):
+        cells = cycle(advanced.columns(2, gap="medium"))
+        rows = 0
+        if isinstance(method, Synthesizer):
+            with next(cells):
+                rows = controls.rows_picker(self.page, data)
+        for name, control in asks.items():
+            if name != strength and control.wanted(method):
+                with next(cells):
                     given |= controls.ask(self.page, method, control, data)
         return given, rows
 
