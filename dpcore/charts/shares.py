@@ -159,7 +159,7 @@ class _Values:
         self.share: Any = alt.Y if self.upright else alt.X
         self.end: Any = alt.Y2 if self.upright else alt.X2
         self.crowded = self.upright and sum(map(len, data["value"])) > CROWDED
-        axis: Any = TURNED if self.crowded else {"labelAngle": 0}
+        axis: Any = TURNED if self.crowded else {"labelAngle": 0, "labelOverlap": False}
         named = place("value:N", title=None, scale=as_listed(data["value"]), axis=alt.Axis(**axis))
         self.base = alt.Chart(data).encode(named, tooltip=[*tooltips("value|value"), *tooltip])
         self.along = values(title, data[fields])

@@ -135,12 +135,12 @@ class Workbench:
         """All settings; moving one draws nothing and spends nothing."""
         page, shown = self.page, session.shown(self.page)
         with links.of(page, data):
-            slider, odds, choose, more = st.columns([3.3, 2.4, 3.9, 1.4], gap="medium")
+            strength, choose, more = st.columns([5.7, 3.9, 1.4], gap="medium")
             with choose:
                 name, preset = controls.method_select(page)
             method: Any = METHODS[name](mode=preset.mode, **preset.parameters)
             advanced = more.container(key="advanced").popover(say("Advanced"), width="stretch")
-            given, rows = self.chosen(method, data, (slider, odds), advanced)
+            given, rows = self.chosen(method, data, strength, advanced)
             given = {"mode": preset.mode, **preset.parameters, **given}
             made = (name, {**given, **method.implied(rows)})
             lacks = controls.refusal(METHODS[name](**made[1]), data.schema)
@@ -150,25 +150,25 @@ class Workbench:
             if shown is not None and shown.asked not in (None, st.session_state[f"{page}.chosen"]):
                 outdated()
             with advanced:
-                if told := own.foretold(public):
-                    st.caption(told)
                 self.explained(own, public)
                 grounds = facts.grounds(data.schema, method.relation, method.delta, presets.noise_of(method))
-                st.caption("  \n".join(f"**{what}:** {shell.escaped(why)}" for what, why in grounds))
+                told = [own.foretold(public), *(f"**{what}:** {shell.escaped(why)}" for what, why in grounds)]
+                st.caption(say("What follows from these settings"), help="\n\n".join(filter(None, told)))
         controls.lacking(page, lacks)
         if isinstance(own, Synthesizer) and isinstance(method, Synthesizer):
             own.set_params(**own.implied(rows))
             with advanced:
                 forecast.draw(page, method, own, data.schema, public, rows)
 
-    def chosen(self, method: Any, data: Dataset, places: tuple[Any, Any], advanced: Any) -> tuple[dict[str, Any], int]:
+    def chosen(self, method: Any, data: Dataset, place: Any, advanced: Any) -> tuple[dict[str, Any], int]:
         """The method's parameters that were chosen, and how many rows are wanted; the method has them, too."""
         asks = method.asks()
         strength = next((name for name in STRENGTHS if name in asks and asks[name].wanted(method)), "")
         given: dict[str, Any] = {}
         if strength:
-            with places[0]:
-                given |= controls.ask(self.page, method, asks[strength], data, places)
+            with place:
+                halves = st.columns([3.3, 2.4], gap="medium") if strength == "epsilon" else ()
+                given |= controls.ask(self.page, method, asks[strength], data, halves)
         cells = cycle(advanced.columns(2, gap="medium"))
         rows = 0
         if isinstance(method, Synthesizer):

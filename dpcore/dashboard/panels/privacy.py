@@ -63,10 +63,10 @@ def spent(shown: Shown) -> None:
         rho = say("Losses are counted in rho, which adds up: {rho} in all.", rho=number(above(ledger.totals.of_noise)))
         st.caption(rho if ledger.guarantee_void else f"{rho} {protection.of_delta(ledger.delta)}")
     grown = isinstance(shown.release.artifact, Model) and not reported(shown) and forest.forest_of(shown)
-    if not grown or bound != ledger.epsilon_claimed:
-        chart(charts.epsilon_split(ledger.breakdown()))
     if grown:
         forest.budget(shown, grown)
+    else:
+        chart(charts.epsilon_split(ledger.breakdown()))
     caption("{sentence}.", sentence=escaped(retold(shown.release.noise_label)))
     asked = say("What each person reported") if reported(shown) else say("Every entry of the ledger")
     table_behind(frame, asked)

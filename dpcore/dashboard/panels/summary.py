@@ -64,7 +64,7 @@ def summary(page: str, shown: Shown, remark: str = "") -> None:
     release = shown.release
     if isinstance(release.artifact, Model):
         of_classifier(page, shown)
-        about(shown, remark)
+        st.caption(about(shown, remark))
         return
     place = st.container()
     judge = partial(evaluator(shown).verdict, release.synthetic)
@@ -74,8 +74,7 @@ def summary(page: str, shown: Shown, remark: str = "") -> None:
         tiles([epsilon_tile(shown), *([] if found is None else verdict_tiles(found))])
     if worst is not None:
         worst_column(shown, worst)
-    about(shown, remark)
-    if st.toggle(say("Show synthetic and real rows"), key=f"{page}.show_rows"):
+    if st.toggle(say("Show synthetic and real rows"), key=f"{page}.show_rows", help=about(shown, remark)):
         rows(page, shown)
 
 
@@ -175,7 +174,7 @@ def without_tests(page: str, shown: Shown, size: Tile) -> None:
         tiles([*shown_tiles, size])
 
 
-def about(shown: Shown, remark: str) -> None:
+def about(shown: Shown, remark: str) -> str:
     """What was released, of what, and by which method."""
     release = shown.release
     what, many = release.artifact.size
@@ -190,7 +189,7 @@ def about(shown: Shown, remark: str) -> None:
         seconds=release.seconds,
         mark=say(REAL_DATA),
     )
-    st.caption(f"{made} {say(remark)}" if remark else made)
+    return f"{made} {say(remark)}" if remark else made
 
 
 def rows(page: str, shown: Shown) -> None:
