@@ -110,7 +110,7 @@ def _scored(
     data = data.assign(shown=data["score"].clip(lower=low), text=[percent(share, ".1f") for share in mean])
     repeated = bool(data["low"].notna().any())
     base = alt.Chart(data).encode(
-        alt.Y("model:N", title=None, scale=alt.Scale(domain=order, paddingInner=0.3)),
+        alt.Y("model:N", title=None, scale=alt.Scale(domain=order, paddingInner=0.2)),
         alt.YOffset("kind:N", scale=alt.Scale(domain=kinds)),
     )
     tooltip = tooltips("model|model", "kind|which", "score|value|.1%", "mean|mean|.1%", "low|from|.1%", "high|to|.1%")
@@ -133,7 +133,7 @@ def _scored(
         title,
         key=key,
         seen=say("{title}, from {low:.0f}% to 100%. {scores}.", title=title, low=100 * low, scores=scores),
-        height=alt.Step(21),
+        height=alt.Step(15),
     )
 
 

@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
+from itertools import cycle
 from typing import Any
 
 import streamlit as st
@@ -15,7 +16,7 @@ from dpcore.arguments import Progress
 from dpcore.dashboard import before_run, controls, jobs, links, panels, session, shell, unproved
 from dpcore.dashboard.panels import accuracy, download, forecast, marginals, paper, privacy, summary
 from dpcore.dashboard.session import Shown
-from dpcore.dashboard.widgets import MADE, focus, outdated
+from dpcore.dashboard.widgets import MADE, focus, outdated, settings_drawer
 from dpcore.datasets import Dataset
 from dpcore.evaluate.evaluator import Evaluator
 from dpcore.export import facts, protection
@@ -134,44 +135,50 @@ class Workbench:
         """All settings; moving one draws nothing and spends nothing."""
         page, shown = self.page, session.shown(self.page)
         with links.of(page, data):
-            slider, odds, choose, more = st.columns([4, 2.6, 3.2, 1.5], gap="medium")
+            strength, odds, choose = st.columns([4, 3, 4], gap="medium")
             with choose:
                 name, preset = controls.method_select(page)
             method: Any = METHODS[name](mode=preset.mode, **preset.parameters)
-            advanced = more.container(key="advanced").popover(say("Advanced"), width="stretch")
-            given, rows = self.chosen(method, data, (slider, odds), advanced)
+            before, advanced = st.container(), settings_drawer()
+            given, rows = self.chosen(method, data, strength, advanced)
             given = {"mode": preset.mode, **preset.parameters, **given}
             made = (name, {**given, **method.implied(rows)})
             lacks = controls.refusal(METHODS[name](**made[1]), data.schema)
             st.session_state[f"{page}.chosen"] = (*made, rows) if isinstance(method, Synthesizer) else made
             own, public = on_rows(method, data)
-            before_run.line(page, method, preset, data.schema, public)
+            with odds:
+                before_run.odds(method, preset, data.schema)
+            with before:
+                before_run.line(page, method, preset, data.schema, public if method.relation == "replace" else None)
             if shown is not None and shown.asked not in (None, st.session_state[f"{page}.chosen"]):
                 outdated()
             with advanced:
-                if told := own.foretold(public):
-                    st.caption(told)
                 self.explained(own, public)
                 grounds = facts.grounds(data.schema, method.relation, method.delta, presets.noise_of(method))
-                st.caption("  \n".join(f"**{what}:** {shell.escaped(why)}" for what, why in grounds))
+                told = [own.foretold(public), *(f"**{what}:** {shell.escaped(why)}" for what, why in grounds)]
+                st.caption(say("What follows from these settings"), help="\n\n".join(filter(None, told)))
         controls.lacking(page, lacks)
         if isinstance(own, Synthesizer) and isinstance(method, Synthesizer):
             own.set_params(**own.implied(rows))
             with advanced:
-                forecast.draw(page, method, own, data.schema, public, rows, tried=shown is not None)
+                forecast.draw(page, method, own, data.schema, public if method.relation == "replace" else None, rows)
 
-    def chosen(self, method: Any, data: Dataset, places: tuple[Any, Any], advanced: Any) -> tuple[dict[str, Any], int]:
+    def chosen(self, method: Any, data: Dataset, place: Any, advanced: Any) -> tuple[dict[str, Any], int]:
         """The method's parameters that were chosen, and how many rows are wanted; the method has them, too."""
         asks = method.asks()
         strength = next((name for name in STRENGTHS if name in asks and asks[name].wanted(method)), "")
         given: dict[str, Any] = {}
         if strength:
-            with places[0]:
-                given |= controls.ask(self.page, method, asks[strength], data, places)
-        with advanced:
-            rows = controls.rows_picker(self.page, data) if isinstance(method, Synthesizer) else 0
-            for name, control in asks.items():
-                if name != strength and control.wanted(method):
+            with place:
+                given |= controls.ask(self.page, method, asks[strength], data)
+        cells = cycle(advanced.columns(2, gap="medium"))
+        rows = 0
+        if isinstance(method, Synthesizer):
+            with next(cells):
+                rows = controls.rows_picker(self.page, data)
+        for name, control in asks.items():
+            if name != strength and control.wanted(method):
+                with next(cells):
                     given |= controls.ask(self.page, method, control, data)
         return given, rows
 

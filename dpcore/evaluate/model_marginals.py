@@ -65,6 +65,8 @@ def split_shares(forest: Forest, data: Dataset) -> list[Part]:
         nodes = np.flatnonzero(forest.column == column)
         node = int(nodes[np.lexsort((-forest.counts[nodes], forest.level[nodes]))[0]])
         children = np.arange(forest.first[node], forest.first[node] + forest.fanout[node])
+        if forest.counts[children].sum() <= 0:
+            continue  # no released row reaches it, so it has no shares
         shares = [counts[children] / max(counts[children].sum(), 1e-9) for counts in (real.counts, forest.counts)]
         name, rows = forest.schema.names[column], max(int(real.counts[children].sum()), 1)
         sides = [side_of(forest, place)[0] for place in children.tolist()]

@@ -61,8 +61,9 @@ def figures(page: str, data: Dataset, paper: str) -> None:
     figure = next(iter(titles.values()))
     if len(titles) > 1:
         figure = titles[choice(st, say("Figure"), {title: title for title in titles}, f"{page}.figure")]
-    st.markdown(retold(figure.printed))
-    st.caption(source(OWN[paper]))
+    with st.popover(say("What the paper prints")):
+        st.markdown(retold(figure.printed))
+        st.caption(source(OWN[paper]))
     chosen_sets = []
     everything = figure.untested and lasting(st.toggle, say(ALL_ROWS), f"{page}.all_rows", help=say(ALL_ABOUT))
     for one in (data if data.name == chosen_name else known(chosen_name) for chosen_name in chosen):

@@ -61,10 +61,12 @@ def spent(shown: Shown) -> None:
     if ledger.delta:
         rho = say("Losses are counted in rho, which adds up: {rho} in all.", rho=number(above(ledger.totals.of_noise)))
         st.caption(rho if ledger.guarantee_void else f"{rho} {protection.of_delta(ledger.delta)}")
-    chart(charts.epsilon_split(ledger.breakdown()))
+    grown = isinstance(shown.release.artifact, Model) and not reported(shown) and forest.forest_of(shown)
+    if grown:
+        forest.budget(shown, grown)
+    else:
+        chart(charts.epsilon_split(ledger.breakdown()))
     caption("{sentence}.", sentence=escaped(retold(shown.release.noise_label)))
-    if isinstance(shown.release.artifact, Model) and "forest" in shown.release.artifact.released:
-        forest.budget(shown)
     asked = say("What each person reported") if reported(shown) else say("Every entry of the ledger")
     table_behind(frame, asked)
 

@@ -11,13 +11,14 @@ from dpcore import charts, evaluate
 from dpcore.charts.base import REAL_DATA
 from dpcore.dashboard import jobs, session
 from dpcore.dashboard.epsilon import odds_in_short
-from dpcore.dashboard.panels import classifier, distances, evaluator, real
+from dpcore.dashboard.panels import classifier, distances, evaluator, marginals, real
 from dpcore.dashboard.panels.verdict import kept, lost_relations, served_worst
 from dpcore.dashboard.session import Shown, remember
 from dpcore.dashboard.shell import escaped
 from dpcore.dashboard.widgets import caption, markdown
+from dpcore.evaluate.baselines import FOREST, TREE
 from dpcore.evaluate.learners import MAJORITY
-from dpcore.evaluate.verdict import Verdict
+from dpcore.evaluate.verdict import CLOSE, Verdict
 from dpcore.export import protection
 from dpcore.export.model_file import Model
 from dpcore.language import retold, say
@@ -60,7 +61,7 @@ def summary(page: str, shown: Shown, remark: str = "") -> None:
     release = shown.release
     if isinstance(release.artifact, Model):
         of_classifier(page, shown)
-        about(shown, remark)
+        st.caption(about(shown, remark))
         return
     place = st.container()
     judge = partial(evaluator(shown).verdict, release.synthetic)
@@ -70,8 +71,7 @@ def summary(page: str, shown: Shown, remark: str = "") -> None:
         tiles([epsilon_tile(shown), *([] if found is None else verdict_tiles(found))])
     if worst is not None:
         worst_column(shown, worst)
-    about(shown, remark)
-    if st.toggle(say("Show synthetic and real rows"), key=f"{page}.show_rows"):
+    if st.toggle(say("Show synthetic and real rows"), key=f"{page}.show_rows", help=about(shown, remark)):
         rows(page, shown)
 
 
@@ -108,8 +108,8 @@ def verdict_tiles(found: Verdict) -> list[Tile]:
     else:
         shown.append((say("⚠ Relations kept"), say("none to keep"), lost_relations(found)))
     if found.worst is not None:
-        value = f"{found.worst.column} = {found.worst.value}"
-        shown.append((say("⚠ Served worst"), value, served_worst(found)))
+        label = f"{say('⚠ Served worst')}: {escaped(found.worst.column)}"
+        shown.append((label, str(found.worst.value), served_worst(found)))
     return shown
 
 
@@ -134,8 +134,7 @@ def of_classifier(page: str, shown: Shown) -> None:
     what, many = shown.release.artifact.size
     size = (say(what), many, "")
     if not len(shown.data.test_sample):
-        tiles([epsilon_tile(shown), size])
-        st.info(say("Accuracy needs test rows. Choose them on the page Data."))
+        without_tests(page, shown, size)
         return
     place = st.container()
     found = classifier.comparison(page, shown)
@@ -152,10 +151,27 @@ def of_classifier(page: str, shown: Shown) -> None:
     )
     with place:
         tiles([epsilon_tile(shown), accuracy, majority, size])
-    real(charts.classifier_scores, found[0])
+    real(charts.classifier_scores, found[0], of=~found[0]["model"].isin([TREE, FOREST]))
 
 
-def about(shown: Shown, remark: str) -> None:
+def without_tests(page: str, shown: Shown, size: Tile) -> None:
+    """The worst column of a classifier's released counts, where no rows can tell how good it is."""
+    place = st.container()
+    caption("No rows were set apart for testing: choose it on Data.")
+    found, shown_tiles = marginals.of_counts(page, shown), [epsilon_tile(shown)]
+    if found is not None:
+        frame, distances_of = found
+        close, points = int((distances_of["avd"] <= CLOSE).sum()), f"{CLOSE * 100:.0f}"
+        of = {"close": close, "columns": len(distances_of), "points": points}
+        meaning = say("**Kept:** {close:,} of {columns:,} columns are within {points} points of the real rows.", **of)
+        value = say("{close:,} of {all:,}", close=close, all=len(distances_of))
+        shown_tiles.append((say("⚠ Columns close"), value, meaning))
+        marginals.of_column(frame, distances_of["attributes"].iloc[0])
+    with place:
+        tiles([*shown_tiles, size])
+
+
+def about(shown: Shown, remark: str) -> str:
     """What was released, of what, and by which method."""
     release = shown.release
     what, many = release.artifact.size
@@ -170,7 +186,7 @@ def about(shown: Shown, remark: str) -> None:
         seconds=release.seconds,
         mark=say(REAL_DATA),
     )
-    st.caption(f"{made} {say(remark)}" if remark else made)
+    return f"{made} {say(remark)}" if remark else made
 
 
 def rows(page: str, shown: Shown) -> None:

@@ -32,7 +32,7 @@ from dpcore.postprocess.naive_bayes import Bayes
 from dpcore.text import claim, limit, number
 
 WHERE = (
-    "Both files are in the zip of a release that was learned from reports (tab Take home), if that has a finite "
+    "Both files are in the zip of a release that was learned from reports (tab Download), if that has a finite "
     "epsilon and no known seed. Whoever has them learns what the collector could, and pays nothing: the people did."
 )
 

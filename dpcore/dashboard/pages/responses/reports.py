@@ -101,7 +101,7 @@ def where(shown: Shown) -> str:
         if shown.release.seed is not None:
             return "All reports stay on this screen: whoever knows the seed can undo them."
         return "All reports stay on this screen: some of them are true answers."
-    return "All reports are in the zip on the tab Take home."
+    return "All reports are in the zip on the tab Download."
 
 
 def clear(found: Reports) -> str:
