@@ -40,8 +40,8 @@ def accuracy(page: str, shown: Shown) -> None:
     metric = "balanced_accuracy" if rarest < RARE else "accuracy"
     majority = float(frame.loc[frame["model"] == MAJORITY, metric].iloc[0])
     markdown(
-        "How well can **{target}** be predicted for {rows:,} real rows that no method has seen, by a classifier that "
-        "learned from the synthetic rows, or from the real ones? ({mark})",
+        "How well can **{target}** be predicted for {rows:,} real rows that this release did not learn from, by a "
+        "classifier that learned from the synthetic rows, or from the real ones? ({mark})",
         target=escaped(target),
         rows=len(data.test_sample),
         mark=say(REAL_DATA),

@@ -43,7 +43,8 @@ def notices(shown: Shown) -> None:
                 for reason in dict.fromkeys(frame.loc[frame["reason"] != "", "reason"]):
                     st.markdown(escaped(retold(str(reason))))
     if person := protection.for_person(release.schema.unit, ledger.epsilon_bound, ledger.delta):
-        told = say("One person may have several rows. For a person: {price}.", price=escaped(person))
+        odds = odds_in_short(protection.gained(release.schema.unit, ledger.currency, ledger.totals.bound))
+        told = say("One person may have several rows. For a person: {price}, {odds}.", price=escaped(person), odds=odds)
         st.info(told, icon=":material/groups:")
     if release.attackable:
         st.warning(release.attackable, icon=":material/warning:")
@@ -92,9 +93,12 @@ def epsilon_tile(shown: Shown) -> Tile:
     odds = odds_in_short(protection.gained(unit, ledger.currency, ledger.totals.bound))
     told = [say(ledger.relation.sentence_for(protection.protects(unit)))]
     if ledger.delta:
+        label = say("{title}, at delta {delta}", title=label, delta=f"{ledger.delta:g}")
         told.append(protection.of_delta(ledger.delta))
     if unit is not None:
         label = say("{title}, per {whose}", title=label, whose=say(protection.protects(unit)))
+    if protection.for_person(unit, bound, ledger.delta):  # whose odds are others, and stand beside it
+        return label, limit(bound), " ".join(told)
     return label, say("{epsilon} · {odds}", epsilon=limit(bound), odds=odds), " ".join(told)
 
 
@@ -109,7 +113,7 @@ def verdict_tiles(found: Verdict) -> list[Tile]:
         shown.append((say("⚠ Relations kept"), say("none to keep"), lost_relations(found)))
     if found.worst is not None:
         label = f"{say('⚠ Served worst')}: {escaped(found.worst.column)}"
-        shown.append((label, str(found.worst.value), served_worst(found)))
+        shown.append((label, escaped(str(found.worst.value)), served_worst(found)))
     return shown
 
 
