@@ -38,7 +38,7 @@ PEOPLE = OTHERS[: len(LISTED)]
 @st.fragment
 def part(page: str) -> None:
     """Who is alone in what an outsider knows; then noisy counts in the place of rows."""
-    with settings(page, "linkage") as step, st.popover(say("Columns that the outsider knows"), width="stretch"):
+    with settings(page, "linkage") as step, st.expander(say("Columns that the outsider knows")):
         look: Any = {"default": KNOWN, "selection_mode": "multi", "wrap": True, "label_visibility": "collapsed"}
         chosen = lasting(st.pills, say("Columns that the outsider knows"), f"{step.key}.known", KNOWABLE, **look)
     known = tuple(name for name in KNOWABLE if name in (chosen or ()))

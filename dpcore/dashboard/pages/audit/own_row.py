@@ -20,7 +20,7 @@ from dpcore.dashboard.demonstration import epsilon_slider
 from dpcore.dashboard.epsilon import EPSILONS
 from dpcore.dashboard.pages.audit import twin_worlds
 from dpcore.dashboard.shell import escaped, mendable
-from dpcore.dashboard.widgets import caption, choice, focus, lasting
+from dpcore.dashboard.widgets import caption, choice, focus, lasting, settings_drawer
 from dpcore.datasets import Dataset
 from dpcore.datasets.reading import MAX_BYTES
 from dpcore.language import phrase, say
@@ -93,7 +93,7 @@ def own(page: str, data: Dataset, place: Any) -> None:
 
 def settings(key: str, data: Dataset) -> OwnRow:
     """Method, epsilon, person, and what becomes of them."""
-    cells = st.columns([5, 4, 4, 4, 3], gap="medium", vertical_alignment="bottom")
+    cells = st.columns([5, 4, 4, 4], gap="medium", vertical_alignment="bottom")
     names = [name for name in METHODS if target(data) or "target" not in METHODS[name]().get_params()]
     titles = {name: twin_worlds.method_title(name) for name in names}
     name = choice(cells[0].selectbox, say("Method"), f"{key}.method", titles)
@@ -104,7 +104,7 @@ def settings(key: str, data: Dataset) -> OwnRow:
     row = lasting(cells[3].number_input, say("Row of the person"), f"{key}.row:{data.token}", 1, rows, 1)
     with cells[2]:
         epsilon = epsilon_slider(key, phrase("Epsilon"), EPSILONS)
-    with cells[4].popover(say("Advanced"), width="stretch"):
+    with settings_drawer():
         changes = {change: words for change, words in CHANGES.items() if change in kind.relations_in(mode)}
         relation_key, usual = f"{key}.relation.{'.'.join(changes)}", kind.parameters()["relation"].default
         relation = choice(st.radio, say("What happens to the person"), relation_key, changes, usual=usual)

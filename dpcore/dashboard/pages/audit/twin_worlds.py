@@ -19,7 +19,7 @@ from dpcore.charts.base import REAL_DATA
 from dpcore.dashboard import controls, jobs, links, panels, session
 from dpcore.dashboard.demonstration import DANA, OTHERS, epsilon_slider
 from dpcore.dashboard.histogram_pair import histogram_pair
-from dpcore.dashboard.widgets import caption, choice, focus, lasting
+from dpcore.dashboard.widgets import caption, choice, focus, lasting, settings_drawer
 from dpcore.datasets import Dataset
 from dpcore.language import phrase, say
 from dpcore.methods import METHODS
@@ -75,14 +75,14 @@ def attack(page: str, data: Dataset, place: Any) -> None:
 def settings(page: str) -> tuple[Case, int]:
     """Which case, and how many runs; what a link asks for and does not go together gives way."""
     names = [name for name in METHODS if any(case.method == name for case in attacks.CASES)]
-    cells = st.columns([5, 6, 5, 3], gap="medium", vertical_alignment="bottom")
+    cells = st.columns([5, 6, 5], gap="medium", vertical_alignment="bottom")
     moved: Any = {"on_change": set_usual, "args": (page, names)}
     methods, at = {name: method_title(name) for name in names}, names.index(chosen_case(page, names).method)
     name = choice(cells[0].selectbox, say("Method"), f"{page}.method", methods, at, **moved)
     modes = {mode: MODES[mode] for mode in modes_of(name)}
     at = list(modes).index(chosen_case(page, names).mode)
     mode = choice(cells[1].radio, say("Version"), f"{page}.mode", modes, at, horizontal=True, **moved)
-    with cells[3].popover(say("Advanced"), width="stretch"):
+    with settings_drawer():
         cases = {found.key: found for found in attacks.cases_of(name, mode)}
         titles = {key: found.title for key, found in cases.items()}
         at = list(cases).index(chosen_case(page, names).key)
