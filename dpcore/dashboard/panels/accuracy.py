@@ -29,8 +29,11 @@ def accuracy(page: str, shown: Shown) -> None:
         return
     release, data = shown.release, shown.data
     target = release.parameters.get("target") or release.schema.target
-    if target is None or not len(data.test_sample):
-        st.info(say("Accuracy needs a class column and test rows. Choose them on the page Data."))
+    if not len(data.test_sample):
+        st.info(say("No rows were set apart for testing: choose it on Data."))
+        return
+    if target is None:
+        st.info(say("Accuracy needs a class column. Choose one on Data."))
         return
     frame = jobs.once(page, shown, "accuracy", phrase("Training classifiers"), partial(accuracies, shown, target))
     if frame is None:

@@ -39,8 +39,8 @@ def accuracy(page: str, shown: Shown) -> None:
         return
     markdown(
         "How well is **{target}** predicted for {rows:,} real rows that this release did not learn from? ({mark}) "
-        "Balanced accuracy is the mean share of each class that is found: a model that always says the same scores no better than by "
-        "chance.",
+        "Balanced accuracy is the mean share of each class that is found: a model that always says the same scores no "
+        "better than by chance.",
         target=escaped(release.model.target),
         rows=len(data.test_sample),
         mark=say(REAL_DATA),

@@ -10,7 +10,7 @@ import streamlit as st
 from dpcore import charts, evaluate
 from dpcore.charts.base import REAL_DATA
 from dpcore.dashboard import jobs, session
-from dpcore.dashboard.epsilon import odds_in_short
+from dpcore.dashboard.epsilon import CERTAIN, odds_in_short, odds_sentence
 from dpcore.dashboard.panels import classifier, distances, evaluator, marginals, real
 from dpcore.dashboard.panels.verdict import kept, lost_relations, served_worst
 from dpcore.dashboard.session import Shown, remember
@@ -23,7 +23,7 @@ from dpcore.export import protection
 from dpcore.export.model_file import Model
 from dpcore.language import retold, say
 from dpcore.methods import METHODS
-from dpcore.text import claim, limit
+from dpcore.text import claim, limit, odds
 
 MOST_VALUES = 12  # of the column that is drawn
 FIRST = 8  # rows
@@ -90,7 +90,7 @@ def epsilon_tile(shown: Shown) -> Tile:
     if ledger.guarantee_void or math.isinf(bound):
         return say("Epsilon (proven)"), say("none"), release.guarantee_void
     label = say("Epsilon (proven)") if bound <= ledger.epsilon_claimed else say("Epsilon (proven at most)")
-    odds = odds_in_short(protection.gained(unit, ledger.currency, ledger.totals.bound))
+    gained = protection.gained(unit, ledger.currency, ledger.totals.bound)
     told = [say(ledger.relation.sentence_for(protection.protects(unit)))]
     if ledger.delta:
         label = say("{title}, at delta {delta}", title=label, delta=f"{ledger.delta:g}")
@@ -99,7 +99,9 @@ def epsilon_tile(shown: Shown) -> Tile:
         label = say("{title}, per {whose}", title=label, whose=say(protection.protects(unit)))
     if protection.for_person(unit, bound, ledger.delta):  # whose odds are others, and stand beside it
         return label, limit(bound), " ".join(told)
-    return label, say("{epsilon} · {odds}", epsilon=limit(bound), odds=odds), " ".join(told)
+    if odds(gained) >= CERTAIN:  # a tile has no room for it
+        return label, limit(bound), " ".join([*told, odds_sentence(gained)])
+    return label, say("{epsilon} · {odds}", epsilon=limit(bound), odds=odds_in_short(gained)), " ".join(told)
 
 
 def verdict_tiles(found: Verdict) -> list[Tile]:

@@ -37,9 +37,7 @@ def choose(schema: Schema, rows: Intake, used: Sequence[str], key: str) -> tuple
         if rows.fixed is None and target:
             usual, now = SHARE if rows.path is None else SHARE_OF_MANY, session.dataset()
             label = say("Measure accuracy later (sets {share:.0%} of rows apart)", share=usual)
-            note = say(
-                "A release does not learn from these rows. To change it later makes another data set, and earlier releases may have learned from all rows."
-            )
+            note = say(SET_APART)
             wanted = rows.made(now) and now.sizes[1] > 0
             share = usual * st.toggle(label, wanted, key=f"data.accuracy:{rows.token}", help=note)
         label = say("At most how many rows? (public; empty: not known)")
