@@ -31,7 +31,7 @@ def accuracy(page: str, shown: Shown) -> None:
     """Accuracies beside references, which classes are taken for which, and what the noise took."""
     release, data = shown.release, shown.data
     if not len(data.test_sample):
-        told = phrase("Accuracy needs rows that were kept aside to test on. Choose how many on the page Data.")
+        told = phrase("No rows were set apart for testing: choose it on Data.")
         st.info(say(told))
         return
     found = comparison(page, shown)

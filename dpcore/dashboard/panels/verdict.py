@@ -27,7 +27,7 @@ def lost_relations(found: Verdict) -> str:
         return say("In the real data no two columns depend on each other strongly.")
     if not found.lost:
         return say(
-            "Where two columns depend on each other in the real data, at least half of that is left in the synthetic data."
+            "Where columns depend on each other in the real data, at least half of that is left in the synthetic data."
         )
     names = ", ".join(f"{escaped(tie.first)} × {escaped(tie.second)}" for tie in found.lost[:MOST_NAMED])
     if len(found.lost) > MOST_NAMED:
