@@ -26,7 +26,7 @@ MOST_KEPT = 200
 ABOUT = phrase(
     "Worked out from your schema and the number of rows, without a look at the rows. Shares: the mean total variation "
     "distance of a column from the real one, in percentage points. Relations: pairs of columns whose marginal can be "
-    "told from noise. Enough: columns within 5 points, and half of the pairs that the largest epsilon can measure."
+    "told from noise. Close: 5 points on average, and half of the pairs that the largest epsilon can measure."
 )
 
 
@@ -35,12 +35,11 @@ def line(page: str, method: Any, preset: Preset, schema: Schema, rows: int | Non
 
     `rows` is how many there are where that is public, and None where it stays private.
     """
-    some = rows or int(st.session_state.get(f"forecast.rows.{page}", min(USUAL, schema.max_rows or USUAL)))
-    told = [f"**{say('Before you run')}**"]
+    some = rows or rows_expected(page, schema)
+    title = say("Before you run") if rows else say("Before you run, if you have {rows:,} rows", rows=some)
+    told = [f"**{title}**"]
     with suppress(DPCoreError):  # it would not run: the page says why
         told += words(expectation(method, schema, some))
-    if rows is None:
-        told.append(say("if you have {rows:,} rows", rows=some))
     with st.container(key="before"):
         st.markdown(" · ".join(told), help=say(ABOUT))
         if why := presets.void_reason(method, schema):
@@ -79,6 +78,16 @@ def odds(method: Any, preset: Preset, schema: Schema) -> None:
         show_odds(protection.gained(schema.unit, measure, amount), method.seen, method.delta, claimed=claimed)
 
 
+def rows_key(page: str, schema: Schema) -> str:
+    """The key of the control that asks how many rows there may be."""
+    return f"forecast.rows.{page}:{schema.max_rows}"
+
+
+def rows_expected(page: str, schema: Schema) -> int:
+    """How many rows someone says that there may be; until then a usual number, and none above the public bound."""
+    return int(st.session_state.get(rows_key(page, schema), min(USUAL, schema.max_rows or USUAL)))
+
+
 def expectation(method: Any, schema: Schema, rows: int) -> Expectation:
     """What is expected, worked out once for the same settings."""
     known = session.kept("dpcore.expectations", dict[Any, Expectation])
@@ -106,7 +115,7 @@ def words(found: Expectation) -> list[str]:
         say("about {seconds} s", seconds=f"{found.seconds:.1g}" if found.seconds < 10 else f"{found.seconds:.0f}")
     )
     if found.enough is not None:
-        told.append(say("enough from epsilon {epsilon}", epsilon=number(found.enough)))
+        told.append(say("close on average from epsilon {epsilon}", epsilon=number(found.enough)))
     elif found.columns is not None:
-        told.append(say("no epsilon here is enough"))
+        told.append(say("no epsilon here brings columns close"))
     return told

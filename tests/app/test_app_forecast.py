@@ -5,7 +5,7 @@ from driving import change, people, press, run
 from prepared import data, page
 from screen import pictures, said, widget
 
-from dpcore.dashboard.panels import forecast as section
+from dpcore.dashboard import before_run
 from dpcore.experiment import forecasts
 
 GO = "forecast.naive_bayes.go"
@@ -47,6 +47,6 @@ def test_the_number_of_rows_is_typed_where_it_is_private_and_never_counted() -> 
     found = []
     for rows in (people(), people().head(60)):
         at = waited(press(page(data(rows, max_rows=None)), GO))
-        assert widget(at, "forecast.rows.naive_bayes").value == section.USUAL
-        found.append([line for line in said(at).splitlines() if f"of {section.USUAL:,}" in line])
+        assert widget(at, "forecast.rows.naive_bayes").value == before_run.USUAL
+        found.append([line for line in said(at).splitlines() if f"of {before_run.USUAL:,}" in line])
     assert found[0] == found[1] != []

@@ -8,6 +8,7 @@ import streamlit as st
 from dpcore import charts
 from dpcore.arguments import Progress
 from dpcore.dashboard import jobs, panels, session
+from dpcore.dashboard.before_run import rows_expected, rows_key
 from dpcore.dashboard.shell import escaped
 from dpcore.dashboard.widgets import markdown
 from dpcore.domain.schema import Schema
@@ -16,7 +17,7 @@ from dpcore.language import phrase, say
 from dpcore.methods.synthesizer import Synthesizer
 from dpcore.text import number
 
-USUAL, MOST = 10_000, 1_000_000  # rows
+MOST = 1_000_000  # rows
 MOST_NAMED = 3  # pairs
 MOST_KEPT = 20
 OTHERS = ("epsilon", "noise", "random_state")  # parameters that a forecast does not hang on
@@ -36,7 +37,8 @@ def draw(page: str, method: Synthesizer, own: Synthesizer, schema: Schema, publi
     note = say(WHENCE) if schema.source == "declared" else f"{say(WHENCE)} {say(READ_OFF)}"
     if public is None:
         label = say("Rows that you expect (a number that you know, not one that you count)")
-        public = int(st.number_input(label, 1, MOST, USUAL, 1_000, key=f"forecast.rows.{page}"))
+        look: Any = {"value": rows_expected(page, schema), "step": 1_000, "key": rows_key(page, schema)}
+        public = int(st.number_input(label, 1, MOST, **look))
     settings = {name: value for name, value in own.get_params().items() if name not in OTHERS}
     key = (method.title, repr(settings), schema.to_json(), public, rows)
     known = session.kept("dpcore.forecasts", dict[Any, Forecast])

@@ -81,6 +81,8 @@ def tiles(shown: list[Tile]) -> None:
     with st.container(key="verdict"):
         for cell, (label, value, meaning) in zip(st.columns(4), shown, strict=False):
             cell.metric(label, value, border=True, help=meaning or None)
+        if len(shown) > 1:
+            st.caption(say(REAL_DATA))  # what the sign on the tiles means
 
 
 def epsilon_tile(shown: Shown) -> Tile:
