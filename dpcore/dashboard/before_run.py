@@ -20,7 +20,7 @@ from dpcore.methods import presets
 from dpcore.methods.presets import Preset
 from dpcore.text import number
 
-CHARGED = phrase("This run will be charged to your privacy budget.")
+CHARGED = phrase("charged to your budget")
 USUAL = 10_000  # rows, where nobody says how many there are
 MOST_KEPT = 200
 ABOUT = phrase(
@@ -31,7 +31,7 @@ ABOUT = phrase(
 
 
 def line(page: str, method: Any, preset: Preset, schema: Schema, rows: int | None) -> None:
-    """Say what is expected of a run, what it protects and costs, and whether a guarantee holds; it reads no row.
+    """Say what is expected of a run, and whether a guarantee holds; it reads no row.
 
     `rows` is how many there are where that is public, and None where it stays private.
     """
@@ -47,11 +47,10 @@ def line(page: str, method: Any, preset: Preset, schema: Schema, rows: int | Non
         elif method.mode == "published":
             good, bad = ":material/verified: {}", ":red[:material/warning: {}]"
             st.markdown((good if preset.holds else bad).format(retold(preset.remark)))
-        st.caption(" · ".join(terms(method, schema)))
 
 
-def terms(method: Any, schema: Schema) -> list[str]:
-    """On which terms a run is made: what differs between neighbors, delta, noise, a person's epsilon, the charge."""
+def terms(method: Any, schema: Schema) -> None:
+    """Say on which terms a run is made: neighbors, delta, noise, a person's epsilon, and that it is charged."""
     unit = schema.unit
     told = [say(controls.relation_words(method.relation, schema.persons is not None)).lower()]
     if method.delta:
@@ -60,7 +59,7 @@ def terms(method: Any, schema: Schema) -> list[str]:
         told.append(f":red[{say('noise for teaching, not for publication')}]")
     if person := protection.for_person(unit, method.epsilon, method.delta):
         told.append(person)
-    return [*told, say(CHARGED)]
+    st.caption(" · ".join([*told, say(CHARGED)]))
 
 
 def odds(method: Any, preset: Preset, schema: Schema) -> None:

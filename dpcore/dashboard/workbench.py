@@ -148,6 +148,8 @@ class Workbench:
             own, public = on_rows(method, data)
             with odds:
                 before_run.odds(method, preset, data.schema)
+            with choose:
+                before_run.terms(method, data.schema)
             with before:
                 before_run.line(page, method, preset, data.schema, public if method.relation == "replace" else None)
             if shown is not None and shown.asked not in (None, st.session_state[f"{page}.chosen"]):

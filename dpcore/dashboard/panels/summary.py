@@ -72,6 +72,7 @@ def summary(page: str, shown: Shown, remark: str = "") -> None:
         tiles([epsilon_tile(shown), *([] if found is None else verdict_tiles(found))])
     if worst is not None:
         worst_column(shown, worst)
+    st.caption(say(REAL_DATA))  # which the tiles say by its sign alone
     if st.toggle(say("Show synthetic and real rows"), key=f"{page}.show_rows", help=about(shown, remark)):
         rows(page, shown)
 
@@ -81,8 +82,6 @@ def tiles(shown: list[Tile]) -> None:
     with st.container(key="verdict"):
         for cell, (label, value, meaning) in zip(st.columns(4), shown, strict=False):
             cell.metric(label, value, border=True, help=meaning or None)
-        if len(shown) > 1:
-            st.caption(say(REAL_DATA))  # what the sign on the tiles means
 
 
 def epsilon_tile(shown: Shown) -> Tile:
