@@ -87,6 +87,7 @@ EVALUATION_READS_ROWS = {
     "evaluator:Evaluator._mistaken": "models are asked",
     "reconstruction:Truth.__init__": "counted in public intervals", "reconstruction:boolean_data": "a data set of bits",
     "tree_errors:noise_and_structure": "counted in leaves",
+    "model_marginals:split_shares": "counted in nodes", "model_marginals:column_shares": "counted by values",
 }  # fmt: skip
 # Who draws, marks a chart by itself, and makes `Statistics`. Charts that `panels.real` does not mark are of numbers of
 # runs, of what runs were measured by, and of models that were made without noise.
@@ -97,7 +98,7 @@ DRAWN_BY = {
         "panels.forest:tree", "pages.networks.network:marked",
     },
     "statistics": {"panels:real"},
-    "first_rows": {"panels:rows"},  # tables on the screen of their owner
+    "first_rows": {"panels.summary:rows"},  # tables on the screen of their owner
     "preview": {"pages.data:"},
 }  # fmt: skip
 
