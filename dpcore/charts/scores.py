@@ -129,7 +129,7 @@ def _scored(
         key = say("One mark per run; bar: 95% t-interval of the mean, which is written beside it. ") + key
     scores = "; ".join(f"{one.model}, {one.kind}: {one.text}" for one in ends.itertuples()).replace("\n", " ")
     return present(
-        alt.layer(*layers, *_upright(say(MAJORITY), majority, "left")),
+        alt.layer(*layers, *([] if say(MAJORITY) in order else _upright(say(MAJORITY), majority, "left"))),
         title,
         key=key,
         seen=say("{title}, from {low:.0f}% to 100%. {scores}.", title=title, low=100 * low, scores=scores),

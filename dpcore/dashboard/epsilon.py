@@ -107,5 +107,5 @@ def ranges(options: Sequence[float], rows: int) -> None:
     parts = [sum(low < step <= high for step in options) for low, high in pairwise(ends)]
     seen = [(words, steps) for words, steps in zip(USUAL.values(), parts, strict=True) if steps]
     with st.container(key="ranges"):
-        for place, (words, _) in zip(st.columns([steps for _, steps in seen], gap="xsmall"), seen, strict=True):
-            place.caption(say(words))
+        for cell, (words, _) in zip(st.columns([steps for _, steps in seen], gap="xsmall"), seen, strict=True):
+            cell.caption(say(words))

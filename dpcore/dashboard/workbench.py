@@ -59,18 +59,18 @@ class Workbench:
 
     def draw(self) -> None:
         """The page."""
-        place = shell.frame(say(self.title), about(session.dataset())).empty()
+        area = shell.frame(say(self.title), data_in_use(session.dataset())).empty()
         data = session.dataset()
         title = phrase("Learning privately")
-        jobs.answer(place, self.page, title)
+        jobs.answer(area, self.page, title)
         with st.container(key="settings"):
             st.session_state.pop(f"{self.page}.lacks", None)
             st.fragment(self.settings)(data)
         jobs.end_in_page(self.page)
         unproved.agree(self.page, "run", data)
-        working = jobs.run(title, self.page, self.release(data), place=place)
+        working = jobs.run(title, self.page, self.release(data), place=area)
         if not working:
-            with place.container():
+            with area.container():
                 controls.run_button(self.page, data)
         shown: Shown | None = session.shown(self.page)
         if shown is not None:
@@ -165,13 +165,13 @@ class Workbench:
             with advanced:
                 forecast.draw(page, method, own, data.schema, public if method.relation == "replace" else None, rows)
 
-    def chosen(self, method: Any, data: Dataset, place: Any, advanced: Any) -> tuple[dict[str, Any], int]:
+    def chosen(self, method: Any, data: Dataset, area: Any, advanced: Any) -> tuple[dict[str, Any], int]:
         """The method's parameters that were chosen, and how many rows are wanted; the method has them, too."""
         asks = method.asks()
         strength = next((name for name in STRENGTHS if name in asks and asks[name].wanted(method)), "")
         given: dict[str, Any] = {}
         if strength:
-            with place:
+            with area:
                 given |= controls.ask(self.page, method, asks[strength], data)
         cells = cycle(advanced.columns(2, gap="medium"))
         rows = 0
@@ -195,7 +195,7 @@ def comparable(before: Shown | None, made: export.Release, data: Dataset) -> Sho
     return before
 
 
-def about(data: Dataset) -> str:
+def data_in_use(data: Dataset) -> str:
     """The data in use, and whose rows a run protects."""
     whose = say(protection.protects(data.schema.unit))
     return say("{data} · protects a {whose}", data=shell.escaped(data.name), whose=whose)

@@ -62,18 +62,18 @@ def summary(page: str, shown: Shown, remark: str = "") -> None:
     release = shown.release
     if isinstance(release.artifact, Model):
         of_classifier(page, shown)
-        st.caption(about(shown, remark))
+        st.caption(origin(shown, remark))
         return
-    place = st.container()
+    top = st.container()
     judge = partial(evaluator(shown).verdict, release.synthetic)
     found = jobs.counted(page, shown, "verdict", judge)
     worst = jobs.counted(page, shown, "1-way", partial(distances, shown, 1))
-    with place:
+    with top:
         tiles([epsilon_tile(shown), *([] if found is None else verdict_tiles(found))])
     if worst is not None:
         worst_column(shown, worst)
     st.caption(say(REAL_DATA))  # which the tiles say by its sign alone
-    if st.toggle(say("Show synthetic and real rows"), key=f"{page}.show_rows", help=about(shown, remark)):
+    if st.toggle(say("Show synthetic and real rows"), key=f"{page}.show_rows", help=origin(shown, remark)):
         rows(page, shown)
 
 
@@ -143,10 +143,10 @@ def of_classifier(page: str, shown: Shown) -> None:
     if not len(shown.data.test_sample):
         without_tests(page, shown, size)
         return
-    place = st.container()
+    top = st.container()
     found = classifier.comparison(page, shown)
     if found is None:
-        with place:
+        with top:
             tiles([epsilon_tile(shown), size])
         return
     scores = found[0].set_index("model")["accuracy"]
@@ -156,14 +156,14 @@ def of_classifier(page: str, shown: Shown) -> None:
         f"{scores[MAJORITY]:.1%}",
         say("Always the most frequent class: the baseline."),
     )
-    with place:
+    with top:
         tiles([epsilon_tile(shown), accuracy, majority, size])
     real(charts.classifier_scores, found[0], of=~found[0]["model"].isin([TREE, FOREST]))
 
 
 def without_tests(page: str, shown: Shown, size: Tile) -> None:
     """The worst column of a classifier's released counts, where no rows can tell how good it is."""
-    place = st.container()
+    top = st.container()
     caption("No rows were set apart for testing: choose it on Data.")
     found, shown_tiles = marginals.of_counts(page, shown), [epsilon_tile(shown)]
     if found is not None:
@@ -174,11 +174,11 @@ def without_tests(page: str, shown: Shown, size: Tile) -> None:
         value = say("{close:,} of {all:,}", close=close, all=len(distances_of))
         shown_tiles.append((say("⚠ Columns close"), value, meaning))
         marginals.of_column(frame, distances_of["attributes"].iloc[0])
-    with place:
+    with top:
         tiles([*shown_tiles, size])
 
 
-def about(shown: Shown, remark: str) -> str:
+def origin(shown: Shown, remark: str) -> str:
     """What was released, of what, and by which method."""
     release = shown.release
     what, many = release.artifact.size
