@@ -88,7 +88,6 @@ EVALUATION_READS_ROWS = {
     "model_marginals:split_shares": "counted in nodes", "model_marginals:column_shares": "counted in codes",
     "reconstruction:Truth.__init__": "counted in public intervals", "reconstruction:boolean_data": "a data set of bits",
     "tree_errors:noise_and_structure": "counted in leaves",
-    "model_marginals:split_shares": "counted in nodes", "model_marginals:column_shares": "counted by values",
 }  # fmt: skip
 # Who draws, marks a chart by itself, and makes `Statistics`. Charts that `panels.real` does not mark are of numbers of
 # runs, of what runs were measured by, and of models that were made without noise.
