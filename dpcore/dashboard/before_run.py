@@ -72,9 +72,9 @@ def odds(method: Any, preset: Preset, schema: Schema) -> None:
         show_no_limit(say("no guarantee holds, see below"))
     else:
         measure = Currency.of(method.delta)
-        amount = measure.amount(exact(method.epsilon))
+        loss = measure.amount(exact(method.epsilon))
         claimed = method.mode == "published" and not preset.holds
-        show_odds(protection.gained(schema.unit, measure, amount), method.seen, method.delta, claimed=claimed)
+        show_odds(protection.gained(schema.unit, measure, loss), method.seen, method.delta, claimed=claimed)
 
 
 def rows_key(page: str, schema: Schema) -> str:

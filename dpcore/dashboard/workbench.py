@@ -77,7 +77,7 @@ class Workbench:
             with st.container(key=MADE):
                 summary.notices(shown)
                 panels.draw_open(self.page, self.tabs(shown, data))
-        if session.ended(self.page):
+        if session.has_ended(self.page):
             focus("verdict")
         self.drawers(data)
 
