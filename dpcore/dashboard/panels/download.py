@@ -75,7 +75,7 @@ def download(page: str, shown: Shown) -> None:
             f"{page}.download_report",
             say("Download the report alone"),
             told.html,
-            zipped.replace(".zip", ".html"),
+            file_name(release, real=told.real, ending="html"),
             help=say("Opens in any browser without a network, and prints."),
         )
         file_button(
