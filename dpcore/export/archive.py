@@ -144,8 +144,7 @@ def file_name(release: Release, *, real: bool = False, ending: str = "zip") -> s
     stem = re.sub(r"[^\w.-]+", "_", stem)[:LONGEST].strip("._-") or "data"
     bound, delta, unit = release.ledger.epsilon_bound, release.ledger.delta, release.schema.unit
     proven = f"eps{number(bound).replace(',', '')}" + f"-delta{delta:g}" * (delta > 0)
-    if unit and unit.id_column is None and unit.max_contributions > 1:
-        proven += "-per-row"
+    proven += "-per-row" * (unit is not None and unit.id_column is None and unit.max_contributions > 1)
     proven = "no-guarantee" if bound == float("inf") else proven
     return f"{stem}-{kind}-{proven}{'-do-not-publish' * real}.{ending}"
 

@@ -7,19 +7,18 @@ K / k cells of a table of K cells, if the table tells all k apart.
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
 
-from dpcore.accounting.ledger import Entry
 from dpcore.accounting.relation import Relation
 from dpcore.export.artifacts import CountTree
 from dpcore.export.model_file import Model
 from dpcore.export.quoting import plain
 from dpcore.export.release import Release
 from dpcore.language import phrase, say
-from dpcore.mechanisms.noise.histograms import WIDEST, spreads
+from dpcore.mechanisms.noise.histograms import WIDEST, Spread, spreads
 from dpcore.mechanisms.randomizers import CategoryChannel
 from dpcore.postprocess.forest import Forest
 from dpcore.postprocess.naive_bayes import Bayes
@@ -32,35 +31,23 @@ UNKNOWN = phrase("not known: no counts of rows were released.")
 MOST = 3
 
 
-@dataclass(frozen=True)
-class NoisyTable:
-    """Noisy counts of a clique: how many values are told apart of each column, and the noise's variances.
+class NoisyTable(NamedTuple):
+    """Noisy counts of a clique: how many values are told apart of each column, and the noise's standard deviations.
 
     Of columns that the rows were split by, one value is in each table.
     """
 
     sizes: Mapping[str, int]
     within: tuple[str, ...]
-    cell: float
-    total: float
-
-    @property
-    def cells(self) -> int:
-        """How many counts there are."""
-        return math.prod(self.sizes.values())
-
-    @property
-    def columns(self) -> frozenset[str]:
-        """The clique."""
-        return frozenset([*self.sizes, *self.within])
+    cells: int
+    noise: Spread
 
     def variance(self, column: str, declared: Mapping[str, int]) -> float:
         """The variance of the noise on a value of a column; infinite if values are not told apart."""
-        summed = self.cells / (1 if column in self.within else self.sizes.get(column, math.inf))
         if column not in self.within and self.sizes.get(column, 0) < declared[column]:
             return math.inf
-        parts = math.prod(declared[name] for name in self.within if name != column)
-        return parts * (self.total if summed == self.cells else summed * self.cell)
+        size, parts = self.sizes.get(column, 1), math.prod(declared[name] for name in self.within if name != column)
+        return parts * (self.noise.total**2 if size == 1 else self.cells / size * self.noise.cell**2)
 
 
 def limits(release: Release) -> tuple[tuple[str, str], tuple[str, str]]:
@@ -83,24 +70,17 @@ def noisy_tables(release: Release) -> list[NoisyTable]:
     """The tables that were counted with noise, by the schema's columns."""
     found = []
     for entry, relation in zip(release.ledger.entries, release.ledger.to_frame()["relation"], strict=True):
-        told = []
-        for table in entry.tables if entry.scale <= WIDEST else ():
+        cells = [math.prod(size for _, size in table) for table in entry.tables if entry.scale <= WIDEST]
+        one = math.sqrt(VARIANCES.get(entry.mechanism, math.inf)) * entry.scale
+        noise = {many: Spread(one, math.sqrt(many) * one) for many in cells}
+        if cells and entry.mechanism == "k-norm":
+            noise = spreads(cells, 1 / entry.scale, public_total=relation == Relation.REPLACE)
+        for table, many in zip(entry.tables, cells, strict=False):
             sizes = defaultdict[str, int](lambda: 1)
             for name, size in table:  # several, where bits of one column were counted
                 sizes[name] *= size
-            told.append(sizes)
-        variances = variances_of(entry, relation, [math.prod(sizes.values()) for sizes in told])
-        found += [NoisyTable(sizes, entry.within, *both) for sizes, both in zip(told, variances, strict=True)]
+            found.append(NoisyTable(sizes, entry.within, many, noise[many]))
     return found
-
-
-def variances_of(entry: Entry, relation: str, cells: list[int]) -> list[tuple[float, float]]:
-    """The variances of the noise on a count, and on their sum, of each table of an entry."""
-    if entry.mechanism == "k-norm" and cells:
-        noise = spreads(cells, 1 / entry.scale, public_total=relation == Relation.REPLACE)
-        return [(noise[size].cell ** 2, noise[size].total ** 2) for size in cells]
-    variance = VARIANCES.get(entry.mechanism, math.inf) * entry.scale**2
-    return [(variance, size * variance) for size in cells]
 
 
 def noise_of_shares(release: Release, tables: list[NoisyTable]) -> str:
@@ -113,28 +93,28 @@ def noise_of_shares(release: Release, tables: list[NoisyTable]) -> str:
     if release.rows <= 0:
         return say("not known, nor is the number of rows.")
     points, declared = 100 * NINETEEN / release.rows, {column.name: column.size for column in release.schema.columns}
+    counted = columns_of(tables)
     if isinstance(release.artifact, CountTree):  # a group of values has half of the finest groups, or less
         finest = max(tables, key=lambda table: table.cells)
-        found = dict.fromkeys(finest.columns, points * math.sqrt(finest.cell * max(finest.cells / 2, 1)))
+        most = format_points(points * finest.noise.cell * math.sqrt(max(finest.cells / 2, 1)))
         told = phrase(
-            "± {most} percentage points on the share of a group of values, 19 times of 20. Values within a group are "
-            "guesses."
+            "± {most} percentage points on the share of a group, 19 times of 20. Values in a group are guesses."
         )
-        noise = say(told, most=format_points(max(found.values(), default=math.inf)))
-    else:
-        variances = {name: min(table.variance(name, declared) for table in tables) for name in declared}
-        found = {name: points * math.sqrt(one) for name, one in variances.items() if math.isfinite(one)}
-        if not found:
-            return say("not known: columns were counted in groups of values, or bit by bit.")
-        noise = in_points(found)
-    touched = frozenset[str]().union(*(table.columns for table in tables))
-    for told, names in (
-        (phrase("Noise on shares of {columns} is not known."), [name for name in declared if name in touched]),
-        (phrase("Shares of {columns} are guesses."), [name for name in declared if name not in touched]),
-    ):
-        if others := [name for name in names if name not in found]:
-            noise = f"{noise} {say(told, columns=in_short(others))}"
-    return noise
+        return noise_and(say(told, most=most), guesses={*declared} - counted)
+    variances = {name: min(table.variance(name, declared) for table in tables) for name in declared}
+    found = {name: points * math.sqrt(one) for name, one in variances.items() if math.isfinite(one)}
+    return noise_and(in_points(found) if found else "", counted - {*found}, {*declared} - counted)
+
+
+def noise_and(noise: str, unknown: Iterable[str] = (), guesses: Iterable[str] = (), clear: Iterable[str] = ()) -> str:
+    """What is said of noise, and then of columns that it says nothing of."""
+    more = {
+        phrase("Noise on shares of {columns} is not known."): sorted(unknown),
+        phrase("Shares of {columns} are guesses."): sorted(guesses),
+        phrase("Answers on {columns} had no noise."): sorted(clear),
+    }
+    said = [noise, *(say(told, columns=in_short(names)) for told, names in more.items() if names)]
+    return " ".join(filter(None, said))
 
 
 def in_points(found: Mapping[str, float]) -> str:
@@ -160,47 +140,39 @@ def noise_of_counts(release: Release) -> str:
     if not noisy:
         return say(UNKNOWN)
     rows = NINETEEN * math.sqrt(VARIANCES[noisy[-1].mechanism]) * noisy[-1].scale
-    told = phrase("± {rows} rows on each count in a leaf, 19 times of 20.")
-    if not isinstance(release.artifact, Model):
-        told = phrase("± {rows} rows on each count, 19 times of 20.")
-    return say(told, rows=number(rows))
+    return say("± {rows} rows on each count that classes are predicted by, 19 times of 20.", rows=number(rows))
 
 
 def noise_of_reports(reports: Reports) -> str:
     """How far randomizing moves the share of people with one value."""
-    found, others = dict[str, float](), list[str]()
+    found, names = dict[str, float](), {family: " × ".join(family) for family in reports.channels}
+    clear = {names[family] for family in reports.clear}
     for family, channel in reports.channels.items():
         people = len(reports.values[family])
         if isinstance(channel, CategoryChannel) and people and not channel.truthful:
             spread = float(np.sqrt(channel.base * (1 - channel.base)).max())
-            found[" × ".join(family)] = 100 * NINETEEN * spread / max(channel.gain, 1e-9) / math.sqrt(people)
-        elif not channel.truthful:
-            others.append(" × ".join(family))
-    noise = in_points(found) if found else say(UNKNOWN)
-    if others and found:
-        noise = f"{noise} {say('Noise on shares of {columns} is not known.', columns=in_short(others))}"
-    if reports.clear:
-        names = in_short([" × ".join(family) for family in reports.clear])
-        noise = f"{noise} {say('Answers on {columns} had no noise.', columns=names)}"
-    return noise
+            found[names[family]] = 100 * NINETEEN * spread / max(channel.gain, 1e-9) / math.sqrt(people)
+    return noise_and(in_points(found) if found else "", {*names.values()} - {*found} - clear, clear=clear)
 
 
 def relations_of_rows(release: Release, tables: list[NoisyTable]) -> str:
     """Which pairs of columns were counted together."""
-    pairs = sorted({pair for table in tables for pair in combinations(sorted(table.columns), 2)})
+    pairs = sorted({pair for table in tables for pair in combinations(sorted(columns_of([table])), 2)})
     if not pairs:
         return say("none: all of them are guesses, even where they look plausible.")
-    return say(
-        "{n:,} of {m:,} pairs of columns: {pairs}. All others are guesses, even where they look plausible.",
-        n=len(pairs),
-        m=math.comb(len(release.schema), 2),
-        pairs=in_short([f"{first} × {second}" for first, second in pairs]),
-    )
+    shown = in_short([f"{first} × {second}" for first, second in pairs])
+    told = phrase("{n:,} of {m:,} pairs of columns: {pairs}. All others are guesses, even where they look plausible.")
+    return say(told, n=len(pairs), m=math.comb(len(release.schema), 2), pairs=shown)
+
+
+def columns_of(tables: list[NoisyTable]) -> set[str]:
+    """The columns that were counted."""
+    return {name for table in tables for name in (*table.sizes, *table.within)}
 
 
 def relations_of_model(model: Model, tables: list[NoisyTable]) -> str:
     """Which columns a classifier predicts by."""
-    columns: Iterable[str] = frozenset().union(*(table.columns for table in tables))
+    columns: Iterable[str] = sorted(columns_of(tables))
     if isinstance(model.predictor, Bayes):
         columns = model.predictor.columns
     elif isinstance(model.predictor, Forest) and not model.predictor.leaf.all():
