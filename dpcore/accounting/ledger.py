@@ -63,6 +63,9 @@ class Entry:
     draws: int = 1  # how many answers were drawn
     reason: str = ""  # why claim and noise differ, in words
     void: bool = False  # whether its ledger is void
+    # Of counts, by the columns of the schema: how many values each table tells apart of which column.
+    tables: tuple[tuple[tuple[str, int], ...], ...] = ()
+    within: tuple[str, ...] = ()  # columns that its rows were split by
 
     def __post_init__(self) -> None:
         try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import prod
 from types import MappingProxyType
 from typing import Any, Self, Unpack
@@ -11,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcore.accounting.currency import Amount
-from dpcore.accounting.ledger import Ledger
+from dpcore.accounting.ledger import Entry, Ledger
 from dpcore.accounting.relation import Epsilon, Relation, exact
 from dpcore.arguments import Flags, Floats, Ints
 from dpcore.domain.column import Codes, Column, Counts
@@ -57,6 +58,8 @@ class PrivateTable:
         if self._rows.sizes != schema.sizes:
             raise SchemaError("The codes do not have the schema's columns.", "Encode the rows with the same schema.")
         self._sizes = dict(zip(schema.names, schema.sizes, strict=True))
+        self._sources: dict[str, str] = {}  # of recoded columns: the schema's
+        self._within: tuple[str, ...] = ()  # the columns that the rows were split by
         self.schema, self.ledger = schema, ledger
         public = self.public_rows
         most = None if public is None or len(self._rows) > public else public
@@ -94,7 +97,11 @@ class PrivateTable:
             if rule.shape != self._shape([source]) or rule.min() < 0 or rule.max() >= size:
                 raise ParameterError("A rule does not fit its source or its new column.", "Give one code per code.")
         rows = self._rows.recoded(schema.sizes, [(self.schema.index(source), rule) for source, rule in rules])
-        return self._sibling(rows, schema, self.ledger)
+        made = self._sibling(rows, schema, self.ledger)
+        made._sources = {
+            name: self._sources.get(source, source) for name, (source, _) in zip(schema.names, rules, strict=True)
+        }
+        return made
 
     def split(self, by: str, *, name: str = "") -> list[Self]:
         """One table per value of a column: disjoint records, charged in parallel (see `accounting.ledger`).
@@ -103,7 +110,10 @@ class PrivateTable:
         """
         group = self.ledger.parallel(name or f"split by {by}", by="value")
         parts = zip(self._rows.split(self.schema.index(by)), self.schema[by].labels, strict=True)
-        return [self._sibling(rows, self.schema, group.part(label)) for rows, label in parts]
+        made = [self._sibling(rows, self.schema, group.part(label)) for rows, label in parts]
+        for part in made:
+            part._within += (self._sources.get(by, by),)
+        return made
 
     def expect(self, families: Sequence[Family]) -> None:
         """Have tables counted in one pass over the rows that questions are going to need; no answer, hence free."""
@@ -136,7 +146,8 @@ class PrivateTable:
         shapes = [self._shape(family) for family in families]  # unknown columns are refused before they are charged
         noise = self._door.noise
         claim = self._door.claim(**claimed)
-        entries = prices.tables(families, self.relation, noise.on_counts, epsilon, weights, claim)
+        priced = prices.tables(families, self.relation, noise.on_counts, epsilon, weights, claim)
+        entries = [self._counting(entry, [family]) for entry, family in zip(priced, families, strict=True)]
 
         def draw() -> list[Floats]:
             bought = [i for i, entry in enumerate(entries) if np.isfinite(entry.scale)]
@@ -158,7 +169,7 @@ class PrivateTable:
         """
         self._need_pure("Histograms at once")
         shapes = [self._shape(family) for family in families]
-        entry = prices.histograms(families, self.relation, epsilon)
+        entry = self._counting(prices.histograms(families, self.relation, epsilon), families)
 
         def draw() -> list[Floats]:
             if entry.scale > WIDEST:
@@ -364,6 +375,11 @@ class PrivateTable:
         position = {name: j for j, name in enumerate(self.schema.names)}
         return self._rows.tables([[position[name] for name in family] for family in families])
 
+    def _counting(self, entry: Entry, families: Sequence[Family]) -> Entry:
+        """The entry with the tables that it is about."""
+        told = [tuple((self._sources.get(name, name), self._sizes[name]) for name in family) for family in families]
+        return replace(entry, tables=tuple(told), within=self._within)
+
     def _shape(self, family: Family) -> tuple[int, ...]:
         sizes = self._sizes
         for name in family:
@@ -374,4 +390,5 @@ class PrivateTable:
     def _sibling(self, rows: Rows, schema: Schema, ledger: Ledger) -> Self:
         made = type(self)(rows, schema, ledger, self._door.noise)
         made._door = self._door.on(ledger)  # with this table's bound on rows: how many a part has is private
+        made._sources, made._within = self._sources, self._within
         return made

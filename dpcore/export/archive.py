@@ -119,8 +119,8 @@ def settings_of_release(raw: bytes, cause: str, remedy: str, name: str = "config
         raise DataError(f"{cause}.", remedy) from error
 
 
-def file_name(release: Release, *, real: bool = False) -> str:
-    """Return the name of a release's zip: the data's, what was released, and the proven epsilon.
+def file_name(release: Release, *, real: bool = False, ending: str = "zip") -> str:
+    """Return the name of a release's zip or report: the data's, what was released, and what is proven.
 
     Parameters
     ----------
@@ -128,6 +128,8 @@ def file_name(release: Release, *, real: bool = False) -> str:
         The release.
     real : bool, default=False
         Whether the HTML report in it compares with real rows.
+    ending : str, default="zip"
+        What the name ends with.
 
     Returns
     -------
@@ -140,9 +142,11 @@ def file_name(release: Release, *, real: bool = False) -> str:
         kind = "classifier" if release.table_of_reports is None else "reports"
     stem = ENDINGS.sub("", PurePath(release.data_name.replace("\\", "/")).name)
     stem = re.sub(r"[^\w.-]+", "_", stem)[:LONGEST].strip("._-") or "data"
-    bound = release.ledger.epsilon_bound
-    proven = "no-guarantee" if bound == float("inf") else f"eps{number(bound).replace(',', '')}"
-    return f"{stem}-{kind}-{proven}{'-do-not-publish' * real}.zip"
+    bound, delta, unit = release.ledger.epsilon_bound, release.ledger.delta, release.schema.unit
+    proven = f"eps{number(bound).replace(',', '')}" + f"-delta{delta:g}" * (delta > 0)
+    proven += "-per-row" * (unit is not None and unit.id_column is None and unit.max_contributions > 1)
+    proven = "no-guarantee" if bound == float("inf") else proven
+    return f"{stem}-{kind}-{proven}{'-do-not-publish' * real}.{ending}"
 
 
 def readme(known: Facts, table: Table, report: Report, files: Iterable[str] = ()) -> str:

@@ -117,7 +117,7 @@ def facts(release: Release) -> Facts:
     (size, many), method = release.artifact.size, plain(release.method)
     mode, work = say(MODES[release.parameters["mode"]]), source(release.registered)
     seed = say("none (operating-system entropy)") if release.seed is None else str(release.seed)
-    sure = in_odds(protection.gained(unit, ledger.currency, ledger.totals.bound), who, ledger.delta)
+    sure = in_odds(release, who)
     card = [
         (say("Method"), say("{method}, {mode}. {source}", method=method, mode=mode, source=work).strip()),
         (say("Released"), say("{what}: {many}. Made from {data}.", what=say(size), many=many, data=data)),
@@ -216,19 +216,21 @@ def said(epsilon: float, unit: PrivacyUnit | None, delta: float = 0.0) -> str:
     return protection.headline(unit, epsilon, delta) if math.isfinite(epsilon) else say("none")
 
 
-def in_odds(gained: float, who: str, delta: float) -> str:
-    """What log-odds mean for one person, in the worst case but for a chance of delta."""
-    sure = odds(gained)
+def in_odds(release: Release, who: str) -> str:
+    """What the most that log-odds move means, in the worst case but for a chance of delta."""
+    unit, ledger = release.schema.unit, release.ledger
+    sure = odds(protection.gained(unit, ledger.currency, ledger.totals.bound))
+    whom = say("one row (a person, if each has one)") if unit is None else say("a person")
     limit = say("at most {sure}% sure", sure=f"{100 * sure:.{1 if sure < 0.999 else 3}f}")
     if sure >= 0.99995:
         limit = say("practically certain")
-    told = phrase("someone who was 50:50 unsure about a person and {who} could become {limit}, in the worst case.")
-    if delta:
+    told = phrase("someone who was 50:50 unsure about {whom} and {who} could become {limit}, in the worst case.")
+    if ledger.delta:
         told = phrase(
-            "someone who was 50:50 unsure about a person and {who} could become {limit}, in the worst case but for a "
+            "someone who was 50:50 unsure about {whom} and {who} could become {limit}, in the worst case but for a "
             "chance of {delta}."
         )
-    return say(told, who=who, limit=limit, delta=f"{delta:g}")
+    return say(told, whom=whom, who=who, limit=limit, delta=f"{ledger.delta:g}")
 
 
 def against(release: Release, who: str) -> str:

@@ -1,144 +1,178 @@
 """What a release can be used for, from public facts alone: its ledger and what was released, never a real row.
 
-Noise is told as half the width of an interval that holds it 19 times of 20. Of a table of K cells over a column of k
-values, K / k cells add up to one share. Noise for several histograms at once is told as that of one after another,
-which is more.
+Noise is told as half the width of an interval that holds it 19 times of 20. A share of a column of k values adds up
+K / k cells of a table of K cells, if the table tells all k apart.
 """
 
 import math
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
 
+from dpcore.accounting.relation import Relation
 from dpcore.export.artifacts import CountTree
 from dpcore.export.model_file import Model
 from dpcore.export.quoting import plain
 from dpcore.export.release import Release
 from dpcore.language import phrase, say
+from dpcore.mechanisms.noise.histograms import WIDEST, Spread, spreads
 from dpcore.mechanisms.randomizers import CategoryChannel
 from dpcore.postprocess.forest import Forest
 from dpcore.postprocess.naive_bayes import Bayes
 from dpcore.postprocess.reports import Reports
+from dpcore.text import number
 
-NINETEEN = 1.96  # standard deviations that hold noise 19 times of 20
-DEVIATIONS = {"gaussian": 1.0, "discrete gaussian": 1.0, "exponential": 0.0}  # at scale 1; the others are Laplace's
-LAPLACE = math.sqrt(2)
-PART = re.compile(r" \(level \d+\)$| bit \d+$")  # of a column, behind its name in a query
-MORE = re.compile(r" and (\d+) more$")
+NINETEEN = 2.12  # standard deviations that hold Laplace noise 19 times of 20; sums, and Gaussian noise, need fewer
+VARIANCES = {"laplace": 2.0, "discrete laplace": 2.0, "gaussian": 1.0, "discrete gaussian": 1.0}  # at scale 1
+UNKNOWN = phrase("not known: no counts of rows were released.")
 MOST = 3
-Cliques = Mapping[frozenset[str], float]
+
+
+class NoisyTable(NamedTuple):
+    """Noisy counts of a clique: how many values are told apart of each column, and the noise's standard deviations.
+
+    Of columns that the rows were split by, one value is in each table.
+    """
+
+    sizes: Mapping[str, int]
+    within: tuple[str, ...]
+    cells: int
+    noise: Spread
+
+    def variance(self, column: str, declared: Mapping[str, int]) -> float:
+        """The variance of the noise on a value of a column; infinite if values are not told apart."""
+        if column not in self.within and self.sizes.get(column, 0) < declared[column]:
+            return math.inf
+        size, parts = self.sizes.get(column, 1), math.prod(declared[name] for name in self.within if name != column)
+        return parts * (self.noise.total**2 if size == 1 else self.cells / size * self.noise.cell**2)
 
 
 def limits(release: Release) -> tuple[tuple[str, str], tuple[str, str]]:
     """How far noise moves what was released, and which relations were measured."""
-    artifact, cliques = release.artifact, measured_cliques(release)
+    artifact, tables, entries = release.artifact, noisy_tables(release), release.ledger.entries
     if isinstance(artifact, Model):
         noise = noise_of_counts(release) if artifact.reports is None else noise_of_reports(artifact.reports)
-        relations = relations_of_model(artifact, cliques)
+        relations = relations_of_model(artifact, tables)
     else:
-        noise, relations = noise_of_shares(release, cliques), relations_of_rows(release, cliques)
+        noise, relations = noise_of_shares(release, tables), relations_of_rows(release, tables)
+    if release.noiseless:
+        noise = say("none: counts of the real rows were used as they are.")
+        relations = relations if isinstance(artifact, Model) else say("any of them may be that of the real rows.")
+    elif any(one.mechanism == "none" and one.draws and math.isinf(one.epsilon_nominal) for one in entries):
+        noise = say("{noise} Other answers had no noise.", noise=noise)
     return (say("Size of the noise"), noise), (say("Relations measured"), relations)
 
 
-def measured_cliques(release: Release) -> Cliques:
-    """The sets of columns that were counted together, each with the standard deviation of one cell's noise."""
-    names, found = release.schema.names, defaultdict[frozenset[str], dict[str, float]](dict)
-    for entry in release.ledger.to_frame().to_dict("records"):
-        kind, _, queried = entry["name"].partition(" of ")
-        deviation = DEVIATIONS.get(entry["mechanism"], LAPLACE) * entry["scale"]
-        split = [name for name in names if f"split by {name} / " in f"{entry['scope']} / "]
-        together: list[list[str]] = []
-        if kind == "counts":
-            together = [[PART.sub("", name) for name in queried.split(" × ")]]
-        elif kind == "histograms":  # several queries, of all columns together
-            together = [[name] for name in names if name not in split]
-            more = MORE.search(queried)
-            deviation *= queried.count(", ") + 1 + (int(more[1]) if more else 0)
-        for clique in together:
-            if {*clique} <= {*names}:
-                parts = found[frozenset([*clique, *split])]
-                parts[entry["scope"]] = min(deviation, parts.get(entry["scope"], math.inf))
-    return {clique: max(parts.values()) for clique, parts in found.items()}
+def noisy_tables(release: Release) -> list[NoisyTable]:
+    """The tables that were counted with noise, by the schema's columns."""
+    found = []
+    for entry, relation in zip(release.ledger.entries, release.ledger.to_frame()["relation"], strict=True):
+        cells = [math.prod(size for _, size in table) for table in entry.tables if entry.scale <= WIDEST]
+        one = math.sqrt(VARIANCES.get(entry.mechanism, math.inf)) * entry.scale
+        noise = {many: Spread(one, math.sqrt(many) * one) for many in cells}
+        if cells and entry.mechanism == "k-norm":
+            noise = spreads(cells, 1 / entry.scale, public_total=relation == Relation.REPLACE)
+        for table, many in zip(entry.tables, cells, strict=False):
+            sizes = defaultdict[str, int](lambda: 1)
+            for name, size in table:  # several, where bits of one column were counted
+                sizes[name] *= size
+            found.append(NoisyTable(sizes, entry.within, many, noise[many]))
+    return found
 
 
-def noise_of_shares(release: Release, cliques: Cliques) -> str:
+def noise_of_shares(release: Release, tables: list[NoisyTable]) -> str:
     """How far noise moves the share of one value of a column."""
-    sizes = {column.name: column.size for column in release.schema.columns}
-    leaves = len(release.artifact.leaf_counts) / 2 if isinstance(release.artifact, CountTree) else 0
-    drawn_evenly = {*sizes} - {release.parameters.get("target") or release.schema.target}
-    if release.parameters.get("x_source") != "uniform":
-        drawn_evenly = set()
-    found: dict[str, float] = {}
-    for clique, deviation in cliques.items():
-        for name in clique - drawn_evenly:
-            cells = leaves or math.prod(sizes[other] for other in clique) / sizes[name]
-            points = 100 * NINETEEN * deviation * math.sqrt(cells) / max(release.rows, 1.0)
-            found[name] = min(points, found.get(name, 100.0))
-    if not found:
-        return say("not known: no counts of rows were released.")
-    groups = phrase(
-        "± {most:.2g} percentage points on the share of a group of values, 19 times of 20. Values within a group are "
-        "guesses."
-    )
-    noise = say(groups, most=max(found.values())) if leaves else in_points(found)
-    others = [name for name in sizes if name not in found]
-    return say("{noise} Shares of {columns} are guesses.", noise=noise, columns=in_short(others)) if others else noise
+    if not tables:
+        return say(UNKNOWN)
+    if release.parameters.get("x_source") == "uniform":  # the class follows from values that are drawn
+        told = phrase("{noise} That is of the model: shares of all columns in these rows are guesses.")
+        return say(told, noise=noise_of_counts(release))
+    if release.rows <= 0:
+        return say("not known, nor is the number of rows.")
+    points, declared = 100 * NINETEEN / release.rows, {column.name: column.size for column in release.schema.columns}
+    counted = columns_of(tables)
+    if isinstance(release.artifact, CountTree):  # a group of values has half of the finest groups, or less
+        finest = max(tables, key=lambda table: table.cells)
+        most = format_points(points * finest.noise.cell * math.sqrt(max(finest.cells / 2, 1)))
+        told = phrase(
+            "± {most} percentage points on the share of a group, 19 times of 20. Values in a group are guesses."
+        )
+        return noise_and(say(told, most=most), guesses={*declared} - counted)
+    variances = {name: min(table.variance(name, declared) for table in tables) for name in declared}
+    found = {name: points * math.sqrt(one) for name, one in variances.items() if math.isfinite(one)}
+    return noise_and(in_points(found) if found else "", counted - {*found}, {*declared} - counted)
+
+
+def noise_and(noise: str, unknown: Iterable[str] = (), guesses: Iterable[str] = (), clear: Iterable[str] = ()) -> str:
+    """What is said of noise, and then of columns that it says nothing of."""
+    more = {
+        phrase("Noise on shares of {columns} is not known."): sorted(unknown),
+        phrase("Shares of {columns} are guesses."): sorted(guesses),
+        phrase("Answers on {columns} had no noise."): sorted(clear),
+    }
+    said = [noise, *(say(told, columns=in_short(names)) for told, names in more.items() if names)]
+    return " ".join(filter(None, said))
 
 
 def in_points(found: Mapping[str, float]) -> str:
     """Noise in percentage points, of the column in the middle and of the noisiest."""
     noisiest = max(found, key=lambda name: found[name])
     return say(
-        "± {middle:.2g} percentage points on a share in the median column, ± {most:.2g} in {column}, 19 times of 20. "
-        "What the method simplifies comes on top.",
-        middle=float(np.median([*found.values()])),
-        most=found[noisiest],
+        "± {middle} percentage points on a share in the median column, ± {most} in {column}, 19 times of 20. "
+        "What the method simplifies, and chance in drawing rows, come on top.",
+        middle=format_points(float(np.median([*found.values()]))),
+        most=format_points(found[noisiest]),
         column=plain(noisiest),
     )
 
 
+def format_points(points: float) -> str:
+    """Percentage points, of which a share has no more than 100."""
+    return say("more than 100") if points > 100 else number(points)
+
+
 def noise_of_counts(release: Release) -> str:
-    """How far noise moves a count that a classifier predicts by."""
-    frame = release.ledger.to_frame()
-    noisy = frame[~frame["mechanism"].isin(["exponential", "none"])]
-    if noisy.empty:
-        return say("not known: no counts of rows were released.")
-    last = noisy.iloc[-1]
-    rows = NINETEEN * DEVIATIONS.get(last["mechanism"], LAPLACE) * last["scale"]
-    return say("± {rows:.2g} rows on each count in a leaf, 19 times of 20.", rows=rows)
+    """How far noise moves a count that a model is made of."""
+    noisy = [one for one in release.ledger.entries if one.mechanism in VARIANCES and 0 < one.scale < math.inf]
+    if not noisy:
+        return say(UNKNOWN)
+    rows = NINETEEN * math.sqrt(VARIANCES[noisy[-1].mechanism]) * noisy[-1].scale
+    return say("± {rows} rows on each count that classes are predicted by, 19 times of 20.", rows=number(rows))
 
 
 def noise_of_reports(reports: Reports) -> str:
     """How far randomizing moves the share of people with one value."""
-    found = {}
+    found, names = dict[str, float](), {family: " × ".join(family) for family in reports.channels}
+    clear = {names[family] for family in reports.clear}
     for family, channel in reports.channels.items():
-        if isinstance(channel, CategoryChannel) and len(reports.values[family]):
+        people = len(reports.values[family])
+        if isinstance(channel, CategoryChannel) and people and not channel.truthful:
             spread = float(np.sqrt(channel.base * (1 - channel.base)).max())
-            people = len(reports.values[family])
-            points = 100 * NINETEEN * spread / max(channel.gain, 1e-9) / math.sqrt(people)
-            found[" × ".join(family)] = min(points, 100.0)
-    return in_points(found) if found else say("not known: no counts of rows were released.")
+            found[names[family]] = 100 * NINETEEN * spread / max(channel.gain, 1e-9) / math.sqrt(people)
+    return noise_and(in_points(found) if found else "", {*names.values()} - {*found} - clear, clear=clear)
 
 
-def relations_of_rows(release: Release, cliques: Cliques) -> str:
+def relations_of_rows(release: Release, tables: list[NoisyTable]) -> str:
     """Which pairs of columns were counted together."""
-    pairs = sorted({pair for clique in cliques for pair in combinations(sorted(clique), 2)})
+    pairs = sorted({pair for table in tables for pair in combinations(sorted(columns_of([table])), 2)})
     if not pairs:
         return say("none: all of them are guesses, even where they look plausible.")
-    return say(
-        "{n:,} of {m:,} pairs of columns: {pairs}. All others are guesses, even where they look plausible.",
-        n=len(pairs),
-        m=math.comb(len(release.schema), 2),
-        pairs=in_short([f"{first} × {second}" for first, second in pairs]),
-    )
+    shown = in_short([f"{first} × {second}" for first, second in pairs])
+    told = phrase("{n:,} of {m:,} pairs of columns: {pairs}. All others are guesses, even where they look plausible.")
+    return say(told, n=len(pairs), m=math.comb(len(release.schema), 2), pairs=shown)
 
 
-def relations_of_model(model: Model, cliques: Cliques) -> str:
+def columns_of(tables: list[NoisyTable]) -> set[str]:
+    """The columns that were counted."""
+    return {name for table in tables for name in (*table.sizes, *table.within)}
+
+
+def relations_of_model(model: Model, tables: list[NoisyTable]) -> str:
     """Which columns a classifier predicts by."""
-    columns: Iterable[str] = frozenset().union(*cliques)
+    columns: Iterable[str] = sorted(columns_of(tables))
     if isinstance(model.predictor, Bayes):
         columns = model.predictor.columns
     elif isinstance(model.predictor, Forest) and not model.predictor.leaf.all():

@@ -76,7 +76,8 @@ class Release:
         As published, why that is our reading of the method's source, in a sentence; otherwise
         empty.
     rows : float, optional
-        The number of rows of the data set, where it is public or was estimated with noise.
+        The number of rows of the data set, where it is public or was estimated with noise; 0 if it is
+        not known.
     page : mapping, optional
         Of the dashboard, if it is from there: `name`, `settings`.
     """
@@ -93,7 +94,7 @@ class Release:
     seconds: float
     reading: Mapping[str, Any] | None = None
     reconstructed: str = ""  # in published mode, why that is our reading of the method's source, in a sentence
-    rows: float = 0.0  # of the data set: public, or estimated with noise
+    rows: float = 0.0  # of the data set: public, or estimated with noise; 0 if not known
     page: Mapping[str, Any] = field(default_factory=dict)  # of the dashboard, if it is from there: `name`, `settings`
 
     def __repr__(self) -> str:
@@ -280,17 +281,11 @@ def make_release(
         seconds=seconds,
         reading=reading,
         reconstructed=fitted.reconstructed if fitted.mode == "published" else "",
-        rows=rows_of(fitted, synthetic),
+        rows=float(np.sum(getattr(fitted, "rows_", 0.0) or getattr(fitted, "class_totals_", 0.0))),
     )
     if not isinstance(made.artifact, Model):
         return made
     return replace(made, artifact=replace(made.artifact, about=made.about))
-
-
-def rows_of(fitted: PrivateEstimator, synthetic: pd.DataFrame | None) -> float:
-    """How many rows the data set has, as far as that is public or was estimated; else as many as were sampled."""
-    known = np.sum(getattr(fitted, "rows_", 0.0) or getattr(fitted, "class_totals_", 0.0))
-    return float(known) or float(0 if synthetic is None else len(synthetic))
 
 
 def artifact_of(fitted: PrivateEstimator, synthetic: pd.DataFrame | None) -> Artifact:

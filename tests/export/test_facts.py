@@ -5,15 +5,21 @@ import math
 import re
 from dataclasses import replace
 
+import numpy as np
+import pandas as pd
 import pytest
-from taken_home import HOSTILE, NO_REPORT, SCHEMA, people, released
+from taken_home import HOSTILE, NO_REPORT, SCHEMA, TOWNS, people, released, townspeople
 
+from dpcore import datasets
+from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
 from dpcore.domain.unit import PrivacyUnit
-from dpcore.export import archive
+from dpcore.export import archive, make_release, make_report
 from dpcore.export import facts as record
-from dpcore.export.limits import limits
+from dpcore.export.limits import NINETEEN, limits, noisy_tables
 from dpcore.export.rendering import part, render
+from dpcore.methods import METHODS
+from dpcore.methods.synthesizer import Synthesizer
 from dpcore.text import number
 
 SEVERAL = replace(SCHEMA, unit=PrivacyUnit(max_contributions=3))
@@ -162,20 +168,96 @@ def test_a_reader_learns_whether_it_may_be_shared_and_whom_to_ask_before_how_it_
 def test_limits_of_use_come_from_the_ledger():
     """Two tables by two classes, each with noise of scale 2 / epsilon: a share of a column sums two cells of it."""
     made = rows(epsilon=0.5)
-    assert made.rows > 0
     noise, relations = (about for _, about in limits(made))
-    deviation = 4 * math.sqrt(2)
-    points = 196 * deviation / made.rows
-    assert f"± {points * 2:.2g} in ill" in noise
+    age, ill = (100 * NINETEEN * math.sqrt(32 * cells) / made.rows for cells in (2, 4))
+    assert made.rows > 0
+    assert noise.startswith(f"± {number(age)} percentage points on a share in the median column, ± {number(ill)} in ")
     assert relations.startswith("2 of 3 pairs of columns: ")
     assert "All others are guesses" in relations
-    assert f"± {100 * 1.96 * deviation / made.rows:.2g} " not in limits(rows(epsilon=5.0))[0][1]
     assert limits(rows(**UNPROVED))[0][1].startswith("not known")
-    assert limits(released("DiffPRFs", n_trees=2, max_depth=2))[0][1].endswith(
-        "rows on each count in a leaf, 19 times of 20."
-    )
+    forest, tree = (limits(released(name, n_trees=2, max_depth=2))[0][1] for name in ("DiffPRFs", "DiffPRF"))
+    assert forest.endswith("rows on each count that classes are predicted by, 19 times of 20.")
+    assert "no noise" not in tree
     assert "percentage points" in limits(released("PPNB", **LOCAL))[0][1]
-    assert "a group of values" in limits(released("TaxonomyRelease"))[0][1]
+    assert "Answers on ill had no noise." in limits(released("PPNB", **LOCAL, mode="published"))[0][1]
+    assert "on the share of a group" in limits(released("TaxonomyRelease"))[0][1]
+    assert "± more than 100 in " in limits(rows(epsilon=0.001, relation="replace"))[0][1]
+
+
+TABLES = [name for name, method in METHODS.items() if issubclass(method, Synthesizer)]
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_limits_do_not_change_with_the_number_of_rows_that_anyone_asks_for(name):
+    method = METHODS[name](relation="replace").fit(townspeople(), schema=TOWNS)
+    few, many = (make_release(method, name, method.sample(n), data_name="towns") for n in (10, 1000))
+    assert few.rows == many.rows
+    assert record.facts(few).limits == record.facts(many).limits
+
+
+def test_without_a_number_of_rows_shares_have_no_known_noise():
+    assert limits(replace(rows(), rows=0.0))[0][1] == "not known, nor is the number of rows."
+
+
+@pytest.mark.parametrize("given", [{}, {"relation": "replace"}, {"delta": 1e-6}])
+@pytest.mark.parametrize("name", ["Independent marginals", "Adaptive marginals"])
+def test_shares_are_as_close_as_the_limits_say_19_times_of_20(name, given):
+    data, outside = datasets.load("sample"), []
+    schema, frame = data.schema, data.train.head(3000)
+    real, declared = schema.encode(frame), {column.name: column.size for column in schema.columns}
+    for _ in range(3):
+        method = METHODS[name](epsilon=1.0, **given).fit(frame, schema=schema)
+        made = make_release(method, name, method.sample(50_000), data_name="sample")
+        drawn, tables = schema.encode(made.synthetic), noisy_tables(made)
+        for j, (column, size) in enumerate(declared.items()):
+            own, theirs = (np.bincount(codes[:, j], minlength=size) / len(codes) for codes in (real, drawn))
+            most = NINETEEN * math.sqrt(min(table.variance(column, declared) for table in tables)) / made.rows
+            outside.extend(abs(own - theirs) > most)
+    assert np.mean(outside) <= 0.07  # 5% but for chance
+
+
+def test_columns_names_make_no_relations():
+    names = ["a", "b", "a × b", "size", "size bit 3", "c, d", "e / split by a"]
+    schema = Schema(columns=tuple(Column(name=name, kind="categorical", categories=("x", "y")) for name in names))
+    frame = pd.DataFrame({name: ["x", "y"] * 50 for name in names})
+    for name, within in (("Independent marginals", ()), ("Adaptive marginals", ("a",))):
+        method = METHODS[name](epsilon=100.0).fit(frame, schema=replace(schema, target="a"))
+        made = make_release(method, name, method.sample(9), data_name="d")
+        tables = [table for table in noisy_tables(made) if table.sizes]
+        first = tables[: len(names) - len(within)]
+        assert {(*table.sizes, *table.within) for table in first} == {(n, *within) for n in names if n not in within}
+        assert "guesses" not in limits(made)[0][1]
+        assert limits(made)[1][1].startswith("none: ") == (not within)
+
+
+def test_bits_of_a_column_say_nothing_of_a_share_of_it():
+    schema = replace(SCHEMA, columns=(replace(SCHEMA["age"], bins=50), *SCHEMA.columns[1:]))
+    noise = limits(released("PrivSCBN", schema=schema, relation="replace", max_parents=1))[0][1]
+    assert noise.endswith("Noise on shares of age is not known.")
+    assert "points on a share in the median column" in noise  # of ill, which is one bit
+
+
+def test_where_values_are_drawn_evenly_the_class_is_a_guess_as_well():
+    noise = limits(rows(x_source="uniform"))[0][1]
+    assert "± " in noise
+    assert noise.endswith("That is of the model: shares of all columns in these rows are guesses.")
+
+
+def test_what_has_no_noise_is_not_called_a_guess_and_comforts_no_one():
+    made = released("NoPrivacy")
+    noise, relations = (about for _, about in limits(made))
+    assert noise == "none: counts of the real rows were used as they are."
+    assert relations == "any of them may be that of the real rows."
+    assert limits(released("Non-private naive Bayes", **LOCAL))[0][1] == noise
+    assert "None was copied from a person" not in readme(made) + make_report(made).html
+    assert "None was copied from a person" in readme(rows())
+    assert "None was copied from a person" in make_report(rows()).html
+    assert limits(released("JTree", mode="published"))[0][1].endswith("Other answers had no noise.")
+
+
+def test_odds_are_about_a_row_unless_a_unit_is_declared():
+    assert "unsure about one row (a person, if each has one)" in facts(rows())["In odds"]
+    assert "unsure about a person" in facts(rows(schema=SEVERAL))["In odds"]
 
 
 @pytest.mark.parametrize(
@@ -195,6 +277,10 @@ def test_a_zip_is_named_after_the_data_what_it_holds_and_what_is_proven(name, fi
 
 def test_the_name_of_a_zip_promises_nothing_that_is_not_proven():
     assert archive.file_name(rows(random_state=3)) == "people-synthetic-no-guarantee.zip"
+    assert archive.file_name(rows(delta=1e-9)) == "people-synthetic-eps1-delta1e-09.zip"
+    assert archive.file_name(rows(schema=SEVERAL)) == "people-synthetic-eps1-per-row.zip"
+    report = archive.file_name(rows(data_name="a.zip.b.csv"), ending="html")
+    assert report == "a.zip.b-synthetic-eps1.html"
     published = rows(mode="published", x_source="uniform", rows=50)
     bound = number(published.ledger.epsilon_bound).replace(",", "")
     assert archive.file_name(published, real=True) == f"people-synthetic-eps{bound}-do-not-publish.zip"

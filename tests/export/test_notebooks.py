@@ -52,6 +52,7 @@ def test_the_notebook_was_never_run_and_does_what_the_code_on_the_screen_and_the
     assert ("A known seed" in told) == ("With the seed 9" in told) == (seed is not None)
     assert ("can cost the same epsilon again" in told) == (seed is None)
     told = cells(text, "code")
+    assert "bound=ledger.epsilon_bound, delta=ledger.delta)" in "\n".join(told)
     without_charts = [cell for cell in told if "charts." not in cell]
     assert "\n\n".join(without_charts) + "\n" == replay.show_code(made, table="csv")
     known = facts(made)

@@ -78,7 +78,8 @@ def download(page: str, shown: Shown) -> None:
         if isinstance(artifact, Model):
             model = remember(shown, "model", artifact.to_json)
             file_button(f"{page}.download_model", say("Download the model alone"), model, "model.json")
-        note, alone = say("Opens in any browser without a network, and prints."), zipped.replace(".zip", ".html")
+        note = say("Opens in any browser without a network, and prints.")
+        alone = file_name(release, real=told.real, ending="html")
         file_button(f"{page}.download_report", say("Download the report alone"), told.html, alone, help=note)
         note = say("Keep it beside the files of the zip; the README there says how to run it.")
         file_button(

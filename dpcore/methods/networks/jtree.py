@@ -253,8 +253,13 @@ class JTree(CliqueSynthesizer):
         found = self._describe_tree([holder + 1 for holder in holders], losses)
         return found | {"clusters": [list(cluster) for cluster in self.clusters_]}
 
+    @property
+    def rows_(self) -> float:
+        """The number of rows: public, or estimated from noisy answers."""
+        return float(self.tables_[0].sum())
+
     def _sample(self, n: int | None, rng: np.random.Generator) -> Codes:
-        size = n or self._rows_of(float(self.tables_[0].sum()))
+        size = n or self._rows_of(self.rows_)
         rows = junction_tree.sample_rows(self._scopes, self.parents_, self.tables_, size, rng)
         return rows.astype(code_dtype(max(self.schema_.sizes)), order="F")
 
