@@ -37,11 +37,11 @@ def line(page: str, method: Any, preset: Preset, schema: Schema, rows: int | Non
     """
     some = rows or rows_expected(page, schema)
     title = say("Before you run") if rows else say("Before you run, if you have {rows:,} rows", rows=some)
-    told = [f"**{title}**"]
+    parts = [f"**{title}**"]
     with suppress(DPCoreError):  # it would not run: the page says why
-        told += words(expectation(method, schema, some))
+        parts += words(expectation(method, schema, some))
     with st.container(key="before"):
-        st.markdown(" · ".join(told), help=say(ABOUT))
+        st.markdown(" · ".join(parts), help=say(ABOUT))
         if why := presets.void_reason(method, schema):
             st.markdown(f":red[:material/warning: {say('Guarantee')}: {escaped(say(why))}]")
         elif method.mode == "published":
@@ -52,14 +52,14 @@ def line(page: str, method: Any, preset: Preset, schema: Schema, rows: int | Non
 def terms(method: Any, schema: Schema) -> None:
     """Say on which terms a run is made: neighbors, delta, noise, a person's epsilon, and that it is charged."""
     unit = schema.unit
-    told = [say(controls.relation_words(method.relation, schema.persons is not None)).lower()]
+    parts = [say(controls.relation_words(method.relation, schema.persons is not None)).lower()]
     if method.delta:
-        told.append(say("delta {delta}", delta=f"{method.delta:g}"))
+        parts.append(say("delta {delta}", delta=f"{method.delta:g}"))
     if not exactly_sampled(method.noise, method.random_state):
-        told.append(f":red[{say('noise for teaching, not for publication')}]")
+        parts.append(f":red[{say('noise for teaching, not for publication')}]")
     if person := protection.for_person(unit, method.epsilon, method.delta):
-        told.append(person)
-    st.caption(" · ".join([*told, say(CHARGED)]))
+        parts.append(person)
+    st.caption(" · ".join([*parts, say(CHARGED)]))
 
 
 def odds(method: Any, preset: Preset, schema: Schema) -> None:
@@ -101,20 +101,20 @@ def expectation(method: Any, schema: Schema, rows: int) -> Expectation:
 
 def words(found: Expectation) -> list[str]:
     """An expectation in a few words each."""
-    told = []
+    parts = []
     if found.columns is not None:
         points = 100 * found.columns
-        told.append(say("shares ± {points} points", points=f"{points:.1f}" if points < 1 else f"{points:.0f}"))
+        parts.append(say("shares ± {points} points", points=f"{points:.1f}" if points < 1 else f"{points:.0f}"))
     elif found.leaf is not None:
         noisy = say("leaves hold more noise than rows")
-        told.append(say("counts in leaves ± {share:.0%}", share=found.leaf) if found.leaf < 1 else noisy)
+        parts.append(say("counts in leaves ± {share:.0%}", share=found.leaf) if found.leaf < 1 else noisy)
     if found.columns is not None and found.pairs and found.measurable is not None:
-        told.append(say("{some:,} of {all:,} relations can be measured", some=found.measurable, all=found.pairs))
-    told.append(
+        parts.append(say("{some:,} of {all:,} relations can be measured", some=found.measurable, all=found.pairs))
+    parts.append(
         say("about {seconds} s", seconds=f"{found.seconds:.1g}" if found.seconds < 10 else f"{found.seconds:.0f}")
     )
     if found.enough is not None:
-        told.append(say("close on average from epsilon {epsilon}", epsilon=number(found.enough)))
+        parts.append(say("close on average from epsilon {epsilon}", epsilon=number(found.enough)))
     elif found.columns is not None:
-        told.append(say("no epsilon here brings columns close"))
-    return told
+        parts.append(say("no epsilon here brings columns close"))
+    return parts

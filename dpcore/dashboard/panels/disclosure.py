@@ -82,28 +82,28 @@ def limit(release: Release) -> str:
     if math.isinf(epsilon):
         return say("**There is no limit.** {why}", why=escaped(release.guarantee_void))
     if release.ledger.relation == "add_remove":
-        told = phrase(
+        text = phrase(
             "**The limit: {points} percentage points.** Anyone who sees the release, whatever else they know, "
             "guesses right about a {whose} at most that much more often than if this {whose} had not taken part. It "
             "follows from epsilon {epsilon} alone, and holds for every attack."
         )
     else:
-        told = phrase(
+        text = phrase(
             "**The limit: {points} percentage points.** Anyone who sees the release, whatever else they know, "
             "guesses right about a {whose} at most that much more often than if this {whose} had had other values. "
             "It follows from epsilon {epsilon} alone, and holds for every attack."
         )
     whose, price = say(protection.protects(unit)), escaped(protection.headline(unit, epsilon, release.ledger.delta))
-    told = say(told, points=points(epsilon), whose=whose, epsilon=price)
+    text = say(text, points=points(epsilon), whose=whose, epsilon=price)
     if not release.ledger.delta:
         half = phrase(" That is twice what someone gains who was 50:50 unsure: from 50 to {sure} in 100.")
-        told += say(half, sure=f"{100 * odds(epsilon):.4g}")
+        text += say(half, sure=f"{100 * odds(epsilon):.4g}")
     if unit is not None and unit.id_column is None:
         more = phrase(" For a person with {rows:,} rows the limit is {points} points.")
-        told += say(
+        text += say(
             more, rows=unit.max_contributions, points=points(protection.of_one(unit, epsilon, release.ledger.delta))
         )
-    return f"{told} {release.attackable}".strip()
+    return f"{text} {release.attackable}".strip()
 
 
 def points(epsilon: float) -> str:
@@ -147,13 +147,13 @@ def tried(release: Release, data: Dataset, sensitive: str, attack: str, progress
 def result(found: Any, sensitive: str) -> None:
     """What the attack gained, beside its limit."""
     proved = found["epsilon_bound"]
-    told = {
+    text = {
         say("Right if the row took part"): f"{found['correct_in']:.1%}",
         say("Right if it did not"): f"{found['correct_out']:.1%}",
         say("Difference, in points"): signed(found["advantage"]),
         say("Limit, in points"): points(proved) if math.isfinite(proved) else say("none"),
     }
-    figures(told)
+    figures(text)
     markdown(
         "About **{column}** of {rows:,} rows. The difference is between {low} and {high} points ({sure:.0%} "
         "confidence, from {fits} random runs). A small difference proves nothing: another attack, or another row, "
