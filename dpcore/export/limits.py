@@ -38,15 +38,15 @@ class NoisyTable(NamedTuple):
     """
 
     sizes: Mapping[str, int]
-    within: tuple[str, ...]
+    strata: tuple[str, ...]
     cells: int
     noise: Spread
 
     def variance(self, column: str, declared: Mapping[str, int]) -> float:
         """The variance of the noise on a value of a column; infinite if values are not told apart."""
-        if column not in self.within and self.sizes.get(column, 0) < declared[column]:
+        if column not in self.strata and self.sizes.get(column, 0) < declared[column]:
             return math.inf
-        size, parts = self.sizes.get(column, 1), math.prod(declared[name] for name in self.within if name != column)
+        size, parts = self.sizes.get(column, 1), math.prod(declared[name] for name in self.strata if name != column)
         return parts * (self.noise.total**2 if size == 1 else self.cells / size * self.noise.cell**2)
 
 
@@ -79,7 +79,7 @@ def noisy_tables(release: Release) -> list[NoisyTable]:
             sizes = defaultdict[str, int](lambda: 1)
             for name, size in table:  # several, where bits of one column were counted
                 sizes[name] *= size
-            found.append(NoisyTable(sizes, entry.within, many, noise[many]))
+            found.append(NoisyTable(sizes, entry.strata, many, noise[many]))
     return found
 
 
@@ -167,7 +167,7 @@ def relations_of_rows(release: Release, tables: list[NoisyTable]) -> str:
 
 def columns_of(tables: list[NoisyTable]) -> set[str]:
     """The columns that were counted."""
-    return {name for table in tables for name in (*table.sizes, *table.within)}
+    return {name for table in tables for name in (*table.sizes, *table.strata)}
 
 
 def relations_of_model(model: Model, tables: list[NoisyTable]) -> str:
