@@ -8,7 +8,7 @@ from dpcore.language import phrase, say
 
 PAGE, TITLE = "compare", phrase("Comparing")
 
-corner = shell.frame(say("Compare"), workbench.about(session.dataset()))
+corner = shell.frame(say("Compare"), workbench.data_in_use(session.dataset()))
 data, requested = session.dataset(), jobs.requested(PAGE)
 presets = {key: sweep.preset(question, data) for key, question in sweep.QUESTIONS.items()}
 row = st.empty()
@@ -44,5 +44,5 @@ if shown is None and not working:
 elif shown is not None and shown.frames and not (working and stopped):
     with st.container(key=widgets.MADE):
         sweep_results.results(PAGE, shown)
-if session.ended(PAGE):
+if session.has_ended(PAGE):
     widgets.focus("verdict")

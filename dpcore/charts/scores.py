@@ -110,7 +110,7 @@ def _scored(
     data = data.assign(shown=data["score"].clip(lower=low), text=[percent(share, ".1f") for share in mean])
     repeated = bool(data["low"].notna().any())
     base = alt.Chart(data).encode(
-        alt.Y("model:N", title=None, scale=alt.Scale(domain=order, paddingInner=0.3)),
+        alt.Y("model:N", title=None, scale=alt.Scale(domain=order, paddingInner=0.2)),
         alt.YOffset("kind:N", scale=alt.Scale(domain=kinds)),
     )
     tooltip = tooltips("model|model", "kind|which", "score|value|.1%", "mean|mean|.1%", "low|from|.1%", "high|to|.1%")
@@ -129,11 +129,11 @@ def _scored(
         key = say("One mark per run; bar: 95% t-interval of the mean, which is written beside it. ") + key
     scores = "; ".join(f"{one.model}, {one.kind}: {one.text}" for one in ends.itertuples()).replace("\n", " ")
     return present(
-        alt.layer(*layers, *_upright(say(MAJORITY), majority, "left")),
+        alt.layer(*layers, *([] if say(MAJORITY) in order else _upright(say(MAJORITY), majority, "left"))),
         title,
         key=key,
         seen=say("{title}, from {low:.0f}% to 100%. {scores}.", title=title, low=100 * low, scores=scores),
-        height=alt.Step(21),
+        height=alt.Step(15),
     )
 
 

@@ -153,14 +153,15 @@ class _Values:
         self.upright = len(data) <= FEW and longest <= most and self.lines <= 2
         data = data.assign(**{f"{field}_text": percents(data[field]) for field in NUMBERED if field in data})
         data = data.assign(value=lines) if self.upright else data
-        height: Any = 150 if self.upright else step(data["value"], 17 if len(data) <= FEW else 22)
+        close = len(data) <= FEW and not data["value"].str.contains("\n").any()
+        height: Any = 150 if self.upright else alt.Step(17) if close else step(data["value"], 22)
         # Of the plot alone: names, figures and title come besides, and would be taken from it.
         self.size: Any = {"height": height, "autosize": alt.AutoSizeParams(type="fit-x", contains="padding")}
         place: Any = alt.X if self.upright else alt.Y
         self.share: Any = alt.Y if self.upright else alt.X
         self.end: Any = alt.Y2 if self.upright else alt.X2
         self.crowded = self.upright and sum(map(len, data["value"])) > CROWDED
-        axis: Any = {"labelPadding": 4} | (TURNED if self.crowded else {"labelAngle": 0})
+        axis: Any = {"labelPadding": 4} | (TURNED if self.crowded else {"labelAngle": 0, "labelOverlap": False})
         named = place("value:N", title=None, scale=as_listed(data["value"]), axis=alt.Axis(**axis))
         self.base = alt.Chart(data).encode(named, tooltip=[*tooltips("value|value"), *tooltip])
         self.along = values(title, data[fields])
@@ -186,7 +187,7 @@ class _Values:
             look: Any = {"align": "right", "fontSize": 13, "fontWeight": 400 if field == "real" else 600}
             name = single(text=head if len(head) < MOST_HEAD else say("released"))
             if self.upright:
-                look |= {"dy": LINE * (self.lines + k) + 18} | ({"style": DIGITS} if self.crowded else {})
+                look |= {"dy": LINE * (self.lines + k) + 30} | ({"style": DIGITS} if self.crowded else {})
                 found.append(words(name.encode(end, x=alt.value(-6)), "text", **look))
                 look["align"] = "center"
             else:

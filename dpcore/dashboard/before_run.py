@@ -5,42 +5,86 @@ from typing import Any
 
 import streamlit as st
 
-from dpcore.dashboard import session
-from dpcore.dashboard.epsilon import EPSILONS
+from dpcore.accounting.currency import Currency
+from dpcore.accounting.relation import exact
+from dpcore.dashboard import controls, session
+from dpcore.dashboard.epsilon import EPSILONS, show_no_limit, show_odds
 from dpcore.dashboard.shell import escaped
 from dpcore.domain.schema import Schema
 from dpcore.errors import DPCoreError
 from dpcore.experiment.expectations import Expectation, expect_errors
+from dpcore.export import protection
 from dpcore.language import phrase, retold, say
+from dpcore.mechanisms.noise import exactly_sampled
 from dpcore.methods import presets
 from dpcore.methods.presets import Preset
 from dpcore.text import number
 
-CHARGED = phrase("This run will be charged to your privacy budget.")
+CHARGED = phrase("charged to your budget")
 USUAL = 10_000  # rows, where nobody says how many there are
 MOST_KEPT = 200
 ABOUT = phrase(
     "Worked out from your schema and the number of rows, without a look at the rows. Shares: the mean total variation "
     "distance of a column from the real one, in percentage points. Relations: pairs of columns whose marginal can be "
-    "told from noise. Enough: columns within 5 points, and half of the pairs that the largest epsilon can measure."
+    "told from noise. Close: 5 points on average, and half of the pairs that the largest epsilon can measure."
 )
 
 
-def line(page: str, method: Any, preset: Preset, schema: Schema, public: int | None) -> None:
-    """Say what is expected of a run on so many `public` rows, and whether a guarantee holds; it reads no row."""
-    rows = public or int(st.session_state.get(f"forecast.rows.{page}", USUAL))
-    told = [f"**{say('Before you run')}**"]
+def line(page: str, method: Any, preset: Preset, schema: Schema, rows: int | None) -> None:
+    """Say what is expected of a run, and whether a guarantee holds; it reads no row.
+
+    `rows` is how many there are where that is public, and None where it stays private.
+    """
+    some = rows or rows_expected(page, schema)
+    title = say("Before you run") if rows else say("Before you run, if you have {rows:,} rows", rows=some)
+    told = [f"**{title}**"]
     with suppress(DPCoreError):  # it would not run: the page says why
-        told += words(expectation(method, schema, rows))
-    if public is None:
-        told.append(say("if you have {rows:,} rows", rows=rows))
+        told += words(expectation(method, schema, some))
     with st.container(key="before"):
-        st.markdown(" · ".join(told), help=f"{say(ABOUT)} {say(CHARGED)}")
+        st.markdown(" · ".join(told), help=say(ABOUT))
         if why := presets.void_reason(method, schema):
             st.markdown(f":red[:material/warning: {say('Guarantee')}: {escaped(say(why))}]")
         elif method.mode == "published":
             good, bad = ":material/verified: {}", ":red[:material/warning: {}]"
             st.markdown((good if preset.holds else bad).format(retold(preset.remark)))
+
+
+def terms(method: Any, schema: Schema) -> None:
+    """Say on which terms a run is made: neighbors, delta, noise, a person's epsilon, and that it is charged."""
+    unit = schema.unit
+    told = [say(controls.relation_words(method.relation, schema.persons is not None)).lower()]
+    if method.delta:
+        told.append(say("delta {delta}", delta=f"{method.delta:g}"))
+    if not exactly_sampled(method.noise, method.random_state):
+        told.append(f":red[{say('noise for teaching, not for publication')}]")
+    if person := protection.for_person(unit, method.epsilon, method.delta):
+        told.append(person)
+    st.caption(" · ".join([*told, say(CHARGED)]))
+
+
+def odds(method: Any, preset: Preset, schema: Schema) -> None:
+    """Show what the run's epsilon means for one person, or why there is no limit."""
+    if "epsilon" not in method.asks() or not method.asks()["epsilon"].wanted(method):
+        return
+    if "corrected" not in method.modes:
+        show_no_limit(say("no noise at all"))
+    elif schema.source == "inferred" or method.random_state is not None:
+        show_no_limit(say("no guarantee holds, see below"))
+    else:
+        measure = Currency.of(method.delta)
+        loss = measure.amount(exact(method.epsilon))
+        claimed = method.mode == "published" and not preset.holds
+        show_odds(protection.gained(schema.unit, measure, loss), method.seen, method.delta, claimed=claimed)
+
+
+def rows_key(page: str, schema: Schema) -> str:
+    """The key of the control that asks how many rows there may be."""
+    return f"forecast.rows.{page}:{schema.max_rows}"
+
+
+def rows_expected(page: str, schema: Schema) -> int:
+    """How many rows someone says that there may be; until then a usual number, and none above the public bound."""
+    return int(st.session_state.get(rows_key(page, schema), min(USUAL, schema.max_rows or USUAL)))
 
 
 def expectation(method: Any, schema: Schema, rows: int) -> Expectation:
@@ -70,7 +114,7 @@ def words(found: Expectation) -> list[str]:
         say("about {seconds} s", seconds=f"{found.seconds:.1g}" if found.seconds < 10 else f"{found.seconds:.0f}")
     )
     if found.enough is not None:
-        told.append(say("enough from epsilon {epsilon}", epsilon=number(found.enough)))
+        told.append(say("close on average from epsilon {epsilon}", epsilon=number(found.enough)))
     elif found.columns is not None:
-        told.append(say("no epsilon here is enough"))
+        told.append(say("no epsilon here brings columns close"))
     return told

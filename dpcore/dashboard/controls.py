@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import streamlit as st
 
 from dpcore.dashboard import jobs, links, unproved
-from dpcore.dashboard.epsilon import EPSILONS, RELEASE, epsilon_picker
+from dpcore.dashboard.epsilon import EPSILONS, RELEASE, choose_epsilon
 from dpcore.dashboard.shell import escaped, refused
 from dpcore.dashboard.widgets import choice, lasting
 from dpcore.datasets import Dataset
@@ -106,13 +106,8 @@ def target_picker(page: str, told: str, data: Dataset) -> str | None:
     return lasting(st.selectbox, say("Class column"), key, names, usual=usual) if names else None
 
 
-def ask(
-    page: str, method: PrivateEstimator, control: Control, data: Dataset, places: Sequence[Any] = ()
-) -> dict[str, Any]:
-    """Draw the control of a parameter, if it is asked for; the method, as it is chosen so far, gets its value.
-
-    An epsilon is drawn in two `places`.
-    """
+def ask(page: str, method: PrivateEstimator, control: Control, data: Dataset) -> dict[str, Any]:
+    """Draw the control of a parameter, if it is asked for; the method, as it is chosen so far, gets its value."""
     if not control.wanted(method):
         return {}
     name, schema, note = control.name, data.schema, control.note
@@ -123,8 +118,7 @@ def ask(
             unit, usual = schema.unit, control.initial or parameter.default
             rows = 1 if unit is None or unit.id_column is not None else unit.max_contributions
             steps = control.steps or EPSILONS
-            look: dict[str, Any] = {"persons": persons, "claimed": method.mode == "published"}
-            value = epsilon_picker(page, usual, steps, about or RELEASE, method.seen, rows, places, **look)
+            value = choose_epsilon(page, usual, steps, about or RELEASE, method.seen, rows, persons=persons)
         case "relation":
             allowed = method.relations_in(method.mode) if control.initial is None else (control.initial,)
             names = [relation for relation in RELATIONS if relation in allowed]

@@ -22,7 +22,7 @@ HEADINGS = phrase(
 )
 DANA = "Dana"  # of invented people, the one who is in question; and the others
 OTHERS = ("Ada", "Ben", "Chen", "Eli", "Fatima", "Goran", "Hana", "Ivo", "Jun", "Kofi", "Lena", "Mei", "Noor")
-Picture: TypeAlias = Chart | pd.DataFrame | Callable[[], None]
+DemonstrationPicture: TypeAlias = Chart | pd.DataFrame | Callable[[], None]
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Demonstration:
     """What is shown at some settings."""
 
     figures: Mapping[str, str]
-    pictures: Sequence[Picture]  # the first stands above the sentence to keep
+    pictures: Sequence[DemonstrationPicture]  # the first stands above the sentence to keep
     keep: str
     assumed: str  # what the pictures take for granted, and who found it
     behind: Mapping[str, pd.DataFrame]  # numbers, by the titles of their tables
@@ -53,7 +53,7 @@ def with_headings(frame: pd.DataFrame) -> pd.DataFrame:
     return frame.rename(columns=dict(zip(HEADINGS.split(", "), say(HEADINGS).split(", "), strict=True)))
 
 
-def draw(picture: Picture) -> None:
+def draw(picture: DemonstrationPicture) -> None:
     """A chart, a table, or what draws itself."""
     if isinstance(picture, pd.DataFrame):
         st.dataframe(picture, hide_index=True)

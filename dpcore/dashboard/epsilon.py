@@ -2,9 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
 from itertools import pairwise
-from typing import Any
 
 import streamlit as st
 
@@ -62,40 +60,45 @@ def odds_in_short(epsilon: float) -> str:
     return say("{sure} in 100", sure=f"{100 * sure:.{0 if sure < 0.985 else 1 if sure < 0.999 else 2}f}")
 
 
-def epsilon_picker(
+def choose_epsilon(
     key: str,
     default: float = 1.0,
     options: Sequence[float] = EPSILONS,
     about: str = RELEASE,
     seen: str = SEEN,
     rows: int = 1,
-    places: Sequence[AbstractContextManager[Any]] = (),
     *,
     persons: bool = False,
-    claimed: bool = False,
 ) -> float:
-    """Ask for epsilon, with what it means for a person of so many rows, in two places. Touches no data.
+    """Ask for epsilon; touches no data. What usual ranges are called hangs on how many `rows` a person has.
 
-    `persons`: runs protect persons with all rows, and not single rows; `claimed`: no proof of it holds.
+    `persons`: runs protect persons with all rows, and not single rows.
     """
-    left, right = places or st.columns([5, 3], gap="medium", vertical_alignment="center")
-    with left:
-        look = {"value": default, "help": f"{say(PERSON if persons else ROW)} {say(about)}"}
-        epsilon: float = number_choice(
-            st.select_slider, say("Epsilon (privacy budget)"), f"{key}.epsilon", options, **look
-        )
-        if seen == SEEN:  # people who randomize their own answers spend more
-            ranges(options, rows)
-    with right:
-        sure = odds(rows * epsilon)
-        full = int(DOTS * sure)  # only certainty fills all
-        dots = f":primary[{'●' * full}]:gray[{'●' * (DOTS - full)}]"
-        st.markdown(f"**{odds_in_short(rows * epsilon)}** {dots}", help=odds_sentence(rows * epsilon, seen))
-        if claimed:
-            caption("how sure someone could become, if the claim held")
-        else:
-            caption("how sure someone can become about a person (50 before)")
+    look = {"value": default, "help": f"{say(PERSON if persons else ROW)} {say(about)}"}
+    label = say("Epsilon (privacy budget)")
+    epsilon: float = number_choice(st.select_slider, label, f"{key}.epsilon", options, **look)
+    if seen == SEEN:  # people who randomize their own answers spend more
+        ranges(options, rows)
     return epsilon
+
+
+def show_odds(epsilon: float, seen: str = SEEN, delta: float = 0.0, *, claimed: bool = False) -> None:
+    """Show what an epsilon means for one person, in odds; `claimed`: if it held, as no proof of it does."""
+    full = int(DOTS * odds(epsilon))  # only certainty fills all
+    dots = f":primary[{'●' * full}]:gray[{'●' * (DOTS - full)}]"
+    st.markdown(f"**{odds_in_short(epsilon)}** {dots}", help=odds_sentence(epsilon, seen, delta))
+    if claimed:
+        caption("how sure someone could become, if the claim held")
+    elif delta:
+        caption("how sure someone can become about a person, but for a probability of {delta}", delta=f"{delta:g}")
+    else:
+        caption("how sure someone can become about a person (50 before)")
+
+
+def show_no_limit(why: str) -> None:
+    """Show that nothing limits what someone can learn of a person, and why."""
+    st.markdown(f":red[**{say('No limit')}** {'●' * DOTS}]")
+    st.caption(f":red[{why}]")
 
 
 def ranges(options: Sequence[float], rows: int) -> None:
@@ -104,5 +107,5 @@ def ranges(options: Sequence[float], rows: int) -> None:
     parts = [sum(low < step <= high for step in options) for low, high in pairwise(ends)]
     seen = [(words, steps) for words, steps in zip(USUAL.values(), parts, strict=True) if steps]
     with st.container(key="ranges"):
-        for place, (words, _) in zip(st.columns([steps for _, steps in seen], gap="xsmall"), seen, strict=True):
-            place.caption(say(words))
+        for cell, (words, _) in zip(st.columns([steps for _, steps in seen], gap="xsmall"), seen, strict=True):
+            cell.caption(say(words))

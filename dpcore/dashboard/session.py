@@ -161,7 +161,7 @@ def finished() -> dict[str, int]:
     return kept("dpcore.finished", dict[str, int])
 
 
-def ended(name: str) -> bool:
+def has_ended(name: str) -> bool:
     """Whether a run of this name came to its end since this was asked last."""
     seen = kept("dpcore.seen", dict[str, int])
     before, seen[name] = seen.get(name, 0), finished().get(name, 0)

@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
+from itertools import cycle
 from typing import Any
 
 import streamlit as st
@@ -15,7 +16,7 @@ from dpcore.arguments import Progress
 from dpcore.dashboard import before_run, controls, jobs, links, panels, session, shell, unproved
 from dpcore.dashboard.panels import accuracy, download, forecast, marginals, paper, privacy, summary
 from dpcore.dashboard.session import Shown
-from dpcore.dashboard.widgets import MADE, focus, outdated
+from dpcore.dashboard.widgets import MADE, focus, outdated, settings_drawer
 from dpcore.datasets import Dataset
 from dpcore.evaluate.evaluator import Evaluator
 from dpcore.export import facts, protection
@@ -58,25 +59,25 @@ class Workbench:
 
     def draw(self) -> None:
         """The page."""
-        place = shell.frame(say(self.title), about(session.dataset())).empty()
+        area = shell.frame(say(self.title), data_in_use(session.dataset())).empty()
         data = session.dataset()
         title = phrase("Learning privately")
-        jobs.answer(place, self.page, title)
+        jobs.answer(area, self.page, title)
         with st.container(key="settings"):
             st.session_state.pop(f"{self.page}.lacks", None)
             st.fragment(self.settings)(data)
         jobs.end_in_page(self.page)
         unproved.agree(self.page, "run", data)
-        working = jobs.run(title, self.page, self.release(data), place=place)
+        working = jobs.run(title, self.page, self.release(data), place=area)
         if not working:
-            with place.container():
+            with area.container():
                 controls.run_button(self.page, data)
         shown: Shown | None = session.shown(self.page)
         if shown is not None:
             with st.container(key=MADE):
                 summary.notices(shown)
                 panels.draw_open(self.page, self.tabs(shown, data))
-        if session.ended(self.page):
+        if session.has_ended(self.page):
             focus("verdict")
         self.drawers(data)
 
@@ -134,44 +135,52 @@ class Workbench:
         """All settings; moving one draws nothing and spends nothing."""
         page, shown = self.page, session.shown(self.page)
         with links.of(page, data):
-            slider, odds, choose, more = st.columns([4, 2.6, 3.2, 1.5], gap="medium")
+            strength, odds, choose = st.columns([4, 3, 4], gap="medium")
             with choose:
                 name, preset = controls.method_select(page)
             method: Any = METHODS[name](mode=preset.mode, **preset.parameters)
-            advanced = more.container(key="advanced").popover(say("Advanced"), width="stretch")
-            given, rows = self.chosen(method, data, (slider, odds), advanced)
+            before, advanced = st.container(), settings_drawer()
+            given, rows = self.chosen(method, data, strength, advanced)
             given = {"mode": preset.mode, **preset.parameters, **given}
             made = (name, {**given, **method.implied(rows)})
             lacks = controls.refusal(METHODS[name](**made[1]), data.schema)
             st.session_state[f"{page}.chosen"] = (*made, rows) if isinstance(method, Synthesizer) else made
             own, public = on_rows(method, data)
-            before_run.line(page, method, preset, data.schema, public)
+            with odds:
+                before_run.odds(method, preset, data.schema)
+            with choose:
+                before_run.terms(method, data.schema)
+            with before:
+                before_run.line(page, method, preset, data.schema, public if method.relation == "replace" else None)
             if shown is not None and shown.asked not in (None, st.session_state[f"{page}.chosen"]):
                 outdated()
             with advanced:
-                if told := own.foretold(public):
-                    st.caption(told)
                 self.explained(own, public)
                 grounds = facts.grounds(data.schema, method.relation, method.delta, presets.noise_of(method))
-                st.caption("  \n".join(f"**{what}:** {shell.escaped(why)}" for what, why in grounds))
+                told = [own.foretold(public), *(f"**{what}:** {shell.escaped(why)}" for what, why in grounds)]
+                st.caption(say("What follows from these settings"), help="\n\n".join(filter(None, told)))
         controls.lacking(page, lacks)
         if isinstance(own, Synthesizer) and isinstance(method, Synthesizer):
             own.set_params(**own.implied(rows))
             with advanced:
-                forecast.draw(page, method, own, data.schema, public, rows, tried=shown is not None)
+                forecast.draw(page, method, own, data.schema, public if method.relation == "replace" else None, rows)
 
-    def chosen(self, method: Any, data: Dataset, places: tuple[Any, Any], advanced: Any) -> tuple[dict[str, Any], int]:
+    def chosen(self, method: Any, data: Dataset, area: Any, advanced: Any) -> tuple[dict[str, Any], int]:
         """The method's parameters that were chosen, and how many rows are wanted; the method has them, too."""
         asks = method.asks()
         strength = next((name for name in STRENGTHS if name in asks and asks[name].wanted(method)), "")
         given: dict[str, Any] = {}
         if strength:
-            with places[0]:
-                given |= controls.ask(self.page, method, asks[strength], data, places)
-        with advanced:
-            rows = controls.rows_picker(self.page, data) if isinstance(method, Synthesizer) else 0
-            for name, control in asks.items():
-                if name != strength and control.wanted(method):
+            with area:
+                given |= controls.ask(self.page, method, asks[strength], data)
+        cells = cycle(advanced.columns(2, gap="medium"))
+        rows = 0
+        if isinstance(method, Synthesizer):
+            with next(cells):
+                rows = controls.rows_picker(self.page, data)
+        for name, control in asks.items():
+            if name != strength and control.wanted(method):
+                with next(cells):
                     given |= controls.ask(self.page, method, control, data)
         return given, rows
 
@@ -186,7 +195,7 @@ def comparable(before: Shown | None, made: export.Release, data: Dataset) -> Sho
     return before
 
 
-def about(data: Dataset) -> str:
+def data_in_use(data: Dataset) -> str:
     """The data in use, and whose rows a run protects."""
     whose = say(protection.protects(data.schema.unit))
     return say("{data} · protects a {whose}", data=shell.escaped(data.name), whose=whose)

@@ -17,7 +17,7 @@ from dpcore.postprocess.forest import Forest
 from dpcore.postprocess.forest_frames import side_of
 from dpcore.postprocess.naive_bayes import Bayes
 
-Part = tuple[int, list[tuple[str, str, float, float]]]
+ColumnShares = tuple[int, list[tuple[str, str, float, float]]]
 """A number of real rows, and of each value or branch: the column, the value, the real and the released share."""
 
 
@@ -57,7 +57,7 @@ def model_distances(frame: Statistics) -> pd.DataFrame:
     return table.sort_values("avd", ascending=False, ignore_index=True)
 
 
-def split_shares(forest: Forest, data: Dataset) -> list[Part]:
+def split_shares(forest: Forest, data: Dataset) -> list[ColumnShares]:
     """Of each column that splits a node, the branches of its first split."""
     real = with_true_counts(forest, data.train_sample)
     found = []
@@ -65,20 +65,22 @@ def split_shares(forest: Forest, data: Dataset) -> list[Part]:
         nodes = np.flatnonzero(forest.column == column)
         node = int(nodes[np.lexsort((-forest.counts[nodes], forest.level[nodes]))[0]])
         children = np.arange(forest.first[node], forest.first[node] + forest.fanout[node])
+        if forest.counts[children].sum() <= 0:
+            continue  # no released row reaches it, so it has no shares
         shares = [counts[children] / max(counts[children].sum(), 1e-9) for counts in (real.counts, forest.counts)]
         name, rows = forest.schema.names[column], max(int(real.counts[children].sum()), 1)
-        sides = [side_of(forest, place)[0] for place in children.tolist()]
+        sides = [side_of(forest, node)[0] for node in children.tolist()]
         found.append((rows, [(name, side, p, q) for side, p, q in zip(sides, *shares, strict=True)]))
     return found
 
 
-def column_shares(model: Bayes, data: Dataset) -> list[Part]:
+def column_shares(model: Bayes, data: Dataset) -> list[ColumnShares]:
     """Of each column that the model knows, all values, over all classes."""
     schema, train = model.schema, data.train_sample
     found = []
     for name in model.columns:
         column = schema[name]
-        released = model.prior @ (model.tables[name] if name in model.tables else binned(model, name))
+        released = model.prior @ (model.tables[name] if name in model.tables else bin_shares(model, name))
         codes = schema.select([name]).encode(train[[name]])[:, 0]
         real = np.bincount(codes, minlength=column.size) / max(len(codes), 1)
         values = zip(column.labels, real, released, strict=True)
@@ -86,7 +88,7 @@ def column_shares(model: Bayes, data: Dataset) -> list[Part]:
     return found
 
 
-def binned(model: Bayes, name: str) -> Floats:
+def bin_shares(model: Bayes, name: str) -> Floats:
     """The probabilities of a column's bins by class, where the model knows means and variances; no value is missing."""
     column, moments = model.schema[name], model.normals[name]
     edges = np.asarray(column.edges, dtype=float)

@@ -161,34 +161,6 @@ class Forecast:
         columns = before.columns.towards(after.columns, part)
         return Expected(epsilon, columns, pairs, group, near.kept)
 
-    def epsilon_for(self, distance: float, of: str = "pairs") -> float | None:
-        """Return the least epsilon from which on a band ends at a distance.
-
-        At it, `at` says that the columns or pairs are that close; it is not below what was
-        rehearsed, and not above.
-
-        Parameters
-        ----------
-        distance : float
-            The total variation distance, in [0, 1].
-        of : {"pairs", "columns"}, default="pairs"
-            Whose band.
-
-        Returns
-        -------
-        float or None
-            The epsilon; None if no step's band ends there.
-        """
-        ends = [getattr(step, of).high for step in self.steps if getattr(step, of) is not None]
-        if not ends or ends[-1] > distance:
-            return None
-        place = max((i + 1 for i, end in enumerate(ends) if end > distance), default=0)
-        if place == 0:
-            return self.steps[0].epsilon
-        first, second = (math.log(max(end, LEAST)) for end in ends[place - 1 : place + 1])
-        part = (math.log(max(distance, LEAST)) - first) / (second - first)
-        return between(self.steps[place - 1].epsilon, self.steps[place].epsilon, part)
-
 
 def between(first: float | None, second: float | None, part: float) -> float:
     """A value between two others, on a line of logarithms."""

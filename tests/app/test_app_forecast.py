@@ -5,10 +5,10 @@ from driving import change, people, press, run
 from prepared import data, page
 from screen import pictures, said, widget
 
-from dpcore.dashboard.panels import forecast as section
+from dpcore.dashboard import before_run
 from dpcore.experiment import forecasts
 
-GO, WITHIN, USE = "forecast.naive_bayes.go", "forecast.within.naive_bayes", "forecast.use.naive_bayes"
+GO = "forecast.naive_bayes.go"
 
 
 @pytest.fixture(autouse=True)
@@ -19,8 +19,8 @@ def _short(monkeypatch) -> None:
 
 
 def there(at) -> bool:
-    """Whether the page has a forecast: what asks for an epsilon of a distance stands below it."""
-    return any((field.key or "").startswith("forecast.within.") for field in at.number_input)
+    """Whether the page has a forecast: nothing asks for it then."""
+    return not any((button.key or "").startswith(GO) for button in at.button)
 
 
 def waited(at):
@@ -32,7 +32,7 @@ def waited(at):
     raise AssertionError("The forecast did not come.")
 
 
-def test_a_forecast_moves_with_epsilon_gives_one_for_a_distance_and_is_of_its_settings() -> None:
+def test_a_forecast_moves_with_epsilon_and_is_of_its_settings() -> None:
     at = page(data(max_rows=400))
     at = waited(press(at, GO))
     first = said(at)
@@ -40,9 +40,6 @@ def test_a_forecast_moves_with_epsilon_gives_one_for_a_distance_and_is_of_its_se
     assert pictures(at)
     assert not at.session_state["dpcore.accounts"]  # nothing was asked of any row
     assert said(change(at, epsilon=10.0)) != first
-    at.number_input(WITHIN).set_value(60.0)
-    press(run(at), USE)
-    assert widget(at, "naive_bayes.epsilon").value < 10
     assert not there(change(at, smoothing=2.0))
 
 
@@ -50,6 +47,6 @@ def test_the_number_of_rows_is_typed_where_it_is_private_and_never_counted() -> 
     found = []
     for rows in (people(), people().head(60)):
         at = waited(press(page(data(rows, max_rows=None)), GO))
-        assert widget(at, "forecast.rows.naive_bayes").value == section.USUAL
-        found.append([line for line in said(at).splitlines() if f"of {section.USUAL:,}" in line])
+        assert widget(at, "forecast.rows.naive_bayes").value == before_run.USUAL
+        found.append([line for line in said(at).splitlines() if f"of {before_run.USUAL:,}" in line])
     assert found[0] == found[1] != []

@@ -1,10 +1,11 @@
 """The page of trees and forests: what it asks for, its trees, and predictions for files."""
 
+from dataclasses import replace
 from typing import Any
 
-from driving import csv, people, run, shown
+from driving import csv, people, released, run, shown
 from prepared import Journey, asked, at_once, data, follow, page, with_release
-from screen import books, mendable, widget, words
+from screen import books, marked, mendable, widget, words
 from streamlit.testing.v1 import AppTest
 
 PAGE = "forests"
@@ -40,6 +41,14 @@ def test_the_page_has_the_papers_table_and_a_forest_comes_in_one_click() -> None
     (button,) = [button for button in at.button if button.proto.icon == ":material/forest:"]
     button.click()
     assert asked(run(at))["n_trees"] == 25
+
+
+def test_without_test_rows_the_worst_column_of_the_released_counts_is_shown() -> None:
+    rows = data()
+    at = released(page(replace(rows, test=rows.test.head(0))), n_trees=3)
+    assert "No rows were set apart for testing" in words(at)
+    assert [metric.label for metric in at.metric][1] == "⚠ Columns close"
+    assert marked(at) == [True]
 
 
 def test_what_a_method_does_not_know_is_not_asked_and_shares_that_leave_nothing_are_not_run() -> None:

@@ -43,8 +43,8 @@ def test_first_thing_done_behind_a_deep_link_counts(server) -> None:
 def test_what_hangs_on_the_rows_is_marked() -> None:
     """The time of a run and, under add_remove, the number of rows are answers that nobody paid for."""
     at = with_release("summary")
-    (about,) = [found.value for found in at.caption if f"in {shown(at).release.seconds:.1f} s" in found.value]
-    assert REAL_DATA in about
+    about = widget(at, f"{PAGE}.show_rows").help
+    assert f"in {shown(at).release.seconds:.1f} s ({REAL_DATA}" in about
     assert all(metric.label.startswith("⚠") for metric in at.metric[1:])
     in_use = at.sidebar.markdown[0]
     assert in_use.value.endswith("⚠")

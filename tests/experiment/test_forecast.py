@@ -54,15 +54,6 @@ def test_there_is_no_way_to_a_row() -> None:
         assert not {name for name in imported if name and ("dataset" in name or "evaluator" in name)}, place
 
 
-def test_the_epsilon_for_a_distance_is_where_the_band_ends_there(margins: Forecast) -> None:
-    epsilon = margins.epsilon_for(0.1, "columns")
-    assert epsilon is not None
-    assert margins.at(epsilon).columns.high == pytest.approx(0.1)
-    assert margins.at(epsilon * 1.5).columns.high < 0.1 < margins.at(epsilon / 1.5).columns.high
-    assert margins.epsilon_for(0.001) is None  # what even no noise would not give
-    assert margins.epsilon_for(1.0) == STEPS[0]
-
-
 def test_between_steps_bands_lie_on_lines_of_logarithms() -> None:
     def step(epsilon: float, end: float, group: float | None, kept: float) -> Expected:
         return Expected(epsilon, Band(0.01, end / 2, end), None, group, {("a", "b"): kept})

@@ -29,8 +29,11 @@ def accuracy(page: str, shown: Shown) -> None:
         return
     release, data = shown.release, shown.data
     target = release.parameters.get("target") or release.schema.target
-    if target is None or not len(data.test_sample):
-        st.info(say("Accuracy needs a class column and test rows. Choose them on the page Data."))
+    if not len(data.test_sample):
+        st.info(say("No rows were set apart for testing: choose it on Data."))
+        return
+    if target is None:
+        st.info(say("Accuracy needs a class column. Choose one on Data."))
         return
     frame = jobs.once(page, shown, "accuracy", phrase("Training classifiers"), partial(accuracies, shown, target))
     if frame is None:
@@ -40,8 +43,8 @@ def accuracy(page: str, shown: Shown) -> None:
     metric = "balanced_accuracy" if rarest < RARE else "accuracy"
     majority = float(frame.loc[frame["model"] == MAJORITY, metric].iloc[0])
     markdown(
-        "How well can **{target}** be predicted for {rows:,} real rows that no method has seen, by a classifier that "
-        "learned from the synthetic rows, or from the real ones? ({mark})",
+        "How well can **{target}** be predicted for {rows:,} real rows that this release did not learn from, by a "
+        "classifier that learned from the synthetic rows, or from the real ones? ({mark})",
         target=escaped(target),
         rows=len(data.test_sample),
         mark=say(REAL_DATA),

@@ -31,16 +31,16 @@ def accuracy(page: str, shown: Shown) -> None:
     """Accuracies beside references, which classes are taken for which, and what the noise took."""
     release, data = shown.release, shown.data
     if not len(data.test_sample):
-        told = phrase("Accuracy needs rows that were kept aside to test on. Choose how many on the page Data.")
+        told = phrase("No rows were set apart for testing: choose it on Data.")
         st.info(say(told))
         return
     found = comparison(page, shown)
     if found is None:
         return
     markdown(
-        "How well is **{target}** predicted for {rows:,} real rows that no method has seen? ({mark}) Balanced accuracy "
-        "is the mean share of each class that is found: a model that always says the same scores no better than by "
-        "chance.",
+        "How well is **{target}** predicted for {rows:,} real rows that this release did not learn from? ({mark}) "
+        "Balanced accuracy is the mean share of each class that is found: a model that always says the same scores no "
+        "better than by chance.",
         target=escaped(release.model.target),
         rows=len(data.test_sample),
         mark=say(REAL_DATA),

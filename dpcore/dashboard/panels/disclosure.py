@@ -22,6 +22,7 @@ from dpcore.export.model_file import Model
 from dpcore.export.release import Release
 from dpcore.language import phrase, say
 from dpcore.methods import METHODS
+from dpcore.text import odds
 
 FITS, TARGETS = 20, 400
 LEARNS, LOOKS = phrase("learns from the release ({model})"), phrase("looks for rows that agree in all other columns")
@@ -94,6 +95,9 @@ def limit(release: Release) -> str:
         )
     whose, price = say(protection.protects(unit)), escaped(protection.headline(unit, epsilon, release.ledger.delta))
     told = say(told, points=points(epsilon), whose=whose, epsilon=price)
+    if not release.ledger.delta:
+        half = phrase(" That is twice what someone gains who was 50:50 unsure: from 50 to {sure} in 100.")
+        told += say(half, sure=f"{100 * odds(epsilon):.4g}")
     if unit is not None and unit.id_column is None:
         more = phrase(" For a person with {rows:,} rows the limit is {points} points.")
         told += say(

@@ -11,7 +11,7 @@ from dpcore.dashboard.panels import longer
 from dpcore.dashboard.panels.accuracy import comparisons
 from dpcore.dashboard.session import Shown, remember
 from dpcore.dashboard.shell import escaped
-from dpcore.dashboard.widgets import caption, markdown
+from dpcore.dashboard.widgets import markdown
 from dpcore.export import Release, bundle, file_name, make_notebook, make_report, show_code
 from dpcore.export.artifacts import CountTree, Picture, Rows, Table
 from dpcore.export.facts import facts
@@ -45,6 +45,8 @@ def download(page: str, shown: Shown) -> None:
     if isinstance(artifact, Model) and release.noiseless:
         st.info(say("This model holds noiseless counts of real rows. It is for comparison on screen, and stays here."))
         return
+    with st.container(horizontal=True):
+        first, others = st.container(width="content"), st.popover(say("Other files"))
     st.markdown(about_model(release, artifact) if isinstance(artifact, Model) else about_rows(artifact))
     if artifact.reports is not None and release.table_of_reports is None:
         markdown(
@@ -53,10 +55,14 @@ def download(page: str, shown: Shown) -> None:
     if release.guarantee_void:
         st.warning(release.guarantee_void, icon=WARNING)
     table: Table = "csv"
-    if isinstance(artifact, Rows):
-        formats: list[Table] = ["csv", "parquet"]
-        table = st.segmented_control(say("Table format"), formats, default="csv", required=True, key=f"{page}.format")
-    told = report(page, shown, lambda: comparisons(page, shown))
+    with others:
+        if isinstance(artifact, Rows):
+            formats: list[Table] = ["csv", "parquet"]
+            look: dict[str, Any] = {"default": "csv", "required": True, "key": f"{page}.format"}
+            table = st.segmented_control(say("Table format"), formats, **look)
+        note = say("They carry no guarantee. Without them the report holds the release alone, and what it can cost.")
+        real = st.toggle(say("Put the comparisons with real rows into the report"), key=f"{page}.real", help=note)
+    told = report(shown, lambda: comparisons(page, shown), real=real)
     if told is None:
         return
     if not told.drawn:
@@ -66,32 +72,30 @@ def download(page: str, shown: Shown) -> None:
         packed = remember(shown, f"zip {table} {told.real}", lambda: bundle(release, table=table, told=told))
         notebook = remember(shown, f"notebook {table}", lambda: make_notebook(release, table))
     zipped = file_name(release, real=told.real)
-    with st.container(horizontal=True):
-        file_button(f"{page}.download", say("Download the release"), packed, zipped, type="primary")
+    with first:
+        file_button(f"{page}.download", escaped(zipped), packed, zipped, type="primary")
+    with others:
         if isinstance(artifact, Model):
             model = remember(shown, "model", artifact.to_json)
             file_button(f"{page}.download_model", say("Download the model alone"), model, "model.json")
+        note = say("Opens in any browser without a network, and prints.")
+        alone = file_name(release, real=told.real, ending="html")
+        file_button(f"{page}.download_report", say("Download the report alone"), told.html, alone, help=note)
+        note = say("Keep it beside the files of the zip; the README there says how to run it.")
         file_button(
-            f"{page}.download_report",
-            say("Download the report alone"),
-            told.html,
-            file_name(release, real=told.real, ending="html"),
-            help=say("Opens in any browser without a network, and prints."),
-        )
-        file_button(
-            f"{page}.download_notebook",
-            say("Download the notebook alone"),
-            notebook,
-            "replay.ipynb",
-            help=say("Keep it beside the files of the zip; the README there says how to run it."),
+            f"{page}.download_notebook", say("Download the notebook alone"), notebook, "replay.ipynb", help=note
         )
     if shown.method is not None and hosting.own_computer():
-        longer.written(page, shown)
+        with st.expander(say("More rows than fit into memory")):
+            longer.written(page, shown)
     card(shown)
     if isinstance(artifact, CountTree):
         groups = artifact.generalized
-        st.dataframe(groups.nlargest(FIRST, groups.columns[-1]), hide_index=True, key=f"{page}.groups")
-        caption("The {first} largest of {rows:,} generalized rows that are not empty.", first=FIRST, rows=len(groups))
+        told_of = say(
+            "The {first} largest of {rows:,} generalized rows that are not empty", first=FIRST, rows=len(groups)
+        )
+        with st.expander(told_of):
+            st.dataframe(groups.nlargest(FIRST, groups.columns[-1]), hide_index=True, key=f"{page}.groups")
     again(release)
 
 
@@ -127,14 +131,8 @@ def about_model(release: Release, model: Model) -> str:
     )
 
 
-def report(page: str, shown: Shown, pictures_of: Comparisons) -> Report | None:
+def report(shown: Shown, pictures_of: Comparisons, *, real: bool) -> Report | None:
     """The report, made once per release and choice; None until what it needs is there."""
-    real = st.toggle(
-        say("Put the comparisons with real rows into the report"),
-        value=False,
-        key=f"{page}.real",
-        help=say("They carry no guarantee. Without them the report holds the release alone, and what it can cost."),
-    )
     if real:
         told_so = phrase("{mark}. The report, and the zip that holds it, compare with real rows now.")
         st.error(say(told_so, mark=say(REAL_DATA)), icon=WARNING)
@@ -161,8 +159,7 @@ def file_button(key: str, label: str, data: str | bytes, file: str, **look: Any)
 def card(shown: Shown) -> None:
     """The release's card; the zip holds the same in English."""
     made = remember(shown, f"card {spoken()}", lambda: facts(shown.release))
-    with st.container(border=True):
-        markdown("**Release card**")
+    with st.expander(say("Release card")):
         left, right = st.columns([3, 2], gap="large")
         left.markdown("\n".join(f"- **{escaped(what)}:** {escaped(about)}" for what, about in made.card + made.limits))
         right.markdown("\n".join([say("**What is not protected**"), "", *(f"- {escaped(text)}" for text in made.open)]))

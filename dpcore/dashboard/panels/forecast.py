@@ -8,16 +8,16 @@ import streamlit as st
 from dpcore import charts
 from dpcore.arguments import Progress
 from dpcore.dashboard import jobs, panels, session
-from dpcore.dashboard.epsilon import EPSILONS
+from dpcore.dashboard.before_run import rows_expected, rows_key
 from dpcore.dashboard.shell import escaped
-from dpcore.dashboard.widgets import caption, markdown
+from dpcore.dashboard.widgets import markdown
 from dpcore.domain.schema import Schema
 from dpcore.experiment.forecasts import Band, Expected, Forecast, forecast
 from dpcore.language import phrase, say
 from dpcore.methods.synthesizer import Synthesizer
 from dpcore.text import number
 
-USUAL, MOST = 10_000, 1_000_000  # rows
+MOST = 1_000_000  # rows
 MOST_NAMED = 3  # pairs
 MOST_KEPT = 20
 OTHERS = ("epsilon", "noise", "random_state")  # parameters that a forecast does not hang on
@@ -29,60 +29,41 @@ WHENCE = phrase(
 READ_OFF = phrase("But the schema was read off them, so this is no public fact before it is declared.")
 
 
-def draw(
-    page: str, method: Synthesizer, own: Synthesizer, schema: Schema, public: int | None, rows: int, *, tried: bool
-) -> None:
+def draw(page: str, method: Synthesizer, own: Synthesizer, schema: Schema, public: int | None, rows: int) -> None:
     """The forecast of a run, once it is asked for; it moves with epsilon.
 
-    `own` is the method as it runs on rows, of which so many are `public`; so many `rows` are to be made. Whether this
-    page has a release decides what stands first.
+    `own` is the method as it runs on rows, of which so many are `public`; so many `rows` are to be made.
     """
-    with st.container(border=not tried):
-        st.markdown(say(WHENCE) if schema.source == "declared" else f"{say(WHENCE)} {say(READ_OFF)}")
-        if public is None:
-            label = say("Rows that you expect (a number that you know, not one that you count)")
-            public = int(st.number_input(label, 1, MOST, USUAL, 1_000, key=f"forecast.rows.{page}"))
-        settings = {name: value for name, value in own.get_params().items() if name not in OTHERS}
-        key = (method.title, repr(settings), schema.to_json(), public, rows)
-        known = session.kept("dpcore.forecasts", dict[Any, Forecast])
-        if key in known:
-            told(page, method, own, known[key])
-            return
-
-        def work(progress: Progress) -> None:
-            found = forecast(own, schema, public, made=rows, progress=progress)
-            while len(known) >= MOST_KEPT:
-                known.pop(next(iter(known)))
-            known[key] = found
-
-        name = f"forecast.{page}"
-        jobs.button(say("Forecast this run"), name, "go", icon=":material/query_stats:")
-        jobs.run(phrase("Running on made-up tables"), name, work)
-
-
-def told(page: str, method: Synthesizer, own: Synthesizer, found: Forecast) -> None:
-    """A forecast at the epsilon that is chosen, and the epsilon for a distance."""
-    left, right = st.columns([3, 1], gap="large")
-    with left:
-        at, plain = found.at(float(own.epsilon)), found.noiseless
-        st.markdown(expected(at, found.rows, float(method.epsilon)))
-        drawn(found, float(method.epsilon), float(method.epsilon) / float(own.epsilon))
-        st.caption(parts(plain))
-        lost(at)
-    if at.pairs is None:
+    note = say(WHENCE) if schema.source == "declared" else f"{say(WHENCE)} {say(READ_OFF)}"
+    if public is None:
+        label = say("Rows that you expect (a number that you know, not one that you count)")
+        look: Any = {"value": rows_expected(page, schema), "step": 1_000, "key": rows_key(page, schema)}
+        public = int(st.number_input(label, 1, MOST, **look))
+    settings = {name: value for name, value in own.get_params().items() if name not in OTHERS}
+    key = (method.title, repr(settings), schema.to_json(), public, rows)
+    known = session.kept("dpcore.forecasts", dict[Any, Forecast])
+    if key in known:
+        told(method, own, known[key], note)
         return
-    with right:
-        wanted = st.number_input(say("Pairs within (points)"), 0.1, 100.0, 5.0, 0.5, key=f"forecast.within.{page}")
-        epsilon = found.epsilon_for(wanted / 100)
-        times = float(method.epsilon) / float(own.epsilon)  # rows of a person
-        steps = method.asks()["epsilon"].steps or EPSILONS
-        enough = next((step for step in steps if epsilon is not None and step >= times * epsilon * (1 - 1e-9)), None)
-        if epsilon is None or enough is None:
-            caption("No epsilon here is expected to give that.")
-            return
-        caption("Epsilon {epsilon} is expected to give that.", epsilon=number(times * epsilon))
-        look: Any = {"key": f"forecast.use.{page}", "disabled": enough == method.epsilon}
-        st.button(say("Use epsilon {epsilon:g}", epsilon=enough), on_click=use, args=(page, enough), **look)
+
+    def work(progress: Progress) -> None:
+        found = forecast(own, schema, public, made=rows, progress=progress)
+        while len(known) >= MOST_KEPT:
+            known.pop(next(iter(known)))
+        known[key] = found
+
+    name = f"forecast.{page}"
+    jobs.button(say("Forecast this run"), name, "go", icon=":material/query_stats:", help=note)
+    jobs.run(phrase("Running on made-up tables"), name, work)
+
+
+def told(method: Synthesizer, own: Synthesizer, found: Forecast, note: str) -> None:
+    """A forecast at the epsilon that is chosen."""
+    at, epsilon = found.at(float(own.epsilon)), float(method.epsilon)
+    st.markdown(expected(at, found.rows, epsilon), help=note)
+    drawn(found, epsilon, epsilon / float(own.epsilon))
+    st.caption(parts(found.noiseless))
+    lost(at)
 
 
 def drawn(found: Forecast, epsilon: float, times: float) -> None:
@@ -95,11 +76,6 @@ def drawn(found: Forecast, epsilon: float, times: float) -> None:
     ]
     ends = (times * found.steps[0].epsilon, times * found.steps[-1].epsilon)
     panels.chart(charts.forecast_bands(pd.DataFrame(rows), epsilon=epsilon, low=ends[0], high=ends[1]))
-
-
-def use(page: str, epsilon: float) -> None:
-    """Move the page's epsilon."""
-    st.session_state[f"{page}.epsilon"] = epsilon
 
 
 def expected(at: Expected, rows: int, epsilon: float) -> str:

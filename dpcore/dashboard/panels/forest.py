@@ -106,13 +106,9 @@ def group_tree(page: str, shown: Shown) -> None:
         st.dataframe(largest[columns], hide_index=True, key=f"{page}.groups")
 
 
-def budget(shown: Shown) -> None:
+def budget(shown: Shown, found: Forest) -> None:
     """Which levels and purposes epsilon went to, and how the trees' prices make the price of all."""
-    ledger, found = shown.release.ledger, forest_of(shown)
-    if found is None:
-        markdown("Every choice of a value or a split point has its share, and the counts of the groups have the rest.")
-        panels.chart(charts.epsilon_split(ledger.breakdown()))
-        return
+    ledger = shown.release.ledger
     if math.isinf(ledger.epsilon_claimed):
         st.info(say("No query was answered with noise, so no epsilon can be proved."))
         return

@@ -28,9 +28,8 @@ def written(page: str, shown: Shown) -> None:
     """How many rows, where to, and the work; it spends nothing, as rows are made of what was measured."""
     name, key = f"{page}.longer", "rows in a file"
     markdown(
-        "**More rows than fit into memory.** This release makes as many as you like, at no cost: they are written "
-        "to a file on this computer, block by block, each a sample of its own. They are other rows than those in "
-        "the zip, from the same model."
+        "This release makes as many rows as you like, at no cost: they are written to a file on this computer, block "
+        "by block, each a sample of its own. They are other rows than those in the zip, from the same model."
     )
     left, right, end = st.columns([1, 2, 1], vertical_alignment="bottom")
     usual = shown.release.schema.max_rows or USUAL

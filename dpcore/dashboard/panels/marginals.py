@@ -3,6 +3,7 @@
 import math
 from functools import partial
 
+import pandas as pd
 import streamlit as st
 
 from dpcore import charts, evaluate
@@ -31,23 +32,14 @@ def marginals(page: str, shown: Shown) -> None:
 
 def of_model(page: str, shown: Shown) -> None:
     """One column as a classifier's released counts have it, beside the real rows; the worst column first."""
-    predictor = shown.release.model.predictor
-
-    def work(progress: Progress) -> Statistics:
-        progress(0.0, "")
-        return model_marginals(predictor, shown.data)
-
-    frame = jobs.once(page, shown, "model marginals", phrase("Counting real rows"), work)
-    if frame is None:
+    found = of_counts(page, shown)
+    if found is None:
         return
-    if frame.empty:
-        st.info(say("The released counts say nothing of single columns: no tree was split."))
-        return
-    distances_of = model_distances(frame)
+    frame, distances_of = found
     names = list(distances_of["attributes"])
     name = st.selectbox(say("One column (the worst first)"), names, key=f"{page}.column")
-    real(charts.marginal, frame[frame["attributes"] == name].drop(columns="attributes"), column=name)
-    if isinstance(predictor, Forest):
+    of_column(frame, name)
+    if isinstance(shown.release.model.predictor, Forest):
         told = phrase(
             "Released counts of the first split of **{column}**: of the rows that reach it, the share that goes each "
             "way. Mean distance over {n:,} columns: **{mean:.3f}** ({mark})."
@@ -59,6 +51,28 @@ def of_model(page: str, shown: Shown) -> None:
         )
     of = {"column": escaped(str(name)), "n": len(names), "mean": distances_of["avd"].mean(), "mark": say(REAL_DATA)}
     st.markdown(say(told, **of))
+
+
+def of_counts(page: str, shown: Shown) -> tuple[Statistics, pd.DataFrame] | None:
+    """What a classifier's released counts say of columns, and how far off each is; None if that is not there."""
+
+    def work(progress: Progress) -> Statistics:
+        progress(0.0, "")
+        return model_marginals(shown.release.model.predictor, shown.data)
+
+    frame = jobs.once(page, shown, "model marginals", phrase("Counting real rows"), work)
+    if frame is None:
+        return None
+    if frame.empty:
+        st.info(say("The released counts say nothing of single columns: no tree was split."))
+        return None
+    return frame, model_distances(frame)
+
+
+def of_column(frame: Statistics, name: str) -> None:
+    """One column of released counts beside the real rows."""
+    chosen = frame[frame["attributes"] == name].drop(columns="attributes")
+    real(charts.marginal, chosen, column=name, released=say("released"))
 
 
 def columns(page: str, shown: Shown) -> None:

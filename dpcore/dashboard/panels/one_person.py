@@ -27,14 +27,14 @@ def one_person(page: str, model: Model) -> None:
     typical = {name: usual(column) for name, column in columns.items()}
     other = dict(typical)
     places = st.columns(max(len(changed), 1))
-    for place, name in zip(places, changed, strict=False):
-        other[name] = choose(place, columns[name], f"{key}.{names.index(name)}")
+    for cell, name in zip(places, changed, strict=False):
+        other[name] = choose(cell, columns[name], f"{key}.{names.index(name)}")
     cells = [{name: text(columns[name], value) for name, value in one.items()} for one in (typical, other)]
     found = model.predictions(pd.DataFrame(cells))
     titles = (say("A typical person"), say("The same, changed"))
-    for place, title, (*_, answer, sure) in zip(st.columns(2), titles, found.itertuples(index=False), strict=True):
+    for cell, title, (*_, answer, sure) in zip(st.columns(2), titles, found.itertuples(index=False), strict=True):
         value = say("{answer} ({sure:.1%} sure)", answer=escaped(str(answer)), sure=sure)
-        place.metric(f"{title}: {escaped(model.target)}", value, border=True)
+        cell.metric(f"{title}: {escaped(model.target)}", value, border=True)
     caption(
         "Typical: the middle of each public range, and the first public category. Neither person needs to exist; what "
         "a model says of them is no fact about anyone."
@@ -52,16 +52,16 @@ def usual(column: Column) -> Any:
     return steps(column)[len(steps(column)) // 2] if column.numeric else column.categories[0]
 
 
-def choose(place: Any, column: Column, key: str) -> Any:
+def choose(cell: Any, column: Column, key: str) -> Any:
     """A value of a column, another than the usual one at first."""
     if not column.numeric:
         names = list(column.categories)
-        return place.selectbox(escaped(column.name), names, min(1, len(names) - 1), key=key)
+        return cell.selectbox(escaped(column.name), names, min(1, len(names) - 1), key=key)
     grid = steps(column)
     if len(grid) == 1:
         return grid[0]
     far = grid[3 * len(grid) // 4]
-    return place.select_slider(escaped(column.name), grid, far, format_func=column.format_value, key=key)
+    return cell.select_slider(escaped(column.name), grid, far, format_func=column.format_value, key=key)
 
 
 def text(column: Column, value: Any) -> Any:

@@ -61,8 +61,9 @@ def figures(page: str, data: Dataset, paper: str) -> None:
     figure = next(iter(titles.values()))
     if len(titles) > 1:
         figure = titles[choice(st, say("Figure"), {title: title for title in titles}, f"{page}.figure")]
-    st.markdown(retold(figure.printed))
-    st.caption(source(OWN[paper]))
+    with st.popover(say("What the paper prints")):
+        st.markdown(retold(figure.printed))
+        st.caption(source(OWN[paper]))
     chosen_sets = []
     everything = figure.untested and lasting(st.toggle, say(ALL_ROWS), f"{page}.all_rows", help=say(ALL_ABOUT))
     for one in (data if data.name == chosen_name else known(chosen_name) for chosen_name in chosen):
@@ -118,10 +119,10 @@ def make(
     begun: dict[Any, Any] = {}  # lines of their own in the books of today
     whole = False
     try:
-        for place, one in enumerate(sets):
+        for index, one in enumerate(sets):
 
-            def within(part: float, text: str, place: int = place) -> None:
-                progress((place + part) / len(sets), f"{len(frames):,} done{text and '; '}{text}")
+            def within(part: float, text: str, index: int = index) -> None:
+                progress((index + part) / len(sets), f"{len(frames):,} done{text and '; '}{text}")
 
             ledgers = partial(ledger_of, spending, begun, figure, one)
             with closing(figure.stream(one, repeats, ledgers=ledgers, n_jobs=-1, progress=within)) as found:
@@ -178,10 +179,10 @@ def draw(paper: str, figure: Figure, memory: Made) -> None:
         st.markdown(f":material/fact_check: {escaped(line)} ({say(REAL_DATA)})")
 
 
-def choice(place: Any, label: str, options: Mapping[str, str], key: str) -> str:
+def choice(area: Any, label: str, options: Mapping[str, str], key: str) -> str:
     """One of some options, by what people read, the first unless somebody chooses, in a place of the page."""
     how: dict[str, Any] = {"default": next(iter(options)), "required": True}
-    return str(widgets.choice(place.segmented_control, label, key, options, **how))
+    return str(widgets.choice(area.segmented_control, label, key, options, **how))
 
 
 def here(name: str) -> bool:

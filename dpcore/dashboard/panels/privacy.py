@@ -21,11 +21,14 @@ from dpcore.text import claim, limit, number
 
 def privacy(page: str, shown: Shown) -> None:
     """Claimed and proven epsilon, where it went, and what could still be learned of one person."""
-    parts = {phrase("Epsilon"): lambda: spent(shown), phrase("One person"): lambda: disclosure.learned(page, shown)}
+    parts = {
+        phrase("Epsilon"): lambda: epsilon_shares(shown),
+        phrase("One person"): lambda: disclosure.learned(page, shown),
+    }
     draw_part(f"{page}.privacy", parts)
 
 
-def spent(shown: Shown) -> None:
+def epsilon_shares(shown: Shown) -> None:
     """Claimed and proven epsilon, in odds, and where it went."""
     ledger, unit, persons = shown.release.ledger, shown.release.schema.unit, shown.release.schema.persons
     rows = 1 if persons is None else persons.max_contributions  # questions are priced for one of them
@@ -33,8 +36,8 @@ def spent(shown: Shown) -> None:
     bound = ledger.epsilon_bound
     seen = phrase("your reports") if reported(shown) else phrase("the release")
 
-    def odds(amount: Epsilon) -> str:
-        return odds_sentence(protection.gained(unit, ledger.currency, amount), seen, ledger.delta)
+    def odds(loss: Epsilon) -> str:
+        return odds_sentence(protection.gained(unit, ledger.currency, loss), seen, ledger.delta)
 
     if bound == ledger.epsilon_claimed < math.inf:
         st.markdown(say("**Epsilon {epsilon}, proven.** {odds}", epsilon=limit(bound), odds=odds(ledger.totals.bound)))
@@ -61,10 +64,12 @@ def spent(shown: Shown) -> None:
     if ledger.delta:
         rho = say("Losses are counted in rho, which adds up: {rho} in all.", rho=number(above(ledger.totals.of_noise)))
         st.caption(rho if ledger.guarantee_void else f"{rho} {protection.of_delta(ledger.delta)}")
-    chart(charts.epsilon_split(ledger.breakdown()))
+    grown = isinstance(shown.release.artifact, Model) and not reported(shown) and forest.forest_of(shown)
+    if grown:
+        forest.budget(shown, grown)
+    else:
+        chart(charts.epsilon_split(ledger.breakdown()))
     caption("{sentence}.", sentence=escaped(retold(shown.release.noise_label)))
-    if isinstance(shown.release.artifact, Model) and "forest" in shown.release.artifact.released:
-        forest.budget(shown)
     asked = say("What each person reported") if reported(shown) else say("Every entry of the ledger")
     table_behind(frame, asked)
 

@@ -10,19 +10,20 @@ import streamlit as st
 from dpcore import charts, evaluate
 from dpcore.charts.base import REAL_DATA
 from dpcore.dashboard import jobs, session
-from dpcore.dashboard.epsilon import odds_in_short
-from dpcore.dashboard.panels import classifier, distances, evaluator, real
+from dpcore.dashboard.epsilon import CERTAIN, odds_in_short, odds_sentence
+from dpcore.dashboard.panels import classifier, distances, evaluator, marginals, real
 from dpcore.dashboard.panels.verdict import kept, lost_relations, served_worst
 from dpcore.dashboard.session import Shown, remember
 from dpcore.dashboard.shell import escaped
 from dpcore.dashboard.widgets import caption, markdown
+from dpcore.evaluate.baselines import FOREST, TREE
 from dpcore.evaluate.learners import MAJORITY
-from dpcore.evaluate.verdict import Verdict
+from dpcore.evaluate.verdict import CLOSE, Verdict
 from dpcore.export import protection
 from dpcore.export.model_file import Model
 from dpcore.language import retold, say
 from dpcore.methods import METHODS
-from dpcore.text import claim, limit
+from dpcore.text import claim, limit, odds
 
 MOST_VALUES = 12  # of the column that is drawn
 FIRST = 8  # rows
@@ -42,7 +43,8 @@ def notices(shown: Shown) -> None:
                 for reason in dict.fromkeys(frame.loc[frame["reason"] != "", "reason"]):
                     st.markdown(escaped(retold(str(reason))))
     if person := protection.for_person(release.schema.unit, ledger.epsilon_bound, ledger.delta):
-        told = say("One person may have several rows. For a person: {price}.", price=escaped(person))
+        odds = odds_in_short(protection.gained(release.schema.unit, ledger.currency, ledger.totals.bound))
+        told = say("One person may have several rows. For a person: {price}, {odds}.", price=escaped(person), odds=odds)
         st.info(told, icon=":material/groups:")
     if release.attackable:
         st.warning(release.attackable, icon=":material/warning:")
@@ -60,18 +62,18 @@ def summary(page: str, shown: Shown, remark: str = "") -> None:
     release = shown.release
     if isinstance(release.artifact, Model):
         of_classifier(page, shown)
-        about(shown, remark)
+        st.caption(origin(shown, remark))
         return
-    place = st.container()
+    top = st.container()
     judge = partial(evaluator(shown).verdict, release.synthetic)
     found = jobs.counted(page, shown, "verdict", judge)
     worst = jobs.counted(page, shown, "1-way", partial(distances, shown, 1))
-    with place:
+    with top:
         tiles([epsilon_tile(shown), *([] if found is None else verdict_tiles(found))])
     if worst is not None:
         worst_column(shown, worst)
-    about(shown, remark)
-    if st.toggle(say("Show synthetic and real rows"), key=f"{page}.show_rows"):
+    st.caption(say(REAL_DATA))  # which the tiles say by its sign alone
+    if st.toggle(say("Show synthetic and real rows"), key=f"{page}.show_rows", help=origin(shown, remark)):
         rows(page, shown)
 
 
@@ -89,13 +91,18 @@ def epsilon_tile(shown: Shown) -> Tile:
     if ledger.guarantee_void or math.isinf(bound):
         return say("Epsilon (proven)"), say("none"), release.guarantee_void
     label = say("Epsilon (proven)") if bound <= ledger.epsilon_claimed else say("Epsilon (proven at most)")
-    odds = odds_in_short(protection.gained(unit, ledger.currency, ledger.totals.bound))
+    gained = protection.gained(unit, ledger.currency, ledger.totals.bound)
     told = [say(ledger.relation.sentence_for(protection.protects(unit)))]
     if ledger.delta:
+        label = say("{title}, at delta {delta}", title=label, delta=f"{ledger.delta:g}")
         told.append(protection.of_delta(ledger.delta))
     if unit is not None:
         label = say("{title}, per {whose}", title=label, whose=say(protection.protects(unit)))
-    return label, say("{epsilon} · {odds}", epsilon=limit(bound), odds=odds), " ".join(told)
+    if protection.for_person(unit, bound, ledger.delta):  # whose odds are others, and stand beside it
+        return label, limit(bound), " ".join(told)
+    if odds(gained) >= CERTAIN:  # a tile has no room for it
+        return label, limit(bound), " ".join([*told, odds_sentence(gained)])
+    return label, say("{epsilon} · {odds}", epsilon=limit(bound), odds=odds_in_short(gained)), " ".join(told)
 
 
 def verdict_tiles(found: Verdict) -> list[Tile]:
@@ -108,8 +115,8 @@ def verdict_tiles(found: Verdict) -> list[Tile]:
     else:
         shown.append((say("⚠ Relations kept"), say("none to keep"), lost_relations(found)))
     if found.worst is not None:
-        value = f"{found.worst.column} = {found.worst.value}"
-        shown.append((say("⚠ Served worst"), value, served_worst(found)))
+        label = f"{say('⚠ Served worst')}: {escaped(found.worst.column)}"
+        shown.append((label, escaped(str(found.worst.value)), served_worst(found)))
     return shown
 
 
@@ -134,13 +141,12 @@ def of_classifier(page: str, shown: Shown) -> None:
     what, many = shown.release.artifact.size
     size = (say(what), many, "")
     if not len(shown.data.test_sample):
-        tiles([epsilon_tile(shown), size])
-        st.info(say("Accuracy needs test rows. Choose them on the page Data."))
+        without_tests(page, shown, size)
         return
-    place = st.container()
+    top = st.container()
     found = classifier.comparison(page, shown)
     if found is None:
-        with place:
+        with top:
             tiles([epsilon_tile(shown), size])
         return
     scores = found[0].set_index("model")["accuracy"]
@@ -150,12 +156,29 @@ def of_classifier(page: str, shown: Shown) -> None:
         f"{scores[MAJORITY]:.1%}",
         say("Always the most frequent class: the baseline."),
     )
-    with place:
+    with top:
         tiles([epsilon_tile(shown), accuracy, majority, size])
-    real(charts.classifier_scores, found[0])
+    real(charts.classifier_scores, found[0], of=~found[0]["model"].isin([TREE, FOREST]))
 
 
-def about(shown: Shown, remark: str) -> None:
+def without_tests(page: str, shown: Shown, size: Tile) -> None:
+    """The worst column of a classifier's released counts, where no rows can tell how good it is."""
+    top = st.container()
+    caption("No rows were set apart for testing: choose it on Data.")
+    found, shown_tiles = marginals.of_counts(page, shown), [epsilon_tile(shown)]
+    if found is not None:
+        frame, distances_of = found
+        close, points = int((distances_of["avd"] <= CLOSE).sum()), f"{CLOSE * 100:.0f}"
+        of = {"close": close, "columns": len(distances_of), "points": points}
+        meaning = say("**Kept:** {close:,} of {columns:,} columns are within {points} points of the real rows.", **of)
+        value = say("{close:,} of {all:,}", close=close, all=len(distances_of))
+        shown_tiles.append((say("⚠ Columns close"), value, meaning))
+        marginals.of_column(frame, distances_of["attributes"].iloc[0])
+    with top:
+        tiles([*shown_tiles, size])
+
+
+def origin(shown: Shown, remark: str) -> str:
     """What was released, of what, and by which method."""
     release = shown.release
     what, many = release.artifact.size
@@ -170,7 +193,7 @@ def about(shown: Shown, remark: str) -> None:
         seconds=release.seconds,
         mark=say(REAL_DATA),
     )
-    st.caption(f"{made} {say(remark)}" if remark else made)
+    return f"{made} {say(remark)}" if remark else made
 
 
 def rows(page: str, shown: Shown) -> None:

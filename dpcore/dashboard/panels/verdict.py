@@ -26,7 +26,9 @@ def lost_relations(found: Verdict) -> str:
     if not found.ties:
         return say("In the real data no two columns depend on each other strongly.")
     if not found.lost:
-        return say("Where two columns depend on each other in the real data, they do in the synthetic data.")
+        return say(
+            "Where columns depend on each other in the real data, at least half of that is left in the synthetic data."
+        )
     names = ", ".join(f"{escaped(tie.first)} × {escaped(tie.second)}" for tie in found.lost[:MOST_NAMED])
     if len(found.lost) > MOST_NAMED:
         names = say("{names} and {more:,} more", names=names, more=len(found.lost) - MOST_NAMED)

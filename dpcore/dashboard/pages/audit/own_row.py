@@ -84,7 +84,7 @@ def own(page: str, data: Dataset, place: Any) -> None:
         summary(before, case, done)
         twin_worlds.pictures(page, case, done, real=True)
         twin_worlds.explanation(case)
-    if session.ended(key):
+    if session.has_ended(key):
         focus("verdict")
     st.caption(f"**{say(REAL_DATA)}.** {loss(choices)}")
     with st.expander(say("The person’s values. {mark}", mark=say(REAL_DATA))), mendable():

@@ -66,7 +66,7 @@ def attack(page: str, data: Dataset, place: Any) -> None:
     if key in found:
         verdict(case, found[key])
         pictures(page, case, found[key])
-    if session.ended(page):
+    if session.has_ended(page):
         focus("verdict")
     worlds(case)
     explanation(case)

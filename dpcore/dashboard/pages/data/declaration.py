@@ -22,8 +22,9 @@ from dpcore.text import canonical
 
 MOST_TICKS = 200
 DECLARES = phrase(
-    "Declares the columns, bounds and categories below as public knowledge: you would have written them without "
-    "looking at these rows. Bounds that are read off the rows void the guarantee unless someone declares them."
+    "Declares the columns, bounds and categories below, and which cells may be missing, as public knowledge: you would "
+    "have written them without looking at these rows. Bounds that are read off the rows void the guarantee unless "
+    "someone declares them."
 )
 UNDECLARED = phrase(
     ":red[:material/gpp_bad:] **Read off your rows: {n:,} of {all:,} columns.** That voids the guarantee unless "

@@ -19,6 +19,10 @@ from dpcore.language import phrase, say
 PEOPLE = "citizen client customer donor driver employee guest member participant passenger patient "
 PEOPLE += "person pupil resident respondent rider student subject subscriber user voter worker"
 EYES = phrase("Numbers of rows and persons are for your eyes only, unless they are public.")
+TEST_ROWS = phrase(
+    "A release does not learn from these rows. To change it later makes another data set; earlier releases may have "
+    "learned from all rows."
+)
 SHARE, SHARE_OF_MANY = 0.3, 0.1  # of rows that are set apart for tests
 
 
@@ -33,7 +37,7 @@ def choose(schema: Schema, rows: Intake, used: Sequence[str], key: str) -> tuple
         if rows.fixed is None and target:
             usual, now = SHARE if rows.path is None else SHARE_OF_MANY, session.dataset()
             label = say("Measure accuracy later (sets {share:.0%} of rows apart)", share=usual)
-            note = say("A method never learns from these rows. To change it later makes another data set.")
+            note = say(TEST_ROWS)
             wanted = rows.made(now) and now.sizes[1] > 0
             share = usual * st.toggle(label, wanted, key=f"data.accuracy:{rows.token}", help=note)
         label = say("At most how many rows? (public; empty: not known)")

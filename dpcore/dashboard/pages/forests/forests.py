@@ -1,5 +1,7 @@
 """The page of forests: its model, the paper's table of methods, and what can be done without a release."""
 
+from typing import Any
+
 import pandas as pd
 import streamlit as st
 
@@ -39,7 +41,8 @@ def more_trees(method: PrivateEstimator, rows: int | None) -> None:
     """A forest, where the rule grows a single tree."""
     ruled = isinstance(method, ForestClassifier) and method.mode == "corrected" and not method.n_trees
     if ruled and sizes_for(rows, method.epsilon)[0] == 1:
-        st.button(say("Grow 25 trees all the same"), icon=":material/forest:", on_click=links.ask, args=(PAGE, FOREST))
+        look: dict[str, Any] = {"icon": ":material/forest:", "help": method.foretold(rows)}
+        st.button(say("Grow 25 trees all the same"), on_click=links.ask, args=(PAGE, FOREST), **look)
 
 
 def drawers(_: Dataset) -> None:

@@ -7,7 +7,7 @@ import streamlit as st
 
 from dpcore import datasets
 from dpcore.dashboard import FOLDER, housekeeping, jobs, lessons, links, session, shell
-from dpcore.dashboard.epsilon import epsilon_picker
+from dpcore.dashboard.epsilon import choose_epsilon, show_odds
 from dpcore.dashboard.lesson_plans import LESSONS
 from dpcore.dashboard.widgets import caption, markdown
 from dpcore.language import say
@@ -68,7 +68,8 @@ def own_table() -> None:
 @st.fragment
 def first_release() -> None:
     """An epsilon with its odds, live, and a release of the sample at it."""
-    epsilon = epsilon_picker("home", places=(st.container(), st.container()))
+    epsilon = choose_epsilon("home")
+    show_odds(epsilon)
     note = say("Makes one synthetic copy of the bundled, census-like sample at this epsilon. Takes a few seconds.")
     look: Any = {"type": "primary", "icon": ":material/play_arrow:", "width": "stretch"}
     if st.button(say("Try it now"), key="home.try", help=note, **look):

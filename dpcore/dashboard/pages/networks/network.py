@@ -21,9 +21,11 @@ COLUMNS = (phrase("child"), phrase("parents"), phrase("cluster"), phrase("cells"
 
 def model(shown: Shown, _: Dataset) -> Parts:
     """The network and its clusters, if the release has one."""
-    if not isinstance(shown.release.artifact, Network):
+    found = shown.release.artifact
+    if not isinstance(found, Network):
         return {}
-    return {phrase("Network"): lambda: network(shown), phrase("Clusters"): lambda: clusters(shown)}
+    parts = {phrase("Network"): lambda: network(shown)}
+    return parts | {phrase("Clusters"): lambda: clusters(shown)} if found.clusters else parts
 
 
 def network(shown: Shown) -> None:
@@ -66,9 +68,6 @@ def network(shown: Shown) -> None:
 def clusters(shown: Shown) -> None:
     """The clusters, and the noisy scores that they come from."""
     found = shown.release.artifact_as(Network)
-    if not found.clusters:
-        st.info(say("This method makes no clusters: one network holds all columns."))
-        return
     many, sizes = len(found.clusters), ", ".join(str(len(cluster)) for cluster in found.clusters)
     if found.junction_tree:
         markdown(

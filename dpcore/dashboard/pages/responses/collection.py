@@ -32,8 +32,8 @@ from dpcore.postprocess.naive_bayes import Bayes
 from dpcore.text import claim, limit, number
 
 WHERE = (
-    "Both files are in the zip of a release that was learned from reports (tab Take home), if that has a finite "
-    "epsilon and no known seed. Whoever has them learns what the collector could, and pays nothing: the people did."
+    "Both files are in the zip of a release that was learned from reports (tab Download), if that has a finite "
+    "epsilon and no known seed. Anyone who has them can learn what the collector could, at no further privacy loss."
 )
 
 
@@ -111,7 +111,7 @@ def about(found: Collection) -> None:
     made, said = found.reports, found.about
     questions = "one question" if len(made.channels) == 1 else f"{len(made.channels):,} questions"
     if made.asked:
-        questions += "; which of them each person was asked, chance decided"
+        questions += "; each person was asked some of them, chosen at random"
     whose = "of one of a person's rows" if "unit" in said else "of one person"
     st.markdown(
         f"**{made.people:,} {'rows' if 'unit' in said else 'people'}** answered {questions}. The class is "

@@ -99,9 +99,9 @@ def where(shown: Shown) -> str:
     """Where all reports are, in a sentence."""
     if shown.release.table_of_reports is None:
         if shown.release.seed is not None:
-            return "All reports stay on this screen: whoever knows the seed can undo them."
+            return "All reports stay on this screen: anyone who knows the seed can undo them."
         return "All reports stay on this screen: some of them are true answers."
-    return "All reports are in the zip on the tab Take home."
+    return "All reports are in the zip on the tab Download."
 
 
 def clear(found: Reports) -> str:
@@ -142,8 +142,8 @@ def told(frame: pd.DataFrame, found: Reports, name: str, *, cut: bool) -> None:
         )
     elif np.isfinite(frame["high"]).all():
         parts.append(
-            f"{inside.sum():,} of {len(frame):,} intervals hold the true share of these rows ({REAL_DATA}); the luck "
-            "in them is that of the coins."
+            f"{inside.sum():,} of {len(frame):,} intervals hold the true share of these rows ({REAL_DATA}); which "
+            "ones do is random."
         )
     else:
         parts.append("The rule gives reports that tell nothing.")
