@@ -377,8 +377,8 @@ class PrivateTable:
 
     def _counting(self, entry: Entry, families: Sequence[Family]) -> Entry:
         """The entry with the tables that it is about."""
-        told = [tuple((self._sources.get(name, name), self._sizes[name]) for name in family) for family in families]
-        return replace(entry, tables=tuple(told), strata=self._strata)
+        tables = [tuple((self._sources.get(name, name), self._sizes[name]) for name in family) for family in families]
+        return replace(entry, tables=tuple(tables), strata=self._strata)
 
     def _shape(self, family: Family) -> tuple[int, ...]:
         sizes = self._sizes
