@@ -65,7 +65,7 @@ class Entry:
     void: bool = False  # whether its ledger is void
     # Of counts, by the columns of the schema: how many values each table tells apart of which column.
     tables: tuple[tuple[tuple[str, int], ...], ...] = ()
-    within: tuple[str, ...] = ()  # columns that its rows were split by
+    strata: tuple[str, ...] = ()  # columns that its rows were split by, a table for each value
 
     def __post_init__(self) -> None:
         try:

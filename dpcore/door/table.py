@@ -59,7 +59,7 @@ class PrivateTable:
             raise SchemaError("The codes do not have the schema's columns.", "Encode the rows with the same schema.")
         self._sizes = dict(zip(schema.names, schema.sizes, strict=True))
         self._sources: dict[str, str] = {}  # of recoded columns: the schema's
-        self._within: tuple[str, ...] = ()  # the columns that the rows were split by
+        self._strata: tuple[str, ...] = ()  # the columns that the rows were split by
         self.schema, self.ledger = schema, ledger
         public = self.public_rows
         most = None if public is None or len(self._rows) > public else public
@@ -112,7 +112,7 @@ class PrivateTable:
         parts = zip(self._rows.split(self.schema.index(by)), self.schema[by].labels, strict=True)
         made = [self._sibling(rows, self.schema, group.part(label)) for rows, label in parts]
         for part in made:
-            part._within += (self._sources.get(by, by),)
+            part._strata += (self._sources.get(by, by),)
         return made
 
     def expect(self, families: Sequence[Family]) -> None:
@@ -146,8 +146,8 @@ class PrivateTable:
         shapes = [self._shape(family) for family in families]  # unknown columns are refused before they are charged
         noise = self._door.noise
         claim = self._door.claim(**claimed)
-        priced = prices.tables(families, self.relation, noise.on_counts, epsilon, weights, claim)
-        entries = [self._counting(entry, [family]) for entry, family in zip(priced, families, strict=True)]
+        charged = prices.tables(families, self.relation, noise.on_counts, epsilon, weights, claim)
+        entries = [self._counting(entry, [family]) for entry, family in zip(charged, families, strict=True)]
 
         def draw() -> list[Floats]:
             bought = [i for i, entry in enumerate(entries) if np.isfinite(entry.scale)]
@@ -378,7 +378,7 @@ class PrivateTable:
     def _counting(self, entry: Entry, families: Sequence[Family]) -> Entry:
         """The entry with the tables that it is about."""
         tables = [tuple((self._sources.get(name, name), self._sizes[name]) for name in family) for family in families]
-        return replace(entry, tables=tuple(tables), within=self._within)
+        return replace(entry, tables=tuple(tables), strata=self._strata)
 
     def _shape(self, family: Family) -> tuple[int, ...]:
         sizes = self._sizes
@@ -390,5 +390,5 @@ class PrivateTable:
     def _sibling(self, rows: Rows, schema: Schema, ledger: Ledger) -> Self:
         made = type(self)(rows, schema, ledger, self._door.noise)
         made._door = self._door.on(ledger)  # with this table's bound on rows: how many a part has is private
-        made._sources, made._within = self._sources, self._within
+        made._sources, made._strata = self._sources, self._strata
         return made

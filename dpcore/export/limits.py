@@ -1,6 +1,6 @@
 """What a release can be used for, from public facts alone: its ledger and what was released, never a real row.
 
-Noise is told as half the width of an interval that holds it 19 times of 20. A share of a column of k values adds up
+Noise is given as half the width of an interval that holds it 19 times of 20. A share of a column of k values adds up
 K / k cells of a table of K cells, if the table tells all k apart.
 """
 
@@ -38,15 +38,15 @@ class NoisyTable(NamedTuple):
     """
 
     sizes: Mapping[str, int]
-    within: tuple[str, ...]
+    strata: tuple[str, ...]
     cells: int
     noise: Spread
 
     def variance(self, column: str, declared: Mapping[str, int]) -> float:
         """The variance of the noise on a value of a column; infinite if values are not told apart."""
-        if column not in self.within and self.sizes.get(column, 0) < declared[column]:
+        if column not in self.strata and self.sizes.get(column, 0) < declared[column]:
             return math.inf
-        size, parts = self.sizes.get(column, 1), math.prod(declared[name] for name in self.within if name != column)
+        size, parts = self.sizes.get(column, 1), math.prod(declared[name] for name in self.strata if name != column)
         return parts * (self.noise.total**2 if size == 1 else self.cells / size * self.noise.cell**2)
 
 
@@ -79,7 +79,7 @@ def noisy_tables(release: Release) -> list[NoisyTable]:
             sizes = defaultdict[str, int](lambda: 1)
             for name, size in table:  # several, where bits of one column were counted
                 sizes[name] *= size
-            found.append(NoisyTable(sizes, entry.within, many, noise[many]))
+            found.append(NoisyTable(sizes, entry.strata, many, noise[many]))
     return found
 
 
@@ -88,8 +88,8 @@ def noise_of_shares(release: Release, tables: list[NoisyTable]) -> str:
     if not tables:
         return say(UNKNOWN)
     if release.parameters.get("x_source") == "uniform":  # the class follows from values that are drawn
-        told = phrase("{noise} That is of the model: shares of all columns in these rows are guesses.")
-        return say(told, noise=noise_of_counts(release))
+        text = phrase("{noise} That is of the model: shares of all columns in these rows are guesses.")
+        return say(text, noise=noise_of_counts(release))
     if release.rows <= 0:
         return say("not known, nor is the number of rows.")
     points, declared = 100 * NINETEEN / release.rows, {column.name: column.size for column in release.schema.columns}
@@ -97,10 +97,10 @@ def noise_of_shares(release: Release, tables: list[NoisyTable]) -> str:
     if isinstance(release.artifact, CountTree):  # a group of values has half of the finest groups, or less
         finest = max(tables, key=lambda table: table.cells)
         most = format_points(points * finest.noise.cell * math.sqrt(max(finest.cells / 2, 1)))
-        told = phrase(
+        text = phrase(
             "± {most} percentage points on the share of a group, 19 times of 20. Values in a group are guesses."
         )
-        return noise_and(say(told, most=most), guesses={*declared} - counted)
+        return noise_and(say(text, most=most), guesses={*declared} - counted)
     variances = {name: min(table.variance(name, declared) for table in tables) for name in declared}
     found = {name: points * math.sqrt(one) for name, one in variances.items() if math.isfinite(one)}
     return noise_and(in_points(found) if found else "", counted - {*found}, {*declared} - counted)
@@ -113,7 +113,7 @@ def noise_and(noise: str, unknown: Iterable[str] = (), guesses: Iterable[str] = 
         phrase("Shares of {columns} are guesses."): sorted(guesses),
         phrase("Answers on {columns} had no noise."): sorted(clear),
     }
-    said = [noise, *(say(told, columns=in_short(names)) for told, names in more.items() if names)]
+    said = [noise, *(say(text, columns=in_short(names)) for text, names in more.items() if names)]
     return " ".join(filter(None, said))
 
 
@@ -161,13 +161,13 @@ def relations_of_rows(release: Release, tables: list[NoisyTable]) -> str:
     if not pairs:
         return say("none: all of them are guesses, even where they look plausible.")
     shown = in_short([f"{first} × {second}" for first, second in pairs])
-    told = phrase("{n:,} of {m:,} pairs of columns: {pairs}. All others are guesses, even where they look plausible.")
-    return say(told, n=len(pairs), m=math.comb(len(release.schema), 2), pairs=shown)
+    text = phrase("{n:,} of {m:,} pairs of columns: {pairs}. All others are guesses, even where they look plausible.")
+    return say(text, n=len(pairs), m=math.comb(len(release.schema), 2), pairs=shown)
 
 
 def columns_of(tables: list[NoisyTable]) -> set[str]:
     """The columns that were counted."""
-    return {name for table in tables for name in (*table.sizes, *table.within)}
+    return {name for table in tables for name in (*table.sizes, *table.strata)}
 
 
 def relations_of_model(model: Model, tables: list[NoisyTable]) -> str:
@@ -178,8 +178,8 @@ def relations_of_model(model: Model, tables: list[NoisyTable]) -> str:
     elif isinstance(model.predictor, Forest) and not model.predictor.leaf.all():
         columns = [str(name) for name, share in model.predictor.importance().items() if share > 0]
     names = [name for name in columns if name != model.target]
-    told = phrase("{target} with {columns}. It says nothing of other relations.")
-    return say(told, target=plain(model.target), columns=in_short(names) or say("no column"))
+    text = phrase("{target} with {columns}. It says nothing of other relations.")
+    return say(text, target=plain(model.target), columns=in_short(names) or say("no column"))
 
 
 def in_short(names: list[str]) -> str:

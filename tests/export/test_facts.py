@@ -225,7 +225,7 @@ def test_columns_names_make_no_relations():
         made = make_release(method, name, method.sample(9), data_name="d")
         tables = [table for table in noisy_tables(made) if table.sizes]
         first = tables[: len(names) - len(within)]
-        assert {(*table.sizes, *table.within) for table in first} == {(n, *within) for n in names if n not in within}
+        assert {(*table.sizes, *table.strata) for table in first} == {(n, *within) for n in names if n not in within}
         assert "guesses" not in limits(made)[0][1]
         assert limits(made)[1][1].startswith("none: ") == (not within)
 
