@@ -23,16 +23,17 @@ schema = None
 try:
     with change:
         public, share = privacy_unit.choose(base, rows, used, key)
-    back = lines.new_columns(table, base)
+    back = [*dict.fromkeys([*lines.new_columns(table, base), *rows.additions])]
     schema = lines.schema_of(table[~table["name"].isin(back)], base, **public)
     left = undeclared(schema, base, read_off, ())
     if back:
+        rows.additions.clear()
         declaration.take_in(rows, schema, left, back)
     doubtful = declaration.questions(rows, schema, left, key)
     lines.settle(key, lines.origins(rows, schema, left))
     unit.markdown(privacy_unit.line(rows, schema, share), help=say(privacy_unit.EYES))
     with doubts:
-        persons = privacy_unit.questions(rows, schema.unit, used, key)
+        persons = privacy_unit.questions(rows, schema, used, key)
         questions.ask([*doubtful[:1], *persons, *doubtful[1:]], rows)  # what a press declares comes first
     with codes:
         data = declaration.use(rows, schema, left, share, button)

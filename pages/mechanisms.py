@@ -15,7 +15,8 @@ COMPOSITION = {
     phrase("Disjoint groups"): lambda: composition.groups(PAGE),
 }
 
-shell.frame(say("Mechanisms"), say("The tools of differential privacy, to play with. All numbers are made up."))
+lead = phrase("The tools of differential privacy, to play with. No data are read here: the examples are made up.")
+shell.frame(say("Mechanisms"), say(lead))
 panels.draw_open(
     PAGE,
     {

@@ -21,7 +21,7 @@ from dpcore.methods.presets import Preset
 from dpcore.text import number
 
 CHARGED = phrase("charged to your budget")
-USUAL = 10_000  # rows, where nobody says how many there are
+USUAL, MOST = 10_000, 1_000_000  # rows, where nobody says how many there are, and that a forecast counts with
 MOST_KEPT = 200
 ABOUT = phrase(
     "Worked out from your schema and the number of rows, without a look at the rows. Shares: the mean total variation "
@@ -83,8 +83,8 @@ def rows_key(page: str, schema: Schema) -> str:
 
 
 def rows_expected(page: str, schema: Schema) -> int:
-    """How many rows someone says that there may be; until then a usual number, and none above the public bound."""
-    return int(st.session_state.get(rows_key(page, schema), min(USUAL, schema.max_rows or USUAL)))
+    """How many rows someone says that there may be; until then the public bound, or a usual number."""
+    return int(st.session_state.get(rows_key(page, schema), min(schema.max_rows or USUAL, MOST)))
 
 
 def expectation(method: Any, schema: Schema, rows: int) -> Expectation:

@@ -25,6 +25,7 @@ from dpcore.domain.cells import typed
 from dpcore.domain.column import Column
 from dpcore.domain.declaration import outward, rounded
 from dpcore.domain.formats import Fields
+from dpcore.domain.headers import tells_people
 from dpcore.domain.infer import RARE, column_of, holders
 from dpcore.domain.recognition import Recognized, recognize
 from dpcore.domain.schema import Schema
@@ -89,7 +90,8 @@ class Intake:
     `options` are how a person declared the file to be read, as arguments of `datasets.read`; `doubts` are what in it
     speaks against that. `split_seed` is drawn once per reading. `found` is what an upload's columns seem to be. Of a
     table on this computer (`path`), or its codes, the frame has the first rows; `rows` is how many there are, about.
-    `ticked` are rare values that are listed all the same, `answers` questions that are not asked again.
+    `ticked` are rare values that are listed all the same, `answers` questions that are not asked again,
+    `additions` columns that are to be in use after an answer.
     """
 
     name: str
@@ -107,6 +109,7 @@ class Intake:
     rows: int | None = None
     ticked: set[tuple[str, str]] = field(default_factory=set, repr=False)
     answers: set[str] = field(default_factory=set, repr=False)
+    additions: set[str] = field(default_factory=set, repr=False)
     _memory: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     def remember(self, key: Any, compute: Callable[[], Value]) -> Value:
@@ -283,12 +286,20 @@ def read_upload(name: str, raw: bytes, options: Mapping[str, Any]) -> Intake:
 
 def looked_at(name: str, frame: pd.DataFrame, words: str, schema: Schema | None = None, **more: Any) -> Intake:
     """Rows with a schema that nobody has declared yet, unless one is known: its bounds are no values of single rows."""
-    seems = recognize(frame)
+    seems = tuple(map(set_aside, recognize(frame)))
     if schema is None:
         schema = Schema.proposed(seems, frame)
         schema = rounded(schema, schema.names)
     doubts = tuple(frame.attrs["read_as"].get("doubts", "").splitlines())
     return Intake(name, frame, schema, None, words, doubts=doubts, found=seems, **more)
+
+
+def set_aside(one: Recognized) -> Recognized:
+    """A column that is not in use before somebody says that its values are no persons, if its header says they are."""
+    listed = one.kept and one.what in ("category", "integer") and one.values > 2 and one.most_rows > 1
+    if not listed or not tells_people(one.name):
+        return one
+    return replace(one, kept=False, repeats=True, reason=phrase("its values may be persons"))
 
 
 def longer(path: Path, options: Mapping[str, Any]) -> Intake:

@@ -190,7 +190,8 @@ def frame(title: str, lead: str = "") -> Any:
     st.html(f"<style>{STYLE}{dark}{LARGE if class_size() else ''}</style>")
     if not class_size():
         with st.sidebar:
-            card()
+            with st.container(key="card"):
+                card()
             with st.container(horizontal=True, gap="xsmall", wrap=False):
                 language()
                 note = say("Class size: larger letters, no side bar")
@@ -229,7 +230,8 @@ def card() -> None:
     working = any(job.is_alive() for job in session.work().values())
     under_way() if working else spending()
     if new := session.pending_name():
-        caption(":material/edit_note: {name} is not in use yet.", name=escaped(new))
+        shown = {"name": escaped(new), "used": escaped(data.name)}
+        caption(":material/edit_note: {name} is loaded; {used} is in use.", **shown)
 
 
 def asked_language() -> str:

@@ -11,6 +11,10 @@ OF_SOMEBODY = (
 )
 GLUED = re.compile(f"({OF_SOMEBODY.replace(' ', '|')})(id|no|nr|nbr|num|number|key)")
 
+PEOPLE = (
+    "citizen client customer donor driver employee guest member participant passenger patient person pupil resident "
+    "respondent rider student subject subscriber user voter worker"
+)
 NUMBERED = "no nr nbr num number key ref reference"  # as the last part of a header
 NAME_OF = (
     "name names first last full given family middle patient customer client person user employee member doctor nurse "
@@ -56,6 +60,29 @@ def meant(header: str) -> set[str]:
     if said == ["y"]:
         found.add("class")
     return found
+
+
+def of_people(header: str) -> bool:
+    """Whether a header has a word for people."""
+    return not {*PEOPLE.split()}.isdisjoint(parts(header))
+
+
+def is_name(header: str) -> bool:
+    """Whether a header says that its values are names, which several people can share."""
+    return "name" in parts(header) or "person" in meant(header)
+
+
+def is_person_key(header: str) -> bool:
+    """Whether a header says that its values reach or number people, and nothing else."""
+    words = f"{PEOPLE} {NUMBERED} {LATIN['identifier']}".split()
+    return "contact" in meant(header) or {*parts(header)}.issubset(words)
+
+
+def tells_people(header: str) -> bool:
+    """Whether a header says that a value can be a person: an id, a name, a patient, a customer's number."""
+    last = (parts(header) or [""])[-1]
+    people = of_people(header) and last in f"{PEOPLE} {NUMBERED} {LATIN['code']}".split()
+    return people or is_name(header) or "identifier" in meant(header)
 
 
 def class_rank(header: str) -> int:

@@ -53,6 +53,17 @@ def chosen(at: AppTest, *names: str) -> list[Any]:
     return [widget(at, f"data.{name}").value for name in names]
 
 
+def answers(at: AppTest, answer: str) -> list[Any]:
+    """The buttons that give an answer, in the order of the questions."""
+    return [one for one in at.button if str(one.key).startswith(f"data.answer.{answer}:")]
+
+
+def answer(at: AppTest, text: str) -> AppTest:
+    """Answer the first question."""
+    answers(at, text)[0].click()
+    return run(at)
+
+
 def saved(at: AppTest, key: str = "data.use") -> Schema:
     """The schema that a press puts to use."""
     before = dataset(at)
@@ -277,7 +288,7 @@ def test_whose_rows_they_are_is_proposed_for_people_only_and_never_changed_in_si
     orders = people(120).assign(order_id=[f"O{i // 3:04}" for i in range(120)])
     at = with_file(orders)
     assert chosen(at, "persons") == [""]  # an order is no person, though it repeats: that is asked
-    press(at, "data.answer.Yes")
+    answer(at, "Yes")
     assert chosen(at, "persons") == ["order_id"]
     patients = orders.rename(columns={"order_id": "patient_id"})
     declared = replace(Schema.infer(patients), source="declared", notes=())
@@ -285,6 +296,22 @@ def test_whose_rows_they_are_is_proposed_for_people_only_and_never_changed_in_si
     at = with_file(patients, replace(declared, unit=PrivacyUnit(max_contributions=4, id_column="somebody")))
     assert "'somebody'" in mendable(at)[0]
     assert widget(at, "data.blocked").disabled
+
+
+def test_a_value_that_can_be_a_person_is_no_category_before_somebody_has_said_so() -> None:
+    rows = people(1_001).assign(participant=[f"P{i % 30:03}" for i in range(1_001)])
+    at = with_file(rows)
+    assert (lines_of(at)["participant"]["use"], chosen(at, "persons")) == (False, [""])
+    answer(at, "No")
+    assert lines_of(at)["participant"]["use"] is True
+    answer(at, "Yes")  # which is about the number of rows, as no other question is left
+    assert chosen(at, "max_rows") == [1_100]
+    assert (answers(at, "Yes"), saved(at).max_rows) == ([], 1_100)
+    at = with_file(rows)
+    answer(at, "Yes")
+    assert "**30 of 1,001 rows**, of 30 people" in said(at)
+    keyed = people(120).assign(name=[f"N{i // 3:04}" for i in range(120)], email=[f"a{i}@b.org" for i in range(120)])
+    assert len(answers(with_file(keyed), "Yes")) == 1  # two people can have one name
 
 
 def test_towns_of_one_person_are_listed_one_by_one_and_never_with_others() -> None:

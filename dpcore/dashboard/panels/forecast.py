@@ -8,7 +8,7 @@ import streamlit as st
 from dpcore import charts
 from dpcore.arguments import Progress
 from dpcore.dashboard import jobs, panels, session
-from dpcore.dashboard.before_run import rows_expected, rows_key
+from dpcore.dashboard.before_run import MOST, rows_expected, rows_key
 from dpcore.dashboard.shell import escaped
 from dpcore.dashboard.widgets import markdown
 from dpcore.domain.schema import Schema
@@ -17,7 +17,6 @@ from dpcore.language import phrase, say
 from dpcore.methods.synthesizer import Synthesizer
 from dpcore.text import number
 
-MOST = 1_000_000  # rows
 MOST_NAMED = 3  # pairs
 MOST_KEPT = 20
 OTHERS = ("epsilon", "noise", "random_state")  # parameters that a forecast does not hang on

@@ -27,8 +27,8 @@ DECLARES = phrase(
     "someone declares them."
 )
 UNDECLARED = phrase(
-    ":red[:material/gpp_bad:] **Read off your rows: {n:,} of {all:,} columns.** That voids the guarantee unless "
-    "someone declares them public. The button does."
+    ":red[:material/gpp_bad:] **Proposed from your rows: {n:,} of {all:,} columns.** The guarantee holds only if you "
+    "would have written these values without looking at the rows. The button above declares that."
 )
 SINGLE = phrase("Values of single rows are not declared with others. Write rounder bounds into the lines of {columns}.")
 

@@ -9,12 +9,14 @@ import io
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from math import ceil
 from typing import Any, NoReturn
 
 import pandas as pd
 import streamlit as st
 
 from dpcore.dashboard.intake import Intake
+from dpcore.dashboard.shell import class_size
 from dpcore.domain.column import KINDS, Column
 from dpcore.domain.dates import iso
 from dpcore.domain.declaration import edited_origin
@@ -23,7 +25,7 @@ from dpcore.domain.scales import MAX_BINS
 from dpcore.domain.schema import Schema
 from dpcore.domain.taxonomy import Taxonomy
 from dpcore.errors import SchemaError
-from dpcore.language import phrase, say
+from dpcore.language import phrase, retold, say
 from dpcore.text import as_text
 
 WORDS = {"categorical": phrase("category"), "ordered": phrase("ordered category")}
@@ -32,7 +34,7 @@ READ_OFF = phrase("read off your rows")
 ORIGINS = {"proposed": phrase("your rows, declared"), "declared": phrase("you"), "changed": phrase("you")}
 ORIGINS |= {"document": phrase("schema file")}
 EMPTY = {"kind": "categorical", "values": "", "form": ""}
-SHOWN, HEIGHT = "data.origins", 528  # pixels: of fourteen columns
+SHOWN, MOST_LINES, LINE = "data.origins", 20, 37.2  # seen at once, and pixels of one
 OUTSIDE = {"refuse": phrase("refuse"), "clip": phrase("nearest, or missing")}
 BOUNDS = re.compile(r"(\S+)\s+(?:to|至|到)\s+(\S+?)\s*(?:[,，]\s*(.*))?", re.IGNORECASE | re.DOTALL)
 BINS = re.compile(r"(\d+)\s+bins?|every\s+(\S+)|by\s+(\w+)|cut\s+at\s+(.+)", re.IGNORECASE | re.DOTALL)
@@ -170,7 +172,7 @@ def new_columns(table: pd.DataFrame, base: Schema) -> list[str]:
 
 def origins(rows: Intake, schema: Schema, left: Collection[str]) -> dict[str, str]:
     """Where the line of each column comes from; why there is none."""
-    found = {one.name: say("left out: {reason}", reason=one.reason) for one in rows.found if not one.kept}
+    found = {one.name: say("left out: {reason}", reason=retold(one.reason)) for one in rows.found if not one.kept}
     for column in schema:
         words = ORIGINS[column.origin] if rows.fixed is None else phrase("declared")
         found[column.name] = say(READ_OFF if column.name in left else words)
@@ -187,17 +189,22 @@ def settle(key: str, found: dict[str, str]) -> None:
 def editor(rows: Intake, key: str) -> pd.DataFrame:
     """The editable table."""
     words, how = {**WORDS, **OUTSIDE}, " ".join(say(HOW[kind]) for kind in ("integer", "date", "ordered"))
+    size, wide = (1.4, 160) if class_size() else (1.0, 230)
     text, box, pick = (getattr(st.column_config, f"{kind}Column") for kind in ("Text", "Checkbox", "Selectbox"))
     form = say("How 1234.5 would be written, such as $1,234.50. Of dates: d/m/y or m/d/y; else year first.")
     named: Any = {"format_func": lambda one: say(words[one])}
     columns = {
-        "use": box(say("Use"), width=60, help=say("Unticked: the column is left out.")),
-        "name": text(say("Column"), width=150, pinned=True),
-        "kind": pick(say("What it is"), width=130, options=list(KINDS), **named),
-        "values": text(say("Public values"), width=340, help=how),
-        "missing": box(say("Missing"), width=80, help=say("Empty cells are allowed; they become a value.")),
-        "from": text(say("Where from"), width=200, help=say("Reasons count your rows: for your eyes only.")),
-        "outside": pick(say("Values outside"), options=list(OUTSIDE), required=True, **named),
+        "use": box(say("Use"), width=round(70 * size), help=say("Unticked: the column is left out.")),
+        "name": text(say("Column"), width=round(125 * size), pinned=True),
+        "kind": pick(say("What it is"), width=round(140 * size), options=list(KINDS), **named),
+        "values": text(say("Public values"), width=round(wide * size), help=how),
+        "missing": box(
+            say("Missing"), width=round(105 * size), help=say("Empty cells are allowed; they become a value.")
+        ),
+        "from": text(
+            say("Where from"), width=round(145 * size), help=say("Reasons count your rows: for your eyes only.")
+        ),
+        "outside": pick(say("Values outside"), width=round(145 * size), options=list(OUTSIDE), required=True, **named),
         "form": text(say("Written"), help=form),
     }
     _, schema, left, asked = rows.draft
@@ -206,5 +213,6 @@ def editor(rows: Intake, key: str) -> pd.DataFrame:
         came_from = origins(rows, schema, left)
         st.session_state[SHOWN] = key, came_from
     table = frame(schema, rows.headers, came_from, asked)
+    height = ceil(size * LINE * (min(len(table), MOST_LINES) + 1)) + 2  # with the headings and the border
     look: Any = {"hide_index": True, "disabled": ["name", "from"], "column_config": columns}
-    return st.data_editor(table, key=key, height=min(38 + 35 * len(table), HEIGHT), placeholder="", **look)
+    return st.data_editor(table, key=key, height=height, placeholder="", **look)

@@ -10,15 +10,20 @@ from dpcore.dashboard.intake import Intake
 from dpcore.dashboard.pages.data.questions import TableQuestion
 from dpcore.dashboard.shell import escaped
 from dpcore.dashboard.widgets import caption
-from dpcore.domain.headers import parts
+from dpcore.domain.headers import is_name, is_person_key, of_people
+from dpcore.domain.recognition import Recognized
 from dpcore.domain.schema import Schema
 from dpcore.domain.unit import MOST_ROWS, PrivacyUnit
 from dpcore.export import protection
 from dpcore.language import phrase, say
 
-PEOPLE = "citizen client customer donor driver employee guest member participant passenger patient "
-PEOPLE += "person pupil resident respondent rider student subject subscriber user voter worker"
-EYES = phrase("Numbers of rows and persons are for your eyes only, unless they are public.")
+EYES = phrase(
+    "Numbers of rows and persons are for your eyes only, unless they are public. **Change** has the limit per person."
+)
+MANY_ROWS = phrase(
+    "**{rows:,} rows**: may everyone know that there are at most {most:,}? The forecast then counts with it."
+)
+IS_PERSON = phrase("**{name}**: one value has up to {rows:,} rows. Is each value a person?")
 TEST_ROWS = phrase(
     "A release does not learn from these rows. To change it later makes another data set; earlier releases may have "
     "learned from all rows."
@@ -52,7 +57,7 @@ def privacy_unit(schema: Schema, rows: Intake, used: Sequence[str], key: str) ->
         return None  # of the data sets that are known, nobody has two rows
     usual = "" if known is None else known.id_column or ""
     if known is None and schema is rows.schema:  # what somebody has edited is as it was left
-        people = [name for name in repeats if name not in used and {*PEOPLE.split()} & {*parts(name)}]
+        people = [one.name for one in persons(rows, used) if one.what == "identifier" and of_people(one.name)]
         usual = people[0] if len(people) == 1 else ""
     names = [*dict.fromkeys(["", usual, *(name for name in rows.headers if name not in used)])]
     look: Any = {"format_func": lambda name: name or say("(none)")}
@@ -71,15 +76,29 @@ def privacy_unit(schema: Schema, rows: Intake, used: Sequence[str], key: str) ->
     return unit
 
 
-def questions(rows: Intake, unit: PrivacyUnit | None, used: Sequence[str], key: str) -> list[TableQuestion]:
-    """Whether values that have several rows are persons, as long as a row is what is protected."""
+def persons(rows: Intake, used: Sequence[str]) -> list[Recognized]:
+    """The columns that may tell persons apart; names come last, and not at all beside a key without repeats."""
+    several = [one for one in rows.found if one.repeats and one.name not in used]
+    keyed = any(one.what == "identifier" and not one.repeats and is_person_key(one.name) for one in rows.found)
+    return [one for named in (False, True)[: 2 - keyed] for one in several if is_name(one.name) is named]
+
+
+def questions(rows: Intake, schema: Schema, used: Sequence[str], key: str) -> list[TableQuestion]:
+    """Whether values that have several rows are persons, and whether the number of rows is public."""
     found = []
-    for one in rows.found if unit is None else ():
-        if one.repeats and one.name not in used:
-            words = phrase("**{name}**: one value has up to {rows:,} rows. Is each value a person?")
-            yes = {f"data.persons:{key}": one.name}
-            answers = {say("Yes"): lambda yes=yes: st.session_state.update(yes), say("No"): None}
-            found.append(TableQuestion(say(words, name=escaped(one.name), rows=one.most_rows), answers))
+    for one in persons(rows, used) if schema.unit is None else ():
+        words = say(IS_PERSON, name=escaped(one.name), rows=one.most_rows)
+        yes = {f"data.persons:{key}": one.name}
+        answers = {say("Yes"): lambda yes=yes: st.session_state.update(yes), say("No"): None}
+        if one.what != "identifier":
+            answers[say("No")] = lambda name=one.name, words=words: (rows.answers.add(words), rows.additions.add(name))
+        found.append(TableQuestion(words, answers))
+    if rows.fixed is None and rows.path is None and schema.max_rows is rows.draft.schema.max_rows is None:
+        many = len(rows.frame)
+        most = -(-many // (step := 10 ** max(len(str(many)) - 2, 0))) * step  # two digits
+        yes = {f"data.max_rows:{key}": most}
+        answers = {say("Yes"): lambda yes=yes: st.session_state.update(yes), say("No"): None}
+        found.append(TableQuestion(say(MANY_ROWS, rows=many, most=most), answers))
     return found
 
 
@@ -93,9 +112,11 @@ def line(rows: Intake, schema: Schema, share: float) -> str:
         few, column = phrase("**Protects one person** ({column}), rows of each: at most {n:,}"), unit.id_column
         words = say(few, n=unit.max_contributions, column=escaped(str(column)))
     learned, tested, people = rows.sizes(schema.persons, share)
-    many = f"{'≈ ' * (rows.path is not None)}{learned:,}"
+    many, all_rows = f"{'≈ ' * (rows.path is not None)}{learned:,}", len(rows.frame) - tested
+    if people and learned < all_rows:  # because of the limit per person
+        many = say("{some} of {all:,}", some=many, all=all_rows)
     parts = [words, say("learns from **{rows} rows**", rows=many)] if learned else [words]
     if people:
-        parts[-1] += say(" of {people:,} people", people=people)
+        parts[-1] += say(", of {people:,} people", people=people)
     parts += [say("tests on {rows:,}", rows=tested)] if tested else []
     return " · ".join([*parts, say("class: {name}", name=escaped(schema.target or say("none")))])
