@@ -1,6 +1,7 @@
 """Who is protected, how many rows are learned from, and the class: one line, and behind a press what changes it."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -10,6 +11,7 @@ from dpcore.dashboard.intake import Intake
 from dpcore.dashboard.pages.data.questions import TableQuestion
 from dpcore.dashboard.shell import escaped
 from dpcore.dashboard.widgets import caption
+from dpcore.datasets import new_token
 from dpcore.domain.headers import parts
 from dpcore.domain.schema import Schema
 from dpcore.domain.unit import MOST_ROWS, PrivacyUnit
@@ -54,11 +56,13 @@ def privacy_unit(schema: Schema, rows: Intake, used: Sequence[str], key: str) ->
     if known is None and schema is rows.schema:  # what somebody has edited is as it was left
         people = [name for name in repeats if name not in used and {*PEOPLE.split()} & {*parts(name)}]
         usual = people[0] if len(people) == 1 else ""
+    said, press = st.session_state.get(f"data.said:{key}", (usual, ""))
+    usual = usual if said in used else said
     names = [*dict.fromkeys(["", usual, *(name for name in rows.headers if name not in used)])]
     look: Any = {"format_func": lambda name: name or say("(none)")}
     look["help"] = say("A run reads it to see which rows belong together. It is never released.")
-    label = say("Column that tells persons apart")
-    column = st.selectbox(label, names, names.index(usual), key=f"data.persons:{key}", **look)
+    look |= {"key": f"data.persons:{key}:{press}", "persist_state": "session"}
+    column = st.selectbox(say("Column that tells persons apart"), names, names.index(usual), **look)
     label, note = say("At most how many rows of one person?"), say("Others do not count. Which ones is secret.")
     if not column:
         note = say("None is left out. For such a person, epsilon is up to so many times as much.")
@@ -71,14 +75,22 @@ def privacy_unit(schema: Schema, rows: Intake, used: Sequence[str], key: str) ->
     return unit
 
 
+def set_person_column(key: str, column: str) -> None:
+    """Have a column tell persons apart; a question's callback.
+
+    The control that says so is another one then: of a popover that was opened and closed, the browser sends what its
+    controls said before.
+    """
+    st.session_state[f"data.said:{key}"] = column, new_token()
+
+
 def questions(rows: Intake, unit: PrivacyUnit | None, used: Sequence[str], key: str) -> list[TableQuestion]:
     """Whether values that have several rows are persons, as long as a row is what is protected."""
     found = []
     for one in rows.found if unit is None else ():
         if one.repeats and one.name not in used:
             words = phrase("**{name}**: one value has up to {rows:,} rows. Is each value a person?")
-            yes = {f"data.persons:{key}": one.name}
-            answers = {say("Yes"): lambda yes=yes: st.session_state.update(yes), say("No"): None}
+            answers = {say("Yes"): partial(set_person_column, key, one.name), say("No"): None}
             found.append(TableQuestion(say(words, name=escaped(one.name), rows=one.most_rows), answers))
     return found
 
