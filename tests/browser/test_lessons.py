@@ -75,3 +75,26 @@ def test_the_cards_button_alone_leads_to_the_end(visitor, name):
     expect(page.locator(CARD)).to_have_count(0)
     visitor.press("lesson.home")
     expect(visitor.button("home.try")).to_be_visible()
+
+
+def test_what_was_seen_before_a_lesson_does_not_come_back_in_it(visitor):
+    """A browser sends again what a control said that it once drew; a lesson's own column is shown all the same."""
+    page, column = visitor.page, visitor.page.get_by_role("combobox", name="One column, value by value")
+    visitor.try_now()
+    visitor.tab("Marginals")
+    expect(column).not_to_have_value("race")
+    page.get_by_test_id("stSidebar").get_by_role("link", name="Start").click()
+    visitor.begin_lesson("epsilon")
+    for words in ("step 1 of 6", "step 2 of 6"):
+        expect(page.locator(CARD)).to_contain_text(words)
+        page.locator(BUTTON).click()
+    expect(page.locator(CARD)).to_contain_text("step 3 of 6")
+    visitor.button("lesson.next").click()  # too early
+    expect(visitor.button("lesson.on")).to_be_visible()
+    page.locator(BUTTON).click()
+    expect(page.locator(CARD)).to_contain_text("value by value")
+    expect(column).to_have_value("race")
+    visitor.choose("One column, value by value (the worst first)", "sex")
+    visitor.run_button.click()
+    settle(page)
+    expect(column).to_have_value("sex")

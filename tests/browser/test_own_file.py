@@ -69,6 +69,22 @@ def test_from_a_file_to_a_zip_of_synthetic_rows_in_seven_presses(visitor):
     assert "visits" in visitor.data_in_use
 
 
+def test_who_is_protected_stays_as_a_question_was_answered(visitor):
+    """Though the control that says the same was seen before, and said something else."""
+    rows = table(["visited", "age", "ill"]).assign(case_id=[f"P{i % 150:03}" for i in range(400)])
+    visitor.open()
+    visitor.upload("visits.csv", rows.to_csv(index=False).encode())
+    for _ in range(2):
+        visitor.press("data.change")
+        visitor.choose("Column that tells persons apart", "(none)")
+        visitor.page.keyboard.press("Escape")
+        visitor.press("data.answer.Yes")
+        visitor.press("data.other")  # and the page is drawn once more
+        visitor.page.keyboard.press("Escape")
+        settle(visitor.page)
+        expect(visitor.keyed("data.bar")).to_contain_text("Protects one person (case_id)")
+
+
 def literal(page, *shown):
     """No element was made of a person's names and values, and these texts are to be seen."""
     made = page.evaluate(

@@ -2,6 +2,7 @@
 
 import math
 from functools import partial
+from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -13,7 +14,7 @@ from dpcore.dashboard import jobs
 from dpcore.dashboard.panels import distances, draw_part, evaluator, real
 from dpcore.dashboard.session import Shown, remember
 from dpcore.dashboard.shell import escaped
-from dpcore.dashboard.widgets import markdown
+from dpcore.dashboard.widgets import lasting, markdown
 from dpcore.evaluate.model_marginals import model_distances, model_marginals
 from dpcore.evaluate.statistics import Statistics
 from dpcore.export.model_file import Model
@@ -37,7 +38,7 @@ def of_model(page: str, shown: Shown) -> None:
         return
     frame, distances_of = found
     names = list(distances_of["attributes"])
-    name = st.selectbox(say("One column (the worst first)"), names, key=f"{page}.column")
+    name = lasting(st.selectbox, say("One column (the worst first)"), f"{page}.column", names, usual=names[0])
     of_column(frame, name)
     if isinstance(shown.release.model.predictor, Forest):
         told = phrase(
@@ -83,11 +84,11 @@ def columns(page: str, shown: Shown) -> None:
     valid = remember(shown, "validity", lambda: evaluate.validity(release.synthetic, release.schema))
     names = list(worst.sort_values("avd", ascending=False)["attributes"])
     told = say("One column, value by value (the worst first)")
-    name = st.selectbox(told, names, key=f"{page}.column", label_visibility="collapsed")
-    if name is not None:
-        of_one = partial(evaluate.marginals, rows, release.synthetic, release.schema, name)
-        frame = remember(shown, f"column {name}", of_one)
-        real(charts.marginal, frame, column=name)
+    look: Any = {"usual": names[0], "label_visibility": "collapsed"}
+    name = lasting(st.selectbox, told, f"{page}.column", names, **look)
+    of_one = partial(evaluate.marginals, rows, release.synthetic, release.schema, name)
+    frame = remember(shown, f"column {name}", of_one)
+    real(charts.marginal, frame, column=name)
     markdown(
         "Mean distance over all columns: **{mean:.3f}**; a fresh sample of the real rows would have **{floor:.3f}** "
         "({mark}). {valid:.0%} of the synthetic cells lie inside the schema.",
@@ -122,8 +123,8 @@ def pairs(page: str, shown: Shown) -> None:
     worst = frame.sort_values("avd").iloc[-1]
     names = list(release.schema.names)
     left, right = st.columns(2)
-    x = left.selectbox(say("First column"), names, index=names.index(worst["a"]), key=f"{page}.pair_x")
-    y = right.selectbox(say("Second column"), names, index=names.index(worst["b"]), key=f"{page}.pair_y")
+    x = lasting(left.selectbox, say("First column"), f"{page}.pair_x", names, usual=worst["a"])
+    y = lasting(right.selectbox, say("Second column"), f"{page}.pair_y", names, usual=worst["b"])
     if x == y:
         st.info(say("Choose two different columns."))
         return

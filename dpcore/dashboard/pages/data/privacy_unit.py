@@ -1,6 +1,7 @@
 """Who is protected, how many rows are learned from, and the class: one line, and behind a press what changes it."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -10,6 +11,7 @@ from dpcore.dashboard.intake import Intake
 from dpcore.dashboard.pages.data.questions import TableQuestion
 from dpcore.dashboard.shell import escaped
 from dpcore.dashboard.widgets import caption
+from dpcore.datasets import new_token
 from dpcore.domain.headers import is_name, is_person_key, of_people
 from dpcore.domain.recognition import Recognized
 from dpcore.domain.schema import Schema
@@ -46,7 +48,8 @@ def choose(schema: Schema, rows: Intake, used: Sequence[str], key: str) -> tuple
             wanted = rows.made(now) and now.sizes[1] > 0
             share = usual * st.toggle(label, wanted, key=f"data.accuracy:{rows.token}", help=note)
         label = say("At most how many rows? (public; empty: not known)")
-        most = st.number_input(label, 1, None, schema.max_rows, key=f"data.max_rows:{key}")
+        bound, press = st.session_state.get(f"data.said:max_rows:{key}", (schema.max_rows, ""))
+        most = st.number_input(label, 1, None, bound, key=f"data.max_rows:{key}{press}")
     return {"target": target or None, "max_rows": most, "unit": unit}, share
 
 
@@ -59,11 +62,13 @@ def privacy_unit(schema: Schema, rows: Intake, used: Sequence[str], key: str) ->
     if known is None and schema is rows.schema:  # what somebody has edited is as it was left
         people = [one.name for one in persons(rows, used) if one.what == "identifier" and of_people(one.name)]
         usual = people[0] if len(people) == 1 else ""
+    said, press = st.session_state.get(f"data.said:persons:{key}", (usual, ""))
+    usual = usual if said in used else said
     names = [*dict.fromkeys(["", usual, *(name for name in rows.headers if name not in used)])]
     look: Any = {"format_func": lambda name: name or say("(none)")}
     look["help"] = say("A run reads it to see which rows belong together. It is never released.")
-    label = say("Column that tells persons apart")
-    column = st.selectbox(label, names, names.index(usual), key=f"data.persons:{key}", **look)
+    look |= {"key": f"data.persons:{key}:{press}", "persist_state": "session"}
+    column = st.selectbox(say("Column that tells persons apart"), names, names.index(usual), **look)
     label, note = say("At most how many rows of one person?"), say("Others do not count. Which ones is secret.")
     if not column:
         note = say("None is left out. For such a person, epsilon is up to so many times as much.")
@@ -83,21 +88,27 @@ def persons(rows: Intake, used: Sequence[str]) -> list[Recognized]:
     return [one for named in (False, True)[: 2 - keyed] for one in several if is_name(one.name) is named]
 
 
+def set_control(name: str, value: object) -> None:
+    """Have a control behind "Change" say something; a question's callback.
+
+    It is another control then: of a popover that was opened and closed, the browser sends what these said before.
+    """
+    st.session_state[f"data.said:{name}"] = value, new_token()
+
+
 def questions(rows: Intake, schema: Schema, used: Sequence[str], key: str) -> list[TableQuestion]:
     """Whether values that have several rows are persons, and whether the number of rows is public."""
     found = []
     for one in persons(rows, used) if schema.unit is None else ():
         words = say(IS_PERSON, name=escaped(one.name), rows=one.most_rows)
-        yes = {f"data.persons:{key}": one.name}
-        answers = {say("Yes"): lambda yes=yes: st.session_state.update(yes), say("No"): None}
+        answers = {say("Yes"): partial(set_control, f"persons:{key}", one.name), say("No"): None}
         if one.what != "identifier":
             answers[say("No")] = lambda name=one.name, words=words: (rows.answers.add(words), rows.additions.add(name))
         found.append(TableQuestion(words, answers))
     if rows.fixed is None and rows.path is None and schema.max_rows is rows.draft.schema.max_rows is None:
         many = len(rows.frame)
         most = -(-many // (step := 10 ** max(len(str(many)) - 2, 0))) * step  # two digits
-        yes = {f"data.max_rows:{key}": most}
-        answers = {say("Yes"): lambda yes=yes: st.session_state.update(yes), say("No"): None}
+        answers = {say("Yes"): partial(set_control, f"max_rows:{key}", most), say("No"): None}
         found.append(TableQuestion(say(MANY_ROWS, rows=many, most=most), answers))
     return found
 
