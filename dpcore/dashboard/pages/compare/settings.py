@@ -65,7 +65,7 @@ def draw_questions(page: str, data: Dataset, presets: Mapping[str, Config | None
             look: Any = {"width": "stretch", "disabled": config is None, "help": say(sweep_runs.CHARGED)}
             told = sweep_runs.charge_of(config, data) if config else say("No method takes these columns.")
             if config and session.of_people(data) and told != say(sweep.FINISHED):
-                look["charge"] = told
+                look |= {"charge": told, "help": None}
             unproved.button(say(sweep.QUESTIONS[key].words), page, key, data, **look)
             st.caption(told)
 
