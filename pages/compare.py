@@ -13,16 +13,17 @@ data, requested = session.dataset(), jobs.requested(PAGE)
 presets = {key: sweep.preset(question, data) for key, question in sweep.QUESTIONS.items()}
 row = st.empty()
 jobs.answer(row, PAGE, TITLE)
-if (preset := presets.get(requested)) is not None:
-    sweep.restore(PAGE, preset)
+shown = sweep_runs.shown(data)
+stopped = shown is not None and len(shown.frames) < shown.planned
+found = sweep_runs.earlier(data) if shown is None else None
+last = shown.config if stopped else found and found[0]
+if (asked := last if requested == "again" else presets.get(requested)) is not None:
+    settings.show(PAGE, asked)
 unproved.agree(PAGE, requested, data)
 st.session_state.pop(f"{PAGE}.lacks", None)
 settings.draw_settings(PAGE, data, presets["keeps"])
 jobs.end_in_page(PAGE)
-chosen, shown = st.session_state[f"{PAGE}.chosen"], sweep_runs.shown(data)
-stopped = shown is not None and len(shown.frames) < shown.planned
-found = sweep_runs.earlier(data) if shown is None else None
-last = shown.config if stopped else found and found[0]
+chosen = st.session_state[f"{PAGE}.chosen"]
 wanted = last if requested == "again" else chosen
 if wanted is None or (wanted is chosen and sweep.lacks(chosen)):
     session.asked().pop(PAGE, None)

@@ -200,7 +200,7 @@ def known_epsilon(*, lower: float, claimed: float, proved: float) -> Chart:
         least = say("at least {epsilon:g}", epsilon=math.floor(1000 * lower) / 1000)
     most = say("no limit is proved")
     if math.isfinite(proved):
-        most = say("proved: at most {epsilon}", epsilon=number(proved))
+        most = say("proven at most {epsilon}", epsilon=number(proved))
     known = say("{least}; {most}", least=least, most=most)
     claim_text = number(claimed) if math.isfinite(claimed) else say("no epsilon")
     return _stood(

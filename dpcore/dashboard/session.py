@@ -134,6 +134,11 @@ def has_own() -> bool:
     return own_kind() != ""
 
 
+def of_people(data: Dataset) -> bool:
+    """Whether rows are, or may be, of real people: all but those of the bundled sample, which is synthetic."""
+    return data.reading is not None or data.name != "sample"
+
+
 def own_kind() -> str:
     """What they are, in an address: "folder", whose rows outlive the session, or "1"; empty if none."""
     aside = st.session_state[ASIDE][0].get("dpcore.data") if laid_aside() else None

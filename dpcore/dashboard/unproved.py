@@ -14,6 +14,8 @@ from dpcore.dashboard.widgets import markdown
 from dpcore.datasets import Dataset
 from dpcore.language import say
 
+SHAPE = ("type", "icon", "width", "help")  # what a button and a popover have in common
+
 
 def without(label: str) -> str:
     """What such a button is called."""
@@ -26,16 +28,27 @@ def agree(name: str, what: str, data: Dataset) -> None:
         session.kept("dpcore.agreed", set[str]).add(data.token)
 
 
-def button(label: str, name: str, what: str, data: Dataset, place: jobs.Place = None, **look: Any) -> None:
-    """A button of `jobs` for work on these data; without a declared schema it is called otherwise, and asks first."""
+def button(
+    label: str, name: str, what: str, data: Dataset, place: jobs.Place = None, charge: str = "", **look: Any
+) -> None:
+    """A button of `jobs` for work on these data; without a declared schema it is called otherwise, and asks first.
+
+    With a `charge`, in words, every press asks whether that may be charged.
+    """
     declared, agreed = data.schema.source == "declared", session.kept("dpcore.agreed", set[str])
     if not declared:
         label = without(label)
         agree(name, what, data)
-    if declared or data.token in agreed:
+    free, shape = declared or data.token in agreed, {part: look[part] for part in SHAPE if part in look}
+    if free and charge:
+        ticket, values = session.tickets().get(name, 0), {"charge": charge, "data": escaped(data.name)}
+        with place or nullcontext(), st.popover(label, key=f"{name}.{what}.asks:{ticket}", **shape):
+            markdown("**{charge}.** Every run is a release of the rows of {data}.", **values)
+            jobs.ask(say("Charge and run"), name, what, type="primary")
+        return
+    if free:
         jobs.button(label, name, what, place, **look)
         return
-    shape = {part: look[part] for part in ("type", "icon", "width", "help") if part in look}
     with place or nullcontext(), st.popover(label, key=f"{name}.{what}.asks", **shape):
         markdown(
             "**No guarantee can come of this.** Bounds or categories of {data} were read off its rows, and no one "

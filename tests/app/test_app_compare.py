@@ -9,14 +9,14 @@ from dataclasses import replace
 import pandas as pd
 import prepared
 import pytest
-from driving import change, opened, press, run
+from driving import change, opened, press, run, started
 from prepared import PEOPLE, page
 from screen import books, charts, dataset, errors, key_of, marked, mendable, pictures, said, tabs, widget
 from streamlit.testing.v1 import AppTest
 from test_app_repeats import cancel
 
 from dpcore import evaluate, experiment
-from dpcore.dashboard.pages.compare import answers, sweep_runs
+from dpcore.dashboard.pages.compare import answers, sweep, sweep_runs
 from dpcore.domain.unit import PrivacyUnit
 
 PAGE = "compare"
@@ -47,14 +47,27 @@ def comparison(at: AppTest) -> sweep_runs.Comparison:
     return at.session_state["dpcore.comparison"]["shown"]
 
 
+PROOF = "epsilon 4 (change one row), and 8 runs have no guarantee"
+
+
 def test_the_charge_is_said_before_anything_runs():
     at = at_page()
     told = said(at)
-    for charged in ("16 runs · charged: at most epsilon 8", "Run: 16 runs", "epsilon 17.6", "8 unproven"):
+    for charged in (
+        "16 runs · charges at most epsilon 8",
+        "Run: 16 runs",
+        "12 runs · charges at most epsilon 5.6",
+        PROOF,
+    ):
         assert charged in told
     change(at, methods__0=[], methods__1=[], methods__2=[])
     assert widget(at, f"{PAGE}.run").disabled
     assert books(at) == {}
+
+
+def test_a_question_asks_before_it_charges_rows_of_people():
+    for at, asking in ((page(PEOPLE), len(sweep.QUESTIONS)), (started(PAGE), 0)):
+        assert said(at).count("Every run is a release of the rows of") == asking
 
 
 PERSONS = replace(
@@ -65,9 +78,9 @@ PERSONS = replace(
 
 
 @pytest.mark.parametrize("given", [PEOPLE, PERSONS, prepared.data(target=None)], ids=["class", "persons", "no class"])
-@pytest.mark.parametrize(("question", "answer"), [("keeps", "At epsilon 0.5, "), ("buys", ": from epsilon 0.1 to 3, ")])
+@pytest.mark.parametrize(("question", "answer"), [("keeps", "At epsilon 0.5, "), ("buys", ": from epsilon 0.1 to 1, ")])
 def test_a_question_is_pressed_and_answered(given, question, answer):
-    at = press(page(given), f"{PAGE}.{question}")
+    at = press(page(given, **{f"{PAGE}.tab": "Download"}), f"{PAGE}.{question}")
     assert not errors(at)
     made = comparison(at)
     assert len(made.frames) == made.planned <= 16
@@ -136,6 +149,7 @@ def test_what_was_finished_before_a_stop_is_kept_and_it_goes_on(monkeypatch, tmp
     assert offered(at)
     press(at, f"{PAGE}.again")
     assert len(comparison(at).frames) == 8
+    assert "other settings" not in said(at)  # the settings are those of what is shown
     assert not offered(at)
     account = at.session_state["dpcore.books"].account(key_of(at), "add_remove")
     assert (account.looks, account.epsilon_bound) == (8, 10.0)  # none was run twice
@@ -180,6 +194,9 @@ def test_answers_say_what_epsilon_buys_and_what_a_proof_costs():
     bought = [runs_of(1.0, a=LOW), runs_of(2.0, a=MIXED), runs_of(3.0, a=HIGH)]
     for parts, told in ((bought, "above 2, the gain is within"), (bought[::2], "and still improves")):
         assert told in answers.sentence(pd.concat(parts), "accuracy")
+    closer = pd.concat([runs_of(1.0, a=HIGH), runs_of(3.0, a=LOW)]).assign(metric="2-way AVD")
+    for floor, told in ((0.25, "as close as a fresh sample"), (0.1, "and still improves")):
+        assert told in answers.sentence(closer, "2-way AVD", floor)
     assert "stays within" in answers.sentence(pd.concat([runs_of(1.0, a=MIXED), bought[2]]), "accuracy")
     proved = runs_of(1.0, a=HIGH, a_=LOW, b=LOW, b_=HIGH, c=HIGH, c_=MIXED)
     told = answers.sentence(proved, "accuracy")

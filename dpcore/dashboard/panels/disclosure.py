@@ -166,8 +166,8 @@ def result(found: Any, sensitive: str) -> None:
         fits=found["fits"],
     )
     caption(
-        "For your eyes only: computed from real rows, not private, and not part of the zip. {mark}. These runs are "
-        "shown here and nowhere else, so nothing was charged for them.",
+        "For your eyes only: computed from real rows without protection. {mark}. Never publish these rates. The "
+        "releases of these runs are thrown away and never shown, so nothing was charged for them.",
         mark=say(REAL_DATA),
     )
 

@@ -80,13 +80,13 @@ def settings(page: str) -> tuple[Case, int]:
     methods, at = {name: method_title(name) for name in names}, names.index(chosen_case(page, names).method)
     name = choice(cells[0].selectbox, say("Method"), f"{page}.method", methods, at, **moved)
     modes = {mode: MODES[mode] for mode in modes_of(name)}
-    at = list(modes).index(chosen_case(page, names).mode)
-    mode = choice(cells[1].radio, say("Version"), f"{page}.mode", modes, at, horizontal=True, **moved)
+    moved["usual"] = chosen_case(page, names).mode  # set, not shown first: a browser keeps what it showed before
+    mode = choice(cells[1].radio, say("Version"), f"{page}.mode", modes, horizontal=True, **moved)
     with settings_drawer():
         cases = {found.key: found for found in attacks.cases_of(name, mode)}
         titles = {key: found.title for key, found in cases.items()}
-        at = list(cases).index(chosen_case(page, names).key)
-        case = cases[choice(st.selectbox, say("What is attacked"), f"{page}.case", titles, at, **moved)]
+        moved["usual"] = chosen_case(page, names).key
+        case = cases[choice(st.selectbox, say("What is attacked"), f"{page}.case", titles, **moved)]
         look: Any = {"value": case.trials, "format_func": "{:,}".format}
         look["help"] = say("More runs find smaller leaks. The suggestion is what this attack needs.")
         trials = lasting(st.select_slider, say("Runs in each world"), f"{page}.trials", TRIALS, **look)
@@ -170,14 +170,12 @@ def pictures(page: str, case: Case, twins: Twins, *, real: bool = False) -> None
     look |= {"number": case.looks_at, "edge": found.edge, "logarithmic": logarithmic, "claimed": result.claimed}
     with proof:
         panels.chart(mark(charts.world_piles(found.bins, runs=result.trials, lower=result.lower_bound, **look)))
+        values = {"chosen": result.trials - event.counted, "all": result.trials, "counted": event.counted}
+        caption("{chosen:,} of {all:,} runs in each world find the event, the other {counted:,} count it.", **values)
     panels.chart(mark(charts.known_epsilon(lower=result.lower_bound, claimed=result.claimed, proved=result.bound)))
     bounds: Any = {"claimed": result.claimed, "proved": result.bound}
     panels.chart(mark(charts.world_ratios(found.bins, number=case.looks_at, **bounds)))
-    caption(
-        "The outermost bars hold what lies beyond as well. Half of the runs choose the event, the other half counts. "
-        "{runs:,} runs gave no number.",
-        runs=found.lost,
-    )
+    caption("The outermost bars hold what lies beyond as well. {runs:,} runs gave no number.", runs=found.lost)
     title = say("The numbers behind these charts")
     panels.table_behind(found.bins, say("{title}. {mark}", title=title, mark=say(REAL_DATA)) if real else title)
 

@@ -8,6 +8,7 @@ from dpcore.language import phrase, say
 from dpcore.text import number, percent
 
 FEWEST = 4  # runs of each: of three, one time in ten all are better by chance
+NEAR = 1.1  # times the distance of a fresh sample: that, too, is one random draw
 PUBLISHED, CORRECTED = MODES["published"], MODES["corrected"]
 
 
@@ -28,14 +29,17 @@ def value(runs: pd.Series | float, metric: str) -> str:
     return percent(middle) if rises(metric) else f"{middle:.2g}"
 
 
-def sentence(good: pd.DataFrame, metric: str) -> str:
-    """The answer of the runs that did not fail: what a proof costs, what epsilon buys, or which method is ahead."""
+def sentence(good: pd.DataFrame, metric: str, floor: float = 0.0) -> str:
+    """The answer of the runs that did not fail: what a proof costs, what epsilon buys, or which method is ahead.
+
+    `floor` is the distance of a fresh sample of the real rows.
+    """
     runs = good[good["metric"] == metric]
     modes = runs.groupby("series")["mode"].nunique()
     if (modes > 1).any():
         return cost_of_proof(runs[runs["series"].isin(modes[modes > 1].index)], metric)
     if runs["method"].nunique() == 1 and runs["epsilon"].nunique() > 1:
-        return gain_of_epsilon(runs, metric)
+        return gain_of_epsilon(runs, metric, floor)
     proved = runs[runs["epsilon_bound"] <= runs["epsilon"]]
     return ranking(proved if len(proved) else runs, metric)
 
@@ -63,7 +67,7 @@ def cost_of_proof(runs: pd.DataFrame, metric: str) -> str:
     return say("In {metric} at epsilon {epsilon}, the cost of the proof: {costs}.", costs="; ".join(clauses), **which)
 
 
-def gain_of_epsilon(runs: pd.DataFrame, metric: str) -> str:
+def gain_of_epsilon(runs: pd.DataFrame, metric: str, floor: float = 0.0) -> str:
     """From which epsilon on more of it makes no difference that can be told."""
     groups = {float(str(epsilon)): part["value"].dropna() for epsilon, part in runs.groupby("epsilon")}
     first, *_, last = groups
@@ -73,6 +77,11 @@ def gain_of_epsilon(runs: pd.DataFrame, metric: str) -> str:
     which["method"] = escaped(str(runs["series"].iloc[0]))
     if enough == first:
         message = phrase("{method}: from epsilon {first} to {last}, the {metric} stays within run-to-run variation.")
+    elif enough == last and groups[last].median() <= NEAR * floor:
+        message = phrase(
+            "{method}: from epsilon {first} to {last}, the {metric} goes from {low} to {high}, as close as a fresh "
+            "sample."
+        )
     elif enough == last:
         message = phrase(
             "{method}: from epsilon {first} to {last}, the {metric} goes from {low} to {high}, and still improves."

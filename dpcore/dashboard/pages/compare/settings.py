@@ -1,6 +1,7 @@
 """What the page of comparisons begins with: its questions, and all settings behind one press."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 import streamlit as st
@@ -24,6 +25,13 @@ def load(page: str) -> None:
         sweep.restore(page, Config.from_json(file.getvalue()))
     except ParameterError as error:
         st.session_state[f"{page}.refused"] = str(error)
+
+
+def show(page: str, config: Config) -> None:
+    """Set the controls to a comparison that is asked for, if they can say it, and turn to its answer."""
+    st.session_state[f"{page}.tab"] = "Answer"
+    with suppress(ParameterError):
+        sweep.restore(page, config)
 
 
 @st.fragment
@@ -55,8 +63,11 @@ def draw_questions(page: str, data: Dataset, presets: Mapping[str, Config | None
     for spot, (key, config) in zip(st.columns(len(presets)), presets.items(), strict=True):
         with spot, shell.mendable():
             look: Any = {"width": "stretch", "disabled": config is None, "help": say(sweep_runs.CHARGED)}
+            told = sweep_runs.charge_of(config, data) if config else say("No method takes these columns.")
+            if config and session.of_people(data) and told != say(sweep.FINISHED):
+                look |= {"charge": told, "help": None}
             unproved.button(say(sweep.QUESTIONS[key].words), page, key, data, **look)
-            st.caption(sweep_runs.charge_of(config, data) if config else say("No method takes these columns."))
+            st.caption(told)
 
 
 def offer(page: str, data: Dataset, label: str) -> None:

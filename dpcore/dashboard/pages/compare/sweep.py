@@ -8,6 +8,7 @@ from typing import Any
 import streamlit as st
 
 from dpcore import experiment
+from dpcore.accounting.relation import Relation
 from dpcore.dashboard import controls
 from dpcore.dashboard.epsilon import EPSILONS
 from dpcore.dashboard.shell import escaped
@@ -18,6 +19,7 @@ from dpcore.evaluate.evaluator import RANGE_ERROR, known_to, undefined_measures
 from dpcore.evaluate.learners import MODELS
 from dpcore.experiment import Config, Method
 from dpcore.experiment.sweeps import plan_runs
+from dpcore.export.protection import protects
 from dpcore.language import phrase, retold, say
 from dpcore.methods import METHODS
 from dpcore.text import number
@@ -53,6 +55,7 @@ DISTANCES = {
     "3-way AVD": phrase("3-way distance"),
 }
 REPEATS, MOST_REPEATS, MOST_METHODS, MOST_RUNS = 4, 20, 10, 2_000
+FINISHED = phrase("finished already: no charge")
 SEEDS = (0, 2**31, None)  # lowest, highest, usual
 
 
@@ -78,7 +81,7 @@ QUESTIONS = {
         phrase("What does epsilon buy?"),
         ("Adaptive marginals", "MST", "Independent marginals"),
         limit=1,
-        epsilons=(0.1, 0.3, 1.0, 3.0),
+        epsilons=(0.1, 0.3, 1.0),
     ),
     "proof": PresetQuestion(
         phrase("What does the proof cost?"),
@@ -220,16 +223,19 @@ def find_unfinished(config: Config, finished: Collection[int]) -> list[Method]:
 
 
 def charge(rest: Sequence[Method], data: Dataset) -> str:
-    """What runs will charge, in a few words."""
-    proved = [method.epsilon for method in rest if proves(method, data)]
+    """What runs will charge, in a few words; of which neighbors, where these are not the usual ones."""
     if not rest:
-        return say("finished already: no charge")
-    parts = [say("{count:,} runs", count=len(rest))]
-    if proved:
-        parts.append(say("charged: at most epsilon {epsilon}", epsilon=number(fsum(proved))))
-    if len(proved) < len(rest):
-        parts.append(say("{count:,} unproven", count=len(rest) - len(proved)))
-    return " · ".join(parts)
+        return say(FINISHED)
+    proved = [method.epsilon for method in rest if proves(method, data)]
+    values: dict[str, Any] = {"count": len(rest), "bare": len(rest) - len(proved), "epsilon": number(fsum(proved))}
+    if not proved:
+        return say("{count:,} runs without a guarantee", **values)
+    if (relation := Relation(rest[0].relation)) is not Relation.ADD_REMOVE:
+        whom = say(relation.short_for(protects(data.schema.unit)))
+        values["epsilon"] = say("{epsilon} ({whom})", epsilon=values["epsilon"], whom=whom)
+    if values["bare"]:
+        return say("{count:,} runs · charges at most epsilon {epsilon}, and {bare:,} runs have no guarantee", **values)
+    return say("{count:,} runs · charges at most epsilon {epsilon}", **values)
 
 
 def proves(method: Method, data: Dataset) -> bool:

@@ -118,11 +118,18 @@ def answer(page: str, made: Comparison, good: pd.DataFrame) -> None:
             model=escaped(say(learned[0])),
         )
     with st.container(key="verdict"):
-        st.markdown(f"**{answers.sentence(frame, metric)}**", help=about)
+        st.markdown(f"**{answers.sentence(frame, metric, floor_of(made, metric))}**", help=about)
     quantity = "accuracy" if answers.rises(metric) else "distance" if metric in DISTANCES else ""
     title, lines = say(in_words(metric)), references(made, metric)
     title = title[:1].upper() + title[1:]
     draw(axis, made, frame, title, Y_TITLES.get(metric, in_words(metric)), lines, quantity=quantity)
+
+
+def floor_of(made: Comparison, metric: str) -> float:
+    """The distance of a fresh sample of the real rows; 0 where it is not known, and of other measures."""
+    if (found := made.references) is None:
+        return 0.0
+    return max(found["value"][(found["metric"] == metric) & (found["reference"] == FLOOR)], default=0.0)
 
 
 def references(made: Comparison, metric: str) -> pd.DataFrame:

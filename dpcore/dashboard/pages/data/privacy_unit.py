@@ -1,6 +1,6 @@
 """Who is protected, how many rows are learned from, and the class: one line, and behind a press what changes it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -96,14 +96,21 @@ def set_control(name: str, value: object) -> None:
     st.session_state[f"data.said:{name}"] = value, new_token()
 
 
+def use_column(rows: Intake, question: str, name: str) -> None:
+    """Take a column in use whose values are no persons; a question's callback."""
+    rows.answers.add(question)
+    rows.additions.add(name)
+
+
 def questions(rows: Intake, schema: Schema, used: Sequence[str], key: str) -> list[TableQuestion]:
     """Whether values that have several rows are persons, and whether the number of rows is public."""
     found = []
     for one in persons(rows, used) if schema.unit is None else ():
         words = say(IS_PERSON, name=escaped(one.name), rows=one.most_rows)
-        answers = {say("Yes"): partial(set_control, f"persons:{key}", one.name), say("No"): None}
-        if one.what != "identifier":
-            answers[say("No")] = lambda name=one.name, words=words: (rows.answers.add(words), rows.additions.add(name))
+        answers: dict[str, Callable[[], object] | None] = {
+            say("Yes"): partial(set_control, f"persons:{key}", one.name),
+            say("No"): None if one.what == "identifier" else partial(use_column, rows, words, one.name),
+        }
         found.append(TableQuestion(words, answers))
     if rows.fixed is None and rows.path is None and schema.max_rows is rows.draft.schema.max_rows is None:
         many = len(rows.frame)
