@@ -1,6 +1,7 @@
 """Who is protected, how many rows are learned from, and the class: one line, and behind a press what changes it."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -21,7 +22,7 @@ EYES = phrase(
     "Numbers of rows and persons are for your eyes only, unless they are public. **Change** has the limit per person."
 )
 MANY_ROWS = phrase(
-    "**{rows:,} rows**: may everyone know that there are at most {most:,}? The forecast then counts with it."
+    "**{rows:,} rows**: may everyone know that there are at most {most:,}? The forecast then counts with no more."
 )
 IS_PERSON = phrase("**{name}**: one value has up to {rows:,} rows. Is each value a person?")
 TEST_ROWS = phrase(
@@ -83,21 +84,25 @@ def persons(rows: Intake, used: Sequence[str]) -> list[Recognized]:
     return [one for named in (False, True)[: 2 - keyed] for one in several if is_name(one.name) is named]
 
 
+def bring_back(rows: Intake, name: str, words: str) -> None:
+    """Use a column whose values are no persons, and do not ask again; a button's callback."""
+    rows.additions.add(name)
+    rows.answers.add(words)
+
+
 def questions(rows: Intake, schema: Schema, used: Sequence[str], key: str) -> list[TableQuestion]:
     """Whether values that have several rows are persons, and whether the number of rows is public."""
     found = []
     for one in persons(rows, used) if schema.unit is None else ():
         words = say(IS_PERSON, name=escaped(one.name), rows=one.most_rows)
         yes = {f"data.persons:{key}": one.name}
-        answers = {say("Yes"): lambda yes=yes: st.session_state.update(yes), say("No"): None}
-        if one.what != "identifier":
-            answers[say("No")] = lambda name=one.name, words=words: (rows.answers.add(words), rows.additions.add(name))
+        no = None if one.what == "identifier" else partial(bring_back, rows, one.name, words)
+        answers = {say("Yes"): partial(st.session_state.update, yes), say("No"): no}
         found.append(TableQuestion(words, answers))
     if rows.fixed is None and rows.path is None and schema.max_rows is rows.draft.schema.max_rows is None:
         many = len(rows.frame)
         most = -(-many // (step := 10 ** max(len(str(many)) - 2, 0))) * step  # two digits
-        yes = {f"data.max_rows:{key}": most}
-        answers = {say("Yes"): lambda yes=yes: st.session_state.update(yes), say("No"): None}
+        answers = {say("Yes"): partial(st.session_state.update, {f"data.max_rows:{key}": most}), say("No"): None}
         found.append(TableQuestion(say(MANY_ROWS, rows=many, most=most), answers))
     return found
 
