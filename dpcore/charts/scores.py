@@ -260,8 +260,8 @@ def run_strips(
     by_name = data.groupby(["name", "note"], sort=False)["value"]
     rows = by_name.agg(middle="median", least="min", most="max").reset_index()
     rows = rows.sort_values("middle", ascending=quantity != "accuracy")
-    rows = rows.assign(text=[*map(written, rows["middle"])])
-    rows["text"] += rows["note"].map(lambda note: note and f" · {note}")
+    noted = zip(rows["middle"], rows["note"], strict=True)
+    rows = rows.assign(text=[written(middle) + (note and f" · {note}") for middle, note in noted])
     across = axis_of(quantity, x_title, data["value"], references) or scaled(
         say(x_title), alt.Scale(zero=True), format="~g", tickCount=6
     )
@@ -275,14 +275,12 @@ def run_strips(
         base.transform_filter(f"datum.hollow == {hollow}").mark_point(filled=not hollow, **marks) for hollow in (0, 1)
     ]
     middles = alt.Chart(rows).encode(down)
-    ticks = middles.mark_tick(thickness=3, color=INK, height={"band": 0.6}).encode(alt.X("middle:Q", **across))
-    far, most = (
-        "scale('x', datum.most) + 20 + 8 * length(datum.text) > width",
-        alt.X("most:Q", **across),
-    )  # then left of the marks
+    ticks = middles.mark_tick(thickness=3, color=INK, height={"band": 0.6})
+    ticks = ticks.encode(alt.X("middle:Q", **across), NO_TIP)
+    far = "scale('x', datum.most) + 20 + 8 * length(datum.text) > width"  # then left of the marks
     side = alt.ExprRef(f"{far} ? scale('x', datum.least) - scale('x', datum.most) - 12 : 12")
     look: Any = {"align": alt.ExprRef(f"{far} ? 'right' : 'left'"), "dx": side, "fontWeight": "bold"}
-    medians = words(middles.encode(most), "text", **look)
+    medians = words(middles.encode(alt.X("most:Q", **across)), "text", **look)
     lines: list[Any] = []
     dashed: Any = {"color": NEUTRAL, "strokeDash": [6, 4], "strokeWidth": 2}
     for number, (name, at) in enumerate([] if references is None else references.itertuples(index=False)):

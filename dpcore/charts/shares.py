@@ -153,7 +153,7 @@ class _Values:
         self.upright = len(data) <= FEW and longest <= most and self.lines <= 2
         data = data.assign(**{f"{field}_text": percents(data[field]) for field in NUMBERED if field in data})
         data = data.assign(value=lines) if self.upright else data
-        close = len(data) <= FEW and not data["value"].str.contains("\n").any()
+        close = len(data) <= FEW and not any("\n" in name for name in data["value"])
         height: Any = 150 if self.upright else alt.Step(17) if close else step(data["value"], 22)
         # Of the plot alone: names, figures and title come besides, and would be taken from it.
         self.size: Any = {"height": height, "autosize": alt.AutoSizeParams(type="fit-x", contains="padding")}

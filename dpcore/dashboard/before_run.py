@@ -83,8 +83,8 @@ def rows_key(page: str, schema: Schema) -> str:
 
 
 def rows_expected(page: str, schema: Schema) -> int:
-    """How many rows someone says that there may be; until then the public bound, or a usual number."""
-    return int(st.session_state.get(rows_key(page, schema), min(schema.max_rows or USUAL, MOST)))
+    """How many rows someone says that there may be; until then a usual number, and no more than the public bound."""
+    return int(st.session_state.get(rows_key(page, schema), min(USUAL, schema.max_rows or USUAL)))
 
 
 def expectation(method: Any, schema: Schema, rows: int) -> Expectation:

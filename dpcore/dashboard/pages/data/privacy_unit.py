@@ -23,7 +23,7 @@ EYES = phrase(
     "Numbers of rows and persons are for your eyes only, unless they are public. **Change** has the limit per person."
 )
 MANY_ROWS = phrase(
-    "**{rows:,} rows**: may everyone know that there are at most {most:,}? The forecast then counts with it."
+    "**{rows:,} rows**: may everyone know that there are at most {most:,}? The forecast then counts with no more."
 )
 IS_PERSON = phrase("**{name}**: one value has up to {rows:,} rows. Is each value a person?")
 TEST_ROWS = phrase(
