@@ -17,8 +17,8 @@ shown = sweep_runs.shown(data)
 stopped = shown is not None and len(shown.frames) < shown.planned
 found = sweep_runs.earlier(data) if shown is None else None
 last = shown.config if stopped else found and found[0]
-if (asked := last if requested == "again" else presets.get(requested)) is not None:
-    settings.show(PAGE, asked)
+if (wanted := last if requested == "again" else presets.get(requested)) is not None:
+    settings.show(PAGE, wanted)
 unproved.agree(PAGE, requested, data)
 st.session_state.pop(f"{PAGE}.lacks", None)
 settings.draw_settings(PAGE, data, presets["keeps"])

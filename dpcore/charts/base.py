@@ -127,7 +127,7 @@ def specification(chart: Chart) -> dict[str, Any]:
 
 
 def on_phones(spec: dict[str, Any]) -> dict[str, Any]:
-    """Give a title, a key and legends that give way where the chart is narrow, and cells without numbers.
+    """Give a title, a key and legends that give way in a narrow chart, and cells without numbers.
 
     How wide a chart is only the browser knows, so it chooses.
 
@@ -163,7 +163,7 @@ def on_phones(spec: dict[str, Any]) -> dict[str, Any]:
 
 
 def by_width(*values: Any) -> dict[str, str]:
-    """What Vega takes for a value that follows the picture's width, a page's first and a phone's last."""
+    """A value for Vega that follows the picture's width, a page's first and a phone's last."""
     widths = (WHOLE, NARROW) if len(values) > 2 else (NARROW,)
     chosen = [f"{ROOM} >= {least} ? {json.dumps(value)} : " for least, value in zip(widths, values, strict=False)]
     return {"expr": f"{''.join(chosen)}{json.dumps(values[-1])}"}

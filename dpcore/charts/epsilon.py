@@ -216,7 +216,7 @@ def known_epsilon(*, lower: float, claimed: float, proved: float) -> Chart:
 def _stood(
     rows: dict[str, tuple[float, float, str]], across: dict[str, Any], title: str, *, key: str, seen: str
 ) -> Chart:
-    """A claim, and what a run can cost, on the axis of epsilons: a point, or a bar from one to the other."""
+    """A claim, and what a run can cost, on the axis of epsilons: a point or a bar."""
     names, (low, high) = [*rows], across["scale"].domain
     data = pd.DataFrame(rows.values(), columns=["start", "stop", "text"]).fillna(math.inf).assign(row=names)
     data["endless"] = data["none"] = data["stop"] == math.inf

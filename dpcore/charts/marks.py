@@ -121,7 +121,7 @@ def strokes(base: Any, looks: Mapping[str, Look], tooltip: list[alt.Tooltip], *,
 
 
 def level(value: float, label: str, *, right: bool = False, **look: Any) -> list[Any]:
-    """A level line at a number of the axis, and its name below its left end, or above its right end."""
+    """A level line at a number, and its name below its left end, or above its right end."""
     name: dict[str, Any] = {"align": "right" if right else "left", "fontSize": 14, "dy": -9 if right else 14}
     rule: dict[str, Any] = {"color": NEUTRAL, "strokeDash": [2, 3], "strokeWidth": 2} | look
     return ruled(alt.Y("at:Q"), value, label, {"x": alt.value("width" if right else 8)}, name, **rule)

@@ -56,7 +56,7 @@ def distances(title: str, times: int = 1) -> dict[str, Any]:
 
 
 def accuracies(title: str | None, majority: float = BELOW) -> dict[str, Any]:
-    """The axis of accuracies, from 10 points below the majority class, or what is no better than luck."""
+    """The axis of accuracies, from 10 points below the majority class, or where luck is."""
     low = math.floor(20 * max(majority - BELOW, 0) + 1e-6) / 20 if math.isfinite(majority) else 0.0
     return scaled(title, span(low, 1, zero=False), format="~%", tickCount=6)
 

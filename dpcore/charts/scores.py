@@ -227,7 +227,7 @@ def axis_of(quantity: str, title: str, values: pd.Series, references: pd.DataFra
     """The axis that a quantity has in all charts, if there is one; it holds these values, and their references."""
     if quantity == "accuracy":
         known: Any = [] if references is None else references["value"]
-        return accuracies(say(title), min([*known, *(values + BELOW)]))
+        return accuracies(say(title), min([*known, *(values + BELOW)], default=0))
     return distances(say(title)) if quantity else None
 
 

@@ -1,4 +1,4 @@
-"""Shares of one column's values, real, released and reported, and what a release gets most wrong."""
+"""Shares of a column's values, real, released and reported, and what a release gets most wrong."""
 
 from typing import Any
 
@@ -180,7 +180,7 @@ class _Values:
         return diamonds(self.base, RELEASED).encode(self.share(f"{field}:Q", **self.along))
 
     def numbers(self, note: dict[str, str]) -> list[Any]:
-        """Shares in figures, in a row below the names or a column beside the bars for each of these."""
+        """Shares in figures, a row below the names or a column beside the bars for each of these."""
         found: list[Any] = []
         end: Any = (alt.YValue if self.upright else alt.XValue)(alt.ExprRef("height" if self.upright else "width"))
         for k, (field, head) in enumerate(note.items()):

@@ -1,4 +1,4 @@
-"""The line *Before you run*: what a run will be good for, and what it lacks, from public facts alone."""
+"""The line *Before you run*: what a run will be good for, and what it lacks, by public facts."""
 
 from contextlib import suppress
 from typing import Any

@@ -176,7 +176,7 @@ def option(field: Field) -> Any:
 
 
 def number(field: Field) -> Any:
-    """A number: one of some steps, a share, or any in the page's range; empty where that is None."""
+    """A number: one of some steps, a share, or any in the range; empty where that is None."""
     if field.control.steps:
         return field.draw(st.select_slider, field.control.steps, format_func="{:g}".format)
     low, high, *steps = field.control.within

@@ -51,15 +51,9 @@ PROOF = "epsilon 4 (change one row), and 8 runs have no guarantee"
 
 
 def test_the_charge_is_said_before_anything_runs():
-    at = at_page()
+    at, charges = at_page(), "{} runs · charges at most epsilon {}".format
     told = said(at)
-    for charged in (
-        "16 runs · charges at most epsilon 8",
-        "Run: 16 runs",
-        "12 runs · charges at most epsilon 5.6",
-        PROOF,
-    ):
-        assert charged in told
+    assert all(words in told for words in (charges(16, 8), "Run: 16 runs", charges(12, 5.6), PROOF))
     change(at, methods__0=[], methods__1=[], methods__2=[])
     assert widget(at, f"{PAGE}.run").disabled
     assert books(at) == {}
@@ -171,12 +165,9 @@ def test_a_description_sets_the_page_and_a_file_that_is_none_is_refused():
 
 def runs_of(epsilon: float, **values: list[float]) -> pd.DataFrame:
     """Runs by method and mode, which `_` joins."""
-    rows = [
-        {"series": name.partition("_")[0], "mode": "as printed" if "_" in name else "corrected", "value": value}
-        for name, found in values.items()
-        for value in found
-    ]
-    frame = pd.DataFrame(rows).assign(metric="accuracy", model="", epsilon=epsilon, epsilon_bound=epsilon)
+    rows = [(name.strip("_"), "as printed" if "_" in name else "corrected", found) for name, found in values.items()]
+    frame = pd.DataFrame(rows, columns=["series", "mode", "value"]).explode("value").astype({"value": float})
+    frame = frame.assign(metric="accuracy", model="", epsilon=epsilon, epsilon_bound=epsilon)
     return frame.assign(method=frame["series"] + " | " + frame["mode"])
 
 

@@ -176,7 +176,7 @@ def test_public_values_that_cannot_be_misread() -> None:
     assert lines.public_values(read("integer", "0 to 110, every 50")) == "0 to 110, every 50"
     assert read("continuous", "-0.5 to 1e2, 3 bins").lower == -0.5
     assert read("date", "2020-01-01 to 2021-12-31").bins == "month"
-    wrong = (
+    wrong = [
         "0 to 1,500",
         "0 to 1,500, 16 bins",
         "0 - 9",
@@ -186,12 +186,9 @@ def test_public_values_that_cannot_be_misread() -> None:
         "0 to 9, every",
         "",
         "0 to",
-    )
-    for kind, text in [("integer", text) for text in wrong] + [
-        ("date", "0 to 9"),
-        ("categorical", '"a'),
-        ("ordered", ""),
-    ]:
+    ]
+    others = [("date", "0 to 9"), ("categorical", '"a'), ("ordered", "")]
+    for kind, text in [("integer", text) for text in wrong] + others:
         with pytest.raises(SchemaError):
             read(kind, text)
 

@@ -24,16 +24,8 @@ from dpcore.methods import METHODS
 from dpcore.methods.base import PrivateClassifier
 from dpcore.text import limit
 
-SAME = {
-    "summary",
-    "marginals",
-    "pairs",
-    "accuracy",
-    "redraws",
-    "predict",
-    "figures",
-    "survey",
-}  # tabs that no method changes
+# Tabs that no method changes.
+SAME = {"summary", "marginals", "pairs", "accuracy", "redraws", "predict", "figures", "survey"}
 LOOKED_AT = {"network", "trees", "privacy", "download"}
 OFFERED = {(name, mode): controls.offered(name, mode) for name in FAMILIES for mode in ("corrected", "published")}
 VARIANTS = [(name, mode, label) for (name, mode), offers in OFFERED.items() for label in offers]
@@ -79,9 +71,7 @@ def own_responses(at: AppTest, content: dict[str, bytes]) -> None:
     if not content:
         return
     readme = content["README.md"].decode()
-    if (
-        shown(at).release.parameters["mode"] == "published"
-    ):  # its reports hold true answers, and so does what they taught
+    if shown(at).release.parameters["mode"] == "published":  # reports, and what they taught, hold true answers
         assert "reports.csv" not in " ".join([*content, readme])
         return
     rows = pd.read_csv(io.BytesIO(content["reports.csv"]))

@@ -27,9 +27,7 @@ def accounts(at: AppTest) -> list[tuple[str, str]]:
 
 
 OTHERS = data(people(60, seed=4), "others")
-NONE = {
-    "method": option("published", label("published", "NB-Synth", variant="Alg1")),
-}  # which proves nothing
+NONE = {"method": option("published", label("published", "NB-Synth", variant="Alg1"))}  # which proves nothing
 VOID = replace(OTHERS, schema=data(people(60, seed=4), source="inferred").schema)
 # What is run in one session: settings, and other data; and what the page then shows of the accounts, and says of them.
 JOURNEYS: dict[str, tuple[list[dict[str, Any]], list[tuple[str, str]], str]] = {

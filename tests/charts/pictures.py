@@ -129,7 +129,10 @@ def compared(runs, **more):
 
 def stripped():
     found = methods()
-    return found.assign(name=found["series"] + found["mode"].map({"corrected": " 1", "as printed": " 2"}), hollow=found["mode"] == "as printed")
+    return found.assign(
+        name=found["series"] + found["mode"].map({"corrected": " 1", "as printed": " 2"}),
+        hollow=found["mode"] == "as printed",
+    )
 
 
 # Networks and trees

@@ -383,7 +383,7 @@ BROKEN = {  # by rule: a module, and what it may not have
         ("pages.data", "st.dataframe(rows.frame.head(20))"),
     ],
     evaluation_of_rows: [
-        ("dpcore.evaluate.evaluator", "class Evaluator:\n    def low(self):\n        self.data.train.min()"),
+        ("dpcore.evaluate.evaluator", "class Evaluator:\n    def low(self):\n        self.data.train.min()")
     ],
     too_long: [("pages.a", "\n" * 91)],
 }

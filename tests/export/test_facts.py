@@ -96,14 +96,11 @@ def test_four_lines_say_what_a_release_rests_on_and_none_stands_for_another(give
     assert ("schema_origins" in made.config()) == (LINES in told["Schema"])
 
 
-@pytest.mark.parametrize(
-    ("given", "proved"),
-    [
-        ({"random_state": 3}, "none (the noise alone would give 1)"),
-        ({"schema": INFERRED}, "none (the noise alone would give 1)"),
-        (UNPROVED, "none"),
-    ],
-)
+ALONE = "none (the noise alone would give 1)"
+VOID = [({"random_state": 3}, ALONE), ({"schema": INFERRED}, ALONE), (UNPROVED, "none")]
+
+
+@pytest.mark.parametrize(("given", "proved"), VOID)
 def test_where_no_guarantee_holds_nothing_is_promised(given, proved):
     made = rows(**given)
     told = facts(made)
@@ -175,6 +172,7 @@ def test_limits_of_use_come_from_the_ledger():
     assert relations.startswith("2 of 3 pairs of columns: ")
     assert "All others are guesses" in relations
     assert limits(rows(**UNPROVED))[0][1].startswith("not known")
+    assert limits(replace(rows(), rows=0.0))[0][1] == "not known, nor is the number of rows."
     forest, tree = (limits(released(name, n_trees=2, max_depth=2))[0][1] for name in ("DiffPRFs", "DiffPRF"))
     assert forest.endswith("rows on each count that classes are predicted by, 19 times of 20.")
     assert "no noise" not in tree
@@ -193,10 +191,6 @@ def test_limits_do_not_change_with_the_number_of_rows_that_anyone_asks_for(name)
     few, many = (make_release(method, name, method.sample(n), data_name="towns") for n in (10, 1000))
     assert few.rows == many.rows
     assert record.facts(few).limits == record.facts(many).limits
-
-
-def test_without_a_number_of_rows_shares_have_no_known_noise():
-    assert limits(replace(rows(), rows=0.0))[0][1] == "not known, nor is the number of rows."
 
 
 @pytest.mark.parametrize("given", [{}, {"relation": "replace"}, {"delta": 1e-6}])
@@ -260,19 +254,10 @@ def test_odds_are_about_a_row_unless_a_unit_is_declared():
     assert "unsure about a person" in facts(rows(schema=SEVERAL))["In odds"]
 
 
-@pytest.mark.parametrize(
-    ("name", "file"),
-    [
-        ("hospital visits 2023.csv", "hospital_visits_2023-synthetic-eps1.zip"),
-        ("C:\\data\\a.b.XLSX", "a.b-synthetic-eps1.zip"),
-        ("../../.x/", "x-synthetic-eps1.zip"),
-        ("<script>/..", "data-synthetic-eps1.zip"),
-        ("病人.parquet", "病人-synthetic-eps1.zip"),
-        ("n" * 300, f"{'n' * 60}-synthetic-eps1.zip"),
-    ],
-)
-def test_a_zip_is_named_after_the_data_what_it_holds_and_what_is_proven(name, file):
-    assert archive.file_name(rows(data_name=name)) == file
+def test_a_zip_is_named_after_the_data_what_it_holds_and_what_is_proven():
+    names = {"hospital visits 2023.csv": "hospital_visits_2023", "C:\\data\\a.b.XLSX": "a.b", "../../.x/": "x"}
+    names |= {"<script>/..": "data", "病人.parquet": "病人", "n" * 300: "n" * 60}
+    assert all(archive.file_name(rows(data_name=name)) == f"{file}-synthetic-eps1.zip" for name, file in names.items())
 
 
 def test_the_name_of_a_zip_promises_nothing_that_is_not_proven():
