@@ -76,7 +76,7 @@ TRANSFORMED = phrase(
     "The ratio of the densities of a x + b at two x grows without bound in the tails, and the two sets are finite: a "
     "single report can rule a value out."
 )
-TRUTH = phrase("This is the reference without privacy: every person hands in the truth.")
+TRUTH = phrase("This is the reference without privacy: everybody hands in the truth.")
 SET = "As published: mean and variance of the normal distribution that 1,000 numbers of the set {} are drawn from."
 TRANSFORMS: dict[str, dict[str, Any]] = {  # of the paper's figures
     phrase("a from N(1, 1), b from N(0, 1)"): {"factors": (1.0, 1.0), "offsets": (0.0, 1.0)},
