@@ -6,7 +6,6 @@ package itself, which is not installed there, can come from the wheel alone.
 
 import json
 import os
-import re
 import socket
 import subprocess
 import sys
@@ -106,7 +105,7 @@ def test_a_release_from_an_empty_folder(person, folder):
     person.go("compare")
     person.page.get_by_role("button", name="Which method keeps most?").click()
     settle(person.page, 240)
-    assert re.search(r"\d\d releases", person.data_in_use)
+    assert sum(line.looks for line in Books(folder / "ledger.sqlite").accounts()) >= 10
     assert "Traceback" not in (folder / "server.log").read_text(errors="replace")
 
 

@@ -78,7 +78,8 @@ def test_who_is_protected_stays_as_a_question_was_answered(visitor):
         visitor.press("data.change")
         visitor.choose("Column that tells persons apart", "(none)")
         visitor.page.keyboard.press("Escape")
-        visitor.press("data.answer.Yes")
+        visitor.button("data.answer.Yes").first.click()  # the other question is about the number of rows
+        settle(visitor.page)
         visitor.press("data.other")  # and the page is drawn once more
         visitor.page.keyboard.press("Escape")
         settle(visitor.page)

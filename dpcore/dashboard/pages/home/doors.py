@@ -18,7 +18,7 @@ LINK = re.compile(r"\[([^]]+)\]\([^)]*\)")
 
 def teach() -> None:
     """The lessons, a plan for 90 minutes, and an instructor's notes."""
-    markdown("Guided lessons: five minutes each on your own, half an hour in a class.")
+    markdown("Guided lessons of five minutes, or half an hour in class.")
     look: Any = {"icon": ":material/school:", "width": "stretch", "type": "primary"}
     with st.popover(say("Choose a lesson"), **look), st.container(key="lessons"):
         for name, lesson in LESSONS.items():
