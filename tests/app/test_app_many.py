@@ -46,12 +46,12 @@ def visit(address: str, place: int, together: Barrier) -> Visitor:
         together.wait(PATIENCE)
         me.press(f"{PAGE}.run")
         for _ in range(2):
-            me.set(f"{PAGE}.tab.en", string_value="Columns")
-            me.set(f"{PAGE}.tab.en", string_value="Take home")
+            me.set(f"{PAGE}.tab.en", string_value="Marginals")
+            me.set(f"{PAGE}.tab.en", string_value="Download")
             for kind in ("download", "download_report", "download_notebook"):
                 me.download(f"{PAGE}.{kind}")
             me.set(f"{PAGE}.real", bool_value=True)
-            me.set(f"{PAGE}.tab.en", string_value="Pairs")
+            me.set(f"{PAGE}.tab.en", string_value="Accuracy")
     return me
 
 
