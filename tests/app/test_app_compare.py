@@ -43,11 +43,11 @@ SMALL = {"methods__0": ["NB-Synth"], "methods__1": ["DiffP-ID3"], "epsilons": [0
 SMALL |= {"measures": ["accuracy", "2-way AVD"]}
 
 
+PROOF = "epsilon 4 (change one row), and 8 runs have no guarantee"
+
+
 def comparison(at: AppTest) -> sweep_runs.Comparison:
     return at.session_state["dpcore.comparison"]["shown"]
-
-
-PROOF = "epsilon 4 (change one row), and 8 runs have no guarantee"
 
 
 def test_the_charge_is_said_before_anything_runs():
@@ -112,7 +112,6 @@ def test_runs_are_charged_drawn_marked_and_never_drawn_again():
 
 
 def offered(at: AppTest) -> bool:
-    """Whether the page offers to go on with an earlier comparison."""
     return any((button.key or "").startswith(f"{PAGE}.again") for button in at.button)
 
 

@@ -13,16 +13,10 @@ PAGES = [name for entries in SECTIONS.values() for name, *_ in entries]
 # Seconds to an answer beside other tests; `python -m scripts.screens --run` for an idle computer.
 BUSY = 1.5
 # What passes its limit today, and by which number. A screen that keeps all limits leaves this list.
-NOT_YET: dict[str, dict[str, object]] = {
-    "naive_bayes, after Run": {"words": 100},
-    "networks, after Run": {"words": 96},
-    "taxonomy": {"settings": 263},
-    "taxonomy, after Run": {"settings": 263, "words": 100},
-    "forests": {"behind Advanced": 123},
-    "forests, after Run": {"chart": "cut"},
-    "responses, after Run": {"chart": "cut"},
-    "compare, after Run": {"words": 84},
-}
+NOT_YET: dict[str, dict[str, object]] = {"taxonomy": {"settings": 263}, "forests": {"behind Advanced": 123}}
+WORDY = {"naive_bayes": 100, "networks": 96, "taxonomy": 100, "compare": 84}
+NOT_YET |= {f"{name}, after Run": {"words": count} for name, count in WORDY.items()}
+NOT_YET |= {f"{name}, after Run": {"chart": "cut"} for name in ("forests", "responses")}
 
 
 @pytest.mark.parametrize("name", PAGES)
