@@ -1,6 +1,7 @@
 """The line *Before you run*: what a run will be good for, and what it lacks, by public facts."""
 
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -22,7 +23,6 @@ from dpcore.text import number
 
 CHARGED = phrase("charged to your budget")
 USUAL, MOST = 10_000, 1_000_000  # rows, where nobody says how many there are, and that a forecast counts with
-MOST_KEPT = 200
 ABOUT = phrase(
     "Worked out from your schema and the number of rows, without a look at the rows. Shares: the mean total variation "
     "distance of a column from the real one, in percentage points. Relations: pairs of columns whose marginal can be "
@@ -30,18 +30,19 @@ ABOUT = phrase(
 )
 
 
-def line(page: str, method: Any, preset: Preset, schema: Schema, rows: int | None) -> None:
-    """Say what is expected of a run, and whether a guarantee holds; it reads no row.
+def line(page: str, method: Any, preset: Preset, schema: Schema, rows: int | None, *, waits: bool = True) -> None:
+    """Say whether a guarantee holds and, while a run `waits`, what is expected of it; it reads no row.
 
     `rows` is how many there are where that is public, and None where it stays private.
     """
-    some = rows or rows_expected(page, schema)
-    title = say("Before you run") if rows else say("Before you run, if you have {rows:,} rows", rows=some)
-    parts = [f"**{title}**"]
-    with suppress(DPCoreError):  # it would not run: the page says why
-        parts += words(expectation(method, schema, some))
-    with st.container(key="before"):
-        st.markdown(" · ".join(parts), help=say(ABOUT))
+    with st.container(key="before" if waits else "claim"):
+        if waits:
+            some = rows or rows_expected(page, schema)
+            title = say("Before you run") if rows else say("Before you run, if you have {rows:,} rows", rows=some)
+            parts = [f"**{title}**"]
+            with suppress(DPCoreError):  # it would not run: the page says why
+                parts += words(expectation(method, schema, some))
+            st.markdown(" · ".join(parts), help=say(ABOUT))
         if why := presets.void_reason(method, schema):
             st.markdown(f":red[:material/warning: {say('Guarantee')}: {escaped(say(why))}]")
         elif method.mode == "published":
@@ -91,12 +92,8 @@ def expectation(method: Any, schema: Schema, rows: int) -> Expectation:
     """What is expected, worked out once for the same settings."""
     known = session.kept("dpcore.expectations", dict[Any, Expectation])
     key = (method.title, repr(method.get_params()), schema.to_json(), rows)
-    if key not in known:
-        steps = method.asks()["epsilon"].steps or EPSILONS
-        while len(known) >= MOST_KEPT:
-            known.pop(next(iter(known)))
-        known[key] = expect_errors(method, schema, rows, steps=steps)
-    return known[key]
+    steps = method.asks()["epsilon"].steps or EPSILONS
+    return session.compute_once(known, key, partial(expect_errors, method, schema, rows, steps=steps))
 
 
 def words(found: Expectation) -> list[str]:
@@ -116,5 +113,5 @@ def words(found: Expectation) -> list[str]:
     if found.enough is not None:
         parts.append(say("close on average from epsilon {epsilon}", epsilon=number(found.enough)))
     elif found.columns is not None:
-        parts.append(say("no epsilon here brings columns close"))
+        parts.append(say("close at no epsilon here"))
     return parts

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import streamlit as st
 
+from dpcore.accounting.relation import Relation
 from dpcore.dashboard import jobs, links, unproved
 from dpcore.dashboard.epsilon import EPSILONS, RELEASE, choose_epsilon
 from dpcore.dashboard.shell import escaped, refused
@@ -25,31 +26,22 @@ if TYPE_CHECKING:
     from dpcore.methods.base import PrivateEstimator  # with scikit-learn, which Home does without
 
 SHORT = 8  # letters of a name that says nothing alone
-RELATIONS = {"add_remove": phrase("Add or remove one row"), "replace": phrase("Change one row's values")}
-MEANT = {
-    "add_remove": phrase("The number of rows stays private."),
-    "replace": phrase("The number of rows is public; counts need twice the noise."),
-}
-OF_PERSONS = {"add_remove": phrase("Add or remove one person"), "replace": phrase("Change one person's rows")}
-MEANT_FOR_PERSONS = {
-    "add_remove": phrase("How many persons there are stays private."),
-    "replace": phrase("The number of persons is public; each counts the same; counts need twice the noise."),
-}
+RELATIONS = {str(one): one.short for one in (Relation.ADD_REMOVE, Relation.REPLACE)}
 OWN, EACH = "own", phrase("A number of its own for each column")
 MOST_OFFERED, TIMES = 1_000, " × "  # sets of columns
 
 
-def offered(page: str, mode: str) -> dict[str, tuple[str, Preset]]:
-    """What a page offers in a mode: the method and the offer, by its label."""
-    kinds = {name: kind for name, kind in METHODS.items() if kind.page == page}
-    return {offer.label: (name, offer) for name, kind in kinds.items() for offer in kind.presets if offer.mode == mode}
-
-
 def presets_of(page: str) -> dict[str, tuple[str, Preset]]:
-    """All presets of a page, by what links call them: corrected ones come first."""
-    found = offered(page, "corrected")
-    published = offered(page, "published").items()
-    return found | {former_names.PUBLISHED.format(label=label): preset for label, preset in published}
+    """All presets of a page and their methods' names, by what links call them: corrected ones come first."""
+    kinds = [(name, kind) for name, kind in METHODS.items() if kind.page == page]
+    found = [(name, offer) for name, kind in kinds for offer in kind.presets]
+    labels = {"corrected": "{label}", "published": former_names.PUBLISHED}
+    return {
+        label.format(label=offer.label): (name, offer)
+        for mode, label in labels.items()
+        for name, offer in found
+        if offer.mode == mode
+    }
 
 
 def method_select(page: str) -> tuple[str, Preset]:
@@ -81,7 +73,7 @@ def rows_picker(page: str, data: Dataset) -> int:
 
 def relation_words(relation: str, persons: bool = False) -> str:
     """What differs between neighbors, in a few words to `say`; where runs protect `persons`, or else rows."""
-    return (OF_PERSONS if persons else RELATIONS)[relation]
+    return Relation(relation).short_for("person" if persons else "row")
 
 
 def relation_picker(
@@ -89,10 +81,11 @@ def relation_picker(
 ) -> str:
     """Which tables count as neighbors, and what that means; the `usual` ones, or the first, until somebody chooses."""
     key = f"{page}.relation" if len(offered) > 1 else f"{page}.relation.{offered[0]}"
-    told = [say(meant or (MEANT_FOR_PERSONS if persons else MEANT)[name]) for name in offered]
+    meanings = [meant or Relation(name).sentence_for("person" if persons else "row") for name in offered]
     names = {name: relation_words(name, persons) for name in offered}
     label = say("What is protected: one person") if persons else say("What is protected: one row")
-    found: str = choice(st.radio, label, key, names, usual=usual, captions=told)
+    look: Any = {"usual": usual, "help": "\n\n".join(map(say, dict.fromkeys(meanings)))}
+    found: str = choice(st.radio, label, key, names, **look)
     return found
 
 

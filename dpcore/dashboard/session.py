@@ -129,11 +129,6 @@ def taken(kind: str, begins: tuple[str, ...] = ("",)) -> dict[str, Any]:
     return {key: st.session_state.pop(key) for key in keys}
 
 
-def has_own() -> bool:
-    """Whether the session holds data of somebody's own, in use or laid aside."""
-    return own_kind() != ""
-
-
 def of_people(data: Dataset) -> bool:
     """Whether rows are, or may be, of real people: all but those of the bundled sample, which is synthetic."""
     return data.reading is not None or data.name != "sample"
@@ -227,15 +222,20 @@ def shelf() -> dict[str, Shown]:
     return kept("dpcore.shown", dict[str, Shown])
 
 
-def remember(release: Shown, key: str, compute: Callable[[], Value]) -> Value:
-    """A value computed once per release; bounded, the oldest go first."""
-    if key not in release.memory:
+def compute_once(memory: dict[Any, Any], key: Any, compute: Callable[[], Value], most: int = MOST_REMEMBERED) -> Value:
+    """A value that a memory has, computed if it has it not; of more than `most` the oldest are forgotten."""
+    if key not in memory:
         value = compute()
-        while len(release.memory) >= MOST_REMEMBERED:
-            release.memory.pop(next(iter(release.memory)))
-        release.memory[key] = value
-    remembered: Value = release.memory[key]
-    return remembered
+        while len(memory) >= most:
+            memory.pop(next(iter(memory)))
+        memory[key] = value
+    found: Value = memory[key]
+    return found
+
+
+def remember(release: Shown, key: str, compute: Callable[[], Value]) -> Value:
+    """A value computed once per release."""
+    return compute_once(release.memory, key, compute)
 
 
 def books() -> Books:

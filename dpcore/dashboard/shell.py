@@ -93,16 +93,13 @@ def class_size() -> bool:
 
 def class_button(label: str, on: bool, **look: Any) -> None:
     """A button that turns class size on or off."""
-    st.button(label, key=f"dpcore.class.{on}", on_click=set_class_size, args=(on,), **look)
 
-
-def set_class_size(on: bool) -> None:
-    """Turn class size on or off; a button's callback."""
-    st.session_state[CLASS] = on
-    if on:
-        st.query_params[links.CLASS] = "1"
-    else:
+    def turn() -> None:
+        st.session_state[CLASS] = on
         st.query_params.pop(links.CLASS, None)
+        st.query_params.update({links.CLASS: "1"} if on else {})
+
+    st.button(label, key=f"dpcore.class.{on}", on_click=turn, **look)
 
 
 def load() -> None:
@@ -258,30 +255,22 @@ def gone() -> None:
 
     That there were some stands in the address, which outlives a session; their name does not, as addresses are kept.
     """
-    if session.has_own():
-        st.query_params[links.OWN] = session.own_kind()
+    if kind := session.own_kind():
+        st.query_params[links.OWN] = kind
     elif links.OWN in st.query_params:
         stays = say("What was charged for them stays in the ledger.")
         goes = say("Its ledger went with it: what was charged counts all the same.")
-        begins = say(
-            "**This is a new session, with the bundled sample.** Your own data were in the memory of the one before, "
-            "and nowhere else."
-        )
-        source = "upload"
-        if st.query_params[links.OWN] != "1" and hosting.own_computer():  # "folder"; once also "query", with its codes
-            source = "folder"
-            begins = say(
-                "**This is a new session, with the bundled sample.** Your rows are in their files still, and so are "
-                "their codes: choose them again, and nothing is encoded twice."
-            )
+        # In an address: "1", or "folder", whose codes are there still; once also "query".
+        source = "folder" if st.query_params[links.OWN] != "1" and hosting.own_computer() else "upload"
         told, own, sample = st.columns([6, 2, 2], vertical_alignment="center")
+        begins = say("**This is a new session, with the bundled sample.** It does not hold your own data.")
         told.warning(f"{begins} {stays if session.books().kept else goes}", icon=":material/history:")
-        if own.button(say("Load my data again"), type="primary", key="dpcore.load_again"):
+        load = own.button(say("Load my data again"), type="primary", key="dpcore.load_again")
+        if load or sample.button(say("Keep the sample"), key="dpcore.go_on"):
             del st.query_params[links.OWN]
-            st.session_state["data.source"] = source
-            open_page("data")
-        if sample.button(say("Keep the sample"), key="dpcore.go_on"):
-            del st.query_params[links.OWN]
+            if load:
+                st.session_state["data.source"] = source
+                open_page("data")
             st.rerun()
 
 
@@ -298,7 +287,7 @@ def under_way() -> None:
 
 def spending() -> None:
     """What all sessions spent on the data in use: a bar against each cap, or words."""
-    data = session.dataset()
+    data, unit = session.dataset(), session.dataset().schema.unit
     try:
         key = session.books().key(data)
         accounts = [line for line in session.books().accounts() if line.file == file_of(key)]
@@ -306,30 +295,24 @@ def spending() -> None:
         caption(":red[:material/error: The ledger cannot be read: nothing will be drawn. See the page Ledger.]")
         return
     used = [line for line in accounts if line.looks or line.cap is not None]
-    used.sort(key=lambda line: line.key != key)
     totals = []
-    for line in used:
+    for line in sorted(used, key=lambda line: line.key != key):
         relation = f" ({say(line.relation.short_for(line.protects))})" if len(used) > 1 else ""
-        about = f"{relation}{for_person(line, data.schema.unit)}"
         if line.cap is None:
-            totals.append(f"{in_full(line)}{about}")
+            totals.append(f"{in_full(line)}{relation}{for_person(line, unit)}")
         else:
             costs = [price(other, line) for other in accounts if other.relation is line.relation]
             total, cap = line.currency.epsilon(sum(costs)), float(line.cap)  # as the cap counts
-            values = {"spent": in_full(line, total), "cap": number(cap)}
-            shown = f":small[{say('Spent at most: {spent} of {cap}', **values)}{about}]"
-            st.progress(min(total / cap, 1.0) if cap else 1.0, text=shown)
+            shown = say("Spent at most: {spent} of {cap}", spent=in_full(line, total), cap=number(cap))
+            text = f":small[{shown}{relation}{for_person(line, unit)}]"
+            st.progress(min(total / cap, 1.0) if cap else 1.0, text=text)
     if totals or not used:
         lesson = phrase("Spent in this lesson, at most: {spent}")
         own = phrase("Spent at most: {spent} · no cap set") if totals else phrase("Spent: {spent}")
         shown = "; ".join(totals) or say("nothing yet")
         st.caption(say(lesson if session.laid_aside() else own, spent=shown))
     if apart := sum(line.apart for line in accounts):
-        shown = plural(
-            "{n:,} release without a guarantee",
-            "{n:,} releases without a guarantee",
-            apart,
-        )
+        shown = plural("{n:,} release without a guarantee", "{n:,} releases without a guarantee", apart)
         st.caption(f":red[:material/gpp_bad: {shown}]")
 
 
@@ -337,29 +320,16 @@ def for_person(line: Line, unit: PrivacyUnit | None) -> str:
     """What epsilons of rows come to for somebody who has as many as a unit says, in a few words."""
     if unit is None or line.protects == "person" or math.isinf(line.epsilon_bound):
         return ""
-    if line.delta:
-        product = number(line.currency.for_rows(line.epsilon_bound, unit.max_contributions))
-        return plural(
-            ", which is {product} for someone with {n:,} row",
-            ", which is {product} for someone with {n:,} rows",
-            unit.max_contributions,
-            product=product,
-        )
-    values = {"epsilon": number(line.epsilon_bound), "product": number(unit.max_contributions * line.epsilon_bound)}
-    return plural(
-        ", which is {n:,} × {epsilon} = {product} for someone with {n:,} row",
-        ", which is {n:,} × {epsilon} = {product} for someone with {n:,} rows",
-        unit.max_contributions,
-        **values,
-    )
+    from dpcore.export import protection  # the first page does without what makes releases
+
+    rows = PrivacyUnit(max_contributions=unit.max_contributions)
+    return f", {protection.for_person(rows, line.epsilon_bound, line.delta)}"
 
 
 def in_full(line: Line, epsilon: float | None = None) -> str:
     """The epsilon of a line of the ledger, or another one, with its delta if it has one."""
-    shown = limit(line.epsilon_bound if epsilon is None else epsilon)
-    if line.delta:
-        return say("epsilon {epsilon} at delta {delta}", epsilon=shown, delta=f"{line.delta:g}")
-    return say("epsilon {epsilon}", epsilon=shown)
+    shown = say("epsilon {epsilon}", epsilon=limit(line.epsilon_bound if epsilon is None else epsilon))
+    return say("{epsilon} at delta {delta}", epsilon=shown, delta=f"{line.delta:g}") if line.delta else shown
 
 
 def known(name: str) -> None:
@@ -370,8 +340,8 @@ def known(name: str) -> None:
 
 def open_page(name: str) -> None:
     """Go to another page. What its address has to say is said at once, or would be a step back."""
-    address = {links.OWN: session.own_kind()} if session.has_own() else {}
-    st.switch_page(page(name), query_params=address | ({links.CLASS: "1"} if class_size() else {}))
+    address = {links.OWN: session.own_kind(), links.CLASS: "1" if class_size() else ""}
+    st.switch_page(page(name), query_params={key: value for key, value in address.items() if value})
 
 
 @contextmanager

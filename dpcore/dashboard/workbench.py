@@ -142,17 +142,19 @@ class Workbench:
             before, advanced = st.container(), settings_drawer()
             given, rows = self.chosen(method, data, strength, advanced)
             given = {"mode": preset.mode, **preset.parameters, **given}
-            made = (name, {**given, **method.implied(rows)})
+            made = (name, {**given, **method.implied(rows)}, *([rows] if isinstance(method, Synthesizer) else []))
             lacks = controls.refusal(METHODS[name](**made[1]), data.schema)
-            st.session_state[f"{page}.chosen"] = (*made, rows) if isinstance(method, Synthesizer) else made
+            st.session_state[f"{page}.chosen"] = made
             own, public = on_rows(method, data)
             with odds:
                 before_run.odds(method, preset, data.schema)
             with choose:
                 before_run.terms(method, data.schema)
+            known = public if method.relation == "replace" else None
             with before:
-                before_run.line(page, method, preset, data.schema, public if method.relation == "replace" else None)
-            if shown is not None and shown.asked not in (None, st.session_state[f"{page}.chosen"]):
+                waits = shown is None or shown.asked != made or shown.data.token != data.token
+                before_run.line(page, method, preset, data.schema, known, waits=waits)
+            if shown is not None and shown.asked not in (None, made):
                 outdated()
             with advanced:
                 self.explained(own, public)
@@ -163,7 +165,7 @@ class Workbench:
         if isinstance(own, Synthesizer) and isinstance(method, Synthesizer):
             own.set_params(**own.implied(rows))
             with advanced:
-                forecast.draw(page, method, own, data.schema, public if method.relation == "replace" else None, rows)
+                forecast.draw(page, method, own, data.schema, known, rows)
 
     def chosen(self, method: Any, data: Dataset, area: Any, advanced: Any) -> tuple[dict[str, Any], int]:
         """The method's parameters that were chosen, and how many rows are wanted; the method has them, too."""

@@ -74,12 +74,17 @@ def pressed(name: str, given: Dataset, mode: str, variant: str, settings: tuple[
 
 def label(mode: str, name: str, **given: Any) -> str:
     """What the page calls a method, or the first that it offers of one with some parameters."""
-    offers = controls.offered(driving.PAGE, mode)
+    offers = offered(driving.PAGE, mode)
     if name in offers:
         return name
     return next(
         one for one, (kind, offer) in offers.items() if kind == name and given.items() <= offer.parameters.items()
     )
+
+
+def offered(family: str, mode: str) -> dict[str, tuple[str, Any]]:
+    """The presets of a page in a mode and their methods' names, by their labels."""
+    return {one.label: (name, one) for name, one in controls.presets_of(family).values() if one.mode == mode}
 
 
 def option(mode: str, label: str) -> str:

@@ -9,13 +9,13 @@ from typing import Any
 import driving
 import numpy as np
 import pandas as pd
+import prepared
 import pytest
 from driving import names, people, released, run, shown, tab
 from prepared import FAMILIES, another, asked, choose, data, files, fresh, nothing_new, option, page, with_release
 from screen import books, charts, dataset, elements, errors, key_of, marked, mendable, metrics, said, sums, widget
 from streamlit.testing.v1 import AppTest
 
-from dpcore.dashboard import controls
 from dpcore.dashboard.panels import paper, redraw
 from dpcore.domain.column import Column
 from dpcore.export import facts, report
@@ -27,7 +27,7 @@ from dpcore.text import limit
 # Tabs that no method changes.
 SAME = {"summary", "marginals", "pairs", "accuracy", "redraws", "predict", "figures", "survey"}
 LOOKED_AT = {"network", "trees", "privacy", "download"}
-OFFERED = {(name, mode): controls.offered(name, mode) for name in FAMILIES for mode in ("corrected", "published")}
+OFFERED = {(name, mode): prepared.offered(name, mode) for name in FAMILIES for mode in ("corrected", "published")}
 VARIANTS = [(name, mode, label) for (name, mode), offers in OFFERED.items() for label in offers]
 BOUNDED = data(max_rows=500)
 every_page = pytest.mark.parametrize("name", FAMILIES)

@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, urlsplit
 import driving
 import pytest
 from driving import OTHERS, PAGE, change, linked, opened, press, released, run, shown, started, tab
-from prepared import FAMILIES, at_once, option, page
+from prepared import FAMILIES, at_once, offered, option, page
 from screen import books, sums, widget
 from streamlit.testing.v1 import AppTest
 
@@ -26,7 +26,7 @@ def test_a_link_sets_controls_and_spends_nothing() -> None:
     at = linked(PAGE, epsilon="0.5", mode="published", relation="replace", seed="7")
     found = settings(at)
     assert (found["epsilon"], found["relation"], found["seed"]) == (0.5, "replace", 7)
-    assert found["method"] == option("published", next(iter(controls.offered(PAGE, "published"))))
+    assert found["method"] == option("published", next(iter(offered(PAGE, "published"))))
     assert shown(at) is None
     assert not at.session_state.get("dpcore.accounts", {})
     change(at, epsilon=2.0)  # afterwards the controls are a person's own
@@ -125,7 +125,7 @@ def test_no_link_takes_a_page_away(name: str, monkeypatch) -> None:
     at = page()
     parts, names = OTHERS[name].split() if name in ("audit", "attacks") else [""], names_on(at, name)
     for mode in ("published", "corrected") if name in FAMILIES else ():
-        names |= names_on(change(at, method=option(mode, next(iter(controls.offered(name, mode))))), name)
+        names |= names_on(change(at, method=option(mode, next(iter(offered(name, mode))))), name)
     for part in parts:
         names |= names_on(tab(at, part) if part else at, name)
         usual = dict(at.session_state.get(f"dpcore.settings:{name}", {}))

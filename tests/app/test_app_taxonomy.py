@@ -6,12 +6,11 @@ from dataclasses import replace
 
 import pytest
 from driving import change, edit, press, released, run, shown, tab
-from prepared import PEOPLE, Journey, at_once, follow, nothing_new, page, with_release
+from prepared import PEOPLE, Journey, at_once, follow, nothing_new, offered, page, with_release
 from screen import books, charts, dataset, marked, mendable, widget
 from streamlit.testing.v1 import AppTest
 
 from dpcore import TaxonomyRelease
-from dpcore.dashboard import controls
 from dpcore.dashboard.pages.data import lines
 from dpcore.dashboard.pages.taxonomy import count_tree
 from dpcore.dashboard.session import Shown
@@ -22,7 +21,7 @@ from dpcore.export import make_release
 from dpcore.postprocess.count_tree import SURE, ReleasedTree
 
 PAGE = "taxonomy"
-ALL = next(iter(controls.offered(PAGE, "corrected")))
+ALL = next(iter(offered(PAGE, "corrected")))
 EQUAL, OWN = (1.0, 1.0, 1.0, 1.0), (0.0, 2.0, 1.0, 3.0)
 WEIGHTS = "level_shares.each.4"
 JOURNEYS: list[Journey] = [
