@@ -208,7 +208,7 @@ def frame(title: str, lead: str = "") -> Any:
             class_button(label, False, icon=":material/close_fullscreen:", type="tertiary")
     begin = f"document.documentElement.lang = '{spoken()}'; // {shown}"
     st.html(f"<script>{begin}\n{FOCUS}</script>", unsafe_allow_javascript=True)
-    return place
+    return place.container(key="corner")
 
 
 def card() -> None:
