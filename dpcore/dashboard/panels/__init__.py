@@ -125,7 +125,7 @@ def chart(picture: Any, *, data: pd.DataFrame | None = None) -> None:
     spec = charts.on_phones(charts.specification(picture))
     st.vega_lite_chart(spec, width="stretch")  # its description is the alternative text
     if data is not None:
-        told, mark = say("The numbers behind this chart"), say(REAL_DATA)
+        told, mark = say("Numbers"), say(REAL_DATA)
         table_behind(data, say("{title}. {mark}", title=told, mark=mark) if mark in picture.title.text else told)
 
 

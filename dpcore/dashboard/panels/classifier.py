@@ -30,12 +30,8 @@ def scores(page: str, shown: Shown) -> None:
     frame, confusion, costs = found
     panels.real(charts.classifier_scores, frame)
     if not shown.data.held:
-        caption(
-            "The real rows are in a folder: the release and its builder learned from all {rows:,}, "
-            "the other models from a uniform sample of {some:,}.",
-            rows=shown.data.sizes[0],
-            some=len(shown.data.train_sample),
-        )
+        some = len(shown.data.train_sample)
+        caption("Baselines learned from a uniform sample of {some:,} rows of the folder.", some=some)
     panels.real(charts.confusion, confusion)
     if costs is not None:
         majority = float(frame.loc[frame["model"] == MAJORITY, "accuracy"].iloc[0])

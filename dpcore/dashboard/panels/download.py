@@ -33,12 +33,13 @@ def download(page: str, shown: Shown) -> None:
         "The zip holds what was released, its schema, settings and ledger, a notebook and a script "
         "that replay it, a report, and a card."
     )
-    if artifact.reports is not None and artifact.reports.clear:
-        names = escaped(", ".join(name for family in artifact.reports.clear for name in family))
+    reports = artifact.reports
+    if reports is not None and reports.clear:
+        names = escaped(", ".join(name for family in reports.clear for name in family))
         markdown("The model holds noiseless figures of true answers of {names}.", names=names)
     else:
         markdown("No real row is copied, though a synthetic one may coincide with one.")
-    if artifact.reports is not None and release.table_of_reports is None:
+    if reports is not None and release.table_of_reports is None:
         markdown("The table of reports stays here: by its rules or seed, it holds true answers.")
     if release.guarantee_void:
         st.warning(release.guarantee_void, icon=WARNING)

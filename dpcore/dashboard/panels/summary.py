@@ -65,7 +65,7 @@ def summary(page: str, shown: Shown, remark: str = "") -> None:
         if worst is not None:
             worst_column(shown, worst)
         look: Any = {"key": f"{page}.show_rows", "help": say(remark) or None}
-        if st.toggle(say("Show synthetic and real rows"), **look):
+        if st.toggle(say("Show rows"), **look):
             rows(page, shown)
     with top, st.container(key="verdict"):  # the first tile gets the focus after a run
         tiles = [epsilon_tile(shown), *found]
