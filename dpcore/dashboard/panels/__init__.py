@@ -25,7 +25,7 @@ from dpcore.language import phrase, retold, say, spoken
 from dpcore.methods import METHODS
 
 NO_NOISE = 1e9  # an epsilon at which noise is far below one count
-PAIRS_AT_MOST = 60  # columns; beyond it a sample of the pairs is compared
+MOST_PAIRS = 1_800  # those of 60 columns; of more pairs, so many are drawn at random
 
 
 def draw_open(page: str, panels: Mapping[str, Callable[[], None]]) -> None:
@@ -102,9 +102,7 @@ def shares(shown: Shown, name: str) -> Statistics:
 
 def distances(shown: Shown, degree: int) -> pd.DataFrame:
     """AVD and noise floor per column (`attributes`) or pair (`a`, `b`)."""
-    release = shown.release
-    most = None if len(release.schema) <= PAIRS_AT_MOST else PAIRS_AT_MOST**2 // 2
-    return evaluator(shown).beside_floors(release.synthetic, degree, most)
+    return evaluator(shown).beside_floors(shown.release.synthetic, degree, MOST_PAIRS)
 
 
 def real(

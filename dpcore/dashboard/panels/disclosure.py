@@ -38,7 +38,7 @@ def learned(page: str, shown: Shown) -> None:
         st.info(say("Real rows of this release are in a folder; this attack needs them in memory."))
         return
     target, how = release.parameters.get("target") or schema.target, dict[str, Any]()
-    names = [target]
+    names: list[Any] = [target]
     if not isinstance(artifact, Model):
         names = sorted(schema.names, key=lambda name: name != target)
         how = {"attack": disclosure.ATTACKS[1], "rows": len(release.synthetic)}

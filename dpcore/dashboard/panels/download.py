@@ -1,5 +1,6 @@
 """The files of a release: the zip, the report, the notebook, the card, and code that does the same."""
 
+from functools import partial
 from mimetypes import guess_type
 from typing import Any
 
@@ -81,14 +82,12 @@ def report(page: str, shown: Shown, *, real: bool) -> Report | None:
     if real:
         told = phrase("{mark}. The report, and the zip that holds it, compare with real rows now.")
         st.error(say(told, mark=say(REAL_DATA)), icon=WARNING)
-    key = f"report, real: {real}"
-    if key not in shown.memory:
-        pictures = comparisons(page, shown) if real else []
-        if pictures is None:
-            return None
-        with st.spinner(say("Drawing the charts of the report")), speaking(ENGLISH):
-            remember(shown, key, lambda: make_report(shown.release, pictures))
-    made: Report = shown.memory[key]
+    pictures = comparisons(page, shown) if real else []
+    if pictures is None:
+        return None
+    with st.spinner(say("Drawing the charts of the report")), speaking(ENGLISH):
+        make = partial(make_report, shown.release, pictures)
+        made = remember(shown, f"report, real: {real}", make)
     if real and not made.real:
         st.info(say("There is nothing to compare with: no rows were kept aside to test on."))
     return made
@@ -96,9 +95,9 @@ def report(page: str, shown: Shown, *, real: bool) -> Report | None:
 
 def file_button(key: str, label: str, data: str | bytes, file: str, **look: Any) -> None:
     """A button for one file; a press of it draws nothing anew."""
-    look |= {"on_click": "ignore", "icon": ":material/download:"}
-    mime = guess_type(file)[0] or "application/octet-stream"
-    st.download_button(label, data, file, mime, key=key, **look)
+    look |= {"on_click": "ignore", "icon": ":material/download:", "key": key}
+    mime = guess_type(file)[0] or "application/octet-stream"  # as text, a browser may rename it
+    st.download_button(label, data, file, mime, **look)
 
 
 def card(shown: Shown) -> None:
