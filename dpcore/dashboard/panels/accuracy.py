@@ -32,10 +32,9 @@ def accuracy(page: str, shown: Shown) -> None:
         st.info(say("Accuracy needs a class column. Choose one on Data."))
     else:
         markdown(
-            "How well is **{target}** predicted for {rows:,} real rows that were not learned from? "
-            "Differences below {margin:.1%} may be random. ({mark})",
+            "How well is **{target}** predicted for real rows that were not learned from? "
+            "Differences below {margin:.1%} may be random ({mark}).",
             target=escaped(target),
-            rows=rows,
             margin=1 / math.sqrt(rows),  # 95% intervals of shares are narrower
             mark=say(REAL_DATA),
         )

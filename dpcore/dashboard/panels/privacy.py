@@ -78,6 +78,6 @@ def factor(entries: pd.DataFrame, rows: int = 1) -> str:
     if entries["void"].any():
         told = phrase("Claimed: epsilon {claimed}. Nominal (noise only): {bound}{times}.")
     times = ""
-    if claimed and bound < math.inf:
+    if 0 < claimed < bound < math.inf:
         times = say(", **{times} times** as much", times=number(bound / claimed))
     return say(told, claimed=number(claimed), bound=limit(bound), times=times)

@@ -43,7 +43,7 @@ def served_worst(worst: Group, largest: Group) -> str:
     """How far off the rows of the worst group are, and of the largest one of its column."""
     told = phrase(
         "Rows with this value ({share:.1%} of all): their shares in other columns are off by "
-        "{points:.0f} points on average. Rows with {largest}: by {others:.0f}."
+        "{points:.0f} points on average. The largest group, {largest}: by {others:.0f}."
     )
     if worst.distance == 1:
         told = phrase("Rows with this value ({share:.1%} of all) are missing.")
