@@ -72,7 +72,7 @@ def noiseless(shown: Shown) -> Any:
 
 def evaluator(shown: Shown) -> Evaluator:
     """The real rows of a release, encoded and counted once."""
-    return remember(shown, "evaluator", lambda: Evaluator(shown.data))
+    return remember(shown, "evaluator", partial(Evaluator, shown.data))
 
 
 def likened(shown: Shown) -> Ints:
@@ -81,7 +81,7 @@ def likened(shown: Shown) -> Ints:
     They are cut as the release was, by other lots: its own are secret.
     """
     unit, fill = shown.release.schema.persons, shown.release.ledger.relation is Relation.REPLACE
-    return remember(shown, "likened", lambda: evaluator(shown).contributed(unit, fill=fill))
+    return remember(shown, "likened", partial(evaluator(shown).contributed, unit, fill=fill))
 
 
 def of_persons(shown: Shown) -> str:

@@ -1,6 +1,7 @@
 """How good a released classifier is on real rows, beside what it has to be measured against."""
 
 import math
+from functools import partial
 from typing import Any
 
 import pandas as pd
@@ -31,7 +32,7 @@ def scores(page: str, shown: Shown) -> None:
     panels.real(charts.classifier_scores, frame)
     if not shown.data.held:
         some = len(shown.data.train_sample)
-        caption("Baselines learned from a uniform sample of {some:,} rows of the folder.", some=some)
+        caption("Baselines learned from a uniform sample of {some:,} rows.", some=some)
     panels.real(charts.confusion, confusion)
     if costs is not None:
         majority = float(frame.loc[frame["model"] == MAJORITY, "accuracy"].iloc[0])
@@ -40,7 +41,7 @@ def scores(page: str, shown: Shown) -> None:
 
 def comparison(page: str, shown: Shown) -> Comparison | None:
     """`compared`, once per release; None while it is under way, and if it was stopped."""
-    return jobs.once(page, shown, "compared", phrase("Comparing"), lambda progress: compared(shown, progress))
+    return jobs.once(page, shown, "compared", phrase("Comparing"), partial(compared, shown))
 
 
 def pictures(page: str, shown: Shown) -> list[tuple[Any, pd.DataFrame]] | None:

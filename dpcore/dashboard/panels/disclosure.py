@@ -67,8 +67,8 @@ def limit(release: Release) -> str:
         without = phrase("had not taken part")
     text = say(
         "**The limit: {points} percentage points.** Anyone who sees the release, whatever else "
-        "they know, guesses right about a {whose} at most that much more often than if this {whose} "
-        "{without}. It follows from epsilon {epsilon} alone, and holds for every attack.",
+        "they know, guesses right about a {whose} at most that much more often than if this "
+        "{whose} {without}. It follows from epsilon {epsilon} alone, and holds for every attack.",
         points=points(epsilon),
         whose=say(protection.protects(unit)),
         without=say(without),

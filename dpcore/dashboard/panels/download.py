@@ -52,8 +52,8 @@ def download(page: str, shown: Shown) -> None:
         return
     # Bytes, made once per release and choice: a deferred download is lost if the page reruns under the click.
     with speaking(ENGLISH):  # as all files are
-        packed = remember(shown, f"zip {told.real}", lambda: bundle(release, told=told))
-        notebook = remember(shown, "notebook", lambda: make_notebook(release))
+        packed = remember(shown, f"zip {told.real}", partial(bundle, release, told=told))
+        notebook = remember(shown, "notebook", partial(make_notebook, release))
     zipped, html = (file_name(release, real=told.real, ending=ending) for ending in ("zip", "html"))
     with first:
         file_button(f"{page}.download", escaped(zipped), packed, zipped, type="primary")
@@ -102,7 +102,7 @@ def file_button(key: str, label: str, data: str | bytes, file: str, **look: Any)
 
 def card(shown: Shown) -> None:
     """The release's card; the zip holds the same in English."""
-    made = remember(shown, f"card {spoken()}", lambda: facts(shown.release))
+    made = remember(shown, f"card {spoken()}", partial(facts, shown.release))
     with st.expander(say("Release card")):
         left, right = st.columns([3, 2], gap="large")
         left.markdown("\n".join(f"- **{escaped(what)}:** {escaped(about)}" for what, about in made.card + made.limits))

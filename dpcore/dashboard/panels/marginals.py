@@ -40,7 +40,7 @@ def worst_first(label: str, key: str, frame: pd.DataFrame) -> str:
 def mean_distance(frame: pd.DataFrame, of: str) -> None:
     """The mean distance of some marginals, beside that of a fresh sample."""
     markdown(
-        "Mean distance of {of}: **{mean:.3f}**; of a fresh sample of real rows {floor:.3f} ({mark}).",
+        "Mean distance of {of}: **{mean:.3f}**; of a fresh real sample {floor:.3f} ({mark}).",
         of=of,
         mean=frame["avd"].mean(),
         floor=frame["floor"].mean(),

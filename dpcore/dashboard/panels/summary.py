@@ -47,8 +47,7 @@ def notices(shown: Shown) -> None:
         st.warning(release.attackable, icon=":material/warning:")
     if shown.data.token != session.dataset().token:
         of = {"made": escaped(release.data_name), "now": escaped(session.dataset().name)}
-        told = say("This was made from {made}. Press Run to use {now}.", **of)
-        st.info(told, icon=":material/update:")
+        st.info(say("Made from {made}. Press Run to use {now}.", **of), icon=":material/update:")
 
 
 def summary(page: str, shown: Shown, remark: str = "") -> None:
@@ -86,9 +85,9 @@ def epsilon_tile(shown: Shown) -> Tile:
         label = say("{title}, at delta {delta}", title=label, delta=f"{ledger.delta:g}")
     if unit is not None:
         label = say("{title}, per {whose}", title=label, whose=say(protection.protects(unit)))
-    sentence = say(ledger.relation.sentence_for(protection.protects(unit)))
+    neighbors = protection.neighbors(unit, ledger.relation)
     gained = protection.gained(unit, ledger.currency, ledger.totals.bound)
-    return label, limit(bound), f"{sentence} {odds_sentence(gained, delta=ledger.delta)}"
+    return label, limit(bound), f"{neighbors} {odds_sentence(gained, delta=ledger.delta)}"
 
 
 def worst_column(shown: Shown, worst: pd.DataFrame) -> None:
