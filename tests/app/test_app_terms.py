@@ -1,12 +1,14 @@
 """What a page of methods says before a run: odds that hold, on which terms, and for how many rows."""
 
 import pytest
-from driving import released
+from driving import released, shown
 from prepared import data, page
-from screen import metrics, said
+from screen import said
 
-from dpcore.dashboard.panels import summary
+from dpcore.dashboard.epsilon import odds_in_short
+from dpcore.dashboard.panels import verdict
 from dpcore.evaluate.verdict import Group, Verdict
+from dpcore.export import protection
 
 PRIVATE = "if you have 10,000 rows"
 
@@ -18,7 +20,8 @@ def test_odds_before_a_run_are_those_after_it() -> None:
     assert "but for a probability of 1e-06" in said(at)
     assert "delta 1e-06" in said(at)
     assert "73 in 100" not in odds
-    assert metrics(released(at))[0].split(" · ")[1] in odds
+    ledger = shown(released(at)).release.ledger
+    assert odds_in_short(protection.gained(None, ledger.currency, ledger.totals.bound)) in odds
 
 
 @pytest.mark.parametrize("void", [{"naive_bayes.seed": 3}, {"given": data(source="inferred")}])
@@ -37,5 +40,5 @@ def test_a_value_of_a_table_is_no_markup_in_a_tile() -> None:
     """Streamlit draws links and pictures in a metric: a browser would ask another computer for them."""
     image = "![x](https://example.org/x.png)"
     worst = Group(image, image, 0.2, 0.3)
-    tiles = summary.verdict_tiles(Verdict(2, 2, 1, 1, (), worst, worst, 1))
+    tiles = verdict.verdict_tiles(Verdict(2, 2, 1, 1, (), worst, worst, 1))
     assert not any(image in text for tile in tiles for text in tile)

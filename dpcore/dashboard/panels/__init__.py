@@ -4,14 +4,14 @@ Written once for all methods. Each panel draws from the immutable release; what 
 remembered with the release and carries the mark "uses real data".
 """
 
-import math
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import pandas as pd
 import streamlit as st
 
-from dpcore import charts
+from dpcore import charts, evaluate
 from dpcore.accounting.relation import Relation
 from dpcore.arguments import Ints
 from dpcore.charts.base import REAL_DATA
@@ -21,12 +21,11 @@ from dpcore.dashboard.widgets import choice, worded
 from dpcore.evaluate.evaluator import Evaluator
 from dpcore.evaluate.statistics import Statistics, statistics
 from dpcore.export.model_file import Model
-from dpcore.language import plural, retold, say, spoken
+from dpcore.language import phrase, retold, say, spoken
 from dpcore.methods import METHODS
-from dpcore.text import number
 
 NO_NOISE = 1e9  # an epsilon at which noise is far below one count
-PAIRS_AT_MOST = 60  # columns; beyond it a sample of the pairs is compared
+MOST_PAIRS = 1_800  # those of 60 columns; of more pairs, so many are drawn at random
 
 
 def draw_open(page: str, panels: Mapping[str, Callable[[], None]]) -> None:
@@ -54,13 +53,7 @@ def draw_part(key: str, parts: Mapping[str, Callable[[], None]]) -> None:
         look: dict[str, Any] = {"default": chosen, "required": True, "label_visibility": "collapsed"}
         names = {name: name for name in parts}
         chosen = choice(st.segmented_control, say("What to show"), f"{key}.part", names, **look)
-    with mendable():
-        parts[chosen]()
-
-
-def reported(shown: Shown) -> bool:
-    """Whether people randomized their own answers."""
-    return shown.release.artifact.reports is not None
+    parts[chosen]()
 
 
 def of_test_rows(shown: Shown) -> None:
@@ -79,7 +72,7 @@ def noiseless(shown: Shown) -> Any:
 
 def evaluator(shown: Shown) -> Evaluator:
     """The real rows of a release, encoded and counted once."""
-    return remember(shown, "evaluator", lambda: Evaluator(shown.data))
+    return remember(shown, "evaluator", partial(Evaluator, shown.data))
 
 
 def likened(shown: Shown) -> Ints:
@@ -88,7 +81,7 @@ def likened(shown: Shown) -> Ints:
     They are cut as the release was, by other lots: its own are secret.
     """
     unit, fill = shown.release.schema.persons, shown.release.ledger.relation is Relation.REPLACE
-    return remember(shown, "likened", lambda: evaluator(shown).contributed(unit, fill=fill))
+    return remember(shown, "likened", partial(evaluator(shown).contributed, unit, fill=fill))
 
 
 def of_persons(shown: Shown) -> str:
@@ -96,28 +89,20 @@ def of_persons(shown: Shown) -> str:
     unit = shown.release.schema.persons
     if unit is None:
         return ""
-    if shown.release.ledger.relation is Relation.REPLACE:
-        return plural(
-            " The release is made of {n:,} row of each person, drawn in secret; the real rows beside it are drawn "
-            "likewise, anew.",
-            " The release is made of {n:,} rows of each person, drawn in secret; the real rows beside it are drawn "
-            "likewise, anew.",
-            unit.max_contributions,
-        )
-    return plural(
-        " The release is made of at most {n:,} row of each person, drawn in secret; the real rows beside it are drawn "
-        "likewise, anew.",
-        " The release is made of at most {n:,} rows of each person, drawn in secret; the real rows beside it are drawn "
-        "likewise, anew.",
-        unit.max_contributions,
-    )
+    told = phrase(" At most {n:,} rows of each person count, drawn in secret; real ones, anew.")
+    return say(told, n=unit.max_contributions)
+
+
+def shares(shown: Shown, name: str) -> Statistics:
+    """How often each value of a column is in the real rows, and in the synthetic ones."""
+    release = shown.release
+    of = partial(evaluate.marginals, evaluator(shown).rows, release.synthetic, release.schema, name)
+    return remember(shown, f"column {name}", of)
 
 
 def distances(shown: Shown, degree: int) -> pd.DataFrame:
     """AVD and noise floor per column (`attributes`) or pair (`a`, `b`)."""
-    release = shown.release
-    most = None if len(release.schema) <= PAIRS_AT_MOST else PAIRS_AT_MOST**2 // 2
-    return evaluator(shown).beside_floors(release.synthetic, degree, most)
+    return evaluator(shown).beside_floors(shown.release.synthetic, degree, MOST_PAIRS)
 
 
 def real(
@@ -138,24 +123,12 @@ def chart(picture: Any, *, data: pd.DataFrame | None = None) -> None:
     spec = charts.on_phones(charts.specification(picture))
     st.vega_lite_chart(spec, width="stretch")  # its description is the alternative text
     if data is not None:
-        told, mark = say("The numbers behind this chart"), say(REAL_DATA)
+        told, mark = say("Numbers"), say(REAL_DATA)
         table_behind(data, say("{title}. {mark}", title=told, mark=mark) if mark in picture.title.text else told)
 
 
 def table_behind(frame: pd.DataFrame, title: str) -> None:
     """A table in an expander, for people who want to read values."""
     words = {str(relation): relation.short for relation in Relation}
-    if "relation" in frame and frame["relation"].isin(words).all():  # and not a column of somebody's own
-        frame = frame.assign(relation=frame["relation"].map(words))
     with st.expander(title):
-        st.dataframe(worded(frame), hide_index=True)
-
-
-def own_table_behind(frame: pd.DataFrame, title: str) -> None:
-    """The same of a table whose columns have names of ours."""
-    table_behind(frame.rename(columns=say), title)
-
-
-def amount(epsilon: float) -> str:
-    """An epsilon in a sentence."""
-    return say("epsilon {number}", number=number(epsilon)) if math.isfinite(epsilon) else say("no epsilon")
+        st.dataframe(worded(frame.replace({"relation": words})), hide_index=True)

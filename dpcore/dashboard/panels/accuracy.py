@@ -1,4 +1,4 @@
-"""How well classifiers learn from a release: trained on it and on real rows, tested on real rows kept aside."""
+"""How well classes are predicted, by a released classifier or by what learns from released rows."""
 
 import math
 from functools import partial
@@ -7,11 +7,11 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from dpcore import charts, evaluate
+from dpcore import charts
 from dpcore.arguments import Progress
 from dpcore.charts.base import REAL_DATA
 from dpcore.dashboard import jobs
-from dpcore.dashboard.panels import classifier, distances, evaluator, noiseless, of_test_rows, real
+from dpcore.dashboard.panels import classifier, distances, evaluator, noiseless, of_test_rows, real, shares
 from dpcore.dashboard.session import Shown, remember
 from dpcore.dashboard.shell import escaped
 from dpcore.dashboard.widgets import caption, markdown
@@ -24,39 +24,43 @@ RARE = 0.1  # share of a class below which accuracy says little of it
 
 def accuracy(page: str, shown: Shown) -> None:
     """A released classifier, or classifiers trained on synthetic and on real rows, tested on real rows kept aside."""
-    if isinstance(shown.release.artifact, Model):
-        classifier.accuracy(page, shown)
-        return
-    release, data = shown.release, shown.data
-    target = release.parameters.get("target") or release.schema.target
-    if not len(data.test_sample):
+    rows = len(shown.data.test_sample)
+    target = shown.release.parameters.get("target") or shown.release.schema.target
+    if not rows:
         st.info(say("No rows were set apart for testing: choose it on Data."))
-        return
-    if target is None:
+    elif target is None:
         st.info(say("Accuracy needs a class column. Choose one on Data."))
-        return
-    frame = jobs.once(page, shown, "accuracy", phrase("Training classifiers"), partial(accuracies, shown, target))
+    else:
+        markdown(
+            "How well is **{target}** predicted for real rows that were not learned from? "
+            "Differences below {margin:.1%} may be random ({mark}).",
+            target=escaped(target),
+            margin=1 / math.sqrt(rows),  # 95% intervals of shares are narrower
+            mark=say(REAL_DATA),
+        )
+        if isinstance(shown.release.artifact, Model):
+            classifier.scores(page, shown)
+        else:
+            learners(page, shown, target)
+        of_test_rows(shown)
+
+
+def learners(page: str, shown: Shown, target: str) -> None:
+    """What classifiers score that were trained on the synthetic rows, and on the real ones."""
+    compute = partial(accuracies, shown, target)
+    frame = jobs.once(page, shown, "accuracy", phrase("Training classifiers"), compute)
     if frame is None:
         return
-    classes = partial(evaluate.marginals, evaluator(shown).rows, release.synthetic, release.schema, target)
-    rarest = float(remember(shown, f"column {target}", classes)["real"].min())
-    metric = "balanced_accuracy" if rarest < RARE else "accuracy"
-    majority = float(frame.loc[frame["model"] == MAJORITY, metric].iloc[0])
-    markdown(
-        "How well can **{target}** be predicted for {rows:,} real rows that this release did not learn from, by a "
-        "classifier that learned from the synthetic rows, or from the real ones? ({mark})",
-        target=escaped(target),
-        rows=len(data.test_sample),
-        mark=say(REAL_DATA),
-    )
-    if rarest < RARE:
+    metric = "accuracy"
+    if shares(shown, target)["real"].min() < RARE:
+        metric = "balanced_accuracy"
         caption("Balanced accuracy: the mean share of each class that is found, as the rarest class is below 10 %.")
-    real(charts.accuracy, frame, of=frame["model"] != MAJORITY, majority=majority, metric=metric)
-    tested = evaluator(shown).asked
-    for note in dict.fromkeys(note.removesuffix(tested).strip() for note in frame["note"].fillna("")):
-        if note:
-            st.caption(escaped(retold(note)))
-    of_test_rows(shown)
+    known = frame["model"] != MAJORITY
+    majority = float(frame.loc[~known, metric].iloc[0])
+    real(charts.accuracy, frame, of=known, majority=majority, metric=metric)
+    notes = frame["note"].fillna("").str.removesuffix(evaluator(shown).asked).str.strip()
+    for note in notes[notes != ""].unique():
+        st.caption(escaped(retold(note)))
 
 
 def accuracies(shown: Shown, target: str, progress: Progress) -> pd.DataFrame:
@@ -79,10 +83,9 @@ def comparisons(page: str, shown: Shown) -> list[tuple[Any, pd.DataFrame]] | Non
     """The charts that compare a release with real rows, for a report that someone wants them in; None until then."""
     if isinstance(shown.release.artifact, Model):
         return classifier.pictures(page, shown)
+    found, draws = [], (charts.worst_columns, charts.pair_heatmap)
     with speaking(ENGLISH):  # as all files are
-        worst = remember(shown, "1-way", lambda: distances(shown, 1))
-        found: list[tuple[Any, pd.DataFrame]] = [(charts.worst_columns(worst), worst)]
-        if len(shown.release.schema) > 1:
-            pairs = remember(shown, "2-way", lambda: distances(shown, 2))
-            found.append((charts.pair_heatmap(pairs), pairs))
-        return found
+        for degree, draw in zip(range(1, len(shown.release.schema) + 1), draws, strict=False):
+            frame = remember(shown, f"{degree}-way", partial(distances, shown, degree))
+            found.append((draw(frame), frame))
+    return found

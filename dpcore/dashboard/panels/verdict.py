@@ -1,61 +1,51 @@
-"""What a release kept and lost, and whom it serves worst, in sentences."""
+"""What a release kept and lost, and whom it serves worst, as tiles."""
 
 from dpcore.dashboard.shell import escaped
-from dpcore.evaluate.verdict import CLOSE, Verdict
+from dpcore.evaluate.verdict import CLOSE, Group, Verdict
 from dpcore.language import phrase, say
 
 MOST_NAMED = 3  # pairs
+Tile = tuple[str, str, str]  # label, value, and what it means
 
 
-def kept(found: Verdict) -> str:
-    """How many columns and pairs are close to the real ones."""
-    of = {"close": found.close_columns, "columns": found.columns, "points": f"{CLOSE * 100:.0f}"}
-    if not found.pairs:
-        return say("**Kept:** {close:,} of {columns:,} columns are within {points} points of the real rows.", **of)
-    return say(
-        "**Kept:** {close:,} of {columns:,} columns and {close_pairs:,} of {pairs:,} pairs are within {points} "
-        "points of the real rows.",
-        close_pairs=found.close_pairs,
-        pairs=found.pairs,
-        **of,
-    )
+def verdict_tiles(found: Verdict) -> list[Tile]:
+    """What was kept, what was lost, and who is served worst."""
+    held = f"{found.ties - len(found.lost):,}/{found.ties:,}" if found.ties else say("none to keep")
+    tiles = [
+        close_columns(found.close_columns, found.columns),
+        (say("⚠ Relations kept"), held, lost_relations(found)),
+    ]
+    if found.worst is not None and found.largest is not None:  # of the same column
+        label = f"{say('⚠ Served worst')}: {escaped(found.worst.column)}"
+        told = served_worst(found.worst, found.largest)
+        tiles.append((label, escaped(str(found.worst.value)), told))
+    return tiles
+
+
+def close_columns(close: int, columns: int) -> Tile:
+    """How many columns are close to the real ones."""
+    told = say("Within {points:.0f} points of the shares in the real rows.", points=100 * CLOSE)
+    return say("⚠ Columns close"), f"{close:,}/{columns:,}", told
 
 
 def lost_relations(found: Verdict) -> str:
     """Which columns depend on each other in the real data, and hardly in the synthetic data."""
-    if not found.ties:
-        return say("In the real data no two columns depend on each other strongly.")
+    told = say("Of columns that depend on each other in the real rows: at least half is left.")
     if not found.lost:
-        return say(
-            "Where columns depend on each other in the real data, at least half of that is left in the synthetic data."
-        )
-    names = ", ".join(f"{escaped(tie.first)} × {escaped(tie.second)}" for tie in found.lost[:MOST_NAMED])
-    if len(found.lost) > MOST_NAMED:
-        names = say("{names} and {more:,} more", names=names, more=len(found.lost) - MOST_NAMED)
-    told = phrase(
-        "**Lost:** {names}. In the real data these columns depend on each other, in the synthetic data hardly."
-    )
-    return say(told, names=names)
-
-
-def served_worst(found: Verdict) -> str:
-    """Whose rows are furthest off, beside the largest group of the same column."""
-    worst, largest = found.worst, found.largest
-    if worst is None:
-        return ""
-    of = {"column": escaped(worst.column), "value": escaped(worst.value), "share": worst.share}
-    if worst.distance == 1:
-        told = say("Rows with {column} = {value} ({share:.1%} of all) are missing.", **of)
-    else:
-        told = say(
-            "Rows with {column} = {value} ({share:.1%} of all): their shares in other columns are off by {points} "
-            "percentage points on average.",
-            points=f"{worst.distance * 100:.0f}",
-            **of,
-        )
-    if largest is None or largest.value == worst.value:
         return told
-    others = say(
-        "Those with {value}: by {points}.", value=escaped(largest.value), points=f"{largest.distance * 100:.0f}"
+    first = found.lost[:MOST_NAMED]
+    names = ", ".join(f"{escaped(tie.first)} × {escaped(tie.second)}" for tie in first)
+    more = " …" * (len(found.lost) > MOST_NAMED)
+    return f"{told} {say('**Lost:** {names}.', names=names + more)}"
+
+
+def served_worst(worst: Group, largest: Group) -> str:
+    """How far off the rows of the worst group are, and of the largest one of its column."""
+    told = phrase(
+        "Rows with this value ({share:.1%} of all): their shares in other columns are off by "
+        "{points:.0f} points on average. The largest group, {largest}: by {others:.0f}."
     )
-    return f"{told} {others}"
+    if worst.distance == 1:
+        told = phrase("Rows with this value ({share:.1%} of all) are missing.")
+    of = {"largest": escaped(largest.value), "others": 100 * largest.distance}
+    return say(told, share=worst.share, points=100 * worst.distance, **of)
