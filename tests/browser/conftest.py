@@ -114,7 +114,7 @@ class Visitor:
 
     def proven(self) -> str:
         """The epsilon that is proven of a release."""
-        return self.metrics.first.inner_text()
+        return self.metrics.first.inner_text().partition(" · ")[0]
 
     def ledger(self) -> list[str]:
         """What the ledger page says of the only data set that was used: releases looked at, claimed, proved."""

@@ -108,7 +108,7 @@ def test_from_home_to_take_home(visitor):
     hands, page = Hands(visitor), visitor.page
     hands.reach("button", "Try it now")
     hands.press("Enter")
-    expect(visitor.metrics.first).to_have_text("1")
+    expect(visitor.metrics.first).to_contain_text("1 · ")
     hands.wait_for("Summary", "Show rows")
     for name in ("Ledger", "Naive Bayes"):
         hands.reach("link", name)  # past the page's end, around to the menu
@@ -121,7 +121,7 @@ def test_from_home_to_take_home(visitor):
     hands.press("ArrowLeft")
     hands.back("button", "Run")
     hands.press("Enter")
-    expect(visitor.metrics.first).to_have_text("0.7")
+    expect(visitor.metrics.first).to_contain_text("0.7 · ")
     hands.wait_for("Summary", "Show rows")
     page.wait_for_function("document.activeElement.classList.contains('st-key-verdict')")  # what was asked for is heard
     hands.to_tab("Download")

@@ -87,7 +87,10 @@ def epsilon_tile(shown: Shown) -> Tile:
         label = say("{title}, per {whose}", title=label, whose=say(protection.protects(unit)))
     neighbors = protection.neighbors(unit, ledger.relation)
     gained = protection.gained(unit, ledger.currency, ledger.totals.bound)
-    return label, limit(bound), f"{neighbors} {odds_sentence(gained, delta=ledger.delta)}"
+    value, told = limit(bound), f"{neighbors} {odds_sentence(gained, delta=ledger.delta)}"
+    if protection.for_person(unit, bound, ledger.delta):  # whose odds are others, and stand in a notice
+        return label, value, told
+    return label, say("{epsilon} · {odds}", epsilon=value, odds=odds_in_short(gained)), told
 
 
 def worst_column(shown: Shown, worst: pd.DataFrame) -> None:

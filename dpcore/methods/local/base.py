@@ -1,6 +1,5 @@
 """What the classifiers share that learn from randomized answers."""
 
-from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
@@ -72,12 +71,12 @@ class LocalClassifier(PrivateClassifier):
         self.noise_label_ = self._noise_of(self.reports_)
         self._learn(progress)
 
-    @abstractmethod
     def _survey(self, table: PrivateTable) -> Survey:
         """What everybody reports, of their rows or of what public rules make of them.
 
         Record by record, and free. What a paper prints claims no epsilon, for reasons by family.
         """
+        raise NotImplementedError
 
     def measurements(self, table: PrivateTable) -> list[Measurement] | None:
         questions, _, schema, _ = self._survey(table)
