@@ -1,7 +1,7 @@
 """The lessons of the guided tour, as `lessons.toml` has them: pages, settings, and what to say."""
 
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ class Act:
     label: str
     job: str = ""  # below the page
     what: str = "run"
-    icon: str = ":material/play_arrow:"
+    icon: str = "play_arrow"
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Lesson:
     title: str
     promise: str
     steps: tuple[Step, ...]
-    keep: tuple[str, ...]
+    keep: Sequence[str]
     question: str
     literature: str
 
@@ -61,22 +61,20 @@ def read_lessons(text: str) -> dict[str, Lesson]:
     found = tomllib.loads(text)
     acts = {name: Act(**act) for name, act in found["acts"].items()}
 
-    def step(settings: Mapping[str, Any] | None = None, act: str = "", **more: Any) -> Step:
-        shared = found["settings"].get(more.pop("as", ""), {})
-        return Step(settings={**shared, **(settings or {})}, act=acts.get(act), **on_one_line(more))
+    def step(table: dict[str, Any]) -> Step:
+        shared = found["settings"].get(table.pop("as", ""), {})
+        settings, act = shared | table.pop("settings", {}), acts.get(table.pop("act", ""))
+        return Step(settings=settings, act=act, **on_one_line(table))
 
-    def lesson(steps: list[Any], **more: Any) -> Lesson:
-        return Lesson(steps=tuple(step(**each) for each in steps), **on_one_line(more))
-
-    return {name: lesson(**each) for name, each in found["lessons"].items()}
+    return {
+        name: Lesson(steps=tuple(map(step, lesson.pop("steps"))), **on_one_line(lesson))
+        for name, lesson in found["lessons"].items()
+    }
 
 
 def on_one_line(table: Mapping[str, Any]) -> dict[str, Any]:
     """The same table with each text on one line."""
-    return {
-        name: tuple(map(str.strip, value)) if isinstance(value, list) else " ".join(value.split())
-        for name, value in table.items()
-    }
+    return {name: " ".join(value.split()) if isinstance(value, str) else value for name, value in table.items()}
 
 
 LESSONS = read_lessons(FILE.read_text(encoding="utf-8"))

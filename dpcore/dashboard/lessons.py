@@ -17,10 +17,9 @@ from dpcore.dashboard import session
 from dpcore.dashboard.assets import read_asset
 from dpcore.dashboard.lesson_plans import LESSONS, Lesson, Step
 from dpcore.dashboard.widgets import caption
-from dpcore.language import phrase, say
+from dpcore.language import say
 
 COURSE, TAUGHT = "dpcore.lesson", "dpcore.taught"
-ELSEWHERE = phrase("This step of the lesson is on another page.")
 GUIDE = read_asset("lesson_guide.js")
 TO_TOP = "document.querySelector('[data-testid=stMain]').scrollTo({top: 0, behavior: 'instant'})"
 
@@ -108,7 +107,7 @@ def bar(page: str) -> None:
         return
     step, here = course.step, page == course.step.page
     if not here:
-        text = say(ELSEWHERE)
+        text = say("This step of the lesson is on another page.")
     elif course.asks and step.act:
         text = say("You have not pressed {button} yet. Go on all the same?", button=say(step.act.label))
     else:
@@ -127,54 +126,43 @@ def bar(page: str) -> None:
 
 def ways(course: Course, here: bool) -> None:
     """The one button that does the step or leads on, and the others beside it."""
-    step, name, number = course.step, course.name, course.number
-    last, done = number == len(course.lesson.steps) - 1, course.done
-    main: Any = {"type": "primary"}
+    step, name, number, done = course.step, course.name, course.number, course.done
+    rests, last = session.resting(step.job), number == len(course.lesson.steps) - 1
+    on: Any = ("flag", leave, name) if last else ("arrow_forward", to, name, number + 1)
     if number and here:
-        button(say("Back"), "back", to, name, number - 1, disabled=session.resting(step.job), **other("arrow_back"))
+        button(say("Back"), "back", "arrow_back", to, name, number - 1, disabled=rests)
     if not here:
-        button(say("Go there"), "again", to, name, number, **main)
+        button(say("Go there"), "again", "arrow_forward", to, name, number, type="primary")
     elif step.act is None or done:
-        if last:
-            button(say("Finish"), "end", leave, name, icon=":material/flag:", **main)
-        else:
-            button(say("Next"), "next", to, name, number + 1, icon=":material/arrow_forward:", **main)
+        button(say("Finish") if last else say("Next"), "end" if last else "next", *on, type="primary")
     else:
-        rests = session.resting(step.job)
         key = f"do.{number}:{session.tickets().get(step.job, 0)}"  # a press that comes late is not a second one
-        button(say(step.act.label), key, do, step.job, step.act.what, icon=step.act.icon, disabled=rests, **main)
-        if not course.asks:
-            button(say("Next"), "next", ask, disabled=rests, **other("arrow_forward"))
-        elif last:
-            button(say("Go on"), "on", leave, name, **other("flag"))
+        given = step.act.icon, do, step.job, step.act.what
+        button(say(step.act.label), key, *given, type="primary", disabled=rests)
+        if course.asks:
+            button(say("Go on"), "on", *on)
         else:
-            button(say("Go on"), "on", to, name, number + 1, **other("arrow_forward"))
+            button(say("Next"), "next", "arrow_forward", ask, disabled=rests)
     if not (here and last and done):
-        button(say("End the lesson"), "leave", leave, **other("close"))
-
-
-def other(icon: str) -> Any:
-    """How a way looks that is not the one; a phone shows its icon alone."""
-    return {"type": "tertiary", "icon": f":material/{icon}:"}
+        button(say("End the lesson"), "leave", "close", leave)
 
 
 def ask() -> None:
     """Ask whether to go on without the run; a button's callback."""
-    course: Course = st.session_state[COURSE]
-    course.asks = True
+    st.session_state[COURSE].asks = True
 
 
-def button(label: str, key: str, call: Any, *given: Any, **look: Any) -> None:
-    """A way."""
-    st.button(label, key=f"lesson.{key}", on_click=call, args=given, **look)
+def button(label: str, key: str, icon: str, call: Any, *given: Any, **look: Any) -> None:
+    """A way on; on a phone all but the main one show their icon alone."""
+    look = {"type": "tertiary", "icon": f":material/{icon}:", "key": f"lesson.{key}"} | look
+    st.button(label, on_click=call, args=given, **look)
 
 
 def guide(course: Course, here: bool) -> str:
     """What brings into view what a step is about. Other words for another state, or a browser would not read it."""
     step, done = course.step, course.done
     top, seek = here and (step.act is None or not done), here and done and bool(step.look)
-    flags = f"const top = {json.dumps(top)}, seek = {json.dumps(seek)};"
-    given = f"{flags} const place = () => {located(step)};"
+    given = f"const top = {json.dumps(top)}, seek = {json.dumps(seek)}, place = () => {located(step)};"
     return f"<script>// {course.name} {course.number} {done} {here}\n{{{given}\n{GUIDE}}}</script>"
 
 
@@ -199,11 +187,8 @@ def farewell() -> None:
         with st.container(border=True):
             st.markdown(f":material/forum: {say('**For the class:**')} {say(lesson.question)}")
         caption("In the literature: {terms}", terms=say(lesson.literature))
-    following = names[names.index(name) + 1 :]
     with st.container(horizontal=True):
-        if following:
-            label = say("Next lesson: {title}", title=say(LESSONS[following[0]].title))
-            button(label, "following", begin, following[0], type="primary", icon=":material/school:")
-        button(
-            say("Back to the start"), "home", st.session_state.pop, TAUGHT, type="secondary" if following else "primary"
-        )
+        for following in names[names.index(name) + 1 :][:1]:
+            label = say("Next lesson: {title}", title=say(LESSONS[following].title))
+            button(label, "following", "school", begin, following, type="primary")
+        button(say("Back to the start"), "home", "home", st.session_state.pop, TAUGHT, type="secondary")
