@@ -8,10 +8,11 @@
 from __future__ import annotations
 
 import os
+import re
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, fields, replace
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from math import inf
 from pathlib import Path
 from threading import Condition
@@ -21,7 +22,6 @@ from dpcore.language import phrase
 
 LOOK = 0.25  # seconds between two looks at the line
 TURN = 2.0  # seconds of a turn while others wait
-LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ def own_computer() -> bool:
 
 def local(*addresses: str) -> bool:
     """Whether a server that listens there is for its own computer: no visitors, no proxy."""
-    return {*addresses} <= {*LOOPBACK} and not (hosted() or os.environ.get("DPCORE_PUBLIC"))
+    return {*addresses} <= {"127.0.0.1", "::1", "localhost"} and not (hosted() or os.environ.get("DPCORE_PUBLIC"))
 
 
 def require_own_computer() -> None:
@@ -97,8 +97,7 @@ def max_shape(more: int = 0) -> tuple[float, float]:
 
     A table of reports has `more` columns, in which nobody reports.
     """
-    most = limits()
-    return most.rows, most.columns + more
+    return limits().rows, limits().columns + more
 
 
 def operator() -> str:
@@ -125,11 +124,10 @@ def read(text: str) -> Limits:
     changes = {}
     for part in filter(None, map(str.strip, text.split(","))):
         name, _, value = (word.strip() for word in part.partition("="))
-        if name not in {field.name for field in fields(Limits)} or not value.isascii() or not value.isdigit():
-            names = ", ".join(field.name for field in fields(Limits))
-            raise ParameterError(f"The limit {part!r} is not understood.", f"Write name=number, with one of {names}.")
-        if int(value) < 1:
-            raise ParameterError(f"The limit {part!r} lets nobody do anything.", "Give a whole number of 1 or more.")
+        if name not in vars(HOSTED) or not re.fullmatch("0*[1-9][0-9]*", value):
+            names = ", ".join(vars(HOSTED))
+            remedy = f"Write name=number, a whole one of 1 or more, with one of {names}."
+            raise ParameterError(f"The limit {part!r} is not understood.", remedy)
         changes[name] = int(value)
     return replace(HOSTED, **changes)
 
@@ -148,11 +146,9 @@ def admit(under_way: int) -> None:
 
 def memory() -> float:
     """The memory of this process in megabytes; 0 where the system does not tell."""
-    try:
-        pages = int(Path("/proc/self/statm").read_text().split()[1])
-        return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
-    except (OSError, ValueError):
-        return 0.0
+    with suppress(OSError, ValueError):
+        return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
+    return 0.0
 
 
 class Turns:
