@@ -53,7 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return 0
         given = {name: value for name, value in vars(options).items() if value and name != "words"}
         os.environ.update({name: given.pop(name) for name in [*given] if name.startswith("DPCORE_")})
-        flags = configured() | {name: [value] for name, value in given.items()} | flags
+        flags = configured() | {name: [str(value)] for name, value in given.items()} | flags
         own = os.environ.get("DPCORE_LOCAL") != "0" and hosting.local(*flags["server.address"])
         os.environ["DPCORE_LOCAL"] = str(int(own))  # whether paths are offered: only behind the guard, as here
         hosting.refuse_login()
@@ -99,17 +99,10 @@ def command() -> argparse.ArgumentParser:
     about = f"of a server for visitors, as name=number,...: {limits}"
     add("--limits", dest="DPCORE_LIMITS", metavar="LIMITS", help=about)
     about = "where to listen; by default 8501, or the next port that is free"
-    add("--port", dest="server.port", type=port, metavar="PORT", help=about)
+    add("--port", dest="server.port", type=int, metavar="PORT", help=about)
     about = "only say the address"
     add("--no-browser", dest="server.headless", action="store_const", const="true", help=about)
     return parser
-
-
-def port(text: str) -> str:
-    """A port's number; ArgumentTypeError if it is none."""
-    if not (text.isascii() and text.isdigit() and 0 < int(text[:6]) <= 65_535):
-        raise argparse.ArgumentTypeError(f"{text!r} is no port; give a whole number from 1 to 65535")
-    return text
 
 
 def split(arguments: Sequence[str]) -> tuple[Flags, list[str]]:

@@ -16,6 +16,7 @@ from collections import Counter
 from collections.abc import Iterable
 from contextlib import suppress
 from functools import partial
+from http import HTTPStatus
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
@@ -34,7 +35,6 @@ HEADERS = {
     b"x-content-type-options": b"nosniff",
     b"referrer-policy": b"same-origin",  # the guard needs it, of its own pages
 }
-MISDIRECTED, FORBIDDEN, NOT_FOUND, TOO_LARGE = 421, 403, 404, 413
 PAGES = "|".join(path.stem for path in (FOLDER / "pages").glob("*.py"))
 PATHS = re.compile(  # what pages of the oldest and of the newest Streamlit ask for (tests/browser/test_requests.py)
     rf" /_stcore/stream|(GET|HEAD) /(({PAGES})/?|favicon\.png|_stcore/(health|host-config))?"
@@ -59,19 +59,19 @@ class Guard:
             return
         path = known(scope)
         if stranger := self.stranger(scope):
-            why = (
-                f"dpcore was asked from {stranger}, which it does not know as its own address. If it "
-                f"is, whoever started the server starts it with --public {stranger}"
-            )
-            app = refusal(scope, MISDIRECTED, why)
+            remedy = f"If it is, whoever started the server starts it with --public {stranger}"
+            why = f"dpcore does not know {stranger} as its own address. {remedy}"
+            app = refusal(scope, HTTPStatus.MISDIRECTED_REQUEST, why)
         elif not path:
-            app = refusal(scope, NOT_FOUND, "There is no page at this address. Open the dashboard's first page.")
+            app = refusal(
+                scope, HTTPStatus.NOT_FOUND, "There is no page at this address. Open the dashboard's first page."
+            )
         elif scope.get("method") != "PUT":
             app, receive = self.app, judged(receive)
         elif hosting.takes_files():
             app = partial(self.take, path["session"])
         else:
-            app = refusal(scope, FORBIDDEN, "This server takes no files.")
+            app = refusal(scope, HTTPStatus.FORBIDDEN, "This server takes no files.")
         await app(settled(scope), receive, with_headers(send))
 
     async def take(self, session: str, scope: Scope, receive: Receive, send: Send) -> None:
@@ -84,7 +84,7 @@ class Guard:
             size += (came := len(message.get("body", b"")))
             housekeeping.coming[session] += came
             if housekeeping.room(session) < 0:
-                raise HTTPException(TOO_LARGE, FULL)
+                raise HTTPException(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, FULL)
             return message
 
         try:
@@ -171,7 +171,9 @@ def refusal(scope: Scope, status: int, why: str) -> ASGIApp:
     headers = {"cache-control": "no-store"}
     if scope["type"] == "websocket" and "websocket.http.response" not in scope.get("extensions", {}):
         return WebSocketClose(1008, why[:120])
-    if status == MISDIRECTED and scope["path"].endswith(".js"):  # the page would stay empty: its script says why
+    if status == HTTPStatus.MISDIRECTED_REQUEST and scope["path"].endswith(
+        ".js"
+    ):  # the page would stay empty: its script says why
         script = f"document.body.textContent = {json.dumps(why)}"
         return Response(script, headers=headers, media_type="text/javascript")
     return PlainTextResponse(why, status, headers)

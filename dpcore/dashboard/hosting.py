@@ -20,9 +20,6 @@ from threading import Condition
 from dpcore.errors import DataError, LimitError, ParameterError
 from dpcore.language import phrase
 
-LOOK = 0.25  # seconds between two looks at the line
-TURN = 2.0  # seconds of a turn while others wait
-
 
 @dataclass(frozen=True)
 class Limits:
@@ -108,10 +105,8 @@ def operator() -> str:
 def refuse_login() -> None:
     """ParameterError where a log-in is asked for, as earlier versions had one: better no server than an open one."""
     if os.environ.get("DPCORE_LOGIN", "") not in ("", "0"):
-        raise ParameterError(
-            "dpcore has no log-in of its own:",
-            "let a proxy in front of it ask who comes, and start it without --login and DPCORE_LOGIN.",
-        )
+        remedy = "Start it without --login and DPCORE_LOGIN, and let a proxy in front ask who comes."
+        raise ParameterError("dpcore has no log-in of its own.", remedy)
 
 
 def limits() -> Limits:
@@ -136,10 +131,7 @@ def admit(under_way: int) -> None:
     """Whether one more piece of work may begin for a visitor who has so many; LimitError if not."""
     most = limits()
     if under_way >= most.per_visitor:
-        raise LimitError(
-            f"This server does {most.per_visitor} pieces of work for a visitor at a time.",
-            "Wait until one is over, or cancel it.",
-        )
+        raise LimitError(f"{under_way} pieces of work of yours run here.", "Wait for one, or cancel it.")
     if most.megabytes < inf and memory() > most.megabytes:
         raise LimitError("This server's memory is in use.", "Try again in a few minutes.")
 
@@ -157,8 +149,8 @@ class Turns:
     So a long comparison keeps a release waiting no longer than until it comes to a point where it can stop.
     """
 
-    def __init__(self, places: Callable[[], float], turn: float = TURN) -> None:
-        self.places, self.turn = places, turn
+    def __init__(self, places: Callable[[], float], turn: float = 2.0) -> None:
+        self.places, self.turn = places, turn  # seconds of a turn while others wait
         self.changed = Condition()
         self.line: list[object] = []
         self.running: dict[object, float] = {}  # since when
@@ -184,7 +176,7 @@ class Turns:
             try:
                 while self.line[0] is not who or len(self.running) >= self.places():
                     still(self.line.index(who) + 1)
-                    self.changed.wait(LOOK)
+                    self.changed.wait(0.25)  # seconds
                 self.running[who] = time.monotonic()
             finally:
                 self.line.remove(who)

@@ -138,11 +138,6 @@ def close(name: str) -> None:
 due: list[asyncio.TimerHandle] = []
 
 
-def keep_little() -> None:
-    """Let threads share two heaps: with one for each, every heap keeps what its threads needed at most."""
-    library("mallopt", -8, 2)  # M_ARENA_MAX
-
-
 def give_back() -> None:
     """Return to the system what is free: cycles first, then what the C library holds for the next one."""
     gc.collect()

@@ -26,12 +26,11 @@ TO_TOP = "document.querySelector('[data-testid=stMain]').scrollTo({top: 0, behav
 
 @dataclass
 class Course:
-    """A lesson under way: its step, how many of its runs were over before, and whether somebody is asked to run it."""
+    """A lesson under way: its step, and how many of its runs were over before."""
 
     name: str
     number: int
     before: int
-    asks: bool = False
 
     @property
     def lesson(self) -> Lesson:
@@ -75,8 +74,7 @@ def set_for(step: Step) -> None:
 
 def do(job: str, what: str) -> None:
     """Ask for the step's run, as its page's own button does; a button's callback."""
-    course: Course = st.session_state[COURSE]
-    course.asks, step = False, course.step
+    step: Step = st.session_state[COURSE].step
     if job != step.page:  # what a tab asks for, which must be open
         set_for(step)
     if job.endswith(".redraws") and session.shown(step.page) is None:  # nothing to draw again
@@ -108,8 +106,6 @@ def bar(page: str) -> None:
     step, here = course.step, page == course.step.page
     if not here:
         text = say("This step of the lesson is on another page.")
-    elif course.asks and step.act:
-        text = say("You have not pressed {button} yet. Go on all the same?", button=say(step.act.label))
     else:
         text = say(step.after if step.act and course.done else step.text)
     with st.bottom:
@@ -128,28 +124,20 @@ def ways(course: Course, here: bool) -> None:
     """The one button that does the step or leads on, and the others beside it."""
     step, name, number, done = course.step, course.name, course.number, course.done
     rests, last = session.resting(step.job), number == len(course.lesson.steps) - 1
-    on: Any = ("flag", leave, name) if last else ("arrow_forward", to, name, number + 1)
+    on: Any = ("end", "flag", leave, name) if last else ("next", "arrow_forward", to, name, number + 1)
     if number and here:
         button(say("Back"), "back", "arrow_back", to, name, number - 1, disabled=rests)
     if not here:
         button(say("Go there"), "again", "arrow_forward", to, name, number, type="primary")
     elif step.act is None or done:
-        button(say("Finish") if last else say("Next"), "end" if last else "next", *on, type="primary")
+        button(say("Finish") if last else say("Next"), *on, type="primary")
     else:
         key = f"do.{number}:{session.tickets().get(step.job, 0)}"  # a press that comes late is not a second one
         given = step.act.icon, do, step.job, step.act.what
         button(say(step.act.label), key, *given, type="primary", disabled=rests)
-        if course.asks:
-            button(say("Go on"), "on", *on)
-        else:
-            button(say("Next"), "next", "arrow_forward", ask, disabled=rests)
+        button(say("Skip"), *on, disabled=rests)
     if not (here and last and done):
         button(say("End the lesson"), "leave", "close", leave)
-
-
-def ask() -> None:
-    """Ask whether to go on without the run; a button's callback."""
-    st.session_state[COURSE].asks = True
 
 
 def button(label: str, key: str, icon: str, call: Any, *given: Any, **look: Any) -> None:

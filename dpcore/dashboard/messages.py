@@ -11,12 +11,9 @@ from google.protobuf.message import DecodeError
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
-from dpcore.dashboard import FOLDER, housekeeping
+from dpcore.dashboard import housekeeping
 
-SCRIPT = FOLDER / "app.py"
 NEEDED = {"rerun_script", "stop_script", "file_urls_request", "app_heartbeat", "deferred_file", "dataframe_chunk"}
-
-UPLOADS = b"/_stcore/upload_file/"
 FULL = "There is no room for another upload. Remove a file that you uploaded here, or try again in a few minutes."
 
 
@@ -37,7 +34,7 @@ def answer(raw: bytes) -> bytes:
 
     A page that was told where to send a file would show no more than a number if the file is refused there.
     """
-    if not any(word in raw for word in (SCRIPT.name.encode(), UPLOADS)):
+    if not any(word in raw for word in (b"app.py", b"/_stcore/upload_file/")):
         return raw
     told = ForwardMsg.FromString(raw)
     kind, urls = told.WhichOneof("type"), told.file_urls_response.file_urls
@@ -47,5 +44,4 @@ def answer(raw: bytes) -> bytes:
         told.file_urls_response.error_msg = FULL
     else:
         return raw
-    found: bytes = told.SerializeToString()
-    return found
+    return bytes(told.SerializeToString())

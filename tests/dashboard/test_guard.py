@@ -17,7 +17,7 @@ from streamlit.web.server.starlette import starlette_routes
 from streamlit.web.server.starlette.starlette_websocket import _is_origin_allowed
 
 from dpcore.dashboard import FOLDER, housekeeping
-from dpcore.dashboard.guard import FORBIDDEN, HEADERS, MISDIRECTED, Guard, settled
+from dpcore.dashboard.guard import HEADERS, Guard, settled
 
 PUBLIC = "https://dp.example.org"
 START = ForwardMsg()
@@ -68,7 +68,7 @@ def answered(*args, **given):
 def test_only_its_own_pages_and_names_are_answered(kind, headers, welcome):
     first = asked(kind=kind, **headers)[0]
     if kind == "http":
-        assert first["status"] == (200 if welcome else MISDIRECTED)
+        assert first["status"] == (200 if welcome else HTTPStatus.MISDIRECTED_REQUEST)
     else:
         assert first["type"] == ("websocket.accept" if welcome else "websocket.close")
 
@@ -94,7 +94,7 @@ def test_no_file_is_taken_where_none_is_asked_for(monkeypatch):
     assert answered(**upload)
     monkeypatch.setenv("DPCORE_HOSTED", "1")
     monkeypatch.delenv("DPCORE_UPLOADS", raising=False)
-    assert asked(**upload)[0]["status"] == FORBIDDEN
+    assert asked(**upload)[0]["status"] == HTTPStatus.FORBIDDEN
     monkeypatch.setenv("DPCORE_UPLOADS", "1")
     assert answered(**upload)
 

@@ -35,17 +35,15 @@ def read_accounts() -> list[Account] | None:
     except BookError as error:
         st.error(escaped(error.cause), icon=":material/error:")
         markdown(
-            "Until this is mended nothing is drawn, because nothing could be written down. "
-            "**Two ways on:** set the file aside (it is renamed, not deleted; what it holds is no "
-            "longer added up), or keep a ledger for this session only, which forgets what was "
-            "charged before."
+            "Until this is mended nothing is drawn, as nothing could be written down. **Two ways "
+            "on:** set the file aside (it is renamed, not deleted; what it holds is no longer added "
+            "up), or keep a ledger for this session only, which forgets what was charged before."
         )
         other_ledgers()
         if isinstance(error, IncompleteError):
             markdown(
-                "**A third way:** what the file holds is sound, but charges may be missing. If you "
-                "have put it back from a copy and there is no later one, go on with it; its totals "
-                "may be too small from then on."
+                "**A third way:** what the file holds is sound, but charges may be missing. Go on "
+                "with it if it is your latest copy; its totals may be too small from then on."
             )
             go_on = mendable()(session.books().go_on)
             st.button(say("Go on with what it holds"), on_click=go_on, key="ledger.go_on")
@@ -81,7 +79,7 @@ def account_panel(account: Account, accounts: list[Account]) -> None:
     for other in others:
         st.markdown(beside(other, account))
     runs = runs_of(account)
-    unproved = runs[runs["why"] != ""]
+    unproved = runs[runs["epsilon_bound"] == math.inf]
     if len(unproved) < len(runs):
         if not account.delta:  # epsilons of rho do not add up, so there are no steps to draw
             costs = [price(other, account) for other in others if other.relation is account.relation]
@@ -152,7 +150,7 @@ def runs_of(account: Account) -> pd.DataFrame:
             run.looks,
             claim(run.epsilon_claimed),
             limit(run.epsilon_bound),
-            "" if math.isfinite(run.epsilon_bound) else retold(run.void or UNPROVED),
+            retold(run.void or UNPROVED),
             run.epsilon_bound,
         )
         for run in session.books().runs(account.key, account.relation, account.delta)
@@ -204,14 +202,12 @@ def keeping() -> None:
             markdown("Every charge is written to this file before any noise is drawn. It outlives the session:")
             st.code(str(books.path), language=None, wrap_lines=True)
             caption(
-                "It holds names, times and epsilons of runs, and keyed checksums of data; no row. "
-                "The key is in dpcore.secret beside it: keep that to yourself, as with both "
-                "someone could test guesses about rows."
+                "It holds names, times and epsilons of runs, and keyed checksums of data; no row. Keep "
+                "dpcore.secret beside it to yourself: with both, someone could test guesses about rows."
             )
             note = say(
-                "The ledger as it is now, with its key. Unpack it into an empty folder, and name "
-                "the ledger in it with DPCORE_LEDGER. What is charged later is not in it: put it "
-                "back only if the ledger is lost."
+                "The ledger as it is now, with its key; later charges are not in it. Only if the ledger "
+                "is lost, unpack it into an empty folder, and name it with DPCORE_LEDGER."
             )
             look: Any = {"key": "ledger.copy", "on_click": "ignore", "icon": ":material/download:", "help": note}
             st.download_button(say("Save a copy"), books.copy, "ledger-copy.zip", "application/zip", **look)
@@ -219,18 +215,12 @@ def keeping() -> None:
             other_ledgers(disabled=not st.checkbox(label, key="ledger.sure"))
             caption("Setting it aside does so for every open tab of yours; nothing is deleted.")
         else:
-            markdown(
-                "This ledger lives **for this session only**. Tomorrow it has forgotten what was "
-                "charged, and the totals are then too small."
-            )
+            markdown("This ledger lives **for this session only**: tomorrow's totals lack it, and are too small.")
             if not session.passing():
                 path = asked_path()
                 st.button(say("Keep it in a file"), on_click=session.keep_books, args=(path,), key="ledger.keep")
                 caption("The file is {path}. It lacks what was charged here before.", path=path)
-        caption(
-            "Finished runs of comparisons are kept in {place}: aggregates measured on real rows "
-            "without noise, which are not private.",
-            place=books.path.parent / "sweeps" if books.kept else say("memory"),
-        )
+        folder = books.path.parent / "sweeps" if books.kept else say("memory")
+        caption("Comparisons keep aggregates of real rows, without noise and not private, in {folder}.", folder=folder)
         if moved := st.session_state.get("dpcore.books.aside"):
             caption("The earlier ledger is in {path}.", path=moved)
