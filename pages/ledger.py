@@ -13,8 +13,7 @@ shell.frame(
 accounts = ledger.read_accounts()
 if accounts == []:
     st.info(say("This ledger has nothing on it yet. Make a release first."), icon=":material/receipt_long:")
-    if st.button(say("Go to Naive Bayes"), key="ledger.next"):
-        shell.open_page("naive_bayes")
+    st.page_link(shell.page("naive_bayes"))
 if accounts is not None:
     with shell.mendable():
         for account in accounts:

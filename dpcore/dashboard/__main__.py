@@ -20,16 +20,20 @@ from dpcore import __version__
 from dpcore.dashboard import FOLDER, hosting
 
 Flags = dict[str, list[str]]
-COMMANDS = {  # each a module of dpcore.experiment.commands, loaded when it is called
-    "schema": "proposes a schema from a table's rows",
-    "release": "makes a release by a method's name or by saved settings",
-    "compare": "runs a saved comparison",
-    "figure": "makes a figure of a paper again",
-}
-DEFAULTS = {
-    **{f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL")},  # visitors share the cores
+COMMANDS = ("schema", "release", "compare", "figure")  # modules of dpcore.experiment.commands
+DEFAULTS = {  # visitors share the cores: threads that wait are dear
+    **{f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL")},
     # Arrow's own allocator keeps what threads that are gone have freed: on a quiet server for ever.
     "ARROW_DEFAULT_MEMORY_POOL": "system",
+}
+LIMITS = ",".join(f"{name}={value:g}" for name, value in asdict(hosting.HOSTED).items())
+VARIABLES = {  # of the environment, set by options of the command: a value, if there is one, and help
+    "public": ("ADDRESS", "address of a proxy before this server, such as https://dp.example.org"),
+    "hosted": (None, "for visitors: nothing is kept, no file of yours is offered, work has limits"),
+    "uploads": (None, "visitors may upload tables of their own"),
+    "operator": ("WHO", "who runs this server, as visitors are told"),
+    "limits": ("LIMITS", f"of a server for visitors: {LIMITS}"),
+    "login": (None, argparse.SUPPRESS),  # hosting.refuse_login
 }
 
 
@@ -40,14 +44,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     words = sys.argv[1:] if arguments is None else arguments
     if words and words[0] in COMMANDS:
-        done: int = import_module(f"dpcore.experiment.commands.{words[0]}").main(words[1:])
-        return done
+        return int(import_module(f"dpcore.experiment.commands.{words[0]}").main(words[1:]))
     parser = command()
     try:
         flags, rest = split(words)
         options, unknown = parser.parse_known_args(rest)
-        if strange := [*unknown, *(word for word in options.words if word not in ("version", "serve"))]:
-            raise ValueError(f"{strange[0]!r} is not known here. `dpcore --help` says what there is.")
+        if strange := [*unknown, *({*options.words} - {"version", "serve"})]:
+            raise ValueError(f"{strange[0]!r} is not known here: see `dpcore --help`.")
         if "version" in options.words:
             sys.stdout.write(f"dpcore {__version__}\n")
             return 0
@@ -55,7 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.environ.update({name: given.pop(name) for name in [*given] if name.startswith("DPCORE_")})
         flags = configured() | {name: [str(value)] for name, value in given.items()} | flags
         own = os.environ.get("DPCORE_LOCAL") != "0" and hosting.local(*flags["server.address"])
-        os.environ["DPCORE_LOCAL"] = str(int(own))  # whether paths are offered: only behind the guard, as here
+        os.environ["DPCORE_LOCAL"] = str(int(own))  # paths are offered only behind the guard, as here
         hosting.refuse_login()
         if (most := hosting.limits().processes) < inf:
             os.environ["LOKY_MAX_CPU_COUNT"] = str(most)  # so many workers comparisons have
@@ -72,36 +75,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def command() -> argparse.ArgumentParser:
-    """What can be asked for in the command's own words; each goes into a variable, or an option of Streamlit's."""
+    """What the command understands: what sets a variable, or an option of Streamlit's."""
     parser = argparse.ArgumentParser(
         prog="dpcore",
-        usage="dpcore [serve] [OPTION ...] [--SECTION.OPTION VALUE ...] | dpcore version | dpcore COMMAND ...",
+        usage="dpcore [serve] [OPTION ...] [--SECTION.OPTION VALUE ...] | version | COMMAND ...",
         description="Start the dashboard on this computer and open it in a browser. Ctrl+C ends it.",
         epilog="Every option of Streamlit can be set for one run by its full name, such as "
-        "--server.maxUploadSize 200. What is not set is as the dashboard's own config.toml has it: for "
-        "this computer only, without statistics of use, and without details of errors, which could "
-        "show a private cell. Without the dashboard: "
-        f"{'; '.join(f'`dpcore {name}` {about}' for name, about in COMMANDS.items())}. Each has a "
-        "--help. From a CSV file to a zip, step by step: docs/howto/pipeline.md.",
+        "--server.maxUploadSize 200; what is not set is as the dashboard's own config.toml has it. "
+        f"Without the dashboard: dpcore {', '.join(COMMANDS)}; each has a --help. From a CSV file to a "
+        "zip, step by step: docs/howto/pipeline.md.",
         allow_abbrev=False,
     )
-    limits = ",".join(f"{name}={value:g}" for name, value in asdict(hosting.HOSTED).items())
-    on: Any = {"action": "store_const", "const": "1"}
-    add = parser.add_argument
-    add("words", nargs="*", metavar="version", help="say which version this is, and end")
-    about = "addresses by which browsers reach this server through a proxy, such as https://dp.example.org"
-    add("--public", dest="DPCORE_PUBLIC", metavar="ADDRESS", help=about)
-    about = "for visitors: nothing is kept of a session, no file of this computer is offered, and work has limits"
-    add("--hosted", dest="DPCORE_HOSTED", help=about, **on)
-    add("--uploads", dest="DPCORE_UPLOADS", help="visitors may upload tables of their own", **on)
-    add("--operator", dest="DPCORE_OPERATOR", metavar="WHO", help="who runs this server, as visitors are told")
-    add("--login", dest="DPCORE_LOGIN", help=argparse.SUPPRESS, **on)  # hosting.refuse_login
-    about = f"of a server for visitors, as name=number,...: {limits}"
-    add("--limits", dest="DPCORE_LIMITS", metavar="LIMITS", help=about)
+    parser.add_argument("words", nargs="*", metavar="version", help="say which version this is, and end")
+    for name, (value, about) in VARIABLES.items():
+        look: Any = {"metavar": value} if value else {"action": "store_const", "const": "1"}
+        parser.add_argument(f"--{name}", dest=f"DPCORE_{name.upper()}", help=about, **look)
     about = "where to listen; by default 8501, or the next port that is free"
-    add("--port", dest="server.port", type=int, metavar="PORT", help=about)
-    about = "only say the address"
-    add("--no-browser", dest="server.headless", action="store_const", const="true", help=about)
+    parser.add_argument("--port", dest="server.port", type=int, metavar="PORT", help=about)
+    look = {"action": "store_const", "const": "true", "help": "only say the address"}
+    parser.add_argument("--no-browser", dest="server.headless", **look)
     return parser
 
 

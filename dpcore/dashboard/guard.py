@@ -13,7 +13,6 @@ import json
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable
 from contextlib import suppress
 from functools import partial
 from http import HTTPStatus
@@ -46,23 +45,20 @@ PATHS = re.compile(  # what pages of the oldest and of the newest Streamlit ask 
 class Guard:
     """An ASGI application before another."""
 
-    def __init__(self, app: ASGIApp, public: Iterable[str] | None = None) -> None:
+    def __init__(self, app: ASGIApp) -> None:
         self.app = app
         os.environ["DPCORE_GUARD"] = str(os.getpid())  # pages say if it is not there (housekeeping.unguarded)
-        named = os.environ.get("DPCORE_PUBLIC", "").split() if public is None else public
-        self.public = {origin(address) for address in named}
+        self.public = {origin(address) for address in os.environ.get("DPCORE_PUBLIC", "").split()}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer, refuse, and add the headers."""
         if scope["type"] not in ("http", "websocket"):
-            await self.app(scope, receive, send)
-            return
-        path = known(scope)
-        if stranger := self.stranger(scope):
+            app = self.app
+        elif stranger := self.stranger(scope):
             remedy = f"If it is, whoever started the server starts it with --public {stranger}"
             why = f"dpcore does not know {stranger} as its own address. {remedy}"
             app = refusal(scope, HTTPStatus.MISDIRECTED_REQUEST, why)
-        elif not path:
+        elif not (path := known(scope)):
             app = refusal(
                 scope, HTTPStatus.NOT_FOUND, "There is no page at this address. Open the dashboard's first page."
             )
@@ -118,7 +114,7 @@ def settled(scope: Scope) -> Scope:
 
     It would look up its own ones elsewhere, and refuse who came through a proxy that replaces the host.
     """
-    page = dict(scope["headers"]).get(b"origin", b"")
+    page = dict(scope.get("headers", ())).get(b"origin", b"")
     if scope["type"] != "websocket" or not page:
         return scope
     others = [pair for pair in scope["headers"] if pair[0] != b"host"]

@@ -116,14 +116,12 @@ def limits() -> Limits:
 
 def read(text: str) -> Limits:
     """Limits as "name=number, name=number"; the others as they are for visitors."""
-    changes = {}
+    changes, names = {}, "|".join(vars(HOSTED))
     for part in filter(None, map(str.strip, text.split(","))):
-        name, _, value = (word.strip() for word in part.partition("="))
-        if name not in vars(HOSTED) or not re.fullmatch("0*[1-9][0-9]*", value):
-            names = ", ".join(vars(HOSTED))
-            remedy = f"Write name=number, a whole one of 1 or more, with one of {names}."
+        if not (found := re.fullmatch(rf"({names})\s*=\s*0*([1-9][0-9]*)", part)):
+            remedy = f"Write name=number, a whole one of 1 or more, with one of {', '.join(vars(HOSTED))}."
             raise ParameterError(f"The limit {part!r} is not understood.", remedy)
-        changes[name] = int(value)
+        changes[found[1]] = int(found[2])
     return replace(HOSTED, **changes)
 
 
@@ -132,7 +130,7 @@ def admit(under_way: int) -> None:
     most = limits()
     if under_way >= most.per_visitor:
         raise LimitError(f"{under_way} pieces of work of yours run here.", "Wait for one, or cancel it.")
-    if most.megabytes < inf and memory() > most.megabytes:
+    if memory() > most.megabytes:
         raise LimitError("This server's memory is in use.", "Try again in a few minutes.")
 
 
@@ -153,8 +151,7 @@ class Turns:
         self.places, self.turn = places, turn  # seconds of a turn while others wait
         self.changed = Condition()
         self.line: list[object] = []
-        self.running: dict[object, float] = {}  # since when
-        self.worked: dict[object, float] = {}  # seconds of earlier turns
+        self.running: dict[object, tuple[float, float]] = {}  # since when, and seconds of earlier turns
 
     @contextmanager
     def taken(self, who: object, still: Callable[[int], None]) -> Iterator[None]:
@@ -167,9 +164,8 @@ class Turns:
             yield
         finally:
             self.leave(who)
-            self.worked.pop(who, None)
 
-    def wait(self, who: object, still: Callable[[int], None]) -> None:
+    def wait(self, who: object, still: Callable[[int], None], worked: float = 0.0) -> None:
         """Stand in line, until one of the places is free and nobody is before."""
         with self.changed:
             self.line.append(who)
@@ -177,28 +173,28 @@ class Turns:
                 while self.line[0] is not who or len(self.running) >= self.places():
                     still(self.line.index(who) + 1)
                     self.changed.wait(0.25)  # seconds
-                self.running[who] = time.monotonic()
+                self.running[who] = time.monotonic(), worked
             finally:
                 self.line.remove(who)
                 self.changed.notify_all()
 
-    def leave(self, who: object) -> None:
-        """Free the place, and remember for how long it was taken."""
+    def leave(self, who: object) -> float:
+        """Free the place; for how many seconds it was taken, with earlier turns."""
         with self.changed:
-            self.worked[who] = self.seconds(who)
+            worked = self.seconds(who)
             self.running.pop(who, None)
             self.changed.notify_all()
+        return worked
 
     def pass_on(self, who: object, still: Callable[[int], None]) -> None:
         """Let others go on if they wait and this turn was long enough; comes back with another turn."""
-        if self.line and time.monotonic() - self.running[who] >= self.turn:
-            self.leave(who)
-            self.wait(who, still)
+        if self.line and time.monotonic() - self.running[who][0] >= self.turn:
+            self.wait(who, still, self.leave(who))
 
     def seconds(self, who: object) -> float:
         """For how long somebody's work has run, without waiting."""
-        now = time.monotonic()
-        return self.worked.get(who, 0.0) + now - self.running.get(who, now)
+        since, worked = self.running.get(who, (time.monotonic(), 0.0))
+        return worked + time.monotonic() - since
 
 
 TURNS = Turns(lambda: limits().at_once)

@@ -16,6 +16,7 @@ import time
 from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass
+from math import inf
 from threading import Lock
 from typing import Any
 from weakref import WeakSet, ref
@@ -28,29 +29,26 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from dpcore.dashboard import hosting, session
 from dpcore.dashboard.widgets import caption
 
-EARLY = 0.8  # of the time after which Streamlit lets go of a session by itself, and does not say so
-WHILE = 6.0  # seconds
-FILES = 4  # of the largest size that a session may hold: two that a page uses, one that is replaced, one on its way
-PART = 4  # uploads of all visitors may have the fourth part of the server's memory
-FORM, ENTRY = 2**20, 2**10  # bytes: of a form around its file, as Streamlit counts, and of what is kept of any file
-
-
 coming: Counter[str] = Counter()  # bytes of uploads on their way, by session
 
 
 def room(session: str) -> float:
     """For how many more bytes of uploads there is room in a session, and on a server for visitors."""
-    most, taken = FILES * largest(), stored() + coming
-    return min(most - taken[session], max(most, hosting.limits().megabytes * 1e6 / PART) - taken.total())
+    most, taken = 4 * largest(), stored() + coming  # two that a page uses, one that is replaced, one on its way
+    # All visitors together have the fourth part of the server's memory.
+    return min(most - taken[session], max(most, hosting.limits().megabytes * 1e6 / 4) - taken.total())
 
 
 def largest() -> int:
-    """Bytes of the largest file that is taken, with its form."""
-    return int(st.get_option("server.maxUploadSize")) * 2**20 + FORM
+    """Bytes of the largest file that is taken, with the form around it, as Streamlit counts."""
+    return (int(st.get_option("server.maxUploadSize")) + 1) * 2**20
 
 
 def stored() -> Counter[str]:
-    """Bytes of the uploads that the server holds, by session; what is left of a session that ended is forgotten."""
+    """Bytes of the uploads that the server holds, by session; what is left of a session that ended is forgotten.
+
+    Each counts as a kilobyte at least, for what is kept of any file.
+    """
     found: Counter[str] = Counter()
     server = runtime.get_instance() if runtime.exists() else None
     if server is None or not isinstance(uploads := server.uploaded_file_mgr, MemoryUploadedFileManager):
@@ -59,7 +57,7 @@ def stored() -> Counter[str]:
         if server._session_mgr.get_session_info(name) is None:
             uploads.remove_session_files(name)
         else:
-            found[name] = sum(ENTRY + sum(map(sys.getsizeof, file[1:])) for file in [*files.values()])
+            found[name] = sum(2**10 + sum(map(sys.getsizeof, file[1:])) for file in [*files.values()])
     return found
 
 
@@ -76,19 +74,18 @@ def unguarded() -> bool:
 class Visit:
     """Somebody's stay in a session."""
 
-    left: float | None = None  # since when nobody is there, by the monotonic clock
-    welcome: bool = False  # until there is room on a server for visitors
+    left: float = inf  # since when nobody is there, by the monotonic clock
 
     @property
     def away(self) -> float:
         """For how many seconds nobody is there."""
-        return 0.0 if self.left is None else time.monotonic() - self.left
+        return max(0.0, time.monotonic() - self.left)
 
 
 def presence() -> Visit:
     """The session's visitor, who is there. Asked for in every run of a script, it notices when they leave."""
     visit = session.kept("dpcore.visit", Visit)
-    visit.left = None
+    visit.left = inf
     watched(ref(visit))
     return visit
 
@@ -96,10 +93,9 @@ def presence() -> Visit:
 def let_in(visit: Visit) -> bool:
     """Whether there is room for a visitor; who was let in stays, and finds room on coming back."""
     with _door:
-        if not visit.welcome and sum(other.left is None for other in guests) < hosting.limits().visitors:
-            visit.welcome = True
+        if sum(not other.away for other in guests) < hosting.limits().visitors:
             guests.add(visit)
-    return visit.welcome
+        return visit in guests
 
 
 guests: WeakSet[Visit] = WeakSet()
@@ -110,10 +106,10 @@ def leave(watched: tuple[ref[Visit], str]) -> None:
     """The visitor left, or lost the connection for a moment; when nobody can come back any more, the session closes."""
     if (visit := watched[0]()) is not None:
         visit.left = time.monotonic()
-    # Late, as on a server from which a whole class leaves at once, it would find nothing that it could close.
-    late = EARLY * float(st.get_option("server.disconnectedSessionTTL"))
+    # Before Streamlit lets go of the session by itself, and does not say so: then there is nothing left to close.
+    early = 0.8 * float(st.get_option("server.disconnectedSessionTTL"))
     with suppress(RuntimeError):  # sessions are disconnected by the server's loop
-        asyncio.get_running_loop().call_later(late, close, watched[1])
+        asyncio.get_running_loop().call_later(early, close, watched[1])
 
 
 @st.cache_resource(scope="session", show_spinner=False, on_release=leave)
@@ -132,7 +128,7 @@ def close(name: str) -> None:
         server.close_session(name)
         for waits in due:
             waits.cancel()
-        due[:] = [loop.call_later(WHILE, loop.run_in_executor, None, give_back)]
+        due[:] = [loop.call_later(6.0, loop.run_in_executor, None, give_back)]
 
 
 due: list[asyncio.TimerHandle] = []

@@ -6,9 +6,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-FILE = Path(__file__).with_name("lessons.toml")
-CHART = "[role=tabpanel] [data-testid=stVegaLiteChart]"
-
 
 @dataclass(frozen=True)
 class Act:
@@ -30,7 +27,7 @@ class Step:
     tab: str = ""
     act: Act | None = None
     after: str = ""
-    look: str = CHART
+    look: str = "[role=tabpanel] [data-testid=stVegaLiteChart]"
 
     @property
     def job(self) -> str:
@@ -77,4 +74,4 @@ def on_one_line(table: Mapping[str, Any]) -> dict[str, Any]:
     return {name: " ".join(value.split()) if isinstance(value, str) else value for name, value in table.items()}
 
 
-LESSONS = read_lessons(FILE.read_text(encoding="utf-8"))
+LESSONS = read_lessons(Path(__file__).with_name("lessons.toml").read_text(encoding="utf-8"))

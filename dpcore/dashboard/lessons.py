@@ -15,7 +15,7 @@ import streamlit as st
 
 from dpcore.dashboard import session
 from dpcore.dashboard.assets import read_asset
-from dpcore.dashboard.lesson_plans import LESSONS, Lesson, Step
+from dpcore.dashboard.lesson_plans import LESSONS, Step
 from dpcore.dashboard.widgets import caption
 from dpcore.language import say
 
@@ -30,17 +30,8 @@ class Course:
 
     name: str
     number: int
+    step: Step
     before: int
-
-    @property
-    def lesson(self) -> Lesson:
-        """What is taught."""
-        return LESSONS[self.name]
-
-    @property
-    def step(self) -> Step:
-        """Where it is."""
-        return self.lesson.steps[self.number]
 
     @property
     def done(self) -> bool:
@@ -51,14 +42,13 @@ class Course:
 def begin(name: str) -> None:
     """Start a lesson, on the bundled sample and with a ledger of its own; a button's callback."""
     session.lay_aside()
-    st.session_state.pop(TAUGHT, None)
     to(name, 0)
 
 
 def to(name: str, number: int) -> None:
     """Go to a step: its page, with its settings and no others. A release that the page shows stays."""
     step = LESSONS[name].steps[number]
-    session.keep(COURSE, Course(name, number, session.finished().get(step.job, 0)))
+    session.keep(COURSE, Course(name, number, step, session.finished().get(step.job, 0)))
     session.drop(f"{step.page}.")
     set_for(step)
     st.session_state["dpcore.open"] = step.page
@@ -103,7 +93,7 @@ def bar(page: str) -> None:
     course: Course | None = st.session_state.get(COURSE)
     if course is None:
         return
-    step, here = course.step, page == course.step.page
+    lesson, step, here = LESSONS[course.name], course.step, page == course.step.page
     if not here:
         text = say("This step of the lesson is on another page.")
     else:
@@ -112,9 +102,9 @@ def bar(page: str) -> None:
         st.html(guide(course, here), unsafe_allow_javascript=True)
         with st.container(border=True, horizontal=True, vertical_alignment="center", key="lesson"):
             with st.container(gap=None):
-                place = say("step {number} of {all}", number=course.number + 1, all=len(course.lesson.steps))
+                place = say("step {number} of {all}", number=course.number + 1, all=len(lesson.steps))
                 with st.container(key="lesson-place"):
-                    st.markdown(f":small[:blue[:material/school: **{say(course.lesson.title)}** · {place}]]")
+                    st.markdown(f":small[:blue[:material/school: **{say(lesson.title)}** · {place}]]")
                 st.markdown(text)
             with st.container(horizontal=True, width="content", gap="xsmall", wrap=False, key="lesson-ways"):
                 ways(course, here)
@@ -123,13 +113,13 @@ def bar(page: str) -> None:
 def ways(course: Course, here: bool) -> None:
     """The one button that does the step or leads on, and the others beside it."""
     step, name, number, done = course.step, course.name, course.number, course.done
-    rests, last = session.resting(step.job), number == len(course.lesson.steps) - 1
+    rests, last = session.resting(step.job), number == len(LESSONS[name].steps) - 1
     on: Any = ("end", "flag", leave, name) if last else ("next", "arrow_forward", to, name, number + 1)
     if number and here:
         button(say("Back"), "back", "arrow_back", to, name, number - 1, disabled=rests)
     if not here:
         button(say("Go there"), "again", "arrow_forward", to, name, number, type="primary")
-    elif step.act is None or done:
+    elif done or step.act is None:
         button(say("Finish") if last else say("Next"), *on, type="primary")
     else:
         key = f"do.{number}:{session.tickets().get(step.job, 0)}"  # a press that comes late is not a second one

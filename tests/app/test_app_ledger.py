@@ -32,9 +32,9 @@ VOID = replace(OTHERS, schema=data(people(60, seed=4), source="inferred").schema
 # What is run in one session: settings, and other data; and what the page then shows of the accounts, and says of them.
 JOURNEYS: dict[str, tuple[list[dict[str, Any]], list[tuple[str, str]], str]] = {
     "relations": ([{}, {"relation": "replace", "epsilon": 3.0}, {}], [("1", "1"), ("2", "6")], "epsilon 8"),  # 2 + 6
-    "a seed": ([{"seed": 3}, {"relation": "replace", "seed": None}], [("0", "none"), ("1", "1")], "For teaching only"),
+    "a seed": ([{"seed": 3}, {"relation": "replace", "seed": None}], [("1", "1")], "For teaching only"),
     "a delta": ([{}, {"delta": 1e-9}, {}], [("1", "1"), ("2", "1.44")], "one in 1,000,000,000"),  # rho adds up
-    "no proof": ([NONE], [("0", "none")], ""),
+    "no proof": ([NONE], [], ""),
     "other data": ([{}, {"data": OTHERS, "epsilon": 1.5}, {"data": VOID}], [("1", "1.5"), ("1", "1")], ""),
 }
 

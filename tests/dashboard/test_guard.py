@@ -32,7 +32,12 @@ async def anything(scope, receive, send):
         await send({"type": "http.response.body", "body": b"page"})
 
 
-def asked(path="/", kind="http", public=(PUBLIC,), method="GET", **headers):
+@pytest.fixture(autouse=True)
+def public(monkeypatch):
+    monkeypatch.setenv("DPCORE_PUBLIC", PUBLIC)
+
+
+def asked(path="/", kind="http", method="GET", **headers):
     """What is sent to somebody who asks with those headers."""
     sent = []
 
@@ -41,7 +46,7 @@ def asked(path="/", kind="http", public=(PUBLIC,), method="GET", **headers):
 
     raw = [(name.replace("_", "-").encode(), value.encode()) for name, value in headers.items()]
     scope = {"type": kind, "path": path, "method": method, "headers": raw}
-    asyncio.run(Guard(anything, public)(scope, None, send))
+    asyncio.run(Guard(anything)(scope, None, send))
     return sent
 
 
@@ -116,7 +121,7 @@ def conversation(*frames, answer=START):
         sent.append(ForwardMsg.FromString(message["bytes"]))
 
     scope = {"type": "websocket", "path": "/_stcore/stream", "headers": [(b"host", b"localhost")]}
-    asyncio.run(Guard(app, ())(scope, receive, send))
+    asyncio.run(Guard(app)(scope, receive, send))
     return came, sent
 
 
@@ -202,8 +207,8 @@ NOBODY_ASKS = ("/_stcore/metrics\n", *NOBODY_ASKS.split())  # a route's pattern 
 
 def test_strangers_learn_no_statistics_and_reach_nothing_that_pages_do_not_need(served, monkeypatch):
     """They would learn the exact bytes of what others upload: a row more or less shows."""
-    for name, value in {"PUBLIC": PUBLIC, "HOSTED": "1", "UPLOADS": "1"}.items():
-        monkeypatch.setenv(f"DPCORE_{name}", value)
+    for name in ("HOSTED", "UPLOADS"):
+        monkeypatch.setenv(f"DPCORE_{name}", "1")
     for path in NOBODY_ASKS:
         for method in ("GET", "HEAD", "POST", "OPTIONS"):
             assert served.ask(method, path) == HTTPStatus.NOT_FOUND, (method, path)

@@ -1,6 +1,7 @@
 """The ledger on the screen: what all sessions together spent on which data, caps, and where the file is."""
 
 import math
+from functools import partial
 from typing import Any
 
 import pandas as pd
@@ -25,7 +26,6 @@ from dpcore.text import claim, limit, number
 COLUMNS = (  # of a table of runs
     phrase("when"), phrase("run"), phrase("releases"), phrase("claimed"), phrase("proven at most"), phrase("why"),
 )  # fmt: skip
-UNPROVED = phrase("No finite epsilon can be proved for it, as its source prints it.")
 
 
 def read_accounts() -> list[Account] | None:
@@ -74,7 +74,8 @@ def account_panel(account: Account, accounts: list[Account]) -> None:
     left.header(f"{escaped(account.name)} · {promise(account)}", anchor=False, help=whom)
     with right.popover(say("No cap") if cap is None else say("Cap: {cap}", cap=number(cap)), width="stretch"):
         cap_controls(account, cap, key)
-    totals(account)
+    if account.looks:
+        totals(account)
     others = [line for line in accounts if line.file == account.file and line is not account and line.looks]
     for other in others:
         st.markdown(beside(other, account))
@@ -110,16 +111,15 @@ def promise(account: Account) -> str:
 
 def cap_controls(account: Account, cap: float | None, key: str) -> None:
     """What sets a cap, and lifts it."""
-    given = account.key, account.name, account.relation
-    label, change = say("Refuse runs above this epsilon, in all"), mendable()(session.books().set_cap)
+    label, named = say("Refuse runs above this epsilon, in all"), (account.key, account.name)
     note = say("It counts all runs on this file under this relation.")
     look: Any = {"placeholder": say("no cap"), "help": note, "key": f"ledger.cap.{key}"}
     wish = st.number_input(label, 0.0, 1e6, cap, step=0.5, **look)
-    look = {"args": (*given, wish, account.delta), "disabled": wish is None, "key": f"ledger.set.{key}"}
-    st.button(say("Set the cap"), on_click=change, **look)
+    change = mendable()(partial(session.books().set_cap, *named, account.relation, delta=account.delta))
+    look = {"on_click": change, "args": (wish,), "disabled": wish is None}
+    st.button(say("Set the cap"), f"ledger.set.{key}", **look)
     if cap is not None:
-        look = {"args": (*given, None, account.delta), "key": f"ledger.free.{key}"}
-        st.button(say("Lift the cap"), on_click=change, **look)
+        st.button(say("Lift the cap"), f"ledger.free.{key}", on_click=change, args=(None,))
 
 
 def totals(account: Account) -> None:
@@ -127,16 +127,15 @@ def totals(account: Account) -> None:
     unit = unit_of(account) if account.protects == "row" else None
     rows = account.currency.rows(1 if unit is None else unit.max_contributions)
     gained = account.currency.gained(account.totals.bound * rows)
-    values = claim(account.epsilon_claimed), limit(account.epsilon_bound), odds_in_short(gained)
-    values = values if account.looks else (say("none"),) * 3
+    claimed, bound = claim(account.epsilon_claimed), limit(account.epsilon_bound)
     labels = say("Releases"), say("Claimed"), say("Proven at most"), say("Odds")
-    figures(dict(zip(labels, (f"{account.looks:,}", *values), strict=True)))
-    if account.looks:
-        sentence = odds_sentence(gained, phrase("these releases, and nothing else"), account.delta)
-        if account.protects == "row":
-            per_row = phrase("Per row{for_person}: {odds} A person with more rows is protected less.")
-            sentence = say(per_row, for_person=for_person(account, unit), odds=sentence)
-        st.caption(sentence)
+    values = f"{account.looks:,}", claimed, bound, odds_in_short(gained)
+    figures(dict(zip(labels, values, strict=True)))
+    sentence = odds_sentence(gained, phrase("these releases, and nothing else"), account.delta)
+    if account.protects == "row":
+        per_row = phrase("Per row{for_person}: {odds} A person with more rows is protected less.")
+        sentence = say(per_row, for_person=for_person(account, unit), odds=sentence)
+    st.caption(sentence)
     if account.delta:
         st.markdown(protection.of_delta(account.delta))
 
@@ -150,7 +149,7 @@ def runs_of(account: Account) -> pd.DataFrame:
             run.looks,
             claim(run.epsilon_claimed),
             limit(run.epsilon_bound),
-            retold(run.void or UNPROVED),
+            retold(run.void or phrase("No finite epsilon can be proved for this run.")),
             run.epsilon_bound,
         )
         for run in session.books().runs(account.key, account.relation, account.delta)
