@@ -27,7 +27,7 @@ DEFAULTS = {  # visitors share the cores: threads that wait are dear
     "ARROW_DEFAULT_MEMORY_POOL": "system",
 }
 LIMITS = ",".join(f"{name}={value:g}" for name, value in asdict(hosting.HOSTED).items())
-VARIABLES = {  # of the environment, set by options of the command: a value, if there is one, and help
+VARIABLES = {  # of the environment, set by options of the command: the value's name, and help
     "public": ("ADDRESS", "address of a proxy before this server, such as https://dp.example.org"),
     "hosted": (None, "for visitors: nothing is kept, no file of yours is offered, work has limits"),
     "uploads": (None, "visitors may upload tables of their own"),
@@ -54,11 +54,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if "version" in options.words:
             sys.stdout.write(f"dpcore {__version__}\n")
             return 0
-        given = {name: value for name, value in vars(options).items() if value and name != "words"}
-        os.environ.update({name: given.pop(name) for name in [*given] if name.startswith("DPCORE_")})
-        flags = configured() | {name: [str(value)] for name, value in given.items()} | flags
+        given = {name: str(value) for name, value in vars(options).items() if value}
+        os.environ.update({name: given[name] for name in given if name.startswith("DPCORE_")})
+        flags = configured() | {name: [given[name]] for name in given if "." in name} | flags
         own = os.environ.get("DPCORE_LOCAL") != "0" and hosting.local(*flags["server.address"])
-        os.environ["DPCORE_LOCAL"] = str(int(own))  # paths are offered only behind the guard, as here
+        os.environ["DPCORE_LOCAL"] = str(int(own))  # paths are offered behind the guard alone
         hosting.refuse_login()
         if (most := hosting.limits().processes) < inf:
             os.environ["LOKY_MAX_CPU_COUNT"] = str(most)  # so many workers comparisons have
@@ -67,9 +67,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     os.environ.update({**DEFAULTS, **os.environ})
     from streamlit.web.cli import main_run
 
-    flat = [word for name, values in flags.items() for value in values for word in (f"--{name}", value)]
+    flat = [f"--{name}={value}" for name, values in flags.items() for value in values]
+    script = str(Path(__file__).with_name("served.py"))
     try:
-        return main_run.main([str(Path(__file__).with_name("served.py")), *flat], prog_name="dpcore")
+        return main_run.main([script, *flat], prog_name="dpcore")
     except (OSError, OverflowError) as error:  # an address or a port that cannot be had
         parser.error(str(error))
 
@@ -82,8 +83,8 @@ def command() -> argparse.ArgumentParser:
         description="Start the dashboard on this computer and open it in a browser. Ctrl+C ends it.",
         epilog="Every option of Streamlit can be set for one run by its full name, such as "
         "--server.maxUploadSize 200; what is not set is as the dashboard's own config.toml has it. "
-        f"Without the dashboard: dpcore {', '.join(COMMANDS)}; each has a --help. From a CSV file to a "
-        "zip, step by step: docs/howto/pipeline.md.",
+        f"Without the dashboard: dpcore {', '.join(COMMANDS)}; each has a --help. From a CSV file "
+        "to a zip, step by step: docs/howto/pipeline.md.",
         allow_abbrev=False,
     )
     parser.add_argument("words", nargs="*", metavar="version", help="say which version this is, and end")
@@ -115,7 +116,7 @@ def split(arguments: Sequence[str]) -> tuple[Flags, list[str]]:
 
 def configured() -> Flags:
     """The options of config.toml, as their flags are written."""
-    return flattened(tomllib.loads((FOLDER / ".streamlit" / "config.toml").read_text(encoding="utf-8")))
+    return flattened(tomllib.loads((FOLDER / ".streamlit/config.toml").read_text(encoding="utf-8")))
 
 
 def flattened(options: Mapping[str, Any], section: str = "") -> Flags:

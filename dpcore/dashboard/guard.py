@@ -59,9 +59,7 @@ class Guard:
             why = f"dpcore does not know {stranger} as its own address. {remedy}"
             app = refusal(scope, HTTPStatus.MISDIRECTED_REQUEST, why)
         elif not (path := known(scope)):
-            app = refusal(
-                scope, HTTPStatus.NOT_FOUND, "There is no page at this address. Open the dashboard's first page."
-            )
+            app = refusal(scope, HTTPStatus.NOT_FOUND, "No page is here. Open the first page.")
         elif scope.get("method") != "PUT":
             app, receive = self.app, judged(receive)
         elif hosting.takes_files():
@@ -90,7 +88,7 @@ class Guard:
             housekeeping.stored()  # the session may have ended before its upload did
 
     def stranger(self, scope: Scope) -> str:
-        """For which address a request is refused, the server's or the page's; empty if it is not."""
+        """For which address a request is refused, the server's or the page's; else nothing."""
         sent = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
         host, page = sent.get("host", ""), sent.get("origin", "")
         if not (numeric(host) or host in {urlsplit(address).netloc for address in self.public}):
@@ -165,7 +163,8 @@ def with_headers(send: Send) -> Send:
 def refusal(scope: Scope, status: int, why: str) -> ASGIApp:
     """What refuses a request, with a text; a websocket before it is open."""
     headers = {"cache-control": "no-store"}
-    if scope["type"] == "websocket" and "websocket.http.response" not in scope.get("extensions", {}):
+    extensions = scope.get("extensions", {})
+    if scope["type"] == "websocket" and "websocket.http.response" not in extensions:
         return WebSocketClose(1008, why[:120])
     if status == HTTPStatus.MISDIRECTED_REQUEST and scope["path"].endswith(
         ".js"

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from math import inf
+from mmap import PAGESIZE
 from pathlib import Path
 from threading import Condition
 
@@ -105,7 +106,7 @@ def operator() -> str:
 def refuse_login() -> None:
     """ParameterError where a log-in is asked for, as earlier versions had one: better no server than an open one."""
     if os.environ.get("DPCORE_LOGIN", "") not in ("", "0"):
-        remedy = "Start it without --login and DPCORE_LOGIN, and let a proxy in front ask who comes."
+        remedy = "Start it without --login and DPCORE_LOGIN; let a proxy in front ask who comes."
         raise ParameterError("dpcore has no log-in of its own.", remedy)
 
 
@@ -119,7 +120,7 @@ def read(text: str) -> Limits:
     changes, names = {}, "|".join(vars(HOSTED))
     for part in filter(None, map(str.strip, text.split(","))):
         if not (found := re.fullmatch(rf"({names})\s*=\s*0*([1-9][0-9]*)", part)):
-            remedy = f"Write name=number, a whole one of 1 or more, with one of {', '.join(vars(HOSTED))}."
+            remedy = f"Write name=number, with one of {', '.join(vars(HOSTED))}, from 1 on."
             raise ParameterError(f"The limit {part!r} is not understood.", remedy)
         changes[found[1]] = int(found[2])
     return replace(HOSTED, **changes)
@@ -129,7 +130,7 @@ def admit(under_way: int) -> None:
     """Whether one more piece of work may begin for a visitor who has so many; LimitError if not."""
     most = limits()
     if under_way >= most.per_visitor:
-        raise LimitError(f"{under_way} pieces of work of yours run here.", "Wait for one, or cancel it.")
+        raise LimitError(f"{under_way} pieces of work of yours run.", "Wait for one, or cancel it.")
     if memory() > most.megabytes:
         raise LimitError("This server's memory is in use.", "Try again in a few minutes.")
 
@@ -137,7 +138,7 @@ def admit(under_way: int) -> None:
 def memory() -> float:
     """The memory of this process in megabytes; 0 where the system does not tell."""
     with suppress(OSError, ValueError):
-        return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
+        return int(Path("/proc/self/statm").read_text().split()[1]) * PAGESIZE / 1e6
     return 0.0
 
 
@@ -151,7 +152,7 @@ class Turns:
         self.places, self.turn = places, turn  # seconds of a turn while others wait
         self.changed = Condition()
         self.line: list[object] = []
-        self.running: dict[object, tuple[float, float]] = {}  # since when, and seconds of earlier turns
+        self.running: dict[object, tuple[float, float]] = {}  # since when; seconds of earlier turns
 
     @contextmanager
     def taken(self, who: object, still: Callable[[int], None]) -> Iterator[None]:

@@ -34,9 +34,9 @@ coming: Counter[str] = Counter()  # bytes of uploads on their way, by session
 
 def room(session: str) -> float:
     """For how many more bytes of uploads there is room in a session, and on a server for visitors."""
-    most, taken = 4 * largest(), stored() + coming  # two that a page uses, one that is replaced, one on its way
-    # All visitors together have the fourth part of the server's memory.
-    return min(most - taken[session], max(most, hosting.limits().megabytes * 1e6 / 4) - taken.total())
+    most, taken = 4 * largest(), stored() + coming  # a page uses two; one is replaced, one comes
+    # All visitors together have a fourth of the server's memory.
+    return min(most - taken[session], max(most, hosting.limits().megabytes * 25e4) - taken.total())
 
 
 def largest() -> int:
@@ -57,7 +57,7 @@ def stored() -> Counter[str]:
         if server._session_mgr.get_session_info(name) is None:
             uploads.remove_session_files(name)
         else:
-            found[name] = sum(2**10 + sum(map(sys.getsizeof, file[1:])) for file in [*files.values()])
+            found[name] = sum(2**10 + sum(map(sys.getsizeof, one[1:])) for one in [*files.values()])
     return found
 
 
@@ -106,7 +106,7 @@ def leave(watched: tuple[ref[Visit], str]) -> None:
     """The visitor left, or lost the connection for a moment; when nobody can come back any more, the session closes."""
     if (visit := watched[0]()) is not None:
         visit.left = time.monotonic()
-    # Before Streamlit lets go of the session by itself, and does not say so: then there is nothing left to close.
+    # Before Streamlit lets go of the session by itself, and does not say so.
     early = 0.8 * float(st.get_option("server.disconnectedSessionTTL"))
     with suppress(RuntimeError):  # sessions are disconnected by the server's loop
         asyncio.get_running_loop().call_later(early, close, watched[1])
@@ -121,7 +121,7 @@ def watched(_visit: ref[Visit]) -> tuple[ref[Visit], str]:
 def close(name: str) -> None:
     """Close a session if nobody has come back to it.
 
-    Memory is given back once, a while after the last of those who left together: what held their rows is gone.
+    Memory is given back once, a while after the last of those who left together.
     """
     server, loop = runtime.get_instance(), asyncio.get_running_loop()
     if not server.is_active_session(name):
@@ -160,9 +160,10 @@ def uploader(label: str, *, key: str, **look: Any) -> Any:
 
 
 def forget_uploads(*names: str) -> None:
-    """Forget these uploads of the session, or all: whoever leaves a page finds its uploaders empty on coming back."""
+    """Forget these uploads of the session, or all: whoever left a page finds no files there."""
     context = get_script_run_ctx()
-    if context is not None and isinstance(uploads := context.uploaded_file_mgr, MemoryUploadedFileManager):
+    uploads = getattr(context, "uploaded_file_mgr", None)
+    if context is not None and isinstance(uploads, MemoryUploadedFileManager):
         for name in names:
             uploads.remove_file(context.session_id, name)
         if not names:

@@ -69,9 +69,9 @@ def read_lessons(text: str) -> dict[str, Lesson]:
     }
 
 
-def on_one_line(table: Mapping[str, Any]) -> dict[str, Any]:
+def on_one_line(table: dict[str, Any]) -> dict[str, Any]:
     """The same table with each text on one line."""
-    return {name: " ".join(value.split()) if isinstance(value, str) else value for name, value in table.items()}
+    return table | {name: " ".join(text.split()) for name, text in table.items() if isinstance(text, str)}
 
 
 LESSONS = read_lessons(Path(__file__).with_name("lessons.toml").read_text(encoding="utf-8"))

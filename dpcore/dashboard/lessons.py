@@ -93,7 +93,8 @@ def bar(page: str) -> None:
     course: Course | None = st.session_state.get(COURSE)
     if course is None:
         return
-    lesson, step, here = LESSONS[course.name], course.step, page == course.step.page
+    lesson, number, step = LESSONS[course.name], course.number + 1, course.step
+    here = page == step.page
     if not here:
         text = say("This step of the lesson is on another page.")
     else:
@@ -102,9 +103,10 @@ def bar(page: str) -> None:
         st.html(guide(course, here), unsafe_allow_javascript=True)
         with st.container(border=True, horizontal=True, vertical_alignment="center", key="lesson"):
             with st.container(gap=None):
-                place = say("step {number} of {all}", number=course.number + 1, all=len(lesson.steps))
+                place = say("step {number} of {all}", number=number, all=len(lesson.steps))
                 with st.container(key="lesson-place"):
-                    st.markdown(f":small[:blue[:material/school: **{say(lesson.title)}** · {place}]]")
+                    title = f":material/school: **{say(lesson.title)}**"
+                    st.markdown(f":small[:blue[{title} · {place}]]")
                 st.markdown(text)
             with st.container(horizontal=True, width="content", gap="xsmall", wrap=False, key="lesson-ways"):
                 ways(course, here)
@@ -114,7 +116,9 @@ def ways(course: Course, here: bool) -> None:
     """The one button that does the step or leads on, and the others beside it."""
     step, name, number, done = course.step, course.name, course.number, course.done
     rests, last = session.resting(step.job), number == len(LESSONS[name].steps) - 1
-    on: Any = ("end", "flag", leave, name) if last else ("next", "arrow_forward", to, name, number + 1)
+    on: Any = ("next", "arrow_forward", to, name, number + 1)
+    if last:
+        on = ("end", "flag", leave, name)
     if number and here:
         button(say("Back"), "back", "arrow_back", to, name, number - 1, disabled=rests)
     if not here:

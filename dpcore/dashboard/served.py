@@ -18,7 +18,7 @@ from dpcore.dashboard.housekeeping import library
 @asynccontextmanager
 async def opened(_: App) -> AsyncIterator[None]:
     """Open a browser at the page, unless somebody wants none, or there is no screen to open it on."""
-    library("mallopt", -8, 2)  # M_ARENA_MAX: a heap for each thread would keep what it needed at most
+    library("mallopt", -8, 2)  # M_ARENA_MAX: every heap keeps what its threads needed at most
     if not st.get_option("server.headless"):
         address = get_url(get_display_address(st.get_option("server.address")))
         Timer(0.3, webbrowser.open, [address]).start()  # the server listens, and answers in a moment

@@ -24,7 +24,8 @@ from dpcore.language import phrase, retold, say
 from dpcore.text import claim, limit, number
 
 COLUMNS = (  # of a table of runs
-    phrase("when"), phrase("run"), phrase("releases"), phrase("claimed"), phrase("proven at most"), phrase("why"),
+    phrase("when"), phrase("run"), phrase("releases"), phrase("claimed"), phrase("proven at most"),
+    phrase("why"),
 )  # fmt: skip
 
 
@@ -36,8 +37,8 @@ def read_accounts() -> list[Account] | None:
         st.error(escaped(error.cause), icon=":material/error:")
         markdown(
             "Until this is mended nothing is drawn, as nothing could be written down. **Two ways "
-            "on:** set the file aside (it is renamed, not deleted; what it holds is no longer added "
-            "up), or keep a ledger for this session only, which forgets what was charged before."
+            "on:** set the file aside (it is renamed, not deleted; its runs no longer add up), or "
+            "keep a ledger for this session only, which forgets what was charged before."
         )
         other_ledgers()
         if isinstance(error, IncompleteError):
@@ -54,9 +55,10 @@ def read_accounts() -> list[Account] | None:
 def other_ledgers(**look: Any) -> None:
     """Buttons that begin another ledger: in a new file, or for this session."""
     with st.container(horizontal=True):
-        label, session_only = say("Set the file aside and begin a new one"), say("Keep this session only")
-        st.button(label, on_click=set_aside, key="ledger.aside", **look)
-        st.button(session_only, on_click=session.keep_books, args=(None,), key="ledger.session", **look)
+        label = say("Set the file aside and begin a new one")
+        st.button(label, "ledger.aside", on_click=set_aside, **look)
+        look |= {"on_click": session.keep_books, "args": (None,)}
+        st.button(say("Keep this session only"), "ledger.session", **look)
 
 
 @mendable()
@@ -76,14 +78,14 @@ def account_panel(account: Account, accounts: list[Account]) -> None:
         cap_controls(account, cap, key)
     if account.looks:
         totals(account)
-    others = [line for line in accounts if line.file == account.file and line is not account and line.looks]
+    others = [one for one in accounts if one.file == account.file and one.looks and one != account]
     for other in others:
         st.markdown(beside(other, account))
     runs = runs_of(account)
     unproved = runs[runs["epsilon_bound"] == math.inf]
     if len(unproved) < len(runs):
         if not account.delta:  # epsilons of rho do not add up, so there are no steps to draw
-            costs = [price(other, account) for other in others if other.relation is account.relation]
+            costs = (price(one, account) for one in others if one.relation is account.relation)
             beneath = math.fsum(cost for cost in costs if math.isfinite(cost))  # as the cap counts
             panels.chart(charts.staircase(runs[::-1], cap=cap, others=beneath))
         proved = runs.drop(index=unproved.index, columns=["why", "epsilon_bound"])
@@ -111,11 +113,11 @@ def promise(account: Account) -> str:
 
 def cap_controls(account: Account, cap: float | None, key: str) -> None:
     """What sets a cap, and lifts it."""
-    label, named = say("Refuse runs above this epsilon, in all"), (account.key, account.name)
-    note = say("It counts all runs on this file under this relation.")
-    look: Any = {"placeholder": say("no cap"), "help": note, "key": f"ledger.cap.{key}"}
+    label, act = say("Refuse runs above this epsilon, in all"), session.books().set_cap
+    look: Any = {"placeholder": say("no cap"), "key": f"ledger.cap.{key}"}
     wish = st.number_input(label, 0.0, 1e6, cap, step=0.5, **look)
-    change = mendable()(partial(session.books().set_cap, *named, account.relation, delta=account.delta))
+    named = account.key, account.name, account.relation
+    change = mendable()(partial(act, *named, delta=account.delta))
     look = {"on_click": change, "args": (wish,), "disabled": wish is None}
     st.button(say("Set the cap"), f"ledger.set.{key}", **look)
     if cap is not None:
@@ -141,7 +143,7 @@ def totals(account: Account) -> None:
 
 
 def runs_of(account: Account) -> pd.DataFrame:
-    """The runs of an account, the latest first, and why nothing can be proved of those that are listed apart."""
+    """The runs of an account, the latest first; why counts for those of which nothing is proved."""
     rows = [
         (
             f"{run.begun.astimezone():%Y-%m-%d %H:%M:%S}",
@@ -164,11 +166,12 @@ def unit_of(account: Account) -> PrivacyUnit | None:
 
 
 def cost_here(other: Account, account: Account) -> Amount:
-    """What another account of the file costs whom this one protects; infinite where no number bounds it."""
+    """What another account of the file costs whom this one protects; infinite if nothing bounds it."""
     if other.relation is account.relation:
         return price(other, account)
-    if account.relation is Relation.REPLACE and (other.key, other.currency) == (account.key, account.currency):
-        return other.totals.bound * other.currency.rows(2)  # to change a row removes one and adds another
+    alike = (other.key, other.currency) == (account.key, account.currency)
+    if alike and account.relation is Relation.REPLACE:  # removes a row and adds another
+        return other.totals.bound * other.currency.rows(2)
     return math.inf
 
 
@@ -176,18 +179,20 @@ def beside(other: Account, account: Account) -> str:
     """What another account of the file can cost, and what that is for whom this one protects."""
     cost, epsilon = cost_here(other, account), account.currency.epsilon
     if math.isfinite(cost):
-        more, total = (in_full(account, epsilon(loss)) for loss in (cost, cost + account.totals.bound))
+        more = in_full(account, epsilon(cost))
+        total = in_full(account, epsilon(cost + account.totals.bound))
         here = say("Here that is at most {more}, in all **{total}**.", more=more, total=total)
     elif account.protects == "person" and other.protects == "row":
         many = phrase(
-            "That is per row{for_person}. No public number bounds how many rows a person has, so no "
-            "total here holds it, and a cap here refuses it."
+            "That is per row{for_person}. No public number bounds how many rows a person has, so "
+            "no total here holds it, and a cap here refuses it."
         )
         here = say(many, for_person=for_person(other, unit_of(other)))
     else:
-        here = say("Promises to others, under another relation or with another delta have no common total.")
-    lead = phrase("**Besides, releases of the same file ({name}, {promise}) can cost up to {spent}.** {here}")
-    return say(lead, name=escaped(other.name), promise=promise(other), spent=in_full(other), here=here)
+        here = say("No total holds promises to others, or with another relation or delta.")
+    lead = phrase("**Besides, releases of this file ({name}, {promise}) can cost up to {spent}.** {here}")
+    values = {"name": escaped(other.name), "promise": promise(other), "spent": in_full(other)}
+    return say(lead, here=here, **values)
 
 
 def keeping() -> None:
@@ -201,12 +206,12 @@ def keeping() -> None:
             markdown("Every charge is written to this file before any noise is drawn. It outlives the session:")
             st.code(str(books.path), language=None, wrap_lines=True)
             caption(
-                "It holds names, times and epsilons of runs, and keyed checksums of data; no row. Keep "
-                "dpcore.secret beside it to yourself: with both, someone could test guesses about rows."
+                "It holds names, times and epsilons of runs, keyed checksums of data, and no row. Keep "
+                "dpcore.secret beside it to yourself: with both, someone can test guesses about rows."
             )
             note = say(
-                "The ledger as it is now, with its key; later charges are not in it. Only if the ledger "
-                "is lost, unpack it into an empty folder, and name it with DPCORE_LEDGER."
+                "The ledger as it is now, with its key; later charges are not in it. Only if the "
+                "ledger is lost, unpack it into an empty folder, and name it with DPCORE_LEDGER."
             )
             look: Any = {"key": "ledger.copy", "on_click": "ignore", "icon": ":material/download:", "help": note}
             st.download_button(say("Save a copy"), books.copy, "ledger-copy.zip", "application/zip", **look)
@@ -214,12 +219,12 @@ def keeping() -> None:
             other_ledgers(disabled=not st.checkbox(label, key="ledger.sure"))
             caption("Setting it aside does so for every open tab of yours; nothing is deleted.")
         else:
-            markdown("This ledger lives **for this session only**: tomorrow's totals lack it, and are too small.")
+            markdown("This ledger lives **for this session only**: later totals lack it, and are too small.")
             if not session.passing():
                 path = asked_path()
                 st.button(say("Keep it in a file"), on_click=session.keep_books, args=(path,), key="ledger.keep")
                 caption("The file is {path}. It lacks what was charged here before.", path=path)
         folder = books.path.parent / "sweeps" if books.kept else say("memory")
-        caption("Comparisons keep aggregates of real rows, without noise and not private, in {folder}.", folder=folder)
+        caption("Comparisons keep aggregates of real rows, noiseless and not private, in {at}.", at=folder)
         if moved := st.session_state.get("dpcore.books.aside"):
             caption("The earlier ledger is in {path}.", path=moved)
