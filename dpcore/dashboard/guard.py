@@ -139,7 +139,7 @@ def judged(receive: Receive) -> Receive:
     async def receiving() -> Message:
         while True:
             message = await receive()
-            raw = message.get("bytes") if message["type"] == "websocket.receive" else None
+            raw = message.get("bytes")  # of a websocket
             if not raw or needed(raw):
                 return message
 

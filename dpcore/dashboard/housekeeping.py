@@ -93,7 +93,7 @@ def presence() -> Visit:
 def let_in(visit: Visit) -> bool:
     """Whether there is room for a visitor; who was let in stays, and finds room on coming back."""
     with _door:
-        if sum(not other.away for other in guests) < hosting.limits().visitors:
+        if sum(other.left == inf for other in guests) < hosting.limits().visitors:
             guests.add(visit)
         return visit in guests
 

@@ -104,9 +104,8 @@ def bar(page: str) -> None:
         with st.container(border=True, horizontal=True, vertical_alignment="center", key="lesson"):
             with st.container(gap=None):
                 place = say("step {number} of {all}", number=number, all=len(lesson.steps))
-                with st.container(key="lesson-place"):
-                    title = f":material/school: **{say(lesson.title)}**"
-                    st.markdown(f":small[:blue[{title} · {place}]]")
+                title = f":material/school: **{say(lesson.title)}**"
+                st.container(key="lesson-place").markdown(f":small[:blue[{title} · {place}]]")
                 st.markdown(text)
             with st.container(horizontal=True, width="content", gap="xsmall", wrap=False, key="lesson-ways"):
                 ways(course, here)
@@ -166,8 +165,8 @@ def farewell() -> None:
     st.html(f"<script>{TO_TOP}</script>", unsafe_allow_javascript=True)
     with st.container(key="taught"):
         st.markdown("\n".join(f"{place}. {say(text)}" for place, text in enumerate(lesson.keep, 1)))
-        with st.container(border=True):
-            st.markdown(f":material/forum: {say('**For the class:**')} {say(lesson.question)}")
+        asks = f":material/forum: {say('**For the class:**')} {say(lesson.question)}"
+        st.container(border=True).markdown(asks)
         caption("In the literature: {terms}", terms=say(lesson.literature))
     with st.container(horizontal=True):
         for following in names[names.index(name) + 1 :][:1]:

@@ -5,6 +5,7 @@ install files beside the script. Its menu does not offer that here, but a visito
 where on the computer its script lies.
 """
 
+from contextlib import suppress
 from pathlib import Path
 
 from google.protobuf.message import DecodeError
@@ -19,14 +20,11 @@ FULL = "There is no room for another upload. Remove a file that you uploaded her
 
 def needed(raw: bytes) -> bool:
     """Whether a page needs what it asks for. What is no message is left to Streamlit, which hangs up."""
-    try:
+    with suppress(DecodeError):
         asked = BackMsg.FromString(raw)
-    except DecodeError:
-        return True
-    kind = asked.WhichOneof("type")
-    if kind == "backend_operation_request":
-        kind = asked.backend_operation_request.WhichOneof("payload")
-    return kind in NEEDED
+        kinds = {asked.WhichOneof("type"), asked.backend_operation_request.WhichOneof("payload")}
+        return bool(kinds & NEEDED)
+    return True
 
 
 def answer(raw: bytes) -> bytes:
