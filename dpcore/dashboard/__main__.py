@@ -10,7 +10,6 @@ import os
 import sys
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from importlib import import_module
 from math import inf
 from pathlib import Path
@@ -22,17 +21,16 @@ from dpcore.dashboard import FOLDER, hosting
 Flags = dict[str, list[str]]
 COMMANDS = ("schema", "release", "compare", "figure")  # modules of dpcore.experiment.commands
 DEFAULTS = {  # visitors share the cores: threads that wait are dear
-    **{f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL")},
+    "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1",
     # Arrow's own allocator keeps what threads that are gone have freed: on a quiet server for ever.
     "ARROW_DEFAULT_MEMORY_POOL": "system",
-}
-LIMITS = ",".join(f"{name}={value:g}" for name, value in asdict(hosting.HOSTED).items())
+}  # fmt: skip
 VARIABLES = {  # of the environment, set by options of the command: the value's name, and help
     "public": ("ADDRESS", "address of a proxy before this server, such as https://dp.example.org"),
     "hosted": (None, "for visitors: nothing is kept, no file of yours is offered, work has limits"),
     "uploads": (None, "visitors may upload tables of their own"),
     "operator": ("WHO", "who runs this server, as visitors are told"),
-    "limits": ("LIMITS", f"of a server for visitors: {LIMITS}"),
+    "limits": ("LIMITS", f"name=number,... for visitors; by default {hosting.HOSTED}"),
     "login": (None, argparse.SUPPRESS),  # hosting.refuse_login
 }
 

@@ -126,7 +126,7 @@ def cap_controls(account: Account, cap: float | None, key: str) -> None:
 
 def totals(account: Account) -> None:
     """What an account's releases can cost in all: in figures, and in a sentence."""
-    unit = unit_of(account) if account.protects == "row" else None
+    unit = unit_of(account)
     rows = account.currency.rows(1 if unit is None else unit.max_contributions)
     gained = account.currency.gained(account.totals.bound * rows)
     claimed, bound = claim(account.epsilon_claimed), limit(account.epsilon_bound)
@@ -160,9 +160,9 @@ def runs_of(account: Account) -> pd.DataFrame:
 
 
 def unit_of(account: Account) -> PrivacyUnit | None:
-    """What the schema in use says of the rows of one person, if the account is of the file in use."""
+    """What the schema in use says of the rows of one person, for an account of rows of the file in use."""
     data = session.dataset()
-    return data.schema.unit if account.file == file_of(session.books().key(data)) else None
+    return data.schema.unit if account.key == file_of(session.books().key(data)) else None
 
 
 def cost_here(other: Account, account: Account) -> Amount:
