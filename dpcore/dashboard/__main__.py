@@ -63,14 +63,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ValueError as error:
         parser.error(str(error))
     os.environ.update({**DEFAULTS, **os.environ})
+    import click  # what Streamlit's command is made of
     from streamlit.web.cli import main_run
 
     flat = [f"--{name}={value}" for name, values in flags.items() for value in values]
     script = str(Path(__file__).with_name("served.py"))
     try:
-        return main_run.main([script, *flat], prog_name="dpcore")
+        main_run.main([script, *flat], prog_name="dpcore", standalone_mode=False)
+    except click.UsageError as error:
+        parser.error(f"{error.format_message()} See `dpcore --help`.")
     except (OSError, OverflowError) as error:  # an address or a port that cannot be had
         parser.error(str(error))
+    except click.Abort:
+        return 130  # Ctrl+C
+    return 0
 
 
 def command() -> argparse.ArgumentParser:

@@ -56,4 +56,4 @@ def test_commands_are_understood(line: str, monkeypatch: pytest.MonkeyPatch) -> 
     else:
         monkeypatch.setattr(os, "environ", {**os.environ})
         monkeypatch.setattr(cli.main_run, "main", lambda *_, **__: None)
-        assert not command.main(words)
+        assert command.main(words) == 0

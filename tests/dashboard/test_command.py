@@ -96,12 +96,12 @@ def test_the_command_marks_a_server_that_only_this_computer_reaches(handed, monk
         ([], {"PUBLIC": "https://dp.example.org"}, "0"),
     ):
         monkeypatch.setattr(os, "environ", {f"DPCORE_{name}": value for name, value in before.items()})
-        assert not main(asked)
+        assert main(asked) == 0
         assert os.environ["DPCORE_LOCAL"] == own, (asked, before)
 
 
 def test_comparisons_of_visitors_have_as_many_workers_as_the_limit(handed):
-    assert not main(["--hosted", "--limits", "processes=1"])
+    assert main(["--hosted", "--limits", "processes=1"]) == 0
     assert joblib.effective_n_jobs(-1) == 1
 
 
