@@ -11,19 +11,16 @@ shell.frame(
     say("Every run on real rows is charged here. Epsilons of the same rows add up."),
 )
 accounts = ledger.read_accounts()
+if accounts == []:
+    st.info(say("This ledger has nothing on it yet. Make a release first."), icon=":material/receipt_long:")
+    st.page_link(shell.page("naive_bayes"))
 if accounts is not None:
-    if not accounts:
-        st.info(say("This ledger has nothing on it yet. Make a release first."), icon=":material/receipt_long:")
-        if st.button(say("Go to Naive Bayes"), key="ledger.next"):
-            shell.open_page("naive_bayes")
     with shell.mendable():
         for account in accounts:
             ledger.account_panel(account, accounts)
-    ledger.both_relations(accounts)
     ledger.keeping()
     about = say(
         "What other programs released is not in it. What carries ⚠ was read off the rows without protection: no "
         "epsilon covers it, and it is not charged."
     )
-    sentence = say("Data are known by their file. Another file with the same people starts a new account.")
-    st.caption(sentence, help=about)
+    st.caption(say("Data are known by their file. Another file with the same people starts a new account."), help=about)

@@ -8,20 +8,18 @@
 from __future__ import annotations
 
 import os
+import re
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, fields, replace
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from math import inf
+from mmap import PAGESIZE
 from pathlib import Path
 from threading import Condition
 
 from dpcore.errors import DataError, LimitError, ParameterError
 from dpcore.language import phrase
-
-LOOK = 0.25  # seconds between two looks at the line
-TURN = 2.0  # seconds of a turn while others wait
-LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
 @dataclass(frozen=True)
@@ -65,7 +63,7 @@ def own_computer() -> bool:
 
 def local(*addresses: str) -> bool:
     """Whether a server that listens there is for its own computer: no visitors, no proxy."""
-    return {*addresses} <= {*LOOPBACK} and not (hosted() or os.environ.get("DPCORE_PUBLIC"))
+    return {*addresses} <= {"127.0.0.1", "::1", "localhost"} and not (hosted() or os.environ.get("DPCORE_PUBLIC"))
 
 
 def require_own_computer() -> None:
@@ -97,8 +95,7 @@ def max_shape(more: int = 0) -> tuple[float, float]:
 
     A table of reports has `more` columns, in which nobody reports.
     """
-    most = limits()
-    return most.rows, most.columns + more
+    return limits().rows, limits().columns + more
 
 
 def operator() -> str:
@@ -109,10 +106,8 @@ def operator() -> str:
 def refuse_login() -> None:
     """ParameterError where a log-in is asked for, as earlier versions had one: better no server than an open one."""
     if os.environ.get("DPCORE_LOGIN", "") not in ("", "0"):
-        raise ParameterError(
-            "dpcore has no log-in of its own:",
-            "let a proxy in front of it ask who comes, and start it without --login and DPCORE_LOGIN.",
-        )
+        remedy = "Start it without --login and DPCORE_LOGIN; let a proxy in front ask who comes."
+        raise ParameterError("dpcore has no log-in of its own.", remedy)
 
 
 def limits() -> Limits:
@@ -122,15 +117,12 @@ def limits() -> Limits:
 
 def read(text: str) -> Limits:
     """Limits as "name=number, name=number"; the others as they are for visitors."""
-    changes = {}
+    changes, names = {}, "|".join(vars(HOSTED))
     for part in filter(None, map(str.strip, text.split(","))):
-        name, _, value = (word.strip() for word in part.partition("="))
-        if name not in {field.name for field in fields(Limits)} or not value.isascii() or not value.isdigit():
-            names = ", ".join(field.name for field in fields(Limits))
-            raise ParameterError(f"The limit {part!r} is not understood.", f"Write name=number, with one of {names}.")
-        if int(value) < 1:
-            raise ParameterError(f"The limit {part!r} lets nobody do anything.", "Give a whole number of 1 or more.")
-        changes[name] = int(value)
+        if not (found := re.fullmatch(rf"({names})\s*=\s*0*([1-9][0-9]*)", part)):
+            remedy = f"Write name=number, with one of {', '.join(vars(HOSTED))}, from 1 on."
+            raise ParameterError(f"The limit {part!r} is not understood.", remedy)
+        changes[found[1]] = int(found[2])
     return replace(HOSTED, **changes)
 
 
@@ -138,21 +130,16 @@ def admit(under_way: int) -> None:
     """Whether one more piece of work may begin for a visitor who has so many; LimitError if not."""
     most = limits()
     if under_way >= most.per_visitor:
-        raise LimitError(
-            f"This server does {most.per_visitor} pieces of work for a visitor at a time.",
-            "Wait until one is over, or cancel it.",
-        )
-    if most.megabytes < inf and memory() > most.megabytes:
+        raise LimitError(f"{under_way} pieces of work of yours run.", "Wait for one, or cancel it.")
+    if memory() > most.megabytes:
         raise LimitError("This server's memory is in use.", "Try again in a few minutes.")
 
 
 def memory() -> float:
     """The memory of this process in megabytes; 0 where the system does not tell."""
-    try:
-        pages = int(Path("/proc/self/statm").read_text().split()[1])
-        return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
-    except (OSError, ValueError):
-        return 0.0
+    with suppress(OSError, ValueError):
+        return int(Path("/proc/self/statm").read_text().split()[1]) * PAGESIZE / 1e6
+    return 0.0
 
 
 class Turns:
@@ -161,12 +148,11 @@ class Turns:
     So a long comparison keeps a release waiting no longer than until it comes to a point where it can stop.
     """
 
-    def __init__(self, places: Callable[[], float], turn: float = TURN) -> None:
-        self.places, self.turn = places, turn
+    def __init__(self, places: Callable[[], float], turn: float = 2.0) -> None:
+        self.places, self.turn = places, turn  # seconds of a turn while others wait
         self.changed = Condition()
         self.line: list[object] = []
-        self.running: dict[object, float] = {}  # since when
-        self.worked: dict[object, float] = {}  # seconds of earlier turns
+        self.running: dict[object, tuple[float, float]] = {}  # since when; seconds of earlier turns
 
     @contextmanager
     def taken(self, who: object, still: Callable[[int], None]) -> Iterator[None]:
@@ -179,38 +165,37 @@ class Turns:
             yield
         finally:
             self.leave(who)
-            self.worked.pop(who, None)
 
-    def wait(self, who: object, still: Callable[[int], None]) -> None:
+    def wait(self, who: object, still: Callable[[int], None], worked: float = 0.0) -> None:
         """Stand in line, until one of the places is free and nobody is before."""
         with self.changed:
             self.line.append(who)
             try:
                 while self.line[0] is not who or len(self.running) >= self.places():
                     still(self.line.index(who) + 1)
-                    self.changed.wait(LOOK)
-                self.running[who] = time.monotonic()
+                    self.changed.wait(0.25)  # seconds
+                self.running[who] = time.monotonic(), worked
             finally:
                 self.line.remove(who)
                 self.changed.notify_all()
 
-    def leave(self, who: object) -> None:
-        """Free the place, and remember for how long it was taken."""
+    def leave(self, who: object) -> float:
+        """Free the place; for how many seconds it was taken, with earlier turns."""
         with self.changed:
-            self.worked[who] = self.seconds(who)
+            worked = self.seconds(who)
             self.running.pop(who, None)
             self.changed.notify_all()
+        return worked
 
     def pass_on(self, who: object, still: Callable[[int], None]) -> None:
         """Let others go on if they wait and this turn was long enough; comes back with another turn."""
-        if self.line and time.monotonic() - self.running[who] >= self.turn:
-            self.leave(who)
-            self.wait(who, still)
+        if self.line and time.monotonic() - self.running[who][0] >= self.turn:
+            self.wait(who, still, self.leave(who))
 
     def seconds(self, who: object) -> float:
         """For how long somebody's work has run, without waiting."""
-        now = time.monotonic()
-        return self.worked.get(who, 0.0) + now - self.running.get(who, now)
+        since, worked = self.running.get(who, (time.monotonic(), 0.0))
+        return worked + time.monotonic() - since
 
 
 TURNS = Turns(lambda: limits().at_once)

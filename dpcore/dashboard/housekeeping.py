@@ -1,7 +1,10 @@
 """What a visitor leaves behind: whether somebody is still there, and memory that is given back if not.
 
 Streamlit keeps the session of a visitor who left, with its rows and uploads, until yet another one leaves: on a quiet
-server for ever. And it leaves it to the browser to say which uploads are not needed any more.
+server for ever. And it leaves it to the browser to say which uploads are not needed any more. In version 1.67 no public
+function does either. Without this, of four uploads in one place the server holds four, on other pages too, and still
+after the visitor left (`tests/app/test_app_many.py`). What a page could empty by itself would not be enough, as
+Streamlit's own widgets hold the bytes of uploads as well.
 """
 
 import asyncio
@@ -11,7 +14,9 @@ import os
 import sys
 import time
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass
+from math import inf
 from threading import Lock
 from typing import Any
 from weakref import WeakSet, ref
@@ -24,60 +29,26 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from dpcore.dashboard import hosting, session
 from dpcore.dashboard.widgets import caption
 
-EARLY = 0.8  # of the time after which Streamlit lets go of a session by itself, and does not say so
-WHILE = 6.0  # seconds
-FILES = 4  # of the largest size that a session may hold: two that a page uses, one that is replaced, one on its way
-PART = 4  # uploads of all visitors may have the fourth part of the server's memory
-FORM, ENTRY = 2**20, 2**10  # bytes: of a form around its file, as Streamlit counts, and of what is kept of any file
-
-
-class Held:
-    """What the server holds of the session that asks: the one place that uses what Streamlit keeps to itself.
-
-    There is no public way to any of it in version 1.67. Without this, of four uploads in one place the server holds
-    four, on other pages too, and still after the visitor left (`tests/app/test_app_many.py`). What a page could empty
-    by itself would not be enough, as Streamlit's own widgets hold the bytes of uploads as well.
-    """
-
-    def __init__(self) -> None:
-        context = get_script_run_ctx()
-        self.name = "" if context is None else context.session_id
-        self.uploads = None if context is None else context.uploaded_file_mgr
-
-    def forget(self, upload: str) -> None:
-        """Forget one upload."""
-        if isinstance(self.uploads, MemoryUploadedFileManager):
-            self.uploads.remove_file(self.name, upload)
-
-    def forget_all(self) -> None:
-        """Forget the session's uploads."""
-        if self.uploads is not None:
-            self.uploads.remove_session_files(self.name)
-
-    def close(self) -> None:
-        """Close the session if nobody has come back to it."""
-        server = runtime.get_instance()
-        if not server.is_active_session(self.name):
-            server.close_session(self.name)
-            tidied.after(asyncio.get_running_loop())
-
-
 coming: Counter[str] = Counter()  # bytes of uploads on their way, by session
 
 
 def room(session: str) -> float:
     """For how many more bytes of uploads there is room in a session, and on a server for visitors."""
-    most, taken = FILES * largest(), stored() + coming
-    return min(most - taken[session], max(most, hosting.limits().megabytes * 1e6 / PART) - taken.total())
+    most, taken = 4 * largest(), stored() + coming  # a page uses two; one is replaced, one comes
+    # All visitors together have a fourth of the server's memory.
+    return min(most - taken[session], max(most, hosting.limits().megabytes * 25e4) - taken.total())
 
 
 def largest() -> int:
-    """Bytes of the largest file that is taken, with its form."""
-    return int(st.get_option("server.maxUploadSize")) * 2**20 + FORM
+    """Bytes of the largest file that is taken, with the form around it, as Streamlit counts."""
+    return (int(st.get_option("server.maxUploadSize")) + 1) * 2**20
 
 
 def stored() -> Counter[str]:
-    """Bytes of the uploads that the server holds, by session; what is left of a session that ended is forgotten."""
+    """Bytes of the uploads that the server holds, by session; what is left of a session that ended is forgotten.
+
+    Each counts as a kilobyte at least, for what is kept of any file.
+    """
     found: Counter[str] = Counter()
     server = runtime.get_instance() if runtime.exists() else None
     if server is None or not isinstance(uploads := server.uploaded_file_mgr, MemoryUploadedFileManager):
@@ -86,7 +57,7 @@ def stored() -> Counter[str]:
         if server._session_mgr.get_session_info(name) is None:
             uploads.remove_session_files(name)
         else:
-            found[name] = sum(ENTRY + sum(map(sys.getsizeof, file[1:])) for file in [*files.values()])
+            found[name] = sum(2**10 + sum(map(sys.getsizeof, one[1:])) for one in [*files.values()])
     return found
 
 
@@ -99,39 +70,22 @@ def unguarded() -> bool:
     return served and os.environ.get("DPCORE_GUARD") != str(os.getpid())
 
 
-class Tidying:
-    """Memory is given back once, a while after the last of those who left together: what held their rows is gone."""
-
-    def __init__(self) -> None:
-        self.due: asyncio.TimerHandle | None = None
-
-    def after(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Begin the while, or begin it anew."""
-        if self.due is not None:
-            self.due.cancel()
-        self.due = loop.call_later(WHILE, lambda: loop.run_in_executor(None, give_back))
-
-
-tidied = Tidying()
-
-
 @dataclass(eq=False)
 class Visit:
     """Somebody's stay in a session."""
 
-    left: float | None = None  # since when nobody is there, by the monotonic clock
-    welcome: bool = False  # until there is room on a server for visitors
+    left: float = inf  # since when nobody is there, by the monotonic clock
 
     @property
     def away(self) -> float:
         """For how many seconds nobody is there."""
-        return 0.0 if self.left is None else time.monotonic() - self.left
+        return max(0.0, time.monotonic() - self.left)
 
 
 def presence() -> Visit:
     """The session's visitor, who is there. Asked for in every run of a script, it notices when they leave."""
     visit = session.kept("dpcore.visit", Visit)
-    visit.left = None
+    visit.left = inf
     watched(ref(visit))
     return visit
 
@@ -139,38 +93,45 @@ def presence() -> Visit:
 def let_in(visit: Visit) -> bool:
     """Whether there is room for a visitor; who was let in stays, and finds room on coming back."""
     with _door:
-        if not visit.welcome and sum(other.left is None for other in guests) < hosting.limits().visitors:
-            visit.welcome = True
+        if sum(other.left == inf for other in guests) < hosting.limits().visitors:
             guests.add(visit)
-    return visit.welcome
+        return visit in guests
 
 
 guests: WeakSet[Visit] = WeakSet()
 _door = Lock()
 
 
-def leave(watched: tuple[ref[Visit], Held]) -> None:
+def leave(watched: tuple[ref[Visit], str]) -> None:
     """The visitor left, or lost the connection for a moment; when nobody can come back any more, the session closes."""
-    visit, held = watched[0](), watched[1]
-    if visit is not None:
+    if (visit := watched[0]()) is not None:
         visit.left = time.monotonic()
-    try:
-        loop = asyncio.get_running_loop()  # sessions are disconnected by the server's
-    except RuntimeError:
-        return
-    # Late, as on a server from which a whole class leaves at once, it would find nothing that it could close.
-    loop.call_later(EARLY * float(st.get_option("server.disconnectedSessionTTL")), held.close)
+    # Before Streamlit lets go of the session by itself, and does not say so.
+    early = 0.8 * float(st.get_option("server.disconnectedSessionTTL"))
+    with suppress(RuntimeError):  # sessions are disconnected by the server's loop
+        asyncio.get_running_loop().call_later(early, close, watched[1])
 
 
 @st.cache_resource(scope="session", show_spinner=False, on_release=leave)
-def watched(_visit: ref[Visit]) -> tuple[ref[Visit], Held]:
+def watched(_visit: ref[Visit]) -> tuple[ref[Visit], str]:
     """What Streamlit releases when it disconnects the session."""
-    return _visit, Held()
+    return _visit, getattr(get_script_run_ctx(), "session_id", "")
 
 
-def keep_little() -> None:
-    """Let threads share two heaps: with one for each, every heap keeps what its threads needed at most."""
-    library("mallopt", -8, 2)  # M_ARENA_MAX
+def close(name: str) -> None:
+    """Close a session if nobody has come back to it.
+
+    Memory is given back once, a while after the last of those who left together.
+    """
+    server, loop = runtime.get_instance(), asyncio.get_running_loop()
+    if not server.is_active_session(name):
+        server.close_session(name)
+        for waits in due:
+            waits.cancel()
+        due[:] = [loop.call_later(6.0, loop.run_in_executor, None, give_back)]
+
+
+due: list[asyncio.TimerHandle] = []
 
 
 def give_back() -> None:
@@ -191,13 +152,19 @@ def uploader(label: str, *, key: str, **look: Any) -> Any:
         caption("{label}: not here, as this server takes no files.", label=label)
         return None
     file = st.file_uploader(label, key=key, **look)
-    now, before = None if file is None else file.file_id, st.session_state.get(f"dpcore.upload:{key}")
+    now, before = getattr(file, "file_id", None), st.session_state.get(f"dpcore.upload:{key}")
     if before not in (None, now):
-        Held().forget(before)
+        forget_uploads(before)
     st.session_state[f"dpcore.upload:{key}"] = now
     return file
 
 
-def forget_uploads() -> None:
-    """Forget the session's uploads: whoever leaves a page finds its uploaders empty on coming back."""
-    Held().forget_all()
+def forget_uploads(*names: str) -> None:
+    """Forget these uploads of the session, or all: whoever left a page finds no files there."""
+    context = get_script_run_ctx()
+    uploads = getattr(context, "uploaded_file_mgr", None)
+    if context is not None and isinstance(uploads, MemoryUploadedFileManager):
+        for name in names:
+            uploads.remove_file(context.session_id, name)
+        if not names:
+            uploads.remove_session_files(context.session_id)

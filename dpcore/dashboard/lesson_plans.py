@@ -1,13 +1,10 @@
 """The lessons of the guided tour, as `lessons.toml` has them: pages, settings, and what to say."""
 
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-
-FILE = Path(__file__).with_name("lessons.toml")
-CHART = "[role=tabpanel] [data-testid=stVegaLiteChart]"
 
 
 @dataclass(frozen=True)
@@ -17,7 +14,7 @@ class Act:
     label: str
     job: str = ""  # below the page
     what: str = "run"
-    icon: str = ":material/play_arrow:"
+    icon: str = "play_arrow"
 
 
 @dataclass(frozen=True)
@@ -30,7 +27,7 @@ class Step:
     tab: str = ""
     act: Act | None = None
     after: str = ""
-    look: str = CHART
+    look: str = "[role=tabpanel] [data-testid=stVegaLiteChart]"
 
     @property
     def job(self) -> str:
@@ -45,7 +42,7 @@ class Lesson:
     title: str
     promise: str
     steps: tuple[Step, ...]
-    keep: tuple[str, ...]
+    keep: Sequence[str]
     question: str
     literature: str
 
@@ -61,22 +58,20 @@ def read_lessons(text: str) -> dict[str, Lesson]:
     found = tomllib.loads(text)
     acts = {name: Act(**act) for name, act in found["acts"].items()}
 
-    def step(settings: Mapping[str, Any] | None = None, act: str = "", **more: Any) -> Step:
-        shared = found["settings"].get(more.pop("as", ""), {})
-        return Step(settings={**shared, **(settings or {})}, act=acts.get(act), **on_one_line(more))
+    def step(table: dict[str, Any]) -> Step:
+        shared = found["settings"].get(table.pop("as", ""), {})
+        settings, act = shared | table.pop("settings", {}), acts.get(table.pop("act", ""))
+        return Step(settings=settings, act=act, **on_one_line(table))
 
-    def lesson(steps: list[Any], **more: Any) -> Lesson:
-        return Lesson(steps=tuple(step(**each) for each in steps), **on_one_line(more))
-
-    return {name: lesson(**each) for name, each in found["lessons"].items()}
-
-
-def on_one_line(table: Mapping[str, Any]) -> dict[str, Any]:
-    """The same table with each text on one line."""
     return {
-        name: tuple(map(str.strip, value)) if isinstance(value, list) else " ".join(value.split())
-        for name, value in table.items()
+        name: Lesson(steps=tuple(map(step, lesson.pop("steps"))), **on_one_line(lesson))
+        for name, lesson in found["lessons"].items()
     }
 
 
-LESSONS = read_lessons(FILE.read_text(encoding="utf-8"))
+def on_one_line(table: dict[str, Any]) -> dict[str, Any]:
+    """The same table with each text on one line."""
+    return table | {name: " ".join(text.split()) for name, text in table.items() if isinstance(text, str)}
+
+
+LESSONS = read_lessons(Path(__file__).with_name("lessons.toml").read_text(encoding="utf-8"))

@@ -15,34 +15,23 @@ import streamlit as st
 
 from dpcore.dashboard import session
 from dpcore.dashboard.assets import read_asset
-from dpcore.dashboard.lesson_plans import LESSONS, Lesson, Step
+from dpcore.dashboard.lesson_plans import LESSONS, Step
 from dpcore.dashboard.widgets import caption
-from dpcore.language import phrase, say
+from dpcore.language import say
 
 COURSE, TAUGHT = "dpcore.lesson", "dpcore.taught"
-ELSEWHERE = phrase("This step of the lesson is on another page.")
 GUIDE = read_asset("lesson_guide.js")
 TO_TOP = "document.querySelector('[data-testid=stMain]').scrollTo({top: 0, behavior: 'instant'})"
 
 
 @dataclass
 class Course:
-    """A lesson under way: its step, how many of its runs were over before, and whether somebody is asked to run it."""
+    """A lesson under way: its step, and how many of its runs were over before."""
 
     name: str
     number: int
+    step: Step
     before: int
-    asks: bool = False
-
-    @property
-    def lesson(self) -> Lesson:
-        """What is taught."""
-        return LESSONS[self.name]
-
-    @property
-    def step(self) -> Step:
-        """Where it is."""
-        return self.lesson.steps[self.number]
 
     @property
     def done(self) -> bool:
@@ -53,14 +42,13 @@ class Course:
 def begin(name: str) -> None:
     """Start a lesson, on the bundled sample and with a ledger of its own; a button's callback."""
     session.lay_aside()
-    st.session_state.pop(TAUGHT, None)
     to(name, 0)
 
 
 def to(name: str, number: int) -> None:
     """Go to a step: its page, with its settings and no others. A release that the page shows stays."""
     step = LESSONS[name].steps[number]
-    session.keep(COURSE, Course(name, number, session.finished().get(step.job, 0)))
+    session.keep(COURSE, Course(name, number, step, session.finished().get(step.job, 0)))
     session.drop(f"{step.page}.")
     set_for(step)
     st.session_state["dpcore.open"] = step.page
@@ -76,8 +64,7 @@ def set_for(step: Step) -> None:
 
 def do(job: str, what: str) -> None:
     """Ask for the step's run, as its page's own button does; a button's callback."""
-    course: Course = st.session_state[COURSE]
-    course.asks, step = False, course.step
+    step: Step = st.session_state[COURSE].step
     if job != step.page:  # what a tab asks for, which must be open
         set_for(step)
     if job.endswith(".redraws") and session.shown(step.page) is None:  # nothing to draw again
@@ -106,20 +93,19 @@ def bar(page: str) -> None:
     course: Course | None = st.session_state.get(COURSE)
     if course is None:
         return
-    step, here = course.step, page == course.step.page
+    lesson, number, step = LESSONS[course.name], course.number + 1, course.step
+    here = page == step.page
     if not here:
-        text = say(ELSEWHERE)
-    elif course.asks and step.act:
-        text = say("You have not pressed {button} yet. Go on all the same?", button=say(step.act.label))
+        text = say("This step of the lesson is on another page.")
     else:
         text = say(step.after if step.act and course.done else step.text)
     with st.bottom:
         st.html(guide(course, here), unsafe_allow_javascript=True)
         with st.container(border=True, horizontal=True, vertical_alignment="center", key="lesson"):
             with st.container(gap=None):
-                place = say("step {number} of {all}", number=course.number + 1, all=len(course.lesson.steps))
-                with st.container(key="lesson-place"):
-                    st.markdown(f":small[:blue[:material/school: **{say(course.lesson.title)}** · {place}]]")
+                place = say("step {number} of {all}", number=number, all=len(lesson.steps))
+                title = f":material/school: **{say(lesson.title)}**"
+                st.container(key="lesson-place").markdown(f":small[:blue[{title} · {place}]]")
                 st.markdown(text)
             with st.container(horizontal=True, width="content", gap="xsmall", wrap=False, key="lesson-ways"):
                 ways(course, here)
@@ -127,54 +113,37 @@ def bar(page: str) -> None:
 
 def ways(course: Course, here: bool) -> None:
     """The one button that does the step or leads on, and the others beside it."""
-    step, name, number = course.step, course.name, course.number
-    last, done = number == len(course.lesson.steps) - 1, course.done
-    main: Any = {"type": "primary"}
+    step, name, number, done = course.step, course.name, course.number, course.done
+    rests, last = session.resting(step.job), number == len(LESSONS[name].steps) - 1
+    on: Any = ("next", "arrow_forward", to, name, number + 1)
+    if last:
+        on = ("end", "flag", leave, name)
     if number and here:
-        button(say("Back"), "back", to, name, number - 1, disabled=session.resting(step.job), **other("arrow_back"))
+        button(say("Back"), "back", "arrow_back", to, name, number - 1, disabled=rests)
     if not here:
-        button(say("Go there"), "again", to, name, number, **main)
-    elif step.act is None or done:
-        if last:
-            button(say("Finish"), "end", leave, name, icon=":material/flag:", **main)
-        else:
-            button(say("Next"), "next", to, name, number + 1, icon=":material/arrow_forward:", **main)
+        button(say("Go there"), "again", "arrow_forward", to, name, number, type="primary")
+    elif done or step.act is None:
+        button(say("Finish") if last else say("Next"), *on, type="primary")
     else:
-        rests = session.resting(step.job)
         key = f"do.{number}:{session.tickets().get(step.job, 0)}"  # a press that comes late is not a second one
-        button(say(step.act.label), key, do, step.job, step.act.what, icon=step.act.icon, disabled=rests, **main)
-        if not course.asks:
-            button(say("Next"), "next", ask, disabled=rests, **other("arrow_forward"))
-        elif last:
-            button(say("Go on"), "on", leave, name, **other("flag"))
-        else:
-            button(say("Go on"), "on", to, name, number + 1, **other("arrow_forward"))
+        given = step.act.icon, do, step.job, step.act.what
+        button(say(step.act.label), key, *given, type="primary", disabled=rests)
+        button(say("Skip"), *on, disabled=rests)
     if not (here and last and done):
-        button(say("End the lesson"), "leave", leave, **other("close"))
+        button(say("End the lesson"), "leave", "close", leave)
 
 
-def other(icon: str) -> Any:
-    """How a way looks that is not the one; a phone shows its icon alone."""
-    return {"type": "tertiary", "icon": f":material/{icon}:"}
-
-
-def ask() -> None:
-    """Ask whether to go on without the run; a button's callback."""
-    course: Course = st.session_state[COURSE]
-    course.asks = True
-
-
-def button(label: str, key: str, call: Any, *given: Any, **look: Any) -> None:
-    """A way."""
-    st.button(label, key=f"lesson.{key}", on_click=call, args=given, **look)
+def button(label: str, key: str, icon: str, call: Any, *given: Any, **look: Any) -> None:
+    """A way on; on a phone all but the main one show their icon alone."""
+    look = {"type": "tertiary", "icon": f":material/{icon}:", "key": f"lesson.{key}"} | look
+    st.button(label, on_click=call, args=given, **look)
 
 
 def guide(course: Course, here: bool) -> str:
     """What brings into view what a step is about. Other words for another state, or a browser would not read it."""
     step, done = course.step, course.done
     top, seek = here and (step.act is None or not done), here and done and bool(step.look)
-    flags = f"const top = {json.dumps(top)}, seek = {json.dumps(seek)};"
-    given = f"{flags} const place = () => {located(step)};"
+    given = f"const top = {json.dumps(top)}, seek = {json.dumps(seek)}, place = () => {located(step)};"
     return f"<script>// {course.name} {course.number} {done} {here}\n{{{given}\n{GUIDE}}}</script>"
 
 
@@ -196,14 +165,11 @@ def farewell() -> None:
     st.html(f"<script>{TO_TOP}</script>", unsafe_allow_javascript=True)
     with st.container(key="taught"):
         st.markdown("\n".join(f"{place}. {say(text)}" for place, text in enumerate(lesson.keep, 1)))
-        with st.container(border=True):
-            st.markdown(f":material/forum: {say('**For the class:**')} {say(lesson.question)}")
+        asks = f":material/forum: {say('**For the class:**')} {say(lesson.question)}"
+        st.container(border=True).markdown(asks)
         caption("In the literature: {terms}", terms=say(lesson.literature))
-    following = names[names.index(name) + 1 :]
     with st.container(horizontal=True):
-        if following:
-            label = say("Next lesson: {title}", title=say(LESSONS[following[0]].title))
-            button(label, "following", begin, following[0], type="primary", icon=":material/school:")
-        button(
-            say("Back to the start"), "home", st.session_state.pop, TAUGHT, type="secondary" if following else "primary"
-        )
+        for following in names[names.index(name) + 1 :][:1]:
+            label = say("Next lesson: {title}", title=say(LESSONS[following].title))
+            button(label, "following", "school", begin, following, type="primary")
+        button(say("Back to the start"), "home", "home", st.session_state.pop, TAUGHT, type="secondary")

@@ -5,31 +5,26 @@ install files beside the script. Its menu does not offer that here, but a visito
 where on the computer its script lies.
 """
 
+from contextlib import suppress
 from pathlib import Path
 
 from google.protobuf.message import DecodeError
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
-from dpcore.dashboard import FOLDER, housekeeping
+from dpcore.dashboard import housekeeping
 
-SCRIPT = FOLDER / "app.py"
 NEEDED = {"rerun_script", "stop_script", "file_urls_request", "app_heartbeat", "deferred_file", "dataframe_chunk"}
-
-UPLOADS = b"/_stcore/upload_file/"
 FULL = "There is no room for another upload. Remove a file that you uploaded here, or try again in a few minutes."
 
 
 def needed(raw: bytes) -> bool:
     """Whether a page needs what it asks for. What is no message is left to Streamlit, which hangs up."""
-    try:
+    with suppress(DecodeError):
         asked = BackMsg.FromString(raw)
-    except DecodeError:
-        return True
-    kind = asked.WhichOneof("type")
-    if kind == "backend_operation_request":
-        kind = asked.backend_operation_request.WhichOneof("payload")
-    return kind in NEEDED
+        kinds = {asked.WhichOneof("type"), asked.backend_operation_request.WhichOneof("payload")}
+        return bool(kinds & NEEDED)
+    return True
 
 
 def answer(raw: bytes) -> bytes:
@@ -37,7 +32,7 @@ def answer(raw: bytes) -> bytes:
 
     A page that was told where to send a file would show no more than a number if the file is refused there.
     """
-    if not any(word in raw for word in (SCRIPT.name.encode(), UPLOADS)):
+    if b"app.py" not in raw and b"/_stcore/upload_file/" not in raw:
         return raw
     told = ForwardMsg.FromString(raw)
     kind, urls = told.WhichOneof("type"), told.file_urls_response.file_urls
@@ -47,5 +42,4 @@ def answer(raw: bytes) -> bytes:
         told.file_urls_response.error_msg = FULL
     else:
         return raw
-    found: bytes = told.SerializeToString()
-    return found
+    return bytes(told.SerializeToString())

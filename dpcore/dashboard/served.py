@@ -12,13 +12,13 @@ from streamlit.web.server.server_util import get_display_address, get_url
 
 from dpcore.dashboard import FOLDER, hosting
 from dpcore.dashboard.guard import Guard
-from dpcore.dashboard.housekeeping import keep_little
+from dpcore.dashboard.housekeeping import library
 
 
 @asynccontextmanager
 async def opened(_: App) -> AsyncIterator[None]:
     """Open a browser at the page, unless somebody wants none, or there is no screen to open it on."""
-    keep_little()
+    library("mallopt", -8, 2)  # M_ARENA_MAX: every heap keeps what its threads needed at most
     if not st.get_option("server.headless"):
         address = get_url(get_display_address(st.get_option("server.address")))
         Timer(0.3, webbrowser.open, [address]).start()  # the server listens, and answers in a moment

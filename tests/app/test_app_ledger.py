@@ -31,10 +31,10 @@ NONE = {"method": option("published", label("published", "NB-Synth", variant="Al
 VOID = replace(OTHERS, schema=data(people(60, seed=4), source="inferred").schema)
 # What is run in one session: settings, and other data; and what the page then shows of the accounts, and says of them.
 JOURNEYS: dict[str, tuple[list[dict[str, Any]], list[tuple[str, str]], str]] = {
-    "relations": ([{}, {"relation": "replace", "epsilon": 3.0}, {}], [("1", "1"), ("2", "6")], "**8**"),  # 2 * 1 + 6
-    "a seed": ([{"seed": 3}, {"relation": "replace", "seed": None}], [("0", "none"), ("1", "1")], "For teaching only"),
+    "relations": ([{}, {"relation": "replace", "epsilon": 3.0}, {}], [("1", "1"), ("2", "6")], "epsilon 8"),  # 2 + 6
+    "a seed": ([{"seed": 3}, {"relation": "replace", "seed": None}], [("1", "1")], "For teaching only"),
     "a delta": ([{}, {"delta": 1e-9}, {}], [("1", "1"), ("2", "1.44")], "one in 1,000,000,000"),  # rho adds up
-    "no proof": ([NONE], [("0", "none")], ""),
+    "no proof": ([NONE], [], ""),
     "other data": ([{}, {"data": OTHERS, "epsilon": 1.5}, {"data": VOID}], [("1", "1.5"), ("1", "1")], ""),
 }
 
@@ -109,7 +109,7 @@ def test_accounts_of_rows_and_of_persons_of_one_file_name_each_other(ledger_file
     text = said(opened(at, "ledger"))
     assert accounts(at) == [("1", "0.5"), ("1", "1")]
     assert text.count("**Besides, ") == 2
-    assert "in all 2;" in text  # what a row pays for both; a cap counts both
+    assert "in all **epsilon 2**" in text  # what both can cost a row
     press(set_cap(at, 9.0), f"ledger.set.{key_of(at)}.{KEY}")
     at.session_state["dpcore.data"] = rows
     press(opened(run(at), PAGE), f"{PAGE}.run")

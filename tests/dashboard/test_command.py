@@ -4,7 +4,6 @@ import json
 import os
 import re
 import runpy
-import socket
 import subprocess
 import sys
 import tomllib
@@ -68,7 +67,7 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> None:
 def handed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What Streamlit is started with."""
     found: list[str] = []
-    monkeypatch.setattr(cli, "main", lambda words, **_: found.extend(words))
+    monkeypatch.setattr(cli.main_run, "main", lambda words, **_: found.extend(words))
     return found
 
 
@@ -81,10 +80,10 @@ def test_what_is_asked_for_wins_and_is_said_once(handed):
     ):
         handed.clear()
         main(asked)
-        assert handed[:2] == ["run", str(SERVED)]
-        flags = [name.removeprefix("--") for name in handed[2::2]]
+        assert handed[0] == str(SERVED)
+        flags = [tuple(word.removeprefix("--").split("=", 1)) for word in handed[1:]]
         ours = {name: value for name, (value,) in configured().items()}
-        assert sorted(zip(flags, handed[3::2], strict=True)) == sorted((ours | given).items()), asked
+        assert sorted(flags) == sorted((ours | given).items()), asked
 
 
 def test_the_command_marks_a_server_that_only_this_computer_reaches(handed, monkeypatch):
@@ -108,7 +107,7 @@ def test_comparisons_of_visitors_have_as_many_workers_as_the_limit(handed):
 
 def test_what_is_not_understood_is_said_with_a_remedy(capsys):
     for asked, cause, remedy in (
-        (["--port", "99999"], "'99999'", "65535"),
+        (["--port", "much"], "'much'", "--port"),
         (["--prot", "8600"], "'--prot'", "dpcore --help"),
         (["--server.prot", "8600"], "--server.prot", "--server.port"),
         (["--server.maxUploadSize", "much"], "'much'", "dpcore --help"),
@@ -134,11 +133,4 @@ def test_whoever_asks_for_a_log_in_gets_no_server_that_asks_nobody(handed, capsy
     refused("--hosted")
     with pytest.raises(ParameterError, match="let a proxy"):
         runpy.run_path(str(SERVED))
-    assert handed == []
-
-
-def test_a_port_that_is_taken_is_refused_before_anything_starts(handed, capsys):
-    with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(SystemExit):
-        main(["--port", str(taken.getsockname()[1])])
-    assert "--port" in capsys.readouterr().err
     assert handed == []

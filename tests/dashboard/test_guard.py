@@ -17,7 +17,7 @@ from streamlit.web.server.starlette import starlette_routes
 from streamlit.web.server.starlette.starlette_websocket import _is_origin_allowed
 
 from dpcore.dashboard import FOLDER, housekeeping
-from dpcore.dashboard.guard import FORBIDDEN, HEADERS, MISDIRECTED, Guard, settled
+from dpcore.dashboard.guard import HEADERS, Guard, settled
 
 PUBLIC = "https://dp.example.org"
 START = ForwardMsg()
@@ -32,7 +32,12 @@ async def anything(scope, receive, send):
         await send({"type": "http.response.body", "body": b"page"})
 
 
-def asked(path="/", kind="http", public=(PUBLIC,), method="GET", **headers):
+@pytest.fixture(autouse=True)
+def public(monkeypatch):
+    monkeypatch.setenv("DPCORE_PUBLIC", PUBLIC)
+
+
+def asked(path="/", kind="http", method="GET", **headers):
     """What is sent to somebody who asks with those headers."""
     sent = []
 
@@ -41,7 +46,7 @@ def asked(path="/", kind="http", public=(PUBLIC,), method="GET", **headers):
 
     raw = [(name.replace("_", "-").encode(), value.encode()) for name, value in headers.items()]
     scope = {"type": kind, "path": path, "method": method, "headers": raw}
-    asyncio.run(Guard(anything, public)(scope, None, send))
+    asyncio.run(Guard(anything)(scope, None, send))
     return sent
 
 
@@ -68,7 +73,7 @@ def answered(*args, **given):
 def test_only_its_own_pages_and_names_are_answered(kind, headers, welcome):
     first = asked(kind=kind, **headers)[0]
     if kind == "http":
-        assert first["status"] == (200 if welcome else MISDIRECTED)
+        assert first["status"] == (200 if welcome else HTTPStatus.MISDIRECTED_REQUEST)
     else:
         assert first["type"] == ("websocket.accept" if welcome else "websocket.close")
 
@@ -85,7 +90,7 @@ def test_who_was_let_in_is_let_in_by_streamlit_which_asks_nobody(monkeypatch):
 def test_every_answer_has_the_headers_once():
     for sent in (asked(host="localhost"), asked(host="evil.com")):
         names = [name.lower() for name, _ in sent[0]["headers"]]
-        assert set(HEADERS) <= set(sent[0]["headers"])
+        assert set(HEADERS.items()) <= set(sent[0]["headers"])
         assert len(names) == len(set(names))
 
 
@@ -94,7 +99,7 @@ def test_no_file_is_taken_where_none_is_asked_for(monkeypatch):
     assert answered(**upload)
     monkeypatch.setenv("DPCORE_HOSTED", "1")
     monkeypatch.delenv("DPCORE_UPLOADS", raising=False)
-    assert asked(**upload)[0]["status"] == FORBIDDEN
+    assert asked(**upload)[0]["status"] == HTTPStatus.FORBIDDEN
     monkeypatch.setenv("DPCORE_UPLOADS", "1")
     assert answered(**upload)
 
@@ -116,7 +121,7 @@ def conversation(*frames, answer=START):
         sent.append(ForwardMsg.FromString(message["bytes"]))
 
     scope = {"type": "websocket", "path": "/_stcore/stream", "headers": [(b"host", b"localhost")]}
-    asyncio.run(Guard(app, ())(scope, receive, send))
+    asyncio.run(Guard(app)(scope, receive, send))
     return came, sent
 
 
@@ -202,8 +207,8 @@ NOBODY_ASKS = ("/_stcore/metrics\n", *NOBODY_ASKS.split())  # a route's pattern 
 
 def test_strangers_learn_no_statistics_and_reach_nothing_that_pages_do_not_need(served, monkeypatch):
     """They would learn the exact bytes of what others upload: a row more or less shows."""
-    for name, value in {"PUBLIC": PUBLIC, "HOSTED": "1", "UPLOADS": "1"}.items():
-        monkeypatch.setenv(f"DPCORE_{name}", value)
+    for name in ("HOSTED", "UPLOADS"):
+        monkeypatch.setenv(f"DPCORE_{name}", "1")
     for path in NOBODY_ASKS:
         for method in ("GET", "HEAD", "POST", "OPTIONS"):
             assert served.ask(method, path) == HTTPStatus.NOT_FOUND, (method, path)
