@@ -166,9 +166,8 @@ def refusal(scope: Scope, status: int, why: str) -> ASGIApp:
     extensions = scope.get("extensions", {})
     if scope["type"] == "websocket" and "websocket.http.response" not in extensions:
         return WebSocketClose(1008, why[:120])
-    if status == HTTPStatus.MISDIRECTED_REQUEST and scope["path"].endswith(
-        ".js"
-    ):  # the page would stay empty: its script says why
+    if status == HTTPStatus.MISDIRECTED_REQUEST and scope["path"].endswith(".js"):
+        # The page would stay empty: its script says why.
         script = f"document.body.textContent = {json.dumps(why)}"
         return Response(script, headers=headers, media_type="text/javascript")
     return PlainTextResponse(why, status, headers)
