@@ -8,14 +8,13 @@ from dpcore.dashboard.pages.attacks.attack_steps import two_steps
 from dpcore.language import phrase, say
 
 PAGE = "attacks"
-BITS = {"again": phrase("Ask about other groups"), "label": phrase("Epsilon of all answers together")}
 
 shell.frame(say("Attacks"), say("Why removing names is not enough. All people are made up."))
 panels.draw_open(
     PAGE,
     {
         phrase("Linkage"): partial(two_steps, PAGE, "linkage", linkage.settings, linkage.attack),
-        phrase("Reconstruction"): partial(two_steps, PAGE, "bits", secret_bits.settings, secret_bits.attack, **BITS),
+        phrase("Reconstruction"): partial(two_steps, PAGE, "bits", secret_bits.settings, secret_bits.attack),
         phrase("Membership"): partial(two_steps, PAGE, "averages", taking_part.settings, taking_part.attack),
         phrase("Distance"): partial(two_steps, PAGE, "near", lambda _: (), near_copies.attack),
         phrase("Game"): partial(membership_game.game, PAGE),

@@ -1,4 +1,4 @@
-"""Two piles of numbers as one set of bins: how many of each fell where, and how far their ratio may be from one."""
+"""Two piles of numbers in one set of bins, and how far their ratio may be from one."""
 
 from typing import Any, NamedTuple
 
@@ -16,9 +16,9 @@ TAIL = 0.002  # share of the runs in each of the outermost bars, at most, if num
 class HistogramPair(NamedTuple):
     """Bins with their counts, and the edge at the event's threshold.
 
-    `bins` has one row per bin: `left`, `right`, `first`, `second` (runs), and of the ratio second / first its
-    `log_ratio` and the ends `low` and `high` of a 95% interval; infinite where a world has no run, missing where
-    neither has one.
+    `bins` has one row per bin: `left`, `right`, `first`, `second` (runs), and of the ratio second /
+    first its `log_ratio` and the ends `low` and `high` of a 95% interval; infinite where a world
+    has no run, missing where neither has one.
     """
 
     bins: pd.DataFrame
@@ -26,7 +26,7 @@ class HistogramPair(NamedTuple):
 
 
 def histogram_pair(first: Floats, second: Floats, threshold: float, *, above: bool) -> HistogramPair:
-    """Both worlds' numbers in common bins, of which none holds numbers from both sides of the event's threshold.
+    """Both worlds' numbers in common bins, none of which lies on both sides of the threshold.
 
     The outermost bins hold whatever lies beyond as well; runs that gave no number are in none.
     """
@@ -42,7 +42,7 @@ def histogram_pair(first: Floats, second: Floats, threshold: float, *, above: bo
 
 
 def bin_edges(values: Floats, threshold: float, *, above: bool) -> Floats:
-    """Edges of bins for these numbers: one for each if they have steps, else with an edge at the threshold."""
+    """Edges of bins: one for each number if they have steps, else with an edge at the threshold."""
     found = np.unique(values)
     step = float(np.diff(found).min()) if len(found) > 1 else 1.0
     steps = np.round((found - found[0]) / step)
@@ -54,12 +54,13 @@ def bin_edges(values: Floats, threshold: float, *, above: bool) -> Floats:
         low, high = min(low, threshold), max(high, threshold)
         start, before = threshold if above else np.nextafter(threshold, np.inf), 1
     step = max(high - low, 1e-9) / min(max(len(values) // FULL, FEWEST), BINS)
-    before, after = max(int(np.ceil((start - low) / step - 1e-9)), before), int(np.ceil((high - start) / step + 1e-9))
-    return np.asarray(start + np.arange(-before, max(after, 1) + 1) * step)
+    before = max(int(np.ceil((start - low) / step - 1e-9)), before)
+    after = max(int(np.ceil((high - start) / step + 1e-9)), 1)
+    return np.asarray(start + np.arange(-before, after + 1) * step)
 
 
 def ratios(frame: pd.DataFrame, runs: int) -> pd.DataFrame:
-    """The logarithms of second / first with intervals, from one 97.5% interval for each of the two shares."""
+    """The logarithms of second / first, with intervals from a 97.5% interval for either share."""
     first, second = (frame[name].to_numpy(dtype=float) for name in ("first", "second"))
     (first_low, first_high), (second_low, second_high) = (interval(hits, runs, 0.025) for hits in (first, second))
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -70,5 +71,6 @@ def ratios(frame: pd.DataFrame, runs: int) -> pd.DataFrame:
 
 def interval(hits: Floats, runs: Any, alpha: float = 0.05) -> tuple[Floats, Floats]:
     """Clopper and Pearson's interval of a probability, with that chance of missing it."""
-    low, high = beta.ppf(alpha / 2, hits, runs - hits + 1), beta.ppf(1 - alpha / 2, hits + 1, runs - hits)
+    low = beta.ppf(alpha / 2, hits, runs - hits + 1)
+    high = beta.ppf(1 - alpha / 2, hits + 1, runs - hits)
     return np.nan_to_num(low), np.nan_to_num(high, nan=1.0)  # where none or all are hits

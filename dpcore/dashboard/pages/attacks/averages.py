@@ -11,9 +11,9 @@ product
 each deviation divided by how much it varies anyway. (Their x - p in the place of x would shift all
 scores alike.) Participants pull the averages toward themselves, so that their scores are higher.
 
-Attributes come in tables, of one column or of a pair of columns; everybody is in one cell of each. With n people, n
-public, one changed person moves two averages per table by 1 / n each: with t tables by 2 t / n in all, hence Laplace
-noise of scale 2 t / (n epsilon).
+Attributes come in tables, of one column or of a pair of columns; everybody is in one cell of each.
+With n people, n public, one changed person moves two averages per table by 1 / n each: with t
+tables by 2 t / n in all, hence Laplace noise of scale 2 t / (n epsilon).
 """
 
 from collections.abc import Iterable, Sequence
@@ -24,6 +24,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.random import Generator
 from numpy.typing import NDArray
 from sklearn.preprocessing import OneHotEncoder
 
@@ -33,14 +34,14 @@ Codes = NDArray[np.int64]
 
 
 def attributes(codes: Codes, sizes: Sequence[int], *, degree: int) -> Any:
-    """Who has which value of every column (degree 1), or pair of values of every two columns (degree 2).
+    """Who has which value of every column, or pair of values of every two columns (degree 2).
 
     A sparse matrix of 0 and 1, a row for everybody and a column for each attribute.
     """
     tables = [list(chosen) for chosen in combinations(range(len(sizes)), degree)]
-    shapes = [tuple(sizes[column] for column in table) for table in tables]
-    cells = [np.ravel_multi_index(codes[:, table].T, shape) for table, shape in zip(tables, shapes, strict=True)]
-    every = [np.arange(np.prod(shape)) for shape in shapes]
+    limits = np.array(sizes)
+    cells = [np.ravel_multi_index(codes[:, table].T, limits[table]) for table in tables]
+    every = [np.arange(limits[table].prod()) for table in tables]
     return OneHotEncoder(categories=every).fit_transform(np.column_stack(cells))
 
 
@@ -75,31 +76,31 @@ class Study:
         return np.asarray((self.of.sum(axis=0) - both.sum(axis=0)) / others).ravel()
 
     def scores(self, averages: Floats, spread: float = 0.0) -> tuple[Floats, Floats]:
-        """The scores of those inside and of those outside, from averages with noise of that scale (0: none)."""
+        """The scores of those inside and outside, from averages with noise of that scale."""
         people, public = len(self.inside), self.public
         pull = (averages - public) / (public * (1 - public) + 0.1 / people + people * 2 * spread**2)
         return self.of[self.inside] @ pull, self.of[self.outside] @ pull
 
 
-def random_study(of: Any, people: int, rng: np.random.Generator) -> Study:
+def random_study(of: Any, people: int, rng: Generator) -> Study:
     """A study of so many people, chosen at random, and as many who are not in it."""
     return Study(of, *rng.permutation(of.shape[0])[: 2 * people].reshape(2, people))
 
 
 def right_share(inside: Floats, outside: Floats) -> float:
-    """Shown one who took part and one who did not: how often the higher score is the former's; ties count half.
+    """How often a participant has a higher score than someone who took no part; ties count half.
 
-    Over all pairs. Under epsilon for one changed person it is at most e^epsilon / (1 + e^epsilon) in the long run: if
-    the two change places, the table changes by one row.
+    Over all pairs. Under epsilon for one changed person it is at most e^epsilon / (1 + e^epsilon)
+    in the long run: if the two change places, the table changes by one row.
     """
     return float((np.sign(inside[:, None] - outside[None, :]).mean() + 1) / 2)
 
 
-def right_shares(studies: Sequence[Study], epsilons: Iterable[float], rng: np.random.Generator) -> pd.DataFrame:
-    """How often the right one is picked from noisy averages, mean over studies: `epsilon` (infinite: none), `share`.
+def right_shares(studies: list[Study], epsilons: Iterable[float], rng: Generator) -> pd.DataFrame:
+    """How often the right one is picked, mean over studies: `epsilon` (infinite without noise), `share`.
 
-    Noise is drawn once per study, for all epsilons, and taken with either sign, which is as likely: less hangs on
-    chance.
+    Noise is drawn once per study, for all epsilons, and taken with either sign, which is as likely:
+    less hangs on chance.
     """
     found = []
     for study in studies:
@@ -108,17 +109,17 @@ def right_shares(studies: Sequence[Study], epsilons: Iterable[float], rng: np.ra
             spread = scale(tables(study.of), len(study.inside), epsilon)
             noisy = (study.averages + sign * spread * unit for sign in (1, -1))
             found += [(epsilon, right_share(*study.scores(averages, spread))) for averages in noisy]
-    return pd.DataFrame(found, columns=["epsilon", "share"]).groupby("epsilon", as_index=False).mean()
+    frame = pd.DataFrame(found, columns=["epsilon", "share"])
+    return frame.groupby("epsilon", as_index=False).mean()
 
 
 def histogram(inside: Floats, outside: Floats, edges: Floats) -> pd.DataFrame:
-    """Scores in deviations of those outside, in bins: `from`, `to`, `inside`, `outside` (shares of each group).
+    """Scores in deviations of those outside, in bins: `from`, `to`, and shares `inside`, `outside`.
 
     What is beyond the edges is in the first and in the last bin.
     """
-    middle, spread = outside.mean(), max(float(outside.std()), 1e-12)
-    parts = {}
+    frame = pd.DataFrame({"from": edges[:-1], "to": edges[1:]})
+    inner, spread = [-np.inf, *edges[1:-1], np.inf], max(float(outside.std()), 1e-12)
     for name, scores in (("inside", inside), ("outside", outside)):
-        placed = np.clip((scores - middle) / spread, edges[0], np.nextafter(edges[-1], edges[0]))
-        parts[name] = np.histogram(placed, edges)[0] / len(scores)
-    return pd.DataFrame({"from": edges[:-1], "to": edges[1:], **parts})
+        frame[name] = np.histogram((scores - outside.mean()) / spread, inner)[0] / len(scores)
+    return frame

@@ -1,4 +1,4 @@
-"""The membership game as it is played: rules, a round, and scores beside what epsilon allows. No real data."""
+"""The membership game as it is played: rules, a round, and scores. No real data."""
 
 from typing import Any
 
@@ -27,8 +27,6 @@ RELEASES = {
     "corrected": phrase("Corrected: one answer"),
     "published": phrase("As some papers publish it: 9 answers, charged as one"),
 }
-MODES = {"corrected": phrase("corrected"), "published": phrase("as published")}
-COLUMNS = ["who", "release", "epsilon", "rounds", "right", "share", "low", "high", "allowed"]
 STATE = "dpcore.guessing"
 
 
@@ -36,8 +34,7 @@ STATE = "dpcore.guessing"
 def game(page: str) -> None:
     """Rules, a round, and the scores."""
     markdown(
-        "**Is {name} in the table?** A hidden coin decides. The number of ill people is released with noise, and you "
-        "guess.",
+        "**Is {name} in the table?** A coin decides, and you guess by a noisy number of ill people.",
         name=DANA,
     )
     left, right = sides()
@@ -55,36 +52,38 @@ def game(page: str) -> None:
         play(page, rules, playing)
         at = None if playing.round is None else float(playing.round.number)
         panels.chart(charts.round_worlds(chances(rules), at=at, number=say(rules.number)))
-        keep = phrase("With epsilon {epsilon:g}, no one is right in more than {limit:.1f}% of all rounds.")
-        if rules.queries > 1:
-            keep = phrase(
-                "With epsilon {epsilon:g}, no one could be right in more than {limit:.1f}% of all rounds. Here the "
-                "best strategy is, in {best:.1f}%."
-            )
-        sentence = say(keep, epsilon=epsilon, limit=100 * odds(epsilon), best=100 * best_share(rules))
+        sentence = say(
+            "If epsilon {epsilon:g} holds, no one is right in more than {limit:.1f}% of all "
+            "rounds. The best strategy here is, in {best:.1f}%.",
+            epsilon=epsilon,
+            limit=100 * odds(epsilon),
+            best=100 * best_share(rules),
+        )
         st.success(say("**To keep:** {sentence}", sentence=sentence), icon=":material/bookmark:")
         scores(page, rules, playing)
 
 
 def play(page: str, rules: Rules, playing: Game) -> None:
-    """The round on the table, but for its picture: what was released, and after the guess the truth."""
+    """The round on the table: what was released, and after the guess the truth."""
     one = playing.round
     opened = one is not None and playing.guess is None
     first, *cells = st.columns(3, gap="small")
-    look: Any = {"type": "secondary" if opened else "primary", "icon": ":material/casino:", "width": "stretch"}
-    first.button(say("New round"), key=f"{page}.game.deal", on_click=playing.begin, args=(rules,), **look)
-    look = {"type": "primary" if opened else "secondary", "disabled": not opened, "width": "stretch"}
+    look: Any = {"on_click": playing.begin, "args": (rules,), "width": "stretch"}
+    look |= {"type": "secondary" if opened else "primary", "icon": ":material/casino:"}
+    first.button(say("New round"), key=f"{page}.game.deal", **look)
+    look = {"disabled": not opened, "on_click": playing.vote, "width": "stretch"}
     guesses = {True: say("{name} is in", name=DANA), False: say("{name} is out", name=DANA)}
     for cell, (inside, guess) in zip(cells, guesses.items(), strict=True):
-        cell.button(guess, key=f"{page}.game.{inside}", on_click=playing.vote, args=(inside,), **look)
+        cell.button(guess, key=f"{page}.game.{inside}", args=(inside,), **look)
     if one is not None:
-        text = phrase("#### Released: {answers}. :red[:material/cancel: Wrong]: {name} is {truth}")
+        text = phrase(":red[:material/cancel: Wrong]: {name} is {truth}")
         if playing.guess is None:
-            text = phrase("#### Released: {answers}. Is {name} in or out?")
+            text = phrase("Is {name} in or out?")
         elif playing.guess == one.inside:
-            text = phrase("#### Released: {answers}. :green[:material/check_circle: Right]: {name} is {truth}")
+            text = phrase(":green[:material/check_circle: Right]: {name} is {truth}")
+        released = say("Released: {answers}.", answers=", ".join(map(str, one.answers)))
         truth = say("in") if one.inside else say("out")
-        markdown(text, answers=", ".join(map(str, one.answers)), name=DANA, truth=truth)
+        st.markdown(f"#### {released} {say(text, name=DANA, truth=truth)}")
 
 
 def scores(page: str, rules: Rules, playing: Game) -> None:
@@ -99,9 +98,9 @@ def scores(page: str, rules: Rules, playing: Game) -> None:
     found = score_frame(playing)
     marks = pd.DataFrame({"epsilon": EPSILONS, "share": [odds(epsilon) for epsilon in EPSILONS]})
     panels.chart(charts.game_scores(found.assign(honest=found["mode"] == "corrected"), limit=marks))
-    table = found.assign(release=found["mode"].map(MODES).map(say), who=found["who"].map(say))
-    st.dataframe(with_headings(table[COLUMNS].round(3)), hide_index=True)
+    table = found.assign(mode=found["mode"].map(RELEASES).map(say), who=found["who"].map(say))
+    st.dataframe(with_headings(table.round(3).rename(columns={"mode": "release"})), hide_index=True)
     caption(
-        "Low and high: a 95% interval (Clopper and Pearson). Allowed: the most that epsilon allows. **Low scores prove "
-        "nothing:** another attack may show more. Only the proof bounds them all."
+        "Low and high: a 95% interval (Clopper and Pearson). **Low scores prove nothing:** another "
+        "attack may show more. Only the proof bounds them all."
     )

@@ -1,4 +1,4 @@
-"""The membership game: is X in the table? A coin decides, a release is shown, and players guess. No real data.
+"""The membership game: is X in the table? A coin decides, and players guess. No real data.
 
 The release is a count with whole-number noise: of all releases with that epsilon none gives its
 world away more often, so that whoever plays well is right in e^epsilon / (1 + e^epsilon) of all
@@ -51,7 +51,7 @@ class Round:
 
     @property
     def number(self) -> int:
-        """What players look at: the answer, or how many of several lie above the count without X."""
+        """What players look at: the answer, or how many of 9 lie above the count without X."""
         return self.answers[0] if len(self.answers) == 1 else sum(answer > COUNT for answer in self.answers)
 
     @property
@@ -119,9 +119,10 @@ def chances(rules: Rules) -> pd.DataFrame:
 
 def score_frame(played: Game) -> pd.DataFrame:
     """One row per rules and player."""
-    rows = [(who, rules.mode, rules.epsilon, *score) for (rules, who), score in played.scores.items()]
+    scores = played.scores.items()
+    rows = [(who, rules.mode, rules.epsilon, *score) for (rules, who), score in scores]
     found = pd.DataFrame(rows, columns=["who", "mode", "epsilon", "right", "rounds"])
-    low, high = interval(found["right"].to_numpy(float), found["rounds"].to_numpy(float))
-    shares = {"share": found["right"] / found["rounds"], "low": low, "high": high}
-    found = found.assign(**shares, allowed=[odds(epsilon) for epsilon in found["epsilon"]])
+    right, rounds = (found[name].to_numpy(dtype=float) for name in ("right", "rounds"))
+    found["share"], (found["low"], found["high"]) = right / rounds, interval(right, rounds)
+    found["allowed"] = [odds(epsilon) for epsilon in found["epsilon"]]
     return found.sort_values(["epsilon", "mode", "who"])

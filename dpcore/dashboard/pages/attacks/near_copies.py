@@ -1,9 +1,9 @@
-"""Distance to the closest record: a release that passes the test and tells everything, beside a private one.
+"""Distance to the closest record: a release that passes the test and leaks, and a private one.
 
-The distance of a released row is the number of columns in which it differs from the nearest real row. A release is
-said to be safe if its rows are no nearer to the real rows than the rows of other people are. Yao, Krčo, Ganev and
-de Montjoye 2025 ("The DCR delusion: measuring the privacy risk of synthetic data") show releases that pass such tests
-and give participants away.
+The distance of a released row is the number of columns in which it differs from the nearest real
+row. A release is said to be safe if its rows are no nearer to the real rows than the rows of other
+people are. Yao, Krčo, Ganev and de Montjoye 2025 ("The DCR delusion: measuring the privacy risk of
+synthetic data") show releases that pass such tests and give participants away.
 """
 
 from typing import Any
@@ -20,28 +20,24 @@ from dpcore.dashboard.panels.disclosure import points
 from dpcore.evaluate import disclosure
 from dpcore.language import phrase, say
 from dpcore.methods import METHODS
-from dpcore.text import CERTAIN, odds, percent
+from dpcore.text import percent
 
 KNOWN = ("age", "sex", "education", "marital-status", "occupation")
 METHOD = "PrivBayes refined"
 ROWS, TARGETS, MOST = 400, 250, 10  # released rows that are measured; people of each income; columns on the axis
-SOURCE = phrase(
-    "Yao, Krčo, Ganev and de Montjoye (2025), “The DCR delusion” (distance to the closest record), found releases that "
-    "pass such tests and give participants away. People are looked up by age, sex, education, marital status and "
-    "occupation. Each release is one draw with teaching noise."
-)
 
 
 def permuted(rows: pd.DataFrame, seed: int) -> pd.DataFrame:
-    """Rows that keep what is known and the secret; each other column is dealt anew among all rows."""
-    rng, others = np.random.default_rng(seed), rows.columns.difference([*KNOWN, SECRET[0]])
+    """Rows that keep what is known and the secret; every other column is permuted."""
+    rng, others = np.random.default_rng(seed), rows.columns.difference([*KNOWN, SECRET])
     return rows.assign(**{name: rng.permutation(rows[name]) for name in others})
 
 
 def distances(released: pd.DataFrame) -> Floats:
     """In how many columns every released row differs from the row of the sample that is nearest."""
-    both = [sample().schema.encode(rows).astype(np.uint8) for rows in (released, sample().train_sample)]
-    return np.rint(pairwise_distances_argmin_min(*both, metric="hamming")[1] * both[0].shape[1])
+    codes = [sample().schema.encode(rows) for rows in (released, sample().train_sample)]
+    columns = pairwise_distances_argmin_min(*codes, metric="hamming")[1] * codes[0].shape[1]
+    return np.asarray(np.rint(columns))
 
 
 @remembered
@@ -52,17 +48,17 @@ def distances_of_others() -> Floats:
 
 @remembered
 def targets() -> list[pd.DataFrame]:
-    """People in the data and people who are not, alone in what is known, as many of either income."""
+    """People in the data, and others, alone in what is known; as many of either income."""
     every = pd.concat([sample().train_sample, sample().test_sample], keys=[0, 1])
     codes = sample().schema.select(list(KNOWN)).encode(every)
     alone = every[~pd.DataFrame(codes).duplicated(keep=False).to_numpy()]
-    incomes = [alone.loc[part].groupby(SECRET[0]) for part in (0, 1)]
+    incomes: list[Any] = [alone.loc[part].groupby(SECRET) for part in (0, 1)]
     return [people.head(min(TARGETS, people.size().min())) for people in incomes]
 
 
 @remembered
 def result(epsilon: float | None, seed: int) -> tuple[Floats, float, float]:
-    """How far a release is from the real rows, and how often it gives away the incomes of people in them, and others.
+    """How far a release is from the data, and how often it tells incomes of people in them, and others.
 
     Without epsilon it is one that leaks.
     """
@@ -72,7 +68,7 @@ def result(epsilon: float | None, seed: int) -> tuple[Floats, float, float]:
     else:
         method: Any = METHODS[METHOD](epsilon=epsilon, random_state=seed)
         released = method.fit(rows, schema=schema).sample(len(rows))
-    how: Any = (released, schema, SECRET[0], KNOWN, disclosure.MATCH)
+    how: Any = (released, schema, SECRET, KNOWN, disclosure.MATCH)
     inside, outside = (float(disclosure.correct(people, *how).mean()) for people in targets())
     return distances(released.sample(ROWS, random_state=0)), inside, outside
 
@@ -80,46 +76,40 @@ def result(epsilon: float | None, seed: int) -> tuple[Floats, float, float]:
 def attack(epsilon: float | None, seed: int) -> tuple[str, Demonstration]:
     """Test the distances of a release that leaks, or of a private one, and look people up in it."""
     others, (released, inside, outside) = distances_of_others(), result(epsilon, seed)
-    columns = len(sample().schema.names)
-    if epsilon is None:
-        lead = say(
-            "A test calls rows safe if they are **no nearer to real rows than other people’s rows are**. Here "
-            "{permuted} of {columns} columns of the real rows were permuted. The outsider looks people up by the rest.",
-            permuted=columns - len(KNOWN) - 1,
-            columns=columns,
+    lead = phrase(
+        "A test calls rows safe if they are **no nearer to real rows than other people’s are**. These "
+        "are real rows, {permuted} of {columns} columns permuted. People are looked up by the rest."
+    )
+    keep = phrase("Distance is no guarantee: this passes the test, and tells {share} of incomes.")
+    if epsilon is not None:
+        lead = phrase(
+            "The same test and attack on rows of **{method} with epsilon {epsilon:,g}**. Only the "
+            "difference between people in the data and others comes from being in it."
         )
         keep = phrase(
-            "Distance is no guarantee: this release passes the test, and gives away {share} of the incomes that are "
-            "looked up."
+            "Only epsilon sets a limit: being in the data makes any attack right at most {points} "
+            "percentage points more often."
         )
-    else:
-        lead = say(
-            "The same test and attack on rows of **{method} with epsilon {epsilon:,g}**. Only the difference "
-            "between people in the data and others comes from being in it.",
-            method=METHODS[METHOD].title,
-            epsilon=epsilon,
-        )
-        keep = phrase("Only epsilon sets a limit, and this one is so large that none is left.")
-        if odds(epsilon) < CERTAIN:
-            keep = phrase(
-                "Only epsilon sets a limit: being in the data makes any attack right at most {points} percentage "
-                "points more often."
-            )
+    columns = len(sample().schema.names)
+    values = {"columns": columns, "permuted": columns - len(KNOWN) - 1, "share": percent(inside)}
+    values |= {"method": METHODS[METHOD].title, "epsilon": epsilon, "points": points(epsilon or 0)}
     groups = {
         "others": say("rows of other people: {mean:.1f} columns off on average", mean=others.mean()),
         "released": say("released rows: {mean:.1f} columns off", mean=released.mean()),
     }
-    frame = pd.DataFrame({"distance": range(MOST + 1), "others": shares(others), "released": shares(released)})
-    bins = {"from": frame["distance"] - 0.5, "to": frame["distance"] + 0.5, "bin": [*map(str, range(MOST)), f"{MOST}+"]}
-    what = say("columns that differ from the nearest real row, of {columns}", columns=columns)
-    title = say("How far rows are from the nearest real row")
-    return lead, Demonstration(
-        {say("Right if in the data"): percent(inside), say("Right if not in it"): percent(outside)},
-        [charts.groups_apart(frame.assign(**bins), what=what, title=title, groups=groups)],
-        say(keep, share=percent(inside), points=points(epsilon or 0.0)),
-        say(SOURCE),
-        {say(NUMBERS): frame},
+    frame = pd.DataFrame({"others": shares(others), "released": shares(released)})
+    frame.insert(0, "distance", frame.index)
+    bars = frame.assign(bin=[*map(str, range(MOST)), f"{MOST}+"])
+    bars["from"], bars["to"] = bars["distance"] - 0.5, bars["distance"] + 0.5
+    look: Any = {"title": say("How far rows are from the nearest real row"), "groups": groups}
+    look["what"] = say("columns that differ from the nearest real row, of {columns}", **values)
+    figures = {say("Right if in the data"): percent(inside), say("Right if not in it"): percent(outside)}
+    assumed = say(
+        "After Yao and others (2025), “The DCR delusion”. People are looked up by age, sex, education, "
+        "marital status and occupation. Each release is one draw with teaching noise."
     )
+    pictures, behind = [charts.groups_apart(bars, **look)], {say(NUMBERS): frame}
+    return say(lead, **values), Demonstration(figures, pictures, say(keep, **values), assumed, behind)
 
 
 def shares(distances: Floats) -> Floats:

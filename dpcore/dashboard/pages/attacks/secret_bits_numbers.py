@@ -1,4 +1,4 @@
-"""Reconstruction: everybody's secret bit from counts over random groups of people, none of which names anybody.
+"""Reconstruction: everybody's secret bit from counts over random groups that name nobody.
 
 After Dinur and Nissim 2003 ("Revealing information while preserving privacy", PODS), with least
 squares in the place of their linear program. With n people of whom half have the secret, x their
@@ -9,11 +9,11 @@ bits, and Q the groups as rows of 0 and 1, the answers are a = Q x + noise. Solv
 which is the best linear guess for bits that are 0 or 1 with equal chance; a bit is guessed to be 1
 if x is above 1/2. Without noise, n questions are enough for all bits.
 
-Everybody may be in all m groups, and changes each count by at most 1. If all answers together are to cost epsilon, each
-has epsilon / m, hence Laplace noise of scale m / epsilon.
+Everybody may be in all m groups, and changes each count by at most 1. If all answers together are
+to cost epsilon, each has epsilon / m, hence Laplace noise of scale m / epsilon.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
@@ -46,14 +46,16 @@ def noiseless_share(bits: Flags, groups: Floats, numbers: Sequence[int]) -> pd.D
     return pd.DataFrame({"number": numbers, "share": share})
 
 
-def noisy_share(bits: Flags, groups: Floats, epsilons: Iterable[float], unit: Floats) -> pd.DataFrame:
+def noisy_share(bits: Flags, groups: Floats, epsilons: Sequence[float], unit: Floats) -> pd.DataFrame:
     """The share of bits that noisy counts give away, mean over releases: `epsilon`, `share`.
 
-    `unit`: Laplace noise of scale 1, shape (m, half of the releases): the same for every epsilon, and taken with either
-    sign, which is as likely: less hangs on chance. Q^T Q is decomposed once, for all epsilons.
+    `unit`: Laplace noise of scale 1, shape (m, half of the releases): the same for every epsilon,
+    and taken with either sign, which is as likely: less hangs on chance. Q^T Q is decomposed once,
+    for all epsilons.
     """
     values, vectors = np.linalg.eigh(groups.T @ groups)
-    noiseless, noise = (vectors.T @ (groups.T @ part) for part in (groups @ (bits - 0.5), np.hstack([unit, -unit])))
+    parts = groups @ (bits - 0.5), np.hstack([unit, -unit])
+    noiseless, noise = (vectors.T @ (groups.T @ part) for part in parts)
     share = []
     for epsilon in epsilons:
         spread = scale(len(groups), epsilon)

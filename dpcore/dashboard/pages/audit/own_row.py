@@ -1,10 +1,11 @@
-"""Twin worlds of one's own: the table in use, and the same without one person or with that person's values changed.
+"""Twin worlds of one's own: the table in use, and the same without a person, or with other values.
 
-Real rows are read by many runs. Nothing of them is released, so that nothing is charged; everything is marked, and what
-it would cost to show it is said.
+Real rows are read by many runs. Nothing of them is released, so that nothing is charged; everything
+is marked, and what it would cost to show it is said.
 """
 
 import math
+from functools import partial
 from typing import Any, NamedTuple
 
 import streamlit as st
@@ -43,16 +44,14 @@ class OwnRow(NamedTuple):
 
     @property
     def runs(self) -> int:
-        """What one run in each world costs, in runs: under replace, a person's values stand in two rows of world B."""
+        """What one run in each world costs: under replace, world B has a person's values twice."""
         return 3 if self.relation == "replace" else 2
 
 
 def own(page: str, data: Dataset, place: Any) -> None:
     """Choose a person, run both worlds, and see; the button stands in its place."""
     if not data.held:
-        needs = phrase(
-            "The rows in use are in a folder. Both worlds need them in memory: upload {size} MB of them at most."
-        )
+        needs = phrase("Both worlds need the rows in memory: upload {size} MB of them at most.")
         st.info(say(needs, size=MAX_BYTES >> 20))
         return
     key = f"{page}.own"
@@ -61,26 +60,24 @@ def own(page: str, data: Dataset, place: Any) -> None:
         chosen, trials = settings(key, data)
     estimator = estimator_of(chosen, data)
     st.session_state[f"{key}.lacks"] = controls.refusal(estimator, data.schema)
-    found = twin_worlds.run_worlds(
-        key, place, (chosen, data.token), lambda: case_of(estimator, chosen, data), trials, real=True
-    )
-    would = phrase("Shown to anyone, all runs could cost up to epsilon {sum}, if one run keeps its claim.")
+    make = partial(case_of, estimator, chosen, data)
+    found = twin_worlds.run_worlds(key, place, (chosen, data.token), make, trials, real=True)
+    cost = phrase("Shown to anyone, they could cost up to epsilon {sum}, if one run keeps its claim.")
     kind, bound = METHODS[chosen.method], chosen.epsilon
-    if chosen.mode == "published" and (len(kind.modes) == 1 or "none claimed" in kind.provable_printed):
+    unclaimed = len(kind.modes) == 1 or "none claimed" in kind.provable_printed
+    if chosen.mode == "published" and unclaimed:
         bound = math.inf
     if found is not None:
         case, result = found[0], found[1].result
-        would, bound, trials = (
-            phrase("Shown to anyone, all runs could cost up to epsilon {sum}."),
-            result.bound,
-            result.trials,
-        )
         caption(case.story)
         twin_worlds.explanation(case)
+        cost = phrase("Shown to anyone, they could cost up to epsilon {sum}.")
+        bound, trials = result.bound, result.trials
     if math.isinf(bound):
-        would = phrase("Shown to anyone, no epsilon would be left: none is proven.")
-    runs = say("{runs:,} runs on your real rows, for your eyes only: nothing is charged.", runs=2 * trials)
-    st.caption(f"**{say(REAL_DATA)}.** {runs} {say(would, sum=number(chosen.runs * trials * bound))}")
+        cost = phrase("Shown to anyone, no epsilon would be left: none is proven.")
+    runs = phrase("{runs:,} runs on your real rows, for your eyes only: nothing is charged.")
+    sentences = say(runs, runs=2 * trials), say(cost, sum=number(chosen.runs * trials * bound))
+    st.caption(f"**{say(REAL_DATA)}.** {' '.join(sentences)}")
     with st.expander(say("The person’s values. {mark}", mark=say(REAL_DATA))), mendable():
         values(data, chosen)
 
@@ -107,8 +104,8 @@ def settings(key: str, data: Dataset) -> tuple[OwnRow, int]:
             other = lasting(st.number_input, label, f"{key}.other:{data.token}", 1, rows, min(2, rows))
         seconds = 2 * kind.seconds[mode == "published"] * max(rows * len(data.schema) / CELLS, 0.1)
         most = max((trials for trials in TRIALS[:5] if trials * seconds <= WAIT), default=TRIALS[0])
-        look: Any = {"value": most}
-        trials = lasting(st.select_slider, say("Runs in each world"), f"{key}.trials.{name}.{mode}", TRIALS, **look)
+        label, trials_key = say("Runs in each world"), f"{key}.trials.{name}.{mode}"
+        trials = lasting(st.select_slider, label, trials_key, TRIALS, value=most)
         caption("About {n} seconds on a usual computer.", n=math.ceil(trials * seconds))
     return OwnRow(name, mode, epsilon, relation, row, other), trials
 
@@ -129,14 +126,16 @@ def estimator_of(chosen: OwnRow, data: Dataset) -> PrivateEstimator:
 
 def case_of(estimator: PrivateEstimator, chosen: OwnRow, data: Dataset) -> Case:
     """The case of one's own."""
-    rows, other = data.train_sample, data.train_sample.iloc[chosen.other - 1].to_dict()
+    rows = data.train_sample
+    other: Any = rows.iloc[chosen.other - 1].to_dict()
     return cases.own_row(estimator, data.schema, rows, chosen.row - 1, chosen.relation, other=other)
 
 
 def values(data: Dataset, chosen: OwnRow) -> None:
     """The values of the person in both worlds, side by side; a table that has no download."""
     people = data.train_sample[list(data.schema.names)].iloc[[chosen.row - 1, chosen.other - 1]]
-    shown = people.map(lambda value: escaped(str(value))).T.set_axis([say("World A"), say("World B")], axis=1)
+    shown = people.map(lambda value: escaped(str(value))).T
+    shown.columns = [say("World A"), say("World B")]
     if chosen.relation == "add_remove":
         shown[say("World B")] = say("(not there)")
     st.table(shown.rename(index=escaped).rename_axis(say("column")))

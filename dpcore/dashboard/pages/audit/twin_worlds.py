@@ -1,7 +1,7 @@
-"""Twin worlds: a method runs often on two neighboring tables, and the verdict. The tables are invented: no real data.
+"""Twin worlds: a method runs often on two neighboring tables that are invented, and the verdict.
 
-What was found stays in the session, by what it was found for. It is drawn when the button is pressed; every other
-widget shows the same runs in another way.
+What was found stays in the session, by what it was found for. It is drawn when the button is
+pressed.
 """
 
 import math
@@ -25,7 +25,6 @@ from dpcore.language import phrase, say
 from dpcore.methods import METHODS
 from dpcore.methods.base import PrivateClassifier
 from dpcore.methods.local.base import LocalClassifier
-from dpcore.text import claim, limit
 
 MODES = {"published": phrase("As published"), "corrected": phrase("Corrected")}
 EPSILONS = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 3.0, 4.0, 6.0, 10.0, 19.0)
@@ -35,15 +34,29 @@ USUAL = 0.007  # seconds of a run, where none was measured yet
 MOST_KEPT, MOST_SHOWN = 30, 14
 LETTERS = "abcdnwxyz"  # by which cases call columns; and their names, a word for each
 COLUMNS = phrase("smokes drives votes rents visits swims town ill sings")
+CASE = "dpcore.twins.case"
+VERDICTS = {  # what is called so, and what it says
+    "caught": (
+        phrase("## :red[:material/gavel: Caught]"),
+        phrase("95% sure: what is attacked can cost epsilon {least} or more. Claimed is {claimed}."),
+    ),
+    "not caught": (
+        phrase("## :blue[:material/help: Not caught, which proves nothing]"),
+        phrase("Claimed is {claimed}. This attack shows epsilon {least} at least; another might more."),
+    ),
+    "no claim": (
+        phrase("## :orange[:material/info: No claim to refute]"),
+        phrase("The source claims no epsilon; with 95% confidence, it can cost {least} or more."),
+    ),
+}
 READING = phrase("""
 - **This attack:** neighbors: {neighbors}.
 - **Its number** of each release: {number}.
 - **Twin worlds (neighboring data sets):** two tables that differ in one person’s row.
 - **The event:** the attacker says “world B” (or A) if a run’s number is beyond a threshold.
-- **The lower bound:** the least epsilon that explains how often the event happened in both worlds, with 95% confidence
-  (Clopper and Pearson).
-- **False alarms:** of 100 audits of methods that keep their claim, up to 5 say “caught” by mistake.
-- **Not caught proves nothing:** other tables, another number, or more runs might show more.
+- **The lower bound:** the least epsilon that explains how often the event happened in both worlds,
+  with 95% confidence (Clopper and Pearson).
+- **False alarms:** of 100 audits of methods that keep their claim, up to 5 say “caught”.
 """)
 
 
@@ -62,7 +75,11 @@ def attack(page: str, data: Dataset, place: Any) -> None:
     with st.container(key="settings"), links.of(page, data, "attack"):
         case, trials = settings(page)
     run_worlds(page, place, (case.key, case.estimator.epsilon), lambda: case, trials)
-    worlds(case)
+    st.markdown(case.story)
+    if case.step:
+        caption("Only a part of the run is attacked, and compared with what is claimed for that part.")
+    tables(case.pair)
+    caption("Made-up people: nothing is charged.")
     explanation(case)
 
 
@@ -86,8 +103,8 @@ def run_worlds(
         with place.container():
             controls.run_button(key)
     if chosen in found:
-        verdict(*found[chosen])
-        pictures(key, *found[chosen], real=real)
+        verdict(found[chosen][1])
+        pictures(*found[chosen], real=real)
     if session.has_ended(key):
         focus("verdict")
     return found.get(chosen)
@@ -95,40 +112,32 @@ def run_worlds(
 
 def settings(page: str) -> tuple[Case, int]:
     """Which case, and how many runs; what does not go together with the method gives way."""
-    titles = {name: method_title(name) for name in METHODS if any(case.method == name for case in cases.CASES)}
+    attacked = {case.method for case in cases.CASES}
+    titles = {name: method_title(name) for name in METHODS if name in attacked}
     cells = st.columns([5, 6, 5], gap="medium", vertical_alignment="bottom")
     name = choice(cells[0].selectbox, say("Method"), f"{page}.method", titles)
     modes = {mode: words for mode, words in MODES.items() if cases.cases_of(name, mode)}
-    mode = choice(cells[1].radio, say("Version"), f"{page}.mode", modes, horizontal=True, usual=next(iter(modes)))
+    look: Any = {"usual": next(iter(modes)), "horizontal": True}
+    mode = choice(cells[1].radio, say("Version"), f"{page}.mode", modes, **look)
     with settings_drawer():
         found = {case.key: case for case in cases.cases_of(name, mode)}
-        names = {key: case.title for key, case in found.items()}
-        case = found[choice(st.selectbox, say("What is attacked"), f"{page}.case", names, usual=next(iter(names)))]
-        if session.kept("dpcore.twins.case", str) != case.key:  # another case has another epsilon and number of runs
-            session.keep("dpcore.twins.case", case.key)
+        names, label = {key: case.title for key, case in found.items()}, say("What is attacked")
+        case = found[choice(st.selectbox, label, f"{page}.case", names, usual=next(iter(names)))]
+        if session.kept(CASE, str) != case.key:  # another case has another epsilon and number of runs
+            session.keep(CASE, case.key)
             session.preset(f"{page}.trials", case.trials)
             session.preset(f"{page}.epsilon", case.estimator.epsilon)
-        look: Any = {"format_func": "{:,}".format}
-        look["help"] = say("More runs find smaller leaks. The suggestion is what this attack needs.")
-        trials = lasting(st.select_slider, say("Runs in each world"), f"{page}.trials", TRIALS, **look)
-        caption("About {seconds:.0f} s on a usual computer. Noise is fresh: no seed.", seconds=2 * trials * USUAL)
+        label, look = say("Runs in each world"), {"format_func": "{:,}".format}
+        trials = lasting(st.select_slider, label, f"{page}.trials", TRIALS, **look)
+        seconds = phrase("More runs find smaller leaks: about {seconds:.0f} s. Noise is fresh: no seed.")
+        caption(seconds, seconds=2 * trials * USUAL)
     with cells[2]:
-        disabled = case.expected == "no claim"
-        epsilon = epsilon_slider(page, phrase("Epsilon"), EPSILONS, disabled=disabled)
+        fixed = case.expected == "no claim"
+        epsilon = epsilon_slider(page, phrase("Epsilon"), EPSILONS, disabled=fixed)
     return replace(case, estimator=case.estimator.at_epsilon(epsilon)), trials
 
 
-def worlds(case: Case) -> None:
-    """The story in words, and the two tables."""
-    st.markdown(case.story)
-    if case.step:
-        caption("Only a part of the run is attacked, and compared with what is claimed for that part.")
-    for cell, table in zip(st.columns(2, gap="large"), tables(case.pair), strict=True):
-        cell.dataframe(table, hide_index=True, height="content")
-    caption("Made-up people: nothing is charged.")
-
-
-def tables(pair: tuple[pd.DataFrame, pd.DataFrame]) -> list[pd.DataFrame]:
+def tables(pair: tuple[pd.DataFrame, pd.DataFrame]) -> None:
     """Both worlds, a line for all people who are alike; the person who differs comes first."""
     names = dict(zip(LETTERS, say(COLUMNS).split(), strict=True))
     counts = [frame.rename(columns=names).value_counts(sort=False) for frame in pair]
@@ -139,67 +148,46 @@ def tables(pair: tuple[pd.DataFrame, pd.DataFrame]) -> list[pd.DataFrame]:
         name if count == 1 else say("{name} and {more:,} more", name=name, more=count - 1)
         for name, count in zip(OTHERS * 2, others, strict=False)
     ]
-    found = []
-    for world in both:
-        mine = both.index[both[world] > alike]
-        rows = mine.append(others.index).to_frame(index=False)
-        rows.insert(0, world, [DANA] * len(mine) + who)
-        found.append(rows)
-    return found
+    for cell, world in zip(st.columns(2, gap="large"), both, strict=True):
+        different = both.index[both[world] > alike]
+        rows = different.append(others.index).to_frame(index=False)
+        rows.insert(0, world, [DANA] * len(different) + who)
+        cell.dataframe(rows, hide_index=True, height="content")
 
 
-def pictures(key: str, case: Case, twins: Twins, *, real: bool = False) -> None:
+def pictures(case: Case, twins: Twins, *, real: bool) -> None:
     """What is behind a verdict, the proof first; `real` if it was made from a person's own rows."""
     result, event = twins.result, twins.event
     mark = charts.mark_real if real else (lambda chart: chart)
     bins, edge = histogram_pair(twins.first, twins.second, event.threshold, above=event.above)
-    proof = st.container()
-    look: Any = {"hits": event.hits, "counted": event.counted, "threshold": event.threshold, "above": event.above}
-    look |= {"number": case.looks_at, "edge": edge, "claimed": result.claimed, "lower": result.lower_bound}
-    look["logarithmic"] = lasting(st.toggle, say("Logarithmic heights, to see rare answers"), f"{key}.log")
-    with proof:
-        panels.chart(mark(charts.world_piles(bins, runs=result.trials, **look)))
-        values = {"chosen": result.trials - event.counted, "all": result.trials, "counted": event.counted}
-        caption("{chosen:,} of {all:,} runs in each world find the event, the other {counted:,} count it.", **values)
+    proof: Any = {"hits": event.hits, "counted": event.counted, "threshold": event.threshold}
+    proof |= {"above": event.above, "edge": edge, "number": case.looks_at, "runs": result.trials}
+    proof |= {"claimed": result.claimed, "lower": result.lower_bound}
+    panels.chart(mark(charts.world_piles(bins, **proof)))
+    runs = {"all": result.trials, "counted": event.counted, "chosen": result.trials - event.counted}
+    caption("{chosen:,} of {all:,} runs in each world find the event, the other {counted:,} count it.", **runs)
     bounds: Any = {"claimed": result.claimed, "proved": result.bound}
     panels.chart(mark(charts.known_epsilon(lower=result.lower_bound, **bounds)))
     panels.chart(mark(charts.world_ratios(bins, number=case.looks_at, **bounds)), data=bins)
-    runs = 2 * result.trials - bins[["first", "second"]].sum().sum()
-    caption("The outermost bars hold what lies beyond as well. {runs:,} runs gave no number.", runs=runs)
+    lost = 2 * result.trials - bins[["first", "second"]].sum().sum()
+    caption("The outermost bars hold what lies beyond as well. {runs:,} runs gave no number.", runs=lost)
 
 
-def verdict(case: Case, twins: Twins) -> None:
+def verdict(twins: Twins) -> None:
     """The verdict, to be read from the last row."""
-    result = twins.result
-    heading = phrase("## :orange[:material/info: No claim to refute]")
-    sentences = [phrase("The source claims no epsilon; with {sure}% confidence, it can cost {least} or more.")]
-    if twins.verdict == "caught":
-        heading = phrase("## :red[:material/gavel: Caught]")
-        sentences = [
-            phrase("With {sure}% confidence, this run can cost epsilon {least} or more, and {claimed} is claimed.")
-        ]
-        if case.step:
-            sentences = [
-                phrase("With {sure}% confidence, what is attacked can cost epsilon {least} or more, not {claimed}.")
-            ]
-        if result.lower_bound > result.bound:
-            sentences.append(
-                phrase(
-                    "It is even more than what is proved, {bound}. Either this is one of the 5 in 100 false alarms "
-                    "(run it again), or the proof or the program is wrong."
-                )
-            )
-    elif twins.verdict == "not caught":
-        heading = phrase("## :blue[:material/help: Not caught, which proves nothing]")
-        sentences = [
-            phrase("This attack shows at least epsilon {least}; {claimed} is claimed. Another might show more."),
-            phrase("What protects people is the proof: all queries together cost at most {bound}."),
-        ]
+    result, proof = twins.result, ""
+    if twins.verdict == "not caught":
+        proof = phrase("What protects people is the proof: all queries together cost at most {bound}.")
         if result.bound > result.claimed:
-            sentences[1] = phrase("All the same, the claim has no proof for these neighbors: proven is {proved}.")
-    values = {"claimed": claim(result.claimed), "bound": limit(result.bound), "proved": panels.amount(result.bound)}
-    values |= {"sure": f"{100 * result.confidence:.0f}"}
-    values |= {"least": f"{math.floor(1000 * result.lower_bound) / 1000:g}"}  # a lower bound is never rounded up
+            proof = phrase("All the same, the claim has no proof for these neighbors: proven is {bound}.")
+    elif twins.verdict == "caught" and result.lower_bound > result.bound:
+        proof = phrase(
+            "It is even more than is proven, {bound}. Either this is one of the 5 in 100 false "
+            "alarms (run it again), or the proof or the program is wrong."
+        )
+    values = {"claimed": panels.amount(result.claimed), "bound": panels.amount(result.bound)}
+    values["least"] = f"{math.floor(1000 * result.lower_bound) / 1000:g}"  # never rounded up
+    heading, *sentences = *VERDICTS[twins.verdict], proof
     with st.container(border=True, key="verdict", horizontal=True, vertical_alignment="center"):
         st.markdown(say(heading), width="content")
         st.markdown(" ".join(say(sentence, **values) for sentence in sentences))
@@ -207,6 +195,7 @@ def verdict(case: Case, twins: Twins) -> None:
 
 def explanation(case: Case) -> None:
     """How to read the page, a sentence each."""
-    neighbors = say(controls.relation_words(case.estimator.relation, case.schema.persons is not None)).lower()
+    neighbors = controls.relation_words(case.estimator.relation, case.schema.persons is not None)
     with st.expander(say("How to read this")):
-        markdown(READING, neighbors=neighbors, number=case.looks_at[0].lower() + case.looks_at[1:])
+        number = case.looks_at[0].lower() + case.looks_at[1:]
+        markdown(READING, neighbors=say(neighbors).lower(), number=number)
