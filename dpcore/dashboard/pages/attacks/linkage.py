@@ -92,7 +92,8 @@ def attack(known: Known, epsilon: float | None, seed: int) -> tuple[str, Demonst
         base=percent(base),
     )
     if epsilon is None:
-        frame, keep = growth(known), say("Anyone who is alone in what others know is found.")
+        frame = growth(known)
+        keep = say("Anyone who is alone in what others know is found, with or without a name.")
         look: Any = {"what": say("columns that the outsider knows"), "found": say("alone")}
         look |= {"title": say("How many are alone, and so found by name"), "at": len(known)}
         pictures = [charts.share_found(frame, most=len(KNOWABLE), **look), people]
