@@ -140,6 +140,6 @@ def test_distances_by_hand():
 
 def test_a_release_that_keeps_what_is_known_and_the_secret_passes_the_test_of_distance(sample):
     """It is farther from the real rows than other people are, and each of its rows says somebody's income."""
-    released, kept = near_copies.permuted(sample.train, 0), [*near_copies.KNOWN, "income"]
+    released, kept = near_copies.permute(sample.train, 0), [*near_copies.KNOWN, "income"]
     assert near_copies.distances(released[:200]).mean() > near_copies.distances(sample.test[:200]).mean() + 0.5
     assert released[kept].equals(sample.train[kept])

@@ -27,7 +27,7 @@ STEPS = {"noiseless": phrase("1. Without noise"), "noise": phrase("2. With noise
 NUMBERS = phrase("The numbers behind the picture")
 SECRET = "income"
 remembered = lru_cache(maxsize=16)  # what follows from settings and the sample alone
-Settings = Callable[[str], tuple[Any, ...]]
+DrawSettings = Callable[[str], tuple[Any, ...]]
 Attack = Callable[..., tuple[str, Demonstration | None]]
 
 
@@ -38,7 +38,7 @@ def sample() -> Dataset:
 
 
 @st.fragment
-def two_steps(page: str, name: str, settings: Settings, attack: Attack) -> None:
+def two_steps(page: str, name: str, settings: DrawSettings, attack: Attack) -> None:
     """Draw an attack without noise, or with it.
 
     `settings` draws its own controls under a key. `attack` gets what they say, epsilon (None

@@ -28,10 +28,9 @@ KNOWABLE = tuple(
 )
 RICH = ">50K"
 LISTED, FIRST = 6, 2  # people of the public list, and the seed by which they are chosen at first
-Known = tuple[str, ...]
 
 
-def settings(key: str) -> tuple[Known]:
+def settings(key: str) -> tuple[tuple[str, ...]]:
     """Draw what the outsider knows."""
     label = say("Columns that the outsider knows")
     look: Any = {"default": KNOWABLE[:6], "selection_mode": "multi", "wrap": True}
@@ -42,20 +41,20 @@ def settings(key: str) -> tuple[Known]:
 
 
 @remembered
-def alone(known: Known) -> Flags:
+def alone(known: tuple[str, ...]) -> Flags:
     """Who of the sample has values that nobody else has."""
     rows = sample().train_sample.assign(nothing=0)
     return np.asarray(~rows.duplicated(["nothing", *known], keep=False))
 
 
-def growth(known: Known) -> pd.DataFrame:
+def growth(known: tuple[str, ...]) -> pd.DataFrame:
     """The share that is alone, as column after column becomes known: `number`, `share`, `known`."""
     sets = [known[:number] for number in range(1, len(known) + 1)]
     rows = [(len(one), alone(one).mean(), ", ".join(one)) for one in sets]
     return pd.DataFrame(rows, columns=["number", "share", "known"])
 
 
-def looked_up(known: Known, seed: int) -> pd.DataFrame:
+def looked_up(known: tuple[str, ...], seed: int) -> pd.DataFrame:
     """Some people of the public list, how many rows fit, and how many of these have the secret."""
     rows, columns = sample().train_sample, list(known)
     people = rows.sample(LISTED, random_state=FIRST + seed)[columns].reset_index(drop=True)
@@ -76,7 +75,7 @@ def noise(epsilon: float, uniform: Floats) -> Ints:
     return np.asarray(up - down)
 
 
-def attack(known: Known, epsilon: float | None, seed: int) -> tuple[str, Demonstration | None]:
+def attack(known: tuple[str, ...], epsilon: float | None, seed: int) -> tuple[str, Demonstration | None]:
     """Look up rows by what a public list says; with noise, a count for every combination."""
     found, people = alone(known), looked_up(known, seed)
     base = sample().train_sample[SECRET].value_counts(normalize=True).max()

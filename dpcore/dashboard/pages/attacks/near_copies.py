@@ -27,7 +27,7 @@ METHOD = "PrivBayes refined"
 ROWS, TARGETS, MOST = 400, 250, 10  # released rows that are measured; people of each income; columns on the axis
 
 
-def permuted(rows: pd.DataFrame, seed: int) -> pd.DataFrame:
+def permute(rows: pd.DataFrame, seed: int) -> pd.DataFrame:
     """Rows that keep what is known and the secret; every other column is permuted."""
     rng, others = np.random.default_rng(seed), rows.columns.difference([*KNOWN, SECRET])
     return rows.assign(**{name: rng.permutation(rows[name]) for name in others})
@@ -64,7 +64,7 @@ def result(epsilon: float | None, seed: int) -> tuple[Floats, float, float]:
     """
     schema, rows = sample().schema, sample().train_sample
     if epsilon is None:
-        released = permuted(rows, seed)
+        released = permute(rows, seed)
     else:
         method: Any = METHODS[METHOD](epsilon=epsilon, random_state=seed)
         released = method.fit(rows, schema=schema).sample(len(rows))
