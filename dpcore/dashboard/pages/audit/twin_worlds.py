@@ -17,9 +17,9 @@ from dpcore.arguments import Progress
 from dpcore.audit import cases
 from dpcore.audit.cases import Case, Twins
 from dpcore.dashboard import controls, jobs, links, panels, session
-from dpcore.dashboard.demonstration import DANA, OTHERS, epsilon_slider
+from dpcore.dashboard.demonstration import DANA, OTHERS
 from dpcore.dashboard.histogram_pair import histogram_pair
-from dpcore.dashboard.widgets import caption, choice, focus, lasting, markdown, settings_drawer
+from dpcore.dashboard.widgets import caption, choice, focus, lasting, markdown, number_choice, settings_drawer
 from dpcore.datasets import Dataset
 from dpcore.language import phrase, say
 from dpcore.methods import METHODS
@@ -34,7 +34,6 @@ USUAL = 0.007  # seconds of a run, where none was measured yet
 MOST_KEPT, MOST_SHOWN = 30, 14
 LETTERS = "abcdnwxyz"  # by which cases call columns; and their names, a word for each
 COLUMNS = phrase("smokes drives votes rents visits swims town ill sings")
-CASE = "dpcore.twins.case"
 VERDICTS = {  # what is called so, and what it says
     "caught": (
         phrase("## :red[:material/gavel: Caught]"),
@@ -123,17 +122,13 @@ def settings(page: str) -> tuple[Case, int]:
         found = {case.key: case for case in cases.cases_of(name, mode)}
         names, label = {key: case.title for key, case in found.items()}, say("What is attacked")
         case = found[choice(st.selectbox, label, f"{page}.case", names, usual=next(iter(names)))]
-        if session.kept(CASE, str) != case.key:  # another case has another epsilon and number of runs
-            session.keep(CASE, case.key)
-            session.preset(f"{page}.trials", case.trials)
-            session.preset(f"{page}.epsilon", case.estimator.epsilon)
-        label, look = say("Runs in each world"), {"format_func": "{:,}".format}
+        label, look = say("Runs in each world"), {"format_func": "{:,}".format, "usual": case.trials}
         trials = lasting(st.select_slider, label, f"{page}.trials", TRIALS, **look)
         seconds = phrase("More runs find smaller leaks: about {seconds:.0f} s. Noise is fresh: no seed.")
         caption(seconds, seconds=2 * trials * USUAL)
     with cells[2]:
-        fixed = case.expected == "no claim"
-        epsilon = epsilon_slider(page, phrase("Epsilon"), EPSILONS, disabled=fixed)
+        look = {"usual": case.estimator.epsilon, "disabled": case.expected == "no claim"}
+        epsilon = number_choice(st.select_slider, say("Epsilon"), f"{page}.epsilon", EPSILONS, **look)
     return replace(case, estimator=case.estimator.at_epsilon(epsilon)), trials
 
 
