@@ -41,12 +41,6 @@ def distances(released: pd.DataFrame) -> Floats:
 
 
 @remembered
-def distances_of_others() -> Floats:
-    """The same of people who are not in the sample."""
-    return distances(sample().test_sample[:ROWS])
-
-
-@remembered
 def targets() -> list[pd.DataFrame]:
     """People in the data, and others, alone in what is known; as many of either income."""
     every = pd.concat([sample().train_sample, sample().test_sample], keys=[0, 1])
@@ -57,10 +51,10 @@ def targets() -> list[pd.DataFrame]:
 
 
 @remembered
-def result(epsilon: float | None, seed: int) -> tuple[Floats, float, float]:
-    """How far a release is from the data, and how often it tells incomes of people in them, and others.
+def result(epsilon: float | None, seed: int) -> tuple[Floats, Floats, float, float]:
+    """How far other people and a release are from the data, and the incomes that it tells of both.
 
-    Without epsilon it is one that leaks.
+    Without epsilon it is a release that leaks.
     """
     schema, rows = sample().schema, sample().train_sample
     if epsilon is None:
@@ -70,12 +64,13 @@ def result(epsilon: float | None, seed: int) -> tuple[Floats, float, float]:
         released = method.fit(rows, schema=schema).sample(len(rows))
     how: Any = (released, schema, SECRET, KNOWN, disclosure.MATCH)
     inside, outside = (float(disclosure.correct(people, *how).mean()) for people in targets())
-    return distances(released.sample(ROWS, random_state=0)), inside, outside
+    others = distances(sample().test_sample[:ROWS])
+    return others, distances(released.sample(ROWS, random_state=0)), inside, outside
 
 
 def attack(epsilon: float | None, seed: int) -> tuple[str, Demonstration]:
     """Test the distances of a release that leaks, or of a private one, and look people up in it."""
-    others, (released, inside, outside) = distances_of_others(), result(epsilon, seed)
+    others, released, inside, outside = result(epsilon, seed)
     lead = phrase(
         "A test calls rows safe if they are **no nearer to real rows than other people’s are**. These "
         "are real rows, {permuted} of {columns} columns permuted. People are looked up by the rest."
