@@ -1,7 +1,10 @@
 """Why removing names is not enough: attacks on noiseless numbers, and what noise leaves of them."""
 
+from functools import partial
+
 from dpcore.dashboard import panels, shell
 from dpcore.dashboard.pages.attacks import linkage, membership_game, near_copies, secret_bits, taking_part
+from dpcore.dashboard.pages.attacks.attack_steps import two_steps
 from dpcore.language import phrase, say
 
 PAGE = "attacks"
@@ -10,10 +13,10 @@ shell.frame(say("Attacks"), say("Why removing names is not enough. All people ar
 panels.draw_open(
     PAGE,
     {
-        phrase("Linkage"): lambda: linkage.part(PAGE),
-        phrase("Reconstruction"): lambda: secret_bits.part(PAGE),
-        phrase("Membership"): lambda: taking_part.part(PAGE),
-        phrase("Distance"): lambda: near_copies.part(PAGE),
-        phrase("Game"): lambda: membership_game.game(PAGE),
+        phrase("Linkage"): partial(two_steps, PAGE, "linkage", linkage.settings, linkage.attack),
+        phrase("Reconstruction"): partial(two_steps, PAGE, "bits", secret_bits.settings, secret_bits.attack),
+        phrase("Membership"): partial(two_steps, PAGE, "averages", taking_part.settings, taking_part.attack),
+        phrase("Distance"): partial(two_steps, PAGE, "near", lambda _: (), near_copies.attack),
+        phrase("Game"): partial(membership_game.game, PAGE),
     },
 )

@@ -1,6 +1,6 @@
-"""Two piles of numbers as one set of bins: how many of each fell where, and how far their ratio may be from one."""
+"""Two piles of numbers in one set of bins, and how far their ratio may be from one."""
 
-from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -13,71 +13,64 @@ FULL = 16  # numbers that a bar should have, on average
 TAIL = 0.002  # share of the runs in each of the outermost bars, at most, if numbers have no steps
 
 
-@dataclass(frozen=True, eq=False)
-class HistogramPair:
-    """Bins with their counts, the edge at the event's threshold, and how many runs gave no number.
+class HistogramPair(NamedTuple):
+    """Bins with their counts, and the edge at the event's threshold.
 
-    `bins` has one row per bin: `left`, `right`, `first`, `second` (runs), and of the ratio second / first its
-    `log_ratio` and the ends `low` and `high` of a 95% interval; infinite where a world has no run, missing where
-    neither has one.
+    `bins` has one row per bin: `left`, `right`, `first`, `second` (runs), and of the ratio second /
+    first its `log_ratio` and the ends `low` and `high` of a 95% interval; infinite where a world
+    has no run, missing where neither has one.
     """
 
     bins: pd.DataFrame
     edge: float
-    lost: int
 
 
 def histogram_pair(first: Floats, second: Floats, threshold: float, *, above: bool) -> HistogramPair:
-    """Both worlds' numbers in common bins, of which none holds numbers from both sides of the event's threshold.
+    """Both worlds' numbers in common bins, none of which lies on both sides of the threshold.
 
-    The outermost bins hold whatever lies beyond as well.
+    The outermost bins hold whatever lies beyond as well; runs that gave no number are in none.
     """
-    kept = [values[~np.isnan(values)] for values in (first, second)]
-    pool = np.concatenate(kept)
+    pool = np.concatenate([first, second])
     finite = pool[np.isfinite(pool)]
-    edges, edge = edges_of(finite if len(finite) else np.zeros(1), threshold, above=above)
-    counts = []
-    for values in kept:
-        place = np.searchsorted(edges, values, side="right") - 1
-        counts.append(np.bincount(np.clip(place, 0, len(edges) - 2), minlength=len(edges) - 1))
-    frame = pd.DataFrame({"left": edges[:-1], "right": edges[1:], "first": counts[0], "second": counts[1]})
-    return HistogramPair(ratios(frame, len(first)), edge, 2 * len(first) - len(pool))
+    edges = bin_edges(finite if len(finite) else np.zeros(1), threshold, above=above)
+    frame = pd.DataFrame({"left": edges[:-1], "right": edges[1:]})
+    for name, values in (("first", first), ("second", second)):
+        frame[name] = np.histogram(values[~np.isnan(values)], [-np.inf, *edges[1:-1], np.inf])[0]
+    after = np.searchsorted(edges, threshold, side="right")
+    edge = edges[after - above] if np.isfinite(threshold) else np.inf
+    return HistogramPair(ratios(frame, len(first)), float(edge))
 
 
-def edges_of(values: Floats, threshold: float, *, above: bool) -> tuple[Floats, float]:
-    """Edges of bins for these numbers, and the one at the threshold."""
+def bin_edges(values: Floats, threshold: float, *, above: bool) -> Floats:
+    """Edges of bins: one for each number if they have steps, else with an edge at the threshold."""
     found = np.unique(values)
-    event = np.isfinite(threshold)
     step = float(np.diff(found).min()) if len(found) > 1 else 1.0
     steps = np.round((found - found[0]) / step)
     if steps[-1] < MOST_STEPS and np.allclose(found, found[0] + steps * step, rtol=0, atol=1e-3 * step):
-        edges = found[0] + (np.arange(steps[-1] + 2) - 0.5) * step  # a bin for each number
-        return edges, float(threshold + (-0.5 if above else 0.5) * step) if event else np.inf
+        return np.asarray(found[0] + (np.arange(steps[-1] + 2) - 0.5) * step)
     low, high = np.quantile(values, [TAIL, 1 - TAIL])
-    if event:
+    start, before = low, 0
+    if np.isfinite(threshold):
         low, high = min(low, threshold), max(high, threshold)
+        start, before = threshold if above else np.nextafter(threshold, np.inf), 1
     step = max(high - low, 1e-9) / min(max(len(values) // FULL, FEWEST), BINS)
-    start = float(threshold if above else np.nextafter(threshold, np.inf)) if event else float(low)
-    before, after = int(np.ceil((start - low) / step - 1e-9)), int(np.ceil((high - start) / step + 1e-9))
-    return start + np.arange(-max(before, 1 if event else 0), max(after, 1) + 1) * step, start if event else np.inf
+    before = max(int(np.ceil((start - low) / step - 1e-9)), before)
+    after = max(int(np.ceil((high - start) / step + 1e-9)), 1)
+    return np.asarray(start + np.arange(-before, after + 1) * step)
 
 
 def ratios(frame: pd.DataFrame, runs: int) -> pd.DataFrame:
-    """The logarithms of second / first with intervals, from one 97.5% interval for each of the two shares."""
+    """The logarithms of second / first, with intervals from a 97.5% interval for either share."""
     first, second = (frame[name].to_numpy(dtype=float) for name in ("first", "second"))
     (first_low, first_high), (second_low, second_high) = (interval(hits, runs, 0.025) for hits in (first, second))
-    nobody = (first == 0) & (second == 0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        made = {
-            "log_ratio": np.log(second / first),
-            "low": np.log(second_low / first_high),
-            "high": np.log(second_high / first_low),
-        }
-    return frame.assign(**{name: np.where(nobody, np.nan, values) for name, values in made.items()})
+        made = np.log([second / first, second_low / first_high, second_high / first_low])
+    made[:, (first == 0) & (second == 0)] = np.nan
+    return frame.assign(**dict(zip(("log_ratio", "low", "high"), made, strict=True)))
 
 
-def interval(hits: Floats, runs: int, alpha: float = 0.05) -> tuple[Floats, Floats]:
+def interval(hits: Floats, runs: Any, alpha: float = 0.05) -> tuple[Floats, Floats]:
     """Clopper and Pearson's interval of a probability, with that chance of missing it."""
-    low = np.where(hits > 0, beta.ppf(alpha / 2, np.maximum(hits, 1), runs - hits + 1), 0.0)
-    high = np.where(hits < runs, beta.ppf(1 - alpha / 2, hits + 1, np.maximum(runs - hits, 1)), 1.0)
-    return low, high
+    low = beta.ppf(alpha / 2, hits, runs - hits + 1)
+    high = beta.ppf(1 - alpha / 2, hits + 1, runs - hits)
+    return np.nan_to_num(low), np.nan_to_num(high, nan=1.0)  # where none or all are hits

@@ -6,7 +6,6 @@ A picture is a frame and what draws it. Frames take names where words of users s
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
 from inspect import signature
 from itertools import product
 from typing import Any
@@ -327,7 +326,7 @@ def played():
 
 def of_event(threshold, **how):
     found = binned(threshold=threshold)
-    return lambda: found.bins, lambda data: piles(replace(found, bins=data), threshold, **how)
+    return lambda: found.bins, lambda data: piles(found._replace(bins=data), threshold, **how)
 
 
 def attacked():

@@ -1,97 +1,81 @@
 """What all attacks have alike: noiseless numbers first, then noise with a slider.
 
-The people are rows of the bundled sample, which is synthetic, whatever data are in use: nothing is charged.
+The people are rows of the bundled sample, which is synthetic, whatever data are in use: nothing is
+charged.
 """
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from collections.abc import Callable
+from functools import cache, lru_cache
+from math import inf
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import streamlit as st
 
-from dpcore import datasets
-from dpcore.arguments import Floats
+from dpcore import charts, datasets
 from dpcore.dashboard import links, session
 from dpcore.dashboard.demonstration import Demonstration, epsilon_slider, show, sides
 from dpcore.dashboard.widgets import choice, seed_button
 from dpcore.datasets import Dataset
 from dpcore.language import phrase, say
-from dpcore.text import CERTAIN, odds, percent
+from dpcore.text import odds, percent
 
-Value = TypeVar("Value")
 EPSILONS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1_000.0, 3_000.0, 10_000.0)
+WITH_NOISELESS = (*EPSILONS, inf)
 STEPS = {"noiseless": phrase("1. Without noise"), "noise": phrase("2. With noise")}
 NUMBERS = phrase("The numbers behind the picture")
-MOST_KEPT = 60
-SECRET = ("income", ">50K")
+SECRET = "income"
+remembered = lru_cache(maxsize=16)  # what follows from settings and the sample alone
+DrawSettings = Callable[[str], tuple[Any, ...]]
+Attack = Callable[..., tuple[str, Demonstration | None]]
 
 
-@dataclass(frozen=True)
-class AttackStep:
-    """A step of an attack: the key of its settings, epsilon (None without noise), and its places."""
-
-    key: str
-    epsilon: float | None
-    head: Any
-    settings: Any
-    pictures: Any
-
-    def show(self, lead: str, again: str, attack: Callable[[int], Demonstration]) -> None:
-        """Draw it. `attack` gets the seed of the button `again`, which both steps share; 0 without a button."""
-        self.head.markdown(lead)
-        with self.settings:
-            found = attack(seed_button(self.key, again) if again else 0)
-        show(found, self.settings, self.pictures)
-
-
-@contextmanager
-def settings(page: str, name: str, label: str = phrase("Epsilon")) -> Iterator[AttackStep]:
-    """The step and its epsilon; an attack's own settings are drawn below them, inside this."""
-    key, head = f"{page}.{name}", st.container()
-    left, right = sides()
-    with left, links.of(page, session.dataset(), name):
-        look: Any = {"default": "noiseless", "required": True}
-        noisy = choice(st.segmented_control, say("What is published"), f"{key}.step", STEPS, **look) == "noise"
-        yield AttackStep(key, epsilon_slider(key, label, EPSILONS) if noisy else None, head, left, right)
-
-
+@cache
 def sample() -> Dataset:
     """The bundled sample as it is, whatever data are in use, and with whatever schema."""
-    return session.kept("dpcore.attacks.sample", lambda: datasets.load("sample"))
+    return datasets.load("sample")
 
 
-def secrets() -> np.ndarray:
-    """Who of the sample earns more than 50K."""
-    name, value = SECRET
-    return np.asarray(sample().train_sample[name] == value)
+@st.fragment
+def two_steps(page: str, name: str, settings: DrawSettings, attack: Attack) -> None:
+    """Draw an attack without noise, or with it.
+
+    `settings` draws its own controls under a key. `attack` gets what they say, epsilon (None
+    without noise) and the seed of a button; it gives a lead, and what is shown.
+    """
+    key, head = f"{page}.{name}", st.container()
+    left, right = sides()
+    with left:
+        with links.of(page, session.dataset(), name):
+            label, look = say("What is published"), {"default": "noiseless", "required": True}
+            step = choice(st.segmented_control, label, f"{key}.step", STEPS, **look)
+            epsilon = epsilon_slider(key, phrase("Epsilon"), EPSILONS) if step == "noise" else None
+            chosen = settings(key)
+        lead, found = attack(*chosen, epsilon, seed_button(key, say("Draw again")))
+    head.markdown(lead)
+    if found is not None:
+        show(found, left, right)
 
 
-def once(key: tuple[object, ...], compute: Callable[[], Value]) -> Value:
-    """What follows from settings alone, computed once per session; bounded, the oldest go first."""
-    found: dict[tuple[object, ...], Value] = session.kept("dpcore.attacks", dict)
-    key = (*key, len(sample().train_sample))
-    if key not in found:
-        while len(found) >= MOST_KEPT:
-            found.pop(next(iter(found)))
-        found[key] = compute()
-    return found[key]
+def with_noise(frame: pd.DataFrame, epsilon: float, assumed: str, *others: Any) -> Demonstration:
+    """How often an attack is right (`share`) by `epsilon`, and the most that epsilon allows.
 
-
-def at_epsilon(frame: pd.DataFrame, epsilon: float) -> float:
-    """The share at an epsilon, of a frame by `epsilon`."""
-    return float(frame.loc[np.isclose(frame["epsilon"], epsilon), "share"].iloc[0])
-
-
-def promise(epsilon: float) -> str:
-    """What an epsilon promises about every attack, as the end of a sentence."""
-    if odds(epsilon) > CERTAIN:
-        return say("no limit that is worth the name is left for other attacks")
-    return say("no attack on someone who was 50:50 before is right more often than {most}", most=percent(odds(epsilon)))
-
-
-def uniform(seed: int, *shape: int) -> Floats:
-    """Random numbers in (0, 1), the same for the same seed."""
-    return np.random.default_rng(seed).uniform(np.finfo(float).tiny, 1.0, shape)
+    The last line of the frame is without noise.
+    """
+    frame, noiseless = frame[:-1], float(frame["share"].iloc[-1])
+    share = float(frame.loc[np.isclose(frame["epsilon"], epsilon), "share"].iloc[0])
+    look: Any = {"noiseless": noiseless, "title": say("How often this attack is right")}
+    return Demonstration(
+        {say("Right"): percent(share), say("Noiseless numbers"): percent(noiseless)},
+        [charts.share_right(frame, epsilon=epsilon, **look), *others],
+        say(
+            "At epsilon {epsilon:,g} this attack is right in {share} of all cases. The most for "
+            "any attack on someone who was 50:50 before: {most}.",
+            epsilon=epsilon,
+            share=percent(share),
+            most=percent(odds(epsilon)),
+        ),
+        assumed,
+        {say(NUMBERS): frame},
+    )

@@ -11,131 +11,115 @@ product
 each deviation divided by how much it varies anyway. (Their x - p in the place of x would shift all
 scores alike.) Participants pull the averages toward themselves, so that their scores are higher.
 
-Attributes come in tables, of one column or of a pair of columns; everybody is in one cell of each. With n people, n
-public, one changed person moves two averages per table by 1 / n each: with t tables by 2 t / n in all, hence Laplace
-noise of scale 2 t / (n epsilon).
+Attributes come in tables, of one column or of a pair of columns; everybody is in one cell of each.
+With n people, n public, one changed person moves two averages per table by 1 / n each: with t
+tables by 2 t / n in all, hence Laplace noise of scale 2 t / (n epsilon).
 """
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.random import Generator
 from numpy.typing import NDArray
+from sklearn.preprocessing import OneHotEncoder
 
-from dpcore.arguments import Floats
-from dpcore.dashboard.count_noise import CountNoise
+from dpcore.arguments import Floats, Ints
 
-Cells = NDArray[np.int64]
-
-
-@dataclass(frozen=True, eq=False)
-class Attributes:
-    """Which yes-or-no attributes everybody has: `cells` of shape (people, tables), numbers below `count`."""
-
-    cells: Cells
-    count: int
-
-    @property
-    def tables(self) -> int:
-        """How many tables there are, in each of which everybody is once."""
-        return int(self.cells.shape[1])
-
-    def counts(self, people: Cells | slice = slice(None)) -> Floats:
-        """How many of these people have each attribute."""
-        return np.bincount(self.cells[people].ravel(), minlength=self.count).astype(float)
+Codes = NDArray[np.int64]
 
 
-def attributes(codes: Cells, sizes: Sequence[int], *, degree: int) -> Attributes:
-    """Every value of every column (degree 1), or every pair of values of every two columns (degree 2)."""
-    cells, start = [], 0
-    for chosen in combinations(range(len(sizes)), degree):
-        shape = tuple(sizes[column] for column in chosen)
-        cells.append(start + np.ravel_multi_index(tuple(codes[:, column] for column in chosen), shape))
-        start += int(np.prod(shape))
-    return Attributes(np.column_stack(cells), start)
+def attributes(codes: Codes, sizes: Sequence[int], *, degree: int) -> Any:
+    """Who has which value of every column, or pair of values of every two columns (degree 2).
+
+    A sparse matrix of 0 and 1, a row for everybody and a column for each attribute.
+    """
+    tables = [list(chosen) for chosen in combinations(range(len(sizes)), degree)]
+    limits = np.array(sizes)
+    cells = [np.ravel_multi_index(codes[:, table].T, limits[table]) for table in tables]
+    every = [np.arange(limits[table].prod()) for table in tables]
+    return OneHotEncoder(categories=every).fit_transform(np.column_stack(cells))
+
+
+def tables(of: Any) -> int:
+    """How many tables attributes come in: everybody has one attribute of each."""
+    return int(of[0].sum())
+
+
+def scale(tables: int, people: int, epsilon: float) -> float:
+    """Of the Laplace noise on every average of a study, if all of them cost epsilon together."""
+    return 2 * tables / (people * epsilon)
 
 
 @dataclass(frozen=True, eq=False)
 class Study:
-    """A study: who is `inside`, as many who are `outside`, and all others, whose averages the attacker knows."""
+    """A study of people by their `attributes`: who takes part, and as many who do not."""
 
-    of: Attributes
-    inside: Cells
-    outside: Cells
+    of: Any
+    inside: Ints
+    outside: Ints
 
     @cached_property
     def averages(self) -> Floats:
         """What is published: the share of participants with each attribute."""
-        return self.of.counts(self.inside) / len(self.inside)
+        return np.asarray(self.of[self.inside].mean(axis=0)).ravel()
 
     @cached_property
-    def known(self) -> Floats:
-        """The same for everybody who is neither inside nor outside."""
-        both = np.concatenate([self.inside, self.outside])
-        return (self.of.counts() - self.of.counts(both)) / (len(self.of.cells) - len(both))
+    def public(self) -> Floats:
+        """The same for everybody else, which the attacker knows."""
+        both = self.of[np.concatenate([self.inside, self.outside])]
+        others = self.of.shape[0] - both.shape[0]
+        return np.asarray((self.of.sum(axis=0) - both.sum(axis=0)) / others).ravel()
 
     def scores(self, averages: Floats, spread: float = 0.0) -> tuple[Floats, Floats]:
-        """The scores of those inside and of those outside, from averages with noise of that scale (0: none)."""
-        people, known = len(self.inside), self.known
-        varies = known * (1 - known) + 0.1 / people + people * 2 * spread**2
-        pull = (averages - known) / varies
-        return pull[self.of.cells[self.inside]].sum(axis=1), pull[self.of.cells[self.outside]].sum(axis=1)
+        """The scores of those inside and outside, from averages with noise of that scale."""
+        people, public = len(self.inside), self.public
+        pull = (averages - public) / (public * (1 - public) + 0.1 / people + people * 2 * spread**2)
+        return self.of[self.inside] @ pull, self.of[self.outside] @ pull
 
 
-def scale(of: Attributes, people: int, epsilon: float) -> float:
-    """Of the Laplace noise on every average of a study, if all of them cost epsilon together."""
-    return 2 * of.tables / (people * epsilon)
+def random_study(of: Any, people: int, rng: Generator) -> Study:
+    """A study of so many people, chosen at random, and as many who are not in it."""
+    return Study(of, *rng.permutation(of.shape[0])[: 2 * people].reshape(2, people))
 
 
-def unit_noise(study: Study, rng: np.random.Generator) -> Floats:
-    """Laplace noise of scale 1 for every average."""
-    return CountNoise("Laplace", 1.0).quantile(rng.uniform(np.finfo(float).tiny, 1.0, study.of.count))
+def right_share(inside: Floats, outside: Floats) -> float:
+    """How often a participant has a higher score than someone who took no part; ties count half.
 
-
-def random_study(of: Attributes, people: int, rng: np.random.Generator) -> Study:
-    """A study of so many people, drawn by lot, and as many who are not in it."""
-    drawn = rng.permutation(len(of.cells))[: 2 * people]
-    return Study(of, drawn[:people], drawn[people:])
-
-
-def picked(inside: Floats, outside: Floats) -> float:
-    """Shown one who took part and one who did not: how often the higher score is the former's; ties count half.
-
-    Over all pairs. Under epsilon for one changed person it is at most e^epsilon / (1 + e^epsilon) in the long run: if
-    the two change places, the table changes by one row.
+    Over all pairs. Under epsilon for one changed person it is at most e^epsilon / (1 + e^epsilon)
+    in the long run: if the two change places, the table changes by one row.
     """
-    higher = np.sign(inside[:, None] - outside[None, :])
-    return float((higher.mean() + 1) / 2)
+    return float((np.sign(inside[:, None] - outside[None, :]).mean() + 1) / 2)
 
 
-def share_picked(studies: Sequence[Study], epsilons: Iterable[float], rng: np.random.Generator) -> pd.DataFrame:
-    """How often the right one is picked from noisy averages, mean over studies: `epsilon`, `share`.
+def right_shares(studies: list[Study], epsilons: Iterable[float], rng: Generator) -> pd.DataFrame:
+    """How often the right one is picked, mean over studies: `epsilon` (infinite without noise), `share`.
 
-    Noise is drawn once per study, for all epsilons, and taken with either sign, which is as likely: less hangs on luck.
+    Noise is drawn once per study, for all epsilons, and taken with either sign, which is as likely:
+    less hangs on chance.
     """
-    noise = [unit_noise(study, rng) for study in studies]
     found = []
-    for epsilon in epsilons:
-        shares = []
-        for study, unit in zip(studies, noise, strict=True):
-            spread = scale(study.of, len(study.inside), epsilon)
+    for study in studies:
+        unit = rng.laplace(size=study.of.shape[1])
+        for epsilon in epsilons:
+            spread = scale(tables(study.of), len(study.inside), epsilon)
             noisy = (study.averages + sign * spread * unit for sign in (1, -1))
-            shares += [picked(*study.scores(published, spread)) for published in noisy]
-        found.append((epsilon, np.mean(shares)))
-    return pd.DataFrame(found, columns=["epsilon", "share"])
+            found += [(epsilon, right_share(*study.scores(averages, spread))) for averages in noisy]
+    frame = pd.DataFrame(found, columns=["epsilon", "share"])
+    return frame.groupby("epsilon", as_index=False).mean()
 
 
 def histogram(inside: Floats, outside: Floats, edges: Floats) -> pd.DataFrame:
-    """Scores in deviations of those outside, in bins: `from`, `to`, `inside`, `outside` (shares of each group).
+    """Scores in deviations of those outside, in bins: `from`, `to`, and shares `inside`, `outside`.
 
     What is beyond the edges is in the first and in the last bin.
     """
-    middle, spread = outside.mean(), max(float(outside.std()), 1e-12)
-    parts = {}
+    frame = pd.DataFrame({"from": edges[:-1], "to": edges[1:]})
+    inner, spread = [-np.inf, *edges[1:-1], np.inf], max(float(outside.std()), 1e-12)
     for name, scores in (("inside", inside), ("outside", outside)):
-        placed = np.clip((scores - middle) / spread, edges[0], np.nextafter(edges[-1], edges[0]))
-        parts[name] = np.histogram(placed, edges)[0] / len(scores)
-    return pd.DataFrame({"from": edges[:-1], "to": edges[1:], **parts})
+        frame[name] = np.histogram((scores - outside.mean()) / spread, inner)[0] / len(scores)
+    return frame

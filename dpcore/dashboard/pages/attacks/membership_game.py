@@ -1,4 +1,4 @@
-"""The membership game as it is played: rules, a round, and scores beside what epsilon allows. No real data."""
+"""The membership game as it is played: rules, a round, and scores. No real data."""
 
 from typing import Any
 
@@ -14,7 +14,6 @@ from dpcore.dashboard.pages.attacks.membership_game_numbers import (
     EPSILONS,
     ILL,
     Game,
-    Round,
     Rules,
     best_share,
     chances,
@@ -28,8 +27,6 @@ RELEASES = {
     "corrected": phrase("Corrected: one answer"),
     "published": phrase("As some papers publish it: 9 answers, charged as one"),
 }
-MODES = {"corrected": phrase("corrected"), "published": phrase("as published")}
-COLUMNS = ["who", "release", "epsilon", "rounds", "right", "share", "low", "high", "allowed"]
 STATE = "dpcore.guessing"
 
 
@@ -37,62 +34,56 @@ STATE = "dpcore.guessing"
 def game(page: str) -> None:
     """Rules, a round, and the scores."""
     markdown(
-        "**Is {name} in the table?** A hidden coin decides. The number of ill people is released with noise, and you "
-        "guess.",
+        "**Is {name} in the table?** A coin decides, and you guess by a noisy number of ill people.",
         name=DANA,
     )
     left, right = sides()
     with left, links.of(page, session.dataset(), "game"):
         epsilon = epsilon_slider(f"{page}.game", phrase("Epsilon that is claimed"), EPSILONS)
         rules = Rules(epsilon, choice(st.radio, say("What is released"), f"{page}.game.mode", RELEASES))
-    playing = session.kept(STATE, Game)
-    with right:  # so that the number, the guess and the result are on one screen
-        play(page, rules, playing)
-        shown, at = (playing.round.rules, float(playing.round.number)) if playing.round else (rules, None)
-        panels.chart(charts.round_worlds(chances(shown), at=at, number=say(shown.number)))
-        limit = {"epsilon": epsilon, "limit": 100 * odds(epsilon), "best": 100 * best_share(rules)}
-        keep = phrase("With epsilon {epsilon:g}, no one is right in more than {limit:.1f}% of all rounds.")
-        if rules.queries > 1:
-            keep = phrase(
-                "With epsilon {epsilon:g}, no one could be right in more than {limit:.1f}% of all rounds. Here the "
-                "best strategy is, in {best:.1f}%."
-            )
-        st.success(say("**To keep:** {sentence}", sentence=say(keep, **limit)), icon=":material/bookmark:")
-        scores(page, rules, playing)
-    with left:
         people = {say("person"): [DANA, *OTHERS[: len(ILL)]], say("ill"): [say(ill) for ill in ("yes", *ILL)]}
         people[say("in the table")] = ["?", *[say("yes")] * len(ILL)]
         st.dataframe(pd.DataFrame(people), hide_index=True, height="content")
         caption("All people are made up. {n} without {name} are ill.", n=COUNT, name=DANA)
+    playing = session.kept(STATE, Game)
+    if playing.round is not None and playing.round.rules != rules:
+        playing.round = None
+    with right:  # so that the number, the guess and the result are on one screen
+        play(page, rules, playing)
+        at = None if playing.round is None else float(playing.round.number)
+        panels.chart(charts.round_worlds(chances(rules), at=at, number=say(rules.number)))
+        sentence = say(
+            "If epsilon {epsilon:g} holds, no one is right in more than {limit:.1f}% of all "
+            "rounds. The best strategy here is, in {best:.1f}%.",
+            epsilon=epsilon,
+            limit=100 * odds(epsilon),
+            best=100 * best_share(rules),
+        )
+        st.success(say("**To keep:** {sentence}", sentence=sentence), icon=":material/bookmark:")
+        scores(page, rules, playing)
 
 
 def play(page: str, rules: Rules, playing: Game) -> None:
-    """The round on the table, but for its picture."""
-    opened = playing.round is not None and playing.guess is None
-    title = say("Next round") if playing.round else say("Start a round")
-    first, second, third = st.columns(3, gap="small")
-    look: Any = {"type": "secondary" if opened else "primary", "icon": ":material/casino:", "width": "stretch"}
-    first.button(title, key=f"{page}.game.deal", on_click=playing.begin, args=(rules,), **look)
-    look = {"type": "primary" if opened else "secondary", "disabled": not opened, "width": "stretch"}
-    look["on_click"] = playing.vote
-    second.button(say("{name} is in", name=DANA), key=f"{page}.game.in", args=(True,), **look)
-    third.button(say("{name} is out", name=DANA), key=f"{page}.game.out", args=(False,), **look)
-    if playing.round is not None:
-        result(playing.round, playing.guess)
-        if playing.round.rules != rules:
-            caption("The settings were changed since: the next round has them.")
-
-
-def result(one: Round, guess: bool | None) -> None:
-    """What was released, and after the guess the truth."""
-    released = ", ".join(str(answer) for answer in one.answers)
-    if guess is None:
-        markdown("#### Released: {answers}. Is {name} in or out?", answers=released, name=DANA)
-        return
-    told = phrase("#### Released: {answers}. :red[:material/cancel: Wrong]: {name} is {truth}")
-    if guess == one.inside:
-        told = phrase("#### Released: {answers}. :green[:material/check_circle: Right]: {name} is {truth}")
-    markdown(told, answers=released, name=DANA, truth=say("in") if one.inside else say("out"))
+    """The round on the table: what was released, and after the guess the truth."""
+    one = playing.round
+    opened = one is not None and playing.guess is None
+    first, *cells = st.columns(3, gap="small")
+    look: Any = {"on_click": playing.begin, "args": (rules,), "width": "stretch"}
+    look |= {"type": "secondary" if opened else "primary", "icon": ":material/casino:"}
+    first.button(say("New round"), key=f"{page}.game.deal", **look)
+    look = {"disabled": not opened, "on_click": playing.vote, "width": "stretch"}
+    guesses = {True: say("{name} is in", name=DANA), False: say("{name} is out", name=DANA)}
+    for cell, (inside, guess) in zip(cells, guesses.items(), strict=True):
+        cell.button(guess, key=f"{page}.game.{inside}", args=(inside,), **look)
+    if one is not None:
+        text = phrase(":red[:material/cancel: Wrong]: {name} is {truth}")
+        if playing.guess is None:
+            text = phrase("Is {name} in or out?")
+        elif playing.guess == one.inside:
+            text = phrase(":green[:material/check_circle: Right]: {name} is {truth}")
+        released = say("Released: {answers}.", answers=", ".join(map(str, one.answers)))
+        truth = say("in") if one.inside else say("out")
+        st.markdown(f"#### {released} {say(text, name=DANA, truth=truth)}")
 
 
 def scores(page: str, rules: Rules, playing: Game) -> None:
@@ -100,18 +91,16 @@ def scores(page: str, rules: Rules, playing: Game) -> None:
     left, right = st.columns(2, gap="medium")
     look: Any = {"on_click": playing.let_play, "args": (rules,), "icon": ":material/smart_toy:", "width": "stretch"}
     left.button(say("Let the best strategy play {rounds} rounds", rounds=AUTO), key=f"{page}.game.auto", **look)
-    look = {"on_click": st.session_state.pop, "args": (STATE,), "width": "stretch"}
-    found = score_frame(playing)
-    if not len(found):
+    if not playing.scores:
         return
+    look = {"on_click": st.session_state.pop, "args": (STATE,), "width": "stretch"}
     right.button(say("Forget all scores"), key=f"{page}.game.reset", **look)
+    found = score_frame(playing)
     marks = pd.DataFrame({"epsilon": EPSILONS, "share": [odds(epsilon) for epsilon in EPSILONS]})
     panels.chart(charts.game_scores(found.assign(honest=found["mode"] == "corrected"), limit=marks))
-    table = found.assign(release=[say(MODES[mode]) for mode in found["mode"]], who=found["who"].map(say))
-    for name in ("share", "low", "high", "allowed"):
-        table[name] = [f"{100 * value:.1f}%" for value in table[name]]
-    st.dataframe(with_headings(table[COLUMNS]), hide_index=True)
+    table = found.assign(mode=found["mode"].map(RELEASES).map(say), who=found["who"].map(say))
+    st.dataframe(with_headings(table.round(3).rename(columns={"mode": "release"})), hide_index=True)
     caption(
-        "Low and high: a 95% interval (Clopper and Pearson). Allowed: the most that epsilon allows. **Low scores prove "
-        "nothing:** another attack may show more. Only the proof bounds them all."
+        "Low and high: a 95% interval (Clopper and Pearson). **Low scores prove nothing:** another "
+        "attack may show more. Only the proof bounds them all."
     )

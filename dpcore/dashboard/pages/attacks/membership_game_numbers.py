@@ -1,7 +1,8 @@
-"""The membership game: is X in the table? A coin decides, a release is shown, and players guess. No real data.
+"""The membership game: is X in the table? A coin decides, and players guess. No real data.
 
-The release is a count with whole-number noise: of all releases with that epsilon none gives its world away more often,
-so that whoever plays well is right in e^epsilon / (1 + e^epsilon) of all rounds.
+The release is a count with whole-number noise: of all releases with that epsilon none gives its
+world away more often, so that whoever plays well is right in e^epsilon / (1 + e^epsilon) of all
+rounds.
 """
 
 import math
@@ -9,7 +10,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
-from scipy.stats import binom
+from scipy.stats import binom, dlaplace
 
 from dpcore.dashboard.histogram_pair import interval
 from dpcore.language import phrase
@@ -50,7 +51,7 @@ class Round:
 
     @property
     def number(self) -> int:
-        """What players look at: the answer, or how many of several lie above the count without X."""
+        """What players look at: the answer, or how many of 9 lie above the count without X."""
         return self.answers[0] if len(self.answers) == 1 else sum(answer > COUNT for answer in self.answers)
 
     @property
@@ -61,7 +62,7 @@ class Round:
 
 @dataclass
 class Game:
-    """What was played: the round on the table, the guess if there was one, and rounds and hits by rules and player."""
+    """What was played: the round on the table, a guess, and hits and rounds by rules and player."""
 
     round: Round | None = None
     guess: bool | None = None
@@ -91,7 +92,7 @@ def deal(rules: Rules, rng: np.random.Generator) -> Round:
     """A new round: a coin, and answers with whole-number noise of scale 1 / epsilon each."""
     inside = bool(rng.random() < 0.5)
     noise = np.subtract(*rng.geometric(-math.expm1(-rules.epsilon), (2, rules.queries)))
-    return Round(rules, inside, tuple(int(value) + COUNT + inside for value in noise))
+    return Round(rules, inside, tuple((noise + COUNT + inside).tolist()))
 
 
 def autoplay(rules: Rules, rounds: int, rng: np.random.Generator) -> int:
@@ -101,29 +102,27 @@ def autoplay(rules: Rules, rounds: int, rng: np.random.Generator) -> int:
 
 def best_share(rules: Rules) -> float:
     """How often the best strategy is right."""
-    sure = odds(rules.epsilon)
-    return sure if rules.queries == 1 else float(binom.sf(QUERIES // 2, QUERIES, sure))
+    return float(binom.sf(rules.queries // 2, rules.queries, odds(rules.epsilon)))
 
 
 def chances(rules: Rules) -> pd.DataFrame:
     """How probable every number is without X and with: columns number, without, with."""
-    sure = odds(rules.epsilon)
     if rules.queries > 1:
-        number = np.arange(QUERIES + 1)
+        number, sure = np.arange(QUERIES + 1), odds(rules.epsilon)
         worlds = [binom.pmf(number, QUERIES, share) for share in (1 - sure, sure)]
     else:
         reach = min(math.ceil(-math.log(SHARE) / rules.epsilon), 25)
         number = np.arange(COUNT - reach, COUNT + 2 + reach)
-        worlds = [(2 * sure - 1) * np.exp(-rules.epsilon * abs(number - COUNT - inside)) for inside in (0, 1)]
+        worlds = [dlaplace.pmf(number - COUNT - inside, rules.epsilon) for inside in (0, 1)]
     return pd.DataFrame({"number": number, "without": worlds[0], "with": worlds[1]})
 
 
 def score_frame(played: Game) -> pd.DataFrame:
     """One row per rules and player."""
-    rows = []
-    for (rules, who), (right, rounds) in played.scores.items():
-        low, high = interval(np.array([float(right)]), rounds)
-        rows.append((who, rules.mode, rules.epsilon, rounds, right, right / rounds, low[0], high[0]))
-    names = ["who", "mode", "epsilon", "rounds", "right", "share", "low", "high"]
-    found = pd.DataFrame(rows, columns=names).sort_values(["epsilon", "mode", "who"], kind="stable")
-    return found.assign(allowed=[odds(epsilon) for epsilon in found["epsilon"]])
+    scores = played.scores.items()
+    rows = [(who, rules.mode, rules.epsilon, *score) for (rules, who), score in scores]
+    found = pd.DataFrame(rows, columns=["who", "mode", "epsilon", "right", "rounds"])
+    right, rounds = (found[name].to_numpy(dtype=float) for name in ("right", "rounds"))
+    found["share"], (found["low"], found["high"]) = right / rounds, interval(right, rounds)
+    found["allowed"] = [odds(epsilon) for epsilon in found["epsilon"]]
+    return found.sort_values(["epsilon", "mode", "who"])

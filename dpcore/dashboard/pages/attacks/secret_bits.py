@@ -1,6 +1,5 @@
-"""Every secret from counts alone: many noiseless ones, and noisy ones that cost epsilon together."""
+"""Every secret from counts alone: noiseless ones, and noisy ones that cost epsilon together."""
 
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -8,109 +7,76 @@ import pandas as pd
 import streamlit as st
 
 from dpcore import charts
+from dpcore.arguments import Floats
 from dpcore.dashboard.demonstration import Demonstration
 from dpcore.dashboard.pages.attacks import secret_bits_numbers
-from dpcore.dashboard.pages.attacks.attack_steps import (
-    EPSILONS,
-    NUMBERS,
-    at_epsilon,
-    once,
-    promise,
-    settings,
-    uniform,
-)
+from dpcore.dashboard.pages.attacks.attack_steps import NUMBERS, WITH_NOISELESS, remembered, with_noise
 from dpcore.dashboard.widgets import lasting
 from dpcore.language import phrase, say
-from dpcore.text import percent
+from dpcore.text import percent, short
 
-PEOPLE, RELEASES, LOWEST, SHOWN = 500, 20, 0.4, 4
+PEOPLE, RELEASES, SHOWN = 500, 20, 4
 COUNTS = (50, 100, 150, 200, 250, 300, 350, 400, 450, 500, 750, 1_000)
-SOURCE = phrase(
-    "Dinur and Nissim (2003) showed that many counts with too little noise give nearly all secrets away. Here they are "
-    "solved by least squares."
-)
+# A coin for each secret, so that 50:50 is all that is known of anyone, whatever is known of all others.
+# `odds` needs that: if exactly half of them earned more, the others would give the last one away.
+BITS = np.random.default_rng(0).integers(0, 2, PEOPLE).astype(bool)
 
 
-@st.fragment
-def part(page: str) -> None:
-    """Counts over random groups, solved for all bits; then the same with noise."""
-    with settings(page, "bits", phrase("Epsilon of all answers together")) as step:
-        look: Any = {"value": 500, "format_func": "{:,}".format}
-        number = lasting(st.select_slider, say("Queries"), f"{step.key}.questions", COUNTS, **look)
-    lead = say(
-        "A coin decided who of {people} people earns more than 50K. **No row is published, only counts** over random "
-        "groups. A computer solves all of them at once for every secret.",
-        people=PEOPLE,
+def settings(key: str) -> tuple[int]:
+    """Draw how many queries are answered."""
+    look: Any = {"value": 500, "format_func": "{:,}".format}
+    return (lasting(st.select_slider, say("Queries"), f"{key}.questions", COUNTS, **look),)
+
+
+@remembered
+def groups(seed: int) -> Floats:
+    """The groups that are asked about, by other coins than the secrets."""
+    return secret_bits_numbers.random_groups(PEOPLE, COUNTS[-1], np.random.default_rng([seed, 1]))
+
+
+@remembered
+def noiseless_share(seed: int) -> pd.DataFrame:
+    """The shares of secrets that noiseless counts give away, by their number."""
+    return secret_bits_numbers.noiseless_share(BITS, groups(seed), COUNTS)
+
+
+@remembered
+def noisy_share(number: int, seed: int) -> tuple[pd.DataFrame, Floats]:
+    """The shares that noisy counts give away, by epsilon; and unit noise of the first."""
+    unit = np.random.default_rng(seed + 1).laplace(size=(number, RELEASES // 2))
+    shares = secret_bits_numbers.noisy_share(BITS, groups(seed)[:number], WITH_NOISELESS, unit)
+    return shares, unit[:SHOWN, 0]
+
+
+def attack(number: int, epsilon: float | None, seed: int) -> tuple[str, Demonstration]:
+    """Solve counts for all secrets: shares found by their number, or with noise by epsilon."""
+    first, query = groups(seed)[:SHOWN], phrase("How many of these {size:.0f} earn more than 50K?")
+    queries = [say(query, size=group.sum()) for group in first]
+    answers = pd.DataFrame({say("query"): queries, say("published answer"): first @ BITS})
+    values: Any = {"people": PEOPLE, "number": number, "releases": RELEASES, "epsilon": epsilon}
+    lead = phrase(
+        "A coin decided who of {people} people earns more than 50K. **No row is published, only "
+        "counts** over random groups. A computer solves all of them at once for every secret."
     )
-    if step.epsilon is not None:
-        scale = secret_bits_numbers.scale(number, step.epsilon)
-        lead = say(
-            "**Every count gets noise, and all {number:,} answers share epsilon {epsilon:,g}.** Each answer has one "
-            "part in {number:,}: its noise has scale {scale}.",
-            number=number,
-            epsilon=step.epsilon,
-            scale=f"{scale:{',.0f' if scale >= 100 else '.3g'}}",
-        )
-    step.show(lead, say("Ask about other groups"), partial(attack, number, step.epsilon))
-
-
-def attack(number: int, epsilon: float | None, seed: int) -> Demonstration:
-    """The shares that answers give away: by their number if they are noiseless, else by epsilon.
-
-    Secrets are tossed by a coin each, so 50:50 is all that is known of anyone, whatever is known of all others. `odds`
-    needs that: if exactly half of them earned more, the others would give the last one away.
-    """
-    bits = np.random.default_rng(0).integers(0, 2, PEOPLE).astype(bool)
-    rng = np.random.default_rng([seed, 1])  # not those coins: the first group would be all who have the secret
-    every = once(("queries", seed), lambda: secret_bits_numbers.random_queries(bits, COUNTS[-1], rng))
-    share = once(("bits", seed), lambda: secret_bits_numbers.noiseless_share(bits, every, COUNTS))
-    noiseless, queries = float(share.loc[share["number"] == number, "share"].iloc[0]), every.first(number)
+    assumed = say(
+        "After Dinur and Nissim (2003). With noise, each point is the mean of {releases} releases; "
+        "epsilon 1 for each answer would be {number:,} for all.",
+        **values,
+    )
     if epsilon is None:
-        look: Any = {"at": number, "what": say("queries"), "most": COUNTS[-1], "found": say("right"), "lowest": LOWEST}
-        title = say("Secrets that noiseless counts give away")
-        return Demonstration(
-            {say("Secrets found"): say("{found:,} of {people}", found=round(noiseless * PEOPLE), people=PEOPLE)},
-            [charts.share_found(share, title=title, **look), counts(queries, 0.0, say("noiseless answer"))],
-            say(
-                "Counts are not harmless: {number:,} noiseless answers, none about one person, give away {share} of "
-                "all secrets.",
-                number=number,
-                share=percent(noiseless),
-            ),
-            say(SOURCE),
-            {say(NUMBERS): share},
-        )
-    drawn = uniform(seed + 1, number, RELEASES // 2)
-    parts = ("noisy bits", seed, number)
-    frame = once(parts, lambda: secret_bits_numbers.noisy_share(bits, queries, EPSILONS, drawn))
-    noise = secret_bits_numbers.scale(number, epsilon) * secret_bits_numbers.UNIT.quantile(drawn[:SHOWN, 0])
-    title, right = say("Secrets that noisy counts give away"), percent(at_epsilon(frame, epsilon))
-    return Demonstration(
-        {say("Right"): right, say("Noiseless numbers"): percent(noiseless)},
-        [
-            charts.share_right(frame, epsilon=epsilon, noiseless=noiseless, title=title),
-            counts(queries, noise, say("published answer")),
-        ],
-        say(
-            "At epsilon {epsilon:,g} for all answers, this attack is right about {share} of all secrets, and "
-            "{promise}.",
-            epsilon=epsilon,
-            share=right,
-            promise=promise(epsilon),
-        ),
-        say(
-            "{source} Epsilon 1 for each answer would be {number:,} for all, far to the right. Each point: mean of "
-            "{releases} releases.",
-            source=say(SOURCE),
-            number=number,
-            releases=RELEASES,
-        ),
-        {say(NUMBERS): frame},
+        frame = noiseless_share(seed)
+        share = percent(frame.loc[frame["number"] == number, "share"].iloc[0])
+        look: Any = {"at": number, "what": say("queries"), "most": COUNTS[-1], "lowest": 0.4}
+        look |= {"title": say("Secrets that noiseless counts give away"), "found": say("right")}
+        pictures, behind = [charts.share_found(frame, **look), answers], {say(NUMBERS): frame}
+        keep = phrase("Counts are not harmless: {number:,} noiseless ones tell {share} of all secrets.")
+        keep = say(keep, share=share, **values)
+        return say(lead, **values), Demonstration({say("Secrets found"): share}, pictures, keep, assumed, behind)
+    lead = phrase(
+        "**Every count gets noise, and all {number:,} answers share epsilon {epsilon:,g}.** Each "
+        "answer has one part in {number:,}: its noise has scale {scale}."
     )
-
-
-def counts(queries: secret_bits_numbers.Questions, noise: Any, name: str) -> pd.DataFrame:
-    """The first queries, and what is answered."""
-    answers = queries.counts[:SHOWN] + noise
-    told = [say("How many of these {size:.0f} people earn more than 50K?", size=size) for size in queries.sizes[:SHOWN]]
-    return pd.DataFrame({say("query"): told, name: [f"{answer:,.0f}" for answer in answers]})
+    noisy, unit = noisy_share(number, seed)
+    scale = secret_bits_numbers.scale(number, epsilon)
+    answers[say("published answer")] = [f"{answer:,.0f}" for answer in first @ BITS + scale * unit]
+    return say(lead, scale=short(scale), **values), with_noise(noisy, epsilon, assumed, answers)

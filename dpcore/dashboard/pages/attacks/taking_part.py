@@ -1,125 +1,82 @@
 """Who took part in a study that publishes averages alone: many noiseless ones, and noisy ones."""
 
-from functools import partial
+from math import inf
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import streamlit as st
 
 from dpcore import charts
-from dpcore.arguments import Floats
 from dpcore.dashboard.demonstration import Demonstration
 from dpcore.dashboard.pages.attacks import averages
-from dpcore.dashboard.pages.attacks.attack_steps import (
-    EPSILONS,
-    NUMBERS,
-    at_epsilon,
-    once,
-    promise,
-    sample,
-    settings,
-)
-from dpcore.dashboard.pages.attacks.averages import Attributes
+from dpcore.dashboard.pages.attacks.attack_steps import NUMBERS, WITH_NOISELESS, remembered, sample, with_noise
 from dpcore.dashboard.widgets import choice, number_choice
 from dpcore.language import phrase, say
 from dpcore.text import percent
 
 PUBLISHED = {2: phrase("each pair of values"), 1: phrase("each value")}
 PEOPLE, STUDIES = (25, 50, 100, 200), 30
-EDGES = np.arange(-4.0, 11.0)
-GROUPS = {"outside": phrase("did not take part"), "inside": phrase("took part")}
-SOURCE = phrase(
-    "Homer and others (2008) did this with averages of genes. Dwork, Smith, Steinke, Ullman and Vadhan (2015) showed "
-    "that a little noise does not stop it."
-)
 
 
-@st.fragment
-def part(page: str) -> None:
-    """Averages of a study, and who took part in it; then the same with noise."""
-    with settings(page, "averages") as step:
-        degree = choice(st.radio, say("The share of people with"), f"{step.key}.degree", PUBLISHED)
-        label = say("People in the study")
-        people = number_choice(st.select_slider, label, f"{step.key}.people", PEOPLE, value=50)
-    of = once(("attributes", degree), lambda: attributes(degree))
-    lead = say(
-        "A study of {people:,} people publishes **averages alone: {count:,} shares**. Each participant pulls them a "
-        "little toward their own values. The outsider adds up these pulls.",
-        people=people,
-        count=of.count,
-    )
-    if step.epsilon is not None:
-        lead = say(
-            "**Every share gets noise, and all {count:,} can cost epsilon {epsilon:,g} together, and no more.** The "
-            "noise has scale {scale:,.3g}, where a share is at most 1.",
-            count=of.count,
-            epsilon=step.epsilon,
-            scale=averages.scale(of, people, step.epsilon),
-        )
-    step.show(lead, say("Another study"), partial(attack, of, people, step.epsilon))
+def settings(key: str) -> tuple[int, int]:
+    """Draw which shares are published, and of how many people."""
+    degree = choice(st.radio, say("The share of people with"), f"{key}.degree", PUBLISHED)
+    label = say("People in the study")
+    return degree, number_choice(st.select_slider, label, f"{key}.people", PEOPLE, value=50)
 
 
-def attributes(degree: int) -> Attributes:
+@remembered
+def attributes(degree: int) -> Any:
     """The attributes of all people of the sample."""
-    data = sample()
-    codes = data.schema.encode(sample().train_sample).astype(np.int64)
-    return averages.attributes(codes, data.schema.sizes, degree=degree)
+    codes = sample().schema.encode(sample().train_sample).astype(np.int64)
+    return averages.attributes(codes, sample().schema.sizes, degree=degree)
 
 
-def attack(of: Attributes, people: int, epsilon: float | None, seed: int) -> Demonstration:
-    """Who fits the averages of a seed's first study; with noise, how often participants are picked, too."""
-    key = of.count, people, seed
+@remembered
+def studies(degree: int, people: int, seed: int) -> list[averages.Study]:
+    """Studies of a seed, of which the first is shown."""
     rngs = [np.random.default_rng([seed, index]) for index in range(STUDIES)]
-    studies = once(("studies", *key), lambda: [averages.random_study(of, people, rng) for rng in rngs])
-    shown, scale = studies[0], 0.0
-    noise: Floats | float = 0.0
-    if epsilon is not None:
-        scale = averages.scale(of, people, epsilon)
-        noise = scale * averages.unit_noise(shown, np.random.default_rng([seed, STUDIES + 1]))
-    scores = shown.scores(shown.averages + noise, scale)
-    bins = averages.histogram(*scores, EDGES)
-    title = say("Who fits the published averages better than others do")
-    look: Any = {"groups": {name: say(text) for name, text in GROUPS.items()}}
-    look["what"] = say("score (0: like others; 1: as far off as others usually are)")
-    look["key"] = say("What is beyond an end of the axis stands in the last bar.")
-    apart = charts.groups_apart(bins, title=title, **look)
-    if epsilon is None:
-        share = percent(averages.picked(*scores))
-        return Demonstration(
-            {say("Participant picked out of two"): share},
-            [apart],
-            say(
-                "Averages are not harmless: {count:,} of them tell who took part in {share} of all pairs.",
-                count=of.count,
-                share=share,
-            ),
-            say(SOURCE),
-            {say(NUMBERS): bins},
-        )
-    noiseless = once(("noiseless", *key), lambda: mean_picked(studies))
+    return [averages.random_study(attributes(degree), people, rng) for rng in rngs]
+
+
+@remembered
+def right_shares(degree: int, people: int, seed: int) -> pd.DataFrame:
+    """How often participants are picked, by epsilon; the last without noise."""
     rng = np.random.default_rng([seed, STUDIES])
-    frame = once(("picked", *key), lambda: averages.share_picked(studies, EPSILONS, rng))
-    share, title = percent(at_epsilon(frame, epsilon)), say("How often the participant is picked out of two")
-    return Demonstration(
-        {say("Participant picked out of two"): share, say("Noiseless numbers"): percent(noiseless)},
-        [charts.share_right(frame, epsilon=epsilon, noiseless=noiseless, title=title), apart],
-        say(
-            "At epsilon {epsilon:,g} this attack picks the participant out of two in {share} of all cases, and "
-            "{promise}.",
-            epsilon=epsilon,
-            share=share,
-            promise=promise(epsilon),
-        ),
-        say(
-            "{source} Each point: mean of {studies} studies. The number of participants is public; neighbors exchange "
-            "one of them for someone else. Below: one study.",
-            source=say(SOURCE),
-            studies=STUDIES,
-        ),
-        {say(NUMBERS): frame},
+    return averages.right_shares(studies(degree, people, seed), WITH_NOISELESS, rng)
+
+
+def attack(degree: int, people: int, epsilon: float | None, seed: int) -> tuple[str, Demonstration]:
+    """Find who fits the averages of a study; with noise, how often participants are picked, too."""
+    study, count = studies(degree, people, seed)[0], attributes(degree).shape[1]
+    scale = averages.scale(averages.tables(study.of), people, epsilon or inf)
+    noise = scale * np.random.default_rng([seed, STUDIES + 1]).laplace(size=count)
+    scores = study.scores(study.averages + noise, scale)
+    bins = averages.histogram(*scores, np.arange(-4.0, 11.0))
+    look: Any = {"groups": {"outside": say("did not take part"), "inside": say("took part")}}
+    look["what"] = say("score (0: like others; 1: as far off as others usually are)")
+    look["title"] = say("Who fits the published averages better than others do")
+    look["key"] = say("What is beyond an end of the axis stands in the last bar.")
+    picture = charts.groups_apart(bins, **look)
+    values: Any = {"people": people, "count": count, "epsilon": epsilon, "scale": scale, "studies": STUDIES}
+    lead = phrase(
+        "A study of {people:,} people publishes **averages alone: {count:,} shares**. Each "
+        "participant pulls them toward their own values. The outsider adds up these pulls."
     )
-
-
-def mean_picked(studies: list[averages.Study]) -> float:
-    """The share that is picked right from noiseless averages, over several studies."""
-    return float(np.mean([averages.picked(*study.scores(study.averages)) for study in studies]))
+    assumed = say(
+        "After Homer and others (2008), Dwork and others (2015). With noise: mean of {studies} studies. "
+        "The number of participants is public; neighbors exchange one of them for someone else.",
+        **values,
+    )
+    if epsilon is None:
+        share, behind = percent(averages.right_share(*scores)), {say(NUMBERS): bins}
+        keep = phrase("Averages are not harmless: {count:,} tell who took part in {share} of all pairs.")
+        keep, figures = say(keep, share=share, **values), {say("Participant picked out of two"): share}
+        return say(lead, **values), Demonstration(figures, [picture], keep, assumed, behind)
+    lead = phrase(
+        "**Every share gets noise, and all {count:,} can cost epsilon {epsilon:,g} together, and "
+        "no more.** The noise has scale {scale:,.3g}, where a share is at most 1."
+    )
+    shares = right_shares(degree, people, seed)
+    return say(lead, **values), with_noise(shares, epsilon, assumed, picture)
