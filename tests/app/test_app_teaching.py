@@ -14,13 +14,13 @@ ATTACKS = OTHERS["attacks"].split()
 CHOICES = {  # what is shown on a tab of several things
     "response": ("response", "What it does"),
     "measures": ("response", "One report"),
-    "numbers": ("response", "One report"),
+    "numbers": ("response", "One number"),
     "asking": ("composition", "Ask again"),
     "groups": ("composition", "Disjoint groups"),
 }
 PARTS = [("attacks", part) for part in ATTACKS]
 PARTS += [("mechanisms", part) for part in ("noise", "choosing", "odds", "floats", *CHOICES)]
-COIN = "page.coin"
+COIN = "mechanisms.coin"
 
 
 @pytest.mark.parametrize(("page", "part"), PARTS)
@@ -69,7 +69,7 @@ def test_people_stay_those_of_the_sample_when_somebody_uses_data_of_their_own(mo
 def game() -> None:
     from dpcore.dashboard.pages.mechanisms.coin_game import game
 
-    game("page")
+    game()
 
 
 def test_only_buttons_of_the_game_draw_and_fifty_crowds_more_are_like_the_first(monkeypatch) -> None:
@@ -79,17 +79,17 @@ def test_only_buttons_of_the_game_draw_and_fifty_crowds_more_are_like_the_first(
     def kept(name: str) -> Any:
         return at.session_state.get(f"{COIN}.{name}")
 
-    assert kept("answer") is kept("crowd") is None
+    assert kept("toss.drawn") is kept("ask.drawn") is None
     tossed = said(press(at, f"{COIN}.toss"))
     assert all(said(run(at)) == tossed for _ in range(6))
     press(at, f"{COIN}.ask")
-    first = kept("crowd")
+    first = kept("ask.drawn")
     assert f"{100 * first.estimates['estimate'].iloc[0]:.1f}%" in metrics(at)
     press(at, f"{COIN}.again")
-    answer, crowd, hidden = kept("answer"), kept("crowd"), pictures(at)
+    answer, crowd, hidden = kept("toss.drawn"), kept("ask.drawn"), pictures(at)
     assert len(crowd.estimates) == 51
     pd.testing.assert_frame_equal(crowd.estimates.head(1), first.estimates)
     assert pictures(change(at, reveal=True)) != hidden
-    change(at, reveal=False, rule="Warner", p0=80, share=60, people=100, truth="yes")
-    assert (kept("answer"), kept("crowd")) == (answer, crowd)
+    change(at, reveal=False, p0=80, share=60, people=100, truth="yes")
+    assert (kept("toss.drawn"), kept("ask.drawn")) == (answer, crowd)
     assert metrics(at)[-1] == "30%"  # the truth of the crowd that was asked

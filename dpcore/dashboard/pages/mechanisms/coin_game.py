@@ -4,7 +4,8 @@ Noise is drawn when a button is pressed, from the operating system's randomness 
 stays in the session, and every other widget shows the same draw in another way.
 """
 
-from dataclasses import replace
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,142 +14,98 @@ import streamlit as st
 
 from dpcore import charts
 from dpcore.dashboard import jobs, panels, session
-from dpcore.dashboard.demonstration import sides
-from dpcore.dashboard.pages.mechanisms.coin_game_numbers import ANSWERS, Answer, Crowd, Rule, ask, toss
-from dpcore.dashboard.widgets import caption, choice, figures, lasting, markdown
+from dpcore.dashboard.demonstration import share_slider, show_sentence, sides
+from dpcore.dashboard.pages.mechanisms.coin_game_numbers import ANSWERS, Answer, Crowd, ask, toss
+from dpcore.dashboard.widgets import caption, figures, lasting, markdown
 from dpcore.language import phrase, say
 from dpcore.text import TENTHS, percent
 
-RULES = {"RRPH": phrase("Truth, or a second toss"), "Warner": phrase("Truth, or the opposite (Warner)")}
-PEOPLE, CROWDS = (100, 1_000, 10_000), 50
+KEY, PEOPLE, CROWDS = "mechanisms.coin", (100, 1_000, 10_000), 50
 
 
-def words(rule: Rule) -> str:
-    """What people are told."""
-    if rule.name == "Warner":
-        told = phrase("Spin a spinner that is green with probability {chance}. **Green: truth. Red: the opposite.**")
-    elif rule.p0 == 0.5:
-        told = phrase("Toss a coin. **Heads: truth. Tails: toss again; heads is yes, tails is no.**")
-    else:
-        told = phrase(
-            "Spin a spinner that is green with probability {chance}. **Green: truth. Red: toss a coin; heads is yes, "
-            "tails is no.**"
-        )
-    return say(told, chance=percent(rule.p if rule.name == "Warner" else rule.p0))
+def last_draw(label: str, name: str, icon: str, draw: Callable[[np.random.Generator], Any]) -> Any:
+    """What a button drew when it was pressed last, if it was."""
+    key = f"{KEY}.{name}"
+    if jobs.wanted(label, key, type="primary", icon=icon, width="stretch"):
+        session.keep(f"{key}.drawn", draw(np.random.default_rng()))
+        jobs.over(key)
+    return st.session_state.get(f"{key}.drawn")
 
 
 @st.fragment
-def game(page: str) -> None:
+def game() -> None:
     """One answer with a coin, and then a crowd's."""
-    key = f"{page}.coin"
     left, right = sides()
     with left:
-        name = choice(st.radio, say("Rule"), f"{key}.rule", RULES)
-        note = say("The rest is as good as a fair coin. In Warner’s words the truth has probability (1 + p0) / 2.")
         label = say("Share of answers that count (p0)")
-        p0 = lasting(st.slider, label, f"{key}.p0", 0, 100, 50, 5, format="%d%%", help=note)
-        rule = Rule(name, p0 / 100)
+        p0 = share_slider(label, f"{KEY}.p0", 5, 95, 50, 5)
         label = say("Have you ever cheated in an exam?")
-        truth = lasting(st.radio, label, f"{key}.truth", ANSWERS, format_func=say, horizontal=True)
-        tossed = jobs.wanted(say("Toss"), f"{key}.toss", type="primary", icon=":material/casino:", width="stretch")
+        look: Any = {"format_func": say, "horizontal": True}
+        truth = ANSWERS.index(lasting(st.radio, label, f"{KEY}.truth", ANSWERS, **look))
+        answer = last_draw(say("Toss"), "toss", ":material/casino:", partial(toss, p0, truth))
     with right:
-        st.info(words(rule), icon=":material/casino:")
-        one(key, rule, ANSWERS.index(truth), tossed=tossed)
+        rule = phrase("{chance} tell the truth. The others toss: **heads is yes, tails is no.**")
+        st.info(say(rule, chance=percent(p0)), icon=":material/casino:")
+        if answer is None:
+            caption("Nothing is drawn before you press Toss, and your answer is not kept.")
+        else:
+            one(answer, changed=answer.p0 != p0)
     st.divider()
-    many(key, rule)
-
-
-def one(key: str, rule: Rule, truth: int, *, tossed: bool) -> None:
-    """The visitor's own answer, what others see of it, and what they can tell from that."""
-    if tossed:
-        session.keep(f"{key}.answer", toss(rule, truth, np.random.default_rng()))
-        jobs.over(f"{key}.toss")
-    answer: Answer | None = st.session_state.get(f"{key}.answer")
-    if answer is None:
-        caption("Nothing is drawn before you press Toss, and your answer is not kept.")
-        return
-    if answer.rule != rule:
-        caption("The rule was changed since. Press Toss to use it.")
-    rule, said = answer.rule, say(ANSWERS[answer.said])
-    other = say("say the opposite") if rule.name == "Warner" else say("toss again: it says {said}", said=said)
-    private, public = st.container(key=f"{key}.told").columns(2, gap="medium")
-    with private.container(border=True, height="stretch"):
-        markdown(":material/visibility_off: **Only you know**")
-        decided = say("tell the truth") if answer.honest else other
-        values = {"truth": say(ANSWERS[answer.truth]), "decided": decided}
-        markdown("Your true answer: **{truth}**. The coin said: **{decided}**.", **values)
-    with public.container(border=True, height="stretch"):
-        markdown(":material/visibility: **What the collector gets**")
-        st.markdown(f"### “{said}”")
-    rare = f"10% → {percent(rule.after(answer.said, 0.1))}"
-    sure = {say("Sure of “yes” after (50% before)"): percent(rule.after(answer.said))}
-    figures({**sure, say("… if 10% of all are “yes”"): rare})
-    if 0 < rule.p0 < 1:
-        values = {"other": say(ANSWERS[1 - answer.said]), "said": said}
-        values["chance"] = percent(rule.channel.matrix[answer.said, 1 - answer.said])
-        keep = say("Of those whose true answer is “{other}”, {chance} say “{said}” as well: you can deny it.", **values)
-    else:
-        keep = say("The report says nothing about you, or about anyone.") if rule.p0 == 0 else ""
-        keep = keep or say("Everyone always tells the truth: the report gives you away.")
-    st.success(say("**To keep:** {sentence}", sentence=keep), icon=":material/bookmark:")
-
-
-def many(key: str, rule: Rule) -> None:
-    """A crowd that the visitor makes up."""
     left, right = sides()
     with left:
-        label = say("Share whose true answer is yes")
-        share = lasting(st.slider, label, f"{key}.share", 0, 100, 30, 1, format="%d%%")
-        how = {"value": 1_000, "format_func": "{:,}".format}
-        people = lasting(st.select_slider, say("People"), f"{key}.people", PEOPLE, **how)
-        asked = jobs.wanted(say("Ask them"), f"{key}.ask", type="primary", icon=":material/groups:", width="stretch")
-    if asked:
-        session.keep(f"{key}.crowd", ask(rule, share / 100, people, np.random.default_rng()))
-        jobs.over(f"{key}.ask")
-    crowd: Crowd | None = st.session_state.get(f"{key}.crowd")
+        share = share_slider(say("Share whose true answer is yes"), f"{KEY}.share", 0, 100, 30)
+        look = {"value": 1_000, "format_func": "{:,}".format}
+        people = lasting(st.select_slider, say("People"), f"{KEY}.people", PEOPLE, **look)
+        asking = partial(ask, p0, share, people)
+        crowd = last_draw(say("Ask them"), "ask", ":material/groups:", asking)
     with right:
         if crowd is None:
             caption("Make up a crowd, and press Ask them: each person in it follows the rule.")
         else:
-            if (crowd.rule, round(100 * crowd.share), crowd.people) != (rule, share, people):
-                caption("Settings were changed since. Press Ask them to use them.")
-            estimates(key, crowd)
+            many(crowd, changed=crowd[:3] != (p0, share, people))
 
 
-def estimates(key: str, crowd: Crowd) -> None:
+def one(answer: Answer, *, changed: bool) -> None:
+    """The visitor's own answer, what others see of it, and what they can tell from that."""
+    if changed:
+        caption("The rule was changed since. Press Toss to use it.")
+    said, other = say(ANSWERS[answer.said]), say(ANSWERS[1 - answer.said])
+    decided = phrase("tell the truth") if answer.honest else phrase("toss: it says {said}")
+    private, public = st.container(key=f"{KEY}.told").columns(2, border=True)
+    with private:
+        markdown(":material/visibility_off: **Only you know**")
+        values = {"truth": say(ANSWERS[answer.truth]), "decided": say(decided, said=said)}
+        markdown("Your true answer: **{truth}**. The coin said: **{decided}**.", **values)
+    with public:
+        markdown(":material/visibility: **What the collector gets**")
+        st.markdown(f"### “{said}”")
+    lie = (1 - answer.p0) / 2
+    sure = percent(1 - lie if answer.said else lie)
+    figures({say("Sure of “yes” after (50% before)"): sure})
+    keep = phrase("Of those whose truth is “{other}”, {chance} say “{said}” too: you can deny it.")
+    show_sentence(say(keep, other=other, chance=percent(lie), said=said))
+
+
+def many(crowd: Crowd, *, changed: bool) -> None:
     """What a crowd said, what follows from it, and what is true."""
-    rule, again = crowd.rule, say("Ask {n} other crowds like this", n=CROWDS)
-    if st.button(again, icon=":material/casino:", key=f"{key}.again", disabled=rule.p0 == 0):
+    if changed:
+        caption("Settings were changed since. Press Ask them to use them.")
+    again = say("Ask {n} other crowds like this", n=CROWDS)
+    if st.button(again, icon=":material/casino:", key=f"{KEY}.again"):
         rng = np.random.default_rng()
-        more = [ask(rule, crowd.share, crowd.people, rng).estimates for _ in range(CROWDS)]
+        more = [ask(*crowd[:3], rng).estimates for _ in range(CROWDS)]
         found = pd.concat([crowd.estimates.head(1), *more], ignore_index=True)
-        crowd = session.keep(f"{key}.crowd", replace(crowd, estimates=found))
-    said, share, high = (float(crowd.estimates[name].iloc[0]) for name in ("said", "estimate", "high"))
-    half = percent(high - share, TENTHS)
-    look: Any = {"border": True, "height": "stretch"}
-    near: Any = {"delta": f"± {half} (95%)", "delta_color": "off", "delta_arrow": "off"} if rule.p0 else {}
-    cells = st.container(key=f"{key}.estimate").columns(3, gap="small")
-    cells[0].metric(say("Said yes"), percent(said), **look)
-    cells[1].metric(say("Estimate"), percent(share, TENTHS) if rule.p0 else say("none"), **look, **near)
-    cells[2].metric(say("Truth"), percent(crowd.share), **look)
-    if rule.p0 == 0:
-        markdown("All answers are coins: the share cannot be estimated.")
-        return
-    by_chance = (1 - rule.p0) / 2
-    markdown(
-        "Coins alone make {chance} say yes. So the estimate is ({said} − {chance}) / {p0:g} = **{share}**.",
-        chance=percent(by_chance),
-        said=percent(said, TENTHS),
-        p0=rule.p0,
-        share=percent(share, TENTHS),
-    )
-    if not 0 <= share <= 1:
-        markdown(
-            "An estimate below 0% or above 100% is noise, not a mistake. Clipped estimates of many crowds are wrong on "
-            "average."
-        )
+        crowd = session.keep(f"{KEY}.ask.drawn", crowd._replace(estimates=found))
+    said, share, *_ = crowd.estimates.iloc[0]
+    chance, estimate = percent((1 - crowd.p0) / 2), percent(share, TENTHS)
+    with st.container(key=f"{KEY}.estimate"):
+        shown = {say("Said yes"): percent(said), say("Estimate"): estimate}
+        figures({**shown, say("Truth"): percent(crowd.share)})
+    formula = f"({percent(said, TENTHS)} − {chance}) / {crowd.p0:g} = **{estimate}**"
+    told = phrase("Coins alone make {chance} say yes: the estimate is {formula}.")
+    st.markdown(say(told, chance=chance, formula=formula))
     panels.chart(charts.coin_estimates(crowd.estimates, truth=crowd.share))
-    revealed = lasting(st.toggle, say("Show what only this game can know: who told the truth"), f"{key}.reveal")
-    panels.chart(charts.crowd(crowd.counts, revealed=revealed))
+    label = say("Show what only this game can know: who told the truth")
+    panels.chart(charts.crowd(crowd.counts, revealed=lasting(st.toggle, label, f"{KEY}.reveal")))
     numbers = (100 * crowd.estimates).round(1).add_suffix(", %")
     panels.table_behind(numbers, say("The numbers behind these charts, one row per crowd"))
