@@ -41,10 +41,10 @@ class Demonstration:
     values: Mapping[str, Any] = field(default_factory=dict)
 
 
-def demonstration(key: str) -> Callable[[Callable[[str], Demonstration]], Callable[[], None]]:
+def demonstration(key: str) -> Callable[[Callable[[str], Demonstration | None]], Callable[[], None]]:
     """Make a part of a page of what draws settings, under this key, and returns what they show."""
 
-    def part(make: Callable[[str], Demonstration]) -> Callable[[], None]:
+    def part(make: Callable[[str], Demonstration | None]) -> Callable[[], None]:
         @st.fragment
         @wraps(make)
         def drawn() -> None:
@@ -52,7 +52,8 @@ def demonstration(key: str) -> Callable[[Callable[[str], Demonstration]], Callab
             with mendable():
                 with left:
                     found = make(key)
-                show(found, left, right)
+                if found is not None:
+                    show(found, left, right)
 
         return drawn
 
@@ -92,18 +93,14 @@ def draw(picture: DemonstrationPicture) -> None:
         panels.chart(picture)
 
 
-def show_sentence(sentence: str) -> None:
-    """The sentence to keep."""
-    st.success(say("**To keep:** {sentence}", sentence=sentence), icon=":material/bookmark:")
-
-
 def show(found: Demonstration, left: Any, right: Any) -> None:
     """Figures below the settings; pictures, the sentence and all else beside them."""
     with left:
         figures(found.figures, beside=False)
     with right:
         draw(found.pictures[0])
-        show_sentence(say(found.keep, **found.values))
+        sentence = say(found.keep, **found.values)
+        st.success(say("**To keep:** {sentence}", sentence=sentence), icon=":material/bookmark:")
         if found.note:
             markdown(found.note, **found.values)
         for picture in found.pictures[1:]:

@@ -20,7 +20,6 @@ CHOICES = {  # what is shown on a tab of several things
 }
 PARTS = [("attacks", part) for part in ATTACKS]
 PARTS += [("mechanisms", part) for part in ("noise", "choosing", "odds", "floats", *CHOICES)]
-COIN = "mechanisms.coin"
 
 
 @pytest.mark.parametrize(("page", "part"), PARTS)
@@ -73,23 +72,23 @@ def game() -> None:
 
 
 def test_only_buttons_of_the_game_draw_and_fifty_crowds_more_are_like_the_first(monkeypatch) -> None:
-    monkeypatch.setattr(driving, "PAGE", COIN)
+    monkeypatch.setattr(driving, "PAGE", "mechanisms")
     at = run(AppTest.from_function(game, default_timeout=TIMEOUT))
 
     def kept(name: str) -> Any:
-        return at.session_state.get(f"{COIN}.{name}")
+        return at.session_state.get(f"mechanisms.{name}.drawn")
 
-    assert kept("toss.drawn") is kept("ask.drawn") is None
-    tossed = said(press(at, f"{COIN}.toss"))
+    assert kept("coin.toss") is kept("crowd.ask") is None
+    tossed = said(press(at, "mechanisms.coin.toss"))
     assert all(said(run(at)) == tossed for _ in range(6))
-    press(at, f"{COIN}.ask")
-    first = kept("ask.drawn")
-    assert f"{100 * first.estimates['estimate'].iloc[0]:.1f}%" in metrics(at)
-    press(at, f"{COIN}.again")
-    answer, crowd, hidden = kept("toss.drawn"), kept("ask.drawn"), pictures(at)
-    assert len(crowd.estimates) == 51
-    pd.testing.assert_frame_equal(crowd.estimates.head(1), first.estimates)
-    assert pictures(change(at, reveal=True)) != hidden
-    change(at, reveal=False, p0=80, share=60, people=100, truth="yes")
-    assert (kept("toss.drawn"), kept("ask.drawn")) == (answer, crowd)
+    press(at, "mechanisms.crowd.ask")
+    first = kept("crowd.ask")[1][1]
+    assert f"{100 * first['estimate'].iloc[0]:.1f}%" in metrics(at)
+    press(at, "mechanisms.crowd.again")
+    answer, crowd, hidden = kept("coin.toss"), kept("crowd.ask"), pictures(at)
+    assert len(crowd[1][1]) == 51
+    pd.testing.assert_frame_equal(crowd[1][1].head(1), first)
+    assert pictures(change(at, crowd__reveal=True)) != hidden
+    change(at, crowd__reveal=False, crowd__p0=80, crowd__share=60, crowd__people=100, coin__p0=80, coin__truth="yes")
+    assert (kept("coin.toss"), kept("crowd.ask")) == (answer, crowd)
     assert metrics(at)[-1] == "30%"  # the truth of the crowd that was asked

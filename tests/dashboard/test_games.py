@@ -27,10 +27,10 @@ def test_tosses_and_crowds_follow_the_channel(p0):
     rng = np.random.default_rng(11)
     for truth in (0, 1):
         answers = [toss(p0, truth, rng) for _ in range(2_000)]
-        yes = np.mean([answer.said for answer in answers])
+        yes = np.mean([said for _, said in answers])
         assert yes == pytest.approx(RRPH(p0=p0).matrix[1, truth], abs=0.035)
-        assert all(answer.said == truth for answer in answers if answer.honest)
-    crowds = pd.concat([ask(p0, 0.3, 500, rng).estimates for _ in range(200)])
+        assert all(said == truth for honest, said in answers if honest)
+    crowds = pd.concat([ask(p0, 0.3, 500, rng)[1] for _ in range(200)])
     assert crowds["estimate"].mean() == pytest.approx(0.3, abs=0.02)
     covered = ((crowds["low"] <= 0.3) & (crowds["high"] >= 0.3)).mean()
     assert 0.91 <= covered <= 0.985

@@ -5,7 +5,7 @@ import streamlit as st
 
 from dpcore.dashboard.widgets import caption, markdown
 from dpcore.language import phrase, say
-from dpcore.text import number, odds
+from dpcore.text import TENTHS, number, odds, percent
 
 PERSON, DAY = phrase("a person; homes have 2.47 more"), phrase("what a user does on one day")
 # Who, what for, epsilon, what it protects.
@@ -16,7 +16,6 @@ IN_USE = (
     (phrase("Google"), phrase("How busy places were in the pandemic"), "2.64", DAY),
     (phrase("Apple"), phrase("Which kinds of health data are used"), "2", DAY),
 )
-TIMES = (1, 2, 3, 10)
 
 
 def answered(epsilon: float) -> None:
@@ -37,12 +36,9 @@ def answered(epsilon: float) -> None:
         )
     with st.expander(say("What if I am in twice?")):
         markdown(
-            "Epsilon is promised for **one row** unless a page says “person”: epsilons of your "
-            "rows add up. Where **Data** tells persons apart, it is for a person with all rows."
+            "Epsilon is promised for **one row** unless a page says “person”: epsilons of your rows "
+            "add up. Two rows: epsilon {twice}, and 50:50 becomes at most {sure}. Where **Data** "
+            "tells persons apart, epsilon is for a person with all rows.",
+            twice=number(2 * epsilon),
+            sure=percent(odds(2 * epsilon), TENTHS),
         )
-        frame = {
-            say("rows of yours"): TIMES,
-            say("epsilon for you"): [number(times * epsilon) for times in TIMES],
-            say("50:50 before, at most after"): [f"{100 * odds(times * epsilon):.1f}%" for times in TIMES],
-        }
-        st.dataframe(pd.DataFrame(frame), hide_index=True, width="content")

@@ -5,7 +5,6 @@ stays in the session, and every other widget shows the same draw in another way.
 """
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,99 +12,96 @@ import pandas as pd
 import streamlit as st
 
 from dpcore import charts
-from dpcore.dashboard import jobs, panels, session
-from dpcore.dashboard.demonstration import share_slider, show_sentence, sides
-from dpcore.dashboard.pages.mechanisms.coin_game_numbers import ANSWERS, Answer, Crowd, ask, toss
-from dpcore.dashboard.widgets import caption, figures, lasting, markdown
+from dpcore.dashboard import jobs, session
+from dpcore.dashboard.demonstration import Demonstration, demonstration, share_slider
+from dpcore.dashboard.pages.mechanisms.coin_game_numbers import ANSWERS, ask, toss
+from dpcore.dashboard.widgets import caption, lasting, markdown
 from dpcore.language import phrase, say
 from dpcore.text import TENTHS, percent
 
-KEY, PEOPLE, CROWDS = "mechanisms.coin", (100, 1_000, 10_000), 50
+COUNTED = phrase("Share of answers that count (p0)")
+PEOPLE, CROWDS = (100, 1_000, 10_000), 50
 
 
-def last_draw(label: str, name: str, icon: str, draw: Callable[[np.random.Generator], Any]) -> Any:
-    """What a button drew when it was pressed last, if it was."""
-    key = f"{KEY}.{name}"
+def last_draw(key: str, label: str, icon: str, draw: Callable[..., Any], *settings: Any) -> Any:
+    """What a button drew when it was pressed last, after the settings it had then; None before."""
     if jobs.wanted(label, key, type="primary", icon=icon, width="stretch"):
-        session.keep(f"{key}.drawn", draw(np.random.default_rng()))
+        session.keep(f"{key}.drawn", (settings, draw(*settings, np.random.default_rng())))
         jobs.over(key)
-    return st.session_state.get(f"{key}.drawn")
+    found = st.session_state.get(f"{key}.drawn")
+    if found is None:
+        caption("Nothing is drawn before you press {label}, and no answer is kept.", label=label)
+    elif found[0] != settings:
+        caption("Settings were changed since. Press {label} to use them.", label=label)
+    return found
 
 
-@st.fragment
 def game() -> None:
     """One answer with a coin, and then a crowd's."""
-    left, right = sides()
-    with left:
-        label = say("Share of answers that count (p0)")
-        p0 = share_slider(label, f"{KEY}.p0", 5, 95, 50, 5)
-        label = say("Have you ever cheated in an exam?")
-        look: Any = {"format_func": say, "horizontal": True}
-        truth = ANSWERS.index(lasting(st.radio, label, f"{KEY}.truth", ANSWERS, **look))
-        answer = last_draw(say("Toss"), "toss", ":material/casino:", partial(toss, p0, truth))
-    with right:
-        rule = phrase("{chance} tell the truth. The others toss: **heads is yes, tails is no.**")
-        st.info(say(rule, chance=percent(p0)), icon=":material/casino:")
-        if answer is None:
-            caption("Nothing is drawn before you press Toss, and your answer is not kept.")
-        else:
-            one(answer, changed=answer.p0 != p0)
+    one()
     st.divider()
-    left, right = sides()
-    with left:
-        share = share_slider(say("Share whose true answer is yes"), f"{KEY}.share", 0, 100, 30)
-        look = {"value": 1_000, "format_func": "{:,}".format}
-        people = lasting(st.select_slider, say("People"), f"{KEY}.people", PEOPLE, **look)
-        asking = partial(ask, p0, share, people)
-        crowd = last_draw(say("Ask them"), "ask", ":material/groups:", asking)
-    with right:
-        if crowd is None:
-            caption("Make up a crowd, and press Ask them: each person in it follows the rule.")
-        else:
-            many(crowd, changed=crowd[:3] != (p0, share, people))
+    many()
 
 
-def one(answer: Answer, *, changed: bool) -> None:
+@demonstration("mechanisms.coin")
+def one(key: str) -> Demonstration | None:
     """The visitor's own answer, what others see of it, and what they can tell from that."""
-    if changed:
-        caption("The rule was changed since. Press Toss to use it.")
-    said, other = say(ANSWERS[answer.said]), say(ANSWERS[1 - answer.said])
-    decided = phrase("tell the truth") if answer.honest else phrase("toss: it says {said}")
-    private, public = st.container(key=f"{KEY}.told").columns(2, border=True)
-    with private:
-        markdown(":material/visibility_off: **Only you know**")
-        values = {"truth": say(ANSWERS[answer.truth]), "decided": say(decided, said=said)}
-        markdown("Your true answer: **{truth}**. The coin said: **{decided}**.", **values)
-    with public:
-        markdown(":material/visibility: **What the collector gets**")
-        st.markdown(f"### “{said}”")
-    lie = (1 - answer.p0) / 2
-    sure = percent(1 - lie if answer.said else lie)
-    figures({say("Sure of “yes” after (50% before)"): sure})
-    keep = phrase("Of those whose truth is “{other}”, {chance} say “{said}” too: you can deny it.")
-    show_sentence(say(keep, other=other, chance=percent(lie), said=said))
+    p0 = share_slider(say(COUNTED), f"{key}.p0", 5, 95, 50, 5)
+    caption("{chance} tell the truth. The others toss: **heads is yes, tails is no.**", chance=percent(p0))
+    label, look = say("Have you ever cheated in an exam?"), {"format_func": say, "horizontal": True}
+    truth = ANSWERS.index(lasting(st.radio, label, f"{key}.truth", ANSWERS, **look))
+    found = last_draw(f"{key}.toss", say("Toss"), ":material/casino:", toss, p0, truth)
+    if found is None:
+        return None
+    (p0, truth), (honest, said) = found
+    answer, lie = say(ANSWERS[said]), (1 - p0) / 2
+    coin = phrase("tell the truth") if honest else phrase("toss: it says {said}")
+    values = {"truth": say(ANSWERS[truth]), "coin": say(coin, said=answer)}
+
+    def told() -> None:
+        private, public = st.container(key=f"{key}.told").columns(2, border=True)
+        with private:
+            markdown(":material/visibility_off: **Only you know**")
+            markdown("Your true answer: **{truth}**. The coin said: **{coin}**.", **values)
+        with public:
+            markdown(":material/visibility: **What the collector gets**")
+            st.markdown(f"### “{answer}”")
+
+    return Demonstration(
+        {say("Sure of “yes” after (50% before)"): percent(1 - lie if said else lie)},
+        [told],
+        "Of those whose truth is “{other}”, {chance} say “{said}” too: you can deny it.",
+        "The collector knows the rule, and nothing else of you.",
+        {},
+        values={"other": say(ANSWERS[1 - said]), "chance": percent(lie), "said": answer},
+    )
 
 
-def many(crowd: Crowd, *, changed: bool) -> None:
-    """What a crowd said, what follows from it, and what is true."""
-    if changed:
-        caption("Settings were changed since. Press Ask them to use them.")
+@demonstration("mechanisms.crowd")
+def many(key: str) -> Demonstration | None:
+    """What a crowd said that the visitor made up, what follows from it, and what is true."""
+    p0 = share_slider(say(COUNTED), f"{key}.p0", 5, 95, 50, 5)
+    share = share_slider(say("Share whose true answer is yes"), f"{key}.share", 0, 100, 30)
+    look: Any = {"value": 1_000, "format_func": "{:,}".format}
+    people = lasting(st.select_slider, say("People"), f"{key}.people", PEOPLE, **look)
+    found = last_draw(f"{key}.ask", say("Ask them"), ":material/groups:", ask, p0, share, people)
+    if found is None:
+        return None
+    (p0, share, people), (counts, estimates) = found
     again = say("Ask {n} other crowds like this", n=CROWDS)
-    if st.button(again, icon=":material/casino:", key=f"{KEY}.again"):
+    if st.button(again, icon=":material/casino:", key=f"{key}.again", width="stretch"):
         rng = np.random.default_rng()
-        more = [ask(*crowd[:3], rng).estimates for _ in range(CROWDS)]
-        found = pd.concat([crowd.estimates.head(1), *more], ignore_index=True)
-        crowd = session.keep(f"{KEY}.ask.drawn", crowd._replace(estimates=found))
-    said, share, *_ = crowd.estimates.iloc[0]
-    chance, estimate = percent((1 - crowd.p0) / 2), percent(share, TENTHS)
-    with st.container(key=f"{KEY}.estimate"):
-        shown = {say("Said yes"): percent(said), say("Estimate"): estimate}
-        figures({**shown, say("Truth"): percent(crowd.share)})
-    formula = f"({percent(said, TENTHS)} − {chance}) / {crowd.p0:g} = **{estimate}**"
-    told = phrase("Coins alone make {chance} say yes: the estimate is {formula}.")
-    st.markdown(say(told, chance=chance, formula=formula))
-    panels.chart(charts.coin_estimates(crowd.estimates, truth=crowd.share))
+        more = [ask(p0, share, people, rng)[1] for _ in range(CROWDS)]
+        estimates = pd.concat([estimates.head(1), *more], ignore_index=True)
+        session.keep(f"{key}.ask.drawn", ((p0, share, people), (counts, estimates)))
     label = say("Show what only this game can know: who told the truth")
-    panels.chart(charts.crowd(crowd.counts, revealed=lasting(st.toggle, label, f"{KEY}.reveal")))
-    numbers = (100 * crowd.estimates).round(1).add_suffix(", %")
-    panels.table_behind(numbers, say("The numbers behind these charts, one row per crowd"))
+    revealed = lasting(st.toggle, label, f"{key}.reveal")
+    said, estimate = (percent(estimates[name].iloc[0], TENTHS) for name in ("said", "estimate"))
+    return Demonstration(
+        {say("Said yes"): said, say("Estimate"): estimate, say("Truth"): percent(share)},
+        [charts.coin_estimates(estimates, truth=share), charts.crowd(counts, revealed=revealed)],
+        "Coins alone make {chance} say yes: the estimate is ({said} − {chance}) / {p0:g} = {estimate}.",
+        "Every person follows the rule; only coins are random.",
+        {say("One row per crowd"): (100 * estimates).round(1).add_suffix(", %")},
+        values={"chance": percent((1 - p0) / 2), "said": said, "p0": p0, "estimate": estimate},
+    )

@@ -1,7 +1,6 @@
 """The coin game: one answer by a coin, and what a crowd of such answers is worth. Everybody in it is made up."""
 
 from math import sqrt
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -13,38 +12,19 @@ ANSWERS = (phrase("no"), phrase("yes"))
 Z = 1.96
 
 
-class Answer(NamedTuple):
-    """One person's answer: the share that counts, the truth, what the coin said, the report."""
-
-    p0: float
-    truth: int
-    honest: bool
-    said: int
-
-
-class Crowd(NamedTuple):
-    """A crowd's reports: `counts` of people by report and truth, and one row of `estimates` per crowd asked."""
-
-    p0: float
-    share: float
-    people: int
-    counts: pd.DataFrame
-    estimates: pd.DataFrame
-
-
-def toss(p0: float, truth: int, rng: np.random.Generator) -> Answer:
-    """What one person reports."""
+def toss(p0: float, truth: int, rng: np.random.Generator) -> tuple[bool, int]:
+    """Whether one person tells the truth on purpose, and what is reported."""
     honest = bool(rng.random() < p0)
-    return Answer(p0, truth, honest, truth if honest else int(rng.random() < 0.5))
+    return honest, truth if honest else int(rng.random() < 0.5)
 
 
-def ask(p0: float, share: float, people: int, rng: np.random.Generator) -> Crowd:
-    """One crowd in which exactly that share is phrase("yes") (rounded to people), asked once."""
+def ask(p0: float, share: float, people: int, rng: np.random.Generator) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Counts of people by report and truth in one crowd, and its estimate; `share` of it is phrase("yes")."""
     truth = np.arange(people) < round(share * people)
     said = RRPH(p0=p0).report(truth.astype(np.int8), rng.random)
     cells = np.bincount(2 * said + truth, minlength=4)
     counts = pd.DataFrame({"said": np.repeat(ANSWERS, 2), "truth": np.tile(ANSWERS, 2), "people": cells})
-    return Crowd(p0, float(truth.mean()), people, counts, estimate(p0, said))
+    return counts, estimate(p0, said)
 
 
 def estimate(p0: float, said: np.ndarray) -> pd.DataFrame:

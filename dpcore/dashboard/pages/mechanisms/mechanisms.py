@@ -32,10 +32,7 @@ NAMES = {
     "Geometric": phrase("Geometric: whole numbers"),
     "Gaussian": phrase("Gaussian: the bell curve"),
 }
-VOTERS = {
-    "comes": phrase("One voter more comes"),
-    "changes": phrase("One voter changes their mind"),
-}
+VOTERS = {"comes": phrase("A voter comes"), "changes": phrase("A voter changes their mind")}
 BOUNDS = {
     "comes": phrase("Whichever vote comes, no ratio exceeds exp(epsilon/2): one score grows."),
     "changes": phrase("Whichever vote is changed, no ratio exceeds exp(epsilon): two scores move."),
@@ -79,10 +76,7 @@ def noise(key: str) -> Demonstration:
     drawn = count_noise.draws(mechanism, COUNT, seed, DRAWN)
     edge = window + 0.6 * mechanism.whole
     return Demonstration(
-        {
-            say("Standard deviation"): f"{mechanism.deviation:.3g}",
-            say("95% are within ±"): f"{mechanism.within():.3g}",
-        },
+        {say("95% are within ±"): f"{mechanism.within():.3g}"},
         [
             charts.two_worlds(found, whole=mechanism.whole),
             charts.ratio_band(found, epsilon=epsilon, whole=mechanism.whole),

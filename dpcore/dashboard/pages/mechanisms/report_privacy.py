@@ -1,6 +1,6 @@
 """What one report gives away, by the paper's measures and by honest ones; averaging; numbers. No data at all."""
 
-from functools import cache
+from functools import cache, partial
 from math import sqrt
 
 import pandas as pd
@@ -12,7 +12,7 @@ from dpcore.dashboard.demonstration import Demonstration, demonstration, epsilon
 from dpcore.dashboard.pages.mechanisms import report_privacy_numbers as numbers
 from dpcore.dashboard.widgets import lasting
 from dpcore.language import phrase, say
-from dpcore.mechanisms.randomizers import ERRPH, TRR, Warner
+from dpcore.mechanisms.randomizers import ERRPH, RRPH, TRR, Warner
 from dpcore.text import TENTHS, number, percent
 
 CROSSING = (1 / sqrt(2), 2 - sqrt(2))
@@ -27,6 +27,11 @@ EPSILONS = (0.5, 1.0, 2.0, 5.0, 10.0)
 curves = cache(numbers.descriptions)
 
 
+def breach(channel: ERRPH | Warner) -> str:
+    """The largest Breach of a value."""
+    return percent(float(numbers.breach(channel).max()), TENTHS)
+
+
 @demonstration("mechanisms.measures")
 def categories(key: str) -> Demonstration:
     """Measures of reports about categories, of one and of many of the same person."""
@@ -35,24 +40,21 @@ def categories(key: str) -> Demonstration:
     channel, frame = ERRPH(size, p0=p0), curves(size=size)
     repeated = numbers.averaging(channel, REPORTS)
     repeated["epsilon"] = repeated["epsilon"].map(number)
-    own, words, other = (
-        percent(float(numbers.breach(rule).max()), TENTHS)
-        for rule in (channel, ERRPH(2, p0=p0), Warner(p=(1 + p0) / 2))
-    )
-    parts = [part for _, part in frame.groupby("measure", sort=False)]
-    first, second = (
-        charts.descriptions(part, against="setting", at=p0, crossing=crossing)
-        for part, crossing in zip(parts, (CROSSING, None), strict=True)
-    )
+    first, second = (part for _, part in frame.groupby("measure", sort=False))
+    curve = partial(charts.descriptions, against="setting", at=p0)
     right = percent(float(repeated["right"].iloc[-1]), TENTHS, certain=p0 == 1)
     return Demonstration(
         {
-            say("Breach (the paper’s measure)"): own,
+            say("Breach (the paper’s measure)"): breach(channel),
             say("Best guess is right"): percent(numbers.best_guess(channel), TENTHS),
             say("… without the report"): percent(1 / size, TENTHS),
             say("Epsilon"): number(float(channel.epsilon)),
         },
-        [first, charts.averaging(repeated, alone=1 / size), second],
+        [
+            curve(first, crossing=CROSSING),
+            charts.averaging(repeated, alone=1 / size),
+            curve(second),
+        ],
         "Breach measures words, epsilon what a report reveals: told in Warner’s words, the same "
         "reports have Breach {other} instead of {words}.",
         "RRPH: the truth with probability p0, otherwise a toss. ERRPH: the same for k values. "
@@ -60,7 +62,7 @@ def categories(key: str) -> Demonstration:
         {say("Many reports of one person"): repeated, say("The curves"): frame},
         "**Asked again and again:** the most frequent of 50 fresh reports is the truth with "
         "probability {right}. The remedy: toss once, and give the same report ever after.",
-        {"other": other, "words": words, "right": right},
+        {"other": breach(Warner(p=(1 + p0) / 2)), "words": breach(RRPH(p0=p0)), "right": right},
     )
 
 
