@@ -5,7 +5,7 @@ import streamlit as st
 from dpcore import __version__
 from dpcore.dashboard import hosting, shell
 from dpcore.dashboard.widgets import markdown
-from dpcore.language import say
+from dpcore.language import phrase, say
 
 
 def server() -> None:
@@ -33,14 +33,10 @@ def server() -> None:
             "or wait at a time, and {most.at_once} of all visitors run; the others wait in line.",
             most=most,
         )
+        files = phrase("It takes no files: all is done with the tables that come with dpcore.")
         if hosting.takes_files():
-            markdown(
-                "Tables have at most {most.rows:,} rows, {most.columns:,} columns and {size} MB.",
-                most=most,
-                size=st.get_option("server.maxUploadSize"),
-            )
-        else:
-            markdown("It takes no files: all is done with the tables that come with dpcore.")
+            files = phrase("Tables: {most.rows:,} rows, {most.columns:,} columns, {size} MB at most.")
+        markdown(files, most=most, size=st.get_option("server.maxUploadSize"))
 
 
 about = say("Version {version} · Apache License 2.0", version=__version__)

@@ -3,7 +3,7 @@
 Arithmetic on made-up numbers, as in `mechanisms`: no data are read and nothing is spent.
 """
 
-from functools import lru_cache
+from functools import cache
 
 import pandas as pd
 import streamlit as st
@@ -20,8 +20,7 @@ from dpcore.text import number
 
 TRUTH, MOST_ANSWERS, SMALL_DELTA = 100, 100, 1e-6
 COUNT, COUNTS = 10, (0, 1, 10, 100, 1_000, 10_000)
-telltale_share = lru_cache(512)(numbers.telltale_share)
-zoomed_answers = lru_cache(64)(numbers.zoomed_answers)
+telltale_share = cache(numbers.telltale_share)
 
 
 @demonstration("mechanisms.asking")
@@ -91,7 +90,7 @@ def floats(key: str) -> Demonstration:
     bits = lasting(st.slider, label, f"{key}.bits", 8, 16, 10, help=note)
     found = [(f"{count:,}", telltale_share(count, epsilon)) for count in COUNTS]
     shares = pd.DataFrame(found, columns=["count", "share"])
-    few, answers = telltale_share(COUNT, epsilon, bits=bits), zoomed_answers(COUNT, epsilon, bits)
+    few, answers = telltale_share(COUNT, epsilon, bits=bits), numbers.zoomed_answers(COUNT, epsilon, bits)
     title = say("Textbook noise, {bits} bits, zoomed in", bits=bits)
     return Demonstration(
         {say("Telltale answers, {bits} bits", bits=bits): f"{few:.1%}"},

@@ -5,7 +5,7 @@ that a button alone changes, so that moving a widget shows the same draws at ano
 """
 
 import math
-from functools import cache, partial
+from functools import partial
 from string import ascii_uppercase
 from typing import Any
 
@@ -37,7 +37,6 @@ BOUNDS = {
     "comes": phrase("Whichever vote comes, no ratio exceeds exp(epsilon/2): one score grows."),
     "changes": phrase("Whichever vote is changed, no ratio exceeds exp(epsilon): two scores move."),
 }
-noise_of = cache(count_noise.CountNoise)  # the Gaussian one takes a search for its standard deviation
 
 
 def zoom(key: str) -> float:
@@ -71,7 +70,7 @@ def noise(key: str) -> Demonstration:
         )
     window = zoom(key)
     seed = seed_button(key, say("Draw {n} others", n=DRAWN))
-    mechanism = noise_of(name, epsilon, delta)
+    mechanism = count_noise.CountNoise(name, epsilon, delta)
     found = count_noise.worlds(mechanism, COUNT, window=window)
     drawn = count_noise.draws(mechanism, COUNT, seed, DRAWN)
     edge = window + 0.6 * mechanism.whole
@@ -100,10 +99,8 @@ def choosing(key: str) -> Demonstration:
     names = list(ascii_uppercase[: len(votes)])
     chosen = lasting(st.selectbox, say("Who gains the vote"), f"{key}.chosen:{len(votes)}", names)
     found = choices.election(votes, epsilon, voter, names.index(chosen or "A"))
-    first = found.iloc[int(found["votes"].argmax())]
-    label = say("{candidate} is selected", candidate=first["candidate"])
     return Demonstration(
-        {label: f"{100 * first['probability']:.3g}%"},
+        {},
         [charts.election(found), charts.choice_ratios(found, epsilon=epsilon), charts.votes(found)],
         "The most voted candidate is likely to be selected, not sure. One vote shifts it a little.",
         "Weights are exp(epsilon · votes / 2): epsilon without delta. A second draw is charged "
@@ -121,7 +118,7 @@ def response(key: str) -> Demonstration:
     channel = ERRPH(size, epsilon=epsilon)
     matrix = choices.response_matrix(channel)
     near = 200 * choices.share_deviation(channel, 0.3, PEOPLE)
-    central = 200 * noise_of("Laplace", epsilon).deviation / PEOPLE
+    central = 200 * count_noise.CountNoise("Laplace", epsilon).deviation / PEOPLE
     return Demonstration(
         {say("A report is the truth"): f"{100 * channel.matrix[0, 0]:.1f}%"},
         [charts.channel_matrix(matrix), charts.trust()],

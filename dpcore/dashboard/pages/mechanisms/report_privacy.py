@@ -24,7 +24,6 @@ SETS = {
 }
 MEAN, VARIANCE, BOUNDS = 5.0, 4.0, (0.0, 10.0)  # the page says them
 EPSILONS = (0.5, 1.0, 2.0, 5.0, 10.0)
-curves = cache(numbers.descriptions)
 
 
 def breach(channel: ERRPH | Warner) -> str:
@@ -37,7 +36,7 @@ def categories(key: str) -> Demonstration:
     """Measures of reports about categories, of one and of many of the same person."""
     size = lasting(st.slider, say("Values to choose from (k)"), f"{key}.k", 2, 10, 2)
     p0 = share_slider(say("Share of answers that count (p0)"), f"{key}.p0", 0, 100, 50, 5)
-    channel, frame = ERRPH(size, p0=p0), curves(size=size)
+    channel, frame = ERRPH(size, p0=p0), numbers.descriptions(size=size)
     repeated = numbers.averaging(channel, REPORTS)
     repeated["epsilon"] = repeated["epsilon"].map(number)
     first, second = (part for _, part in frame.groupby("measure", sort=False))
@@ -72,10 +71,9 @@ def widths(key: str) -> Demonstration:
     sets = lasting(st.selectbox, say("As published: y = a·x + b"), f"{key}.sets", list(SETS))
     epsilon = epsilon_slider(key, phrase("Corrected: Laplace noise with epsilon"), EPSILONS)
     (published, corrected), frame = noise_kinds(sets, epsilon)
-    claimed = numbers.claimed_width(VARIANCE)
     return Demonstration(
         {
-            say("Width, as claimed"): f"{claimed:.2f}",
+            say("Width, as claimed"): f"{numbers.claimed_width(VARIANCE):.2f}",
             say("Width left, as published"): f"{published:.2f}",
             say("Width left, corrected"): f"{corrected:.2f}",
         },
