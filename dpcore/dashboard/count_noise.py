@@ -16,6 +16,7 @@ from math import ceil, exp, log, tanh
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 from scipy.special import log_ndtr, ndtr
 from scipy.stats import dlaplace, laplace, norm
@@ -49,13 +50,9 @@ class CountNoise:
         peak = tanh(self.epsilon / 2) if self.whole else self.epsilon / 2  # SciPy has the logarithm of 0, far out
         return np.asarray(log(peak) - self.epsilon * np.abs(noise))
 
-    def quantile(self, share: Floats) -> Floats:
+    def quantile(self, share: ArrayLike) -> Floats:
         """The smallest noise that is not exceeded with that probability, in (0, 1)."""
         return np.asarray(self._distribution.ppf(share))
-
-    def within(self) -> float:
-        """The smallest distance from the truth that 95% of answers do not exceed."""
-        return float(self._distribution.ppf(0.975))
 
 
 def gaussian_delta(epsilon: float, sigma: float) -> float:

@@ -46,12 +46,6 @@ def zoom(key: str) -> float:
     return float(number_choice(st.select_slider, label, f"{key}.window", WINDOWS, **look))
 
 
-def ratios(frame: pd.DataFrame) -> pd.DataFrame:
-    """A table with its log ratios as ratios, without what pictures alone need."""
-    found = frame.assign(ratio=np.exp(frame["log_ratio"].clip(-700, 700)))
-    return found.drop(columns=["log_ratio", "limit_with", "limit_without"], errors="ignore")
-
-
 @demonstration("mechanisms.noise")
 def noise(key: str) -> Demonstration:
     """Noise on a count in two worlds, and the ratio of the two."""
@@ -75,7 +69,7 @@ def noise(key: str) -> Demonstration:
     drawn = count_noise.draws(mechanism, COUNT, seed, DRAWN)
     edge = window + 0.6 * mechanism.whole
     return Demonstration(
-        {say("95% are within ±"): f"{mechanism.within():.3g}"},
+        {say("95% are within ±"): f"{mechanism.quantile(0.975):.3g}"},
         [
             charts.two_worlds(found, whole=mechanism.whole),
             charts.ratio_band(found, epsilon=epsilon, whole=mechanism.whole),
@@ -83,7 +77,7 @@ def noise(key: str) -> Demonstration:
         ],
         keep,
         "A count that you change by 1 (add or remove one person). Dots: answers of each world.",
-        {say("Both worlds, answer by answer"): ratios(found)},
+        {say("Both worlds, answer by answer"): found[["answer", "without", "with"]]},
         values={"factor": math.exp(epsilon), "delta": delta},
     )
 
@@ -105,7 +99,7 @@ def choosing(key: str) -> Demonstration:
         "The most voted candidate is likely to be selected, not sure. One vote shifts it a little.",
         "Weights are exp(epsilon · votes / 2): epsilon without delta. A second draw is charged "
         "again. Rounded votes protect no one: one vote more can tip them for sure.",
-        {say("Before, and after one voter (other)"): ratios(found)},
+        {say("Before, and after one voter (other)"): found.drop(columns="log_ratio")},
         BOUNDS[voter],
     )
 
