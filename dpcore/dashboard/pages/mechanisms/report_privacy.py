@@ -23,7 +23,6 @@ SETS = {
     "a ~ N(1, 0.01), b ~ N(0, 1)": ((1.0, 0.01), (0.0, 1.0)),
 }
 MEAN, VARIANCE, BOUNDS = 5.0, 4.0, (0.0, 10.0)  # the page says them
-EPSILONS = (0.5, 1.0, 2.0, 5.0, 10.0)
 
 
 def breach(channel: ERRPH | Warner) -> str:
@@ -69,7 +68,7 @@ def categories(key: str) -> Demonstration:
 def widths(key: str) -> Demonstration:
     """Reports about numbers: the width that is claimed, the one that is left, and the tails."""
     sets = lasting(st.selectbox, say("As published: y = a·x + b"), f"{key}.sets", list(SETS))
-    epsilon = epsilon_slider(key, phrase("Corrected: Laplace noise with epsilon"), EPSILONS)
+    epsilon = epsilon_slider(key, phrase("Corrected: Laplace noise with epsilon"))
     (published, corrected), frame = noise_kinds(sets, epsilon)
     return Demonstration(
         {
