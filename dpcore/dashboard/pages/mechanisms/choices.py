@@ -33,8 +33,8 @@ def votes_from(text: str) -> tuple[int, ...]:
 def election(votes: Sequence[int], epsilon: float, voter: str, chosen: int) -> pd.DataFrame:
     """An election with sensitivity 1 in two worlds, one row per candidate, of whom one (`chosen`) gains a vote.
 
-    The exponential mechanism's probabilities are in proportion to e^(epsilon s / 2). Votes are those
-    without you; a voter comes, or "changes" and leaves the first other candidate who has a vote.
+    The exponential mechanism's probabilities are in proportion to e^(epsilon s / 2). Votes are
+    those without you; a voter comes, or "changes" and leaves the first other candidate who has a vote.
     `log_ratio` is of the other world, `votes_other` and `probability_other`, over the first.
 
     One voter more moves one score, and only up. The weight of that candidate grows by e^(epsilon / 2) and the sum of

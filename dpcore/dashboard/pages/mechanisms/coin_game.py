@@ -47,7 +47,8 @@ def game() -> None:
 def one(key: str) -> Demonstration | None:
     """The visitor's own answer, what others see of it, and what they can tell from that."""
     p0 = share_slider(say(COUNTED), f"{key}.p0", 5, 95, 50, 5)
-    caption("{chance} tell the truth. The others toss: **heads is yes, tails is no.**", chance=percent(p0))
+    rule = phrase("{chance} tell the truth. The others toss: **heads is yes, tails is no.**")
+    caption(rule, chance=percent(p0))
     label, look = say("Have you ever cheated in an exam?"), {"format_func": say, "horizontal": True}
     truth = ANSWERS.index(lasting(st.radio, label, f"{key}.truth", ANSWERS, **look))
     found = last_draw(f"{key}.toss", say("Toss"), ":material/casino:", toss, p0, truth)

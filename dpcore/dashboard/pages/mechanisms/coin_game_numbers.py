@@ -19,7 +19,7 @@ def toss(p0: float, truth: int, rng: np.random.Generator) -> tuple[bool, int]:
 
 
 def ask(p0: float, share: float, people: int, rng: np.random.Generator) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Counts of people by report and truth in one crowd, and its estimate; `share` of it is phrase("yes")."""
+    """Counts of a crowd by report and truth, and its estimate; `share` of it is phrase("yes")."""
     truth = np.arange(people) < round(share * people)
     said = RRPH(p0=p0).report(truth.astype(np.int8), rng.random)
     cells = np.bincount(2 * said + truth, minlength=4)

@@ -90,10 +90,11 @@ def floats(key: str) -> Demonstration:
     bits = lasting(st.slider, label, f"{key}.bits", 8, 16, 10, help=note)
     found = [(f"{count:,}", telltale_share(count, epsilon)) for count in COUNTS]
     shares = pd.DataFrame(found, columns=["count", "share"])
-    few, answers = telltale_share(COUNT, epsilon, bits=bits), numbers.zoomed_answers(COUNT, epsilon, bits)
+    answers = numbers.zoomed_answers(COUNT, epsilon, bits)
+    share = telltale_share(COUNT, epsilon, bits=bits)
     title = say("Textbook noise, {bits} bits, zoomed in", bits=bits)
     return Demonstration(
-        {say("Telltale answers, {bits} bits", bits=bits): f"{few:.1%}"},
+        {say("Telltale answers, {bits} bits", bits=bits): f"{share:.1%}"},
         [charts.possible_numbers(answers, title=title), charts.telltale(shares)],
         "Textbook noise has holes: one answer can tell its world for sure, whatever epsilon says.",
         "Noise = −sign(u − ½) · ln(1 − 2 |u − ½|) / epsilon, u a multiple of 1/2^bits. The "

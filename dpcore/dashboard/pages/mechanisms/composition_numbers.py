@@ -63,9 +63,9 @@ def losses(epsilon: float, answers: int) -> pd.DataFrame:
 def loss_epsilon(epsilon: float, answers: int, delta: float) -> float:
     """The smallest epsilon for which so many geometric answers about one count are (epsilon, delta)-private together.
 
-    The delta of an epsilon e is the sum of probability * (1 - e^(e - loss)) over the losses above e,
-    and less over any other set of the largest losses: e is enough if each such set says so. The other
-    direction, without you over with you, has the same losses with the same probabilities.
+    The delta of an epsilon e is the sum of probability * (1 - e^(e - loss)) over the losses above
+    e, and less over any other set of the largest losses: e is enough if each such set says so. The
+    other direction, without you over with you, has the same losses with the same probabilities.
     """
     frame = losses(epsilon, answers)[::-1]
     above = frame["probability"].cumsum()
