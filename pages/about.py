@@ -5,65 +5,48 @@ import streamlit as st
 from dpcore import __version__
 from dpcore.dashboard import hosting, shell
 from dpcore.dashboard.widgets import markdown
-from dpcore.language import say
+from dpcore.language import phrase, say
 
 
 def server() -> None:
     """Who runs a server for visitors, what it keeps, and what it lets them do."""
+    most = hosting.limits()
     with st.expander(say("Who runs this server")):
         who = shell.escaped(hosting.operator())
         st.markdown(who or say("The operator did not say who they are."))
         markdown(
-            "**You have to trust the operator** with what you upload: they could read the server's "
-            "memory and its log of errors, and may note who visits it. A table that no one else may "
-            "see belongs on a computer of your own, on which dpcore runs as well."
+            "**You have to trust the operator**, who could read the server’s memory and log, and "
+            "may note who visits. A table that no one else may see belongs on your own computer."
         )
     with st.expander(say("What it keeps")):
         markdown(
-            "**Nothing, once you are gone.** Your rows, releases and ledger are in this server's "
-            "memory while you are here, and are dropped {seconds:g} seconds after you close the tab. "
-            "No ledger is written to a file. A large upload may pass through a temporary file, which "
-            "is deleted once it was read.",
+            "**Nothing, once you are gone.** Your rows, releases and ledger are in memory only, "
+            "and dropped {seconds:g} seconds after you close the tab. A large upload may pass "
+            "through a temporary file, which is deleted once it was read.\n\n**Epsilons add up for "
+            "longer than a session.** This server forgets what was charged: if you publish what "
+            "you make of rows of your own, write down what it can cost.",
             seconds=float(st.get_option("server.disconnectedSessionTTL")),
         )
-        markdown(
-            "**Epsilons add up for longer than a session.** This server forgets what was charged. "
-            "If you publish what you make here of rows of your own, write down what it can cost."
-        )
     with st.expander(say("What it lets you do")):
-        most = hosting.limits()
         markdown(
-            "At most {mine} pieces of work of yours at a time, of {seconds:,} seconds each. {all} "
-            "run at the same time, of all visitors; the others wait in line and take turns, so that "
-            "long work does not keep short work waiting.",
-            mine=most.per_visitor,
-            seconds=most.seconds,
-            all=most.at_once,
+            "Work takes {most.seconds:,} seconds at most. {most.per_visitor} pieces of yours run "
+            "or wait at a time, and {most.at_once} of all visitors run; the others wait in line.",
+            most=most,
         )
+        files = phrase("It takes no files: all is done with the tables that come with dpcore.")
         if hosting.takes_files():
-            markdown(
-                "Tables of your own have at most {rows:,} rows, {columns:,} columns and {megabytes} MB.",
-                rows=most.rows,
-                columns=most.columns,
-                megabytes=st.get_option("server.maxUploadSize"),
-            )
-        else:
-            markdown("It takes no files: all that is done here is done with the tables that come with dpcore.")
+            files = phrase("Tables: {most.rows:,} rows, {most.columns:,} columns, {size} MB at most.")
+        markdown(files, most=most, size=st.get_option("server.maxUploadSize"))
 
 
 about = say("Version {version} · Apache License 2.0", version=__version__)
 shell.frame(say("About dpcore"), about)
 markdown(
-    "**What it is**: a tool to teach and explain differentially private data release. Methods run as "
-    "published, and corrected so that the guarantee is proved."
-)
-markdown(
-    "**What it is not**: a production service. It is teaching grade: no one outside the project has "
-    "reviewed its security."
-)
-markdown(
-    "**Where the methods come from**: four papers and a patent, and the baselines that they compare "
-    "with. Every release names its source."
+    "**What it is**: a tool to teach and explain differentially private data release. Methods run "
+    "as published, and corrected so that the guarantee is proved.\n\n**What it is not**: a "
+    "production service. It is teaching grade: no one outside the project has reviewed its "
+    "security.\n\n**Where the methods come from**: four papers and a patent, and baselines. Every "
+    "release names its source."
 )
 if hosting.hosted():
     server()

@@ -13,12 +13,6 @@ else:
     shell.frame(say("See what privacy costs"), say("Synthetic data from a table about people."))
     if housekeeping.unguarded():
         st.warning(say(shell.UNGUARDED), icon=":material/warning:")
-    shown = (
-        (say("Teach"), doors.teach),
-        (say("My table"), doors.own_table),
-        (say("What if"), doors.first_release),
-    )
-    for place, (name, draw) in zip(st.columns(3), shown, strict=True):
-        with place.container(border=True, height="stretch"):
-            st.header(name, anchor=False)
+    for column, draw in zip(st.columns(3, border=True), doors.DOORS, strict=True):
+        with column:
             draw()

@@ -1,30 +1,31 @@
 """Mechanisms: what noise, selection and epsilon do, as live pictures without any data."""
 
+from functools import partial
+
 from dpcore.dashboard import panels, shell
 from dpcore.dashboard.pages.mechanisms import coin_game, composition, mechanisms, report_privacy
 from dpcore.language import phrase, say
 
-PAGE = "mechanisms"
 RESPONSE = {
-    phrase("What it does"): lambda: mechanisms.response(PAGE),
-    phrase("Coin game"): lambda: coin_game.game(PAGE),
-    phrase("One report"): lambda: report_privacy.measures(PAGE),
+    phrase("What it does"): mechanisms.response,
+    phrase("Coin game"): coin_game.game,
+    phrase("One report"): report_privacy.categories,
+    phrase("One number"): report_privacy.widths,
 }
 COMPOSITION = {
-    phrase("Ask again"): lambda: composition.asking(PAGE),
-    phrase("Disjoint groups"): lambda: composition.groups(PAGE),
+    phrase("Ask again"): composition.asking,
+    phrase("Disjoint groups"): composition.groups,
 }
 
-lead = phrase("The tools of differential privacy, to play with. No data are read here: the examples are made up.")
-shell.frame(say("Mechanisms"), say(lead))
+shell.frame(say("Mechanisms"), say("Tools to play with. No data are read: all of it is made up."))
 panels.draw_open(
-    PAGE,
+    "mechanisms",
     {
-        phrase("Noise"): lambda: mechanisms.noise(PAGE),
-        phrase("Choosing"): lambda: mechanisms.choosing(PAGE),
-        phrase("Randomized response"): lambda: panels.draw_part(f"{PAGE}.response", RESPONSE),
-        phrase("Epsilon"): lambda: mechanisms.beliefs(PAGE),
-        phrase("Composition"): lambda: panels.draw_part(f"{PAGE}.composition", COMPOSITION),
-        phrase("Floating point"): lambda: composition.floats(PAGE),
+        phrase("Noise"): mechanisms.noise,
+        phrase("Choosing"): mechanisms.choosing,
+        phrase("Randomized response"): partial(panels.draw_part, "mechanisms.response", RESPONSE),
+        phrase("Epsilon"): mechanisms.beliefs,
+        phrase("Composition"): partial(panels.draw_part, "mechanisms.composition", COMPOSITION),
+        phrase("Floating point"): composition.floats,
     },
 )

@@ -10,7 +10,7 @@ import streamlit as st
 
 from dpcore.accounting.relation import Relation
 from dpcore.dashboard import jobs, links, unproved
-from dpcore.dashboard.epsilon import EPSILONS, RELEASE, choose_epsilon
+from dpcore.dashboard.epsilon import EPSILONS, choose_epsilon
 from dpcore.dashboard.shell import escaped, refused
 from dpcore.dashboard.widgets import choice, lasting
 from dpcore.datasets import Dataset
@@ -108,10 +108,8 @@ def ask(page: str, method: PrivateEstimator, control: Control, data: Dataset) ->
     value: Any
     match name:
         case "epsilon":
-            unit, usual = schema.unit, control.initial or parameter.default
-            rows = 1 if unit is None or unit.id_column is not None else unit.max_contributions
-            steps = control.steps or EPSILONS
-            value = choose_epsilon(page, usual, steps, about or RELEASE, method.seen, rows, persons=persons)
+            usual, steps = control.initial or parameter.default, control.steps or EPSILONS
+            value = choose_epsilon(page, usual, steps, about, schema.unit)
         case "relation":
             allowed = method.relations_in(method.mode) if control.initial is None else (control.initial,)
             names = [relation for relation in RELATIONS if relation in allowed]

@@ -9,23 +9,22 @@ exceeds e^epsilon times the other, P_with(L > epsilon) - e^epsilon P_without(L >
 
     delta = Phi(D / (2 s) - epsilon s / D) - e^epsilon Phi(-D / (2 s) - epsilon s / D).
 
-It falls as s grows, so the smallest s for a delta is found by bisection.
+It falls as s grows, so the smallest s for a delta is found by a search.
 """
 
-from functools import cached_property
-from math import ceil, exp, inf, isfinite, log, tanh
-from typing import Any
+from math import ceil, exp, log, tanh
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
+from scipy.optimize import brentq
 from scipy.special import log_ndtr, ndtr
 from scipy.stats import dlaplace, laplace, norm
 
 from dpcore.arguments import Floats
-from dpcore.errors import ParameterError
 
-HALVINGS = 200
-MECHANISMS = ("Laplace", "Geometric", "Gaussian")
+SIGMAS = (1e-3, 1e10)  # of all deltas that matter
+ABOVE = 1 + 1e-9  # what a search finds may be a little too small
 
 
 class CountNoise:
@@ -37,44 +36,23 @@ class CountNoise:
     """
 
     def __init__(self, name: str, epsilon: float, delta: float = 0.0) -> None:
-        if name not in MECHANISMS:
-            raise ParameterError("This mechanism is not known.", f"Choose one of {', '.join(MECHANISMS)}.")
-        if not 0 < epsilon < inf:
-            raise ParameterError("Noise needs an epsilon above 0 that is finite.", "Choose such an epsilon.")
-        self.name, self.epsilon, self.delta = name, epsilon, delta if name == "Gaussian" else 0.0
+        self.epsilon, self.delta = epsilon, delta if name == "Gaussian" else 0.0
         self.whole = name == "Geometric"  # whether answers are whole numbers
-
-    @cached_property
-    def scale(self) -> float:
-        """What the noise is drawn with: its scale, or its standard deviation."""
-        return gaussian_sigma(self.epsilon, self.delta) if self.name == "Gaussian" else 1 / self.epsilon
-
-    @cached_property
-    def _distribution(self) -> Any:
-        return (
-            dlaplace(self.epsilon) if self.whole else {"Laplace": laplace, "Gaussian": norm}[self.name](0, self.scale)
-        )
-
-    @property
-    def deviation(self) -> float:
-        """The standard deviation."""
-        return float(self._distribution.std())
+        self.scale = gaussian_sigma(epsilon, delta) if name == "Gaussian" else 1 / epsilon
+        usual = {"Laplace": laplace, "Gaussian": norm}
+        self._distribution = dlaplace(epsilon) if self.whole else usual[name](0, self.scale)
+        self.deviation = float(self._distribution.std())
 
     def log_density(self, noise: Floats) -> Floats:
-        """The logarithm of the density of noise; of its probability for whole numbers, minus infinity between them."""
-        if self.name == "Gaussian":
+        """The logarithm of the density of noise; of its probability for whole numbers."""
+        if self.delta:
             return np.asarray(self._distribution.logpdf(noise))
         peak = tanh(self.epsilon / 2) if self.whole else self.epsilon / 2  # SciPy has the logarithm of 0, far out
-        found = log(peak) - self.epsilon * np.abs(noise)
-        return np.where(noise == np.round(noise), found, -inf) if self.whole else found
+        return np.asarray(log(peak) - self.epsilon * np.abs(noise))
 
-    def quantile(self, share: Floats) -> Floats:
+    def quantile(self, share: ArrayLike) -> Floats:
         """The smallest noise that is not exceeded with that probability, in (0, 1)."""
         return np.asarray(self._distribution.ppf(share))
-
-    def within(self, share: float = 0.95) -> float:
-        """The smallest distance from the truth that is not exceeded with at least that probability."""
-        return float(self.quantile(np.array((1 + share) / 2)))
 
 
 def gaussian_delta(epsilon: float, sigma: float) -> float:
@@ -84,21 +62,8 @@ def gaussian_delta(epsilon: float, sigma: float) -> float:
 
 
 def gaussian_sigma(epsilon: float, delta: float) -> float:
-    """The smallest standard deviation for which normal noise is (epsilon, delta)-private; none has delta 0."""
-    if not (epsilon >= 0 and isfinite(epsilon) and 0 < delta < 1):
-        raise ParameterError(
-            "Normal noise needs a finite epsilon of 0 or more, and a delta above 0 and below 1.",
-            "Give such numbers; for delta 0 use Laplace or geometric noise.",
-        )
-    low, high = 0.0, 1.0
-    while gaussian_delta(epsilon, high) > delta:
-        low, high = high, 2 * high
-    for _ in range(HALVINGS):
-        middle = (low + high) / 2
-        if middle in (low, high):
-            break
-        low, high = (middle, high) if gaussian_delta(epsilon, middle) > delta else (low, middle)
-    return high
+    """The smallest standard deviation of (epsilon, delta)-private normal noise."""
+    return float(brentq(lambda sigma: gaussian_delta(epsilon, sigma) - delta, *SIGMAS)) * ABOVE
 
 
 def worlds(noise: CountNoise, count: int, places: int = 401, *, window: float | None = None) -> pd.DataFrame:
@@ -108,13 +73,13 @@ def worlds(noise: CountNoise, count: int, places: int = 401, *, window: float | 
     Answers are as far from both counts as the `window` says, or as far as nearly all noise goes.
     """
     usual = max(3.6 * noise.deviation, 1.5)
-    reach = usual if window is None else window
+    reach = window or usual
     if noise.whole:
-        answers = np.arange(count - ceil(reach), count + 1 + ceil(reach) + 1, dtype=float)
+        answers = np.arange(count - ceil(reach), count + ceil(reach) + 2.0)
     else:
-        corners = [count, count + 0.5, count + 1]
-        spread = [np.linspace(count - far, count + 1 + far, places) for far in {reach, min(reach, usual)}]
-        answers = np.unique(np.concatenate([*spread, corners]))
+        ends = (reach, min(reach, usual))
+        spread = [np.linspace(count - far, count + 1 + far, places) for far in ends]
+        answers = np.unique(np.concatenate([*spread, [count, count + 0.5, count + 1]]))
     without, with_you = noise.log_density(answers - count), noise.log_density(answers - count - 1)
     found = {
         "answer": answers,

@@ -1,7 +1,8 @@
 """What shows an idea has one shape: settings at left, a picture at right, a sentence to keep, and what is behind it."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import wraps
 from typing import Any, TypeAlias
 
 import pandas as pd
@@ -9,7 +10,8 @@ import streamlit as st
 
 from dpcore.charts.base import Chart
 from dpcore.dashboard import panels
-from dpcore.dashboard.widgets import figures, number_choice
+from dpcore.dashboard.shell import mendable
+from dpcore.dashboard.widgets import caption, figures, lasting, markdown, number_choice
 from dpcore.language import phrase, say
 
 # The headings of tables, in one message: a translation has as many, in the same order.
@@ -22,19 +24,40 @@ HEADINGS = phrase(
 )
 DANA = "Dana"  # of invented people, the one who is in question; and the others
 OTHERS = ("Ada", "Ben", "Chen", "Eli", "Fatima", "Goran", "Hana", "Ivo", "Jun", "Kofi", "Lena", "Mei", "Noor")
+EPSILON, EPSILONS = phrase("Epsilon"), (0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0)
 DemonstrationPicture: TypeAlias = Chart | pd.DataFrame | Callable[[], None]
 
 
 @dataclass(frozen=True)
 class Demonstration:
-    """What is shown at some settings."""
+    """What is shown at some settings; sentences are messages, with `values` for their braces."""
 
     figures: Mapping[str, str]
     pictures: Sequence[DemonstrationPicture]  # the first stands above the sentence to keep
     keep: str
     assumed: str  # what the pictures take for granted, and who found it
     behind: Mapping[str, pd.DataFrame]  # numbers, by the titles of their tables
-    notes: Sequence[str] = ()  # below the sentence
+    note: str = ""  # below the sentence
+    values: Mapping[str, Any] = field(default_factory=dict)
+
+
+def demonstration(key: str) -> Callable[[Callable[[str], Demonstration | None]], Callable[[], None]]:
+    """Make a part of a page of what draws settings, under this key, and returns what they show."""
+
+    def part(make: Callable[[str], Demonstration | None]) -> Callable[[], None]:
+        @st.fragment
+        @wraps(make)
+        def drawn() -> None:
+            left, right = sides()
+            with mendable():
+                with left:
+                    found = make(key)
+                if found is not None:
+                    show(found, left, right)
+
+        return drawn
+
+    return part
 
 
 def sides() -> Any:
@@ -42,10 +65,17 @@ def sides() -> Any:
     return st.columns([2, 5], gap="medium")
 
 
-def epsilon_slider(key: str, label: str, steps: Sequence[float], usual: float = 1.0, **look: Any) -> float:
+def epsilon_slider(
+    key: str, label: str = EPSILON, steps: Sequence[float] = EPSILONS, usual: float = 1, **look: Any
+) -> float:
     """Epsilon on a logarithmic scale, small."""
     look |= {"value": usual, "help": say("Left: more private. Right: more accurate.")}
     return float(number_choice(st.select_slider, say(label), f"{key}.epsilon", steps, **look))
+
+
+def share_slider(label: str, key: str, low: int, high: int, usual: int, step: int = 1) -> float:
+    """A share in percent."""
+    return float(lasting(st.slider, label, key, low, high, usual, step, format="%d%%") / 100)
 
 
 def with_headings(frame: pd.DataFrame) -> pd.DataFrame:
@@ -69,13 +99,14 @@ def show(found: Demonstration, left: Any, right: Any) -> None:
         figures(found.figures, beside=False)
     with right:
         draw(found.pictures[0])
-        st.success(say("**To keep:** {sentence}", sentence=found.keep), icon=":material/bookmark:")
-        for note in found.notes:
-            st.markdown(note)
+        sentence = say(found.keep, **found.values)
+        st.success(say("**To keep:** {sentence}", sentence=sentence), icon=":material/bookmark:")
+        if found.note:
+            markdown(found.note, **found.values)
         for picture in found.pictures[1:]:
             draw(picture)
         with st.expander(say("What is assumed, and the numbers behind the pictures")):
-            st.caption(found.assumed)
+            caption(found.assumed, **found.values)
             for title, frame in found.behind.items():
                 st.markdown(f"**{title}**")
                 st.dataframe(with_headings(frame), hide_index=True)

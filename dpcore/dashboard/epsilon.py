@@ -7,6 +7,7 @@ from itertools import pairwise
 import streamlit as st
 
 from dpcore.dashboard.widgets import caption, number_choice
+from dpcore.domain.unit import PrivacyUnit
 from dpcore.language import phrase, say
 from dpcore.text import odds
 
@@ -21,35 +22,27 @@ RELEASE = phrase(
     "people; for one release, without delta. Holds with a declared schema and without a seed; as published, only "
     "where the proof holds."
 )
-ROW = phrase(
-    "Bounds how much one row can change the probability of any output: at most by the factor e to the epsilon."
-)
-PERSON = phrase(
-    "Bounds how much all rows of one person can change the probability of any output: at most by the factor e to the "
-    "epsilon."
-)
 DOTS = 10
 
 
-def odds_sentence(epsilon: float, seen: str = SEEN, delta: float = 0.0) -> str:
-    """Say how sure someone who was 50:50 unsure can become, in the worst case, from seeing something.
+def but_for(delta: float) -> str:
+    """The end of a sentence that holds for all but a probability of delta (`Currency.gained`)."""
+    return say(", but for a probability of {delta}", delta=f"{delta:g}") if delta else ""
 
-    With a delta, for all but a probability of that (`Currency.gained`).
-    """
+
+def odds_sentence(epsilon: float, seen: str = SEEN, delta: float = 0.0) -> str:
+    """Say how sure someone who was 50:50 unsure can become at worst from seeing something."""
     sure = odds(epsilon)
+    told = phrase(
+        "Someone who is 50:50 unsure about you could become at most **{sure}% sure** from seeing {seen}{but}."
+    )
     if sure >= CERTAIN:
         told = phrase(
             "Someone who is 50:50 unsure about you could become **practically certain** from seeing {seen}. This is "
             "no protection that one could put a number on."
         )
-    elif delta:
-        told = phrase(
-            "Someone who is 50:50 unsure about you could become at most **{sure}% sure** from seeing {seen}, but for "
-            "a probability of {delta}."
-        )
-    else:
-        told = phrase("Someone who is 50:50 unsure about you could become at most **{sure}% sure** from seeing {seen}.")
-    return say(told, sure=f"{100 * sure:.{1 if sure < 0.999 else 3}f}", seen=say(seen), delta=f"{delta:g}")
+    digits = 1 if sure < 0.999 else 3
+    return say(told, sure=f"{100 * sure:.{digits}f}", seen=say(seen), but=but_for(delta))
 
 
 def odds_in_short(epsilon: float) -> str:
@@ -61,24 +54,21 @@ def odds_in_short(epsilon: float) -> str:
 
 
 def choose_epsilon(
-    key: str,
-    default: float = 1.0,
-    options: Sequence[float] = EPSILONS,
-    about: str = RELEASE,
-    seen: str = SEEN,
-    rows: int = 1,
-    *,
-    persons: bool = False,
+    key: str, usual: float, steps: Sequence[float], about: str = "", unit: PrivacyUnit | None = None
 ) -> float:
-    """Ask for epsilon; touches no data. What usual ranges are called hangs on how many `rows` a person has.
+    """Ask for epsilon; touches no data.
 
-    `persons`: runs protect persons with all rows, and not single rows.
+    It may be `about` something else than a release, for which usual ranges have no names. A `unit`
+    says whether runs protect persons with all rows, or how many single rows a person has.
     """
-    look = {"value": default, "help": f"{say(PERSON if persons else ROW)} {say(about)}"}
+    persons = unit is not None and unit.id_column is not None
+    protected = say("All rows of one person") if persons else say("One row")
+    bound = phrase("{protected} can change any output’s probability by a factor e^epsilon at most.")
+    look = {"value": usual, "help": f"{say(bound, protected=protected)} {say(about or RELEASE)}"}
     label = say("Epsilon (privacy budget)")
-    epsilon: float = number_choice(st.select_slider, label, f"{key}.epsilon", options, **look)
-    if seen == SEEN:  # people who randomize their own answers spend more
-        ranges(options, rows)
+    epsilon: float = number_choice(st.select_slider, label, f"{key}.epsilon", steps, **look)
+    if not about:
+        ranges(steps, 1 if unit is None or persons else unit.max_contributions)
     return epsilon
 
 
@@ -87,12 +77,10 @@ def show_odds(epsilon: float, seen: str = SEEN, delta: float = 0.0, *, claimed: 
     full = int(DOTS * odds(epsilon))  # only certainty fills all
     dots = f":primary[{'●' * full}]:gray[{'●' * (DOTS - full)}]"
     st.markdown(f"**{odds_in_short(epsilon)}** {dots}", help=odds_sentence(epsilon, seen, delta))
+    told = phrase("how sure someone can become about a person (50 before){but}")
     if claimed:
-        caption("how sure someone could become, if the claim held")
-    elif delta:
-        caption("how sure someone can become about a person, but for a probability of {delta}", delta=f"{delta:g}")
-    else:
-        caption("how sure someone can become about a person (50 before)")
+        told = phrase("how sure someone could become, if the claim held{but}")
+    caption(told, but=but_for(delta))
 
 
 def show_no_limit(why: str) -> None:
@@ -101,11 +89,11 @@ def show_no_limit(why: str) -> None:
     st.caption(f":red[{why}]")
 
 
-def ranges(options: Sequence[float], rows: int) -> None:
+def ranges(steps: Sequence[float], rows: int) -> None:
     """What usual ranges of epsilon are called, below the slider; they are meant for a person, who has so many rows."""
     ends = [0.0, *(end / rows for end in USUAL)]
-    parts = [sum(low < step <= high for step in options) for low, high in pairwise(ends)]
-    seen = [(words, steps) for words, steps in zip(USUAL.values(), parts, strict=True) if steps]
+    parts = [sum(low < step <= high for step in steps) for low, high in pairwise(ends)]
+    seen = {words: part for words, part in zip(USUAL.values(), parts, strict=True) if part}
     with st.container(key="ranges"):
-        for cell, (words, _) in zip(st.columns([steps for _, steps in seen], gap="xsmall"), seen, strict=True):
+        for cell, words in zip(st.columns([*seen.values()], gap="xsmall"), seen, strict=True):
             cell.caption(say(words))

@@ -14,13 +14,12 @@ ATTACKS = OTHERS["attacks"].split()
 CHOICES = {  # what is shown on a tab of several things
     "response": ("response", "What it does"),
     "measures": ("response", "One report"),
-    "numbers": ("response", "One report"),
+    "numbers": ("response", "One number"),
     "asking": ("composition", "Ask again"),
     "groups": ("composition", "Disjoint groups"),
 }
 PARTS = [("attacks", part) for part in ATTACKS]
 PARTS += [("mechanisms", part) for part in ("noise", "choosing", "odds", "floats", *CHOICES)]
-COIN = "page.coin"
 
 
 @pytest.mark.parametrize(("page", "part"), PARTS)
@@ -69,27 +68,27 @@ def test_people_stay_those_of_the_sample_when_somebody_uses_data_of_their_own(mo
 def game() -> None:
     from dpcore.dashboard.pages.mechanisms.coin_game import game
 
-    game("page")
+    game()
 
 
 def test_only_buttons_of_the_game_draw_and_fifty_crowds_more_are_like_the_first(monkeypatch) -> None:
-    monkeypatch.setattr(driving, "PAGE", COIN)
+    monkeypatch.setattr(driving, "PAGE", "mechanisms")
     at = run(AppTest.from_function(game, default_timeout=TIMEOUT))
 
     def kept(name: str) -> Any:
-        return at.session_state.get(f"{COIN}.{name}")
+        return at.session_state.get(f"mechanisms.{name}.drawn")
 
-    assert kept("answer") is kept("crowd") is None
-    tossed = said(press(at, f"{COIN}.toss"))
+    assert kept("coin.toss") is kept("crowd.ask") is None
+    tossed = said(press(at, "mechanisms.coin.toss"))
     assert all(said(run(at)) == tossed for _ in range(6))
-    press(at, f"{COIN}.ask")
-    first = kept("crowd")
-    assert f"{100 * first.estimates['estimate'].iloc[0]:.1f}%" in metrics(at)
-    press(at, f"{COIN}.again")
-    answer, crowd, hidden = kept("answer"), kept("crowd"), pictures(at)
-    assert len(crowd.estimates) == 51
-    pd.testing.assert_frame_equal(crowd.estimates.head(1), first.estimates)
-    assert pictures(change(at, reveal=True)) != hidden
-    change(at, reveal=False, rule="Warner", p0=80, share=60, people=100, truth="yes")
-    assert (kept("answer"), kept("crowd")) == (answer, crowd)
+    press(at, "mechanisms.crowd.ask")
+    first = kept("crowd.ask")[1][1]
+    assert f"{100 * first['estimate'].iloc[0]:.1f}%" in metrics(at)
+    press(at, "mechanisms.crowd.again")
+    answer, crowd, hidden = kept("coin.toss"), kept("crowd.ask"), pictures(at)
+    assert len(crowd[1][1]) == 51
+    pd.testing.assert_frame_equal(crowd[1][1].head(1), first)
+    assert pictures(change(at, crowd__reveal=True)) != hidden
+    change(at, crowd__reveal=False, crowd__p0=80, crowd__share=60, crowd__people=100, coin__p0=80, coin__truth="yes")
+    assert (kept("coin.toss"), kept("crowd.ask")) == (answer, crowd)
     assert metrics(at)[-1] == "30%"  # the truth of the crowd that was asked

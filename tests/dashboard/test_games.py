@@ -11,7 +11,8 @@ from scipy.stats import beta
 from dpcore.dashboard.histogram_pair import histogram_pair, interval
 from dpcore.dashboard.pages.attacks import membership_game_numbers
 from dpcore.dashboard.pages.attacks.membership_game_numbers import Game, Round, Rules
-from dpcore.dashboard.pages.mechanisms.coin_game_numbers import Rule, ask, estimate, toss
+from dpcore.dashboard.pages.mechanisms.coin_game_numbers import ask, estimate, toss
+from dpcore.mechanisms.randomizers import RRPH
 from dpcore.text import odds
 
 INF, NAN = math.inf, math.nan
@@ -21,27 +22,24 @@ def noise(shift=0.0, runs=400, seed=1):
     return np.random.default_rng(seed).laplace(shift, 1.0, runs)
 
 
-@pytest.mark.parametrize("rule", [Rule("RRPH", 0.5), Rule("Warner", 0.9)])
-def test_tosses_and_crowds_follow_the_channel(rule):
+@pytest.mark.parametrize("p0", [0.5, 0.9])
+def test_tosses_and_crowds_follow_the_channel(p0):
     rng = np.random.default_rng(11)
     for truth in (0, 1):
-        answers = [toss(rule, truth, rng) for _ in range(2_000)]
-        yes = np.mean([answer.said for answer in answers])
-        assert yes == pytest.approx(rule.channel.matrix[1, truth], abs=0.035)
-        assert all(answer.said == truth for answer in answers if answer.honest)
-    crowds = pd.concat([ask(rule, 0.3, 500, rng).estimates for _ in range(200)])
+        answers = [toss(p0, truth, rng) for _ in range(2_000)]
+        yes = np.mean([said for _, said in answers])
+        assert yes == pytest.approx(RRPH(p0=p0).matrix[1, truth], abs=0.035)
+        assert all(said == truth for honest, said in answers if honest)
+    crowds = pd.concat([ask(p0, 0.3, 500, rng)[1] for _ in range(200)])
     assert crowds["estimate"].mean() == pytest.approx(0.3, abs=0.02)
     covered = ((crowds["low"] <= 0.3) & (crowds["high"] >= 0.3)).mean()
     assert 0.91 <= covered <= 0.985
 
 
 def test_the_estimate_by_hand():
-    found = estimate(Rule("RRPH", 0.5), np.repeat([0, 1], [600, 400]).astype(np.int8), 1_000).iloc[0]
+    found = estimate(0.5, np.repeat([0, 1], [600, 400]).astype(np.int8)).iloc[0]
     assert found["estimate"] == pytest.approx((0.4 - 0.25) / 0.5)
     assert found["high"] - found["estimate"] == pytest.approx(1.96 * np.sqrt(0.75 / 4_000) / 0.5)
-    assert Rule("RRPH", 0.5).after(1, 0.1) == pytest.approx(0.25)
-    assert Rule("RRPH", 1.0).after(1, 0.0) == 0
-    assert Rule("RRPH", 0.4).channel.matrix == pytest.approx(Rule("Warner", 0.4).channel.matrix)  # one channel
 
 
 # Rounds and scores

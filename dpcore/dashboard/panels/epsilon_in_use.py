@@ -3,56 +3,42 @@
 import pandas as pd
 import streamlit as st
 
-from dpcore.dashboard.epsilon import odds_sentence
 from dpcore.dashboard.widgets import caption, markdown
 from dpcore.language import phrase, say
-from dpcore.text import number, odds
+from dpcore.text import TENTHS, number, odds, percent
 
-# Who, what for, epsilon, what it protects, who says so.
+PERSON, DAY = phrase("a person; homes have 2.47 more"), phrase("what a user does on one day")
+# Who, what for, epsilon, what it protects.
 IN_USE = (
-    (
-        phrase("US Census Bureau"),
-        phrase("Counts for drawing districts, 2020"),
-        "17.14",
-        phrase("a person; homes have 2.47 more"),
-    ),
-    (phrase("Apple"), phrase("Words that are new to its keyboard"), "16", phrase("what a user gives on one day")),
-    (phrase("Apple"), phrase("Emojis that are used most"), "4", phrase("what a user gives on one day")),
-    (phrase("Google"), phrase("How busy places were in the pandemic"), "2.64", phrase("what a user did on one day")),
-    (phrase("Apple"), phrase("Which kinds of health data are used"), "2", phrase("what a user gives on one day")),
+    (phrase("US Census Bureau"), phrase("Counts for drawing districts, 2020"), "17.14", PERSON),
+    (phrase("Apple"), phrase("Words that are new to its keyboard"), "16", DAY),
+    (phrase("Apple"), phrase("Emojis that are used most"), "4", DAY),
+    (phrase("Google"), phrase("How busy places were in the pandemic"), "2.64", DAY),
+    (phrase("Apple"), phrase("Which kinds of health data are used"), "2", DAY),
 )
-SOURCES = phrase(
-    "Sources: Census Bureau, “Census Bureau Sets Key Parameters to Protect Privacy in 2020 Census Results” (2021); "
-    "Aktay and others, “Google COVID-19 Community Mobility Reports” (2020); Apple’s by Desfontaines, “A list of "
-    "real-world uses of differential privacy”, which has many more."
-)
-TIMES = (1, 2, 3, 10)
 
 
 def answered(epsilon: float) -> None:
     """Both answers, folded."""
     with st.expander(say("Is 1 a good epsilon? What do others use?")):
         markdown(
-            "No number is good for every purpose. Dwork, who coined it with others, thought of **0.01, 0.1, or in "
-            "some cases 0.7 or 1.1** (survey of 2008). Ponomareva and others (2023) call **up to 1 strong** and up "
-            "to 10 reasonable. What was in fact used is often larger, and **what is protected differs**: with a "
-            "day as the unit, thirty days can cost up to thirty times as much."
+            "No number is good for every purpose: ask how sure someone can become. Dwork (2008) "
+            "thought of **0.01, 0.1, or in some cases 0.7 or 1.1**. Ponomareva and others (2023) "
+            "call **up to 1 strong** and up to 10 reasonable. **What is protected differs**: "
+            "thirty days can cost up to thirty times one."
         )
         names = [say("who"), say("what for"), say("epsilon"), say("what it protects")]
         found = pd.DataFrame([[say(cell) for cell in row] for row in IN_USE], columns=names)
         st.dataframe(found, hide_index=True, width="content")
-        caption(SOURCES)
-        better = phrase("A better question: how sure can someone become? At epsilon {epsilon:g}:")
-        st.markdown(f"{say(better, epsilon=epsilon)} {odds_sentence(epsilon)}")
+        caption(
+            "Sources: Census Bureau (2021); Aktay and others, “Google COVID-19 Community Mobility "
+            "Reports” (2020); Desfontaines, “A list of real-world uses of differential privacy”."
+        )
     with st.expander(say("What if I am in twice?")):
         markdown(
-            "Epsilon is promised for **one row** unless a page says “person”. For anyone with several "
-            "rows, their epsilons add up. On **Data** you can name the column that tells persons apart; "
-            "then the promise is for a person with all rows."
+            "Epsilon is promised for **one row** unless a page says “person”: epsilons of your rows "
+            "add up. Two rows: epsilon {twice}, and 50:50 becomes at most {sure}. Where **Data** "
+            "tells persons apart, epsilon is for a person with all rows.",
+            twice=number(2 * epsilon),
+            sure=percent(odds(2 * epsilon), TENTHS),
         )
-        frame = {
-            say("rows of yours"): TIMES,
-            say("epsilon for you"): [number(times * epsilon) for times in TIMES],
-            say("50:50 before, at most after"): [f"{100 * odds(times * epsilon):.1f}%" for times in TIMES],
-        }
-        st.dataframe(pd.DataFrame(frame), hide_index=True, width="content")

@@ -7,7 +7,7 @@ import streamlit as st
 
 from dpcore import datasets
 from dpcore.dashboard import FOLDER, housekeeping, jobs, lessons, links, session, shell
-from dpcore.dashboard.epsilon import choose_epsilon, show_odds
+from dpcore.dashboard.epsilon import EPSILONS, choose_epsilon, show_odds
 from dpcore.dashboard.lesson_plans import LESSONS
 from dpcore.dashboard.widgets import caption, markdown
 from dpcore.language import say
@@ -18,6 +18,7 @@ LINK = re.compile(r"\[([^]]+)\]\([^)]*\)")
 
 def teach() -> None:
     """The lessons, a plan for 90 minutes, and an instructor's notes."""
+    st.header(say("Teach"), anchor=False)
     markdown("Guided lessons of five minutes, or half an hour in class.")
     look: Any = {"icon": ":material/school:", "width": "stretch", "type": "primary"}
     with st.popover(say("Choose a lesson"), **look), st.container(key="lessons"):
@@ -27,9 +28,7 @@ def teach() -> None:
             st.button(f"**{say(lesson.title)}**{done}", key=f"home.lesson.{name}", **look)
             caption(lesson.promise)
     with st.popover(say("Plan for 90 minutes"), icon=":material/schedule:", width="stretch"):
-        markdown("**30 minutes**: the first lesson. Short of time: steps 1 to 4.")
-        markdown("**30 minutes**: the second lesson. Short of time: steps 1 to 4 and 6.")
-        markdown("**30 minutes**: the third lesson, then steps 4 and 5 of the last.")
+        markdown("**30 minutes each**: lessons 1 and 2; lesson 3, then steps 4 and 5 of the last.")
         notes = LINK.sub(r"\1", NOTES.read_text(encoding="utf-8"))  # links lead nowhere there
         look = {"icon": ":material/download:", "on_click": "ignore", "key": "home.notes"}
         label = say("Instructor's notes (English)")
@@ -39,6 +38,7 @@ def teach() -> None:
 
 def own_table() -> None:
     """A file of one's own, which the page of the data takes; or settings of an earlier release."""
+    st.header(say("My table"), anchor=False)
     markdown("Say what is public about it, then release.")
     file = housekeeping.uploader(say("CSV, Excel or Parquet"), key="home.file")
     if file is not None:
@@ -52,11 +52,8 @@ def own_table() -> None:
             if found is not None:
                 page, settings, data = found
                 shell.known(page)
-                markdown(
-                    "Settings of the page **{page}**, used on {data}.",
-                    page=shell.page(page).title,
-                    data=shell.escaped(data),
-                )
+                title, name = shell.page(page).title, shell.escaped(data)
+                markdown("Settings of the page **{page}**, used on {data}.", page=title, data=name)
                 label = say("Open that page with these settings")
                 if st.button(label, key="home.restore", type="primary"):
                     links.ask(page, settings)
@@ -67,7 +64,8 @@ def own_table() -> None:
 @st.fragment
 def first_release() -> None:
     """An epsilon with its odds, live, and a release of the sample at it."""
-    epsilon = choose_epsilon("home")
+    st.header(say("What if"), anchor=False)
+    epsilon = choose_epsilon("home", 1.0, EPSILONS)
     show_odds(epsilon)
     note = say("Makes one synthetic copy of the bundled, census-like sample at this epsilon. Takes a few seconds.")
     look: Any = {"type": "primary", "icon": ":material/play_arrow:", "width": "stretch"}
@@ -78,3 +76,6 @@ def first_release() -> None:
         session.preset("naive_bayes.epsilon", epsilon)
         session.request("naive_bayes")
         shell.open_page("naive_bayes")
+
+
+DOORS = (teach, own_table, first_release)

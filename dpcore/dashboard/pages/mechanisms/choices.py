@@ -1,123 +1,82 @@
 """Mechanisms that give one of several values, and what an observer may believe after any of them."""
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Sequence
 from itertools import product
-from math import exp, log, sqrt
+from math import sqrt
 from string import ascii_lowercase, ascii_uppercase
-from typing import Literal
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+from scipy.special import expit, log_softmax, logit
 
 from dpcore.arguments import Floats
 from dpcore.errors import ParameterError
 from dpcore.mechanisms.randomizers import KeepOrDraw
 
-Voter = Literal["comes", "changes"]
-MOST_CANDIDATES, MOST_VOTES = 8, 1_000_000
-FURTHEST = 700.0  # beyond it, e^-epsilon is nearly no number any more
+MOST_CANDIDATES = 8
 
 
 def votes_from(text: str) -> tuple[int, ...]:
     """Votes per candidate from numbers with commas or spaces between them; else ParameterError."""
-    parts = text.replace(",", " ").replace(";", " ").split()
-    if not 2 <= len(parts) <= MOST_CANDIDATES:
+    parts = re.split(r"[\s,;]+", text.strip())
+    whole = all(re.fullmatch("[0-9]{1,6}", part) for part in parts)
+    if not (whole and 2 <= len(parts) <= MOST_CANDIDATES):
         raise ParameterError(
-            f"An election has 2 to {MOST_CANDIDATES} candidates, and here are {len(parts)}.",
+            f"An election has 2 to {MOST_CANDIDATES} candidates, each with 0 to 999,999 votes.",
             "Write the votes of each candidate, with commas between them: 30, 25, 8, 2.",
         )
-    try:
-        votes = tuple(int(part) for part in parts)
-    except ValueError:
-        raise ParameterError(
-            "Votes are whole numbers, and one of these is not.", "Write them with digits only: 30, 25, 8, 2."
-        ) from None
-    if min(votes) < 0 or max(votes) > MOST_VOTES:
-        raise ParameterError(f"A candidate has from 0 to {MOST_VOTES:,} votes.", "Write such numbers: 30, 25, 8, 2.")
-    return votes
+    return tuple(map(int, parts))
 
 
-def log_choice(scores: ArrayLike, epsilon: float) -> Floats:
-    """The exponential mechanism with sensitivity 1: the logarithms of probabilities in proportion to e^(epsilon s / 2).
-
-    They are exact where the probabilities are too small for a float.
-    """
-    exponents = epsilon * np.asarray(scores, dtype=float) / 2
-    exponents = exponents - exponents.max()
-    return np.asarray(exponents - log(np.exp(exponents).sum()))
-
-
-def election(votes: tuple[int, ...], epsilon: float, voter: Voter, chosen: int) -> pd.DataFrame:
+def election(votes: Sequence[int], epsilon: float, voter: str, chosen: int) -> pd.DataFrame:
     """An election with sensitivity 1 in two worlds, one row per candidate, of whom one (`chosen`) gains a vote.
 
-    Votes are those without you; a voter comes, or leaves the first other candidate who has a vote. `log_ratio` is of
-    the other world, `votes_other` and `probability_other`, over the first.
-    """
-    other = next((moved for up, moved in _neighbors(votes, voter) if up == chosen), None)
-    if other is None:
-        raise ParameterError(
-            "Nobody voted for another candidate, so that no voter can change to this one.",
-            "Give another candidate a vote, or let one voter come.",
-        )
-    first, second = log_choice(votes, epsilon), log_choice(other, epsilon)
-    return pd.DataFrame(
-        {
-            "candidate": list(ascii_uppercase[: len(votes)]),
-            "votes": votes,
-            "probability": np.exp(first),
-            "votes_other": other,
-            "probability_other": np.exp(second),
-            "log_ratio": second - first,
-        }
-    )
-
-
-def choice_loss(votes: tuple[int, ...], epsilon: float, voter: Voter) -> float:
-    """The largest absolute log ratio over all candidates that a voter may come to, or change to and from.
+    The exponential mechanism's probabilities are in proportion to e^(epsilon s / 2). Votes are
+    those without you; a voter comes, or "changes" and leaves the first other candidate who has a vote.
+    `log_ratio` is of the other world, `votes_other` and `probability_other`, over the first.
 
     One voter more moves one score, and only up. The weight of that candidate grows by e^(epsilon / 2) and the sum of
     weights by less, so that no ratio leaves e^(± epsilon / 2). A voter who changes moves two scores, one of them down,
     and needs all of epsilon.
     """
-    base = log_choice(votes, epsilon)
-    moves = (np.abs(log_choice(other, epsilon) - base) for _, other in _neighbors(votes, voter))
-    return max((float(move.max()) for move in moves), default=0.0)
+    other = np.array(votes)
+    other[chosen] += 1
+    if voter == "changes":
+        left = [index for index, count in enumerate(votes) if count and index != chosen]
+        if not left:
+            raise ParameterError(
+                "Nobody voted for another candidate, so that no voter can change to this one.",
+                "Give another candidate a vote, or let one voter come.",
+            )
+        other[left[0]] -= 1
+    first, second = (log_softmax(epsilon / 2 * np.array(counts)) for counts in (votes, other))
+    found = {
+        "candidate": list(ascii_uppercase[: len(votes)]),
+        "votes": votes,
+        "probability": np.exp(first),
+        "votes_other": other,
+        "probability_other": np.exp(second),
+        "log_ratio": second - first,
+    }
+    return pd.DataFrame(found)
 
 
-def _neighbors(votes: tuple[int, ...], voter: Voter) -> Iterator[tuple[int, NDArray[np.int64]]]:
-    """The candidate who gains a vote, and the votes then: of everybody who may come, or change to and from."""
-    for up in range(len(votes)):
-        downs = [place for place, count in enumerate(votes) if count and place != up] if voter == "changes" else [None]
-        for down in downs:
-            other = np.array(votes)
-            other[up] += 1
-            if down is not None:
-                other[down] -= 1
-            yield up, other
-
-
-def response_matrix(channel: KeepOrDraw, names: Sequence[str] = ascii_lowercase) -> pd.DataFrame:
+def response_matrix(channel: KeepOrDraw) -> pd.DataFrame:
     """What becomes of each of a few values: `truth`, `reported`, `probability`, one row per pair of values.
 
     With ERRPH of k values the truth is reported with probability e^epsilon / (e^epsilon + k - 1), every other value
     with 1 / (the same).
     """
-    pairs = product(enumerate(names[: channel.size]), repeat=2)
-    rows = [(truth, said, float(channel.matrix[j, i])) for (i, truth), (j, said) in pairs]
-    return pd.DataFrame(rows, columns=["truth", "reported", "probability"])
+    pairs = product(ascii_lowercase[: channel.size], repeat=2)
+    found = pd.DataFrame(pairs, columns=["truth", "reported"])
+    return found.assign(probability=channel.matrix.T.ravel())
 
 
 def share_deviation(channel: KeepOrDraw, share: float, people: int) -> float:
-    """The standard deviation of a share that is estimated from so many people's reports, over their lots alone."""
-    true, other = float(channel.matrix[0, 0]), float(channel.matrix[0, 1])
-    return sqrt((share * true * (1 - true) + (1 - share) * other * (1 - other)) / people) / (true - other)
-
-
-def response_loss(frame: pd.DataFrame) -> float:
-    """The largest log ratio of one report's probabilities over two truths: the epsilon of a channel."""
-    by_report = frame.groupby("reported")["probability"]
-    return float(np.log(by_report.max() / by_report.min()).max())
+    """The standard deviation of an estimated share of so many people, over their draws alone."""
+    return sqrt(channel.variance(np.array(share), people)[0] - share * (1 - share) / people)
 
 
 def posterior(prior: ArrayLike, epsilon: float) -> Floats:
@@ -125,7 +84,4 @@ def posterior(prior: ArrayLike, epsilon: float) -> Floats:
 
     Bayes: the odds are multiplied by the ratio of the answer's probabilities, and that is e^epsilon at most.
     """
-    before = np.asarray(prior, dtype=float)
-    fallen = exp(-min(abs(epsilon), FURTHEST))
-    for_it, against = (before, fallen * (1 - before)) if epsilon >= 0 else (fallen * before, 1 - before)
-    return np.asarray(for_it / (for_it + against))
+    return np.asarray(expit(logit(prior) + epsilon))

@@ -6,18 +6,17 @@ between. Another count has its holes elsewhere. An answer in a hole of the other
 came from, whatever epsilon is. The proof for real numbers does not see it.
 """
 
-from fractions import Fraction
+from itertools import product
 from math import exp
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.stats import binom
+from scipy.stats import binom, laplace
 
 from dpcore.accounting.relation import Epsilon, Relation, exact
 from dpcore.arguments import Floats
 from dpcore.dashboard.count_noise import CountNoise
-from dpcore.errors import ParameterError
 from dpcore.language import phrase
 
 PEOPLE = ("A", "B", "You", "C", "D", "E", "F", "G")
@@ -31,19 +30,11 @@ def repeated_answers(count: float, epsilon: float, answers: int, seed: int) -> p
     `deviation` is the average's standard deviation, sqrt(2 / answers) / epsilon. A seed fixes the lots of every answer:
     more answers leave the earlier ones as they are.
     """
-    noise = CountNoise("Laplace", epsilon)
+    noise, number = CountNoise("Laplace", epsilon), np.arange(1, answers + 1)
     lots = np.random.default_rng(seed).uniform(np.finfo(float).tiny, 1.0, answers)
-    number = np.arange(1, answers + 1)
-    given = count + noise.quantile(lots)
-    return pd.DataFrame(
-        {
-            "answers": number,
-            "answer": given,
-            "average": np.cumsum(given) / number,
-            "deviation": noise.deviation / np.sqrt(number),
-            "epsilon_total": number * epsilon,
-        }
-    )
+    found = pd.DataFrame({"answers": number, "answer": count + noise.quantile(lots)})
+    found["average"] = found["answer"].cumsum() / number
+    return found.assign(deviation=noise.deviation / np.sqrt(number), epsilon_total=number * epsilon)
 
 
 def average_deviations(epsilon: float, most: int) -> pd.DataFrame:
@@ -72,22 +63,15 @@ def losses(epsilon: float, answers: int) -> pd.DataFrame:
 def loss_epsilon(epsilon: float, answers: int, delta: float) -> float:
     """The smallest epsilon for which so many geometric answers about one count are (epsilon, delta)-private together.
 
-    The delta of an epsilon e is the sum of probability * (1 - e^(e - loss)) over the losses above e. It falls as e
-    grows, and between two neighboring losses it is one exponential function, so that it is inverted exactly. The other
-    direction, without you over with you, has the same losses with the same probabilities.
+    The delta of an epsilon e is the sum of probability * (1 - e^(e - loss)) over the losses above
+    e, and less over any other set of the largest losses: e is enough if each such set says so. The
+    other direction, without you over with you, has the same losses with the same probabilities.
     """
-    if delta <= 0:
-        return answers * epsilon
-    frame = losses(epsilon, answers)
-    loss, chance = frame["loss"].to_numpy()[::-1], frame["probability"].to_numpy()[::-1]
-    above, discounted = np.cumsum(chance), np.cumsum(chance * np.exp(-loss))
-    for place in range(len(loss)):
-        if above[place] <= delta:
-            continue
-        found = float(np.log((above[place] - delta) / discounted[place]))
-        if place + 1 == len(loss) or found >= loss[place + 1]:
-            return max(min(found, answers * epsilon), 0.0)
-    return 0.0
+    frame = losses(epsilon, answers)[::-1]
+    above = frame["probability"].cumsum()
+    discounted = (frame["probability"] * np.exp(-frame["loss"])).cumsum()
+    needed = np.log((above - delta)[above > delta] / discounted)
+    return float(needed.max().clip(0, answers * epsilon))
 
 
 def split_people_epsilon(epsilon: Epsilon, groups: int, relation: Relation) -> Epsilon:
@@ -96,12 +80,12 @@ def split_people_epsilon(epsilon: Epsilon, groups: int, relation: Relation) -> E
     One person more is in one group only, whose count alone moves. A person whose values change may leave one group and
     enter another: two counts move, if there are two.
     """
-    return exact(epsilon) * min(relation.histogram_l1, _some(groups))
+    return exact(epsilon) * min(relation.histogram_l1, groups)
 
 
 def split_columns_epsilon(epsilon: Epsilon, columns: int) -> Epsilon:
     """What a count of each of several columns costs together: everybody has a cell in all of them, and all may move."""
-    return exact(epsilon) * Fraction(_some(columns))
+    return exact(epsilon) * columns
 
 
 def split_tables(parts: int, relation: Relation) -> dict[str, pd.DataFrame]:
@@ -109,29 +93,20 @@ def split_tables(parts: int, relation: Relation) -> dict[str, pd.DataFrame]:
 
     Under replace your values may be those of a row in another group: the count of the next one may change as well.
     """
-    rows = {person: group for group, block in enumerate(np.array_split(PEOPLE, parts)) for person in block}
-    blocks = {column: group for group, block in enumerate(np.array_split(COLUMNS, parts)) for column in block}
-    own = rows["You"]
-    touched = {own} if relation is Relation.ADD_REMOVE else {own, (own + 1) % parts}
-    cells = [(person, column) for person in PEOPLE for column in COLUMNS]
-    base = pd.DataFrame(cells, columns=["person", "column"])
-    by_people = base["person"].map(rows)
-    by_columns = base["column"].map(blocks)
+    cells = pd.DataFrame(product(PEOPLE, COLUMNS), columns=["person", "column"])
+    by_people = cells["person"].map(PEOPLE.index) * parts // len(PEOPLE)
+    by_columns = cells["column"].map(COLUMNS.index) * parts // len(COLUMNS)
+    own = PEOPLE.index("You") * parts // len(PEOPLE)
+    touched = [(own + step) % parts for step in range(relation.histogram_l1)]
     counts = {part: COUNT.format(number=part + 1) for part in range(parts)}
     return {
-        "people": base.assign(part=by_people.map(counts), yours=by_people.isin(touched)),
-        "columns": base.assign(part=by_columns.map(counts), yours=True),
+        "people": cells.assign(part=by_people.map(counts), yours=by_people.isin(touched)),
+        "columns": cells.assign(part=by_columns.map(counts), yours=True),
     }
 
 
-def _some(parts: int) -> int:
-    if parts < 1:
-        raise ParameterError("There is no part to ask.", "Split into one part at least.")
-    return parts
-
-
 Integers = NDArray[np.int64]
-DOUBLE_BITS, FEW_BITS = 53, 20
+DOUBLE_BITS = 53
 WIDEST = 30  # possible answers of each world when zoomed in, about
 NEAR = 32  # lots on either side in which another one with the same answer is looked for
 
@@ -152,23 +127,17 @@ def possible_answers(count: int, epsilon: float, bits: int, low: float, high: fl
 
     `both`: whether the other world can give exactly this number too.
     """
-    if not 1 < bits <= FEW_BITS:
-        raise ParameterError(f"All uniform numbers are tried for 2 to {FEW_BITS} bits only.", "Choose fewer bits.")
     noise = textbook_laplace(np.arange(1, 2**bits), bits, 1 / epsilon)
-    first, second = np.unique(count + noise), np.unique(count + 1 + noise)
-    parts = [
-        pd.DataFrame({"world": name, "answer": own, "both": np.isin(own, other)})
-        for name, own, other in (("without", first, second), ("with", second, first))
-    ]
-    found = pd.concat(parts, ignore_index=True)
+    found = pd.DataFrame({"without": count + noise, "with": count + 1 + noise})
+    found = found.melt(var_name="world", value_name="answer").drop_duplicates()
+    found = found.assign(both=found.duplicated("answer", keep=False))
     return found[found["answer"].between(low, high)].reset_index(drop=True)
 
 
 def zoomed_answers(count: int, epsilon: float, bits: int) -> pd.DataFrame:
     """The possible answers around the middle of both counts, about 30 of each world."""
-    gap = 2.0 ** (1 - bits) / epsilon * exp(epsilon / 2)
-    low, high = count + 0.5 - WIDEST / 2 * gap, count + 0.5 + WIDEST / 2 * gap
-    return possible_answers(count, epsilon, bits, low, high)
+    middle, reach = count + 0.5, WIDEST * 2.0**-bits / epsilon * exp(epsilon / 2)
+    return possible_answers(count, epsilon, bits, middle - reach, middle + reach)
 
 
 def telltale_share(count: int, epsilon: float, *, bits: int = DOUBLE_BITS, draws: int = 20_000, seed: int = 0) -> float:
@@ -180,11 +149,7 @@ def telltale_share(count: int, epsilon: float, *, bits: int = DOUBLE_BITS, draws
     scale, most = 1 / epsilon, 2**bits - 1
     lots = np.random.default_rng(seed).integers(1, most, draws, endpoint=True)
     answers = count + textbook_laplace(lots, bits, scale)
-    needed = answers - (count + 1)
-    tail = np.exp(-np.abs(needed) / scale) / 2
-    place = np.rint(np.where(needed < 0, tail, 1 - tail) * 2.0**bits).astype(np.int64)
-    found = np.zeros(draws, dtype=bool)
-    for step in range(-NEAR, NEAR + 1):
-        other = np.clip(place + step, 1, most)
-        found |= (count + 1) + textbook_laplace(other, bits, scale) == answers
-    return float(1 - found.mean())
+    place = np.rint(laplace.cdf(answers, count + 1, scale) * 2.0**bits).astype(np.int64)
+    near = np.clip(place + np.arange(-NEAR, NEAR + 1)[:, None], 1, most)
+    found = count + 1 + textbook_laplace(near, bits, scale) == answers
+    return float(1 - found.any(axis=0).mean())

@@ -20,20 +20,21 @@ BreachWidth (paper 004, section 6.1): how wide an interval holds x with probabil
 `posterior_width`.
 """
 
-from collections.abc import Sequence
-from functools import reduce
-from math import factorial, sqrt
+from collections.abc import Callable, Sequence
+from itertools import product
+from math import sqrt
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.polynomial.polynomial import polypow
+from scipy.special import factorial
 from scipy.stats import laplace, norm
 
 from dpcore.arguments import Floats
-from dpcore.errors import ParameterError
 from dpcore.language import phrase
 from dpcore.mechanisms.randomizers import ERRPH, TRR, KeepOrDraw, Warner
 
-MOST_REPORTS = 150  # beyond, factorials leave the range of floats
 SURE = 0.95
 SETTINGS = tuple(np.linspace(0, 1, 61).tolist())  # of curves
 REACH, X_CELLS, Y_CELLS = 8.0, 3_000, 500  # of a posterior: deviations of the prior, and the cells of its grid
@@ -43,8 +44,7 @@ def breach(channel: ERRPH | Warner) -> Floats:
     """The paper's Breach of every value, shape (size,); it depends on how the channel is described."""
     if isinstance(channel, Warner):
         return np.full(2, channel.p**2 + (1 - channel.p) ** 2)
-    said = channel.p0 + channel.base
-    return np.divide(channel.p0**2, said, out=np.zeros(channel.size), where=said > 0)
+    return channel.p0**2 / (channel.p0 + channel.base)
 
 
 def best_guess(channel: KeepOrDraw) -> float:
@@ -63,31 +63,23 @@ def averaging(channel: KeepOrDraw, reports: Sequence[int]) -> pd.DataFrame:
     t epsilon. The remedy is to draw once, keep the report, and give the same one ever after (`kept`): then t reports
     are one.
     """
-    if not reports or min(reports) < 1 or max(reports) > MOST_REPORTS:
-        raise ParameterError(f"Numbers of reports are from 1 to {MOST_REPORTS}.", "Use fewer.")
-    rows: list[tuple[int, float, float, float]] = []
-    for many in [1, *reports]:
-        right = min(_most_frequent(channel.matrix[:, 0], many), 1.0)  # one true value stands for all
-        rows.append((many, right, rows[0][1] if rows else right, many * float(channel.epsilon)))
-    return pd.DataFrame(rows[1:], columns=["reports", "right", "kept", "epsilon"])
+    right = [_most_frequent(channel, many) for many in reports]
+    found = pd.DataFrame({"reports": reports, "right": right, "kept": channel.matrix[0, 0]})
+    return found.assign(epsilon=found["reports"] * float(channel.epsilon))
 
 
-def _most_frequent(chances: Floats, reports: int) -> float:
-    """The probability that the most frequent of so many reports, by lot among equals, is the first value."""
-    others = chances[1:]
-    factorials = np.array([float(factorial(n)) for n in range(reports + 1)])
-    terms = others[:, None] ** np.arange(reports + 1) / factorials
-    nodes, weights = np.polynomial.legendre.leggauss(len(chances) // 2 + 1)
+def _most_frequent(channel: KeepOrDraw, reports: int) -> float:
+    """How probably the most frequent of so many reports, at random among equals, is the truth."""
+    truth, lie = channel.matrix[:2, 0]
+    counts = np.arange(reports + 1)
+    own, others = (chance**counts / factorial(counts) for chance in (truth, lie))
+    nodes, weights = np.polynomial.legendre.leggauss(channel.size // 2 + 1)
     total = 0.0
-    for m in range(reports + 1):
-        own = chances[0] ** m / factorials[m]
-        for u, weight in zip((nodes + 1) / 2, weights / 2, strict=True):
-            below = terms[:, : m + 1].copy()
-            below[:, m] *= u
-            product = reduce(lambda left, right: np.convolve(left, right)[: reports + 1], below, np.ones(1))
-            if reports - m < len(product):
-                total += weight * own * product[reports - m]
-    return float(total * factorials[reports])
+    for m, (node, weight) in product(counts, zip(nodes, weights, strict=True)):
+        below = polypow([*others[:m], (node + 1) / 2 * others[m]], channel.size - 1)
+        if reports - m < len(below):
+            total += weight / 2 * own[m] * below[reports - m]
+    return min(float(total * factorial(reports)), 1.0)
 
 
 def descriptions(settings: Sequence[float] = SETTINGS, *, size: int = 2) -> pd.DataFrame:
@@ -95,23 +87,20 @@ def descriptions(settings: Sequence[float] = SETTINGS, *, size: int = 2) -> pd.D
 
     Warner's starts at 1/2: below it is the same with yes and no exchanged.
     """
+    rules: dict[str, Callable[[float], ERRPH | Warner]] = {
+        "RRPH": lambda setting: ERRPH(2, p0=setting),
+        "Warner": lambda setting: Warner(p=setting),
+    }
+    if size > 2:
+        rules[phrase("ERRPH, {size:,} values").format(size=size)] = lambda p0: ERRPH(size, p0=p0)
     rows = []
-    for setting in settings:
-        channels: dict[str, ERRPH | Warner] = {"RRPH": ERRPH(2, p0=setting)}
-        if setting >= 0.5:
-            channels["Warner"] = Warner(p=setting)
-        if size > 2:
-            channels[phrase("ERRPH, {size:,} values").format(size=size)] = ERRPH(size, p0=setting)
-        for name, channel in channels.items():
-            values = {
-                phrase("Breach"): float(breach(channel).max()),
-                phrase("Best guess is right"): best_guess(channel),
-                phrase("Right after 9 reports"): float(averaging(channel, [9])["right"].iloc[0]),
-            }
-            rows += [(name, setting, float(channel.epsilon), measure, value) for measure, value in values.items()]
-    found = pd.DataFrame(rows, columns=["series", "setting", "epsilon", "measure", "value"])
-    order = {"RRPH": 0, "Warner": 1}  # by name, although Warner's starts later
-    return found.sort_values("series", key=lambda names: names.map(order).fillna(2), kind="stable", ignore_index=True)
+    for (name, rule), setting in product(rules.items(), settings):
+        if name != "Warner" or setting >= 0.5:
+            channel = rule(setting)
+            known = name, setting, float(channel.epsilon)
+            rows.append((*known, phrase("Breach"), float(breach(channel).max())))
+            rows.append((*known, phrase("Best guess is right"), best_guess(channel)))
+    return pd.DataFrame(rows, columns=["series", "setting", "epsilon", "measure", "value"])
 
 
 # Numbers
@@ -135,42 +124,26 @@ def posterior_width(channel: TRR, mean: float, variance: float, sure: float = SU
     """
     sigma = sqrt(variance)
     x, cell = np.linspace(mean - REACH * sigma, mean + REACH * sigma, X_CELLS, retstep=True)
-    prior = norm.pdf(x, mean, sigma) * cell
-    y = np.unique(np.concatenate([_center(channel, x[:: X_CELLS // Y_CELLS]), _spread(channel, mean, sigma)]))
-    posterior = _density(channel, y[:, None], x) * prior
+    reported, prior = _reported(channel, x), norm.pdf(x, mean, sigma)
+    centers = reported.mean()
+    middle = np.average(centers, weights=prior)
+    spread = np.sqrt(np.average(reported.var() + (centers - middle) ** 2, weights=prior))
+    likely = middle + spread * REACH * np.linspace(-1.5, 1.5, Y_CELLS)
+    y = np.unique(np.concatenate([centers[:: X_CELLS // Y_CELLS], likely]))
+    posterior = reported.pdf(y[:, None]) * prior
     evidence = posterior.sum(axis=1)
-    seen = evidence > 0
-    posterior = -np.sort(-posterior[seen] / evidence[seen][:, None], axis=1)
-    held = np.cumsum(posterior, axis=1)
-    full = (held < sure).argmin(axis=1)
-    rows = np.arange(len(full))
-    part = (sure - held[rows, full] + posterior[rows, full]) / posterior[rows, full]
-    return float(np.average((full + part) * cell, weights=evidence[seen] * np.gradient(y)[seen]))
+    shares = -np.sort(-posterior / np.maximum(evidence, np.finfo(float).tiny)[:, None], axis=1)
+    cells = (shares.cumsum(axis=1) < sure).sum(axis=1) + 0.5
+    return float(np.average(cells * cell, weights=evidence * np.gradient(y)))
 
 
-def _center(channel: TRR, x: Floats) -> Floats:
-    a, _, b, _ = channel.moments
-    return np.asarray(a * np.clip(x, channel.lower, channel.upper) + b, dtype=float)
-
-
-def _spread(channel: TRR, mean: float, sigma: float) -> Floats:
-    """Places of y over all that a normal x makes likely."""
+def _reported(channel: TRR, x: Floats) -> Any:
+    """The distribution of the report of a number; with sets as if they were normal numbers."""
     a, var_a, b, var_b = channel.moments
-    width = sqrt((var_a + a**2) * sigma**2 + var_a * mean**2 + var_b)
-    return np.asarray(a * mean + b + width * REACH * np.linspace(-1.5, 1.5, Y_CELLS), dtype=float)
-
-
-def _density(channel: TRR, y: Floats, x: Floats) -> Floats:
+    center = a * np.clip(x, channel.lower, channel.upper) + b
     if channel.sets is None:
-        return np.asarray(laplace.pdf(y, _center(channel, x), channel.scale), dtype=float)
-    _, var_a, _, var_b = channel.moments
-    return np.asarray(norm.pdf(y, _center(channel, x), np.sqrt(var_a * x**2 + var_b)), dtype=float)
-
-
-def _laplace_beyond(place: Floats, scale: float) -> Floats:
-    """The logarithm of the probability that Laplace noise is above a place, however far."""
-    far, near = np.maximum(place, 0) / scale, np.minimum(place, 0) / scale
-    return np.asarray(np.where(place > 0, np.log(0.5) - far, np.log1p(-0.5 * np.exp(near))), dtype=float)
+        return laplace(center, channel.scale)
+    return norm(center, np.sqrt(var_a * x**2 + var_b))
 
 
 def tail_ratios(channel: TRR, x: float, other: float, beyond: Sequence[float]) -> pd.DataFrame:
@@ -179,18 +152,11 @@ def tail_ratios(channel: TRR, x: float, other: float, beyond: Sequence[float]) -
     With sets (as if they were normal numbers) the standard deviation sqrt(S_A^2 x^2 + S_B^2) of y grows with |x|, so
     that the ratio has no bound. With Laplace noise its logarithm stays below epsilon |other - x| / (upper - lower).
     """
-    place, logs = np.asarray(beyond, dtype=float), []
-    for value in (x, other):
-        center = _center(channel, np.array([value]))
-        if channel.sets is None:
-            logs.append(np.logaddexp(*(_laplace_beyond(place - sign * center, channel.scale) for sign in (1, -1))))
-            continue
-        _, var_a, _, var_b = channel.moments
-        deviation = sqrt(var_a * value**2 + var_b)
-        logs.append(np.logaddexp(*(norm.logsf(place, sign * center, deviation) for sign in (1, -1))))
-    at_x, at_other = logs
-    found = {"beyond": place, "at_x": np.exp(at_x), "at_other": np.exp(at_other), "log_ratio": at_other - at_x}
-    return pd.DataFrame(found)
+    far = np.asarray(beyond, dtype=float)
+    rules = (_reported(channel, np.asarray(value)) for value in (x, other))
+    at_x, at_other = (np.logaddexp(rule.logsf(far), rule.logcdf(-far)) for rule in rules)
+    found = {"beyond": far, "at_x": np.exp(at_x), "at_other": np.exp(at_other)}
+    return pd.DataFrame(found).assign(log_ratio=at_other - at_x)
 
 
 def claimed_width(variance: float, sure: float = SURE) -> float:
