@@ -77,7 +77,7 @@ def show_odds(epsilon: float, seen: str = SEEN, delta: float = 0.0, *, claimed: 
     full = int(DOTS * odds(epsilon))  # only certainty fills all
     dots = f":primary[{'●' * full}]:gray[{'●' * (DOTS - full)}]"
     st.markdown(f"**{odds_in_short(epsilon)}** {dots}", help=odds_sentence(epsilon, seen, delta))
-    told = phrase("how sure someone can become about a person (50 before){but}")
+    told = phrase("how sure someone can become (50 before){but}")
     if claimed:
         told = phrase("how sure someone could become, if the claim held{but}")
     caption(told, but=but_for(delta))

@@ -142,8 +142,9 @@ class Workbench:
             before, advanced = st.container(), settings_drawer()
             given, rows = self.chosen(method, data, strength, advanced)
             given = {"mode": preset.mode, **preset.parameters, **given}
-            made = (name, {**given, **method.implied(rows)}, *([rows] if isinstance(method, Synthesizer) else []))
-            lacks = controls.refusal(METHODS[name](**made[1]), data.schema)
+            given |= method.implied(rows)
+            made = (name, given, rows) if isinstance(method, Synthesizer) else (name, given)
+            lacks = controls.refusal(METHODS[name](**given), data.schema)
             st.session_state[f"{page}.chosen"] = made
             own, public = on_rows(method, data)
             with odds:

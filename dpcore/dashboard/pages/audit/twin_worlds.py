@@ -25,6 +25,7 @@ from dpcore.language import phrase, say
 from dpcore.methods import METHODS
 from dpcore.methods.base import PrivateClassifier
 from dpcore.methods.local.base import LocalClassifier
+from dpcore.text import claim, limit
 
 MODES = {"published": phrase("As published"), "corrected": phrase("Corrected")}
 EPSILONS = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 3.0, 4.0, 6.0, 10.0, 19.0)
@@ -180,12 +181,17 @@ def verdict(twins: Twins) -> None:
             "It is even more than is proven, {bound}. Either this is one of the 5 in 100 false "
             "alarms (run it again), or the proof or the program is wrong."
         )
-    values = {"claimed": panels.amount(result.claimed), "bound": panels.amount(result.bound)}
+    values = {"claimed": amount(claim, result.claimed), "bound": amount(limit, result.bound)}
     values["least"] = f"{math.floor(1000 * result.lower_bound) / 1000:g}"  # never rounded up
     heading, *sentences = *VERDICTS[twins.verdict], proof
     with st.container(border=True, key="verdict", horizontal=True, vertical_alignment="center"):
         st.markdown(say(heading), width="content")
         st.markdown(" ".join(say(sentence, **values) for sentence in sentences))
+
+
+def amount(written: Callable[[float], str], epsilon: float) -> str:
+    """An epsilon in a sentence."""
+    return say("epsilon {epsilon}", epsilon=written(epsilon)) if math.isfinite(epsilon) else say("no epsilon")
 
 
 def explanation(case: Case) -> None:
