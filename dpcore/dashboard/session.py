@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Thread
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import pandas as pd
 import streamlit as st
@@ -227,14 +227,20 @@ def shelf() -> dict[str, Shown]:
     return kept("dpcore.shown", dict[str, Shown])
 
 
-def remember(release: Shown, key: str, compute: Callable[[], Value]) -> Value:
-    """A value computed once per release; bounded, the oldest go first."""
-    if key not in release.memory:
+class HasMemory(Protocol):
+    """What keeps the values that were computed of it."""
+
+    memory: dict[str, Any]
+
+
+def remember(source: HasMemory, key: str, compute: Callable[[], Value]) -> Value:
+    """A value computed once per release, or the like; bounded, the oldest go first."""
+    if key not in source.memory:
         value = compute()
-        while len(release.memory) >= MOST_REMEMBERED:
-            release.memory.pop(next(iter(release.memory)))
-        release.memory[key] = value
-    remembered: Value = release.memory[key]
+        while len(source.memory) >= MOST_REMEMBERED:
+            source.memory.pop(next(iter(source.memory)))
+        source.memory[key] = value
+    remembered: Value = source.memory[key]
     return remembered
 
 

@@ -142,6 +142,20 @@ def chart(picture: Any, *, data: pd.DataFrame | None = None) -> None:
         table_behind(data, say("{title}. {mark}", title=told, mark=mark) if mark in picture.title.text else told)
 
 
+def release_chart(shown: Shown, picture: Any, *, data: pd.DataFrame | None = None) -> None:
+    """A chart of what was released, with the mark if that is noiseless."""
+    chart(charts.mark_real(picture) if shown.release.noiseless else picture, data=data)
+
+
+def release_note(shown: Shown) -> str:
+    """What it costs to look at a part of a release, or what it is if it is not private, in a sentence."""
+    if shown.release.noiseless:
+        return say("All of it is noiseless: a baseline without privacy, for this screen only.")
+    if shown.release.guarantee_void:
+        return say("All of it is part of the release, and no more is proven of it: see the top of the page.")
+    return say("All of it is part of the release: looking at it spends nothing more.")
+
+
 def table_behind(frame: pd.DataFrame, title: str) -> None:
     """A table in an expander, for people who want to read values."""
     words = {str(relation): relation.short for relation in Relation}

@@ -5,7 +5,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from dpcore.dashboard import links, session
+from dpcore.dashboard import links
 from dpcore.dashboard.panels import forest, predict
 from dpcore.dashboard.session import Shown
 from dpcore.dashboard.widgets import caption
@@ -24,7 +24,7 @@ def model(shown: Shown, _: Dataset) -> Parts:
     """The trees, and what they predict."""
     return {
         phrase("Trees"): lambda: forest.tree(PAGE, shown),
-        phrase("Predict"): lambda: predict.predict(PAGE, shown),
+        phrase("Predict"): lambda: predict.predict(PAGE, shown.release.model),
     }
 
 
@@ -47,6 +47,4 @@ def more_trees(method: PrivateEstimator, rows: int | None) -> None:
 
 def drawers(_: Dataset) -> None:
     """What can be done without a release."""
-    if session.shown(PAGE) is None:
-        with st.expander(say("Or predict with a saved model")):
-            predict.predict(PAGE, None)
+    predict.drawer(PAGE)

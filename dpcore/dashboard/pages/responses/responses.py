@@ -2,7 +2,6 @@
 
 import streamlit as st
 
-from dpcore.dashboard import session
 from dpcore.dashboard.pages.responses import collection, reports
 from dpcore.dashboard.panels import forest, predict
 from dpcore.dashboard.session import Shown
@@ -16,11 +15,11 @@ PAGE = "responses"
 
 def model(shown: Shown, _: Dataset) -> Parts:
     """The reports, the tree that was learned from them if there is one, and what the model predicts."""
-    artifact = shown.release.artifact
+    artifact = shown.release.model
     return {
         **({phrase("Reports"): lambda: reports.reports(PAGE, shown)} if artifact.reports else {}),
         **({phrase("Tree"): lambda: forest.tree(PAGE, shown)} if "forest" in artifact.released else {}),
-        phrase("Predict"): lambda: predict.predict(PAGE, shown),
+        phrase("Predict"): lambda: predict.predict(PAGE, artifact),
     }
 
 
@@ -28,9 +27,7 @@ def drawers(_: Dataset) -> None:
     """What can be done without a release."""
     with st.expander(say("Or open collected reports")):
         collection.collection(PAGE)
-    if session.shown(PAGE) is None:
-        with st.expander(say("Or predict with a saved model")):
-            predict.predict(PAGE, None)
+    predict.drawer(PAGE)
 
 
 def explained(*_: object) -> None:
