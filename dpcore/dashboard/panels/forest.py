@@ -1,4 +1,4 @@
-"""What the page of trees and forests shows of its own: one tree, feature importance, and where epsilon went."""
+"""What pages of trees show of their own: one tree, feature importance, and where epsilon went."""
 
 import math
 
@@ -16,20 +16,18 @@ from dpcore.postprocess.count_tree import ReleasedTree
 from dpcore.postprocess.forest import Forest
 from dpcore.text import claim, limit, number
 
-MOST_NODES, LARGEST = 40, 20
+LARGEST = 20
 COMPOSED = {
-    "one": phrase("**One tree** is grown from all rows: a row spends epsilon on one path, from the root to a leaf."),
-    "disjoint": phrase(
-        "Each row is in **one tree only**, chosen at random: all trees together can cost no more than one of them."
-    ),
+    "one": phrase("**One tree** is grown from all rows: a row spends epsilon on a path to a leaf."),
+    "disjoint": phrase("Each row is in **one random tree**: all together can cost no more than one."),
     "poisson": phrase(
-        "Each tree sees a **secret random sample** of the rows. A person is probably not in it, so a tree may spend "
-        "more inside than it can cost outside. The trees' privacy losses add up."
+        "Each tree sees a **secret random sample** of the rows. A person is probably not in it, so "
+        "a tree may spend more inside than it can cost outside. The trees' privacy losses add up."
     ),
     "full": phrase("Every tree sees **every row**: the trees' privacy losses add up."),
     "bootstrap": phrase(
-        "Every tree sees a **bootstrap sample**, in which a row may stand, and count, several times. The trees' "
-        "privacy losses add up."
+        "Every tree sees a **bootstrap sample**, in which a row may stand, and count, several "
+        "times. The trees' privacy losses add up."
     ),
 }
 
@@ -41,7 +39,7 @@ def forest_of(shown: Shown) -> Forest | None:
 
 
 def tree(page: str, shown: Shown) -> None:
-    """One tree at a time, and feature importance; for methods that release groups, what was learned from these."""
+    """One tree at a time, and feature importance; of released groups, the tree made of them."""
     found = forest_of(shown)
     if found is None:
         group_tree(shown)
@@ -50,15 +48,14 @@ def tree(page: str, shown: Shown) -> None:
     if found.trees > 1:
         label = say("Tree (1 to {trees:,})", trees=found.trees)
         chosen = st.number_input(label, 1, found.trees, key=f"{page}.tree:{id(shown)}", width=240)
-    frame = remember(shown, f"tree {chosen}", lambda: forest_frames.nodes(found, chosen - 1, most=MOST_NODES))
+    frame = remember(shown, f"tree {chosen}", lambda: forest_frames.nodes(found, chosen - 1))
     st.markdown(panels.release_note(shown))
     title = say("Tree {number} of {trees:,}", number=chosen, trees=found.trees)
     panels.release_chart(shown, charts.forest_tree(frame, title=title), data=frame)
     if found.leaf.all():
-        note = say("No tree was split: nothing stood out of the noise. More epsilon helps, and so do more rows.")
-        st.info(note, icon=":material/info:")
+        st.info(say("No tree was split: nothing stood out of the noise. More epsilon or rows help."))
         return
-    weights = remember(shown, "importance", lambda: found.importance().rename_axis("column").reset_index(name="share"))
+    weights = found.importance().rename_axis("column").reset_index(name="share")
     panels.release_chart(shown, charts.importance(weights), data=weights)
 
 
@@ -67,11 +64,11 @@ def group_tree(shown: Shown) -> None:
     released = shown.release.model.released
     counts: ReleasedTree = released["tree"]
     markdown(
-        "Released are noisy counts of **{groups:,} groups**. The tree that predicts was learned from these counts "
-        "alone, at no further privacy loss.",
+        "Released are noisy counts of **{groups:,} groups**. The tree that predicts was learned "
+        "from these counts alone, at no further privacy loss.",
         groups=counts.leaves.size,
     )
-    frame = remember(shown, "classifier", lambda: forest_frames.nodes(released["classifier"], most=MOST_NODES))
+    frame = remember(shown, "classifier", lambda: forest_frames.nodes(released["classifier"]))
     panels.chart(charts.forest_tree(frame, title=say("The tree that predicts")), data=frame)
     groups = remember(shown, "groups", lambda: counts.rows(released["leaf_counts"]))
     title = say("The largest of {groups:,} groups that are not empty", groups=len(groups))
@@ -79,7 +76,7 @@ def group_tree(shown: Shown) -> None:
 
 
 def budget(shown: Shown, found: Forest) -> None:
-    """Which levels and purposes epsilon went to, and how the trees' privacy losses make that of all."""
+    """Which levels and purposes epsilon went to, and how the trees' losses make that of all."""
     ledger, parameters = shown.release.ledger, shown.release.parameters
     if math.isinf(ledger.epsilon_claimed):
         st.info(say("No query was answered with noise, so no epsilon can be proved."))
@@ -90,20 +87,21 @@ def budget(shown: Shown, found: Forest) -> None:
     markdown(COMPOSED["one" if found.trees == 1 and sampled in ("disjoint", "full") else sampled])
     if ledger.relation == "replace":
         markdown(
-            "A row whose values change may leave one path of a tree and enter another. **Both paths are charged**: "
-            "the run can cost up to twice as much as one of them."
+            "A row whose values change may leave one path of a tree and enter another. **Both "
+            "paths are charged**: the run can cost up to twice as much as one of them."
         )
     frame = remember(shown, "budget", lambda: forest_frames.budget(ledger))
     several = bool(frame["per_tree"].any())
     if several:
         st.dataframe(accounts(ledger), hide_index=True, width="content")
-    picture = charts.forest_budget(frame, title=say("One tree") if several else say("From the root to a leaf"))
-    panels.chart(picture, data=frame.drop(columns=["per_tree", "void"]))
+    title = say("One tree") if several else say("From the root to a leaf")
+    table = frame.drop(columns=["per_tree", "void"])
+    panels.chart(charts.forest_budget(frame, title=title), data=table)
     left = frame.loc[frame["level"] < 0, "epsilon_claimed"].sum()
     if left > 0 and frame["epsilon_claimed"].sum() < math.inf:
         caption(
-            "Epsilon {epsilon} of this is for levels that no tree reached. On other rows trees would have grown "
-            "deeper, and a guarantee has to hold for all rows.",
+            "Epsilon {epsilon} of this is for levels that no tree reached. On other rows trees "
+            "would have grown deeper, and a guarantee has to hold for all rows.",
             epsilon=number(left),
         )
 
@@ -111,7 +109,8 @@ def budget(shown: Shown, found: Forest) -> None:
 def accounts(ledger: Ledger) -> pd.DataFrame:
     """From the whole run to the inside of one tree: what each costs."""
     way = forest_frames.inward(ledger)
-    named = zip([say("all trees together"), *(part.name for part in way[1:])], way, strict=True)
-    rows = [(name, claim(at.epsilon_claimed), limit(at.epsilon_nominal)) for name, at in named if name]
+    names = [say("all trees together"), *(part.name for part in way[1:])]
+    epsilons = [(claim(part.epsilon_claimed), limit(part.epsilon_nominal)) for part in way]
+    rows = [(name, *both) for name, both in zip(names, epsilons, strict=True) if name]
     paid = say("of the noise alone") if ledger.guarantee_void else say("can cost up to")
     return pd.DataFrame(rows, columns=[say("account"), say("claimed"), paid])

@@ -16,13 +16,13 @@ STEPS = 101  # positions of a slider
 
 
 def one_person(page: str, model: Model) -> None:
-    """A typical person beside one who differs in some columns; all of it is public, and nothing is spent."""
+    """A typical person beside one who differs in some columns; all is public, nothing is spent."""
     columns = {column.name: column for column in model.schema if column.name != model.target}
     cells = {name: options(column) for name, column in columns.items()}
     names = [name for name in columns if len(cells[name]) > 1]
     key = f"{page}.person.{hash(model.schema.columns)}"  # another schema has other controls
-    markdown("**Two invented people.** Choose in which columns the second differs, and see what the model says.")
-    changed = st.multiselect(say("Columns that differ"), names, names[:1], format_func=escaped, key=key)
+    markdown("**Two invented people.** Choose where they differ, and see what the model says.")
+    changed = st.multiselect(say("Columns that differ"), names, names[:1], escaped, key=key)
     typical = {name: list(found.values())[(len(found) - 1) // 2] for name, found in cells.items()}
     other = dict(typical)
     for cell, name in zip(st.columns(max(len(changed), 1)), changed, strict=False):
@@ -34,20 +34,21 @@ def one_person(page: str, model: Model) -> None:
         other[name] = cells[name][text]
     found = model.predictions(pd.DataFrame([typical, other]))
     titles = say("A typical person"), say("The same, changed")
-    for cell, title, (*_, answer, sure) in zip(st.columns(2), titles, found.itertuples(index=False), strict=True):
+    answers = zip(st.columns(2), titles, found.iloc[:, -2], found.iloc[:, -1], strict=True)
+    for cell, title, answer, sure in answers:
         value = say("{answer} ({sure:.1%} sure)", answer=escaped(str(answer)), sure=sure)
         cell.metric(f"{title}: {escaped(model.target)}", value, border=True)
     caption(
-        "Typical is the middle of each public range, or list of values. Neither person needs to exist: what a model "
-        "says of them is no fact about anyone."
+        "Typical is the middle of each public range, or list of values. Neither person needs to "
+        "exist: what a model says of them is no fact about anyone."
     )
 
 
 def options(column: Column) -> dict[str, Any]:
-    """The values of a column that can be chosen, as they are said, and as a file would hold them."""
+    """The values of a column to choose from, as they are said, and as a file would hold them."""
     if not column.numeric:
         return {name: name for name in column.categories}
     steps = np.linspace(float(column.lower or 0.0), float(column.upper or 0.0), STEPS)
     steps = steps if column.kind == "continuous" else np.rint(steps)
-    texts = map(column.format_value, steps)
-    return {text: step if column.is_plain_number else text for text, step in zip(texts, steps.tolist(), strict=True)}
+    cells = {column.format_value(step): step for step in steps.tolist()}
+    return cells if column.is_plain_number else {text: text for text in cells}

@@ -1,4 +1,4 @@
-"""Predictions for invented people and for a file's rows, by a model on the screen or one that was taken home."""
+"""Predictions for invented people and for a file's rows, by a model of ours or from a file."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -33,7 +33,7 @@ class Predicted(NamedTuple):
 
 
 def drawer(page: str) -> None:
-    """A drawer for a model that was taken home; what was read last stays until something better is read."""
+    """A drawer for a model from a file; what was read last stays until something better is."""
     with st.expander(say("Or predict with a saved model")):
         label, note = say("A model.json that you downloaded"), say("Nothing in it is run.")
         file = housekeeping.uploader(label, type="json", key=f"{page}.model_file", help=note)
@@ -68,7 +68,7 @@ def predict(page: str, model: Model) -> None:
 def by(page: str, model: Model) -> None:
     """What a model says of the rows of a file."""
     markdown("**All rows of a file**")
-    needed = [(column.name, allowed(column)) for column in model.schema if column.name != model.target]
+    needed = [(one.name, allowed(one)) for one in model.schema if one.name != model.target]
     with st.expander(say("What the file must hold: {n:,} columns", n=len(needed))):
         st.dataframe(pd.DataFrame(needed, columns=[say("column"), say("allowed")]), hide_index=True)
     label = say("Rows to predict: {kinds}, also packed", kinds=", ".join(UNPACKED))
@@ -82,7 +82,8 @@ def by(page: str, model: Model) -> None:
         return Predicted(file.name, model, model.predictions(rows))
 
     asked = None if file is None else (file.file_id, model, *options.items())
-    found = jobs.read_upload(f"dpcore.predicted:{page}", asked, phrase("Predicting"), work, last=True)
+    key, title = f"dpcore.predicted:{page}", phrase("Predicting")
+    found = jobs.read_upload(key, asked, title, work, last=True)
     if found is not None and found.model is model:
         answers(page, found)
 
@@ -98,8 +99,8 @@ def answers(page: str, found: Predicted) -> None:
     rows, model = found.rows, found.model
     name, target = rows.columns[-2], model.target
     markdown(
-        "{rows:,} predictions for **{file}** by {method}. They hold your file's rows: the file's privacy is yours "
-        "to keep.",
+        "{rows:,} predictions for **{file}** by {method}. They hold your file's rows: the file's "
+        "privacy is yours to keep.",
         rows=len(rows),
         file=escaped(found.file),
         method=escaped(str(model.about["method"])),
@@ -119,18 +120,19 @@ def answers(page: str, found: Predicted) -> None:
     file_button(key, say("Download the predictions"), table, "predictions.csv", type="primary")
     if escapes := spreadsheet_safe(rows)[1]:
         caption(
-            "{cells:,} cells that a spreadsheet would run as formulas begin with an apostrophe in the CSV.",
+            "{cells:,} cells that a spreadsheet would run begin with an apostrophe in the CSV.",
             cells=escapes,
         )
     first = rows.head(FIRST)
-    st.dataframe(first[[*first.columns[-2:], *first.columns[:-2]]], hide_index=True, key=f"{page}.predicted_rows")
+    first = first[[*first.columns[-2:], *first.columns[:-2]]]
+    st.dataframe(first, hide_index=True, key=f"{page}.predicted_rows")
     note = phrase(
-        "The first {n:,} rows. The probability is the class's share in the trees' noisy leaves: where they vote, it "
-        "may be small for the class that won."
+        "The first {n:,} rows. The probability is the class's share in the trees' noisy leaves: "
+        "where they vote, it may be small for the class that won."
     )
     if isinstance(model.predictor, Bayes):
         note = phrase(
-            "The first {n:,} rows. The probability is naive Bayes's, which takes columns for independent: it is often "
-            "far too sure of itself."
+            "The first {n:,} rows. The probability is naive Bayes's, which takes columns for "
+            "independent: it is often far too sure of itself."
         )
     caption(note, n=len(first))

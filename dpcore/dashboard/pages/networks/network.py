@@ -35,8 +35,9 @@ def network(shown: Shown, found: Network) -> None:
     st.markdown(f"{what} {panels.release_note(shown)}")
     panels.release_chart(shown, picture)
     shares = frame["epsilon"] / max(frame["epsilon"].sum(), 1e-300)
-    frame = frame.assign(parents=frame["parents"].map(", ".join), **{SHARE: shares.map("{:.1%}".format)})
-    panels.own_table_behind(frame[COLUMNS], say("Every family: its size and its share of epsilon"))
+    texts = {"parents": frame["parents"].map(", ".join), SHARE: shares.map("{:.1%}".format)}
+    title = say("Every family: its size and its share of epsilon")
+    panels.own_table_behind(frame.assign(**texts)[COLUMNS], title)
 
 
 def clusters(shown: Shown, found: Network) -> None:
@@ -44,14 +45,14 @@ def clusters(shown: Shown, found: Network) -> None:
     sizes = ", ".join(str(len(cluster)) for cluster in found.clusters)
     what = phrase("bits")
     text = phrase(
-        "**{many} clusters** of {sizes} bits. What connects two clusters is lost: rows are put together from "
-        "independent parts."
+        "**{many} clusters** of {sizes} bits. What connects two clusters is lost: rows are put "
+        "together from independent parts."
     )
     if found.junction_tree:
         what = phrase("columns")
         text = phrase(
-            "**{many} marginals were measured**, over {sizes} columns. They may share columns, and agree there: what "
-            "connects them is kept."
+            "**{many} marginals were measured**, over {sizes} columns. They may share columns, and "
+            "agree there: what connects them is kept."
         )
     markdown(text, many=len(found.clusters), sizes=sizes)
     if len(pairs := found.similarity):

@@ -1,4 +1,4 @@
-"""The data user's half: reports and rules of somebody's release, from their files, teach a classifier here.
+"""The data user's half: reports and rules of a release, from their files, teach a classifier here.
 
 No row and no other file is needed, and nothing is spent: all of it is post-processing.
 """
@@ -14,7 +14,6 @@ from dpcore.dashboard import controls, hosting, housekeeping, jobs, panels
 from dpcore.dashboard.pages.responses import reports
 from dpcore.dashboard.panels import predict
 from dpcore.dashboard.panels.download import file_button
-from dpcore.dashboard.panels.forest import MOST_NODES
 from dpcore.dashboard.session import remember
 from dpcore.dashboard.shell import escaped, mendable
 from dpcore.dashboard.widgets import caption, choice, markdown
@@ -41,8 +40,8 @@ def collection(page: str) -> None:
     """Two files, what they say, what can be learned from them, and what that predicts."""
     key = f"{page}.collected"
     markdown(
-        "Who collects reports and who learns from them need not be the same. **Two files are enough**: the table of "
-        "reports, and the public rules that made it."
+        "Who collects reports and who learns from them need not be the same. **Two files are "
+        "enough**: the table of reports, and the public rules that made it."
     )
     left, right = st.columns(2, gap="large")
     with left:
@@ -58,8 +57,8 @@ def collection(page: str) -> None:
     found = jobs.read_upload(f"dpcore.{key}", asked, phrase("Reading the files"), opened, last=True)
     if found is None:
         caption(
-            "Both files are in the zip of a release that was learned from reports, if that has a finite epsilon and no "
-            "known seed. Anyone who has them can learn what the collector could, at no further privacy loss."
+            "Both files are in the zip of a release from reports, if it has a finite epsilon and "
+            "no known seed. Learning from them adds no privacy loss."
         )
         return
     about(found.collection)
@@ -79,7 +78,7 @@ def about(found: Collection) -> None:
     """Who reported what, and what the files say that it can cost."""
     made = found.reports
     text = say(
-        "**{rows:,} rows of reports**, each with answers to at most {questions:,} questions. The class is "
+        "**{rows:,} rows of reports** answer up to {questions:,} questions each. The class is "
         "**{target}**. By these rules one row of reports can cost up to epsilon **{epsilon}**.",
         rows=made.people,
         questions=len(made.channels),
@@ -91,10 +90,10 @@ def about(found: Collection) -> None:
 
 
 def learned(key: str, found: Opened) -> Model | None:
-    """The classifier that a method learns from the reports, with settings that cost nothing to try."""
+    """The classifier that a method learns from the reports; its settings cost nothing to try."""
     said, able = found.collection.about, found.collection.learners
     if not able:
-        st.info(say("No method of this program can learn from these reports."), icon=":material/info:")
+        st.info(say("No method of this program can learn from these reports."))
         return None
     with st.container(border=True):
         titles = {name: METHODS[name].title for name in able}
@@ -115,7 +114,7 @@ def learned(key: str, found: Opened) -> Model | None:
         with st.spinner(say("Learning")):
             model = remember(found, wanted, lambda: found.collection.learn(method))
     if isinstance(forest := model.predictor, Forest):
-        nodes = remember(found, "nodes", lambda: forest_frames.nodes(forest, most=MOST_NODES))
+        nodes = remember(found, "nodes", lambda: forest_frames.nodes(forest))
         panels.chart(charts.forest_tree(nodes, title=say("The tree that was learned")), data=nodes)
     file = remember(found, "file", model.to_json)
     file_button(f"{key}.model", say("Download the model"), file, "model.json", type="primary")

@@ -21,12 +21,12 @@ from dpcore.postprocess.reports import Reports
 
 FIRST = 10
 NAMES = phrase("""
-- **PPNB** (the paper): naive Bayes from randomized answers. **PPNB-LDP**: the class randomized, too.
+- **PPNB** (the paper): naive Bayes from randomized answers. **PPNB-LDP**: of the class, too.
 - **ERRPH** (the paper): the truth with probability p0, else any value at random. Of two: **RRPH**.
 - **Warner's rule**: the truth with probability p, otherwise the opposite.
 - **TRR** (the paper, of numbers): y = a x + b, with a and b drawn at random.
 - **OUE**: a randomized yes or no for every value. **OLH**: a short code of the value, randomized.
-- **DTPD** (Du and Zhan 2003): a tree from bits that are kept or flipped, all with probability theta.
+- **DTPD** (Du and Zhan 2003): a tree from bits, all kept with probability theta or flipped.
 - **DTCRD** (Agrawal and Srikant 2000): a tree from noisy numbers, with distributions reconstructed.
 """)
 
@@ -37,8 +37,8 @@ def reports(page: str, shown: Shown) -> None:
     found = model.reports
     assert found is not None
     text = say(
-        "This is all that the collector has: **{rows:,} rows of reports**, and the public rules by which they were "
-        "made. What you see of the truth is for this screen only.",
+        "This is all that the collector has: **{rows:,} rows of reports**, and the public rules "
+        "by which they were made. What you see of the truth is for this screen only.",
         rows=found.people,
     )
     st.markdown(f"{text} {clear(found)}{panels.of_persons(shown)}")
@@ -50,7 +50,8 @@ def reports(page: str, shown: Shown) -> None:
         true = remember(shown, "truth", read)
     else:
         caption("The true rows are in a folder, and are not shown beside the reports.")
-    column(f"{page}.reported.{release.method}", found, true, model.predictor, partial(remember, shown))
+    key, keep = f"{page}.reported.{release.method}", partial(remember, shown)
+    column(key, found, true, model.predictor, keep)
 
 
 def column(
@@ -60,7 +61,7 @@ def column(
     predictor: Any,
     keep: Callable[..., Any],
 ) -> None:
-    """One column of the reports, beside the true rows where these are known; `keep` remembers what was computed."""
+    """One column of the reports, beside true rows if known; `keep` remembers what was computed."""
     name = str(st.selectbox(say("One column"), reconstruction.columns(found), key=key))
     look: Any = {"private": true is not None, "column": name}
     if not reconstruction.is_number(found, name):
@@ -72,11 +73,11 @@ def column(
     frame = keep(f"numbers {name}", lambda: reconstruction.densities(found, true, name, bayes))
     panels.real(charts.reported_numbers, frame, days=found.schema[name].kind == "date", **look)
     if bayes is not None:
-        caption("Reconstructed is a normal distribution per class, whatever shape the true numbers have.")
+        caption("Reconstructed is a normal distribution per class, whatever the true shape is.")
         return
     caption(
-        "Reconstructed is the distribution that makes the reports likely, for all classes together. The method "
-        "reconstructs one for each class."
+        "Reconstructed is the distribution that makes the reports likely, for all classes "
+        "together. The method reconstructs one for each class."
     )
     gains = keep(f"steps {name}", lambda: reconstruction.steps(found, name))
     panels.chart(charts.steps(gains, column=name), data=gains)
@@ -89,7 +90,7 @@ def clear(found: Reports) -> str:
 
 
 def first(key: str, found: Reports) -> None:
-    """What the first people reported: a column per question, or, if each was asked for few, a line per answer."""
+    """The first reports: a column per question, or, if each person has few, a line per answer."""
     frame = found.head(FIRST).frame()
     if found.asked:
         frame.index = pd.RangeIndex(1, len(frame) + 1, name="row")
@@ -108,20 +109,20 @@ def summary(frame: pd.DataFrame, found: Reports, name: str) -> None:
     if not np.isfinite(frame["high"]).all():
         markdown("The rule gives reports that tell nothing.")
     elif frame["real"].isna().all():
-        markdown("If answers were made by these rules, about 95 in 100 such intervals hold their true share.")
+        markdown("If answers were made by these rules, about 95 in 100 intervals hold the true share.")
     else:
         markdown(
-            "{inside:,} of {intervals:,} intervals hold the true share of these rows ({mark}). About 95 in 100 do; "
-            "fewer where only some of each person's rows were kept.",
+            "{inside:,} of {intervals:,} intervals hold the true share of these rows ({mark}). "
+            "About 95 in 100 do; fewer where only some of each person's rows were kept.",
             inside=inside,
             intervals=len(frame),
             mark=say(REAL_DATA),
         )
     if impossible:
         markdown(
-            "Estimates below 0% or above 100%: {n:,}. Estimates are right on average; clipping them to 0 would make "
-            "rare values look more frequent than they are.",
+            "Estimates below 0% or above 100%: {n:,}. Estimates are right on average; clipping "
+            "them to 0 would make rare values look more frequent than they are.",
             n=impossible,
         )
     if frame["reported"].isna().all():
-        markdown("Reports of this column are bits or hashes, not values, so there is no reported share.")
+        markdown("These reports are bits or hashes, not values, so there is no reported share.")

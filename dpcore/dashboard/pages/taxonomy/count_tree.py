@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import streamlit as st
-from numpy.typing import NDArray
 
 from dpcore import charts, evaluate
 from dpcore.arguments import Floats
@@ -28,13 +27,11 @@ from dpcore.evaluate.ranges import covered, one_answer, true_answers
 from dpcore.export.artifacts import CountTree
 from dpcore.language import phrase, say
 from dpcore.methods.synthesizer import Synthesizer
-from dpcore.postprocess import count_tree_frames
 from dpcore.postprocess.count_tree import SURE, ReleasedTree
+from dpcore.postprocess.count_tree_frames import ALL, group_queries, nodes
 from dpcore.rows import HeldRows, Rows
 
 PAGE = "taxonomy"
-MOST_COLUMNS = 4
-MOST_NODES = 400
 WIDTH = 740  # pixels; the names of the levels stand beside
 QUERIES = 500
 SMALL = 5_000  # leaves; below it, inner levels can lower the noise of large ranges by little
@@ -67,49 +64,48 @@ def real_rows(shown: Shown) -> Rows:
 
 def per_row(shown: Shown) -> float:
     """What a histogram of the rows that were counted may spend on one of them."""
-    unit = shown.release.schema.persons
-    return float(shown.release.parameters["epsilon"]) / (1 if unit is None else unit.max_contributions)
+    unit, epsilon = shown.release.schema.persons, float(shown.release.parameters["epsilon"])
+    return epsilon if unit is None else epsilon / unit.max_contributions
 
 
-def flat(shown: Shown, queries: list[RangeQuery], truth: NDArray[np.int64], schema: Schema, seed: int = 0) -> Floats:
+def flat(shown: Shown, truth: Any, queries: Any, schema: Schema, seed: int = 0) -> Floats:
     """What a histogram of all cells of a schema would answer at the same privacy loss."""
-    how: Any = {"epsilon": per_row(shown), "relation": str(shown.release.ledger.relation), "seed": seed}
-    return evaluate.uniform_baseline_answers(truth, queries, schema, **how)
+    how: Any = {"relation": str(shown.release.ledger.relation), "seed": seed}
+    return evaluate.uniform_baseline_answers(truth, queries, schema, epsilon=per_row(shown), **how)
 
 
 def tree(shown: Shown) -> None:
     """The tree of counts before and after consistency, from any node down."""
     found = released(shown).tree
-    levels, leaves, measured = len(found.partitions), found.leaves.size, sum(found.measured)
+    levels, leaves = len(found.partitions), found.leaves.size
     text = say(
-        "Levels: **{levels:,}**; with counts of their own: **{measured:,}**. Groups at the bottom, empty ones "
-        "included: **{leaves:,}**. Counts and intervals are part of the release; errors are measured on the real rows.",
+        "**{levels:,} levels**, down to **{leaves:,} groups**, empty ones included. Counts and "
+        "intervals are part of the release; errors are measured on the real rows.",
         levels=levels,
-        measured=measured,
         leaves=leaves,
     )
     st.markdown(f"{text}{panels.of_persons(shown)}")
-    if measured > 1 and leaves < SMALL:
-        caption("Inner levels correct little here: a node has to hold many groups before counting it helps.")
+    if sum(found.measured) > 1 and leaves < SMALL:
+        caption("Inner levels correct little here: counting a node helps if it holds many groups.")
     private = st.toggle(say("Color by error (reads the real rows)"), True, f"{PAGE}.tree_errors")
     key = f"{PAGE}.tree_at:{id(shown)}"
     at: tuple[int, int] = st.session_state.get(key) or (0, 0)
-    frame = remember(shown, f"nodes {at}", lambda: count_tree_frames.nodes(found, at=at, most=MOST_NODES))
+    frame = remember(shown, f"nodes {at}", lambda: nodes(found, at=at))
     inner = frame[frame["level"] < levels - 1].drop_duplicates("name")  # what one level left whole
     names = {(0, 0): ""} | inner.set_index(["level", "place"])["name"].to_dict()
-    names[0, 0] = say(count_tree_frames.ALL)
+    names[0, 0] = say(ALL)
     if len(options := list(names)) > 1:
         label, name_of = say("From this group down"), names.__getitem__
         st.selectbox(label, options, options.index(at), name_of, key)
     if private:
-        frame = tree_errors.with_truth(frame, remember(shown, "true tree", lambda: true_counts(shown)))
-        panels.real(charts.count_tree, frame, width=WIDTH)
+        truth = remember(shown, "true tree", lambda: true_counts(shown))
+        panels.real(charts.count_tree, tree_errors.with_truth(frame, truth), width=WIDTH)
     else:
         panels.chart(charts.count_tree(frame, width=WIDTH), data=frame)
     if rest := levels - 1 - int(frame["level"].max()):
         caption(
-            "{rest:,} more levels lie below: choose a group further down, or see the largest groups on the tab "
-            "Download.",
+            "{rest:,} more levels lie below: choose a group further down, or see the largest "
+            "groups on the tab Download.",
             rest=rest,
         )
 
@@ -117,11 +113,11 @@ def tree(shown: Shown) -> None:
 def errors(shown: Shown) -> None:
     """Errors of random range queries by their size, with and without consistency."""
     if not released(shown).tree.leaves.family:
-        st.info(say("This release split no column: it answers every query by the same share of all rows."))
+        st.info(say("This release split no column: all rows are one group."))
         return
     finer = st.toggle(say("Finer ranges than the release's own groups"), key=f"{PAGE}.finer")
     text = say(
-        "{queries:,} random ranges of one to four columns that the release split. Their errors come from the **noise** "
+        "{queries:,} random ranges of columns that the release split. Errors come from the **noise** "
         "of the counts and, in finer ranges, from how **unevenly** rows are spread inside groups.",
         queries=QUERIES,
     )
@@ -129,25 +125,26 @@ def errors(shown: Shown) -> None:
     frame = remember(shown, f"range errors {finer}", lambda: range_errors(shown, finer=finer))
     panels.real(charts.error_by_range, frame)
     caption(
-        "“Published groups” have no negative counts. “Flat” is a histogram of every combination of values at the same "
-        "privacy loss: a what-if with noise of its own, not part of the release."
+        "“Published groups” have no negative counts. “Flat” is a histogram of all combinations of "
+        "values at the same privacy loss: a what-if with noise of its own, not part of the release."
     )
 
 
 def range_errors(shown: Shown, *, finer: bool) -> pd.DataFrame:
-    """Mean errors by size of the range, of each way to answer from this release; of noiseless counts as a baseline."""
-    counts, rows, schema = released(shown), real_rows(shown), shown.release.schema
+    """Mean errors by size of the range, of each way to answer, and of baselines."""
+    counts, schema, rows = released(shown), shown.release.schema, real_rows(shown)
     found, divided = counts.tree, schema.select(counts.tree.leaves.family)
-    queries = random_queries(divided, QUERIES) if finer else count_tree_frames.group_queries(found, QUERIES)
+    queries = random_queries(divided, QUERIES) if finer else group_queries(found, QUERIES)
     answers = {
         phrase("consistent"): found.answers(queries),
         phrase("noisy: as few groups as will do"): found.noisy_answers(queries)[0],
         phrase("published groups"): found.answers(queries, counts.leaf_counts),
-        phrase("flat"): flat(shown, queries, true_answers(rows, schema, queries), divided),
+        phrase("flat"): flat(shown, true_answers(rows, schema, queries), queries, divided),
     }
     if finer:
         answers[phrase("no noise, same groups")] = found.answers(queries, true_counts(shown)[-1])
-    frame = evaluate.errors_by_query_size(evaluate.range_queries(rows, answers, schema, queries))
+    frame = evaluate.range_queries(rows, answers, schema, queries)
+    frame = evaluate.errors_by_query_size(frame)
     return frame.assign(baseline=frame["release"].isin(["flat", "no noise, same groups"]))
 
 
@@ -155,24 +152,24 @@ def ask(shown: Shown) -> None:
     """One range query, and what each way of counting would answer."""
     schema = shown.release.schema
     text = say(
-        "How many rows …? Choose up to four columns, and in each a group or an interval. Where the release did not "
-        "split that finely, the answer takes a group's rows to be spread evenly."
+        "How many rows …? Choose columns, and in each a group or an interval. Where the "
+        "release did not split that finely, the answer takes a group's rows to be spread evenly."
     )
     st.markdown(f"{text}{panels.of_persons(shown)}")
     divided, key = list(released(shown).tree.leaves.family), f"{PAGE}.ask:{id(shown)}"
-    names = st.multiselect(say("Columns"), schema.names, divided[:2], max_selections=MOST_COLUMNS, key=key)
+    names = st.multiselect(say("Columns"), schema.names, divided[:2], key=key)
     if not names:
         st.info(say("Choose a column."))
         return
     cells = zip(st.columns(max(len(names), 2)), names, strict=False)
-    query = RangeQuery.of({name: group_picker(place, f"{key}.{name}", schema[name]) for place, name in cells})
+    query = RangeQuery.of({name: group_picker(cell, key, schema[name]) for cell, name in cells})
     frame = remember(shown, f"ask {query!r}", lambda: answers(shown, query))
     near = frame["release"] != "flat"  # whose interval would squeeze the others to dots
     panels.real(charts.range_answers, frame, of=near)
     caption(
-        "This range covers {size:.3g}% of the domain. A flat histogram at the same privacy loss would have answered "
-        "{estimate:,.0f} (95%: {low:,.0f} to {high:,.0f}; {mark}). The intervals do not know how unevenly rows are "
-        "spread inside a group.",
+        "This range covers {size:.3g}% of the domain. A flat histogram at the same privacy loss "
+        "would have answered {estimate:,.0f} (95%: {low:,.0f} to {high:,.0f}; {mark}). The "
+        "intervals do not know how unevenly rows are spread inside a group.",
         size=100 * query.size(schema),
         mark=say(REAL_DATA),
         **frame[~near].iloc[0],
@@ -191,28 +188,31 @@ def redraws(page: str, shown: Shown) -> None:
     redraw.redraws(page, shown, look, partial(panels.real, charts.level_errors))
 
 
-def group_picker(place: Any, key: str, column: Column) -> tuple[int, ...]:
+def group_picker(cell: Any, key: str, column: Column) -> tuple[int, ...]:
     """Codes of one column: an interval of numbers, or a group of the taxonomy."""
-    labels = column.labels[: column.size - column.missing]
+    labels, label = column.labels[: column.size - column.missing], escaped(column.name)
+    look: Any = {"key": f"{key}.{column.name}"}
     if column.numeric and len(labels) > 1:
         ends = labels[0], labels[len(labels) // 2]
-        first, last = place.select_slider(escaped(column.name), labels, ends, key=key)
+        first, last = cell.select_slider(label, labels, ends, **look)
         return tuple(range(labels.index(first), labels.index(last) + 1))
-    nodes = Hierarchy.of(column).nodes
-    names = [f"{'· ' * node.depth}{node.name}" for node in nodes]
-    look = {"index": min(1, len(nodes) - 1), "format_func": names.__getitem__, "key": key}
-    chosen: int = place.selectbox(escaped(column.name), range(len(nodes)), **look)
-    return nodes[chosen].codes
+    groups = Hierarchy.of(column).nodes
+    names = [f"{'· ' * group.depth}{group.name}" for group in groups]
+    at = min(1, len(groups) - 1)
+    chosen: int = cell.selectbox(label, range(len(groups)), at, names.__getitem__, **look)
+    return groups[chosen].codes
 
 
 def answers(shown: Shown, query: RangeQuery) -> pd.DataFrame:
     """The answers with their intervals; the true one is read off the real rows."""
-    counts, schema, relation = released(shown), shown.release.schema, shown.release.ledger.relation
-    found, truth = counts.tree, true_answers(real_rows(shown), schema, [query])
+    counts, schema = released(shown), shown.release.schema
+    found, names = counts.tree, {*counts.tree.leaves.family, *dict(query.codes)}
+    truth = true_answers(real_rows(shown), schema, [query])
     noisy, width = found.noisy_answers([query])
-    asked = schema.select([n for n in schema.names if n in {*found.leaves.family, *dict(query.codes)}])
-    (estimate,) = flat(shown, [query], truth, asked, seed=abs(hash((id(shown), query))))  # one per release
-    half_width = SURE * math.sqrt(2 * covered(query, asked)) * relation.histogram_l1 / per_row(shown)
+    cells = schema.select([name for name in schema.names if name in names])
+    (estimate,) = flat(shown, truth, [query], cells, seed=abs(hash((id(shown), query))))
+    scale = shown.release.ledger.relation.histogram_l1 / per_row(shown)
+    half_width = SURE * math.sqrt(2 * covered(query, cells)) * scale
     rows = [
         ("noisy: as few groups as will do", noisy[0], width[0]),
         ("consistent", found.answers([query])[0], found.margins([query])[0]),

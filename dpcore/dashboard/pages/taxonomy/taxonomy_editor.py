@@ -1,4 +1,4 @@
-"""A column's public tree as a picture and as a table of paths: edited, read from a file, and put to use."""
+"""A column's public tree, in a picture and a table: edited, read from a file, and put to use."""
 
 from dataclasses import replace
 from typing import Any
@@ -26,8 +26,8 @@ Owner = tuple[str, Column]  # rows, and a column as it is declared
 class Draft:
     """A tree as a table of groups by value, with room for one more level.
 
-    The widget never gets back what it returned (Streamlit would lose every second edit); but where it was not drawn for
-    a while, it forgot its edits, and a new one goes on from them.
+    The widget never gets back what it returned (Streamlit would lose every second edit). But where
+    it was not drawn for a while, it forgot its edits, and a new one goes on from them.
     """
 
     def __init__(self, tree: Taxonomy) -> None:
@@ -86,8 +86,8 @@ def editor(data: Dataset, columns: dict[str, Column]) -> None:
     draft = drafts()[owner]
     picture = st.container()
     caption(
-        "A taxonomy is public: write it from what the values mean, never from these rows. Level 1 is the smallest "
-        "group that holds a value, level 2 the group around it. A cell may be empty."
+        "A taxonomy is public: write it from what values mean, never from these rows. Level 1 is a "
+        "value's smallest group, level 2 the group around that. A cell may be empty."
     )
     draft.edit()
     changed, problem = column, ""
@@ -97,31 +97,31 @@ def editor(data: Dataset, columns: dict[str, Column]) -> None:
         problem = error.cause
     with picture:
         draw(changed)
-        status = phrase(":material/check_circle: This tree is in use. A release that is shown stays as it was made.")
+        status = phrase(":material/check_circle: This tree is in use, from the next run on.")
         if problem:
-            status = phrase(":orange[:material/error: The table is no tree yet: {problem} Drawn is the tree in use.]")
+            status = phrase(":orange[:material/error: No tree yet, so the old one stays: {problem}]")
         elif changed != column:
             status = phrase(":blue[:material/edit: This tree is not in use yet: press Apply.]")
         markdown(status, problem=escaped(retold(problem)))
     with st.container(horizontal=True):
-        pressed = st.button(say("Apply"), key=f"{KEY}.apply", type="primary", icon=":material/check:")
+        pressed = st.button(say("Apply"), f"{KEY}.apply", type="primary", icon=":material/check:")
         fresh, label = tree_of(replace(column, taxonomy=None)), say("Back to one level")
         if column.numeric:
             fanout = lasting(right.slider, say("Parts per step"), f"{KEY}.fanout", 2, 10, 2)
             fresh, label = intervals(column, fanout), say("Make intervals")
-        st.button(label, key=f"{KEY}.again", icon=":material/undo:", on_click=start_over, args=(owner, fresh))
+        st.button(label, f"{KEY}.again", on_click=start_over, args=(owner, fresh))
     if pressed and not problem:
         drafts().pop(owner)
         use(data, changed)
     with st.expander(say("From a file, or to one"), icon=":material/upload_file:"):
-        caption("One row per value: the value first, then its groups, the root last. No header row.")
+        caption("One row per value: the value, then its groups, the root last. No header row.")
         label, kinds = say("Load a table of paths (CSV)"), ["csv", "tsv", "txt"]
         file = housekeeping.uploader(label, type=kinds, key=f"{KEY}.file:{draft.token}")
-        loaded = jobs.read_file(f"{KEY}.read", file, lambda raw: with_tree(column, Taxonomy.from_csv(raw)))
+        loaded = jobs.read_file(KEY, file, lambda raw: with_tree(column, Taxonomy.from_csv(raw)))
         if loaded is not None:
             start_over(owner, tree_of(loaded))
             st.rerun()
-        file_button(f"{KEY}.save", say("Save the drawn tree"), tree_of(changed).to_csv(), "taxonomy.csv")
+        file_button(f"{KEY}.save", say("Save the tree"), tree_of(changed).to_csv(), "taxonomy.csv")
 
 
 def draw(column: Column) -> None:
