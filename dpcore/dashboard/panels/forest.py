@@ -39,11 +39,9 @@ def forest_of(shown: Shown) -> Forest | None:
 
 
 def tree(page: str, shown: Shown) -> None:
-    """One tree at a time, and feature importance; of released groups, the tree made of them."""
-    found = forest_of(shown)
-    if found is None:
-        group_tree(shown)
-        return
+    """One tree at a time, and feature importance; the largest groups, where it was made of these."""
+    released = shown.release.model.released
+    found: Forest = released.get("forest") or released["classifier"]
     chosen = 1
     if found.trees > 1:
         label = say("Tree (1 to {trees:,})", trees=found.trees)
@@ -54,25 +52,14 @@ def tree(page: str, shown: Shown) -> None:
     panels.release_chart(shown, charts.forest_tree(frame, title=title), data=frame)
     if found.leaf.all():
         st.info(say("No tree was split: nothing stood out of the noise. More epsilon or rows help."))
-        return
-    weights = found.importance().rename_axis("column").reset_index(name="share")
-    panels.release_chart(shown, charts.importance(weights), data=weights)
-
-
-def group_tree(shown: Shown) -> None:
-    """The tree that predicts, and the largest of the groups that it was learned from."""
-    released = shown.release.model.released
-    counts: ReleasedTree = released["tree"]
-    markdown(
-        "Released are noisy counts of **{groups:,} groups**. The tree that predicts was learned "
-        "from these counts alone, at no further privacy loss.",
-        groups=counts.leaves.size,
-    )
-    frame = remember(shown, "classifier", lambda: forest_frames.nodes(released["classifier"]))
-    panels.chart(charts.forest_tree(frame, title=say("The tree that predicts")), data=frame)
-    groups = remember(shown, "groups", lambda: counts.rows(released["leaf_counts"]))
-    title = say("The largest of {groups:,} groups that are not empty", groups=len(groups))
-    panels.table_behind(groups.nlargest(LARGEST, groups.columns[-1]), title)
+    else:
+        weights = found.importance().rename_axis("column").reset_index(name="share")
+        panels.release_chart(shown, charts.importance(weights), data=weights)
+    if "tree" in released:
+        counts: ReleasedTree = released["tree"]
+        groups = remember(shown, "groups", lambda: counts.rows(released["leaf_counts"]))
+        title = say("Learned from noisy counts: the largest of {n:,} groups", n=len(groups))
+        panels.table_behind(groups.nlargest(LARGEST, groups.columns[-1]), title)
 
 
 def budget(shown: Shown, found: Forest) -> None:

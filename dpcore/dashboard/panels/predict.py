@@ -18,7 +18,6 @@ from dpcore.domain.column import Column
 from dpcore.export.model_file import Model
 from dpcore.export.quoting import spreadsheet_csv, spreadsheet_safe
 from dpcore.language import phrase, retold, say
-from dpcore.postprocess.naive_bayes import Bayes
 from dpcore.text import canonical, claim, limit
 
 FIRST, LISTED = 20, 8
@@ -126,13 +125,8 @@ def answers(page: str, found: Predicted) -> None:
     first = rows.head(FIRST)
     first = first[[*first.columns[-2:], *first.columns[:-2]]]
     st.dataframe(first, hide_index=True, key=f"{page}.predicted_rows")
-    note = phrase(
-        "The first {n:,} rows. The probability is the class's share in the trees' noisy leaves: "
-        "where they vote, it may be small for the class that won."
+    caption(
+        "The first {n:,} rows. Probabilities are the model's own: naive Bayes is often far too sure of "
+        "itself, and where trees vote, that of the class that won may be small.",
+        n=len(first),
     )
-    if isinstance(model.predictor, Bayes):
-        note = phrase(
-            "The first {n:,} rows. The probability is naive Bayes's, which takes columns for "
-            "independent: it is often far too sure of itself."
-        )
-    caption(note, n=len(first))
