@@ -93,9 +93,9 @@ def first(key: str, found: Reports) -> None:
     """The first reports: a column per question, or, if each person has few, a line per answer."""
     frame = found.head(FIRST).frame()
     if found.asked:
-        frame.index = pd.RangeIndex(1, len(frame) + 1, name="row")
-        frame = frame.melt(var_name="question", value_name="report", ignore_index=False)
-        frame = frame.dropna().sort_index(kind="stable").reset_index()
+        frame.index = pd.RangeIndex(1, len(frame) + 1)
+        frame = frame.T.unstack().dropna().reset_index()
+        frame = frame.set_axis(["row", "question", "report"], axis="columns")
     st.dataframe(frame, hide_index=True, key=key)
     caption("The first {n} rows of reports.", n=FIRST)
 

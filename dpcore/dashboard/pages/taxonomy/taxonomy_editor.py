@@ -81,9 +81,7 @@ def editor(data: Dataset, columns: dict[str, Column]) -> None:
     label, key = say("Column"), f"{KEY}.column:{data.token}"
     column = columns[lasting(left.selectbox, label, key, list(columns), index=at)]
     owner = data.token, column
-    if owner not in drafts():
-        start_over(owner, tree_of(column))
-    draft = drafts()[owner]
+    draft = drafts().setdefault(owner, Draft(tree_of(column)))
     picture = st.container()
     caption(
         "A taxonomy is public: write it from what values mean, never from these rows. Level 1 is a "
