@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Thread
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pandas as pd
 import streamlit as st
@@ -227,21 +227,20 @@ def shelf() -> dict[str, Shown]:
     return kept("dpcore.shown", dict[str, Shown])
 
 
-class HasMemory(Protocol):
-    """What keeps the values that were computed of it."""
-
-    memory: dict[str, Any]
-
-
-def remember(source: HasMemory, key: str, compute: Callable[[], Value]) -> Value:
-    """A value computed once per release, or the like; bounded, the oldest go first."""
-    if key not in source.memory:
+def compute_once(memory: dict[Any, Any], key: Any, compute: Callable[[], Value], most: int = MOST_REMEMBERED) -> Value:
+    """A value that a memory has, computed if it has it not; of more than `most` the oldest are forgotten."""
+    if key not in memory:
         value = compute()
-        while len(source.memory) >= MOST_REMEMBERED:
-            source.memory.pop(next(iter(source.memory)))
-        source.memory[key] = value
-    remembered: Value = source.memory[key]
-    return remembered
+        while len(memory) >= most:
+            memory.pop(next(iter(memory)))
+        memory[key] = value
+    found: Value = memory[key]
+    return found
+
+
+def remember(release: Shown, key: str, compute: Callable[[], Value]) -> Value:
+    """A value computed once per release."""
+    return compute_once(release.memory, key, compute)
 
 
 def books() -> Books:

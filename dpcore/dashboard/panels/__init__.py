@@ -63,6 +63,20 @@ def reported(shown: Shown) -> bool:
     return shown.release.artifact.reports is not None
 
 
+def release_chart(shown: Shown, picture: Any, *, data: pd.DataFrame | None = None) -> None:
+    """A chart of what was released, with the mark if that is noiseless."""
+    chart(charts.mark_real(picture) if shown.release.noiseless else picture, data=data)
+
+
+def release_note(shown: Shown) -> str:
+    """What it costs to look at a part of a release, or what it is if it is not private, in a sentence."""
+    if shown.release.noiseless:
+        return say("All of it is noiseless: a baseline without privacy, for this screen only.")
+    if shown.release.guarantee_void:
+        return say("All of it is part of the release, and no more is proven of it: see the top of the page.")
+    return say("All of it is part of the release: looking at it spends nothing more.")
+
+
 def of_test_rows(shown: Shown) -> None:
     """Of test rows in a folder, that some of them are asked about."""
     if told := evaluator(shown).asked:
@@ -140,20 +154,6 @@ def chart(picture: Any, *, data: pd.DataFrame | None = None) -> None:
     if data is not None:
         told, mark = say("The numbers behind this chart"), say(REAL_DATA)
         table_behind(data, say("{title}. {mark}", title=told, mark=mark) if mark in picture.title.text else told)
-
-
-def release_chart(shown: Shown, picture: Any, *, data: pd.DataFrame | None = None) -> None:
-    """A chart of what was released, with the mark if that is noiseless."""
-    chart(charts.mark_real(picture) if shown.release.noiseless else picture, data=data)
-
-
-def release_note(shown: Shown) -> str:
-    """What it costs to look at a part of a release, or what it is if it is not private, in a sentence."""
-    if shown.release.noiseless:
-        return say("All of it is noiseless: a baseline without privacy, for this screen only.")
-    if shown.release.guarantee_void:
-        return say("All of it is part of the release, and no more is proven of it: see the top of the page.")
-    return say("All of it is part of the release: looking at it spends nothing more.")
 
 
 def table_behind(frame: pd.DataFrame, title: str) -> None:

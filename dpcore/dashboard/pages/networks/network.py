@@ -37,7 +37,7 @@ def network(shown: Shown, found: Network) -> None:
     shares = frame["epsilon"] / max(frame["epsilon"].sum(), 1e-300)
     texts = {"parents": frame["parents"].map(", ".join), SHARE: shares.map("{:.1%}".format)}
     title = say("Every family: its size and its share of epsilon")
-    panels.own_table_behind(frame.assign(**texts)[COLUMNS], title)
+    panels.table_behind(frame.assign(**texts)[COLUMNS].rename(columns=say), title)
 
 
 def clusters(shown: Shown, found: Network) -> None:
@@ -59,5 +59,5 @@ def clusters(shown: Shown, found: Network) -> None:
         groups = {name: i for i, cluster in enumerate(found.clusters, 1) for name in cluster}
         panels.release_chart(shown, charts.affinity(pairs, groups))
     rows = [(i, ", ".join(cluster)) for i, cluster in enumerate(found.clusters, 1)]
-    table = pd.DataFrame(rows, columns=["cluster", what])
-    panels.own_table_behind(table, say("The {what} of every cluster", what=say(what)))
+    table = pd.DataFrame(rows, columns=[say("cluster"), say(what)])
+    panels.table_behind(table, say("The {what} of every cluster", what=say(what)))

@@ -3,7 +3,6 @@
 No row and no other file is needed, and nothing is spent: all of it is post-processing.
 """
 
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -14,7 +13,7 @@ from dpcore.dashboard import controls, hosting, housekeeping, jobs, panels
 from dpcore.dashboard.pages.responses import reports
 from dpcore.dashboard.panels import predict
 from dpcore.dashboard.panels.download import file_button
-from dpcore.dashboard.session import remember
+from dpcore.dashboard.session import compute_once
 from dpcore.dashboard.shell import escaped, mendable
 from dpcore.dashboard.widgets import caption, choice, markdown
 from dpcore.datasets.formats import UNPACKED
@@ -27,13 +26,7 @@ from dpcore.postprocess import forest_frames
 from dpcore.postprocess.forest import Forest
 from dpcore.text import number
 
-
-@dataclass(eq=False)
-class Opened:
-    """A collection on the screen, and what was computed of it with the model of the moment."""
-
-    collection: Collection
-    memory: dict[str, Any] = field(default_factory=dict)
+Memory = dict[str, Any]  # what was computed of a collection, with the model of the moment
 
 
 def collection(page: str) -> None:
@@ -49,9 +42,9 @@ def collection(page: str) -> None:
     with right:
         rules = housekeeping.uploader("rules.json", type="json", key=f"{key}.rules")
 
-    def opened() -> Opened:
+    def opened() -> tuple[Collection, Memory]:
         limits = {"max_shape": hosting.max_shape(1)}
-        return Opened(Collection.read(table.getvalue(), rules.getvalue(), table.name, **limits))
+        return Collection.read(table.getvalue(), rules.getvalue(), table.name, **limits), {}
 
     asked = None if table is None or rules is None else (table.file_id, rules.file_id)
     found = jobs.read_upload(f"dpcore.{key}", asked, phrase("Reading the files"), opened, last=True)
@@ -61,14 +54,15 @@ def collection(page: str) -> None:
             "no known seed. Learning from them adds no privacy loss."
         )
         return
-    about(found.collection)
+    answers, memory = found
+    about(answers)
     model = None
     with mendable():
-        model = learned(key, found)
-    made = found.collection.reports
+        model = learned(key, answers, memory)
+    made, keep = answers.reports, partial(compute_once, memory)
     st.header(say("What people reported"))
     reports.first(f"{key}.first", made)
-    reports.column(f"{key}.column", made, None, model and model.predictor, partial(remember, found))
+    reports.column(f"{key}.column", made, None, model and model.predictor, keep)
     if model is not None:
         st.header(say("Predict"))
         predict.by(key, model)
@@ -89,9 +83,9 @@ def about(found: Collection) -> None:
     predict.its_privacy(found.about)
 
 
-def learned(key: str, found: Opened) -> Model | None:
+def learned(key: str, found: Collection, memory: Memory) -> Model | None:
     """The classifier that a method learns from the reports; its settings cost nothing to try."""
-    said, able = found.collection.about, found.collection.learners
+    said, able = found.about, found.learners
     if not able:
         st.info(say("No method of this program can learn from these reports."))
         return None
@@ -105,17 +99,17 @@ def learned(key: str, found: Opened) -> Model | None:
         assert isinstance(method, LocalClassifier)
         for control in method.controls:
             if control.name in method.learning and control.wanted(method):
-                schema = found.collection.reports.source
+                schema = found.reports.source
                 value = controls.value_of(f"{key}.{name}", method, control, schema, name)
                 setattr(method, control.name, value)
         wanted = f"{name} {method.get_params()}"
-        if wanted not in found.memory:
-            found.memory.clear()  # it was of another model
+        if wanted not in memory:
+            memory.clear()  # it was of another model
         with st.spinner(say("Learning")):
-            model = remember(found, wanted, lambda: found.collection.learn(method))
+            model = compute_once(memory, wanted, lambda: found.learn(method))
     if isinstance(forest := model.predictor, Forest):
-        nodes = remember(found, "nodes", lambda: forest_frames.nodes(forest))
+        nodes = compute_once(memory, "nodes", lambda: forest_frames.nodes(forest))
         panels.chart(charts.forest_tree(nodes, title=say("The tree that was learned")), data=nodes)
-    file = remember(found, "file", model.to_json)
+    file = compute_once(memory, "file", model.to_json)
     file_button(f"{key}.model", say("Download the model"), file, "model.json", type="primary")
     return model
