@@ -58,8 +58,13 @@ def tree(page: str, shown: Shown) -> None:
     if "tree" in released:
         counts: ReleasedTree = released["tree"]
         groups = remember(shown, "groups", lambda: counts.rows(released["leaf_counts"]))
-        title = say("Learned from noisy counts: the largest of {n:,} groups", n=len(groups))
-        panels.table_behind(groups.nlargest(LARGEST, groups.columns[-1]), title)
+        largest_groups(groups)
+
+
+def largest_groups(groups: pd.DataFrame) -> None:
+    """The generalized rows that have the largest counts."""
+    title = say("The largest of {groups:,} groups that are not empty", groups=len(groups))
+    panels.table_behind(groups.nlargest(LARGEST, groups.columns[-1]), title)
 
 
 def budget(shown: Shown, found: Forest) -> None:

@@ -12,7 +12,7 @@ from dpcore import charts, evaluate
 from dpcore.arguments import Floats
 from dpcore.charts.base import REAL_DATA
 from dpcore.dashboard import panels
-from dpcore.dashboard.panels import redraw
+from dpcore.dashboard.panels import forest, redraw
 from dpcore.dashboard.session import Shown, remember
 from dpcore.dashboard.shell import escaped
 from dpcore.dashboard.widgets import caption
@@ -103,11 +103,8 @@ def tree(shown: Shown) -> None:
     else:
         panels.chart(charts.count_tree(frame, width=WIDTH), data=frame)
     if rest := levels - 1 - int(frame["level"].max()):
-        caption(
-            "{rest:,} more levels lie below: choose a group further down, or see the largest "
-            "groups on the tab Download.",
-            rest=rest,
-        )
+        caption("{rest:,} more levels lie below; choose a group further down to see them.", rest=rest)
+    forest.largest_groups(released(shown).generalized)
 
 
 def errors(shown: Shown) -> None:
