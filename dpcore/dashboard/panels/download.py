@@ -124,7 +124,7 @@ def about_model(release: Release, model: Model) -> str:
         )
     return say(
         "The zip holds the model,{also} the schema, the settings, the ledger, {readers}. {honest} The model alone is "
-        "enough to predict later: open it at the foot of this page.",
+        "enough to predict later: open it in the part Predict of the tab Model.",
         also=also,
         readers=say(READERS),
         honest=honest,
