@@ -29,8 +29,8 @@ def give(at: AppTest, key: str, name: str, raw: bytes) -> AppTest:
     return run(at)
 
 
-def predicted(at: AppTest) -> Any:
-    return at.session_state["dpcore.predicted:forests"]["value"]
+def predicted(at: AppTest, page: str = PAGE) -> Any:
+    return at.session_state[f"dpcore.predicted:{page}"]["value"]
 
 
 def test_the_page_has_the_papers_table_and_a_forest_comes_in_one_click() -> None:
@@ -75,8 +75,8 @@ def test_a_model_comes_back_tomorrow() -> None:
     at = page(data(people().rename(columns={"town": "city"}), "others"))
     give(at, "model_file", "model.json", model.to_json().encode())
     rows = people().head(30)
-    give(at, "rows", "new.csv", csv(rows))
-    assert (predicted(at).rows["predicted ill"] == model.predict(rows)).all()
+    give(at, "saved.rows", "new.csv", csv(rows))
+    assert (predicted(at, "forests.saved").rows["predicted ill"] == model.predict(rows)).all()
     give(at, "model_file", "photo.json", b"\x89PNG")
     assert len(mendable(at)) == 1
     assert books(at) == {}

@@ -94,8 +94,8 @@ EVALUATION_READS_ROWS = {
 DRAWN_BY = {
     "vega_lite_chart": {"panels:chart", "controls:epsilon_picker", "pages.mechanisms.mechanisms:beliefs.icons"},
     "mark_real": {
-        "panels:real", "pages.compare.sweep_results:draw", "pages.audit.twin_worlds:pictures", "panels.redraw:redraws",
-        "panels.forest:tree", "pages.networks.network:marked",
+        "panels:real", "panels:release_chart", "pages.compare.sweep_results:draw", "pages.audit.twin_worlds:pictures",
+        "panels.redraw:redraws",
     },
     "statistics": {"panels:real"},
     "first_rows": {"panels.summary:rows"},  # tables on the screen of their owner

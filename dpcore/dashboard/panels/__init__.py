@@ -56,6 +56,20 @@ def draw_part(key: str, parts: Mapping[str, Callable[[], None]]) -> None:
     parts[chosen]()
 
 
+def release_chart(shown: Shown, picture: Any, *, data: pd.DataFrame | None = None) -> None:
+    """A chart of what was released, with the mark if that is noiseless."""
+    chart(charts.mark_real(picture) if shown.release.noiseless else picture, data=data)
+
+
+def release_note(shown: Shown) -> str:
+    """What it costs to look at a part of a release, or what it is if it is not private, in a sentence."""
+    if shown.release.noiseless:
+        return say("All of it is noiseless: a baseline without privacy, for this screen only.")
+    if shown.release.guarantee_void:
+        return say("All of it is part of the release, and no more is proven of it: see the top of the page.")
+    return say("All of it is part of the release: looking at it spends nothing more.")
+
+
 def of_test_rows(shown: Shown) -> None:
     """Of test rows in a folder, that some of them are asked about."""
     if told := evaluator(shown).asked:

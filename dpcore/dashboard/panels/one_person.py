@@ -1,6 +1,5 @@
 """Two invented people side by side, and what a model says of each."""
 
-import hashlib
 from typing import Any
 
 import numpy as np
@@ -17,54 +16,39 @@ STEPS = 101  # positions of a slider
 
 
 def one_person(page: str, model: Model) -> None:
-    """A typical person beside one who differs in some columns; all of it is public, and nothing is spent."""
-    columns = {column.name: column for column in model.schema.columns if column.name != model.target}
-    schema = hashlib.sha256(model.schema.to_json().encode()).hexdigest()[:8]  # another one has other controls
-    key = f"{page}.person.{schema}"
-    markdown("**Two invented people.** Choose in which columns the second differs, and see what the model says.")
-    names = list(columns)
-    changed = st.multiselect(say("Columns that differ"), names, names[:1], format_func=escaped, key=key)
-    typical = {name: usual(column) for name, column in columns.items()}
+    """A typical person beside one who differs in some columns; all is public, nothing is spent."""
+    columns = {column.name: column for column in model.schema if column.name != model.target}
+    cells = {name: options(column) for name, column in columns.items()}
+    names = [name for name in columns if len(cells[name]) > 1]
+    key = f"{page}.person.{hash(model.schema.columns)}"  # another schema has other controls
+    markdown("**Two invented people.** Choose where they differ, and see what the model says.")
+    changed = st.multiselect(say("Columns that differ"), names, names[:1], escaped, key=key)
+    typical = {name: list(found.values())[(len(found) - 1) // 2] for name, found in cells.items()}
     other = dict(typical)
-    places = st.columns(max(len(changed), 1))
-    for cell, name in zip(places, changed, strict=False):
-        other[name] = choose(cell, columns[name], f"{key}.{names.index(name)}")
-    cells = [{name: text(columns[name], value) for name, value in one.items()} for one in (typical, other)]
-    found = model.predictions(pd.DataFrame(cells))
-    titles = (say("A typical person"), say("The same, changed"))
-    for cell, title, (*_, answer, sure) in zip(st.columns(2), titles, found.itertuples(index=False), strict=True):
+    for cell, name in zip(st.columns(max(len(changed), 1)), changed, strict=False):
+        texts, label, own = list(cells[name]), escaped(name), f"{key}.{names.index(name)}"
+        if columns[name].numeric:
+            text = cell.select_slider(label, texts, texts[3 * len(texts) // 4], key=own)
+        else:
+            text = cell.selectbox(label, texts, 1, key=own)
+        other[name] = cells[name][text]
+    found = model.predictions(pd.DataFrame([typical, other]))
+    titles = say("A typical person"), say("The same, changed")
+    answers = zip(st.columns(2), titles, found.iloc[:, -2], found.iloc[:, -1], strict=True)
+    for cell, title, answer, sure in answers:
         value = say("{answer} ({sure:.1%} sure)", answer=escaped(str(answer)), sure=sure)
         cell.metric(f"{title}: {escaped(model.target)}", value, border=True)
     caption(
-        "Typical: the middle of each public range, and the first public category. Neither person needs to exist; what "
-        "a model says of them is no fact about anyone."
+        "Typical is the middle of each public range, or list of values. Neither person needs to "
+        "exist: what a model says of them is no fact about anyone."
     )
 
 
-def steps(column: Column) -> list[float]:
-    """The numbers that can be chosen of a column, in ascending order."""
-    grid = np.linspace(float(column.lower or 0.0), float(column.upper or 0.0), STEPS)
-    return sorted({float(step) for step in (grid if column.kind == "continuous" else np.rint(grid))})
-
-
-def usual(column: Column) -> Any:
-    """The middle of a range, or the first category."""
-    return steps(column)[len(steps(column)) // 2] if column.numeric else column.categories[0]
-
-
-def choose(cell: Any, column: Column, key: str) -> Any:
-    """A value of a column, another than the usual one at first."""
+def options(column: Column) -> dict[str, Any]:
+    """The values of a column to choose from, as they are said, and as a file would hold them."""
     if not column.numeric:
-        names = list(column.categories)
-        return cell.selectbox(escaped(column.name), names, min(1, len(names) - 1), key=key)
-    grid = steps(column)
-    if len(grid) == 1:
-        return grid[0]
-    far = grid[3 * len(grid) // 4]
-    return cell.select_slider(escaped(column.name), grid, far, format_func=column.format_value, key=key)
-
-
-def text(column: Column, value: Any) -> Any:
-    """A value as a file would hold it."""
-    written = column.numeric and (column.number_format or column.kind == "date")
-    return column.format_value(value) if written else value
+        return {name: name for name in column.categories}
+    steps = np.linspace(float(column.lower or 0.0), float(column.upper or 0.0), STEPS)
+    steps = steps if column.kind == "continuous" else np.rint(steps)
+    cells = {column.format_value(step): step for step in steps.tolist()}
+    return cells if column.is_plain_number else {text: text for text in cells}

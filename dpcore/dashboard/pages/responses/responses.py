@@ -1,8 +1,7 @@
-"""The page of randomized response: its model, collected reports, and what can be done without a release."""
+"""The page of randomized response: its model, collected reports, and models from files."""
 
 import streamlit as st
 
-from dpcore.dashboard import session
 from dpcore.dashboard.pages.responses import collection, reports
 from dpcore.dashboard.panels import forest, predict
 from dpcore.dashboard.session import Shown
@@ -15,29 +14,27 @@ PAGE = "responses"
 
 
 def model(shown: Shown, _: Dataset) -> Parts:
-    """The reports, the tree that was learned from them if there is one, and what the model predicts."""
-    artifact = shown.release.artifact
-    return {
-        **({phrase("Reports"): lambda: reports.reports(PAGE, shown)} if artifact.reports else {}),
-        **({phrase("Tree"): lambda: forest.tree(PAGE, shown)} if "forest" in artifact.released else {}),
-        phrase("Predict"): lambda: predict.predict(PAGE, shown),
-    }
+    """The reports, the tree that was learned from them if any, and what the model predicts."""
+    model, parts = shown.release.model, {}
+    if model.reports:
+        parts[phrase("Reports")] = lambda: reports.reports(PAGE, shown)
+    if "forest" in model.released:
+        parts[phrase("Tree")] = lambda: forest.tree(PAGE, shown)
+    return parts | {phrase("Predict"): lambda: predict.predict(PAGE, model)}
 
 
 def drawers(_: Dataset) -> None:
     """What can be done without a release."""
     with st.expander(say("Or open collected reports")):
         collection.collection(PAGE)
-    if session.shown(PAGE) is None:
-        with st.expander(say("Or predict with a saved model")):
-            predict.predict(PAGE, None)
+    predict.drawer(PAGE)
 
 
 def explained(*_: object) -> None:
     """Who plays the people, and what names stand for."""
     caption(
-        "This program plays all people: it randomizes their answers, and learns from their reports only. What is true "
-        "it keeps to compare with, on this screen."
+        "This program plays all people: it randomizes their answers, and learns from their reports "
+        "only. What is true it keeps to compare with, on this screen."
     )
     with st.popover(say("What the names stand for")):
         markdown(reports.NAMES)
