@@ -32,12 +32,6 @@ COMPOSED = {
 }
 
 
-def forest_of(shown: Shown) -> Forest | None:
-    """The released forest; None for methods that release groups."""
-    found: Forest | None = shown.release.model.released.get("forest")
-    return found
-
-
 def tree(page: str, shown: Shown) -> None:
     """One tree at a time, and feature importance; the largest groups, where it was made of these."""
     released = shown.release.model.released

@@ -181,7 +181,7 @@ def verdict(twins: Twins) -> None:
             "It is even more than is proven, {bound}. Either this is one of the 5 in 100 false "
             "alarms (run it again), or the proof or the program is wrong."
         )
-    values = {"claimed": amount(claim, result.claimed), "bound": amount(limit, result.bound)}
+    values = {"claimed": epsilon_text(claim, result.claimed), "bound": epsilon_text(limit, result.bound)}
     values["least"] = f"{math.floor(1000 * result.lower_bound) / 1000:g}"  # never rounded up
     heading, *sentences = *VERDICTS[twins.verdict], proof
     with st.container(border=True, key="verdict", horizontal=True, vertical_alignment="center"):
@@ -189,7 +189,7 @@ def verdict(twins: Twins) -> None:
         st.markdown(" ".join(say(sentence, **values) for sentence in sentences))
 
 
-def amount(written: Callable[[float], str], epsilon: float) -> str:
+def epsilon_text(written: Callable[[float], str], epsilon: float) -> str:
     """An epsilon in a sentence."""
     return say("epsilon {epsilon}", epsilon=written(epsilon)) if math.isfinite(epsilon) else say("no epsilon")
 
