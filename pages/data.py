@@ -15,8 +15,8 @@ unit, change, another = bar.container(), bar.container(width="content"), bar.con
 intake.choose(another)
 doubts, codes = st.container(), st.container()
 
-_, base, read_off, _ = rows.draft
-key = f"data.editor:{rows.token}:{hash((base.to_json(), read_off))}"  # another file or schema: other widgets
+base = rows.schema
+key = f"data.editor:{rows.token}:{rows.version}"  # another file or schema: other widgets
 table = lines.editor(rows, key)
 used = [str(name) for name in table.loc[table["use"].eq(True), "name"]]
 schema = None
@@ -25,24 +25,22 @@ try:
         public, share = privacy_unit.choose(base, rows, used, key)
     back = [*dict.fromkeys([*lines.new_columns(table, base), *rows.additions])]
     schema = lines.schema_of(table[~table["name"].isin(back)], base, **public)
-    left = undeclared(schema, base, read_off, ())
-    if back:
-        rows.additions.clear()
+    left = undeclared(schema, base, rows.read_off, ())
+    if back or rows.changes:
         declaration.take_in(rows, schema, left, back)
     doubtful = declaration.questions(rows, schema, left, key)
     lines.settle(key, lines.origins(rows, schema, left))
     unit.markdown(privacy_unit.line(rows, schema, share), help=say(privacy_unit.EYES))
     with doubts:
-        persons = privacy_unit.questions(rows, schema, used, key)
+        persons = privacy_unit.questions(rows, schema, used)
         questions.ask([*doubtful[:1], *persons, *doubtful[1:]], rows)  # what a press declares comes first
     with codes:
         data = declaration.use(rows, schema, left, share, button)
     if data is not None:
         session.set_dataset(data)
-        rows.keep(data.schema, left if data.schema.source == "inferred" else ())
-        if data.schema.source == "inferred":
-            st.toast(say("In use without a guarantee."))
-        st.session_state.update({"data.done": rows.token, intake.HANDED: None})
+        open_lines = undeclared(data.schema, base, rows.read_off, ()) if data.schema.source == "inferred" else ()
+        rows.keep(data.schema, open_lines)
+        st.session_state[intake.HANDED] = None
         st.rerun()
 except DPCoreError as error:
     shell.refused(error)

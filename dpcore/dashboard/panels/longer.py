@@ -1,6 +1,5 @@
 """As many synthetic rows as somebody wants, written to a file on this computer block by block."""
 
-from dataclasses import dataclass
 from pathlib import Path
 
 import streamlit as st
@@ -14,14 +13,6 @@ from dpcore.language import phrase, say
 
 MOST = 10_000_000_000
 USUAL = 1_000_000
-
-
-@dataclass(frozen=True)
-class Written:
-    """A file of synthetic rows."""
-
-    path: Path
-    rows: int
 
 
 def written(page: str, shown: Shown) -> None:
@@ -42,11 +33,11 @@ def written(page: str, shown: Shown) -> None:
 
     def work(progress: Progress) -> None:
         hosting.require_own_computer()
-        memory[key] = Written(method.sample_to(hosting.absolute(path), rows, replace=replace, progress=progress), rows)
+        memory[key] = method.sample_to(hosting.absolute(path), rows, replace=replace, progress=progress)
 
     jobs.run(phrase("Writing rows"), name, work)
-    found: Written | None = memory.get(key)
-    if found is not None and found.path.exists():
-        size = found.path.stat().st_size / 1e6
-        told = phrase("{rows:,} synthetic rows are in {file}, {size:,.1f} MB.")
-        st.success(say(told, rows=found.rows, file=escaped(str(found.path)), size=size), icon=":material/check:")
+    found: Path | None = memory.get(key)
+    if found is not None and found.exists():
+        size = found.stat().st_size / 1e6
+        told = say("The rows are in {file}, {size:,.1f} MB.", file=escaped(str(found)), size=size)
+        st.success(told, icon=":material/check:")

@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 import pandas as pd
 import streamlit as st
 
-from dpcore.dashboard import intake, session
+from dpcore.dashboard import folders, intake, jobs, session
 from dpcore.dashboard.intake import Intake
 from dpcore.dashboard.pages.data.lines import dropped
 from dpcore.dashboard.pages.data.questions import TableQuestion
@@ -16,15 +16,14 @@ from dpcore.dashboard.widgets import caption, markdown
 from dpcore.datasets import Dataset
 from dpcore.domain.declaration import PROPOSED, outward, with_value, without_values
 from dpcore.domain.infer import RARE
-from dpcore.domain.schema import UNLISTED, Schema, left_out
+from dpcore.domain.schema import Schema
 from dpcore.language import phrase, say
 from dpcore.text import canonical
 
 MOST_TICKS = 200
 DECLARES = phrase(
-    "Declares the columns, bounds and categories below, and which cells may be missing, as public knowledge: you would "
-    "have written them without looking at these rows. Bounds that are read off the rows void the guarantee unless "
-    "someone declares them."
+    "Declares the lines below, and which cells may be missing, as public knowledge: you would have written them "
+    "without looking at these rows. Else the guarantee is void."
 )
 UNDECLARED = phrase(
     ":red[:material/gpp_bad:] **Proposed from your rows: {n:,} of {all:,} columns.** The guarantee holds only if you "
@@ -41,9 +40,12 @@ def go_on(rows: Intake, schema: Schema, read_off: Sequence[str]) -> NoReturn:
 
 def take_in(rows: Intake, schema: Schema, left: Sequence[str], names: Sequence[str]) -> NoReturn:
     """Draw the page anew with more columns in use, as the rows have them; what was edited and declared stays."""
+    rows.additions.clear()
     order = {name: number for number, name in enumerate(rows.headers)}
     columns = sorted((*schema, *map(rows.proposal, names)), key=lambda column: order.get(column.name, -1))
-    go_on(rows, replace(schema, columns=tuple(columns)), [*left, *names])
+    schema = replace(schema, columns=tuple(columns), **rows.changes)
+    rows.changes.clear()
+    go_on(rows, schema, [*left, *names])
 
 
 def questions(rows: Intake, schema: Schema, left: Sequence[str], key: str) -> list[TableQuestion]:
@@ -53,20 +55,15 @@ def questions(rows: Intake, schema: Schema, left: Sequence[str], key: str) -> li
         words = say(UNDECLARED, n=len(left), all=len(schema))
         found.append(TableQuestion(words, details=lambda: read_off_lines(rows, schema, left)))
     if rare := rare_values(rows, schema, left):
-        few = phrase("**Rare values left out: {n:,}.** Each is of fewer than {rare} persons.")
-        if schema.persons is None:
-            few = phrase("**Rare values left out: {n:,}.** Each is in fewer than {rare} rows.")
-        words = say(few, n=sum(map(len, rare.values())), rare=RARE)
-        if schema.target in rare:
+        few = phrase("**Rare values left out: {n:,}.** Each is of fewer than {rare} rows, or persons.")
+        words = say(few, n=len(rare), rare=RARE)
+        if schema.target in dict(rare):
             words += " " + say("A class that is left out is not learned.")
         found.append(TableQuestion(words, details=lambda: ticks(rows, schema, left, rare, key)))
-    listed = {left_out(one) for one in rows.found}  # which the table names
-    notes = [note for note in rows.draft.schema.notes if note not in listed and UNLISTED not in note]
-    if gone := dropped(schema, rows.draft.schema):
+    if gone := dropped(schema, rows.schema):
         words = phrase("Taxonomies that no longer fit their values are dropped: {names}.")
         found.append(TableQuestion(say(words, names=escaped(", ".join(gone)))))
-    found += [TableQuestion(escaped(text), {say("Seen"): None}) for text in (*rows.doubts, *notes)]
-    return found
+    return found + [TableQuestion(escaped(text), {say("Seen"): None}) for text in rows.notes]
 
 
 def read_off_lines(rows: Intake, schema: Schema, left: Sequence[str]) -> None:
@@ -77,44 +74,38 @@ def read_off_lines(rows: Intake, schema: Schema, left: Sequence[str]) -> None:
     )
     lines = {name: schema[name].values_text for name in left}
     st.dataframe(pd.DataFrame({say("Public values"): lines}), height=220, key="data.lines")
-    intake.ask_to_use(rows, "unproved", say("Use without a guarantee"), st.container(), type="tertiary")
+    jobs.ask(say("Use without a guarantee"), rows.request, "unproved", type="tertiary")
 
 
-def rare_values(rows: Intake, schema: Schema, left: Sequence[str]) -> dict[str, dict[str, str]]:
-    """The values of few rows, or persons, that are not listed, by column: no line has them unasked.
+def rare_values(rows: Intake, schema: Schema, left: Sequence[str]) -> list[tuple[str, str]]:
+    """The values of few rows, or persons, that are not listed, with their columns: no line has them unasked.
 
     A line that nobody has declared yet loses them, wherever it is from: with another column that tells persons apart,
     or a schema from a file, it may have some. What is ticked stays.
     """
-    lines = {one.name: one for one in schema if one.origin in PROPOSED and not one.numeric} if rows.found else {}
-    rare = {name: rows.rare(name, schema.unit) for name in lines}
+    lines = [one for one in schema if rows.found and one.origin in PROPOSED and not one.numeric]
+    rare = {one.name: rows.rare(one.name, schema.unit) for one in lines}
     unasked = {name: [one for one in rare[name] if (name, one) not in rows.ticked] for name in left if name in rare}
     fewer = tuple(without_values(column, unasked.get(column.name, ())) for column in schema)
     if fewer != schema.columns:
         go_on(rows, replace(schema, columns=fewer), left)
-    offered = {}
-    for name, line in lines.items():
-        listed = {*map(canonical, line.categories)}
-        if values := {one: text for one, text in rare[name].items() if one not in listed}:
-            offered[name] = values
-    return offered
+    listed = {(line.name, canonical(one)) for line in lines for one in line.categories}
+    return [(name, rare[name][one]) for name in rare for one in rare[name] if (name, one) not in listed]
 
 
-def ticks(rows: Intake, schema: Schema, left: Sequence[str], rare: dict[str, dict[str, str]], key: str) -> None:
+def ticks(rows: Intake, schema: Schema, left: Sequence[str], rare: Sequence[tuple[str, str]], key: str) -> None:
     """Every value that is not listed, with a tick of its own that lists it."""
     caption(
         "A value of few people can betray one of them. Tick a value if you would have listed it without looking at "
         "these rows. These values are for your eyes only."
     )
-    offered = [(name, one) for name, values in rare.items() for one in values]
-    for name, one in offered[:MOST_TICKS]:
-        text = rare[name][one]
-        if st.checkbox(f"{escaped(name)}: {escaped(text)}", key=f"listed:{key}:{name}:{one}"):
-            rows.ticked.add((name, one))
+    for name, text in rare[:MOST_TICKS]:
+        if st.checkbox(f"{escaped(name)}: {escaped(text)}", key=f"listed:{key}:{name}:{text}"):
+            rows.ticked.add((name, canonical(text)))
             columns = tuple(with_value(each, text) if each.name == name else each for each in schema)
             go_on(rows, replace(schema, columns=columns), left)
-    if len(offered) > MOST_TICKS:
-        caption("And {n:,} more. Write those that are public into the table.", n=len(offered) - MOST_TICKS)
+    if len(rare) > MOST_TICKS:
+        caption("And {n:,} more. Write those that are public into the table.", n=len(rare) - MOST_TICKS)
 
 
 def use(rows: Intake, schema: Schema, left: Sequence[str], share: float, slot: Any) -> Dataset | None:
@@ -123,7 +114,7 @@ def use(rows: Intake, schema: Schema, left: Sequence[str], share: float, slot: A
     What it gives is the data, once somebody pressed it and they are there.
     """
     schemas = {"use": intake.sourced(schema, ()), "unproved": intake.sourced(schema, left)}
-    plan, now = intake.plan(rows, schemas["use"], share), session.dataset()
+    plan, now = folders.plan(rows, schemas["use"], share), session.dataset()
     action = say("Use this table") if plan is None else plan.label
     look: Any = {"type": "primary", "icon": ":material/check:", "width": "stretch"}
     if left:
@@ -131,8 +122,14 @@ def use(rows: Intake, schema: Schema, left: Sequence[str], share: float, slot: A
         look["help"] = say(DECLARES)
     if exact := [name for name in left if outward(schema[name]) != schema[name]]:
         look |= {"disabled": True, "help": say(SINGLE, columns=escaped(", ".join(exact)))}
-    if now.token != rows.token + intake.TESTED * bool(share) or now.schema != schemas["use"]:
-        intake.ask_to_use(rows, "use", action, slot, **look)
-    elif slot.button(say("Make synthetic data"), key="data.next", **look | {"icon": ":material/hub:"}):
-        open_page("networks")  # whose usual method keeps most
-    return intake.used_data(rows, schemas, share, plan)
+    with slot:
+        if now.token != rows.token_of(share) or now.schema != schemas["use"]:
+            jobs.ask(action, rows.request, "use", **look)
+        elif st.button(say("Make synthetic data"), key="data.next", **look | {"icon": ":material/hub:"}):
+            open_page("networks")  # whose usual method keeps most
+    pressed = jobs.requested(rows.request)  # its schema is the one that was on the screen
+    if plan is None:
+        session.asked().pop(rows.request, None)
+        return intake.dataset_of(rows, schemas[pressed], share) if pressed else None
+    jobs.end(rows.request)
+    return folders.bring(replace(plan, schema=schemas[pressed or "use"]))

@@ -201,7 +201,7 @@ def apply(page: str, data: Dataset, column: Column, owner: str, tree: Taxonomy) 
     session.amend(replace(data, schema=schema))
     rows = intake.current()
     if rows.made(data):
-        rows.keep(schema, rows.draft.read_off)  # the page of the schema goes on from here
+        rows.keep(schema, rows.read_off)  # the page of the schema goes on from here
     for kept in ("drafts", "edited"):
         st.session_state[f"{page}.{kept}"].pop(owner, None)
     st.session_state[f"{page}.done"] = owner_of(data, changed)
