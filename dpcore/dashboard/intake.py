@@ -63,7 +63,7 @@ READING = {
 }
 USE, ENCODE = "data", "data.encode"  # what the page's button asks for: of rows in memory, and of others
 TESTED = "-tested"  # ends the token of a data set some of whose rows are set apart
-HANDED, HANDED_OVER = "data.handed", "data.handed_over"  # a file that another page was given: kept, and new
+HANDED = "data.handed"  # a file that another page was given: an id, its name, and its bytes
 
 
 @dataclass(eq=False, repr=False)
@@ -128,11 +128,11 @@ class Intake:
 
     def proposal(self, name: str) -> Column:
         """A column as the rows have it, which voids the guarantee; SchemaError if it can be none."""
-        for one in self.found:
-            if one.name == name and one.possible and (column := column_of(one, self.frame[name])[0]) is not None:
-                return outward(column)
-        cause = f"Column {name!r}: nothing can be proposed from its rows."
-        raise SchemaError(cause, "Write its public values; or untick it.")
+        found = [column_of(one, self.frame[name])[0] for one in self.found if one.name == name]
+        if not found or found[0] is None:
+            cause = f"Column {name!r}: nothing can be proposed from its rows."
+            raise SchemaError(cause, "Write its public values; or untick it.")
+        return outward(found[0])
 
     def count_rows(self, unit: PrivacyUnit | None, share: float) -> tuple[int, int]:
         """How many rows are learned from, and of how many people they are."""
@@ -182,8 +182,6 @@ def choose(bar: Any) -> None:
 
     A failure says what to do, and leaves the earlier rows in place.
     """
-    if (handed := st.session_state.pop(HANDED_OVER, None)) is not None:
-        st.session_state.update({HANDED: (datasets.new_token(), *handed), "data.source": "upload"})
     sources = {name: words for name, words in SOURCES.items() if OWN.get(name, partial(hosting.offers, name))()}
     before, path = current(), ""
     awaited = st.session_state.get("data.source") in OWN and before.fixed is not None
@@ -335,12 +333,9 @@ def how_to_read(page: str) -> dict[str, Any]:
 
 def summary(rows: Intake) -> str:
     """What was read, in a line."""
-    columns = rows.frame.shape[1]
-    if rows.rows is None:
-        shape = say("{columns:,} columns", columns=columns)
-    else:
-        shape = say("{rows:,} rows, {columns:,} columns", rows=rows.rows, columns=columns)
-    return f"{escaped(rows.name)} · {escaped(shape)}"
+    many = "?" if rows.rows is None else f"{rows.rows:,}"
+    shape = say("{rows} rows, {columns:,} columns", rows=many, columns=rows.frame.shape[1])
+    return f"{escaped(rows.name)} · {shape}"
 
 
 def dataset_of(intake: Intake, schema: Schema, test_share: float) -> Dataset:

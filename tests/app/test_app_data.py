@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 import pytest
 from driving import PAGE, csv, edit, opened, people, press, released, run, shown, started, upload
-from screen import dataset, errors, lines_of, mendable, said, ticks, widget
+from screen import dataset, errors, lines_of, mendable, said, widget
 from strangers import visits
 from streamlit.testing.v1 import AppTest
 
@@ -199,14 +199,15 @@ def test_no_row_is_set_apart_unless_accuracy_is_asked_for_which_makes_another_da
 
 def test_a_file_from_another_page_is_read_as_one_from_this_page_and_named_until_it_is_used() -> None:
     at = started()
-    at.session_state["data.handed_over"] = ("rows.csv", csv(people()))
+    at.session_state["data.handed"] = ("first", "rows.csv", csv(people()))
+    at.session_state["data.source"] = "upload"
     at = opened(at, "data")
     assert undeclared(at) == ALL
     assert dataset(at).name == "sample"
     assert at.session_state["dpcore.intake"].name == "rows.csv"
     rows = at.session_state["dpcore.intake"]
     assert run(at).session_state["dpcore.intake"] is rows  # read once
-    at.session_state["data.handed_over"] = ("rows.csv.exe", b"987654")
+    at.session_state["data.handed"] = ("second", "rows.csv.exe", b"987654")
     assert len(mendable(run(at))) == 1
     assert at.session_state["dpcore.intake"] is rows
     saved(at)
@@ -300,10 +301,10 @@ def test_a_value_that_can_be_a_person_is_no_category_before_somebody_has_said_so
 def test_towns_of_one_person_are_listed_one_by_one_and_never_with_others() -> None:
     frame = people().assign(town=["Zqone", "Zqtwo", *people()["town"][2:]])
     at = with_file(frame)
-    assert list(ticks(at)) == ["Zqone", "Zqtwo"]
+    assert widget(at, "data.listed").options == ["town: Zqone", "town: Zqtwo"]
     assert "Zqone" not in saved(at).to_json()
-    ticks(opened(at, "data"))["Zqtwo"].check()
-    assert list(ticks(run(at))) == ["Zqone"]
+    widget(opened(at, "data"), "data.listed").set_value(("town", "Zqtwo"))
+    assert widget(run(at), "data.listed").options == ["town: Zqone"]
     schema = saved(at)
     assert (schema.source, schema["town"].categories) == ("declared", ("Zqa", "Zqb", "Zqc", "Zqtwo"))
     kept = Schema.infer(frame, keep=["town"])  # such as earlier versions saved

@@ -20,7 +20,6 @@ from dpcore.domain.schema import Schema
 from dpcore.language import phrase, say
 from dpcore.text import canonical
 
-MOST_TICKS = 200
 DECLARES = phrase(
     "Declares the lines below, and which cells may be missing, as public knowledge: you would have written them "
     "without looking at these rows. Else the guarantee is void."
@@ -94,18 +93,17 @@ def rare_values(rows: Intake, schema: Schema, left: Sequence[str]) -> list[tuple
 
 
 def ticks(rows: Intake, schema: Schema, left: Sequence[str], rare: Sequence[tuple[str, str]], key: str) -> None:
-    """Every value that is not listed, with a tick of its own that lists it."""
+    """Every value that is not listed, one of which can be."""
     caption(
-        "A value of few people can betray one of them. Tick a value if you would have listed it without looking at "
+        "A value of few people can betray one of them. List one only if you would have listed it without looking at "
         "these rows. These values are for your eyes only."
     )
-    for name, text in rare[:MOST_TICKS]:
-        if st.checkbox(f"{escaped(name)}: {escaped(text)}", key=f"listed:{key}:{name}:{text}"):
-            rows.ticked.add((name, canonical(text)))
-            columns = tuple(with_value(each, text) if each.name == name else each for each in schema)
-            go_on(rows, replace(schema, columns=columns), left)
-    if len(rare) > MOST_TICKS:
-        caption("And {n:,} more. Write those that are public into the table.", n=len(rare) - MOST_TICKS)
+    chosen = st.selectbox(say("A value to list"), rare, None, ": ".join, key=f"data.listed:{key}")
+    if chosen is not None:
+        name, text = chosen
+        rows.ticked.add((name, canonical(text)))
+        columns = tuple(with_value(each, text) if each.name == name else each for each in schema)
+        go_on(rows, replace(schema, columns=columns), left)
 
 
 def use(rows: Intake, schema: Schema, left: Sequence[str], share: float, slot: Any) -> Dataset | None:

@@ -50,22 +50,22 @@ def frame(
 
     `asked` are columns of which a document did not say all: the rest of their lines is to be filled in.
     """
-    columns: dict[str, Any] = {column.name: column for column in schema}
-    columns |= {fields["name"]: partial_column(fields) for fields in asked}
+    columns = {column.name: column for column in schema}
+    columns |= {fields["name"]: partial_column(**fields) for fields in asked}
     lines = []
     for name in headers:
-        column = columns.get(name)
-        line = {"use": column is not None, "name": name, "kind": getattr(column, "kind", None)}
-        line |= {"values": public_values(column) if column else "", "missing": getattr(column, "missing", False)}
-        line |= {"from": came_from.get(name, ""), "outside": getattr(column, "outside", "refuse")}
-        lines.append(line | {"form": getattr(column, "number_format", "")})
+        column = columns.get(name, partial_column())
+        line = {"use": name in columns, "name": name, "kind": column.kind}
+        line |= {"values": public_values(column), "missing": column.missing, "from": came_from.get(name, "")}
+        lines.append(line | {"outside": column.outside, "form": column.number_format})
     return pd.DataFrame(lines)
 
 
-def partial_column(fields: Fields) -> Column:
+def partial_column(**fields: Any) -> Column:
     """A column that lacks what nobody has said yet, which `Column` would refuse."""
     column = Column.__new__(Column)
-    vars(column).update({name: value for name, value in fields.items() if value is not None})
+    known = {name: value for name, value in fields.items() if value is not None}
+    vars(column).update({"kind": None} | known)
     return column
 
 

@@ -16,16 +16,12 @@ from dpcore.domain.schema import Schema
 from dpcore.domain.unit import MOST_ROWS, PrivacyUnit
 from dpcore.language import phrase, say
 
-EYES = phrase(
-    "Numbers of rows and persons are for your eyes only, unless they are public. **Change** has the limit per person."
-)
-MANY_ROWS = phrase(
-    "**{rows:,} rows**: may everyone know that there are at most {most:,}? The forecast then counts with no more."
-)
+EYES = phrase("Numbers of rows and persons are for your eyes only, unless they are public.")
+MANY_ROWS = phrase("**{rows:,} rows**: may everyone know that there are at most {most:,}?")
 IS_PERSON = phrase("**{name}**: one value has up to {rows:,} rows. Is each value a person?")
 TEST_ROWS = phrase(
-    "A release does not learn from these rows. To change it later makes another data set; earlier releases may have "
-    "learned from all rows."
+    "Releases do not learn from these rows; earlier ones may have learned from all rows. A change makes another data "
+    "set."
 )
 LIMIT = phrase(
     "With a column that tells persons apart, others do not count, and which ones is secret. Without one, none is left "
