@@ -6,7 +6,7 @@ from dpcore.dashboard import intake, session, shell
 from dpcore.dashboard.pages.data import declaration, lines, privacy_unit, questions, schema_files
 from dpcore.domain.declaration import undeclared
 from dpcore.errors import DPCoreError
-from dpcore.language import retold, say
+from dpcore.language import say
 
 rows = intake.current()
 button = shell.frame(say("Data"), intake.summary(rows))
@@ -44,8 +44,7 @@ try:
         st.rerun()
 except DPCoreError as error:
     shell.refused(error)
-    why = shell.escaped(retold(error.cause))
-    button.button(say("Use this table"), disabled=True, help=why, width="stretch", key="data.blocked")
+    button.button(say("Use this table"), disabled=True, width="stretch", key="data.blocked")
 
 with st.expander(say("First rows (real)") if rows.fixed is None else say("First rows")):
     st.dataframe(rows.preview(), hide_index=True)

@@ -83,16 +83,16 @@ class Intake:
     name: str
     frame: pd.DataFrame
     schema: Schema
-    fixed: Dataset | None
     read_as: str
     rows: int | None
+    path: Path | None = None
+    fixed: Dataset | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     content: Content | None = None
     token: str = field(default_factory=datasets.new_token)
     split_seed: int = field(default_factory=datasets.secret_seed)
     found: tuple[Recognized, ...] = ()
-    path: Path | None = None
     asked: tuple[Fields, ...] = ()
     version: int = 0  # of the schema
     ticked: set[tuple[str, str]] = field(default_factory=set)
@@ -174,7 +174,8 @@ def current() -> Intake:
 def load_bundled(name: str, *, download: bool) -> Intake:
     """One of the data sets that the package knows."""
     data = datasets.load(name, download=download)
-    return Intake(data.name, data.train_sample, data.schema, data, data.note, sum(data.sizes), token=data.token)
+    rows = sum(data.sizes)
+    return Intake(data.name, data.train_sample, data.schema, data.note, rows, fixed=data, token=data.token)
 
 
 def choose(bar: Any) -> None:
@@ -246,7 +247,8 @@ def read_upload(name: str, raw: bytes, options: Mapping[str, Any]) -> Intake:
     frame = read_frame(raw, name, max_shape=hosting.max_shape(), **options)
     read_as = {key: mark for key, mark in frame.attrs["read_as"].items() if key not in ("doubts", "decimal")}
     words = ", ".join(DELIMITERS.get(mark, mark) for mark in read_as.values())
-    return looked_at(name, frame, words, None, len(frame), options=options, content=Content(raw))
+    known: dict[str, Any] = {"rows": len(frame), "options": options, "content": Content(raw)}
+    return looked_at(name, frame, read_as=words, **known)
 
 
 def read_path(text: str, options: Mapping[str, Any]) -> Intake:
@@ -257,19 +259,18 @@ def read_path(text: str, options: Mapping[str, Any]) -> Intake:
         if (known := codes_in(path)) is not None:
             frame = first(path / next(iter(known.parts)), known.schema, 1_000)
             words = say("Encoded rows: what cells were is known as far as their columns say it.")
-            return Intake(name, frame, known.schema, None, words, known.rows, known.reading, path=path)
+            return Intake(name, frame, known.schema, words, known.rows, path, options=known.reading)
         _, known = codes_of(path)
         if known is not None:
             options = options or known.reading
         found = head(path, **options)
         words = say("Its first {rows:,} rows were looked at for what follows.", rows=len(found.frame))
         schema = None if known is None else known.schema
-        return looked_at(name, found.frame, words, schema, found.rows, options=options, path=path)
+        more: dict[str, Any] = {"read_as": words, "rows": found.rows, "path": path, "options": options}
+        return looked_at(name, found.frame, schema, **more)
 
 
-def looked_at(
-    name: str, frame: pd.DataFrame, words: str, schema: Schema | None, rows: int | None, **more: Any
-) -> Intake:
+def looked_at(name: str, frame: pd.DataFrame, schema: Schema | None = None, **more: Any) -> Intake:
     """Rows with a schema that nobody has declared yet, unless one is known: its bounds are no values of single rows."""
     seems = tuple(map(set_aside, recognize(frame)))
     if schema is None:
@@ -277,7 +278,7 @@ def looked_at(
         schema = rounded(schema, schema.names)
     doubts = frame.attrs["read_as"].get("doubts", "").splitlines()
     notes = (*doubts, *(f"{one.name!r}: {one.doubt}" for one in seems if one.kept and one.doubt))
-    return Intake(name, frame, schema, None, words, rows, notes=notes, found=seems, **more)
+    return Intake(name, frame, schema, notes=notes, found=seems, **more)
 
 
 def set_aside(one: Recognized) -> Recognized:
@@ -349,6 +350,6 @@ def dataset_of(intake: Intake, schema: Schema, test_share: float) -> Dataset:
     train, test = datasets.split(rows, test_share, intake.split_seed, persons=schema.persons)
     if train.empty:
         raise DataError("Chance put every row aside for testing.", "Use a table with more rows.")
+    known = intake.token_of(test_share), intake.read_as
     reading = {"test_share": test_share, "split_seed": intake.split_seed}
-    token = intake.token_of(test_share)
-    return Dataset(intake.name, train, test, schema, token, intake.read_as, reading, intake.content)
+    return Dataset(intake.name, train, test, schema, *known, reading, intake.content)

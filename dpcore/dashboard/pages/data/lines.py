@@ -37,10 +37,10 @@ BOUNDS = re.compile(
     r"\A(\S+)\s+(?:to|至|到)\s+(\S+?)\s*(?:[,，]\s*(?:(\d+)\s+bins?|by\s+(\w+)|cut\s+at\s+(.+))?)?\Z",
     re.IGNORECASE | re.DOTALL,
 )
-LISTED = phrase("Write all categories with semicolons between them, one that has a semicolon in quotation marks.")
-BOUNDED = phrase("Write 0 to 110, 16 bins; or 0 to 110, cut at 18, 65.")
-DATED = phrase("Write 2019-01-01 to 2023-12-31, by month; or by day, week, quarter, year.")
-HOW = dict(zip(map(str, KINDS), (LISTED, LISTED, BOUNDED, BOUNDED, DATED), strict=True))
+HOW = phrase(
+    "Categories: all of them, with semicolons between; one that has a semicolon in quotation marks. Numbers: 0 to 110, "
+    "16 bins; or 0 to 110, cut at 18, 65. Dates: 2019-01-01 to 2023-12-31, by month (or day, week, quarter, year)."
+)
 
 
 def frame(
@@ -104,7 +104,7 @@ def parse_values(name: str, kind: str, text: str) -> dict[str, Any]:
             bins = tuple(read(word.strip()) for word in points.split(","))
         return {"lower": read(low), "upper": read(high), "bins": bins}
     except (csv.Error, ValueError):
-        raise SchemaError(f"Column {name!r}: its public values are not understood.", HOW[kind]) from None
+        raise SchemaError(f"Column {name!r}: its public values are not understood.", HOW) from None
 
 
 def schema_of(table: pd.DataFrame, base: Schema, **public: Any) -> Schema:
@@ -163,17 +163,16 @@ def settle(key: str, found: dict[str, str]) -> None:
 
 def editor(rows: Intake, key: str) -> pd.DataFrame:
     """The editable table."""
-    words, how = {**WORDS, **OUTSIDE}, " ".join(say(HOW[kind]) for kind in ("integer", "date", "ordered"))
     size, wide = (1.4, 160) if class_size() else (1.0, 230)
     text, box, pick = (getattr(st.column_config, f"{kind}Column") for kind in ("Text", "Checkbox", "Selectbox"))
     form = say("How 1234.5 would be written, such as $1,234.50. Of dates: d/m/y or m/d/y; else year first.")
     eyes = say("Reasons count your rows: for your eyes only.")
-    named: Any = {"format_func": lambda one: say(words[one])}
+    named: Any = {"format_func": lambda one: say((WORDS | OUTSIDE)[one])}
     columns = {
         "use": box(say("Use"), width=round(70 * size), help=say("Unticked: the column is left out.")),
         "name": text(say("Column"), width=round(125 * size), pinned=True),
         "kind": pick(say("What it is"), width=round(140 * size), options=list(KINDS), **named),
-        "values": text(say("Public values"), width=round(wide * size), help=how),
+        "values": text(say("Public values"), width=round(wide * size), help=say(HOW)),
         "missing": box(say("Missing"), width=round(105 * size), help=say("Empty cells become a value.")),
         "from": text(say("Where from"), width=round(145 * size), help=eyes),
         "outside": pick(say("Values outside"), width=round(145 * size), options=list(OUTSIDE), required=True, **named),

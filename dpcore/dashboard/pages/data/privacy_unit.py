@@ -1,6 +1,6 @@
 """Who is protected, how many rows are learned from, and the class: one line, and behind a press what changes it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from typing import Any
 
@@ -32,12 +32,10 @@ SHARE = 0.3  # of rows that are set apart for tests
 
 def choose(schema: Schema, rows: Intake, used: Sequence[str], key: str) -> tuple[dict[str, Any], float]:
     """What else a schema says of the table, and the share of rows that is set apart for tests: none unless asked."""
-    names, share, usual = ["", *used], 0.0, schema.target or ""
-    look: Any = {"format_func": lambda name: name or say("(none)")}
+    share = 0.0
     with st.popover(say("Change"), type="tertiary", key="data.change"):
         unit = privacy_unit(schema, rows, used, key)
-        at = names.index(usual) if usual in used else 0
-        target = st.selectbox(say("Class column"), names, at, key=f"data.target:{key}", **look)
+        target = column_choice(say("Class column"), ["", *used], schema.target or "", key=f"data.target:{key}")
         if rows.fixed is None and target:
             now, label = session.dataset(), say("Measure accuracy later (sets {share:.0%} of rows apart)", share=SHARE)
             wanted = rows.made(now) and now.sizes[1] > 0
@@ -56,15 +54,20 @@ def privacy_unit(schema: Schema, rows: Intake, used: Sequence[str], key: str) ->
     people = [one.name for one in persons(rows.found, used) if one.what == "identifier" and of_people(one.name)]
     if known is None and len(people) == 1 and not rows.version:  # what somebody has edited is as it was left
         usual = people[0]
-    names = [*dict.fromkeys(["", usual, *(name for name in rows.headers if name not in used)])]
-    look: Any = {"format_func": lambda name: name or say("(none)"), "persist_state": "session"}
-    look["help"] = say("A run reads it to see which rows belong together. It is never released.")
-    label = say("Column that tells persons apart")
-    column = st.selectbox(label, names, names.index(usual), key=f"data.persons:{key}", **look)
+    names = dict.fromkeys(["", usual, *(name for name in rows.headers if name not in used)])
+    note = say("A run reads it to see which rows belong together. It is never released.")
+    look: Any = {"key": f"data.persons:{key}", "help": note, "persist_state": "session"}
+    column = column_choice(say("Column that tells persons apart"), names, usual, **look)
     most = 1 if known is None else known.max_contributions
     label, place = say("At most how many rows of one person?"), f"data.rows_each:{key}:{bool(column)}"
     many = int(st.number_input(label, 1, MOST_ROWS, most, key=place, help=say(LIMIT)))
     return PrivacyUnit(max_contributions=many, id_column=column or None) if column or many > 1 else None
+
+
+def column_choice(label: str, names: Collection[str], usual: str, **look: Any) -> str:
+    """A choice of one column, or of the empty text for none."""
+    at = [*names].index(usual) if usual in names else 0
+    return str(st.selectbox(label, names, at, lambda name: name or say("(none)"), **look))
 
 
 def persons(found: Sequence[Recognized], used: Sequence[str]) -> list[Recognized]:
@@ -109,9 +112,8 @@ def line(rows: Intake, schema: Schema, share: float) -> str:
     known = unit or PrivacyUnit(max_contributions=1)
     parts = [say(words, n=known.max_contributions, column=escaped(str(known.id_column)))]
     learned, people = rows.sizes(schema.persons, share)
-    about = "≈ " * (rows.path is not None)
     if learned:
-        few = phrase("learns from **{about}{some:,} of {all:,} rows**")
+        few, about = phrase("learns from **{about}{some:,} of {all:,} rows**"), "≈ " * (rows.path is not None)
         parts.append(say(few, about=about, some=learned, all=rows.rows))
     if people:
         parts[-1] += say(", of {people:,} people", people=people)
