@@ -23,7 +23,7 @@ schema = None
 try:
     with change:
         public, share = privacy_unit.choose(base, rows, used, key)
-    back = [*dict.fromkeys([*lines.new_columns(table, base), *rows.additions])]
+    back = {*lines.new_columns(table, base), *rows.changes.pop("columns", ())}
     schema = lines.schema_of(table[~table["name"].isin(back)], base, **public)
     left = undeclared(schema, base, rows.read_off, ())
     if back or rows.changes:
@@ -33,13 +33,13 @@ try:
     unit.markdown(privacy_unit.line(rows, schema, share), help=say(privacy_unit.EYES))
     with doubts:
         persons = privacy_unit.questions(rows, schema, used)
-        questions.ask([*doubtful[:1], *persons, *doubtful[1:]], rows)  # what a press declares comes first
+        questions.ask([*doubtful[:1], *persons, *doubtful[1:]], rows)  # what a press declares first
     with codes:
         data = declaration.use(rows, schema, left, share, button)
     if data is not None:
         session.set_dataset(data)
-        open_lines = undeclared(data.schema, base, rows.read_off, ()) if data.schema.source == "inferred" else ()
-        rows.keep(data.schema, open_lines)
+        left = undeclared(data.schema, base, rows.read_off, ())
+        rows.keep(data.schema, left if data.schema.source == "inferred" else ())
         st.session_state[intake.HANDED] = None
         st.rerun()
 except DPCoreError as error:

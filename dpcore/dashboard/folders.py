@@ -1,6 +1,6 @@
 """Tables that are longer than the memory: encoding them, which can be gone on with.
 
-A folder of codes says itself what is in it, so that another session, or a server that was started anew, goes on.
+A folder of codes says itself what is in it, so that another session, or another server, goes on.
 """
 
 import shutil
@@ -50,19 +50,20 @@ class Plan:
 
 
 def plan(rows: Intake, schema: Schema, share: float) -> Plan | None:
-    """What is to become of a table that is longer than the memory, as the page says it; None of one that is in it."""
+    """What becomes of a table that is longer than the memory, as the page says it; None of others."""
     if rows.path is None:
         return None
     with readable():
         if (own := codes_in(rows.path)) is None:
             codes, known = codes_of(rows.path)
-            made = Plan(rows, rows.path, codes, known if alike(known, rows, schema) else None, schema, share)
+            known = known if alike(known, rows, schema) else None
+            made = Plan(rows, rows.path, codes, known, schema, share)
             st.caption(f"{told(made)} {say(PRIVATE)}")
             return made
     if other := fits(own.schema, schema):
         raise SchemaError(
-            say("The rows were encoded by another schema: the column {name} differs.", name=repr(other)),
-            say("Undo the change; or choose the file that they were made from, and encode it again."),
+            say("The rows were encoded by another schema: column {name} differs.", name=repr(other)),
+            say("Undo the change; or choose the file that they were made from, and encode it."),
         )
     return Plan(rows, rows.path, rows.path, own, schema, share)
 
@@ -80,13 +81,13 @@ def told(asked: Plan) -> str:
     """Where codes go, what is there already, and how much room they take."""
     there, folder = begun(asked.codes), escaped(str(asked.codes))
     if asked.known is not None and asked.known.whole:
-        return say("Encoded already: {rows:,} rows in {folder}.", rows=asked.known.rows, folder=folder)
-    size = sum(code_dtype(one.size).itemsize + 8 * one.numeric for one in asked.schema)  # with their numbers
-    free = shutil.disk_usage(next(place for place in asked.codes.parents if place.exists())).free / 1e6
-    text = phrase("Codes go to {folder}: {size:,} MB for a million rows, and {free:,.0f} MB are free.")
+        return say("Encoded already: {n:,} rows in {folder}.", n=asked.known.rows, folder=folder)
+    size = sum(code_dtype(one.size).itemsize + 8 * one.numeric for one in asked.schema)
+    free = shutil.disk_usage(next(place for place in asked.codes.parents if place.exists())).free
+    text = phrase("Codes go to {folder}: {size:,} MB for a million rows; {free:,.0f} MB are free.")
     if there is not None and asked.known is None:
-        text = phrase("Codes in {folder} are replaced: they are damaged, of other files, or by another schema.")
-    return say(text, folder=folder, size=size, free=free)
+        text = phrase("Codes in {folder} are replaced: of other files, by another schema, or damaged.")
+    return say(text, folder=folder, size=size, free=free / 1e6)
 
 
 def bring(asked: Plan) -> FolderData | None:
@@ -101,17 +102,18 @@ def work(asked: Plan, made: dict[str, FolderData], progress: Progress) -> None:
     hosting.require_own_computer()
     rows, known = asked.rows, asked.known
     if known is None or not known.whole:
-        begun_with = asked.schema if known is None else known.schema
-        numbers = known is None or known.numbers
-        how: dict[str, Any] = {"schema": begun_with, "numbers": numbers, "replace": known is None, **rows.options}
+        how: dict[str, Any] = {"schema": asked.schema, "replace": True, **rows.options}
+        if known is not None:
+            how |= {"schema": known.schema, "replace": False, "numbers": known.numbers}
         try:
             encode_folder(asked.source, asked.codes, progress=progress, **how)
         except jobs.CanceledError:
             raise jobs.CanceledError(STOPPED) from None
         except OSError as error:
             cause = phrase("The codes cannot be written: {reason}.").format(reason=error.strerror)
-            raise DataError(cause, phrase("Make room, or encode the rows elsewhere in Python.")) from None
+            raise DataError(cause, phrase("Make room, or encode the rows in Python.")) from None
     progress(0.99, phrase("Splitting the rows at random"))
     note, token = f"{asked.source}, in codes: {asked.codes}", rows.token_of(asked.share)
     how = {"schema": asked.schema, "test_share": asked.share, "split_seed": rows.split_seed}
-    made[token] = replace(FolderData.open(asked.codes, name=rows.name, note=note, **how), token=token)
+    found = FolderData.open(asked.codes, name=rows.name, note=note, **how)
+    made[token] = replace(found, token=token)

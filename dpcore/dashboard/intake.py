@@ -1,10 +1,11 @@
 """From a choice or a file to a data set: read once, kept until something better is read.
 
-Of a table that is longer than the memory, only its first rows are here; `folders` makes codes of all of them.
+Of a table that is longer than the memory only the first rows are here; `folders` encodes them all.
 """
 
 import hashlib
 import os
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -18,8 +19,8 @@ import streamlit as st
 
 from dpcore import datasets
 from dpcore.dashboard import hosting, housekeeping, session
-from dpcore.dashboard.shell import escaped, mendable
-from dpcore.dashboard.widgets import caption, choice
+from dpcore.dashboard.shell import escaped, forget, mendable
+from dpcore.dashboard.widgets import choice
 from dpcore.datasets import Content, Dataset
 from dpcore.datasets.delimited import ESCAPED, SCRIPTS, WESTERN
 from dpcore.datasets.formats import UNPACKED
@@ -49,19 +50,21 @@ SOURCES = {
     "upload": phrase("My own file"),
     "folder": phrase("A file or folder on this computer"),
 }
-OWN = {"upload": hosting.takes_files, "folder": hosting.own_computer}  # and whether this server offers them
+# Sources of a person's own rows, and whether this server offers them.
+OWN = {"upload": hosting.takes_files, "folder": hosting.own_computer}
 # What is not chosen follows from the header and from rules, never from the rows (`delimited`).
 DELIMITERS = {"": phrase("as in the header"), ",": phrase("comma"), ";": phrase("semicolon")}
 DELIMITERS |= {"\t": phrase("tab"), "|": phrase("bar")}
-ENCODINGS = {name: name for name in ("", "utf-8", "utf-16", *WESTERN, *SCRIPTS, *ESCAPED, "utf-16-le", "utf-16-be")}
-ENCODINGS[""] = phrase("UTF-8, or as marked")
+UTF = ("utf-8", "utf-16", "utf-16-le", "utf-16-be")
+ENCODINGS = {"": phrase("UTF-8, or as marked")}
+ENCODINGS |= {name: name for name in (*UTF, *WESTERN, *SCRIPTS, *ESCAPED)}
 DECIMALS = {"": phrase("comma beside semicolons"), ".": phrase("point"), ",": phrase("comma")}
 READING = {
     "delimiter": (phrase("Columns are separated by"), DELIMITERS),
     "encoding": (phrase("Encoding"), ENCODINGS),
     "decimal": (phrase("Decimal mark"), DECIMALS),
 }
-USE, ENCODE = "data", "data.encode"  # what the page's button asks for: of rows in memory, and of others
+USE, ENCODE = "data", "data.encode"  # what the page asks for: of rows in memory, and of others
 TESTED = "-tested"  # ends the token of a data set some of whose rows are set apart
 HANDED = "data.handed"  # a file that another page was given: an id, its name, and its bytes
 
@@ -70,14 +73,16 @@ HANDED = "data.handed"  # a file that another page was given: an id, its name, a
 class Intake:
     """What was read: a split data set as it is, or an uploaded frame that is still to be split.
 
-    `schema` is as it was kept last, before edits. Lines of `read_off` are as the rows say, and nobody has declared
-    them. Of columns in `asked` somebody still has to say something: in the schema they have no more than a name.
+    `schema` is as it was kept last, before edits. Lines of `read_off` are as the rows say, and nobody
+    has declared them. Of columns in `asked` somebody still has to say something: in the schema they
+    have no more than a name.
 
-    `options` are how a person declared the file to be read, as arguments of `datasets.read`; `notes` are what in it
-    should be looked at. `split_seed` is drawn once per reading. `found` is what an upload's columns seem to be. Of a
-    table on this computer (`path`), or its codes, the frame has the first rows; `rows` is how many there are, about.
-    `ticked` are rare values that are listed all the same, `answers` questions that are not asked again, `additions`
-    columns that are to be in use after an answer, and `changes` what else it says of the schema.
+    `options` are how a person declared the file to be read, as arguments of `datasets.read`; `notes`
+    are what in it should be looked at. `split_seed` is drawn once per reading. `found` is what an
+    upload's columns seem to be. Of a table on this computer (`path`), or its codes, the frame has the
+    first rows; `rows` is how many there are, about. `ticked` are rare values that are listed all the
+    same, `answers` questions that are not asked again, and `changes` what an answer says of the schema,
+    and which `columns` it takes in use.
     """
 
     name: str
@@ -95,9 +100,8 @@ class Intake:
     found: tuple[Recognized, ...] = ()
     asked: tuple[Fields, ...] = ()
     version: int = 0  # of the schema
-    ticked: set[tuple[str, str]] = field(default_factory=set)
+    ticked: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
     answers: set[str] = field(default_factory=set)
-    additions: list[str] = field(default_factory=list)
     changes: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -105,10 +109,7 @@ class Intake:
         self.rare, self.sizes = cache(self.rare_values), cache(self.count_rows)
 
     def rare_values(self, name: str, unit: PrivacyUnit | None) -> dict[str, str]:
-        """A column's values that fewer than `RARE` rows have, or persons if a column tells them apart.
-
-        By the texts that are compared.
-        """
+        """A column's values of few rows, or persons if a column tells them apart, by their canonical texts."""
         held = holders(self.frame[name], None if unit is None else self.frame.get(unit.id_column))
         return {canonical(one): one for one in sorted(held) if one and held[one] < RARE}
 
@@ -127,7 +128,7 @@ class Intake:
         return self.frame.head(20)
 
     def proposal(self, name: str) -> Column:
-        """A column as the rows have it, which voids the guarantee; SchemaError if it can be none."""
+        """A column as the rows have it, which voids the guarantee; SchemaError if it is none."""
         found = [column_of(one, self.frame[name])[0] for one in self.found if one.name == name]
         if not found or found[0] is None:
             cause = f"Column {name!r}: nothing can be proposed from its rows."
@@ -138,7 +139,7 @@ class Intake:
         """How many rows are learned from, and of how many people they are."""
         if self.fixed is not None:
             return self.fixed.sizes[0], 0
-        if self.path is not None:  # how many of a person's rows count is known when they are encoded
+        if self.path is not None:  # how many of a person's rows count is known later
             return 0 if unit else round((self.rows or 0) * (1 - share)), 0
         columns = self.frame.filter([str(unit.id_column)] if unit else [])
         train, _ = datasets.split(columns, share, self.split_seed, persons=unit)
@@ -148,12 +149,12 @@ class Intake:
         return int(np.minimum(each, unit.max_contributions).sum()), len(each)
 
     def keep(self, schema: Schema, read_off: Sequence[str], asked: Sequence[Fields] = ()) -> None:
-        """Go on from a schema, some of whose lines are as the rows say; without any it is a declared one."""
-        self.schema, self.read_off, self.asked = sourced(schema, read_off), tuple(read_off), tuple(asked)
-        self.version += 1
+        """Go on from a schema, some of whose lines are as the rows say; else it is a declared one."""
+        self.schema, self.version = sourced(schema, read_off), self.version + 1
+        self.read_off, self.asked = tuple(read_off), tuple(asked)
 
     def token_of(self, share: float) -> str:
-        """What names a data set of these rows: nothing that learned from all is ever tested on some of them."""
+        """What names a data set of these rows: what learned from all is tested on none of them."""
         return self.token + TESTED * bool(share)
 
     def made(self, data: Dataset) -> bool:
@@ -168,34 +169,37 @@ def sourced(schema: Schema, read_off: Sequence[str]) -> Schema:
 
 def current() -> Intake:
     """What was read last; the bundled sample at first."""
-    return session.kept("dpcore.intake", lambda: load_bundled("sample", download=False))
+    return session.kept("dpcore.intake", partial(load_bundled, "sample"))
 
 
-def load_bundled(name: str, *, download: bool) -> Intake:
+def load_bundled(name: str, *, download: bool = False) -> Intake:
     """One of the data sets that the package knows."""
     data = datasets.load(name, download=download)
-    rows = sum(data.sizes)
-    return Intake(data.name, data.train_sample, data.schema, data.note, rows, fixed=data, token=data.token)
+    known: dict[str, Any] = {"read_as": data.note, "rows": sum(data.sizes), "token": data.token}
+    return Intake(data.name, data.train_sample, data.schema, fixed=data, **known)
 
 
 def choose(bar: Any) -> None:
-    """Ask for another table, behind a press in the bar once there is one, and draw the page anew when it was read.
+    """Ask for another table, behind a press in the bar once there is one; a new one draws the page anew.
 
     A failure says what to do, and leaves the earlier rows in place.
     """
-    sources = {name: words for name, words in SOURCES.items() if OWN.get(name, partial(hosting.offers, name))()}
+    offers = {name: OWN.get(name, partial(hosting.offers, name)) for name in SOURCES}
+    sources = {name: words for name, words in SOURCES.items() if offers[name]()}
     before, path = current(), ""
     awaited = st.session_state.get("data.source") in OWN and before.fixed is not None
     look: Any = {"key": "data.other", "type": "tertiary", "icon": ":material/upload_file:"}
     with st.container() if awaited else bar.popover(say("Another table"), on_change="rerun", **look):
         label = say("Your own table: {kinds}, also packed", kinds=", ".join(UNPACKED))
         note = say("Read in the memory of the computer that runs this program; written nowhere.")
-        file = housekeeping.uploader(label, key="data.file", help=note, on_change=take_upload)
+        close = {HANDED: None, "data.source": "upload", "data.other": False}
+        look = {"on_change": st.session_state.update, "args": (close,), "help": note}
+        file = housekeeping.uploader(label, key="data.file", **look)
         source: str = choice(st.selectbox, say("Data"), "data.source", sources)
         if source == "folder":
-            label = say("Path of a file (CSV, Parquet), of a folder of such files, or of encoded rows")
-            note = say("Of any length: only its first rows are read for this page. Nothing is sent away.")
-            path = st.text_input(label, key="data.path", help=note, persist_state="session").strip().strip("\"'")
+            label = say("Path of a file (CSV, Parquet), or of a folder of such files or of encoded rows")
+            note = say("Only its first rows are read for this page. Nothing is sent away.")
+            path = st.text_input(label, key="data.path", help=note, persist_state="session")
     with mendable():
         if source in OWN:
             read_own(source, file, path)
@@ -206,31 +210,25 @@ def choose(bar: Any) -> None:
 
 
 def begin_anew() -> NoReturn:
-    """Draw the page anew. Who pressed the button meanwhile has not seen what it would declare: nothing is asked for."""
-    for name in (USE, ENCODE):
-        session.asked().pop(name, None)
+    """Draw the page anew, and forget a press of the button: who pressed it has not seen what it declares."""
+    forget(USE)
     st.rerun()
 
 
-def take_upload() -> None:
-    """Close what asks for another table: one was handed over. A callback."""
-    st.session_state.update({HANDED: None, "data.source": "upload", "data.other": False})
-
-
 def read_bundled(name: str) -> None:
-    """Take a data set that the package knows; fetch one that is not on this computer if somebody asks."""
+    """Take a data set that the package knows; fetch one that is not here if somebody asks."""
     try:
-        st.session_state["dpcore.intake"] = load_bundled(name, download=False)
+        st.session_state["dpcore.intake"] = load_bundled(name)
     except DataError:
         if name != "adult":
             raise  # it says where to get it
-        caption("{name} is not here yet: fetch it from its public source.", name=say(SOURCES[name]))
-        if st.button(say("Fetch it now"), icon=":material/cloud_download:", key="data.fetch"):
+        label = say("Fetch {name} from its public source", name=say(SOURCES[name]))
+        if st.button(label, icon=":material/cloud_download:", key="data.fetch"):
             st.session_state["dpcore.intake"] = load_bundled(name, download=True)
 
 
 def read_own(source: str, file: Any, path: str) -> None:
-    """Read a file that was handed over, here or on another page, or a table on this computer, unless it was."""
+    """Read a file that was handed over, or a table on this computer, unless it was read."""
     options = {name: mark for name in READING if (mark := st.session_state.get(f"data.{name}"))}
     token, name, raw = st.session_state.get(HANDED) or ("", "", b"")
     if file is not None:
@@ -245,33 +243,32 @@ def read_own(source: str, file: Any, path: str) -> None:
 def read_upload(name: str, raw: bytes, options: Mapping[str, Any]) -> Intake:
     """The rows of a file, as they were read."""
     frame = read_frame(raw, name, max_shape=hosting.max_shape(), **options)
-    read_as = {key: mark for key, mark in frame.attrs["read_as"].items() if key not in ("doubts", "decimal")}
-    words = ", ".join(DELIMITERS.get(mark, mark) for mark in read_as.values())
+    marks = [mark for key, mark in frame.attrs["read_as"].items() if key not in ("doubts", "decimal")]
+    words = ", ".join(DELIMITERS.get(mark, mark) for mark in marks)
     known: dict[str, Any] = {"rows": len(frame), "options": options, "content": Content(raw)}
     return looked_at(name, frame, read_as=words, **known)
 
 
 def read_path(text: str, options: Mapping[str, Any]) -> Intake:
-    """The first rows of a table on this computer, with the schema of its codes if there are some; or of its codes."""
+    """The first rows of a table on this computer, with the schema of its codes if there are some."""
     with readable():
-        path = hosting.absolute(text)
-        name = f"{path.name}{'/' * path.is_dir()}"  # no data set that the program knows is called so
+        path = hosting.absolute(text.strip().strip("\"'"))
+        name = f"{path.name}{'/' * path.is_dir()}"  # which none that the program knows is called
         if (known := codes_in(path)) is not None:
             frame = first(path / next(iter(known.parts)), known.schema, 1_000)
             words = say("Encoded rows: what cells were is known as far as their columns say it.")
             return Intake(name, frame, known.schema, words, known.rows, path, options=known.reading)
-        _, known = codes_of(path)
+        (_, known), schema = codes_of(path), None
         if known is not None:
-            options = options or known.reading
+            schema, options = known.schema, options or known.reading
         found = head(path, **options)
-        words = say("Its first {rows:,} rows were looked at for what follows.", rows=len(found.frame))
-        schema = None if known is None else known.schema
-        more: dict[str, Any] = {"read_as": words, "rows": found.rows, "path": path, "options": options}
-        return looked_at(name, found.frame, schema, **more)
+        words = say("Its first {rows:,} rows were looked at.", rows=len(found.frame))
+        more: dict[str, Any] = {"rows": found.rows, "path": path, "options": options}
+        return looked_at(name, found.frame, schema, read_as=words, **more)
 
 
 def looked_at(name: str, frame: pd.DataFrame, schema: Schema | None = None, **more: Any) -> Intake:
-    """Rows with a schema that nobody has declared yet, unless one is known: its bounds are no values of single rows."""
+    """Rows with a schema that nobody has declared, or a known one: its bounds are no values of single rows."""
     seems = tuple(map(set_aside, recognize(frame)))
     if schema is None:
         schema = Schema.proposed(seems, frame)
@@ -282,27 +279,27 @@ def looked_at(name: str, frame: pd.DataFrame, schema: Schema | None = None, **mo
 
 
 def set_aside(one: Recognized) -> Recognized:
-    """A column that is not in use before somebody says that its values are no persons, if its header says they are."""
-    listed = one.kept and one.what in ("category", "integer") and one.values > 2 and one.most_rows > 1
-    if listed and tells_people(one.name):
+    """A column that is not in use before somebody says that its values are no persons, if they may be."""
+    several = one.values > 2 and one.most_rows > 1 and one.what in ("category", "integer")
+    if one.kept and several and tells_people(one.name):
         return replace(one, kept=False, repeats=True, reason=phrase("its values may be persons"))
     return one
 
 
 @contextmanager
 def readable() -> Iterator[None]:
-    """Where a path of somebody's is looked at: DataError if the system refuses it, or this server takes none."""
+    """Where a path is looked at: DataError if the system refuses it, or this server takes none."""
     hosting.require_own_computer()
     try:
         yield
     except DPCoreError:
         raise
     except (OSError, RuntimeError, ValueError):
-        raise DataError(phrase("This path cannot be read."), phrase("Check it, and its permissions.")) from None
+        raise DataError(phrase("This path cannot be read."), phrase("Check its permissions.")) from None
 
 
 def codes_in(folder: Path) -> Begun | None:
-    """What a folder of codes says of itself; None if it is none, DataError if they are not all there."""
+    """What a folder of codes says of itself; None if it is none, DataError if codes are lacking."""
     found = begun(folder)
     if found is not None and not (found.whole and found.parts and not found.damaged()):
         raise DataError(
@@ -313,10 +310,10 @@ def codes_in(folder: Path) -> Begun | None:
 
 
 def codes_of(source: Path) -> tuple[Path, Begun | None]:
-    """Where a table's codes are, or go: next to it, or to the user's cache; and what they are, if not outdated."""
+    """Where a table's codes are, or go: next to it, or to the cache; and what they are, if not outdated."""
     cached = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "dpcore" / "codes"
     cached /= f"{source.name}-{hashlib.sha256(str(source.resolve()).encode()).hexdigest()[:12]}"
-    near = source.with_name(f"_{source.name}.codes")  # names that begin so are no part of a folder of tables
+    near = source.with_name(f"_{source.name}.codes")  # which is no part of a folder of tables
     folders = [near, cached] if os.access(source.parent, os.W_OK) else [cached, near]
     for folder in folders:
         if (found := begun(folder)) is not None and not found.outdated(source):
@@ -325,7 +322,7 @@ def codes_of(source: Path) -> tuple[Path, Begun | None]:
 
 
 def how_to_read(page: str) -> dict[str, Any]:
-    """The questions how a text file is to be read; what was declared, as arguments of `read_frame`."""
+    """The questions how a text file is to be read; the answers, as arguments of `read_frame`."""
     slots, chosen = st.columns(len(READING)), {}
     for slot, (name, (label, marks)) in zip(slots, READING.items(), strict=True):
         chosen[name] = choice(slot.selectbox, say(label), f"{page}.{name}", marks) or None
@@ -340,7 +337,7 @@ def summary(rows: Intake) -> str:
 
 
 def dataset_of(intake: Intake, schema: Schema, test_share: float) -> Dataset:
-    """The data set to work with: the schema must fit every row, and the split is made before any fit."""
+    """The data set to work with: the schema must fit every row, and the split comes before any fit."""
     if intake.fixed is not None:
         schema.encode(intake.fixed.train_sample)
         schema.encode(intake.fixed.test_sample)

@@ -1,7 +1,7 @@
 """The schema as one editable table, a line for each column, and back.
 
-The table's base frame is never overwritten by what was edited (Streamlit would lose every second edit). What may
-change beneath edits is where lines come from, which nobody edits.
+The table's base frame is never overwritten by what was edited (Streamlit would lose every second edit).
+What may change beneath edits is where lines come from, which nobody edits.
 """
 
 import csv
@@ -10,6 +10,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from itertools import chain
 from math import ceil
 from typing import Any
 
@@ -29,17 +30,17 @@ from dpcore.text import as_text
 
 WORDS = {"categorical": phrase("category"), "ordered": phrase("ordered category")}
 WORDS |= {"integer": phrase("whole number"), "continuous": phrase("number"), "date": phrase("date")}
+OUTSIDE = ("refuse", "clip")
+WORDS |= {"refuse": phrase("refuse"), "clip": phrase("nearest, or missing")}
 ORIGINS = {"proposed": phrase("your rows, declared"), "document": phrase("schema file")}
+CELLS = ("use", "name", "kind", "values", "missing", "from", "outside", "form")
 EMPTY = {"kind": "categorical", "values": "", "form": ""}
 SHOWN, MOST_LINES, LINE = "data.origins", 20, 37.2  # seen at once, and pixels of one
-OUTSIDE = {"refuse": phrase("refuse"), "clip": phrase("nearest, or missing")}
-BOUNDS = re.compile(
-    r"\A(\S+)\s+(?:to|至|到)\s+(\S+?)\s*(?:[,，]\s*(?:(\d+)\s+bins?|by\s+(\w+)|cut\s+at\s+(.+))?)?\Z",
-    re.IGNORECASE | re.DOTALL,
-)
+BOUNDS = re.compile(r"(?is)^(\S+) +(?:to|至|到) +(\S+?)(?: *[,，] *(?:(\d+) +bins?|by +(\w+)|cut +at +(.+)))?$")
 HOW = phrase(
-    "Categories: all of them, with semicolons between; one that has a semicolon in quotation marks. Numbers: 0 to 110, "
-    "16 bins; or 0 to 110, cut at 18, 65. Dates: 2019-01-01 to 2023-12-31, by month (or day, week, quarter, year)."
+    "Categories: all, with semicolons between; one that has a semicolon in quotation marks. "
+    "Numbers: 0 to 110, 16 bins; or 0 to 110, cut at 18, 65. "
+    "Dates: 2019-01-01 to 2023-12-31, by month (or day, week, quarter, year)."
 )
 
 
@@ -48,17 +49,16 @@ def frame(
 ) -> pd.DataFrame:
     """One line per column of the data: what the schema says of it, not in use if it says nothing.
 
-    `asked` are columns of which a document did not say all: the rest of their lines is to be filled in.
+    `asked` are columns of which a document did not say all: the rest is to be filled in.
     """
     columns = {column.name: column for column in schema}
     columns |= {fields["name"]: partial_column(**fields) for fields in asked}
     lines = []
     for name in headers:
         column = columns.get(name, partial_column())
-        line = {"use": name in columns, "name": name, "kind": column.kind}
-        line |= {"values": public_values(column), "missing": column.missing, "from": came_from.get(name, "")}
-        lines.append(line | {"outside": column.outside, "form": column.number_format})
-    return pd.DataFrame(lines)
+        cells = public_values(column), column.missing, came_from.get(name, ""), column.outside
+        lines.append((name in columns, name, column.kind, *cells, column.number_format))
+    return pd.DataFrame(lines, columns=CELLS)
 
 
 def partial_column(**fields: Any) -> Column:
@@ -70,9 +70,10 @@ def partial_column(**fields: Any) -> Column:
 
 
 def public_values(column: Column) -> str:
-    """A column's bounds and bins, or its categories, as somebody would write them; `parse_values` reads them."""
+    """A column's bounds and bins, or its categories, as somebody would write them."""
     if not column.numeric:
-        return join_categories(column.categories)
+        quoted = {text: '"' + text.replace('"', '""') + '"' for text in map(as_text, column.categories)}
+        return "; ".join(quoted[text] if {*';"\r\n'} & {*text} else text for text in quoted)
     low, high = column.lower, column.upper
     if low is None or high is None:
         return " to ".join("?" if end is None else as_text(end) for end in (low, high))
@@ -83,18 +84,13 @@ def public_values(column: Column) -> str:
     return f"{write(low)} to {write(high)}, {bins}"
 
 
-def join_categories(categories: Sequence[object]) -> str:
-    """Categories as one text, with semicolons between them."""
-    texts = map(as_text, categories)
-    return "; ".join('"' + text.replace('"', '""') + '"' if {*';"\r\n'} & {*text} else text for text in texts)
-
-
 def parse_values(name: str, kind: str, text: str) -> dict[str, Any]:
-    """What a line's public values say, as fields of `Column`; SchemaError with an example if nothing."""
+    """What `public_values` says, as fields of `Column`; SchemaError with examples if nothing."""
     try:
         if kind in KINDS[:2]:
-            cells = csv.reader(io.StringIO(text, newline=""), delimiter=";", skipinitialspace=True, strict=True)
-            return {"categories": tuple(filter(None, (cell.strip() for line in cells for cell in line)))}
+            look: Any = {"delimiter": ";", "skipinitialspace": True, "strict": True}
+            cells = chain.from_iterable(csv.reader(io.StringIO(text, newline=""), **look))
+            return {"categories": tuple(filter(None, map(str.strip, cells)))}
         [(low, high, many, unit, points)] = BOUNDS.findall(text.strip())
         read: Any = str if kind == "date" else float
         bins: Any = unit.lower() or ("month" if kind == "date" else DEFAULT_BINS)
@@ -110,8 +106,8 @@ def parse_values(name: str, kind: str, text: str) -> dict[str, Any]:
 def schema_of(table: pd.DataFrame, base: Schema, **public: Any) -> Schema:
     """The schema that an edited table says; SchemaError names the column that does not work.
 
-    Source, descriptions and, where they still fit, taxonomies are those of the base schema. `public` is what else the
-    schema says: `target` (none if it is no column of the table), `max_rows`, `unit`.
+    Source, descriptions and, where they still fit, taxonomies are those of the base schema. `public` is
+    what else the schema says: `target`, `max_rows`, `unit`.
     """
     columns = []
     for line in table[table["use"].eq(True)].fillna(EMPTY).to_dict("records"):
@@ -128,8 +124,6 @@ def schema_of(table: pd.DataFrame, base: Schema, **public: Any) -> Schema:
         with suppress(SchemaError):  # it may fit no more
             column = replace(column, taxonomy=known.taxonomy if known else None)
         columns.append(replace(column, origin=edited_origin(column, known)))
-    if public.get("target") not in [column.name for column in columns]:
-        public["target"] = None
     return Schema(columns=tuple(columns), source=base.source, **public)
 
 
@@ -147,11 +141,14 @@ def new_columns(table: pd.DataFrame, base: Schema) -> list[str]:
 
 def origins(rows: Intake, schema: Schema, left: Collection[str]) -> dict[str, str]:
     """Where the line of each column comes from; why there is none."""
-    found = {one.name: say("left out: {reason}", reason=retold(one.reason)) for one in rows.found if not one.kept}
+    words = phrase("left out: {reason}")
+    found = {one.name: say(words, reason=retold(one.reason)) for one in rows.found if not one.kept}
     for column in schema:
         words = ORIGINS.get(column.origin, phrase("declared"))
         found[column.name] = say("read off your rows") if column.name in left else say(words)
-    return found if schema.persons is None else found | {str(schema.persons.id_column): say("tells persons apart")}
+    if schema.persons is not None:
+        found[str(schema.persons.id_column)] = say("tells persons apart")
+    return found
 
 
 def settle(key: str, found: dict[str, str]) -> None:
@@ -163,24 +160,24 @@ def settle(key: str, found: dict[str, str]) -> None:
 
 def editor(rows: Intake, key: str) -> pd.DataFrame:
     """The editable table."""
-    size, wide = (1.4, 160) if class_size() else (1.0, 230)
-    text, box, pick = (getattr(st.column_config, f"{kind}Column") for kind in ("Text", "Checkbox", "Selectbox"))
-    form = say("How 1234.5 would be written, such as $1,234.50. Of dates: d/m/y or m/d/y; else year first.")
+    of, form = st.column_config, say("How 1234.5 is written, as $1,234.50. Dates: d/m/y or m/d/y.")
+    text, box, pick = of.TextColumn, of.CheckboxColumn, of.SelectboxColumn
     eyes = say("Reasons count your rows: for your eyes only.")
-    named: Any = {"format_func": lambda one: say((WORDS | OUTSIDE)[one])}
-    columns = {
-        "use": box(say("Use"), width=round(70 * size), help=say("Unticked: the column is left out.")),
+    named: Any = {"format_func": lambda one: say(WORDS[one]), "required": True}
+    size, wide = (1.4, 160) if class_size() else (1.0, 230)
+    columns: dict[str, Any] = {
+        "use": box(say("Use"), width=round(70 * size), help=say("Unticked: left out.")),
         "name": text(say("Column"), width=round(125 * size), pinned=True),
         "kind": pick(say("What it is"), width=round(140 * size), options=list(KINDS), **named),
         "values": text(say("Public values"), width=round(wide * size), help=say(HOW)),
-        "missing": box(say("Missing"), width=round(105 * size), help=say("Empty cells become a value.")),
+        "missing": box(say("Missing"), width=round(105 * size), help=say("Empty cells are a value.")),
         "from": text(say("Where from"), width=round(145 * size), help=eyes),
-        "outside": pick(say("Values outside"), width=round(145 * size), options=list(OUTSIDE), required=True, **named),
+        "outside": pick(say("Values outside"), width=round(145 * size), options=OUTSIDE, **named),
         "form": text(say("Written"), help=form),
     }
     shown = st.session_state.get(SHOWN, {}).get(key) or origins(rows, rows.schema, rows.read_off)
     st.session_state[SHOWN] = {key: shown}
     table = frame(rows.schema, rows.headers, shown, rows.asked)
-    height = ceil(size * LINE * (min(len(table), MOST_LINES) + 1)) + 2  # with the headings and the border
+    height = ceil(size * LINE * (min(len(table), MOST_LINES) + 1)) + 2  # with headings and border
     look: Any = {"hide_index": True, "disabled": ["name", "from"], "column_config": columns}
     return st.data_editor(table, key=key, height=height, placeholder="", **look)

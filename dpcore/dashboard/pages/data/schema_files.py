@@ -1,11 +1,12 @@
-"""Schemas from files and into files, also those of other programs, with what such a file cannot say."""
+"""Schemas from files and into files, also of other programs, with what such a file cannot say."""
 
 from typing import Any
 
 import streamlit as st
 
 from dpcore.dashboard import housekeeping, jobs
-from dpcore.dashboard.intake import Intake, begin_anew
+from dpcore.dashboard.intake import Intake
+from dpcore.dashboard.pages.data.declaration import go_on
 from dpcore.dashboard.shell import escaped
 from dpcore.dashboard.widgets import caption
 from dpcore.domain import formats
@@ -16,26 +17,26 @@ from dpcore.errors import SchemaError
 from dpcore.language import say
 
 READ = "data.schema_id"  # the file that was read last
-FIRST = 12  # lines of what it does not say
 
 
 def load(rows: Intake) -> None:
-    """Ask for a file, and go on from what it says; SchemaError if it says nothing of these columns."""
-    others = ", ".join(kind.title for name, kind in FORMATS.items() if name != "dpcore")
-    note = say("As saved here, or as other programs write it: {others}. What they do not say is asked.", others=others)
-    uploaded = housekeeping.uploader(say("Load a schema"), type=["json"], key="data.schema_file", help=note)
+    """Ask for a file, and go on from what it says; SchemaError if that is nothing of these columns."""
+    titles = ", ".join(kind.title for kind in FORMATS.values())
+    note = say("As these programs write it: {titles}. What it does not say is asked.", titles=titles)
+    look: Any = {"type": ["json"], "key": "data.schema_file", "help": note}
+    uploaded = housekeeping.uploader(say("Load a schema"), **look)
     found = jobs.read_file("data.schema_read", uploaded, formats.read)
     if found is not None and st.session_state.get(READ) != uploaded.file_id:
         known, unsaid = found
         outline = known.outline()
         if not {*outline.names} & {*rows.headers}:
-            raise SchemaError("This schema describes none of these columns.", "Choose the schema of these data.")
+            cause = "This schema describes none of these columns."
+            raise SchemaError(cause, "Choose the schema of these data.")
         gaps = [fields for fields in known.columns if fields["name"] in known.gaps]
         read_off = outline.names if outline.source == "inferred" else ()
-        rows.keep(rounded(outline, read_off), read_off, gaps)
-        rows.notes += unsaid[:FIRST]
+        rows.notes += unsaid[:12]
         st.session_state[READ] = uploaded.file_id
-        begin_anew()
+        go_on(rows, rounded(outline, read_off), read_off, gaps)
 
 
 def save(schema: Schema) -> None:
@@ -44,7 +45,7 @@ def save(schema: Schema) -> None:
     look: Any = {"format_func": lambda one: FORMATS[one].title, "label_visibility": "collapsed"}
     name = right.selectbox(say("File format"), list(FORMATS), key="data.save_as", **look)
     text, lost = formats.written(schema, name)
-    file = FORMATS[name].file
-    left.download_button(say("Save the schema"), text, file, "application/json", key="data.save", on_click="ignore")
+    file, look = FORMATS[name].file, {"key": "data.save", "on_click": "ignore"}
+    left.download_button(say("Save the schema"), text, file, "application/json", **look)
     if lost:
         caption("This file does not hold: {lost}.", lost=escaped("; ".join(lost)))
