@@ -21,14 +21,13 @@ table = lines.editor(rows, key)
 used = [str(name) for name in table.loc[table["use"].eq(True), "name"]]
 schema = None
 try:
-    with change:
-        public, share = privacy_unit.choose(base, rows, used, key)
+    public, share = privacy_unit.choose(change, rows, used, key)
     back = {*lines.new_columns(table, base), *rows.changes.pop("columns", ())}
     schema = lines.schema_of(table[~table["name"].isin(back)], base, **public)
     left = undeclared(schema, base, rows.read_off, ())
     if back or rows.changes:
         declaration.take_in(rows, schema, left, back)
-    doubtful = declaration.questions(rows, schema, left, key)
+    doubtful = declaration.questions(rows, schema, left)
     lines.settle(key, lines.origins(rows, schema, left))
     unit.markdown(privacy_unit.line(rows, schema, share), help=say(privacy_unit.EYES))
     with doubts:

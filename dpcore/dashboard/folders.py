@@ -24,7 +24,6 @@ from dpcore.rows.given import fits
 from dpcore.rows.manifest import Begun, begun
 from dpcore.rows.writing import encode_folder
 
-STOPPED = phrase("Stopped. What was encoded is kept: Encode goes on from there, tomorrow, too.")
 PRIVATE = phrase("**They are as private as the rows**, and stay until you delete them.")
 
 
@@ -33,7 +32,6 @@ class Plan:
     """What a press of the button does with a table: which codes are used, gone on with, or made."""
 
     rows: Intake
-    source: Path
     codes: Path
     known: Begun | None  # what is there, if it can be used as it is, or gone on with
     schema: Schema
@@ -54,27 +52,24 @@ def plan(rows: Intake, schema: Schema, share: float) -> Plan | None:
     if rows.path is None:
         return None
     with readable():
-        if (own := codes_in(rows.path)) is None:
-            codes, known = codes_of(rows.path)
-            known = known if alike(known, rows, schema) else None
-            made = Plan(rows, rows.path, codes, known, schema, share)
-            st.caption(f"{told(made)} {say(PRIVATE)}")
-            return made
-    if other := fits(own.schema, schema):
-        raise SchemaError(
-            say("The rows were encoded by another schema: column {name} differs.", name=repr(other)),
-            say("Undo the change; or choose the file that they were made from, and encode it."),
-        )
-    return Plan(rows, rows.path, rows.path, own, schema, share)
+        own = codes_in(rows.path)
+        if own is not None and (other := fits(own.schema, schema)):
+            raise SchemaError(
+                say("The rows were encoded by another schema: column {name} differs.", name=repr(other)),
+                say("Undo the change; or choose the file that they were made from, and encode it."),
+            )
+        codes, known = codes_of(rows.path) if own is None else (rows.path, own)
+        made = Plan(rows, codes, alike(known, rows, schema), schema, share)
+        st.caption(f"{told(made)} {say(PRIVATE)}")
+        return made
 
 
-def alike(known: Begun | None, rows: Intake, schema: Schema) -> bool:
-    """Whether codes that are there are as they are asked for."""
+def alike(known: Begun | None, rows: Intake, schema: Schema) -> Begun | None:
+    """Codes that are there, if they are as they are asked for."""
     if known is None or known.reading != rows.options:
-        return False
-    if known.whole:
-        return not known.damaged() and not fits(known.schema, schema)
-    return known.schema.columns == schema.columns
+        return None
+    same = not fits(known.schema, schema) if known.whole else known.schema.columns == schema.columns
+    return known if same else None
 
 
 def told(asked: Plan) -> str:
@@ -106,14 +101,12 @@ def work(asked: Plan, made: dict[str, FolderData], progress: Progress) -> None:
         if known is not None:
             how |= {"schema": known.schema, "replace": False, "numbers": known.numbers}
         try:
-            encode_folder(asked.source, asked.codes, progress=progress, **how)
-        except jobs.CanceledError:
-            raise jobs.CanceledError(STOPPED) from None
+            encode_folder(str(rows.path), asked.codes, progress=progress, **how)
         except OSError as error:
             cause = phrase("The codes cannot be written: {reason}.").format(reason=error.strerror)
             raise DataError(cause, phrase("Make room, or encode the rows in Python.")) from None
     progress(0.99, phrase("Splitting the rows at random"))
-    note, token = f"{asked.source}, in codes: {asked.codes}", rows.token_of(asked.share)
+    note, token = f"{rows.path}, in codes: {asked.codes}", rows.token_of(asked.share)
     how = {"schema": asked.schema, "test_share": asked.share, "split_seed": rows.split_seed}
     found = FolderData.open(asked.codes, name=rows.name, note=note, **how)
     made[token] = replace(found, token=token)

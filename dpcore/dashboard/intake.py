@@ -116,7 +116,7 @@ class Intake:
     @property
     def headers(self) -> list[str]:
         """The names of all columns."""
-        return [str(name) for name in self.frame.columns]
+        return list(self.frame.columns)
 
     @property
     def request(self) -> str:
@@ -139,8 +139,8 @@ class Intake:
         """How many rows are learned from, and of how many people they are."""
         if self.fixed is not None:
             return self.fixed.sizes[0], 0
-        if self.path is not None:  # how many of a person's rows count is known later
-            return 0 if unit else round((self.rows or 0) * (1 - share)), 0
+        if self.path is not None:
+            return 0, 0  # which is known when they are encoded
         columns = self.frame.filter([str(unit.id_column)] if unit else [])
         train, _ = datasets.split(columns, share, self.split_seed, persons=unit)
         if unit is None:
@@ -316,7 +316,8 @@ def codes_of(source: Path) -> tuple[Path, Begun | None]:
     near = source.with_name(f"_{source.name}.codes")  # which is no part of a folder of tables
     folders = [near, cached] if os.access(source.parent, os.W_OK) else [cached, near]
     for folder in folders:
-        if (found := begun(folder)) is not None and not found.outdated(source):
+        found = begun(folder)
+        if found is not None and not found.outdated(source) and not found.damaged():
             return folder, found
     return folders[0], None
 

@@ -11,8 +11,6 @@ from dpcore.dashboard.shell import escaped
 from dpcore.dashboard.widgets import markdown
 from dpcore.language import phrase, say
 
-USUAL = 1_000_000
-
 
 def written(page: str, shown: Shown) -> None:
     """How many rows, where to, and the work; it spends nothing, as rows are made of the release."""
@@ -22,7 +20,7 @@ def written(page: str, shown: Shown) -> None:
         "computer, and are other rows than those in the zip, from the same model."
     )
     left, right, end = st.columns([1, 2, 1], vertical_alignment="bottom")
-    usual = shown.release.schema.max_rows or USUAL
+    usual = shown.release.schema.max_rows or 1_000_000
     rows = left.number_input(say("Rows to write"), 1, None, usual, key=f"{name}.rows:{id(shown)}")
     label, file = say("File to write them to (.parquet or .csv)"), str(Path.home() / "synthetic.parquet")
     path = right.text_input(label, file, key=f"{name}.path:{id(shown)}").strip()

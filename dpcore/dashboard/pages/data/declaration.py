@@ -44,7 +44,7 @@ def take_in(rows: Intake, schema: Schema, left: Sequence[str], names: Collection
     go_on(rows, schema, [*left, *names])
 
 
-def questions(rows: Intake, schema: Schema, left: Sequence[str], key: str) -> list[TableQuestion]:
+def questions(rows: Intake, schema: Schema, left: Sequence[str]) -> list[TableQuestion]:
     """What nobody has declared, what is not listed, and what should be looked at."""
     found = []
     if left:
@@ -53,9 +53,7 @@ def questions(rows: Intake, schema: Schema, left: Sequence[str], key: str) -> li
     if rare := rare_values(rows, schema, left):
         few = phrase("**Rare values left out: {n:,}.** Each has fewer than {rare} rows, or persons.")
         words = say(few, n=len(rare), rare=RARE)
-        if schema.target in dict(rare):
-            words += " " + say("A class that is left out is not learned.")
-        found.append(TableQuestion(words, details=lambda: ticks(rows, schema, left, rare, key)))
+        found.append(TableQuestion(words, details=lambda: ticks(rows, schema, left, rare)))
     if gone := dropped(schema, rows.schema):
         words = phrase("Taxonomies that no longer fit their values are dropped: {names}.")
         found.append(TableQuestion(say(words, names=escaped(", ".join(gone)))))
@@ -86,14 +84,14 @@ def rare_values(rows: Intake, schema: Schema, left: Sequence[str]) -> Rare:
     return [(name, rare[name][one]) for name in rare for one in rare[name] if one not in listed[name]]
 
 
-def ticks(rows: Intake, schema: Schema, left: Sequence[str], rare: Rare, key: str) -> None:
+def ticks(rows: Intake, schema: Schema, left: Sequence[str], rare: Rare) -> None:
     """Every value that is not listed, one of which can be."""
     caption(
         "A value of few people can betray one of them. List one only if you would have listed it "
         "without looking at these rows. These values are for your eyes only."
     )
-    chosen = st.selectbox(say("A value to list"), rare, None, ": ".join, key=f"data.listed:{key}")
-    if chosen is not None:
+    key = f"data.listed:{rows.token}:{rows.version}"
+    if chosen := st.selectbox(say("A value to list"), rare, None, ": ".join, key=key):
         name, text = chosen
         rows.ticked[name].add(canonical(text))
         columns = tuple(with_value(each, text) if each.name == name else each for each in schema)

@@ -10,12 +10,14 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from itertools import chain
 from math import ceil
 from typing import Any
 
 import pandas as pd
 import streamlit as st
+from streamlit import column_config
 
 from dpcore.dashboard.intake import Intake
 from dpcore.dashboard.shell import class_size
@@ -160,20 +162,18 @@ def settle(key: str, found: dict[str, str]) -> None:
 
 def editor(rows: Intake, key: str) -> pd.DataFrame:
     """The editable table."""
-    of, form = st.column_config, say("How 1234.5 is written, as $1,234.50. Dates: d/m/y or m/d/y.")
-    text, box, pick = of.TextColumn, of.CheckboxColumn, of.SelectboxColumn
-    eyes = say("Reasons count your rows: for your eyes only.")
-    named: Any = {"format_func": lambda one: say(WORDS[one]), "required": True}
+    text, box = column_config.TextColumn, column_config.CheckboxColumn
+    pick: Any = partial(column_config.SelectboxColumn, format_func=lambda one: say(WORDS[str(one)]))
     size, wide = (1.4, 160) if class_size() else (1.0, 230)
     columns: dict[str, Any] = {
         "use": box(say("Use"), width=round(70 * size), help=say("Unticked: left out.")),
         "name": text(say("Column"), width=round(125 * size), pinned=True),
-        "kind": pick(say("What it is"), width=round(140 * size), options=list(KINDS), **named),
+        "kind": pick(say("What it is"), width=round(140 * size), options=list(KINDS)),
         "values": text(say("Public values"), width=round(wide * size), help=say(HOW)),
         "missing": box(say("Missing"), width=round(105 * size), help=say("Empty cells are a value.")),
-        "from": text(say("Where from"), width=round(145 * size), help=eyes),
-        "outside": pick(say("Values outside"), width=round(145 * size), options=OUTSIDE, **named),
-        "form": text(say("Written"), help=form),
+        "from": text(say("Where from"), width=round(145 * size), help=say("For your eyes only.")),
+        "outside": pick(say("Values outside"), width=round(145 * size), options=OUTSIDE, required=True),
+        "form": text(say("Written"), help=say("Such as $1,234.50; of dates, d/m/y or m/d/y.")),
     }
     shown = st.session_state.get(SHOWN, {}).get(key) or origins(rows, rows.schema, rows.read_off)
     st.session_state[SHOWN] = {key: shown}

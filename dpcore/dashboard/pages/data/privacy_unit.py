@@ -28,11 +28,11 @@ LIMIT = phrase(
 ONE_ROW = PrivacyUnit(max_contributions=1)
 
 
-def choose(schema: Schema, rows: Intake, used: Sequence[str], key: str) -> tuple[dict[str, Any], float]:
+def choose(bar: Any, rows: Intake, used: Sequence[str], key: str) -> tuple[dict[str, Any], float]:
     """What else a schema says of the table, and the share of rows that is set apart for tests."""
-    share = 0.0
-    with st.popover(say("Change"), type="tertiary", key="data.change"):
-        unit = privacy_unit(schema, rows, used, key)
+    schema, share = rows.schema, 0.0
+    with bar.popover(say("Change"), type="tertiary", key="data.change"):
+        unit = privacy_unit(rows, used, key)
         names, usual = ["", *used], schema.target or ""
         target = column_choice(say("Class column"), names, usual, key=f"data.target:{key}")
         if rows.fixed is None and target:
@@ -44,15 +44,15 @@ def choose(schema: Schema, rows: Intake, used: Sequence[str], key: str) -> tuple
     return {"target": target or None, "max_rows": most, "unit": unit}, share
 
 
-def privacy_unit(schema: Schema, rows: Intake, used: Sequence[str], key: str) -> PrivacyUnit | None:
+def privacy_unit(rows: Intake, used: Sequence[str], key: str) -> PrivacyUnit | None:
     """The privacy unit: what the schema says, or what was recognized, until it is edited."""
-    if rows.fixed is not None and schema.unit is None:
+    known = rows.schema.unit or ONE_ROW
+    if rows.fixed is not None and known == ONE_ROW:
         return None  # of the data sets that are known, nobody has two rows
-    known = schema.unit or ONE_ROW
     usual = known.id_column or ""
     found = [one for one in persons(rows.found, used) if one.what == "identifier"]
     people = [one.name for one in found if of_people(one.name)]
-    if schema.unit is None and len(people) == 1 and not rows.version:
+    if known == ONE_ROW and len(people) == 1 and not rows.version:
         usual = people[0]
     names = dict.fromkeys(["", usual, *(name for name in rows.headers if name not in used)])
     note = say("A run reads it to see which rows belong together. It is never released.")
@@ -105,8 +105,8 @@ def line(rows: Intake, schema: Schema, share: float) -> str:
     parts = [say(words, n=unit.max_contributions, column=escaped(str(unit.id_column)))]
     learned, people = rows.sizes(schema.persons, share)
     if learned:
-        values = {"about": "≈ " * (rows.path is not None), "some": learned, "all": rows.rows}
-        parts.append(say("learns from **{about}{some:,} of {all:,} rows**", **values))
+        few = phrase("learns from **{some:,} of {all:,} rows**")
+        parts.append(say(few, some=learned, all=rows.rows))
     if people:
         parts[-1] += say(", of {people:,} people", people=people)
     return " · ".join([*parts, say("class: {name}", name=escaped(schema.target or say("none")))])
