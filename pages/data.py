@@ -1,4 +1,4 @@
-"""Data: from a file to a table whose bounds and categories somebody has declared public, in one flow."""
+"""Data: from a file to a table whose bounds and categories someone has declared public."""
 
 import streamlit as st
 
@@ -37,11 +37,12 @@ try:
         data = declaration.use(rows, schema, left, share, button)
     if data is not None:
         session.set_dataset(data)
-        left = undeclared(data.schema, base, rows.read_off, ())
-        rows.keep(data.schema, left if data.schema.source == "inferred" else ())
+        declared = data.schema.source == "declared"
+        rows.keep(*((data.schema, ()) if declared else (schema, left)))
         st.session_state[intake.HANDED] = None
         st.rerun()
 except DPCoreError as error:
+    shell.forget(intake.USE)  # a press that came with it has not seen what it would declare
     shell.refused(error)
     button.button(say("Use this table"), disabled=True, width="stretch", key="data.blocked")
 

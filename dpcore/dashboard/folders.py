@@ -48,14 +48,14 @@ class Plan:
 
 
 def plan(rows: Intake, schema: Schema, share: float) -> Plan | None:
-    """What becomes of a table that is longer than the memory, as the page says it; None of others."""
+    """What becomes of a table that is longer than the memory, which the page says; None of others."""
     if rows.path is None:
         return None
     with readable():
         own = codes_in(rows.path)
         if own is not None and (other := fits(own.schema, schema)):
             raise SchemaError(
-                say("The rows were encoded by another schema: column {name} differs.", name=repr(other)),
+                say("The rows were encoded with another column {name}.", name=repr(other)),
                 say("Undo the change; or choose the file that they were made from, and encode it."),
             )
         codes, known = codes_of(rows.path) if own is None else (rows.path, own)
@@ -81,7 +81,7 @@ def told(asked: Plan) -> str:
     free = shutil.disk_usage(next(place for place in asked.codes.parents if place.exists())).free
     text = phrase("Codes go to {folder}: {size:,} MB for a million rows; {free:,.0f} MB are free.")
     if there is not None and asked.known is None:
-        text = phrase("Codes in {folder} are replaced: of other files, by another schema, or damaged.")
+        text = phrase("Codes in {folder} are replaced: they are damaged, or do not fit any more.")
     return say(text, folder=folder, size=size, free=free / 1e6)
 
 

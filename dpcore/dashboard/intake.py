@@ -73,16 +73,16 @@ HANDED = "data.handed"  # a file that another page was given: an id, its name, a
 class Intake:
     """What was read: a split data set as it is, or an uploaded frame that is still to be split.
 
-    `schema` is as it was kept last, before edits. Lines of `read_off` are as the rows say, and nobody
-    has declared them. Of columns in `asked` somebody still has to say something: in the schema they
+    `schema` is as it was kept last, before edits. Lines of `read_off` are as the rows say, and no one
+    has declared them. Of columns in `asked` someone still has to say something: in the schema they
     have no more than a name.
 
-    `options` are how a person declared the file to be read, as arguments of `datasets.read`; `notes`
-    are what in it should be looked at. `split_seed` is drawn once per reading. `found` is what an
-    upload's columns seem to be. Of a table on this computer (`path`), or its codes, the frame has the
-    first rows; `rows` is how many there are, about. `ticked` are rare values that are listed all the
-    same, `answers` questions that are not asked again, and `changes` what an answer says of the schema,
-    and which `columns` it takes in use.
+    `options` are how a person declared the file to be read, as arguments of `datasets.read`;
+    `notes` are what in it should be looked at. `split_seed` is drawn once per reading. `found` is
+    what an upload's columns seem to be. Of a table on this computer (`path`), or its codes, the
+    frame has the first rows; `rows` is how many there are, about. `ticked` are rare values that are
+    listed all the same, `answers` questions that are not asked again, and `changes` what an answer
+    says of the schema, and which `columns` it takes in use.
     """
 
     name: str
@@ -109,7 +109,7 @@ class Intake:
         self.rare, self.sizes = cache(self.rare_values), cache(self.count_rows)
 
     def rare_values(self, name: str, unit: PrivacyUnit | None) -> dict[str, str]:
-        """A column's values of few rows, or persons if a column tells them apart, by their canonical texts."""
+        """A column's values of few rows, or of few persons, by their canonical texts."""
         held = holders(self.frame[name], None if unit is None else self.frame.get(unit.id_column))
         return {canonical(one): one for one in sorted(held) if one and held[one] < RARE}
 
@@ -149,7 +149,7 @@ class Intake:
         return int(np.minimum(each, unit.max_contributions).sum()), len(each)
 
     def keep(self, schema: Schema, read_off: Sequence[str], asked: Sequence[Fields] = ()) -> None:
-        """Go on from a schema, some of whose lines are as the rows say; else it is a declared one."""
+        """Go on from a schema, which is inferred if any line is as the rows say, else declared."""
         self.schema, self.version = sourced(schema, read_off), self.version + 1
         self.read_off, self.asked = tuple(read_off), tuple(asked)
 
@@ -180,7 +180,7 @@ def load_bundled(name: str, *, download: bool = False) -> Intake:
 
 
 def choose(bar: Any) -> None:
-    """Ask for another table, behind a press in the bar once there is one; a new one draws the page anew.
+    """Ask for another table, behind a press in the bar once there is one.
 
     A failure says what to do, and leaves the earlier rows in place.
     """
@@ -197,7 +197,7 @@ def choose(bar: Any) -> None:
         file = housekeeping.uploader(label, key="data.file", **look)
         source: str = choice(st.selectbox, say("Data"), "data.source", sources)
         if source == "folder":
-            label = say("Path of a file (CSV, Parquet), or of a folder of such files or of encoded rows")
+            label = say("Path of a file (CSV, Parquet), of a folder of them, or of encoded rows")
             note = say("Only its first rows are read for this page. Nothing is sent away.")
             path = st.text_input(label, key="data.path", help=note, persist_state="session")
     with mendable():
@@ -210,7 +210,7 @@ def choose(bar: Any) -> None:
 
 
 def begin_anew() -> NoReturn:
-    """Draw the page anew, and forget a press of the button: who pressed it has not seen what it declares."""
+    """Draw the page anew, and forget a press: who pressed has not seen what it would declare."""
     forget(USE)
     st.rerun()
 
@@ -243,14 +243,14 @@ def read_own(source: str, file: Any, path: str) -> None:
 def read_upload(name: str, raw: bytes, options: Mapping[str, Any]) -> Intake:
     """The rows of a file, as they were read."""
     frame = read_frame(raw, name, max_shape=hosting.max_shape(), **options)
-    marks = [mark for key, mark in frame.attrs["read_as"].items() if key not in ("doubts", "decimal")]
-    words = ", ".join(DELIMITERS.get(mark, mark) for mark in marks)
+    marks = frame.attrs["read_as"] | {"doubts": "", "decimal": ""}
+    words = ", ".join(DELIMITERS.get(mark, mark) for mark in marks.values() if mark)
     known: dict[str, Any] = {"rows": len(frame), "options": options, "content": Content(raw)}
     return looked_at(name, frame, read_as=words, **known)
 
 
 def read_path(text: str, options: Mapping[str, Any]) -> Intake:
-    """The first rows of a table on this computer, with the schema of its codes if there are some."""
+    """The first rows of a table on this computer, with the schema of its codes if it has any."""
     with readable():
         path = hosting.absolute(text.strip().strip("\"'"))
         name = f"{path.name}{'/' * path.is_dir()}"  # which none that the program knows is called
@@ -268,7 +268,7 @@ def read_path(text: str, options: Mapping[str, Any]) -> Intake:
 
 
 def looked_at(name: str, frame: pd.DataFrame, schema: Schema | None = None, **more: Any) -> Intake:
-    """Rows with a schema that nobody has declared, or a known one: its bounds are no values of single rows."""
+    """Rows with a known schema, or a proposed one, whose bounds are no values of single rows."""
     seems = tuple(map(set_aside, recognize(frame)))
     if schema is None:
         schema = Schema.proposed(seems, frame)
@@ -279,7 +279,7 @@ def looked_at(name: str, frame: pd.DataFrame, schema: Schema | None = None, **mo
 
 
 def set_aside(one: Recognized) -> Recognized:
-    """A column that is not in use before somebody says that its values are no persons, if they may be."""
+    """A column that is not in use before someone says that its values are no persons, if they may be."""
     several = one.values > 2 and one.most_rows > 1 and one.what in ("category", "integer")
     if one.kept and several and tells_people(one.name):
         return replace(one, kept=False, repeats=True, reason=phrase("its values may be persons"))
@@ -295,7 +295,8 @@ def readable() -> Iterator[None]:
     except DPCoreError:
         raise
     except (OSError, RuntimeError, ValueError):
-        raise DataError(phrase("This path cannot be read."), phrase("Check its permissions.")) from None
+        cause = phrase("This path cannot be read.")
+        raise DataError(cause, phrase("Check its permissions.")) from None
 
 
 def codes_in(folder: Path) -> Begun | None:
@@ -310,7 +311,7 @@ def codes_in(folder: Path) -> Begun | None:
 
 
 def codes_of(source: Path) -> tuple[Path, Begun | None]:
-    """Where a table's codes are, or go: next to it, or to the cache; and what they are, if not outdated."""
+    """Where a table's codes are, or go: next to it, or to the cache; and what is sound of them."""
     cached = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "dpcore" / "codes"
     cached /= f"{source.name}-{hashlib.sha256(str(source.resolve()).encode()).hexdigest()[:12]}"
     near = source.with_name(f"_{source.name}.codes")  # which is no part of a folder of tables
@@ -338,7 +339,7 @@ def summary(rows: Intake) -> str:
 
 
 def dataset_of(intake: Intake, schema: Schema, test_share: float) -> Dataset:
-    """The data set to work with: the schema must fit every row, and the split comes before any fit."""
+    """The data set to work with: the schema must fit every row, and the split precedes any fit."""
     if intake.fixed is not None:
         schema.encode(intake.fixed.train_sample)
         schema.encode(intake.fixed.test_sample)

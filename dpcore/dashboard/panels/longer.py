@@ -16,14 +16,14 @@ def written(page: str, shown: Shown) -> None:
     """How many rows, where to, and the work; it spends nothing, as rows are made of the release."""
     name, key = f"{page}.longer", "rows in a file"
     markdown(
-        "This release makes as many rows as you like, at no cost. They are written to a file on this "
-        "computer, and are other rows than those in the zip, from the same model."
+        "This release makes as many rows as you like, at no cost. They are written to a file on "
+        "this computer, and are other rows than those in the zip, from the same model."
     )
     left, right, end = st.columns([1, 2, 1], vertical_alignment="bottom")
     usual = shown.release.schema.max_rows or 1_000_000
     rows = left.number_input(say("Rows to write"), 1, None, usual, key=f"{name}.rows:{id(shown)}")
-    label, file = say("File to write them to (.parquet or .csv)"), str(Path.home() / "synthetic.parquet")
-    path = right.text_input(label, file, key=f"{name}.path:{id(shown)}").strip()
+    label, file = say("File to write them to (.parquet or .csv)"), Path.home() / "synthetic.parquet"
+    path = right.text_input(label, str(file), key=f"{name}.path:{id(shown)}").strip()
     replace = end.checkbox(say("Replace a file that is there"), key=f"{name}.replace:{id(shown)}")
     jobs.button(say("Write the rows"), name, "go", icon=":material/save:")
     method, memory = shown.method, shown.memory

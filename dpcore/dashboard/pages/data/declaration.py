@@ -26,7 +26,7 @@ UNDECLARED = phrase(
     "holds only if you would have written these values, and which cells may be missing, without "
     "looking at the rows. The button above declares that."
 )
-SINGLE = phrase("Values of single rows are not declared with others. Write rounder bounds for {columns}.")
+SINGLE = phrase("Values of single rows are not declared. Write rounder bounds for {columns}.")
 
 
 def go_on(rows: Intake, *known: Any) -> NoReturn:
@@ -51,7 +51,7 @@ def questions(rows: Intake, schema: Schema, left: Sequence[str]) -> list[TableQu
         words = say(UNDECLARED, n=len(left), all=len(schema))
         found.append(TableQuestion(words, details=lambda: read_off_lines(rows, schema, left)))
     if rare := rare_values(rows, schema, left):
-        few = phrase("**Rare values left out: {n:,}.** Each has fewer than {rare} rows, or persons.")
+        few = phrase("**Rare values left out: {n:,}.** Each has fewer than {rare} rows or persons.")
         words = say(few, n=len(rare), rare=RARE)
         found.append(TableQuestion(words, details=lambda: ticks(rows, schema, left, rare)))
     if gone := dropped(schema, rows.schema):
@@ -71,8 +71,8 @@ def read_off_lines(rows: Intake, schema: Schema, left: Sequence[str]) -> None:
 def rare_values(rows: Intake, schema: Schema, left: Sequence[str]) -> Rare:
     """The values of few rows, or persons, that are not listed, with their columns.
 
-    A line that nobody has declared yet loses them, wherever it is from: with another column that tells
-    persons apart, or a schema from a file, it may have some. What is ticked stays.
+    A line that no one has declared yet loses them, wherever it is from: with another column that
+    tells persons apart, or a schema from a file, it may have some. What is ticked stays.
     """
     lines = [one for one in schema if rows.found and one.origin in PROPOSED and not one.numeric]
     rare = {one.name: rows.rare(one.name, schema.unit) for one in lines}
@@ -99,7 +99,7 @@ def ticks(rows: Intake, schema: Schema, left: Sequence[str], rare: Rare) -> None
 
 
 def use(rows: Intake, schema: Schema, left: Sequence[str], share: float, at: Any) -> Dataset | None:
-    """The page's one button: it declares all lines and uses the table, or leads on where that is done.
+    """The page's one button: it declares all lines and uses the table, or leads on if that is done.
 
     What it gives is the data, once somebody pressed it and they are there.
     """

@@ -1,7 +1,7 @@
 """The schema as one editable table, a line for each column, and back.
 
-The table's base frame is never overwritten by what was edited (Streamlit would lose every second edit).
-What may change beneath edits is where lines come from, which nobody edits.
+The table's base frame is never overwritten by what was edited (Streamlit would lose every second
+edit). What may change beneath edits is where lines come from, which no one edits.
 """
 
 import csv
@@ -108,8 +108,8 @@ def parse_values(name: str, kind: str, text: str) -> dict[str, Any]:
 def schema_of(table: pd.DataFrame, base: Schema, **public: Any) -> Schema:
     """The schema that an edited table says; SchemaError names the column that does not work.
 
-    Source, descriptions and, where they still fit, taxonomies are those of the base schema. `public` is
-    what else the schema says: `target`, `max_rows`, `unit`.
+    Source, descriptions and, where they still fit, taxonomies are those of the base schema.
+    `public` is what else the schema says: `target`, `max_rows`, `unit`.
     """
     columns = []
     for line in table[table["use"].eq(True)].fillna(EMPTY).to_dict("records"):
@@ -166,11 +166,11 @@ def editor(rows: Intake, key: str) -> pd.DataFrame:
     pick: Any = partial(column_config.SelectboxColumn, format_func=lambda one: say(WORDS[str(one)]))
     size, wide = (1.4, 160) if class_size() else (1.0, 230)
     columns: dict[str, Any] = {
-        "use": box(say("Use"), width=round(70 * size), help=say("Unticked: left out.")),
+        "use": box(say("Use"), width=round(70 * size)),
         "name": text(say("Column"), width=round(125 * size), pinned=True),
         "kind": pick(say("What it is"), width=round(140 * size), options=list(KINDS)),
         "values": text(say("Public values"), width=round(wide * size), help=say(HOW)),
-        "missing": box(say("Missing"), width=round(105 * size), help=say("Empty cells are a value.")),
+        "missing": box(say("Missing"), width=round(105 * size)),
         "from": text(say("Where from"), width=round(145 * size), help=say("For your eyes only.")),
         "outside": pick(say("Values outside"), width=round(145 * size), options=OUTSIDE, required=True),
         "form": text(say("Written"), help=say("Such as $1,234.50; of dates, d/m/y or m/d/y.")),

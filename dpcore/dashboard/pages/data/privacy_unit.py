@@ -1,4 +1,4 @@
-"""Who is protected, how many rows are learned from, and the class: one line, and what changes it."""
+"""Who is protected, how many rows are learned from, and the class; and what changes them."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
@@ -71,7 +71,7 @@ def column_choice(label: str, names: Collection[str], usual: str, **look: Any) -
 
 
 def persons(found: Sequence[Recognized], used: Sequence[str]) -> list[Recognized]:
-    """The columns that may tell persons apart; names come last, and not at all beside a person's key."""
+    """The columns that may tell persons apart; names come last, or not at all if there is a key."""
     several = [one for one in found if one.repeats and one.name not in used]
     keys = [one for one in found if one.what == "identifier" and not one.repeats]
     if any(is_person_key(one.name) for one in keys):

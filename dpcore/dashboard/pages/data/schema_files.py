@@ -20,9 +20,9 @@ READ = "data.schema_id"  # the file that was read last
 
 
 def load(rows: Intake) -> None:
-    """Ask for a file, and go on from what it says; SchemaError if that is nothing of these columns."""
+    """Ask for a file, and go on from what it says; SchemaError if it is of none of these columns."""
     titles = ", ".join(kind.title for kind in FORMATS.values())
-    note = say("As these programs write it: {titles}. What it does not say is asked.", titles=titles)
+    note = say("As these write it: {titles}. What it does not say is asked.", titles=titles)
     look: Any = {"type": ["json"], "key": "data.schema_file", "help": note}
     uploaded = housekeeping.uploader(say("Load a schema"), **look)
     found = jobs.read_file("data.schema_read", uploaded, formats.read)
