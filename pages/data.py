@@ -15,24 +15,23 @@ unit, change, another = bar.container(), bar.container(width="content"), bar.con
 intake.choose(another)
 doubts, codes = st.container(), st.container()
 
-base = rows.schema
 key = f"data.editor:{rows.token}:{rows.version}"  # another file or schema: other widgets
 table = lines.editor(rows, key)
 used = [str(name) for name in table.loc[table["use"].eq(True), "name"]]
 schema = None
 try:
     public, share = privacy_unit.choose(change, rows, used, key)
-    back = {*lines.new_columns(table, base), *rows.changes.pop("columns", ())}
-    schema = lines.schema_of(table[~table["name"].isin(back)], base, **public)
-    left = undeclared(schema, base, rows.read_off, ())
+    back = {*lines.new_columns(table, rows.schema), *rows.changes.pop("columns", ())}
+    schema = lines.schema_of(table[~table["name"].isin(back)], rows.schema, **public)
+    left = undeclared(schema, rows.schema, rows.read_off, ())
     if back or rows.changes:
         declaration.take_in(rows, schema, left, back)
     doubtful = declaration.questions(rows, schema, left)
     lines.settle(key, lines.origins(rows, schema, left))
     unit.markdown(privacy_unit.line(rows, schema, share), help=say(privacy_unit.EYES))
     with doubts:
-        persons = privacy_unit.questions(rows, schema, used)
-        questions.ask([*doubtful[:1], *persons, *doubtful[1:]], rows)  # what a press declares first
+        # What a press declares comes first.
+        questions.ask([*doubtful[:1], *privacy_unit.questions(rows, schema, used), *doubtful[1:]], rows)
     with codes:
         data = declaration.use(rows, schema, left, share, button)
     if data is not None:

@@ -66,7 +66,7 @@ def plan(rows: Intake, schema: Schema, share: float) -> Plan | None:
 
 def alike(known: Begun | None, rows: Intake, schema: Schema) -> Begun | None:
     """Codes that are there, if they are as they are asked for."""
-    if known is None or known.reading != rows.options:
+    if known is None or known.damaged() or known.reading != rows.options:
         return None
     same = not fits(known.schema, schema) if known.whole else known.schema.columns == schema.columns
     return known if same else None

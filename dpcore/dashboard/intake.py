@@ -311,14 +311,13 @@ def codes_in(folder: Path) -> Begun | None:
 
 
 def codes_of(source: Path) -> tuple[Path, Begun | None]:
-    """Where a table's codes are, or go: next to it, or to the cache; and what is sound of them."""
+    """Where a table's codes are, or go: next to it, or to the cache; and these, if up to date."""
     cached = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "dpcore" / "codes"
     cached /= f"{source.name}-{hashlib.sha256(str(source.resolve()).encode()).hexdigest()[:12]}"
     near = source.with_name(f"_{source.name}.codes")  # which is no part of a folder of tables
     folders = [near, cached] if os.access(source.parent, os.W_OK) else [cached, near]
     for folder in folders:
-        found = begun(folder)
-        if found is not None and not found.outdated(source) and not found.damaged():
+        if (found := begun(folder)) is not None and not found.outdated(source):
             return folder, found
     return folders[0], None
 

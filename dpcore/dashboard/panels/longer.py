@@ -26,15 +26,14 @@ def written(page: str, shown: Shown) -> None:
     path = right.text_input(label, str(file), key=f"{name}.path:{id(shown)}").strip()
     replace = end.checkbox(say("Replace a file that is there"), key=f"{name}.replace:{id(shown)}")
     jobs.button(say("Write the rows"), name, "go", icon=":material/save:")
-    method, memory = shown.method, shown.memory
 
     def work(progress: Progress) -> None:
         hosting.require_own_computer()
         output = hosting.absolute(path)
-        memory[key] = method.sample_to(output, int(rows), replace=replace, progress=progress)
+        shown.memory[key] = shown.method.sample_to(output, rows, replace=replace, progress=progress)
 
     jobs.run(phrase("Writing rows"), name, work)
-    found: Path | None = memory.get(key)
+    found: Path | None = shown.memory.get(key)
     if found is not None and found.exists():
         size = found.stat().st_size / 1e6
         told = say("The rows are in {file}, {size:,.1f} MB.", file=escaped(str(found)), size=size)
