@@ -1,4 +1,4 @@
-"""Data: from a file to a table whose bounds and categories somebody has declared public, in one flow."""
+"""Data: from a file to a table whose bounds and categories someone has declared public."""
 
 import streamlit as st
 
@@ -6,7 +6,7 @@ from dpcore.dashboard import intake, session, shell
 from dpcore.dashboard.pages.data import declaration, lines, privacy_unit, questions, schema_files
 from dpcore.domain.declaration import undeclared
 from dpcore.errors import DPCoreError
-from dpcore.language import retold, say
+from dpcore.language import say
 
 rows = intake.current()
 button = shell.frame(say("Data"), intake.summary(rows))
@@ -15,39 +15,35 @@ unit, change, another = bar.container(), bar.container(width="content"), bar.con
 intake.choose(another)
 doubts, codes = st.container(), st.container()
 
-_, base, read_off, _ = rows.draft
-key = f"data.editor:{rows.token}:{hash((base.to_json(), read_off))}"  # another file or schema: other widgets
+key = f"data.editor:{rows.token}:{rows.version}"  # another file or schema: other widgets
 table = lines.editor(rows, key)
 used = [str(name) for name in table.loc[table["use"].eq(True), "name"]]
 schema = None
 try:
-    with change:
-        public, share = privacy_unit.choose(base, rows, used, key)
-    back = [*dict.fromkeys([*lines.new_columns(table, base), *rows.additions])]
-    schema = lines.schema_of(table[~table["name"].isin(back)], base, **public)
-    left = undeclared(schema, base, read_off, ())
-    if back:
-        rows.additions.clear()
+    public, share = privacy_unit.choose(change, rows, used, key)
+    back = {*lines.new_columns(table, rows.schema), *rows.changes.pop("columns", ())}
+    schema = lines.schema_of(table[~table["name"].isin(back)], rows.schema, **public)
+    left = undeclared(schema, rows.schema, rows.read_off, ())
+    if back or rows.changes:
         declaration.take_in(rows, schema, left, back)
-    doubtful = declaration.questions(rows, schema, left, key)
+    doubtful = declaration.questions(rows, schema, left)
     lines.settle(key, lines.origins(rows, schema, left))
     unit.markdown(privacy_unit.line(rows, schema, share), help=say(privacy_unit.EYES))
     with doubts:
-        persons = privacy_unit.questions(rows, schema, used, key)
-        questions.ask([*doubtful[:1], *persons, *doubtful[1:]], rows)  # what a press declares comes first
+        # What a press declares comes first.
+        questions.ask([*doubtful[:1], *privacy_unit.questions(rows, schema, used), *doubtful[1:]], rows)
     with codes:
         data = declaration.use(rows, schema, left, share, button)
     if data is not None:
         session.set_dataset(data)
-        rows.keep(data.schema, left if data.schema.source == "inferred" else ())
-        if data.schema.source == "inferred":
-            st.toast(say("In use without a guarantee."))
-        st.session_state.update({"data.done": rows.token, intake.HANDED: None})
+        declared = data.schema.source == "declared"
+        rows.keep(*((data.schema, ()) if declared else (schema, left)))
+        st.session_state[intake.HANDED] = None
         st.rerun()
 except DPCoreError as error:
+    shell.forget(intake.USE)  # a press that came with it has not seen what it would declare
     shell.refused(error)
-    why = shell.escaped(retold(error.cause))
-    button.button(say("Use this table"), disabled=True, help=why, width="stretch", key="data.blocked")
+    button.button(say("Use this table"), disabled=True, width="stretch", key="data.blocked")
 
 with st.expander(say("First rows (real)") if rows.fixed is None else say("First rows")):
     st.dataframe(rows.preview(), hide_index=True)

@@ -1,15 +1,9 @@
-"""Tables that are longer than the memory: where their codes go, and encoding them, which can be gone on with.
+"""Tables that are longer than the memory: encoding them, which can be gone on with.
 
-A folder of codes says itself what is in it, so that another session, or a server that was started anew, goes on.
+A folder of codes says itself what is in it, so that another session, or another server, goes on.
 """
 
-import hashlib
-import math
-import os
 import shutil
-import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -19,230 +13,100 @@ import streamlit as st
 
 from dpcore.arguments import Progress
 from dpcore.dashboard import hosting, jobs, session
+from dpcore.dashboard.intake import ENCODE, Intake, codes_in, codes_of, readable
 from dpcore.dashboard.shell import escaped
-from dpcore.dashboard.widgets import choice
 from dpcore.domain.column import code_dtype
 from dpcore.domain.schema import Schema
-from dpcore.errors import DataError, DPCoreError, SchemaError
-from dpcore.language import phrase, retold, say
+from dpcore.errors import DataError, SchemaError
+from dpcore.language import phrase, say
 from dpcore.rows import FolderData
-from dpcore.rows.folder import CHANGED
 from dpcore.rows.given import fits
 from dpcore.rows.manifest import Begun, begun
 from dpcore.rows.writing import encode_folder
 
-NAME = "data.encode"
-WRONG = "dpcore.damaged"
-PLACES = {"beside": phrase("Next to the rows"), "cache": phrase("In your user’s cache")}
-PATIENCE = 2.0  # seconds after which somebody is told how long it takes
-LEFT = phrase("{rows} rows encoded, about {seconds:,} seconds left")
-STOPPED = phrase("Stopped after {rows:,} rows. Their codes are kept: Encode goes on from there, tomorrow, too.")
-STOPPED_EARLY = phrase("Stopped before any rows were kept.")
-
-
-@contextmanager
-def readable() -> Iterator[None]:
-    """Where a path of somebody's is looked at: DataError if the system refuses it, or this server takes none."""
-    hosting.require_own_computer()
-    try:
-        yield
-    except DPCoreError:
-        raise
-    except (OSError, RuntimeError, ValueError):
-        raise DataError(say("This path cannot be read."), say("Check it, and its permissions.")) from None
-
-
-def whole(place: Path) -> bool:
-    """Whether a path is that of a folder of codes; DataError if they are not all there."""
-    found = begun(place)
-    if found is not None and not found.whole:
-        raise DataError(
-            say("This folder of codes is not finished."),
-            say("Choose the file or folder that they are made from, and encoding goes on."),
-            say("This folder of codes is not finished: it has {rows:,} rows.", rows=found.rows),
-        )
-    return found is not None
-
-
-def there(place: Path) -> Begun:
-    """What is in a folder of codes."""
-    found = begun(place)
-    if found is None or not found.parts:
-        raise DataError(say("There are no codes in this folder."), say("Encode the rows again."))
-    if gone := damaged(found):
-        raise DataError(gone, say("Choose the file or folder that they are made from, and encode it again."))
-    return found
-
-
-def damaged(known: Begun) -> str:
-    """What is wrong with codes, as far as their sizes say it or somebody opened them; empty if nothing is."""
-    if name := known.damaged():
-        return say("The file {name} of encoded rows is gone, or has another size than it had.", name=name)
-    return retold(session.kept(WRONG, dict[tuple[Path, int], str]).get((known.folder, known.written), ""))
-
-
-def earlier(place: Path) -> Begun | None:
-    """Codes of a table that were made, or begun, in one of the usual places and are not outdated."""
-    found = [known for where in PLACES if (known := begun(place_of(where, place))) is not None]
-    return next((known for known in found if not known.outdated(place)), None)
-
-
-def place_of(where: str, source: Path) -> Path:
-    """The folder of a table's codes, next to it or in the user's cache."""
-    if where == "beside":
-        return source.with_name(f"_{source.name}.codes")  # names that begin so are no part of a folder of tables
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "dpcore" / "codes"
-    return cache / f"{source.name}-{hashlib.sha256(str(source.resolve()).encode()).hexdigest()[:12]}"
+PRIVATE = phrase("**They are as private as the rows**, and stay until you delete them.")
 
 
 @dataclass(frozen=True)
 class Plan:
     """What a press of the button does with a table: which codes are used, gone on with, or made."""
 
-    source: Path
+    rows: Intake
     codes: Path
-    known: Begun | None
-    same: bool  # whether what is there can be used as it is, or gone on with
-    name: str
-    token: str
+    known: Begun | None  # what is there, if it can be used as it is, or gone on with
     schema: Schema
-    reading: Mapping[str, Any]
-    numbers: bool
     share: float  # of rows that are kept aside
-    seed: int  # of their lots
-
-    @property
-    def usable(self) -> bool:
-        """Whether all codes are there."""
-        return self.known is not None and self.known.whole and self.same
 
     @property
     def label(self) -> str:
         """What the button says."""
-        if self.usable:
-            return say("Use this table")
         if self.known is None:
             return say("Encode")
-        return say("Encode: go on after {rows:,} rows", rows=self.known.rows) if self.same else say("Encode anew")
+        if self.known.whole:
+            return say("Use this table")
+        return say("Encode: go on after {rows:,} rows", rows=self.known.rows)
 
 
-def plan(source: Path, schema: Schema, rows: int | None, **known: Any) -> Plan:
-    """Ask where the codes go, and say what is there and what it takes; `known` is the rest of the plan."""
-    own = begun(source)
-    if own is not None:
-        there(source)
-        if other := fits(own.schema, schema):
+def plan(rows: Intake, schema: Schema, share: float) -> Plan | None:
+    """What becomes of a table that is longer than the memory, which the page says; None of others."""
+    if rows.path is None:
+        return None
+    with readable():
+        own = codes_in(rows.path)
+        if own is not None and (other := fits(own.schema, schema)):
             raise SchemaError(
-                say("The rows were encoded by another schema: the column {name} differs.", name=repr(other)),
-                say("Undo the change; or choose the file that they were made from, and encode it again."),
+                say("The rows were encoded with another column {name}.", name=repr(other)),
+                say("Undo the change; or choose the file that they were made from, and encode it."),
             )
-        return Plan(source, source, own, same=True, schema=schema, numbers=own.numbers, **known)
-    found = earlier(source)
-    usual = "beside" if os.access(source.parent, os.W_OK) else "cache"
-    if found is not None:
-        usual = next(where for where in PLACES if place_of(where, source) == found.folder)
-    left, right = st.columns(2, vertical_alignment="center")
-    label, key, at = say("Where the codes of all rows go"), f"data.codes:{known['token']}", [*PLACES].index(usual)
-    where = choice(left.radio, label, key, PLACES, at, horizontal=True)
-    kept = right.checkbox(
-        say("Keep numbers beside their codes"),
-        value=found is None or found.numbers,
-        key=f"data.numbers:{known['token']}",
-        disabled=not any(column.numeric for column in schema),
-        help=say("8 bytes each. Trees that split numbers anywhere need them; other methods do not."),
-    )
-    codes = place_of(where, source)
-    made = Plan(source, codes, begun(codes), same=False, schema=schema, numbers=kept, **known)
-    made = replace(made, same=made.known is not None and alike(made, made.known))
-    st.caption(f"{told(made, rows)} {say('**They are as private as the rows**, and stay until you delete them.')}")
-    return made
+        codes, known = codes_of(rows.path) if own is None else (rows.path, own)
+        made = Plan(rows, codes, alike(known, rows, schema), schema, share)
+        st.caption(f"{told(made)} {say(PRIVATE)}")
+        return made
 
 
-def alike(asked: Plan, known: Begun) -> bool:
-    """Whether codes that are there are those of the same files, as they are asked for."""
-    if (known.whole and damaged(known)) or known.outdated(asked.source) or known.reading != asked.reading:
-        return False
-    if not known.whole:
-        return known.schema.columns == asked.schema.columns and known.numbers == asked.numbers
-    return not fits(known.schema, asked.schema) and known.numbers >= asked.numbers
+def alike(known: Begun | None, rows: Intake, schema: Schema) -> Begun | None:
+    """Codes that are there, if they are as they are asked for."""
+    if known is None or known.damaged() or known.reading != rows.options:
+        return None
+    same = not fits(known.schema, schema) if known.whole else known.schema.columns == schema.columns
+    return known if same else None
 
 
-def told(asked: Plan, rows: int | None) -> str:
+def told(asked: Plan) -> str:
     """Where codes go, what is there already, and how much room they take."""
-    folder = escaped(str(asked.codes))
-    if asked.usable and asked.known is not None:
-        of: dict[str, Any] = {"rows": asked.known.rows, "size": asked.known.bytes / 1e6, "folder": folder}
-        return say("Encoded already: {rows:,} rows in {folder}, {size:,.1f} MB.", **of)
-    parts = [say("They go to {folder}.", folder=folder)]
-    if rows is not None:
-        need = rows * sum(code_dtype(one.size).itemsize + 8 * (one.numeric and asked.numbers) for one in asked.schema)
-        free = free_bytes(asked.codes) / 1e6
-        parts.append(say("They take about {size:,.1f} MB; {free:,.0f} MB are free there.", size=need / 1e6, free=free))
-    if asked.known is not None and not asked.same:
-        anew, gone = phrase("**{damage} They are encoded anew.**"), damaged(asked.known)
-        if not gone:
-            anew = phrase("Codes of {rows:,} rows of other files, or by another schema, are replaced.")
-        parts.append(say(anew, damage=escaped(gone), rows=asked.known.rows))
-    return " ".join(parts)
-
-
-def free_bytes(folder: Path) -> int:
-    """How much room there is where a folder is, or will be."""
-    return shutil.disk_usage(next(place for place in (folder, *folder.parents) if place.exists())).free
+    there, folder = begun(asked.codes), escaped(str(asked.codes))
+    if asked.known is not None and asked.known.whole:
+        return say("Encoded already: {n:,} rows in {folder}.", n=asked.known.rows, folder=folder)
+    size = sum(code_dtype(one.size).itemsize + 8 * one.numeric for one in asked.schema)
+    free = shutil.disk_usage(next(place for place in asked.codes.parents if place.exists())).free
+    text = phrase("Codes go to {folder}: {size:,} MB for a million rows; {free:,.0f} MB are free.")
+    if there is not None and asked.known is None:
+        text = phrase("Codes in {folder} are replaced: they are damaged, or do not fit any more.")
+    return say(text, folder=folder, size=size, free=free / 1e6)
 
 
 def bring(asked: Plan) -> FolderData | None:
     """The button's work while it is under way; the data, once, when it is over."""
     made = session.kept("dpcore.encoded", dict[str, FolderData])
-    wrong = session.kept(WRONG, dict[tuple[Path, int], str])
-    jobs.run(phrase("Encoding"), NAME, partial(work, asked, made, wrong))
-    return made.pop(asked.token, None)
+    jobs.run(phrase("Encoding"), ENCODE, partial(work, asked, made))
+    return made.pop(asked.rows.token_of(asked.share), None)
 
 
-def work(asked: Plan, made: dict[str, FolderData], wrong: dict[tuple[Path, int], str], progress: Progress) -> None:
-    """Encode what is not encoded yet, and open it; what is encoded is kept if somebody cancels.
-
-    Codes that cannot be opened are `wrong` from then on.
-    """
+def work(asked: Plan, made: dict[str, FolderData], progress: Progress) -> None:
+    """Encode what is not encoded yet, and open it; what is encoded is kept if somebody cancels."""
     hosting.require_own_computer()
-    if not asked.usable:
-        begun_with = asked.known.schema if asked.known is not None and asked.same else asked.schema
-        how: dict[str, Any] = {"schema": begun_with, "numbers": asked.numbers, **asked.reading}
-        how["replace"] = asked.known is not None and not asked.same
+    rows, known = asked.rows, asked.known
+    if known is None or not known.whole:
+        how: dict[str, Any] = {"schema": asked.schema, "replace": True, **rows.options}
+        if known is not None:
+            how |= {"schema": known.schema, "replace": False, "numbers": known.numbers}
         try:
-            encode_folder(asked.source, asked.codes, progress=paced(progress), **how)
-        except jobs.CanceledError:
-            kept = begun(asked.codes)
-            rows = 0 if kept is None else kept.rows
-            raise jobs.CanceledError(STOPPED.format(rows=rows) if rows else STOPPED_EARLY) from None
+            encode_folder(str(rows.path), asked.codes, progress=progress, **how)
         except OSError as error:
-            why = os.strerror(error.errno) if error.errno else phrase("the system says no more")
-            cause = phrase("The codes cannot be written: {reason}.").format(reason=why)
-            raise DataError(cause, phrase("Choose another place for them, or make room.")) from None
+            cause = phrase("The codes cannot be written: {reason}.").format(reason=error.strerror)
+            raise DataError(cause, phrase("Make room, or encode the rows in Python.")) from None
     progress(0.99, phrase("Splitting the rows at random"))
-    note = f"{asked.source}, in codes: {asked.codes}"
-    how = {"schema": asked.schema, "test_share": asked.share, "split_seed": asked.seed}
-    try:
-        found = FolderData.open(asked.codes, name=asked.name, note=note, **how)
-    except DataError as error:
-        if error.remedy == CHANGED and (known := begun(asked.codes)) is not None:
-            wrong[known.folder, known.written] = error.cause
-        raise
-    made[asked.token] = replace(found, token=asked.token)
-
-
-def paced(progress: Progress) -> Progress:
-    """Progress of `encode`, with how long it will take."""
-    began: list[tuple[float, float]] = []
-
-    def tell(fraction: float, text: str) -> None:
-        now = time.perf_counter()
-        if fraction:
-            began[:] = began or [(now, fraction)]
-            seconds, done = now - began[0][0], fraction - began[0][1]
-            if done > 0 and seconds > PATIENCE and fraction < 1:
-                left = math.ceil(seconds / done * (1 - fraction))
-                text = LEFT.format(rows=text.partition(" ")[0], seconds=left)  # which begins with their number
-        progress(0.98 * fraction, text)
-
-    return tell
+    note, token = f"{rows.path}, in codes: {asked.codes}", rows.token_of(asked.share)
+    how = {"schema": asked.schema, "test_share": asked.share, "split_seed": rows.split_seed}
+    found = FolderData.open(asked.codes, name=rows.name, note=note, **how)
+    made[token] = replace(found, token=token)

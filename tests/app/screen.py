@@ -69,12 +69,6 @@ def lines_of(at: AppTest) -> dict[str, dict[str, Any]]:
     return {line["name"]: line for line in found.value.to_dict("records")}
 
 
-def ticks(at: AppTest) -> dict[str, Any]:
-    """The boxes of values that are not listed, by the value."""
-    found = [box for box in at.checkbox if (box.key or "").startswith("listed:")]
-    return {box.key.rpartition(":")[2]: box for box in found}
-
-
 def words(at: AppTest, *, everywhere: bool = False) -> str:
     """All that the server sent, with or without what stands in tables, charts and lists of choices."""
     places_for_values = ("dataframe", "table", "vega_lite_chart", "selectbox")

@@ -1,6 +1,5 @@
 """As many synthetic rows as somebody wants, written to a file on this computer block by block."""
 
-from dataclasses import dataclass
 from pathlib import Path
 
 import streamlit as st
@@ -12,41 +11,30 @@ from dpcore.dashboard.shell import escaped
 from dpcore.dashboard.widgets import markdown
 from dpcore.language import phrase, say
 
-MOST = 10_000_000_000
-USUAL = 1_000_000
-
-
-@dataclass(frozen=True)
-class Written:
-    """A file of synthetic rows."""
-
-    path: Path
-    rows: int
-
 
 def written(page: str, shown: Shown) -> None:
-    """How many rows, where to, and the work; it spends nothing, as rows are made of what was measured."""
+    """How many rows, where to, and the work; it spends nothing, as rows are made of the release."""
     name, key = f"{page}.longer", "rows in a file"
     markdown(
-        "This release makes as many rows as you like, at no cost: they are written to a file on this computer, block "
-        "by block, each a sample of its own. They are other rows than those in the zip, from the same model."
+        "This release makes as many rows as you like, at no cost. They are written to a file on "
+        "this computer, and are other rows than those in the zip, from the same model."
     )
     left, right, end = st.columns([1, 2, 1], vertical_alignment="bottom")
-    usual = shown.release.schema.max_rows or USUAL
-    rows = int(left.number_input(say("Rows to write"), 1, MOST, usual, key=f"{name}.rows:{id(shown)}"))
-    label = say("File to write them to (.parquet or .csv)")
-    path = right.text_input(label, str(Path.home() / "synthetic.parquet"), key=f"{name}.path:{id(shown)}").strip()
+    usual = shown.release.schema.max_rows or 1_000_000
+    rows = left.number_input(say("Rows to write"), 1, None, usual, key=f"{name}.rows:{id(shown)}")
+    label, file = say("File to write them to (.parquet or .csv)"), Path.home() / "synthetic.parquet"
+    path = right.text_input(label, str(file), key=f"{name}.path:{id(shown)}").strip()
     replace = end.checkbox(say("Replace a file that is there"), key=f"{name}.replace:{id(shown)}")
     jobs.button(say("Write the rows"), name, "go", icon=":material/save:")
-    method, memory = shown.method, shown.memory
 
     def work(progress: Progress) -> None:
         hosting.require_own_computer()
-        memory[key] = Written(method.sample_to(hosting.absolute(path), rows, replace=replace, progress=progress), rows)
+        output = hosting.absolute(path)
+        shown.memory[key] = shown.method.sample_to(output, rows, replace=replace, progress=progress)
 
     jobs.run(phrase("Writing rows"), name, work)
-    found: Written | None = memory.get(key)
-    if found is not None and found.path.exists():
-        size = found.path.stat().st_size / 1e6
-        told = phrase("{rows:,} synthetic rows are in {file}, {size:,.1f} MB.")
-        st.success(say(told, rows=found.rows, file=escaped(str(found.path)), size=size), icon=":material/check:")
+    found: Path | None = shown.memory.get(key)
+    if found is not None and found.exists():
+        size = found.stat().st_size / 1e6
+        told = say("The rows are in {file}, {size:,.1f} MB.", file=escaped(str(found)), size=size)
+        st.success(told, icon=":material/check:")

@@ -1,13 +1,13 @@
-"""The lines of a schema that were read off an upload's rows: which they are, and what declares them."""
+"""The lines of a schema that were read off rows: which they are, and what declares them."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any, NoReturn
 
 import pandas as pd
 import streamlit as st
 
-from dpcore.dashboard import intake, session
+from dpcore.dashboard import folders, intake, jobs, session
 from dpcore.dashboard.intake import Intake
 from dpcore.dashboard.pages.data.lines import dropped
 from dpcore.dashboard.pages.data.questions import TableQuestion
@@ -16,123 +16,109 @@ from dpcore.dashboard.widgets import caption, markdown
 from dpcore.datasets import Dataset
 from dpcore.domain.declaration import PROPOSED, outward, with_value, without_values
 from dpcore.domain.infer import RARE
-from dpcore.domain.schema import UNLISTED, Schema, left_out
+from dpcore.domain.schema import Schema
 from dpcore.language import phrase, say
 from dpcore.text import canonical
 
-MOST_TICKS = 200
-DECLARES = phrase(
-    "Declares the columns, bounds and categories below, and which cells may be missing, as public knowledge: you would "
-    "have written them without looking at these rows. Bounds that are read off the rows void the guarantee unless "
-    "someone declares them."
-)
+Rare = list[tuple[str, str]]
 UNDECLARED = phrase(
-    ":red[:material/gpp_bad:] **Proposed from your rows: {n:,} of {all:,} columns.** The guarantee holds only if you "
-    "would have written these values without looking at the rows. The button above declares that."
+    ":red[:material/gpp_bad:] **Proposed from your rows: {n:,} of {all:,} columns.** The guarantee "
+    "holds only if you would have written these values, and which cells may be missing, without "
+    "looking at the rows. The button above declares that."
 )
-SINGLE = phrase("Values of single rows are not declared with others. Write rounder bounds into the lines of {columns}.")
+SINGLE = phrase("Values of single rows are not declared. Write rounder bounds for {columns}.")
 
 
-def go_on(rows: Intake, schema: Schema, read_off: Sequence[str]) -> NoReturn:
-    """Keep a schema, and draw the page anew."""
-    rows.keep(schema, read_off)
+def go_on(rows: Intake, *known: Any) -> NoReturn:
+    """Keep a schema and what is known of it, and draw the page anew."""
+    rows.keep(*known)
     intake.begin_anew()
 
 
-def take_in(rows: Intake, schema: Schema, left: Sequence[str], names: Sequence[str]) -> NoReturn:
-    """Draw the page anew with more columns in use, as the rows have them; what was edited and declared stays."""
-    order = {name: number for number, name in enumerate(rows.headers)}
-    columns = sorted((*schema, *map(rows.proposal, names)), key=lambda column: order.get(column.name, -1))
-    go_on(rows, replace(schema, columns=tuple(columns)), [*left, *names])
+def take_in(rows: Intake, schema: Schema, left: Sequence[str], names: Collection[str]) -> NoReturn:
+    """Draw the page anew with more columns in use, as the rows have them; what was edited stays."""
+    columns = {column.name: column for column in (*schema, *map(rows.proposal, names))}
+    ordered = [columns[name] for name in rows.headers if name in columns]
+    schema = replace(schema, columns=tuple(ordered), **rows.changes)
+    rows.changes.clear()
+    go_on(rows, schema, [*left, *names])
 
 
-def questions(rows: Intake, schema: Schema, left: Sequence[str], key: str) -> list[TableQuestion]:
-    """What was read off the rows and nobody has declared, what is not listed, and what should be looked at."""
+def questions(rows: Intake, schema: Schema, left: Sequence[str]) -> list[TableQuestion]:
+    """What nobody has declared, what is not listed, and what should be looked at."""
     found = []
     if left:
         words = say(UNDECLARED, n=len(left), all=len(schema))
         found.append(TableQuestion(words, details=lambda: read_off_lines(rows, schema, left)))
     if rare := rare_values(rows, schema, left):
-        few = phrase("**Rare values left out: {n:,}.** Each is of fewer than {rare} persons.")
-        if schema.persons is None:
-            few = phrase("**Rare values left out: {n:,}.** Each is in fewer than {rare} rows.")
-        words = say(few, n=sum(map(len, rare.values())), rare=RARE)
-        if schema.target in rare:
-            words += " " + say("A class that is left out is not learned.")
-        found.append(TableQuestion(words, details=lambda: ticks(rows, schema, left, rare, key)))
-    listed = {left_out(one) for one in rows.found}  # which the table names
-    notes = [note for note in rows.draft.schema.notes if note not in listed and UNLISTED not in note]
-    if gone := dropped(schema, rows.draft.schema):
+        few = phrase("**Rare values left out: {n:,}.** Each has fewer than {rare} rows or persons.")
+        words = say(few, n=len(rare), rare=RARE)
+        found.append(TableQuestion(words, details=lambda: ticks(rows, schema, left, rare)))
+    if gone := dropped(schema, rows.schema):
         words = phrase("Taxonomies that no longer fit their values are dropped: {names}.")
         found.append(TableQuestion(say(words, names=escaped(", ".join(gone)))))
-    found += [TableQuestion(escaped(text), {say("Seen"): None}) for text in (*rows.doubts, *notes)]
-    return found
+    return found + [TableQuestion(escaped(text), {say("Seen"): None}) for text in rows.notes]
 
 
 def read_off_lines(rows: Intake, schema: Schema, left: Sequence[str]) -> None:
     """The lines that nobody has declared yet, and the way to go on without."""
-    markdown(
-        "To declare a line is to say: **I would have written it without looking at these rows.** Bounds are what could "
-        "occur, categories all that could occur. Rounding outward helps you to say so; it is no privacy by itself."
-    )
+    markdown("Declare all that could occur. Rounding outward is no privacy by itself.")
     lines = {name: schema[name].values_text for name in left}
     st.dataframe(pd.DataFrame({say("Public values"): lines}), height=220, key="data.lines")
-    intake.ask_to_use(rows, "unproved", say("Use without a guarantee"), st.container(), type="tertiary")
+    jobs.ask(say("Use without a guarantee"), rows.request, "unproved", type="tertiary")
 
 
-def rare_values(rows: Intake, schema: Schema, left: Sequence[str]) -> dict[str, dict[str, str]]:
-    """The values of few rows, or persons, that are not listed, by column: no line has them unasked.
+def rare_values(rows: Intake, schema: Schema, left: Sequence[str]) -> Rare:
+    """The values of few rows, or persons, that are not listed, with their columns.
 
-    A line that nobody has declared yet loses them, wherever it is from: with another column that tells persons apart,
-    or a schema from a file, it may have some. What is ticked stays.
+    A line that no one has declared yet loses them, wherever it is from: with another column that
+    tells persons apart, or a schema from a file, it may have some. What is ticked stays.
     """
-    lines = {one.name: one for one in schema if one.origin in PROPOSED and not one.numeric} if rows.found else {}
-    rare = {name: rows.rare(name, schema.unit) for name in lines}
-    unasked = {name: [one for one in rare[name] if (name, one) not in rows.ticked] for name in left if name in rare}
+    lines = [one for one in schema if rows.found and one.origin in PROPOSED and not one.numeric]
+    rare = {one.name: rows.rare(one.name, schema.unit) for one in lines}
+    unasked = {name: {*rare[name]} - rows.ticked[name] for name in left if name in rare}
     fewer = tuple(without_values(column, unasked.get(column.name, ())) for column in schema)
     if fewer != schema.columns:
         go_on(rows, replace(schema, columns=fewer), left)
-    offered = {}
-    for name, line in lines.items():
-        listed = {*map(canonical, line.categories)}
-        if values := {one: text for one, text in rare[name].items() if one not in listed}:
-            offered[name] = values
-    return offered
+    listed = {line.name: {*map(canonical, line.categories)} for line in lines}
+    return [(name, rare[name][one]) for name in rare for one in rare[name] if one not in listed[name]]
 
 
-def ticks(rows: Intake, schema: Schema, left: Sequence[str], rare: dict[str, dict[str, str]], key: str) -> None:
-    """Every value that is not listed, with a tick of its own that lists it."""
+def ticks(rows: Intake, schema: Schema, left: Sequence[str], rare: Rare) -> None:
+    """Every value that is not listed, one of which can be."""
     caption(
-        "A value of few people can betray one of them. Tick a value if you would have listed it without looking at "
-        "these rows. These values are for your eyes only."
+        "A value of few people can betray one of them. List one only if you would have listed it "
+        "without looking at these rows. These values are for your eyes only."
     )
-    offered = [(name, one) for name, values in rare.items() for one in values]
-    for name, one in offered[:MOST_TICKS]:
-        text = rare[name][one]
-        if st.checkbox(f"{escaped(name)}: {escaped(text)}", key=f"listed:{key}:{name}:{one}"):
-            rows.ticked.add((name, one))
-            columns = tuple(with_value(each, text) if each.name == name else each for each in schema)
-            go_on(rows, replace(schema, columns=columns), left)
-    if len(offered) > MOST_TICKS:
-        caption("And {n:,} more. Write those that are public into the table.", n=len(offered) - MOST_TICKS)
+    key = f"data.listed:{rows.token}:{rows.version}"
+    if chosen := st.selectbox(say("A value to list"), rare, None, ": ".join, key=key):
+        name, text = chosen
+        rows.ticked[name].add(canonical(text))
+        columns = tuple(with_value(each, text) if each.name == name else each for each in schema)
+        go_on(rows, replace(schema, columns=columns), left)
 
 
-def use(rows: Intake, schema: Schema, left: Sequence[str], share: float, slot: Any) -> Dataset | None:
-    """The page's one button: it declares all lines and uses the table, or leads on where that is done.
+def use(rows: Intake, schema: Schema, left: Sequence[str], share: float, at: Any) -> Dataset | None:
+    """The page's one button: it declares all lines and uses the table, or leads on if that is done.
 
     What it gives is the data, once somebody pressed it and they are there.
     """
     schemas = {"use": intake.sourced(schema, ()), "unproved": intake.sourced(schema, left)}
-    plan, now = intake.plan(rows, schemas["use"], share), session.dataset()
+    plan, now = folders.plan(rows, schemas["use"], share), session.dataset()
     action = say("Use this table") if plan is None else plan.label
     look: Any = {"type": "primary", "icon": ":material/check:", "width": "stretch"}
     if left:
         action = say("This is public: {action}", action=action[0].lower() + action[1:])
-        look["help"] = say(DECLARES)
     if exact := [name for name in left if outward(schema[name]) != schema[name]]:
         look |= {"disabled": True, "help": say(SINGLE, columns=escaped(", ".join(exact)))}
-    if now.token != rows.token + intake.TESTED * bool(share) or now.schema != schemas["use"]:
-        intake.ask_to_use(rows, "use", action, slot, **look)
-    elif slot.button(say("Make synthetic data"), key="data.next", **look | {"icon": ":material/hub:"}):
-        open_page("networks")  # whose usual method keeps most
-    return intake.used_data(rows, schemas, share, plan)
+    with at:
+        if now.token != rows.token_of(share) or now.schema != schemas["use"]:
+            jobs.ask(action, rows.request, "use", **look)
+        elif st.button(say("Make synthetic data"), key="data.next", **look):
+            open_page("networks")  # whose usual method keeps most
+    pressed = jobs.requested(rows.request)  # its schema is the one that was on the screen
+    if plan is None:
+        session.asked().pop(rows.request, None)
+        return intake.dataset_of(rows, schemas[pressed], share) if pressed else None
+    jobs.end(rows.request)
+    return folders.bring(replace(plan, schema=schemas[pressed or "use"]))

@@ -1,47 +1,49 @@
 """The schema as one editable table, a line for each column, and back.
 
-The table's base frame is never overwritten by what was edited (Streamlit would lose every second edit). What may
-change beneath edits is where lines come from, which nobody edits.
+The table's base frame is never overwritten by what was edited (Streamlit would lose every second
+edit). What may change beneath edits is where lines come from, which no one edits.
 """
 
 import csv
 import io
 import re
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
+from functools import partial
+from itertools import chain
 from math import ceil
-from typing import Any, NoReturn
+from typing import Any
 
 import pandas as pd
 import streamlit as st
+from streamlit import column_config
 
 from dpcore.dashboard.intake import Intake
 from dpcore.dashboard.shell import class_size
-from dpcore.domain.column import KINDS, Column
+from dpcore.domain.column import DEFAULT_BINS, KINDS, Column
 from dpcore.domain.dates import iso
 from dpcore.domain.declaration import edited_origin
 from dpcore.domain.formats import Fields
-from dpcore.domain.scales import MAX_BINS
 from dpcore.domain.schema import Schema
-from dpcore.domain.taxonomy import Taxonomy
 from dpcore.errors import SchemaError
 from dpcore.language import phrase, retold, say
 from dpcore.text import as_text
 
 WORDS = {"categorical": phrase("category"), "ordered": phrase("ordered category")}
 WORDS |= {"integer": phrase("whole number"), "continuous": phrase("number"), "date": phrase("date")}
-READ_OFF = phrase("read off your rows")
-ORIGINS = {"proposed": phrase("your rows, declared"), "declared": phrase("you"), "changed": phrase("you")}
-ORIGINS |= {"document": phrase("schema file")}
+OUTSIDE = ("refuse", "clip")
+WORDS |= {"refuse": phrase("refuse"), "clip": phrase("nearest, or missing")}
+ORIGINS = {"proposed": phrase("your rows, declared"), "document": phrase("schema file")}
+CELLS = ("use", "name", "kind", "values", "missing", "from", "outside", "form")
 EMPTY = {"kind": "categorical", "values": "", "form": ""}
 SHOWN, MOST_LINES, LINE = "data.origins", 20, 37.2  # seen at once, and pixels of one
-OUTSIDE = {"refuse": phrase("refuse"), "clip": phrase("nearest, or missing")}
-BOUNDS = re.compile(r"(\S+)\s+(?:to|至|到)\s+(\S+?)\s*(?:[,，]\s*(.*))?", re.IGNORECASE | re.DOTALL)
-BINS = re.compile(r"(\d+)\s+bins?|every\s+(\S+)|by\s+(\w+)|cut\s+at\s+(.+)", re.IGNORECASE | re.DOTALL)
-LISTED = phrase("Write all categories with semicolons between them, one that has a semicolon in quotation marks.")
-BOUNDED = phrase("Write 0 to 110, every 5; or 0 to 110, 16 bins; or 0 to 110, cut at 18, 65.")
-DATED = phrase("Write 2019-01-01 to 2023-12-31, by month; or by day, week, quarter, year.")
-HOW = dict(zip(map(str, KINDS), (LISTED, LISTED, BOUNDED, BOUNDED, DATED), strict=True))
+BOUNDS = re.compile(r"(?is)^(\S+) +(?:to|至|到) +(\S+?)(?: *[,，] *(?:(\d+) +bins?|by +(\w+)|cut +at +(.+)))?$")
+HOW = phrase(
+    "Categories: all, with semicolons between; one that has a semicolon in quotation marks. "
+    "Numbers: 0 to 110, 16 bins; or 0 to 110, cut at 18, 65. "
+    "Dates: 2019-01-01 to 2023-12-31, by month (or day, week, quarter, year)."
+)
 
 
 def frame(
@@ -49,88 +51,65 @@ def frame(
 ) -> pd.DataFrame:
     """One line per column of the data: what the schema says of it, not in use if it says nothing.
 
-    `asked` are columns of which a document did not say all: the rest of their lines is to be filled in.
+    `asked` are columns of which a document did not say all: the rest is to be filled in.
     """
-    lines, open_lines = [], {fields["name"]: fields for fields in asked}
+    columns = {column.name: column for column in schema}
+    columns |= {fields["name"]: partial_column(**fields) for fields in asked}
+    lines = []
     for name in headers:
-        line: dict[str, Any] = {"use": name in schema.names, "name": name, "kind": None, "values": ""}
-        line |= {"missing": False, "from": came_from.get(name, ""), "outside": "refuse", "form": ""}
-        if name in open_lines:
-            known = {key: value for key, value in open_lines[name].items() if value is not None}
-            line |= {key: value for key, value in known.items() if key in line} | {"use": True}
-            line["values"] = " to ".join(as_text(known.get(end, "?")) for end in ("lower", "upper"))
-            if line["kind"] in KINDS[:2]:
-                line["values"] = join_categories(known.get("categories", ()))
-        elif line["use"]:
-            column = schema[name]
-            line |= {"kind": column.kind, "values": public_values(column), "missing": column.missing}
-            line |= {"outside": column.outside, "form": column.number_format}
-        lines.append(line)
-    return pd.DataFrame(lines)
+        column = columns.get(name, partial_column())
+        cells = public_values(column), column.missing, came_from.get(name, ""), column.outside
+        lines.append((name in columns, name, column.kind, *cells, column.number_format))
+    return pd.DataFrame(lines, columns=CELLS)
+
+
+def partial_column(**fields: Any) -> Column:
+    """A column that lacks what nobody has said yet, which `Column` would refuse."""
+    column = Column.__new__(Column)
+    known = {name: value for name, value in fields.items() if value is not None}
+    vars(column).update({"kind": None} | known)
+    return column
 
 
 def public_values(column: Column) -> str:
-    """A column's bounds and bins, or its categories, as somebody would write them; `parse_values` reads them."""
+    """A column's bounds and bins, or its categories, as somebody would write them."""
     if not column.numeric:
-        return join_categories(column.categories)
+        quoted = {text: '"' + text.replace('"', '""') + '"' for text in map(as_text, column.categories)}
+        return "; ".join(quoted[text] if {*';"\r\n'} & {*text} else text for text in quoted)
+    low, high = column.lower, column.upper
+    if low is None or high is None:
+        return " to ".join("?" if end is None else as_text(end) for end in (low, high))
     write = iso if column.kind == "date" else as_text
-    low, high = float(column.lower or 0), float(column.upper or 0)
     bins = f"by {column.bins}" if isinstance(column.bins, str) else f"{column.bins or 1} bins"
     if isinstance(column.bins, tuple) and column.bins:
-        points = tuple(map(float, column.bins))
-        even = column.kind != "date" and points == steps(low, high, points[0] - low)
-        bins = f"every {as_text(points[0] - low)}" if even else f"cut at {', '.join(map(write, points))}"
+        bins = f"cut at {', '.join(map(write, column.bins))}"
     return f"{write(low)} to {write(high)}, {bins}"
 
 
-def join_categories(categories: Sequence[object]) -> str:
-    """Categories as one text, with semicolons between them."""
-    texts = map(as_text, categories)
-    return "; ".join('"' + text.replace('"', '""') + '"' if {*';"\r\n'} & {*text} else text for text in texts)
-
-
-def steps(low: float, high: float, width: float) -> tuple[float, ...]:
-    """Split points between two bounds, each so far from the one before."""
-    if not width > 0:
-        raise ValueError
-    many = min(int((high - low) / width), MAX_BINS)
-    return tuple(point for number in range(1, many + 1) if (point := low + width * number) < high)
-
-
 def parse_values(name: str, kind: str, text: str) -> dict[str, Any]:
-    """What a line's public values say, as fields of `Column`; SchemaError with an example if nothing."""
-
-    def fail() -> NoReturn:
-        raise SchemaError(f"Column {name!r}: its public values are not understood.", HOW[kind])
-
+    """What `public_values` says, as fields of `Column`; SchemaError with examples if nothing."""
     try:
         if kind in KINDS[:2]:
-            cells = csv.reader(io.StringIO(text, newline=""), delimiter=";", skipinitialspace=True, strict=True)
-            return {"categories": tuple(filter(None, (cell.strip() for line in cells for cell in line)))}
-        if not (found := BOUNDS.fullmatch(text.strip())):
-            fail()
+            look: Any = {"delimiter": ";", "skipinitialspace": True, "strict": True}
+            cells = chain.from_iterable(csv.reader(io.StringIO(text, newline=""), **look))
+            return {"categories": tuple(filter(None, map(str.strip, cells)))}
+        [(low, high, many, unit, points)] = BOUNDS.findall(text.strip())
         read: Any = str if kind == "date" else float
-        low, high = map(read, found.groups()[:2])
-        fields: dict[str, Any] = {"lower": low, "upper": high, "bins": "month" if kind == "date" else 16}
-        if rest := (found[3] or "").strip():
-            if not (way := BINS.fullmatch(rest)):
-                fail()
-            many, width, unit, points = way.groups()
-            fields["bins"] = int(many) if many else (unit or "").lower()
-            if width:
-                fields["bins"] = steps(low, high, float(width))
-            elif points:
-                fields["bins"] = tuple(read(word.strip()) for word in points.split(","))
-        return fields
-    except (csv.Error, TypeError, ValueError, OverflowError):
-        fail()
+        bins: Any = unit.lower() or ("month" if kind == "date" else DEFAULT_BINS)
+        if many:
+            bins = int(many)
+        elif points:
+            bins = tuple(read(word.strip()) for word in points.split(","))
+        return {"lower": read(low), "upper": read(high), "bins": bins}
+    except (csv.Error, ValueError):
+        raise SchemaError(f"Column {name!r}: its public values are not understood.", HOW) from None
 
 
 def schema_of(table: pd.DataFrame, base: Schema, **public: Any) -> Schema:
     """The schema that an edited table says; SchemaError names the column that does not work.
 
-    Source, notes, descriptions and, where they still fit, taxonomies are those of the base schema. `public` is what
-    else the schema says: `target` (none if it is no column of the table), `max_rows`, `unit`.
+    Source, descriptions and, where they still fit, taxonomies are those of the base schema.
+    `public` is what else the schema says: `target`, `max_rows`, `unit`.
     """
     columns = []
     for line in table[table["use"].eq(True)].fillna(EMPTY).to_dict("records"):
@@ -143,19 +122,11 @@ def schema_of(table: pd.DataFrame, base: Schema, **public: Any) -> Schema:
         fields |= parse_values(name, kind, text)
         if kind not in KINDS[:2]:
             fields["number_format"] = str(line["form"]).strip()
-        column = with_taxonomy(Column(**fields), known.taxonomy if known else None)
+        column = Column(**fields)
+        with suppress(SchemaError):  # it may fit no more
+            column = replace(column, taxonomy=known.taxonomy if known else None)
         columns.append(replace(column, origin=edited_origin(column, known)))
-    if public.get("target") not in [column.name for column in columns]:
-        public["target"] = None
-    return Schema(columns=tuple(columns), source=base.source, **public, notes=base.notes)
-
-
-def with_taxonomy(column: Column, taxonomy: Taxonomy | None) -> Column:
-    """The column with this taxonomy if it fits; without one otherwise."""
-    try:
-        return replace(column, taxonomy=taxonomy)
-    except SchemaError:
-        return column
+    return Schema(columns=tuple(columns), source=base.source, **public)
 
 
 def dropped(schema: Schema, base: Schema) -> list[str]:
@@ -172,47 +143,41 @@ def new_columns(table: pd.DataFrame, base: Schema) -> list[str]:
 
 def origins(rows: Intake, schema: Schema, left: Collection[str]) -> dict[str, str]:
     """Where the line of each column comes from; why there is none."""
-    found = {one.name: say("left out: {reason}", reason=retold(one.reason)) for one in rows.found if not one.kept}
+    words = phrase("left out: {reason}")
+    found = {one.name: say(words, reason=retold(one.reason)) for one in rows.found if not one.kept}
     for column in schema:
-        words = ORIGINS[column.origin] if rows.fixed is None else phrase("declared")
-        found[column.name] = say(READ_OFF if column.name in left else words)
-    return found if schema.persons is None else found | {str(schema.persons.id_column): say("tells persons apart")}
+        words = ORIGINS.get(column.origin, phrase("declared"))
+        found[column.name] = say("read off your rows") if column.name in left else say(words)
+    if schema.persons is not None:
+        found[str(schema.persons.id_column)] = say("tells persons apart")
+    return found
 
 
 def settle(key: str, found: dict[str, str]) -> None:
     """Show where lines come from now, which an edit may have changed."""
-    if st.session_state.get(SHOWN) != (key, found):
-        st.session_state[SHOWN] = key, found
+    if st.session_state[SHOWN] != {key: found}:
+        st.session_state[SHOWN] = {key: found}
         st.rerun()
 
 
 def editor(rows: Intake, key: str) -> pd.DataFrame:
     """The editable table."""
-    words, how = {**WORDS, **OUTSIDE}, " ".join(say(HOW[kind]) for kind in ("integer", "date", "ordered"))
+    text, box = column_config.TextColumn, column_config.CheckboxColumn
+    pick: Any = partial(column_config.SelectboxColumn, format_func=lambda one: say(WORDS[str(one)]))
     size, wide = (1.4, 160) if class_size() else (1.0, 230)
-    text, box, pick = (getattr(st.column_config, f"{kind}Column") for kind in ("Text", "Checkbox", "Selectbox"))
-    form = say("How 1234.5 would be written, such as $1,234.50. Of dates: d/m/y or m/d/y; else year first.")
-    named: Any = {"format_func": lambda one: say(words[one])}
-    columns = {
-        "use": box(say("Use"), width=round(70 * size), help=say("Unticked: the column is left out.")),
+    columns: dict[str, Any] = {
+        "use": box(say("Use"), width=round(70 * size)),
         "name": text(say("Column"), width=round(125 * size), pinned=True),
-        "kind": pick(say("What it is"), width=round(140 * size), options=list(KINDS), **named),
-        "values": text(say("Public values"), width=round(wide * size), help=how),
-        "missing": box(
-            say("Missing"), width=round(105 * size), help=say("Empty cells are allowed; they become a value.")
-        ),
-        "from": text(
-            say("Where from"), width=round(145 * size), help=say("Reasons count your rows: for your eyes only.")
-        ),
-        "outside": pick(say("Values outside"), width=round(145 * size), options=list(OUTSIDE), required=True, **named),
-        "form": text(say("Written"), help=form),
+        "kind": pick(say("What it is"), width=round(140 * size), options=list(KINDS)),
+        "values": text(say("Public values"), width=round(wide * size), help=say(HOW)),
+        "missing": box(say("Missing"), width=round(105 * size)),
+        "from": text(say("Where from"), width=round(145 * size), help=say("For your eyes only.")),
+        "outside": pick(say("Values outside"), width=round(145 * size), options=OUTSIDE, required=True),
+        "form": text(say("Written"), help=say("Such as $1,234.50; of dates, d/m/y or m/d/y.")),
     }
-    _, schema, left, asked = rows.draft
-    owner, came_from = st.session_state.get(SHOWN, ("", {}))
-    if owner != key:
-        came_from = origins(rows, schema, left)
-        st.session_state[SHOWN] = key, came_from
-    table = frame(schema, rows.headers, came_from, asked)
-    height = ceil(size * LINE * (min(len(table), MOST_LINES) + 1)) + 2  # with the headings and the border
+    shown = st.session_state.get(SHOWN, {}).get(key) or origins(rows, rows.schema, rows.read_off)
+    st.session_state[SHOWN] = {key: shown}
+    table = frame(rows.schema, rows.headers, shown, rows.asked)
+    height = ceil(size * LINE * (min(len(table), MOST_LINES) + 1)) + 2  # with headings and border
     look: Any = {"hide_index": True, "disabled": ["name", "from"], "column_config": columns}
     return st.data_editor(table, key=key, height=height, placeholder="", **look)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -33,8 +34,8 @@ def ask(questions: Sequence[TableQuestion], rows: Intake) -> None:
             row = st.container(horizontal=True, vertical_alignment="center", gap="small")
             row.container().markdown(one.text)
             for answer, act in one.answers.items():
-                look: Any = {"on_click": act or rows.answers.add, "args": () if act else (one.text,)}
-                row.button(answer, key=f"data.answer.{answer}:{hash(one.text)}", type="tertiary", **look)
+                look: Any = {"on_click": act or partial(rows.answers.add, one.text), "type": "tertiary"}
+                row.button(answer, key=f"data.answer.{answer}:{hash(one.text)}", **look)
             if one.details is not None:
                 with row.popover(say("Look at them"), type="tertiary", width="content"):
                     one.details()

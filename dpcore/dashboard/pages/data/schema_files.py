@@ -1,12 +1,12 @@
-"""Schemas from files and into files, also those of other programs, with what such a file cannot say."""
+"""Schemas from files and into files, also of other programs, with what such a file cannot say."""
 
-from dataclasses import replace
 from typing import Any
 
 import streamlit as st
 
 from dpcore.dashboard import housekeeping, jobs
-from dpcore.dashboard.intake import Intake, begin_anew
+from dpcore.dashboard.intake import Intake
+from dpcore.dashboard.pages.data.declaration import go_on
 from dpcore.dashboard.shell import escaped
 from dpcore.dashboard.widgets import caption
 from dpcore.domain import formats
@@ -14,46 +14,38 @@ from dpcore.domain.declaration import rounded
 from dpcore.domain.formats import FORMATS
 from dpcore.domain.schema import Schema
 from dpcore.errors import SchemaError
-from dpcore.language import phrase, say
+from dpcore.language import say
 
 READ = "data.schema_id"  # the file that was read last
-FIRST = 12  # lines of what it does not say
 
 
 def load(rows: Intake) -> None:
-    """Ask for a file, and go on from what it says; SchemaError if it says nothing of these columns."""
-    others = ", ".join(kind.title for name, kind in FORMATS.items() if name != "dpcore")
-    note = phrase("As saved here, or as other programs write it: {others}. What they do not say is asked.")
-    look: Any = {"type": ["json"], "key": "data.schema_file", "help": say(note, others=others)}
+    """Ask for a file, and go on from what it says; SchemaError if it is of none of these columns."""
+    titles = ", ".join(kind.title for kind in FORMATS.values())
+    note = say("As these write it: {titles}. What it does not say is asked.", titles=titles)
+    look: Any = {"type": ["json"], "key": "data.schema_file", "help": note}
     uploaded = housekeeping.uploader(say("Load a schema"), **look)
     found = jobs.read_file("data.schema_read", uploaded, formats.read)
-    if uploaded is not None and found is not None and st.session_state.get(READ) != uploaded.file_id:
+    if found is not None and st.session_state.get(READ) != uploaded.file_id:
         known, unsaid = found
         outline = known.outline()
         if not {*outline.names} & {*rows.headers}:
-            raise SchemaError("This schema describes none of these columns.", "Choose the schema of these data.")
+            cause = "This schema describes none of these columns."
+            raise SchemaError(cause, "Choose the schema of these data.")
         gaps = [fields for fields in known.columns if fields["name"] in known.gaps]
         read_off = outline.names if outline.source == "inferred" else ()
-        more = [f"And {len(unsaid) - FIRST:,} more."] * (len(unsaid) > FIRST)
-        rows.keep(replace(rounded(outline, read_off), notes=(*unsaid[:FIRST], *more)), read_off, gaps)
+        rows.notes += unsaid[:12]
         st.session_state[READ] = uploaded.file_id
-        begin_anew()
+        go_on(rows, rounded(outline, read_off), read_off, gaps)
 
 
 def save(schema: Schema) -> None:
     """The schema as a file of a chosen format, and what of it that format loses."""
-    inferred = schema.source == "inferred"
     left, right = st.columns(2, vertical_alignment="bottom")
-    name = right.selectbox(
-        say("File format"),
-        ["dpcore"] if inferred else list(FORMATS),
-        format_func=lambda one: FORMATS[one].title,
-        key="data.save_as",
-        label_visibility="collapsed",
-        help=say("Only dpcore's own can say that lines were read off rows.") if inferred else None,
-    )
+    look: Any = {"format_func": lambda one: FORMATS[one].title, "label_visibility": "collapsed"}
+    name = right.selectbox(say("File format"), list(FORMATS), key="data.save_as", **look)
     text, lost = formats.written(schema, name)
-    file = FORMATS[name].file
-    left.download_button(say("Save the schema"), text, file, "application/json", key="data.save", on_click="ignore")
+    file, look = FORMATS[name].file, {"key": "data.save", "on_click": "ignore"}
+    left.download_button(say("Save the schema"), text, file, "application/json", **look)
     if lost:
         caption("This file does not hold: {lost}.", lost=escaped("; ".join(lost)))

@@ -42,7 +42,8 @@ def own_table() -> None:
     markdown("Say what is public about it, then release.")
     file = housekeeping.uploader(say("CSV, Excel or Parquet"), key="home.file")
     if file is not None:
-        st.session_state["data.handed_over"] = (file.name, file.getvalue())
+        handed = (file.file_id, file.name, file.getvalue())
+        st.session_state.update({"data.handed": handed, "data.source": "upload"})
         shell.open_page("data")
     with st.popover(say("Go on from a release"), icon=":material/settings_backup_restore:", width="stretch"):
         label = say("The zip of a release, or its config.json")

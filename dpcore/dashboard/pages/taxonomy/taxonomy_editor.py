@@ -137,7 +137,7 @@ def use(data: Dataset, changed: Column) -> None:
     session.amend(replace(data, schema=schema))
     rows = intake.current()
     if rows.made(data):
-        rows.keep(schema, rows.draft.read_off)
+        rows.keep(schema, rows.read_off)
     st.rerun()
 
 
