@@ -43,9 +43,9 @@ def show_failures(frames: Sequence[pd.DataFrame]) -> None:
         told = say("{count:,} runs gave nothing. What was charged before they failed stays charged.", count=len(lost))
         st.warning(told)
         kinds = [name for name in HEADINGS[:4] if name in lost]
-        st.dataframe(worded(lost.groupby(kinds, sort=False).size().reset_index(name="runs")), hide_index=True)
+        st.dataframe(translate_table(lost.groupby(kinds, sort=False).size().reset_index(name="runs")), hide_index=True)
 
 
-def worded(frame: pd.DataFrame) -> pd.DataFrame:
+def translate_table(frame: pd.DataFrame) -> pd.DataFrame:
     """A table in which all words are ours, as the screen says them."""
     return frame.map(lambda cell: retold(cell) if isinstance(cell, str) else cell).rename(columns=say)

@@ -40,7 +40,7 @@ class FigureRuns:
     """The finished runs of a figure, and what share of all they are."""
 
     frames: list[pd.DataFrame] = field(default_factory=list)
-    done: float = 0.0
+    share: float = 0.0
 
 
 def figures(page: str, data: Dataset, paper: str) -> None:
@@ -58,7 +58,7 @@ def figures(page: str, data: Dataset, paper: str) -> None:
     look: dict[str, Any] = {"default": next(iter(names)), "required": True, "format_func": escaped}
     name = lasting(left.segmented_control, say("Data set"), f"{page}.set:{data.token}", [*names], **look)
     count = int(lasting(right.number_input, say("Repeats"), f"{page}.repeats", 1, 20, REPEATS.get(paper, 5)))
-    data = data if name == data.name else published(name)
+    data = data if name == data.name else published_data(name)
     titles = {each.title: each for each in of_paper(paper)}
     figure = titles[one_of(say("Figure"), f"{page}.figure", {title: title for title in titles})]
     with st.popover(say("What the paper prints")):
@@ -74,7 +74,7 @@ def figures(page: str, data: Dataset, paper: str) -> None:
     made = session.kept(f"dpcore.figure:{page}:{what}", FigureRuns)
     jobs.run(phrase("Making releases"), name, partial(make, made, session.spending(), figure, data, count))
     if made.frames:
-        if made.done < 1 and not session.resting(name):
+        if made.share < 1 and not session.resting(name):
             told = phrase("Stopped before it was finished: {runs:,} runs are drawn, and points have fewer of them.")
             st.warning(say(told, runs=len(made.frames)))
         show_failures(made.frames)
@@ -93,7 +93,7 @@ def make(made: FigureRuns, spending: Spending, figure: Figure, data: Dataset, re
     with closing(figure.stream(data, repeats, n_jobs=-1, **how)) as found:
         for part, frame in found:
             frames.append(frame)
-            made.frames, made.done = frames, part
+            made.frames, made.share = frames, part
             if figure.together:
                 purpose = f"{figure.title}: {frame['series'].iloc[0]}, {frame['mode'].iloc[0]}"
                 record_run(spending, notes, data, purpose, frame)
@@ -132,12 +132,12 @@ def draw(paper: str, figure: Figure, frame: pd.DataFrame) -> None:
 def here(name: str) -> bool:
     """Whether a published data set can be read without asking the network."""
     try:
-        return hosting.offers(name) and bool(published(name))
+        return hosting.offers(name) and bool(published_data(name))
     except DataError:
         return False
 
 
-def published(name: str) -> Dataset:
+def published_data(name: str) -> Dataset:
     """A published data set, read once per session."""
     return session.kept(f"dpcore.published:{name}", partial(datasets.load, name))
 

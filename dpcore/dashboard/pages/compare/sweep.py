@@ -2,12 +2,12 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from math import fsum
 from typing import Any
 
 import streamlit as st
 
-from dpcore import experiment
 from dpcore.accounting.relation import Relation
 from dpcore.dashboard import controls
 from dpcore.dashboard.epsilon import EPSILONS
@@ -17,8 +17,7 @@ from dpcore.datasets import Dataset
 from dpcore.errors import ParameterError
 from dpcore.evaluate.evaluator import RANGE_ERROR, known_to, undefined_measures
 from dpcore.evaluate.learners import MODELS
-from dpcore.experiment import Config, Method
-from dpcore.experiment.sweeps import plan_runs
+from dpcore.experiment import Config, Method, parameters_of
 from dpcore.export.protection import protects
 from dpcore.language import phrase, retold, say
 from dpcore.methods import METHODS
@@ -47,13 +46,9 @@ GROUPS: Mapping[str, Offered] = {
 }
 LOCAL = tuple(GROUPS["Local"])
 CATALOG: Offered = {name: way for offered in GROUPS.values() for name, way in offered.items()}
+# What the papers call AVD, average variation distance, is a distance here.
+DISTANCES = (phrase("1-way distance"), phrase("2-way distance"), phrase("3-way distance"))
 MEASURES = ("accuracy", "balanced accuracy", "1-way AVD", "2-way AVD", "3-way AVD", RANGE_ERROR)
-# What people read: the papers call a distance AVD, average variation distance.
-DISTANCES = {
-    "1-way AVD": phrase("1-way distance"),
-    "2-way AVD": phrase("2-way distance"),
-    "3-way AVD": phrase("3-way distance"),
-}
 REPEATS, MOST_REPEATS, MOST_METHODS, MOST_RUNS = 4, 20, 10, 2_000
 FINISHED = phrase("finished already: no charge")
 SEEDS = (0, 2**31, None)  # lowest, highest, usual
@@ -103,22 +98,15 @@ def preset(question: PresetQuestion, data: Dataset) -> Config | None:
     return Config(methods, skip=True, **how) if methods else None
 
 
-def runs_of(config: Config) -> int:
-    """How many releases a comparison is."""
-    return len(config.methods) * len(config.epsilons) * config.repeats
-
-
 def ask(page: str, data: Dataset, usual: Config | None) -> tuple[Config, dict[str, str]]:
     """All settings, of which some are usual; moving one draws nothing and spends nothing."""
     names: list[str] = []
     known = series_of(usual) if usual else []
-    for number_of, (title, offered) in enumerate(GROUPS.items()):
-        chosen = [name for name in known if name in offered]
-        names += pills(f"{page}.methods.{number_of}", say(title), list(offered), chosen)
+    for k, (title, offered) in enumerate(GROUPS.items()):
+        names += pills(f"{page}.methods.{k}", say(title), list(offered), [name for name in known if name in offered])
     left, right = st.columns(2, gap="large")
-    first = next(iter(QUESTIONS.values()))
     with left:
-        epsilons = pills(f"{page}.epsilons", say("Epsilons"), EPSILONS, first.epsilons, "{:g}".format)
+        epsilons = pills(f"{page}.epsilons", say("Epsilons"), EPSILONS, (0.5,), "{:g}".format)
         modes = pills(f"{page}.modes", say("Versions"), list(MODES), ["corrected"], lambda mode: say(MODES[mode]))
         relation = controls.relation_picker(page, persons=data.schema.persons is not None)
     with right:
@@ -133,32 +121,35 @@ def ask(page: str, data: Dataset, usual: Config | None) -> tuple[Config, dict[st
     return plan_of(names, modes, relation, seed, data, **how)
 
 
-def series_of(config: Config) -> list[str]:
-    """The names of the methods of a comparison, whichever version runs."""
-    return list(dict.fromkeys(label.partition(" | ")[0] for label in config.methods))
-
-
-def in_words(metric: str) -> str:
-    """What people read of a measure."""
-    return DISTANCES.get(metric, metric)
-
-
-def pills(key: str, label: str, options: Sequence[Any], usual: Sequence[Any], told: Any = str) -> list[Any]:
+def pills(key: str, label: str, options: Sequence[Any], usual: Sequence[Any], written: Any = str) -> list[Any]:
     """Some of some options, in their order."""
-    how: Any = {"usual": list(usual), "selection_mode": "multi", "format_func": told, "wrap": True}
+    how: Any = {"usual": list(usual), "selection_mode": "multi", "format_func": written, "wrap": True}
     chosen = lasting(st.pills, label, key, options, **how)
     return [option for option in options if option in chosen]
 
 
+def series_of(config: Config) -> list[str]:
+    """The names of the methods of a comparison, whichever version runs."""
+    return list(dict.fromkeys(map(series, config.methods)))
+
+
+def series(label: str) -> str:
+    """The method that a label names with its version."""
+    return label.partition(" | ")[0]
+
+
+def in_words(metric: str) -> str:
+    """What people read of a measure."""
+    return metric.replace("AVD", "distance")
+
+
 def versions(names: Sequence[str], modes: Sequence[str], relation: str, seed: int | None) -> dict[str, Any]:
     """Those methods in those modes, by their labels; None where there is no such version."""
-    how: Any = {"relation": relation, "random_state": seed}
     found: dict[str, Any] = {}
-    for name in names:
+    for name, mode in product(names, modes):
         kind, variants = CATALOG[name]
-        for mode in modes:
-            method = METHODS[kind](mode=mode, **how, **variants[mode]) if mode in variants else None
-            found[LABELS[mode].format(method=name)] = method
+        how: Any = {"mode": mode, "relation": relation, "random_state": seed, **variants.get(mode, {})}
+        found[LABELS[mode].format(method=name)] = METHODS[kind](**how) if mode in variants else None
     return found
 
 
@@ -170,17 +161,15 @@ def plan_of(
     left_out: dict[str, str] = {}
     for label, method in versions(names, modes, relation, seed).items():
         try:
-            if method is not None:
+            if method is None:
+                left_out[label] = phrase("there is no such version of it.")
+            elif {*how["measures"]}.isdisjoint(known_to(method)):
+                left_out[label] = phrase("it has none of the chosen measures.")
+            else:
                 method.check(data.schema)
+                found[label] = method
         except ParameterError as error:
             left_out[label] = str(error)
-            continue
-        if method is None:
-            left_out[label] = phrase("there is no such version of it.")
-        elif {*how["measures"]} & {*known_to(method)}:
-            found[label] = method
-        else:
-            left_out[label] = phrase("it has none of the chosen measures.")
     return Config(found, skip=True, **how), left_out
 
 
@@ -189,12 +178,9 @@ def notes(config: Config, left_out: Mapping[str, str], data: Dataset) -> None:
     for label, reason in left_out.items():
         why = {"label": escaped(retold(label)), "reason": escaped(retold(reason))}
         caption(":material/block: **{label}** is left out: {reason}", **why)
-    lacking: dict[str, list[str]] = {}
-    for label, without in undefined_measures(config.methods, config.measures).items():
-        lacking.setdefault(", ".join(say(in_words(metric)) for metric in without), []).append(label.partition(" | ")[0])
-    for metrics, labels in lacking.items():
-        them = {"metrics": escaped(metrics), "names": escaped(", ".join(dict.fromkeys(labels)))}
-        caption("Releases a classifier and no rows, so there is no {metrics} of it: {names}.", **them)
+    if classifiers := dict.fromkeys(map(series, undefined_measures(config.methods, config.measures))):
+        names = escaped(", ".join(classifiers))
+        caption("Releases a classifier and no rows, so only its accuracies are measured: {names}.", names=names)
     if any(method.random_state is not None for method in config.methods.values()):
         caption(":red[:material/warning: With a seed nothing is proved: for teaching only.]")
     if not data.held:
@@ -216,26 +202,19 @@ def note_local(names: Collection[str]) -> None:
         )
 
 
-def find_unfinished(config: Config, finished: Collection[int]) -> list[Method]:
-    """The method of each run that is not there yet; `finished`: the positions of the others in the plan."""
-    plan = plan_runs(config.methods, config.epsilons, config.repeats)
-    return [run.method for position, run in enumerate(plan) if position not in finished]
-
-
 def charge(rest: Sequence[Method], data: Dataset) -> str:
     """What runs will charge, in a few words; of which neighbors, where these are not the usual ones."""
     if not rest:
         return say(FINISHED)
     proved = [method.epsilon for method in rest if proves(method, data)]
-    values: dict[str, Any] = {"count": len(rest), "bare": len(rest) - len(proved), "epsilon": number(fsum(proved))}
-    if not proved:
-        return say("{count:,} runs without a guarantee", **values)
+    parts, epsilon = [say("{count:,} runs", count=len(rest))], number(fsum(proved))
     if (relation := Relation(rest[0].relation)) is not Relation.ADD_REMOVE:
-        whom = say(relation.short_for(protects(data.schema.unit)))
-        values["epsilon"] = say("{epsilon} ({whom})", epsilon=values["epsilon"], whom=whom)
-    if values["bare"]:
-        return say("{count:,} runs · charges at most epsilon {epsilon}, and {bare:,} runs have no guarantee", **values)
-    return say("{count:,} runs · charges at most epsilon {epsilon}", **values)
+        epsilon = f"{epsilon} ({say(relation.short_for(protects(data.schema.unit)))})"
+    if proved:
+        parts.append(say("charges at most epsilon {epsilon}", epsilon=epsilon))
+    if bare := len(rest) - len(proved):
+        parts.append(say("{bare:,} runs have no guarantee", bare=bare))
+    return " · ".join(parts)
 
 
 def proves(method: Method, data: Dataset) -> bool:
@@ -249,26 +228,32 @@ def lacks(config: Config) -> str:
         return say("Choose a method, an epsilon and a measure or more.")
     if len(series_of(config)) > MOST_METHODS:
         return say("A chart tells at most {most} methods apart: choose fewer.", most=MOST_METHODS)
-    if runs_of(config) > MOST_RUNS:
+    if len(config.methods) * len(config.epsilons) * config.repeats > MOST_RUNS:
         return say("That is more than {most:,} runs: choose fewer.", most=MOST_RUNS)
     return ""
 
 
 def restore(page: str, config: Config) -> None:
     """Set the page's controls to a sweep that was written down; ParameterError if the page does not offer it."""
-    first, parameters = next(iter(config.methods.values())), experiment.parameters_of
+    first = next(iter(config.methods.values()))
     names = [name for name in series_of(config) if name in CATALOG]
     modes = [mode for mode, words in MODES.items() if any(label.endswith(f" | {words}") for label in config.methods)]
     values: dict[str, Any] = {"epsilons": list(config.epsilons), "measures": list(config.measures), "modes": modes}
     values |= {"relation": str(first.relation), "repeats": config.repeats, "seed": first.random_state}
-    known = fits(values["seed"], SEEDS) and values["relation"] in controls.RELATIONS
-    offered = versions(names, modes, values["relation"], values["seed"]) if known else {}
-    known = all(
-        (one := offered.get(label)) is not None and parameters(one) == parameters(method)
-        for label, method in config.methods.items()
+    offered = {
+        label: method and parameters_of(method)
+        for label, method in versions(names, modes, values["relation"], values["seed"]).items()
+    }
+    known = (
+        all(offered.get(label) == parameters_of(method) for label, method in config.methods.items())
+        and fits(values["seed"], SEEDS)
+        and values["relation"] in controls.RELATIONS
+        and {*config.epsilons} <= {*EPSILONS}
+        and {*config.measures} <= {*MEASURES}
+        and config.repeats <= MOST_REPEATS
+        and len(config.models) == 1
     )
-    known = known and {*config.epsilons} <= {*EPSILONS} and {*config.measures} <= {*MEASURES}
-    if not (known and config.repeats <= MOST_REPEATS and len(config.models) == 1):
+    if not known:
         raise ParameterError(
             "This comparison was not made on this page.", "Run it with dpcore.experiment.Config.from_json."
         )
