@@ -3,7 +3,7 @@
 What is finished is kept if somebody cancels, and every run is written down before it is drawn.
 """
 
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -48,17 +48,17 @@ def figures(page: str, data: Dataset, paper: str) -> None:
 
     `page` is what the keys of all widgets begin with.
     """
-    names = dict.fromkeys([data.name, *filter(here, SETS.get(paper, PUBLISHED))])
-    if not data.held:
+    own = {data.name: data} if data.held else {}
+    sets = own | read_published(paper) | own
+    if not own:
         st.info(say("The rows in use are in a folder. Figures need rows in memory, and are made of other data."))
-        del names[data.name]
-        if not names:
-            return
+    if not sets:
+        return
     left, right = st.columns([3, 1], gap="large")
-    look: dict[str, Any] = {"default": next(iter(names)), "required": True, "format_func": escaped}
-    name = lasting(left.segmented_control, say("Data set"), f"{page}.set:{data.token}", [*names], **look)
+    look: dict[str, Any] = {"default": next(iter(sets)), "required": True, "format_func": escaped}
+    name = lasting(left.segmented_control, say("Data set"), f"{page}.set:{data.token}", [*sets], **look)
+    data = sets[name]
     count = int(lasting(right.number_input, say("Repeats"), f"{page}.repeats", 1, 20, REPEATS.get(paper, 5)))
-    data = data if name == data.name else published_data(name)
     titles = {each.title: each for each in of_paper(paper)}
     figure = titles[one_of(say("Figure"), f"{page}.figure", {title: title for title in titles})]
     with st.popover(say("What the paper prints")):
@@ -129,17 +129,13 @@ def draw(paper: str, figure: Figure, frame: pd.DataFrame) -> None:
         st.markdown(f":material/fact_check: {escaped(line)} ({say(REAL_DATA)})")
 
 
-def here(name: str) -> bool:
-    """Whether a published data set can be read without asking the network."""
-    try:
-        return hosting.offers(name) and bool(published_data(name))
-    except DataError:
-        return False
-
-
-def published_data(name: str) -> Dataset:
-    """A published data set, read once per session."""
-    return session.kept(f"dpcore.published:{name}", partial(datasets.load, name))
+def read_published(paper: str) -> dict[str, Dataset]:
+    """The published data sets of a paper that can be read without asking the network, once per session."""
+    found = {}
+    for name in filter(hosting.offers, SETS.get(paper, PUBLISHED)):
+        with suppress(DataError):
+            found[name] = session.kept(f"dpcore.published:{name}", partial(datasets.load, name))
+    return found
 
 
 def redraws(page: str, shown: Shown) -> None:

@@ -148,12 +148,12 @@ def scores(release: Release, real: Evaluator, made: Any) -> pd.DataFrame:
 
 def references(shown: Shown) -> pd.DataFrame:
     """What redraws are seen beside: a fresh sample of the real rows, and always saying the most frequent class."""
-    release, found = shown.release, pd.DataFrame(columns=["metric", "label", "value"])
+    release, found = shown.release, []
     target, models = target_of(release), isinstance(release.artifact, Model)
-    if target is not None and len(shown.data.test_sample):
-        found = evaluate.baselines(shown.data, [MAJORITY], target=target).rename(columns={"reference": "label"})
-        found = found if models else found.replace({"metric": {"accuracy": LEARNED}})
     for k, name in enumerate(() if models else DISTANCES[: len(release.schema)], 1):
         beside = remember(shown, f"{k}-way", partial(panels.distances, shown, k))  # as on the tabs of columns and pairs
-        found = pd.concat([found, pd.DataFrame({"metric": [name], "label": FLOOR, "value": beside["floor"].mean()})])
-    return found
+        found.append(pd.DataFrame({"metric": [name], "label": FLOOR, "value": beside["floor"].mean()}))
+    if target is not None and len(shown.data.test_sample):
+        majority = evaluate.baselines(shown.data, [MAJORITY], target=target).rename(columns={"reference": "label"})
+        found.append(majority if models else majority.replace({"metric": {"accuracy": LEARNED}}))
+    return pd.concat(found)

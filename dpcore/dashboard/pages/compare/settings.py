@@ -17,7 +17,8 @@ def load(page: str) -> None:
     """Set the controls as an uploaded description of a comparison says."""
     if (file := st.session_state.get(f"{page}.file")) is not None:
         try:
-            sweep.restore(page, Config.from_json(file.getvalue()))
+            config = st.session_state[f"{page}.wanted"] = Config.from_json(file.getvalue())
+            sweep.restore(page, config)
         except ParameterError as error:
             st.session_state[f"{page}.refused"] = str(error)
 
@@ -32,7 +33,12 @@ def draw_settings(page: str, data: Dataset, usual: Config | None) -> None:
         sweep.notes(config, left_out, data)
         look: Any = {"type": "json", "on_change": load, "args": (page,)}
         housekeeping.uploader(say("An earlier comparison (JSON)"), key=f"{page}.file", **look)
-        if refused := st.session_state.pop(f"{page}.refused", ""):
+        wanted, refused = (st.session_state.pop(f"{page}.{key}", None) for key in ("wanted", "refused"))
+        if wanted is not None and wanted.to_dict(data)["hash"] != config.to_dict(data)["hash"]:
+            refused = say(
+                "This page does not offer all that the file says. Read it by dpcore.experiment.Config.from_json."
+            )
+        if refused:
             st.error(shell.escaped(refused), icon=":material/error:")
     st.session_state[f"{page}.chosen"] = config
     if missing := sweep.lacks(config):
@@ -51,7 +57,7 @@ def draw_questions(page: str, data: Dataset, presets: Mapping[str, Config | None
     for spot, (key, config) in zip(st.columns(len(presets)), presets.items(), strict=True):
         with spot, shell.mendable():
             charge = sweep_runs.charge_of(config, data) if config else say("No method takes these columns.")
-            asks = config is not None and session.of_people(data) and charge != say(sweep.FINISHED)
+            asks = config is not None and session.of_people(data) and charge != say(sweep_runs.FINISHED)
             look: Any = {"charge": charge} if asks else {"help": say(sweep_runs.CHARGED)}
             words = say(sweep.QUESTIONS[key].words)
             unproved.button(words, page, key, data, width="stretch", disabled=config is None, **look)

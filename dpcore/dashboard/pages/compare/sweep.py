@@ -1,27 +1,23 @@
 """What can be compared: three questions, or methods and modes, epsilons, repeats and measures; and what it charges."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from math import fsum
 from typing import Any
 
 import streamlit as st
 
-from dpcore.accounting.relation import Relation
 from dpcore.dashboard import controls
 from dpcore.dashboard.epsilon import EPSILONS
 from dpcore.dashboard.shell import escaped
-from dpcore.dashboard.widgets import caption, fits, lasting
+from dpcore.dashboard.widgets import caption, lasting
 from dpcore.datasets import Dataset
 from dpcore.errors import ParameterError
 from dpcore.evaluate.evaluator import RANGE_ERROR, known_to, undefined_measures
 from dpcore.evaluate.learners import MODELS
-from dpcore.experiment import Config, Method, parameters_of
-from dpcore.export.protection import protects
+from dpcore.experiment import Config, Method
 from dpcore.language import phrase, retold, say
 from dpcore.methods import METHODS
-from dpcore.text import number
 
 MODES = {"corrected": phrase("corrected"), "published": phrase("as printed")}
 LABELS = {"corrected": phrase("{method} | corrected"), "published": phrase("{method} | as printed")}
@@ -50,7 +46,6 @@ CATALOG: Offered = {name: way for offered in GROUPS.values() for name, way in of
 DISTANCES = (phrase("1-way distance"), phrase("2-way distance"), phrase("3-way distance"))
 MEASURES = ("accuracy", "balanced accuracy", "1-way AVD", "2-way AVD", "3-way AVD", RANGE_ERROR)
 REPEATS, MOST_REPEATS, MOST_METHODS, MOST_RUNS = 4, 20, 10, 2_000
-FINISHED = phrase("finished already: no charge")
 SEEDS = (0, 2**31, None)  # lowest, highest, usual
 
 
@@ -111,9 +106,7 @@ def ask(page: str, data: Dataset, usual: Config | None) -> tuple[Config, dict[st
         relation = controls.relation_picker(page, persons=data.schema.persons is not None)
     with right:
         measures = pills(f"{page}.measures", say("Measures"), MEASURES, ["2-way AVD"], lambda one: say(in_words(one)))
-        note = say("The accuracy of synthetic rows is that of a classifier that learned from them, told by real rows.")
-        look: Any = {"format_func": say, "help": note}
-        model = lasting(st.selectbox, say("Classifier"), f"{page}.model", MODELS, **look)
+        model = lasting(st.selectbox, say("Classifier"), f"{page}.model", MODELS, format_func=say)
         repeats = lasting(st.number_input, say("Repeats"), f"{page}.repeats", 1, MOST_REPEATS, REPEATS)
         note = say("For teaching: the same numbers again. Anyone who knows the seed can subtract the noise.")
         seed = lasting(st.number_input, say("Seed (empty: none)"), f"{page}.seed", *SEEDS, step=1, help=note)
@@ -143,33 +136,28 @@ def in_words(metric: str) -> str:
     return metric.replace("AVD", "distance")
 
 
-def versions(names: Sequence[str], modes: Sequence[str], relation: str, seed: int | None) -> dict[str, Any]:
-    """Those methods in those modes, by their labels; None where there is no such version."""
-    found: dict[str, Any] = {}
-    for name, mode in product(names, modes):
-        kind, variants = CATALOG[name]
-        how: Any = {"mode": mode, "relation": relation, "random_state": seed, **variants.get(mode, {})}
-        found[LABELS[mode].format(method=name)] = METHODS[kind](**how) if mode in variants else None
-    return found
-
-
 def plan_of(
     names: Sequence[str], modes: Sequence[str], relation: str, seed: int | None, data: Dataset, **how: Any
 ) -> tuple[Config, dict[str, str]]:
     """The sweep of those methods in those modes; what is left out of it as it cannot be run or measured, and why."""
     found: dict[str, Method] = {}
     left_out: dict[str, str] = {}
-    for label, method in versions(names, modes, relation, seed).items():
+    for name, mode in product(names, modes):
+        kind, variants = CATALOG[name]
+        label = LABELS[mode].format(method=name)
+        if mode not in variants:
+            left_out[label] = phrase("there is no such version of it.")
+            continue
+        method: Any = METHODS[kind](mode=mode, relation=relation, random_state=seed, **variants[mode])
         try:
-            if method is None:
-                left_out[label] = phrase("there is no such version of it.")
-            elif {*how["measures"]}.isdisjoint(known_to(method)):
-                left_out[label] = phrase("it has none of the chosen measures.")
-            else:
-                method.check(data.schema)
-                found[label] = method
+            method.check(data.schema)
         except ParameterError as error:
             left_out[label] = str(error)
+            continue
+        if {*how["measures"]} & {*known_to(method)}:
+            found[label] = method
+        else:
+            left_out[label] = phrase("it has none of the chosen measures.")
     return Config(found, skip=True, **how), left_out
 
 
@@ -185,78 +173,31 @@ def notes(config: Config, left_out: Mapping[str, str], data: Dataset) -> None:
         caption(":red[:material/warning: With a seed nothing is proved: for teaching only.]")
     if not data.held:
         caption(
-            "Every run learns from all rows of the folder; classifiers are compared on uniform samples: {learned:,} "
-            "rows to learn from, {tested:,} to test on.",
+            "Runs learn from all rows of the folder; classifiers are compared on random samples: {learned:,} rows to "
+            "learn from, {tested:,} to test on.",
             learned=len(data.train_sample),
             tested=len(data.test_sample),
         )
-    note_local(series_of(config))
-
-
-def note_local(names: Collection[str]) -> None:
-    """Say that local and other methods promise different things, where both are compared."""
-    if {*names} & {*LOCAL} and {*names} - {*LOCAL}:
-        caption(
-            "Two guarantees: local methods protect each person's answers before they are collected, the others need "
-            "one keeper whom all people trust. Their epsilons are drawn on one axis, and are not the same promise."
-        )
-
-
-def charge(rest: Sequence[Method], data: Dataset) -> str:
-    """What runs will charge, in a few words; of which neighbors, where these are not the usual ones."""
-    if not rest:
-        return say(FINISHED)
-    proved = [method.epsilon for method in rest if proves(method, data)]
-    parts, epsilon = [say("{count:,} runs", count=len(rest))], number(fsum(proved))
-    if (relation := Relation(rest[0].relation)) is not Relation.ADD_REMOVE:
-        epsilon = f"{epsilon} ({say(relation.short_for(protects(data.schema.unit)))})"
-    if proved:
-        parts.append(say("charges at most epsilon {epsilon}", epsilon=epsilon))
-    if bare := len(rest) - len(proved):
-        parts.append(say("{bare:,} runs have no guarantee", bare=bare))
-    return " · ".join(parts)
-
-
-def proves(method: Method, data: Dataset) -> bool:
-    """Whether it is known before a run what can be proven of it: the epsilon that it has."""
-    return method.mode == "corrected" and method.random_state is None and data.schema.source == "declared"
 
 
 def lacks(config: Config) -> str:
     """Why this cannot be run, in a sentence; empty if it can."""
     if not config.methods or not config.epsilons or not config.measures:
         return say("Choose a method, an epsilon and a measure or more.")
-    if len(series_of(config)) > MOST_METHODS:
-        return say("A chart tells at most {most} methods apart: choose fewer.", most=MOST_METHODS)
-    if len(config.methods) * len(config.epsilons) * config.repeats > MOST_RUNS:
-        return say("That is more than {most:,} runs: choose fewer.", most=MOST_RUNS)
+    runs = len(config.methods) * len(config.epsilons) * config.repeats
+    if len(series_of(config)) > MOST_METHODS or runs > MOST_RUNS:
+        return say("Choose at most {methods} methods and {runs:,} runs.", methods=MOST_METHODS, runs=MOST_RUNS)
     return ""
 
 
 def restore(page: str, config: Config) -> None:
-    """Set the page's controls to a sweep that was written down; ParameterError if the page does not offer it."""
+    """Set the page's controls to a sweep, as far as they can say it."""
     first = next(iter(config.methods.values()))
-    names = [name for name in series_of(config) if name in CATALOG]
     modes = [mode for mode, words in MODES.items() if any(label.endswith(f" | {words}") for label in config.methods)]
     values: dict[str, Any] = {"epsilons": list(config.epsilons), "measures": list(config.measures), "modes": modes}
     values |= {"relation": str(first.relation), "repeats": config.repeats, "seed": first.random_state}
-    offered = {
-        label: method and parameters_of(method)
-        for label, method in versions(names, modes, values["relation"], values["seed"]).items()
+    values |= {
+        f"methods.{k}": [name for name in series_of(config) if name in one] for k, one in enumerate(GROUPS.values())
     }
-    known = (
-        all(offered.get(label) == parameters_of(method) for label, method in config.methods.items())
-        and fits(values["seed"], SEEDS)
-        and values["relation"] in controls.RELATIONS
-        and {*config.epsilons} <= {*EPSILONS}
-        and {*config.measures} <= {*MEASURES}
-        and config.repeats <= MOST_REPEATS
-        and len(config.models) == 1
-    )
-    if not known:
-        raise ParameterError(
-            "This comparison was not made on this page.", "Run it with dpcore.experiment.Config.from_json."
-        )
-    values |= {f"methods.{k}": [name for name in group if name in names] for k, group in enumerate(GROUPS.values())}
     for key, value in (values | {"model": config.models[0]}).items():
         st.session_state[f"{page}.{key}"] = value

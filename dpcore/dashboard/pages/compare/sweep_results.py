@@ -1,6 +1,5 @@
 """What a comparison gave: a chart per measure, medians, failures, and what is taken away."""
 
-import math
 from collections.abc import Callable
 from functools import partial
 from math import fsum
@@ -11,24 +10,21 @@ import pandas as pd
 import streamlit as st
 
 from dpcore import charts
-from dpcore.accounting.relation import Relation
 from dpcore.accounting.tally import EPSILONS
 from dpcore.charts.base import REAL_DATA
 from dpcore.dashboard import panels
 from dpcore.dashboard.pages.compare import answers
-from dpcore.dashboard.pages.compare.sweep import LOCAL, MODES, in_words, note_local, series_of
-from dpcore.dashboard.pages.compare.sweep_runs import Comparison
+from dpcore.dashboard.pages.compare.sweep import LOCAL, MODES, in_words, series_of
+from dpcore.dashboard.pages.compare.sweep_runs import Comparison, neighbors
 from dpcore.dashboard.run_records import show_failures, translate_table
 from dpcore.dashboard.shell import escaped
 from dpcore.dashboard.widgets import caption, markdown, one_of
-from dpcore.domain.unit import PrivacyUnit
-from dpcore.evaluate.baselines import FLOOR, REAL
+from dpcore.evaluate.baselines import FLOOR
 from dpcore.evaluate.evaluator import RANGE_ERROR
-from dpcore.evaluate.learners import MAJORITY
 from dpcore.export import protection
 from dpcore.export.quoting import spreadsheet_csv
 from dpcore.language import phrase, retold, say
-from dpcore.text import claim, number
+from dpcore.text import claim, limit, number
 
 Axis = Literal["claimed", "proved"]
 AXES: dict[Axis, str] = {"claimed": "claimed", "proved": phrase("proven at most")}
@@ -48,11 +44,6 @@ DISTANCE = phrase(
     "How far shares of values are off, in all sets of that many columns: 0 is equal, 1 has nothing in common. Papers "
     "call it AVD, the average variation distance. Lower is better."
 )
-SHORT = {
-    MAJORITY: phrase("majority class"),
-    REAL: phrase("learned from real rows"),
-    FLOOR: phrase("fresh sample of the real rows"),
-}
 
 
 def results(page: str, made: Comparison) -> None:
@@ -73,33 +64,33 @@ def results(page: str, made: Comparison) -> None:
         tabs[phrase("Failed")] = partial(show_failures, made.frames)
     tabs[phrase("Download")] = partial(take_away, page, made)
     panels.draw_open(page, tabs)
-    draw_spending(good, made.void, made.data.schema.unit)
+    draw_spending(made, good)
 
 
-def draw_spending(good: pd.DataFrame, void: str, unit: PrivacyUnit | None) -> None:
-    """What all runs together claim and can cost, by relation; they never add up across relations."""
-    for relation, part in good.drop_duplicates(["method", "epsilon", "repeat"]).groupby("relation"):
-        proved = part[np.isfinite(part["epsilon_bound"])]
-        total = fsum(proved["epsilon_bound"])
-        whom = say(Relation(str(relation)).short_for(protection.protects(unit)))
-        if person := protection.for_person(unit, total):
-            whom = f"{whom}: {person}"
-        message = phrase("{count:,} runs of the same rows: claimed {claimed}, proven at most {bound} in all ({whom}).")
-        values = {"claimed": claim(fsum(proved["epsilon_claimed"])), "bound": number(total), "whom": whom}
-        caption(message, count=len(proved), **values)
-        if bare := len(part) - len(proved):
-            caption("{count:,} runs without a guarantee: no epsilon covers them.", count=bare)
-    if void:
-        st.error(void, icon=":material/gpp_bad:")
+def draw_spending(made: Comparison, good: pd.DataFrame) -> None:
+    """What all runs together claim and can cost."""
+    runs = good.drop_duplicates(["method", "epsilon", "repeat"])
+    proved = runs[np.isfinite(runs["epsilon_bound"])]
+    total, whom = fsum(proved["epsilon_bound"]), say(neighbors(made.config, made.data))
+    if person := protection.for_person(made.data.schema.unit, total):
+        whom = f"{whom}: {person}"
+    message = phrase("{count:,} runs of the same rows: claimed {claimed}, proven at most {bound} in all ({whom}).")
+    values = {"claimed": claim(fsum(proved["epsilon_claimed"])), "bound": number(total), "whom": whom}
+    caption(message, count=len(proved), **values)
+    if bare := len(runs) - len(proved):
+        caption("{count:,} runs without a guarantee: no epsilon covers them.", count=bare)
+    if made.void:
+        st.error(made.void, icon=":material/gpp_bad:")
 
 
 def answer(page: str, made: Comparison, good: pd.DataFrame) -> None:
     """One measure of all methods that have it: what it says, in a sentence, and a chart."""
     measures: dict[str, str] = {name: in_words(name) for name in made.config.measures}
     axis: Axis = "claimed"
+    differ = good["epsilon_claimed"] != good["epsilon_bound"]
     with st.container(horizontal=True, key="switches"):
         metric = one_of(say("Measure"), f"{page}.measure", measures, label_visibility="collapsed")
-        if len(made.config.epsilons) > 1 and (made.void or (good["epsilon_claimed"] != good["epsilon_bound"]).any()):
+        if len(made.config.epsilons) > 1 and not made.void and differ.any():
             axis = one_of(say("Epsilon on the axis"), f"{page}.axis", AXES)
     frame = good[good["metric"] == metric].dropna(subset=["value"])
     if frame.empty:
@@ -109,32 +100,30 @@ def answer(page: str, made: Comparison, good: pd.DataFrame) -> None:
     floor = max(found["value"][found["reference"] == FLOOR], default=0.0)
     with st.container(key="verdict"):
         st.markdown(f"**{answers.sentence(frame, metric, floor)}**", help=say(EXPLAINED.get(metric, DISTANCE)))
-    labels = [
-        ", ".join(filter(None, [say(one["model"]), say(SHORT.get(one["reference"], one["reference"]))]))
-        for _, one in found.iterrows()
-    ]
+    pairs = zip(found["model"], found["reference"], strict=True)
+    labels = [", ".join(map(say, filter(None, pair))) for pair in pairs]
     draw(axis, made, frame, metric, pd.DataFrame({"label": labels, "value": found["value"].to_numpy()}))
 
 
 def draw(axis: Axis, made: Comparison, frame: pd.DataFrame, metric: str, references: pd.DataFrame) -> None:
     """One chart: rows of runs at one epsilon, or curves against the epsilon that someone chose to see."""
     columns = ["method", "epsilon", "repeat", "value", *EPSILONS, "void", "relation", "seconds"]
-    whom, title = protection.protects(made.data.schema.unit), say(in_words(metric))
-    frame = frame.assign(relation=[Relation(name).short_for(whom) for name in frame["relation"]])
+    frame, title = frame.assign(relation=neighbors(made.config, made.data)), say(in_words(metric))
     title = title[:1].upper() + title[1:]
     quantity = "accuracy" if answers.rises(metric) else "" if metric == RANGE_ERROR else "distance"
     look: dict[str, Any] = {"title": title, "quantity": quantity, "references": references}
     if len(made.config.epsilons) == 1:
         look["title"] = say("{title} at epsilon {epsilon}", title=title, epsilon=number(made.config.epsilons[0]))
         hollow = frame["mode"] == MODES["published"]
-        published = [say("{method}, as published", method=name) for name in frame["series"]]
-        bounds = [
-            say("proven at most {bound}", bound=number(bound)) if math.isfinite(bound) else say("nothing proven")
-            for bound in frame["epsilon_bound"]
-        ]
-        rows = frame.assign(name=frame["series"].where(~hollow, published), hollow=hollow)
-        rows = rows.assign(note=pd.Series(bounds, frame.index).where(hollow, ""))
-        note_local(series_of(made.config))
+        published = frame["series"].map(lambda name: say("{method}, as published", method=name))
+        bounds = frame["epsilon_bound"].map(lambda bound: say("proven at most: {bound}", bound=limit(bound)))
+        names, notes = frame["series"].where(~hollow, published), bounds.where(hollow, "")
+        rows = frame.assign(name=names, note=notes, hollow=hollow)
+        if 0 < frame["series"].isin(LOCAL).mean() < 1:
+            caption(
+                "Two guarantees: local methods protect each person's answers before they are collected, the others "
+                "need one keeper whom all people trust. Their epsilons are not the same promise."
+            )
         picture = charts.run_strips(rows, x_title=in_words(metric), **look)
     else:
         without = frame[~np.isfinite(frame["epsilon_bound" if axis == "proved" else "epsilon_claimed"].to_numpy(float))]
@@ -160,11 +149,9 @@ def draw_medians(good: pd.DataFrame) -> None:
 def take_away(page: str, made: Comparison) -> None:
     """The numbers of all runs, and what would run them again."""
     markdown("All runs as a table. **{mark}**: they were measured on real rows, without noise.", mark=say(REAL_DATA))
-    table = spreadsheet_csv(made.frame.drop(columns=["series", "mode"])).encode()
-    config = made.config.to_json(made.data).encode()
-    icon = ":material/download:"
+    table, icon = spreadsheet_csv(made.frame.drop(columns=["series", "mode"])), ":material/download:"
+    files = {say("Runs (CSV)"): ("comparison-do-not-publish.csv", table)}
+    files[say("Exactly what ran (JSON)")] = ("comparison-config.json", made.config.to_json(made.data))
     with st.container(horizontal=True):
-        name = "comparison-do-not-publish.csv"
-        st.download_button(say("Runs (CSV)"), table, name, "text/csv", key=f"{page}.csv", icon=icon)
-        name, kind = "comparison-config.json", "application/json"
-        st.download_button(say("Exactly what ran (JSON)"), config, name, kind, key=f"{page}.json", icon=icon)
+        for label, (name, text) in files.items():
+            st.download_button(label, text.encode(), name, key=f"{page}.{name.rpartition('.')[2]}", icon=icon)

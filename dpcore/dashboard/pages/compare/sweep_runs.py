@@ -2,32 +2,32 @@
 
 from contextlib import closing
 from dataclasses import dataclass, field
+from math import fsum
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from dpcore import evaluate, experiment
 from dpcore.accounting.ledger import Ledger
-from dpcore.accounting.store import Books
+from dpcore.accounting.relation import Relation
 from dpcore.arguments import Progress
 from dpcore.dashboard import jobs, session
-from dpcore.dashboard.pages.compare.sweep import charge, proves
 from dpcore.dashboard.run_records import record_run
 from dpcore.datasets import Dataset
 from dpcore.evaluate.baselines import FLOOR, FOREST, REAL
 from dpcore.evaluate.learners import MAJORITY
 from dpcore.experiment import Config, Method
 from dpcore.experiment.sweeps import PURPOSE, find_finished_runs, join_runs, plan_runs
-from dpcore.language import phrase, retold
+from dpcore.export.protection import protects
+from dpcore.language import phrase, retold, say
 from dpcore.methods.base import PrivateClassifier
 from dpcore.text import number
 
-PURPOSES = (
-    phrase("Comparison: {method} | corrected"),
-    phrase("Comparison: {method} | as printed"),
-)  # as books name them
+# As books name runs.
+PURPOSES = (phrase("Comparison: {method} | corrected"), phrase("Comparison: {method} | as printed"))
+FINISHED = phrase("finished already: no charge")
 CHARGED = phrase("Every run is a release of the same rows, and will be charged to your privacy budget.")
-COUNT = phrase("{count:,} of {planned:,} runs")
 SPENT = phrase("{count:,} of {planned:,} runs, proven at most epsilon {spent} so far")
 
 
@@ -82,14 +82,25 @@ def find_unfinished(config: Config, data: Dataset, kept: experiment.Place) -> li
 
 
 def charge_of(config: Config, data: Dataset) -> str:
-    """What the runs of a comparison that are not there yet will charge."""
-    return charge(find_unfinished(config, data, store()), data)
+    """What the runs that are not there yet will charge; of which neighbors, where these are not the usual ones."""
+    rest = find_unfinished(config, data, store())
+    if not rest:
+        return say(FINISHED)
+    sound = data.schema.source == "declared"  # what is known before a run to prove its epsilon, with version and seed
+    proved = [each.epsilon for each in rest if sound and each.mode == "corrected" and each.random_state is None]
+    parts, epsilon = [say("{count:,} runs", count=len(rest))], number(fsum(proved))
+    if rest[0].relation != Relation.ADD_REMOVE:
+        epsilon = f"{epsilon} ({say(neighbors(config, data))})"
+    if proved:
+        parts.append(say("charges at most epsilon {epsilon}", epsilon=epsilon))
+    if bare := len(rest) - len(proved):
+        parts.append(say("{bare:,} runs have no guarantee", bare=bare))
+    return " · ".join(parts)
 
 
-def proven(ledgers: Books, config: Config, data: Dataset) -> float:
-    """What is proven of all runs so far that are counted with those of a comparison."""
-    account = ledgers.account(ledgers.key(data), next(iter(config.methods.values())).relation)
-    return account.epsilon_bound if account else 0.0
+def neighbors(config: Config, data: Dataset) -> str:
+    """Which data sets are neighbors in all runs of a comparison, in a few words."""
+    return Relation(next(iter(config.methods.values())).relation).short_for(protects(data.schema.unit))
 
 
 def work(config: Config, data: Dataset) -> jobs.Work:
@@ -101,20 +112,20 @@ def work(config: Config, data: Dataset) -> jobs.Work:
         trees = any(isinstance(method, PrivateClassifier) for method in config.methods.values())
         kinds = (REAL, MAJORITY, *([FOREST] if trees else []), FLOOR)
         made = Comparison(config, data, evaluate.baselines(data, kinds, config.measures, models=config.models))
-        rest, before = find_unfinished(config, data, kept), proven(spending.books, config, data)
-        message = SPENT if any(proves(method, data) for method in rest) else COUNT
+        finished = made.planned - len(find_unfinished(config, data, kept))
         notes: dict[Any, Ledger] = {}
 
         def tell(*_: object) -> None:
-            count, spent = len(made.frames), number(proven(spending.books, config, data) - before)
-            progress(count / made.planned, message.format(count=count, planned=made.planned, spent=spent))
+            spent = number(np.nansum([frame["epsilon_bound"].iloc[0] for frame in made.frames]))
+            values = {"count": len(made.frames), "planned": made.planned, "spent": spent}
+            progress(len(made.frames) / made.planned, SPENT.format(**values))
 
         how: dict[str, Any] = {"ledgers": spending.books.open_runs(config.methods, data, PURPOSE), "store": kept}
         with closing(experiment.stream(data=data, progress=tell, **how, **config.asked)) as found:
             for count, (_, frame) in enumerate(found, 1):
                 made.frames.append(frame)
                 place["shown"] = made
-                if count > made.planned - len(rest):
+                if count > finished:
                     record_run(spending, notes, data, f"{PURPOSE}: {frame['method'].iloc[0]}", frame)
                 tell()
 
