@@ -15,8 +15,7 @@ from screen import books, charts, dataset, key_of, marked, mendable, pictures, w
 from streamlit.testing.v1 import AppTest
 
 from dpcore import datasets
-from dpcore.dashboard.panels import paper
-from dpcore.datasets import Dataset
+from dpcore.dashboard import hosting
 from dpcore.errors import DataError
 from dpcore.experiment import engine
 from dpcore.experiment.figures.base import Figure
@@ -24,7 +23,6 @@ from dpcore.experiment.figures.base import Figure
 FRAME = people().assign(pay=np.linspace(0, 5000, 80).round(5))
 FRAME.loc[40, "pay"] = 1234.56789
 PEOPLE = data(FRAME, max_rows=500)
-READ_PUBLISHED = paper.read_published
 
 
 @pytest.fixture(autouse=True)
@@ -34,7 +32,7 @@ def this_page(request: pytest.FixtureRequest, monkeypatch) -> None:
     monkeypatch.setattr(driving, "PAGE", named.params.get("name", "networks") if named else "networks")
     small_grids(monkeypatch)
     monkeypatch.setattr(engine, "effective_n_jobs", lambda _: 1)
-    monkeypatch.setattr(paper, "read_published", lambda _: {})
+    monkeypatch.setattr(hosting, "offers", lambda _: False)
 
 
 def figures(at: AppTest | None = None) -> AppTest:
@@ -128,21 +126,17 @@ def test_an_error_between_runs_keeps_what_is_finished_and_says_so(monkeypatch) -
     assert "The rows ran [out]." in error
     assert not at.get("progress")
     assert len(at.warning) == 1  # which says that it was stopped
-    assert len(entries(at, "figure_6")) == 3  # the third was drawn, and so is charged, though nobody saw it
-    assert (len(runs_of(at)), len(pictures(at))) == (2, 1)
+    found = runs_of(at)
+    account = at.session_state["dpcore.books"].account(key_of(at), found["relation"].iloc[0])
+    assert account.looks + account.apart == 3  # the third was drawn, and so is charged, though nobody saw it
+    assert (len(entries(at, "figure_6")), len(found), len(pictures(at))) == (2, 2, 1)
 
 
 @pytest.mark.parametrize("name", ["naive_bayes"])
 def test_published_data_are_offered_where_they_are_and_alone_have_what_the_paper_states(name: str, monkeypatch) -> None:
     adult = data(people(100, seed=5), "adult")
-
-    def load(name: str) -> Dataset:
-        if name != "adult":
-            raise DataError("It is not here.", "Fetch it.")
-        return adult
-
-    monkeypatch.setattr(datasets, "load", load)
-    monkeypatch.setattr(paper, "read_published", READ_PUBLISHED)
+    monkeypatch.setattr(hosting, "offers", lambda known: known == "adult")
+    monkeypatch.setattr(datasets, "load", lambda _: adult)
     at = figures()
     assert widget(at, "naive_bayes.set").options == ["people", "adult"]
     for name, more in (("people", 0), ("adult", 1)):  # what the paper states

@@ -12,6 +12,7 @@ import pandas as pd
 import streamlit as st
 
 from dpcore import datasets
+from dpcore.accounting.ledger import Ledger
 from dpcore.arguments import Progress
 from dpcore.charts.base import REAL_DATA
 from dpcore.dashboard import hosting, jobs, panels, session, unproved
@@ -84,33 +85,25 @@ def figures(page: str, data: Dataset, paper: str) -> None:
 def make(made: FigureRuns, spending: Spending, figure: Figure, data: Dataset, repeats: int, progress: Progress) -> None:
     """Make a figure; what is finished takes the place of earlier runs, and is kept if somebody cancels."""
     frames: list[pd.DataFrame] = []
-    notes: dict[Any, Any] = {}  # lines of their own in the books of today
+    notes: dict[Any, Ledger] = {}
+    opened: dict[str, NewLedger] = {}
 
     def within(part: float, text: str = "") -> None:
         progress(part, f"{len(frames):,} done{text and '; '}{text}")
 
-    how: dict[str, Any] = {"ledgers": partial(ledger_of, spending, notes, figure, data), "progress": within}
-    with closing(figure.stream(data, repeats, n_jobs=-1, **how)) as found:
+    def ledger_of(run: Run) -> NewLedger:
+        method = str(run.labels["method"])
+        if method not in opened:
+            opened.update(spending.books.open_runs({method: run.method}, data, figure.title))
+        return opened[method]
+
+    with closing(figure.stream(data, repeats, ledgers=ledger_of, n_jobs=-1, progress=within)) as found:
         for part, frame in found:
             frames.append(frame)
             made.frames, made.share = frames, part
-            if figure.together:
-                purpose = f"{figure.title}: {frame['series'].iloc[0]}, {frame['mode'].iloc[0]}"
-                record_run(spending, notes, data, purpose, frame)
+            purpose = f"{figure.title}: {frame['series'].iloc[0]}, {frame['mode'].iloc[0]}"
+            record_run(spending, notes, data, purpose, frame)
             within(part)
-
-
-def ledger_of(spending: Spending, notes: dict[Any, Any], figure: Figure, data: Dataset, run: Run) -> NewLedger:
-    """What makes the ledger of a run: one in the books for other processes, or a part of the session's account."""
-    method, relation = str(run.labels["method"]), str(run.method.relation)
-    key = (relation, method)
-    if key not in notes and figure.together:
-        notes[key] = spending.books.open_runs({method: run.method}, data, figure.title)[method]
-    elif key not in notes:
-        account = spending.account(data, relation, f"{figure.title}: {method.replace(' | ', ', ')}")
-        notes[key] = lambda: account
-    opened: NewLedger = notes[key]
-    return opened
 
 
 def draw(paper: str, figure: Figure, frame: pd.DataFrame) -> None:

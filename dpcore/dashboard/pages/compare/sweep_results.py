@@ -1,9 +1,9 @@
-"""What a comparison gave: a chart per measure, medians, failures, and what is taken away."""
+"""What a comparison gave: a chart per measure, failures, and what is taken away."""
 
 from collections.abc import Callable
 from functools import partial
 from math import fsum
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -26,12 +26,7 @@ from dpcore.export.quoting import spreadsheet_csv
 from dpcore.language import phrase, retold, say
 from dpcore.text import claim, limit, number
 
-Axis = Literal["claimed", "proved"]
-AXES: dict[Axis, str] = {"claimed": "claimed", "proved": phrase("proven at most")}
-NOT_DRAWN = {
-    "claimed": phrase("Not drawn, because no epsilon is claimed of them: {missing}."),
-    "proved": phrase("Not drawn, because no epsilon limits the cost of them: {missing}."),
-}
+AXES = {"claimed": phrase("claimed"), "proved": phrase("proven at most")}
 EXPLAINED = {
     "accuracy": phrase(
         "Share of real test rows whose class is predicted right, by the released classifier or by one that learned "
@@ -59,7 +54,6 @@ def results(page: str, made: Comparison) -> None:
     tabs: dict[str, Callable[[], None]] = {}
     if len(good):
         tabs[phrase("Answer")] = partial(answer, page, made, good)
-        tabs[phrase("Medians")] = partial(draw_medians, good)
     if len(good) < len(frame):
         tabs[phrase("Failed")] = partial(show_failures, made.frames)
     tabs[phrase("Download")] = partial(take_away, page, made)
@@ -86,8 +80,7 @@ def draw_spending(made: Comparison, good: pd.DataFrame) -> None:
 def answer(page: str, made: Comparison, good: pd.DataFrame) -> None:
     """One measure of all methods that have it: what it says, in a sentence, and a chart."""
     measures: dict[str, str] = {name: in_words(name) for name in made.config.measures}
-    axis: Axis = "claimed"
-    differ = good["epsilon_claimed"] != good["epsilon_bound"]
+    axis, differ = "claimed", good["epsilon_claimed"] != good["epsilon_bound"]
     with st.container(horizontal=True, key="switches"):
         metric = one_of(say("Measure"), f"{page}.measure", measures, label_visibility="collapsed")
         if len(made.config.epsilons) > 1 and not made.void and differ.any():
@@ -105,9 +98,8 @@ def answer(page: str, made: Comparison, good: pd.DataFrame) -> None:
     draw(axis, made, frame, metric, pd.DataFrame({"label": labels, "value": found["value"].to_numpy()}))
 
 
-def draw(axis: Axis, made: Comparison, frame: pd.DataFrame, metric: str, references: pd.DataFrame) -> None:
+def draw(axis: str, made: Comparison, frame: pd.DataFrame, metric: str, references: pd.DataFrame) -> None:
     """One chart: rows of runs at one epsilon, or curves against the epsilon that someone chose to see."""
-    columns = ["method", "epsilon", "repeat", "value", *EPSILONS, "void", "relation", "seconds"]
     frame, title = frame.assign(relation=neighbors(made.config, made.data)), say(in_words(metric))
     title = title[:1].upper() + title[1:]
     quantity = "accuracy" if answers.rises(metric) else "" if metric == RANGE_ERROR else "distance"
@@ -129,21 +121,18 @@ def draw(axis: Axis, made: Comparison, frame: pd.DataFrame, metric: str, referen
         without = frame[~np.isfinite(frame["epsilon_bound" if axis == "proved" else "epsilon_claimed"].to_numpy(float))]
         if len(without):
             missing = ", ".join(dict.fromkeys(escaped(retold(label)) for label in without["method"]))
-            st.info(say(NOT_DRAWN[axis], missing=missing), icon=":material/info:")
+            st.info(
+                say("Not drawn, as they have no finite epsilon of this kind: {missing}.", missing=missing),
+                icon=":material/info:",
+            )
         if len(without) == len(frame):
             return
         look |= {"y_title": in_words(metric), "x": axis, "log_y": not quantity, "names": series_of(made.config)}
         picture = charts.compared(frame, data=made.data.name, local=LOCAL, **look)
-    panels.chart(charts.mark_real(picture), data=translate_table(frame[columns].replace(np.inf, np.nan)))
-
-
-def draw_medians(good: pd.DataFrame) -> None:
-    """Median, lowest and highest run of every measure, epsilon and method."""
-    markdown("Medians over runs. **{mark}.**", mark=say(REAL_DATA))
-    groups = good.assign(metric=good["metric"].map(in_words)).groupby(["metric", "epsilon", "method"])
-    how: Any = {"runs": ("value", "count"), "median": ("value", "median")}
-    how |= {"lowest": ("value", "min"), "highest": ("value", "max"), "seconds": ("seconds", "median")}
-    st.dataframe(translate_table(groups.agg(**how).reset_index()), hide_index=True)
+    runs = frame.replace(np.inf, np.nan).groupby(["epsilon", "method", "relation", "void"], as_index=False)
+    numbers: Any = {"runs": ("value", "count"), "median": ("value", "median"), "lowest": ("value", "min")}
+    numbers |= {"highest": ("value", "max"), **{name: (name, "median") for name in (*EPSILONS, "seconds")}}
+    panels.chart(charts.mark_real(picture), data=translate_table(runs.agg(**numbers)))
 
 
 def take_away(page: str, made: Comparison) -> None:
