@@ -26,11 +26,11 @@ Offered = Mapping[str, tuple[str, Mapping[str, Mapping[str, Any]]]]
 
 
 def compared(*pages: str) -> Offered:
-    """What can be compared of the methods of some pages; references come last."""
-    kinds = [(name, kind) for name, kind in METHODS.items() if kind.page in pages]
+    """What can be compared of the methods of some pages."""
     return {
         shown: (name, ways)
-        for name, kind in sorted(kinds, key=lambda item: "corrected" not in item[1].modes)
+        for name, kind in METHODS.items()
+        if kind.page in pages
         for shown, ways in (kind.compared or {name: {mode: {} for mode in kind.modes}}).items()
     }
 

@@ -24,7 +24,7 @@ from dpcore.evaluate.evaluator import RANGE_ERROR
 from dpcore.export import protection
 from dpcore.export.quoting import spreadsheet_csv
 from dpcore.language import phrase, retold, say
-from dpcore.text import claim, limit, number
+from dpcore.text import claim, number
 
 AXES = {"claimed": phrase("claimed"), "proved": phrase("proven at most")}
 EXPLAINED = {
@@ -108,9 +108,9 @@ def draw(axis: str, made: Comparison, frame: pd.DataFrame, metric: str, referenc
         look["title"] = say("{title} at epsilon {epsilon}", title=title, epsilon=number(made.config.epsilons[0]))
         hollow = frame["mode"] == MODES["published"]
         published = frame["series"].map(lambda name: say("{method}, as published", method=name))
-        bounds = frame["epsilon_bound"].map(lambda bound: say("proven at most: {bound}", bound=limit(bound)))
-        names, notes = frame["series"].where(~hollow, published), bounds.where(hollow, "")
-        rows = frame.assign(name=names, note=notes, hollow=hollow)
+        proven = frame["epsilon_bound"].map(lambda bound: say("proven at most {bound}", bound=number(bound)))
+        proven = proven.where(np.isfinite(frame["epsilon_bound"]), say("nothing proven")).where(hollow, "")
+        rows = frame.assign(name=frame["series"].where(~hollow, published), note=proven, hollow=hollow)
         if 0 < frame["series"].isin(LOCAL).mean() < 1:
             caption(
                 "Two guarantees: local methods protect each person's answers before they are collected, the others "
