@@ -11,13 +11,7 @@ from dpcore.accounting.ledger import Ledger
 from dpcore.dashboard.session import Spending
 from dpcore.datasets import Dataset
 from dpcore.experiment.engine import failed_runs
-from dpcore.language import phrase, retold, say
-
-HEADINGS = (
-    phrase("method"), phrase("series"), phrase("mode"), phrase("why"), phrase("runs"), phrase("metric"),
-    phrase("relation"), phrase("void"), phrase("repeat"), phrase("seconds"), phrase("median"), phrase("lowest"),
-    phrase("highest"),
-)  # fmt: skip
+from dpcore.language import retold, say
 
 
 def record_run(spending: Spending, notes: dict[Any, Ledger], data: Dataset, purpose: str, frame: pd.DataFrame) -> None:
@@ -42,7 +36,7 @@ def show_failures(frames: Sequence[pd.DataFrame]) -> None:
     if len(lost):
         told = say("{count:,} runs gave nothing. What was charged before they failed stays charged.", count=len(lost))
         st.warning(told)
-        kinds = [name for name in HEADINGS[:4] if name in lost]
+        kinds = [name for name in ("method", "series", "mode", "why") if name in lost]
         st.dataframe(translate_table(lost.groupby(kinds, sort=False).size().reset_index(name="runs")), hide_index=True)
 
 

@@ -130,8 +130,9 @@ def draw(axis: str, made: Comparison, frame: pd.DataFrame, metric: str, referenc
         look |= {"y_title": in_words(metric), "x": axis, "log_y": not quantity, "names": series_of(made.config)}
         picture = charts.compared(frame, data=made.data.name, local=LOCAL, **look)
     runs = frame.replace(np.inf, np.nan).groupby(["epsilon", "method", "relation", "void"], as_index=False)
-    numbers: Any = {"runs": ("value", "count"), "median": ("value", "median"), "lowest": ("value", "min")}
-    numbers |= {"highest": ("value", "max"), **{name: (name, "median") for name in (*EPSILONS, "seconds")}}
+    numbers: Any = {"runs": ("value", "count"), phrase("median"): ("value", "median")}
+    numbers |= {phrase("lowest"): ("value", "min"), phrase("highest"): ("value", "max")}
+    numbers |= {name: (name, "median") for name in (*EPSILONS, "seconds")}
     panels.chart(charts.mark_real(picture), data=translate_table(runs.agg(**numbers)))
 
 
