@@ -1,4 +1,4 @@
-"""Compare methods: three questions, or any methods at several epsilons, run again and again on the same rows."""
+"""Compare methods: three questions, or any methods at several epsilons, on the same rows."""
 
 import streamlit as st
 

@@ -1,4 +1,4 @@
-"""Finished runs of comparisons and figures: on the session's list of entries, and those that failed on the screen."""
+"""Finished runs of comparisons and figures on the session's list of entries, and those that failed."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -37,7 +37,8 @@ def show_failures(frames: Sequence[pd.DataFrame]) -> None:
         told = say("{count:,} runs gave nothing. What was charged before they failed stays charged.", count=len(lost))
         st.warning(told)
         kinds = [name for name in ("method", "series", "mode", "why") if name in lost]
-        st.dataframe(translate_table(lost.groupby(kinds, sort=False).size().reset_index(name="runs")), hide_index=True)
+        counts = lost.groupby(kinds, sort=False).size().reset_index(name="runs")
+        st.dataframe(translate_table(counts), hide_index=True)
 
 
 def translate_table(frame: pd.DataFrame) -> pd.DataFrame:

@@ -80,7 +80,7 @@ def choice(draw: Callable[..., Any], label: str, key: str, names: Mapping[Any, s
 
 
 def one_of(label: str, key: str, names: Mapping[Any, str], area: Any = st, **look: Any) -> Any:
-    """One of some options in a row, told in words: the first until someone chooses; a single one needs no choice."""
+    """One of some options in a row: the first until someone chooses; a single one needs no choice."""
     usual = next(iter(names))
     if len(names) == 1:
         return usual

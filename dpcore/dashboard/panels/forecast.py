@@ -52,7 +52,7 @@ def draw(page: str, method: Synthesizer, own: Synthesizer, schema: Schema, publi
 
 
 def show(found: Forecast, epsilon: float, of_row: float, note: str) -> None:
-    """A forecast in words and as bands, at the page's epsilon, which is `of_row` for a single row."""
+    """A forecast in words and bands, at the page's epsilon, which is `of_row` for a single row."""
     at, times, group = found.at(of_row), epsilon / of_row, say("none")
     if at.group is not None:
         many = {"share": round(1 / at.group), "many": at.group * found.rows, "rows": found.rows}
@@ -86,7 +86,7 @@ def show(found: Forecast, epsilon: float, of_row: float, note: str) -> None:
         "that was left.",
         lost=len(names),
         pairs=len(at.kept),
-        names=", ".join(names if len(names) <= MOST_NAMED else [*names[:MOST_NAMED], "…"]) or "–",
+        names=", ".join([*names[:MOST_NAMED], *["…"] * (len(names) > MOST_NAMED)]) or "–",
     )
 
 

@@ -83,7 +83,7 @@ def figures(page: str, data: Dataset, paper: str) -> None:
 
 
 def make(made: FigureRuns, spending: Spending, figure: Figure, data: Dataset, repeats: int, progress: Progress) -> None:
-    """Make a figure; what is finished takes the place of earlier runs, and is kept if somebody cancels."""
+    """Make a figure; what is finished replaces earlier runs, and is kept if somebody cancels."""
     frames: list[pd.DataFrame] = []
     notes: dict[Any, Ledger] = {}
     opened: dict[str, NewLedger] = {}
@@ -97,7 +97,8 @@ def make(made: FigureRuns, spending: Spending, figure: Figure, data: Dataset, re
             opened.update(spending.books.open_runs({method: run.method}, data, figure.title))
         return opened[method]
 
-    with closing(figure.stream(data, repeats, ledgers=ledger_of, n_jobs=-1, progress=within)) as found:
+    stream = figure.stream(data, repeats, ledgers=ledger_of, n_jobs=-1, progress=within)
+    with closing(stream) as found:
         for part, frame in found:
             frames.append(frame)
             made.frames, made.share = frames, part
@@ -123,7 +124,7 @@ def draw(paper: str, figure: Figure, frame: pd.DataFrame) -> None:
 
 
 def read_published(paper: str) -> dict[str, Dataset]:
-    """The published data sets of a paper that can be read without asking the network, once per session."""
+    """The published data sets of a paper that are here without asking the network, read once."""
     found = {}
     for name in filter(hosting.offers, SETS.get(paper, PUBLISHED)):
         with suppress(DataError):

@@ -44,8 +44,8 @@ def redraws(
     `look` measures something else on every fitted method, and `draw` shows it: the frames together, with a `run`.
     """
     markdown(
-        "A release is one random draw. Draw {n} more with the same settings and see where yours lies. Each will be "
-        "charged to your privacy budget. The most that all of them can cost together, in epsilon: **{bound}**.",
+        "A release is one random draw. Draw {n} more with the same settings to see where yours lies. "
+        "Each is charged to your budget. The most that all can cost together, in epsilon: **{bound}**.",
         n=REDRAWS,
         bound=limit(REDRAWS * shown.release.ledger.epsilon_bound),
     )
@@ -69,7 +69,8 @@ def redraws(
         st.info(say("Stopped after {drawn} of {n}. They were charged, and these are they.", drawn=drawn, n=REDRAWS))
     beside = remember(shown, "beside redraws", partial(references, shown))
     small = not isinstance(shown.release.artifact, Model)
-    panels.chart(charts.mark_real(charts.redraws(shown.redraws, references=beside, small=small)), data=shown.redraws)
+    picture = charts.redraws(shown.redraws, references=beside, small=small)
+    panels.chart(charts.mark_real(picture), data=shown.redraws)
     panels.of_test_rows(shown)
     if shown.looks is not None and draw is not None:
         draw(shown.looks)
@@ -77,7 +78,7 @@ def redraws(
 
 @dataclass
 class Redraw(Measure):
-    """Releases once more, by what `read` says of one and `look` sees in its method; if one fails, nothing goes on."""
+    """Releases once more, by what `read` says and `look` sees; if one fails, nothing goes on."""
 
     read: Callable[[Any], pd.DataFrame] = pd.DataFrame
     look: Callable[[Any], pd.DataFrame] | None = None
@@ -131,7 +132,7 @@ def target_of(release: Release) -> str | None:
 
 
 def scores(release: Release, real: Evaluator, made: Any) -> pd.DataFrame:
-    """What a release is measured by: a model's accuracies; distances of rows, and the accuracy that they teach."""
+    """A model's accuracies; or distances of rows, and the accuracy that they teach."""
     target, found = target_of(release), {}
     if isinstance(release.artifact, Model):
         judged = real.judged(made.predict_proba, release.model.target)
@@ -147,13 +148,15 @@ def scores(release: Release, real: Evaluator, made: Any) -> pd.DataFrame:
 
 
 def references(shown: Shown) -> pd.DataFrame:
-    """What redraws are seen beside: a fresh sample of the real rows, and always saying the most frequent class."""
+    """What redraws are seen beside: a fresh sample of the real rows, and the majority class."""
     release, found = shown.release, []
     target, models = target_of(release), isinstance(release.artifact, Model)
     for k, name in enumerate(() if models else DISTANCES[: len(release.schema)], 1):
         beside = remember(shown, f"{k}-way", partial(panels.distances, shown, k))  # as on the tabs of columns and pairs
-        found.append(pd.DataFrame({"metric": [name], "label": FLOOR, "value": beside["floor"].mean()}))
+        line = {"metric": [name], "label": FLOOR, "value": beside["floor"].mean()}
+        found.append(pd.DataFrame(line))
     if target is not None and len(shown.data.test_sample):
-        majority = evaluate.baselines(shown.data, [MAJORITY], target=target).rename(columns={"reference": "label"})
+        majority = evaluate.baselines(shown.data, [MAJORITY], target=target)
+        majority = majority.rename(columns={"reference": "label"})
         found.append(majority if models else majority.replace({"metric": {"accuracy": LEARNED}}))
     return pd.concat(found)

@@ -1,4 +1,4 @@
-"""What a comparison answers, in a sentence that is computed from its runs, with what cannot be told from variation."""
+"""What a comparison answers, in a sentence computed from its runs, with what is only variation."""
 
 import pandas as pd
 
@@ -28,7 +28,7 @@ def value(found: float, metric: str) -> str:
 
 
 def sentence(runs: pd.DataFrame, metric: str, floor: float = 0.0) -> str:
-    """The answer of the runs that did not fail: what a proof costs, what epsilon buys, or which method is ahead.
+    """The answer of the runs that did not fail: a proof's cost, epsilon's gain, or which is ahead.
 
     `floor` is the distance of a fresh sample of the real rows.
     """
@@ -46,14 +46,15 @@ def cost_of_proof(runs: pd.DataFrame, metric: str) -> str:
     """What a proof costs each method at an epsilon."""
     clauses = []
     for name, part in runs.groupby("series", sort=False):
-        proved, published = (part.loc[part["mode"] == MODES[mode], "value"] for mode in ("corrected", "published"))
+        modes = part.groupby("mode")["value"]
+        proved, published = (modes.get_group(MODES[mode]) for mode in ("corrected", "published"))
         message, cost = phrase("{name} {cost} ({value}, as published {other})"), say("nothing")
         if better(published, proved, metric):
             cost = value(abs(proved.median() - published.median()), metric)
         elif not better(proved, published, metric):
             message = phrase("{name} nothing that can be told from run-to-run variation")
-        values = {"value": value(proved.median(), metric), "other": value(published.median(), metric)}
-        clauses.append(say(message, name=escaped(str(name)), cost=cost, **values))
+        found = {"value": value(proved.median(), metric), "other": value(published.median(), metric)}
+        clauses.append(say(message, name=escaped(str(name)), cost=cost, **found))
     which = {"metric": say(in_words(metric)), "epsilon": number(runs["epsilon"].max())}
     return say("In {metric} at epsilon {epsilon}, the cost of the proof: {costs}.", costs="; ".join(clauses), **which)
 

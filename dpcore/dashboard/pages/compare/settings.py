@@ -35,9 +35,7 @@ def draw_settings(page: str, data: Dataset, usual: Config | None) -> None:
         housekeeping.uploader(say("An earlier comparison (JSON)"), key=f"{page}.file", **look)
         wanted, refused = (st.session_state.pop(f"{page}.{key}", None) for key in ("wanted", "refused"))
         if wanted is not None and wanted.to_dict(data)["hash"] != config.to_dict(data)["hash"]:
-            refused = say(
-                "This page does not offer all that the file says. Read it by dpcore.experiment.Config.from_json."
-            )
+            refused = say("This page offers less than the file says. Use dpcore.experiment.Config.")
         if refused:
             st.error(shell.escaped(refused), icon=":material/error:")
     st.session_state[f"{page}.chosen"] = config

@@ -1,4 +1,4 @@
-"""What can be compared: three questions, or methods and modes, epsilons, repeats and measures; and what it charges."""
+"""What can be compared: three questions, or methods and modes, epsilons, repeats and measures."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -98,7 +98,8 @@ def ask(page: str, data: Dataset, usual: Config | None) -> tuple[Config, dict[st
     names: list[str] = []
     known = series_of(usual) if usual else []
     for k, (title, offered) in enumerate(GROUPS.items()):
-        names += pills(f"{page}.methods.{k}", say(title), list(offered), [name for name in known if name in offered])
+        chosen = [name for name in known if name in offered]
+        names += pills(f"{page}.methods.{k}", say(title), list(offered), chosen)
     left, right = st.columns(2, gap="large")
     with left:
         epsilons = pills(f"{page}.epsilons", say("Epsilons"), EPSILONS, (0.5,), "{:g}".format)
@@ -139,7 +140,7 @@ def in_words(metric: str) -> str:
 def plan_of(
     names: Sequence[str], modes: Sequence[str], relation: str, seed: int | None, data: Dataset, **how: Any
 ) -> tuple[Config, dict[str, str]]:
-    """The sweep of those methods in those modes; what is left out of it as it cannot be run or measured, and why."""
+    """The sweep of those methods in those modes; what is left out of it, and why."""
     found: dict[str, Method] = {}
     left_out: dict[str, str] = {}
     for name, mode in product(names, modes):
@@ -162,19 +163,19 @@ def plan_of(
 
 
 def notes(config: Config, left_out: Mapping[str, str], data: Dataset) -> None:
-    """What is left out of a comparison, what its epsilons do not promise, and what of a folder's rows is a sample."""
+    """What is left out of a comparison, what a seed voids, and what of a folder's rows is a sample."""
     for label, reason in left_out.items():
         why = {"label": escaped(retold(label)), "reason": escaped(retold(reason))}
         caption(":material/block: **{label}** is left out: {reason}", **why)
-    if classifiers := dict.fromkeys(map(series, undefined_measures(config.methods, config.measures))):
-        names = escaped(", ".join(classifiers))
-        caption("Releases a classifier and no rows, so only its accuracies are measured: {names}.", names=names)
+    if lacking := undefined_measures(config.methods, config.measures):
+        names = escaped(", ".join(dict.fromkeys(map(series, lacking))))
+        caption("Releases a classifier, so only accuracies are measured: {names}.", names=names)
     if any(method.random_state is not None for method in config.methods.values()):
         caption(":red[:material/warning: With a seed nothing is proved: for teaching only.]")
     if not data.held:
         caption(
-            "Runs learn from all rows of the folder; classifiers are compared on random samples: {learned:,} rows to "
-            "learn from, {tested:,} to test on.",
+            "Runs learn from all rows of the folder; classifiers are compared on random samples: "
+            "{learned:,} rows to learn from, {tested:,} to test on.",
             learned=len(data.train_sample),
             tested=len(data.test_sample),
         )
@@ -186,7 +187,7 @@ def lacks(config: Config) -> str:
         return say("Choose a method, an epsilon and a measure or more.")
     runs = len(config.methods) * len(config.epsilons) * config.repeats
     if len(series_of(config)) > MOST_METHODS or runs > MOST_RUNS:
-        return say("Choose at most {methods} methods and {runs:,} runs.", methods=MOST_METHODS, runs=MOST_RUNS)
+        return say("Choose {most} methods and {runs:,} runs at most.", most=MOST_METHODS, runs=MOST_RUNS)
     return ""
 
 
@@ -196,8 +197,7 @@ def restore(page: str, config: Config) -> None:
     modes = [mode for mode, words in MODES.items() if any(label.endswith(f" | {words}") for label in config.methods)]
     values: dict[str, Any] = {"epsilons": list(config.epsilons), "measures": list(config.measures), "modes": modes}
     values |= {"relation": str(first.relation), "repeats": config.repeats, "seed": first.random_state}
-    values |= {
-        f"methods.{k}": [name for name in series_of(config) if name in one] for k, one in enumerate(GROUPS.values())
-    }
+    for k, group in enumerate(GROUPS.values()):
+        values[f"methods.{k}"] = [name for name in series_of(config) if name in group]
     for key, value in (values | {"model": config.models[0]}).items():
         st.session_state[f"{page}.{key}"] = value

@@ -29,8 +29,8 @@ from dpcore.text import claim, number
 AXES = {"claimed": phrase("claimed"), "proved": phrase("proven at most")}
 EXPLAINED = {
     "accuracy": phrase(
-        "Share of real test rows whose class is predicted right, by the released classifier or by one that learned "
-        "from the synthetic rows. Higher is better."
+        "Share of real test rows that are predicted right, by the released classifier or one that "
+        "learned from the synthetic rows. Higher is better."
     ),
     "balanced accuracy": phrase("Share of a class predicted right, mean over classes. Higher is better."),
     RANGE_ERROR: phrase("Mean error of 200 random queries on 1 to 3 columns, in shares of all rows. Lower is better."),
@@ -99,7 +99,7 @@ def answer(page: str, made: Comparison, good: pd.DataFrame) -> None:
 
 
 def draw(axis: str, made: Comparison, frame: pd.DataFrame, metric: str, references: pd.DataFrame) -> None:
-    """One chart: rows of runs at one epsilon, or curves against the epsilon that someone chose to see."""
+    """One chart: rows of runs at one epsilon, or curves against the epsilon that someone chose."""
     frame, title = frame.assign(relation=neighbors(made.config, made.data)), say(in_words(metric))
     title = title[:1].upper() + title[1:]
     quantity = "accuracy" if answers.rises(metric) else "" if metric == RANGE_ERROR else "distance"
@@ -113,23 +113,23 @@ def draw(axis: str, made: Comparison, frame: pd.DataFrame, metric: str, referenc
         rows = frame.assign(name=frame["series"].where(~hollow, published), note=proven, hollow=hollow)
         if 0 < frame["series"].isin(LOCAL).mean() < 1:
             caption(
-                "Two guarantees: local methods protect each person's answers before they are collected, the others "
-                "need one keeper whom all people trust. Their epsilons are not the same promise."
+                "Two guarantees: local methods protect each person's answers before they are collected, "
+                "the others need one keeper whom all people trust. Their epsilons are not the same promise."
             )
         picture = charts.run_strips(rows, x_title=in_words(metric), **look)
     else:
-        without = frame[~np.isfinite(frame["epsilon_bound" if axis == "proved" else "epsilon_claimed"].to_numpy(float))]
+        column = "epsilon_bound" if axis == "proved" else "epsilon_claimed"
+        without = frame[~np.isfinite(frame[column].to_numpy(dtype=float))]
         if len(without):
-            missing = ", ".join(dict.fromkeys(escaped(retold(label)) for label in without["method"]))
-            st.info(
-                say("Not drawn, as they have no finite epsilon of this kind: {missing}.", missing=missing),
-                icon=":material/info:",
-            )
+            missing = ", ".join(dict.fromkeys(escaped(retold(name)) for name in without["method"]))
+            message = phrase("Not drawn, as they have no finite epsilon of this kind: {missing}.")
+            st.info(say(message, missing=missing), icon=":material/info:")
         if len(without) == len(frame):
             return
         look |= {"y_title": in_words(metric), "x": axis, "log_y": not quantity, "names": series_of(made.config)}
         picture = charts.compared(frame, data=made.data.name, local=LOCAL, **look)
-    runs = frame.replace(np.inf, np.nan).groupby(["epsilon", "method", "relation", "void"], as_index=False)
+    keys = ["epsilon", "method", "relation", "void"]
+    runs = frame.replace(np.inf, np.nan).groupby(keys, as_index=False)
     numbers: Any = {"runs": ("value", "count"), phrase("median"): ("value", "median")}
     numbers |= {phrase("lowest"): ("value", "min"), phrase("highest"): ("value", "max")}
     numbers |= {name: (name, "median") for name in (*EPSILONS, "seconds")}
@@ -139,9 +139,10 @@ def draw(axis: str, made: Comparison, frame: pd.DataFrame, metric: str, referenc
 def take_away(page: str, made: Comparison) -> None:
     """The numbers of all runs, and what would run them again."""
     markdown("All runs as a table. **{mark}**: they were measured on real rows, without noise.", mark=say(REAL_DATA))
-    table, icon = spreadsheet_csv(made.frame.drop(columns=["series", "mode"])), ":material/download:"
-    files = {say("Runs (CSV)"): ("comparison-do-not-publish.csv", table)}
-    files[say("Exactly what ran (JSON)")] = ("comparison-config.json", made.config.to_json(made.data))
+    table = spreadsheet_csv(made.frame.drop(columns=["series", "mode"])).encode()
+    text, icon = made.config.to_json(made.data).encode(), ":material/download:"
     with st.container(horizontal=True):
-        for label, (name, text) in files.items():
-            st.download_button(label, text.encode(), name, key=f"{page}.{name.rpartition('.')[2]}", icon=icon)
+        name = "comparison-do-not-publish.csv"
+        st.download_button(say("Runs (CSV)"), table, name, key=f"{page}.csv", icon=icon)
+        name = "comparison-config.json"
+        st.download_button(say("Exactly what ran (JSON)"), text, name, key=f"{page}.json", icon=icon)

@@ -1,4 +1,4 @@
-"""Comparisons that run: in worker processes, on the books before noise is drawn, and kept where they were stopped."""
+"""Comparisons that run in worker processes: charged before noise is drawn, kept if they are stopped."""
 
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -82,12 +82,12 @@ def find_unfinished(config: Config, data: Dataset, kept: experiment.Place) -> li
 
 
 def charge_of(config: Config, data: Dataset) -> str:
-    """What the runs that are not there yet will charge; of which neighbors, where these are not the usual ones."""
+    """What the runs that are not there yet will charge, and of which neighbors, if not the usual."""
     rest = find_unfinished(config, data, store())
     if not rest:
         return say(FINISHED)
-    sound = data.schema.source == "declared"  # what is known before a run to prove its epsilon, with version and seed
-    proved = [each.epsilon for each in rest if sound and each.mode == "corrected" and each.random_state is None]
+    sound = [each for each in rest if each.mode == "corrected" and each.random_state is None]
+    proved = [each.epsilon for each in sound if data.schema.source == "declared"]
     parts, epsilon = [say("{count:,} runs", count=len(rest))], number(fsum(proved))
     if rest[0].relation != Relation.ADD_REMOVE:
         epsilon = f"{epsilon} ({say(neighbors(config, data))})"
@@ -111,7 +111,8 @@ def work(config: Config, data: Dataset) -> jobs.Work:
         progress(0.0, phrase("measuring the real rows"))
         trees = any(isinstance(method, PrivateClassifier) for method in config.methods.values())
         kinds = (REAL, MAJORITY, *([FOREST] if trees else []), FLOOR)
-        made = Comparison(config, data, evaluate.baselines(data, kinds, config.measures, models=config.models))
+        references = evaluate.baselines(data, kinds, config.measures, models=config.models)
+        made = Comparison(config, data, references)
         finished = made.planned - len(find_unfinished(config, data, kept))
         notes: dict[Any, Ledger] = {}
 
