@@ -1,6 +1,5 @@
 """What a comparison gave: a chart per measure, failures, and what is taken away."""
 
-from collections.abc import Callable
 from functools import partial
 from math import fsum
 from typing import Any
@@ -43,22 +42,17 @@ DISTANCE = phrase(
 
 def results(page: str, made: Comparison) -> None:
     """All that a comparison gave so far."""
-    frame = made.frame
     if len(made.frames) < made.planned:
         text = phrase(
             "Stopped before it was finished: {count:,} of {planned:,} runs are here. **Run** makes the others. What "
             "was begun when it was stopped stays charged."
         )
         st.warning(say(text, count=len(made.frames), planned=made.planned))
-    good = frame[frame["error"] == ""]
-    tabs: dict[str, Callable[[], None]] = {}
-    if len(good):
-        tabs[phrase("Answer")] = partial(answer, page, made, good)
-    if len(good) < len(frame):
-        tabs[phrase("Failed")] = partial(show_failures, made.frames)
-    tabs[phrase("Download")] = partial(take_away, page, made)
-    panels.draw_open(page, tabs)
+    good = made.frame.query("error == ''")
+    tabs = {phrase("Answer"): partial(answer, page, made, good)}
+    panels.draw_open(page, tabs | {phrase("Download"): partial(take_away, page, made)})
     draw_spending(made, good)
+    show_failures(made.frames)
 
 
 def draw_spending(made: Comparison, good: pd.DataFrame) -> None:
