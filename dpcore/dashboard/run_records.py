@@ -1,13 +1,17 @@
-"""Finished runs of comparisons and figures, on the session's list of entries."""
+"""Finished runs of comparisons and figures on the session's list of entries, and those that failed."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
+import streamlit as st
 
 from dpcore import experiment
 from dpcore.accounting.ledger import Ledger
 from dpcore.dashboard.session import Spending
 from dpcore.datasets import Dataset
+from dpcore.experiment.engine import failed_runs
+from dpcore.language import retold, say
 
 
 def record_run(spending: Spending, notes: dict[Any, Ledger], data: Dataset, purpose: str, frame: pd.DataFrame) -> None:
@@ -24,3 +28,19 @@ def record_run(spending: Spending, notes: dict[Any, Ledger], data: Dataset, purp
         if run["void"]:
             notes[key].void_because(str(run["void"]))
     notes[key].charge(experiment.entry_of(frame))
+
+
+def show_failures(frames: Sequence[pd.DataFrame]) -> None:
+    """Tell which runs failed, and why, if any did."""
+    lost = failed_runs(frames).rename(columns={"error": "why"})
+    if len(lost):
+        told = say("{count:,} runs gave nothing. What was charged before they failed stays charged.", count=len(lost))
+        st.warning(told)
+        kinds = [name for name in ("method", "series", "mode", "why") if name in lost]
+        counts = lost.groupby(kinds, sort=False).size().reset_index(name="runs")
+        st.dataframe(translate_table(counts), hide_index=True)
+
+
+def translate_table(frame: pd.DataFrame) -> pd.DataFrame:
+    """A table in which all words are ours, as the screen says them."""
+    return frame.map(lambda cell: retold(cell) if isinstance(cell, str) else cell).rename(columns=say)

@@ -12,14 +12,13 @@ from dpcore.dashboard import jobs, session
 from dpcore.dashboard.shell import escaped, mendable, open_page
 from dpcore.dashboard.widgets import markdown
 from dpcore.datasets import Dataset
-from dpcore.language import say
+from dpcore.language import phrase, say
 
-SHAPE = ("type", "icon", "width", "help")  # what a button and a popover have in common
-
-
-def without(label: str) -> str:
-    """What such a button is called."""
-    return say("{label} without a guarantee", label=label)
+CHARGES = phrase("**{charge}.** Every run is a release of the rows of {data}.")
+NO_GUARANTEE = phrase(
+    "**No guarantee can come of this.** Bounds or categories of {data} were read off its rows, and no one has declared "
+    "them. A release shows them without noise, and may give a person away. The ledger lists it apart."
+)
 
 
 def agree(name: str, what: str, data: Dataset) -> None:
@@ -37,28 +36,21 @@ def button(
     """
     declared, agreed = data.schema.source == "declared", session.kept("dpcore.agreed", set[str])
     if not declared:
-        label = without(label)
+        label = say("{label} without a guarantee", label=label)
         agree(name, what, data)
-    free, shape = declared or data.token in agreed, {part: look[part] for part in SHAPE if part in look}
-    if free and charge:
-        ticket, values = session.tickets().get(name, 0), {"charge": charge, "data": escaped(data.name)}
-        with place or nullcontext(), st.popover(label, key=f"{name}.{what}.asks:{ticket}", **shape):
-            markdown("**{charge}.** Every run is a release of the rows of {data}.", **values)
-            jobs.ask(say("Charge and run"), name, what, type="primary")
-        return
-    if free:
+    free = declared or data.token in agreed
+    if free and not charge:
         jobs.button(label, name, what, place, **look)
         return
-    with place or nullcontext(), st.popover(label, key=f"{name}.{what}.asks", **shape):
-        markdown(
-            "**No guarantee can come of this.** Bounds or categories of {data} were read off its rows, and no one "
-            "has declared them. A release shows them without noise, and may give a person away. The ledger lists it "
-            "apart.",
-            data=escaped(data.name),
-        )
+    key = f"{name}.{what}.asks:{session.tickets().get(name, 0)}"
+    with place or nullcontext(), st.popover(label, key=key, **look):
+        markdown(CHARGES if free else NO_GUARANTEE, charge=charge, data=escaped(data.name))
         with st.container(horizontal=True):
-            if st.button(say("Declare them first"), key=f"{name}.{what}.declare", type="primary"):
-                open_page("data")
-            jobs.ask(say("Go on without"), name, what)
+            if free:
+                jobs.ask(say("Charge and run"), name, what, type="primary")
+            else:
+                if st.button(say("Declare them first"), key=f"{name}.{what}.declare", type="primary"):
+                    open_page("data")
+                jobs.ask(say("Go on without"), name, what)
     with mendable():
         jobs.end(name)

@@ -79,6 +79,14 @@ def choice(draw: Callable[..., Any], label: str, key: str, names: Mapping[Any, s
     return lasting(draw, label, key, list(names), *at, format_func=lambda option: say(names[option]), **look)
 
 
+def one_of(label: str, key: str, names: Mapping[Any, str], area: Any = st, **look: Any) -> Any:
+    """One of some options in a row: the first until someone chooses; a single one needs no choice."""
+    usual = next(iter(names))
+    if len(names) == 1:
+        return usual
+    return choice(area.segmented_control, label, key, names, default=usual, required=True, **look)
+
+
 def number_choice(draw: Callable[..., Any], label: str, key: str, options: Any, **look: Any) -> Any:
     """The same for numbers, told as short as they are."""
     return lasting(draw, label, key, options, format_func="{:g}".format, **look)

@@ -38,7 +38,7 @@ def this_page(request: pytest.FixtureRequest, monkeypatch) -> None:
     """The page of the case, and no data set but the one in use."""
     named = getattr(request.node, "callspec", None)
     monkeypatch.setattr(driving, "PAGE", named.params["name"] if named else "networks")
-    monkeypatch.setattr(paper, "here", lambda _: False)
+    monkeypatch.setattr(paper, "read_published", lambda _: {})
     monkeypatch.setattr(redraw, "REDRAWS", 4)
     monkeypatch.setattr(report, "svg", lambda *_: "<svg></svg>")
 

@@ -15,7 +15,7 @@ from screen import books, charts, dataset, key_of, marked, mendable, pictures, w
 from streamlit.testing.v1 import AppTest
 
 from dpcore import datasets
-from dpcore.dashboard.panels import paper
+from dpcore.dashboard import hosting
 from dpcore.errors import DataError
 from dpcore.experiment import engine
 from dpcore.experiment.figures.base import Figure
@@ -32,7 +32,7 @@ def this_page(request: pytest.FixtureRequest, monkeypatch) -> None:
     monkeypatch.setattr(driving, "PAGE", named.params.get("name", "networks") if named else "networks")
     small_grids(monkeypatch)
     monkeypatch.setattr(engine, "effective_n_jobs", lambda _: 1)
-    monkeypatch.setattr(paper, "here", lambda _: False)
+    monkeypatch.setattr(hosting, "offers", lambda _: False)
 
 
 def figures(at: AppTest | None = None) -> AppTest:
@@ -107,7 +107,7 @@ def test_figures_do_not_stand_in_each_others_way_and_are_of_the_data_in_use() ->
     assert len(runs_of(at)) == 8 + 8
     at.session_state["dpcore.data"] = data(FRAME.iloc[[*range(78), 79, 78]], "others", max_rows=500)  # the same schema
     at = figure(tab(run(at), "figures"), "figure_6")
-    assert widget(at, "networks.sets").value == ["others"]
+    assert widget(at, "networks.set").value == "others"
     assert not pictures(at)  # the other table's figure is not this one's
 
 
@@ -126,22 +126,26 @@ def test_an_error_between_runs_keeps_what_is_finished_and_says_so(monkeypatch) -
     assert "The rows ran [out]." in error
     assert not at.get("progress")
     assert len(at.warning) == 1  # which says that it was stopped
-    assert len(entries(at, "figure_6")) == 3  # the third was drawn, and so is charged, though nobody saw it
-    assert (len(runs_of(at)), len(pictures(at))) == (2, 1)
+    found = runs_of(at)
+    account = at.session_state["dpcore.books"].account(key_of(at), found["relation"].iloc[0])
+    assert account.looks + account.apart == 3  # the third was drawn, and so is charged, though nobody saw it
+    assert (len(entries(at, "figure_6")), len(found), len(pictures(at))) == (2, 2, 1)
 
 
 @pytest.mark.parametrize("name", ["naive_bayes"])
 def test_published_data_are_offered_where_they_are_and_alone_have_what_the_paper_states(name: str, monkeypatch) -> None:
     adult = data(people(100, seed=5), "adult")
-    monkeypatch.setattr(paper, "here", lambda known: known == "adult")
+    monkeypatch.setattr(hosting, "offers", lambda known: known == "adult")
     monkeypatch.setattr(datasets, "load", lambda _: adult)
     at = figures()
-    assert widget(at, "naive_bayes.sets").options == ["people", "adult"]
-    widget(at, "naive_bayes.sets").set_value(["people", "adult"])
-    made(run(at), "figure_1")
-    assert not mendable(at)
-    drawn = [{label for table in tables for label in table.get("label", []) if label} for _, tables in charts(at)[-2:]]
-    assert [len(labels - FIGURES["naive_bayes", "figure_1"][1]) for labels in drawn] == [0, 1]  # what the paper states
+    assert widget(at, "naive_bayes.set").options == ["people", "adult"]
+    for name, more in (("people", 0), ("adult", 1)):  # what the paper states
+        widget(at, "naive_bayes.set").set_value(name)
+        made(run(at), "figure_1")
+        assert not mendable(at)
+        _, tables = charts(at)[-1]
+        labels = {label for table in tables for label in table.get("label", []) if label}
+        assert len(labels - FIGURES["naive_bayes", "figure_1"][1]) == more
     assert {key for key, _ in books(at)} == {key_of(at), key_of(at, adult)}
     assert len(entries(at, "figure_1")) == 8
     assert dataset(at).name == "people"

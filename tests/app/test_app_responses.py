@@ -22,7 +22,7 @@ JOURNEYS: list[Journey] = [
 
 @pytest.fixture(autouse=True)
 def no_other_data(monkeypatch) -> None:
-    monkeypatch.setattr(paper, "here", lambda _: False)
+    monkeypatch.setattr(paper, "read_published", lambda _: {})
 
 
 def test_settings_fit_the_mode() -> None:

@@ -41,7 +41,7 @@ def test_cancel_keeps_what_is_finished_it_goes_on_and_all_is_taken_away(visitor)
     assert 4 <= finished < runs
     assert charged(visitor) >= finished
     expect(page.get_by_test_id("stVegaLiteChart").locator("canvas, svg").first).to_be_visible()
-    page.get_by_role("button", name="Go on", exact=True).click()
+    visitor.run_button.click()
     settle(page, SECONDS)
     assert runs <= charged(visitor) <= runs + 8  # what workers had begun when they were stopped is charged, too
     expect(page.get_by_text("do not publish").filter(visible=True).first).to_be_visible()

@@ -17,7 +17,7 @@ from dpcore.arguments import Ints
 from dpcore.charts.base import REAL_DATA
 from dpcore.dashboard.session import Shown, remember
 from dpcore.dashboard.shell import escaped, mendable
-from dpcore.dashboard.widgets import choice, worded
+from dpcore.dashboard.widgets import one_of, worded
 from dpcore.evaluate.evaluator import Evaluator
 from dpcore.evaluate.statistics import Statistics, statistics
 from dpcore.export.model_file import Model
@@ -48,11 +48,8 @@ def draw_open(page: str, panels: Mapping[str, Callable[[], None]]) -> None:
 
 def draw_part(key: str, parts: Mapping[str, Callable[[], None]]) -> None:
     """Parts of a tab, of which one is chosen; a part alone needs no choice."""
-    chosen = next(iter(parts))
-    if len(parts) > 1:
-        look: dict[str, Any] = {"default": chosen, "required": True, "label_visibility": "collapsed"}
-        names = {name: name for name in parts}
-        chosen = choice(st.segmented_control, say("What to show"), f"{key}.part", names, **look)
+    names = {name: name for name in parts}
+    chosen = one_of(say("What to show"), f"{key}.part", names, label_visibility="collapsed")
     parts[chosen]()
 
 

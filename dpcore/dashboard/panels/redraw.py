@@ -1,7 +1,6 @@
 """How much luck is in a release: the same method, run 20 more times. All of it is charged."""
 
-import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -16,6 +15,7 @@ from dpcore.dashboard import jobs, panels, session, unproved
 from dpcore.dashboard.session import Shown, Spending, remember
 from dpcore.dashboard.widgets import markdown
 from dpcore.errors import DPCoreError
+from dpcore.evaluate.baselines import FLOOR
 from dpcore.evaluate.evaluator import Evaluator
 from dpcore.evaluate.learners import MAJORITY, again
 from dpcore.experiment import engine
@@ -25,12 +25,12 @@ from dpcore.export.release import Release
 from dpcore.language import phrase, say
 from dpcore.methods import METHODS
 from dpcore.methods.synthesizer import Synthesizer
-from dpcore.text import number
+from dpcore.text import limit
 
 REDRAWS = 20
 PURPOSE = phrase("{n} redraws of {method}")
-DISTANCE, LEARNED = "{}-way distance", phrase("accuracy of logistic regression")
-DISTANCES = (phrase("1-way distance"), phrase("2-way distance"))  # as screens look them up
+DISTANCES = (phrase("1-way distance"), phrase("2-way distance"))
+LEARNED = phrase("accuracy of logistic regression")
 
 
 def redraws(
@@ -43,15 +43,11 @@ def redraws(
 
     `look` measures something else on every fitted method, and `draw` shows it: the frames together, with a `run`.
     """
-    epsilon = shown.release.ledger.epsilon_bound
-    price = say("together they can cost up to **{n} times epsilon {epsilon}**", n=REDRAWS, epsilon=number(epsilon))
-    if math.isinf(epsilon):
-        price = say("no epsilon can be proved for one of them, nor for all")
     markdown(
-        "A release is one random draw. Draw {n} more with the same settings and see where yours lies. All of them "
-        "together tell more than one: {price}, and each will be charged to your privacy budget.",
+        "A release is one random draw. Draw {n} more with the same settings to see where yours lies. "
+        "Each is charged to your budget. The most that all can cost together, in epsilon: **{bound}**.",
         n=REDRAWS,
-        price=price,
+        bound=limit(REDRAWS * shown.release.ledger.epsilon_bound),
     )
     name = f"{page}.redraws"
     made_of = replace(shown.data, schema=shown.release.schema)
@@ -67,24 +63,24 @@ def redraws(
         draw_again(shown, spending, wanted, look)
 
     jobs.run(phrase("Drawing {n} more").format(n=REDRAWS), name, work)
-    if shown.redraws is not None:
-        if (drawn := int(shown.redraws["run"].max())) < REDRAWS:
-            told = phrase("Stopped after {drawn} of {n}. They were charged, and these are they.")
-            st.info(say(told, drawn=drawn, n=REDRAWS))
-        beside = remember(shown, "beside redraws", lambda: references(shown))
-        small = DISTANCE.format(1) in set(shown.redraws["metric"])
-        picture = charts.redraws(shown.redraws, references=beside, small=small)
-        panels.chart(charts.mark_real(picture), data=shown.redraws)
-        panels.of_test_rows(shown)
+    if shown.redraws is None:
+        return
+    if (drawn := int(shown.redraws["run"].max())) < REDRAWS and not session.resting(name):
+        st.info(say("Stopped after {drawn} of {n}. They were charged, and these are they.", drawn=drawn, n=REDRAWS))
+    beside = remember(shown, "beside redraws", partial(references, shown))
+    small = not isinstance(shown.release.artifact, Model)
+    picture = charts.redraws(shown.redraws, references=beside, small=small)
+    panels.chart(charts.mark_real(picture), data=shown.redraws)
+    panels.of_test_rows(shown)
     if shown.looks is not None and draw is not None:
         draw(shown.looks)
 
 
 @dataclass
 class Redraw(Measure):
-    """Releases once more, by what `read` says of one and `look` sees in its method; if one fails, nothing goes on."""
+    """Releases once more, by what `read` says and `look` sees; if one fails, nothing goes on."""
 
-    read: Callable[[Any], dict[str, float]] = dict
+    read: Callable[[Any], pd.DataFrame] = pd.DataFrame
     look: Callable[[Any], pd.DataFrame] | None = None
     looks: list[pd.DataFrame] = field(default_factory=list)
 
@@ -92,16 +88,11 @@ class Redraw(Measure):
         """`metric` and `value`."""
         if self.look is not None:
             self.looks.append(self.look(run.method).assign(run=run.labels["run"]))
-        return measured(self.read(synthetic if self.rows else run.method))
+        return self.read(synthetic if self.rows else run.method)
 
     def lost(self, run: Run, reason: DPCoreError) -> pd.DataFrame:
         """Nothing is left to measure."""
         raise reason
-
-
-def measured(found: Mapping[str, float]) -> pd.DataFrame:
-    """What was read off one release, as rows."""
-    return pd.DataFrame(found.items(), columns=["metric", "value"])
 
 
 def draw_again(
@@ -117,60 +108,55 @@ def draw_again(
     release, data = shown.release, replace(shown.data, schema=shown.release.schema)
     method = METHODS[release.method](**release.parameters).set_params(random_state=release.seed)
     ledger = spending.account(data, method.relation, PURPOSE.format(n=REDRAWS, method=release.method), method.delta)
-    models = isinstance(release.artifact, Model)
-    made: Any = release.model if models else release.synthetic
-    read = of_models(release, Evaluator(data)) if models else of_rows(release, Evaluator(data))
-    measure = Redraw(data, 0 if models else len(made), read, look)
+    made: Any = release.model if isinstance(release.artifact, Model) else release.synthetic
+    read = partial(scores, release, Evaluator(data))
+    measure = Redraw(data, 0 if isinstance(release.artifact, Model) else len(made), read, look)
     told = phrase("{run:,} of {n:,}")
     runs = [Run(again(method, k), {"run": k}, told.format(run=k, n=REDRAWS)) for k in range(1, REDRAWS + 1)]
-    frames = [measured(measure.read(made)).assign(run=0, chosen=True)]
+    frames = [read(made).assign(run=0)]
     most = 0 if shown.redraws is None else int(shown.redraws["run"].max())
-    try:
-        with closing(engine.stream(runs, measure, ledgers=lambda _: lambda: ledger, progress=progress)) as found:
-            for _, frame in found:
-                frames.append(frame[["metric", "value", "run"]].assign(chosen=False))
-    finally:
-        if len(frames) > max(most, 1):
-            shown.redraws = pd.concat(frames, ignore_index=True)
-            shown.looks = pd.concat(measure.looks, ignore_index=True) if measure.looks else None
+    with closing(engine.stream(runs, measure, ledgers=lambda _: lambda: ledger, progress=progress)) as found:
+        for _, frame in found:
+            frames.append(frame[["metric", "value", "run"]])
+            if len(frames) > most:
+                both = pd.concat(frames, ignore_index=True)
+                shown.redraws = both.assign(chosen=both["run"] == 0)
+                shown.looks = pd.concat(measure.looks, ignore_index=True) if measure.looks else None
+
+
+def target_of(release: Release) -> str | None:
+    """The class column that is predicted, if there is one."""
+    if isinstance(release.artifact, Model):
+        return release.model.target
+    return release.parameters.get("target") or release.schema.target
+
+
+def scores(release: Release, real: Evaluator, made: Any) -> pd.DataFrame:
+    """A model's accuracies; or distances of rows, and the accuracy that they teach."""
+    target, found = target_of(release), {}
+    if isinstance(release.artifact, Model):
+        judged = real.judged(made.predict_proba, release.model.target)
+        found = {"accuracy": judged.accuracy, "balanced accuracy": judged.balanced_accuracy}
+    else:
+        codes = release.schema.encode(made)
+        for k, name in enumerate(DISTANCES[: len(release.schema)], 1):
+            found[name] = float(real.distances(codes, k, most=None)["avd"].mean())
+        if target is not None and len(real.test):
+            learned = real.learned(codes, target, models=evaluate.MODELS[:1], include_real=False)
+            found[LEARNED] = float(learned["accuracy"].iloc[0])
+    return pd.DataFrame(found.items(), columns=["metric", "value"])
 
 
 def references(shown: Shown) -> pd.DataFrame:
-    """What redraws are seen beside: a fresh sample of the real rows, and always saying the most frequent class."""
-    release = shown.release
-    models, found = isinstance(release.artifact, Model), []
-    for k in () if models else range(1, min(2, len(release.schema)) + 1):
+    """What redraws are seen beside: a fresh sample of the real rows, and the majority class."""
+    release, found = shown.release, []
+    target, models = target_of(release), isinstance(release.artifact, Model)
+    for k, name in enumerate(() if models else DISTANCES[: len(release.schema)], 1):
         beside = remember(shown, f"{k}-way", partial(panels.distances, shown, k))  # as on the tabs of columns and pairs
-        found.append((DISTANCE.format(k), phrase("a fresh sample of the real rows"), float(beside["floor"].mean())))
-    target = release.model.target if models else release.parameters.get("target") or release.schema.target
+        line = {"metric": [name], "label": FLOOR, "value": beside["floor"].mean()}
+        found.append(pd.DataFrame(line))
     if target is not None and len(shown.data.test_sample):
-        kept = evaluate.baselines(shown.data, [MAJORITY], target=target).set_index("metric")["value"]
-        called = {name: name for name in kept.index} if models else {"accuracy": LEARNED}
-        found += [(said, phrase("always the most frequent class"), kept[name]) for name, said in called.items()]
-    return pd.DataFrame(found, columns=["metric", "label", "value"])
-
-
-def of_rows(release: Release, real: Evaluator) -> Callable[[pd.DataFrame], dict[str, float]]:
-    """Distances of synthetic rows, and the accuracy that they teach."""
-    target = release.parameters.get("target") or release.schema.target
-
-    def measure(synthetic: pd.DataFrame) -> dict[str, float]:
-        codes = release.schema.encode(synthetic)
-        degrees = range(1, min(2, len(release.schema)) + 1)
-        found = {DISTANCE.format(k): float(real.distances(codes, k, most=None)["avd"].mean()) for k in degrees}
-        if target is not None and len(real.test):
-            scores = real.learned(codes, target, models=evaluate.MODELS[:1], include_real=False)
-            found[LEARNED] = float(scores["accuracy"].iloc[0])
-        return found
-
-    return measure
-
-
-def of_models(release: Release, real: Evaluator) -> Callable[[Any], dict[str, float]]:
-    """Accuracies on the rows kept aside."""
-
-    def measure(model: Any) -> dict[str, float]:
-        found = real.judged(model.predict_proba, release.model.target)
-        return {"accuracy": found.accuracy, "balanced accuracy": found.balanced_accuracy}
-
-    return measure
+        majority = evaluate.baselines(shown.data, [MAJORITY], target=target)
+        majority = majority.rename(columns={"reference": "label"})
+        found.append(majority if models else majority.replace({"metric": {"accuracy": LEARNED}}))
+    return pd.concat(found)

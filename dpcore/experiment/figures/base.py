@@ -87,8 +87,7 @@ class Figure:
     lacks: Callable[[Dataset], str] = lacks_accuracy  # why these data have none, in a sentence; empty if they do
     choices: Mapping[str, Choice] = field(default_factory=dict)
     claims: Sequence[Claim] = ()  # what the paper says of it
-    untested: bool = False  # whether it can do without test rows, so that all may be learned from
-    together: bool = True  # whether runs may share the computer: not if they are timed, or each question is shown
+    together: bool = True  # whether runs may share the computer: not if they are timed
 
     def stream(
         self,

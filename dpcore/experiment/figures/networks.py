@@ -239,7 +239,6 @@ FIGURES = (
             Claim("of the printed methods, the one without privacy is the best", plain_best, columns=PANELS),
             Claim("HMPrivBayes mostly comes before the others", before_others, columns=PANELS),
         ),
-        untested=True,
     ),
     Figure(
         "figure_4",
@@ -256,7 +255,6 @@ FIGURES = (
             Claim("the more rows, the less HMPrivBayes betrays", falls_with_rows),
             Claim("HMPrivBayes betrays less than PrivBayes and PrivSCBN", safest),
         ),
-        untested=True,
         together=False,
     ),
     Figure(
@@ -271,7 +269,6 @@ FIGURES = (
             Claim("run times rise with the number of parents", partial(curves_rise, x="parents", value="seconds")),
             Claim("HMPrivBayes is quicker than PrivBayes", quicker),
         ),
-        untested=True,
         together=False,
     ),
 )

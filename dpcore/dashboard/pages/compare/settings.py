@@ -1,37 +1,26 @@
 """What the page of comparisons begins with: its questions, and all settings behind one press."""
 
 from collections.abc import Mapping
-from contextlib import suppress
 from typing import Any
 
 import streamlit as st
 
-from dpcore.dashboard import controls, housekeeping, jobs, session, shell, unproved, widgets
+from dpcore.dashboard import controls, housekeeping, session, shell, unproved, widgets
 from dpcore.dashboard.pages.compare import sweep, sweep_runs
 from dpcore.datasets import Dataset
 from dpcore.errors import ParameterError
 from dpcore.experiment import Config
-from dpcore.language import phrase, say
-
-GO_ON = phrase("Go on")
+from dpcore.language import say
 
 
 def load(page: str) -> None:
     """Set the controls as an uploaded description of a comparison says."""
-    file = st.session_state.get(f"{page}.file")
-    if file is None:
-        return
-    try:
-        sweep.restore(page, Config.from_json(file.getvalue()))
-    except ParameterError as error:
-        st.session_state[f"{page}.refused"] = str(error)
-
-
-def show(page: str, config: Config) -> None:
-    """Set the controls to a comparison that is asked for, if they can say it, and turn to its answer."""
-    st.session_state[f"{page}.tab"] = "Answer"
-    with suppress(ParameterError):
-        sweep.restore(page, config)
+    if (file := st.session_state.get(f"{page}.file")) is not None:
+        try:
+            config = st.session_state[f"{page}.wanted"] = Config.from_json(file.getvalue())
+            sweep.restore(page, config)
+        except ParameterError as error:
+            st.session_state[f"{page}.refused"] = str(error)
 
 
 @st.fragment
@@ -44,7 +33,10 @@ def draw_settings(page: str, data: Dataset, usual: Config | None) -> None:
         sweep.notes(config, left_out, data)
         look: Any = {"type": "json", "on_change": load, "args": (page,)}
         housekeeping.uploader(say("An earlier comparison (JSON)"), key=f"{page}.file", **look)
-        if refused := st.session_state.pop(f"{page}.refused", ""):
+        wanted, refused = (st.session_state.pop(f"{page}.{key}", None) for key in ("wanted", "refused"))
+        if wanted is not None and wanted.to_dict(data)["hash"] != config.to_dict(data)["hash"]:
+            refused = say("This page offers less than the file says. Use dpcore.experiment.Config.")
+        if refused:
             st.error(shell.escaped(refused), icon=":material/error:")
     st.session_state[f"{page}.chosen"] = config
     if missing := sweep.lacks(config):
@@ -62,15 +54,9 @@ def draw_questions(page: str, data: Dataset, presets: Mapping[str, Config | None
     """A button for each question, which starts its comparison, and what that will charge."""
     for spot, (key, config) in zip(st.columns(len(presets)), presets.items(), strict=True):
         with spot, shell.mendable():
-            look: Any = {"width": "stretch", "disabled": config is None, "help": say(sweep_runs.CHARGED)}
-            told = sweep_runs.charge_of(config, data) if config else say("No method takes these columns.")
-            if config and session.of_people(data) and told != say(sweep.FINISHED):
-                look |= {"charge": told, "help": None}
-            unproved.button(say(sweep.QUESTIONS[key].words), page, key, data, **look)
-            st.caption(told)
-
-
-def offer(page: str, data: Dataset, label: str) -> None:
-    """The button for the last comparison, whatever the settings say now."""
-    words = unproved.without(say(label)) if label == GO_ON and data.schema.source == "inferred" else say(label)
-    jobs.ask(words, page, "again", icon=":material/play_arrow:")
+            charge = sweep_runs.charge_of(config, data) if config else say("No method takes these columns.")
+            asks = config is not None and session.of_people(data) and charge != say(sweep_runs.FINISHED)
+            look: Any = {"charge": charge} if asks else {"help": say(sweep_runs.CHARGED)}
+            words = say(sweep.QUESTIONS[key].words)
+            unproved.button(words, page, key, data, width="stretch", disabled=config is None, **look)
+            st.caption(charge)
