@@ -16,7 +16,7 @@ from sklearn.base import clone
 
 import dpcore as dp
 from dpcore.accounting.store import Books
-from dpcore.dashboard.controls import offered
+from dpcore.dashboard.controls import presets_of
 from dpcore.domain.former_names import LABELS, PUBLIC, renamed_settings
 from dpcore.experiment import Config
 from dpcore.experiment.commands.release import main, method_of_release
@@ -90,8 +90,7 @@ def test_links_and_settings_of_pages_have_current_names():
     assert renamed_settings({"case": "NB-Synth/paper/labels"}) == {"case": "NB-Synth/published/labels"}
     assert renamed_settings({"target": "Plain forest"}) == {"target": "Plain forest"}  # a column of somebody's own
     pages = {kind.page for kind in dp.METHODS.values()}
-    modes = ("corrected", "published")
-    labels = {*dp.METHODS, *(label for page in pages for mode in modes for label in offered(page, mode))}
+    labels = {*dp.METHODS, *(preset.label for page in pages for _, preset in presets_of(page).values())}
     assert {*LABELS.values()} <= labels
     assert not labels & LABELS.keys()
 

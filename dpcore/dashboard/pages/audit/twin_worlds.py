@@ -33,6 +33,7 @@ TRIALS = (20, 50, 100, 200, 300, 400, 500, 1_000, 1_500, 2_000, 3_000, 4_000, 6_
 RUNNING = phrase("Running both worlds")
 USUAL = 0.007  # seconds of a run, where none was measured yet
 MOST_KEPT, MOST_SHOWN = 30, 14
+NAMES = ("method", "mode")  # that a case's key says, too
 LETTERS = "abcdnwxyz"  # by which cases call columns; and their names, a word for each
 COLUMNS = phrase("smokes drives votes rents visits swims town ill sings")
 VERDICTS = {  # what is called so, and what it says
@@ -112,6 +113,10 @@ def run_worlds(
 
 def settings(page: str) -> tuple[Case, int]:
     """Which case, and how many runs; what does not go together with the method gives way."""
+    wishes = links.drawing().wishes
+    if (asked := wishes.get(f"{page}.case")) is not None:  # a link may say no more
+        known = {f"{page}.{name}": getattr(case, name) for case in cases.CASES if case.key == asked for name in NAMES}
+        wishes |= known | wishes
     attacked = {case.method for case in cases.CASES}
     titles = {name: method_title(name) for name in METHODS if name in attacked}
     cells = st.columns([5, 6, 5], gap="medium", vertical_alignment="bottom")
