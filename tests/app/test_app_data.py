@@ -171,9 +171,12 @@ def test_public_values_that_cannot_be_misread() -> None:
 
     odd = ("a;b", 'say "x"', "c, d", "5 to 7", "e\nf", "1")
     assert read("categorical", lines.public_values(Column("x", "categorical", categories=odd))).categories == odd
+    assert read("integer", "0 to 110, every 50").bins == (50.0, 100.0)
+    assert lines.public_values(read("integer", "0 to 110, every 50")) == "0 to 110, every 50"
     assert read("continuous", "-0.5 to 1e2, 3 bins").lower == -0.5
     assert read("date", "2020-01-01 to 2021-12-31").bins == "month"
     wrong = ["0 to 1,500", "0 to 1,500, 16 bins", "0 - 9", "5", "a to b", "0 to 9, by", "0 to 9, 0 bins", "", "0 to"]
+    wrong += ["0 to 9, every 0", "0 to 9, every -1", "0 to 9, every nan", "0 to 9, every"]
     others = [("date", "0 to 9"), ("categorical", '"a'), ("ordered", "")]
     for kind, text in [("integer", text) for text in wrong] + others:
         with pytest.raises(SchemaError):

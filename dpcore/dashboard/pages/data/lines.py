@@ -15,6 +15,7 @@ from itertools import chain
 from math import ceil
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import streamlit as st
 from streamlit import column_config
@@ -25,6 +26,7 @@ from dpcore.domain.column import DEFAULT_BINS, KINDS, Column
 from dpcore.domain.dates import iso
 from dpcore.domain.declaration import edited_origin
 from dpcore.domain.formats import Fields
+from dpcore.domain.scales import MAX_BINS
 from dpcore.domain.schema import Schema
 from dpcore.errors import SchemaError
 from dpcore.language import phrase, retold, say
@@ -38,10 +40,11 @@ ORIGINS = {"proposed": phrase("your rows, declared"), "document": phrase("schema
 CELLS = ("use", "name", "kind", "values", "missing", "from", "outside", "form")
 EMPTY = {"kind": "categorical", "values": "", "form": ""}
 SHOWN, MOST_LINES, LINE = "data.origins", 20, 37.2  # seen at once, and pixels of one
-BOUNDS = re.compile(r"(?is)^(\S+) +(?:to|至|到) +(\S+?)(?: *[,，] *(?:(\d+) +bins?|by +(\w+)|cut +at +(.+)))?$")
+WAYS = r"(\d+) +bins?|every +(\S+)|by +(\w+)|cut +at +(.+)"
+BOUNDS = re.compile(rf"(?is)^(\S+) +(?:to|至|到) +(\S+?)(?: *[,，] *(?:{WAYS}))?$")
 HOW = phrase(
     "Categories: all, with semicolons between; one that has a semicolon in quotation marks. "
-    "Numbers: 0 to 110, 16 bins; or 0 to 110, cut at 18, 65. "
+    "Numbers: 0 to 110, 16 bins; or 0 to 110, every 5; or 0 to 110, cut at 18, 65. "
     "Dates: 2019-01-01 to 2023-12-31, by month (or day, week, quarter, year)."
 )
 
@@ -83,7 +86,15 @@ def public_values(column: Column) -> str:
     bins = f"by {column.bins}" if isinstance(column.bins, str) else f"{column.bins or 1} bins"
     if isinstance(column.bins, tuple) and column.bins:
         bins = f"cut at {', '.join(map(write, column.bins))}"
+        if column.kind != "date" and column.bins == steps(low, high, column.bins[0] - low):
+            bins = f"every {as_text(column.bins[0] - low)}"
     return f"{write(low)} to {write(high)}, {bins}"
+
+
+def steps(low: float, high: float, width: float) -> tuple[float, ...]:
+    """Cuts between two bounds, each so far from the one before."""
+    many = np.arange(1, min((high - low) / width + 1, MAX_BINS))
+    return tuple(point for point in (low + width * many).tolist() if low < point < high)
 
 
 def parse_values(name: str, kind: str, text: str) -> dict[str, Any]:
@@ -93,15 +104,17 @@ def parse_values(name: str, kind: str, text: str) -> dict[str, Any]:
             look: Any = {"delimiter": ";", "skipinitialspace": True, "strict": True}
             cells = chain.from_iterable(csv.reader(io.StringIO(text, newline=""), **look))
             return {"categories": tuple(filter(None, map(str.strip, cells)))}
-        [(low, high, many, unit, points)] = BOUNDS.findall(text.strip())
+        [(low, high, many, width, unit, points)] = BOUNDS.findall(text.strip())
         read: Any = str if kind == "date" else float
         bins: Any = unit.lower() or ("month" if kind == "date" else DEFAULT_BINS)
         if many:
             bins = int(many)
+        elif width:
+            bins = steps(read(low), read(high), float(width)) or None  # which is refused
         elif points:
             bins = tuple(read(word.strip()) for word in points.split(","))
         return {"lower": read(low), "upper": read(high), "bins": bins}
-    except (csv.Error, ValueError):
+    except (ArithmeticError, TypeError, csv.Error, ValueError):
         raise SchemaError(f"Column {name!r}: its public values are not understood.", HOW) from None
 
 
