@@ -125,7 +125,6 @@ window.screen_of = (() => {
             const along = Math.max(box.top - from.bottom, from.top - box.bottom);
             return box.width > 0 && Math.max(across, along) <= NEAR;
         };
-        const own = button.innerText;
         const before = new Set(all('button').map(one => one.innerText));
         const found = window.press = {start: null, answer: null, rests: null};
         const begin = event => { found.start = event.timeStamp; };
@@ -137,9 +136,6 @@ window.screen_of = (() => {
             const answers = [...all(PROGRESS), ...other].some(one => drawn(one) && near(one));
             if (answers) found.answer ??= now;
             if (!button.isConnected || button.disabled) found.rests ??= now;
-            // A run that is over before its bar is painted: another button Run is there, and no bar.
-            if (found.answer === null && !button.isConnected && all('button').some(
-                one => one.innerText === own && !one.disabled && near(one))) found.answer = now;
         };
         new MutationObserver(look).observe(
             document.body, {subtree: true, childList: true, attributes: true, characterData: true});

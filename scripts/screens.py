@@ -19,8 +19,7 @@ is what the window shows before anyone scrolls; on a page with Run, before and a
 - behind a press: words of each drawer, popover or tab in view, once it is open: of drawers and
   popovers all, of a tab what the window then shows.
 - answer: seconds from the press of Run to a bar, or a button with another name, at most 60 pixels
-  from where it stood; where a run is over before a bar is painted, to a new button Run. A busy
-  computer makes them longer: `--run` prints its load.
+  from where it stood. A busy computer makes them longer: `--run` prints its load.
 
 A number with ! passes its limit.
 """

@@ -118,9 +118,13 @@ def button(label: str, name: str, what: str, place: Place = None, **look: Any) -
 
 
 def answer(place: Any, name: str, title: str) -> None:
-    """Say at once, in the button's place, that what it asked for begins: before the page is drawn, or work starts."""
+    """Say at once, in the button's place, that what it asked for begins: before the page is drawn, or work starts.
+
+    No bar says it, as browsers fetch the script of the first one.
+    """
     if name in session.asked():
-        place.progress(0.0, text=say(title))
+        look: Any = {"icon": ":material/hourglass_top:", "width": "stretch", "disabled": True}
+        place.button(say(title), key=f"answer:{name}", **look)
 
 
 def run(title: str, name: str, work: Work, *, now: bool = False, place: Any = st) -> bool:
