@@ -31,7 +31,7 @@ ROOT = FOLDER.parent.parent
 PLACES = ("dpcore", "pages")
 TRANSLATIONS = [language for language in LANGUAGES if language != ENGLISH]
 SAYING = {"say", "phrase", "markdown", "caption"}  # their first argument is a message
-DECLARED = {"Control", "Demonstration", "Offer", "both"}  # phrases but for names, which are one small word
+DECLARED = {"Control", "Demonstration", "Preset", "both"}  # phrases but for names, which are one small word
 NAMED, KEY = re.compile(r"[A-Z]|.* ", re.DOTALL), re.compile("/(corrected|paper)")
 # What a translation has to have as often as its original: icons, colors, bold words and signs of Markdown.
 MARKS = re.compile(r":material/\w+:|:(?:red|green|blue|orange|gray|small)\[|\*\*|`|⚠")

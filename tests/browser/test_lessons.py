@@ -79,7 +79,7 @@ def test_the_cards_button_alone_leads_to_the_end(visitor, name):
 
 def test_what_was_seen_before_a_lesson_does_not_come_back_in_it(visitor):
     """A browser sends again what a control said that it once drew; a lesson's own column is shown all the same."""
-    page, column = visitor.page, visitor.page.get_by_role("combobox", name="One column, value by value")
+    page, column = visitor.page, visitor.page.get_by_role("combobox", name="One column (the worst first)")
     visitor.try_now()
     visitor.tab("Marginals")
     expect(column).not_to_have_value("race")
@@ -92,7 +92,7 @@ def test_what_was_seen_before_a_lesson_does_not_come_back_in_it(visitor):
     page.locator(BUTTON).click()
     expect(page.locator(CARD)).to_contain_text("value by value")
     expect(column).to_have_value("race")
-    visitor.choose("One column, value by value (the worst first)", "sex")
+    visitor.choose("One column (the worst first)", "sex")
     visitor.run_button.click()
     settle(page)
     expect(column).to_have_value("sex")

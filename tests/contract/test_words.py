@@ -2,6 +2,7 @@
 
 import gettext
 import io
+import re
 
 import pytest
 
@@ -100,11 +101,13 @@ say("one")
 f"{say('two')} {plural('{n} three', '{n} threes', 3)}"
 LATER = phrase("four" " and five")
 tooltips("field|six|.2%", "field|seven")
-Control("page", "Eight, a sentence", shown=Offer("Nine"))
+Control("page", "Eight, a sentence", shown=Preset("Nine"))
 x.say("not ours")
 """
     found = ["one", "two", ("{n} three", "{n} threes"), "four and five", "six", "seven", "Eight, a sentence", "Nine"]
     assert set(words.texts(source)) == set(found)
+    code = "\n".join(path.read_text(encoding="utf-8") for path in words.FOLDER.parent.rglob("*.py"))
+    assert all(re.search(rf"(class|def) {name}\b", code) for name in words.DECLARED)  # by their names of today
 
 
 def test_faulty_translations_are_found():

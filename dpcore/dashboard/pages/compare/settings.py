@@ -7,6 +7,7 @@ import streamlit as st
 
 from dpcore.dashboard import controls, housekeeping, session, shell, unproved, widgets
 from dpcore.dashboard.pages.compare import sweep, sweep_runs
+from dpcore.dashboard.widgets import caption
 from dpcore.datasets import Dataset
 from dpcore.errors import ParameterError
 from dpcore.experiment import Config
@@ -26,7 +27,7 @@ def load(page: str) -> None:
 @st.fragment
 def draw_settings(page: str, data: Dataset, usual: Config | None) -> None:
     """All settings, folded; moving one draws no noise and spends nothing."""
-    left, right = st.columns([3.2, 1.4], vertical_alignment="center")
+    left, right = st.columns([3.2, 1.4])
     # No popover: while one is closed, its widgets keep what they said before a question set them.
     with left.expander(say("Choose methods"), key=f"drawer.{page}"):
         config, left_out = sweep.ask(page, data, usual)
@@ -46,7 +47,7 @@ def draw_settings(page: str, data: Dataset, usual: Config | None) -> None:
         if shown is not None and shown.config.to_json(data) != config.to_json(data):
             widgets.outdated()
         with right, shell.mendable():
-            widgets.caption("Run: {charge}", charge=sweep_runs.charge_of(config, data))
+            caption("Run: {charge}", charge=sweep_runs.charge_of(config, data))
     controls.lacking(page, missing)
 
 
