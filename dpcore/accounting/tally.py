@@ -335,14 +335,14 @@ def refusal(total: Amount, name: str, cap: Amount, void: str, currency: Currency
     at = f" at delta {currency.delta:g}" if currency.delta else ""
     capped = f"{name!r} is capped at {currency.epsilon(cap):g}{at}"
     if not math.isinf(total):
-        needs = f"This question needs a total of epsilon {number(currency.epsilon(total))}, but {capped}."
-        return needs, "Nothing was drawn. Ask for less, or raise the cap."
+        needs = f"A query needs a total of epsilon {number(currency.epsilon(total))}, but {capped}."
+        return needs, "It was not answered. Ask for less, or raise the cap."
     if not void:
-        needs = f"This question needs more than any epsilon, but {capped}."
-        return needs, "Nothing was drawn. No cap allows that: ask with noise, or remove the cap."
+        needs = f"A query needs more than any epsilon, but {capped}."
+        return needs, "It was not answered. No cap allows that: ask with noise, or remove the cap."
     return (
         f"{capped}, and of this run nothing can be proved: {void}",
-        "Nothing was drawn. Use no seed (random_state=None) and a schema that was declared, or a ledger without a cap.",
+        "It was not answered. Use no seed (random_state=None) and a declared schema, or a ledger without a cap.",
     )
 
 

@@ -56,7 +56,8 @@ def share_right(frame: pd.DataFrame, *, epsilon: float, noiseless: float, title:
         *level(noiseless, say("noiseless numbers: {share}", share=percent(noiseless)), strokeDash=[1, 0]),
         most.encode(across, up, tooltip=tooltips("epsilon|epsilon|,.2~g", "at|at most|.1%")),
         setting_rule(across, [], epsilon=epsilon),
-        *_curve(data, chosen, x=across, y=up, tooltip=tooltip, dy=-14),
+        # No line through the marks: between them it would pass the curve of what is allowed.
+        *_curve(data, chosen, x=across, y=up, tooltip=tooltip, dy=-14)[1:],
     ]
     seen = say(
         "{title}, against epsilon from 0.01 to 10,000. Noiseless numbers: {noiseless}.",

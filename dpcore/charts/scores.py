@@ -92,21 +92,14 @@ def classifier_scores(frame: pd.DataFrame) -> Chart:
     ]
     key = say("Balanced accuracy: the mean share of each class that is found.")
     title = say("How good the classifier is on real test rows")
-    return _scored(data, measures, looks, chance, title=title, of=None, key=key)
+    return _scored(data, measures, looks, chance, title=title, key=key)
 
 
 def _scored(
-    data: pd.DataFrame,
-    kinds: list[str],
-    looks: list[Any],
-    majority: float,
-    *,
-    title: str,
-    of: str | None,
-    key: str = "",
+    data: pd.DataFrame, kinds: list[str], looks: list[Any], majority: float, *, title: str, of: str = "", key: str = ""
 ) -> Chart:
     """Scores per model and kind: a mark per run, and the mean in figures; 95% t-intervals where there are several."""
-    across = accuracies(of, majority)
+    across = accuracies(of or None, majority)
     low = across["scale"].domain[0]
     data["model"] = labels(data["model"].map(say))
     order = in_order(data["model"])

@@ -139,7 +139,7 @@ def _frequent(data: pd.DataFrame, by: list[str]) -> tuple[pd.DataFrame, str]:
     others = data[~kept].drop(columns=["value", "floor_low", "floor_high", "low", "high"], errors="ignore")
     rest = others.sum(min_count=1).to_frame().T.assign(value=say("({count:,} others)", count=rare))
     found = distinct(pd.concat([data[kept], rest], ignore_index=True), "value")
-    return found, say(" (the {kept} most frequent of {count:,} values)", kept=int(kept.sum()), count=len(data))
+    return found, say(" ({kept} of {count:,} values)", kept=int(kept.sum()), count=len(data))
 
 
 class _Values:
@@ -326,7 +326,7 @@ def _worst(data: pd.DataFrame, title: str, most: int) -> Chart:
     if len(data) > most:
         title += say(" ({most} of {count:,})", most=most, count=len(data))
     shown = distinct(shown.reset_index(drop=True), "attributes")
-    shown = shown.assign(edge=shown[["avd", "floor"]].max(axis=1), text=shown["avd"].map("{:.2f}".format))
+    shown = shown.assign(edge=shown[["avd", "floor"]].max(axis=1), text=shown["avd"].map("{:.3f}".format))
     across = distances(say("distance"))
     tooltip = tooltips("attributes|columns", "avd|distance|.3f", "floor|fresh sample|.3f")
     drawn, note = bars(shown, "attributes", "avd", across, tooltip)

@@ -220,10 +220,11 @@ WIDGETS: dict[type, Callable[[Field], Any]] = {
 }
 
 
-def refusal(method: PrivateEstimator, schema: Schema) -> str:
-    """Why a method would refuse to run on a schema, which is shown with what to do; empty if it would not."""
+def refusal(*checks: Callable[[], object]) -> str:
+    """Why a run would be refused by one of some checks, which is shown with what to do; empty if it would not."""
     try:
-        method.check(schema)
+        for check in checks:
+            check()
     except DPCoreError as error:
         refused(error)
         return error.cause

@@ -216,7 +216,7 @@ def card() -> None:
     data = session.dataset()
     learn, test = data.sizes
     note = phrase(
-        "The data in use: methods learn from {train:,} rows, {test:,} are set apart to test on. "
+        "The data in use: methods learn from {train:,} rows at most, {test:,} are set apart to test on. "
         "Comparisons read the real rows: what is marked ⚠ must not be published, nor must these "
         "row counts and the time that a run takes."
     )

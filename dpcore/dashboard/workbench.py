@@ -3,6 +3,7 @@
 import math
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from itertools import cycle
@@ -18,6 +19,7 @@ from dpcore.dashboard.panels import accuracy, download, forecast, marginals, pap
 from dpcore.dashboard.session import Shown
 from dpcore.dashboard.widgets import MADE, focus, outdated, settings_drawer
 from dpcore.datasets import Dataset
+from dpcore.errors import BookError
 from dpcore.evaluate.evaluator import Evaluator
 from dpcore.export import facts, protection
 from dpcore.export.artifacts import Rows
@@ -144,7 +146,8 @@ class Workbench:
             given = {"mode": preset.mode, **preset.parameters, **given}
             given |= method.implied(rows)
             made = (name, given, rows) if isinstance(method, Synthesizer) else (name, given)
-            lacks = controls.refusal(METHODS[name](**given), data.schema)
+            run: Any = METHODS[name](**given)
+            lacks = controls.refusal(partial(run.check, data.schema), partial(require_room, run, data))
             st.session_state[f"{page}.chosen"] = made
             own, public = on_rows(method, data)
             with odds:
@@ -202,6 +205,14 @@ def data_in_use(data: Dataset) -> str:
     """The data in use, and whose rows a run protects."""
     whose = say(protection.protects(data.schema.unit))
     return say("{data} · protects a {whose}", data=shell.escaped(data.name), whose=whose)
+
+
+def require_room(run: PrivateEstimator, data: Dataset) -> None:
+    """BudgetError if a cap would stop a run before its end, as far as it is known before what it can cost."""
+    if presets.void_reason(run, data.schema):
+        return
+    with suppress(BookError):  # the run says why it cannot be charged
+        session.books().require_room(data, run.relation, run.epsilon, run.delta)
 
 
 def paid(ledger: Ledger) -> str:

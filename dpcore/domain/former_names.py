@@ -30,7 +30,7 @@ LABELS = {  # of methods and their presets
     "C2: the paper's algorithm at its true price": "C2: the paper's algorithm, every label charged",
     "Algorithm 1: random rows, labels by the exact model (no privacy)": "Algorithm 1: random rows, noiseless labels "
     "(no privacy)",
-    "All levels counted, paid once (reconstructed)": "Our reconstruction: all levels counted, paid once",
+    "All levels counted, paid once (reconstructed)": "Our reconstruction: all levels counted, charged once",
 }
 PARAMETERS = {"children": "categorical_splits", "steps": "split_selection", "asked": "n_questions"}
 VALUES = {  # by the current name of a parameter

@@ -218,7 +218,7 @@ def test_a_cap_refuses_across_sessions(books):
     books.set_cap(SHA, "people.csv", ADD, 1.0)
     first, second = new_run(books), new_run(other)
     first.child("a fit").charge(entry(Fraction(5, 8)))
-    with pytest.raises(BudgetError, match=r"capped at 1\. Nothing was drawn"):
+    with pytest.raises(BudgetError, match=r"capped at 1\. It was not answered"):
         second.child("a fit").charge(entry(Fraction(1, 4), Fraction(1, 2)))  # whatever is claimed
     assert (second.epsilon_bound, second.entries) == (0, [])
     assert close(books.account(SHA, ADD).totals.bound, Fraction(5, 8))

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from driving import PAGE, opened, people, press, released, run, shown, started
+from driving import PAGE, change, opened, people, press, released, run, shown, started
 from prepared import data, label, option, page
 from screen import books, errors, key_of, mendable, metrics, said, widget, words
 from streamlit.testing.v1 import AppTest
@@ -89,10 +89,11 @@ def test_a_cap_refuses_and_says_so(ledger_file) -> None:
     (bar,) = at.sidebar.get("progress")
     assert (bar.proto.value, "epsilon 1 of 1.5" in bar.proto.text) == (66, True)
     before = shown(opened(at, PAGE))
-    press(at, f"{PAGE}.run")
-    assert "1.5" in mendable(at)[0]
-    assert shown(at) is before  # the earlier release stays
-    assert account(at, ledger_file).epsilon_bound == 1.0
+    assert "1.5" in mendable(at)[0]  # and Run rests: no query of a run is charged that cannot be charged to its end
+    assert widget(at, f"{PAGE}.run").disabled
+    assert shown(change(at, epsilon=0.5)) is before  # the earlier release stays
+    assert not mendable(at)
+    assert shown(press(at, f"{PAGE}.run")) is not before
     press(opened(at, "ledger"), f"ledger.free.{key_of(at)}.{KEY}")
     assert account(at, ledger_file).cap is None
 
@@ -112,8 +113,7 @@ def test_accounts_of_rows_and_of_persons_of_one_file_name_each_other(ledger_file
     assert "in all **epsilon 2**" in text  # what both can cost a row
     press(set_cap(at, 9.0), f"ledger.set.{key_of(at)}.{KEY}")
     at.session_state["dpcore.data"] = rows
-    press(opened(run(at), PAGE), f"{PAGE}.run")
-    assert len(mendable(at)) == 1  # runs that protect persons have no price for a row under a cap
+    assert len(mendable(opened(run(at), PAGE))) == 1  # runs that protect persons have no price for a row under a cap
 
 
 def set_cap(at: AppTest, cap: float) -> AppTest:

@@ -102,7 +102,7 @@ def test_an_overdrawn_ledger_draws_nothing_and_counts_nothing(monkeypatch):
             rows.setattr("dpcore.rows.Rows.tables", read)
             for method in ("_counted", "candidates", "tables", "cut"):
                 rows.setattr(f"dpcore.door.exact_node_counts.NodeRows.{method}", read)
-            with pytest.raises(BudgetError, match="Nothing was drawn"):
+            with pytest.raises(BudgetError, match="It was not answered"):
                 ask(Fraction(1, counted), **how)
         assert not table._door.noise.scales, (name, relation, how)
         assert not table.ledger.entries, (name, relation, how)

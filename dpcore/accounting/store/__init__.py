@@ -29,7 +29,7 @@ from __future__ import annotations
 import hmac
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from math import inf
 from pathlib import Path
@@ -154,6 +154,19 @@ class Books(BookFile):
                 for one in accounts:
                     if one.file == file_of(str(key)) and one.relation == told:
                         refuse(one, accounts, void, proved=number(after[2]) < inf)
+
+    def require_room(self, data: Rows, relation: Relation | str, epsilon: float, delta: float = 0.0) -> None:
+        """BudgetError if a cap forbids a run that can cost so much; else its last queries would be refused."""
+        key, measure, accounts = self.key(data), Currency.of(delta), self.accounts()
+        planned = []
+        for one in accounts:
+            if (one.key, one.relation, one.currency) == (key, Relation.parse(relation), measure):
+                bound = one.totals.bound + measure.amount(exact(epsilon))
+                one = replace(one, totals=one.totals._replace(bound=bound))
+            planned.append(one)
+        for one in planned:
+            if one.file == file_of(key) and one.relation == relation:
+                refuse(one, planned, "", proved=True)
 
     def accounts(self) -> list[Account]:
         """All accounts on which something was spent, or which have a cap; the oldest first."""

@@ -137,25 +137,25 @@ def refuse(capped: Account, accounts: Sequence[Account], void: str, *, proved: b
     if void:
         raise BudgetError(
             f"{told} of this run nothing can be proved: {void}",
-            "Nothing was drawn. Use no seed and a schema that was declared, or remove the cap on the page Ledger.",
+            "It was not answered. Use no seed and a schema that was declared, or remove the cap on the page Ledger.",
         )
     if proved and not capped.delta and any(line.delta and line.totals.bound for line in beside):
         raise BudgetError(
             f"{told} what runs with a delta can cost no pure epsilon covers.",
-            "Nothing was drawn. Cap the account with the delta instead, and remove this cap on the page Ledger.",
+            "It was not answered. Cap the account with the delta instead, and remove this cap on the page Ledger.",
         )
     if proved and any(line.totals.bound < cost == inf for line, cost in zip(beside, prices, strict=True)):
         raise BudgetError(
             f"{told} runs on the same file that protect rows, or other persons, have no price for these persons.",
-            "Nothing was drawn. Declare whose rows they are as before, or remove the cap on the page Ledger.",
+            "It was not answered. Declare whose rows they are as before, or remove the cap on the page Ledger.",
         )
     at = f" at delta {capped.delta:g}" if capped.delta else ""
     needs = f"a total of epsilon {texts.number(capped.currency.epsilon(total))}{at}"
     needs = needs if total < inf else "more than any epsilon"
     way = "Ask for less, or raise the cap" if total < inf else "No cap allows that: remove it"
     raise BudgetError(
-        f"This question needs {needs} for {capped.name!r}, whose budget is capped at {float(capped.cap):g}.",
-        f"Nothing was drawn. {way} on the page Ledger.",
+        f"A query needs {needs} for {capped.name!r}, whose budget is capped at {float(capped.cap):g}.",
+        f"It was not answered. {way} on the page Ledger.",
     )
 
 

@@ -21,6 +21,7 @@ from dpcore.export.model_file import Model
 from dpcore.export.release import Release
 from dpcore.language import phrase, say
 from dpcore.methods import METHODS
+from dpcore.text import odds
 
 FITS, TARGETS = 20, 400
 
@@ -74,6 +75,9 @@ def limit(release: Release) -> str:
         without=say(without),
         epsilon=escaped(protection.headline(unit, epsilon, release.ledger.delta)),
     )
+    if not release.ledger.delta:
+        half = phrase(" That is twice what someone gains who was 50:50 unsure: from 50 to {sure} in 100.")
+        text += say(half, sure=f"{100 * odds(epsilon):.4g}")
     if unit is not None and unit.id_column is None:
         more = points(protection.of_one(unit, epsilon, release.ledger.delta))
         told = phrase(" For a person with {rows:,} rows the limit is {points} points.")

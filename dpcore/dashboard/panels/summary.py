@@ -94,15 +94,19 @@ def epsilon_tile(shown: Shown) -> Tile:
 
 
 def worst_column(shown: Shown, worst: pd.DataFrame) -> None:
-    """The worst column of few values, real and synthetic, and the run before."""
+    """The worst column of few values, real and synthetic; after another run, the one that was drawn there."""
+    before, look = shown.previous, dict[str, Any]()
     few = {column.name for column in shown.release.schema if column.size <= MOST_VALUES}
     of_few = worst[worst["attributes"].isin(few)]
     name = str((of_few if len(of_few) else worst).sort_values("avd")["attributes"].iloc[-1])
-    look: dict[str, Any] = {}
-    if (before := shown.previous) is not None:
+    if before is not None:
+        name = before.memory.get("drawn", name)
         epsilon = claim(before.release.ledger.epsilon_claimed)
-        told = say("the run before, epsilon {epsilon}", epsilon=epsilon)
-        look = {"previous": shares(before, name), "before": told}
+        text = say("the run before, epsilon {epsilon}", epsilon=epsilon)
+        look = {"previous": shares(before, name), "before": text}
+    elif len(of_few):
+        caption("The worst column of few values:")
+    shown.memory["drawn"] = name
     real(charts.marginal, shares(shown, name), column=name, **look)
 
 

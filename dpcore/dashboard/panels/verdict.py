@@ -4,7 +4,7 @@ from dpcore.dashboard.shell import escaped
 from dpcore.evaluate.verdict import CLOSE, Group, Verdict
 from dpcore.language import phrase, say
 
-MOST_NAMED = 3  # pairs
+MOST_NAMED, LEAST = 3, 0.005  # pairs; distance below which no group is served worst
 Tile = tuple[str, str, str]  # label, value, and what it means
 
 
@@ -15,10 +15,9 @@ def verdict_tiles(found: Verdict) -> list[Tile]:
         close_columns(found.close_columns, found.columns),
         (say("⚠ Relations kept"), held, lost_relations(found)),
     ]
-    if found.worst is not None and found.largest is not None:  # of the same column
-        label = f"{say('⚠ Served worst')}: {escaped(found.worst.column)}"
-        told = served_worst(found.worst, found.largest)
-        tiles.append((label, escaped(str(found.worst.value)), told))
+    if found.worst is not None and found.largest is not None and found.worst.distance >= LEAST:
+        group = f"{escaped(found.worst.column)} = {escaped(str(found.worst.value))}"
+        tiles.append((say("⚠ Served worst"), group, served_worst(found.worst, found.largest)))
     return tiles
 
 

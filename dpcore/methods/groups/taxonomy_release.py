@@ -116,7 +116,7 @@ class TaxonomyRelease(GeneralizingSynthesizer):
         Preset("All levels counted, not made consistent", parameters={"consistency": False}),
         Preset("Only the leaves counted", "published", {"measure": "leaves"}, remark=LEAVES_ALONE, holds=True),
         Preset(
-            "Our reconstruction: all levels counted, paid once",
+            "Our reconstruction: all levels counted, charged once",
             "published",
             {"measure": "all"},
             remark=LEVELS,

@@ -373,7 +373,7 @@ class NonPrivateNaiveBayes(LocalClassifier):
         Preset(
             "Non-private naive Bayes",
             "published",
-            remark="Everybody tells the truth. For comparison on this screen only.",
+            remark="Every person tells the truth. For comparison on this screen only.",
         ),
     )
     modes = ("published",)

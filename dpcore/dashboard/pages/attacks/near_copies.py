@@ -73,7 +73,7 @@ def attack(epsilon: float | None, seed: int) -> tuple[str, Demonstration]:
     others, released, inside, outside = result(epsilon, seed)
     lead = phrase(
         "A test calls rows safe if they are **no nearer to real rows than other people’s are**. These "
-        "are real rows, {permuted} of {columns} columns permuted. People are looked up by the rest."
+        "are the sample's rows, {permuted} of {columns} columns permuted. People are looked up by the rest."
     )
     keep = phrase("Distance is no guarantee: this passes the test, and tells {share} of incomes.")
     if epsilon is not None:

@@ -59,7 +59,7 @@ def own(page: str, data: Dataset, place: Any) -> None:
     with st.container(key="settings"), links.of(page, data, "own"):
         chosen, trials = settings(key, data)
     estimator = estimator_of(chosen, data)
-    st.session_state[f"{key}.lacks"] = controls.refusal(estimator, data.schema)
+    st.session_state[f"{key}.lacks"] = controls.refusal(partial(estimator.check, data.schema))
     make = partial(case_of, estimator, chosen, data)
     found = twin_worlds.run_worlds(key, place, (chosen, data.token), make, trials, real=True)
     cost = phrase("Shown to anyone, they could cost up to epsilon {sum}, if one run keeps its claim.")

@@ -114,8 +114,8 @@ def run_worlds(
 def settings(page: str) -> tuple[Case, int]:
     """Which case, and how many runs; what does not go together with the method gives way."""
     wishes = links.drawing().wishes
-    if (asked := wishes.get(f"{page}.case")) is not None:  # a link may say no more
-        known = {f"{page}.{name}": getattr(case, name) for case in cases.CASES if case.key == asked for name in NAMES}
+    if (linked := wishes.get(f"{page}.case")) is not None:  # a link may say no more
+        known = {f"{page}.{name}": getattr(case, name) for case in cases.CASES if case.key == linked for name in NAMES}
         wishes |= known | wishes
     attacked = {case.method for case in cases.CASES}
     titles = {name: method_title(name) for name in METHODS if name in attacked}

@@ -28,7 +28,7 @@ def teach() -> None:
             st.button(f"**{say(lesson.title)}**{done}", key=f"home.lesson.{name}", **look)
             caption(lesson.promise)
     with st.popover(say("Plan for 90 minutes"), icon=":material/schedule:", width="stretch"):
-        markdown("**30 minutes each**: lessons 1 and 2; lesson 3, then steps 4 and 5 of the last.")
+        markdown("**30 minutes each**: lesson 1; lesson 2; lesson 3 with steps 4 and 5 of the last.")
         notes = LINK.sub(r"\1", NOTES.read_text(encoding="utf-8"))  # links lead nowhere there
         look = {"icon": ":material/download:", "on_click": "ignore", "key": "home.notes"}
         label = say("Instructor's notes (English)")
