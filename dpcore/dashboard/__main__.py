@@ -52,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if "version" in options.words:
             sys.stdout.write(f"dpcore {__version__}\n")
             return 0
-        given = {name: str(value) for name, value in vars(options).items() if value}
+        given = {name: str(value) for name, value in vars(options).items() if value or str(value) == "0"}
         os.environ.update({name: given[name] for name in given if name.startswith("DPCORE_")})
         flags = configured() | {name: [given[name]] for name in given if "." in name} | flags
         own = os.environ.get("DPCORE_LOCAL") != "0" and hosting.local(*flags["server.address"])

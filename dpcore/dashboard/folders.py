@@ -20,6 +20,7 @@ from dpcore.domain.schema import Schema
 from dpcore.errors import DataError, SchemaError
 from dpcore.language import phrase, say
 from dpcore.rows import FolderData
+from dpcore.rows.folder import CHANGED
 from dpcore.rows.given import fits
 from dpcore.rows.manifest import Begun, begun
 from dpcore.rows.writing import encode_folder
@@ -66,10 +67,20 @@ def plan(rows: Intake, schema: Schema, share: float) -> Plan | None:
 
 def alike(known: Begun | None, rows: Intake, schema: Schema) -> Begun | None:
     """Codes that are there, if they are as they are asked for."""
-    if known is None or known.damaged() or known.reading != rows.options:
+    if known is None or known.damaged() or known.reading != rows.options or key_of(known) in refused_codes():
         return None
     same = not fits(known.schema, schema) if known.whole else known.schema.columns == schema.columns
     return known if same else None
+
+
+def key_of(codes: Begun) -> tuple[Path, int]:
+    """What codes are known by until they are written anew."""
+    return codes.folder, codes.written
+
+
+def refused_codes() -> set[tuple[Path, int]]:
+    """Codes that this session could not open, though they have the right sizes."""
+    return session.kept("dpcore.damaged", set[tuple[Path, int]])
 
 
 def told(asked: Plan) -> str:
@@ -88,12 +99,15 @@ def told(asked: Plan) -> str:
 def bring(asked: Plan) -> FolderData | None:
     """The button's work while it is under way; the data, once, when it is over."""
     made = session.kept("dpcore.encoded", dict[str, FolderData])
-    jobs.run(phrase("Encoding"), ENCODE, partial(work, asked, made))
+    jobs.run(phrase("Encoding"), ENCODE, partial(work, asked, made, refused_codes()))
     return made.pop(asked.rows.token_of(asked.share), None)
 
 
-def work(asked: Plan, made: dict[str, FolderData], progress: Progress) -> None:
-    """Encode what is not encoded yet, and open it; what is encoded is kept if somebody cancels."""
+def work(asked: Plan, made: dict[str, FolderData], wrong: set[tuple[Path, int]], progress: Progress) -> None:
+    """Encode what is not encoded yet, and open it; what is encoded is kept if somebody cancels.
+
+    Codes that cannot be opened are `wrong` from then on.
+    """
     hosting.require_own_computer()
     rows, known = asked.rows, asked.known
     if known is None or not known.whole:
@@ -103,10 +117,15 @@ def work(asked: Plan, made: dict[str, FolderData], progress: Progress) -> None:
         try:
             encode_folder(str(rows.path), asked.codes, progress=progress, **how)
         except OSError as error:
-            cause = phrase("The codes cannot be written: {reason}.").format(reason=error.strerror)
+            cause = phrase("The codes cannot be written: {reason}.").format(reason=error.strerror or "?")
             raise DataError(cause, phrase("Make room, or encode the rows in Python.")) from None
     progress(0.99, phrase("Splitting the rows at random"))
     note, token = f"{rows.path}, in codes: {asked.codes}", rows.token_of(asked.share)
     how = {"schema": asked.schema, "test_share": asked.share, "split_seed": rows.split_seed}
-    found = FolderData.open(asked.codes, name=rows.name, note=note, **how)
+    try:
+        found = FolderData.open(asked.codes, name=rows.name, note=note, **how)
+    except DataError as error:
+        if error.remedy == CHANGED and (there := begun(asked.codes)) is not None:
+            wrong.add(key_of(there))
+        raise
     made[token] = replace(found, token=token)

@@ -130,7 +130,8 @@ def admit(under_way: int) -> None:
     """Whether one more piece of work may begin for a visitor who has so many; LimitError if not."""
     most = limits()
     if under_way >= most.per_visitor:
-        raise LimitError(f"{under_way} pieces of work of yours run.", "Wait for one, or cancel it.")
+        cause = f"This server does {most.per_visitor} pieces of work for a visitor at a time."
+        raise LimitError(cause, "Wait until one is over, or cancel it.")
     if memory() > most.megabytes:
         raise LimitError("This server's memory is in use.", "Try again in a few minutes.")
 

@@ -296,7 +296,7 @@ def readable() -> Iterator[None]:
         raise
     except (OSError, RuntimeError, ValueError):
         cause = phrase("This path cannot be read.")
-        raise DataError(cause, phrase("Check its permissions.")) from None
+        raise DataError(cause, phrase("Check it, and its permissions.")) from None
 
 
 def codes_in(folder: Path) -> Begun | None:

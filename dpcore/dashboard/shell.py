@@ -318,12 +318,11 @@ def spending() -> None:
 
 def for_person(line: Line, unit: PrivacyUnit | None) -> str:
     """What epsilons of rows come to for somebody who has as many as a unit says, in a few words."""
-    if unit is None or line.protects == "person" or math.isinf(line.epsilon_bound):
-        return ""
+    if unit is None or unit.id_column is not None or line.protects == "person" or math.isinf(line.epsilon_bound):
+        return ""  # with a column that names persons, no number bounds how many rows runs on rows used of one
     from dpcore.export import protection  # the first page does without what makes releases
 
-    rows = PrivacyUnit(max_contributions=unit.max_contributions)
-    return f", {protection.for_person(rows, line.epsilon_bound, line.delta)}"
+    return f", {protection.for_person(unit, line.epsilon_bound, line.delta)}"
 
 
 def in_full(line: Line, epsilon: float | None = None) -> str:

@@ -233,6 +233,21 @@ def test_a_cap_refuses_across_sessions(books):
     first.child("a fit").charge(entry(Fraction(1), math.inf))
 
 
+def test_what_a_cap_would_stop_is_known_before_the_first_query(books):
+    """A run that is refused at its last queries would have been charged for its first ones."""
+    data = datasets.load("sample")
+    persons = dataclasses.replace(data, schema=dataclasses.replace(data.schema, unit=PrivacyUnit(2, id_column="who")))
+    key = books.key(data)
+    books.set_cap(key, data.name, ADD, 1.5)
+    books.begin(key, data.name, ADD, "first").ledger().charge(entry(Fraction(1)))
+    books.require_room(data, ADD, 0.5)
+    books.require_room(data, REPLACE, 9.0)
+    for asked, epsilon, delta in ((data, 0.6, 0.0), (persons, 0.3, 0.0), (data, 0.1, 1e-6)):
+        with pytest.raises(BudgetError, match="Nothing was drawn"):
+            books.require_room(asked, ADD, epsilon, delta)
+    assert books.account(key, ADD).totals.bound == 1  # to ask charges nothing
+
+
 def test_no_cap_is_evaded_by_whoever_switches_the_unit(books):
     """A row pays twice at most, or once, for what protects persons; a person has no price for rows or other persons."""
     who, house = f"{SHA}+{'1' * 64}", f"{SHA}+{'2' * 64}"

@@ -58,7 +58,7 @@ from dpcore.accounting.store.lines import (
 from dpcore.accounting.store.sheet import UnreadableError, moment, number, text, whole
 from dpcore.accounting.tally import Totals
 from dpcore.arguments import check_arguments
-from dpcore.errors import BookError
+from dpcore.errors import BookError, BudgetError
 
 SESSION = "session"
 
@@ -157,16 +157,23 @@ class Books(BookFile):
 
     def require_room(self, data: Rows, relation: Relation | str, epsilon: float, delta: float = 0.0) -> None:
         """BudgetError if a cap forbids a run that can cost so much; else its last queries would be refused."""
-        key, measure, accounts = self.key(data), Currency.of(delta), self.accounts()
-        planned = []
-        for one in accounts:
-            if (one.key, one.relation, one.currency) == (key, Relation.parse(relation), measure):
-                bound = one.totals.bound + measure.amount(exact(epsilon))
-                one = replace(one, totals=one.totals._replace(bound=bound))
-            planned.append(one)
-        for one in planned:
-            if one.file == file_of(key) and one.relation == relation:
-                refuse(one, planned, "", proved=True)
+        key, relation, measure = self.key(data), Relation.parse(relation), Currency.of(delta)
+        added = Totals(bound=measure.amount(exact(epsilon)))
+        run = Account(key, relation, self.called(data), added, 1, "", None, currency=measure)
+        planned = [run]
+        for one in self.accounts():
+            if (one.key, one.relation, one.currency) == (key, relation, measure):
+                bound = one.totals.bound + added.bound
+                planned[0] = replace(one, totals=one.totals._replace(bound=bound))
+            else:
+                planned.append(one)
+        try:
+            for one in planned:
+                if (one.file, one.relation) == (run.file, relation):
+                    refuse(one, planned, "", proved=True)
+        except BudgetError as error:
+            cause = error.cause.replace("A query needs", "This run can need")
+            raise BudgetError(cause, error.remedy.replace("It was not answered", "Nothing was drawn")) from None
 
     def accounts(self) -> list[Account]:
         """All accounts on which something was spent, or which have a cap; the oldest first."""

@@ -14,7 +14,7 @@ from dpcore.dashboard.panels import redraw
 from dpcore.dashboard.session import Shown
 from dpcore.dashboard.widgets import caption
 from dpcore.evaluate import tree_errors
-from dpcore.evaluate.baselines import FOREST, PLAIN, TREE
+from dpcore.evaluate.baselines import DEPTH, FOREST, PLAIN, TREE, TREES
 from dpcore.evaluate.evaluator import SCORES
 from dpcore.evaluate.learners import MAJORITY, confusion_frame
 from dpcore.language import ENGLISH, phrase, say, speaking
@@ -80,7 +80,9 @@ def compared(shown: Shown, progress: Progress) -> Comparison:
         normal = isinstance(model.predictor, Bayes) and bool(model.predictor.normals)
         truthful = evaluator.truthful(model.target, release.schema, normal=normal)
         models[TRUTHFUL] = truthful.predict_proba
-    baselines = evaluate.baselines(data, (MAJORITY, TREE, FOREST), target=model.target)
+    given = release.parameters
+    size: Any = {"n_trees": max(given.get("n_trees") or 0, TREES), "tree_depth": given.get("max_depth") or DEPTH}
+    baselines = evaluate.baselines(data, (MAJORITY, TREE, FOREST), target=model.target, **size)
     wide = baselines.pivot_table("value", "reference", "metric", sort=False).rename(columns=SCORES)
     found = [evaluator.scores(models, model.target), wide.rename_axis("model").reset_index()]
     frame = pd.concat(found, ignore_index=True)

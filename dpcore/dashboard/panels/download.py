@@ -38,7 +38,7 @@ def download(page: str, shown: Shown) -> None:
     if reports is not None and reports.clear:
         names = escaped(", ".join(name for family in reports.clear for name in family))
         markdown("The model holds noiseless figures of true answers of {names}.", names=names)
-    else:
+    elif not isinstance(artifact, Model):
         markdown("No real row is copied, though a synthetic one may coincide with one.")
     if reports is not None and release.table_of_reports is None:
         markdown("The table of reports stays here: by its rules or seed, it holds true answers.")

@@ -30,7 +30,7 @@ def one_person(page: str, model: Model) -> None:
         if columns[name].numeric:
             text = cell.select_slider(label, texts, texts[3 * len(texts) // 4], key=own)
         else:
-            text = cell.selectbox(label, texts, 1, key=own)
+            text = cell.selectbox(label, texts, (len(texts) + 1) // 2, key=own)
         other[name] = cells[name][text]
     found = model.predictions(pd.DataFrame([typical, other]))
     titles = say("A typical person"), say("The same, changed")

@@ -20,7 +20,7 @@ from dpcore.dashboard.panels.disclosure import points
 from dpcore.evaluate import disclosure
 from dpcore.language import phrase, say
 from dpcore.methods import METHODS
-from dpcore.text import percent
+from dpcore.text import CERTAIN, odds, percent
 
 KNOWN = ("age", "sex", "education", "marital-status", "occupation")
 METHOD = "PrivBayes refined"
@@ -85,6 +85,8 @@ def attack(epsilon: float | None, seed: int) -> tuple[str, Demonstration]:
             "Only epsilon sets a limit: being in the data makes any attack right at most {points} "
             "percentage points more often."
         )
+        if odds(epsilon) > CERTAIN:
+            keep = phrase("This epsilon is so large that it sets no limit to any attack.")
     columns = len(sample().schema.names)
     values = {"columns": columns, "permuted": columns - len(KNOWN) - 1, "share": percent(inside)}
     values |= {"method": METHODS[METHOD].title, "epsilon": epsilon, "points": points(epsilon or 0)}

@@ -1,6 +1,7 @@
 """What the page of comparisons begins with: its questions, and all settings behind one press."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import streamlit as st
@@ -35,7 +36,7 @@ def draw_settings(page: str, data: Dataset, usual: Config | None) -> None:
         look: Any = {"type": "json", "on_change": load, "args": (page,)}
         housekeeping.uploader(say("An earlier comparison (JSON)"), key=f"{page}.file", **look)
         wanted, refused = (st.session_state.pop(f"{page}.{key}", None) for key in ("wanted", "refused"))
-        if wanted is not None and wanted.to_dict(data)["hash"] != config.to_dict(data)["hash"]:
+        if wanted is not None and replace(wanted, skip=True).to_dict(data)["hash"] != config.to_dict(data)["hash"]:
             refused = say("This page offers less than the file says. Use dpcore.experiment.Config.")
         if refused:
             st.error(shell.escaped(refused), icon=":material/error:")

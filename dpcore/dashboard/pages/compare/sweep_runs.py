@@ -5,12 +5,12 @@ from dataclasses import dataclass, field
 from math import fsum
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from dpcore import evaluate, experiment
 from dpcore.accounting.ledger import Ledger
 from dpcore.accounting.relation import Relation
+from dpcore.accounting.store import Books
 from dpcore.arguments import Progress
 from dpcore.dashboard import jobs, session
 from dpcore.dashboard.run_records import record_run
@@ -103,6 +103,12 @@ def neighbors(config: Config, data: Dataset) -> str:
     return Relation(next(iter(config.methods.values())).relation).short_for(protects(data.schema.unit))
 
 
+def proven(ledgers: Books, config: Config, data: Dataset) -> float:
+    """What is proven of all runs so far that are counted with those of a comparison."""
+    account = ledgers.account(ledgers.key(data), next(iter(config.methods.values())).relation)
+    return account.epsilon_bound if account else 0.0
+
+
 def work(config: Config, data: Dataset) -> jobs.Work:
     """Running what is not finished yet; what is finished is kept if somebody cancels."""
     kept, spending, place = store(), session.spending(), last()
@@ -115,9 +121,10 @@ def work(config: Config, data: Dataset) -> jobs.Work:
         made = Comparison(config, data, references)
         finished = made.planned - len(find_unfinished(config, data, kept))
         notes: dict[Any, Ledger] = {}
+        before = proven(spending.books, config, data)
 
         def tell(*_: object) -> None:
-            spent = number(np.nansum([frame["epsilon_bound"].iloc[0] for frame in made.frames]))
+            spent = number(proven(spending.books, config, data) - before)
             values = {"count": len(made.frames), "planned": made.planned, "spent": spent}
             progress(len(made.frames) / made.planned, SPENT.format(**values))
 

@@ -40,8 +40,8 @@ ORIGINS = {"proposed": phrase("your rows, declared"), "document": phrase("schema
 CELLS = ("use", "name", "kind", "values", "missing", "from", "outside", "form")
 EMPTY = {"kind": "categorical", "values": "", "form": ""}
 SHOWN, MOST_LINES, LINE = "data.origins", 20, 37.2  # seen at once, and pixels of one
-WAYS = r"(\d+) +bins?|every +(\S+)|by +(\w+)|cut +at +(.+)"
-BOUNDS = re.compile(rf"(?is)^(\S+) +(?:to|至|到) +(\S+?)(?: *[,，] *(?:{WAYS}))?$")
+WAYS = r"(\d+)\s+bins?|every\s+(\S+)|by\s+(\w+)|cut\s+at\s+(.+)"
+BOUNDS = re.compile(rf"(?is)^(\S+)\s+(?:to|至|到)\s+(\S+?)(?:\s*[,，]\s*(?:{WAYS})?)?$")
 HOW = phrase(
     "Categories: all, with semicolons between; one that has a semicolon in quotation marks. "
     "Numbers: 0 to 110, 16 bins; or 0 to 110, every 5; or 0 to 110, cut at 18, 65. "

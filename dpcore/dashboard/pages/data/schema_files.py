@@ -43,7 +43,8 @@ def save(schema: Schema) -> None:
     """The schema as a file of a chosen format, and what of it that format loses."""
     left, right = st.columns(2, vertical_alignment="bottom")
     look: Any = {"format_func": lambda one: FORMATS[one].title, "label_visibility": "collapsed"}
-    name = right.selectbox(say("File format"), list(FORMATS), key="data.save_as", **look)
+    kinds = list(FORMATS) if schema.source == "declared" else ["dpcore"]  # no other says what nobody declared
+    name = right.selectbox(say("File format"), kinds, key="data.save_as", **look)
     text, lost = formats.written(schema, name)
     file, look = FORMATS[name].file, {"key": "data.save", "on_click": "ignore"}
     left.download_button(say("Save the schema"), text, file, "application/json", **look)

@@ -127,16 +127,17 @@ def cap_controls(account: Account, cap: float | None, key: str) -> None:
 def totals(account: Account) -> None:
     """What an account's releases can cost in all: in figures, and in a sentence."""
     unit = unit_of(account)
-    rows = account.currency.rows(1 if unit is None else unit.max_contributions)
+    rows = account.currency.rows(1 if unit is None or unit.id_column else unit.max_contributions)
     gained = account.currency.gained(account.totals.bound * rows)
     claimed, bound = claim(account.epsilon_claimed), limit(account.epsilon_bound)
     labels = say("Releases"), say("Claimed"), say("Proven at most"), say("Odds")
     values = f"{account.looks:,}", claimed, bound, odds_in_short(gained)
     figures(dict(zip(labels, values, strict=True)))
     sentence = odds_sentence(gained, phrase("these releases, and nothing else"), account.delta)
-    if account.protects == "row":
-        per_row = phrase("Per row{for_person}: {odds} A person with more rows is protected less.")
-        sentence = say(per_row, for_person=for_person(account, unit), odds=sentence)
+    if person := for_person(account, unit):
+        sentence = say("Per row{for_person}. For them: {odds}", for_person=person, odds=sentence)
+    elif account.protects == "row":
+        sentence = say("Per row: {odds} A person with more rows is protected less.", odds=sentence)
     st.caption(sentence)
     if account.delta:
         st.markdown(protection.of_delta(account.delta))
@@ -190,6 +191,8 @@ def beside(other: Account, account: Account) -> str:
         here = say(many, for_person=for_person(other, unit_of(other)))
     else:
         here = say("No total holds promises to others, or with another relation or delta.")
+    if other.apart:
+        here += f" {say('What is listed apart there is in no total.')}"
     lead = phrase("**Besides, releases of this file ({name}, {promise}) can cost up to {spent}.** {here}")
     values = {"name": escaped(other.name), "promise": promise(other), "spent": in_full(other)}
     return say(lead, here=here, **values)

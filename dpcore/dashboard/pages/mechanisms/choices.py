@@ -20,7 +20,7 @@ MOST_CANDIDATES = 8
 
 def votes_from(text: str) -> tuple[int, ...]:
     """Votes per candidate from numbers with commas or spaces between them; else ParameterError."""
-    parts = re.split(r"[\s,;]+", text.strip())
+    parts = re.findall(r"[^\s,;]+", text)
     whole = all(re.fullmatch("[0-9]{1,6}", part) for part in parts)
     if not (whole and 2 <= len(parts) <= MOST_CANDIDATES):
         raise ParameterError(

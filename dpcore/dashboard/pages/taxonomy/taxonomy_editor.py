@@ -17,6 +17,7 @@ from dpcore.domain.taxonomy import MAX_LEVELS, Taxonomy
 from dpcore.domain.taxonomy_tree import ANY, Hierarchy, intervals
 from dpcore.errors import SchemaError
 from dpcore.language import phrase, retold, say
+from dpcore.text import canonical
 
 KEY = "taxonomy.editor"
 TALLEST = 1_200  # pixels of a tree; a taller one scrolls
@@ -115,7 +116,13 @@ def editor(data: Dataset, columns: dict[str, Column]) -> None:
         caption("One row per value: the value, then its groups, the root last. No header row.")
         label, kinds = say("Load a table of paths (CSV)"), ["csv", "tsv", "txt"]
         file = housekeeping.uploader(label, type=kinds, key=f"{KEY}.file:{draft.token}")
-        loaded = jobs.read_file(KEY, file, lambda raw: with_tree(column, Taxonomy.from_csv(raw)))
+        known = {canonical(value): value for value in tree_of(column).leaves}  # 3 and 3.0 are the same value
+
+        def read(raw: bytes) -> Column:
+            paths = Taxonomy.from_csv(raw).paths
+            return with_tree(column, Taxonomy(tuple((known.get(canonical(one), one), *above) for one, *above in paths)))
+
+        loaded = jobs.read_file(KEY, file, read)
         if loaded is not None:
             start_over(owner, tree_of(loaded))
             st.rerun()
@@ -137,7 +144,8 @@ def use(data: Dataset, changed: Column) -> None:
     session.amend(replace(data, schema=schema))
     rows = intake.current()
     if rows.made(data):
-        rows.keep(schema, rows.read_off)
+        inferred = data.schema.source == "inferred"  # and stays so, whatever the page of the schema has read since
+        rows.keep(schema, rows.read_off or (schema.names if inferred else ()))
     st.rerun()
 
 
