@@ -23,7 +23,13 @@ NUMBERED = ("real", "released", "reconstructed")  # what is told in figures
 
 
 def marginal(
-    frame: pd.DataFrame, *, column: str, previous: pd.DataFrame | None = None, before: str = "", released: str = ""
+    frame: pd.DataFrame,
+    *,
+    column: str,
+    title: str = "",
+    previous: pd.DataFrame | None = None,
+    before: str = "",
+    released: str = "",
 ) -> Chart:
     """Draw one column's shares, real and synthetic, with the sampling-noise floor.
 
@@ -37,6 +43,8 @@ def marginal(
         real data).
     column : str
         The column's name.
+    title : str, optional
+        The title. Default: the column's name and what is drawn.
     previous : DataFrame, optional
         The shares of an earlier release: `value`, `released`.
     before : str, optional
@@ -68,7 +76,7 @@ def marginal(
         marks.append(along.base.mark_point(color=RELEASED, **pale).encode(along.share("previous:Q")))
     return present(
         alt.layer(*marks, along.diamonds("released"), *along.numbers({name: shares[name] for name in NUMBERED[:2]})),
-        say("{column}: real and {released}", column=short(column, 28), released=shares["released"]) + capped,
+        (title or say("{column}: real and {released}", column=short(column, 28), released=shares["released"])) + capped,
         key=say("Bars: real, not to be published. Diamonds: {released}.", released=shares["released"])
         + hollow
         + say(" Lines: 95% of fresh samples."),

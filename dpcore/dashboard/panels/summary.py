@@ -105,7 +105,7 @@ def worst_column(shown: Shown, worst: pd.DataFrame) -> None:
         text = say("the run before, epsilon {epsilon}", epsilon=epsilon)
         look = {"previous": shares(before, name), "before": text}
     elif len(of_few):
-        caption("The worst column of few values:")
+        look = {"title": say("The worst column of few values: {column}", column=name)}
     shown.memory["drawn"] = name
     real(charts.marginal, shares(shown, name), column=name, **look)
 
