@@ -30,6 +30,7 @@ def marginal(
     previous: pd.DataFrame | None = None,
     before: str = "",
     released: str = "",
+    most: int = MOST,
 ) -> Chart:
     """Draw one column's shares, real and synthetic, with the sampling-noise floor.
 
@@ -51,6 +52,8 @@ def marginal(
         What that one is called, such as "the run before, epsilon 0.1".
     released : str, optional
         What was released, such as "released counts". Default: "synthetic".
+    most : int, optional
+        The number of values to draw at most, besides the others together.
 
     Returns
     -------
@@ -68,7 +71,7 @@ def marginal(
         data["previous"], shares["previous"] = data["value"].map(earlier), before or say("the run before")
         tooltip += tooltips("previous|the run before|.2%")
         hollow = say(" Hollow: {before}.", before=shares["previous"])
-    data, capped = _frequent(data, ["real", "released"])
+    data, capped = _frequent(data, ["real", "released"], most)
     along = _Values(data, say("share of rows"), [*shares, "floor_high"], tooltip)
     marks = [along.bars("real"), along.interval(NEUTRAL, 4, "floor_low", "floor_high")]
     if previous is not None:
@@ -137,11 +140,11 @@ def reported_shares(frame: pd.DataFrame, *, column: str) -> Chart:
     )
 
 
-def _frequent(data: pd.DataFrame, by: list[str]) -> tuple[pd.DataFrame, str]:
+def _frequent(data: pd.DataFrame, by: list[str], most_drawn: int = MOST) -> tuple[pd.DataFrame, str]:
     """The values that are frequent by one of these shares, the others as one, and what a title says of them."""
     most = data[by].max(axis=1)
     kept = most.rank(method="first", ascending=False).le(FEW) | most.ge(RARE)
-    kept &= most.rank(method="first", ascending=False).le(MOST)
+    kept &= most.rank(method="first", ascending=False).le(most_drawn)
     if (rare := int((~kept).sum())) < 2:
         return data, ""
     others = data[~kept].drop(columns=["value", "floor_low", "floor_high", "low", "high"], errors="ignore")

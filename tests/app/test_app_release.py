@@ -37,6 +37,10 @@ def test_first_start_to_export(downloads) -> None:
             ]
             lost = found.lost[0]  # independent, given the class
             assert f"{lost.first} × {lost.second}" in told.replace("\\", "")
+            heading = " ".join(pictures(at)[0]["title"]["text"])
+        if name == "marginals":
+            worst = widget(at, f"{PAGE}.column").value  # at first
+            assert heading.startswith("The worst column, off by ") and f": {worst}" in heading
     content = files(downloads[-1]())
     assert set(content) == FILES
     assert len(pd.read_csv(io.BytesIO(content["synthetic.csv"]))) == len(release.synthetic)

@@ -23,6 +23,7 @@ from dpcore.evaluate.statistics import Statistics, statistics
 from dpcore.export.model_file import Model
 from dpcore.language import phrase, retold, say, spoken
 from dpcore.methods import METHODS
+from dpcore.text import claim
 
 NO_NOISE = 1e9  # an epsilon at which noise is far below one count
 MOST_PAIRS = 1_800  # those of 60 columns; of more pairs, so many are drawn at random
@@ -109,6 +110,15 @@ def shares(shown: Shown, name: str) -> Statistics:
     release = shown.release
     of = partial(evaluate.marginals, evaluator(shown).rows, release.synthetic, release.schema, name)
     return remember(shown, f"column {name}", of)
+
+
+def draw_column(shown: Shown, name: str, **look: Any) -> None:
+    """Draw a column, real and synthetic, with the synthetic one of the run before as a pale mark."""
+    if (before := shown.previous) is not None:
+        epsilon = claim(before.release.ledger.epsilon_claimed)
+        text = say("the run before, epsilon {epsilon}", epsilon=epsilon)
+        look |= {"previous": shares(before, name), "before": text}
+    real(charts.marginal, shares(shown, name), column=name, **look)
 
 
 def distances(shown: Shown, degree: int) -> pd.DataFrame:

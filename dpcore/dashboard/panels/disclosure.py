@@ -76,7 +76,7 @@ def limit(release: Release) -> str:
         epsilon=escaped(protection.headline(unit, epsilon, release.ledger.delta)),
     )
     if not release.ledger.delta:
-        half = phrase(" That is twice what someone gains who was 50:50 unsure: from 50 to {sure} in 100.")
+        half = phrase(" That is about twice what someone gains who was 50:50 unsure: from 50 to {sure} in 100.")
         text += say(half, sure=f"{100 * odds(epsilon):.4g}")
     if unit is not None and unit.id_column is None:
         more = points(protection.of_one(unit, epsilon, release.ledger.delta))

@@ -10,7 +10,7 @@ import streamlit as st
 from dpcore import charts, evaluate
 from dpcore.charts.base import REAL_DATA
 from dpcore.dashboard import jobs
-from dpcore.dashboard.panels import distances, draw_part, evaluator, real, shares
+from dpcore.dashboard.panels import distances, draw_column, draw_part, evaluator, real
 from dpcore.dashboard.session import Shown, remember
 from dpcore.dashboard.widgets import lasting, markdown
 from dpcore.evaluate.model_marginals import model_distances, model_marginals
@@ -85,7 +85,7 @@ def columns(page: str, shown: Shown) -> None:
     if (worst := jobs.counted(page, shown, "1-way", partial(distances, shown, 1))) is None:
         return
     name = worst_first(say("One column (the worst first)"), f"{page}.column", worst)
-    real(charts.marginal, shares(shown, name), column=name)
+    draw_column(shown, name)
     mean_distance(worst, say("{n:,} columns", n=len(worst)))
     real(charts.worst_columns, worst)
 

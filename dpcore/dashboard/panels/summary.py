@@ -11,7 +11,7 @@ from dpcore import charts
 from dpcore.charts.base import REAL_DATA
 from dpcore.dashboard import jobs, session
 from dpcore.dashboard.epsilon import odds_in_short, odds_sentence
-from dpcore.dashboard.panels import classifier, distances, evaluator, marginals, real, shares
+from dpcore.dashboard.panels import classifier, distances, draw_column, evaluator, marginals, real
 from dpcore.dashboard.panels.verdict import Tile, close_columns, verdict_tiles
 from dpcore.dashboard.session import Shown
 from dpcore.dashboard.shell import escaped
@@ -22,9 +22,9 @@ from dpcore.evaluate.verdict import CLOSE
 from dpcore.export import protection
 from dpcore.export.model_file import Model
 from dpcore.language import retold, say
-from dpcore.text import claim, limit
+from dpcore.text import limit
 
-MOST_VALUES = 12  # of the column that is drawn
+MOST_VALUES = 8  # of the column that is drawn, besides all others together
 FIRST = 8  # rows
 
 
@@ -94,20 +94,17 @@ def epsilon_tile(shown: Shown) -> Tile:
 
 
 def worst_column(shown: Shown, worst: pd.DataFrame) -> None:
-    """The worst column of few values, real and synthetic; after another run, the one that was drawn there."""
-    before, look = shown.previous, dict[str, Any]()
-    few = {column.name for column in shown.release.schema if column.size <= MOST_VALUES}
-    of_few = worst[worst["attributes"].isin(few)]
-    name = str((of_few if len(of_few) else worst).sort_values("avd")["attributes"].iloc[-1])
-    if before is not None:
-        name = before.memory.get("drawn", name)
-        epsilon = claim(before.release.ledger.epsilon_claimed)
-        text = say("the run before, epsilon {epsilon}", epsilon=epsilon)
-        look = {"previous": shares(before, name), "before": text}
-    elif len(of_few):
-        look = {"title": say("The worst column of few values: {column}", column=name)}
+    """The worst column, real and synthetic; after another run, the one that was drawn there."""
+    off = worst.set_index("attributes")["avd"] * 100
+    name = last = str(off.idxmax())
+    if shown.previous is not None:
+        name = str(shown.previous.memory.get("drawn", last))
+    title = say("The worst column, off by {points:.1f} points: {column}", points=off[name], column=name)
+    if off[name] < off[last]:
+        of = {"points": off[name], "column": name, "worst": last, "more": off[last]}
+        title = say("{column}, off by {points:.1f} points; worst is {worst}, {more:.1f}", **of)
     shown.memory["drawn"] = name
-    real(charts.marginal, shares(shown, name), column=name, **look)
+    draw_column(shown, name, title=title, most=MOST_VALUES)
 
 
 def of_classifier(page: str, shown: Shown) -> list[Tile]:
