@@ -53,7 +53,8 @@ def marginal(
     released : str, optional
         What was released, such as "released counts". Default: "synthetic".
     most : int, optional
-        The number of values to draw at most, besides the others together.
+        The number of values to draw at most, besides the others together: of fewer than usual, the
+        most frequent real ones.
 
     Returns
     -------
@@ -71,7 +72,7 @@ def marginal(
         data["previous"], shares["previous"] = data["value"].map(earlier), before or say("the run before")
         tooltip += tooltips("previous|the run before|.2%")
         hollow = say(" Hollow: {before}.", before=shares["previous"])
-    data, capped = _frequent(data, ["real", "released"], most)
+    data, capped = _frequent(data, ["real", "released"] if most == MOST else ["real"], most)
     along = _Values(data, say("share of rows"), [*shares, "floor_high"], tooltip)
     marks = [along.bars("real"), along.interval(NEUTRAL, 4, "floor_low", "floor_high")]
     if previous is not None:
