@@ -12,6 +12,7 @@ import io
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from typing import Any, BinaryIO
 
 import pyarrow as pa
@@ -27,6 +28,7 @@ MAX_COLUMNS = 1_000
 SAMPLE = 2**18  # bytes that an encoding is guessed from
 BLOCK = 2**23  # bytes: a line may be that long, and a cell with quotes hold many lines
 SWALLOWED = 8 * BLOCK  # characters
+MOST_NOTES, MOST_TITLES = 10, 20  # lines below and above a table
 DELIMITERS = ("\t", ";", "|", ",")  # in order of preference: a comma is the likeliest to stand inside cells
 SCRIPTS = (
     *("gb18030", "big5", "shift_jis", "euc_jp", "euc_kr", "cp1251", "koi8_r", "cp866"),
@@ -77,7 +79,14 @@ def headed(table: str, delimiter: str | None, decimal: str | None) -> tuple[str,
     first = re.split("[\r\n]", QUOTED.sub("", table[:BLOCK]), maxsplit=1)[0]
     delimiter = delimiter or max(DELIMITERS, key=first.count)
     headers = header_names(_header(table, delimiter))
+    lines = table[:BLOCK].splitlines()[: MOST_TITLES + 1]
     if len(headers) < 2:
+        above = next((k for k, line in enumerate(lines) if max(map(line.count, DELIMITERS)) >= 2), 0)
+        if above:
+            told = "Line 1 looks" if above == 1 else f"Lines 1 to {above} look"
+            raise DataError(
+                f"{told} like a title of the table.", "Delete what stands above the header, which comes first."
+            )
         raise DataError(
             "The file has one column only; its delimiter was probably not recognized.",
             "Choose the delimiter by hand, or add columns.",
@@ -256,6 +265,12 @@ def check_rows(body: BinaryIO, delimiter: str, width: int, before: int) -> None:
     try:
         for record in reader:
             if record and len(record) != width:
+                if is_note(reader, record, width):
+                    raise DataError(
+                        "What stands below the table looks like a note, and no row.",
+                        "Delete the lines below the table.",
+                        f"Line {line:,}, below the table, looks like a note, and no row.",
+                    )
                 raise DataError(
                     "A line and the header differ in their number of cells.",
                     "Quote cells that hold the delimiter, or complete the line.",
@@ -272,6 +287,12 @@ def check_rows(body: BinaryIO, delimiter: str, width: int, before: int) -> None:
             "Close it, or double quotation marks inside cells.",
             f"Line {line:,} has a quotation mark that does not open or close a cell.",
         ) from None
+
+
+def is_note(rest: Iterable[list[str]], record: list[str], width: int) -> bool:
+    """Whether a record of another width, and the few after it, are all that is left, with a cell or two each."""
+    left = [record, *islice(rest, MOST_NOTES)]
+    return len(left) <= MOST_NOTES and all(len(one) < min(width, 3) for one in left)
 
 
 class Lines:

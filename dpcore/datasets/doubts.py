@@ -11,6 +11,11 @@ import pyarrow.compute as pc
 SPACES = " '’\u00a0\u202f"
 SHOWN = 3  # columns named in one sentence
 LINE_ENDS = re.compile(r"\r\n|\r|\n")
+SUMS = "total totals sum gesamt summe insgesamt somme suma totale totaal 合计 总计 小计"
+MEASURES = (  # as a second line of a header has them
+    "years year yrs months days hours minutes seconds cm mm m km inch in ft kg g mg lb lbs % percent usd eur gbp $ € £ "
+    "count n number text date mmhg bpm °c c °f f mmol/l mg/dl kg/m2 kg/m² k thousand million yes/no"
+)
 GROUPS = r"^[+-]?[0-9]{1,3}(%s[0-9]{3})+(%s[0-9]*)?$"
 COMMA = r"^[+-]?[0-9]*,[0-9]+$"
 
@@ -64,6 +69,18 @@ def _checks(delimiter: str, decimal: str, width: int) -> Iterator[tuple[str, Cal
 def _holding(words: pa.Array, signs: Sequence[str]) -> pa.Array:
     masks = [pc.match_substring(words, sign) for sign in signs]
     return words.filter(reduce(pc.or_, masks)) if masks else words[:0]
+
+
+def doubts_of_ends(table: pa.Table) -> Iterator[str]:
+    """Whether the last row looks like a sum of the others, or the first one like units."""
+    if not table.num_rows:
+        return
+    first, last = ([str(column[row].as_py() or "").strip().casefold() for column in table.columns] for row in (0, -1))
+    if any(cell.removeprefix("grand ") in SUMS.split() for cell in last):
+        yield "The last row looks like a sum of the others, and would count as one of them: delete it."
+    said = [cell in MEASURES.split() for cell in first if cell]
+    if all(said) and len(said) > 1:
+        yield "The first row looks like units (a second line of the header), and would count as a row: delete it."
 
 
 def doubts_of_names(headers: Sequence[str]) -> Iterator[str]:

@@ -19,6 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dpcore.datasets.delimited import text_table, too_large
+from dpcore.datasets.doubts import doubts_of_ends
 from dpcore.datasets.parquet import parquet_table
 from dpcore.datasets.workbooks import workbook_table
 from dpcore.errors import DataError
@@ -93,6 +94,8 @@ def table_of(
             "Upload fewer of them, or run dpcore on your own computer.",
             f"The table has {table.num_rows:,} rows and {table.num_columns:,} columns; {most}",
         )
+    if seen := list(doubts_of_ends(table)):
+        read_as["doubts"] = "\n".join(filter(None, [read_as.get("doubts", ""), *seen]))
     return store_texts(table, limit), {"format": kind, **{key: told for key, told in read_as.items() if told}}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, asdict, dataclass, field
+from dataclasses import KW_ONLY, asdict, dataclass, field, replace
 from datetime import date
 from functools import cached_property
 from textwrap import shorten
@@ -20,8 +20,9 @@ from dpcore.domain.cells import distinct
 from dpcore.domain.coding import Coded, place, tally
 from dpcore.domain.coding import Codes as Codes
 from dpcore.domain.coding import code_dtype as code_dtype
-from dpcore.domain.dates import day_of, iso
+from dpcore.domain.dates import day_of, iso, usual_unit
 from dpcore.domain.former_names import renamed_fields
+from dpcore.domain.headers import public_range
 from dpcore.domain.scales import SCALES, Bins, Reals
 from dpcore.domain.taxonomy import Taxonomy
 from dpcore.domain.written import Form
@@ -67,6 +68,8 @@ class Column:
         ISO text.
     missing : bool, default=False
         Whether "missing" is a declared value (the last code). If not, missing cells are refused.
+    missing_values : tuple of float, optional
+        Numbers that stand for a missing one, such as 999; of dates, days. They count as missing.
     outside : {"refuse", "clip"}, default="refuse"
         What encoding does with cells outside the declaration: raise, or move each by a public rule,
         so that every cell has a code. Numbers go to the nearest bound, fractions in an integer
@@ -109,6 +112,7 @@ class Column:
     bins: Bins = DEFAULT_BINS
     number_format: str = ""
     missing: bool = False
+    missing_values: tuple[float, ...] = ()
     outside: Literal["refuse", "clip"] = "refuse"
     description: str = ""
     taxonomy: Taxonomy | None = None
@@ -135,6 +139,8 @@ class Column:
             fail("its type is not known.", f"Choose one of {', '.join(KINDS)}.")
         if self.outside not in ("refuse", "clip"):
             fail("the rule for values outside is not known.", "Choose refuse or clip.")
+        if self.missing_values and not (self.numeric and self.missing):
+            fail("numbers stand for a missing one, and none may be.", "Declare missing values, of numbers.")
         if self.numeric:
             self._check_numbers(fail)
         else:
@@ -151,7 +157,7 @@ class Column:
 
     def _settle(self) -> None:
         """Python's own numbers, texts and tuples in place of what was given; SchemaError where that cannot be."""
-        for name in ("categories", "bins"):
+        for name in ("categories", "bins", "missing_values"):
             value = getattr(self, name)
             object.__setattr__(self, name, tuple(value) if isinstance(value, list | np.ndarray) else value)
         for name in self.__dataclass_fields__:
@@ -167,6 +173,7 @@ class Column:
             ("lower and upper", all(map(is_number, bounds)), "Give numbers."),
             ("bins", all(map(is_number, cuts)), "Give a whole number of bins, or a tuple of numbers."),
             ("missing", isinstance(self.missing, bool), "Use True or False."),
+            ("missing_values", all(map(is_number, self.missing_values)), "Give a tuple of numbers, such as (999,)."),
             ("origin", self.origin in get_args(Origin), f"Use one of {', '.join(get_args(Origin))}."),
             ("categories", texts, 'Give a tuple of texts, such as ("no", "yes").'),
         ):
@@ -267,7 +274,27 @@ class Column:
 
     def rounded_bounds(self) -> tuple[float, float]:
         """Return a numeric column's bounds, rounded outward."""
-        return self._scale.outward()
+        return self._scale.outward()[:2]
+
+    def rounded(self) -> Self:
+        """Return the column with its bounds rounded outward, to the public ones of its header where it has some.
+
+        Bins that nobody chose become those of the round width, or of the calendar. A column without bounds, or whose
+        bounds are too large to be rounded, stays as it is.
+        """
+        if not self.numeric:
+            return self
+        low, high = cast(tuple[float, float], (self.lower, self.upper))
+        usual = self.bins == (usual_unit(low, high) if self.kind == "date" else DEFAULT_BINS)
+        try:
+            lower, upper, bins = self._scale.outward()
+            if self.kind != "date" and (known := public_range(self.name, low, high)):
+                lower, upper, bins = known
+            bins = bins if usual else self.bins
+            same = (lower, upper, bins) == (low, high, self.bins)
+            return self if same else replace(self, lower=lower, upper=upper, bins=bins, taxonomy=None)
+        except (SchemaError, OverflowError):  # too large, or too many bins
+            return self
 
     def interval(self, first: int, end: int) -> str:
         """Write some bins as one interval; a label is the interval of one bin.
@@ -406,6 +433,9 @@ class Column:
     def _moved(self, numbers: Floats, absent: Flags, times: Ints | None = None) -> tuple[Floats, Counter[str]]:
         """Numbers moved into the declaration, and how many cells do not fit as they are."""
         low, high, misfits = cast(float, self.lower), cast(float, self.upper), Counter[str]()
+        if self.missing_values:
+            marked = np.isin(numbers, self.missing_values)
+            numbers, absent = np.where(marked, np.nan, numbers), absent | marked
         if self.outside == "refuse":
             misfits = tally(
                 times,
@@ -495,7 +525,7 @@ class Column:
         """Return the declaration as JSON-ready values, without the fields that do not apply."""
         raw = asdict(self)
         skip: tuple[str, ...] = ("categories",) if self.numeric else ("lower", "upper", "bins")
-        skip += () if self.number_format else ("number_format",)
+        skip += tuple(name for name in ("number_format", "missing_values") if not raw[name])
         if self.kind == "date":
             raw |= {name: iso(raw[name]) for name in ("lower", "upper")}
             raw["bins"] = tuple(map(iso, self.bins)) if isinstance(self.bins, tuple) else self.bins
@@ -534,6 +564,7 @@ class Column:
             dated = raw.get("kind") == "date"
             if isinstance(fields.get("bins"), list):
                 fields["bins"] = tuple(b if dated else float(b) for b in fields["bins"])
+            fields["missing_values"] = tuple(map(float, fields.get("missing_values", ())))
             for bound in ("lower", "upper"):
                 if fields.get(bound) is not None and not dated:
                     fields[bound] = float(fields[bound])

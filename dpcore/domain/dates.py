@@ -1,8 +1,9 @@
 """Dates as numbers: days since 1970-01-01, how they are written, and where weeks, months, quarters and years begin.
 
 A cell is a date by its own text alone. Year first is read always: `2021-03-05`, `2021/3/5`, `2021.03.05`, `20210305`
-and `2021年3月5日`. `05/03/2021`, also with points or hyphens, is read only where a column declares which of the two is
-the day (`"d/m/y"`, `"m/d/y"`). A time of day may follow, and is cut off. All other texts are no dates.
+and `2021年3月5日`; so are `5-Mar-2021` and `March 5, 2021`, by English names. `05/03/2021`, with points or hyphens too,
+is read only where a column declares which of the two is the day (`"d/m/y"`, `"m/d/y"`). A time of day may follow, and
+is cut off. All other texts are no dates.
 """
 
 from __future__ import annotations
@@ -34,6 +35,15 @@ YEAR_FIRST += [
     r"^(?P<y>\d{4})年(?P<m>\d{1,2})月(?P<d>\d{1,2})日" + TIME,
 ]
 YEAR_LAST = [rf"^(?P<a>\d{{1,2}}){mark}(?P<b>\d{{1,2}}){mark}(?P<y>\d{{4}})" + TIME for mark in ("/", "[.]", "-")]
+MONTH_NAMES = (
+    "january february march april may june july august september october november december "
+    "jan feb mar apr may jun jul aug sep oct nov dec"
+)
+NAMED = [
+    r"^(?P<d>\d{1,2})[-/ .]{1,2}(?P<m>[A-Za-z]{3,9})[-/ .,]{1,2}(?P<y>\d{4})" + TIME,
+    r"^(?P<m>[A-Za-z]{3,9})[-/ .]{1,2}(?P<d>\d{1,2}),?[-/ .](?P<y>\d{4})" + TIME,
+]
+YEAR_FIRST += NAMED
 PATTERNS = {
     "": YEAR_FIRST,
     "d/m/y": [*YEAR_FIRST, *(pattern.replace("<a>", "<d>").replace("<b>", "<m>") for pattern in YEAR_LAST)],
@@ -58,16 +68,24 @@ def iso(day: float) -> str:
     return str(np.datetime64(math.floor(day), "D"))
 
 
+def start(day: float, unit: str) -> float:
+    """The day on which the unit of the calendar begins that holds a day."""
+    if unit not in MONTHS:
+        return day - (day + MONDAY) % 7 if unit == "week" else day
+    month = int(np.array(int(day)).astype("datetime64[D]").astype("datetime64[M]").astype(int))
+    first = np.array(month - month % MONTHS[unit]).astype("datetime64[M]")
+    return float(first.astype("datetime64[D]").astype(int))
+
+
 def starts(low: float, high: float, unit: str) -> Floats:
     """The days after `low`, up to `high`, on which a unit of the calendar begins."""
     first, last = int(low), int(high)
     if unit in MONTHS:
-        ends = np.array([first, last]).astype("datetime64[D]").astype("datetime64[M]").astype(int)
-        months = np.arange(ends[0] - ends[0] % MONTHS[unit], ends[1] + 1, MONTHS[unit])
+        ends = np.array([start(first, unit), last], int).astype("datetime64[D]").astype("datetime64[M]").astype(int)
+        months = np.arange(ends[0], ends[1] + 1, MONTHS[unit])
         days = months.astype("datetime64[M]").astype("datetime64[D]").astype(int)
     else:
-        monday = first - (first + MONDAY) % 7
-        days = np.arange(monday, last + 1, 7) if unit == "week" else np.arange(first, last + 1)
+        days = np.arange(start(first, unit), last + 1, 7 if unit == "week" else 1)
     return days[days > first].astype(float)
 
 
@@ -120,7 +138,11 @@ def _days_of(words: pa.Array, form: str) -> Floats:
 
 
 def numbers(parts: pa.StructArray, name: str) -> Floats:
-    """One part of texts that a pattern has parted."""
+    """One part of texts that a pattern has parted; a month may have its English name."""
+    if name == "m" and not pc.all(pc.utf8_is_digit(parts.field(name))).as_py():
+        places = pc.index_in(pc.utf8_lower(parts.field(name)), pa.array(MONTH_NAMES.split(), parts.field(name).type))
+        known: Floats = np.asarray(places.fill_null(-1), dtype=float)
+        return np.where(known < 0, 0, known % 12 + 1)
     said: Floats = parts.field(name).cast(pa.int64()).to_numpy(zero_copy_only=False).astype(float)
     return said
 

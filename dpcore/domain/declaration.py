@@ -6,13 +6,10 @@ It is no privacy by itself: 0 to 20,000 still follows from the rows, unless it w
 
 from collections.abc import Container, Iterable
 from dataclasses import replace
-from typing import cast
 
 from dpcore.domain.column import Column, Origin
-from dpcore.domain.dates import usual_unit
 from dpcore.domain.infer import OTHER
 from dpcore.domain.schema import Schema
-from dpcore.errors import SchemaError
 from dpcore.text import canonical
 
 PROPOSED: tuple[Origin, ...] = ("proposed", "changed")
@@ -58,18 +55,8 @@ def undeclared(schema: Schema, base: Schema, read_off: Iterable[str], said: Iter
 
 
 def outward(column: Column) -> Column:
-    """The column with its bounds rounded outward (`scales`); as it is if it has none, or they can be no rounder."""
-    if not column.numeric:
-        return column
-    low, high = cast(float, column.lower), cast(float, column.upper)
-    try:
-        lower, upper = column.rounded_bounds()
-        usual = column.kind == "date" and column.bins == usual_unit(low, high)
-        bins = usual_unit(lower, upper) if usual else column.bins
-        same = (lower, upper) == (low, high)
-        return column if same else replace(column, lower=lower, upper=upper, bins=bins, taxonomy=None)
-    except (SchemaError, OverflowError):  # too large, or too many bins
-        return column
+    """The column with its bounds rounded outward; as it is if it has none, or they can be no rounder."""
+    return column.rounded()
 
 
 def rounded(schema: Schema, names: Iterable[str]) -> Schema:

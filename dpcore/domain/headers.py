@@ -6,14 +6,17 @@ A header is public, or as public as the file's first line; it is only ever a hin
 import re
 
 PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W0-9_a-zA-Z]+")
-OF_SOMEBODY = (
-    "account case client customer employee encounter member order patient person record row student subject user visit"
+HOLDERS = (  # people, and what has several of them or several rows
+    "account acct beneficiary borrower case citizen client customer donor driver employee guest household "
+    "inpatient insured investigator learner member participant passenger patient person policyholder proband pupil "
+    "resident respondent rider seller student subject subscriber taxpayer tenant user voter worker "
+    "cuenta cliente caso empleado hogar paciente persona usuario "  # Spanish
+    "compte foyer individu membre sujet salarie "  # French
+    "befragte befragter haushalt konto kunde mitarbeiter patientin person proband teilnehmer versicherte"
 )
-GLUED = re.compile(f"({OF_SOMEBODY.replace(' ', '|')})(id|no|nr|nbr|num|number|key)")
-
-PEOPLE = (
-    "citizen client customer donor driver employee guest member participant passenger patient person pupil resident "
-    "respondent rider student subject subscriber user voter worker"
+OF_SOMEBODY = f"{HOLDERS} emp encounter fam family hh hous order pat pt record resp row stud subj unit usubj visit"
+GLUED = re.compile(
+    f"({OF_SOMEBODY.replace(' ', '|')})s?(id|no|nr|nbr|num|number|key|code)|id({HOLDERS.replace(' ', '|')}|hous|hh)"
 )
 NUMBERED = "no nr nbr num number key ref reference"  # as the last part of a header
 NAME_OF = (
@@ -21,7 +24,8 @@ NAME_OF = (
     "physician student"
 )
 LATIN = {  # by any part of a header
-    "identifier": "id ids uid uuid guid pid eid ssn mrn nhs nino iban imei passport licence license hash token barcode",
+    "identifier": "id ids uid uuid guid pid eid ssn mrn nhs nino iban imei passport licence license hash token barcode "
+    "seqn pidp serialno",
     "contact": "email mail phone telephone tel mobile cellphone fax url ip address street username login handle",
     "person": "surname firstname lastname forename fullname vorname nachname prenom apellido apellidos",
     "code": "zip zipcode postcode postal plz code codes icd icd9 icd10 cpt drg fips naics sic",
@@ -31,6 +35,7 @@ LATIN = {  # by any part of a header
     "deceased death mortality readmitted readmission fraud attrition result",  # the likeliest first
 }
 HAN = {
+    "holder": "患者 病人 客户 用户 会员 学生 员工 受访者 住户 户主 参保人",
     "identifier": "编号 序号 证号 身份证 护照 病历号 住院号 门诊号 学号 工号 卡号 账号 帐号 流水号 订单号 号码",
     "contact": "电话 手机 邮箱 地址 住址",
     "person": "姓名 名字",
@@ -53,6 +58,8 @@ def meant(header: str) -> set[str]:
     found |= {kind for kind, marks in LATIN.items() if several.intersection(marks.split())}
     if any(map(GLUED.fullmatch, said)):
         found.add("identifier")
+    if said and said[-1].removesuffix("s") in HOLDERS.split():
+        found.add("holder")
     if said and said[-1] in NUMBERED.split():
         found.add("numbered")
     if "name" in several and several.issubset(NAME_OF.split()):
@@ -64,7 +71,8 @@ def meant(header: str) -> set[str]:
 
 def of_people(header: str) -> bool:
     """Whether a header has a word for people."""
-    return not {*PEOPLE.split()}.isdisjoint(parts(header))
+    words = {word.removesuffix("s") for word in parts(header)}
+    return not {*HOLDERS.split()}.isdisjoint(words) or "holder" in meant(header)
 
 
 def is_name(header: str) -> bool:
@@ -74,18 +82,50 @@ def is_name(header: str) -> bool:
 
 def is_person_key(header: str) -> bool:
     """Whether a header says that its values reach or number people, and nothing else."""
-    words = f"{PEOPLE} {NUMBERED} {LATIN['identifier']}".split()
+    words = f"{HOLDERS} {NUMBERED} {LATIN['identifier']}".split()
     return "contact" in meant(header) or {*parts(header)}.issubset(words)
 
 
 def tells_people(header: str) -> bool:
     """Whether a header says that a value can be a person: an id, a name, a patient, a customer's number."""
     last = (parts(header) or [""])[-1]
-    people = of_people(header) and last in f"{PEOPLE} {NUMBERED} {LATIN['code']}".split()
-    return people or is_name(header) or "identifier" in meant(header)
+    numbered = of_people(header) and last in f"{NUMBERED} {LATIN['code']}".split()
+    return numbered or is_name(header) or not meant(header).isdisjoint(("holder", "identifier"))
 
 
-def class_rank(header: str) -> int:
-    """How likely a header is the class's: 0 is the likeliest."""
-    known = LATIN["class"].split()
-    return min((known.index(word) for word in parts(header) if word in known), default=len(known))
+def class_rank(header: str) -> tuple[bool, int]:
+    """How likely a header is the class's: the lowest is the likeliest; a whole header comes before part of one."""
+    known, said = LATIN["class"].split(), parts(header)
+    return len(said) > 1, min((known.index(word) for word in said if word in known), default=len(known))
+
+
+RANGES: dict[str, tuple[float, float, int]] = {  # limits that everyone knows, and bins; 0 where few fill them
+    "month mo mon monat mes mois": (1, 12, 12),
+    "day dom mday tag dia jour": (1, 31, 31),
+    "yday doy": (1, 366, 61),
+    "week": (1, 53, 53),
+    "quarter qtr": (1, 4, 4),
+    "weekday dow wday": (1, 7, 7),
+    "hour hr": (0, 23, 24),
+    "minute min second sec": (0, 59, 12),
+    "percent pct percentage": (0, 100, 20),
+    "latitude lat": (-90, 90, 18),
+    "longitude lon lng long": (-180, 180, 18),
+    "angle bearing heading azimuth": (0, 360, 18),
+    "age alter edad": (0, 119, 0),
+}
+LEAST_COVERED = 0.5  # of the range
+
+
+def limits(header: str) -> tuple[float, float, int] | None:
+    """The limits that everyone knows of what a header names, the widest of several, and a number of bins."""
+    said = {*parts(header)}
+    found = [known for words, known in RANGES.items() if not said.isdisjoint(words.split())]
+    return max(found, key=lambda known: known[1] - known[0], default=None)
+
+
+def public_range(header: str, low: float, high: float) -> tuple[float, float, int] | None:
+    """The limits of what a header names, and a number of bins, if numbers between two ends fill half of them."""
+    first, last, bins = limits(header) or (0, 0, 0)
+    fills = bins and first <= low and high <= last and (high - low) / (last - first) >= LEAST_COVERED
+    return (float(first), float(last), bins) if fills else None

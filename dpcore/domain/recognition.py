@@ -10,7 +10,7 @@ be published without noise. What has one value, or none, is left out because it 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -19,22 +19,35 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from dpcore.arguments import Floats, Ints, require_frame
+from dpcore.arguments import Flags, Floats, Ints, require_frame
 from dpcore.domain.cells import NAME, as_numbers, distinct, parsed, worded
 from dpcore.domain.column import MAX_CATEGORIES
 from dpcore.domain.dates import YEAR_LAST, day_of, days_of, iso
-from dpcore.domain.headers import class_rank, meant
+from dpcore.domain.headers import class_rank, limits, meant, tells_people
 from dpcore.domain.scales import MOST_EXACT
+from dpcore.domain.spread import Spread, spread_of
 from dpcore.domain.written import Form, form_of
+from dpcore.language import phrase
 from dpcore.text import is_writable, short
 
 What = Literal["identifier", "text", "date", "integer", "continuous", "category", "constant", "empty", "unreadable"]
 FEW, SOME, MANY = 5, 20, 50  # different values: as many as a small table has, as a category has, as a list of names has
 MOST_CLASSES = 10
 MOST_DECIMALS = 4
+FEW_FLAGS = 2  # columns besides the first, of a group that is one column
+MOSTLY, MOST_ODD, NAMED = 0.9, 20, 5  # share of cells that are numbers; other texts beside them, and how many are named
 EMAIL = r"^[^@\s]+@[^@\s]+[.][^@\s]+$"
 UUID = r"^[{]?[0-9A-Fa-f]{8}-(?:[0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12}[}]?$"
 COMPACT = r"^[0-9]{8}$"
+TIMED = r"^[0-9].*[0-9][T ][0-9:]*[1-9][0-9]*:|^[0-9].*[0-9][T ][0-9]+:[0-9:]*[1-9]"
+UNMARKED = 1_011_850  # the first number that can be a day, month and year without marks between
+DAY, MONTH = "(0?[1-9]|[12][0-9]|3[01])", "(0[1-9]|1[0-2])"
+UNREAD = {  # what texts look like that all match the first, and some the second; and how to write it
+    "dates without marks, such as 31122019": (f"^({DAY}{MONTH}|{MONTH}{DAY})(18|19|20)[0-9]{{2}}$", "", "2019-12-31"),
+    "dates whose year has two digits": (r"^[0-9]{1,2}[/.-][0-9]{1,2}[/.-][0-9]{2}$", "", "2019-12-31"),
+    "amounts in brackets": (r"^[$€£]?\(?[$€£]?[0-9][0-9.,]*\)?$", r"\(", "-1234.50"),
+    "shortened amounts, such as 45K": (r"^[$€£]?[0-9]+([.,][0-9]+)?( ?[KkMmBb])?$", "[KkMmBb]$", "45000"),
+}
 HAN = r"\p{Han}|\p{Hiragana}|\p{Katakana}"
 CENTURIES = (day_of("1850-01-01") or 0.0, day_of("2100-12-31") or 0.0)  # eight digits beyond are no days
 
@@ -65,6 +78,16 @@ class Recognized:
         The extremes of numbers and dates.
     doubt : str
         What a person should look at.
+    odd : tuple of str
+        Texts among numbers: they would count as missing.
+    marks : tuple of float
+        Numbers that seem to stand for a missing one, such as 999: they would count as missing.
+    levels : tuple of str
+        All values that may occur, in order, where numbers or months have few.
+    cuts : tuple of float
+        Where bins of different widths end, if most rows have small numbers.
+    clipped : bool
+        Whether a few numbers lie far outside the bounds.
     """
 
     name: str
@@ -79,6 +102,11 @@ class Recognized:
     lower: float | None = None
     upper: float | None = None
     doubt: str = ""
+    odd: tuple[str, ...] = ()
+    marks: tuple[float, ...] = ()
+    levels: tuple[str, ...] = ()
+    cuts: tuple[float, ...] = ()
+    clipped: bool = False
 
     @property
     def possible(self) -> bool:
@@ -89,17 +117,42 @@ class Recognized:
 
 def recognize(frame: pd.DataFrame) -> tuple[Recognized, ...]:
     """What every column of a table seems to be, in their order. Looks at all rows: for the screen alone."""
-    return tuple(recognize_column(name, frame[name]) for name in require_frame(frame, texts=True).columns)
+    found = [recognize_column(name, frame[name]) for name in require_frame(frame, texts=True).columns]
+    for first, last in one_hot_groups(frame, found):
+        names = f"{found[first].name!r} to {found[last].name!r}"
+        told = (
+            f"The {last - first + 1} columns {names} have one 1 in every row: they are one column. Put them together."
+        )
+        found[first] = replace(found[first], doubt=f"{found[first].doubt} {told}".strip())
+    return tuple(found)
+
+
+def one_hot_groups(frame: pd.DataFrame, found: Sequence[Recognized]) -> Iterator[tuple[int, int]]:
+    """The first and the last of neighboring columns of 0 and 1 that have one 1 in every row, three of them or more."""
+    flags = [one.values == 2 and (one.lower, one.upper) == (0, 1) for one in found]
+    lots = np.random.default_rng(0).integers(1, 2**62, len(frame), dtype=np.uint64)
+    sums: dict[int, int] = {}  # places by what the lots of rows with a 1 sum to, from the first flag in a row
+    total, whole = 0, int(lots.sum())
+    for place, flag in enumerate(flags):
+        if not flag:
+            sums, total = {}, 0
+            continue
+        sums[total] = place
+        total = (total + int(lots[as_numbers(frame.iloc[:, place]) == 1].sum())) % 2**64
+        first = sums.get((total - whole) % 2**64, place)
+        if place - first >= FEW_FLAGS and (frame.iloc[:, first : place + 1].apply(as_numbers).sum(axis=1) == 1).all():
+            yield first, place
+            sums = {}
 
 
 def class_column(found: Sequence[Recognized]) -> str | None:
-    """The column that is likeliest the class by its header, of 2 to 10 values; None if there is none."""
+    """The column that is likeliest the class by its header, one of 2 values before others; None if there is none."""
     fits = [
         one
         for one in found
         if one.kept and one.what == "category" and 2 <= one.values <= MOST_CLASSES and "class" in meant(one.name)
     ]
-    return min(reversed(fits), key=lambda one: class_rank(one.name)).name if fits else None
+    return min(reversed(fits), key=lambda one: (one.values > 2, class_rank(one.name))).name if fits else None
 
 
 def recognize_column(name: str, values: pd.Series[Any]) -> Recognized:
@@ -111,9 +164,18 @@ def recognize_column(name: str, values: pd.Series[Any]) -> Recognized:
     if not seen.rows:
         return Recognized(name=name, what="empty", kept=False, reason="every cell is missing")
     found = _seeming(seen, whole=seen.rows == len(values))
+    found = _set_aside(found)
     if found.possible and found.lower is None and not is_writable(*distinct(values.dropna())[1]):
         return seen.called("unreadable", "values of it have control characters, which no chart can hold", kept=False)
     return found
+
+
+def _set_aside(one: Recognized) -> Recognized:
+    """A column that is left out before somebody says that its values are no persons, if its header says they are."""
+    listed = one.kept and one.what in ("category", "integer") and one.values > 2 and one.most_rows > 1
+    if not listed or not tells_people(one.name):
+        return one
+    return replace(one, kept=False, repeats=True, reason=phrase("its values may be persons"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,16 +189,18 @@ class Seen:
     days: Floats | None  # the first and the last day, where cells are stored as times
     counts: Ints  # the rows of each value
     blank: bool  # whether some cell is an empty text
+    timed: bool = False  # whether days have a time of day, other than midnight
 
     @classmethod
     def of(cls, name: str, values: pd.Series[Any]) -> Seen:
         """Of a column as it was read."""
-        words, plain, blank = None, None, False
+        words, plain, blank, timed = None, None, False, False
         days: Floats | None = None
         if pd.api.types.is_datetime64_any_dtype(values.dtype):
             counts = np.unique(values.dropna().astype("int64").to_numpy(), return_counts=True)[1]
             ends = pd.Series([values.min(), values.max()]).astype(str).str[:10]
             days = np.array([day_of(text) for text in ends], dtype=float)
+            timed = bool((values.dropna().dt.normalize() != values.dropna()).any())
         elif pd.api.types.is_any_real_numeric_dtype(values.dtype):
             cells = as_numbers(values)
             plain, counts = np.unique(cells[~np.isnan(cells)], return_counts=True)
@@ -146,7 +210,8 @@ class Seen:
             there = np.asarray(pc.not_equal(words, ""))
             if blank := not there.all():
                 words, counts = words.filter(pa.array(there)), counts[there]
-        return cls(name, meant(name), words, plain, days, counts, blank)
+            timed = bool(pc.any(pc.match_substring_regex(words, TIMED)).as_py())
+        return cls(name, meant(name), words, plain, days, counts, blank, timed)
 
     @property
     def rows(self) -> int:
@@ -187,14 +252,14 @@ class Seen:
         """Whether its header says that it identifies, and its values are as many as that takes."""
         several = self.many and (self.share >= 0.05 or self.different > MAX_CATEGORIES)
         numbered = "numbered" in self.meant and self.many and self.share >= 0.5
-        return numbered or (several and not self.meant.isdisjoint(("identifier", "contact", "person")))
+        return numbered or (several and not self.meant.isdisjoint(("identifier", "contact", "person", "holder")))
 
 
 def _seeming(seen: Seen, *, whole: bool) -> Recognized:
     """What a column seems to be; it is `whole` if no cell is missing."""
     if seen.different == 1 and whole:
         return seen.called("constant", "one value in every row: it tells nothing", kept=False)
-    found = _date(seen) or _number(seen) or _words(seen)
+    found = _date(seen) or _unread(seen) or _number(seen) or _words(seen)
     if found.what in ("integer", "continuous") and "class" in seen.meant and 2 <= seen.different <= MOST_CLASSES:
         return seen.called("category", f"{seen.different:,} values, and the name of a class")
     return found
@@ -215,6 +280,8 @@ def _date(seen: Seen) -> Recognized | None:
     if low == high:
         return None  # a category of one value, or of one day and several times
     told = f"dates from {iso(low)} to {iso(high)}" + (f", written {form}" if form else "")
+    if seen.timed:
+        doubt = f"{doubt} Times of day are cut off: make a column of their hours if you need them.".strip()
     return seen.called("date", told, form=form, lower=low, upper=high, doubt=doubt)
 
 
@@ -249,25 +316,41 @@ def _said_days(words: pa.Array) -> tuple[Floats, str, str]:
     return orders[fits[0]], fits[0], doubt
 
 
+def _unread(seen: Seen) -> Recognized | None:
+    """A column of dates or amounts in a form that is not read: it is left out, with what to write in its place."""
+    words, looks = seen.words, UNREAD
+    if words is None:
+        if seen.numbers is None or not (len(seen.numbers) > FEW and seen.numbers[0] > UNMARKED):
+            return None
+        words = pa.array([f"{number:.0f}".zfill(8) for number in seen.numbers.tolist()], pa.large_string())
+        looks = dict([*UNREAD.items()][:1])
+    for what, (pattern, some, written) in looks.items() if seen.different > FEW else ():
+        fits = np.asarray(pc.match_substring_regex(words, pattern))
+        if _mostly(seen, fits, MANY) and pc.any(pc.match_substring_regex(words, some)).as_py():
+            told = f"{seen.different:,} values that look like {what}, which are not read: write {written}"
+            return seen.called("text", told, kept=False)
+    return None
+
+
 def _number(seen: Seen) -> Recognized | None:
-    """A column of numbers; None if its values are none, or are codes and names made of digits."""
+    """A column of numbers, and of a few words; None if its values are none, or are codes and names made of digits."""
     form, doubt, found = None, "", seen.numbers
     if found is None and seen.words is not None:
-        if not pc.any(pc.match_substring_regex(seen.words, NAME)).as_py():
-            found = parsed(seen.words)
-        if found is None or np.isnan(found).any():
-            form, doubt = form_of(seen.words) or (None, "")
-            found = None if form is None else form.of_words(seen.words)
+        found, form, doubt = _said_numbers(seen)
     if found is None or not len(found):
         return None
-    if not np.isfinite(found).all():
+    said = ~np.isnan(found)
+    if np.isinf(found[said]).any():
         return seen.called("unreadable", "it has infinite values", kept=False)
-    low, high = float(found.min()), float(found.max())
+    odd = tuple(seen.words.filter(pa.array(~said)).to_pylist()) if seen.words is not None else ()
+    order = np.argsort(found[said], kind="stable")
+    found, counts = found[said][order], seen.counts[said][order]
+    low, high = float(found[0]), float(found[-1])
     if form is not None and max(abs(low), abs(high)) * form.steps >= MOST_EXACT:
         return None
-    ends: dict[str, Any] = {"lower": low, "upper": high}
     whole = bool((found % 1 == 0).all()) and max(abs(low), abs(high)) < MOST_EXACT and not (form and form.decimals)
-    if form is None and whole:
+    if form is None and whole and not odd:
+        ends: dict[str, Any] = {"lower": low, "upper": high}
         if seen.named():
             return seen.identifier(**ends)
         if seen.many and seen.different == seen.rows == high - low + 1 and low in (0, 1) and seen.rows > SOME:
@@ -276,12 +359,66 @@ def _number(seen: Seen) -> Recognized | None:
             return _category(seen, "codes")
     if low == high:  # one value, and missing cells
         return _category(seen)
+    return _spread(seen, found, counts, odd, form or (None if whole else _decimals(found)), doubt, whole=whole)
+
+
+def _said_numbers(seen: Seen) -> tuple[Floats | None, Form | None, str]:
+    """The numbers that texts say, NaN for a few that say none, in which form, and what is doubtful about it."""
+    words = seen.words
+    assert words is not None
+    if pc.any(pc.match_substring_regex(words, NAME)).as_py():
+        return None, None, ""
+    found, form, doubt = parsed(words), None, ""
+    if np.isnan(found).any() and not _mostly(seen, ~np.isnan(found)):
+        digits = pc.match_substring_regex(words, "[0-9]")
+        written = form_of(words.filter(digits)) if _mostly(seen, np.asarray(digits)) else None
+        if written is None:
+            return None, None, ""
+        form, doubt = written
+        found = form.of_words(words)
+    return found, form, doubt
+
+
+def _mostly(seen: Seen, there: Flags, most: int = MOST_ODD) -> bool:
+    """Whether nine of ten cells have one of these values, and the others few different ones."""
+    return bool(there.all()) or bool(seen.counts[there].sum() >= MOSTLY * seen.rows and (~there).sum() <= most)
+
+
+def _spread(
+    seen: Seen, found: Floats, counts: Ints, odd: tuple[str, ...], form: Form | None, doubt: str, *, whole: bool
+) -> Recognized:
+    """A column of numbers by how they spread."""
+    known = limits(seen.name)
+    spread = spread_of(found, counts, known and known[:2], whole=whole and form is None)
+    told = [doubt] if doubt else []
+    if odd:
+        some = ", ".join(odd[:NAMED]) + (" …" if len(odd) > NAMED else "")
+        told.append(f"{seen.rows - counts.sum():,} cells hold no number ({some}): they count as missing.")
+    told += [f"{one}." for one in spread.told]
+    if whole and not odd and not spread.levels and (evenly := _evenly(seen)):
+        told.append(evenly)
+    more: dict[str, Any] = {"form": str(form or ""), "lower": spread.low, "upper": spread.high, "odd": odd}
+    more |= {"doubt": " ".join(told), "marks": spread.marks, "cuts": spread.cuts, "clipped": spread.clipped}
+    if spread.levels:
+        return seen.called("category", f"{len(spread.levels):,} levels", **more, levels=spread.levels)
+    written = f", written like {form}" if form else ""
     if whole:
-        told = f"whole numbers from {low:,.0f} to {high:,.0f}" + (f", written like {form}" if form else "")
-        return seen.called("integer", told, form=str(form or ""), doubt=doubt, **ends)
-    written = form or _decimals(found)
-    told = f"numbers from {short(low)} to {short(high)}" + (f", written like {written}" if written else "")
-    return seen.called("continuous", told, form=str(written or ""), doubt=doubt, **ends)
+        return seen.called("integer", f"whole numbers from {low_to_high(spread)}{written}", **more)
+    return seen.called("continuous", f"numbers from {short(spread.low)} to {short(spread.high)}{written}", **more)
+
+
+def low_to_high(spread: Spread) -> str:
+    """The ends of whole numbers."""
+    return f"{spread.low:,.0f} to {spread.high:,.0f}"
+
+
+def _evenly(seen: Seen) -> str:
+    """What is suspicious about whole numbers that may be numbers of persons; empty if nothing is."""
+    if seen.different == seen.rows > MANY:
+        return "Every row has another number: it may tell persons apart, and then belongs to no release."
+    if seen.different > MANY and seen.rows >= 1.5 * seen.different and seen.counts.var() < seen.counts.mean() / 4:
+        return "Many numbers, and each in nearly as many rows: it may tell persons apart."
+    return ""
 
 
 def _decimals(found: Floats) -> Form | None:
@@ -317,10 +454,13 @@ def _words(seen: Seen) -> Recognized:
         least = 0.9
     if seen.different > SOME and even and seen.share >= least:
         return seen.identifier()
-    mixed = int(seen.counts[np.isnan(parsed(words))].sum())
-    found = _category(seen, "" if mixed else "codes made of digits")
-    if 0 < mixed < seen.rows:
-        return replace(found, doubt=f"It mixes numbers and text in {mixed:,} rows: it is read as categories.")
+    texts = int(seen.counts[np.isnan(parsed(words))].sum())
+    found = _category(seen, "" if texts else "codes made of digits")
+    if 0 < texts < seen.rows:
+        some = f"{seen.rows - texts:,} rows hold numbers, and all others text"
+        if 2 * texts <= seen.rows:
+            some = f"{texts:,} rows hold text, and all others numbers"
+        return replace(found, doubt=f"{some}: it is read as categories.")
     return found
 
 

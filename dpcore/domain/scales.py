@@ -23,7 +23,7 @@ from dpcore.domain.written import Form
 from dpcore.text import short, told_apart
 
 MAX_BINS = 10_000
-FEW = 5  # steps from one round bound to the other
+MOST_ROUND = 20  # bins of a round width
 MOST_EXACT = 2**53  # from here on a float does not hold every whole number
 Bins = int | tuple[float, ...] | str
 Fail = Callable[[str, str], NoReturn]
@@ -79,14 +79,22 @@ class Reals:
         """The end of the last bin."""
         return self.high
 
-    def outward(self) -> tuple[float, float]:
-        """The bounds rounded outward: few steps apart, each 1, 2 or 5 times a power of ten."""
+    def outward(self) -> tuple[float, float, Bins]:
+        """The bounds rounded outward to bins of one round width, of which at most one at each end can be empty.
+
+        The width is 1, 2 or 5 times a power of ten, the smallest that makes at most `MOST_ROUND` bins: bounds are never
+        rounded across 0, and whole numbers of a small range stay as they are.
+        """
         low, high = Fraction(str(self.low)), Fraction(str(self.high))
         finest = 0 if self.whole else -math.inf if self.written is None else -self.written.decimals
-        power = max(finest, math.floor(math.log10((high - low) / FEW)) if high > low else 0)
-        steps = (times * Fraction(10) ** int(power + more) for more in count() for times in (1, 2, 5))
-        step = next(step for step in steps if math.ceil(high / step) - math.floor(low / step) <= FEW)
-        return float(math.floor(low / step) * step), float(math.ceil(high / step) * step)
+        power = max(finest, math.floor(math.log10((high - low) / MOST_ROUND)) if high > low else 0)
+        widths = (times * Fraction(10) ** int(power + more) for more in count() for times in (1, 2, 5))
+        for width in widths:
+            first = math.floor(low / width)
+            last = math.floor(high / width) + 1 if self.whole else math.ceil(high / width)
+            if last - first <= MOST_ROUND:
+                break
+        return float(first * width), float(last * width - self.whole), max(last - first, 1)
 
     def edges(self) -> Floats:
         """The bins' boundaries, shape (bins + 1,)."""
@@ -208,11 +216,11 @@ class Days(Wholes):
         else:
             super().check(fail)
 
-    def outward(self) -> tuple[float, float]:
-        """The bounds rounded outward: to whole years."""
-        first, last = np.array([self.low, self.high]).astype("datetime64[D]").astype("datetime64[Y]")
-        after = (last + 1).astype("datetime64[D]").astype(int)
-        return float(first.astype("datetime64[D]").astype(int)), float(after - 1)
+    def outward(self) -> tuple[float, float, Bins]:
+        """The bounds rounded outward to whole units of the calendar, by which so many days are usually divided."""
+        unit = dates.usual_unit(self.low, self.high)
+        after = dates.starts(self.low, self.high + 400, unit)
+        return dates.start(self.low, unit), float(after[after > self.high][0]) - 1, unit
 
     def edges(self) -> Floats:
         if isinstance(self.bins, str):

@@ -46,6 +46,7 @@ YOUNGER = (
     ("unit", None),
     ("number_format", ""),
     ("origin", "declared"),
+    ("missing_values", ()),
 )  # fields that came after the record, and say nothing
 RECORD = "The top of tests/contract/test_golden.py says how to record what a method makes."
 

@@ -96,6 +96,10 @@ def test_a_company_s_table():
         ("x", [None, " ", ""] * 10, "empty"),
         ("x", [1.0, np.inf] * 5, "unreadable"),
         ("seen", [f"word{i}" for i in range(3_000)] * 2, "identifier"),
+        ("hhid", NUMBERS[:200].repeat(2), "identifier"),
+        ("Haushalt", NUMBERS[:200].repeat(2), "identifier"),
+        ("due", [f"{day:02}122019" for day in range(1, 29)] * 4, "text"),
+        ("cost", ["(1,204.50)", "12.00"] + [f"{i}.25" for i in range(20)], "text"),
     ],
 )
 def test_single_columns(name, cells, what):
@@ -112,10 +116,11 @@ def test_single_columns(name, cells, what):
     ("cells", "form", "doubt"),
     [
         (["05/03/2021", "13/03/2021"], "d/m/y", False),
-        (["03/05/2021", "03/13/2021 10:20"], "m/d/y", False),
+        (["03/05/2021", "03/13/2021 00:00"], "m/d/y", False),
         (["03/05/2021", "04/05/2021"], "d/m/y", True),
         (["03.05.2021", "04.05.2021"], "d/m/y", False),
-        (["2021-03-05", "2021-03-06T10:00:00Z"], "", False),
+        (["2021-03-05", "2021-03-06T10:00:00Z"], "", True),  # the time of day is lost
+        (["5-Mar-2021", "December 6, 2021"], "", False),
     ],
 )
 def test_the_order_of_day_and_month_is_decided_over_the_whole_column(cells, form, doubt):

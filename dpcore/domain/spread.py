@@ -1,0 +1,155 @@
+"""How the numbers of a column spread: marks for a missing one, a few far away, few levels, and small ones mostly.
+
+It looks at all rows, as all that recognition does: what follows is a proposal for the screen of whoever has them.
+"""
+
+import re
+from dataclasses import dataclass
+from itertools import count
+
+import numpy as np
+
+from dpcore.arguments import Floats, Ints
+from dpcore.domain.scales import MOST_ROUND
+from dpcore.text import as_text, short
+
+FEWEST = 5  # rows of a mark: one is a mistake, several are a rule
+MARK = re.compile("9{2,}|-(1|[7-9]|[7-9]{2,})|0{1}")
+FAR = 5  # times the range of all others
+MOST_FAR, MOST_OF_NARROW = 0.002, 0.01  # share of rows that may be far; where the others fill no decades
+DECADES = 20  # times as large as the 5th of 100 numbers is the 95th, where numbers fill decades
+MOST_LEVELS, ROWS_PER_LEVEL = 12, 30
+SMALL = 0.5  # share of rows in the first of equal bins, from which on bins grow
+CALENDAR = (185001, 210012)
+Ends = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Spread:
+    """What was seen: the ends of usual numbers, and what is to be said of the others."""
+
+    low: float
+    high: float
+    marks: tuple[float, ...] = ()
+    levels: tuple[str, ...] = ()
+    cuts: tuple[float, ...] = ()
+    clipped: bool = False
+    told: tuple[str, ...] = ()
+
+
+def spread_of(numbers: Floats, counts: Ints, within: tuple[float, float] | None = None, *, whole: bool) -> Spread:
+    """How different numbers, in ascending order, and the rows of each spread; `within` are limits that all know."""
+    told, marks = [], []
+    if whole and (months := months_of(numbers)):
+        return Spread(numbers[0], numbers[-1], levels=months, told=("read as year and month",))
+    for mark in marks_of(numbers, counts) if whole else ():
+        place = int(np.flatnonzero(numbers == mark)[0])
+        told.append(f"{counts[place]:,} cells say {short(mark)}, apart from all others: they count as missing")
+        marks.append(mark)
+        numbers, counts = np.delete(numbers, place), np.delete(counts, place)
+    first, last = ends_within(numbers, counts, within) or usual_ends(numbers, counts)
+    far = int(counts[:first].sum() + counts[last:].sum())
+    if far:
+        ends = numbers[0] if first else numbers[-1]
+        all_of = f"{far:,} of {counts.sum():,} rows"
+        told.append(f"{all_of} lie far from the others, up to {short(ends)}: they go to the nearest bound")
+        numbers, counts = numbers[first:last], counts[first:last]
+    low, high = float(numbers[0]), float(numbers[-1])
+    if whole and clock(numbers):
+        told.append("If these are times of day, such as 1345, what is released may have 60 minutes or more")
+    levels = levels_of(numbers, counts, whole=whole)
+    cuts = () if levels else cuts_of(numbers, counts, whole=whole)
+    return Spread(low, high, tuple(marks), levels, cuts, far > 0, tuple(told))
+
+
+def marks_of(numbers: Floats, counts: Ints) -> list[float]:
+    """Numbers such as 999 or -9 that several rows have at an end, further from the rest than that is wide."""
+    found: list[float] = []
+    for place in (len(numbers) - 1, 0):
+        rest = np.array([number for number in np.delete(numbers, place).tolist() if number not in found])
+        if len(rest) < 2 or counts[place] < FEWEST or not MARK.fullmatch(as_text(int(numbers[place]))):
+            continue
+        mark, wide = float(numbers[place]), rest[-1] - rest[0]
+        apart = mark - rest[-1] if place else rest[0] - mark
+        if apart > wide if place else mark < 0 <= rest[0]:
+            found.append(mark)
+    return found
+
+
+def ends_within(numbers: Floats, counts: Ints, within: tuple[float, float] | None) -> Ends | None:
+    """The places of numbers within limits, if nearly all are; None if there are none or more lie outside."""
+    if within is None:
+        return None
+    first, last = int(np.searchsorted(numbers, within[0])), int(np.searchsorted(numbers, within[1], side="right"))
+    return (first, last) if counts[first:last].sum() >= (1 - MOST_OF_NARROW) * counts.sum() else None
+
+
+def usual_ends(numbers: Floats, counts: Ints) -> Ends:
+    """Between which places numbers lie without the few that make the range several times as wide."""
+    first, last, rows = 0, len(numbers), counts.cumsum()
+    most = max(1, int((MOST_FAR if fills_decades(numbers, counts) else MOST_OF_NARROW) * rows[-1]))
+    while last - first > MOST_LEVELS:
+        above = int(np.searchsorted(rows, rows[-1] - most))  # all that is above may be far
+        below = int(np.searchsorted(rows, most, side="right"))
+        down = steps_to_narrow(numbers[above:last][::-1] - numbers[first])
+        up = steps_to_narrow(numbers[last - 1] - numbers[first : below + 1])
+        if not down and not up:
+            break
+        last, first = last - down, first + (0 if down else up)
+    return first, last
+
+
+def fills_decades(numbers: Floats, counts: Ints) -> bool:
+    """Whether most positive numbers are of several sizes, as amounts are."""
+    above = numbers > 0
+    rows = counts[above].cumsum()
+    if not rows.size or numbers[0] < 0:
+        return False
+    small, large = numbers[above][np.searchsorted(rows, [0.05 * rows[-1], 0.95 * rows[-1]])]
+    return bool(large >= DECADES * small)
+
+
+def steps_to_narrow(ranges: Floats) -> int:
+    """After how many steps a range is several times as narrow as at first; 0 if it never is."""
+    return int(np.argmax(ranges * FAR < ranges[0])) if len(ranges) else 0
+
+
+def levels_of(numbers: Floats, counts: Ints, *, whole: bool) -> tuple[str, ...]:
+    """All different numbers, where they are few, of many rows each, and no more than half the whole ones of a range."""
+    dense = whole and 2 * len(numbers) > numbers[-1] - numbers[0] + 1
+    if dense or not 2 < len(numbers) <= MOST_LEVELS or counts.sum() < ROWS_PER_LEVEL * len(numbers):
+        return ()
+    return tuple(as_text(number) for number in numbers.tolist())
+
+
+def cuts_of(numbers: Floats, counts: Ints, *, whole: bool) -> tuple[float, ...]:
+    """Cuts at 1, 2, 5, 10, 20, 50 and so on, where most numbers are small ones; the last is the upper bound."""
+    low, high = float(numbers[0]), float(numbers[-1])
+    crowded = counts[numbers <= high / 16].sum() > SMALL * counts.sum()
+    if low < 0 or len(numbers) <= MOST_ROUND or not crowded or not fills_decades(numbers, counts):
+        return ()
+    above = numbers > 0
+    rows = counts[above].cumsum()
+    smallest = float(numbers[above][np.searchsorted(rows, rows[-1] / MOST_ROUND)])
+    power = int(np.floor(np.log10(max(smallest, 1.0 if whole else high / 1e4))))
+    cuts: list[float] = []
+    for exponent in count(max(power, 0) if whole else power):
+        for times in (1, 2, 3, 5) if whole and not exponent else (1, 2, 5):
+            cuts.append(float(np.round(times * 10.0**exponent, max(-exponent, 0))))
+            if cuts[-1] > high:
+                return tuple(cuts)
+    return ()
+
+
+def months_of(numbers: Floats) -> tuple[str, ...]:
+    """All months of some years, such as 201503, if the numbers say months of several years."""
+    first, last = numbers[[0, -1]].astype(int) if len(numbers) > 2 else (0, 0)
+    months = numbers % 100
+    if not (CALENDAR[0] <= first and last <= CALENDAR[1]) or ((months < 1) | (months > 12)).any() or months.max() < 10:
+        return ()
+    return tuple(f"{year}{month:02}" for year in range(first // 100, last // 100 + 1) for month in range(1, 13))
+
+
+def clock(numbers: Floats) -> bool:
+    """Whether numbers may be times of day without a colon."""
+    return bool(numbers[0] >= 0 and 1_000 < numbers[-1] < 2_400 and len(numbers) > 100 and (numbers % 100 < 60).all())

@@ -1,0 +1,72 @@
+"""Numbers that stand for a missing one, lie far away, or have few levels; words among them, and flags in a row."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dpcore.domain.recognition import recognize
+from dpcore.domain.schema import Schema
+from dpcore.domain.spread import spread_of
+
+RNG = np.random.default_rng(5)
+
+
+def one(name, cells):
+    (found,) = recognize(pd.DataFrame({name: cells}))
+    return found
+
+
+def spread(cells, whole=True):
+    numbers, counts = np.unique(np.asarray(cells, dtype=float), return_counts=True)
+    return spread_of(numbers, counts, whole=whole)
+
+
+def test_words_among_numbers_count_as_missing_and_are_named():
+    cells = [*map(str, RNG.integers(900, 90_000, 500)), *["refused"] * 6, "N"]
+    found = one("rent", cells)
+    assert (found.what, found.odd) == ("integer", ("refused", "N"))
+    assert "7 cells hold no number (refused, N)" in found.doubt
+    column = Schema.infer(pd.DataFrame({"rent": cells}))["rent"]
+    assert (column.missing, column.outside) == (True, "clip")
+    assert (column.encode(pd.Series(["refused"])) == column.size - 1).all()
+    assert one("rent", ["12", "x"] * 200).what == "category"  # half of them are words
+
+
+@pytest.mark.parametrize("mark", [-9, 999, 99_999])
+def test_marks_of_a_missing_number_set_no_bounds(mark):
+    cells = [*RNG.integers(15, 60, 400), *[mark] * 8]
+    assert spread(cells).marks == (mark,)
+    column = Schema.infer(pd.DataFrame({"score": cells}))["score"]
+    assert (column.lower, column.upper, column.missing_values) == (min(cells[:400]), max(cells[:400]), (mark,))
+    assert (column.encode(pd.Series([mark])) == column.size - 1).all()
+    assert spread([*RNG.integers(15, 60, 400), mark]).marks == ()  # one cell is no rule
+
+
+def test_a_few_numbers_far_away_go_to_the_nearest_bound():
+    found = spread([*RNG.integers(0, 40, 900), 1_048])
+    assert (found.high, found.clipped, found.levels) == (39, True, ())
+    assert "1 of 901 rows" in found.told[0]
+    assert not spread(RNG.exponential(100, 900), whole=False).clipped
+
+
+def test_few_levels_stay_as_they_are():
+    assert spread([*range(0, 60, 5)] * 40).levels == tuple(map(str, range(0, 60, 5)))
+    assert spread([17.5, 22.0, 27.0, 32.5] * 50, whole=False).levels == ("17.5", "22", "27", "32.5")
+    assert spread([1, 2, 3, 4, 6] * 50).levels == ()  # counts
+    assert spread([201_503, 201_612, 201_701]).levels[:2] == ("201501", "201502")  # all months of the years
+
+
+def test_small_numbers_mostly_have_bins_that_grow():
+    cells = RNG.lognormal(5, 1.5, 2_000).round()
+    assert spread(cells).cuts[-4:] == (5_000, 10_000, 20_000, 50_000)
+    column = Schema.infer(pd.DataFrame({"cost": cells}))["cost"]
+    assert column.lower == 0
+    assert spread(RNG.integers(0, 100, 2_000)).cuts == ()
+
+
+def test_flags_that_are_one_column_are_said_to_be():
+    flags = np.eye(4, dtype=int)[RNG.integers(0, 4, 300)]
+    rows = pd.DataFrame(flags, columns=list("abcd")).assign(other=RNG.integers(0, 2, 300))
+    first, *others = recognize(rows)
+    assert "4 columns 'a' to 'd'" in first.doubt
+    assert not any(found.doubt for found in others)
