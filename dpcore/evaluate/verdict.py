@@ -23,7 +23,7 @@ MOST_PAIRS = 1_770  # of 60 columns
 
 @dataclass(frozen=True)
 class Tie:
-    """Two columns, and how far from independent they are in the real rows and in the release."""
+    """Two columns, how far from independent they are in the real rows, and how much of that a release has."""
 
     first: str
     second: str
@@ -65,8 +65,10 @@ def verdict(real: Table, synthetic: Table, schema: Schema, *, counts: Rows | Non
     """Judge a release by its columns, pairs and groups.
 
     Two columns are tied as far as their joint shares are from the product of their own, ½ Σ |P(a, b) - P(a) P(b)|, less
-    what as many rows would have by chance if they were independent. A tie of `TIED` or more is lost where the release
-    has less than half of it. Of wide schemas, and of pairs with very many cells, not all are looked at.
+    what as many rows would have by chance if they were independent. A release has of it what its own difference adds
+    up to in the cells' real direction, ½ Σ sign(P(a, b) - P(a) P(b)) (Q(a, b) - Q(a) Q(b)): noise, whose directions are
+    its own, adds nothing to that. A tie of `TIED` or more is lost where the release has less than half of it. Of wide
+    schemas, and of pairs with very many cells, not all are looked at.
 
     Parameters
     ----------
@@ -98,7 +100,7 @@ def verdict(real: Table, synthetic: Table, schema: Schema, *, counts: Rows | Non
     chosen = subsets(len(schema), 2, MOST_PAIRS, 0) if len(schema) > 1 else []
     for (a, b), p, q in of(chosen):
         pairs.append(apart(p, q))
-        tie = Tie(names[a], names[b], tied(p, len(first)), tied(q, len(second)))
+        tie = Tie(names[a], names[b], tied(p, len(first)), kept_tie(p, q))
         ties += tie.real >= TIED
         if tie.real >= TIED and tie.released < HALF * tie.real:
             lost.append(tie)
@@ -150,6 +152,12 @@ def tied(p: Floats, rows: int) -> float:
     """How far joint shares are from the product of their margins, beyond what chance gives so many rows."""
     alone = np.outer(p.sum(axis=1), p.sum(axis=0))
     return max(apart(p, alone) - float(by_chance(alone * rows).sum()) / (2 * rows), 0.0)
+
+
+def kept_tie(p: Floats, q: Floats) -> float:
+    """How much of the dependence in real joint shares released ones have, in the direction of each cell."""
+    real, released = (shares - np.outer(shares.sum(axis=1), shares.sum(axis=0)) for shares in (p, q))
+    return max(float((np.sign(real) * released).sum() / 2), 0.0)
 
 
 def by_chance(expected: Floats) -> Floats:

@@ -60,7 +60,7 @@ from dpcore.domain.column import Codes
 from dpcore.domain.schema import Schema
 from dpcore.errors import ParameterError
 from dpcore.evaluate.distances import MAX_CELLS, subsets
-from dpcore.evaluate.verdict import HALF, TIED, apart, tied
+from dpcore.evaluate.verdict import HALF, TIED, apart, kept_tie, tied
 from dpcore.experiment.made_up import STRENGTHS, functions, made_up, matchings
 from dpcore.language import phrase
 from dpcore.methods.synthesizer import Synthesizer
@@ -292,7 +292,7 @@ class Stage:
             released = self.run(codes, epsilon, len(STRENGTHS) + i)
             for pair, (p, q) in zip(round, shares(codes, released, self.schema, round), strict=True):
                 if (real := tied(p, len(codes))) >= TIED:
-                    tried[pair] = tied(q, len(released)) >= HALF * real
+                    tried[pair] = kept_tie(p, q) >= HALF * real
         return Expected(
             epsilon,
             Band.of(alone),

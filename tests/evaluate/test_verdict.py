@@ -1,5 +1,6 @@
 """The verdict on a release: what is close, which ties were lost, and for whom it is furthest off."""
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -59,3 +60,16 @@ def test_edges():
     assert (found.columns, found.close_columns, found.pairs, found.lost, found.worst) == (1, 1, 0, (), None)
     with pytest.raises(DataError):
         verdict(frame.head(0), frame, one)
+
+
+def test_dependence_that_noise_makes_keeps_no_tie():
+    """Two columns whose values stand together, and rows in which others do: as far from independent, and lost."""
+    values = np.repeat(["a", "b", "c"], 200)
+    real = pd.DataFrame({"before": values, "after": values})
+    other = real.assign(after=np.roll(values, 200))
+    columns = tuple(Column(name, "categorical", categories=("a", "b", "c")) for name in real)
+    schema = Schema(columns=columns)
+    assert verdict(real, real, schema).lost == ()
+    (tie,) = verdict(real, other, schema).lost
+    assert tie.real > 0.3
+    assert tie.released == 0
