@@ -30,7 +30,6 @@ from dpcore.domain.cells import typed
 from dpcore.domain.column import Column
 from dpcore.domain.declaration import outward, rounded
 from dpcore.domain.formats import Fields
-from dpcore.domain.headers import tells_people
 from dpcore.domain.infer import RARE, column_of, holders
 from dpcore.domain.recognition import Recognized, recognize
 from dpcore.domain.schema import Schema
@@ -269,21 +268,13 @@ def read_path(text: str, options: Mapping[str, Any]) -> Intake:
 
 def looked_at(name: str, frame: pd.DataFrame, schema: Schema | None = None, **more: Any) -> Intake:
     """Rows with a known schema, or a proposed one, whose bounds are no values of single rows."""
-    seems = tuple(map(set_aside, recognize(frame)))
+    seems = recognize(frame)
     if schema is None:
         schema = Schema.proposed(seems, frame)
         schema = rounded(schema, schema.names)
     doubts = frame.attrs["read_as"].get("doubts", "").splitlines()
     notes = (*doubts, *(f"{one.name!r}: {one.doubt}" for one in seems if one.kept and one.doubt))
     return Intake(name, frame, schema, notes=notes, found=seems, **more)
-
-
-def set_aside(one: Recognized) -> Recognized:
-    """A column that is not in use before someone says that its values are no persons, if they may be."""
-    several = one.values > 2 and one.most_rows > 1 and one.what in ("category", "integer")
-    if one.kept and several and tells_people(one.name):
-        return replace(one, kept=False, repeats=True, reason=phrase("its values may be persons"))
-    return one
 
 
 @contextmanager

@@ -83,9 +83,9 @@ def headed(table: str, delimiter: str | None, decimal: str | None) -> tuple[str,
     if len(headers) < 2:
         above = next((k for k, line in enumerate(lines) if max(map(line.count, DELIMITERS)) >= 2), 0)
         if above:
-            told = "Line 1 looks" if above == 1 else f"Lines 1 to {above} look"
+            lines_named = "Line 1 looks" if above == 1 else f"Lines 1 to {above} look"
             raise DataError(
-                f"{told} like a title of the table.", "Delete what stands above the header, which comes first."
+                f"{lines_named} like a title of the table.", "Delete what stands above the header, which comes first."
             )
         raise DataError(
             "The file has one column only; its delimiter was probably not recognized.",

@@ -276,7 +276,7 @@ class Column:
         """Return a numeric column's bounds, rounded outward."""
         return self._scale.outward()[:2]
 
-    def rounded(self) -> Self:
+    def round_outward(self) -> Self:
         """Return the column with its bounds rounded outward, to the public ones of its header where it has some.
 
         Bins that nobody chose become those of the round width, or of the calendar. A column without bounds, or whose

@@ -140,8 +140,8 @@ def _days_of(words: pa.Array, form: str) -> Floats:
 def numbers(parts: pa.StructArray, name: str) -> Floats:
     """One part of texts that a pattern has parted; a month may have its English name."""
     if name == "m" and not pc.all(pc.utf8_is_digit(parts.field(name))).as_py():
-        places = pc.index_in(pc.utf8_lower(parts.field(name)), pa.array(MONTH_NAMES.split(), parts.field(name).type))
-        known: Floats = np.asarray(places.fill_null(-1), dtype=float)
+        months = pc.index_in(pc.utf8_lower(parts.field(name)), pa.array(MONTH_NAMES.split(), parts.field(name).type))
+        known: Floats = np.asarray(months.fill_null(-1), dtype=float)
         return np.where(known < 0, 0, known % 12 + 1)
     said: Floats = parts.field(name).cast(pa.int64()).to_numpy(zero_copy_only=False).astype(float)
     return said

@@ -56,7 +56,7 @@ def undeclared(schema: Schema, base: Schema, read_off: Iterable[str], said: Iter
 
 def outward(column: Column) -> Column:
     """The column with its bounds rounded outward; as it is if it has none, or they can be no rounder."""
-    return column.rounded()
+    return column.round_outward()
 
 
 def rounded(schema: Schema, names: Iterable[str]) -> Schema:

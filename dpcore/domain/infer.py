@@ -29,24 +29,24 @@ def column_of(found: Recognized, values: "pd.Series[Any]", *, least: int = RARE)
         return None, 0
     low, high, rare = found.lower, found.upper, 0
     if found.levels:
-        told: dict[str, Any] = {"kind": "ordered", "categories": found.levels}
+        fields: dict[str, Any] = {"kind": "ordered", "categories": found.levels}
     elif low is not None and high is not None and low < high and found.what != "category":
         kind: Kind = found.what if found.what == "continuous" or found.what == "date" else "integer"
         bins: Any = usual_unit(low, high) if kind == "date" else DEFAULT_BINS
-        told = {"kind": kind, "lower": low, "upper": high, "bins": bins, "number_format": found.form}
-        if found.cuts:
-            told |= {"lower": 0, "upper": found.cuts[-1], "bins": found.cuts[:-1]}
+        fields = {"kind": kind, "lower": low, "upper": high, "bins": bins, "number_format": found.form}
+        if found.bin_ends:
+            fields |= {"lower": 0, "upper": found.bin_ends[-1], "bins": found.bin_ends[:-1]}
     else:
         held = {value: rows for value, rows in holders(values).items() if value.strip()}
         if not 0 < len(held) <= MAX_CATEGORIES or not is_writable(*held):
             return None, 0
         categories = sorted(value for value, rows in held.items() if rows >= least)
         rare = len(held) - len(categories)
-        told = {"kind": "categorical", "categories": tuple(categories) or (OTHER,)}
+        fields = {"kind": "categorical", "categories": tuple(categories) or (OTHER,)}
     absent = found.blank or found.marks or found.odd or rare  # what counts as missing
-    clip = bool(absent or found.clipped)
-    told |= {"missing": bool(absent) or bool(values.isna().any()), "outside": "clip" if clip else "refuse"}
-    return Column(name=found.name, origin="proposed", missing_values=found.marks, **told), rare
+    clip = bool(absent or found.outliers)
+    fields |= {"missing": bool(absent) or bool(values.isna().any()), "outside": "clip" if clip else "refuse"}
+    return Column(name=found.name, origin="proposed", missing_values=found.marks, **fields), rare
 
 
 def holders(values: "pd.Series[Any]", persons: "pd.Series[Any] | None" = None) -> dict[str, int]:

@@ -25,7 +25,7 @@ from dpcore.domain.column import MAX_CATEGORIES
 from dpcore.domain.dates import YEAR_LAST, day_of, days_of, iso
 from dpcore.domain.headers import class_rank, limits, meant, tells_people
 from dpcore.domain.scales import MOST_EXACT
-from dpcore.domain.spread import Spread, spread_of
+from dpcore.domain.spread import NumberSpread, spread_of
 from dpcore.domain.written import Form, form_of
 from dpcore.language import phrase
 from dpcore.text import is_writable, short
@@ -84,9 +84,9 @@ class Recognized:
         Numbers that seem to stand for a missing one, such as 999: they would count as missing.
     levels : tuple of str
         All values that may occur, in order, where numbers or months have few.
-    cuts : tuple of float
+    bin_ends : tuple of float
         Where bins of different widths end, if most rows have small numbers.
-    clipped : bool
+    outliers : bool
         Whether a few numbers lie far outside the bounds.
     """
 
@@ -105,8 +105,8 @@ class Recognized:
     odd: tuple[str, ...] = ()
     marks: tuple[float, ...] = ()
     levels: tuple[str, ...] = ()
-    cuts: tuple[float, ...] = ()
-    clipped: bool = False
+    bin_ends: tuple[float, ...] = ()
+    outliers: bool = False
 
     @property
     def possible(self) -> bool:
@@ -130,18 +130,18 @@ def recognize(frame: pd.DataFrame) -> tuple[Recognized, ...]:
 def one_hot_groups(frame: pd.DataFrame, found: Sequence[Recognized]) -> Iterator[tuple[int, int]]:
     """The first and the last of neighboring columns of 0 and 1 that have one 1 in every row, three of them or more."""
     flags = [one.values == 2 and (one.lower, one.upper) == (0, 1) for one in found]
-    lots = np.random.default_rng(0).integers(1, 2**62, len(frame), dtype=np.uint64)
-    sums: dict[int, int] = {}  # places by what the lots of rows with a 1 sum to, from the first flag in a row
-    total, whole = 0, int(lots.sum())
-    for place, flag in enumerate(flags):
+    weights = np.random.default_rng(0).integers(1, 2**62, len(frame), dtype=np.uint64)
+    sums: dict[int, int] = {}  # positions by what the weights of rows with a 1 sum to, from the first flag in a row
+    total, whole = 0, int(weights.sum())
+    for j, flag in enumerate(flags):
         if not flag:
             sums, total = {}, 0
             continue
-        sums[total] = place
-        total = (total + int(lots[as_numbers(frame.iloc[:, place]) == 1].sum())) % 2**64
-        first = sums.get((total - whole) % 2**64, place)
-        if place - first >= FEW_FLAGS and (frame.iloc[:, first : place + 1].apply(as_numbers).sum(axis=1) == 1).all():
-            yield first, place
+        sums[total] = j
+        total = (total + int(weights[as_numbers(frame.iloc[:, j]) == 1].sum())) % 2**64
+        first = sums.get((total - whole) % 2**64, j)
+        if j - first >= FEW_FLAGS and (frame.iloc[:, first : j + 1].apply(as_numbers).sum(axis=1) == 1).all():
+            yield first, j
             sums = {}
 
 
@@ -189,18 +189,18 @@ class Seen:
     days: Floats | None  # the first and the last day, where cells are stored as times
     counts: Ints  # the rows of each value
     blank: bool  # whether some cell is an empty text
-    timed: bool = False  # whether days have a time of day, other than midnight
+    has_times: bool = False  # whether days have a time of day, other than midnight
 
     @classmethod
     def of(cls, name: str, values: pd.Series[Any]) -> Seen:
         """Of a column as it was read."""
-        words, plain, blank, timed = None, None, False, False
+        words, plain, blank, has_times = None, None, False, False
         days: Floats | None = None
         if pd.api.types.is_datetime64_any_dtype(values.dtype):
             counts = np.unique(values.dropna().astype("int64").to_numpy(), return_counts=True)[1]
             ends = pd.Series([values.min(), values.max()]).astype(str).str[:10]
             days = np.array([day_of(text) for text in ends], dtype=float)
-            timed = bool((values.dropna().dt.normalize() != values.dropna()).any())
+            has_times = bool((values.dropna().dt.normalize() != values.dropna()).any())
         elif pd.api.types.is_any_real_numeric_dtype(values.dtype):
             cells = as_numbers(values)
             plain, counts = np.unique(cells[~np.isnan(cells)], return_counts=True)
@@ -210,8 +210,8 @@ class Seen:
             there = np.asarray(pc.not_equal(words, ""))
             if blank := not there.all():
                 words, counts = words.filter(pa.array(there)), counts[there]
-            timed = bool(pc.any(pc.match_substring_regex(words, TIMED)).as_py())
-        return cls(name, meant(name), words, plain, days, counts, blank, timed)
+            has_times = bool(pc.any(pc.match_substring_regex(words, TIMED)).as_py())
+        return cls(name, meant(name), words, plain, days, counts, blank, has_times)
 
     @property
     def rows(self) -> int:
@@ -280,7 +280,7 @@ def _date(seen: Seen) -> Recognized | None:
     if low == high:
         return None  # a category of one value, or of one day and several times
     told = f"dates from {iso(low)} to {iso(high)}" + (f", written {form}" if form else "")
-    if seen.timed:
+    if seen.has_times:
         doubt = f"{doubt} Times of day are cut off: make a column of their hours if you need them.".strip()
     return seen.called("date", told, form=form, lower=low, upper=high, doubt=doubt)
 
@@ -394,11 +394,11 @@ def _spread(
     if odd:
         some = ", ".join(odd[:NAMED]) + (" …" if len(odd) > NAMED else "")
         told.append(f"{seen.rows - counts.sum():,} cells hold no number ({some}): they count as missing.")
-    told += [f"{one}." for one in spread.told]
+    told += [f"{one}." for one in spread.remarks]
     if whole and not odd and not spread.levels and (evenly := _evenly(seen)):
         told.append(evenly)
     more: dict[str, Any] = {"form": str(form or ""), "lower": spread.low, "upper": spread.high, "odd": odd}
-    more |= {"doubt": " ".join(told), "marks": spread.marks, "cuts": spread.cuts, "clipped": spread.clipped}
+    more |= {"doubt": " ".join(told), "marks": spread.marks, "bin_ends": spread.bin_ends, "outliers": spread.outliers}
     if spread.levels:
         return seen.called("category", f"{len(spread.levels):,} levels", **more, levels=spread.levels)
     written = f", written like {form}" if form else ""
@@ -407,7 +407,7 @@ def _spread(
     return seen.called("continuous", f"numbers from {short(spread.low)} to {short(spread.high)}{written}", **more)
 
 
-def low_to_high(spread: Spread) -> str:
+def low_to_high(spread: NumberSpread) -> str:
     """The ends of whole numbers."""
     return f"{spread.low:,.0f} to {spread.high:,.0f}"
 

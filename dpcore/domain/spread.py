@@ -25,53 +25,53 @@ Ends = tuple[int, int]
 
 
 @dataclass(frozen=True)
-class Spread:
+class NumberSpread:
     """What was seen: the ends of usual numbers, and what is to be said of the others."""
 
     low: float
     high: float
     marks: tuple[float, ...] = ()
     levels: tuple[str, ...] = ()
-    cuts: tuple[float, ...] = ()
-    clipped: bool = False
-    told: tuple[str, ...] = ()
+    bin_ends: tuple[float, ...] = ()
+    outliers: bool = False
+    remarks: tuple[str, ...] = ()
 
 
-def spread_of(numbers: Floats, counts: Ints, within: tuple[float, float] | None = None, *, whole: bool) -> Spread:
+def spread_of(numbers: Floats, counts: Ints, within: tuple[float, float] | None = None, *, whole: bool) -> NumberSpread:
     """How different numbers, in ascending order, and the rows of each spread; `within` are limits that all know."""
-    told, marks = [], []
+    remarks, marks = [], []
     if whole and (months := months_of(numbers)):
-        return Spread(numbers[0], numbers[-1], levels=months, told=("read as year and month",))
+        return NumberSpread(numbers[0], numbers[-1], levels=months, remarks=("read as year and month",))
     for mark in marks_of(numbers, counts) if whole else ():
-        place = int(np.flatnonzero(numbers == mark)[0])
-        told.append(f"{counts[place]:,} cells say {short(mark)}, apart from all others: they count as missing")
+        index = int(np.flatnonzero(numbers == mark)[0])
+        remarks.append(f"{counts[index]:,} cells say {short(mark)}, apart from all others: they count as missing")
         marks.append(mark)
-        numbers, counts = np.delete(numbers, place), np.delete(counts, place)
+        numbers, counts = np.delete(numbers, index), np.delete(counts, index)
     first, last = ends_within(numbers, counts, within) or usual_ends(numbers, counts)
     far = int(counts[:first].sum() + counts[last:].sum())
     if far:
         ends = numbers[0] if first else numbers[-1]
         all_of = f"{far:,} of {counts.sum():,} rows"
-        told.append(f"{all_of} lie far from the others, up to {short(ends)}: they go to the nearest bound")
+        remarks.append(f"{all_of} lie far from the others, up to {short(ends)}: they go to the nearest bound")
         numbers, counts = numbers[first:last], counts[first:last]
     low, high = float(numbers[0]), float(numbers[-1])
     if whole and clock(numbers):
-        told.append("If these are times of day, such as 1345, what is released may have 60 minutes or more")
+        remarks.append("If these are times of day, such as 1345, what is released may have 60 minutes or more")
     levels = levels_of(numbers, counts, whole=whole)
-    cuts = () if levels else cuts_of(numbers, counts, whole=whole)
-    return Spread(low, high, tuple(marks), levels, cuts, far > 0, tuple(told))
+    ends = () if levels else growing_bins(numbers, counts, whole=whole)
+    return NumberSpread(low, high, tuple(marks), levels, ends, far > 0, tuple(remarks))
 
 
 def marks_of(numbers: Floats, counts: Ints) -> list[float]:
     """Numbers such as 999 or -9 that several rows have at an end, further from the rest than that is wide."""
     found: list[float] = []
-    for place in (len(numbers) - 1, 0):
-        rest = np.array([number for number in np.delete(numbers, place).tolist() if number not in found])
-        if len(rest) < 2 or counts[place] < FEWEST or not MARK.fullmatch(as_text(int(numbers[place]))):
+    for index in (len(numbers) - 1, 0):
+        rest = np.array([number for number in np.delete(numbers, index).tolist() if number not in found])
+        if len(rest) < 2 or counts[index] < FEWEST or not MARK.fullmatch(as_text(int(numbers[index]))):
             continue
-        mark, wide = float(numbers[place]), rest[-1] - rest[0]
-        apart = mark - rest[-1] if place else rest[0] - mark
-        if apart > wide if place else mark < 0 <= rest[0]:
+        mark, wide = float(numbers[index]), rest[-1] - rest[0]
+        distance = mark - rest[-1] if index else rest[0] - mark
+        if distance > wide if index else mark < 0 <= rest[0]:
             found.append(mark)
     return found
 
@@ -122,7 +122,7 @@ def levels_of(numbers: Floats, counts: Ints, *, whole: bool) -> tuple[str, ...]:
     return tuple(as_text(number) for number in numbers.tolist())
 
 
-def cuts_of(numbers: Floats, counts: Ints, *, whole: bool) -> tuple[float, ...]:
+def growing_bins(numbers: Floats, counts: Ints, *, whole: bool) -> tuple[float, ...]:
     """Cuts at 1, 2, 5, 10, 20, 50 and so on, where most numbers are small ones; the last is the upper bound."""
     low, high = float(numbers[0]), float(numbers[-1])
     crowded = counts[numbers <= high / 16].sum() > SMALL * counts.sum()
@@ -132,12 +132,12 @@ def cuts_of(numbers: Floats, counts: Ints, *, whole: bool) -> tuple[float, ...]:
     rows = counts[above].cumsum()
     smallest = float(numbers[above][np.searchsorted(rows, rows[-1] / MOST_ROUND)])
     power = int(np.floor(np.log10(max(smallest, 1.0 if whole else high / 1e4))))
-    cuts: list[float] = []
+    ends: list[float] = []
     for exponent in count(max(power, 0) if whole else power):
         for times in (1, 2, 3, 5) if whole and not exponent else (1, 2, 5):
-            cuts.append(float(np.round(times * 10.0**exponent, max(-exponent, 0))))
-            if cuts[-1] > high:
-                return tuple(cuts)
+            ends.append(float(np.round(times * 10.0**exponent, max(-exponent, 0))))
+            if ends[-1] > high:
+                return tuple(ends)
     return ()
 
 

@@ -48,6 +48,7 @@ def dpcore(*names: str) -> set[str]:
 
 
 # Tighter than the layers: what starts with a name here may import nothing of dpcore but what starts with one of these.
+READERS = ("delimited", "doubts", "parquet", "workbooks")
 ONLY = {
     "dpcore.charts": dpcore("charts", "language", "text"),
     "dpcore.postprocess.simplex": set(),
@@ -56,7 +57,7 @@ ONLY = {
     "dpcore.datasets.delimited": dpcore("datasets.doubts", "errors", "text"),
     "dpcore.datasets.parquet": dpcore("datasets.delimited", "datasets.doubts", "errors"),
     "dpcore.datasets.workbooks": dpcore("datasets.delimited", "datasets.doubts", "errors", "extras", "text"),
-    "dpcore.datasets.formats": dpcore("datasets.delimited", "datasets.parquet", "datasets.workbooks", "errors"),
+    "dpcore.datasets.formats": dpcore(*("datasets." + own for own in READERS), "errors"),
     "dpcore.datasets.worker": dpcore("datasets.formats", "errors"),
 }
 MAX_LINES = {"pages": 90, "app": 40}

@@ -44,9 +44,9 @@ def test_marks_of_a_missing_number_set_no_bounds(mark):
 
 def test_a_few_numbers_far_away_go_to_the_nearest_bound():
     found = spread([*RNG.integers(0, 40, 900), 1_048])
-    assert (found.high, found.clipped, found.levels) == (39, True, ())
-    assert "1 of 901 rows" in found.told[0]
-    assert not spread(RNG.exponential(100, 900), whole=False).clipped
+    assert (found.high, found.outliers, found.levels) == (39, True, ())
+    assert "1 of 901 rows" in found.remarks[0]
+    assert not spread(RNG.exponential(100, 900), whole=False).outliers
 
 
 def test_few_levels_stay_as_they_are():
@@ -58,10 +58,10 @@ def test_few_levels_stay_as_they_are():
 
 def test_small_numbers_mostly_have_bins_that_grow():
     cells = RNG.lognormal(5, 1.5, 2_000).round()
-    assert spread(cells).cuts[-4:] == (5_000, 10_000, 20_000, 50_000)
+    assert spread(cells).bin_ends[-4:] == (5_000, 10_000, 20_000, 50_000)
     column = Schema.infer(pd.DataFrame({"cost": cells}))["cost"]
     assert column.lower == 0
-    assert spread(RNG.integers(0, 100, 2_000)).cuts == ()
+    assert spread(RNG.integers(0, 100, 2_000)).bin_ends == ()
 
 
 def test_flags_that_are_one_column_are_said_to_be():

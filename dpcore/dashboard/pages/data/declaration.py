@@ -14,7 +14,7 @@ from dpcore.dashboard.pages.data.questions import TableQuestion
 from dpcore.dashboard.shell import escaped, open_page
 from dpcore.dashboard.widgets import caption, markdown
 from dpcore.datasets import Dataset
-from dpcore.domain.declaration import PROPOSED, outward, with_value, without_values
+from dpcore.domain.declaration import PROPOSED, changed, outward, with_value, without_values
 from dpcore.domain.infer import RARE
 from dpcore.domain.schema import Schema
 from dpcore.language import phrase, say
@@ -109,7 +109,7 @@ def use(rows: Intake, schema: Schema, left: Sequence[str], share: float, at: Any
     look: Any = {"type": "primary", "icon": ":material/check:", "width": "stretch"}
     if left:
         action = say("This is public: {action}", action=action[0].lower() + action[1:])
-    if exact := [name for name in left if outward(schema[name]) != schema[name]]:
+    if exact := [name for name in left if changed(outward(schema[name]), schema[name])]:
         look |= {"disabled": True, "help": say(SINGLE, columns=escaped(", ".join(exact)))}
     with at:
         if now.token != rows.token_of(share) or now.schema != schemas["use"]:
