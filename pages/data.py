@@ -22,9 +22,10 @@ schema = None
 try:
     public, share = privacy_unit.choose(change, rows, used, key)
     back = {*lines.new_columns(table, rows.schema), *rows.changes.pop("columns", ())}
-    schema = lines.schema_of(table[~table["name"].isin(back)], rows.schema, **public)
+    person = {public["unit"] and public["unit"].id_column} & {*used} & {*rows.schema.names}  # in use until chosen
+    schema = lines.schema_of(table[~table["name"].isin(back | person)], rows.schema, **public)
     left = undeclared(schema, rows.schema, rows.read_off, ())
-    if back or rows.changes:
+    if back or person or rows.changes:
         declaration.take_in(rows, schema, left, back)
     doubtful = declaration.questions(rows, schema, left)
     lines.settle(key, lines.origins(rows, schema, left))

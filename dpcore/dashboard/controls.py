@@ -90,13 +90,13 @@ def relation_picker(
 
 
 def target_picker(page: str, told: str, data: Dataset) -> str | None:
-    """The class column: one with categories. If there is none, what is `told` then."""
+    """The class column: one with categories, and none unless it is chosen. If there is none, what is `told` then."""
     names = [column.name for column in data.schema if not column.numeric]
     if told and not names:
         st.warning(say(told))
     key, usual = f"{page}.target:{data.token}", data.schema.target
-    usual = usual if usual in names else next(reversed(names), None)
-    return lasting(st.selectbox, say("Class column"), key, names, usual=usual) if names else None
+    look: Any = {"usual": usual if usual in names else "", "format_func": lambda name: name or say("(none)")}
+    return lasting(st.selectbox, say("Class column"), key, ["", *names], **look) or None
 
 
 def ask(page: str, method: PrivateEstimator, control: Control, data: Dataset) -> dict[str, Any]:

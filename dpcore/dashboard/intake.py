@@ -107,10 +107,11 @@ class Intake:
         self.read_off = self.schema.names if self.schema.source == "inferred" else ()
         self.rare, self.sizes = cache(self.rare_values), cache(self.count_rows)
 
-    def rare_values(self, name: str, unit: PrivacyUnit | None) -> dict[str, str]:
-        """A column's values of few rows, or of few persons, by their canonical texts."""
+    def rare_values(self, name: str, unit: PrivacyUnit | None) -> dict[str, tuple[str, float]]:
+        """A column's values of few rows, or of few persons, and the share that has each, by their canonical texts."""
         held = holders(self.frame[name], None if unit is None else self.frame.get(unit.id_column))
-        return {canonical(one): one for one in sorted(held) if one and held[one] < RARE}
+        every = max(sum(held.values()), 1)
+        return {canonical(one): (one, held[one] / every) for one in sorted(held) if one and held[one] < RARE}
 
     @property
     def headers(self) -> list[str]:

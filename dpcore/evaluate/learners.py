@@ -30,6 +30,7 @@ from dpcore.methods.base import PrivateEstimator
 from dpcore.rows import Folder, HeldRows, Rows, rows_of
 from dpcore.rows.data import MOST_DRAWN, drawn
 
+MOST_CLASSES = 20  # of a linear model: with hundreds it learns for minutes
 MAX_STEPS = 1_000  # Adult needs 76 steps for the regression and 10 for the machine
 
 # L-BFGS at its default tolerance agrees with a fully converged fit on Adult to .0002 in accuracy and needs a tenth
@@ -261,6 +262,8 @@ def fit_predict(model: str, train: Codes, test: Codes, sizes: Sequence[int], tar
         raise DataError("There is no column to predict the target from.", "Keep more columns in the schema.")
     if (labels == labels[0]).all():
         return np.full(len(test), labels[0]), "The training rows hold one class; it is predicted for every row."
+    if model in LINEAR and sizes[target] > MOST_CLASSES:
+        raise DataError(f"Linear models take at most {MOST_CLASSES} classes.", "Use a Bayes net, or another class.")
     widths = [sizes[j] for j in attributes]
     known, asked = train[:, attributes], test[:, attributes]
     if model == BAYES_NET:

@@ -8,13 +8,16 @@ import inspect
 import math
 from dataclasses import dataclass
 
+import pandas as pd
+
 from dpcore.accounting.currency import above
 from dpcore.accounting.relation import Relation
 from dpcore.datasets import DATASETS
 from dpcore.domain.schema import Schema
 from dpcore.domain.unit import PrivacyUnit
 from dpcore.export import protection
-from dpcore.export.limits import limits
+from dpcore.export.artifacts import Rows
+from dpcore.export.limits import in_short, limits
 from dpcore.export.quoting import plain
 from dpcore.export.release import Release
 from dpcore.language import phrase, retold, say
@@ -33,6 +36,7 @@ ORIGINS = {
     "proposed": phrase("{n:,} of {m:,} lines as the program proposed them from the rows"),
     "changed": phrase("{n:,} of {m:,} lines proposed from the rows and changed"),
 }
+LEAST_MISSING = 0.2  # of a column's cells, from which on it is said
 MODES = {"corrected": phrase("corrected mode"), "published": phrase("as its source prints it")}
 CENTRAL = phrase(
     "The person who runs the method: that program sees every true row. So does anyone who can read that computer's "
@@ -121,6 +125,7 @@ def facts(release: Release) -> Facts:
     card = [
         (say("Method"), say("{method}, {mode}. {source}", method=method, mode=mode, source=work).strip()),
         (say("Released"), say("{what}: {many}. Made from {data}.", what=say(size), many=many, data=data)),
+        *mostly_missing(release),
         (say("Guarantee"), guarantee(release, proved)),
         (say("Neighboring relation"), protection.neighbors(unit, ledger.relation)),
         (claimed, said(ledger.epsilon_claimed, unit, ledger.delta)),
@@ -146,6 +151,14 @@ def facts(release: Release) -> Facts:
         data=data,
         release=release,
     )
+
+
+def mostly_missing(release: Release) -> list[tuple[str, str]]:
+    """The columns of released rows in which many cells are missing, and which share; rare values count so, too."""
+    shares = release.synthetic.isna().mean() if isinstance(release.artifact, Rows) else pd.Series(dtype=float)
+    many = shares[shares >= LEAST_MISSING].sort_values(ascending=False)
+    told = in_short([f"{name} ({share:.0%})" for name, share in many.items()])
+    return [(say("Missing, or rare values"), told)] if told else []
 
 
 def verdict(release: Release, sure: str) -> str:

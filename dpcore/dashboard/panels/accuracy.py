@@ -14,7 +14,7 @@ from dpcore.dashboard import jobs
 from dpcore.dashboard.panels import classifier, distances, evaluator, noiseless, of_test_rows, real, shares
 from dpcore.dashboard.session import Shown, remember
 from dpcore.dashboard.shell import escaped
-from dpcore.dashboard.widgets import caption, markdown
+from dpcore.dashboard.widgets import markdown
 from dpcore.evaluate.learners import MAJORITY
 from dpcore.export.model_file import Model
 from dpcore.language import ENGLISH, phrase, retold, say, speaking
@@ -54,7 +54,7 @@ def learners(page: str, shown: Shown, target: str) -> None:
     metric = "accuracy"
     if shares(shown, target)["real"].min() < RARE:
         metric = "balanced_accuracy"
-        caption("Balanced accuracy: the mean share of each class that is found, as the rarest class is below 10 %.")
+        markdown("Balanced accuracy: the mean share of each class that is found, as the rarest class is below 10 %.")
     known = frame["model"] != MAJORITY
     majority = float(frame.loc[~known, metric].iloc[0])
     real(charts.accuracy, frame, of=known, majority=majority, metric=metric)

@@ -20,7 +20,8 @@ from dpcore.domain.schema import Schema
 from dpcore.language import phrase, say
 from dpcore.text import canonical
 
-Rare = list[tuple[str, str]]
+MOST_NAMED = 3  # columns with rare values
+Rare = list[tuple[str, str, float]]
 UNDECLARED = phrase(
     ":red[:material/gpp_bad:] **Proposed from your rows: {n:,} of {all:,} columns.** The guarantee "
     "holds only if you would have written these values, and which cells may be missing, without "
@@ -51,8 +52,8 @@ def questions(rows: Intake, schema: Schema, left: Sequence[str]) -> list[TableQu
         words = say(UNDECLARED, n=len(left), all=len(schema))
         found.append(TableQuestion(words, details=lambda: read_off_lines(rows, schema, left)))
     if rare := rare_values(rows, schema, left):
-        few = phrase("**Rare values left out: {n:,}.** Each has fewer than {rare} rows or persons.")
-        words = say(few, n=len(rare), rare=RARE)
+        few = phrase("**Rare values count as missing: {columns}.** Each has fewer than {rare} rows or persons.")
+        words = say(few, columns=shares_of(rare), rare=RARE)
         found.append(TableQuestion(words, details=lambda: ticks(rows, schema, left, rare)))
     if gone := dropped(schema, rows.schema):
         words = phrase("Taxonomies that no longer fit their values are dropped: {names}.")
@@ -81,7 +82,14 @@ def rare_values(rows: Intake, schema: Schema, left: Sequence[str]) -> Rare:
     if fewer != schema.columns:
         go_on(rows, replace(schema, columns=fewer), left)
     listed = {line.name: {*map(canonical, line.categories)} for line in lines}
-    return [(name, rare[name][one]) for name in rare for one in rare[name] if one not in listed[name]]
+    return [(name, *rare[name][one]) for name in rare for one in rare[name] if one not in listed[name]]
+
+
+def shares_of(rare: Rare) -> str:
+    """How large a share of rows, or of persons, becomes missing in which columns, the largest first."""
+    shares = pd.DataFrame(rare).groupby(0)[2].sum().sort_values(ascending=False)
+    named = [f"{escaped(name)} {share:.0%}" for name, share in shares.items()]
+    return ", ".join(named[:MOST_NAMED]) + " …" * (len(named) > MOST_NAMED)
 
 
 def ticks(rows: Intake, schema: Schema, left: Sequence[str], rare: Rare) -> None:
@@ -91,8 +99,8 @@ def ticks(rows: Intake, schema: Schema, left: Sequence[str], rare: Rare) -> None
         "without looking at these rows. These values are for your eyes only."
     )
     key = f"data.listed:{rows.token}:{rows.version}"
-    if chosen := st.selectbox(say("A value to list"), rare, None, ": ".join, key=key):
-        name, text = chosen
+    if chosen := st.selectbox(say("A value to list"), rare, None, lambda one: ": ".join(one[:2]), key=key):
+        name, text, _ = chosen
         rows.ticked[name].add(canonical(text))
         columns = tuple(with_value(each, text) if each.name == name else each for each in schema)
         go_on(rows, replace(schema, columns=columns), left)

@@ -1,6 +1,6 @@
 """Who is protected, how many rows are learned from, and the class; and what changes them."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -33,15 +33,14 @@ def choose(bar: Any, rows: Intake, used: Sequence[str], key: str) -> tuple[dict[
     schema, share = rows.schema, 0.0
     with bar.popover(say("Change"), type="tertiary", key="data.change"):
         unit = privacy_unit(rows, used, key)
-        names, usual = ["", *used], schema.target or ""
-        target = column_choice(say("Class column"), names, usual, key=f"data.target:{key}")
+        target = column_choice(say("Class column"), used, schema.target, key=f"data.target:{key}")
         if rows.fixed is None and target:
             label, note = say("Measure accuracy later (sets 30% of rows apart)"), say(TEST_ROWS)
             wanted = rows.made(now := session.dataset()) and now.sizes[1] > 0
             share = 0.3 * st.toggle(label, wanted, key=f"data.accuracy:{rows.token}", help=note)
         label = say("At most how many rows? (public; empty: not known)")
         most = st.number_input(label, 1, None, schema.max_rows, key=f"data.max_rows:{key}")
-    return {"target": target or None, "max_rows": most, "unit": unit}, share
+    return {"target": target, "max_rows": most, "unit": unit}, share
 
 
 def privacy_unit(rows: Intake, used: Sequence[str], key: str) -> PrivacyUnit | None:
@@ -49,25 +48,27 @@ def privacy_unit(rows: Intake, used: Sequence[str], key: str) -> PrivacyUnit | N
     known = rows.schema.unit or ONE_ROW
     if rows.fixed is not None and known == ONE_ROW:
         return None  # of the data sets that are known, nobody has two rows
-    usual = known.id_column or ""
+    usual = known.id_column
     found = [one for one in persons(rows.found, used) if one.what == "identifier"]
     people = [one.name for one in found if of_people(one.name)]
     if known == ONE_ROW and len(people) == 1 and not rows.version:
         usual = people[0]
-    names = dict.fromkeys(["", usual, *(name for name in rows.headers if name not in used)])
+    new = {*used}.difference(rows.schema.names)  # just taken in use, which stays so
+    headers = sorted({*rows.headers} - new, key=lambda name: (name in used, rows.headers.index(name)))
+    names = list(dict.fromkeys(filter(None, [usual, *headers])))
     note = say("A run reads it to see which rows belong together. It is never released.")
     look: Any = {"key": f"data.persons:{key}", "help": note, "persist_state": "session"}
     column = column_choice(say("Column that tells persons apart"), names, usual, **look)
-    label, place = say("At most how many rows of one person?"), f"data.rows_each:{key}:{bool(column)}"
+    label, place = say("At most how many rows of one person?"), f"data.rows_each:{key}:{column is not None}"
     many = st.number_input(label, 1, MOST_ROWS, known.max_contributions, key=place, help=say(LIMIT))
-    unit = PrivacyUnit(max_contributions=int(many), id_column=column or None)
+    unit = PrivacyUnit(max_contributions=int(many), id_column=column)
     return None if unit == ONE_ROW else unit
 
 
-def column_choice(label: str, names: Collection[str], usual: str, **look: Any) -> str:
-    """A choice of one column, or of the empty text for none."""
-    at = [*names].index(usual) if usual in names else 0
-    return str(st.selectbox(label, names, at, lambda name: name or say("(none)"), **look))
+def column_choice(label: str, names: Sequence[str], usual: str | None, **look: Any) -> str | None:
+    """A choice of one column, or of none."""
+    at = names.index(usual) if usual in names else None
+    return st.selectbox(label, names, at, placeholder=say("(none)"), **look)
 
 
 def persons(found: Sequence[Recognized], used: Sequence[str]) -> list[Recognized]:
