@@ -29,6 +29,7 @@ from dpcore.datasets.reading import read_frame
 from dpcore.domain.cells import typed
 from dpcore.domain.column import Column
 from dpcore.domain.declaration import outward, rounded
+from dpcore.domain.flags import column_of_flags, join_flags
 from dpcore.domain.formats import Fields
 from dpcore.domain.infer import RARE, column_of, holders
 from dpcore.domain.recognition import Recognized, recognize
@@ -134,6 +135,13 @@ class Intake:
             cause = f"Column {name!r}: nothing can be proposed from its rows."
             raise SchemaError(cause, "Write its public values; or untick it.")
         return outward(found[0])
+
+    def put_together(self, flags: Sequence[str]) -> Column:
+        """Put columns of 0 and 1 together, and return the column that they become."""
+        column = column_of_flags(flags, self.headers)
+        self.frame = join_flags(self.frame, [column])
+        self.found = tuple(one for one in self.found if one.name not in flags)
+        return column
 
     def count_rows(self, unit: PrivacyUnit | None, share: float) -> tuple[int, int]:
         """How many rows are learned from, and of how many people they are."""

@@ -27,6 +27,7 @@ from dpcore.datasets.bank_cards import bank_cards, bank_cards_schema
 from dpcore.datasets.published import adult_schema, big5_schema
 from dpcore.datasets.reading import MAX_BYTES, read_frame, source_bytes
 from dpcore.domain.cells import typed
+from dpcore.domain.flags import join_flags
 from dpcore.domain.schema import Schema
 from dpcore.domain.unit import PrivacyUnit
 from dpcore.errors import DataError, ParameterError
@@ -337,6 +338,7 @@ def read(
         schema = Schema.infer(frame, target=target)
     elif target is not None:
         schema = replace(schema, target=target)
+    frame = join_flags(frame, schema)
     frame = typed(frame, [column.name for column in schema if column.is_plain_number and column.name in frame])
     seed = secret_seed() if split_seed is None else split_seed
     train, test = split(frame, test_share, seed, persons=schema.persons)

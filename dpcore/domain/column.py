@@ -69,7 +69,7 @@ class Column:
     missing : bool, default=False
         Whether "missing" is a declared value (the last code). If not, missing cells are refused.
     missing_values : tuple of float, optional
-        Numbers that stand for a missing one, such as 999; of dates, days. They count as missing.
+        Numbers that stand for a missing one, such as 999; of dates, dates. They count as missing.
     outside : {"refuse", "clip"}, default="refuse"
         What encoding does with cells outside the declaration: raise, or move each by a public rule,
         so that every cell has a code. Numbers go to the nearest bound, fractions in an integer
@@ -116,6 +116,7 @@ class Column:
     outside: Literal["refuse", "clip"] = "refuse"
     description: str = ""
     taxonomy: Taxonomy | None = None
+    flags: tuple[str, ...] = ()
     origin: Origin = field(default="declared", compare=False)
 
     if TYPE_CHECKING:  # bounds and cuts of dates may be texts, which the fields then are not
@@ -157,7 +158,7 @@ class Column:
 
     def _settle(self) -> None:
         """Python's own numbers, texts and tuples in place of what was given; SchemaError where that cannot be."""
-        for name in ("categories", "bins", "missing_values"):
+        for name in ("categories", "bins", "missing_values", "flags"):
             value = getattr(self, name)
             object.__setattr__(self, name, tuple(value) if isinstance(value, list | np.ndarray) else value)
         for name in self.__dataclass_fields__:
@@ -183,22 +184,23 @@ class Column:
 
     def _settle_days(self) -> None:
         """Days in place of dates."""
-        given = {"lower": self.lower, "upper": self.upper} | dict(
-            enumerate(self.bins if type(self.bins) is tuple else ())
-        )
-        days = {place: None if day is None else day_of(day) for place, day in given.items()}
-        if any(days[place] is None and day is not None for place, day in given.items()):
-            raise SchemaError(f"Column {self.name!r}: a bound or cut point is no date.", "Write 2021-03-05.")
-        for name in ("lower", "upper"):
-            object.__setattr__(self, name, days.pop(name))
-        if days:
-            object.__setattr__(self, "bins", tuple(days.values()))
+        for name in ("lower", "upper", "bins", "missing_values"):
+            given = getattr(self, name)
+            several = isinstance(given, tuple)
+            if given is None or (name == "bins" and not several):
+                continue
+            days = tuple(map(day_of, given if several else (given,)))
+            if None in days:
+                raise SchemaError(f"Column {self.name!r}: a bound or cut point is no date.", "Write 2021-03-05.")
+            object.__setattr__(self, name, days if several else days[0])
 
     def _check_categories(self, fail: Any) -> None:
         if not self.categories:
             fail("it has no categories.", "List every value that may occur.")
         if len({canonical(c) for c in self.categories}) != len(self.categories) or any(not c for c in self.categories):
             fail("a category is empty or listed twice.", "List every category once.")
+        if self.flags and len({*map(str, self.flags)}) != len(self.categories):
+            fail("there is not one column of 0 and 1 for each category.", "List their headers in the same order.")
         if len(self.categories) > MAX_CATEGORIES:
             fail(
                 f"it has {len(self.categories):,} categories; at most {MAX_CATEGORIES:,} are allowed.",
@@ -525,10 +527,10 @@ class Column:
         """Return the declaration as JSON-ready values, without the fields that do not apply."""
         raw = asdict(self)
         skip: tuple[str, ...] = ("categories",) if self.numeric else ("lower", "upper", "bins")
-        skip += tuple(name for name in ("number_format", "missing_values") if not raw[name])
+        skip += tuple(name for name in ("number_format", "missing_values", "flags") if not raw[name])
         if self.kind == "date":
             raw |= {name: iso(raw[name]) for name in ("lower", "upper")}
-            raw["bins"] = tuple(map(iso, self.bins)) if isinstance(self.bins, tuple) else self.bins
+            raw |= {key: tuple(map(iso, v)) for key in ("bins", "missing_values") if isinstance(v := raw[key], tuple)}
         if self.taxonomy is None:
             skip += ("taxonomy",)
         else:
@@ -562,16 +564,16 @@ class Column:
         fields = dict(raw)
         try:
             dated = raw.get("kind") == "date"
-            if isinstance(fields.get("bins"), list):
-                fields["bins"] = tuple(b if dated else float(b) for b in fields["bins"])
-            fields["missing_values"] = tuple(map(float, fields.get("missing_values", ())))
+            lists = [name for name in ("bins", "missing_values") if isinstance(fields.get(name), list)]
+            fields |= {name: tuple(v if dated else float(v) for v in fields[name]) for name in lists}
             for bound in ("lower", "upper"):
                 if fields.get(bound) is not None and not dated:
                     fields[bound] = float(fields[bound])
-            bins = fields.get("bins")
-            days = [raw.get("lower"), raw.get("upper"), *(bins if isinstance(bins, tuple) else ())]
+            days = [raw.get("lower"), raw.get("upper"), *(v for name in lists for v in fields[name])]
             if dated and not all(isinstance(day, str) for day in days):
                 raise TypeError
+            if "flags" in fields:
+                fields["flags"] = tuple(map(str, fields["flags"]))
             if fields.get("taxonomy") is not None:
                 fields["taxonomy"] = Taxonomy.from_rows(fields["taxonomy"])
             return cls(**fields)

@@ -25,7 +25,7 @@ from dpcore.domain.column import MAX_CATEGORIES
 from dpcore.domain.dates import YEAR_LAST, day_of, days_of, iso
 from dpcore.domain.headers import class_rank, limits, meant, tells_people
 from dpcore.domain.scales import MOST_EXACT
-from dpcore.domain.spread import NumberSpread, spread_of
+from dpcore.domain.spread import NumberSpread, spread_of, spread_of_days
 from dpcore.domain.written import Form, form_of
 from dpcore.language import phrase
 from dpcore.text import is_writable, short
@@ -88,6 +88,8 @@ class Recognized:
         Where bins of different widths end, if most rows have small numbers.
     outliers : bool
         Whether a few numbers lie far outside the bounds.
+    flags : tuple of str
+        Of the first of several columns of 0 and 1 that have one 1 in every row: all their names.
     """
 
     name: str
@@ -107,6 +109,7 @@ class Recognized:
     levels: tuple[str, ...] = ()
     bin_ends: tuple[float, ...] = ()
     outliers: bool = False
+    flags: tuple[str, ...] = ()
 
     @property
     def possible(self) -> bool:
@@ -120,10 +123,9 @@ def recognize(frame: pd.DataFrame) -> tuple[Recognized, ...]:
     found = [recognize_column(name, frame[name]) for name in require_frame(frame, texts=True).columns]
     for first, last in one_hot_groups(frame, found):
         names = f"{found[first].name!r} to {found[last].name!r}"
-        told = (
-            f"The {last - first + 1} columns {names} have one 1 in every row: they are one column. Put them together."
-        )
-        found[first] = replace(found[first], doubt=f"{found[first].doubt} {told}".strip())
+        told = f"The {last - first + 1} columns {names} have one 1 in every row: they are one column."
+        flags = tuple(one.name for one in found[first : last + 1])
+        found[first] = replace(found[first], doubt=f"{found[first].doubt} {told}".strip(), flags=flags)
     return tuple(found)
 
 
@@ -186,7 +188,7 @@ class Seen:
     meant: set[str]
     words: pa.Array | None  # the different texts, where they are texts
     numbers: Floats | None  # the different numbers, where they are stored as such
-    days: Floats | None  # the first and the last day, where cells are stored as times
+    days: Floats | None  # the different days, where cells are stored as times
     counts: Ints  # the rows of each value
     blank: bool  # whether some cell is an empty text
     has_times: bool = False  # whether days have a time of day, other than midnight
@@ -197,10 +199,9 @@ class Seen:
         words, plain, blank, has_times = None, None, False, False
         days: Floats | None = None
         if pd.api.types.is_datetime64_any_dtype(values.dtype):
-            counts = np.unique(values.dropna().astype("int64").to_numpy(), return_counts=True)[1]
-            ends = pd.Series([values.min(), values.max()]).astype(str).str[:10]
-            days = np.array([day_of(text) for text in ends], dtype=float)
-            has_times = bool((values.dropna().dt.normalize() != values.dropna()).any())
+            moments = values.dropna().dt.tz_localize(None)
+            days, counts = np.unique(moments.to_numpy("datetime64[D]").astype(float), return_counts=True)
+            has_times = bool((moments.dt.normalize() != moments).any())
         elif pd.api.types.is_any_real_numeric_dtype(values.dtype):
             cells = as_numbers(values)
             plain, counts = np.unique(cells[~np.isnan(cells)], return_counts=True)
@@ -273,16 +274,31 @@ def _date(seen: Seen) -> Recognized | None:
     elif seen.words is None:
         days = _compact(seen)
     else:
-        days, form, doubt = _said_days(seen.words)
-    if not len(days) or np.isnan(days).any():
+        days, form, doubt = _said_days(seen, seen.words)
+    said = ~np.isnan(days)
+    if not len(days) or not _mostly(seen, said):
         return None
-    low, high = float(days.min()), float(days.max())
-    if low == high:
+    different, index = np.unique(days[said], return_inverse=True)
+    if len(different) == 1:
         return None  # a category of one value, or of one day and several times
-    told = f"dates from {iso(low)} to {iso(high)}" + (f", written {form}" if form else "")
+    spread = spread_of_days(different, np.bincount(index, seen.counts[said]).astype(int))
+    told = f"dates from {iso(spread.low)} to {iso(spread.high)}" + (f", written {form}" if form else "")
+    odd, remark = _odd(seen, said, "date")
+    doubts = [doubt, remark, *(f"{one}." for one in spread.remarks)]
     if seen.has_times:
-        doubt = f"{doubt} Times of day are cut off: make a column of their hours if you need them.".strip()
-    return seen.called("date", told, form=form, lower=low, upper=high, doubt=doubt)
+        doubts.append("Times of day are cut off: make a column of their hours if you need them.")
+    more: dict[str, Any] = {"odd": odd, "marks": spread.marks, "outliers": spread.outliers}
+    more["doubt"] = " ".join(filter(None, doubts))
+    return seen.called("date", told, form=form, lower=spread.low, upper=spread.high, **more)
+
+
+def _odd(seen: Seen, said: Flags, kind: str) -> tuple[tuple[str, ...], str]:
+    """The texts of a few cells that hold no number, or no date, and what is to be said of them."""
+    if seen.words is None or said.all():
+        return (), ""
+    odd = tuple(seen.words.filter(pa.array(~said)).to_pylist())
+    some = ", ".join(odd[:NAMED]) + (" …" if len(odd) > NAMED else "")
+    return odd, f"{seen.counts[~said].sum():,} cells hold no {kind} ({some}): they count as missing."
 
 
 def _compact(seen: Seen) -> Floats:
@@ -294,18 +310,21 @@ def _compact(seen: Seen) -> Floats:
     return days_of(pa.array(seen.numbers.astype(np.int64).astype(str).tolist(), pa.large_string()))
 
 
-def _said_days(words: pa.Array) -> tuple[Floats, str, str]:
-    """The days that texts say, in which order of day and month, and what is doubtful about it."""
+def _said_days(seen: Seen, words: pa.Array) -> tuple[Floats, str, str]:
+    """The days that texts say, NaN for a few that say none, in which order of day and month, and what is doubtful."""
     none = np.empty(0)
-    if np.isnan(np.fmax(days_of(words[:FEW], "d/m/y"), days_of(words[:FEW], "m/d/y"))).any():
+    if np.isnan(np.fmax(days_of(words[:FEW], "d/m/y"), days_of(words[:FEW], "m/d/y"))).sum() > 1:
         return none, "", ""  # most columns are none, and are done with quickly
     days = days_of(words)
-    if not np.isnan(days).any():
+    if _mostly(seen, ~np.isnan(days)):
         compact = pc.all(pc.match_substring_regex(words, COMPACT)).as_py()
-        beyond = compact and not (CENTURIES[0] <= days.min() and days.max() <= CENTURIES[1])
+        beyond = compact and not (CENTURIES[0] <= np.nanmin(days) and np.nanmax(days) <= CENTURIES[1])
         return (none if beyond else days), "", ""
     orders = {form: days_of(words, form) for form in ("d/m/y", "m/d/y")}
-    fits = [form for form, found in orders.items() if not np.isnan(found).any()]
+    fits = [form for form, found in orders.items() if _mostly(seen, ~np.isnan(found))]
+    if len(fits) == 2:  # a day of 13 and more is no odd text
+        fewest = min(np.isnan(orders[form]).sum() for form in fits)
+        fits = [form for form in fits if np.isnan(orders[form]).sum() == fewest]
     if not fits:
         return none, "", ""
     doubt = ""
@@ -342,7 +361,8 @@ def _number(seen: Seen) -> Recognized | None:
     said = ~np.isnan(found)
     if np.isinf(found[said]).any():
         return seen.called("unreadable", "it has infinite values", kept=False)
-    odd = tuple(seen.words.filter(pa.array(~said)).to_pylist()) if seen.words is not None else ()
+    odd, remark = _odd(seen, said, "number")
+    doubt = f"{doubt} {remark}".strip()
     order = np.argsort(found[said], kind="stable")
     found, counts = found[said][order], seen.counts[said][order]
     low, high = float(found[0]), float(found[-1])
@@ -390,11 +410,7 @@ def _spread(
     """A column of numbers by how they spread."""
     known = limits(seen.name)
     spread = spread_of(found, counts, known and known[:2], whole=whole and form is None)
-    told = [doubt] if doubt else []
-    if odd:
-        some = ", ".join(odd[:NAMED]) + (" …" if len(odd) > NAMED else "")
-        told.append(f"{seen.rows - counts.sum():,} cells hold no number ({some}): they count as missing.")
-    told += [f"{one}." for one in spread.remarks]
+    told = [*filter(None, [doubt]), *(f"{one}." for one in spread.remarks)]
     if whole and not odd and not spread.levels and (evenly := _evenly(seen)):
         told.append(evenly)
     more: dict[str, Any] = {"form": str(form or ""), "lower": spread.low, "upper": spread.high, "odd": odd}

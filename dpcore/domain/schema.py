@@ -18,6 +18,7 @@ import pandas as pd
 from dpcore.arguments import REMEDIES, check_arguments, is_whole, kind_of, plain, require_frame
 from dpcore.domain.column import Codes, Column, Origin, code_dtype
 from dpcore.domain.documents import json_value
+from dpcore.domain.flags import join_flags
 from dpcore.domain.infer import RARE, column_of
 from dpcore.domain.recognition import Recognized, class_column, recognize
 from dpcore.domain.scales import MOST_EXACT
@@ -222,6 +223,7 @@ class Schema:
         """
         if not set(self.names) <= set(require_frame(frame).columns):
             require_frame(frame, texts=True)  # a number for a name is not found, though it looks the same
+        frame = join_flags(frame, self)
         self.check_headers(frame.columns)
         codes = np.empty((len(frame), len(self)), dtype=code_dtype(max(self.sizes)), order="F")
         for j, column in enumerate(self.columns):

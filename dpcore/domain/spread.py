@@ -10,11 +10,14 @@ from itertools import count
 import numpy as np
 
 from dpcore.arguments import Floats, Ints
+from dpcore.domain.dates import iso
 from dpcore.domain.scales import MOST_ROUND
 from dpcore.text import as_text, short
 
 FEWEST = 5  # rows of a mark: one is a mistake, several are a rule
 MARK = re.compile("9{2,}|-(1|[7-9]|[7-9]{2,})|0{1}")
+NO_DAY = re.compile("(0001|1[789]00|9999)-01-01|1753-01-01|1899-12-3.|1970-01-01|(1[789]|2[0-9]|99)99-12-31|9999-09-09")
+OFTEN = 20  # times as many rows as a usual day has
 FAR = 5  # times the range of all others
 MOST_FAR, MOST_OF_NARROW = 0.002, 0.01  # share of rows that may be far; where the others fill no decades
 DECADES = 20  # times as large as the 5th of 100 numbers is the 95th, where numbers fill decades
@@ -50,9 +53,7 @@ def spread_of(numbers: Floats, counts: Ints, within: tuple[float, float] | None 
     first, last = ends_within(numbers, counts, within) or usual_ends(numbers, counts)
     far = int(counts[:first].sum() + counts[last:].sum())
     if far:
-        ends = numbers[0] if first else numbers[-1]
-        all_of = f"{far:,} of {counts.sum():,} rows"
-        remarks.append(f"{all_of} lie far from the others, up to {short(ends)}: they go to the nearest bound")
+        remarks.append(far_away(far, int(counts.sum()), short(numbers[0] if first else numbers[-1])))
         numbers, counts = numbers[first:last], counts[first:last]
     low, high = float(numbers[0]), float(numbers[-1])
     if whole and clock(numbers):
@@ -60,6 +61,30 @@ def spread_of(numbers: Floats, counts: Ints, within: tuple[float, float] | None 
     levels = levels_of(numbers, counts, whole=whole)
     ends = () if levels else growing_bins(numbers, counts, whole=whole)
     return NumberSpread(low, high, tuple(marks), levels, ends, far > 0, tuple(remarks))
+
+
+def spread_of_days(days: Floats, counts: Ints) -> NumberSpread:
+    """How different days, in ascending order, and the rows of each spread."""
+    remarks, marks = [], []
+    for index in (len(days) - 1, 0):
+        rest = np.delete(days, index)
+        if len(rest) < FEWEST or counts[index] < FEWEST or not NO_DAY.fullmatch(text := iso(days[index])):
+            continue
+        apart = abs(days[index] - rest[-1 if index else 0]) > rest[-1] - rest[0]
+        if apart or counts[index] > OFTEN * np.delete(counts, index).mean():
+            remarks.append(f"{counts[index]:,} cells say {text}: they count as missing")
+            marks.append(float(days[index]))
+            days, counts = rest, np.delete(counts, index)
+    first, last = usual_ends(days, counts)
+    far = int(counts[:first].sum() + counts[last:].sum())
+    if far:
+        remarks.append(far_away(far, int(counts.sum()), iso(days[0] if first else days[-1])))
+    return NumberSpread(float(days[first]), float(days[last - 1]), tuple(marks), (), (), far > 0, tuple(remarks))
+
+
+def far_away(far: int, rows: int, furthest: str) -> str:
+    """What is to be said of a few far numbers or days."""
+    return f"{far:,} of {rows:,} rows lie far from the others, up to {furthest}: they go to the nearest bound"
 
 
 def marks_of(numbers: Floats, counts: Ints) -> list[float]:

@@ -380,7 +380,7 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
     def _target(self, schema: Schema, chosen: str | None) -> str:
         target = schema.target if chosen is None else chosen
         if target is None:
-            raise ParameterError(f"{self.title} needs a class column.", "Set target= or the schema's target.")
+            raise ParameterError(f"{self.title} needs a class column.", "Choose it here (target=), or with the data.")
         if schema[target].numeric:
             raise ParameterError(
                 f"The target {target!r} is a numeric column.", "Choose a categorical column, or declare it as one."

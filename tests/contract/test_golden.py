@@ -47,6 +47,7 @@ YOUNGER = (
     ("number_format", ""),
     ("origin", "declared"),
     ("missing_values", ()),
+    ("flags", ()),
 )  # fields that came after the record, and say nothing
 RECORD = "The top of tests/contract/test_golden.py says how to record what a method makes."
 

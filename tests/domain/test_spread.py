@@ -4,9 +4,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from dpcore.domain.flags import column_of_flags
 from dpcore.domain.recognition import recognize
 from dpcore.domain.schema import Schema
 from dpcore.domain.spread import spread_of
+from dpcore.errors import DataError
 
 RNG = np.random.default_rng(5)
 
@@ -70,3 +72,10 @@ def test_flags_that_are_one_column_are_said_to_be():
     first, *others = recognize(rows)
     assert "4 columns 'a' to 'd'" in first.doubt
     assert not any(found.doubt for found in others)
+    column = column_of_flags(first.flags, rows.columns)
+    assert (column.name, column.categories) == ("a to d", ("a", "b", "c", "d"))
+    schema = Schema((column,))
+    assert schema.encode(rows).tolist() == flags.argmax(axis=1)[:, None].tolist()
+    assert Schema.from_json(schema.to_json()) == schema
+    with pytest.raises(DataError):
+        schema.encode(rows * 0)

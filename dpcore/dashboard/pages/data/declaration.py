@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, NoReturn
 
 import pandas as pd
@@ -38,11 +39,13 @@ def go_on(rows: Intake, *known: Any) -> NoReturn:
 
 def take_in(rows: Intake, schema: Schema, left: Sequence[str], names: Collection[str]) -> NoReturn:
     """Draw the page anew with more columns in use, as the rows have them; what was edited stays."""
-    columns = {column.name: column for column in (*schema, *map(rows.proposal, names))}
+    joined = [rows.put_together(flags) for flags in filter(None, [rows.changes.pop("flags", ())])]
+    columns = {column.name: column for column in (*schema, *map(rows.proposal, names), *joined)}
     ordered = [columns[name] for name in rows.headers if name in columns]
-    schema = replace(schema, columns=tuple(ordered), **rows.changes)
+    target = schema.target if schema.target in columns.keys() & {*rows.headers} else None
+    schema = replace(schema, columns=tuple(ordered), **{"target": target, **rows.changes})
     rows.changes.clear()
-    go_on(rows, schema, [*left, *names])
+    go_on(rows, schema, [*left, *names, *(column.name for column in joined)])
 
 
 def questions(rows: Intake, schema: Schema, left: Sequence[str]) -> list[TableQuestion]:
@@ -58,7 +61,17 @@ def questions(rows: Intake, schema: Schema, left: Sequence[str]) -> list[TableQu
     if gone := dropped(schema, rows.schema):
         words = phrase("Taxonomies that no longer fit their values are dropped: {names}.")
         found.append(TableQuestion(say(words, names=escaped(", ".join(gone)))))
-    return found + [TableQuestion(escaped(text), {say("Seen"): None}) for text in rows.notes]
+    flags = {f"{one.name!r}: {one.doubt}": one.flags for one in rows.found if one.flags and rows.path is None}
+    for text in rows.notes:
+        answers = {say("Put them together"): partial(join, rows, text, flags[text])} if text in flags else {}
+        found.append(TableQuestion(escaped(text), answers | {say("Seen"): None}))
+    return found
+
+
+def join(rows: Intake, question: str, flags: Sequence[str]) -> None:
+    """Have columns of 0 and 1 put together, and ask no more."""
+    rows.answers.add(escaped(question))
+    rows.changes["flags"] = flags
 
 
 def read_off_lines(rows: Intake, schema: Schema, left: Sequence[str]) -> None:

@@ -37,8 +37,8 @@ WORDS |= {"integer": phrase("whole number"), "continuous": phrase("number"), "da
 OUTSIDE = ("refuse", "clip")
 WORDS |= {"refuse": phrase("refuse"), "clip": phrase("nearest, or missing")}
 ORIGINS = {"proposed": phrase("your rows, declared"), "document": phrase("schema file")}
-CELLS = ("use", "name", "kind", "values", "missing", "from", "outside", "form")
-EMPTY = {"kind": "categorical", "values": "", "form": ""}
+CELLS = ("use", "name", "kind", "values", "missing", "also", "from", "outside", "form")
+EMPTY = {"kind": "categorical", "values": "", "form": "", "also": ""}
 SHOWN, MOST_LINES, LINE = "data.origins", 20, 37.2  # seen at once, and pixels of one
 WAYS = r"(\d+)\s+bins?|every\s+(\S+)|by\s+(\w+)|cut\s+at\s+(.+)"
 BOUNDS = re.compile(rf"(?is)^(\S+)\s+(?:to|至|到)\s+(\S+?)(?:\s*[,，]\s*(?:{WAYS})?)?$")
@@ -61,7 +61,8 @@ def frame(
     lines = []
     for name in headers:
         column = columns.get(name, partial_column())
-        cells = public_values(column), column.missing, came_from.get(name, ""), column.outside
+        also = "; ".join(map(iso if column.kind == "date" else as_text, column.missing_values))
+        cells = public_values(column), column.missing, also, came_from.get(name, ""), column.outside
         lines.append((name in columns, name, column.kind, *cells, column.number_format))
     return pd.DataFrame(lines, columns=CELLS)
 
@@ -135,11 +136,22 @@ def schema_of(table: pd.DataFrame, base: Schema, **public: Any) -> Schema:
         fields |= parse_values(name, kind, text)
         if kind not in KINDS[:2]:
             fields["number_format"] = str(line["form"]).strip()
+            fields |= also_missing(name, kind, str(line["also"]))
         column = Column(**fields)
         with suppress(SchemaError):  # it may fit no more
             column = replace(column, taxonomy=known.taxonomy if known else None)
         columns.append(replace(column, origin=edited_origin(column, known)))
     return Schema(columns=tuple(columns), source=base.source, **public)
+
+
+def also_missing(name: str, kind: str, text: str) -> dict[str, Any]:
+    """Numbers or dates that count as missing, as fields of `Column`; none if nothing is written."""
+    try:
+        marks = tuple(word if kind == "date" else float(word) for word in map(str.strip, text.split(";")) if word)
+    except ValueError:
+        cause = f"Column {name!r}: what also counts as missing is no number."
+        raise SchemaError(cause, "Write numbers, or dates, with semicolons between: 999; -9.") from None
+    return {"missing": True, "missing_values": marks} if marks else {}
 
 
 def dropped(schema: Schema, base: Schema) -> list[str]:
@@ -186,6 +198,7 @@ def editor(rows: Intake, key: str) -> pd.DataFrame:
         "missing": box(say("Missing"), width=round(105 * size)),
         "from": text(say("Where from"), width=round(145 * size), help=say("For your eyes only.")),
         "outside": pick(say("Values outside"), width=round(145 * size), options=OUTSIDE, required=True),
+        "also": text(say("Also missing"), help=say("Numbers or dates that stand for none, such as 999; -9.")),
         "form": text(say("Written"), help=say("Such as $1,234.50; of dates, d/m/y or m/d/y.")),
     }
     shown = st.session_state.get(SHOWN, {}).get(key) or origins(rows, rows.schema, rows.read_off)

@@ -1,0 +1,34 @@
+"""Columns of 0 and 1 that say one thing together, such as `color_red` and `color_blue`: they become one column."""
+
+from collections.abc import Collection, Iterable, Sequence
+from os.path import commonprefix
+
+import numpy as np
+import pandas as pd
+
+from dpcore.domain.cells import as_numbers
+from dpcore.domain.column import Column, unlike
+
+
+def column_of_flags(flags: Sequence[str], headers: Collection[str]) -> Column:
+    """The column that flags become, by their headers alone: what these begin with alike is its name."""
+    start = commonprefix(flags)  # noqa: RUF071 - these are no paths
+    name = start.rstrip(" _.-:=[(") or f"{flags[0]} to {flags[-1]}"
+    categories = tuple(flag.removeprefix(start) for flag in flags)
+    categories = categories if start and all(categories) else tuple(flags)
+    name = unlike(name, [header for header in headers if header not in flags])
+    return Column(name=name, kind="categorical", categories=categories, flags=tuple(flags), origin="proposed")
+
+
+def join_flags(frame: pd.DataFrame, columns: Iterable[Column]) -> pd.DataFrame:
+    """The frame with columns in place of the flags that they are made of; rows without exactly one 1 are missing."""
+    for column in columns:
+        if column.flags and column.name not in frame and {*column.flags} <= {*frame.columns}:
+            flags = np.column_stack([as_numbers(frame[flag]) for flag in column.flags])
+            one = (np.isin(flags, (0, 1)).all(axis=1)) & ((flags == 1).sum(axis=1) == 1)
+            places = np.where(one, flags.argmax(axis=1), -1)
+            cells = pd.Categorical.from_codes(places, list(column.categories))
+            at = list(frame.columns).index(column.flags[0])
+            frame = frame.drop(columns=list(column.flags))
+            frame.insert(min(at, frame.shape[1]), column.name, cells)
+    return frame
