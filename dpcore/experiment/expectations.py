@@ -27,7 +27,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import combinations
-from math import log2, pi, sqrt
+from math import inf, log2, pi, sqrt
 
 import numpy as np
 from sklearn.base import clone
@@ -75,6 +75,9 @@ class Expectation:
     enough : float or None
         The least step from which on `columns` is at most `CLOSE`, and half of the pairs are
         measured that are at the largest step; None if no step is enough.
+    class_noise : float or None
+        The standard deviation of the noise on the rows of one class; None where there is no class,
+        or `columns` is None.
     """
 
     columns: float | None
@@ -83,6 +86,7 @@ class Expectation:
     leaf: float | None
     seconds: float
     enough: float | None
+    class_noise: float | None = None
 
 
 def expect_errors(
@@ -152,8 +156,11 @@ def at_epsilon(method: PrivateEstimator, schema: Schema, rows: int, epsilon: flo
             sizes = {j: k for one in found for j, k in zip(one.columns, one.sizes, strict=True)}
         errors = [column_error(found, j, size, rows) for j, size in sizes.items()]
         columns = float(np.mean(errors)) if errors else None
-    measurable = None if columns is None else len(pairs)
-    return Expectation(columns, measurable, d * (d - 1) // 2, leaf, seconds, None)
+    measurable, noise = None if columns is None else len(pairs), None
+    target = getattr(method, "target", None) or schema.target
+    if found and columns is not None and target is not None:
+        noise = noise_of_value(found, schema.index(target))[2]
+    return Expectation(columns, measurable, d * (d - 1) // 2, leaf, seconds, None, noise)
 
 
 def public_table(method: PrivateEstimator, schema: Schema, rows: int) -> PrivateTable:
@@ -168,19 +175,24 @@ def public_table(method: PrivateEstimator, schema: Schema, rows: int) -> Private
 
 def column_error(measured: Sequence[Measurement], column: int, size: int, rows: int) -> float:
     """The expected distance of one column's shares."""
-    of_it = [one for one in measured if one.for_columns and column in one.columns]
-    groups = max((values(one, column) for one in of_it), default=1)
-    finest = [one for one in of_it if values(one, column) == groups]
-    if not finest:
+    one, groups, noise = noise_of_value(measured, column)
+    if one is None:
         return distance(size, 1)
-    one = finest[0]
-    precision = sum(groups / max(each.variance * each.cells, LEAST) for each in finest)
     added = one.spread + one.clips * CLIPPED * sqrt(one.variance) * max(one.cells - groups, 0)
-    noise, added = min(1 / (sqrt(precision) * rows), MOST), min(added / rows, MOST)
+    noise, added = min(noise / rows, MOST), min(added / rows, MOST)
     found = distance(size, groups, noise, added, clips=one.clips, merges=one.merges)
     if one.bits:  # sampled one after the other, they seldom agree on one value
         found = found * (1 - found / 5) * (1 - one.bias) + one.bias
     return found
+
+
+def noise_of_value(measured: Sequence[Measurement], column: int) -> tuple[Measurement | None, int, float]:
+    """What tells most values of a column apart, how many, and the standard deviation of the noise on one's rows."""
+    of_it = [one for one in measured if one.for_columns and column in one.columns]
+    groups = max((values(one, column) for one in of_it), default=1)
+    finest = [one for one in of_it if values(one, column) == groups]
+    precision = sum(groups / max(each.variance * each.cells, LEAST) for each in finest)
+    return next(iter(finest), None), groups, 1 / sqrt(precision) if finest else inf
 
 
 def values(one: Measurement, column: int) -> int:

@@ -11,6 +11,7 @@ from dpcore import charts
 from dpcore.arguments import Progress
 from dpcore.charts.base import REAL_DATA
 from dpcore.dashboard import jobs
+from dpcore.dashboard.before_run import RARE_CLASS
 from dpcore.dashboard.panels import classifier, distances, evaluator, noiseless, of_test_rows, real, shares
 from dpcore.dashboard.session import Shown, remember
 from dpcore.dashboard.shell import escaped
@@ -18,8 +19,6 @@ from dpcore.dashboard.widgets import markdown
 from dpcore.evaluate.learners import MAJORITY
 from dpcore.export.model_file import Model
 from dpcore.language import ENGLISH, phrase, retold, say, speaking
-
-RARE = 0.1  # share of a class below which accuracy says little of it
 
 
 def accuracy(page: str, shown: Shown) -> None:
@@ -52,7 +51,7 @@ def learners(page: str, shown: Shown, target: str) -> None:
     if frame is None:
         return
     metric = "accuracy"
-    if shares(shown, target)["real"].min() < RARE:
+    if shares(shown, target)["real"].min() < RARE_CLASS:
         metric = "balanced_accuracy"
         markdown("Balanced accuracy: the mean share of each class that is found, as the rarest class is below 10 %.")
     known = frame["model"] != MAJORITY
