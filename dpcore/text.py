@@ -69,7 +69,9 @@ def told_apart(numbers: Sequence[float]) -> list[str]:
 
 
 def short(number: float) -> str:
-    """A number of a column, short enough for a picture."""
+    """A number of a column, short enough for a picture; of four digits, which may be a year, without a comma."""
+    if abs(number) < 10_000:
+        return f"{number:.6g}"
     return f"{number:,.0f}" if abs(number) >= 100_000 else f"{number:,.6g}"
 
 

@@ -29,6 +29,7 @@ SAMPLE = 2**18  # bytes that an encoding is guessed from
 BLOCK = 2**23  # bytes: a line may be that long, and a cell with quotes hold many lines
 SWALLOWED = 8 * BLOCK  # characters
 MOST_NOTES, MOST_TITLES = 10, 20  # lines below and above a table
+ROW_ID = "row_id"  # what the first column is called that has no name
 DELIMITERS = ("\t", ";", "|", ",")  # in order of preference: a comma is the likeliest to stand inside cells
 SCRIPTS = (
     *("gb18030", "big5", "shift_jis", "euc_jp", "euc_kr", "cp1251", "koi8_r", "cp866"),
@@ -330,9 +331,14 @@ def too_large(limit: int) -> DataError:
 
 
 def header_names(names: Sequence[object]) -> list[str]:
-    """Header names as text, verbatim but for surrounding spaces. Errors give positions: a "header" may be a row."""
+    """Header names as text, verbatim but for surrounding spaces. Errors give positions: a "header" may be a row.
+
+    The first may be empty, as that of row numbers is which other programs write.
+    """
     check_width(len(names))
     headers = ["" if name is None else as_text(name).strip() for name in names]
+    if len(headers) > 1 and not headers[0] and ROW_ID not in headers:
+        headers[0] = ROW_ID
     first: dict[str, int] = {}
     for position, header in enumerate(headers, start=1):
         if all(unicodedata.category(letter)[0] in "CZ" for letter in header):

@@ -18,6 +18,11 @@ OF_SOMEBODY = f"{HOLDERS} emp encounter fam family hh hous order pat pt record r
 GLUED = re.compile(
     f"({OF_SOMEBODY.replace(' ', '|')})s?(id|no|nr|nbr|num|number|key|code)|id({HOLDERS.replace(' ', '|')}|hous|hh)"
 )
+THINGS = (  # that have names, and are no people
+    "area brand building category center city clinic company continent country course department district file group "
+    "hospital island item job model municipality office plant product program project province region route school "
+    "series site species state station store study table town type unit variable ward zone"
+)
 NUMBERED = "no nr nbr num number key ref reference"  # as the last part of a header
 NAME_OF = (
     "name names first last full given family middle patient customer client person user employee member doctor nurse "
@@ -77,7 +82,8 @@ def of_people(header: str) -> bool:
 
 def is_name(header: str) -> bool:
     """Whether a header says that its values are names, which several people can share."""
-    return "name" in parts(header) or "person" in meant(header)
+    said = {*parts(header)}
+    return ("name" in said and said.isdisjoint(THINGS.split())) or "person" in meant(header)
 
 
 def is_person_key(header: str) -> bool:

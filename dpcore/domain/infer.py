@@ -35,7 +35,7 @@ def column_of(found: Recognized, values: "pd.Series[Any]", *, least: int = RARE)
         bins: Any = usual_unit(low, high) if kind == "date" else DEFAULT_BINS
         fields = {"kind": kind, "lower": low, "upper": high, "bins": bins, "number_format": found.form}
         if found.bin_ends:
-            fields |= {"lower": 0, "upper": found.bin_ends[-1], "bins": found.bin_ends[:-1]}
+            fields |= {"lower": 0, "upper": found.bin_ends[-1] - (kind == "integer"), "bins": found.bin_ends[:-1]}
     else:
         held = {value: rows for value, rows in holders(values).items() if value.strip()}
         if not 0 < len(held) <= MAX_CATEGORIES or not is_writable(*held):

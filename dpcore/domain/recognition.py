@@ -25,7 +25,7 @@ from dpcore.domain.column import MAX_CATEGORIES
 from dpcore.domain.dates import YEAR_LAST, day_of, days_of, iso
 from dpcore.domain.headers import class_rank, limits, meant, tells_people
 from dpcore.domain.scales import MOST_EXACT
-from dpcore.domain.spread import NumberSpread, spread_of, spread_of_days
+from dpcore.domain.spread import spread_of, spread_of_days
 from dpcore.domain.written import Form, form_of
 from dpcore.language import phrase
 from dpcore.text import is_writable, short
@@ -417,15 +417,8 @@ def _spread(
     more |= {"doubt": " ".join(told), "marks": spread.marks, "bin_ends": spread.bin_ends, "outliers": spread.outliers}
     if spread.levels:
         return seen.called("category", f"{len(spread.levels):,} levels", **more, levels=spread.levels)
-    written = f", written like {form}" if form else ""
-    if whole:
-        return seen.called("integer", f"whole numbers from {low_to_high(spread)}{written}", **more)
-    return seen.called("continuous", f"numbers from {short(spread.low)} to {short(spread.high)}{written}", **more)
-
-
-def low_to_high(spread: NumberSpread) -> str:
-    """The ends of whole numbers."""
-    return f"{spread.low:,.0f} to {spread.high:,.0f}"
+    ends = f"numbers from {short(spread.low)} to {short(spread.high)}" + (f", written like {form}" if form else "")
+    return seen.called("integer", f"whole {ends}", **more) if whole else seen.called("continuous", ends, **more)
 
 
 def _evenly(seen: Seen) -> str:

@@ -37,7 +37,7 @@ WORDS |= {"integer": phrase("whole number"), "continuous": phrase("number"), "da
 OUTSIDE = ("refuse", "clip")
 WORDS |= {"refuse": phrase("refuse"), "clip": phrase("nearest, or missing")}
 ORIGINS = {"proposed": phrase("your rows, declared"), "document": phrase("schema file")}
-CELLS = ("use", "name", "kind", "values", "missing", "also", "from", "outside", "form")
+CELLS = ("use", "name", "kind", "values", "missing", "from", "outside", "also", "form")
 EMPTY = {"kind": "categorical", "values": "", "form": "", "also": ""}
 SHOWN, MOST_LINES, LINE = "data.origins", 20, 37.2  # seen at once, and pixels of one
 WAYS = r"(\d+)\s+bins?|every\s+(\S+)|by\s+(\w+)|cut\s+at\s+(.+)"
@@ -62,7 +62,7 @@ def frame(
     for name in headers:
         column = columns.get(name, partial_column())
         also = "; ".join(map(iso if column.kind == "date" else as_text, column.missing_values))
-        cells = public_values(column), column.missing, also, came_from.get(name, ""), column.outside
+        cells = public_values(column), column.missing, came_from.get(name, ""), column.outside, also
         lines.append((name in columns, name, column.kind, *cells, column.number_format))
     return pd.DataFrame(lines, columns=CELLS)
 

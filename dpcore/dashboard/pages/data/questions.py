@@ -10,7 +10,7 @@ import streamlit as st
 from dpcore.dashboard.intake import Intake
 from dpcore.language import say
 
-FIRST, HEIGHT = 4, 180  # questions that are seen at once, and pixels of more
+FIRST, HEIGHT = 4, 204  # questions that are seen at once, and pixels of more, the last of which is seen in part
 
 
 @dataclass(frozen=True)
