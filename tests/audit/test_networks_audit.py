@@ -97,7 +97,7 @@ SCALE = 2 * INFORMATION  # at a claimed epsilon of 1
 def event_probability(information_a, information_b, pairs, threshold):
     """P[no pair of A is an edge, all pairs of B are] by the printed rule, by integration over the one noisy threshold.
 
-    Its margins are those of `tests/methods/test_jtree.py`.
+    Its margins are those of `tests/methods/test_hmprivbayes.py`.
     """
     rho, noise = np.linspace(-15, 15, 30_001), stats.laplace(scale=SCALE)
     below, above = noise.cdf(threshold + rho - information_a), noise.sf(threshold + rho - information_b)

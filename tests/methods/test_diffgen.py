@@ -1,17 +1,27 @@
-"""DiffGen: its shares and ledger by hand, a greedy search in plain Python, and its scores on all small tables."""
+"""DiffGen, its classifier, and DT-Diff: ledgers by hand, greedy searches, a tree that follows, what depends on rows."""
 
+import json
 import math
 from fractions import Fraction
 
 import numpy as np
 import pandas as pd
 import pytest
-from grouped import FRAME, ONE, RELATIONS, SCHEMA, A, Y, axis, make_frame, rows_of
+from grouped import FRAME, ONE, RELATIONS, SCHEMA, A, C, N, Y, axis, make_frame, rows_of
+from scipy.stats import chisquare
 
+from dpcore.accounting.ledger import Ledger
 from dpcore.domain.column import MISSING, Column
+from dpcore.domain.partition import Partition
 from dpcore.domain.schema import Schema
-from dpcore.methods import DiffGen
+from dpcore.door import PrivateTable
+from dpcore.errors import SchemaError
+from dpcore.mechanisms.noise import make_noise
+from dpcore.mechanisms.scores import Max
+from dpcore.mechanisms.scores.splits import JointSpecialization
+from dpcore.methods import DiffGen, DiffGenTree, DTDiff
 from dpcore.methods.local.estimated_nodes import entropy
+from dpcore.postprocess.group_tree import GroupTree, told_by, tree_of
 
 
 def fit(frame=FRAME, schema=SCHEMA, **parameters):
@@ -161,3 +171,219 @@ def test_a_class_called_missing_is_not_the_missing_class():
     rows = method.generalized()
     assert rows["(rows)'"].sum() == 60  # the column of that name keeps it
     assert set(rows["(rows)"]) == {"u"}
+
+
+def fit_dtdiff(frame=FRAME, schema=SCHEMA, **parameters):
+    return DTDiff(**{"epsilon": 1.0, "random_state": 0, **parameters}).fit(frame, schema=schema)
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize(("criterion", "moved_once"), [("Max", True), ("InfoGain", False)])
+def test_the_ledger_of_dtdiff_by_hand(criterion, moved_once, relation, watched):
+    """The class hangs on n >= 4 and is cut there; then both halves may be cut, and the first place is as good."""
+    n = np.repeat(range(6), 5)
+    method = fit_dtdiff(
+        rows_of(n, np.where(n >= 4, "yes", "no")), ONE, relation=relation, rounds=2, criterion=criterion
+    )
+    entries = method.ledger_.entries
+    assert [e.mechanism for e in entries] == ["exponential", "exponential", "laplace"]
+    assert [e.epsilon_nominal for e in entries] == [Fraction(1, 4), Fraction(1, 4), Fraction(1, 2)]
+    assert [e.sensitivity for e in entries] == [1, 1, 2 if relation == "replace" else 1]
+    assert method.steps_ == [("n", "0–5"), ("n", "0–3")]
+    assert axis(method, "n").names == ("0", "1–3", "4–5")
+    factor = 1 / 4 if relation == "add_remove" and moved_once else 1 / 8
+    assert watched.chosen == [(5, pytest.approx(factor)), (3 + 1, pytest.approx(factor))]
+    person = 2 if relation == "replace" else 1
+    assert watched.counted == [(6, pytest.approx(2 * person))]
+
+
+def test_a_single_candidate_is_no_choice_and_costs_nothing(watched):
+    method = fit_dtdiff(FRAME, Schema(columns=(C, Y), target="y"))
+    assert method.steps_ == [("c", "(any)")]
+    assert [(e.mechanism, e.epsilon_nominal) for e in method.ledger_.entries] == [("laplace", 1)]
+    assert not watched.chosen
+
+
+@pytest.mark.parametrize(
+    ("criterion", "relation", "cost"),
+    [("Max", "add_remove", 3 / 4), ("Max", "replace", 1), ("InfoGain", "add_remove", 1)],
+)
+def test_paper_mode_costs_half_of_a_choice_by_what_only_rises(criterion, relation, cost):
+    method = fit_dtdiff(mode="published", criterion=criterion, relation=relation, rounds=2)
+    assert method.ledger_.epsilon_nominal == pytest.approx(cost)
+
+
+class Again(JointSpecialization):
+    def values(self, *asked):
+        return np.tile(super().values(*asked), (20_000, 1))
+
+
+SMALL = Schema(
+    columns=(
+        Column(name="n", kind="integer", lower=0, upper=2, bins=3),
+        Column(name="c", kind="categorical", categories=("u", "v")),
+        Y,
+    ),
+    target="y",
+)
+FOUR = pd.DataFrame({"n": [0, 1, 2, 2], "c": list("uvuv"), "y": ["no", "no", "yes", "yes"]})
+
+
+@pytest.mark.parametrize(("relation", "person"), [("add_remove", 1), ("replace", 2)])
+def test_weighted_choices_have_their_probabilities(relation, person):
+    """Max: 1 + 1 for c; 1 + 2 below 1; 2 + 2 below 2. At exp(t) = 2 the weights are 1 * 4, 8 / 2 and 16 / 2."""
+    table = PrivateTable(SMALL.encode(FOUR), SMALL, Ledger(relation), make_noise("laplace", 5))
+    divisions, intervals = [("c", np.arange(2))], [("n", 0, 3)]
+    score = Again(target="y", classes=2, rated_by=Max(), divisions=divisions, intervals=intervals)
+    chosen = table.choose(score, [], epsilon=person * np.log(2), draws=20_000)
+    seen = np.bincount(chosen, minlength=3)
+    assert chisquare(seen, 20_000 * np.array([4, 4, 8]) / 16).pvalue > 1e-4
+    assert table.ledger.epsilon_nominal == pytest.approx(20_000 * person * np.log(2))
+
+
+def test_without_noise_it_takes_the_best_candidate_of_all(watched):
+    """Of 24 rows, 12 have n < 3, all of them "no"; of the rest, "yes" are the 9 that do not have a3.
+
+    Max of a: 6 + 9; of c: 15; of n below 1 to 5: 15, 17, 12 + 9, 13 + 6, 17. Then of a and c still 15, of n 12 and 9.
+    """
+    frame = pd.DataFrame({"a": np.tile(["a0", "a1", "a2", "a3"], 6), "n": np.repeat(range(6), 4), "c": "u"})
+    frame["y"] = np.where((frame["n"] >= 3) & (frame["a"] != "a3"), "yes", "no")
+    method = fit_dtdiff(frame, rounds=2)
+    assert method.steps_ == [("n", "0–5"), ("a", "*")]
+    assert axis(method, "n").names == ("0–2", "3–5")
+    assert axis(method, "a").names == ("left", "right")
+    assert axis(method, "c").names == ("(any)",)
+    assert [size for size, _ in watched.chosen] == [2 + 5, 2 + 2 + 2]
+
+
+@pytest.mark.parametrize(("kind", "name", "share"), [(DiffGen, "IG", 1 / 4), (DTDiff, "InfoGain", 1 / 2)])
+@pytest.mark.parametrize(("classes", "spread"), [(("no", "yes"), 1), (("no", "p", "q", "r"), 2)])
+def test_information_gain_pays_for_its_range(classes, spread, kind, name, share, watched):
+    schema = Schema(columns=(A, C, Column(name="y", kind="categorical", categories=classes)), target="y")
+    how = {"score" if kind is DiffGen else "criterion": name, "rounds": 1}
+    for relation in RELATIONS:
+        kind(epsilon=1.0, random_state=0, relation=relation, **how).fit(FRAME.assign(y="no"), schema=schema)
+    assert watched.chosen == [(2, pytest.approx(share / (2 * spread)))] * 2
+
+
+@pytest.mark.parametrize("kind", [DiffGen, DTDiff])
+def test_no_specialization_makes_more_leaves_than_allowed(kind):
+    """All fit, and what was left undivided would not have fitted."""
+    for most in (2, 5, 12, 71):
+        method = kind(max_leaves=most, rounds=30, epsilon=30.0, random_state=0).fit(FRAME, schema=SCHEMA)
+        cells, shape = method.tree_.leaves.size, dict(zip(SCHEMA.names, method.tree_.leaves.shape, strict=True))
+        undivided = [column for column in (A, N, C) if axis(method, column.name).sizes.max() > 1]
+        more = [cells // shape[c.name] * (shape[c.name] + (2 if c is C else 1)) for c in undivided]
+        assert cells <= most < min(more, default=most + 1), most
+
+
+M = Column(name="m", kind="integer", lower=0, upper=3, bins=4, missing=True)
+MISSING_SCHEMA = Schema(columns=(N, C, Y, M), target="y")  # the class is not the last column
+
+
+def with_missing(rows=300, seed=0):
+    """The class hangs on n, more weakly on a, which is not there."""
+    return make_frame(rows, seed).drop(columns="a").assign(m=np.arange(rows) % 4)
+
+
+MISSING_FRAME = with_missing()
+
+
+def fit_tree(frame=MISSING_FRAME, schema=MISSING_SCHEMA, **parameters):
+    return DiffGenTree(**{"epsilon": 1.0, "random_state": 0, **parameters}).fit(frame, schema=schema)
+
+
+@pytest.mark.parametrize(
+    ("criterion", "score", "relation", "mode"),
+    [("InfoGain", "IG", "replace", "corrected"), ("Max", "Max", "add_remove", "published")],
+)
+def test_the_release_is_diffgens(criterion, score, relation, mode):
+    settings = {"relation": relation, "mode": mode, "rounds": 4, "random_state": 2}
+    released = DiffGen(score=score, **settings).fit(MISSING_FRAME, schema=MISSING_SCHEMA)
+    method = fit_tree(criterion=criterion, **settings)
+    pd.testing.assert_frame_equal(method.ledger_.to_frame(), released.ledger_.to_frame())
+    assert method.steps_ == released.steps_
+    document = method.structure()
+    assert document == {**released.structure(), "classifier": document["classifier"]}
+
+
+def grown(counts, columns, deviation=0.0):
+    schema = Schema(columns=(*columns, Y), target="y")
+    leaves = Partition.whole(schema)
+    for column in schema:
+        leaves = leaves.refined(column.name, np.arange(column.size), column.labels)
+    return tree_of(leaves, np.array(counts, dtype=float).ravel(), "y", deviation=deviation)
+
+
+def test_a_tree_by_hand():
+    """One question sets v apart; u and w differ in nothing, and are told apart all the same, as nothing forbids it."""
+    tree = grown([[9, 1], [2, 4], [18, 2]], [C])
+    root, *_ = nodes = tree.to_dict()["nodes"]
+    assert (root["column"], root["goes_left"]) == ("c", [0, 2])
+    assert root["classes"] == pytest.approx((29, 7))
+    assert nodes[root["left"]]["classes"] == pytest.approx((27, 3))
+    assert nodes[root["right"]]["column"] == ""
+    assert nodes[root["right"]]["classes"] == pytest.approx((2, 4))
+    assert sorted(node["classes"][0] for node in nodes if not node["column"]) == pytest.approx([2, 9, 18])
+    shares = tree.probability(pd.DataFrame({"c": ["v", "u", "w"]}))
+    np.testing.assert_allclose(shares, [[1 / 3, 2 / 3], [0.9, 0.1], [0.9, 0.1]])
+
+
+def test_missing_numbers_may_be_asked_for():
+    ranks, missing = told_by(M, 3)
+    assert ranks.tolist() == [0, 1, 2]
+    assert missing.tolist() == [0, 0, 1]
+    assert told_by(C, 1) == []  # not divided
+    tree = grown([[8, 0], [8, 0], [8, 0], [8, 0], [0, 8]], [M])
+    assert [node["column"] for node in tree.to_dict()["nodes"]] == ["m", "", ""]
+    np.testing.assert_allclose(tree.probability(pd.DataFrame({"m": [None, 3]})), [[0, 1], [1, 0]])
+
+
+@pytest.mark.parametrize(("deviation", "leaves"), [(0.0, 3), (2.4, 3), (2.6, 2), (1e50, 1)])
+def test_a_leaf_holds_four_deviations_of_the_noise(deviation, leaves):
+    tree = grown([[10, 0], [3, 9], [15, 10]], [C], deviation)
+    assert tree.leaf.sum() == leaves
+
+
+def test_a_tree_may_be_very_deep_or_have_no_rows_columns_or_classes():
+    many = Column(name="c", kind="categorical", categories=tuple(f"v{i}" for i in range(120)))
+    tree = grown([[100 + i, 100 - 50 * (i % 2) + i] for i in range(120)], [many])
+    assert tree.level.max() > 100
+    assert GroupTree.from_dict(tree.schema, tree.to_dict()).to_dict() == tree.to_dict()
+    for counts, columns, share in (
+        (np.zeros((3, 2)), [C], [1 / 2, 1 / 2]),
+        ([5, 3], [], [5 / 8, 3 / 8]),
+        ([[0, 5], [0, 2], [0, 0]], [C], [0, 1]),
+    ):
+        np.testing.assert_allclose(grown(counts, columns).probability(MISSING_FRAME), [share] * 300)
+
+
+def test_the_document_alone_predicts():
+    """By a walk in plain Python through what `structure` tells."""
+    method = fit_tree(epsilon=1e6, rounds=20)
+    document = json.loads(json.dumps(method.structure(), allow_nan=False))["classifier"]
+    codes = dict(zip(MISSING_SCHEMA.names, MISSING_SCHEMA.encode(MISSING_FRAME).T, strict=True))
+    shares = method.predict_proba(MISSING_FRAME)
+    for row in range(len(MISSING_FRAME)):
+        node = document["nodes"][0]
+        while node["column"]:
+            group = document["groups"][node["column"]][codes[node["column"]][row]]
+            node = document["nodes"][node["left"] if group in node["goes_left"] else node["right"]]
+        assert shares[row] == pytest.approx(np.array(node["classes"]) / sum(node["classes"]))
+    again = GroupTree.from_dict(MISSING_SCHEMA, document)
+    assert again.to_dict() == document
+    np.testing.assert_array_equal(again.probability(MISSING_FRAME), shares)
+
+
+def test_damaged_documents_are_refused():
+    document = fit_tree().classifier_.to_dict()
+    first, *rest = document["nodes"]
+    name, (_, *groups) = next(iter(document["groups"].items()))
+    broken = [{"format": "other"}, {"target": "nobody"}, {"groups": {}}, {"nodes": rest}]
+    broken += [{"groups": {**document["groups"], name: begin + groups}} for begin in ([], [-1], [10**9])]
+    changes = [{"left": 0}, {"right": 1}, {"left": 10**6}, {"goes_left": [77]}, {"column": "y"}, {"classes": None}]
+    changes += [{"classes": classes} for classes in ([1.0], [1.0, -1.0], [1.0, float("nan")])]
+    broken += [{"nodes": [{**first, **change}, *rest]} for change in changes]
+    for change in broken:
+        with pytest.raises(SchemaError, match="no tree"):
+            GroupTree.from_dict(MISSING_SCHEMA, {**document, **change})

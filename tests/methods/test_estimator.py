@@ -1,21 +1,30 @@
-"""fit: parameters checked against what is public, rows encoded, the door opened, `_fit` called; and nothing else."""
+"""fit checks parameters, encodes rows, opens the door, and no more, as scikit-learn wants it; samples fill files."""
 
 import dataclasses
 import pickle
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone, is_classifier
 from sklearn.exceptions import NotFittedError
+from sklearn.metrics import accuracy_score
+from sklearn.model_selection import cross_val_score
+from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
+from tables import SMALL
+from variants import SYNTHESIZERS, fitted
 
 import dpcore.methods.base
 from dpcore.accounting.ledger import Ledger
 from dpcore.arguments import no_progress
+from dpcore.domain.column import Column
+from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
-from dpcore.errors import BudgetError, ParameterError
+from dpcore.errors import BudgetError, DataError, ParameterError
 from dpcore.mechanisms.noise import generator
-from dpcore.methods import METHODS, MST
+from dpcore.methods import METHODS, MST, DiffPRFs, synthesizer
 from dpcore.methods.parameters import choice, text
 from dpcore.methods.synthesizer import Synthesizer
 
@@ -170,3 +179,122 @@ def test_a_method_without_words_for_screens_runs_and_a_registered_one_is_told_wh
     with pytest.raises(TypeError, match=r"does not say its best_for, presets\."):
         type("Mine", (Margins,), {"__module__": __name__, "reference": "Warner 1965", "page": "networks"})
     type("Mine", (MST,), {"__module__": __name__})  # all of it is said by a class above
+
+
+FOREST = DiffPRFs(epsilon=30.0, n_trees=2, max_depth=3, random_state=1)
+
+ZERO_ONE = Schema(
+    columns=(
+        Column(name="x", kind="continuous", lower=0, upper=1, bins=4),
+        Column(name="y", kind="categorical", categories=("0", "1")),
+    ),
+    target="y",
+    max_rows=500,
+)
+
+
+def zero_one():
+    x = np.random.default_rng(0).random(200)
+    return pd.DataFrame({"x": x, "y": (x > 0.5).astype(int)})
+
+
+def test_classes_passed_apart_count_and_the_frame_stays_as_it_was(small_frame, small_schema):
+    before = small_frame.copy()
+    turned = np.where(small_frame["ill"] == "yes", "no", "yes")
+    model = clone(FOREST).set_params(epsilon=200.0).fit(small_frame, turned, schema=small_schema)
+    assert is_classifier(model)
+    assert model.feature_importances_.sum() == pytest.approx(1)
+    assert model.score(small_frame, turned) == accuracy_score(turned, model.predict(small_frame)) > 0.8
+    assert model.score(small_frame) < 0.2
+    pd.testing.assert_frame_equal(small_frame, before)
+    odd = small_frame.set_index(np.zeros(600, dtype=int))
+    y = pd.Series(turned, index=range(900, 1500))
+    again = clone(FOREST).set_params(epsilon=200.0).fit(odd.drop(columns="ill"), y, schema=small_schema)
+    np.testing.assert_array_equal(again.predict_proba(odd), model.predict_proba(small_frame))
+    assert again.score(odd, y) == model.score(small_frame, turned)
+    np.testing.assert_array_equal(again.predict(odd.assign(ill="never heard of")), again.predict(odd))
+
+
+@pytest.mark.parametrize("kind", [int, float, "Int64", "string"])
+def test_classes_of_another_kind_are_the_same_classes(kind):
+    frame = zero_one()
+    expected = clone(FOREST).fit(frame, schema=ZERO_ONE)
+    assert expected.classes_.tolist() == ["0", "1"]
+    y = frame["y"].astype(kind)
+    for given in ((frame.assign(y=y),), (frame.drop(columns="y"), y.to_numpy())):
+        model = clone(FOREST).fit(*given, schema=ZERO_ONE)
+        np.testing.assert_array_equal(model.predict_proba(frame), expected.predict_proba(frame))
+        assert model.score(frame, y) == expected.score(frame) > 0.9
+
+
+def test_every_fold_of_a_cross_validation_is_charged_in_a_pipeline_too(small_frame, small_schema):
+    ledger = Ledger("add_remove", epsilon=6.25 * 5)
+    model = clone(FOREST).set_params(epsilon=6.25, random_state=None)  # a cap lets no seed through
+    pipeline = Pipeline([("same", "passthrough"), ("model", model)])
+    given = {"model__schema": small_schema, "model__ledger": ledger}
+    frame, y = small_frame.drop(columns="ill"), small_frame["ill"]
+    assert cross_val_score(pipeline, frame, y, cv=5, params=given, error_score="raise").shape == (5,)
+    assert ledger.totals.bound == ledger.totals.claimed == 5 * Fraction(6.25)
+    assert [child.name for child in ledger.children] == ["DiffPRFs"] * 5
+    with pytest.raises(BudgetError, match="needs a total"):
+        clone(model).fit(small_frame, schema=small_schema, ledger=ledger)
+
+
+@pytest.fixture(autouse=True)
+def blocks(monkeypatch):
+    monkeypatch.setattr(synthesizer, "BLOCK", 100)
+
+
+@pytest.mark.parametrize("name", SYNTHESIZERS)
+def test_every_synthesizer_writes_a_file(tmp_path, name):
+    method = fitted(name, mode=METHODS[name].modes[0])
+    rows = pd.read_parquet(method.sample_to(tmp_path / "rows.parquet", 200))
+    pd.testing.assert_series_equal(rows.dtypes, method.sample(10).dtypes)
+    codes = SMALL.encode(rows)
+    assert len(codes) == 200
+    assert (codes[:100] != codes[100:]).any()
+
+
+def test_a_seed_writes_the_same_rows_again_and_in_any_format(tmp_path):
+    method = fitted("PrivBayes")
+    first, again = (pd.read_parquet(method.sample_to(tmp_path / f"{name}.parquet", 250)) for name in ("a", "b"))
+    pd.testing.assert_frame_equal(first, again)
+    place = method.sample_to(tmp_path / "a.csv", 250)
+    texts = pd.read_csv(place, dtype="str", keep_default_na=False, na_values="")
+    np.testing.assert_array_equal(SMALL.encode(texts), SMALL.encode(first))
+
+
+@pytest.mark.parametrize(("n", "many"), [(100, 1), (101, 2), (12_345, 124)])
+def test_block_sizes_differ_by_one_row_at_most(n, many):
+    sizes = list(synthesizer.block_sizes(n, SMALL))
+    assert (sum(sizes), len(sizes)) == (n, many)
+    assert max(sizes) - min(sizes) <= 1
+
+
+def test_rows_that_were_paid_for_are_written_once(tmp_path):
+    method = fitted("NB-Synth", {"variant": "C2", "rows": 250})
+    rows = pd.read_parquet(method.sample_to(tmp_path / "rows.parquet", 250))
+    np.testing.assert_array_equal(SMALL.encode(rows), method.released_codes_)
+    with pytest.raises(ParameterError, match="holds 250 rows"):
+        method.sample_to(tmp_path / "more.parquet", 251)
+    assert [path.name for path in tmp_path.iterdir()] == ["rows.parquet"]
+
+
+def test_a_file_is_whole_or_not_there_and_is_replaced_if_that_is_asked(tmp_path):
+    method, place, told = fitted("Independent marginals"), tmp_path / "rows.csv", []
+
+    def stop(fraction, text):
+        told.append(fraction)
+        if fraction > 0.5:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        method.sample_to(place, 1_000, progress=stop)
+    assert told[:3] == [0, 0.1, 0.2]
+    assert not list(tmp_path.iterdir())
+    method.sample_to(place, 10)
+    with pytest.raises(DataError, match="there already"):
+        method.sample_to(place, 20)
+    assert len(pd.read_csv(method.sample_to(place, 20, replace=True))) == 20
+    with pytest.raises(DataError, match="no folder"):
+        method.sample_to(tmp_path / "no/rows.csv", 5)
