@@ -1,12 +1,15 @@
-"""Every file in pages/ can be drawn, alone and with the sample. All that pages do is tested with `make app`."""
+"""Every file in pages/ can be drawn, and lessons name what screens have; what else pages do is tested in tests/app."""
 
+import re
 from pathlib import Path
 
 import pytest
 from altair.utils import schemapi
 from streamlit.testing.v1 import AppTest
 
+from dpcore.dashboard.lesson_plans import LESSONS
 from dpcore.dashboard.shell import TITLES
+from dpcore.language import LANGUAGES, say, speaking
 
 
 @pytest.mark.parametrize("page", TITLES)
@@ -18,3 +21,13 @@ def test_page_alone(page: str, monkeypatch) -> None:
     assert len(at.title) == 1
     assert at.sidebar.markdown[0].value.startswith("**sample**")
     assert not at.session_state.get("dpcore.accounts", {})  # nobody asked for anything
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_bold_words_are_what_the_screen_says(language):
+    steps = [step for lesson in LESSONS.values() for step in lesson.steps]
+    with speaking(language):
+        for text in filter(None, (text for step in steps for text in (step.text, step.after))):
+            names, spoken = (re.findall(r"\*\*(.+?)\*\*", told) for told in (text, say(text)))
+            assert len(spoken) == len(names), text
+            assert {say(name) for name in names if say(name) != name} <= {*spoken}, text

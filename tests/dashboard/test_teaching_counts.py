@@ -1,6 +1,7 @@
-"""Noise on a count: what its distributions sum to, how far their ratios go, and what normal noise costs."""
+"""What the pages teach, in numbers: noise on counts, choices by lot, beliefs, and what composes how."""
 
 import math
+from fractions import Fraction
 from itertools import product
 
 import numpy as np
@@ -9,7 +10,28 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import norm
 
+from dpcore.accounting.relation import Relation
 from dpcore.dashboard.count_noise import CountNoise, draws, gaussian_delta, gaussian_sigma, worlds
+from dpcore.dashboard.pages.mechanisms.choices import (
+    election,
+    posterior,
+    response_matrix,
+    share_deviation,
+    votes_from,
+)
+from dpcore.dashboard.pages.mechanisms.composition_numbers import (
+    average_deviations,
+    loss_epsilon,
+    losses,
+    possible_answers,
+    split_columns_epsilon,
+    split_people_epsilon,
+    split_tables,
+    telltale_share,
+    textbook_laplace,
+)
+from dpcore.errors import ParameterError
+from dpcore.mechanisms.randomizers import ERRPH
 
 EPSILONS = (0.1, 1.0, 3.0)
 NOISES = [CountNoise(name, e, 0.01) for name in ("Laplace", "Geometric", "Gaussian") for e in EPSILONS]
@@ -101,3 +123,151 @@ def test_a_seed_fixes_lots_and_the_worlds_differ_by_one():
         many = draws(noise, 100, 3, 20_000).groupby("world")["answer"].agg(["mean", "std"])
         assert many["mean"].to_dict() == pytest.approx({"with": 101, "without": 100}, abs=5 * noise.deviation / 140)
         assert many["std"].to_numpy() == pytest.approx([noise.deviation] * 2, rel=0.05)
+
+
+VOTES = (30, 25, 8, 2)
+
+
+def test_the_election_of_paper_000():
+    for epsilon, expected in (
+        (0.1, (0.4240, 0.3302, 0.1412, 0.1046)),
+        (1.0, (0.9241, 0.0759, 1.54e-5, 7.7e-7)),
+        (0.0, (0.25,) * 4),
+    ):
+        found = election(VOTES, epsilon, "comes", 0)["probability"]
+        assert found.tolist() == pytest.approx(expected, rel=4e-3, abs=5e-9)
+        assert found.sum() == pytest.approx(1)
+
+
+def loss(votes, epsilon, voter, chosen=0):
+    return election(votes, epsilon, voter, chosen)["log_ratio"].abs().max()
+
+
+def test_one_voter_stays_within_half_and_one_who_changes_within_all_of_epsilon():
+    for epsilon in (0.1, 3.0):
+        for voter, bound in (("comes", epsilon / 2), ("changes", epsilon)):
+            found = [loss(votes, epsilon, voter) for votes in product(range(4), repeat=3) if any(votes[1:])]
+            assert epsilon / 4 < max(found) <= bound + 1e-12
+        # the bounds are attained by a candidate without any votes beside many others
+        assert loss((0, 1_000, 0), epsilon, "comes") == pytest.approx(epsilon / 2, rel=1e-3)
+
+
+def test_one_candidate_gains_a_vote():
+    shown = election(VOTES, 0.7, "comes", 2)
+    assert (shown["votes_other"] - shown["votes"]).tolist() == [0, 0, 1, 0]
+    assert election(VOTES, 0.7, "changes", 0)["votes_other"].tolist() == [31, 24, 8, 2]
+    ratio = np.log(shown["probability_other"] / shown["probability"])
+    assert shown["log_ratio"].tolist() == pytest.approx(ratio.tolist())
+    with pytest.raises(ParameterError, match="Nobody voted"):
+        election((5, 0), 1.0, "changes", 0)
+
+
+def test_votes_are_read_and_bad_ones_told_but_not_repeated():
+    assert votes_from("30 25;8,2") == votes_from("30, 25, 8, 2") == VOTES
+    for text in ("30", "1,2,3,4,5,6,7,8,9", "30, many", "30, 2.5", "30, -1", "30, 99999999"):
+        with pytest.raises(ParameterError) as caught:
+            votes_from(text)
+        assert "many" not in str(caught.value)
+
+
+def test_an_estimated_share_varies_as_it_says():
+    channel, people, repeats = ERRPH(4, epsilon=1.0), 500, 2_000
+    by_report = response_matrix(channel).groupby("reported")["probability"]
+    assert (by_report.max() / by_report.min()).to_list() == pytest.approx([math.e] * 4)
+    truth = np.repeat([0, 1], [150, 350])
+    reports = channel.report(np.tile(truth, repeats), np.random.default_rng(3).random)
+    support = channel.support(reports, np.repeat(np.arange(repeats), people), repeats)[:, 0]
+    found = (support / people - channel.matrix[0, 1]) / (channel.matrix[0, 0] - channel.matrix[0, 1])
+    assert found.mean() == pytest.approx(0.3, abs=0.01)
+    assert found.std() == pytest.approx(share_deviation(channel, 0.3, people), rel=0.08)  # 5 standard errors
+
+
+def test_beliefs_move_by_the_factor_in_odds():
+    assert posterior(0.5, 1.0) == pytest.approx(math.e / (1 + math.e))
+    assert posterior(0.2, math.log(3)) == pytest.approx(3 / 7)  # odds 1:4 become 3:4
+    assert posterior(0.2, -math.log(3)) == pytest.approx(1 / 13)  # and 1:12
+    priors = np.linspace(0, 1, 11)
+    for epsilon in (0.5, 800.0, -800.0):
+        after = posterior(priors, epsilon)
+        assert after[[0, -1]].tolist() == [0, 1]
+        np.testing.assert_allclose(1 - after, posterior(1 - priors, -epsilon), atol=1e-12)
+
+
+def test_your_row_is_in_one_group_of_people_and_in_all_of_columns():
+    for relation, groups in ((Relation.ADD_REMOVE, 1), (Relation.REPLACE, 2)):
+        tables = split_tables(4, relation)
+        people = tables["people"]
+        assert people.loc[people["yours"], "part"].nunique() == groups
+        assert people.loc[people["person"] == "You", "yours"].all()
+        assert tables["columns"]["yours"].all()
+
+
+def test_averages_of_answers_by_simulation():
+    epsilon, k, repeats = 0.5, 16, 4_000  # a false alarm: less than one in 10^6
+    errors = average_deviations(epsilon, k).set_index("answers").loc[k]
+    assert errors["each"] == pytest.approx(math.sqrt(2 / (k * epsilon**2)))
+    assert errors["shared"] == pytest.approx(math.sqrt(2 * k / epsilon**2))
+    assert errors["once"] == pytest.approx(math.sqrt(2) / epsilon)
+    rng = np.random.default_rng(5)
+    each = rng.laplace(0, 1 / epsilon, (repeats, k)).mean(axis=1).std()
+    shared = rng.laplace(0, k / epsilon, (repeats, k)).mean(axis=1).std()
+    assert each == pytest.approx(errors["each"], rel=0.06)
+    assert shared == pytest.approx(errors["shared"], rel=0.06)
+
+
+def test_sums_of_losses_by_brute_force():
+    """All tuples of answers: the sum of log ratios, and delta as what one world has above the other."""
+    for epsilon, k in product((0.1, 2.0), (1, 3)):
+        noise, x = CountNoise("Geometric", epsilon), np.arange(-400.0, 402.0)
+        inside = np.exp(noise.log_density(x - 1))
+        up = inside[x >= 1].sum()
+        assert up == pytest.approx(1 / (1 + math.exp(-epsilon)), abs=1e-9)
+        frame = losses(epsilon, k)
+        assert frame["probability"].sum() == pytest.approx(1)
+        assert frame["loss"].max() == pytest.approx(k * epsilon)
+        signs = np.array(list(product((-1, 1), repeat=k)))
+        assert {*(epsilon * signs.sum(axis=1)).round(9)} == {*frame["loss"].round(9)}
+        with_you = (1 / (1 + np.exp(-epsilon * signs))).prod(axis=1)
+        without = with_you[::-1]  # with all signs the other way round
+        for delta in (1e-6, 0.01, 0.2):
+            found = loss_epsilon(epsilon, k, delta)
+            assert 0 <= found <= k * epsilon
+            assert (with_you - math.exp(found) * without).clip(0).sum() <= delta * (1 + 1e-9)
+            assert found == 0 or (with_you - math.exp(found - 1e-6) * without).clip(0).sum() > delta
+        assert loss_epsilon(epsilon, k, 0.0) == pytest.approx(k * epsilon)
+
+
+def test_parallel_composition_by_brute_force():
+    """How far a row that comes, or another in its place, moves counts of groups of people, and counts of columns."""
+    for groups in (2, 4):
+        rows = np.eye(groups, dtype=int)  # the group that a row is in
+        for relation, worst in (
+            (Relation.ADD_REMOVE, rows.sum(axis=1).max()),
+            (Relation.REPLACE, max(np.abs(one - other).sum() for one, other in product(rows, repeat=2))),
+        ):
+            assert split_people_epsilon(0.5, groups, relation) == Fraction(1, 2) * int(worst)
+        cells = np.array(list(product((0, 1), repeat=groups)))
+        columns = max(np.abs(one - other).sum() for one, other in product(cells, repeat=2))
+        assert split_columns_epsilon(0.5, groups) == Fraction(1, 2) * int(columns)
+    assert [split_people_epsilon(0.5, 1, relation) for relation in Relation] == [Fraction(1, 2)] * 2
+
+
+def test_telltale_answers_by_trying_every_number():
+    """The search near one number finds what a search among all of them finds."""
+    bits, lots = 12, np.arange(1, 2**12)
+    for count, epsilon in product((0, 100), (0.1, math.log(2))):
+        first = count + textbook_laplace(lots, bits, 1 / epsilon)
+        second = count + 1 + textbook_laplace(lots, bits, 1 / epsilon)
+        drawn = np.random.default_rng(3).integers(1, 2**bits - 1, 3_000, endpoint=True)
+        brute = 1 - np.isin(first[drawn - 1], second).mean()
+        assert telltale_share(count, epsilon, bits=bits, draws=3_000, seed=3) == pytest.approx(brute, abs=1e-12)
+        frame = possible_answers(count, epsilon, bits, -math.inf, math.inf)
+        own = frame[frame["world"] == "without"]
+        assert set(own["answer"]) == set(first)
+        assert own["both"].mean() == pytest.approx(np.isin(np.unique(first), second).mean())
+
+
+def test_full_numbers_give_small_counts_away():
+    shares = [telltale_share(count, 1.0) for count in (0, 1, 10, 100_000)]
+    assert shares == pytest.approx([0.80, 0.60, 0.105, 0.0], abs=0.015)
+    assert telltale_share(10, 1.0, bits=16) > 0.999

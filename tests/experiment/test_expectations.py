@@ -1,20 +1,27 @@
-"""What is expected of a run before it: from public facts, close to what runs have, and at no question."""
+"""What is expected of a run before it: from public facts, close to what runs have, with no way to a row."""
 
+import ast
 import inspect
 import time
 from dataclasses import replace
-from itertools import pairwise
+from itertools import combinations, pairwise
+from typing import Any, cast
 
 import numpy as np
 import pytest
+from strangers import hospital
 from tables import SMALL, make_frame
 
 import dpcore as dp
 from dpcore.door.door import Door
 from dpcore.errors import ParameterError
 from dpcore.evaluate import marginal_avd
-from dpcore.evaluate.verdict import CLOSE
+from dpcore.evaluate.verdict import CLOSE, TIED, tied, verdict
+from dpcore.experiment import forecast as front
+from dpcore.experiment import forecasts
 from dpcore.experiment.expectations import Expectation, expect_errors, public_table
+from dpcore.experiment.forecasts import Band, Expected, Forecast, smallest_group
+from dpcore.experiment.made_up import functions, made_up, matchings
 from dpcore.methods import METHODS
 from dpcore.methods.synthesizer import Synthesizer
 
@@ -115,3 +122,101 @@ def test_it_follows_a_slider_on_a_wide_schema():
             expect_errors(METHODS[name](epsilon=epsilon), wide, 20_000)
             took.append(time.process_time() - start)
         assert min(took) < 0.25, name
+
+
+MARGINS = dp.METHODS["Independent marginals"]
+STEPS = (0.1, 1.0, 10.0)
+
+
+@pytest.fixture(scope="module")
+def margins() -> Forecast:
+    """What to expect of independent margins on the small schema."""
+    return front(MARGINS(), SMALL, 1_000, epsilons=STEPS)
+
+
+def test_more_epsilon_and_more_rows_make_columns_closer_and_groups_smaller(margins: Forecast) -> None:
+    for first, second in pairwise(margins.steps):
+        assert second.columns.high < first.columns.high
+        assert second.columns.middle < first.columns.middle
+        assert (second.group or 1) < (first.group or 1)
+    many = front(MARGINS(), SMALL, 4_000, epsilons=[1.0]).steps[0]
+    assert many.columns.high < margins.steps[1].columns.high / 2
+    assert margins.noiseless.columns.high < 0.002  # rounding alone
+
+
+def test_the_same_facts_give_the_same_forecast_and_nothing_else_is_taken(margins: Forecast) -> None:
+    found = front(MARGINS(random_state=7, epsilon=3), SMALL, 1_000, epsilons=STEPS[:1])
+    assert (found.steps, found.noiseless) == (margins.steps[:1], margins.noiseless)
+
+
+def test_there_is_no_way_to_a_row() -> None:
+    taken = inspect.signature(front).parameters.values()
+    assert [p.annotation for p in taken] == [
+        "Synthesizer", "Schema", "int", "int | None", "Sequence[float]", "int", "Progress",
+    ]  # fmt: skip
+    for place in ("dpcore/experiment/forecasts.py", "dpcore/experiment/made_up.py"):
+        source = inspect.getsource(forecasts) if "forecasts" in place else inspect.getsource(inspect.getmodule(made_up))
+        imported = {node.module for node in ast.walk(ast.parse(source)) if isinstance(node, ast.ImportFrom)}
+        assert not {name for name in imported if name and ("dataset" in name or "evaluator" in name)}, place
+
+
+def test_between_steps_bands_lie_on_lines_of_logarithms() -> None:
+    def step(epsilon: float, end: float, group: float | None, kept: float) -> Expected:
+        return Expected(epsilon, Band(0.01, end / 2, end), None, group, {("a", "b"): kept})
+
+    found = Forecast(9, (step(0.1, 0.4, None, 0), step(1, 0.1, 0.5, 0), step(10, 0.025, 0.125, 1)), step(1e9, 0, 0, 1))
+    assert found.at(10**0.5).columns.high == pytest.approx(0.05)
+    assert found.at(10**0.5).group == pytest.approx(0.25)
+    assert found.at(0.2).group is None
+    assert found.at(0.5).group == 0.5
+    assert (found.at(0.0001), found.at(1e6)) == (found.steps[0], found.steps[-1])
+    assert (found.at(2).lost, found.at(5).lost, found.at(2).pairs) == ((("a", "b"),), (), None)
+
+
+def test_the_pair_that_cannot_be_measured_is_named_before_and_after_the_run() -> None:
+    frame, schema = hospital()
+    pair, method = ("department", "diagnosis_code"), MARGINS(epsilon=1.0, random_state=0)
+    told = front(method, schema, len(frame), epsilons=[1.0]).at(1.0)
+    assert pair in told.lost
+    assert len(told.lost) == len(list(combinations(schema.names, 2)))
+    made = method.fit(frame, schema=schema).sample(len(frame))
+    assert [(tie.first, tie.second) for tie in verdict(frame, made, schema).lost] == [pair]
+
+
+def test_a_pair_that_is_measured_is_not_lost() -> None:
+    told = front(dp.NaiveBayesSynthesizer(x_source="model"), SMALL, 1_000, epsilons=[10.0]).steps[0]
+    assert all(("ill" in pair) == (pair not in told.lost) for pair in combinations(SMALL.names, 2))
+
+
+def test_what_has_no_forecast_is_refused() -> None:
+    for given, match in (
+        ((dp.METHODS["DiffPRF"](), SMALL, 10), "takes Synthesizer"),
+        ((MARGINS(), SMALL, 0), "number of rows"),
+        ((MARGINS(), cast(Any, make_frame(50, 0)), 10), "takes Schema"),
+        ((dp.NaiveBayesSynthesizer(), SMALL.select(["age", "height"]), 10), "class column"),
+    ):
+        with pytest.raises(ParameterError, match=match):
+            front(*given)
+    for wrong in ([], [1.0, 0.5], [0.0, 1.0]):
+        with pytest.raises(ParameterError, match="ascend"):
+            front(MARGINS(), SMALL, 10, epsilons=wrong)
+
+
+def test_the_smallest_group_is_where_nine_of_ten_are_off_by_half_at_most() -> None:
+    size = np.repeat([0.4, 0.2, 0.1, 0.05], 10)
+    off = np.concatenate([np.full(10, 0.1), [0.3], np.full(9, 0.02), np.full(2, 0.09), np.zeros(8), np.zeros(10)])
+    assert smallest_group(np.array([size, off])) == 0.125
+    assert smallest_group(np.array([[0.5] * 10, [0.4] * 10])) is None
+
+
+def test_made_up_tables_are_inside_the_schema_and_functions_are_tied() -> None:
+    met = [pair for round in matchings(5) for pair in round]
+    assert sorted(met) == list(combinations(range(5), 2))
+    rng = np.random.default_rng(0)
+    for codes in (made_up(SMALL, 2_000, 0.9, rng), functions(SMALL, 2_000, [(0, 1)], rng)):
+        assert codes.shape == (2_000, len(SMALL))
+        assert (codes.max(axis=0) < np.array(SMALL.sizes)).all()
+    shares = np.zeros(SMALL.sizes[:2])
+    np.add.at(shares, (codes[:, 0], codes[:, 1]), 1 / len(codes))
+    assert (np.count_nonzero(shares, axis=1) == 1).all()
+    assert tied(shares, len(codes)) > 5 * TIED

@@ -1,7 +1,8 @@
-"""A sweep that is stopped or killed goes on where it was, and shows finished runs for nothing but themselves."""
+"""A sweep that was stopped or written down goes on where it was, and shows finished runs for nothing but themselves."""
 
 import dataclasses
 import json
+import math
 import os
 import signal
 import subprocess
@@ -10,6 +11,7 @@ import textwrap
 import time
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 from small_sweeps import MEASURES, asked, children, methods, without_times
@@ -17,10 +19,10 @@ from small_sweeps import MEASURES, asked, children, methods, without_times
 from dpcore import datasets, experiment
 from dpcore.accounting.store import Books
 from dpcore.datasets import split
-from dpcore.errors import DataError
+from dpcore.errors import DataError, ParameterError
 from dpcore.evaluate.labels import Label
 from dpcore.experiment import Config, Store, sweeps
-from dpcore.methods import DiffPRFs, NaiveBayesSynthesizer
+from dpcore.methods import METHODS, PPNB, DiffPRFs, HMPrivBayes, JTree, NaiveBayesSynthesizer
 
 
 def file_of(store):
@@ -192,3 +194,49 @@ def test_a_sweep_that_was_killed_goes_on(tmp_path, fits):
     frame = experiment.sweep(names, data, **how, store=tmp_path / "runs")
     assert len(fits) == 8 - 3
     pd.testing.assert_frame_equal(without_times(frame), without_times(experiment.sweep(names, data, **how)))
+
+
+def test_a_config_read_back_is_the_same_sweep(data, whole):
+    config = Config(methods(), [0.5, 2.0], 2, MEASURES, skip=True)
+    text = config.to_json(data)
+    back = Config.from_json(text)
+    assert back.to_json(data) == text
+    frame = experiment.sweep(data=data, n_jobs=1, **back.asked)
+    pd.testing.assert_frame_equal(without_times(frame), without_times(whole))
+    for repeats in (2, 3):
+        again = Config(methods(), [0.5, 2.0], repeats, MEASURES, skip=True).to_dict(data)["hash"]
+        assert (json.loads(text)["hash"] == again) == (repeats == 2)
+
+
+def test_every_method_can_be_written_down(data):
+    every = {name: kind() for name, kind in METHODS.items()}
+    every["odd"] = PPNB(factors=(np.float64(1.0), 2.0), pairs=None)
+    every["edges"] = JTree(edges=(("age", "ill"),))
+    back = Config.from_json(Config(every, [1.0]).to_json(data)).methods
+    found, wanted = ({k: (type(one), one.get_params()) for k, one in named.items()} for named in (back, every))
+    assert found == wanted
+    with pytest.raises(ParameterError, match="cannot be written down"):
+        Config({"a": HMPrivBayes(eta=math.inf)}, [1.0]).to_json(data)
+
+
+def test_a_text_that_is_no_config_is_refused(data):
+    sound = Config(methods(), [1.0], measures=MEASURES, skip=True).to_dict(data)
+    texts = ["", "[]", "[" * 100_000, '{"format": "dpcore sweep 1"}']
+    for place, values in {
+        "format": ["dpcore schema 1"],
+        "methods": [
+            {},
+            {"a": {"method": "os.system", "parameters": {}}},
+            {"a": {"method": "NB-Synth", "parameters": {"fit": 1}}},
+        ],
+        "epsilons": [[0], ["1"], [True]],
+        "repeats": [0, 1.5],
+        "measures": [["beauty"]],
+        "label": [{"column": "ill"}, {"column": "ill", "equals": 3, "below": None}],
+        "skip": [1],
+    }.items():
+        texts += [json.dumps(sound | {place: value}) for value in values]
+    Config.from_json(json.dumps(sound))
+    for text in texts:
+        with pytest.raises(ParameterError):
+            pytest.fail(f"{text[:200]} was read as {Config.from_json(text)}")

@@ -1,14 +1,23 @@
-"""Sources of noise: what they draw, in distributions that alarm falsely once in a million runs, and seeds."""
+"""Sources of noise, and noise for several histograms at once: every draw against its distribution, and seeds.
 
+A test of a distribution alarms falsely once in a million runs. Both kinds of sources draw the same numbers but for how
+a lot is decided, so each is tried where the other is not.
+"""
+
+from collections import Counter
+from fractions import Fraction
 from itertools import product
+from math import comb, exp, log
 
 import numpy as np
 import pytest
 from scipy import stats
+from scipy.stats import chisquare
 
 from dpcore.door.exact_family_scores import Block
 from dpcore.errors import ParameterError
-from dpcore.mechanisms.noise import NOISES, NoNoise, exactly_sampled, generator, make_noise
+from dpcore.mechanisms.noise import NOISES, NoNoise, base, exactly_sampled, generator, histograms, make_noise
+from dpcore.mechanisms.noise.histograms import Spread, draw, lengths, log_error, logarithm, spreads, vector, ways
 from tests.laws import agreement
 
 RARE = 1e-6
@@ -137,3 +146,198 @@ def test_noiseless_answers_are_the_counts_and_the_best_candidate():
         assert noise.select_among(BLOCKS, factor) == (2, 2)
         assert noise.select_among(blocks_of([0.0, 1.0], [1.0, 1.0]), factor) == (0, 1)  # the first of the best
     assert not noise.exactly_sampled
+
+
+WRONG = 1e-6  # how often a test of a distribution alarms falsely
+HISTOGRAMS = [((1,), 0.5, "auto"), ((3, 3, 4), 3.0, "auto"), ((5, 2), 0.5, "geometric")]
+TOTALS = pytest.mark.parametrize("public_total", [True, False])
+
+
+def vectors(size, up, down):
+    """All vectors of total up - down whose values above and below 0 sum to these at most, by trying all."""
+    every = np.array(list(product(range(-down, up + 1), repeat=size)))
+    above, below = np.maximum(every, 0).sum(axis=1), np.maximum(-every, 0).sum(axis=1)
+    return [tuple(z) for z in every[(above - below == up - down) & (above <= up)].tolist()]
+
+
+def longest(noise):
+    return max(sum(map(abs, z)) for z in noise)
+
+
+def source_of(kind):
+    """What is drawn from: floating point with a seed, or exactly."""
+    return make_noise(kind, 11 if kind == "geometric" else None)
+
+
+def test_vectors_are_counted_and_drawn_evenly():
+    for size, up, down in product(range(1, 5), range(4), range(4)):
+        positive = Counter(sum(value > 0 for value in z[:-1]) for z in vectors(size, up, down))
+        assert list(ways(size, up, down)) == [positive[i] for i in range(size)]
+    for size, up, down in ((1, 2, 1), (2, 3, 1), (3, 2, 2), (3, 0, 3), (4, 1, 2)):
+        every, below = vectors(size, up, down), source_of("auto")._below
+        found = Counter(tuple(vector(size, up, down, below).tolist()) for _ in range(30 * len(every)))
+        assert set(found) <= set(every)
+        assert len(every) == 1 or chisquare([found[z] for z in every]).pvalue > WRONG
+    for up, down in ((2**70, 2**69), (2**63 - 1, 3)):  # more than 64 bits hold
+        z = vector(3, up, down, source_of("auto")._below)
+        assert z.sum() == up - down
+        assert np.maximum(z, 0).sum() <= up
+        assert 2**60 < abs(z).max() <= up + down
+
+
+@TOTALS
+@pytest.mark.parametrize(("sizes", "factor", "kind"), HISTOGRAMS)
+def test_lengths_have_their_distribution(sizes, factor, kind, public_total):
+    source, draws, counts = source_of(kind), 300, Counter(sizes)
+    found = Counter(
+        lengths(counts, Fraction(factor), source._below, source._lot, public_total=public_total) for _ in range(draws)
+    )
+    most = max(map(max, found)) + 40
+    pairs = [(p, q) for p, q in product(range(most), repeat=2) if p == q or not public_total]
+    weights = [exp(-factor * (p + q)) * np.prod([float(sum(ways(size, p, q))) for size in sizes]) for p, q in pairs]
+    expected = draws * np.array(weights) / sum(weights)
+    assert agreement(np.array([found[pair] for pair in pairs]), expected) > WRONG
+
+
+@TOTALS
+def test_what_is_drawn_falls_with_the_longest_length_alone(public_total):
+    """P(z) is proportional to exp(-factor * length): of two histograms, by enumeration of all that are short."""
+    source, sizes, factor, draws = make_noise("geometric", 5), (2, 3), 2.0, 1_000
+    found = Counter(
+        tuple(tuple(z.tolist()) for z in draw(sizes, factor, source._below, source._lot, public_total=public_total))
+        for _ in range(draws)
+    )
+    balls = [{z for z in product(range(-4, 5), repeat=size) if sum(map(abs, z)) <= 4} for size in sizes]
+    every = [both for both in product(*balls) if sum(both[0]) == sum(both[1]) and not (public_total and sum(both[0]))]
+    assert {both for both in found if longest(both) <= 4} <= set(every)
+    chances = np.array([exp(-factor * longest(both)) for both in every])
+    seen = np.array([found[both] for both in every])
+    assert agreement(seen, chances * seen.sum() / chances.sum()) > WRONG
+    # A row moves the length by 1 at most: a neighbor's answer is e^factor as likely, or e^(2 factor) under replace.
+    for both, i, k, sign in product(every[::7], range(2), range(3), (-1, 1)):
+        moved = np.array(both[0]), np.array(both[1])
+        moved[0][i] += sign
+        moved[1][k] += sign
+        assert moved[0].sum() == moved[1].sum()  # one total stays one
+        assert abs(longest(moved) - longest(both)) <= 1
+
+
+@TOTALS
+def test_noise_is_as_large_as_its_formula_says(public_total):
+    source = make_noise("geometric", 3)
+    for sizes, factor in (((2,) * 7, 0.05), ((2, 5, 12), 0.1)):
+        drawn = [draw(sizes, factor, source._below, source._lot, public_total=public_total) for _ in range(150)]
+        expected = spreads(sizes, factor, public_total=public_total)
+        for j, size in enumerate(sizes):
+            z = np.array([all_[j] for all_ in drawn], dtype=float)
+            assert z.sum(axis=1).std() == pytest.approx(expected[size].total, rel=0.2, abs=1e-9)
+            assert (z - z.mean(axis=1, keepdims=True)).std() == pytest.approx(expected[size].cell, rel=0.15, abs=1e-9)
+    assert spreads((2,) * 50, 1.0, public_total=True)[2].cell == pytest.approx(50 / 12**0.5, rel=0.05)  # even, to d / 2
+    assert spreads((3,), 0.0, public_total=public_total) == {3: Spread(np.inf, np.inf)}
+    assert spreads((3,), 1e200, public_total=False)[3].total < 1e-190
+
+
+@TOTALS
+def test_sources_hold_what_they_promise(public_total):
+    tables = [np.array([5, 0, 3]), np.array([[1, 2], [3, 2]])]
+    for source in map(source_of, ("geometric", "auto")):
+        for _ in range(10):
+            noisy = source.histograms(tables, 0.7, public_total=public_total)
+            assert [found.shape for found in noisy] == [table.shape for table in tables]
+            assert all((found == np.rint(found)).all() for found in noisy)
+            assert noisy[0].sum() == noisy[1].sum()
+            assert not public_total or noisy[0].sum() == 8
+        for factor in (1e3, 1e300, np.inf):
+            (found,) = source.histograms([tables[0]], factor, public_total=public_total)
+            assert (found == tables[0]).all()
+    one, other = (make_noise("geometric", 4).histograms(tables, 0.7, public_total=public_total) for _ in range(2))
+    assert all((here == there).all() for here, there in zip(one, other, strict=True))
+    exact = make_noise("geometric", 4).noiseless().histograms(tables, 0.7, public_total=public_total)
+    assert all((found == table).all() for found, table in zip(exact, tables, strict=True))
+
+
+def test_pieces():
+    below = make_noise("geometric", 6)._below
+    assert (histograms.first(lambda n: n >= 13, 4), histograms.first(lambda n: n >= 3, 4)) == (13, 4)
+    large = 3**90
+    drawn = [below(large) for _ in range(200)]
+    assert large // 2 < max(drawn) < large
+    found = Counter(tuple(sorted(histograms.different(2, 5, below))) for _ in range(500))
+    assert len(found) == comb(5, 2)
+    assert chisquare(list(found.values())).pvalue > WRONG
+    assert Counter(histograms.place(iter([1, 0, 3]), below) for _ in range(400)).keys() == {0, 2}
+
+
+def test_the_exact_sampler_draws_for_no_more_than_was_asked():
+    """A table of one count has discrete Laplace noise."""
+    source = make_noise("auto", None)
+    drawn = np.array([source.histograms([np.array([7])], 0.8, public_total=False)[0][0] - 7 for _ in range(600)])
+    values = np.arange(-3, 4)
+    chances = np.exp(-0.8 * np.abs(values)) * np.tanh(0.4)
+    seen = np.array([(drawn == value).sum() for value in values])
+    expected = np.append(len(drawn) * chances, len(drawn) * (1 - chances.sum()))
+    assert agreement(np.append(seen, len(drawn) - seen.sum()), expected) > WRONG
+
+
+@TOTALS
+def test_the_largest_term_is_found_however_flat_terms_are(public_total):
+    """Where floating point cannot tell neighbors apart, either; no probability is above 1, and logarithms are right."""
+    source = make_noise("auto", None)
+
+    def lot(near, room, exactly):
+        ratio, exponent = exactly()
+        assert near < 0
+        assert room == log_error(Counter(sizes)) >= 1e-4
+        assert near == pytest.approx(log(ratio.numerator) - log(ratio.denominator) + exponent, abs=1e-7)
+        return source._lot(near, room, exactly)
+
+    for sizes, factor in (((2,) * 100, 1e-9), ((40,) * 20, 1e-7), ((300,), 0.1), ((1, 1), 1.0)):
+        up, down = lengths(Counter(sizes), Fraction(factor), source._below, lot, public_total=public_total)
+        degrees = sum(size - 1 for size in sizes) + 1
+        assert abs(up + down - degrees / factor) <= 12 * (degrees + 1) ** 0.5 / factor
+        assert up == down or not public_total
+
+
+def test_logarithms_are_out_by_less_than_their_bound():
+    """Against whole numbers, where the bound grows with the squares of sizes."""
+    assert log_error(Counter({2: 30, 1_000: 30})) == 1e-4
+    assert log_error(Counter({65_536: 2})) == pytest.approx(2 * 65_536**2 / 2**44)
+    small = [(5, up, down) for up, down in ((10, 10), (2, 7), (7, 0), (0, 3))]
+    large = [(2, 10**12, 10**12), (300, 10**9, 10), (300, 5, 10**9), (1_000, 40_000, 40_001)]
+    for size, up, down in (*small, *large):
+        true = log(sum(ways(size, up, down)))
+        assert abs(logarithm(size, up, down)[0] - true) < size**2 / 2**45 + 1e-12 * (true + 1)
+    found, slope = logarithm(5, 60, 60)
+    assert slope == pytest.approx(logarithm(5, 61, 61)[0] - found, rel=0.02)
+
+
+@TOTALS
+def test_few_tries_are_enough_whatever_the_factor(public_total):
+    """Without an envelope for odd sums of their own, these took e^factor."""
+    source, tries = make_noise("geometric", 8), []
+
+    def lot(near, room, exactly):
+        tries.append(near)
+        return source._lot(near, room, exactly)
+
+    for sizes, factor in product([(16,) * 15, (3,)], [1e-6, 1.0, 5.0, 100.0]):
+        tries.clear()
+        lengths(Counter(sizes), Fraction(factor), source._below, lot, public_total=public_total)
+        assert len(tries) < 2_000
+
+
+def test_lots_that_are_close_are_decided_exactly(monkeypatch):
+    source, asked, room = make_noise("auto", None), [], 1e-4
+
+    def exactly():
+        asked.append(1)
+        return Fraction(1, 2), Fraction(0)
+
+    decisions = (1 << 62, True, 0), (3 << 62, False, 0), ((1 << 63) - 1, True, 1), (1 << 63, False, 2)
+    for drawn, happens, times in decisions:
+        monkeypatch.setattr(base, "words", lambda _, drawn=drawn: [drawn])
+        assert source._lot(log(1 / 2), room, exactly) is happens
+        assert len(asked) == times
+    monkeypatch.setattr(base, "words", lambda _: [0])
+    assert source._lot(-30.0, room, exactly)
+    assert not source._lot(-1e6, room, lambda: (Fraction(1), Fraction(-(10**6))))
