@@ -31,8 +31,10 @@ def elements(at: AppTest) -> Iterator[Any]:
 
 
 def widget(at: AppTest, key: str) -> Any:
-    """The widget whose key is this, up to a colon."""
-    (found,) = [w for w in elements(at) if (w.key or "").partition(":")[0] == key]
+    """The widget whose key is this up to a colon, or else up to a dot."""
+    keyed = [w for w in elements(at) if w.key]
+    same = [w for w in keyed if w.key.partition(":")[0] == key]
+    (found,) = same or [w for w in keyed if w.key.startswith(f"{key}.")]
     return found
 
 

@@ -2,13 +2,11 @@
 
 import re
 from dataclasses import replace
-from typing import Any
 
 import prepared
 import pytest
-from driving import press, run, started, tab
-from screen import books, charts, dataset, elements, errors, marked, mendable, pictures, said, words
-from streamlit.testing.v1 import AppTest
+from driving import change, press, started, tab
+from screen import books, charts, dataset, errors, marked, mendable, pictures, said, words
 
 from dpcore.audit import cases
 
@@ -21,19 +19,6 @@ original = cases.run
 def same_lots(monkeypatch) -> None:
     """Attacks draw the same noise each time."""
     monkeypatch.setattr(cases, "run", lambda *args, **kwargs: original(*args, **{"seed": 11} | kwargs))
-
-
-def widget(at: AppTest, key: str) -> Any:
-    """The widget whose key starts so, up to a dot or a colon."""
-    (found,) = [w for w in elements(at) if any((w.key or "") == key or (w.key or "").startswith(key + e) for e in ".:")]
-    return found
-
-
-def change(at: AppTest, **settings: Any) -> AppTest:
-    for name, value in settings.items():
-        widget(at, f"{PAGE}.{name.replace('__', '.')}").set_value(value)
-        run(at)
-    return at
 
 
 def test_a_flaw_is_caught_and_the_result_is_kept_by_its_case_and_epsilon() -> None:

@@ -12,16 +12,33 @@ import pandas as pd
 import prepared
 import pytest
 from driving import change, names, people, released, run, shown, tab
-from prepared import FAMILIES, another, asked, choose, data, files, fresh, nothing_new, option, page, with_release
+from prepared import (
+    FAMILIES,
+    Journey,
+    another,
+    asked,
+    choose,
+    data,
+    files,
+    follow,
+    fresh,
+    nothing_new,
+    option,
+    page,
+    with_release,
+)
 from screen import books, charts, dataset, elements, errors, key_of, marked, mendable, metrics, said, sums, widget
 from streamlit.testing.v1 import AppTest
 
+from dpcore import datasets
+from dpcore.dashboard import panels
 from dpcore.dashboard.panels import paper, redraw
 from dpcore.domain.column import Column
 from dpcore.export import facts, report
 from dpcore.export.model_file import Model
 from dpcore.methods import METHODS
 from dpcore.methods.base import PrivateClassifier
+from dpcore.methods.local.base import LocalClassifier
 from dpcore.text import limit
 
 # Tabs that no method changes.
@@ -167,6 +184,58 @@ def test_all_that_can_be_moved_reaches_the_next_run_and_draws_and_spends_nothing
         move()
     reached = {key.removeprefix(f"{name}.").partition(":")[0].partition(".")[0] for key in moved}
     assert reached >= {"epsilon", "noise", "seed", "target"}
+
+
+BITS = next(offer.label for offer in METHODS["PrivBayes"].presets if offer.parameters == {"variant": "binary"})
+JOURNEYS: dict[str, list[Journey]] = {
+    "networks": [
+        ("corrected", "PrivBayes", {"relation": "add_remove"}, {"relation": "add_remove"}),
+        ("published", "PrivBayes", {}, {"relation": "replace"}),  # papers know this one only
+        ("corrected", BITS, {"max_parents": 4}, {"relation": "add_remove", "score": "F", "max_parents": 3}),
+        ("corrected", BITS, {"score": "MI"}, {"score": "MI", "max_parents": 4}),
+    ],
+    "responses": [
+        ("corrected", "PPNB", {}, {"epsilon": LocalClassifier.asks()["epsilon"].initial, "relation": "replace"}),
+        ("corrected", "PPNB", {"pairs": False}, {"pairs": False, "numbers": ..., "merge": ...}),
+        ("corrected", "PPNB", {"numbers": "moments"}, {"merge": None}),
+        ("published", "PPNB", {}, {"epsilon": None, "p0": 0.5}),
+        ("published", "DTPD", {}, {"theta": 0.7}),
+        ("published", "DTCRD", {}, {"randomizer": "uniform"}),
+    ],
+}
+
+
+@pytest.mark.parametrize("name", JOURNEYS)
+def test_settings_reach_the_method_and_fit_its_mode(name: str) -> None:
+    at = follow(page(BOUNDED), JOURNEYS[name])
+    if name == "networks":  # F has three parents
+        widget(at, "networks.score").set_value("F")
+        assert shown(released(run(at))).release.parameters["max_parents"] == 3
+
+
+def test_the_reference_without_noise_is_for_the_screen() -> None:
+    at = with_release("accuracy", "published", "JTree", BOUNDED)
+    assert shown(at).memory["accuracy"]["trained_on"].nunique() == 3  # the release, real rows; without noise
+    assert all(marked(at))
+    assert type(panels.noiseless(shown(at))).__name__ == "JTree"
+
+
+@pytest.mark.parametrize("name", ["responses"])
+def test_reports_stand_beside_the_truth_and_are_marked(name: str) -> None:
+    at = with_release("reports", given=datasets.load("sample"))
+    assert marked(at)[0]
+    tab(released(choose(at, "published", "PPNB")), "reports")
+    for column in ("income", "age"):
+        assert all(marked(change(at, reported__PPNB=column)))
+
+
+@pytest.mark.parametrize("name", ["responses"])
+def test_reports_of_a_known_seed_stay_here(name: str, downloads) -> None:
+    """Whoever has the seed can undo every report."""
+    tab(released(page(), seed=7), "download")
+    content = files(downloads[-1]())
+    assert "model.json" in content
+    assert "reports.csv" not in content
 
 
 @pytest.mark.parametrize("name", ["forests"])

@@ -1,14 +1,17 @@
-"""No page names a sum of the rows, and what is done first behind a deep link into a new server counts."""
+"""Whatever the page: no sum of the rows is named, a deep link into a new server counts, and visitors see no file."""
 
 import hashlib
+from pathlib import Path
+from weakref import WeakSet
 
 import pytest
-from driving import MENU, PAGE, ROOT, TIMEOUT, csv, opened, people, press, run, shown, started, using
+from driving import MENU, PAGE, PAGES, ROOT, TIMEOUT, csv, opened, people, press, released, run, shown, started, using
 from prepared import with_release
 from screen import books, dataset, elements, said, widget, words
 from streamlit.testing.v1 import AppTest
 
 from dpcore.charts.base import REAL_DATA
+from dpcore.dashboard import housekeeping
 
 
 def test_a_release_stays_and_no_page_names_a_sum_of_the_rows() -> None:
@@ -57,3 +60,40 @@ def test_start_hands_a_file_over_and_takes_its_epsilon_along() -> None:
     assert shown(at).release.ledger.epsilon_bound == pytest.approx(0.5)
     widget(opened(at, "home"), "home.file").set_value(("people.csv", csv(people()), "text/csv"))
     assert run(at).session_state["dpcore.page"] == "data"
+
+
+@pytest.fixture
+def visitors(monkeypatch, tmp_path):
+    """A server for visitors."""
+    monkeypatch.setenv("DPCORE_HOSTED", "1")
+    monkeypatch.setenv("DPCORE_LEDGER", str(tmp_path / "ledger.sqlite"))
+    for name in ("UPLOADS", "LIMITS", "OPERATOR"):
+        monkeypatch.delenv(f"DPCORE_{name}", raising=False)
+    monkeypatch.setattr(housekeeping, "guests", WeakSet())
+    return tmp_path
+
+
+def test_no_page_takes_a_file_or_shows_one_of_the_server(visitors):
+    at = released(started("naive_bayes"))
+    for page in PAGES:
+        at = opened(at, page)
+        told = words(at, everywhere=True)
+        assert not at.get("file_uploader"), page
+        assert not [place for place in (ROOT, Path.home(), visitors) if str(place) in told], page
+        assert "ledger.sqlite" not in told, page
+    assert list(visitors.iterdir()) == []
+
+
+def test_only_tables_that_come_with_the_program_are_offered(visitors, monkeypatch):
+    assert len(widget(started("data"), "data.source").options) == 3  # the sample, and bank cards
+    monkeypatch.setenv("DPCORE_UPLOADS", "1")
+    assert len(widget(started("data"), "data.source").options) == 4
+
+
+def test_who_finds_a_full_server_is_told_so_and_gets_nothing_else(visitors, monkeypatch):
+    monkeypatch.setenv("DPCORE_LIMITS", "visitors=1")
+    first = started()
+    second = started("naive_bayes")
+    assert not second.button
+    assert "dpcore.data" not in second.session_state
+    assert opened(first, "naive_bayes").button

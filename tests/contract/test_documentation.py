@@ -1,9 +1,10 @@
-"""What pages show runs: Python in a folder of its own, one block after the other; commands are understood."""
+"""What pages show runs, commands are understood, and docs/fidelity.md names functions and tests that there are."""
 
 import os
 import re
 import shlex
 import tomllib
+from functools import reduce
 from importlib import import_module
 from pathlib import Path
 from textwrap import dedent
@@ -57,3 +58,30 @@ def test_commands_are_understood(line: str, monkeypatch: pytest.MonkeyPatch) -> 
         monkeypatch.setattr(os, "environ", {**os.environ})
         monkeypatch.setattr(cli.main_run, "main", lambda *_, **__: None)
         assert command.main(words) == 0
+
+
+STATES = {"as printed", "in part", "read otherwise", "shown wrong", "missing"}
+COLUMNS = ["paper", "what it has", "status", "where it is", "what holds it", "reading taken"]
+
+
+def rows():
+    for line in (ROOT / "docs" / "fidelity.md").read_text(encoding="utf-8").splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if line.startswith("|") and cells != COLUMNS and set(line) - set("|- :"):
+            yield cells
+
+
+def test_the_tables_name_what_there_is():
+    found = list(rows())
+    assert len(found) >= 115
+    assert {cells[0][:3] for cells in found} == {"000", "001", "002", "003", "004"}
+    for cells in found:
+        assert len(cells) == len(COLUMNS), cells
+        paper, _, status, where, tests, reading = cells
+        assert status in STATES, cells
+        assert (where == "-") == (status == "missing"), paper
+        assert reading or status in ("as printed", "shown wrong", "missing"), paper
+        for module, name in re.findall(r"`(dpcore[\w.]*):([\w.]+)`", where):
+            reduce(getattr, name.split("."), import_module(module))
+        for file, name in re.findall(r"`(tests/[\w/.]+)::(\w+)`", tests):
+            assert f"def {name}(" in (ROOT / file).read_text(encoding="utf-8"), (paper, file, name)

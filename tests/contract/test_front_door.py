@@ -1,10 +1,12 @@
-"""`import dpcore` loads nothing, every public name is there when it is used, and type checkers see the same names."""
+"""`import dpcore` loads nothing, public names are there, type checkers see them, and the wheel holds nothing else."""
 
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
+from hatchling import build
 
 import dpcore
 from dpcore import METHODS, methods
@@ -71,3 +73,21 @@ def test_every_public_name_is_there() -> None:
 def test_stubs_and_readme_follow_from_the_registry() -> None:
     stale = [path.name for path, text in written().items() if path.read_text(encoding="utf-8") != text]
     assert not stale, f"{', '.join(stale)}: run `python scripts/registry.py`"
+
+
+INSIDE = "dpcore/dashboard/app"
+
+
+def test_the_wheel_holds_the_package_the_dashboard_and_their_command(tmp_path, monkeypatch):
+    monkeypatch.chdir(ROOT)  # where a builder is called, as the standard has it
+    wheel = zipfile.ZipFile(tmp_path / build.build_wheel(str(tmp_path)))
+    inside = [path for path in (ROOT / "dpcore").rglob("*") if path.is_file() and path.suffix != ".pyc"]
+    dashboard = [ROOT / "app.py", *(ROOT / "pages").glob("*.py"), ROOT / ".streamlit" / "config.toml"]
+    dashboard += [ROOT / "docs" / "teaching.md"]
+    sources = {path.relative_to(ROOT).as_posix(): path for path in inside}
+    sources |= {f"{INSIDE}/{path.relative_to(ROOT).as_posix()}": path for path in dashboard}
+    held = {name for name in wheel.namelist() if ".dist-info/" not in name}
+    assert held == set(sources)
+    assert {name for name in held if wheel.read(name) != sources[name].read_bytes()} == set()
+    commands = wheel.read(f"dpcore-{dpcore.__version__}.dist-info/entry_points.txt")
+    assert b"dpcore = dpcore.dashboard.__main__:main" in commands

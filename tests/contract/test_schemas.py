@@ -1,12 +1,16 @@
-"""Every method on schemas that nobody tries: a fit works, or it is refused before anything is charged."""
+"""Every method on schemas that nobody tries works or refuses uncharged; copies release the same, and charge nothing."""
 
+import copy
+import pickle
 from itertools import product
 
 import numpy as np
+import pandas as pd
 import pytest
+from variants import fitted
 
 import dpcore.methods.networks.jtree
-from dpcore.accounting.ledger import Ledger
+from dpcore.accounting.ledger import Entry, Ledger
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
 from dpcore.errors import DataError, ParameterError, SchemaError
@@ -104,3 +108,35 @@ def test_hundreds_of_columns(name, monkeypatch):
     wide = schema_of((YES_NO, *(category(f"c{i}", "u", "v") for i in range(299))))
     for mode in METHODS[name].modes:
         tried(name, mode, METHODS[name].relations[0], 1.0, wide)
+
+
+MORE = dict.fromkeys(("epsilon_claimed", "epsilon_nominal", "sensitivity", "claimed_sensitivity", "scale"), 1)
+
+
+def stands_for(copied, method, frame, case):
+    both = (method, copied)
+    made, again = (pd.DataFrame(one.sample(5) if hasattr(one, "sample") else one.predict_proba(frame)) for one in both)
+    assert made.equals(again), case
+    assert copied.get_params() == method.get_params(), case
+    assert copied.ledger_.to_json() == method.ledger_.to_json(), case
+    assert copied.ledger_.totals == method.ledger_.totals, case
+    with pytest.raises(ParameterError, match="closed"):
+        copied.ledger_.charge(Entry(name="more", mechanism="laplace", **MORE, unit=copied.ledger_.currency.unit))
+
+
+def test_a_copy_releases_the_same_and_charges_nothing(small_frame):
+    for name in METHODS:
+        method = fitted(name)
+        stands_for(pickle.loads(pickle.dumps(method)), method, small_frame.head(30), name)
+        assert copy.copy(method).ledger_ is method.ledger_, name
+
+
+def test_so_does_a_copy_of_what_somebodys_ledger_paid_for(small_frame, small_schema):
+    frame = small_frame.head(30)
+    for name in ("NB-Synth", "JTree", "TaxonomyRelease", "DT-Diff", "DiffPRFs", "PPNB"):  # one of each family
+        kind = METHODS[name]
+        somebody, method = Ledger(kind().relation), kind(random_state=1)
+        method.fit(frame, schema=small_schema, ledger=somebody)
+        for copied in (pickle.loads(pickle.dumps(method)), copy.deepcopy(method)):
+            stands_for(copied, method, frame, name)
+        assert somebody.epsilon_claimed == method.ledger_.epsilon_claimed, name
