@@ -1,4 +1,4 @@
-"""What printed networks leak, exactly: each scale of noise is taken from the ledger of a real fit."""
+"""What printed networks leak, exactly, by each scale of noise in a real fit's ledger; and the last bits of cuts."""
 
 import math
 
@@ -9,8 +9,9 @@ from scipy import integrate, stats
 
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
+from dpcore.domain.splits import GRID, STEP
 from dpcore.mechanisms.scores.dependence import MutualInformation
-from dpcore.methods import HMPrivBayes, NoPrivacy, PrivSCBN
+from dpcore.methods import DiffPRFs, HMPrivBayes, NoPrivacy, PrivSCBN
 
 PAIRS = np.triu_indices(12, 1)
 
@@ -114,3 +115,27 @@ def test_comparisons_with_one_noisy_threshold_lose_more_with_every_pair(threshol
     for pairs, loss in losses.items():
         likely, unlikely = (event_probability(a, b, pairs, threshold) for a, b in ((0, INFORMATION), (INFORMATION, 0)))
         assert math.log(likely / unlikely) == pytest.approx(loss, abs=6e-4)
+
+
+RARE = 1e-3
+NUMBER = Column(name="n", kind="continuous", lower=0, upper=10, bins=10)
+CLASS = Column(name="y", kind="categorical", categories=("0", "1"))
+SCHEMA = Schema(columns=(NUMBER, CLASS), target="y", max_rows=40)
+
+
+def test_which_cuts_there_can_be_does_not_depend_on_the_rows():
+    """One record or none: steps of the grid, whose low bits are fair, and each as probable without it."""
+    parities, one = [], pd.DataFrame({"n": [3.7], "y": ["1"]})
+    how = {"n_trees": 1_000, "epsilon": 10, "max_depth": 1, "resample": "full", "count_share": 0.0}
+    for seed, frame in enumerate((one, one.head(0)), start=1):
+        forest = DiffPRFs(**how, random_state=seed).fit(frame, schema=SCHEMA).forest_
+        found = forest.cut[: forest.trees]
+        assert (forest.column[: forest.trees] == 0).all()  # divided: no count is asked
+        bits = np.floor(found / STEP).astype(np.int64)
+        assert (found == np.maximum(bits * STEP, -1)).all()
+        assert ((found >= -1) & (found < GRID)).all()
+        assert stats.chisquare(np.bincount(bits % 2, minlength=2)).pvalue > RARE
+        assert stats.chisquare(np.bincount(bits % 64, minlength=64)).pvalue > RARE
+        assert stats.kstest((found + 1.5) / (GRID + 1), "uniform").pvalue > RARE
+        parities.append(np.bincount(bits % 2, minlength=2))
+    assert stats.chi2_contingency(parities).pvalue > RARE

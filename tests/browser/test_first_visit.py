@@ -1,6 +1,7 @@
-"""What somebody sees who opens the dashboard for the first time and presses the large button."""
+"""What somebody sees at first: the large button, first screens at 1366x768 within limits, and answers to Run."""
 
 import io
+import sys
 import zipfile
 
 import pandas as pd
@@ -8,6 +9,8 @@ import pytest
 from playwright.sync_api import Locator, expect
 
 from dpcore import datasets
+from dpcore.dashboard.shell import SECTIONS
+from scripts.screens import screens
 
 pytestmark = pytest.mark.browser
 
@@ -63,3 +66,22 @@ def test_the_menu_is_whole_and_class_size_has_it_above_the_page(visitor):
     assert "class" not in visitor.page.url
     visitor.open("ledger?class=1")
     expect(visitor.button("dpcore.class.False")).to_be_visible()
+
+
+PAGES = [name for entries in SECTIONS.values() for name, *_ in entries]
+# Seconds to an answer beside other tests; `python -m scripts.screens --run` for an idle computer.
+BUSY = 1.5
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_nobody_has_to_learn_a_page(visitor, name):
+    address = f"{visitor.address}/{'' if name == 'home' else name}"
+    measured, late = {}, {}
+    for screen in screens(visitor.page, name, address):
+        measured[screen.name] = screen.over_limits()
+        if screen.press:
+            sys.stdout.write(f"{screen.name}: {screen.press}\n")
+            if screen.press.answer is None or screen.press.answer > BUSY:
+                late[screen.name] = screen.press
+    assert late == {}
+    assert {name: over for name, over in measured.items() if over} == {}
