@@ -5,9 +5,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pytest
 from screen import dataset, errors, language, mendable, tabs, widget
 from streamlit.testing.v1 import AppTest
 
+from dpcore.dashboard.jobs import Job
 from dpcore.dashboard.session import Shown
 from dpcore.language import speaking
 
@@ -111,6 +113,20 @@ def places(name: str) -> dict[str, str]:
 def press(at: AppTest, key: str) -> AppTest:
     widget(at, key).click()
     return run(at)
+
+
+def cancel(monkeypatch: pytest.MonkeyPatch, text: str) -> list[str]:
+    """Somebody presses Cancel when the page would show this text; all texts that it had until then."""
+    progress, seen = Job.progress, []
+
+    def pressed(job: Job, fraction: float, told: str) -> None:
+        seen.append(f"{job.name}: {told}")
+        if text in seen[-1]:
+            job.canceled.set()
+        progress(job, fraction, told)
+
+    monkeypatch.setattr(Job, "progress", pressed)
+    return seen
 
 
 def change(at: AppTest, **settings: Any) -> AppTest:

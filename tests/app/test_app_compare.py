@@ -9,11 +9,10 @@ from dataclasses import replace
 import pandas as pd
 import prepared
 import pytest
-from driving import change, opened, press, run, started
+from driving import cancel, change, opened, press, run, started
 from prepared import PEOPLE, page
 from screen import books, charts, dataset, errors, key_of, marked, mendable, pictures, said, tabs, widget
 from streamlit.testing.v1 import AppTest
-from test_app_repeats import cancel
 
 from dpcore import evaluate, experiment
 from dpcore.dashboard.pages.compare import answers, sweep, sweep_runs

@@ -6,10 +6,9 @@ from types import SimpleNamespace
 import driving
 import pandas as pd
 import pytest
-from driving import MENU, change, names, opened, people, press, run, started, tab
+from driving import MENU, cancel, change, names, opened, people, press, run, started, tab
 from prepared import CENTRAL
 from screen import dataset, errors, mendable, said, widget
-from test_app_repeats import cancel
 
 from dpcore.arguments import no_progress
 from dpcore.dashboard import folders, intake
