@@ -1,14 +1,16 @@
-"""Answers through the door have the distributions that their prices were computed from.
+"""Answers through the door have the distributions that their prices were computed from; so have randomized answers.
 
 All draws are seeded, so these tests either always pass or always fail. False-alarm rate: were the seeds drawn afresh,
 each assertion would fail for right code about once in 10,000 (p-values below ALARM); some 20 assertions.
 """
 
+import math
 from fractions import Fraction
+from itertools import product
 
 import numpy as np
 import pytest
-from private_rows import PEOPLE, RELATIONS, REPLACE
+from private_rows import PEOPLE, RELATIONS, REPLACE, Broken, BrokenError, Listening
 from scipy import stats
 
 from dpcore.accounting.ledger import Ledger
@@ -16,10 +18,13 @@ from dpcore.accounting.relation import shares_of
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
-from dpcore.errors import ParameterError
+from dpcore.errors import BudgetError, ParameterError, SchemaError
 from dpcore.mechanisms.noise import make_noise
+from dpcore.mechanisms.randomizers import ERRPH, OLH, OUE, TRR, Channel, Noised, Warner
 from dpcore.mechanisms.scores import ClassLogScore, Max, R
 from dpcore.mechanisms.scores.naive_bayes import class_log_scores
+from dpcore.postprocess.reports import Questionnaire, families
+from dpcore.rows import HeldRows
 
 ALARM = 1e-4
 WIDE = Schema(columns=(Column(name="bin", kind="integer", lower=0, upper=4_999, bins=5_000),), max_rows=100)
@@ -151,3 +156,204 @@ def test_choices_of_labels_are_the_exponential_mechanism():
             assert stats.chisquare(observed, observed.sum() * shares).pvalue > ALARM, (relation, x)
     chosen = door("add_remove", seed=9).choose(score, [], epsilon=0, draws=draws)
     assert stats.chisquare(np.bincount(chosen, minlength=3)).pvalue > ALARM
+
+
+SCHEMA = Schema(
+    columns=(
+        Column(name="a", kind="categorical", categories=("0", "1")),
+        Column(name="b", kind="categorical", categories=("x", "y", "z")),
+        Column(name="c", kind="categorical", categories=tuple("pqrs")),
+        Column(name="n", kind="continuous", lower=-5, upper=15, bins=4),
+    )
+)
+A, B, C, N = families(SCHEMA.names)
+CODES = np.asfortranarray(
+    [[0, 0, 0, 0], [1, 2, 3, 3], [0, 1, 2, 1], [1, 1, 1, 2], [0, 2, 0, 0], [1, 0, 3, 3]], np.uint8
+)
+NUMBERS = {3: np.array([-5.0, 14, 3, 8, -1, 15])}
+
+
+class Replayed(Listening):
+    """Lots and Laplace noise from a tape that is the same every time, and a note of who asked for how many."""
+
+    def __init__(self, seed=0):
+        self._rng, self.asked = np.random.default_rng(seed), []
+
+    def lots(self, count):
+        self.asked.append(count)
+        return self._rng.random(count)
+
+    def reals(self, values, scale, **_):
+        self.asked.append((len(values), scale))
+        return values + self._rng.laplace(0, scale, len(values))
+
+
+def answering(source=None, *, codes=CODES, numbers=NUMBERS, relation="replace", cap=None, paper=False):
+    ledger = Ledger(relation, epsilon=cap)
+    return PrivateTable(
+        HeldRows(codes, SCHEMA.sizes, numbers), SCHEMA, ledger, source or Replayed(), unprotected_allowed=paper
+    )
+
+
+THIRD = Fraction(1, 3)
+FOUR = {A: ERRPH(2, epsilon=THIRD), B: OUE(3, epsilon=0.1), C: OLH(4, epsilon=1), N: TRR(lower=-5, upper=15, epsilon=2)}
+
+
+def test_reports_of_one_person_add_up_exactly_and_of_optional_ones_the_dearest():
+    table = answering()
+    table.randomize(Questionnaire(FOUR))
+    entries = table.ledger.entries
+    bounds = [THIRD, Fraction(0.1), 1, 2]
+    assert [entry.epsilon_bound for entry in entries] == [entry.epsilon_claimed for entry in entries] == bounds
+    assert [(entry.name, entry.mechanism) for entry in entries] == [
+        ("report of a", "randomized response"),
+        ("report of b", "unary encoding"),
+        ("report of c", "local hashing"),
+        ("report of n", "laplace"),
+    ]
+    assert (entries[3].sensitivity, entries[3].scale) == (20, 10)
+    for asked, price in ((1, 2), (2, 3), (3, 3 + Fraction(0.1))):
+        table = answering()
+        table.randomize(Questionnaire(FOUR, [B, C, N], asked))
+        assert table.ledger.totals.bound == THIRD + price
+        assert table.ledger.entries[-1].name == f"report of {asked} of 3 answers, by lot"
+
+
+def test_every_time_and_every_family_of_a_column_is_paid_first_and_drawn_anew():
+    channels = {A: ERRPH(2, epsilon=1), ("a", "b"): ERRPH(6, epsilon=2), ("c", "a"): OUE(8, epsilon=4)}
+    table = answering(cap=14, codes=np.zeros((200, 4), np.uint8), numbers={})
+    first, second = (table.randomize(Questionnaire(channels)).values[A] for _ in range(2))
+    assert (first != second).any()
+    assert table.ledger.epsilon_bound == 14
+    drawn = list(table._door.noise.asked)
+    with pytest.raises(BudgetError):
+        table.randomize(Questionnaire({A: ERRPH(2, epsilon=Fraction(1, 10**30))}))
+    assert (table._door.noise.asked, len(table.ledger.entries)) == (drawn, 6)
+    table = answering(Broken())
+    with pytest.raises(BrokenError):
+        table.randomize(Questionnaire({A: ERRPH(2, epsilon=1)}))
+    assert table.ledger.epsilon_bound == 1
+
+
+def test_answers_that_share_a_lot_have_no_finite_epsilon_and_keep_all_or_change_all():
+    table = answering(paper=True, codes=np.zeros((600, 4), np.uint8), numbers={})
+    channels = {A: Warner(p=0.5), B: ERRPH(3, p0=0.5), C: ERRPH(4, epsilon=2)}
+    together = Questionnaire(channels, together=[[A, B], [C]])
+    values = table.randomize(together, claimed_epsilon=0.5, reasons={A: "because", B: "because"}).values
+    alone, tied = table.ledger.entries
+    assert (alone.epsilon_bound, tied.epsilon_bound) == (2, math.inf)  # a lot of one's own is no tie
+    assert tied.epsilon_claimed == alone.epsilon_claimed == 0.5
+    assert tied.reason == "because"
+    assert "kept or changed together" in tied.name
+    changed = values[A] == 1
+    assert 200 < changed.sum() < 400
+    assert not values[B][~changed].any()  # who keeps a keeps b
+    assert values[B][changed].mean() > 0.5
+    assert values[C][~changed].any()  # c has lots of its own
+
+
+ONE, NUMBER = {A: ERRPH(2, epsilon=1)}, {N: FOUR[N]}
+REFUSED = [
+    (answering(), {A: OUE(3, epsilon=1)}, "another number of values"),
+    (answering(), {("a", "b"): ERRPH(5, epsilon=1)}, "another number of values"),
+    (answering(), {("n", "a"): TRR(lower=0, upper=1, epsilon=1)}, "not a number"),
+    (answering(numbers={}), NUMBER, "not a number"),
+    (answering(), {A: ERRPH(2, p0=1)}, "no finite epsilon"),  # the truth
+    (answering(), {N: TRR(factors=[1.0], offsets=[0.0])}, "no finite epsilon"),  # sets
+    (answering(), {N: Noised("uniform", 100, lower=-5, upper=15)}, "no finite epsilon"),
+    (answering(), {A: type("Own", (Channel,), {"epsilon": 0, "mechanism": "own"})()}, "Nobody knows"),
+    (answering(), {("z",): ERRPH(2, epsilon=1)}, "no column 'z'"),
+    (answering(relation="add_remove"), ONE, "replace"),  # who takes part is not hidden
+    (answering().split("a")[0], ONE, "replace"),
+]
+
+
+def test_what_nobody_can_answer_costs_nothing():
+    cases = [(table, Questionnaire({C: ERRPH(4, epsilon=1), **channels}), cause) for table, channels, cause in REFUSED]
+    tied = Questionnaire({**ONE, B: ERRPH(3, epsilon=1)}, together=[[A, B]])
+    for table, questions, cause in (*cases, (answering(), tied, "no finite epsilon")):
+        with pytest.raises(SchemaError if "column" in cause else ParameterError, match=cause):
+            table.randomize(questions)
+        assert not table.ledger.entries, cause
+        assert not table._door.noise.asked, cause
+
+
+ASKED = {
+    "all of everybody": Questionnaire({**FOUR, ("a", "c"): ERRPH(8, epsilon=1)}),
+    "two of four by lot": Questionnaire({**FOUR, ("b", "c"): ERRPH(12, epsilon=1)}, [B, C, N, ("b", "c")], 2),
+    "together": Questionnaire({A: Warner(p=0.6), B: ERRPH(3, p0=0.5), C: ERRPH(4, p0=0.5)}, together=[[A, B]]),
+    "sets": Questionnaire({A: ERRPH(2, p0=1), N: TRR(factors=[1.0, 2], offsets=[0.0, 5], lower=-5, upper=15)}),
+    "uniform noise": Questionnaire({N: Noised("uniform", 3, lower=-5, upper=15)}),
+}
+
+
+def test_one_record_changes_its_own_reports_only(seeds):
+    for seed, person, questions in product(seeds(20), (0, 3, 5), ASKED.values()):
+        other, numbers = CODES.copy(order="F"), NUMBERS[3].copy()
+        other[person], numbers[person] = [1, 2, 3, 3] if person != 5 else [0, 1, 0, 0], 1.5
+        sources = Replayed(seed), Replayed(seed)
+        first = answering(sources[0], paper=True).randomize(questions)
+        second = answering(sources[1], paper=True, codes=other, numbers={3: numbers}).randomize(questions)
+        assert sources[0].asked == sources[1].asked
+        for family in questions.channels:
+            who = first.who(family)
+            np.testing.assert_array_equal(who, second.who(family))  # nobody is asked because of what they would say
+            rest = who != person
+            np.testing.assert_array_equal(first.values[family][rest], second.values[family][rest])
+
+
+def test_who_is_asked_is_a_matter_of_lots():
+    """Each person answers two of four; each pair of questions equally often (4,000 people, 6 standard errors)."""
+    channels = {A: ERRPH(2, epsilon=1), B: OUE(3, epsilon=1), C: ERRPH(4, epsilon=1), ("a", "b"): ERRPH(6, epsilon=1)}
+    table = answering(codes=np.zeros((4_000, 4), np.uint8), numbers={})
+    reports, answered = table.randomize(Questionnaire(channels, list(channels), 2)), np.zeros((4_000, 4), dtype=int)
+    for i, family in enumerate(channels):
+        answered[reports.who(family), i] += 1
+        assert len(reports.values[family]) == len(reports.who(family))
+        assert (np.diff(reports.who(family)) > 0).all()
+    assert (answered.sum(axis=1) == 2).all()
+    both = (answered.T @ answered)[np.triu_indices(4, 1)]
+    assert np.abs(both - 4_000 / 6).max() < 6 * math.sqrt(4_000 * 5 / 36)
+
+
+def test_families_are_coded_with_the_last_column_fastest():
+    questions = Questionnaire({("b", "a"): ERRPH(6, p0=1), ("a", "b", "c"): ERRPH(24, p0=1)})
+    reports, (a, b, c, _) = answering(paper=True).randomize(questions), CODES.T
+    assert reports.values["b", "a"].tolist() == (b * 2 + a).tolist()
+    assert reports.values["a", "b", "c"].tolist() == (a * 12 + b * 4 + c).tolist()
+    labels = reports.labels(("b", "a"))
+    assert [labels[code] for code in reports.values["b", "a"]] == [
+        f"{'xyz'[b]} / {a}" for a, b in CODES[:, :2].tolist()
+    ]
+    big = Schema(columns=tuple(Column(name=n, kind="integer", lower=0, upper=199, bins=200) for n in "uv"))
+    codes = np.asfortranarray([[199, 199], [0, 199], [199, 0]], dtype=np.uint8)  # fewer than the pair has values
+    table = PrivateTable(codes, big, Ledger("replace"), Replayed(), unprotected_allowed=True)
+    for channel in (ERRPH(40_000, p0=1), ERRPH(40_000, epsilon=60)):
+        found = table.randomize(Questionnaire({("u", "v"): channel})).values["u", "v"]
+        assert found.tolist() == [39_999, 199, 39_800]
+
+
+def test_hashes_of_large_codes_do_not_overflow():
+    """a v + b has up to 62 bits; codes of 8 bits are widened first."""
+    channel, lots = OLH(250, epsilon=40), iter([np.array([1 - 2**-53]), np.array([1 - 2**-53]), np.array([0.0])])
+    report, prime = channel.report(np.array([249], dtype=np.uint8), lambda _: next(lots)), 2**31 - 1
+    assert report.tolist() == [[prime - 1, prime - 1, ((prime - 1) * 249 + prime - 1) % prime % channel.places]]
+
+
+def test_numbers_go_through_their_bounds_and_the_sources_own_noise():
+    source = Replayed()
+    narrow = TRR(lower=0, upper=4, epsilon=Fraction(1, 2))
+    reports = answering(source).randomize(Questionnaire({N: narrow}))
+    assert source.asked == [(6, 8.0)]
+    noise = np.random.default_rng(0).laplace(0, 8, 6)
+    np.testing.assert_allclose(reports.values[N], np.clip(NUMBERS[3], 0, 4) + noise)
+
+
+def test_reports_share_no_memory_with_the_rows():
+    codes, numbers = CODES.copy(order="F"), NUMBERS[3].copy()
+    table = answering(make_noise("laplace", 0).noiseless(), codes=codes, numbers={3: numbers}, paper=True)
+    questions = {A: ERRPH(2, p0=1), B: ERRPH(3, p0=1), N: TRR(factors=[1.0], offsets=[0.0])}
+    for values in table.randomize(Questionnaire(questions)).values.values():
+        values[...] = 1
+    np.testing.assert_array_equal(codes, CODES)
+    np.testing.assert_array_equal(numbers, NUMBERS[3])
