@@ -1,4 +1,4 @@
-"""fit checks parameters, encodes rows, opens the door, and no more; what is made is as it was written, in files too."""
+"""fit checks parameters, encodes rows, opens the door, and no more, as scikit-learn wants it; dates and money stay."""
 
 import dataclasses
 import pickle
@@ -13,8 +13,6 @@ from sklearn.metrics import accuracy_score
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
-from tables import SMALL
-from variants import SYNTHESIZERS, fitted
 
 import dpcore.methods.base
 from dpcore.accounting.ledger import Ledger
@@ -22,11 +20,11 @@ from dpcore.arguments import no_progress
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
-from dpcore.errors import BudgetError, DataError, ParameterError
+from dpcore.errors import BudgetError, ParameterError
 from dpcore.export.model_file import Model
 from dpcore.export.release import make_release
 from dpcore.mechanisms.noise import generator
-from dpcore.methods import METHODS, MST, DiffPRFs, synthesizer
+from dpcore.methods import METHODS, MST, DiffPRFs
 from dpcore.methods.parameters import choice, text
 from dpcore.methods.synthesizer import Synthesizer
 from dpcore.postprocess.forest_frames import side_of
@@ -241,66 +239,6 @@ def test_every_fold_of_a_cross_validation_is_charged_in_a_pipeline_too(small_fra
     assert [child.name for child in ledger.children] == ["DiffPRFs"] * 5
     with pytest.raises(BudgetError, match="needs a total"):
         clone(model).fit(small_frame, schema=small_schema, ledger=ledger)
-
-
-@pytest.fixture(autouse=True)
-def blocks(monkeypatch):
-    monkeypatch.setattr(synthesizer, "BLOCK", 100)
-
-
-@pytest.mark.parametrize("name", SYNTHESIZERS)
-def test_every_synthesizer_writes_a_file(tmp_path, name):
-    method = fitted(name, mode=METHODS[name].modes[0])
-    rows = pd.read_parquet(method.sample_to(tmp_path / "rows.parquet", 200))
-    pd.testing.assert_series_equal(rows.dtypes, method.sample(10).dtypes)
-    codes = SMALL.encode(rows)
-    assert len(codes) == 200
-    assert (codes[:100] != codes[100:]).any()
-
-
-def test_a_seed_writes_the_same_rows_again_and_in_any_format(tmp_path):
-    method = fitted("PrivBayes")
-    first, again = (pd.read_parquet(method.sample_to(tmp_path / f"{name}.parquet", 250)) for name in ("a", "b"))
-    pd.testing.assert_frame_equal(first, again)
-    place = method.sample_to(tmp_path / "a.csv", 250)
-    texts = pd.read_csv(place, dtype="str", keep_default_na=False, na_values="")
-    np.testing.assert_array_equal(SMALL.encode(texts), SMALL.encode(first))
-
-
-@pytest.mark.parametrize(("n", "many"), [(100, 1), (101, 2), (12_345, 124)])
-def test_block_sizes_differ_by_one_row_at_most(n, many):
-    sizes = list(synthesizer.block_sizes(n, SMALL))
-    assert (sum(sizes), len(sizes)) == (n, many)
-    assert max(sizes) - min(sizes) <= 1
-
-
-def test_rows_that_were_paid_for_are_written_once(tmp_path):
-    method = fitted("NB-Synth", {"variant": "C2", "rows": 250})
-    rows = pd.read_parquet(method.sample_to(tmp_path / "rows.parquet", 250))
-    np.testing.assert_array_equal(SMALL.encode(rows), method.released_codes_)
-    with pytest.raises(ParameterError, match="holds 250 rows"):
-        method.sample_to(tmp_path / "more.parquet", 251)
-    assert [path.name for path in tmp_path.iterdir()] == ["rows.parquet"]
-
-
-def test_a_file_is_whole_or_not_there_and_is_replaced_if_that_is_asked(tmp_path):
-    method, place, told = fitted("Independent marginals"), tmp_path / "rows.csv", []
-
-    def stop(fraction, text):
-        told.append(fraction)
-        if fraction > 0.5:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        method.sample_to(place, 1_000, progress=stop)
-    assert told[:3] == [0, 0.1, 0.2]
-    assert not list(tmp_path.iterdir())
-    method.sample_to(place, 10)
-    with pytest.raises(DataError, match="there already"):
-        method.sample_to(place, 20)
-    assert len(pd.read_csv(method.sample_to(place, 20, replace=True))) == 20
-    with pytest.raises(DataError, match="no folder"):
-        method.sample_to(tmp_path / "no/rows.csv", 5)
 
 
 SCHEMA = Schema(

@@ -1,0 +1,44 @@
+"""What a page of methods says before a run: odds that hold, on which terms, and for how many rows."""
+
+import pytest
+from driving import released, shown
+from prepared import data, page
+from screen import said
+
+from dpcore.dashboard.epsilon import odds_in_short
+from dpcore.dashboard.panels import verdict
+from dpcore.evaluate.verdict import Group, Verdict
+from dpcore.export import protection
+
+PRIVATE = "if you have 10,000 rows"
+
+
+def test_odds_before_a_run_are_those_after_it() -> None:
+    """With a delta, losses are counted in rho, and the log-odds move by more than epsilon."""
+    at = page(**{"naive_bayes.delta": 1e-6})
+    (odds,) = [line for line in said(at).splitlines() if "in 100" in line]
+    assert "but for a probability of 1e-06" in said(at)
+    assert "delta 1e-06" in said(at)
+    assert "73 in 100" not in odds
+    ledger = shown(released(at)).release.ledger
+    assert odds_in_short(protection.gained(None, ledger.currency, ledger.totals.bound)) in odds
+
+
+@pytest.mark.parametrize("void", [{"naive_bayes.seed": 3}, {"given": data(source="inferred")}])
+def test_no_odds_stand_where_no_guarantee_can_hold(void) -> None:
+    text = said(page(**void))
+    assert "No limit" in text
+    assert "in 100" not in text
+
+
+def test_a_bound_on_rows_is_no_number_of_rows() -> None:
+    assert PRIVATE in said(page(data(max_rows=1_000_000)))
+    assert PRIVATE not in said(page(data(max_rows=1_000_000), **{"naive_bayes.relation": "replace"}))
+
+
+def test_a_value_of_a_table_is_no_markup_in_a_tile() -> None:
+    """Streamlit draws links and pictures in a metric: a browser would ask another computer for them."""
+    image = "![x](https://example.org/x.png)"
+    worst = Group(image, image, 0.2, 0.3)
+    tiles = verdict.verdict_tiles(Verdict(2, 2, 1, 1, (), worst, worst, 1))
+    assert not any(image in text for tile in tiles for text in tile)
