@@ -1,20 +1,16 @@
 """The line *Before you run*: what a run will be good for, and what it lacks, by public facts."""
 
-import math
 from contextlib import suppress
 from functools import partial
 from typing import Any
 
-import numpy as np
 import streamlit as st
 
 from dpcore.accounting.currency import Currency
 from dpcore.accounting.relation import exact
-from dpcore.charts.base import REAL_DATA
 from dpcore.dashboard import controls, session
 from dpcore.dashboard.epsilon import EPSILONS, show_no_limit, show_odds
 from dpcore.dashboard.shell import escaped
-from dpcore.datasets import Dataset
 from dpcore.domain.schema import Schema
 from dpcore.errors import DPCoreError
 from dpcore.experiment.expectations import Expectation, expect_errors
@@ -26,7 +22,6 @@ from dpcore.methods.presets import Preset
 from dpcore.text import number
 
 CHARGED = phrase("charged to your budget")
-RARE_CLASS = 0.1  # share of rows below which accuracy says little of a class
 USUAL, MOST = 10_000, 1_000_000  # rows, where nobody says how many there are, and that a forecast counts with
 ABOUT = phrase(
     "Worked out from your schema and the number of rows, without a look at the rows. Shares: the mean total variation "
@@ -53,30 +48,6 @@ def line(page: str, method: Any, preset: Preset, schema: Schema, rows: int | Non
         elif method.mode == "published":
             good, bad = ":material/verified: {}", ":red[:material/warning: {}]"
             st.markdown((good if preset.holds else bad).format(retold(preset.remark)))
-
-
-def rare_class(page: str, method: Any, data: Dataset, rows: int | None) -> None:
-    """Say how many rows the rarest class has, where they are few, and the noise on them; it reads the class column."""
-    target, schema = getattr(method, "target", None) or data.schema.target, data.schema
-    if target is None or not data.held:
-        return
-    known = session.kept("dpcore.classes", dict[Any, Any])
-    counts = session.compute_once(known, (data.token, target, schema.to_json()), partial(count_classes, data, target))
-    rarest = int(counts.argmin())
-    if counts[rarest] >= RARE_CLASS * counts.sum():
-        return
-    with suppress(DPCoreError):
-        noise = expectation(method, schema, rows or rows_expected(page, schema)).class_noise
-        if noise is not None and math.isfinite(noise):
-            words = phrase("**{column} = {value}:** about {n:,.0f} rows, noise about ± {noise:,.0f}. :orange[{mark}]")
-            about = {"column": escaped(target), "value": escaped(schema[target].labels[rarest]), "mark": say(REAL_DATA)}
-            st.markdown(say(words, n=float(f"{counts[rarest]:.2g}"), noise=float(f"{noise:.2g}"), **about))
-
-
-def count_classes(data: Dataset, target: str) -> Any:
-    """The rows of each class."""
-    column = data.schema[target]
-    return np.bincount(column.encode(data.train_sample[target]), minlength=column.size)[: len(column.categories)]
 
 
 def terms(method: Any, schema: Schema) -> None:

@@ -159,7 +159,7 @@ class Workbench:
                 waits = shown is None or shown.asked != made or shown.data.token != data.token
                 before_run.line(page, method, preset, data.schema, known, waits=waits)
                 if waits:
-                    before_run.rare_class(page, method, data, known)
+                    accuracy.rare_class(page, method, data, known)
             if shown is not None and shown.asked not in (None, made):
                 outdated()
             with advanced:

@@ -70,8 +70,8 @@ def spread_of_days(days: Floats, counts: Ints) -> NumberSpread:
         rest = np.delete(days, index)
         if len(rest) < FEWEST or counts[index] < FEWEST or not NO_DAY.fullmatch(text := iso(days[index])):
             continue
-        apart = abs(days[index] - rest[-1 if index else 0]) > rest[-1] - rest[0]
-        if apart or counts[index] > OFTEN * np.delete(counts, index).mean():
+        distance = abs(days[index] - rest[-1 if index else 0])
+        if distance > rest[-1] - rest[0] or counts[index] > OFTEN * np.delete(counts, index).mean():
             remarks.append(f"{counts[index]:,} cells say {text}: they count as missing")
             marks.append(float(days[index]))
             days, counts = rest, np.delete(counts, index)

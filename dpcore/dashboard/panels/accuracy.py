@@ -1,24 +1,55 @@
 """How well classes are predicted, by a released classifier or by what learns from released rows."""
 
 import math
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import streamlit as st
 
 from dpcore import charts
 from dpcore.arguments import Progress
 from dpcore.charts.base import REAL_DATA
-from dpcore.dashboard import jobs
-from dpcore.dashboard.before_run import RARE_CLASS
+from dpcore.dashboard import before_run, jobs, session
 from dpcore.dashboard.panels import classifier, distances, evaluator, noiseless, of_test_rows, real, shares
 from dpcore.dashboard.session import Shown, remember
 from dpcore.dashboard.shell import escaped
 from dpcore.dashboard.widgets import markdown
+from dpcore.datasets import Dataset
+from dpcore.errors import DPCoreError
+from dpcore.evaluate.evaluator import Evaluator
 from dpcore.evaluate.learners import MAJORITY
 from dpcore.export.model_file import Model
 from dpcore.language import ENGLISH, phrase, retold, say, speaking
+
+RARE_CLASS = 0.1  # share of rows below which accuracy says little of a class
+
+
+def rare_class(page: str, method: Any, data: Dataset, rows: int | None) -> None:
+    """Say how many rows the rarest class has, where they are few, and the noise on them; it reads the rows."""
+    target, schema = getattr(method, "target", None) or data.schema.target, data.schema
+    if target is None or not data.held:
+        return
+    known = session.kept("dpcore.classes", dict[Any, Any])
+    counts = session.compute_once(known, (data.token, target, schema.to_json()), partial(count_classes, data, target))
+    rarest = int(counts.argmin())
+    if counts[rarest] >= RARE_CLASS * counts.sum():
+        return
+    with suppress(DPCoreError):
+        noise = before_run.expectation(method, schema, rows or before_run.rows_expected(page, schema)).class_noise
+        if noise is not None and math.isfinite(noise):
+            words = phrase("**{column} = {value}:** about {n:,.0f} rows, noise about ± {noise:,.0f}. :orange[{mark}]")
+            about = {"column": escaped(target), "value": escaped(schema[target].labels[rarest]), "mark": say(REAL_DATA)}
+            st.markdown(say(words, n=float(f"{counts[rarest]:.2g}"), noise=float(f"{noise:.2g}"), **about))
+
+
+def count_classes(data: Dataset, target: str) -> Any:
+    """The rows of each class."""
+    column = data.schema[target]
+    codes = Evaluator(data).train[:, data.schema.index(target)]
+    return np.bincount(codes, minlength=column.size)[: len(column.categories)]
 
 
 def accuracy(page: str, shown: Shown) -> None:
