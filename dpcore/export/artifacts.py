@@ -133,8 +133,12 @@ class Network(Rows):
         frame = self.families
         if not self.junction_tree:
             return charts.network(frame, longest), frame
-        nodes = [", ".join([family["child"], *family["parents"]]) for family in self.released["families"]]
-        edges = pd.DataFrame(self.released["edges"], columns=["a", "b"])
+        cliques = [[family["child"], *family["parents"]] for family in self.released["families"]]
+        nodes = [*map(", ".join, cliques)]
+        held = {node: {*clique} for node, clique in zip(nodes, cliques, strict=True)}
+        # The tree joins cliques that share no column as well: nothing was measured between those.
+        joined = [edge for edge in self.released["edges"] if held[edge[0]] & held[edge[1]]]
+        edges = pd.DataFrame(joined, columns=["a", "b"])
         # One tree, hence one cluster; which table a clique comes from is another matter.
         return charts.graph(edges, frame.assign(node=nodes, cluster=1), longest), frame
 

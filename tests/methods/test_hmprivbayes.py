@@ -12,6 +12,7 @@ from bit_tables import HUGE, RELATIONS, bits, chain, planted, random_frame, sche
 from dpcore.datasets.published import adult_schema, big5_schema
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
+from dpcore.export import make_release
 from dpcore.mechanisms.scores.dependence import MutualInformation
 from dpcore.methods import HMPrivBayes
 from dpcore.methods.networks.jtree import (
@@ -204,7 +205,9 @@ def test_paper_mode_finds_the_chain_at_its_threshold(threshold, edges):
     """I is about .61 nats for A, B and for B, C, and .38 for A, C; the threshold is phi²."""
     method = JTree(epsilon=1e6, mode="published", threshold=threshold, random_state=0).fit(chain(3), schema=CHAIN)
     assert undirected(method.edges_) == undirected(edges)
-    assert len(method.cliques_) == {2: 2, 3: 1, 0: 3}[len(edges)]
+    graph = make_release(method, "JTree", method.sample(1), data_name="").artifact.picture()[0]
+    drawn = {2: "2 nodes and 1", 3: "1 nodes and 0", 0: "3 nodes and 0"}[len(edges)]  # apart where no column is shared
+    assert graph.title.text == [f"The graph: {drawn} edges"]
 
 
 def test_edges_with_room_are_the_first_ones():
