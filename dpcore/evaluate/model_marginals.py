@@ -65,10 +65,11 @@ def split_shares(forest: Forest, data: Dataset) -> list[ColumnShares]:
         nodes = np.flatnonzero(forest.column == column)
         node = int(nodes[np.lexsort((-forest.counts[nodes], forest.level[nodes]))[0]])
         children = np.arange(forest.first[node], forest.first[node] + forest.fanout[node])
-        if forest.counts[children].sum() <= 0:
-            continue  # no released row reaches it, so it has no shares
-        shares = [counts[children] / max(counts[children].sum(), 1e-9) for counts in (real.counts, forest.counts)]
-        name, rows = forest.schema.names[column], max(int(real.counts[children].sum()), 1)
+        both = real.counts[children], forest.counts[children]
+        if min(totals := [counts.sum() for counts in both]) <= 0:
+            continue  # no row, real or released, reaches it, so it has no shares
+        shares = [counts / total for counts, total in zip(both, totals, strict=True)]
+        name, rows = forest.schema.names[column], int(totals[0])
         sides = [side_of(forest, node)[0] for node in children.tolist()]
         found.append((rows, [(name, side, p, q) for side, p, q in zip(sides, *shares, strict=True)]))
     return found
