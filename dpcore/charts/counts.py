@@ -109,8 +109,8 @@ def range_answers(frame: pd.DataFrame) -> Chart:
         The chart.
     """
     known = frame if "true" in frame else frame.assign(true=np.nan)
-    data = distinct(tidy(known, ["release"], ["estimate", "low", "high", "true"]), "release")
-    data = data.dropna(subset=["estimate"]).reset_index(drop=True).assign(release=data["release"].map(say))
+    data = tidy(known, ["release"], ["estimate", "low", "high", "true"]).dropna(subset=["estimate"])
+    data = distinct(data.assign(release=data["release"].map(say)).reset_index(drop=True), "release")
     across = scaled(say("rows"), alt.Scale(zero=False, padding=20, nice=False), format=NUMBER, tickCount=7)
     tooltip = tooltips("release|release", "estimate|estimate|,.1f", "low|from|,.1f", "high|to|,.1f")
     tooltip += tooltips("true|true count|,.0f")

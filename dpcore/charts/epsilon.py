@@ -28,8 +28,10 @@ WHICH = {"epsilon_claimed": CLAIM, "epsilon_nominal": COST}
 VOID = phrase("of the noise alone")  # where that is no bound
 SILENT: Any = {"aria": False}  # of marks that may be none: a browser would name an empty group that nobody can hear
 # What many entries such as "counts of age" and "report of age" are, and one.
-TABLES = {"counts": phrase("{count} tables × {each}"), "report": phrase("{count} answers × {each}")}
-SPREAD = {"counts": phrase("{count} tables of {low} to {high}"), "report": phrase("{count} answers of {low} to {high}")}
+TABLES = {  # and several of many prices
+    "counts": (phrase("{count} marginals × {each}"), phrase("{count} marginals of {low} to {high}")),
+    "report": (phrase("{count} answers × {each}"), phrase("{count} answers of {low} to {high}")),
+}
 ENTRIES = [  # what methods call their entries: the first of these that fits is what a screen says
     phrase("counts of {columns}"),
     phrase("number of rows"),
@@ -141,9 +143,7 @@ def _together(own: pd.DataFrame, head: str) -> pd.DataFrame:
     """Entries of a kind as one, which says how many there are and what each costs."""
     low, high = (limit(end) for end in own["epsilon_nominal"].agg(["min", "max"]))
     count = f"{len(own):,}"
-    name = say(TABLES[head], count=count, each=high)
-    if low != high:
-        name = say(SPREAD[head], count=count, low=low, high=high)
+    name = say(TABLES[head][low != high], count=count, each=high, low=low, high=high)
     return own[[*WHICH]].sum().to_frame().T.assign(name=name)
 
 
@@ -370,7 +370,7 @@ def forest_budget(frame: pd.DataFrame, *, title: str = "") -> Chart:
     return present(
         alt.layer(known, far, arrows, totals),
         title or say("Where epsilon goes on the way down"),
-        key=say("The dearest way from the root to a leaf: {sums}.", sums=said)
+        key=say("The path from the root to a leaf that can cost most: {sums}.", sums=said)
         + (say(" Striped: no limit.") if data["endless"].any() else ""),
         height=alt.Step(22 if len(which) > 1 else 34),
     )

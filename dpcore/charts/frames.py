@@ -25,8 +25,9 @@ def texts(column: Iterable[object]) -> pd.Series:
     """Values as text that can be seen."""
     missing = (value is None or value is pd.NA or value != value for value in column)
     shown = (" ".join(str(value).split()) or say("(empty)") for value in column)
-    gone = say("(missing)")
-    return pd.Series([gone if lost else text for lost, text in zip(missing, shown, strict=True)], dtype=object)
+    gone, both = say("(missing)"), zip(missing, shown, strict=True)  # a column says it in English
+    told = [gone if lost or text == "(missing)" else text for lost, text in both]
+    return pd.Series(told, dtype=object)
 
 
 def short(name: str, most: int = 40) -> str:

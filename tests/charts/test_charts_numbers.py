@@ -283,8 +283,8 @@ def test_epsilon_is_summed_by_name_and_what_has_no_limit_is_longest():
 @pytest.mark.parametrize(
     ("costs", "told"),
     [
-        ([0.2, 0.3, 0.2], ["2 tables × 0.2", "counts of column 1"]),
-        ([place / 10 for place in range(1, 8)], ["7 tables of 0.1 to 0.7"]),
+        ([0.2, 0.3, 0.2], ["2 marginals × 0.2", "counts of column 1"]),
+        ([place / 10 for place in range(1, 8)], ["7 marginals of 0.1 to\n0.7"]),
     ],
 )
 def test_many_tables_are_one_entry_whose_epsilon_is_their_sum(costs, told):

@@ -37,7 +37,7 @@ def one_person(page: str, model: Model) -> None:
     answers = zip(st.columns(2), titles, found.iloc[:, -2], found.iloc[:, -1], strict=True)
     for cell, title, answer, sure in answers:
         value = say("{answer} ({sure:.1%} sure)", answer=escaped(str(answer)), sure=sure)
-        cell.metric(f"{title}: {escaped(model.target)}", value, border=True)
+        cell.metric(f"{title}{say(': ')}{escaped(model.target)}", value, border=True)
     caption(
         "Typical is the middle of each public range, or list of values. Neither person needs to "
         "exist: what a model says of them is no fact about anyone."

@@ -166,7 +166,7 @@ draw_accuracies = partial(
 FIGURES = (
     Figure(
         "ranges",
-        "Error by range",
+        phrase("Error by range"),
         "The patent claims that with consistency the error of a range query grows slowly with the size of the range. "
         "Its figures are lost; here the claim is tested, at epsilon 1 and with a private number of rows, on random "
         "queries of one to four columns. It can only come true if inner levels are measured as well, and those have to "
@@ -188,7 +188,7 @@ FIGURES = (
     ),
     Figure(
         "divisions",
-        "Depth and divisions",
+        phrase("Depth and divisions"),
         "The patent claims that as taxonomies get deeper and tables sparser its errors hardly suffer. Here columns are "
         "divided more and more often, at most one, two or three levels deep, at epsilon 1.",
         divisions,
@@ -204,7 +204,7 @@ FIGURES = (
     ),
     Figure(
         "accuracy",
-        "Classification",
+        phrase("Classification"),
         "The patent claims that classifiers learn more from its rows than from those of other non-interactive "
         "methods. Here it meets three of them, corrected, all under the same relation; beside it stands our corrected "
         "form.",

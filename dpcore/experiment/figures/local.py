@@ -151,7 +151,7 @@ SUBSTITUTES = (
 FIGURES = (
     Figure(
         "noises",
-        "Fig. 2: p0 and the noise of numbers",
+        phrase("Fig. 2: p0 and the noise of numbers"),
         "The paper prints curves without numbers: accuracy rises with p0, and falls with the variances of a and b. "
         "With tens of thousands of people, the rise that is left to see is that below p0 = .3. "
         f"{SUBSTITUTES}",
@@ -173,7 +173,7 @@ FIGURES = (
     ),
     Figure(
         "trees",
-        "Fig. 3: PPNB and DTPD",
+        phrase("Fig. 3: PPNB and DTPD"),
         "Both on bits. The paper: DTPD drops markedly near p = 1/2 while PPNB keeps rising, so PPNB is better above "
         ".3 (simulated) or on [.4, .7] (real). But at the same p the two protect differently: Warner’s rule with p = "
         f"1/2 is a coin toss, PPNB’s with p0 = 1/2 tells the truth three times of four. {SUBSTITUTES}",
@@ -194,7 +194,7 @@ FIGURES = (
     ),
     Figure(
         "records",
-        "Corrected: a price for the whole record",
+        phrase("Corrected: a price for the whole record"),
         "Not in the paper: everything is randomized, the class as well, and epsilon is what all answers of a person "
         "can cost together. Who is asked for one column has more of it for each answer.",
         records,

@@ -87,7 +87,7 @@ def settles(name: str, part: pd.DataFrame) -> Cases:
 FIGURES = (
     Figure(
         "figure_1",
-        "Fig. 1 to 4: accuracy",
+        phrase("Fig. 1 to 4: accuracy"),
         phrase(
             "The paper (Fig. 1 to 4) trains two classifiers on the synthetic rows of Adult and prints mean and "
             "variance of their accuracy over 5 repeats. It states, for logistic regression: at epsilon 0 between "

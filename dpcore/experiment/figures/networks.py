@@ -225,7 +225,7 @@ def quicker(name: str, part: pd.DataFrame) -> Cases:
 FIGURES = (
     Figure(
         "figure_5",
-        "Fig. 5: utility",
+        phrase("Fig. 5: utility"),
         "The paper prints, for epsilon from .05 to 1: on Adult distances of .10 to .30 (2-way) and .15 to .35 (3-way), "
         "errors of .10 to .30; on Big5 distances of .15 to .45 and errors of .20 to .40; the method without privacy "
         "best, HMPrivBayes mostly before the others. Its errors come from a classifier that is tested on synthetic "
@@ -242,7 +242,7 @@ FIGURES = (
     ),
     Figure(
         "figure_4",
-        "Fig. 4: disclosure",
+        phrase("Fig. 4: disclosure"),
         "The paper prints a “probability of inferring the salary” that falls from .40 to .10 as Adult, padded with "
         "random rows, grows to 100,000 rows, at epsilon 0.2. As the accuracy of a guess between two values that is "
         "impossible: a constant guess is right more than half of the time. Here it is the share of people for whom at "
@@ -259,7 +259,7 @@ FIGURES = (
     ),
     Figure(
         "figure_6",
-        "Fig. 6: run time",
+        phrase("Fig. 6: run time"),
         "The paper prints run times at epsilon 0.2 that rise steeply with the largest number of parents and with the "
         "number of columns, HMPrivBayes far below PrivBayes. Here PrivBayes rates every set of parents.",
         times,

@@ -120,7 +120,7 @@ CHOICES = {"view": base.Choice(phrase("Measured by"), dict(zip(MEASURES, MEASURE
 FIGURES = (
     Figure(
         "depths",
-        "Fig. 1: depth and score",
+        phrase("Fig. 1: depth and score"),
         "The paper prints curves without numbers, for 25 trees, and says: accuracy rises with epsilon, with a few "
         "fluctuations; it rises with depth; and the two scores are very much alike. That they are alike proves little: "
         "at epsilon 1, 25 trees of depth 5 leave 1/300 for each choice, and a choice with so little is a lot drawn. "
@@ -137,7 +137,7 @@ FIGURES = (
     ),
     Figure(
         "forests",
-        "Fig. 2: three forests",
+        phrase("Fig. 2: three forests"),
         "The paper compares 25 trees of depth 5, again without numbers: DiffPRFs is said to lose “very little” against "
         "DiffPRF, whose numbers were given by its authors, and to need no bins. How DiffPRF stops is not known. Here "
         "it does so as its trees, DiffP-ID3, do in Friedman and Schuster's paper: where a branch per value could be as "
