@@ -83,10 +83,11 @@ def captions(base: Any, field: str, number: str = "", **look: Any) -> Any:
 def fitted(base: Any, field: str, wide: float, least: str = "", **look: Any) -> Any:
     """A field's texts, cut to the pixels that `room` says, on a canvas that is as `wide` until it is stretched.
 
+    What stands `beside` them takes as many pixels at any width.
     The tooltip of what they stand on holds all of them. Where there is room for less than `least` pixels, an
     expression, is no text.
     """
-    room = f"datum.room * width / {wide}"
+    room = f"(datum.room * width / {wide} - (datum.beside || 0))"
     seen: dict[str, Any] = {"opacity": alt.ExprRef(f"{room} < {least} ? 0 : 1")} if least else {}
     return captions(base, field, limit=alt.ExprRef(f"max(1, {room})"), **seen, **look)
 

@@ -123,7 +123,8 @@ def pair_tables(frame: pd.DataFrame, *, x: str, y: str) -> Chart:
     names = []
     for side in ("x", "y"):
         shares = cells.groupby(side, sort=False)["shade"].sum()
-        kept = shares.index[shares.index.isin(shares.nlargest(MOST_VALUES).index)]
+        most = MOST_VALUES + (len(shares) == MOST_VALUES + 1)  # one alone is no others
+        kept = shares.index[shares.index.isin(shares.nlargest(most).index)]
         rest = [say("({count:,} others)", count=len(shares) - len(kept))] if len(shares) > len(kept) else []
         cells[side] = cells[side].where(cells[side].isin(kept), "".join(rest))
         names.append([*kept, *rest])
@@ -238,7 +239,7 @@ def _matrix(
     below: Any = {"labelAngle": -90 if steep else -50, "labelOverlap": False}
     if len(across) * (longest + 2) <= 60:
         below = {"labelAngle": 0}
-    below |= {"labelFontSize": 11} if steep else {}
+    below |= {"labelFontSize": 11, "labelOverlap": "greedy"} if steep else {}  # or a phone has none
     end_labels: Any = {"labelOverlap": False}
     if not named:
         below = end_labels = {"labels": False, "ticks": False, "domain": False}

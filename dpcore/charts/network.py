@@ -17,7 +17,7 @@ import pandas as pd
 from dpcore.charts.base import Chart, present
 from dpcore.charts.colors import NEUTRAL, RELEASED
 from dpcore.charts.frames import LETTER, MOST_NAMED, in_order, largest, short, texts, tidy
-from dpcore.charts.marks import canvas, tooltips, words
+from dpcore.charts.marks import NO_TIP, canvas, fitted, tooltips, words
 from dpcore.language import phrase, plural, say
 from dpcore.text import number
 
@@ -197,8 +197,13 @@ def _drawn(data: pd.DataFrame, links: Links, called: tuple[str, str], *, arrows:
     layers.append(dots.encode(*_looks(data, low, high), tooltip=tooltip).add_params(pointed))
     if named:
         aside: Any = {"align": "left", "dx": alt.ExprRef("datum.radius + 4"), "fontWeight": 600}
-        layers.append(words(marks(data[["x", "y", "label", "radius"]]), "label", **aside, fontSize=letters))
-    return present(alt.layer(*layers), height=height + 150, **told)  # what fits its container counts title and legend
+        right = data.sort_values("x").groupby("y")[["x", "radius"]].shift(-1)  # in its row
+        own = data[["x", "y", "label", "radius"]].assign(room=right["x"].fillna(WIDTH) - data["x"])
+        own["beside"] = radius + 12 + right["radius"].fillna(0)
+        name = fitted(marks(own), "label", WIDTH, "30", **aside, fontSize=letters)
+        layers.append(name.encode(tooltip=NO_TIP))
+    fit = alt.AutoSizeParams(type="fit-x", contains="padding")  # legends come on top
+    return present(alt.layer(*layers), height=height, autosize=fit, **told)
 
 
 def _looks(data: pd.DataFrame, low: float, high: float) -> list[Any]:

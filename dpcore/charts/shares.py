@@ -1,5 +1,6 @@
 """Shares of a column's values, real, released and reported, and what a release gets most wrong."""
 
+from itertools import pairwise
 from typing import Any
 
 import altair as alt
@@ -8,13 +9,13 @@ import pandas as pd
 
 from dpcore.charts.base import DIGITS, Chart, by_width, present
 from dpcore.charts.colors import CLAIMED, INK, NEUTRAL, REAL, RELEASED
-from dpcore.charts.frames import LINE, MOST_ENTRIES, as_listed, distinct, labels, percents, short, step, tidy
+from dpcore.charts.frames import LINE, MOST_ENTRIES, as_listed, breadth, distinct, labels, percents, short, step, tidy
 from dpcore.charts.marks import NO_TIP, bars, diamonds, single, tooltips, words
 from dpcore.charts.scales import distances, values
 from dpcore.language import say
 
 RARE, FEW, MOST = 0.01, 12, 25  # a share; values that are drawn however rare, and that are drawn at most
-UPRIGHT, CROWDED = 60, 36  # letters that stand side by side below bars, on a laptop and on a phone
+UPRIGHT, CROWDED = 60, 40  # letters that stand side by side below bars, on a laptop and on a phone
 LOOKS = {"labelAngle": (0, -50), "labelAlign": ("center", "right"), "labelBaseline": ("top", "middle")}
 TURNED = {name: alt.ExprRef(**by_width(*looks)) for name, looks in LOOKS.items()}  # where there are too many
 MOST_HEAD = 12  # letters above a column of numbers
@@ -172,8 +173,11 @@ class _Values:
         place: Any = alt.X if self.upright else alt.Y
         self.share: Any = alt.Y if self.upright else alt.X
         self.end: Any = alt.Y2 if self.upright else alt.X2
-        self.crowded = self.upright and sum(map(len, data["value"])) > CROWDED
-        axis: Any = {"labelPadding": 4} | (TURNED if self.crowded else {"labelAngle": 0, "labelOverlap": False})
+        wide = [max(map(breadth, name.split("\n"))) for name in data["value"]]
+        between = max(((a + b) / 2 + 1 for a, b in pairwise(wide)), default=0.0)  # their middles
+        self.crowded = self.upright and between * len(data) > CROWDED
+        axis: Any = {"labelPadding": 4 if self.upright else 9}  # of which a diamond takes half
+        axis |= TURNED if self.crowded else {"labelAngle": 0, "labelOverlap": False}
         named = place("value:N", title=None, scale=as_listed(data["value"]), axis=alt.Axis(**axis))
         self.base = alt.Chart(data).encode(named, tooltip=[*tooltips("value|value"), *tooltip])
         self.along = values(title, data[fields])

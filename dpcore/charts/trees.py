@@ -76,7 +76,8 @@ def forest_tree(frame: pd.DataFrame, *, title: str = "", width: float = WIDTH) -
     inside = marks(lines, "inset").encode(tooltip=tip)
     black = look | {"color": ink_on("datum.fill")}
     heads = fitted(inside, "head", width, **black, dy=-8, fontWeight="bold")
-    feet = fitted(inside, "foot", width, **black, dy=8)
+    whole = f"({ROOM} - 1) * length(datum.foot)"  # a number that is cut is another number
+    feet = fitted(inside, "foot", width, whole, **black, dy=8)
     ways = marks(data[["start", "y", "branch", *told]].assign(room=data["left"] - data["start"] - 10), "start")
     branches = fitted(ways.encode(tooltip=tip), "branch", width, **look | {"baseline": "bottom"}, dx=5, dy=-3)
     rest = words(marks(data[["right", "y", "more"]], "right"), "more", **look, dx=6)
