@@ -129,6 +129,7 @@ def outdated() -> None:
 def figures(shown: Mapping[str, str], *, beside: bool = True, **look: Any) -> None:
     """Figures by their labels, beside each other or in a column."""
     cells: Sequence[Any] = st.columns(len(shown)) if beside else [st] * len(shown)
+    look |= {"height": "stretch"} if beside else {}
     for cell, (label, value) in zip(cells, shown.items(), strict=True):
         cell.metric(label, value, border=True, **look)
 

@@ -69,7 +69,7 @@ def summary(page: str, shown: Shown, remark: str = "") -> None:
     with top, st.container(key="verdict"):  # the first tile gets the focus after a run
         tiles = [epsilon_tile(shown), *found]
         for cell, (label, value, meaning) in zip(st.columns(4), tiles, strict=False):
-            cell.metric(label, value, border=True, help=meaning or None)
+            cell.metric(label, value, border=True, help=meaning or None, height="stretch")
     st.caption(say(REAL_DATA))  # which the tiles say by its sign alone
 
 

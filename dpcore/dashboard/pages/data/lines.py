@@ -189,15 +189,15 @@ def editor(rows: Intake, key: str) -> pd.DataFrame:
     """The editable table."""
     text, box = column_config.TextColumn, column_config.CheckboxColumn
     pick: Any = partial(column_config.SelectboxColumn, format_func=lambda one: say(WORDS[str(one)]))
-    size, wide = (1.4, 160) if class_size() else (1.0, 230)
+    size, wide = (1.4, 190) if class_size() else (1.0, 250)
     columns: dict[str, Any] = {
-        "use": box(say("Use"), width=round(70 * size)),
+        "use": box(say("Use"), width=round(64 * size)),
         "name": text(say("Column"), width=round(125 * size), pinned=True),
-        "kind": pick(say("What it is"), width=round(140 * size), options=list(KINDS)),
+        "kind": pick(say("What it is"), width=round(132 * size), options=list(KINDS)),
         "values": text(say("Public values"), width=round(wide * size), help=say(HOW)),
-        "missing": box(say("Missing"), width=round(105 * size)),
+        "missing": box(say("Missing"), width=round(100 * size)),
         "from": text(say("Where from"), width=round(145 * size), help=say("For your eyes only.")),
-        "outside": pick(say("Values outside"), width=round(145 * size), options=OUTSIDE, required=True),
+        "outside": pick(say("Values outside"), width=round(140 * size), options=OUTSIDE, required=True),
         "also": text(say("Also missing"), help=say("Numbers or dates that stand for none, such as 999; -9.")),
         "form": text(say("Written"), help=say("Such as $1,234.50; of dates, d/m/y or m/d/y.")),
     }
