@@ -26,8 +26,8 @@ def texts(column: Iterable[object]) -> pd.Series:
     missing = (value is None or value is pd.NA or value != value for value in column)
     shown = (" ".join(str(value).split()) or say("(empty)") for value in column)
     gone, both = say("(missing)"), zip(missing, shown, strict=True)  # a column says it in English
-    told = [gone if lost or text == "(missing)" else text for lost, text in both]
-    return pd.Series(told, dtype=object)
+    named = [gone if lost or text == "(missing)" else text for lost, text in both]
+    return pd.Series(named, dtype=object)
 
 
 def short(name: str, most: int = 40) -> str:
