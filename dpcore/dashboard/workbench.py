@@ -137,7 +137,7 @@ class Workbench:
         """All settings; moving one draws nothing and spends nothing."""
         page, shown = self.page, session.shown(self.page)
         with links.of(page, data):
-            strength, odds, choose = st.columns([9, 8, 13], gap="medium")
+            strength, odds, choose = st.columns([9.3, 7.6, 13.1], gap="medium")
             with choose:
                 name, preset = controls.method_select(page)
             method: Any = METHODS[name](mode=preset.mode, **preset.parameters)
