@@ -145,6 +145,12 @@ class Evaluator:
         """Some columns of the first training rows, which are for the screen of their owner alone."""
         return self.data.train_sample[list(names)].head(most)
 
+    def class_rows(self, target: str) -> Ints:
+        """How many training rows have each class: for the screen of their owner alone."""
+        column = self.data.schema[target]
+        codes = self.train[:, self.data.schema.index(target)]
+        return np.bincount(codes, minlength=column.size)[: len(column.categories)]
+
     def people(self, unit: PrivacyUnit) -> int:
         """How many persons the training rows are of."""
         return int(unit.persons(self.data.train_sample).max(initial=-1)) + 1

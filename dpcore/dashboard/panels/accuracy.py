@@ -5,7 +5,6 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import streamlit as st
 
@@ -33,7 +32,9 @@ def rare_class(page: str, method: Any, data: Dataset, rows: int | None) -> None:
     if target is None or not data.held:
         return
     known = session.kept("dpcore.classes", dict[Any, Any])
-    counts = session.compute_once(known, (data.token, target, schema.to_json()), partial(count_classes, data, target))
+    counts = session.compute_once(
+        known, (data.token, target, schema.to_json()), partial(Evaluator(data).class_rows, target)
+    )
     rarest = int(counts.argmin())
     if counts[rarest] >= RARE_CLASS * counts.sum():
         return
@@ -43,13 +44,6 @@ def rare_class(page: str, method: Any, data: Dataset, rows: int | None) -> None:
             words = phrase("**{column} = {value}:** about {n:,.0f} rows, noise about ± {noise:,.0f}. :orange[{mark}]")
             about = {"column": escaped(target), "value": escaped(schema[target].labels[rarest]), "mark": say(REAL_DATA)}
             st.markdown(say(words, n=float(f"{counts[rarest]:.2g}"), noise=float(f"{noise:.2g}"), **about))
-
-
-def count_classes(data: Dataset, target: str) -> Any:
-    """The rows of each class."""
-    column = data.schema[target]
-    codes = Evaluator(data).train[:, data.schema.index(target)]
-    return np.bincount(codes, minlength=column.size)[: len(column.categories)]
 
 
 def accuracy(page: str, shown: Shown) -> None:
