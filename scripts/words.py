@@ -130,14 +130,14 @@ def holes(text: str) -> set[str]:
 
 
 def meets(text: str) -> bool:
-    """Whether signs of bold words stand between punctuation inside and a letter outside: they would be shown."""
+    """Whether signs of bold words would be shown: punctuation inside meets a letter, or they meet a blank inside."""
     parts = text.split("**")
     ends = [
         pair
         for k in range(1, len(parts) - 1, 2)
         for pair in ((parts[k - 1][-1:], parts[k][:1]), (parts[k + 1][:1], parts[k][-1:]))
     ]
-    return any(re.match(r"\w", outside) and re.match(r"[^\w\s]", inside) for outside, inside in ends)
+    return any(re.match(r"\w[^\w\s]|.?\s$", outside + inside) for outside, inside in ends)
 
 
 def forms(text: Text) -> tuple[str, ...]:

@@ -112,7 +112,7 @@ x.say("not ours")
 
 def test_faulty_translations_are_found():
     catalog = words.Catalog("zh")
-    catalog.add("{n} of {all}", "{n}")
-    catalog.add("**bold** word", "粗体")
-    catalog.add("**bold**: a word", "**粗体。**字")
-    assert len(list(words.faults(catalog))) == 3
+    wrong = {"{n} of {all}": "{n}", "**bold** word": "粗体", "**bold**: a word": "**粗体。**字", "**a**": "：** 字**"}
+    for text, translated in wrong.items():
+        catalog.add(text, translated)
+    assert len(list(words.faults(catalog))) == 4
