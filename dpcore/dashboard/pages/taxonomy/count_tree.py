@@ -154,7 +154,7 @@ def ask(shown: Shown) -> None:
     )
     st.markdown(f"{text}{panels.of_persons(shown)}")
     divided, key = list(released(shown).tree.leaves.family), f"{PAGE}.ask:{id(shown)}"
-    names = st.multiselect(say("Columns"), schema.names, divided[:2], key=key)
+    names = st.multiselect(say("Columns"), schema.names, divided[:1], key=key)
     if not names:
         st.info(say("Choose a column."))
         return
