@@ -57,7 +57,7 @@ def share_right(frame: pd.DataFrame, *, epsilon: float, noiseless: float, title:
         most.encode(across, up, tooltip=tooltips("epsilon|epsilon|,.2~g", "at|at most|.1%")),
         setting_rule(across, [], epsilon=epsilon),
         # No line through the marks: between them it would pass the curve of what is allowed.
-        *_curve(data, chosen, x=across, y=up, tooltip=tooltip, dy=-14)[1:],
+        *_curve(data, chosen, x=across, y=up, tooltip=tooltip)[1:],
     ]
     seen = say(
         "{title}, against epsilon from 0.01 to 10,000. Noiseless numbers: {noiseless}.",
@@ -69,7 +69,7 @@ def share_right(frame: pd.DataFrame, *, epsilon: float, noiseless: float, title:
     return present(
         alt.layer(*layers),
         title,
-        key=say("Blue: this attack. Orange, dashed: the most for any attack on somebody who was 50:50."),
+        key=say("Blue: this attack. Orange: the most for any attack, from 50:50."),
         seen=seen,
         height=310,
     )
@@ -121,7 +121,7 @@ def share_found(
         ends = alt.Chart(data.dropna(subset=band)).mark_area(color=NEUTRAL, opacity=0.22)
         layers.append(ends.encode(across, alt.Y("low:Q", **shares(found)), alt.Y2("high:Q"), tooltip=NO_TIP))
     layers += [setting_rule(across, [], number=at)] if at >= min(ticks) else []
-    layers += _curve(known, chosen, x=across, y=up, tooltip=tooltip, dy=16)
+    layers += _curve(known, chosen, x=across, y=up, tooltip=tooltip)
     seen = say("{title}: {found}, against {what} up to {most:,}.", title=title, found=found, what=what, most=most)
     for share in chosen["text"]:
         seen += say(" At {place:,}: {share}.", place=at, share=share)
@@ -189,12 +189,12 @@ def groups_apart(
     )
 
 
-def _curve(data: pd.DataFrame, chosen: pd.DataFrame, *, dy: int, **at: Any) -> list[Any]:
+def _curve(data: pd.DataFrame, chosen: pd.DataFrame, **at: Any) -> list[Any]:
     """A line through all rows, a mark for each, and a diamond with its share, which is bold, for what is chosen."""
     base, own = (alt.Chart(rows).encode(**at) for rows in (data, chosen))
     return [
         base.mark_line(color=RELEASED, strokeWidth=3, interpolate="monotone").encode(tooltip=NO_TIP),
         base.mark_point(filled=True, size=70, color=RELEASED, opacity=1),
         diamonds(own, RELEASED),
-        end_labels(own, at["x"].shorthand.partition(":")[0], "text", dx=10, dy=dy, fontWeight="bold"),
+        end_labels(own, at["x"].shorthand.partition(":")[0], "text", dx=10, dy=16, fontWeight="bold"),
     ]

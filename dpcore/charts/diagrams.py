@@ -23,7 +23,7 @@ Box = tuple[float, int, str, str, str]  # how far along, in which row, its color
 Arrow = tuple[float, float, int, int, str, str]  # from and to where, in which row and lane, its color, and its text
 TRUST_BOXES: list[Box] = [
     (0.0, 0, REAL, YOU, ANSWER),
-    (0.5, 0, REAL, phrase("A trusted curator"), phrase("everybody’s true answers")),
+    (0.5, 0, REAL, phrase("A trusted curator"), phrase("all true answers")),
     (1.0, 0, RELEASED, OUT, phrase("noise added once")),
     (0.0, 1, REAL, YOU, ANSWER),
     (0.5, 1, RELEASED, phrase("A collector"), phrase("noisy reports only")),
@@ -50,7 +50,7 @@ FRAMEWORK_ARROWS: list[Arrow] = [
     (0.5, 1.0, 1, 1, RELEASED, phrase("answers, free")),
 ]
 INTERACTIVE = phrase("Interactive: the owner answers, as long as the budget lasts")
-ONCE = phrase("Non-interactive, as here: the owner releases once, and everybody asks the release")
+ONCE = phrase("Non-interactive, as here: the owner releases once, and anyone asks the release")
 
 
 def trust() -> Chart:
@@ -62,8 +62,8 @@ def trust() -> Chart:
         The chart.
     """
     seen = say(
-        "On other pages people give true answers to a trusted curator, who adds noise once. On this page everybody "
-        "adds noise to their own answer, and the collector holds noisy reports only."
+        "On other pages people give true answers to a trusted curator, who adds noise once. On this page people "
+        "add noise to their own answers, and the collector holds noisy reports only."
     )
     return _diagram(TRUST_BOXES, TRUST_ARROWS, (TRUSTED, ALONE), say("Who sees the truth?"), seen)
 

@@ -159,7 +159,7 @@ def belief(frame: pd.DataFrame, *, prior: float) -> Chart:
     return present(
         alt.layer(area, same, rule, diamonds(mark, RELEASED)),
         say("Sure before, sure after"),
-        key=say("Blue: where somebody’s belief may move. Dashed: it stays. Here: {told}.", told=note),
+        key=say("Blue: where a belief may move. Dashed: it stays. Here: {told}.", told=note),
         seen=say("A band around the diagonal: from {prior:.3g}% before to {told} after.", prior=100 * prior, told=note),
         height=400,
     )

@@ -12,7 +12,7 @@ from dpcore.charts.base import REAL_DATA
 from dpcore.dashboard import jobs
 from dpcore.dashboard.panels import distances, draw_column, draw_part, evaluator, real
 from dpcore.dashboard.session import Shown, remember
-from dpcore.dashboard.widgets import lasting, markdown
+from dpcore.dashboard.widgets import caption, lasting, markdown
 from dpcore.evaluate.model_marginals import model_distances, model_marginals
 from dpcore.evaluate.statistics import Statistics
 from dpcore.export.model_file import Model
@@ -55,12 +55,16 @@ def of_model(page: str, shown: Shown) -> None:
     frame, off = found
     of_column(frame, worst_first(say("One column (the worst first)"), f"{page}.column", off))
     markdown(
-        "Mean distance of {n:,} columns: **{mean:.3f}** ({mark}). A forest's counts are those of a "
-        "column's first split: of the rows that reach it, the share that goes each way.",
+        "Mean distance of {n:,} columns: **{mean:.3f}** ({mark}).",
         n=len(off),
         mean=off["avd"].mean(),
         mark=say(REAL_DATA),
     )
+    if page == "forests":
+        caption(
+            "A forest's counts are those of a column's first split: of the rows that reach it, the "
+            "share that goes each way."
+        )
 
 
 def of_counts(page: str, shown: Shown) -> tuple[Statistics, pd.DataFrame] | None:

@@ -78,5 +78,5 @@ def attack(number: int, epsilon: float | None, seed: int) -> tuple[str, Demonstr
     )
     noisy, unit = noisy_share(number, seed)
     scale = secret_bits_numbers.scale(number, epsilon)
-    answers[say("published answer")] = [f"{answer:,.0f}" for answer in first @ BITS + scale * unit]
+    answers[say("published answer")] = (first @ BITS + scale * unit).round().astype(int)
     return say(lead, scale=short(scale), **values), with_noise(noisy, epsilon, assumed, answers)

@@ -61,7 +61,7 @@ def asking(key: str) -> Demonstration:
 def groups(key: str) -> Demonstration:
     """Splitting people and splitting columns."""
     parts = lasting(st.slider, say("Parts"), f"{key}.parts", 2, len(numbers.COLUMNS), 4)
-    epsilon = epsilon_slider(key, phrase("epsilon for the count of each part"))
+    epsilon = epsilon_slider(key, phrase("Epsilon for the count of each part"))
     relation = Relation(choice(st.radio, say("Neighbors"), f"{key}.relation", controls.RELATIONS))
     people = float(numbers.split_people_epsilon(epsilon, parts, relation))
     columns = float(numbers.split_columns_epsilon(epsilon, parts))
@@ -76,7 +76,7 @@ def groups(key: str) -> Demonstration:
         "Parallel composition needs disjoint people. The paper of HMPrivBayes takes groups of "
         "columns for such groups, so it claims too little.",
         {say("The cells"): pd.concat([table.assign(split=name) for name, table in tables.items()])},
-        "Your row can change {moved} counts of groups: they can cost up to **{moved} × epsilon**.",
+        "Group counts that your row can change: {moved}. They can cost up to **{moved} × epsilon**.",
         {"moved": relation.histogram_l1},
     )
 

@@ -108,7 +108,7 @@ def choosing(key: str) -> Demonstration:
 def response(key: str) -> Demonstration:
     """Randomized response: what becomes of an answer, and what many are worth."""
     size = lasting(st.slider, say("Values to choose from (k)"), f"{key}.k", 2, 10, 4)
-    epsilon = epsilon_slider(key, phrase("epsilon of one report"))
+    epsilon = epsilon_slider(key, phrase("Epsilon of one report"))
     channel = ERRPH(size, epsilon=epsilon)
     matrix = choices.response_matrix(channel)
     near = 200 * choices.share_deviation(channel, 0.3, PEOPLE)
