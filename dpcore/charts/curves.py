@@ -17,7 +17,7 @@ from dpcore.language import phrase, say
 from dpcore.text import number
 
 FEWEST_RUNS = 3
-PRINTED = phrase("as printed")  # the mode that is dashed and hollow
+PRINTED = phrase("as published")  # the mode that is dashed and hollow
 SPREADS = {  # what an interval of runs shows
     "range": phrase("the lowest and highest run"),
     "t": phrase("95% t-intervals of the mean"),
@@ -55,7 +55,7 @@ def curves(
     """Draw a number against another, per series.
 
     There is a mark per run, a line through the means and an interval per point. Each panel has its
-    own chart; mode "as printed" is dashed and hollow, any other solid and filled. Numbers that an
+    own chart; mode "as published" is dashed and hollow, any other solid and filled. Numbers that an
     axis cannot show (not finite, or <= 0 on a log scale) are left out.
 
     Parameters
@@ -130,7 +130,7 @@ def curves(
     if center == "median":
         key = say("One mark per run; lines join the medians")
     if interval != "range" and not run_data["low"].notna().any():
-        key += say("; {fewest} runs have an interval.", fewest=FEWEST_RUNS)
+        key += say("; an interval needs {fewest} runs.", fewest=FEWEST_RUNS)
     else:
         spread = say(SPREADS[interval])
         key += say(", bands {spread}.", spread=spread) if _banded(data) else say(", bars {spread}.", spread=spread)

@@ -36,7 +36,7 @@ MOST_EPSILON = 6.0
 # The first line is broad, so that another on top of it leaves both to be seen.
 DESCRIBED: list[Look] = [(RELEASED, [1, 0], 9), ({"expr": INK.expr}, [7, 5], 3), (SERIES[2], [3, 4], 4)]
 FRESH, KEPT = phrase("a fresh report each time"), phrase("the first report, kept")
-PRINTED, CORRECTED = phrase("a·x + b, as printed"), phrase("Laplace noise, corrected")
+PRINTED, CORRECTED = phrase("a·x + b, as published"), phrase("Laplace noise, corrected")
 CALLED = {  # what is said, and whether it is true, if that is told
     ("yes", None): phrase("said yes"),
     ("no", None): phrase("said no"),
@@ -177,7 +177,7 @@ def coin_estimates(frame: pd.DataFrame, *, truth: float) -> Chart:
     clipped = say(" Hollow: clipped to what is possible.") if (data["estimate"] != data["kept"]).head(1).any() else ""
     return present(
         alt.layer(*layers),
-        say("What the reports say about everybody"),
+        say("What the reports say about all people"),
         key=say("Diamond and bar: this crowd’s estimate and its 95% interval.") + clipped + many,
         seen=say(
             "Estimated share {estimate}, truth {truth:.3g}%, on an axis from {low:.0f}% to {high:.0f}%; below 0% "
@@ -323,7 +323,7 @@ def tails(frame: pd.DataFrame, *, bound: float) -> Chart:
     Parameters
     ----------
     frame : DataFrame
-        One row per kind and position: `series` (as printed first, then corrected), `beyond`,
+        One row per kind and position: `series` (as published first, then corrected), `beyond`,
         `log_ratio`.
     bound : float
         The epsilon of the corrected one.

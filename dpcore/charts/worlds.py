@@ -258,7 +258,7 @@ def world_piles(
     long = pd.concat(parts, ignore_index=True)
     long = long[long["count"] > 0]
     most, least = largest(long["share"], 1e-3), 0.5 / max(runs, 1)
-    scale = span(least, most * (most / least) ** 0.7, type="log") if logarithmic else span(0, 1.7 * most)
+    scale = span(least, most * (most / least) ** 0.7, type="log") if logarithmic else span(0, 2.1 * most)
     across = _numbers(data, number)
     up = alt.Y("share:Q", **scaled(say("share of runs"), scale, **STACKED, format="~%", tickCount=4))
     tooltip = tooltips("world|world", "from|from|.4~g", "to|to|.4~g", "count|runs|,.0f", "share|share|.3~p")
@@ -445,7 +445,7 @@ def game_scores(frame: pd.DataFrame, *, limit: pd.DataFrame) -> Chart:
     line = tidy(limit, [], ["epsilon", "share"]).dropna()
     names = [*map(say, WAYS)]
     data["who"] = data["who"].map(say)
-    data["release"] = np.where(data["honest"], say("corrected"), say("as printed"))
+    data["release"] = np.where(data["honest"], say("corrected"), say("as published"))
     lane = 2 * (data["who"] == names[1]).astype(float) + ~data["honest"].astype(bool) - 1.5
     data["at"] = data["epsilon"] * 1.09**lane  # marks of one epsilon stand beside each other
     scale, ticks = alt.Scale(type="log", nice=False, padding=30), line["epsilon"].to_list()
@@ -470,7 +470,7 @@ def game_scores(frame: pd.DataFrame, *, limit: pd.DataFrame) -> Chart:
     return present(
         alt.layer(half, allowed, whiskers, *dots),
         say("Scores, and the most that epsilon allows"),
-        key=say("Orange: exp(epsilon) / (1 + exp(epsilon)). Dashed: a fair coin. Hollow marks: as printed."),
+        key=say("Orange: exp(epsilon) / (1 + exp(epsilon)). Dashed: a fair coin. Hollow marks: as published."),
         seen=say("Shares of rounds guessed right, with intervals, against epsilon: {shares}.", shares=said),
         height=400,
     )

@@ -21,7 +21,7 @@ from dpcore.evaluate.learners import MAJORITY, MODELS, Judged, Model, one_hot, r
 from dpcore.language import phrase
 
 REAL, FLOOR = phrase("trained on real rows"), phrase("a fresh sample of the real rows")
-PLAIN = phrase("same builder, noiseless")
+PLAIN = phrase("same method, noiseless")
 FOREST, TREE = phrase("scikit-learn forest"), phrase("scikit-learn tree")
 KINDS = (REAL, MAJORITY, FOREST, TREE, FLOOR)
 DEPTH = 5  # of scikit-learn's tree, if the method has none

@@ -157,7 +157,7 @@ def test_a_description_sets_the_page_and_a_file_that_is_none_is_refused():
 
 def runs_of(epsilon: float, **values: list[float]) -> pd.DataFrame:
     """Runs by method and mode, which `_` joins."""
-    rows = [(name.strip("_"), "as printed" if "_" in name else "corrected", found) for name, found in values.items()]
+    rows = [(name.strip("_"), "as published" if "_" in name else "corrected", found) for name, found in values.items()]
     frame = pd.DataFrame(rows, columns=["series", "mode", "value"]).explode("value").astype({"value": float})
     frame = frame.assign(metric="accuracy", model="", epsilon=epsilon, epsilon_bound=epsilon)
     return frame.assign(method=frame["series"] + " | " + frame["mode"])

@@ -83,7 +83,7 @@ def test_a_figure_is_made_charged_run_by_run_and_marked(name: str, key: str) -> 
     (relation,) = set(found["relation"])
     account = books(at)[key_of(at), relation]
     assert account[1:] == pytest.approx((found["epsilon_claimed"].sum(), found["epsilon_bound"].sum()))
-    assert (found.loc[found["epsilon_bound"] == math.inf, "mode"] == "as printed").all()
+    assert (found.loc[found["epsilon_bound"] == math.inf, "mode"] == "as published").all()
     assert marked(at)[drawn:] == [True] * (len(pictures(at)) - drawn) != []
     _, tables = charts(at)[-1]
     assert all(any(table.isin([label]).any(axis=None) for table in tables) for label in references)

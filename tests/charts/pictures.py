@@ -99,7 +99,7 @@ def swept(data):
     return charts.sweep(data, y="value", y_title="accuracy", references=lines(list(data["model"].unique())))
 
 
-def runs(names=NAMES[:2], modes=("as printed", "corrected"), repeats=2):
+def runs(names=NAMES[:2], modes=("as published", "corrected"), repeats=2):
     each = product((0.05, 0.1, 1.0), enumerate(names), modes, ("AVD", "error"), range(repeats))
     rows = [(x, name, mode, panel, place + 0.1 * r) for x, (place, name), mode, panel, r in each]
     return frame("epsilon series mode panel value", rows)
@@ -116,7 +116,7 @@ def panels_of_curves(data):
 
 
 def methods(names=("NB-Synth", "PPNB"), **changes):
-    rows = product(names, ("corrected", "as printed"), (0.1, 1.0), (0.2, 0.3, 0.7))
+    rows = product(names, ("corrected", "as published"), (0.1, 1.0), (0.2, 0.3, 0.7))
     found = frame("series mode epsilon_claimed value", rows)
     proved = found["epsilon_claimed"].where(found["mode"] == "corrected", INF)
     return found.assign(epsilon_bound=proved, relation="change one row").assign(**changes)
@@ -129,8 +129,8 @@ def compared(runs, **more):
 def stripped():
     found = methods()
     return found.assign(
-        name=found["series"] + found["mode"].map({"corrected": " 1", "as printed": " 2"}),
-        hollow=found["mode"] == "as printed",
+        name=found["series"] + found["mode"].map({"corrected": " 1", "as published": " 2"}),
+        hollow=found["mode"] == "as published",
     )
 
 

@@ -101,7 +101,7 @@ TOGETHER = [  # or by the schema: what is wrong, and the word for it
     ({"count_share": 0.6, "leaf_share": 0.4}, "choices"),
     ({"numbers": "moments", "pairs": True}, "pairs"),
     ({"noise": "opendp", "random_state": 1}, "seeded"),
-    ({"delta": 1e-9, "mode": "published"}, "as printed|mode"),
+    ({"delta": 1e-9, "mode": "published"}, "as published|mode"),
     ({"target": "nobody"}, "nobody"),
     ({"target": "age"}, "numeric"),
     ({"variant": "C2", "x_source": "model"}, "uniform"),

@@ -92,6 +92,6 @@ def test_series_say_how_many_of_their_runs_failed():
     frame = runs("epsilon", {"JTree": LOW, "PrivBayes": LOW}, data="big5")
     frame.loc[[0, 1, 2], "error"] = "too large"
     names = set(base.with_failures(frame)["series"])
-    assert names == {"JTree (as printed: 3 of 4 runs failed)", "PrivBayes"}
+    assert names == {"JTree (as published: 3 of 4 runs failed)", "PrivBayes"}
     two_metrics = pd.DataFrame({"metric": ["accuracy", "balanced accuracy"], "error": "too large"})
     assert len(failed_runs([two_metrics, two_metrics.assign(error="")])) == 1

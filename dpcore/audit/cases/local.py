@@ -88,7 +88,7 @@ EVERYTHING: dict[str, Any] = {"pairs": False, "n_questions": None, "merge": Fals
 CASES = (
     case(
         "PPNB/published/label",
-        phrase("The class as printed"),
+        phrase("The class as published"),
         phrase("The class is reported as it is. No epsilon is claimed, and none holds."),
         PPNB(mode="published"),
         phrase("Reported class: 0 for no, 1 for yes"),
@@ -97,7 +97,7 @@ CASES = (
     ),
     case(
         "PPNB/published/numbers",
-        phrase("A number as printed"),
+        phrase("A number as published"),
         phrase(
             "The number is multiplied by a random one, and another is added: 0 stays near 0, and 10 seldom does. No "
             "epsilon is claimed, and none holds."

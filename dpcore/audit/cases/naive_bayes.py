@@ -46,7 +46,7 @@ CASES = (
         name=phrase("Algorithm 2: a thousand labels, paid for as one"),
         tale=phrase(
             "Ten equal people, or nine of them and one who differs in everything. Every released label leans a "
-            "little towards the table it came from; the attacker adds up 1,000 of them. The paper pays for one."
+            "little towards the table it came from; the attacker adds up 1,000 of them. The paper charges one."
         ),
         **LABELS,
         estimator=NaiveBayesSynthesizer(mode="published", relation="replace", rows=1_000),

@@ -119,7 +119,7 @@ CASES = (
         name=phrase("All pairs of columns, paid for as if each person were in one of them"),
         tale=phrase(
             "Forty rows of zeros, or one of them all ones. That row raises the similarity of all six pairs of four "
-            "columns at once. The paper pays as if pairs held different people: half of what they can cost. What is "
+            "columns at once. The paper charges as if pairs held different people: half of what they can cost. What is "
             "attacked is compared with the part of epsilon that the paper counts for all pairs."
         ),
         **ZEROS_FOUR,
@@ -186,7 +186,7 @@ CASES = (
         key="PrivBayes/published/tables",
         name=phrase("Tables, one row replaced"),
         tale=phrase(
-            "200 rows of zeros and 200 of ones, or one row of zeros less and one of ones more. The paper pays for "
+            "200 rows of zeros and 200 of ones, or one row of zeros less and one of ones more. The paper charges "
             "every table in turn, and is right. The attacker sees both tables that the row is in."
         ),
         schema=TWO,
@@ -300,7 +300,7 @@ CASES = (
         name=phrase("Twelve comparisons with one noisy threshold"),
         tale=phrase(
             "Twenty rows of zeros but for one, which has ones in the first four columns or in the last four. It "
-            "makes six pairs of columns look dependent, or six others. The paper pays for all answers as for one; "
+            "makes six pairs of columns look dependent, or six others. The paper charges all answers as one; "
             "the attacker counts edges."
         ),
         **BLOCKS,

@@ -108,13 +108,13 @@ def counts(estimator: Any, *told: str) -> list[Case]:
 
 
 STANDS = (
-    phrase("The paper pays for every level in turn, and its claim stands."),
+    phrase("The paper charges every level in turn, and its claim stands."),
     phrase(
-        "The paper pays for every level in turn. A replaced row can touch two nodes of a level, so only a larger "
+        "The paper charges every level in turn. A replaced row can touch two nodes of a level, so only a larger "
         "epsilon than claimed can be proved; one level is not enough to show it."
     ),
 )
-LEVELS = {"published": STANDS, "corrected": (phrase("Every level is paid for in turn."),)}
+LEVELS = {"published": STANDS, "corrected": (phrase("Every level is charged in turn."),)}
 
 
 def purity(expected: Verdict, told: str, **how: Any) -> list[Case]:

@@ -12,7 +12,7 @@ import pandas as pd
 from dpcore.language import plural, retold, say
 
 CLEARLY = 0.7
-PRINTED = "as printed"
+PRINTED = "as published"
 MOST = 160  # characters of a list of places that anybody reads
 PLACES = {"epsilon", "x", "rows", "parents", "divisions", "repeat"}
 PLACE = {"rows": "{:,.0f} rows", "parents": "{:g} parents"}  # numbers that need a word

@@ -71,7 +71,7 @@ def draw(frame: pd.DataFrame, panel: str, view: str) -> Drawn:
         x_title="epsilon claimed",
         y_title=say("{measure} on real test rows", measure=say(view)),
         log_x=True,
-        caption="Dashed lines stand at the epsilon that the paper claims; as printed, DiffPRFs has none that can be "
+        caption="Dashed lines stand at the epsilon that the paper claims; as published, DiffPRFs has none that can be "
         "proved. The paper names 45,222 training rows, which are Adult's training and test rows together. Here forests "
         "learn from the training rows only.",
     )

@@ -31,7 +31,7 @@ WIDEST = 1e100  # numbers are squared
 EPSILONS = (0.1, 0.2, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 10.0)
 ABOUT = phrase(
     "About you: what you answered, all your answers together. Worst case over all observers, the collector among "
-    "them; for one round of questions. Holds with a declared schema and without a seed; as printed, only "
+    "them; for one round of questions. Holds with a declared schema and without a seed; as published, only "
     "where its proof holds."
 )
 HIDDEN = phrase("Hides what you answer, not whether you take part.")

@@ -93,7 +93,7 @@ class NetworkSynthesizer(Synthesizer):
     def _check_relation(self, schema: Schema, *, bounded: bool) -> None:
         if self.relation == Relation.ADD_REMOVE:
             if self._published:
-                raise ParameterError(f"{self.title} as printed knows the number of rows.", "Use the relation replace.")
+                raise ParameterError(f"{self.title} as published knows the number of rows.", "Use relation replace.")
             if bounded and schema.max_rows is None:
                 raise ParameterError(
                     f"{self.title} compares entropies, which needs a public bound on the number of rows.",

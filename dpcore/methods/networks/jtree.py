@@ -131,7 +131,7 @@ class JTree(CliqueSynthesizer):
     def _check(self, schema: Schema) -> None:
         if self._published and self.relation != Relation.REPLACE:
             raise ParameterError(
-                "JTree as printed takes the number of rows as known.", "Use relation='replace', or corrected mode."
+                "JTree as published takes the number of rows as known.", "Use relation='replace', or corrected mode."
             )
         private_n = self.relation == Relation.ADD_REMOVE and schema.max_rows is None
         if self.mode == "corrected" and self.score == "MI" and private_n:

@@ -19,8 +19,8 @@ from dpcore.experiment import Config, Method
 from dpcore.language import phrase, retold, say
 from dpcore.methods import METHODS
 
-MODES = {"corrected": phrase("corrected"), "published": phrase("as printed")}
-LABELS = {"corrected": phrase("{method} | corrected"), "published": phrase("{method} | as printed")}
+MODES = {"corrected": phrase("corrected"), "published": phrase("as published")}
+LABELS = {"corrected": phrase("{method} | corrected"), "published": phrase("{method} | as published")}
 Offered = Mapping[str, tuple[str, Mapping[str, Mapping[str, Any]]]]
 """By the name on the screen: the method, and by mode the parameters that differ from its own."""
 
@@ -194,7 +194,7 @@ def lacks(config: Config) -> str:
 def restore(page: str, config: Config) -> None:
     """Set the page's controls to a sweep, as far as they can say it."""
     first = next(iter(config.methods.values()))
-    modes = [mode for mode, words in MODES.items() if any(label.endswith(f" | {words}") for label in config.methods)]
+    modes = [mode for mode in MODES if any(method.mode == mode for method in config.methods.values())]
     values: dict[str, Any] = {"epsilons": list(config.epsilons), "measures": list(config.measures), "modes": modes}
     values |= {"relation": str(first.relation), "repeats": config.repeats, "seed": first.random_state}
     for k, group in enumerate(GROUPS.values()):

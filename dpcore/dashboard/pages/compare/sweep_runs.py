@@ -24,8 +24,9 @@ from dpcore.language import phrase, retold, say
 from dpcore.methods.base import PrivateClassifier
 from dpcore.text import number
 
-# As books name runs.
-PURPOSES = (phrase("Comparison: {method} | corrected"), phrase("Comparison: {method} | as printed"))
+# As ledgers name runs; the last is of ledgers that were written before.
+PURPOSES = [phrase("Comparison: {method} | corrected"), phrase("Comparison: {method} | as published")]
+PURPOSES += [phrase("Comparison: {method} | as printed")]
 FINISHED = phrase("finished already: no charge")
 CHARGED = phrase("Every run is a release of the same rows, and will be charged to your privacy budget.")
 SPENT = phrase("{count:,} of {planned:,} runs, proven at most epsilon {spent} so far")
