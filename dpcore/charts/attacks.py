@@ -43,7 +43,6 @@ def share_right(frame: pd.DataFrame, *, epsilon: float, noiseless: float, title:
         The chart.
     """
     data = tidy(frame, [], ["epsilon", "share"]).dropna()
-    data = data.assign(at=data["share"], text=[percent(share) for share in data["share"]])
     steps = np.geomspace(LEAST, MOST, 121)
     allowed = pd.DataFrame({"epsilon": steps, "at": [odds(step) for step in steps]})
     across = alt.X("epsilon:Q", **epsilons(say("epsilon (log scale)"), [MOST], grid=False))
@@ -64,7 +63,7 @@ def share_right(frame: pd.DataFrame, *, epsilon: float, noiseless: float, title:
         title=title,
         noiseless=percent(noiseless),
     )
-    for share in chosen["text"]:
+    for share in chosen["share"].map(percent):
         seen += say(" At epsilon {epsilon}: {share}.", epsilon=number(epsilon), share=share)
     return present(
         alt.layer(*layers),
@@ -107,7 +106,6 @@ def share_found(
     band = ["low", "high"] if "low" in frame else []
     data = tidy(frame, [], ["number", "share", *band]).dropna(subset=["number"])
     known = data.dropna(subset=["share"])
-    known = known.assign(at=known["share"], text=[percent(share) for share in known["share"]])
     step = max(most // 10, 1)
     ticks = list(range(0 if lowest else 1, most + 1, step))
     across = alt.X(
@@ -123,7 +121,7 @@ def share_found(
     layers += [setting_rule(across, [], number=at)] if at >= min(ticks) else []
     layers += _curve(known, chosen, x=across, y=up, tooltip=tooltip)
     seen = say("{title}: {found}, against {what} up to {most:,}.", title=title, found=found, what=what, most=most)
-    for share in chosen["text"]:
+    for share in chosen["share"].map(percent):
         seen += say(" At {place:,}: {share}.", place=at, share=share)
     return present(alt.layer(*layers), title, key=key, seen=seen, height=310)
 
@@ -191,10 +189,11 @@ def groups_apart(
 
 def _curve(data: pd.DataFrame, chosen: pd.DataFrame, **at: Any) -> list[Any]:
     """A line through all rows, a mark for each, and a diamond with its share, which is bold, for what is chosen."""
-    base, own = (alt.Chart(rows).encode(**at) for rows in (data, chosen))
+    marked = (rows.assign(at=rows["share"], text=rows["share"].map(percent)) for rows in (data, chosen))
+    base, own = (alt.Chart(rows).encode(**at) for rows in marked)
     return [
         base.mark_line(color=RELEASED, strokeWidth=3, interpolate="monotone").encode(tooltip=NO_TIP),
         base.mark_point(filled=True, size=70, color=RELEASED, opacity=1),
         diamonds(own, RELEASED),
-        end_labels(own, at["x"].shorthand.partition(":")[0], "text", dx=10, dy=16, fontWeight="bold"),
+        end_labels(own, at["x"].shorthand.split(":")[0], "text", dx=10, dy=16, fontWeight="bold"),
     ]

@@ -17,7 +17,7 @@ Chart: TypeAlias = alt.Chart | alt.LayerChart | alt.FacetChart
 
 PAGE = 920  # pixels; what a page has room for, and A4 at nine tenths of it
 NARROW, HALF, WHOLE = 480, 640, 880  # pixels of a picture: beyond a phone's, beyond one of two, a page's
-LETTERS = {"text": (90, 58, 38), "subtitle": (112, 66, 42)}  # in a line, down to a phone
+LETTERS = {"text": (90, 58, 38), "subtitle": (112, 66, 42)}  # of a line of a title and of a key, down to a phone
 FILE_FONT = "Arial, Liberation Sans, Helvetica, sans-serif"  # all as wide as the one that files are measured with
 # The picture's width, which stays as it is while its axes find their room; `width` says when to look again.
 ROOM = "(width > 0 ? containerSize()[0] : 0)"

@@ -120,9 +120,9 @@ def range_answers(frame: pd.DataFrame) -> Chart:
     dots = base.mark_point(filled=True, shape="diamond", size=150, opacity=1, color=RELEASED)
     layers = [bars.encode(alt.X("low:Q", **across), alt.X2("high:Q")), dots.encode(alt.X("estimate:Q", **across))]
     if len(data) and (truth := data["true"].iloc[0]) == truth:
-        look: Any = {"baseline": "bottom", "align": "center"}
-        place, name = alt.X("at:Q", **across), say("true count {truth:,.0f}", truth=truth)
-        rule, said = ruled(place, truth, name, {"y": alt.value(-4)}, look, color=REAL, strokeWidth=3)
+        place, look = alt.X("at:Q", **across), {"baseline": "bottom", "align": "center"}
+        name, end = say("true count {truth:,.0f}", truth=truth), {"y": alt.value(-4)}
+        rule, said = ruled(place, truth, name, end, look, color=REAL, strokeWidth=3)
         layers = [rule, *layers, said]
     return present(
         alt.layer(*layers),

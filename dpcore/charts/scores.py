@@ -28,6 +28,8 @@ MAJORITY = phrase("majority class")
 ROW = 110  # pixels
 MOST_BARS = 15
 OTHERS, HERE = phrase("another draw"), phrase("this release")
+# From a line to where all of its label fits in a narrow chart; a Chinese letter counts for two.
+ASIDE = alt.ExprRef("min(-4, width + 8 - scale('x', datum.at) - 6.4 * length(replace(datum.label, /[^ -~]/g, 'xx')))")
 NOISELESS, MIDDLE, NOISY = phrase("noiseless trees"), phrase("same trees, noiseless counts"), phrase("released")
 STRUCTURE, LEAVES = phrase("cost of choices"), phrase("cost of noisy counts")
 
@@ -284,9 +286,9 @@ def run_strips(
     lines: list[Any] = []
     dashed: Any = {"color": NEUTRAL, "strokeDash": [6, 4], "strokeWidth": 2}
     for number, (name, at) in enumerate([] if references is None else references.itertuples(index=False)):
-        end, dash = {"y": alt.value(-6 - 16 * (number % 2))}, dashed
-        label: Any = {"align": "left", "dx": -4, "baseline": "bottom", "fontSize": 13}
-        lines += ruled(alt.X("at:Q", **across), at, f"{name} {written(at)}", end, label, **dash)
+        end = {"y": alt.value(-6 - 16 * (number % 2))}
+        label: Any = {"align": "left", "dx": ASIDE, "baseline": "bottom", "fontSize": 13}
+        lines += ruled(alt.X("at:Q", **across), at, f"{name} {written(at)}", end, label, **dashed)
     key = say("One mark per run; upright strokes and numbers: medians.")
     key += say(" Hollow: as published.") if data["hollow"].any() else ""
     key += say(" Dashed: for reference.") if lines else ""

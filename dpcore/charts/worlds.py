@@ -9,7 +9,7 @@ import pandas as pd
 
 from dpcore.charts.base import Chart, present
 from dpcore.charts.colors import CLAIMED, INK, NEUTRAL, RELEASED, SERIES
-from dpcore.charts.frames import largest, tidy, wrapped
+from dpcore.charts.frames import breadth, largest, tidy, wrapped
 from dpcore.charts.marks import NO_TIP, boxes, color_and_shape, keyed, single, tooltips, words
 from dpcore.charts.scales import scaled, span
 from dpcore.language import phrase, plural, say
@@ -266,9 +266,8 @@ def world_piles(
     layers = [boxes(base, alt.X("from:Q", **across), "to", up, floor=floor, opacity=0.8, **CLIP)]
     key = told = say("No event was found that tells the worlds apart.")
     if math.isfinite(threshold) and len(data):
-        event = say("{threshold:.4g} or below", threshold=threshold)
-        if above:
-            event = say("{threshold:.4g} or above", threshold=threshold)
+        event = phrase("{threshold:.4g} or above") if above else phrase("{threshold:.4g} or below")
+        event = say(event, threshold=threshold)
         key = say("Grey: the event “{event}”. Broad: world A. Narrow: world B.", event=event)
         told = say(
             "Grey: the event “{event}”. Of {counted:,} counted runs it happened in World A {first:,} and World B "
@@ -283,8 +282,8 @@ def world_piles(
             for world, hit in zip(RUNS.values(), hits, strict=True)
         ]
         if math.isfinite(claimed):
-            most_often = f"{math.exp(min(claimed, TOO_MANY)):,.3g}"
-            proof.append(say("claimed: at most {ratio} times as often", ratio=most_often))
+            most_often = math.exp(min(claimed, TOO_MANY))
+            proof.append(say("claimed: at most {ratio:,.3g} times", ratio=most_often))
         if lower:  # never rounded up
             least_often = f"{math.floor(100 * math.exp(min(lower, TOO_MANY))) / 100:,.10g}"
             proof.append(say("95% sure: at least {ratio} times", ratio=least_often))
@@ -312,9 +311,11 @@ def _event(data: pd.DataFrame, across: Any, edge: float, text: str, *, above: bo
     shade = base.mark_rect(color=NEUTRAL, opacity=0.22, **CLIP)
     shade = shade.encode(x2="to", tooltip=tooltips("text|runs with the event"))
     rule = base.mark_rule(color=INK, strokeDash=[6, 4], strokeWidth=2).encode(tooltip=NO_TIP)
-    look: Any = {"align": "left" if left else "right", "dx": 8 if left else -8, "baseline": "top"}
-    look |= {"fontSize": 16, "fontWeight": "bold", "lineBreak": "\n"}
-    return [shade, rule, words(base.encode(y=alt.value(6)), "text", **look)]
+    rest = f"{'width - ' if left else ''}scale('x', datum['from'])"  # words have to fit in
+    aside = f"min(8, {rest} + 12 - {7.8 * max(map(breadth, text.splitlines())):.0f})"
+    look: Any = {"align": "left", "dx": alt.ExprRef(aside), "baseline": "top", "fontWeight": "bold"}
+    look |= {} if left else {"align": "right", "dx": alt.ExprRef(f"-{aside}")}
+    return [shade, rule, words(base.encode(y=alt.value(6)), "text", lineBreak="\n", **look)]
 
 
 def times(epsilon: float) -> str:

@@ -43,10 +43,10 @@ def line(page: str, method: Any, preset: Preset, schema: Schema, rows: int | Non
             with suppress(DPCoreError):  # it would not run: the page says why
                 parts += words(expectation(method, schema, some))
             st.markdown(" · ".join(parts), help=say(ABOUT))
+        good, bad = ":material/verified: {}", ":red[:material/warning: {}]"
         if why := presets.void_reason(method, schema):
-            st.markdown(f":red[:material/warning: {say('Guarantee: {why}', why=escaped(say(why)))}]")
+            st.markdown(bad.format(say("Guarantee: {why}", why=escaped(say(why)))))
         elif method.mode == "published":
-            good, bad = ":material/verified: {}", ":red[:material/warning: {}]"
             st.markdown((good if preset.holds else bad).format(retold(preset.remark)))
 
 

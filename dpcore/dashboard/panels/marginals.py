@@ -61,10 +61,7 @@ def of_model(page: str, shown: Shown) -> None:
         mark=say(REAL_DATA),
     )
     if page == "forests":
-        caption(
-            "A forest's counts are those of a column's first split: of the rows that reach it, the "
-            "share that goes each way."
-        )
+        caption("A column's first split: of the rows that reach it, the share that goes each way.")
 
 
 def of_counts(page: str, shown: Shown) -> tuple[Statistics, pd.DataFrame] | None:

@@ -61,7 +61,7 @@ def figures(page: str, data: Dataset, paper: str) -> None:
     data = sets[name]
     count = int(lasting(right.number_input, say("Repeats"), f"{page}.repeats", 1, 20, REPEATS.get(paper, 5)))
     titles = {each.title: each for each in of_paper(paper)}
-    figure = titles[one_of(say("Figure"), f"{page}.figure", {title: title for title in titles})]
+    figure = titles[one_of(say("Figure"), f"{page}.figure", {each: say(each) for each in titles})]
     with st.popover(say("What the paper prints")):
         st.markdown(retold(figure.printed))
         st.caption(source(OWN[paper]))

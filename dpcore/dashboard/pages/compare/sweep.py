@@ -194,7 +194,7 @@ def lacks(config: Config) -> str:
 def restore(page: str, config: Config) -> None:
     """Set the page's controls to a sweep, as far as they can say it."""
     first = next(iter(config.methods.values()))
-    modes = [mode for mode in MODES if any(method.mode == mode for method in config.methods.values())]
+    modes = [mode for mode in MODES if any(each.mode == mode for each in config.methods.values())]
     values: dict[str, Any] = {"epsilons": list(config.epsilons), "measures": list(config.measures), "modes": modes}
     values |= {"relation": str(first.relation), "repeats": config.repeats, "seed": first.random_state}
     for k, group in enumerate(GROUPS.values()):

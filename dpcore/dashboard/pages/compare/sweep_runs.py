@@ -25,7 +25,8 @@ from dpcore.methods.base import PrivateClassifier
 from dpcore.text import number
 
 # As ledgers name runs; the last is of ledgers that were written before.
-PURPOSES = [phrase("Comparison: {method} | corrected"), phrase("Comparison: {method} | as published")]
+PURPOSES = [phrase("Comparison: {method} | corrected")]
+PURPOSES += [phrase("Comparison: {method} | as published")]
 PURPOSES += [phrase("Comparison: {method} | as printed")]
 FINISHED = phrase("finished already: no charge")
 CHARGED = phrase("Every run is a release of the same rows, and will be charged to your privacy budget.")

@@ -76,7 +76,7 @@ def groups(key: str) -> Demonstration:
         "Parallel composition needs disjoint people. The paper of HMPrivBayes takes groups of "
         "columns for such groups, so it claims too little.",
         {say("The cells"): pd.concat([table.assign(split=name) for name, table in tables.items()])},
-        "Group counts that your row can change: {moved}. They can cost up to **{moved} × epsilon**.",
+        "Group counts your row can change: {moved}. They can cost up to **{moved} × epsilon**.",
         {"moved": relation.histogram_l1},
     )
 

@@ -95,7 +95,7 @@ def first(key: str, found: Reports) -> None:
     if found.asked:
         frame.index = pd.RangeIndex(1, len(frame) + 1)
         frame = frame.T.unstack().dropna().reset_index()
-        frame = frame.set_axis(["row", "question", "report"], axis="columns")
+        frame = frame.set_axis([say("row"), say("question"), say("report")], axis="columns")
     st.dataframe(frame, hide_index=True, key=key)
     caption("The first {n} rows of reports.", n=FIRST)
 
