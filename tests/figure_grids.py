@@ -14,13 +14,13 @@ FIGURES = {  # by page and key: the title, what the chart has beside the runs, t
     ("networks", "figure_4"): ("Fig. 4: disclosure", set(), "001 Fig. 4", 4 * 2),
     ("networks", "figure_6"): ("Fig. 6: run time", set(), "001 Fig. 6", 2 * 2),
     ("taxonomy", "ranges"): ("Error by range", {"leaves only"}, "002 Error by range", 5),
-    ("taxonomy", "divisions"): ("Depth and divisions", set(), "002 Depth and divisions", 2 * 3 * 2),
+    ("taxonomy", "divisions"): ("Depth and splits", set(), "002 Depth and splits", 2 * 3 * 2),
     ("taxonomy", "accuracy"): ("Classification", MAJORITY, "002 Classification", 5 * 2),
     ("forests", "depths"): ("Fig. 1: depth and score", FORESTS, "003 Fig. 1", 2 * 2 * 2),
     ("forests", "forests"): ("Fig. 2: three forests", FORESTS, "003 Fig. 2", 5 * 2),
     ("responses", "noises"): ("Fig. 2: p0 and the noise of numbers", set(), "004 Fig. 2", 2 * 2),
     ("responses", "trees"): ("Fig. 3: PPNB and DTPD", set(), "004 Fig. 3", 2 * 2),
-    ("responses", "records"): ("Corrected: a price for the whole record", set(), "004 Corrected", 5 * 2),
+    ("responses", "records"): ("Corrected: one epsilon for the whole record", set(), "004 Corrected", 5 * 2),
 }
 RUNS: dict[str, int] = {name: runs for _, _, name, runs in FIGURES.values()}
 

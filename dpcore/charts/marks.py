@@ -141,11 +141,11 @@ def means(base: Any, x: alt.X) -> Any:
 
 def end_labels(base: Any, x: str, text: str, *, dx: int = 9, inside: bool = False, **look: Any) -> Any:
     """A field's texts to the right of `x`, or to its left where they have no room: `inside` a bar in white."""
-    room = LETTER * look.get("fontSize", 15)
-    far = f"scale('x', datum.{x}) + {dx} + {room:.3g} * length(datum.{text}) > width"
+    wide = f"{LETTER * look.get('fontSize', 15):.3g} * length(replace(datum.{text}, /[^ -~]/g, 'xx'))"
+    far, back = f"{wide} + {dx} > width - scale('x', datum.{x})", f"{wide} - 20 - scale('x', datum.{x})"
     look |= {"color": alt.ExprRef(f"{far} ? '#ffffff' : {INK.expr}")} if inside else {}
-    side: Any = {"align": alt.ExprRef(f"{far} ? 'right' : 'left'"), "dx": alt.ExprRef(f"{far} ? {-dx} : {dx}")}
-    return words(base, text, **side, **look)
+    look |= {"align": alt.ExprRef(f"{far} ? 'right' : 'left'")}
+    return words(base, text, dx=alt.ExprRef(f"{far} ? max({-dx}, {back}) : {dx}"), **look)
 
 
 def bars(

@@ -30,6 +30,7 @@ MOST_BARS = 15
 OTHERS, HERE = phrase("another draw"), phrase("this release")
 # From a line to where all of its label fits in a narrow chart; a Chinese letter counts for two.
 ASIDE = alt.ExprRef("min(-4, width + 8 - scale('x', datum.at) - 6.4 * length(replace(datum.label, /[^ -~]/g, 'xx')))")
+MEDIAN = "width < 300 ? split(datum.text, ' · ')[0] : datum.text"  # without a note in a narrow chart
 NOISELESS, MIDDLE, NOISY = phrase("noiseless trees"), phrase("same trees, noiseless counts"), phrase("released")
 STRUCTURE, LEAVES = phrase("cost of choices"), phrase("cost of noisy counts")
 
@@ -276,7 +277,7 @@ def run_strips(
     dots = [
         base.transform_filter(f"datum.hollow == {hollow}").mark_point(filled=not hollow, **marks) for hollow in (0, 1)
     ]
-    middles = alt.Chart(rows).encode(down)
+    middles = alt.Chart(rows).transform_calculate(text=MEDIAN).encode(down)
     ticks = middles.mark_tick(thickness=3, color=INK, height={"band": 0.6})
     ticks = ticks.encode(alt.X("middle:Q", **across), NO_TIP)
     far = "scale('x', datum.most) + 20 + 8 * length(datum.text) > width"  # then left of the marks

@@ -306,15 +306,15 @@ def _numbers(data: pd.DataFrame, number: str) -> dict[str, Any]:
 def _event(data: pd.DataFrame, across: Any, edge: float, text: str, *, above: bool) -> list[Any]:
     """The event's region, its edge, and what it proves."""
     low, high = float(data["left"].min()), float(data["right"].max())
-    left = edge < (low + high) / 2  # words go where there is more room
+    # Words go where there is more room, and not beyond the end of a narrow chart.
+    rest, side, sign = ("width - ", "left", "") if edge < (low + high) / 2 else ("", "right", "-")
+    wide = 7.8 * max(map(breadth, text.splitlines()))
+    aside = alt.ExprRef(f"{sign}min(8, {rest}scale('x', datum['from']) + 12 - {wide:.0f})")
     base = single(**{"from": edge, "to": high if above else low, "text": text}).encode(alt.X("from:Q", **across))
     shade = base.mark_rect(color=NEUTRAL, opacity=0.22, **CLIP)
     shade = shade.encode(x2="to", tooltip=tooltips("text|runs with the event"))
     rule = base.mark_rule(color=INK, strokeDash=[6, 4], strokeWidth=2).encode(tooltip=NO_TIP)
-    rest = f"{'width - ' if left else ''}scale('x', datum['from'])"  # words have to fit in
-    aside = f"min(8, {rest} + 12 - {7.8 * max(map(breadth, text.splitlines())):.0f})"
-    look: Any = {"align": "left", "dx": alt.ExprRef(aside), "baseline": "top", "fontWeight": "bold"}
-    look |= {} if left else {"align": "right", "dx": alt.ExprRef(f"-{aside}")}
+    look: Any = {"align": side, "dx": aside, "baseline": "top", "fontWeight": "bold"}
     return [shade, rule, words(base.encode(y=alt.value(6)), "text", lineBreak="\n", **look)]
 
 

@@ -61,7 +61,7 @@ CASES = [  # the figure, which of its claims, curves, what is the same for all, 
     ("000 Fig. 1 to 4", 3, {"Alg": FALLING}, FIRST, "mine", "does not hold"),  # it is the same for all
     ("001 Fig. 4", 0, {"HMPrivBayes": {1: 0.3, 2: 0.2, 3: 0.1}}, {"x": "rows"}, "adult", "holds"),
     ("001 Fig. 4", 1, {"HMPrivBayes": LOW, "PrivBayes": MIXED}, {"x": "rows"}, "adult", "only at 1 "),
-    ("002 Depth and divisions", 0, {"a": MIXED, "b": LOW}, {"x": "divisions"}, "adult", "only for b "),
+    ("002 Depth and splits", 0, {"a": MIXED, "b": LOW}, {"x": "divisions"}, "adult", "only for b "),
     ("002 Classification", 0, PATENT, FIRST, "adult", "only at 1 "),
     ("003 Fig. 1", 0, DEPTHS, THIRD | {"x": "epsilon"}, "adult", "only for Max: depth 3 "),
     ("003 Fig. 1", 1, DEPTHS, THIRD | {"x": "epsilon"}, "adult", "only for Max at 1 "),

@@ -188,7 +188,7 @@ FIGURES = (
     ),
     Figure(
         "divisions",
-        phrase("Depth and divisions"),
+        phrase("Depth and splits"),
         "The patent claims that as taxonomies get deeper and tables sparser its errors hardly suffer. Here columns are "
         "divided more and more often, at most one, two or three levels deep, at epsilon 1.",
         divisions,

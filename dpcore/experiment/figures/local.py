@@ -194,7 +194,7 @@ FIGURES = (
     ),
     Figure(
         "records",
-        phrase("Corrected: a price for the whole record"),
+        phrase("Corrected: one epsilon for the whole record"),
         "Not in the paper: everything is randomized, the class as well, and epsilon is what all answers of a person "
         "can cost together. Who is asked for one column has more of it for each answer.",
         records,
