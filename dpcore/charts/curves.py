@@ -272,8 +272,8 @@ def _curves(
     look: Any = {"size": 75, "opacity": 0.75, "xOffset": move}
     medians: list[Any] = []
     if center == "median" and len(here) == len(modes) == 1:
-        text = alt.Text("median(value):Q", format=".3~g")
-        medians = [base.mark_text(dy=-16, fontSize=14, fontWeight="bold").encode(value, text=text)]
+        bold: Any = {"dy": -16, "fontSize": 14, "fontWeight": "bold"}
+        medians = [words(base.encode(value), "median(value)", ".3~g", **bold)]
     if _banded(data):
         bands = base.mark_area(opacity=0.18).encode(color, low, end, tooltip=NO_TIP)
         lines = base.mark_line(strokeWidth=2.5).encode(color, value, tooltip=NO_TIP)
