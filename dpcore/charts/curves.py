@@ -272,8 +272,7 @@ def _curves(
     look: Any = {"size": 75, "opacity": 0.75, "xOffset": move}
     medians: list[Any] = []
     if center == "median" and len(here) == len(modes) == 1:
-        bold: Any = {"dy": -16, "fontSize": 14, "fontWeight": "bold"}
-        medians = [words(base.encode(value), "median(value)", ".3~g", **bold)]
+        medians = [words(base.encode(value), "median(value)", ".3~g", dy=-16, fontWeight="bold")]
     if _banded(data):
         bands = base.mark_area(opacity=0.18).encode(color, low, end, tooltip=NO_TIP)
         lines = base.mark_line(strokeWidth=2.5).encode(color, value, tooltip=NO_TIP)

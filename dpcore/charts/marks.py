@@ -142,7 +142,7 @@ def means(base: Any, x: alt.X) -> Any:
 def end_labels(base: Any, x: str, text: str, *, dx: int = 9, inside: bool = False, **look: Any) -> Any:
     """A field's texts to the right of `x`, or to its left where they have no room: `inside` a bar in white."""
     wide = f"{LETTER * look.get('fontSize', 15):.3g} * length(replace(datum.{text}, /[^ -~]/g, 'xx'))"
-    far, back = f"{wide} + {dx} > width - scale('x', datum.{x})", f"{wide} - 20 - scale('x', datum.{x})"
+    far, back = f"{wide} + {dx} > width - scale('x', datum.{x})", f"{wide} - 90 - scale('x', datum.{x})"
     look |= {"color": alt.ExprRef(f"{far} ? '#ffffff' : {INK.expr}")} if inside else {}
     look |= {"align": alt.ExprRef(f"{far} ? 'right' : 'left'")}
     return words(base, text, dx=alt.ExprRef(f"{far} ? max({-dx}, {back}) : {dx}"), **look)
