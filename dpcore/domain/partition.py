@@ -124,4 +124,4 @@ def numbered(schema: Schema, divided: Sequence[tuple[str, str, Ints]]) -> tuple[
     for name, _, blocks in divided:
         last = int(blocks.max())
         columns.append(Column(name=name, kind="integer", lower=0, upper=last, bins=last + 1))
-    return replace(schema, columns=tuple(columns), target=None), [(source, own) for _, source, own in divided]
+    return replace(schema, columns=tuple(columns), target=None, rules=()), [(source, own) for _, source, own in divided]

@@ -8,7 +8,7 @@ row; adding or changing one row therefore adds or changes one row of codes and n
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence, Sized
+from collections.abc import Container, Iterable, Iterator, Sequence, Sized
 from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any, Literal, Self, get_args
 
@@ -21,6 +21,7 @@ from dpcore.domain.documents import json_value
 from dpcore.domain.flags import join_flags
 from dpcore.domain.infer import RARE, column_of
 from dpcore.domain.recognition import Recognized, class_column, recognize
+from dpcore.domain.rules import check_texts, lowest, parse, possible_values
 from dpcore.domain.scales import MOST_EXACT
 from dpcore.domain.unit import PrivacyUnit
 from dpcore.errors import DataError, ParameterError, SchemaError
@@ -61,6 +62,12 @@ class Schema:
     unit : PrivacyUnit, optional
         At most how many rows belong to one person, and which column says whose row it is; by
         default a row is a person.
+    rules : tuple of str, optional
+        Relations that hold in every row, by public knowledge: that one column of numbers or dates
+        is not above another, `admitted <= discharged`; or that two categories are impossible
+        together, `age = 0-17, never status = married`. Every row of `sample` and `sample_to` keeps
+        them, whichever method made it. Encoding does not refuse rows that break one: a method
+        learns from them as they are. Groups of values, reports and classifiers ignore rules.
 
     Raises
     ------
@@ -82,6 +89,11 @@ class Schema:
     (('age', 'ill'), (10, 2))
     >>> dp.Schema.from_json(schema.to_json()) == schema
     True
+
+    A stay that cannot end before it begins:
+
+    >>> days = [dp.Column(name, "date", lower="2024-01-01", upper="2024-12-31") for name in ("admitted", "discharged")]
+    >>> stays = dp.Schema(days, rules=("admitted <= discharged",))
     """
 
     columns: tuple[Column, ...]
@@ -91,6 +103,7 @@ class Schema:
     max_rows: int | None = None
     notes: tuple[str, ...] = field(default=(), compare=False)
     unit: PrivacyUnit | None = None
+    rules: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "max_rows", plain(self.max_rows))
@@ -119,6 +132,9 @@ class Schema:
                 f"The column {self.unit.id_column!r} says whose row it is, and is a column of the schema as well.",
                 "Leave it out of the columns: names of persons are not released.",
             )
+        object.__setattr__(self, "rules", tuple(dict.fromkeys(check_texts(self.rules))))
+        if found := parse(self.columns, self.rules):
+            lowest(self.columns, found), possible_values(self.columns, found)
 
     def __repr__(self) -> str:
         target = f", target {self.target!r}" if self.target else ""
@@ -188,7 +204,8 @@ class Schema:
         Parameters
         ----------
         names : sequence of str
-            The columns' names. A target that is not among them is left out.
+            The columns' names. A target that is not among them is left out, and so is a rule of a
+            column that is not.
 
         Returns
         -------
@@ -201,7 +218,24 @@ class Schema:
             If there is no column of a name.
         """
         target = self.target if self.target in names else None
-        return replace(self, columns=tuple(self[name] for name in names), target=target)
+        rules = self.rules_among(names)
+        return replace(self, columns=tuple(self[name] for name in names), target=target, rules=rules)
+
+    def rules_among(self, names: Container[str]) -> tuple[str, ...]:
+        """Return the rules whose columns are both among some names.
+
+        Parameters
+        ----------
+        names : container of str
+            The columns' names.
+
+        Returns
+        -------
+        tuple of str
+            The rules, in order.
+        """
+        ends = zip(self.rules, parse(self.columns, self.rules), strict=True)
+        return tuple(rule for rule, both in ends if all(self.names[j] in names for j, _ in both))
 
     def encode(self, frame: pd.DataFrame) -> Codes:
         """Encode a frame; columns outside the schema are ignored.
@@ -281,6 +315,7 @@ class Schema:
             "max_rows": self.max_rows,
             "notes": [],  # files of earlier versions have them
             **({} if self.unit is None else {"unit": self.unit.to_dict()}),
+            **({"rules": list(self.rules)} if self.rules else {}),
             "columns": [dict(item for item in c.to_dict().items() if item != usual) for c in self.columns],
         }
 
@@ -339,6 +374,7 @@ class Schema:
                 source=found.get("source", "declared"),
                 max_rows=found.get("max_rows"),
                 unit=PrivacyUnit.from_dict(found["unit"]) if found.get("unit") is not None else None,
+                rules=found.get("rules", ()),
             )
         except SchemaError:
             raise

@@ -179,7 +179,7 @@ def misclassification(
         raise ParameterError("There is nothing to learn from or to ask.", "Try repeats=50, test_share=0.2.")
     require_rows(test, synthetic)
     answer = Column(name=label.column, kind="categorical", categories=("no", "yes"))
-    labeled = replace(schema, columns=tuple(answer if c.name == label.column else c for c in schema))
+    labeled = replace(schema, columns=tuple(answer if c.name == label.column else c for c in schema), rules=())
     real, released = (_labeled_codes(table, schema, label) for table in (test, synthetic))
     aside = max(1, round(test_share * len(released)))
     rows = []

@@ -203,7 +203,7 @@ def boolean_data(data: Dataset, target: str) -> Dataset:
     """A data set whose columns are DTPD's bits, with the class as it is, and whose row it is."""
     bits = Booleans(data.schema, target)
     kept = [column for column, (source, _) in zip(bits.schema, bits.rules, strict=True) if source != target]
-    schema = replace(data.schema, columns=(*kept, data.schema[target]), target=target)
+    schema = replace(data.schema, columns=(*kept, data.schema[target]), target=target, rules=())
     beside = [target] if schema.persons is None else [target, str(schema.persons.id_column)]
 
     def rows(frame: pd.DataFrame) -> pd.DataFrame:

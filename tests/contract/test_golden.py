@@ -48,6 +48,7 @@ YOUNGER = (
     ("origin", "declared"),
     ("missing_values", ()),
     ("flags", ()),
+    ("rules", ()),
 )  # fields that came after the record, and say nothing
 RECORD = "The top of tests/contract/test_golden.py says how to record what a method makes."
 

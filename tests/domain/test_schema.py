@@ -1,6 +1,7 @@
 """Schemas: encoding whole frames, documents that read back, mistakes that are named, and guesses from rows."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -32,6 +33,8 @@ def test_selection_keeps_order_and_target(small_schema):
     assert small_schema.select(["ill", "age"]).names == ("ill", "age")
     assert small_schema.select(["ill", "age"]).target == "ill"
     assert small_schema.select(["age"]).target is None
+    ruled = replace(small_schema, rules=("height <= age", "ill = yes, never grade = high", "height <= age"))
+    assert ruled.select(["ill", "grade", "age"]).rules == ruled.rules[1:] == ("ill = yes, never grade = high",)
     with pytest.raises(SchemaError, match="no column"):
         small_schema.index("height in cm")
 
@@ -46,13 +49,28 @@ def test_contradicting_schemas_are_refused():
     assert Schema(columns=[WORD], max_rows=np.int64(7)) == Schema(columns=(WORD,), max_rows=7)
 
 
+def test_rules_that_are_none_or_cannot_hold_are_refused():
+    numbers = [Column(name, "integer", lower=5 * i, upper=5 * i + 9) for i, name in enumerate("acd")]
+    words = [Column(name, "categorical", categories=("x", "y")) for name in "kl"]
+    columns = (*numbers, *words, Column("day", "date", lower="2024-01-01", upper="2024-12-31"))
+    pairs = [f"k = {one}, never l = {other}" for one in "xy" for other in "xy"]
+    none = "c <= e;c <= day;k <= l;c <= c;k = z, never l = x;k = x, never k = y;c;c = 5, never k = x;c <= d <= a;\ud800"
+    many = [f"c <={' ' * i}d" for i in range(501)]
+    together = ("c <= d", "d <= a", "a <= c"), ("d <= c", "c <= d"), pairs, many
+    for wrong in (*([one] for one in none.split(";")), *together, "c <= d", (5,)):
+        with pytest.raises(SchemaError) as caught:
+            Schema(columns, rules=wrong)
+        assert caught.value.remedy, wrong
+    assert len(Schema(columns, rules=("a<=c", "d <= c (proposed from the rows)", *pairs[:3])).rules) == 5
+
+
 def test_documents_read_back_to_equal_schemas_and_malformed_ones_are_refused_with_a_remedy(small_schema):
-    whole = {"source": "inferred", "max_rows": 10**9}
-    for schema in (small_schema, Schema(columns=small_schema.columns, **whole), Schema(columns=(WORD,))):
+    whole, ruled = {"source": "inferred", "max_rows": 10**9}, replace(small_schema, rules=("height <= age",))
+    for schema in (small_schema, Schema(columns=small_schema.columns, **whole), Schema(columns=(WORD,)), ruled):
         assert Schema.from_json(schema.to_json()) == schema
     texts = ["", "[]", "null", "{", "{}", '{"columns": 5}']
     head = {"format": ["another program"], "columns": [{}, [], [5]], "target": [5], "source": ["guessed"]}
-    head |= {"max_rows": ["5", 2.5, True]}
+    head |= {"max_rows": ["5", 2.5, True], "rules": [5, "a", ["a"], [["a", "b"]], {}]}
     word = {"categories": ["xy", [None, "x"], [["x"], "y"]], "missing": ["yes"], "description": [5]}
     word |= {"taxonomy": ["abc", [[]], [["x", []], 3]], "name": [5], "color": ["red"]}
     age = {"kind": [["integer"]], "lower": ["low", float("nan")], "upper": [None], "bins": [2.5, True, None, ["a"]]}

@@ -3,7 +3,7 @@
 | name | document | what it cannot say |
 | --- | --- | --- |
 | `dpcore` | `Schema.to_json` | |
-| `frictionless` | Frictionless Table Schema | bins, taxonomies, the class column, how many rows, whose they are |
+| `frictionless` | Frictionless Table Schema | bins, taxonomies, the class, how many rows, whose they are, rules |
 | `sdv` | SDV's `Metadata` of one table | bounds and categories, and all that the first cannot |
 | `private-pgm` | `domain.json` | all but how many codes a column has |
 """
@@ -24,7 +24,7 @@ NAMED = 5  # columns, in a line of what is lost
 def own(text: str | bytes) -> Known:
     """What `Schema.to_json` wrote."""
     schema = Schema.from_json(text)
-    told: dict[str, Any] = {name: getattr(schema, name) for name in ("target", "max_rows", "unit", "source")}
+    told: dict[str, Any] = {name: getattr(schema, name) for name in ("target", "max_rows", "unit", "rules", "source")}
     columns = tuple({name: getattr(one, name) for name in one.__dataclass_fields__} for one in schema)
     return Known(columns=columns, **told)
 

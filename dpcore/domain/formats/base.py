@@ -37,6 +37,7 @@ WORDS: Mapping[str, str] = {  # all that a schema can say, and in which words it
     "target": "the class column",
     "max_rows": "the most rows that there may be",
     "unit": "whose rows they are",
+    "rules": "the rules that every row keeps",
     "origin": "where its lines come from",
 }
 
@@ -49,7 +50,7 @@ class Known:
     ----------
     columns : tuple of dict
         Arguments of `Column`, as far as the document says them.
-    target, max_rows, unit, source
+    target, max_rows, unit, rules, source
         As of a `Schema`. A document that cannot say that it was read off rows is taken for
         declared: the person who gives it says so.
     remarks : tuple of str, optional
@@ -60,6 +61,7 @@ class Known:
     target: str | None = None
     max_rows: int | None = None
     unit: PrivacyUnit | None = None
+    rules: tuple[str, ...] = ()
     source: Any = "declared"
     remarks: tuple[str, ...] = ()
 
@@ -97,7 +99,7 @@ class Known:
             for fields in self.columns
         )
         told = {"target": self.target, "max_rows": self.max_rows, "unit": self.unit, "source": self.source}
-        return Schema(columns=columns, **told)
+        return Schema(columns=columns, rules=self.rules, **told)
 
 
 @dataclass(frozen=True)
@@ -154,6 +156,7 @@ def used(schema: Schema) -> dict[str, list[str]]:
         "target": [] if schema.target is None else [schema.target],
         "max_rows": [] if schema.max_rows is None else [f"{schema.max_rows:,}"],
         "unit": [] if schema.unit is None else [f"{schema.unit.max_contributions:,} rows of one person"],
+        "rules": [*schema.rules],
         "origin": where(lambda column: column.origin != "declared"),
     }
 

@@ -56,7 +56,8 @@ def bayes_of(reports: Reports, *, reconstruction: str, alpha: float, as_printed:
 
 def coarser(schema: Schema, rules: Mapping[str, Rule]) -> Schema:
     """The schema of a row's answers, with values merged by public rules, one for each column."""
-    return replace(schema, columns=tuple(merged(column, rules[column.name]) for column in schema), unit=None)
+    columns = tuple(merged(column, rules[column.name]) for column in schema)
+    return replace(schema, columns=columns, unit=None, rules=())
 
 
 def merges(rule: Rule, column: Column) -> bool:

@@ -1,0 +1,102 @@
+"""Relations that hold in every row, as a schema declares them: an order of two columns, or a pair that is impossible.
+
+A rule is a text: `admitted <= discharged`, or `age = 0-17, never status = married`. It is public knowledge of the
+field, as bounds are, and is never read off rows; one that the program proposed from rows, and a person said holds in
+general, ends with `PROPOSED` for ever. A row with a missing cell breaks no rule of that column.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from graphlib import TopologicalSorter
+from typing import Any
+
+import numpy as np
+
+from dpcore.domain.column import Column
+from dpcore.errors import SchemaError
+from dpcore.language import phrase
+from dpcore.text import is_writable
+
+ORDER, NEVER, NO_CODE = "<=", ", never ", -1
+PROPOSED = " (proposed from the rows)"
+MOST_RULES = 500
+HOW = phrase(
+    "Two columns of numbers or of dates: “start <= end”. Two listed values: “age = 0-17, never status = married”."
+)
+ColumnCode = tuple[int, int]
+RuleEnds = tuple[ColumnCode, ColumnCode]
+"""The two columns' positions, each with the code of an impossible pair, or with `NO_CODE` in an order."""
+
+
+def check_texts(texts: Any) -> list[str]:
+    """The texts of rules; SchemaError if they are none, or too many."""
+    known = isinstance(texts, list | tuple) and len(texts) <= MOST_RULES
+    if not known or not all(isinstance(text, str) and is_writable(text) for text in texts):
+        raise SchemaError(f"The rules are no list of at most {MOST_RULES:,} texts.", HOW)
+    return [text.strip() for text in texts]
+
+
+def parse(columns: Sequence[Column], texts: Sequence[str]) -> list[RuleEnds]:
+    """Read rules of some columns.
+
+    Parameters
+    ----------
+    columns : sequence of Column
+        The columns of a schema.
+    texts : sequence of str
+        The rules.
+
+    Returns
+    -------
+    list of RuleEnds
+        The columns and codes of each.
+
+    Raises
+    ------
+    SchemaError
+        If a text is no rule of these columns.
+    """
+    numbers = {one.name: (j, NO_CODE) for j, one in enumerate(columns) if one.numeric}
+    named = (
+        (f"{one.name} = {text}", (j, code)) for j, one in enumerate(columns) for code, text in enumerate(one.categories)
+    )
+    values, found = dict(named), list[RuleEnds]()
+    for text in texts:
+        mark, known = (NEVER, values) if NEVER in text else (ORDER, numbers)
+        ends = [known[side] for side in map(str.strip, text.removesuffix(PROPOSED).split(mark)) if side in known]
+        if len({j for j, _ in ends}) != 2 or len(ends) != 2 or len({columns[j].kind == "date" for j, _ in ends}) != 1:
+            raise SchemaError(f"The rule {text!r} is none of these columns.", HOW)
+        found.append((ends[0], ends[1]))
+    return found
+
+
+def lowest(columns: Sequence[Column], rules: Sequence[RuleEnds]) -> dict[int, float]:
+    """The lowest numbers that keep all orders, a column after those that are not above it; SchemaError if none do."""
+    orders = [(low, high) for (low, code), (high, _) in rules if code == NO_CODE]
+    below = {j: [low for low, high in orders if high == j] for order in orders for j in order}
+    found: dict[int, float] = {}
+    try:
+        for j in TopologicalSorter(below).static_order():
+            edges = np.ceil(columns[j].edges) if columns[j].whole else columns[j].edges  # which can be written
+            least = max((found[i] for i in below[j]), default=edges[0])
+            found[j] = min(float(edge) for edge in (*edges[:-1], columns[j].upper) if edge >= least)
+    except ValueError:  # a circle, or no such edge
+        cause = "The rules of order run in a circle, or cannot hold inside the bounds of their columns."
+        raise SchemaError(cause, "Check the bounds, or leave a rule out.") from None
+    return found
+
+
+def possible_values(columns: Sequence[Column], rules: Sequence[RuleEnds]) -> dict[int, int]:
+    """A code for each column of impossible pairs, of which none is a pair; SchemaError if none are found.
+
+    They are named by as few pairs as can be.
+    """
+    named = Counter(end for ends in rules for end in ends if end[1] != NO_CODE)
+    found: dict[int, int] = {}
+    for j in dict.fromkeys(j for j, _ in named):
+        out = {rule[1 - i] for rule in rules for i in (0, 1) if rule[i] in found.items()}
+        if not (free := [(j, code) for code in range(columns[j].size) if (j, code) not in out]):
+            cause = f"Impossible pairs leave no value for {columns[j].name!r}."
+            raise SchemaError(cause, "Leave some out, or declare that its cells may be missing.")
+        found[j] = min(free, key=named.__getitem__)[1]
+    return found
