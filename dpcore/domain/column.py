@@ -520,8 +520,41 @@ class Column:
             index[index >= len(self.categories)] = -1
             kind = pd.CategoricalDtype(list(self.categories), ordered=self.kind == "ordered")
             return pd.Series(pd.Categorical.from_codes(index, dtype=kind), name=self.name)
+        return self.write(self.draw(codes, rng))
+
+    def draw(self, codes: Codes, rng: np.random.Generator) -> Floats:
+        """Draw a number for each of a numeric column's codes, uniformly inside its bin.
+
+        Parameters
+        ----------
+        codes : int array of shape (n,)
+            The codes.
+        rng : numpy.random.Generator
+            What draws.
+
+        Returns
+        -------
+        float array of shape (n,)
+            The numbers, NaN for "missing".
+        """
         absent = codes >= self._scale.count
-        cells = self._scale.drawn(np.where(absent, 0, codes), rng).rename(self.name)
+        return np.where(absent, np.nan, self._scale.drawn(np.where(absent, 0, codes), rng))
+
+    def write(self, numbers: Floats) -> pd.Series[Any]:
+        """Write numbers as cells of a numeric column.
+
+        Parameters
+        ----------
+        numbers : float array of shape (n,)
+            The numbers, NaN where a cell is missing.
+
+        Returns
+        -------
+        Series of shape (n,)
+            Numbers as the column writes them, or dates.
+        """
+        absent = np.isnan(numbers)
+        cells = self._scale.cells(np.where(absent, cast(float, self.lower), numbers)).rename(self.name)
         if not self.missing:
             return cells
         return (cells.astype("Int64") if cells.dtype == np.int64 else cells).mask(absent)

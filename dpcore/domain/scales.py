@@ -131,19 +131,18 @@ class Reals:
         """The cells' numbers, shape (n,); NaN where a cell is missing or no number."""
         return as_numbers(values) if self.written is None else self.written.numbers(values)
 
-    def drawn(self, bins: Ints, rng: np.random.Generator) -> pd.Series[Any]:
+    def drawn(self, bins: Ints, rng: np.random.Generator) -> Floats:
         """A number out of each of some bins, uniformly, shape (n,)."""
         edges = self.edges()
         low, high = edges[bins], edges[bins + 1]
         if self.written is None:
             numbers = low + (high - low) * rng.random(len(bins))
-            return pd.Series(np.minimum(numbers, np.nextafter(high, low)))  # rounding may reach the next bin
+            return np.minimum(numbers, np.nextafter(high, low))  # rounding may reach the next bin
         first, last = self._tick(low), self._tick(high) + (bins == len(edges) - 2)
-        return self._in_form(
-            self._at(first + np.floor((last - first) * rng.random(len(bins))).clip(max=last - first - 1))
-        )
+        drawn = first + np.floor((last - first) * rng.random(len(bins))).clip(max=last - first - 1)
+        return np.asarray(self._at(drawn), dtype=float)
 
-    def _in_form(self, numbers: Any) -> pd.Series[Any]:
+    def cells(self, numbers: Any) -> pd.Series[Any]:
         """Numbers as cells: text, unless the form is one that everybody reads."""
         if self.written is None or self.written.bare:
             return pd.Series(numbers)
@@ -186,11 +185,14 @@ class Wholes(Reals):
         tell = str if self.written is None else self.written.write
         return [tell(low) for low in whole[:-1].tolist()], [tell(high) for high in (whole[1:] - 1).tolist()]
 
-    def drawn(self, bins: Ints, rng: np.random.Generator) -> pd.Series[Any]:
+    def drawn(self, bins: Ints, rng: np.random.Generator) -> Floats:
         edges = self.edges()
         first, last = np.ceil(edges[bins]), np.ceil(edges[bins + 1])
         drawn = np.floor(first + (last - first) * rng.random(len(bins)))
-        return self._in_form(np.minimum(drawn, last - 1).astype(np.int64))  # rounding may reach the next bin
+        return np.asarray(np.minimum(drawn, last - 1), dtype=float)  # rounding may reach the next bin
+
+    def cells(self, numbers: Any) -> pd.Series[Any]:
+        return super().cells(numbers.astype(np.int64))
 
 
 class Days(Wholes):
@@ -238,9 +240,8 @@ class Days(Wholes):
     def read(self, values: pd.Series[Any]) -> Floats:
         return dates.as_days(values, self.order)
 
-    def drawn(self, bins: Ints, rng: np.random.Generator) -> pd.Series[Any]:
-        days = super().drawn(bins, rng).to_numpy()
-        return pd.Series(days.astype("datetime64[D]").astype(str), dtype="str")
+    def cells(self, numbers: Any) -> pd.Series[Any]:
+        return pd.Series(numbers.astype(np.int64).astype("datetime64[D]").astype(str), dtype="str")
 
 
 SCALES = {"continuous": Reals, "integer": Wholes, "date": Days}

@@ -17,6 +17,7 @@ from dpcore.errors import ParameterError
 from dpcore.language import phrase
 from dpcore.mechanisms.noise import generator
 from dpcore.methods.base import PrivateEstimator
+from dpcore.postprocess import rule_repair
 
 MEMORY = 4_000_000_000  # bytes that sampled rows may take while they are made
 PER_ROW, PER_CELL = 100, 24  # bytes: what every row takes, and a cell in codes, in drawing and as a value
@@ -42,6 +43,8 @@ class Synthesizer(PrivateEstimator):
     def sample(self, n: int | None = None) -> pd.DataFrame:
         """Sample synthetic rows inside the schema (post-processing, at no privacy loss).
 
+        No row breaks a rule of the schema (`postprocess.rule_repair`).
+
         Parameters
         ----------
         n : int, optional
@@ -66,7 +69,7 @@ class Synthesizer(PrivateEstimator):
                 told = f"So many rows do not fit into {MEMORY / 1e9:g} GB; {most:,} of this schema do."
                 raise ParameterError(told, f"Pass n={most:_} or less, or write them to a file: sample_to(path, n).")
         rng = generator(self.random_state, 2)
-        return self.schema_.decode(self._sample(n, rng), rng)
+        return rule_repair.decode(self.schema_, self._sample(n, rng), rng)
 
     @check_arguments
     def sample_to(
@@ -77,7 +80,7 @@ class Synthesizer(PrivateEstimator):
         Post-processing, at no privacy loss. The rows are made in the fewest blocks of at most
         131,072 rows, whose sizes differ by one row at most. Each block is as `sample` would make
         it, with random numbers of its own, so that in each one counts are the expected ones,
-        rounded. They are other rows than those of `sample(n)`.
+        rounded. They are other rows than those of `sample(n)`, and break no rule either.
 
         Parameters
         ----------
@@ -112,7 +115,7 @@ class Synthesizer(PrivateEstimator):
             made = 0
             for codes in self._blocks(block_sizes(n, self.schema_), rng):
                 progress(made / n, WRITTEN.format(rows=made))
-                yield self.schema_.decode(codes, rng)
+                yield rule_repair.decode(self.schema_, codes, rng)
                 made += len(codes)
 
         write_frames(place, frames())

@@ -1,5 +1,8 @@
 """Rows go to a file of any length in blocks; each block is a sample, and together they are one."""
 
+from copy import copy
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -17,12 +20,16 @@ def blocks(monkeypatch):
 
 @pytest.mark.parametrize("name", SYNTHESIZERS)
 def test_every_synthesizer_writes_a_file(tmp_path, name):
-    method = fitted(name, mode=METHODS[name].modes[0])
+    rules = "age <= height", "ill = yes, never grade = high"
+    vars(method := copy(fitted(name, mode=METHODS[name].modes[0])))["schema_"] = replace(SMALL, rules=rules)
     rows = pd.read_parquet(method.sample_to(tmp_path / "rows.parquet", 200))
     pd.testing.assert_series_equal(rows.dtypes, method.sample(10).dtypes)
     codes = SMALL.encode(rows)
     assert len(codes) == 200
     assert (codes[:100] != codes[100:]).any()
+    for released in (rows, method.sample(200), method.sample(1)):
+        assert (released["age"] <= released["height"]).all()
+        assert not ((released["ill"] == "yes") & (released["grade"] == "high")).any()
 
 
 def test_a_seed_writes_the_same_rows_again_and_in_any_format(tmp_path):
