@@ -13,6 +13,7 @@ import pandas as pd
 from dpcore.accounting.currency import above
 from dpcore.accounting.relation import Relation
 from dpcore.datasets import DATASETS
+from dpcore.domain.rules import ORDER
 from dpcore.domain.schema import Schema
 from dpcore.domain.unit import PrivacyUnit
 from dpcore.export import protection
@@ -51,6 +52,7 @@ COMPARISONS = phrase(
     "Comparisons with the real rows. Accuracies and charts that use them carry no guarantee, nor does the choice of "
     "this run among several because of them."
 )
+NAMED = 10  # rules, on a card
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,6 +137,7 @@ def facts(release: Release) -> Facts:
         (say("Trusted party"), say(LOCAL if local else CENTRAL)),
         (say("Protected against"), against(release, who)),
         *grounds_of(release),
+        *rules_kept(release),
         (say("Source of noise"), say("{sentence}.", sentence=retold(release.noise_label))),
         (say("Seed"), say("{sentence}.", sentence=seed)),
         (say("Publication"), publication(release)),
@@ -184,6 +187,14 @@ def grounds_of(release: Release) -> list[tuple[str, str]]:
     """These lines of a release."""
     noise = presets.grade(release.noiseless, release.exactly_sampled, release.parameters["mode"])
     return grounds(release.schema, release.ledger.relation, release.ledger.delta, noise)
+
+
+def rules_kept(release: Release) -> list[tuple[str, str]]:
+    """The rules that released rows keep, if there are any."""
+    rules = [plain(rule.replace(ORDER, "≤")) for rule in release.schema.rules]
+    few = "; ".join(rules[:NAMED]) + (" …" if rules[NAMED:] else "")  # the schema's file has them all
+    line = say("Rules kept"), say("{rules}. No row breaks one.", rules=few)
+    return [line] if rules and isinstance(release.artifact, Rows) else []
 
 
 def provenance(schema: Schema) -> str:

@@ -137,8 +137,9 @@ def test_people_who_randomize_their_own_answers_trust_nobody():
 
 
 def test_readme_card_and_page_agree_and_names_from_a_file_are_harmless():
-    made = rows(data_name=f"{HOSTILE}[x](javascript:1).csv")
-    known = record.facts(made)
+    schema = replace(SCHEMA, rules=(f"{HOSTILE} = {SCHEMA[HOSTILE].categories[0]}, never ill = no",))
+    known = record.facts(made := rows(data_name=f"{HOSTILE}[x](javascript:1).csv", schema=schema))
+    assert known["Rules kept"].endswith("onerror=alert(1), never ill = no. No row breaks one.")
     text, alone, page = readme(made), render("card.md", facts=known), str(part("facts", known.card + known.limits))
     for what, about in known.card + known.limits:
         assert f"- **{what}:** {about}\n" in alone
