@@ -3,7 +3,7 @@
 import streamlit as st
 
 from dpcore.dashboard import intake, session, shell
-from dpcore.dashboard.pages.data import declaration, lines, privacy_unit, questions, schema_files
+from dpcore.dashboard.pages.data import declaration, lines, privacy_unit, questions, rules, schema_files
 from dpcore.domain.declaration import undeclared
 from dpcore.errors import DPCoreError
 from dpcore.language import say
@@ -32,7 +32,8 @@ try:
     unit.markdown(privacy_unit.line(rows, schema, share), help=say(privacy_unit.EYES))
     with doubts:
         # What a press declares comes first.
-        questions.ask([*doubtful[:1], *privacy_unit.questions(rows, schema, used), *doubtful[1:]], rows)
+        others = [*privacy_unit.questions(rows, schema, used), *doubtful[1:]]
+        questions.ask([*doubtful[:1], *others, *rules.questions(rows, schema)], rows)
     with codes:
         data = declaration.use(rows, schema, left, share, button)
     if data is not None:

@@ -32,6 +32,7 @@ from dpcore.domain.declaration import outward, rounded
 from dpcore.domain.flags import column_of_flags, join_flags
 from dpcore.domain.formats import Fields
 from dpcore.domain.infer import RARE, column_of, holders
+from dpcore.domain.proposed_rules import propose_orders, propose_pairs
 from dpcore.domain.recognition import Recognized, recognize
 from dpcore.domain.schema import Schema
 from dpcore.domain.unit import PrivacyUnit
@@ -107,12 +108,17 @@ class Intake:
     def __post_init__(self) -> None:
         self.read_off = self.schema.names if self.schema.source == "inferred" else ()
         self.rare, self.sizes = cache(self.rare_values), cache(self.count_rows)
+        self.rules = cache(self.find_rules)
 
     def rare_values(self, name: str, unit: PrivacyUnit | None) -> dict[str, tuple[str, float]]:
         """A column's values of few rows, or of few persons, and the share that has each, by their canonical texts."""
         held = holders(self.frame[name], None if unit is None else self.frame.get(unit.id_column))
         every = max(sum(held.values()), 1)
         return {canonical(one): (one, held[one] / every) for one in sorted(held) if one and held[one] < RARE}
+
+    def find_rules(self, columns: Sequence[Column]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The orders and impossible pairs that no row breaks: nothing of it is declared."""
+        return propose_orders(self.frame, columns), propose_pairs(self.frame, columns)
 
     @property
     def headers(self) -> list[str]:

@@ -291,7 +291,8 @@ def test_a_value_that_can_be_a_person_is_no_category_before_somebody_has_said_so
     assert (lines_of(at)["participant"]["use"], chosen(at, "persons")) == (False, [None])
     answer(at, "No")
     assert lines_of(at)["participant"]["use"] is True
-    answer(at, "Yes")  # which is about the number of rows, as no other question is left
+    answer(at, "Yes")  # which is about the number of rows
+    answer(at, "No")  # and towns of ill people: no other question is left
     assert chosen(at, "max_rows") == [1_100]
     assert (answers(at, "Yes"), saved(at).max_rows) == ([], 1_100)
     at = with_file(rows)
@@ -324,3 +325,20 @@ def test_a_press_declares_nothing_that_its_screen_did_not_show() -> None:
     widget(at, "data.use").click()
     upload(at, "others.csv", csv(people(60, seed=9)))
     assert dataset(at).name == "sample"
+
+
+def test_a_rule_is_declared_by_its_press_alone_seen_and_deleted_in_its_field() -> None:
+    days = pd.date_range("2021-01-01", periods=400).strftime("%Y-%m-%d")
+    frame = pd.DataFrame({"in*": days[:390], "out": days[10:], "age": ["0-17", "18+", "18+"] * 130})
+    at = with_file(frame.assign(status=["single", "married", "single"] * 130))
+    order, pair = (f"{one} (proposed from the rows)" for one in ("in* <= out", "age = 0-17, never status = married"))
+    assert saved(at).rules == ()
+    assert any(r"**in\* \<\= out** always holds" in one.value for one in at.markdown)
+    for rules in ((order,), (order, pair)):
+        answers(at, "Yes")[1].click()  # the first is of the number of rows
+        assert widget(run(at), "data.rules").value == "\n".join(rules)
+    assert "rules kept: in* <= out, age = 0-17, never status = married" in said(at)
+    assert saved(at).rules == (order, pair)
+    assert saved(edit(at, {2: {"use": False}})).rules == (order,)
+    assert saved(choose(at, rules="")).rules == ()
+    assert len(answers(at, "Yes")) == 1  # and nothing is asked twice

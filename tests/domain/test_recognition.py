@@ -9,6 +9,7 @@ from strangers import customers, visits
 
 from dpcore.domain.dates import iso
 from dpcore.domain.headers import meant, parts
+from dpcore.domain.proposed_rules import propose_orders, propose_pairs
 from dpcore.domain.recognition import class_column, recognize
 from dpcore.domain.schema import Schema
 
@@ -45,6 +46,22 @@ def test_a_hospital_s_table():
     assert "different" not in saved  # what notes count stays on the screen of whoever has the rows
     assert Schema.from_json(saved).notes == ()
     assert schema.encode(rows).shape == (4_000, 10)
+    assert propose_orders(rows, schema.columns) == ("admitted <= discharged",)
+    assert (propose_pairs(rows, schema.columns), schema.rules) == ((), ())  # nothing is declared
+
+
+def test_rules_are_proposed_where_no_row_breaks_them_and_chance_would_have_broken_them_often():
+    low, high = np.sort(np.random.default_rng(0).integers(0, 90, (2, 600)), axis=0)
+    frame = pd.DataFrame({"BP min": low, "BP max": high, "width": high, "age": ["child", "old", "old"] * 200})
+    frame = frame.assign(job=["none", "nurse", "none"] * 200, grown=frame["age"])  # the same in other words
+    for name, days in (("a", low), ("b", high), ("c", high + 1)):
+        frame[name] = (np.datetime64("2020-01-01") + days).astype(str)
+    columns = Schema.infer(frame).columns
+    assert propose_orders(frame, columns) == ("BP min <= BP max", "a <= b", "b <= c")
+    assert propose_pairs(frame, columns) == ("age = child, never job = nurse", "job = nurse, never grown = child")
+    frame.loc[0, ["BP min", "BP max", "a", "job"]] = 80, 1, "2020-03-31", "nurse"
+    assert (propose_orders(frame, columns), propose_pairs(frame, columns)) == (("b <= c",), ())
+    assert propose_orders(few := frame[1:60], columns) == propose_pairs(few, columns) == ()
 
 
 def test_a_company_s_table():

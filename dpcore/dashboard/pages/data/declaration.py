@@ -43,8 +43,9 @@ def take_in(rows: Intake, schema: Schema, left: Sequence[str], names: Collection
     columns = {column.name: column for column in (*schema, *map(rows.proposal, names), *joined)}
     ordered = [columns[name] for name in rows.headers if name in columns]
     target = schema.target if schema.target in columns.keys() & {*rows.headers} else None
-    schema = replace(schema, columns=tuple(ordered), **{"target": target, **rows.changes})
+    changes = {"target": target, "rules": schema.rules_among(rows.headers), **rows.changes}
     rows.changes.clear()
+    schema = replace(schema, columns=tuple(ordered), **changes)
     go_on(rows, schema, [*left, *names, *(column.name for column in joined)])
 
 

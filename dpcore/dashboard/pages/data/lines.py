@@ -123,7 +123,7 @@ def schema_of(table: pd.DataFrame, base: Schema, **public: Any) -> Schema:
     """The schema that an edited table says; SchemaError names the column that does not work.
 
     Source, descriptions and, where they still fit, taxonomies are those of the base schema.
-    `public` is what else the schema says: `target`, `max_rows`, `unit`.
+    `public` is what else the schema says: `target`, `max_rows`, `unit`, `rules`.
     """
     columns = []
     for line in table[table["use"].eq(True)].fillna(EMPTY).to_dict("records"):

@@ -1,4 +1,4 @@
-"""Who is protected, how many rows are learned from, and the class; and what changes them."""
+"""Who is protected, how many rows are learned from, the class and the rules; and what changes them."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -9,6 +9,7 @@ import streamlit as st
 
 from dpcore.dashboard import session
 from dpcore.dashboard.intake import Intake
+from dpcore.dashboard.pages.data import rules
 from dpcore.dashboard.pages.data.questions import TableQuestion
 from dpcore.dashboard.shell import escaped
 from dpcore.domain.headers import is_name, is_person_key, of_people
@@ -40,7 +41,8 @@ def choose(bar: Any, rows: Intake, used: Sequence[str], key: str) -> tuple[dict[
             share = 0.3 * st.toggle(label, wanted, key=f"data.accuracy:{rows.token}", help=note)
         label = say("At most how many rows? (public; empty: not known)")
         most = st.number_input(label, 1, None, schema.max_rows, key=f"data.max_rows:{key}")
-    return {"target": target, "max_rows": most, "unit": unit}, share
+        kept = rules.field(rows, used, key)
+    return {"target": target, "max_rows": most, "unit": unit, "rules": kept}, share
 
 
 def privacy_unit(rows: Intake, used: Sequence[str], key: str) -> PrivacyUnit | None:
@@ -110,4 +112,5 @@ def line(rows: Intake, schema: Schema, share: float) -> str:
         parts.append(say(few, some=learned, all=rows.rows))
     if people:
         parts[-1] += say(", of {people:,} people", people=people)
-    return " · ".join([*parts, say("class: {name}", name=escaped(schema.target or say("none")))])
+    parts.append(say("class: {name}", name=escaped(schema.target or say("none"))))
+    return " · ".join([*parts, *rules.line(schema)])

@@ -1,0 +1,60 @@
+"""Rules that hold in all rows of somebody's table, although many rows would break them by chance.
+
+This looks at private rows, all of them at once. It is a proposal for the screen of the person whose rows they are: no
+schema has any of it before that person says that it holds in general, by public knowledge. That no row breaks a rule
+says nothing of the rows to come.
+"""
+
+from collections.abc import Sequence
+from itertools import chain, combinations, permutations
+
+import numpy as np
+import pandas as pd
+
+from dpcore.domain.column import Column
+from dpcore.domain.headers import parts
+
+BY_CHANCE = 30  # rows that would break a rule at least if the columns had nothing to do with each other
+FEW_VALUES, MOST_PAIRS = 12, 100
+MADE_OF = 0.5  # share of two columns' cells that are empty where one is made of the other
+IN_ORDER = "min max/minimum maximum/low high/lower upper/start end/begin end/from to/first last/diastolic systolic"
+
+
+def propose_orders(frame: pd.DataFrame, columns: Sequence[Column]) -> tuple[str, ...]:
+    """Orders of two dates, or of two numbers whose headers say so, without those that follow from others."""
+    both = [(a, b) for a, b in permutations([one for one in columns if one.numeric], 2) if comparable(a, b)]
+    numbers = {one.name: one.to_numbers(frame[one.name]) for one in {*chain(*both)}}
+    kept = set()
+    for low, high in ((a.name, b.name) for a, b in both):
+        there = ~np.isnan(numbers[low] + numbers[high])
+        first, last = numbers[low][there], numbers[high][there]
+        by_chance = np.searchsorted(np.sort(last), first).sum() / max(len(first), 1)
+        if by_chance >= BY_CHANCE and (first <= last).all() and (first < last).any():
+            kept.add((low, high))
+    between = {(low, high) for low, one in kept for other, high in kept if one == other}
+    return tuple(f"{low} <= {high}" for low, high in sorted(kept - between))
+
+
+def comparable(low: Column, high: Column) -> bool:
+    """Whether the first of two columns of dates or numbers may be never above the second."""
+    if "date" in (low.kind, high.kind):
+        return low.kind == high.kind
+    first, last = {*parts(low.name)}, {*parts(high.name)}
+    return " ".join([*first - last, *last - first]) in IN_ORDER.split("/")
+
+
+def propose_pairs(frame: pd.DataFrame, columns: Sequence[Column]) -> tuple[str, ...]:
+    """Impossible pairs of the values of columns that have few, those first that chance would make most often."""
+    few = [one for one in columns if 2 <= len(one.categories) <= FEW_VALUES]
+    codes = {one.name: one.encode_counting_misfits(frame[one.name]).codes.astype(np.int64) for one in few}
+    found = []
+    for one, other in combinations(few, 2):
+        cells = np.bincount(codes[one.name] * other.size + codes[other.name], minlength=one.size * other.size)
+        counts = cells.reshape(one.size, other.size)[: len(one.categories), : len(other.categories)]
+        chance = np.outer(counts.sum(axis=1), counts.sum(axis=0)) / max(counts.sum(), 1)
+        empty = (counts == 0) & (chance >= BY_CHANCE)
+        if empty.mean() < MADE_OF:
+            for i, j in np.argwhere(empty):
+                text = f"{one.name} = {one.categories[i]}, never {other.name} = {other.categories[j]}"
+                found.append((-chance[i, j], text))
+    return tuple(text for _, text in sorted(found)[:MOST_PAIRS])
