@@ -22,12 +22,14 @@ from dpcore.methods.presets import Preset
 from dpcore.text import number
 
 CHARGED = phrase("charged to your budget")
-USUAL, MOST = 10_000, 1_000_000  # rows, where nobody says how many there are, and that a forecast counts with
+USUAL = 10_000  # rows that are assumed, where nobody says how many there are
 ABOUT = phrase(
     "Worked out from your schema and the number of rows, without a look at the rows. Shares: the mean total variation "
     "distance of a column from the real one, in percentage points. Relations: pairs of columns whose marginal can be "
     "told from noise. Close: 5 points on average, and half of the pairs that the largest epsilon can measure."
 )
+
+ASSUMED = phrase("How many rows there are is private here: {rows:,} is an assumption, which Advanced lets you change.")
 
 
 def line(page: str, method: Any, preset: Preset, schema: Schema, rows: int | None, *, waits: bool = True) -> None:
@@ -38,11 +40,11 @@ def line(page: str, method: Any, preset: Preset, schema: Schema, rows: int | Non
     with st.container(key="before" if waits else "claim"):
         if waits:
             some = rows or rows_expected(page, schema)
-            title = say("Before you run") if rows else say("Before you run, if you have {rows:,} rows", rows=some)
-            parts = [f"**{title}**"]
+            title = say("Before you run") if rows else say("Before you run, if there are {rows:,} rows", rows=some)
+            parts, about = [f"**{title}**"], [say(ABOUT), *([] if rows else [say(ASSUMED, rows=some)])]
             with suppress(DPCoreError):  # it would not run: the page says why
                 parts += words(expectation(method, schema, some))
-            st.markdown(" · ".join(parts), help=say(ABOUT))
+            st.markdown(" · ".join(parts), help=" ".join(about))
         good, bad = ":material/verified: {}", ":red[:material/warning: {}]"
         if why := presets.void_reason(method, schema):
             st.markdown(bad.format(say("Guarantee: {why}", why=escaped(say(why)))))

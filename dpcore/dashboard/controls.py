@@ -24,7 +24,10 @@ from dpcore.methods.presets import Preset
 
 if TYPE_CHECKING:
     from dpcore.methods.base import PrivateEstimator  # with scikit-learn, which Home does without
+    from dpcore.methods.synthesizer import Synthesizer
 
+MOST_ROWS = 1_000_000  # that a page makes, and that a forecast counts with
+ROWS = phrase("Empty: the public number of rows, or, where that is private, the noisy one that the release holds.")
 SHORT = 8  # letters of a name that says nothing alone
 RELATIONS = {str(one): one.short for one in (Relation.ADD_REMOVE, Relation.REPLACE)}
 OWN, EACH = "own", phrase("A number of its own for each column")
@@ -65,10 +68,16 @@ def method_select(page: str) -> tuple[str, Preset]:
     return found[lasting(st.selectbox, say("Method"), key, list(found), format_func=name_of)]
 
 
-def rows_picker(page: str, data: Dataset) -> int:
-    """How many synthetic rows. The suggestion is public: the schema's bound, or a round number."""
-    usual, key = min(data.schema.max_rows or 10_000, 100_000), f"{page}.rows:{data.token}"
-    return int(lasting(st.number_input, say("Synthetic rows"), key, 1, 1_000_000, usual, 1_000))
+def rows_picker(page: str, method: Synthesizer, data: Dataset) -> int | None:
+    """How many synthetic rows; None, if nobody says, for as many as the release itself does.
+
+    Methods that label rows one by one release no count: until somebody says, they label a round number of rows.
+    """
+    key, counts = f"{page}.rows:{data.token}", data.schema.max_rows or "rows" not in method.implied(None)
+    look: dict[str, Any] = {"usual": None if counts else 10_000, "help": say(ROWS)}
+    look["placeholder"] = say("as many as the release says")
+    found: int | None = lasting(st.number_input, say("Synthetic rows"), key, 1, MOST_ROWS, None, 1_000, **look)
+    return found
 
 
 def relation_words(relation: str, persons: bool = False) -> str:

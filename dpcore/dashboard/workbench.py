@@ -124,7 +124,7 @@ class Workbench:
                 method.fit(data.train, schema=data.schema, ledger=ledger, progress=progress)
             except jobs.CanceledError as stopped:
                 raise jobs.CanceledError(paid(ledger)) from stopped
-            copy = [method.sample(*rows)] if rows else []
+            copy = [method.sample(rows[0] or min(method.estimated_rows(), controls.MOST_ROWS))] if rows else []
             made = export.make_release(method, name, *copy, data_name=data.name, reading=data.reading)
             writes = method if copy and not data.held else None
             made = replace(made, seconds=time.perf_counter() - start, page=known)
@@ -173,7 +173,7 @@ class Workbench:
             with advanced:
                 forecast.draw(page, method, own, data.schema, known, rows)
 
-    def chosen(self, method: Any, data: Dataset, area: Any, advanced: Any) -> tuple[dict[str, Any], int]:
+    def chosen(self, method: Any, data: Dataset, area: Any, advanced: Any) -> tuple[dict[str, Any], int | None]:
         """The method's parameters that were chosen, and how many rows are wanted; the method has them, too."""
         asks = method.asks()
         strength = next((name for name in STRENGTHS if name in asks and asks[name].wanted(method)), "")
@@ -182,10 +182,10 @@ class Workbench:
             with area:
                 given |= controls.ask(self.page, method, asks[strength], data)
         cells = cycle(advanced.columns(2, gap="medium"))
-        rows = 0
+        rows = None
         if isinstance(method, Synthesizer):
             with next(cells):
-                rows = controls.rows_picker(self.page, data)
+                rows = controls.rows_picker(self.page, method, data)
         for name, control in asks.items():
             if name != strength and control.wanted(method):
                 with next(cells):

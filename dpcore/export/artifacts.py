@@ -74,18 +74,19 @@ class Artifact(ABC):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Rows(Artifact):
-    """Synthetic rows."""
+    """Synthetic rows; how many were `wanted`, None for as many as the release itself says."""
 
     title = phrase("Synthetic data")
 
     synthetic: pd.DataFrame
+    wanted: int | None = None
 
     @property
     def size(self) -> tuple[str, str]:
         return phrase("Synthetic rows"), f"{len(self.synthetic):,}"
 
     def config(self) -> dict[str, Any]:
-        return {"rows": len(self.synthetic)}
+        return {} if self.wanted is None else {"rows": self.wanted}
 
     def files(self, table: Table) -> dict[str, str | bytes]:
         rows = self.synthetic

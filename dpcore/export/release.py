@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
-import numpy as np
 import pandas as pd
 
 from dpcore.accounting.ledger import Ledger
@@ -22,6 +21,7 @@ from dpcore.language import phrase, say
 from dpcore.mechanisms.noise import TEACHING, NoNoise
 from dpcore.methods import METHODS
 from dpcore.methods.base import PrivateClassifier, PrivateEstimator
+from dpcore.methods.synthesizer import Synthesizer
 from dpcore.postprocess.reports import Reports
 from dpcore.text import finite_or_text, html_table, number, writable
 
@@ -281,7 +281,7 @@ def make_release(
         seconds=seconds,
         reading=reading,
         reconstructed=fitted.reconstructed if fitted.mode == "published" else "",
-        rows=float(np.sum(getattr(fitted, "rows_", 0.0) or getattr(fitted, "class_totals_", 0.0))),
+        rows=fitted._estimate,
     )
     if not isinstance(made.artifact, Model):
         return made
@@ -300,4 +300,5 @@ def artifact_of(fitted: PrivateEstimator, synthetic: pd.DataFrame | None) -> Art
     if synthetic is None:
         raise ParameterError("A release of a synthesizer holds rows.", "Pass method.sample(n) after the name.")
     kind = Network if "families" in released else CountTree if "tree" in released else Rows
-    return kind(released=released, synthetic=synthetic)
+    usual = isinstance(fitted, Synthesizer) and len(synthetic) == fitted.estimated_rows()
+    return kind(released=released, synthetic=synthetic, wanted=None if usual else len(synthetic))

@@ -407,13 +407,18 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
         """
         return (mode == "published" and cls.printed_relations) or cls.relations
 
-    def implied(self, rows: int) -> dict[str, Any]:
+    @property
+    def _estimate(self) -> float:
+        """How many rows the data have, public or estimated with noise; 0 if it is not known."""
+        return float(np.sum(getattr(self, "rows_", 0.0) or getattr(self, "class_totals_", 0.0)))
+
+    def implied(self, rows: int | None) -> dict[str, Any]:
         """Return other parameters, as a page sets them after those that were chosen.
 
         Parameters
         ----------
-        rows : int
-            How many synthetic rows are wanted.
+        rows : int or None
+            How many synthetic rows are wanted; None for as many as the release says.
 
         Returns
         -------

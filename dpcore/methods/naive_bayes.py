@@ -129,7 +129,7 @@ class NaiveBayesSynthesizer(Synthesizer):
     def _variant(self) -> str:
         return VARIANTS[self.mode][0] if self.variant is None else self.variant
 
-    def implied(self, rows: int) -> dict[str, Any]:
+    def implied(self, rows: int | None) -> dict[str, Any]:
         """Return that the rows labeled during fit are all that are wanted, if fit labels them."""
         return {} if self._variant == "C1" else {"rows": rows}
 
@@ -141,8 +141,13 @@ class NaiveBayesSynthesizer(Synthesizer):
             raise ParameterError(
                 f"{self._variant} draws its rows uniformly: its model is not released.", "Use variant C1, or uniform."
             )
-        labeled = self.rows or (schema.max_rows if self.relation == Relation.ADD_REMOVE else None) or 1
-        if self._variant != "C1" and labeled > (most := most_rows(schema)):
+        labeled = self.rows or (schema.max_rows if self.relation == Relation.ADD_REMOVE else 1)
+        if self._variant != "C1" and labeled is None:
+            raise ParameterError(
+                "This variant releases as many rows as the data have, a number that is private under add_remove.",
+                "Give a number of synthetic rows (rows=), declare the schema's max_rows, or use the relation replace.",
+            )
+        if self._variant != "C1" and labeled is not None and labeled > (most := most_rows(schema)):
             raise ParameterError(
                 f"{labeled:,} rows are more than the memory holds; {most:,} of this schema fit.", f"Pass rows={most:_}."
             )
@@ -189,12 +194,7 @@ class NaiveBayesSynthesizer(Synthesizer):
 
     def _fit_labels(self, table: PrivateTable) -> None:
         schema, public_rows = table.schema, table.public_rows
-        size = self.rows or public_rows
-        if size is None:
-            raise ParameterError(
-                "This variant releases as many rows as the data have, a number that is private under add_remove.",
-                "Pass rows=, declare the schema's max_rows, or use the relation replace.",
-            )
+        size = self.rows or public_rows or 1  # `_check` refuses where neither is known
         queries = self._uniform_rows(schema, size, generator(self.random_state, 1))
         score = ClassLogScore(self.target_, self.features_, queries, self.smoothing)
         if self._variant == "Alg1":
@@ -229,21 +229,23 @@ class NaiveBayesSynthesizer(Synthesizer):
 
     # Sampling
 
-    def _sample(self, n: int | None, rng: np.random.Generator) -> Codes:
+    def estimated_rows(self) -> int:
+        return super().estimated_rows() if self._variant == "C1" else len(self.released_codes_)
+
+    def _sample(self, n: int, rng: np.random.Generator) -> Codes:
         if self._variant != "C1":
             released = len(self.released_codes_)
-            if n is not None and n > released:
+            if n > released:
                 raise ParameterError(
                     f"This release holds {released:,} rows, each of which was paid for.", "Fit again with rows= larger."
                 )
             return self.released_codes_[:n]
-        size = n or self._rows_of(float(self.class_totals_.sum()))
         prior = self.class_totals_ + self.smoothing
         if self.x_source == "model":
-            labels = systematic_sample(prior, size, rng)
+            labels = systematic_sample(prior, n, rng)
             rows = self._model_rows(labels, rng)
         else:
-            rows = self._uniform_rows(self.schema_, size, rng)
+            rows = self._uniform_rows(self.schema_, n, rng)
             scores = class_log_scores(np.log(prior), self.tables_, rows, self.smoothing)
             exponent = self._exponent()
             tempered = scores if math.isinf(exponent) else exponent * scores + rng.gumbel(size=scores.shape)

@@ -63,13 +63,14 @@ class Synthesizer(PrivateEstimator):
             memory.
         """
         self._check_fitted()
-        if n is not None:
-            self._check_rows(n)
-            if n > (most := most_rows(self.schema_)):
-                told = f"So many rows do not fit into {MEMORY / 1e9:g} GB; {most:,} of this schema do."
-                raise ParameterError(told, f"Pass n={most:_} or less, or write them to a file: sample_to(path, n).")
+        rows = self.estimated_rows() if n is None else n
+        self._check_rows(rows)
+        if rows > (most := most_rows(self.schema_)):
+            noise = " The release says that there are so many, which is mostly noise." if n is None else ""
+            told = f"{rows:,} rows do not fit into {MEMORY / 1e9:g} GB; {most:,} of this schema do.{noise}"
+            raise ParameterError(told, f"Pass n={most:_} or less, or write them to a file: sample_to(path, n).")
         rng = generator(self.random_state, 2)
-        return rule_repair.decode(self.schema_, self._sample(n, rng), rng)
+        return rule_repair.decode(self.schema_, self._sample(rows, rng), rng)
 
     @check_arguments
     def sample_to(
@@ -130,18 +131,25 @@ class Synthesizer(PrivateEstimator):
         """Codes of blocks of so many rows, each drawn with a stream of its own."""
         return (self._sample(size, rng.spawn(1)[0]) for size in sizes)
 
-    def _rows_of(self, estimate: float) -> int:
-        """How many rows to sample if nobody says: the release's own estimate, at most the public bound."""
+    def estimated_rows(self) -> int:
+        """Return how many rows the release says that the data have, at least one.
+
+        Returns
+        -------
+        int
+            The public number or the noisy one, at most the public bound; of persons under replace,
+            one row for each. It may be mostly noise, and then far from the real number.
+
+        Raises
+        ------
+        ParameterError
+            If the method is not fitted yet.
+        """
+        self._check_fitted()
         unit, places = self.schema_.persons, self.relation == Relation.REPLACE  # in which a person has several
-        rows = max(round(estimate / (unit.max_contributions if places and unit else 1)), 1)
-        if places:
-            return rows
-        if self.schema_.max_rows is not None:
-            return min(rows, self.schema_.max_rows)
-        if rows > most_rows(self.schema_):
-            raise ParameterError(f"This release says that there are {rows:,} rows, which is mostly noise.", "Pass n=.")
-        return rows
+        rows = max(round(self._estimate / (unit.max_contributions if places and unit else 1)), 1)
+        return rows if places or self.schema_.max_rows is None else min(rows, self.schema_.max_rows)
 
     @abstractmethod
-    def _sample(self, n: int | None, rng: np.random.Generator) -> Codes:
-        """Codes of n rows (or the release's own size), shape (n, d)."""
+    def _sample(self, n: int, rng: np.random.Generator) -> Codes:
+        """Codes of n rows, shape (n, d)."""

@@ -5,12 +5,13 @@ from driving import released, shown
 from prepared import data, page
 from screen import said
 
+from dpcore.dashboard import controls
 from dpcore.dashboard.epsilon import odds_in_short
 from dpcore.dashboard.panels import verdict
 from dpcore.evaluate.verdict import Group, Verdict
 from dpcore.export import protection
 
-PRIVATE = "if you have 10,000 rows"
+PRIVATE = "if there are 10,000 rows"
 
 
 def test_odds_before_a_run_are_those_after_it() -> None:
@@ -42,3 +43,13 @@ def test_a_value_of_a_table_is_no_markup_in_a_tile() -> None:
     worst = Group(image, image, 0.2, 0.3)
     tiles = verdict.verdict_tiles(Verdict(2, 2, 1, 1, (), worst, worst, 1))
     assert not any(image in text for tile in tiles for text in tile)
+
+
+def test_as_many_rows_are_made_as_the_release_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    at = released(page(data(max_rows=None)))
+    made = shown(at).release
+    assert (len(made.synthetic), "rows" in made.config()) == (max(round(made.rows), 1), False)
+    monkeypatch.setattr(controls, "MOST_ROWS", 7)
+    cut = shown(released(at)).release
+    assert (len(cut.synthetic), cut.config()["rows"]) == (7, 7)
+    assert "7 were made" in said(at)

@@ -85,6 +85,9 @@ def test_all_files_are_there_and_say_the_same():
     assert Schema.from_json(files["schema.json"].decode()) == PRIVATE
     config, ledger = strict(files["config.json"]), strict(files["ledger.json"])
     assert (config["parameters"], config["data"], config["rows"]) == (made.parameters, {"name": "people.csv"}, 200)
+    usual = release(n=None, random_state=17)
+    assert len(usual.synthetic) == round(usual.rows) != 200
+    assert ("rows" in usual.config(), "method.sample()\n" in show_code(usual)) == (False, True)
     assert ledger["epsilon_nominal"] == ledger["epsilon_claimed"] == 2.0
     assert (ledger["epsilon_bound"], "seed" in ledger["void"], len(ledger["entries"])) == ("infinity", True, 4)
     frame = pd.read_csv(io.BytesIO(files["ledger.csv"]))

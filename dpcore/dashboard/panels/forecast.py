@@ -8,7 +8,8 @@ import streamlit as st
 from dpcore import charts
 from dpcore.arguments import Progress
 from dpcore.dashboard import jobs, panels, session
-from dpcore.dashboard.before_run import MOST, rows_expected, rows_key
+from dpcore.dashboard.before_run import rows_expected, rows_key
+from dpcore.dashboard.controls import MOST_ROWS
 from dpcore.dashboard.shell import escaped
 from dpcore.dashboard.widgets import caption, markdown
 from dpcore.domain.schema import Schema
@@ -26,7 +27,9 @@ WHENCE = phrase(
 READ_OFF = phrase("But the schema was read off them, so this is no public fact before it is declared.")
 
 
-def draw(page: str, method: Synthesizer, own: Synthesizer, schema: Schema, public: int | None, rows: int) -> None:
+def draw(
+    page: str, method: Synthesizer, own: Synthesizer, schema: Schema, public: int | None, rows: int | None
+) -> None:
     """The forecast of a run, once it is asked for; it moves with epsilon.
 
     `own` is the method as it runs on rows, of which so many are `public`; so many `rows` are to be made.
@@ -35,7 +38,7 @@ def draw(page: str, method: Synthesizer, own: Synthesizer, schema: Schema, publi
     if public is None:
         label = say("Rows that you expect (a number that you know, not one that you count)")
         look: Any = {"value": rows_expected(page, schema), "step": 1_000, "key": rows_key(page, schema)}
-        public = int(st.number_input(label, 1, MOST, **look))
+        public = int(st.number_input(label, 1, MOST_ROWS, **look))
     settings = {name: value for name, value in own.get_params().items() if name not in OTHERS}
     key = (method.title, repr(settings), schema.to_json(), public, rows)
     last = session.kept("dpcore.forecasts", dict[str, tuple[Any, Forecast]])  # of each page

@@ -20,8 +20,9 @@ def written(page: str, shown: Shown) -> None:
         "this computer, and are other rows than those in the zip, from the same model."
     )
     left, right, end = st.columns([1, 2, 1], vertical_alignment="bottom")
-    usual = shown.release.schema.max_rows or 1_000_000
-    rows = left.number_input(say("Rows to write"), 1, None, usual, key=f"{name}.rows:{id(shown)}")
+    rows = left.number_input(
+        say("Rows to write"), 1, None, shown.method.estimated_rows(), key=f"{name}.rows:{id(shown)}"
+    )
     label, file = say("File to write them to (.parquet or .csv)"), Path.home() / "synthetic.parquet"
     path = right.text_input(label, str(file), key=f"{name}.path:{id(shown)}").strip()
     replace = end.checkbox(say("Replace a file that is there"), key=f"{name}.replace:{id(shown)}")

@@ -82,7 +82,7 @@ def command() -> argparse.ArgumentParser:
     setting |= {"metavar": "VALUE", "help": "as --set, of the parameter of this name"}
     for name in ("epsilon", "mode", "relation", "delta"):
         parser.add_argument(f"--{name}", type=f"{name}={{}}".format, **setting)
-    parser.add_argument("--rows", type=int, help="of synthetic data; by default an estimate")
+    parser.add_argument("--rows", type=int, help="of synthetic data; by default as many as the release says")
     parser.add_argument("--out", type=Path, help="the zip (by default it is named after the data and the epsilon)")
     parser.add_argument("--table", choices=["csv", "parquet"], default="csv", help="the format of rows")
     return parser
@@ -107,7 +107,7 @@ def make(options: argparse.Namespace) -> int:
     affordable(books, data, [method])
     ledger = books.open_run(data, method.relation, PURPOSE.format(method=name, mode=method.mode), method.delta).ledger()
     fitted = method.fit(data.train, schema=data.schema, ledger=ledger, progress=told)
-    copy = [] if isinstance(fitted, PrivateClassifier) else [fitted.sample(rows)]
+    copy = [] if isinstance(fitted, PrivateClassifier) else [fitted.sample(rows or min(fitted.estimated_rows(), most))]
     told(1.0, "")
     release = make_release(fitted, name, *copy, data_name=data.name, reading=data.reading)
     release = replace(release, page=config.get("page", {}))

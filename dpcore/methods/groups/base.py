@@ -66,14 +66,13 @@ class GeneralizingSynthesizer(Synthesizer):
         """
         return self.tree_.rows(self.leaf_counts_)
 
-    def _sample(self, n: int | None, rng: np.random.Generator) -> Codes:
-        size = n or self._rows_of(self.rows_)
+    def _sample(self, n: int, rng: np.random.Generator) -> Codes:
         weights = self.leaf_counts_
         if (weights < 0).any():
             weights = project(weights, weights.sum())
         if not weights.sum() > 0:
             weights = np.ones(len(weights))
-        return self.tree_.leaves.draw(systematic_sample(weights, size, rng), rng)
+        return self.tree_.leaves.draw(systematic_sample(weights, n, rng), rng)
 
 
 class Specializer(PrivateEstimator):

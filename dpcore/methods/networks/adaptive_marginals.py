@@ -206,7 +206,7 @@ class AdaptiveMarginals(MeasuredTables):
         classes = sizes[at] if at >= 0 else 0
         return Plan.of(rows, self._budget(table), table.ledger.currency, table.relation, sizes, classes)
 
-    def _sample(self, n: int | None, rng: np.random.Generator) -> Codes:
+    def _sample(self, n: int, rng: np.random.Generator) -> Codes:
         codes = super()._sample(n, rng)
         if exchanges.worthwhile(len(codes), self.schema_.sizes):
             exchanges.exchange(codes, self._expected(len(codes)), rng)

@@ -183,17 +183,16 @@ class NetworkSynthesizer(Synthesizer):
             found["similarity"] = {"names": list(names), "scores": np.round(similarity, 6).tolist()}
         return found
 
-    def _sample(self, n: int | None, rng: np.random.Generator) -> Codes:
-        size = n or self._rows_of(self.rows_)
+    def _sample(self, n: int, rng: np.random.Generator) -> Codes:
         if not self._binary:
-            return sample_network(self.schema_.names, self.families_, self.tables_, size, rng)
+            return sample_network(self.schema_.names, self.families_, self.tables_, n, rng)
         binarization = Binarization(self.schema_)
 
         def draw(rows: int, smoothing: float) -> Codes:
             spread = smoothing * self.rows_
             return sample_network(binarization.schema.names, self.families_, self.tables_, rows, rng, spread)
 
-        return sample_binarized(binarization, draw, size, rng)
+        return sample_binarized(binarization, draw, n, rng)
 
 
 class ClusteredSynthesizer(NetworkSynthesizer):

@@ -258,9 +258,8 @@ class JTree(CliqueSynthesizer):
         """The number of rows: public, or estimated from noisy answers."""
         return float(self.tables_[0].sum())
 
-    def _sample(self, n: int | None, rng: np.random.Generator) -> Codes:
-        size = n or self._rows_of(self.rows_)
-        rows = junction_tree.sample_rows(self._scopes, self.parents_, self.tables_, size, rng)
+    def _sample(self, n: int, rng: np.random.Generator) -> Codes:
+        rows = junction_tree.sample_rows(self._scopes, self.parents_, self.tables_, n, rng)
         return rows.astype(code_dtype(max(self.schema_.sizes)), order="F")
 
 

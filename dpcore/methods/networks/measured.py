@@ -87,10 +87,10 @@ class MeasuredTables(CliqueSynthesizer):
         """Return the cliques as `families`, and the junction tree's `edges`."""
         return self._describe_tree([1] * len(self.cliques_), self.epsilons_) | {"clusters": []}
 
-    def _sample(self, n: int | None, rng: np.random.Generator) -> Codes:
-        schema, size = self.schema_, n or self._rows_of(self.rows_)
-        rows = junction_tree.sample_rows(self._scopes, self.parents_, self.tables_, size, rng)
-        codes: Codes = np.empty((size, len(schema)), dtype=code_dtype(max(schema.sizes)), order="F")
+    def _sample(self, n: int, rng: np.random.Generator) -> Codes:
+        schema = self.schema_
+        rows = junction_tree.sample_rows(self._scopes, self.parents_, self.tables_, n, rng)
+        codes: Codes = np.empty((n, len(schema)), dtype=code_dtype(max(schema.sizes)), order="F")
         for j, within in enumerate(self._within):
             codes[:, j] = draw_given(within, rows[:, j], rng)
         return codes

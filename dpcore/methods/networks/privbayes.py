@@ -122,7 +122,7 @@ class PrivBayes(NetworkSynthesizer):
         about='How large the average count of a cell must be beside its noise ("usefulness").',
     )
 
-    def implied(self, rows: int) -> dict[str, Any]:
+    def implied(self, rows: int | None) -> dict[str, Any]:
         return {"max_parents": 3} if self.score == "F" and self.max_parents > 3 else {}
 
     @property

@@ -236,11 +236,11 @@ class RefinedPrivBayes(NetworkSynthesizer):
         costs = [prices[name] + sum(cost for edge, cost in edges.items() if edge[0] == name) for name in order]
         self.epsilons_ = ([of_class] if self.class_ else []) + costs
 
-    def _sample(self, n: int | None, rng: np.random.Generator) -> Codes:
-        size, schema = n or self._rows_of(self.rows_), self.schema_
+    def _sample(self, n: int, rng: np.random.Generator) -> Codes:
+        schema = self.schema_
         names = [name for name in schema.names if name != self.class_]
-        codes: Codes = np.empty((size, len(schema)), dtype=code_dtype(max(schema.sizes)), order="F")
-        nothing: Ints = np.zeros(size, dtype=np.intp)
+        codes: Codes = np.empty((n, len(schema)), dtype=code_dtype(max(schema.sizes)), order="F")
+        nothing: Ints = np.zeros(n, dtype=np.intp)
         classes = len(self.class_totals_)
         label = draw_given(rows_to_one(self.class_totals_[None]), nothing, rng)
         if self.class_:
