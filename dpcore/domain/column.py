@@ -63,9 +63,10 @@ class Column:
         as [lower, upper + 1).
     number_format : str, optional
         How cells are written. For numbers, 1234.5 or 1234 as the column writes it: `1234.50` (two
-        decimals), `$1,234.50`, `1.234,50 €`, `1234.5 %`; what is drawn is written so. For dates,
-        "d/m/y" or "m/d/y" if they are written so; year first is read always, and what is drawn is
-        ISO text.
+        decimals), `$1,234.50`, `1.234,50 €`, `1234.5 %`; what is drawn is written so, or is a plain
+        number where only the decimals are said. For dates, "d/m/y", "m/d/y", "d.m.y", "ymd",
+        "d-mon-y" (05-Mar-2021), "month d, y" and the like; what is drawn is written so, else as ISO
+        text. Which of two is the day is read by it; year first and names of months are read always.
     missing : bool, default=False
         Whether "missing" is a declared value (the last code). If not, missing cells are refused.
     missing_values : tuple of float, optional
@@ -513,7 +514,7 @@ class Column:
         Returns
         -------
         Series of shape (n,)
-            Categories, numbers as the column writes them, or ISO dates.
+            Categories, or numbers and dates as the column writes them.
         """
         if not self.numeric:
             index = codes.astype(np.int64)

@@ -3,7 +3,8 @@
 A cell is a date by its own text alone. Year first is read always: `2021-03-05`, `2021/3/5`, `2021.03.05`, `20210305`
 and `2021年3月5日`; so are `5-Mar-2021` and `March 5, 2021`, by English names. `05/03/2021`, with points or hyphens too,
 is read only where a column declares which of the two is the day (`"d/m/y"`, `"m/d/y"`). A time of day may follow, and
-is cut off. All other texts are no dates.
+is cut off. All other texts are no dates. A column may declare how its dates are written (`DATE_FORMS`), and what is drawn is
+written so; by default it is ISO text.
 """
 
 from __future__ import annotations
@@ -22,7 +23,6 @@ from dpcore.arguments import Flags, Floats, is_number
 from dpcore.domain.cells import in_blocks, worded
 
 UNITS = ("day", "week", "month", "quarter", "year")
-DATE_FORMS = ("", "d/m/y", "m/d/y")
 FIRST, LAST = -719_162, 2_932_896  # 0001-01-01 and 9999-12-31
 MONTHS = {"month": 1, "quarter": 3, "year": 12}
 MONDAY = 3  # the days by which 1970-01-01 comes after one
@@ -49,6 +49,13 @@ PATTERNS = {
     "d/m/y": [*YEAR_FIRST, *(pattern.replace("<a>", "<d>").replace("<b>", "<m>") for pattern in YEAR_LAST)],
     "m/d/y": [*YEAR_FIRST, *(pattern.replace("<a>", "<m>").replace("<b>", "<d>") for pattern in YEAR_LAST)],
 }
+DATE_FORMS = {f"d{mark}m{mark}y": "d/m/y" for mark in "/.-"} | {f"m{mark}d{mark}y": "m/d/y" for mark in "/.-"}
+DATE_FORMS |= dict.fromkeys(("", "y/m/d", "y.m.d", "ymd", "y年m月d日"), "")
+for name in ("mon", "MON", "month"):
+    DATE_FORMS |= dict.fromkeys((f"d-{name}-y", f"d {name} y", f"d/{name}/y", f"{name} d, y"), "")
+PART = re.compile("month|mon|MON|[dmy]")
+STRFTIME = {"y": "%Y", "m": "%m", "d": "%d", "mon": "%b", "MON": "%b", "month": "%B"}
+SHAPE = {"mon": "[A-Z][a-z]{2}", "MON": "[A-Z]{3}", "month": "[A-Z][a-z]{2,8}", "y": "[0-9]{4}"}
 
 
 def day_of(value: Any) -> float | None:
@@ -66,6 +73,28 @@ def day_of(value: Any) -> float | None:
 def iso(day: float) -> str:
     """A day as ISO text, such as 2021-03-05."""
     return str(np.datetime64(math.floor(day), "D"))
+
+
+def written(day: float, form: str) -> str:
+    """A day as text in a form: two digits for day and month, or the month's English name."""
+    year, month, number = iso(day).split("-")
+    name = MONTH_NAMES.split()[int(month) - 1].title()
+    parts = {"y": year, "m": month, "d": number, "mon": name[:3], "MON": name[:3].upper(), "month": name}
+    return PART.sub(lambda part: parts[part[0]], form or "y-m-d")
+
+
+def pattern_of(form: str) -> str:
+    """The form as Python and other programs call it, such as %d/%m/%Y."""
+    return PART.sub(lambda part: STRFTIME[part[0]], form or "y-m-d")
+
+
+def form_of(words: pa.Array, order: str) -> str:
+    """The form that all texts have which are dates in an order; the order if they differ."""
+    for form in (form for form in DATE_FORMS if form and DATE_FORMS[form] == order):
+        shape = PART.sub(lambda part: SHAPE.get(part[0], "[0-9]{1,2}"), form).replace(".", "[.]")
+        if all(pc.all(pc.match_substring_regex(some, f"^{shape}{TIME}")).as_py() for some in (words[:1], words)):
+            return form
+    return order
 
 
 def start(day: float, unit: str) -> float:
@@ -125,7 +154,7 @@ def days_of(words: pa.Array, form: str = "") -> Floats:
 
 def _days_of(words: pa.Array, form: str) -> Floats:
     found = np.full(len(words), np.nan)
-    for pattern in PATTERNS[form]:
+    for pattern in PATTERNS[DATE_FORMS[form]]:
         left = np.flatnonzero(np.isnan(found))
         if not left.size:
             break

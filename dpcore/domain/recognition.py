@@ -23,6 +23,7 @@ from dpcore.arguments import Flags, Floats, Ints, require_frame
 from dpcore.domain.cells import NAME, as_numbers, distinct, parsed, worded
 from dpcore.domain.column import MAX_CATEGORIES
 from dpcore.domain.dates import YEAR_LAST, day_of, days_of, iso
+from dpcore.domain.dates import form_of as form_of_days
 from dpcore.domain.headers import class_rank, limits, meant, tells_people
 from dpcore.domain.scales import MOST_EXACT
 from dpcore.domain.spread import spread_of, spread_of_days
@@ -272,7 +273,7 @@ def _date(seen: Seen) -> Recognized | None:
     if seen.days is not None:
         days = seen.days
     elif seen.words is None:
-        days = _compact(seen)
+        days, form = _compact(seen), "ymd"
     else:
         days, form, doubt = _said_days(seen, seen.words)
     said = ~np.isnan(days)
@@ -319,7 +320,7 @@ def _said_days(seen: Seen, words: pa.Array) -> tuple[Floats, str, str]:
     if _mostly(seen, ~np.isnan(days)):
         compact = pc.all(pc.match_substring_regex(words, COMPACT)).as_py()
         beyond = compact and not (CENTURIES[0] <= np.nanmin(days) and np.nanmax(days) <= CENTURIES[1])
-        return (none if beyond else days), "", ""
+        return (none if beyond else days), form_of_days(words.filter(pa.array(~np.isnan(days))), ""), ""
     orders = {form: days_of(words, form) for form in ("d/m/y", "m/d/y")}
     fits = [form for form, found in orders.items() if _mostly(seen, ~np.isnan(found))]
     if len(fits) == 2:  # a day of 13 and more is no odd text
@@ -332,7 +333,8 @@ def _said_days(seen: Seen, words: pa.Array) -> tuple[Floats, str, str]:
     either = any(pc.any(pc.match_substring_regex(words, YEAR_LAST[i])).as_py() for i in (0, 2))
     if len(fits) == 2 and either and (orders["d/m/y"] != orders["m/d/y"]).any():
         doubt = "No date tells whether the day or the month comes first (no number is above 12): read as day first."
-    return orders[fits[0]], fits[0], doubt
+    days = orders[fits[0]]
+    return days, form_of_days(words.filter(pa.array(~np.isnan(days))), fits[0]), doubt
 
 
 def _unread(seen: Seen) -> Recognized | None:

@@ -196,7 +196,7 @@ class Wholes(Reals):
 
 
 class Days(Wholes):
-    """Dates, as days since 1970-01-01. `bins` may be a unit of the calendar; a form says which of two is the day."""
+    """Dates, as days since 1970-01-01. `bins` may be a unit of the calendar."""
 
     words, between = "are not dates", " to "
 
@@ -206,7 +206,7 @@ class Days(Wholes):
 
     def check(self, fail: Fail) -> None:
         if self.order not in dates.DATE_FORMS:
-            fail("the way its dates are written is not known.", "Choose d/m/y or m/d/y; year first is read always.")
+            fail("the way its dates are written is not known.", "Write d/m/y, m/d/y, d.m.y, ymd, d-mon-y or the like.")
         if isinstance(self.bins, str) and self.bins not in dates.UNITS:
             fail("its bins are no unit of the calendar.", f"Choose one of {', '.join(dates.UNITS)}.")
         if self.bins == "day" and self.high - self.low >= MAX_BINS:
@@ -241,7 +241,9 @@ class Days(Wholes):
         return dates.as_days(values, self.order)
 
     def cells(self, numbers: Any) -> pd.Series[Any]:
-        return pd.Series(numbers.astype(np.int64).astype("datetime64[D]").astype(str), dtype="str")
+        days, index = np.unique(numbers, return_inverse=True)
+        texts = np.array([dates.written(day, self.order) for day in days.tolist()], dtype=object)
+        return pd.Series(texts[index], dtype="str")
 
 
 SCALES = {"continuous": Reals, "integer": Wholes, "date": Days}

@@ -57,7 +57,7 @@ def ranged(draw) -> Column:
         form = replace(Form(*shape), decimals=draw(st.integers(0, 3)), after=draw(st.sampled_from(["", " %"])))
         made, form = lambda tick, steps=form.steps: tick / steps, str(form)
     elif kind == "date":
-        made, form, units = iso, draw(st.sampled_from(DATE_FORMS)), st.sampled_from(UNITS)
+        made, form, units = iso, draw(st.sampled_from([*DATE_FORMS])), st.sampled_from(UNITS)
     bins = st.integers(1, 400) | units
     inside = tuple(made(cut) for cut in cuts if cut < low + width)
     return Column(

@@ -30,6 +30,10 @@ def test_a_date_is_read_by_its_own_text_alone():
     assert np.isnan(as_days(either)).all()  # nobody has said which is the day
     assert list(map(iso, as_days(either, "d/m/y"))) == ["2021-03-05"] * 3 + ["2021-12-13"]
     assert list(map(iso, as_days(either, "m/d/y")[:3])) == ["2021-05-03"] * 3
+    for form, text in (("d.m.y", "05.03.2021"), ("ymd", "20210305"), ("d-MON-y", "05-MAR-2021"), ("", "2021-03-05")):
+        column = Column(**VISIT, bins="day", number_format=form)
+        codes = column.encode(pd.Series([text] * 2))
+        assert column.decode(codes, np.random.default_rng(1)).tolist() == [text] * 2  # as it was read
     assert np.isnan(as_days(either, "m/d/y")[3])
     times = pd.to_datetime(pd.Series(["2021-03-05 23:59", "1960-01-01 00:01", None]))
     np.testing.assert_array_equal(as_days(times), [DAY, day_of("1960-01-01"), np.nan])

@@ -135,9 +135,12 @@ def test_single_columns(name, cells, what):
         (["05/03/2021", "13/03/2021"], "d/m/y", False),
         (["03/05/2021", "03/13/2021 00:00"], "m/d/y", False),
         (["03/05/2021", "04/05/2021"], "d/m/y", True),
-        (["03.05.2021", "04.05.2021"], "d/m/y", False),
+        (["03.05.2021", "04.05.2021"], "d.m.y", False),
         (["2021-03-05", "2021-03-06T10:00:00Z"], "", True),  # the time of day is lost
         (["5-Mar-2021", "December 6, 2021"], "", False),
+        (["01-DEC-2019", "13-MAY-2020"], "d-MON-y", False),
+        (["March 5, 2021", "May 06, 2021"], "month d, y", False),
+        ([20210305, 20211231], "ymd", False),
     ],
 )
 def test_the_order_of_day_and_month_is_decided_over_the_whole_column(cells, form, doubt):

@@ -1,18 +1,18 @@
 """Frictionless Table Schema: JSON with a list of `fields`, each with a type and constraints."""
 
 import json
-from datetime import date, datetime
+from datetime import datetime
 from typing import Any
 
 from dpcore.domain.column import Column
-from dpcore.domain.dates import day_of, iso
+from dpcore.domain.dates import DATE_FORMS, day_of, pattern_of, written
 from dpcore.domain.formats.base import REMEDY, Fields, Known, document_of, mapping, number, plain_number
 from dpcore.domain.schema import Schema, check_width
 from dpcore.errors import SchemaError
 
 SAYS = frozenset({"categories", "order", "bounds", "days", "kinds", "missing", "description"})
 KINDS = {"integer": "integer", "year": "integer", "number": "continuous", "date": "date", "datetime": "date"}
-DAYS = {"d/m/y": "%d/%m/%Y", "m/d/y": "%m/%d/%Y"}
+DAYS = {form: pattern_of(form) for form in DATE_FORMS if form and "MON" not in form}
 
 
 def read(text: str | bytes) -> Known:
@@ -109,11 +109,9 @@ def field_of(column: Column) -> dict[str, Any]:
         if column.kind == "ordered":
             field |= {"categories": list(column.categories), "categoriesOrdered": True}
     elif column.kind == "date":
-        pattern = DAYS.get(column.number_format)
-        field |= {"format": pattern} if pattern else {}
+        field |= {"format": pattern_of(column.number_format)} if column.number_format else {}
         for end, limit in ENDS.items():
-            told = iso(getattr(column, end))
-            limits[limit] = date.fromisoformat(told).strftime(pattern) if pattern else told
+            limits[limit] = written(getattr(column, end), column.number_format)
     else:
         limits |= {limit: plain_number(getattr(column, end)) for end, limit in ENDS.items()}
     return field | {"constraints": limits}

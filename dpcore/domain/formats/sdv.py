@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 from dpcore.domain.column import Column
+from dpcore.domain.dates import DATE_FORMS, pattern_of
 from dpcore.domain.formats.base import REMEDY, Fields, Known, document_of, mapping
 from dpcore.domain.schema import Schema, check_width
 from dpcore.errors import SchemaError
@@ -11,8 +12,7 @@ from dpcore.errors import SchemaError
 SAYS = frozenset({"order", "kinds"})
 SPEC = "METADATA_SPEC_VERSION"
 VERSION, TABLE = "V1", "table"  # as SDV names it; in files of its classes for one table or several, other versions
-FORMS = {"%d/%m/%Y": "d/m/y", "%m/%d/%Y": "m/d/y"}
-DATED = {form: pattern for pattern, form in FORMS.items()} | {"": "%Y-%m-%d"}
+PATTERNS = {pattern_of(form): form for form in DATE_FORMS if "MON" not in form}
 
 
 def read(text: str | bytes) -> Known:
@@ -50,7 +50,7 @@ def column_of(name: str, raw: dict[str, Any], remarks: list[str]) -> Fields | No
             return {"name": name, "kind": "integer" if whole else "continuous"}
         case "datetime":
             shown = raw.get("datetime_format", "%Y-%m-%d")
-            form = FORMS.get(shown, "") if isinstance(shown, str) else ""
+            form = PATTERNS.get(shown, "") if isinstance(shown, str) else ""
             if not form and not (isinstance(shown, str) and shown.startswith("%Y")):
                 remarks.append(f"Column {name!r}: say how its dates are written.")
             return {"name": name, "kind": "date", "number_format": form}
@@ -78,7 +78,7 @@ def write(schema: Schema) -> str:
 def sdtype(column: Column) -> dict[str, Any]:
     """The type of a column."""
     if column.kind == "date":
-        return {"sdtype": "datetime", "datetime_format": DATED[column.number_format]}
+        return {"sdtype": "datetime", "datetime_format": pattern_of(column.number_format)}
     if column.numeric:
         return {"sdtype": "numerical"} | ({"computer_representation": "Int64"} if column.whole else {})
     order = {"order": list(column.categories)} if column.kind == "ordered" else {}

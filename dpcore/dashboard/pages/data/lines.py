@@ -199,7 +199,7 @@ def editor(rows: Intake, key: str) -> pd.DataFrame:
         "from": text(say("Where from"), width=round(145 * size), help=say("For your eyes only.")),
         "outside": pick(say("Values outside"), width=round(140 * size), options=OUTSIDE, required=True),
         "also": text(say("Also missing"), help=say("Numbers or dates that stand for none, such as 999; -9.")),
-        "form": text(say("Written"), help=say("Such as $1,234.50; of dates, d/m/y or m/d/y.")),
+        "form": text(say("Written"), help=say("Such as $1,234.50; of dates, d/m/y, m/d/y, ymd or d-mon-y.")),
     }
     shown = st.session_state.get(SHOWN, {}).get(key) or origins(rows, rows.schema, rows.read_off)
     st.session_state[SHOWN] = {key: shown}
