@@ -67,6 +67,9 @@ class Column:
         number where only the decimals are said. For dates, "d/m/y", "m/d/y", "d.m.y", "ymd",
         "d-mon-y" (05-Mar-2021), "month d, y" and the like; what is drawn is written so, else as ISO
         text. Which of two is the day is read by it; year first and names of months are read always.
+    step : float or {"week", "month", "quarter", "year"}, optional
+        The grid of what is drawn: numbers are multiples of it, dates first days of that unit.
+        Bounds and cut points of numbers are multiples too. Cells that are read may be others.
     missing : bool, default=False
         Whether "missing" is a declared value (the last code). If not, missing cells are refused.
     missing_values : tuple of float, optional
@@ -115,6 +118,7 @@ class Column:
     upper: float | None = None
     bins: Bins = DEFAULT_BINS
     number_format: str = ""
+    step: float | str | None = None
     missing: bool = False
     missing_values: tuple[float, ...] = ()
     outside: Literal["refuse", "clip"] = "refuse"
@@ -150,8 +154,8 @@ class Column:
             self._check_numbers(fail)
         else:
             self._check_categories(fail)
-            if self.number_format:
-                fail("categories are written as they are.", "Leave the form out.")
+            if self.number_format or self.step is not None:
+                fail("categories are written as they are.", "Leave form and step out.")
         if self.taxonomy is None:
             return
         if misfit := self.taxonomy.misfit(self.labels[: self.size - self.missing]):
@@ -235,9 +239,13 @@ class Column:
         names = shorten(", ".join(self.categories), 60, placeholder="…", break_on_hyphens=False)
         found = f"{len(self.categories):,} values: {names}"
         if self.numeric:
-            low, high = map(self.format_value, cast(tuple[float, float], (self.lower, self.upper)))
-            found = f"{low} to {high} in {self._scale.count:,} bins"
+            found = self.bounds_text
         return f"{found}, or missing" if self.missing else found
+
+    @property
+    def bounds_text(self) -> str:
+        """A numeric column's bounds, bins and step, as a person would write them."""
+        return self._scale.text
 
     @property
     def numeric(self) -> bool:
@@ -258,7 +266,8 @@ class Column:
     @cached_property
     def _scale(self) -> Reals:
         """What numbers a numeric column holds."""
-        return SCALES[self.kind](cast(float, self.lower), cast(float, self.upper), self.bins, self.number_format)
+        low, high = cast(tuple[float, float], (self.lower, self.upper))
+        return SCALES[self.kind](low, high, self.bins, self.number_format, self.step)
 
     @property
     def edges(self) -> Floats:
@@ -291,7 +300,7 @@ class Column:
         if not self.numeric:
             return self
         low, high = cast(tuple[float, float], (self.lower, self.upper))
-        usual = self.bins == (usual_unit(low, high) if self.kind == "date" else DEFAULT_BINS)
+        usual = self.bins == (usual_unit(low, high, self.step) if self.kind == "date" else DEFAULT_BINS)
         try:
             lower, upper, bins = self._scale.outward()
             if self.kind != "date" and (known := public_range(self.name, low, high)):
@@ -564,7 +573,7 @@ class Column:
         """Return the declaration as JSON-ready values, without the fields that do not apply."""
         raw = asdict(self)
         skip: tuple[str, ...] = ("categories",) if self.numeric else ("lower", "upper", "bins")
-        skip += tuple(name for name in ("number_format", "missing_values", "flags") if not raw[name])
+        skip += tuple(name for name in ("number_format", "step", "missing_values", "flags") if not raw[name])
         if self.kind == "date":
             raw |= {name: iso(raw[name]) for name in ("lower", "upper")}
             raw |= {key: tuple(map(iso, v)) for key in ("bins", "missing_values") if isinstance(v := raw[key], tuple)}

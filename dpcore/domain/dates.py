@@ -3,8 +3,8 @@
 A cell is a date by its own text alone. Year first is read always: `2021-03-05`, `2021/3/5`, `2021.03.05`, `20210305`
 and `2021年3月5日`; so are `5-Mar-2021` and `March 5, 2021`, by English names. `05/03/2021`, with points or hyphens too,
 is read only where a column declares which of the two is the day (`"d/m/y"`, `"m/d/y"`). A time of day may follow, and
-is cut off. All other texts are no dates. A column may declare how its dates are written (`DATE_FORMS`), and what is drawn is
-written so; by default it is ISO text.
+is cut off. All other texts are no dates. A column may declare how its dates are written (`DATE_FORMS`), and what is
+drawn is written so; by default it is ISO text.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def iso(day: float) -> str:
     return str(np.datetime64(math.floor(day), "D"))
 
 
-def written(day: float, form: str) -> str:
+def format_day(day: float, form: str) -> str:
     """A day as text in a form: two digits for day and month, or the month's English name."""
     year, month, number = iso(day).split("-")
     name = MONTH_NAMES.split()[int(month) - 1].title()
@@ -129,11 +129,11 @@ def unit_name(day: float, unit: str) -> str:
     return text[: {"year": 4, "month": 7}.get(unit, 10)]
 
 
-def usual_unit(low: float, high: float) -> str:
-    """A unit that divides some days into a number of bins that charts and methods can live with."""
+def usual_unit(low: float, high: float, step: object = None) -> str:
+    """A unit that divides some days into a number of bins that charts and methods can live with, none below a step."""
     for unit, most in (("day", 31), ("week", 183), ("month", 3 * 366), ("quarter", 12 * 366)):
         if high - low < most:
-            return unit
+            return max(unit, str(step or unit), key=UNITS.index)
     return "year"
 
 

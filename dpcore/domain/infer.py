@@ -32,8 +32,9 @@ def column_of(found: Recognized, values: "pd.Series[Any]", *, least: int = RARE)
         fields: dict[str, Any] = {"kind": "ordered", "categories": found.levels}
     elif low is not None and high is not None and low < high and found.what != "category":
         kind: Kind = found.what if found.what == "continuous" or found.what == "date" else "integer"
-        bins: Any = usual_unit(low, high) if kind == "date" else DEFAULT_BINS
-        fields = {"kind": kind, "lower": low, "upper": high, "bins": bins, "number_format": found.form}
+        bins: Any = usual_unit(low, high, found.step) if kind == "date" else DEFAULT_BINS
+        fields = {"kind": kind, "lower": low, "upper": high, "bins": bins}
+        fields |= {"number_format": found.form, "step": found.step}
         if found.bin_ends:
             fields |= {"lower": 0, "upper": found.bin_ends[-1] - (kind == "integer"), "bins": found.bin_ends[:-1]}
     else:

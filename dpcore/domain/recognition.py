@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 from dpcore.arguments import Flags, Floats, Ints, require_frame
 from dpcore.domain.cells import NAME, as_numbers, distinct, parsed, worded
 from dpcore.domain.column import MAX_CATEGORIES
-from dpcore.domain.dates import YEAR_LAST, day_of, days_of, iso
+from dpcore.domain.dates import UNITS, YEAR_LAST, day_of, days_of, iso, start
 from dpcore.domain.dates import form_of as form_of_days
 from dpcore.domain.headers import class_rank, limits, meant, tells_people
 from dpcore.domain.scales import MOST_EXACT
@@ -91,6 +91,8 @@ class Recognized:
         Whether a few numbers lie far outside the bounds.
     flags : tuple of str
         Of the first of several columns of 0 and 1 that have one 1 in every row: all their names.
+    step : float or str, optional
+        What all numbers are multiples of, or the unit whose first days all dates are.
     """
 
     name: str
@@ -111,6 +113,7 @@ class Recognized:
     bin_ends: tuple[float, ...] = ()
     outliers: bool = False
     flags: tuple[str, ...] = ()
+    step: float | str | None = None
 
     @property
     def possible(self) -> bool:
@@ -284,11 +287,13 @@ def _date(seen: Seen) -> Recognized | None:
         return None  # a category of one value, or of one day and several times
     spread = spread_of_days(different, np.bincount(index, seen.counts[said]).astype(int))
     told = f"dates from {iso(spread.low)} to {iso(spread.high)}" + (f", written {form}" if form else "")
+    step = first_days(different)
+    told += f", all of them first days of a {step}" if step else ""
     odd, remark = _odd(seen, said, "date")
     doubts = [doubt, remark, *(f"{one}." for one in spread.remarks)]
     if seen.has_times:
         doubts.append("Times of day are cut off: make a column of their hours if you need them.")
-    more: dict[str, Any] = {"odd": odd, "marks": spread.marks, "outliers": spread.outliers}
+    more: dict[str, Any] = {"odd": odd, "marks": spread.marks, "outliers": spread.outliers, "step": step}
     more["doubt"] = " ".join(filter(None, doubts))
     return seen.called("date", told, form=form, lower=spread.low, upper=spread.high, **more)
 
@@ -300,6 +305,12 @@ def _odd(seen: Seen, said: Flags, kind: str) -> tuple[tuple[str, ...], str]:
     odd = tuple(seen.words.filter(pa.array(~said)).to_pylist())
     some = ", ".join(odd[:NAMED]) + (" …" if len(odd) > NAMED else "")
     return odd, f"{seen.counts[~said].sum():,} cells hold no {kind} ({some}): they count as missing."
+
+
+def first_days(days: Floats) -> str | None:
+    """The unit of which all days are first ones, the longest; None if there is none, or the days are few."""
+    units = UNITS[:0:-1] if len(days) >= FEW else ()
+    return next((unit for unit in units if all(start(day, unit) == day for day in days.tolist())), None)
 
 
 def _compact(seen: Seen) -> Floats:
@@ -328,11 +339,12 @@ def _said_days(seen: Seen, words: pa.Array) -> tuple[Floats, str, str]:
         fits = [form for form in fits if np.isnan(orders[form]).sum() == fewest]
     if not fits:
         return none, "", ""
+    fits.sort(key=lambda form: first_days(orders[form]) is None)
     doubt = ""
     # Slashes and hyphens part days and months in both orders; points mean that the day is first.
     either = any(pc.any(pc.match_substring_regex(words, YEAR_LAST[i])).as_py() for i in (0, 2))
-    if len(fits) == 2 and either and (orders["d/m/y"] != orders["m/d/y"]).any():
-        doubt = "No date tells whether the day or the month comes first (no number is above 12): read as day first."
+    if len(fits) == 2 and either and np.nan_to_num(orders["d/m/y"] - orders["m/d/y"]).any():
+        doubt = f"No date tells whether the day or the month comes first (no number is above 12): read as {fits[0]}."
     days = orders[fits[0]]
     return days, form_of_days(words.filter(pa.array(~np.isnan(days))), fits[0]), doubt
 
@@ -411,15 +423,18 @@ def _spread(
 ) -> Recognized:
     """A column of numbers by how they spread."""
     known = limits(seen.name)
-    spread = spread_of(found, counts, known and known[:2], whole=whole and form is None)
+    fine = form.steps if form else float(whole)
+    spread = spread_of(found, counts, known and known[:2], whole=whole and form is None, fine=fine)
     told = [*filter(None, [doubt]), *(f"{one}." for one in spread.remarks)]
     if whole and not odd and not spread.levels and (evenly := _evenly(seen)):
         told.append(evenly)
     more: dict[str, Any] = {"form": str(form or ""), "lower": spread.low, "upper": spread.high, "odd": odd}
     more |= {"doubt": " ".join(told), "marks": spread.marks, "bin_ends": spread.bin_ends, "outliers": spread.outliers}
+    more["step"] = spread.step
     if spread.levels:
         return seen.called("category", f"{len(spread.levels):,} levels", **more, levels=spread.levels)
     ends = f"numbers from {short(spread.low)} to {short(spread.high)}" + (f", written like {form}" if form else "")
+    ends += f", all of them multiples of {short(spread.step)}" if spread.step else ""
     return seen.called("integer", f"whole {ends}", **more) if whole else seen.called("continuous", ends, **more)
 
 

@@ -16,11 +16,11 @@ from typing import Any, NoReturn
 import numpy as np
 import pandas as pd
 
-from dpcore.arguments import Floats, Ints
+from dpcore.arguments import Floats, Ints, is_number
 from dpcore.domain import dates
 from dpcore.domain.cells import as_numbers
-from dpcore.domain.written import Form
-from dpcore.text import short, told_apart
+from dpcore.domain.written import MOST_DECIMALS, Form
+from dpcore.text import as_text, short, told_apart
 
 MAX_BINS = 10_000
 MOST_ROUND = 20  # bins of a round width
@@ -35,14 +35,16 @@ class Reals:
     whole = False
     words, between = "are not numbers", " to "
 
-    def __init__(self, low: float, high: float, bins: Bins, form: str) -> None:
-        self.low, self.high, self.bins, self.form = low, high, bins, form
+    def __init__(self, low: float, high: float, bins: Bins, form: str, step: Any = None) -> None:
+        self.low, self.high, self.bins, self.form, self.step = low, high, bins, form, step
         self.written = Form.of(form) if form else None
+        self.any = self.written is None and step is None  # whether any number may occur
 
     def check(self, fail: Fail) -> None:
         """Call `fail` with a cause and a remedy if the declaration contradicts itself."""
         if self.form and self.written is None:
             fail("the way its numbers are written is not known.", "Write 1234.5 in it: 1234.50, or $1,234.50.")
+        self._check_step(fail)
         self._check_bounds(fail)
         if isinstance(self.bins, tuple):
             if len(self.bins) >= MAX_BINS:
@@ -52,6 +54,14 @@ class Reals:
             self._check_cuts(self.bins, fail)
         elif type(self.bins) is not int or not 1 <= self.bins <= MAX_BINS:
             fail("the number of bins is out of range.", f"Choose a whole number between 1 and {MAX_BINS:,}.")
+
+    def _check_step(self, fail: Fail) -> None:
+        if self.step is None:
+            return
+        if not is_number(self.step) or not 0 < self.step < math.inf or (self.whole and self.step % 1):
+            fail("the step between its numbers is none.", "Write 5, or 1000; of dates, month, quarter or year.")
+        if self.written is not None and np.rint(self.step * self.written.steps) / self.written.steps != self.step:
+            fail("the step between its numbers has more decimals than they are written with.", "Round it.")
 
     def _check_bounds(self, fail: Fail) -> None:
         if self.low >= self.high:
@@ -64,14 +74,18 @@ class Reals:
         self._check_fine(cuts, fail)
 
     def _check_fine(self, numbers: tuple[float, ...], fail: Fail) -> None:
-        if self.written is not None and any(self._at(self._tick(number)) != number for number in numbers):
+        if not self.any and any(self._at(self._tick(number)) != number for number in numbers):
+            if self.step is not None:
+                fail("a bound or cut point is no multiple of the step between its numbers.", "Round it.")
             fail("a bound or cut point has more decimals than its numbers are written with.", "Round it.")
 
     def _tick(self, number: Any) -> Any:
-        """The place of a number among those that can be written."""
-        return np.rint(number * (self.written.steps if self.written else 1.0))
+        """The place of a number among those that may occur."""
+        return np.rint(number / self.step if self.step else number * (self.written.steps if self.written else 1.0))
 
     def _at(self, tick: Any) -> Any:
+        if self.step:
+            return np.round(tick * self.step, self.written.decimals if self.written else MOST_DECIMALS)
         return tick / (self.written.steps if self.written else 1.0)
 
     @property
@@ -85,8 +99,9 @@ class Reals:
         The width is 1, 2 or 5 times a power of ten, the smallest that makes at most `MOST_ROUND` bins: bounds are never
         rounded across 0, and whole numbers of a small range stay as they are.
         """
-        low, high = Fraction(str(self.low)), Fraction(str(self.high))
-        finest = 0 if self.whole else -math.inf if self.written is None else -self.written.decimals
+        unit = Fraction(str(self.step or 1))
+        low, high = Fraction(str(self.low)) / unit, Fraction(str(self.high)) / unit
+        finest = 0 if self.whole or self.step else -math.inf if self.written is None else -self.written.decimals
         power = max(finest, math.floor(math.log10((high - low) / MOST_ROUND)) if high > low else 0)
         widths = (times * Fraction(10) ** int(power + more) for more in count() for times in (1, 2, 5))
         for width in widths:
@@ -94,14 +109,14 @@ class Reals:
             last = math.floor(high / width) + 1 if self.whole else math.ceil(high / width)
             if last - first <= MOST_ROUND:
                 break
-        return float(first * width), float(last * width - self.whole), max(last - first, 1)
+        return float(first * width * unit), float((last * width - self.whole) * unit), max(last - first, 1)
 
     def edges(self) -> Floats:
         """The bins' boundaries, shape (bins + 1,)."""
         if isinstance(self.bins, tuple):
             return np.array([self.low, *self.bins, self.end], dtype=float)
         count = int(self.bins)
-        if self.written is None:
+        if self.any:
             return np.linspace(self.low, self.end, count + 1)
         first, last = self._tick(self.low), self._tick(self.high)
         return np.asarray(self._at(np.rint(np.linspace(first, last, min(count, int(last - first)) + 1))), dtype=float)
@@ -123,6 +138,23 @@ class Reals:
         low, high = self.ends[0][first], self.ends[1][end - 1]
         return low if low == high and self.whole else f"{low}{self.between}{high}"
 
+    @property
+    def text(self) -> str:
+        """The bounds, the bins and the step, as a person would write them."""
+        bins = f"by {self.bins}" if isinstance(self.bins, str) else f"{self.count} bins"
+        if isinstance(self.bins, tuple):
+            bins = f"cut at {', '.join(map(self.plain, self.bins))}"
+            if self.bins and self.bins == evenly_spaced(self.low, self.high, self.bins[0] - self.low):
+                bins = f"every {as_text(self.bins[0] - self.low)}"
+        elif self.whole and self.count == round((self.end - self.low) / (self.step or 1)):
+            bins = "all values"
+        step = "" if self.step is None else f", in steps of {as_text(self.step)}"
+        return f"{self.plain(self.low)} to {self.plain(self.high)}, {bins}{step}"
+
+    def plain(self, number: float) -> str:
+        """A bound or a cut as plain text."""
+        return as_text(number)
+
     def told(self, number: float) -> str:
         """One number for people, short enough for a picture."""
         return short(number) if self.written is None else self.written.write(number)
@@ -135,7 +167,7 @@ class Reals:
         """A number out of each of some bins, uniformly, shape (n,)."""
         edges = self.edges()
         low, high = edges[bins], edges[bins + 1]
-        if self.written is None:
+        if self.any:
             numbers = low + (high - low) * rng.random(len(bins))
             return np.minimum(numbers, np.nextafter(high, low))  # rounding may reach the next bin
         first, last = self._tick(low), self._tick(high) + (bins == len(edges) - 2)
@@ -146,9 +178,7 @@ class Reals:
         """Numbers as cells: text, unless the form is one that everybody reads."""
         if self.written is None or self.written.bare:
             return pd.Series(numbers)
-        different, places = np.unique(numbers, return_inverse=True)
-        texts = np.array([self.written.write(number) for number in different.tolist()], dtype=object)
-        return pd.Series(texts[places], dtype="str")
+        return as_texts(numbers, self.written.write)
 
 
 class Wholes(Reals):
@@ -165,31 +195,38 @@ class Wholes(Reals):
             fail("an integer column has fractional bounds.", "Use whole numbers or the type continuous.")
         if self.low > self.high:
             fail("the lower bound is not below the upper bound.", "Check the two bounds.")
+        self._check_fine((self.low, self.high), fail)
 
     def _check_cuts(self, cuts: tuple[float, ...], fail: Fail) -> None:
         if any(cut != math.floor(cut) for cut in cuts):
             fail("an integer column has fractional cut points.", "Use whole numbers or the type continuous.")
+        self._check_fine(cuts, fail)
 
     @property
     def end(self) -> float:
-        return self.high + 1
+        return self.high + (self.step or 1)
 
     def edges(self) -> Floats:
         if isinstance(self.bins, tuple):
             return super().edges()
-        return np.linspace(self.low, self.end, min(int(self.bins), round(self.end - self.low)) + 1)
+        unit = self.step or 1
+        first, end = self.low / unit, self.end / unit
+        edges = np.linspace(first, end, min(int(self.bins), round(end - first)) + 1)
+        return edges if unit == 1 else np.ceil(edges) * unit
 
     @cached_property
     def ends(self) -> tuple[list[str], list[str]]:
         whole = np.ceil(self.edges()).astype(int)
         tell = str if self.written is None else self.written.write
-        return [tell(low) for low in whole[:-1].tolist()], [tell(high) for high in (whole[1:] - 1).tolist()]
+        last = whole[1:] - int(self.step or 1)
+        return [tell(low) for low in whole[:-1].tolist()], [tell(high) for high in last.tolist()]
 
     def drawn(self, bins: Ints, rng: np.random.Generator) -> Floats:
-        edges = self.edges()
+        unit = self.step or 1
+        edges = self.edges() / unit
         first, last = np.ceil(edges[bins]), np.ceil(edges[bins + 1])
         drawn = np.floor(first + (last - first) * rng.random(len(bins)))
-        return np.asarray(np.minimum(drawn, last - 1), dtype=float)  # rounding may reach the next bin
+        return np.asarray(np.minimum(drawn, last - 1) * unit, dtype=float)  # rounding may reach the next bin
 
     def cells(self, numbers: Any) -> pd.Series[Any]:
         return super().cells(numbers.astype(np.int64))
@@ -200,9 +237,9 @@ class Days(Wholes):
 
     words, between = "are not dates", " to "
 
-    def __init__(self, low: float, high: float, bins: Bins, form: str) -> None:
+    def __init__(self, low: float, high: float, bins: Bins, form: str, step: Any = None) -> None:
         super().__init__(low, high, bins, "")
-        self.order = form
+        self.order, self.unit = form, step
 
     def check(self, fail: Fail) -> None:
         if self.order not in dates.DATE_FORMS:
@@ -217,10 +254,30 @@ class Days(Wholes):
             self._check_bounds(fail)
         else:
             super().check(fail)
+        if self.unit is not None and self.unit not in dates.UNITS[1:]:
+            fail("the step between its dates is none.", f"Choose one of {', '.join(dates.UNITS[1:])}.")
+        if self.unit is not None and not np.diff(self._positions()).all():
+            fail(f"one of its bins holds no first day of a {self.unit}.", f"Divide it by {self.unit} or longer units.")
+
+    @cached_property
+    def _firsts(self) -> Floats:
+        """The days that may occur, where only first ones of a unit may."""
+        return dates.starts(self.low - 1, self.high, self.unit)
+
+    def _positions(self) -> Ints:
+        """How many of them lie before each edge."""
+        return np.searchsorted(self._firsts, self.edges())
+
+    @property
+    def text(self) -> str:
+        return super().text + (f", first of {self.unit}" if self.unit else "")
+
+    def plain(self, number: float) -> str:
+        return dates.iso(number)
 
     def outward(self) -> tuple[float, float, Bins]:
         """The bounds rounded outward to whole units of the calendar, by which so many days are usually divided."""
-        unit = dates.usual_unit(self.low, self.high)
+        unit = dates.usual_unit(self.low, self.high, self.unit)
         after = dates.starts(self.low, self.high + 400, unit)
         return dates.start(self.low, unit), float(after[after > self.high][0]) - 1, unit
 
@@ -240,10 +297,26 @@ class Days(Wholes):
     def read(self, values: pd.Series[Any]) -> Floats:
         return dates.as_days(values, self.order)
 
+    def drawn(self, bins: Ints, rng: np.random.Generator) -> Floats:
+        if self.unit is None:
+            return super().drawn(bins, rng)
+        first, end = self._positions()[bins], self._positions()[bins + 1]
+        return np.asarray(self._firsts[rng.integers(first, end)], dtype=float)
+
     def cells(self, numbers: Any) -> pd.Series[Any]:
-        days, index = np.unique(numbers, return_inverse=True)
-        texts = np.array([dates.written(day, self.order) for day in days.tolist()], dtype=object)
-        return pd.Series(texts[index], dtype="str")
+        return as_texts(numbers, lambda day: dates.format_day(day, self.order))
+
+
+def as_texts(numbers: Any, write: Callable[[float], str]) -> pd.Series[Any]:
+    """Numbers as texts, each different one written once."""
+    different, inverse = np.unique(numbers, return_inverse=True)
+    return pd.Series(np.array([write(one) for one in different.tolist()], dtype=object)[inverse], dtype="str")
+
+
+def evenly_spaced(low: float, high: float, width: float) -> tuple[float, ...]:
+    """Points between two bounds, each so far from the one before."""
+    many = np.arange(1, min((high - low) / width + 1, MAX_BINS))
+    return tuple(point for point in (low + width * many).tolist() if low < point < high)
 
 
 SCALES = {"continuous": Reals, "integer": Wholes, "date": Days}

@@ -22,6 +22,7 @@ FAR = 5  # times the range of all others
 MOST_FAR, MOST_OF_NARROW = 0.002, 0.01  # share of rows that may be far; where the others fill no decades
 DECADES = 20  # times as large as the 5th of 100 numbers is the 95th, where numbers fill decades
 MOST_LEVELS, ROWS_PER_LEVEL = 12, 30
+BY_CHANCE = np.log(10_000)  # to 1: odds against numbers that are all multiples of one by chance
 SMALL = 0.5  # share of rows in the first of equal bins, from which on bins grow
 CALENDAR = (185001, 210012)
 Ends = tuple[int, int]
@@ -37,11 +38,17 @@ class NumberSpread:
     levels: tuple[str, ...] = ()
     bin_ends: tuple[float, ...] = ()
     outliers: bool = False
+    step: float | None = None
     remarks: tuple[str, ...] = ()
 
 
-def spread_of(numbers: Floats, counts: Ints, within: tuple[float, float] | None = None, *, whole: bool) -> NumberSpread:
-    """How different numbers, in ascending order, and the rows of each spread; `within` are limits that all know."""
+def spread_of(
+    numbers: Floats, counts: Ints, within: tuple[float, float] | None = None, *, whole: bool, fine: float = 1.0
+) -> NumberSpread:
+    """How different numbers, in ascending order, and the rows of each spread.
+
+    `within` are limits that all know; `fine` says how many numbers can be written in a length of 1, 0 for any.
+    """
     remarks, marks = [], []
     if whole and (months := months_of(numbers)):
         return NumberSpread(numbers[0], numbers[-1], levels=months, remarks=("read as year and month",))
@@ -60,7 +67,16 @@ def spread_of(numbers: Floats, counts: Ints, within: tuple[float, float] | None 
         remarks.append("If these are times of day, such as 1345, what is released may have 60 minutes or more")
     levels = levels_of(numbers, counts, whole=whole)
     ends = () if levels else growing_bins(numbers, counts, whole=whole)
-    return NumberSpread(low, high, tuple(marks), levels, ends, far > 0, tuple(remarks))
+    step = None if levels else step_of(numbers, fine)
+    kept = tuple(end for end in ends if step and end % step == 0)
+    ends, step = (kept, step) if kept[-1:] == ends[-1:] else (ends, None)
+    return NumberSpread(low, high, tuple(marks), levels, ends, far > 0, step, tuple(remarks))
+
+
+def step_of(numbers: Floats, fine: float) -> float | None:
+    """What all different numbers are multiples of, where chance would hardly make them so; None if there is none."""
+    step = int(np.gcd.reduce(np.rint(np.abs(numbers) * fine).astype(np.int64)))
+    return step / fine if fine and step > 1 and (len(numbers) - 1) * np.log(step) >= BY_CHANCE else None
 
 
 def spread_of_days(days: Floats, counts: Ints) -> NumberSpread:
@@ -79,7 +95,7 @@ def spread_of_days(days: Floats, counts: Ints) -> NumberSpread:
     far = int(counts[:first].sum() + counts[last:].sum())
     if far:
         remarks.append(far_away(far, int(counts.sum()), iso(days[0] if first else days[-1])))
-    return NumberSpread(float(days[first]), float(days[last - 1]), tuple(marks), (), (), far > 0, tuple(remarks))
+    return NumberSpread(float(days[first]), float(days[last - 1]), tuple(marks), (), (), far > 0, None, tuple(remarks))
 
 
 def far_away(far: int, rows: int, furthest: str) -> str:

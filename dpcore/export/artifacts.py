@@ -74,19 +74,19 @@ class Artifact(ABC):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Rows(Artifact):
-    """Synthetic rows; how many were `wanted`, None for as many as the release itself says."""
+    """Synthetic rows; a replay makes `replay_rows`, or, if that is None, as many as its release says."""
 
     title = phrase("Synthetic data")
 
     synthetic: pd.DataFrame
-    wanted: int | None = None
+    replay_rows: int | None = None
 
     @property
     def size(self) -> tuple[str, str]:
         return phrase("Synthetic rows"), f"{len(self.synthetic):,}"
 
     def config(self) -> dict[str, Any]:
-        return {} if self.wanted is None else {"rows": self.wanted}
+        return {} if self.replay_rows is None else {"rows": self.replay_rows}
 
     def files(self, table: Table) -> dict[str, str | bytes]:
         rows = self.synthetic

@@ -301,4 +301,4 @@ def artifact_of(fitted: PrivateEstimator, synthetic: pd.DataFrame | None) -> Art
         raise ParameterError("A release of a synthesizer holds rows.", "Pass method.sample(n) after the name.")
     kind = Network if "families" in released else CountTree if "tree" in released else Rows
     usual = isinstance(fitted, Synthesizer) and len(synthetic) == fitted.estimated_rows()
-    return kind(released=released, synthetic=synthetic, wanted=None if usual else len(synthetic))
+    return kind(released=released, synthetic=synthetic, replay_rows=None if usual else len(synthetic))

@@ -52,10 +52,12 @@ def ranged(draw) -> Column:
     low, width = draw(st.integers(-(10**5), 10**5)), draw(st.integers(1, 5_000))
     cuts = sorted(draw(st.lists(st.integers(low + 1, low + width), max_size=20, unique=True)))
     made, form, units = (int if kind == "integer" else sevenths), "", st.nothing()
+    grid = draw(st.none() | st.integers(2, 500)) if kind in ("integer", "written") else None
+    made = (lambda tick: tick * grid) if grid else made
     if kind == "written":
         shape = draw(st.sampled_from([("", "", "."), ("$", ",", "."), ("", ".", ","), ("€ ", "’", ".")]))
         form = replace(Form(*shape), decimals=draw(st.integers(0, 3)), after=draw(st.sampled_from(["", " %"])))
-        made, form = lambda tick, steps=form.steps: tick / steps, str(form)
+        made, form = lambda tick, steps=form.steps: tick * (grid or 1) / steps, str(form)
     elif kind == "date":
         made, form, units = iso, draw(st.sampled_from([*DATE_FORMS])), st.sampled_from(UNITS)
     bins = st.integers(1, 400) | units
@@ -66,6 +68,7 @@ def ranged(draw) -> Column:
         lower=made(low),
         upper=made(low + width),
         number_format=form,
+        step=grid and made(1),
         bins=draw(bins | st.just(inside) if inside else bins),
         missing=draw(st.booleans()),
         outside=draw(st.sampled_from(["refuse", "clip"])),
@@ -93,6 +96,9 @@ def test_a_column_agrees_with_its_document_its_labels_and_its_cells(column, seed
     np.testing.assert_array_equal(column.encode(cells), codes)
     # a file keeps no categorical dtype: cells must survive as plain objects too
     np.testing.assert_array_equal(column.encode(cells.astype(object)), codes)
+    if column.step is not None:
+        ticks = column.to_numbers(cells.dropna()) / column.step
+        np.testing.assert_allclose(ticks, np.rint(ticks), atol=1e-6)
     if column.outside == "clip":  # every cell has a code of its own
         odd = pd.Series(rng.permutation(np.array(ODD_CELLS, dtype=object))[:6], dtype=object)
         codes = column.encode(odd)

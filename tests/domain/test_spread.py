@@ -66,6 +66,30 @@ def test_small_numbers_mostly_have_bins_that_grow():
     assert spread(RNG.integers(0, 100, 2_000)).bin_ends == ()
 
 
+MONTHS = [f"{month:02}/01/{year}" for year in range(2015, 2021) for month in range(1, 13)] * 3
+
+
+@pytest.mark.parametrize(
+    ("cells", "step"),
+    [
+        (RNG.integers(20, 95, 900) * 1_000, 1_000),
+        (RNG.integers(0, 60, 900) / 2, 0.5),
+        (RNG.lognormal(5, 1.5, 900).round() * 5, 5),
+        (RNG.integers(0, 60, 900), None),
+        (MONTHS, "month"),
+        (pd.to_datetime(pd.Series(MONTHS[::12]), format="%m/%d/%Y"), "year"),
+        (pd.date_range("2015-01-01", periods=200), None),
+    ],
+)
+def test_a_grid_is_proposed_and_what_is_drawn_lies_on_it(cells, step):
+    rows = pd.DataFrame({"x": cells})
+    for column in (proposed := Schema.infer(rows)["x"], proposed.rounded()):
+        assert column.step == step
+        drawn = column.decode(column.encode(rows["x"]), RNG)
+        again = Schema.infer(pd.DataFrame({"x": drawn}))["x"]
+        assert (again.step, again.number_format) == (step, column.number_format)
+
+
 def test_flags_that_are_one_column_are_said_to_be():
     flags = np.eye(4, dtype=int)[RNG.integers(0, 4, 300)]
     rows = pd.DataFrame(flags, columns=list("abcd")).assign(other=RNG.integers(0, 2, 300))

@@ -8,7 +8,7 @@ def test_texts_are_short_and_tables_escape_what_files_say(small_frame, small_sch
     release = export.make_release(rows, "<i>Mine</i>", rows.sample(9), data_name="<script>")
     void = IndependentMarginals(relation="replace", random_state=1).fit(small_frame, schema=small_schema).ledger_
     assert repr(small_schema) == "Schema(5 columns, target 'ill', declared, at most 1,000 rows)"
-    assert repr(small_schema["age"]) == "Column('age', integer, 0 to 99 in 10 bins)"
+    assert repr(small_schema["age"]) == "Column('age', integer, 0 to 99, 10 bins)"
     assert "claimed: 1, nominal: 1, proven at most 1 at delta = 1e-09, replace one row, 5" in repr(rows.ledger_)
     assert "cannot be proven (guarantee void)" in repr(void)
     assert repr(release).startswith("Release('<i>Mine</i>', corrected, epsilon claimed: 1")

@@ -27,7 +27,7 @@ from dpcore.text import limit
 
 MOST_VALUES = 8  # of the column that is drawn, besides all others together
 FIRST = 8  # rows
-CUT = phrase(
+FEWER = phrase(
     "This release says that there are {rows:,.0f} rows; {made:,} were made. If you have far fewer, it is mostly noise: "
     "raise epsilon, or declare the most rows that there may be."
 )
@@ -50,8 +50,8 @@ def notices(shown: Shown) -> None:
         st.info(told, icon=":material/groups:")
     if release.attackable:
         st.warning(release.attackable, icon=":material/warning:")
-    if shown.asked and shown.asked[2:] == (None,) and (made := release.artifact_as(Rows).wanted):
-        st.warning(say(CUT, rows=release.rows, made=made), icon=":material/warning:")
+    if shown.asked and shown.asked[2:] == (None,) and (made := release.artifact_as(Rows).replay_rows):
+        st.warning(say(FEWER, rows=release.rows, made=made), icon=":material/warning:")
     if shown.data.token != session.dataset().token:
         of = {"made": escaped(release.data_name), "now": escaped(session.dataset().name)}
         st.info(say("Made from {made}. Press Run to use {now}.", **of), icon=":material/update:")

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from dpcore.domain.column import Column
-from dpcore.domain.dates import DATE_FORMS, day_of, pattern_of, written
+from dpcore.domain.dates import DATE_FORMS, day_of, format_day, pattern_of
 from dpcore.domain.formats.base import REMEDY, Fields, Known, document_of, mapping, number, plain_number
 from dpcore.domain.schema import Schema, check_width
 from dpcore.errors import SchemaError
@@ -111,7 +111,7 @@ def field_of(column: Column) -> dict[str, Any]:
     elif column.kind == "date":
         field |= {"format": pattern_of(column.number_format)} if column.number_format else {}
         for end, limit in ENDS.items():
-            limits[limit] = written(getattr(column, end), column.number_format)
+            limits[limit] = format_day(getattr(column, end), column.number_format)
     else:
         limits |= {limit: plain_number(getattr(column, end)) for end, limit in ENDS.items()}
     return field | {"constraints": limits}

@@ -15,7 +15,6 @@ from itertools import chain
 from math import ceil
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import streamlit as st
 from streamlit import column_config
@@ -26,7 +25,7 @@ from dpcore.domain.column import DEFAULT_BINS, KINDS, Column
 from dpcore.domain.dates import iso
 from dpcore.domain.declaration import edited_origin
 from dpcore.domain.formats import Fields
-from dpcore.domain.scales import MAX_BINS
+from dpcore.domain.scales import evenly_spaced
 from dpcore.domain.schema import Schema
 from dpcore.errors import SchemaError
 from dpcore.language import phrase, retold, say
@@ -40,12 +39,14 @@ ORIGINS = {"proposed": phrase("your rows, declared"), "document": phrase("schema
 CELLS = ("use", "name", "kind", "values", "missing", "from", "outside", "also", "form")
 EMPTY = {"kind": "categorical", "values": "", "form": "", "also": ""}
 SHOWN, MOST_LINES, LINE = "data.origins", 20, 37.2  # seen at once, and pixels of one
-WAYS = r"(\d+)\s+bins?|every\s+(\S+)|by\s+(\w+)|cut\s+at\s+(.+)"
+WAYS = r"(\d+)\s+bins?|every\s+(\S+)|by\s+(\w+)|cut\s+at\s+(.+)|(all\s+values)"
+STEP = re.compile(r"(?is)[,，]\s*(?:in\s+steps\s+of\s+(\S+)|first\s+of\s+(\w+))\s*$")
 BOUNDS = re.compile(rf"(?is)^(\S+)\s+(?:to|至|到)\s+(\S+?)(?:\s*[,，]\s*(?:{WAYS})?)?$")
 HOW = phrase(
     "Categories: all, with semicolons between; one that has a semicolon in quotation marks. "
-    "Numbers: 0 to 110, 16 bins; or 0 to 110, every 5; or 0 to 110, cut at 18, 65. "
-    "Dates: 2019-01-01 to 2023-12-31, by month (or day, week, quarter, year)."
+    "Numbers: 0 to 110, 16 bins; or 0 to 110, every 5; or 0 to 110, cut at 18, 65; or 0 to 8, all values. "
+    "Dates: 2019-01-01 to 2023-12-31, by month (or day, week, quarter, year). "
+    "On a grid: 0 to 90000, 9 bins, in steps of 1000; or by year, first of month."
 )
 
 
@@ -83,19 +84,7 @@ def public_values(column: Column) -> str:
     low, high = column.lower, column.upper
     if low is None or high is None:
         return " to ".join("?" if end is None else as_text(end) for end in (low, high))
-    write = iso if column.kind == "date" else as_text
-    bins = f"by {column.bins}" if isinstance(column.bins, str) else f"{column.bins or 1} bins"
-    if isinstance(column.bins, tuple) and column.bins:
-        bins = f"cut at {', '.join(map(write, column.bins))}"
-        if column.kind != "date" and column.bins == steps(low, high, column.bins[0] - low):
-            bins = f"every {as_text(column.bins[0] - low)}"
-    return f"{write(low)} to {write(high)}, {bins}"
-
-
-def steps(low: float, high: float, width: float) -> tuple[float, ...]:
-    """Cuts between two bounds, each so far from the one before."""
-    many = np.arange(1, min((high - low) / width + 1, MAX_BINS))
-    return tuple(point for point in (low + width * many).tolist() if low < point < high)
+    return column.bounds_text
 
 
 def parse_values(name: str, kind: str, text: str) -> dict[str, Any]:
@@ -105,16 +94,20 @@ def parse_values(name: str, kind: str, text: str) -> dict[str, Any]:
             look: Any = {"delimiter": ";", "skipinitialspace": True, "strict": True}
             cells = chain.from_iterable(csv.reader(io.StringIO(text, newline=""), **look))
             return {"categories": tuple(filter(None, map(str.strip, cells)))}
-        [(low, high, many, width, unit, points)] = BOUNDS.findall(text.strip())
+        [step, unit] = (STEP.findall(text) or [("", "")])[0]
+        [(low, high, many, width, by, points, each)] = BOUNDS.findall(STEP.sub("", text).strip())
         read: Any = str if kind == "date" else float
-        bins: Any = unit.lower() or ("month" if kind == "date" else DEFAULT_BINS)
+        grid: Any = float(step) if step else unit.lower() or None
+        bins: Any = by.lower() or ("day" if each else "month" if kind == "date" else DEFAULT_BINS)
         if many:
             bins = int(many)
         elif width:
-            bins = steps(read(low), read(high), float(width)) or None  # which is refused
+            bins = evenly_spaced(read(low), read(high), float(width)) or None  # which is refused
+        elif each and kind != "date":
+            bins = round((read(high) - read(low)) / (grid or 1)) + 1
         elif points:
             bins = tuple(read(word.strip()) for word in points.split(","))
-        return {"lower": read(low), "upper": read(high), "bins": bins}
+        return {"lower": read(low), "upper": read(high), "bins": bins, "step": grid}
     except (ArithmeticError, TypeError, csv.Error, ValueError):
         raise SchemaError(f"Column {name!r}: its public values are not understood.", HOW) from None
 
