@@ -37,7 +37,7 @@ from dpcore.evaluate.learners import (
 )
 from dpcore.evaluate.ranges import range_answers, true_answers
 from dpcore.evaluate.statistics import Statistics, statistics
-from dpcore.evaluate.verdict import Verdict, verdict
+from dpcore.evaluate.verdict import Center, Verdict, centers, verdict
 from dpcore.language import phrase
 from dpcore.methods.base import PrivateClassifier
 from dpcore.methods.local.ppnb import NonPrivateNaiveBayes
@@ -245,7 +245,14 @@ class Evaluator:
 
     def verdict(self, released: Table) -> Verdict:
         """`verdict` of some rows."""
-        return verdict(self.train, released, self.data.schema, counts=self.rows)
+        off = tuple(center for center in self.centers(released) if center.off)
+        return verdict(self.train, released, self.data.schema, counts=self.rows, off=off)
+
+    def centers(self, released: Table) -> tuple[Center, ...]:
+        """`centers` of some rows; none where codes alone are at hand."""
+        if not isinstance(released, pd.DataFrame):
+            return ()
+        return centers(self.data.train_sample, released, self.data.schema)
 
     def floors(self, degree: int, on: str = "columns", most: int | None = MOST_SUBSETS, **how: Any) -> pd.DataFrame:
         """`noise_floor` of the same subsets."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from math import prod
 
 import numpy as np
+import pandas as pd
 from scipy.special import gammaln, xlogy
 
 from dpcore.arguments import Floats
@@ -19,6 +20,7 @@ HALF = 0.5  # of it; a release with less has lost the pair
 GROUPS = 10  # values of a column whose rows are looked at as groups
 FEWEST, LEAST = 30, 0.01  # rows of a group, and their share
 MOST_PAIRS = 1_770  # of 60 columns
+OFF, OFF_SHARE = 0.25, 0.1  # of the real interquartile range, and of the real rows, by which a median may be off
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,22 @@ class Tie:
     second: str
     real: float
     released: float
+
+
+@dataclass(frozen=True)
+class Center:
+    """Where the numbers of a column lie, whatever its bins: two means, the released median, and what it is among them.
+
+    `below` is the share of real rows below that median, those at it taken as they suit; no number of a real row is
+    kept. `off` says whether it is further from the real median than noise explains.
+    """
+
+    column: str
+    real_mean: float
+    released_mean: float
+    released_median: float
+    below: float
+    off: bool
 
 
 @dataclass(frozen=True)
@@ -59,9 +77,41 @@ class Verdict:
     worst: Group | None = None
     largest: Group | None = None
     ties: int = 0
+    off: tuple[Center, ...] = ()
 
 
-def verdict(real: Table, synthetic: Table, schema: Schema, *, counts: Rows | None = None) -> Verdict:
+def centers(real: pd.DataFrame, released: pd.DataFrame, schema: Schema) -> tuple[Center, ...]:
+    """Compare the numbers of each numeric column, without its bins; what is missing is left out.
+
+    A median is off if it lies more than `OFF` of the interquartile range from the real one, and if the share of real
+    rows between the two is more than `OFF_SHARE`, and than two standard errors of samples of these sizes.
+    """
+    found = []
+    for column in (column for column in schema if column.numeric):
+        numbers = [column.numbers(table[column.name]) for table in (real, released)]
+        first, second = (part[~np.isnan(part)] for part in numbers)
+        if not len(first) or not len(second):
+            continue
+        median, (low, middle, high) = float(np.median(second)), np.quantile(first, [0.25, 0.5, 0.75])
+        below = float(np.clip(0.5, (first < median).mean(), (first <= median).mean()))
+        chance = np.sqrt(1 / len(first) + 1 / len(second))
+        off = abs(median - middle) > OFF * (high - low) and abs(below - 0.5) > max(OFF_SHARE, chance)
+        found.append(Center(column.name, float(first.mean()), float(second.mean()), median, below, bool(off)))
+    return tuple(found)
+
+
+def centers_table(found: tuple[Center, ...], schema: Schema) -> pd.DataFrame:
+    """The same as a table, with numbers as their columns write them."""
+    lines = []
+    for one in found:
+        write = schema[one.column].format_value
+        lines.append((one.column, *map(write, (one.real_mean, one.released_mean, one.released_median)), one.below))
+    return pd.DataFrame(lines, columns=["column", "mean, real", "mean", "median", "real rows below it"])
+
+
+def verdict(
+    real: Table, synthetic: Table, schema: Schema, *, counts: Rows | None = None, off: tuple[Center, ...] = ()
+) -> Verdict:
     """Judge a release by its columns, pairs and groups.
 
     Two columns are tied as far as their joint shares are from the product of their own, ½ Σ |P(a, b) - P(a) P(b)|, less
@@ -75,6 +125,8 @@ def verdict(real: Table, synthetic: Table, schema: Schema, *, counts: Rows | Non
     real, synthetic : DataFrame, codes of one, or Folder
     counts : Rows, optional
         Of the real rows, for callers who count once.
+    off : tuple of Center, optional
+        Columns whose numbers are off: they are not close, whatever their shares are.
 
     Raises
     ------
@@ -90,7 +142,8 @@ def verdict(real: Table, synthetic: Table, schema: Schema, *, counts: Rows | Non
             for family, p, q in zip(batch, first.tables(batch), second.tables(batch), strict=True):
                 yield family, p / len(first), q / len(second)
 
-    alone = [apart(p, q) for _, p, q in of([(j,) for j in range(len(schema))])]
+    wrong = {center.column for center in off}
+    alone = [1.0 if names[j] in wrong else apart(p, q) for (j,), p, q in of([(j,) for j in range(len(schema))])]
     pairs: list[float] = []
     lost: list[Tie] = []
     ties = 0
@@ -124,6 +177,7 @@ def verdict(real: Table, synthetic: Table, schema: Schema, *, counts: Rows | Non
         worst,
         max(alike, key=lambda group: group.share, default=None),
         ties,
+        off,
     )
 
 

@@ -67,7 +67,7 @@ def make_report(release: Release, pictures: Sequence[Picture] = ()) -> Report:
         The release.
     pictures : sequence of (chart, DataFrame), optional
         Comparisons with real rows, each with its numbers, which are left out unless given: with
-        them the report must not be published.
+        them the report must not be published. A title in place of a chart stands over a table.
 
     Returns
     -------
@@ -98,7 +98,12 @@ def make_report(release: Release, pictures: Sequence[Picture] = ()) -> Report:
         costs=[one for one in costs if one is not begins[0]],
         entries=table(entries.head(MOST_ENTRIES)),
         entries_more=rest(len(entries) - MOST_ENTRIES, "more are in ledger.csv"),
-        real=[figure(charts.mark_real(chart), frame, i) for i, (chart, frame) in enumerate(pictures, 90)],
+        real=[
+            part("figure", part("caption", chart) + table(frame))
+            if isinstance(chart, str)
+            else figure(charts.mark_real(chart), frame, i)
+            for i, (chart, frame) in enumerate(pictures, 90)
+        ],
     )
     return Report(html, bool(pictures), drawn)
 

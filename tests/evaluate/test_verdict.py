@@ -1,5 +1,7 @@
 """The verdict on a release: what is close, which ties were lost, and for whom it is furthest off."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,12 +9,13 @@ import pytest
 from dpcore.domain.column import Column
 from dpcore.domain.schema import Schema
 from dpcore.errors import DataError
-from dpcore.evaluate.verdict import Group, verdict
+from dpcore.evaluate.verdict import Center, Group, centers, verdict
 
 WARD = Column(name="ward", kind="categorical", categories=("a", "b"))
 CAUSE = Column(name="cause", kind="categorical", categories=("x", "y"))
 AGE = Column(name="age", kind="integer", lower=0, upper=99, bins=2)
 SCHEMA = Schema(columns=(WARD, CAUSE, AGE))
+AGES = Schema(columns=(replace(AGE, missing=True),))
 
 
 def rows(counts):
@@ -51,6 +54,21 @@ def test_groups_are_of_few_values_and_many_rows_and_one_that_is_gone_is_off_by_a
     assert found.largest == Group("ward", "a", 0.9, pytest.approx(0.1 - 0.00799, abs=1e-4))
     few = rows({("a", "x", 10): 980, ("b", "x", 10): 20})
     assert verdict(few, rows({("a", "x", 10): 1000}), SCHEMA).worst.value != "b"  # 20 rows are no group
+
+
+def test_a_median_that_shared_bins_hide_is_named():
+    """All cells in the first of two bins are as shares should be, and their middle is drawn five times as high."""
+    real = rows({("a", "x", age): 20 for age in range(10)})
+    released = rows({("a", "x", age): 4 for age in range(50)})
+    (center,) = centers(real, released, SCHEMA)
+    assert center == Center("age", 4.5, 24.5, 24.5, 1.0, True)
+    found = verdict(real, released, SCHEMA, off=(center,))
+    assert (found.columns, found.close_columns, found.off) == (3, 2, (center,))
+    spike = rows({("a", "x", 30): 60, ("a", "x", 40): 80, ("a", "x", 60): 60})
+    near = rows({("a", "x", 30): 60, ("a", "x", 43): 80, ("a", "x", 60): 60})
+    assert [one.off for one in (*centers(spike, near, SCHEMA), *centers(real, real, SCHEMA))] == [False, False]
+    assert centers(spike, rows({("a", "x", 90): 200}), SCHEMA)[0].off
+    assert centers(real, released.astype({"age": float}).assign(age=np.nan), AGES) == ()
 
 
 def test_edges():

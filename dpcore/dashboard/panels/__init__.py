@@ -20,6 +20,7 @@ from dpcore.dashboard.shell import escaped, mendable
 from dpcore.dashboard.widgets import one_of, worded
 from dpcore.evaluate.evaluator import Evaluator
 from dpcore.evaluate.statistics import Statistics, statistics
+from dpcore.evaluate.verdict import Center
 from dpcore.export.model_file import Model
 from dpcore.language import phrase, retold, say, spoken
 from dpcore.methods import METHODS
@@ -119,6 +120,11 @@ def draw_column(shown: Shown, name: str, **look: Any) -> None:
         text = say("the run before, epsilon {epsilon}", epsilon=epsilon)
         look |= {"previous": shares(before, name), "before": text}
     real(charts.marginal, shares(shown, name), column=name, **look)
+
+
+def centers(shown: Shown) -> tuple[Center, ...]:
+    """Where the numbers of columns lie, in a release and in the real rows."""
+    return remember(shown, "centers", partial(evaluator(shown).centers, shown.release.synthetic))
 
 
 def distances(shown: Shown, degree: int) -> pd.DataFrame:

@@ -12,7 +12,7 @@ from dpcore import charts
 from dpcore.arguments import Progress
 from dpcore.charts.base import REAL_DATA
 from dpcore.dashboard import before_run, jobs, session
-from dpcore.dashboard.panels import classifier, distances, evaluator, noiseless, of_test_rows, real, shares
+from dpcore.dashboard.panels import centers, classifier, distances, evaluator, noiseless, of_test_rows, real, shares
 from dpcore.dashboard.session import Shown, remember
 from dpcore.dashboard.shell import escaped
 from dpcore.dashboard.widgets import markdown
@@ -20,9 +20,11 @@ from dpcore.datasets import Dataset
 from dpcore.errors import DPCoreError
 from dpcore.evaluate.evaluator import Evaluator
 from dpcore.evaluate.learners import MAJORITY
+from dpcore.evaluate.verdict import centers_table
 from dpcore.export.model_file import Model
 from dpcore.language import ENGLISH, phrase, retold, say, speaking
 
+CENTERS = "Means and medians of numbers, whatever the bins"
 RARE_CLASS = 0.1  # share of rows below which accuracy says little of a class
 
 
@@ -104,12 +106,15 @@ def accuracies(shown: Shown, target: str, progress: Progress) -> pd.DataFrame:
 
 
 def comparisons(page: str, shown: Shown) -> list[tuple[Any, pd.DataFrame]] | None:
-    """The charts that compare a release with real rows, for a report that someone wants them in; None until then."""
+    """Charts, and a table under its title, that compare with real rows, for a report that someone wants them in."""
     if isinstance(shown.release.artifact, Model):
         return classifier.pictures(page, shown)
-    found, draws = [], (charts.worst_columns, charts.pair_heatmap)
+    found: list[tuple[Any, pd.DataFrame]] = []
+    draws = (charts.worst_columns, charts.pair_heatmap)
     with speaking(ENGLISH):  # as all files are
         for degree, draw in zip(range(1, len(shown.release.schema) + 1), draws, strict=False):
             frame = remember(shown, f"{degree}-way", partial(distances, shown, degree))
             found.append((draw(frame), frame))
+    if numbers := centers(shown):
+        found.append((CENTERS, centers_table(numbers, shown.release.schema)))
     return found

@@ -10,7 +10,8 @@ import streamlit as st
 from dpcore import charts, evaluate
 from dpcore.charts.base import REAL_DATA
 from dpcore.dashboard import jobs
-from dpcore.dashboard.panels import distances, draw_column, draw_part, evaluator, real
+from dpcore.dashboard.panels import centers, distances, draw_column, draw_part, evaluator, real
+from dpcore.dashboard.panels.verdict import center_sentence
 from dpcore.dashboard.session import Shown, remember
 from dpcore.dashboard.widgets import caption, lasting, markdown
 from dpcore.evaluate.model_marginals import model_distances, model_marginals
@@ -87,6 +88,10 @@ def columns(page: str, shown: Shown) -> None:
         return
     name = worst_first(say("One column (the worst first)"), f"{page}.column", worst)
     draw_column(shown, name)
+    for center in centers(shown):
+        if center.column == name:
+            told = center_sentence(center, shown.release.schema)
+            st.markdown(f"{told} ({say(REAL_DATA)})")
     mean_distance(worst, say("{n:,} columns", n=len(worst)))
     real(charts.worst_columns, worst)
 

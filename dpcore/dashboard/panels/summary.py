@@ -12,7 +12,7 @@ from dpcore.charts.base import REAL_DATA
 from dpcore.dashboard import jobs, session
 from dpcore.dashboard.epsilon import odds_in_short, odds_sentence
 from dpcore.dashboard.panels import classifier, distances, draw_column, evaluator, marginals, real
-from dpcore.dashboard.panels.verdict import Tile, close_columns, verdict_tiles
+from dpcore.dashboard.panels.verdict import Tile, close_columns, medians_off, verdict_tiles
 from dpcore.dashboard.session import Shown
 from dpcore.dashboard.shell import escaped
 from dpcore.dashboard.widgets import caption, markdown
@@ -59,13 +59,14 @@ def notices(shown: Shown) -> None:
 
 def summary(page: str, shown: Shown, remark: str = "") -> None:
     """Tiles and one chart; of rows, the first ones behind a switch."""
-    release, top = shown.release, st.container()
+    release, top, off = shown.release, st.container(), ""
     if isinstance(release.artifact, Model):
         what, many = release.artifact.size
         found = [*of_classifier(page, shown), (say(what), many, "")]
     else:
         judge = partial(evaluator(shown).verdict, release.synthetic)
         verdict = jobs.counted(page, shown, "verdict", judge)
+        off = "" if verdict is None else medians_off(verdict, release.schema)
         found = [] if verdict is None else verdict_tiles(verdict)
         worst = jobs.counted(page, shown, "1-way", partial(distances, shown, 1))
         if worst is not None:
@@ -77,6 +78,8 @@ def summary(page: str, shown: Shown, remark: str = "") -> None:
         tiles = [epsilon_tile(shown), *found]
         for cell, (label, value, meaning) in zip(st.columns(4), tiles, strict=False):
             cell.metric(label, value, border=True, help=meaning or None, height="stretch")
+    if off:
+        top.warning(off, icon=":material/balance:")
     st.caption(say(REAL_DATA))  # which the tiles say by its sign alone
 
 
