@@ -71,7 +71,7 @@ def method_select(page: str) -> tuple[str, Preset]:
 def rows_picker(page: str, method: Synthesizer, data: Dataset) -> int | None:
     """How many synthetic rows; None, if nobody says, for as many as the release itself does.
 
-    Methods that label rows one by one release no count: until somebody says, they label a round number of rows.
+    Methods that label rows one by one release no count: they label a round number until then.
     """
     key, counts = f"{page}.rows:{data.token}", data.schema.max_rows or "rows" not in method.implied(None)
     look: dict[str, Any] = {"usual": None if counts else 10_000, "help": say(ROWS)}

@@ -130,7 +130,7 @@ def unit_name(day: float, unit: str) -> str:
 
 
 def usual_unit(low: float, high: float, step: object = None) -> str:
-    """A unit that divides some days into a number of bins that charts and methods can live with, none below a step."""
+    """A unit, none below a step, that makes of some days as many bins as charts can live with."""
     for unit, most in (("day", 31), ("week", 183), ("month", 3 * 366), ("quarter", 12 * 366)):
         if high - low < most:
             return max(unit, str(step or unit), key=UNITS.index)

@@ -36,7 +36,8 @@ def column_of(found: Recognized, values: "pd.Series[Any]", *, least: int = RARE)
         fields = {"kind": kind, "lower": low, "upper": high, "bins": bins}
         fields |= {"number_format": found.form, "step": found.step}
         if found.bin_ends:
-            fields |= {"lower": 0, "upper": found.bin_ends[-1] - (kind == "integer"), "bins": found.bin_ends[:-1]}
+            last = found.bin_ends[-1] - (found.step or 1) * (kind == "integer")
+            fields |= {"lower": 0, "upper": last, "bins": found.bin_ends[:-1]}
     else:
         held = {value: rows for value, rows in holders(values).items() if value.strip()}
         if not 0 < len(held) <= MAX_CATEGORIES or not is_writable(*held):

@@ -26,7 +26,7 @@ from dpcore.domain.dates import UNITS, YEAR_LAST, day_of, days_of, iso, start
 from dpcore.domain.dates import form_of as form_of_days
 from dpcore.domain.headers import class_rank, limits, meant, tells_people
 from dpcore.domain.scales import MOST_EXACT
-from dpcore.domain.spread import spread_of, spread_of_days
+from dpcore.domain.spread import spread_of, spread_of_days, step_of
 from dpcore.domain.written import Form, form_of
 from dpcore.language import phrase
 from dpcore.text import is_writable, short
@@ -308,7 +308,7 @@ def _odd(seen: Seen, said: Flags, kind: str) -> tuple[tuple[str, ...], str]:
 
 
 def first_days(days: Floats) -> str | None:
-    """The unit of which all days are first ones, the longest; None if there is none, or the days are few."""
+    """The longest unit of which all days are first ones; None if there is none, or few days."""
     units = UNITS[:0:-1] if len(days) >= FEW else ()
     return next((unit for unit in units if all(start(day, unit) == day for day in days.tolist())), None)
 
@@ -423,19 +423,19 @@ def _spread(
 ) -> Recognized:
     """A column of numbers by how they spread."""
     known = limits(seen.name)
-    fine = form.steps if form else float(whole)
-    spread = spread_of(found, counts, known and known[:2], whole=whole and form is None, fine=fine)
-    told = [*filter(None, [doubt]), *(f"{one}." for one in spread.remarks)]
+    spread = spread_of(found, counts, known and known[:2], whole=whole and form is None)
+    step, ends = (None, ()) if spread.levels else step_of(found, form.steps if form else float(whole), spread)
+    doubts = [*filter(None, [doubt]), *(f"{one}." for one in spread.remarks)]
     if whole and not odd and not spread.levels and (evenly := _evenly(seen)):
-        told.append(evenly)
+        doubts.append(evenly)
     more: dict[str, Any] = {"form": str(form or ""), "lower": spread.low, "upper": spread.high, "odd": odd}
-    more |= {"doubt": " ".join(told), "marks": spread.marks, "bin_ends": spread.bin_ends, "outliers": spread.outliers}
-    more["step"] = spread.step
+    more |= {"doubt": " ".join(doubts), "marks": spread.marks, "bin_ends": ends}
+    more |= {"outliers": spread.outliers, "step": step}
     if spread.levels:
         return seen.called("category", f"{len(spread.levels):,} levels", **more, levels=spread.levels)
-    ends = f"numbers from {short(spread.low)} to {short(spread.high)}" + (f", written like {form}" if form else "")
-    ends += f", all of them multiples of {short(spread.step)}" if spread.step else ""
-    return seen.called("integer", f"whole {ends}", **more) if whole else seen.called("continuous", ends, **more)
+    told = f"numbers from {short(spread.low)} to {short(spread.high)}" + (f", written like {form}" if form else "")
+    told += f", all of them multiples of {short(step)}" if step else ""
+    return seen.called("integer", f"whole {told}", **more) if whole else seen.called("continuous", told, **more)
 
 
 def _evenly(seen: Seen) -> str:

@@ -34,6 +34,7 @@ class Reals:
 
     whole = False
     words, between = "are not numbers", " to "
+    plain: Any = staticmethod(as_text)  # how bounds and cuts are typed
 
     def __init__(self, low: float, high: float, bins: Bins, form: str, step: Any = None) -> None:
         self.low, self.high, self.bins, self.form, self.step = low, high, bins, form, step
@@ -44,7 +45,8 @@ class Reals:
         """Call `fail` with a cause and a remedy if the declaration contradicts itself."""
         if self.form and self.written is None:
             fail("the way its numbers are written is not known.", "Write 1234.5 in it: 1234.50, or $1,234.50.")
-        self._check_step(fail)
+        if self.step is not None and not self._is_step(self.step):
+            fail("the step between its numbers is none, or finer than they are.", "Write 5, or 1000.")
         self._check_bounds(fail)
         if isinstance(self.bins, tuple):
             if len(self.bins) >= MAX_BINS:
@@ -55,13 +57,9 @@ class Reals:
         elif type(self.bins) is not int or not 1 <= self.bins <= MAX_BINS:
             fail("the number of bins is out of range.", f"Choose a whole number between 1 and {MAX_BINS:,}.")
 
-    def _check_step(self, fail: Fail) -> None:
-        if self.step is None:
-            return
-        if not is_number(self.step) or not 0 < self.step < math.inf or (self.whole and self.step % 1):
-            fail("the step between its numbers is none.", "Write 5, or 1000; of dates, month, quarter or year.")
-        if self.written is not None and np.rint(self.step * self.written.steps) / self.written.steps != self.step:
-            fail("the step between its numbers has more decimals than they are written with.", "Round it.")
+    def _is_step(self, step: Any) -> bool:
+        number = is_number(step) and 0 < step < math.inf and not (self.whole and step % 1)
+        return bool(number and self._at(1.0) == step)
 
     def _check_bounds(self, fail: Fail) -> None:
         if self.low >= self.high:
@@ -75,9 +73,7 @@ class Reals:
 
     def _check_fine(self, numbers: tuple[float, ...], fail: Fail) -> None:
         if not self.any and any(self._at(self._tick(number)) != number for number in numbers):
-            if self.step is not None:
-                fail("a bound or cut point is no multiple of the step between its numbers.", "Round it.")
-            fail("a bound or cut point has more decimals than its numbers are written with.", "Round it.")
+            fail("a bound or cut point is finer than its numbers, by their step or their decimals.", "Round it.")
 
     def _tick(self, number: Any) -> Any:
         """The place of a number among those that may occur."""
@@ -151,10 +147,6 @@ class Reals:
         step = "" if self.step is None else f", in steps of {as_text(self.step)}"
         return f"{self.plain(self.low)} to {self.plain(self.high)}, {bins}{step}"
 
-    def plain(self, number: float) -> str:
-        """A bound or a cut as plain text."""
-        return as_text(number)
-
     def told(self, number: float) -> str:
         """One number for people, short enough for a picture."""
         return short(number) if self.written is None else self.written.write(number)
@@ -219,7 +211,7 @@ class Wholes(Reals):
         whole = np.ceil(self.edges()).astype(int)
         tell = str if self.written is None else self.written.write
         last = whole[1:] - int(self.step or 1)
-        return [tell(low) for low in whole[:-1].tolist()], [tell(high) for high in last.tolist()]
+        return [*map(tell, whole[:-1].tolist())], [*map(tell, last.tolist())]
 
     def drawn(self, bins: Ints, rng: np.random.Generator) -> Floats:
         unit = self.step or 1
@@ -236,6 +228,7 @@ class Days(Wholes):
     """Dates, as days since 1970-01-01. `bins` may be a unit of the calendar."""
 
     words, between = "are not dates", " to "
+    plain = staticmethod(dates.iso)
 
     def __init__(self, low: float, high: float, bins: Bins, form: str, step: Any = None) -> None:
         super().__init__(low, high, bins, "")
@@ -256,24 +249,18 @@ class Days(Wholes):
             super().check(fail)
         if self.unit is not None and self.unit not in dates.UNITS[1:]:
             fail("the step between its dates is none.", f"Choose one of {', '.join(dates.UNITS[1:])}.")
-        if self.unit is not None and not np.diff(self._positions()).all():
+        if self.unit is not None and not np.diff(self._firsts[1]).all():
             fail(f"one of its bins holds no first day of a {self.unit}.", f"Divide it by {self.unit} or longer units.")
 
     @cached_property
-    def _firsts(self) -> Floats:
-        """The days that may occur, where only first ones of a unit may."""
-        return dates.starts(self.low - 1, self.high, self.unit)
-
-    def _positions(self) -> Ints:
-        """How many of them lie before each edge."""
-        return np.searchsorted(self._firsts, self.edges())
+    def _firsts(self) -> tuple[Floats, Ints]:
+        """The first days of its unit, and how many of them lie before each edge."""
+        days = dates.starts(self.low - 1, self.high, self.unit)
+        return days, np.searchsorted(days, self.edges())
 
     @property
     def text(self) -> str:
         return super().text + (f", first of {self.unit}" if self.unit else "")
-
-    def plain(self, number: float) -> str:
-        return dates.iso(number)
 
     def outward(self) -> tuple[float, float, Bins]:
         """The bounds rounded outward to whole units of the calendar, by which so many days are usually divided."""
@@ -300,8 +287,8 @@ class Days(Wholes):
     def drawn(self, bins: Ints, rng: np.random.Generator) -> Floats:
         if self.unit is None:
             return super().drawn(bins, rng)
-        first, end = self._positions()[bins], self._positions()[bins + 1]
-        return np.asarray(self._firsts[rng.integers(first, end)], dtype=float)
+        days, before = self._firsts
+        return np.asarray(days[rng.integers(before[bins], before[bins + 1])], dtype=float)
 
     def cells(self, numbers: Any) -> pd.Series[Any]:
         return as_texts(numbers, lambda day: dates.format_day(day, self.order))

@@ -38,17 +38,11 @@ class NumberSpread:
     levels: tuple[str, ...] = ()
     bin_ends: tuple[float, ...] = ()
     outliers: bool = False
-    step: float | None = None
     remarks: tuple[str, ...] = ()
 
 
-def spread_of(
-    numbers: Floats, counts: Ints, within: tuple[float, float] | None = None, *, whole: bool, fine: float = 1.0
-) -> NumberSpread:
-    """How different numbers, in ascending order, and the rows of each spread.
-
-    `within` are limits that all know; `fine` says how many numbers can be written in a length of 1, 0 for any.
-    """
+def spread_of(numbers: Floats, counts: Ints, within: tuple[float, float] | None = None, *, whole: bool) -> NumberSpread:
+    """How different numbers, in ascending order, and the rows of each spread; `within` are limits that all know."""
     remarks, marks = [], []
     if whole and (months := months_of(numbers)):
         return NumberSpread(numbers[0], numbers[-1], levels=months, remarks=("read as year and month",))
@@ -67,16 +61,19 @@ def spread_of(
         remarks.append("If these are times of day, such as 1345, what is released may have 60 minutes or more")
     levels = levels_of(numbers, counts, whole=whole)
     ends = () if levels else growing_bins(numbers, counts, whole=whole)
-    step = None if levels else step_of(numbers, fine)
-    kept = tuple(end for end in ends if step and end % step == 0)
-    ends, step = (kept, step) if kept[-1:] == ends[-1:] else (ends, None)
-    return NumberSpread(low, high, tuple(marks), levels, ends, far > 0, step, tuple(remarks))
+    return NumberSpread(low, high, tuple(marks), levels, ends, far > 0, tuple(remarks))
 
 
-def step_of(numbers: Floats, fine: float) -> float | None:
-    """What all different numbers are multiples of, where chance would hardly make them so; None if there is none."""
-    step = int(np.gcd.reduce(np.rint(np.abs(numbers) * fine).astype(np.int64)))
-    return step / fine if fine and step > 1 and (len(numbers) - 1) * np.log(step) >= BY_CHANCE else None
+def step_of(numbers: Floats, fine: float, spread: NumberSpread) -> tuple[float | None, tuple[float, ...]]:
+    """What all usual numbers are multiples of, or None where that may be chance; and such ends of bins.
+
+    `fine` says how many numbers can be written in a length of 1, 0 for any.
+    """
+    usual = numbers[(numbers >= spread.low) & (numbers <= spread.high)]
+    step = int(np.gcd.reduce(np.rint(np.abs(usual) * fine).astype(np.int64))) / (fine or 1)
+    kept = tuple(end for end in spread.bin_ends if step and end % step == 0)
+    chance = step * fine <= 1 or (len(usual) - 1) * np.log(step * fine) < BY_CHANCE
+    return (None, spread.bin_ends) if chance or kept[-1:] != spread.bin_ends[-1:] else (step, kept)
 
 
 def spread_of_days(days: Floats, counts: Ints) -> NumberSpread:
@@ -95,7 +92,7 @@ def spread_of_days(days: Floats, counts: Ints) -> NumberSpread:
     far = int(counts[:first].sum() + counts[last:].sum())
     if far:
         remarks.append(far_away(far, int(counts.sum()), iso(days[0] if first else days[-1])))
-    return NumberSpread(float(days[first]), float(days[last - 1]), tuple(marks), (), (), far > 0, None, tuple(remarks))
+    return NumberSpread(float(days[first]), float(days[last - 1]), tuple(marks), (), (), far > 0, tuple(remarks))
 
 
 def far_away(far: int, rows: int, furthest: str) -> str:

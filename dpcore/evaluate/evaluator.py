@@ -250,9 +250,8 @@ class Evaluator:
 
     def centers(self, released: Table) -> tuple[Center, ...]:
         """`centers` of some rows; none where codes alone are at hand."""
-        if not isinstance(released, pd.DataFrame):
-            return ()
-        return centers(self.data.train_sample, released, self.data.schema)
+        rows, schema = self.data.train_sample, self.data.schema
+        return centers(rows, released, schema) if isinstance(released, pd.DataFrame) else ()
 
     def floors(self, degree: int, on: str = "columns", most: int | None = MOST_SUBSETS, **how: Any) -> pd.DataFrame:
         """`noise_floor` of the same subsets."""

@@ -20,7 +20,7 @@ HALF = 0.5  # of it; a release with less has lost the pair
 GROUPS = 10  # values of a column whose rows are looked at as groups
 FEWEST, LEAST = 30, 0.01  # rows of a group, and their share
 MOST_PAIRS = 1_770  # of 60 columns
-OFF, OFF_SHARE = 0.25, 0.1  # of the real interquartile range, and of the real rows, by which a median may be off
+OFF, OFF_SHARE = 0.25, 0.1  # of the interquartile range, and of the rows: how far off is a median
 
 
 @dataclass(frozen=True)
@@ -35,16 +35,17 @@ class Tie:
 
 @dataclass(frozen=True)
 class Center:
-    """Where the numbers of a column lie, whatever its bins: two means, the released median, and what it is among them.
+    """Where the numbers of a column lie, whatever its bins: two means, and the released median.
 
-    `below` is the share of real rows below that median, those at it taken as they suit; no number of a real row is
-    kept. `off` says whether it is further from the real median than noise explains.
+    They are written as the column writes numbers. `below` is the share of real rows below that
+    median, those at it taken as they suit; no number of a real row is kept. `off` says whether it
+    is further from the real median than chance explains.
     """
 
     column: str
-    real_mean: float
-    released_mean: float
-    released_median: float
+    real_mean: str
+    released_mean: str
+    released_median: str
     below: float
     off: bool
 
@@ -83,8 +84,9 @@ class Verdict:
 def centers(real: pd.DataFrame, released: pd.DataFrame, schema: Schema) -> tuple[Center, ...]:
     """Compare the numbers of each numeric column, without its bins; what is missing is left out.
 
-    A median is off if it lies more than `OFF` of the interquartile range from the real one, and if the share of real
-    rows between the two is more than `OFF_SHARE`, and than two standard errors of samples of these sizes.
+    A median is off if it lies more than `OFF` of the interquartile range from the real one, and if
+    the share of real rows between the two is more than `OFF_SHARE`, and than two standard errors of
+    samples of these sizes.
     """
     found = []
     for column in (column for column in schema if column.numeric):
@@ -96,17 +98,9 @@ def centers(real: pd.DataFrame, released: pd.DataFrame, schema: Schema) -> tuple
         below = float(np.clip(0.5, (first < median).mean(), (first <= median).mean()))
         chance = np.sqrt(1 / len(first) + 1 / len(second))
         off = abs(median - middle) > OFF * (high - low) and abs(below - 0.5) > max(OFF_SHARE, chance)
-        found.append(Center(column.name, float(first.mean()), float(second.mean()), median, below, bool(off)))
+        means = [column.format_value(float(part.mean())) for part in (first, second)]
+        found.append(Center(column.name, means[0], means[1], column.format_value(median), below, bool(off)))
     return tuple(found)
-
-
-def centers_table(found: tuple[Center, ...], schema: Schema) -> pd.DataFrame:
-    """The same as a table, with numbers as their columns write them."""
-    lines = []
-    for one in found:
-        write = schema[one.column].format_value
-        lines.append((one.column, *map(write, (one.real_mean, one.released_mean, one.released_median)), one.below))
-    return pd.DataFrame(lines, columns=["column", "mean, real", "mean", "median", "real rows below it"])
 
 
 def verdict(

@@ -74,7 +74,7 @@ class Artifact(ABC):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Rows(Artifact):
-    """Synthetic rows; a replay makes `replay_rows`, or, if that is None, as many as its release says."""
+    """Synthetic rows; a replay makes `replay_rows`, or as many as it says itself."""
 
     title = phrase("Synthetic data")
 

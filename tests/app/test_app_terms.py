@@ -8,8 +8,6 @@ from screen import said
 from dpcore.dashboard import controls
 from dpcore.dashboard.epsilon import odds_in_short
 from dpcore.dashboard.panels import verdict
-from dpcore.domain.column import Column
-from dpcore.domain.schema import Schema
 from dpcore.evaluate.verdict import Center, Group, Verdict
 from dpcore.export import protection
 
@@ -43,11 +41,10 @@ def test_a_value_of_a_table_is_no_markup_in_a_tile() -> None:
     """Streamlit draws links and pictures in a metric: a browser would ask another computer for them."""
     image = "![x](https://example.org/x.png)"
     worst = Group(image, image, 0.2, 0.3)
-    off = Center(image, 1.5, 4_700.0, 4_700.0, 0.81, True)
-    found = Verdict(2, 2, 1, 1, (), worst, worst, 1, (off,))
-    told = verdict.medians_off(found, Schema(columns=(Column(image, "continuous", lower=0, upper=9_000),)))
+    told = verdict.describe_centers([Center(image, "1.5", "4,700", "4,700", 0.81, True)])
     assert "4,700 in the release, and 81% of the real rows" in told
-    assert not any(image in text for tile in [*verdict.verdict_tiles(found), [told]] for text in tile)
+    tiles = verdict.verdict_tiles(Verdict(2, 2, 1, 1, (), worst, worst, 1))
+    assert not any(image in text for tile in [*tiles, [told]] for text in tile)
 
 
 def test_as_many_rows_are_made_as_the_release_says(monkeypatch: pytest.MonkeyPatch) -> None:

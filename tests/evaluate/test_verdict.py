@@ -61,7 +61,7 @@ def test_a_median_that_shared_bins_hide_is_named():
     real = rows({("a", "x", age): 20 for age in range(10)})
     released = rows({("a", "x", age): 4 for age in range(50)})
     (center,) = centers(real, released, SCHEMA)
-    assert center == Center("age", 4.5, 24.5, 24.5, 1.0, True)
+    assert center == Center("age", "4.5", "24.5", "24.5", 1.0, True)
     found = verdict(real, released, SCHEMA, off=(center,))
     assert (found.columns, found.close_columns, found.off) == (3, 2, (center,))
     spike = rows({("a", "x", 30): 60, ("a", "x", 40): 80, ("a", "x", 60): 60})

@@ -11,7 +11,7 @@ from dpcore import charts, evaluate
 from dpcore.charts.base import REAL_DATA
 from dpcore.dashboard import jobs
 from dpcore.dashboard.panels import centers, distances, draw_column, draw_part, evaluator, real
-from dpcore.dashboard.panels.verdict import center_sentence
+from dpcore.dashboard.panels.verdict import describe_centers
 from dpcore.dashboard.session import Shown, remember
 from dpcore.dashboard.widgets import caption, lasting, markdown
 from dpcore.evaluate.model_marginals import model_distances, model_marginals
@@ -88,10 +88,8 @@ def columns(page: str, shown: Shown) -> None:
         return
     name = worst_first(say("One column (the worst first)"), f"{page}.column", worst)
     draw_column(shown, name)
-    for center in centers(shown):
-        if center.column == name:
-            told = center_sentence(center, shown.release.schema)
-            st.markdown(f"{told} ({say(REAL_DATA)})")
+    if told := describe_centers(center for center in centers(shown) if center.column == name):
+        st.markdown(f"{told} ({say(REAL_DATA)})")
     mean_distance(worst, say("{n:,} columns", n=len(worst)))
     real(charts.worst_columns, worst)
 

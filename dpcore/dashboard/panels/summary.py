@@ -12,7 +12,7 @@ from dpcore.charts.base import REAL_DATA
 from dpcore.dashboard import jobs, session
 from dpcore.dashboard.epsilon import odds_in_short, odds_sentence
 from dpcore.dashboard.panels import classifier, distances, draw_column, evaluator, marginals, real
-from dpcore.dashboard.panels.verdict import Tile, close_columns, medians_off, verdict_tiles
+from dpcore.dashboard.panels.verdict import Tile, close_columns, describe_centers, verdict_tiles
 from dpcore.dashboard.session import Shown
 from dpcore.dashboard.shell import escaped
 from dpcore.dashboard.widgets import caption, markdown
@@ -66,7 +66,7 @@ def summary(page: str, shown: Shown, remark: str = "") -> None:
     else:
         judge = partial(evaluator(shown).verdict, release.synthetic)
         verdict = jobs.counted(page, shown, "verdict", judge)
-        off = "" if verdict is None else medians_off(verdict, release.schema)
+        off = "" if verdict is None else describe_centers(verdict.off)
         found = [] if verdict is None else verdict_tiles(verdict)
         worst = jobs.counted(page, shown, "1-way", partial(distances, shown, 1))
         if worst is not None:

@@ -1,14 +1,17 @@
 """What a release kept and lost, and whom it serves worst, as tiles."""
 
+from collections.abc import Iterable
+from dataclasses import asdict
+from itertools import islice
+
 from dpcore.dashboard.shell import escaped
-from dpcore.domain.schema import Schema
 from dpcore.evaluate.verdict import CLOSE, Center, Group, Verdict
 from dpcore.language import phrase, say
 
 MOST_NAMED, LEAST = 3, 0.005  # pairs; distance below which no group is served worst
 CENTER = phrase(
-    "The median of {column} is {median} in the release, and {below:.0%} of the real rows lie below it. Its mean is "
-    "{released} in the release and {real} in the real rows."
+    "The median of {column} is {released_median} in the release, and {below:.0%} of the real rows lie below it. Its "
+    "mean is {released_mean} in the release and {real_mean} in the real rows."
 )
 Tile = tuple[str, str, str]  # label, value, and what it means
 
@@ -32,16 +35,10 @@ def close_columns(close: int, columns: int) -> Tile:
     return say("⚠ Columns close"), f"{close:,}/{columns:,}", told
 
 
-def medians_off(found: Verdict, schema: Schema) -> str:
-    """Which columns' medians are far from the real ones, in a sentence each; empty if none is."""
-    return " ".join(center_sentence(one, schema) for one in found.off[:MOST_NAMED])
-
-
-def center_sentence(found: Center, schema: Schema) -> str:
-    """Where the numbers of a column lie in a release and in the real rows."""
-    write = schema[found.column].format_value
-    means = {"released": write(found.released_mean), "real": write(found.real_mean)}
-    return say(CENTER, column=escaped(found.column), median=write(found.released_median), below=found.below, **means)
+def describe_centers(found: Iterable[Center]) -> str:
+    """Where the numbers of some columns lie in a release and in the real rows, a sentence each."""
+    parts = (asdict(one) | {"column": escaped(one.column)} for one in islice(found, MOST_NAMED))
+    return " ".join(say(CENTER, **part) for part in parts)
 
 
 def lost_relations(found: Verdict) -> str:
