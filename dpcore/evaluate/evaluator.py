@@ -245,8 +245,8 @@ class Evaluator:
 
     def verdict(self, released: Table) -> Verdict:
         """`verdict` of some rows."""
-        off = tuple(center for center in self.centers(released) if center.off)
-        return verdict(self.train, released, self.data.schema, counts=self.rows, off=off)
+        distant = tuple(center for center in self.centers(released) if center.distant)
+        return verdict(self.train, released, self.data.schema, counts=self.rows, distant=distant)
 
     def centers(self, released: Table) -> tuple[Center, ...]:
         """`centers` of some rows; none where codes alone are at hand."""

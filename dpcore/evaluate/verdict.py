@@ -37,8 +37,8 @@ class Tie:
 class Center:
     """Where the numbers of a column lie, whatever its bins: two means, and the released median.
 
-    They are written as the column writes numbers. `below` is the share of real rows below that
-    median, those at it taken as they suit; no number of a real row is kept. `off` says whether it
+    They are written as the column writes numbers. `share_below` is the share of real rows below that
+    median, those at it taken as they suit; no number of a real row is kept. `distant` says whether it
     is further from the real median than chance explains.
     """
 
@@ -46,8 +46,8 @@ class Center:
     real_mean: str
     released_mean: str
     released_median: str
-    below: float
-    off: bool
+    share_below: float
+    distant: bool
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class Verdict:
     worst: Group | None = None
     largest: Group | None = None
     ties: int = 0
-    off: tuple[Center, ...] = ()
+    distant: tuple[Center, ...] = ()
 
 
 def centers(real: pd.DataFrame, released: pd.DataFrame, schema: Schema) -> tuple[Center, ...]:
@@ -97,14 +97,14 @@ def centers(real: pd.DataFrame, released: pd.DataFrame, schema: Schema) -> tuple
         median, (low, middle, high) = float(np.median(second)), np.quantile(first, [0.25, 0.5, 0.75])
         below = float(np.clip(0.5, (first < median).mean(), (first <= median).mean()))
         chance = np.sqrt(1 / len(first) + 1 / len(second))
-        off = abs(median - middle) > OFF * (high - low) and abs(below - 0.5) > max(OFF_SHARE, chance)
+        distant = abs(median - middle) > OFF * (high - low) and abs(below - 0.5) > max(OFF_SHARE, chance)
         means = [column.format_value(float(part.mean())) for part in (first, second)]
-        found.append(Center(column.name, means[0], means[1], column.format_value(median), below, bool(off)))
+        found.append(Center(column.name, means[0], means[1], column.format_value(median), below, bool(distant)))
     return tuple(found)
 
 
 def verdict(
-    real: Table, synthetic: Table, schema: Schema, *, counts: Rows | None = None, off: tuple[Center, ...] = ()
+    real: Table, synthetic: Table, schema: Schema, *, counts: Rows | None = None, distant: tuple[Center, ...] = ()
 ) -> Verdict:
     """Judge a release by its columns, pairs and groups.
 
@@ -119,8 +119,8 @@ def verdict(
     real, synthetic : DataFrame, codes of one, or Folder
     counts : Rows, optional
         Of the real rows, for callers who count once.
-    off : tuple of Center, optional
-        Columns whose numbers are off: they are not close, whatever their shares are.
+    distant : tuple of Center, optional
+        Columns whose numbers are far off: they are not close, whatever their shares are.
 
     Raises
     ------
@@ -136,7 +136,7 @@ def verdict(
             for family, p, q in zip(batch, first.tables(batch), second.tables(batch), strict=True):
                 yield family, p / len(first), q / len(second)
 
-    wrong = {center.column for center in off}
+    wrong = {center.column for center in distant}
     alone = [1.0 if names[j] in wrong else apart(p, q) for (j,), p, q in of([(j,) for j in range(len(schema))])]
     pairs: list[float] = []
     lost: list[Tie] = []
@@ -171,7 +171,7 @@ def verdict(
         worst,
         max(alike, key=lambda group: group.share, default=None),
         ties,
-        off,
+        distant,
     )
 
 

@@ -85,7 +85,7 @@ EVALUATION_READS_ROWS = {
     "evaluator:Evaluator.rows": "a counter", "evaluator:Evaluator.first_rows": "for a table on the screen",
     "evaluator:Evaluator.people": "a count", "evaluator:Evaluator.contributed": "positions",
     "evaluator:Evaluator.truthful": "a model learns from them", "evaluator:Evaluator.judged": "a model is asked",
-    "evaluator:Evaluator._mistaken": "models are asked",
+    "evaluator:Evaluator._mistaken": "models are asked", "evaluator:Evaluator.centers": "means and shares",
     "model_marginals:split_shares": "counted in nodes", "model_marginals:column_shares": "counted in codes",
     "reconstruction:Truth.__init__": "counted in public intervals", "reconstruction:boolean_data": "a data set of bits",
     "tree_errors:noise_and_structure": "counted in leaves",

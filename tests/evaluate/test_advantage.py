@@ -27,13 +27,16 @@ class Copies(Synthesizer):
     keep: float = number(default=1.0, most=1, about="How probably a sensitive cell is kept.")
 
     def _fit(self, table, progress):
-        self.rows_ = table.unprotected("a test", claimed_epsilon=self.epsilon)
-        Copies.seen.append((self.rows_.copy(), self.random_state))
-        flipped = np.random.default_rng(self.random_state).random(len(self.rows_)) >= self.keep
-        self.rows_[:, -1] ^= flipped.astype(self.rows_.dtype)
+        self.codes_ = table.unprotected("a test", claimed_epsilon=self.epsilon)
+        Copies.seen.append((self.codes_.copy(), self.random_state))
+        flipped = np.random.default_rng(self.random_state).random(len(self.codes_)) >= self.keep
+        self.codes_[:, -1] ^= flipped.astype(self.codes_.dtype)
+
+    def estimated_rows(self):
+        return len(self.codes_)
 
     def _sample(self, n, rng):
-        return self.rows_ if n is None else self.rows_[:n]
+        return self.codes_[:n]
 
 
 def test_advantage_by_hand():

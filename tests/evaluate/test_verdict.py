@@ -62,12 +62,12 @@ def test_a_median_that_shared_bins_hide_is_named():
     released = rows({("a", "x", age): 4 for age in range(50)})
     (center,) = centers(real, released, SCHEMA)
     assert center == Center("age", "4.5", "24.5", "24.5", 1.0, True)
-    found = verdict(real, released, SCHEMA, off=(center,))
-    assert (found.columns, found.close_columns, found.off) == (3, 2, (center,))
+    found = verdict(real, released, SCHEMA, distant=(center,))
+    assert (found.columns, found.close_columns, found.distant) == (3, 2, (center,))
     spike = rows({("a", "x", 30): 60, ("a", "x", 40): 80, ("a", "x", 60): 60})
     near = rows({("a", "x", 30): 60, ("a", "x", 43): 80, ("a", "x", 60): 60})
-    assert [one.off for one in (*centers(spike, near, SCHEMA), *centers(real, real, SCHEMA))] == [False, False]
-    assert centers(spike, rows({("a", "x", 90): 200}), SCHEMA)[0].off
+    assert [one.distant for one in (*centers(spike, near, SCHEMA), *centers(real, real, SCHEMA))] == [False, False]
+    assert centers(spike, rows({("a", "x", 90): 200}), SCHEMA)[0].distant
     assert centers(real, released.astype({"age": float}).assign(age=np.nan), AGES) == ()
 
 

@@ -24,7 +24,7 @@ from dpcore.export.model_file import Model
 from dpcore.language import ENGLISH, phrase, retold, say, speaking
 
 CENTERS = "Means and medians of numbers, whatever the bins"
-HEADS = ["column", "real mean", "mean", "median", "real rows below the median", "off"]
+HEADS = ["column", "real mean", "mean", "median", "real rows below the median", "far off"]
 RARE_CLASS = 0.1  # share of rows below which accuracy says little of a class
 
 

@@ -88,8 +88,8 @@ def columns(page: str, shown: Shown) -> None:
         return
     name = worst_first(say("One column (the worst first)"), f"{page}.column", worst)
     draw_column(shown, name)
-    if told := describe_centers(center for center in centers(shown) if center.column == name):
-        st.markdown(f"{told} ({say(REAL_DATA)})")
+    if text := describe_centers(center for center in centers(shown) if center.column == name):
+        st.markdown(f"{text} ({say(REAL_DATA)})")
     mean_distance(worst, say("{n:,} columns", n=len(worst)))
     real(charts.worst_columns, worst)
 

@@ -59,14 +59,14 @@ def notices(shown: Shown) -> None:
 
 def summary(page: str, shown: Shown, remark: str = "") -> None:
     """Tiles and one chart; of rows, the first ones behind a switch."""
-    release, top, off = shown.release, st.container(), ""
+    release, top, distant = shown.release, st.container(), ""
     if isinstance(release.artifact, Model):
         what, many = release.artifact.size
         found = [*of_classifier(page, shown), (say(what), many, "")]
     else:
         judge = partial(evaluator(shown).verdict, release.synthetic)
         verdict = jobs.counted(page, shown, "verdict", judge)
-        off = "" if verdict is None else describe_centers(verdict.off)
+        distant = "" if verdict is None else describe_centers(verdict.distant)
         found = [] if verdict is None else verdict_tiles(verdict)
         worst = jobs.counted(page, shown, "1-way", partial(distances, shown, 1))
         if worst is not None:
@@ -78,8 +78,8 @@ def summary(page: str, shown: Shown, remark: str = "") -> None:
         tiles = [epsilon_tile(shown), *found]
         for cell, (label, value, meaning) in zip(st.columns(4), tiles, strict=False):
             cell.metric(label, value, border=True, help=meaning or None, height="stretch")
-    if off:
-        top.warning(off, icon=":material/balance:")
+    if distant:
+        top.warning(distant, icon=":material/balance:")
     st.caption(say(REAL_DATA))  # which the tiles say by its sign alone
 
 

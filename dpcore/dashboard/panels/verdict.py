@@ -10,8 +10,8 @@ from dpcore.language import phrase, say
 
 MOST_NAMED, LEAST = 3, 0.005  # pairs; distance below which no group is served worst
 CENTER = phrase(
-    "The median of {column} is {released_median} in the release, and {below:.0%} of the real rows lie below it. Its "
-    "mean is {released_mean} in the release and {real_mean} in the real rows."
+    "The median of {column} is {released_median} in the release, and {share_below:.0%} of the real rows lie below it. "
+    "Its mean is {released_mean} in the release and {real_mean} in the real rows."
 )
 Tile = tuple[str, str, str]  # label, value, and what it means
 
