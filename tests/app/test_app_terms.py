@@ -41,10 +41,11 @@ def test_a_value_of_a_table_is_no_markup_in_a_tile() -> None:
     """Streamlit draws links and pictures in a metric: a browser would ask another computer for them."""
     image = "![x](https://example.org/x.png)"
     worst = Group(image, image, 0.2, 0.3)
-    told = verdict.describe_centers([Center(image, "1.5", "4,700", "4,700", 0.81, True)])
+    far = [Center(image, "1.5", "4,700", "4,700", 0.81, True)]
+    told = verdict.describe_centers(far)
     assert "4,700 in the release, and 81% of the real rows" in told
     tiles = verdict.verdict_tiles(Verdict(2, 2, 1, 1, (), worst, worst, 1))
-    assert not any(image in text for tile in [*tiles, [told]] for text in tile)
+    assert not any(image in text for tile in [*tiles, [told, verdict.names_of(far)]] for text in tile)
 
 
 def test_as_many_rows_are_made_as_the_release_says(monkeypatch: pytest.MonkeyPatch) -> None:

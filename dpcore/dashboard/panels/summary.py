@@ -1,6 +1,7 @@
 """The first look at a release: what is proven, what was kept and lost, and its worst column beside the real one."""
 
 import math
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -12,13 +13,13 @@ from dpcore.charts.base import REAL_DATA
 from dpcore.dashboard import jobs, session
 from dpcore.dashboard.epsilon import odds_in_short, odds_sentence
 from dpcore.dashboard.panels import classifier, distances, draw_column, evaluator, marginals, real
-from dpcore.dashboard.panels.verdict import Tile, close_columns, describe_centers, verdict_tiles
+from dpcore.dashboard.panels.verdict import Tile, close_columns, describe_centers, names_of, verdict_tiles
 from dpcore.dashboard.session import Shown
 from dpcore.dashboard.shell import escaped
 from dpcore.dashboard.widgets import caption, markdown
 from dpcore.evaluate.baselines import FOREST, TREE
 from dpcore.evaluate.learners import MAJORITY
-from dpcore.evaluate.verdict import CLOSE
+from dpcore.evaluate.verdict import CLOSE, Center
 from dpcore.export import protection
 from dpcore.export.artifacts import Rows
 from dpcore.export.model_file import Model
@@ -59,15 +60,15 @@ def notices(shown: Shown) -> None:
 
 def summary(page: str, shown: Shown, remark: str = "") -> None:
     """Tiles and one chart; of rows, the first ones behind a switch."""
-    release, top, distant = shown.release, st.container(), ""
+    release, top = shown.release, st.container()
+    distant: Sequence[Center] = ()
     if isinstance(release.artifact, Model):
         what, many = release.artifact.size
         found = [*of_classifier(page, shown), (say(what), many, "")]
     else:
         judge = partial(evaluator(shown).verdict, release.synthetic)
         verdict = jobs.counted(page, shown, "verdict", judge)
-        distant = "" if verdict is None else describe_centers(verdict.distant)
-        found = [] if verdict is None else verdict_tiles(verdict)
+        found, distant = ([], ()) if verdict is None else (verdict_tiles(verdict), verdict.distant)
         worst = jobs.counted(page, shown, "1-way", partial(distances, shown, 1))
         if worst is not None:
             worst_column(shown, worst)
@@ -79,7 +80,7 @@ def summary(page: str, shown: Shown, remark: str = "") -> None:
         for cell, (label, value, meaning) in zip(st.columns(4), tiles, strict=False):
             cell.metric(label, value, border=True, help=meaning or None, height="stretch")
     if distant:
-        top.warning(distant, icon=":material/balance:")
+        top.caption(say("⚠ Medians far off: {names}", names=names_of(distant)), help=describe_centers(distant))
     st.caption(say(REAL_DATA))  # which the tiles say by its sign alone
 
 

@@ -1,6 +1,6 @@
 """What a release kept and lost, and whom it serves worst, as tiles."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from itertools import islice
 
@@ -33,6 +33,11 @@ def close_columns(close: int, columns: int) -> Tile:
     """How many columns are close to the real ones."""
     told = say("Within {points:.0f} points of the shares in the real rows, and no median far off.", points=100 * CLOSE)
     return say("⚠ Columns close"), f"{close:,}/{columns:,}", told
+
+
+def names_of(found: Sequence[Center]) -> str:
+    """The names of the first of some columns."""
+    return ", ".join(escaped(one.column) for one in found[:MOST_NAMED]) + " …" * (len(found) > MOST_NAMED)
 
 
 def describe_centers(found: Iterable[Center]) -> str:
