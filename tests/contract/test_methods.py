@@ -275,10 +275,8 @@ def test_a_release_of_billions_has_as_many_rows_as_the_public_bound(small_frame,
     for name in sorted({*SYNTHESIZERS} & VARIANTS.keys()):
         method = METHODS[name](relation="add_remove").fit(small_frame.head(60), schema=small_schema)
         assert len(method.sample()) == small_schema.max_rows, name
-    method = METHODS["Independent marginals"](relation="add_remove").fit(
-        small_frame, schema=replace(small_schema, max_rows=None)
-    )
-    assert method.estimated_rows() > 1e9
+    method = METHODS["Independent marginals"](relation="add_remove")
+    method.fit(small_frame, schema=replace(small_schema, max_rows=None))
     with pytest.raises(ParameterError, match="mostly noise"):
         method.sample()
 

@@ -78,14 +78,14 @@ MONTHS = [f"{month:02}/01/{year}" for year in range(2015, 2021) for month in ran
         (RNG.integers(0, 60, 900), None),
         (MONTHS, "month"),
         (pd.to_datetime(pd.Series(MONTHS[::12]), format="%m/%d/%Y"), "year"),
-        (pd.date_range("2015-01-01", periods=200), None),
     ],
 )
 def test_a_grid_is_proposed_and_what_is_drawn_lies_on_it(cells, step):
     rows = pd.DataFrame({"x": cells})
-    for column in (proposed := Schema.infer(rows)["x"], proposed.rounded()):
+    proposed = Schema.infer(rows)["x"]
+    for column in (proposed, proposed.rounded()):
         assert column.step == step
-        drawn = column.decode(column.encode(rows["x"]), RNG)
+        drawn = column.decode(column.encode(rows["x"]), np.random.default_rng(1))
         again = Schema.infer(pd.DataFrame({"x": drawn}))["x"]
         assert (again.step, again.number_format) == (step, column.number_format)
 
