@@ -9,7 +9,8 @@ be, rows exchange values, so that each column keeps its values, and with them it
 as can do take part, and of all ways to give out their values that keep the order one is drawn, each with the same
 probability. Drawing such rows again would instead draw from the model *given* the rule: where a model has lost the
 relation of two dates, the earlier one then becomes too early and the later one too late, by months. What is left moves
-up to the next value that its column has, or takes the values of another of these rows, or public ones.
+up to the next value that its column has, or takes the values of another of these rows, or public ones; so do rare
+impossible pairs, for which other rows need not change.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,6 +25,7 @@ from dpcore.domain.rules import NO_CODE, RuleEnds, lowest, parse, possible_value
 from dpcore.domain.schema import Schema
 
 ROUNDS = 20
+RARE = 0.005  # share of rows that have an impossible pair: so few take the values of other rows at once
 FEW = 0.02  # of the rows that break an order, which may be left when rows have exchanged values: fewer then take part
 RuleColumns = Mapping[int, Any]
 """Per column with a rule its numbers, NaN where one is missing, or its codes; by the column's position."""
@@ -64,7 +66,7 @@ def decode(schema: Schema, codes: Codes, rng: np.random.Generator) -> pd.DataFra
             cells[j][rows] = found
     for ends in [*orders, *pairs * ROUNDS]:
         lower, upper = compare(cells, ends)
-        if (lower > upper).any():
+        if (lower > upper).mean() > (0 if ends in orders else RARE):
             cells[ends[1][0]][:] = cells[ends[1][0]][exchange(lower, upper, rng)]
     for lower, upper in (compare(cells, ends) for ends in orders):
         known = np.unique(upper[~np.isnan(upper)])  # which the column can write
