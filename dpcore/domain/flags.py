@@ -27,8 +27,8 @@ def join_flags(frame: pd.DataFrame, columns: Iterable[Column]) -> pd.DataFrame:
             flags = np.column_stack([as_numbers(frame[flag]) for flag in column.flags])
             one = (np.isin(flags, (0, 1)).all(axis=1)) & ((flags == 1).sum(axis=1) == 1)
             codes = np.where(one, flags.argmax(axis=1), -1)
-            cells = pd.Categorical.from_codes(codes, list(column.categories))
+            cells = pd.Categorical.from_codes(codes, dtype=pd.CategoricalDtype(list(column.categories)))
             at = list(frame.columns).index(column.flags[0])
             frame = frame.drop(columns=list(column.flags))
-            frame.insert(min(at, frame.shape[1]), column.name, cells)
+            frame.insert(min(at, frame.shape[1]), column.name, pd.Series(cells, index=frame.index))
     return frame

@@ -36,7 +36,7 @@ def column_of(found: Recognized, values: "pd.Series[Any]", *, least: int = RARE)
         fields = {"kind": kind, "lower": low, "upper": high, "bins": bins}
         fields |= {"number_format": found.form, "step": found.step}
         if found.bin_ends:
-            last = found.bin_ends[-1] - (found.step or 1) * (kind == "integer")
+            last = found.bin_ends[-1] - (float(found.step or 1) if kind == "integer" else 0)
             fields |= {"lower": 0, "upper": last, "bins": found.bin_ends[:-1]}
     else:
         held = {value: rows for value, rows in holders(values).items() if value.strip()}

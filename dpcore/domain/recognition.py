@@ -286,16 +286,16 @@ def _date(seen: Seen) -> Recognized | None:
     if len(different) == 1:
         return None  # a category of one value, or of one day and several times
     spread = spread_of_days(different, np.bincount(index, seen.counts[said]).astype(int))
-    told = f"dates from {iso(spread.low)} to {iso(spread.high)}" + (f", written {form}" if form else "")
+    reason = f"dates from {iso(spread.low)} to {iso(spread.high)}" + (f", written {form}" if form else "")
     step = first_days(different)
-    told += f", all of them first days of a {step}" if step else ""
+    reason += f", all of them first days of a {step}" if step else ""
     odd, remark = _odd(seen, said, "date")
     doubts = [doubt, remark, *(f"{one}." for one in spread.remarks)]
     if seen.has_times:
         doubts.append("Times of day are cut off: make a column of their hours if you need them.")
     more: dict[str, Any] = {"odd": odd, "marks": spread.marks, "outliers": spread.outliers, "step": step}
     more["doubt"] = " ".join(filter(None, doubts))
-    return seen.called("date", told, form=form, lower=spread.low, upper=spread.high, **more)
+    return seen.called("date", reason, form=form, lower=spread.low, upper=spread.high, **more)
 
 
 def _odd(seen: Seen, said: Flags, kind: str) -> tuple[tuple[str, ...], str]:
@@ -433,9 +433,9 @@ def _spread(
     more |= {"outliers": spread.outliers, "step": step}
     if spread.levels:
         return seen.called("category", f"{len(spread.levels):,} levels", **more, levels=spread.levels)
-    told = f"numbers from {short(spread.low)} to {short(spread.high)}" + (f", written like {form}" if form else "")
-    told += f", all of them multiples of {short(step)}" if step else ""
-    return seen.called("integer", f"whole {told}", **more) if whole else seen.called("continuous", told, **more)
+    reason = f"numbers from {short(spread.low)} to {short(spread.high)}" + (f", written like {form}" if form else "")
+    reason += f", all of them multiples of {short(step)}" if step else ""
+    return seen.called("integer", f"whole {reason}", **more) if whole else seen.called("continuous", reason, **more)
 
 
 def _evenly(seen: Seen) -> str:

@@ -83,7 +83,7 @@ MONTHS = [f"{month:02}/01/{year}" for year in range(2015, 2021) for month in ran
 def test_a_grid_is_proposed_and_what_is_drawn_lies_on_it(cells, step):
     rows = pd.DataFrame({"x": cells})
     proposed = Schema.infer(rows)["x"]
-    for column in (proposed, proposed.rounded()):
+    for column in (proposed, proposed.round_outward()):
         assert column.step == step
         drawn = column.decode(column.encode(rows["x"]), np.random.default_rng(1))
         again = Schema.infer(pd.DataFrame({"x": drawn}))["x"]

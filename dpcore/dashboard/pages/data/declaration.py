@@ -102,7 +102,7 @@ def rare_values(rows: Intake, schema: Schema, left: Sequence[str]) -> Rare:
 def shares_of(rare: Rare) -> str:
     """How large a share of rows, or of persons, becomes missing in which columns, the largest first."""
     shares = pd.DataFrame(rare).groupby(0)[2].sum().sort_values(ascending=False)
-    named = [f"{escaped(name)} {share:.0%}" for name, share in shares.items()]
+    named = [f"{escaped(str(name))} {share:.0%}" for name, share in shares.items()]
     return ", ".join(named[:MOST_NAMED]) + " …" * (len(named) > MOST_NAMED)
 
 
