@@ -307,6 +307,26 @@ def test_a_value_that_can_be_a_person_is_no_category_before_somebody_has_said_so
     assert len(answers(with_file(keyed), "Yes")) == 1  # two people can have one name
 
 
+def test_a_column_in_use_is_taken_out_when_it_is_chosen_to_tell_persons_apart() -> None:
+    at = choose(with_file(people(1_001).assign(k=[i % 300 for i in range(1_001)])), persons="k")
+    assert lines_of(at)["k"]["use"] is False
+    schema = saved(at)
+    assert ("k" in schema.names, schema.persons.id_column) == (False, "k")
+
+
+def test_columns_of_0_and_1_become_one_by_a_press_that_declares_nothing() -> None:
+    kinds = pd.get_dummies(pd.Series([*"abc"] * 40), prefix="kind", dtype=int)
+    at = answer(with_file(kinds.assign(pay=[999, *range(1, 24)] * 5)), "Put them together")
+    assert undeclared(at) == ["kind", "pay"]
+    assert lines_of(at)["kind"]["values"] == "a; b; c"
+    assert lines_of(at)["pay"]["also"] == "999"
+    edit(at, {1: {"also": "999; none"}})
+    assert "no number" in mendable(at)[0]
+    schema = saved(edit(at, {1: {"also": "999; 998"}}))
+    assert (schema["pay"].missing_values, schema["kind"].flags) == ((999, 998), ("kind_a", "kind_b", "kind_c"))
+    assert dataset(at).train["kind"].tolist() == [*"abc"] * 40
+
+
 def test_towns_of_one_person_are_listed_one_by_one_and_never_with_others() -> None:
     frame = people().assign(town=["Zqone", "Zqtwo", *people()["town"][2:]])
     at = with_file(frame)

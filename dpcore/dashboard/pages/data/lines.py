@@ -131,8 +131,9 @@ def schema_of(table: pd.DataFrame, base: Schema, **public: Any) -> Schema:
             fields["number_format"] = str(line["form"]).strip()
             fields |= also_missing(name, kind, str(line["also"]))
         column = Column(**fields)
+        flags = known.flags if known and known.categories == column.categories else ()
         with suppress(SchemaError):  # it may fit no more
-            column = replace(column, taxonomy=known.taxonomy if known else None)
+            column = replace(column, taxonomy=known.taxonomy if known else None, flags=flags)
         columns.append(replace(column, origin=edited_origin(column, known)))
     return Schema(columns=tuple(columns), source=base.source, **public)
 
