@@ -40,7 +40,13 @@ def line(page: str, method: Any, preset: Preset, schema: Schema, rows: int | Non
     with st.container(key="before" if waits else "claim"):
         if waits:
             some = rows or rows_expected(page, schema)
-            title = say("Before you run") if rows else say("Before you run, if there are {rows:,} rows", rows=some)
+            title = (
+                say("Before you run")
+                if rows
+                else say("Before you run, :orange[if there were {rows:,} rows]", rows=some)
+            )
+            if rows or schema.max_rows:  # the bound is known, and a person's other rows do not count
+                title = say("Before you run, if {rows:,} rows count", rows=some) if schema.persons else title
             parts, about = [f"**{title}**"], [say(ABOUT), *([] if rows else [say(ASSUMED, rows=some)])]
             with suppress(DPCoreError):  # it would not run: the page says why
                 parts += words(expectation(method, schema, some))
@@ -108,12 +114,14 @@ def words(found: Expectation) -> list[str]:
         noisy = say("leaves hold more noise than rows")
         parts.append(say("counts in leaves ± {share:.0%}", share=found.leaf) if found.leaf < 1 else noisy)
     if found.columns is not None and found.pairs and found.measurable is not None:
-        parts.append(say("{some:,} of {all:,} relations can be measured", some=found.measurable, all=found.pairs))
+        some = phrase("{some:,} of {all:,} relations can be measured, the others are guesses")
+        some = some if found.measurable < found.pairs else phrase("{some:,} of {all:,} relations can be measured")
+        parts.append(say(some, some=found.measurable, all=found.pairs))
     parts.append(
         say("about {seconds} s", seconds=f"{found.seconds:.1g}" if found.seconds < 10 else f"{found.seconds:.0f}")
     )
     if found.enough is not None:
-        parts.append(say("close on average from epsilon {epsilon}", epsilon=number(found.enough)))
+        parts.append(say("columns close from epsilon {epsilon}", epsilon=number(found.enough)))
     elif found.columns is not None:
-        parts.append(say("close at no epsilon here"))
+        parts.append(say("columns close at no epsilon"))
     return parts

@@ -7,10 +7,14 @@ It is no privacy by itself: 0 to 20,000 still follows from the rows, unless it w
 from collections.abc import Container, Iterable
 from dataclasses import replace
 
+import numpy as np
+import pandas as pd
+
+from dpcore.domain.cells import as_numbers
 from dpcore.domain.column import Column, Origin
 from dpcore.domain.infer import OTHER
 from dpcore.domain.schema import Schema
-from dpcore.text import canonical
+from dpcore.text import as_text, canonical
 
 PROPOSED: tuple[Origin, ...] = ("proposed", "changed")
 
@@ -40,9 +44,11 @@ def without_values(column: Column, values: Container[str]) -> Column:
 
 
 def with_value(column: Column, value: str) -> Column:
-    """The column with one value more."""
-    kept = () if column.categories == (OTHER,) else column.categories
-    return replace(column, categories=(*kept, value), taxonomy=None)
+    """The column with one value more, which is in its place among numbers."""
+    categories = (*(() if column.categories == (OTHER,) else column.categories), value)
+    if column.kind == "ordered" and not np.isnan(numbers := as_numbers(pd.Series(categories))).any():
+        categories = tuple(map(as_text, np.unique(numbers).tolist()))
+    return replace(column, categories=categories, taxonomy=None)
 
 
 def undeclared(schema: Schema, base: Schema, read_off: Iterable[str], said: Iterable[str]) -> tuple[str, ...]:

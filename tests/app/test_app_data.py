@@ -83,7 +83,7 @@ def test_what_names_people_is_left_out_and_comes_back_read_off_the_rows() -> Non
     at = with_file(visits(300))
     before = [*lines_of(at).values()]
     left_out = {line["name"]: place for place, line in enumerate(before) if not line["use"]}
-    assert list(left_out) == ["visit_id", "patient_id", "notes"]
+    assert list(left_out) == ["visit_id", "patient_id", "diagnosis_code", "notes"]
     assert before[left_out["notes"]]["from"].startswith("left out: ")
     admitted = [*lines_of(at)].index("admitted")
     assert len(mendable(edit(at, {admitted: {"values": "soon"}}))) == 1

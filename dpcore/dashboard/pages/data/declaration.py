@@ -116,7 +116,11 @@ def ticks(rows: Intake, schema: Schema, left: Sequence[str], rare: Rare) -> None
     if chosen := st.selectbox(say("A value to list"), rare, None, lambda one: ": ".join(one[:2]), key=key):
         name, text, _ = chosen
         rows.ticked[name].add(canonical(text))
-        columns = tuple(with_value(each, text) if each.name == name else each for each in schema)
+        column = with_value(schema[name], text)
+        cells = rows.frame[name]
+        if sum(one == name for one, *_ in rare) == 1 and not (cells.isna() | (cells == "")).any():
+            column = replace(column, missing=False, outside="refuse")  # all values are listed, and no cell is empty
+        columns = tuple(column if each.name == name else each for each in schema)
         go_on(rows, replace(schema, columns=columns), left)
 
 

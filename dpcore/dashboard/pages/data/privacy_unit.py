@@ -19,7 +19,9 @@ from dpcore.domain.unit import MOST_ROWS, PrivacyUnit
 from dpcore.language import phrase, say
 
 EYES = phrase("Numbers of rows and persons are for your eyes only, unless they are public.")
-MANY_ROWS = phrase("**{rows:,} rows**: may everyone know that there are at most {most:,}?")
+MANY_ROWS = phrase(
+    "**{rows:,} rows**: may everyone know that there are at most {most:,}? Forecasts then count with it."
+)
 IS_PERSON = phrase("**{name}**: one value has up to {rows:,} rows. Is each value a person?")
 TEST_ROWS = phrase("Releases do not learn from these rows; earlier ones may have learned from all.")
 LIMIT = phrase(
@@ -92,7 +94,7 @@ def questions(rows: Intake, schema: Schema, used: Sequence[str]) -> list[TableQu
         found.append(TableQuestion(words, {say("Yes"): yes, say("No"): no}))
     if rows.fixed is None and rows.path is None and schema.max_rows is rows.schema.max_rows is None:
         many = len(rows.frame)
-        most = -(-many // (step := 10 ** max(len(str(many)) - 2, 0))) * step  # two digits
+        most = (many // (step := 10 ** max(len(str(many)) - 2, 1)) + 1) * step  # two digits, never the number itself
         yes, words = partial(rows.changes.update, max_rows=most), say(MANY_ROWS, rows=many, most=most)
         found.append(TableQuestion(words, {say("Yes"): yes, say("No"): None}))
     return found

@@ -17,8 +17,10 @@ from dpcore.domain.schema import Schema
 from dpcore.errors import SchemaError
 from dpcore.language import phrase, say
 
-ALWAYS = phrase("In your rows, {rules} always holds. Must it hold in general? Releases then keep it.")
-NEVER = phrase("In your rows, some values of {columns} never occur together. Are they impossible pairs?")
+ALWAYS = phrase("In your rows, {rules} always holds. Must it hold in general? Yes declares that it does.")
+NEVER = phrase(
+    "In your rows, some values of {columns} never occur together. Are they impossible? Yes declares that they are."
+)
 SHOWN = 2  # rules in a line
 
 
