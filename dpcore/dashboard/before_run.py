@@ -114,14 +114,14 @@ def words(found: Expectation) -> list[str]:
         noisy = say("leaves hold more noise than rows")
         parts.append(say("counts in leaves ± {share:.0%}", share=found.leaf) if found.leaf < 1 else noisy)
     if found.columns is not None and found.pairs and found.measurable is not None:
-        some = phrase("{some:,} of {all:,} relations can be measured, the others are guesses")
-        some = some if found.measurable < found.pairs else phrase("{some:,} of {all:,} relations can be measured")
+        some = phrase("{some:,} of {all:,} relations measured, others guessed")
+        some = some if found.measurable < found.pairs else phrase("{some:,} of {all:,} relations measured")
         parts.append(say(some, some=found.measurable, all=found.pairs))
     parts.append(
         say("about {seconds} s", seconds=f"{found.seconds:.1g}" if found.seconds < 10 else f"{found.seconds:.0f}")
     )
     if found.enough is not None:
-        parts.append(say("columns close from epsilon {epsilon}", epsilon=number(found.enough)))
+        parts.append(say("close from epsilon {epsilon}", epsilon=number(found.enough)))
     elif found.columns is not None:
-        parts.append(say("columns close at no epsilon"))
+        parts.append(say("close at no epsilon here"))
     return parts

@@ -31,7 +31,7 @@ from dpcore.domain.column import Column
 from dpcore.domain.declaration import outward, rounded
 from dpcore.domain.flags import column_of_flags, join_flags
 from dpcore.domain.formats import Fields
-from dpcore.domain.infer import OTHER, RARE, column_of, holders
+from dpcore.domain.infer import RARE, column_of, holders
 from dpcore.domain.proposed_rules import propose_orders, propose_pairs
 from dpcore.domain.recognition import Recognized, recognize
 from dpcore.domain.schema import Schema
@@ -286,15 +286,25 @@ def looked_at(name: str, frame: pd.DataFrame, schema: Schema | None = None, **mo
     seems = recognize(frame)
     if schema is None:
         schema = Schema.proposed(seems, frame)
-        rare = {one.name for one in schema if one.categories == (OTHER,)}
+        rare = {
+            one.name
+            for one in schema
+            if not one.numeric and one.outside == "clip" and mostly_rare(one, frame[one.name])
+        }
         if rare < {*schema.names}:
             schema = schema.select([name for name in schema.names if name not in rare])
-            why = phrase("each of its values is rare")
+            why = phrase("most of its rows have rare values")
             seems = tuple(replace(one, kept=False, reason=why) if one.name in rare else one for one in seems)
         schema = rounded(schema, schema.names)
     doubts = frame.attrs["read_as"].get("doubts", "").splitlines()
     notes = (*doubts, *(f"{one.name!r}: {one.doubt}" for one in seems if one.kept and one.doubt))
     return Intake(name, frame, schema, notes=notes, found=seems, **more)
+
+
+def mostly_rare(column: Column, cells: "pd.Series[Any]") -> bool:
+    """Whether more than half of the rows that have a value have one that is not listed."""
+    held, listed = holders(cells), {*map(canonical, column.categories)}
+    return 2 * sum(many for one, many in held.items() if canonical(one) in listed) < sum(held.values())
 
 
 @contextmanager

@@ -79,15 +79,18 @@ def headed(table: str, delimiter: str | None, decimal: str | None) -> tuple[str,
     """Delimiter, decimal mark and header names of a text that begins with its header."""
     first = re.split("[\r\n]", QUOTED.sub("", table[:BLOCK]), maxsplit=1)[0]
     delimiter = delimiter or max(DELIMITERS, key=first.count)
-    headers = header_names(_header(table, delimiter))
-    lines = table[:BLOCK].splitlines()[: MOST_TITLES + 1]
-    if len(headers) < 2:
-        above = next((k for k, line in enumerate(lines) if max(map(line.count, DELIMITERS)) >= 2), 0)
-        if above:
+    names = [str(name or "").strip() for name in _header(table, delimiter)]
+    if not any(names[1:]):  # one column, or a title
+        lines = table[:BLOCK].splitlines()[: MOST_TITLES + 1]
+        parts = [max(map(line.rstrip("".join(DELIMITERS)).count, DELIMITERS)) for line in lines]
+        above = next((k for k, part in enumerate(parts) if part and {*parts[k : k + 3]} == {part}), 0)
+        if names[0] and above:
             lines_named = "Line 1 looks" if above == 1 else f"Lines 1 to {above} look"
             raise DataError(
                 f"{lines_named} like a title of the table.", "Delete what stands above the header, which comes first."
             )
+    headers = header_names(names)
+    if len(headers) < 2:
         raise DataError(
             "The file has one column only; its delimiter was probably not recognized.",
             "Choose the delimiter by hand, or add columns.",

@@ -11,11 +11,16 @@ import pyarrow.compute as pc
 SPACES = " '’\u00a0\u202f"
 SHOWN = 3  # columns named in one sentence
 LINE_ENDS = re.compile(r"\r\n|\r|\n")
-SUMS = "total totals sum gesamt summe insgesamt somme suma totale totaal 合计 总计 小计"
+SUMS = (
+    "total totals subtotal all sum average mean avg gesamt summe insgesamt mittelwert durchschnitt somme moyenne suma "
+    "promedio media totale totaal 合计 总计 小计 平均"
+)
+NOTES = "source sources note notes quelle fuente nota anmerkung remark 注 来源"
 MEASURES = (  # as a second line of a header has them
     "years year yrs months days hours minutes seconds cm mm m km inch in ft kg g mg lb lbs % percent usd eur gbp $ € £ "
     "count n number text date mmhg bpm °c c °f f mmol/l mg/dl kg/m2 kg/m² k thousand million yes/no"
 )
+MOST_WORDS = 3  # of the name of a sum
 GROUPS = r"^[+-]?[0-9]{1,3}(%s[0-9]{3})+(%s[0-9]*)?$"
 COMMA = r"^[+-]?[0-9]*,[0-9]+$"
 
@@ -76,8 +81,12 @@ def doubts_of_ends(table: pa.Table) -> Iterator[str]:
     if not table.num_rows:
         return
     first, last = ([str(column[row].as_py() or "").strip().casefold() for column in table.columns] for row in (0, -1))
-    if any(cell.removeprefix("grand ") in SUMS.split() for cell in last):
-        yield "The last row looks like a sum of the others, and would count as one of them: delete it."
+    for where, row in (("last", last), ("first", first)):
+        words = [[word.strip(":.*") for word in cell.split()] for cell in row if cell]
+        if any(len(cell) <= MOST_WORDS and {cell[0], cell[-1]} & {*SUMS.split()} for cell in words):
+            yield f"The {where} row looks like a sum of the others, and would count as one of them: delete it."
+        elif len(words) == 1 < len(row) and (words[0][0] in NOTES.split() or len(words[0]) > MOST_WORDS):
+            yield f"The {where} row looks like a note, and would count as a row: delete it."
     said = [cell in MEASURES.split() for cell in first if cell]
     if all(said) and len(said) > 1:
         yield "The first row looks like units (a second line of the header), and would count as a row: delete it."

@@ -4,20 +4,23 @@ A header is public, or as public as the file's first line; it is only ever a hin
 """
 
 import re
+import unicodedata
 
 PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W0-9_a-zA-Z]+")
 HOLDERS = (  # people, and what has several of them or several rows
     "account acct beneficiary borrower case citizen client customer donor driver employee guest household "
     "inpatient insured investigator learner member participant passenger patient person policyholder proband pupil "
     "resident respondent rider seller student subject subscriber taxpayer tenant user voter worker "
-    "cuenta cliente caso empleado hogar paciente persona usuario "  # Spanish
-    "compte foyer individu membre sujet salarie "  # French
-    "befragte befragter haushalt konto kunde mitarbeiter patientin person proband teilnehmer versicherte"
+    "applicant athlete caller child clerk doctor father mother nurse owner pensioner physician pilot player prisoner "
+    "runner speaker swimmer teacher trainee veteran victim "
+    "alumno alumna cuenta cliente caso empleado hogar paciente persona profesor socio usuario vecino "  # Spanish
+    "client compte eleve employe etudiant foyer individu locataire membre sujet salarie "  # French
+    "befragte befragter haushalt konto kunde mandant mieter mitarbeiter mitglied patientin person proband schueler "
+    "schuler schulerin studierende teilnehmer versicherte versicherter"
 )
 OF_SOMEBODY = f"{HOLDERS} emp encounter fam family hh hous order pat pt record resp row stud subj unit usubj visit"
-GLUED = re.compile(
-    f"({OF_SOMEBODY.replace(' ', '|')})s?(id|no|nr|nbr|num|number|key|code)|id({HOLDERS.replace(' ', '|')}|hous|hh)"
-)
+NUMBER_OF = "(s|n|en|in|innen)?(id|no|nr|nbr|num|number|nummer|key|code)"
+GLUED = re.compile(f"({OF_SOMEBODY.replace(' ', '|')}){NUMBER_OF}|id({HOLDERS.replace(' ', '|')}|hous|hh)")
 THINGS = (  # that have names, and are no people
     "area brand building category center city clinic company continent country course department district file group "
     "hospital island item job model municipality office plant product program project province region route school "
@@ -40,7 +43,7 @@ LATIN = {  # by any part of a header
     "deceased death mortality readmitted readmission fraud attrition result",  # the likeliest first
 }
 HAN = {
-    "holder": "患者 病人 客户 用户 会员 学生 员工 受访者 住户 户主 参保人",
+    "holder": "患者 病人 客户 用户 会员 学生 学员 员工 教师 老师 居民 受访者 住户 户主 参保人 患儿",
     "identifier": "编号 序号 证号 身份证 护照 病历号 住院号 门诊号 学号 工号 卡号 账号 帐号 流水号 订单号 号码",
     "contact": "电话 手机 邮箱 地址 住址",
     "person": "姓名 名字",
@@ -51,8 +54,9 @@ HAN = {
 
 
 def parts(header: str) -> list[str]:
-    """The words of a header, in lower case: `patientID`, `patient_id` and `Patient Id` have the same."""
-    return [part.lower() for part in PART.findall(header)]
+    """The words of a header, in lower case and without accents: `patientID` and `Patient Id` have the same."""
+    plain = "".join(sign for sign in unicodedata.normalize("NFKD", header) if not unicodedata.combining(sign))
+    return [part.lower() for part in PART.findall(plain)]
 
 
 def meant(header: str) -> set[str]:
@@ -67,6 +71,8 @@ def meant(header: str) -> set[str]:
         found.add("holder")
     if said and said[-1] in NUMBERED.split():
         found.add("numbered")
+    if any(part.endswith("code") for part in said):
+        found.add("code")
     if "name" in several and several.issubset(NAME_OF.split()):
         found.add("person")
     if said == ["y"]:
@@ -106,15 +112,15 @@ def class_rank(header: str) -> tuple[bool, int]:
 
 
 RANGES: dict[str, tuple[float, float, int]] = {  # limits that everyone knows, and bins; 0 where few fill them
-    "month mo mon monat mes mois": (1, 12, 12),
-    "day dom mday tag dia jour": (1, 31, 31),
+    "month mo mon monat mes mois 月 月份": (1, 12, 12),
+    "day dom mday tag dia jour 日": (1, 31, 31),
     "yday doy": (1, 366, 61),
-    "week": (1, 53, 53),
+    "week kw woche semana semaine 周": (1, 53, 53),
     "quarter qtr": (1, 4, 4),
     "weekday dow wday": (1, 7, 7),
-    "hour hr": (0, 23, 24),
+    "hour hr stunde hora heure 小时": (0, 23, 24),
     "minute min second sec": (0, 59, 12),
-    "percent pct percentage": (0, 100, 20),
+    "percent pct percentage prozent porcentaje pourcentage 百分比": (0, 100, 20),
     "latitude lat": (-90, 90, 18),
     "longitude lon lng long": (-180, 180, 18),
     "angle bearing heading azimuth": (0, 360, 18),

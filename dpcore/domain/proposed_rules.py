@@ -17,7 +17,10 @@ from dpcore.domain.headers import parts
 BY_CHANCE = 30  # rows that would break a rule at least if the columns had nothing to do with each other
 FEW_VALUES, MOST_PAIRS = 12, 100
 MADE_OF = 0.5  # share of two columns' cells that are empty where one is made of the other
-IN_ORDER = "min max/minimum maximum/low high/lower upper/start end/begin end/from to/first last/diastolic systolic"
+IN_ORDER = (
+    "min max/minimum maximum/low high/lower upper/start end/begin end/from to/first last/diastolic systolic/net gross/"
+    "earned attempted/passed attempted/taken offered/used total/part total/partial total"
+)
 
 
 def propose_orders(frame: pd.DataFrame, columns: Sequence[Column]) -> tuple[str, ...]:
