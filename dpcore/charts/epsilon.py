@@ -53,6 +53,7 @@ ENTRIES = [  # what methods call their entries: the first of these that fits is 
     phrase("noiseless answers"),
     phrase("raw rows"),
 ]
+LEVEL = re.compile(r"(?<=\()level ([0-9]+)(?=\))")  # of a column's taxonomy
 TEXTS = ("columns", "score", "tables")  # in these; all else are whole numbers
 MOST_ALIKE = 6  # kinds of tables that are told one by one
 
@@ -134,9 +135,15 @@ def _entry(name: str) -> str:
         for hole in re.findall(r"\{(\w+)\}", note):
             pattern = pattern.replace(rf"\{{{hole}\}}", f"(?P<{hole}>{'.+' if hole in TEXTS else '[0-9]+'})")
         if found := re.fullmatch(pattern, name):
-            parts = found.groupdict()
-            return say(note, **parts | ({"score": say(parts["score"])} if "score" in parts else {}))
+            parts = found.groupdict().items()
+            told = {hole: say(text) if hole == "score" else LEVEL.sub(_level, text) for hole, text in parts}
+            return say(note, **told)
     return name
+
+
+def _level(found: re.Match[str]) -> str:
+    """The level of a column's taxonomy, as a screen says it."""
+    return say("level {n}", n=found[1])
 
 
 def _together(own: pd.DataFrame, head: str) -> pd.DataFrame:

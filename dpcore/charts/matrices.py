@@ -15,7 +15,7 @@ from dpcore.language import say
 
 LOW = 0.05  # distances from here on are printed
 STEEP = 15  # names across a matrix that need not stand upright
-MOST_WRITTEN = 12
+MOST_WRITTEN, ROOMY = 12, 4  # cells in a row with numbers: at all, and on a phone as well
 
 
 def pair_heatmap(frame: pd.DataFrame) -> Chart:
@@ -172,9 +172,8 @@ def confusion(frame: pd.DataFrame) -> Chart:
     if few:
         counted = layers[0].copy(deep=False)
         counted.encoding = layers[-1].encoding
-        layers.append(
-            captions(counted.transform_filter("datum.shade !== null"), "count", ",", dy=16, fontSize=13, style=DIGITS)
-        )
+        look: Any = {"dy": 16, "fontSize": 13, "style": layers[-1].mark.style}
+        layers.append(captions(counted.transform_filter("datum.shade !== null"), "count", ",", **look))
     return present(
         alt.layer(*layers),
         say("Confusion matrix"),
@@ -255,5 +254,5 @@ def _matrix(
     )
     color = alt.Color("shade:Q", title=title, scale=scale, legend=legend)
     layers = [base.mark_rect(stroke=NEUTRAL, strokeWidth=0.4).encode(color)]
-    look: Any = {"style": DIGITS, "fontSize": 13 if least <= 30 else 16}
+    look: Any = {"fontSize": 13 if least <= 30 else 16} | ({"style": DIGITS} if len(across) > ROOMY else {})
     return [*layers, captions(base.transform_filter(numbered), "shade", number, **look)] if numbered else layers

@@ -36,7 +36,7 @@ def network(shown: Shown, found: Network) -> None:
     panels.release_chart(shown, picture)
     shares = frame["epsilon"] / max(frame["epsilon"].sum(), 1e-300)
     texts = {"parents": frame["parents"].map(", ".join), SHARE: shares.map("{:.1%}".format)}
-    title = say("Every family: its size and its share of epsilon")
+    title = say("Every node: its size and its share of epsilon")
     panels.table_behind(frame.assign(**texts)[COLUMNS].rename(columns=say), title)
 
 
