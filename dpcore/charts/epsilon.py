@@ -53,7 +53,6 @@ ENTRIES = [  # what methods call their entries: the first of these that fits is 
     phrase("noiseless answers"),
     phrase("raw rows"),
 ]
-LEVEL = re.compile(r"(?<=\()level ([0-9]+)(?=\))")  # of a column's taxonomy
 TEXTS = ("columns", "score", "tables")  # in these; all else are whole numbers
 MOST_ALIKE = 6  # kinds of tables that are told one by one
 
@@ -135,15 +134,14 @@ def _entry(name: str) -> str:
         for hole in re.findall(r"\{(\w+)\}", note):
             pattern = pattern.replace(rf"\{{{hole}\}}", f"(?P<{hole}>{'.+' if hole in TEXTS else '[0-9]+'})")
         if found := re.fullmatch(pattern, name):
-            parts = found.groupdict().items()
-            told = {hole: say(text) if hole == "score" else LEVEL.sub(_level, text) for hole, text in parts}
-            return say(note, **told)
+            form, parts = {"score": say}, found.groupdict()
+            return say(note, **{hole: form.get(hole, _levels)(text) for hole, text in parts.items()})
     return name
 
 
-def _level(found: re.Match[str]) -> str:
-    """The level of a column's taxonomy, as a screen says it."""
-    return say("level {n}", n=found[1])
+def _levels(columns: str) -> str:
+    """Columns, each with the level of its taxonomy as a screen says it."""
+    return re.sub(r"(?<=\()level ([0-9]+)(?=\))", lambda found: say("level {n}", n=found[1]), columns)
 
 
 def _together(own: pd.DataFrame, head: str) -> pd.DataFrame:

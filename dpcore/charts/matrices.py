@@ -10,7 +10,7 @@ from dpcore.charts.base import DIGITS, Chart, present
 from dpcore.charts.colors import NEUTRAL, TINTS
 from dpcore.charts.frames import MOST_NAMED, MOST_NUMBERED, MOST_VALUES, UNSEEN, in_order, short, texts, tidy
 from dpcore.charts.marks import captions, tooltips, words
-from dpcore.charts.scales import root, span
+from dpcore.charts.scales import span
 from dpcore.language import say
 
 LOW = 0.05  # distances from here on are printed
@@ -40,7 +40,7 @@ def pair_heatmap(frame: pd.DataFrame) -> Chart:
     tooltip = tooltips("x|column", "y|and", "shade|distance|.3f", "floor|fresh sample|.3f")
     numbered = f"datum.shade >= {LOW}" if len(names) <= MOST_NUMBERED else ""
     return present(
-        alt.layer(*_matrix(cells, tooltip, names, names, title=say("distance"), small=True, numbered=numbered)),
+        alt.layer(*_matrix(cells, tooltip, names, names, title=say("distance"), power=0.5, numbered=numbered)),
         say("How far each pair of columns is from the real data"),
         key=say("0 = the same, 1 = nothing in common. Colors are the same for every release."),
     )
@@ -92,7 +92,7 @@ def affinity(frame: pd.DataFrame, clusters: Mapping[Any, object] | pd.DataFrame)
     how: Any = {"gaps": len(order) - len(cluster), "named": len(cluster) <= MOST_NAMED}
     how["numbered"] = "true" if len(cluster) <= STEEP else ""
     return present(
-        alt.layer(*_matrix(cells, tooltip, order, order, title=say("noisy score"), small=True, **how)),
+        alt.layer(*_matrix(cells, tooltip, order, order, title=say("noisy score"), power=0.5, **how)),
         say("How much each pair of columns says about each other, with noise"),
         key=f"{key}{clipped}".strip(),
     )
@@ -136,7 +136,7 @@ def pair_tables(frame: pd.DataFrame, *, x: str, y: str) -> Chart:
     cells["source"] = cells["source"].map(say)
     across = [*names[0], UNSEEN, *(UNSEEN + name for name in names[0])] if names[0] else []
     heads = pd.DataFrame({"x": across[:: len(names[0]) + 1], "text": [say("real"), say("released")] if across else []})
-    how: Any = {"small": True, "number": ".1%", "titles": titles, "gaps": 1}
+    how: Any = {"power": 0.33, "number": ".1%", "titles": titles, "gaps": 1}
     how["numbered"] = "true" if len(across) <= 11 else ""
     heat = _matrix(cells, tooltip, across, names[1], title=say("share"), **how)
     place = alt.X("x:N", scale=alt.Scale(domain=across))
@@ -222,7 +222,7 @@ def _matrix(
     title: str,
     number: str = ".2f",
     numbered: str = "",
-    small: bool = False,
+    power: float = 1.0,
     titles: Sequence[str | None] = (None, None),
     least: int = 30,
     gaps: int = 0,
@@ -230,8 +230,8 @@ def _matrix(
 ) -> list[Any]:
     """Cells at `x`, `y`, the stronger the nearer `shade` is to 1, and the numbers of those that are `printed`.
 
-    `small` numbers can be told apart. `gaps` of the names on each side stand for nothing; cells that are not `named`
-    are as low as fits. Letters turn as names need it.
+    A `power` below 1 tells small numbers apart. `gaps` of the names on each side stand for nothing;
+    cells that are not `named` are as low as fits. Letters turn as names need it.
     """
     many, longest = len(down) - gaps, max(map(len, across), default=0)
     steep = len(across) - gaps > STEEP
@@ -243,9 +243,8 @@ def _matrix(
     if not named:
         below = end_labels = {"labels": False, "ticks": False, "domain": False}
     height = least if many <= MOST_NUMBERED else 17 if named else 800 / many
-    scale = root() if small else span(0, 1)
-    scale.range = TINTS
-    note: Any = {"values": [0, 0.05, 0.25, 0.5, 1]} if small else {}
+    scale = span(0, 1, type="pow", exponent=power, range=TINTS)
+    note: Any = {"values": [0, 0.05, 0.25, 1]} if power < 1 else {}
     legend = alt.Legend(labelExpr=f"format(datum.value, '{'~%' if '%' in number else '~g'}')", **note)
     base = alt.Chart(cells, height=alt.Step(height)).encode(
         alt.X("x:N", title=titles[0], scale=alt.Scale(domain=across), axis=alt.Axis(**below)),

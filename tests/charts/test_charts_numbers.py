@@ -13,7 +13,7 @@ from pictures import nodes, spent
 from scipy.stats import t
 from specs import domain, marks_of, rows_of, texts
 
-from dpcore import charts
+from dpcore import charts, language
 from dpcore.charts.colors import CLAIMED, RELEASED
 from dpcore.charts.frames import LETTER, t_quantile
 from dpcore.charts.network import _arrange, apart
@@ -273,11 +273,13 @@ def test_bands_are_there_where_epsilons_are_finite_and_bars_outside_of_the_claim
 
 
 def test_epsilon_is_summed_by_name_and_what_has_no_limit_is_longest():
-    names = {"name": ["a", "b", "a", "raw"], "epsilon_claimed": [0.1, 0.5, 0.1, 0], "void": False}
-    rows = rows_of(charts.epsilon_split(pd.DataFrame(names | {"epsilon_nominal": [0.2, 0.5, 0.2, INF]})))
-    assert rows["name"].tolist() == ["raw", "b", "a"]
-    assert rows["epsilon_nominal"].tolist() == pytest.approx([1.15 * 0.5, 0.5, 0.4])
-    assert rows["epsilon_nominal_endless"].tolist() == [True, False, False]
+    names = {"name": ["a", "counts of b (level 2)", "a", "raw"], "void": False}
+    names |= {"epsilon_claimed": [0.1, 0.5, 0.1, 0], "epsilon_nominal": [0.2, 0.5, 0.2, INF]}
+    with language.speaking("zh"):
+        rows = rows_of(charts.epsilon_split(pd.DataFrame(names)))
+    assert rows["name"].tolist() == ["raw", "b (第 2 层) 的计数", "a"]
+    found = rows[["epsilon_nominal", "epsilon_nominal_endless"]].to_numpy(float).ravel().tolist()
+    assert found == pytest.approx([1.15 * 0.5, 1, 0.5, 0, 0.4, 0])
 
 
 @pytest.mark.parametrize(
