@@ -6,9 +6,8 @@ import numpy as np
 import pandas as pd
 
 from dpcore.domain.cells import distinct
-from dpcore.domain.column import DEFAULT_BINS, MAX_CATEGORIES, Column, Kind
-from dpcore.domain.dates import usual_unit
-from dpcore.domain.recognition import Recognized
+from dpcore.domain.column import MAX_CATEGORIES, Column
+from dpcore.domain.recognition import ABSENT, Recognized
 from dpcore.text import canonical, is_writable
 
 # A value that fewer rows have is not proposed as a category: a schema is published without noise, and a town of one
@@ -27,28 +26,17 @@ def column_of(found: Recognized, values: "pd.Series[Any]", *, least: int = RARE)
     """
     if found.what in ("empty", "unreadable"):
         return None, 0
-    low, high, rare = found.lower, found.upper, 0
-    if found.levels:
-        fields: dict[str, Any] = {"kind": "ordered", "categories": found.levels}
-    elif low is not None and high is not None and low < high and found.what != "category":
-        kind: Kind = found.what if found.what == "continuous" or found.what == "date" else "integer"
-        bins: Any = usual_unit(low, high, found.step) if kind == "date" else DEFAULT_BINS
-        fields = {"kind": kind, "lower": low, "upper": high, "bins": bins}
-        fields |= {"number_format": found.form, "step": found.step}
-        if found.bin_ends:
-            last = found.bin_ends[-1] - (float(found.step or 1) if kind == "integer" else 0)
-            fields |= {"lower": 0, "upper": last, "bins": found.bin_ends[:-1]}
-    else:
+    fields, rare = {**found.fields}, 0
+    if "kind" not in fields:
         held = {value: rows for value, rows in holders(values).items() if value.strip()}
         if not 0 < len(held) <= MAX_CATEGORIES or not is_writable(*held):
             return None, 0
         categories = sorted(value for value, rows in held.items() if rows >= least)
         rare = len(held) - len(categories)
-        fields = {"kind": "categorical", "categories": tuple(categories) or (OTHER,)}
-    absent = found.blank or found.marks or found.odd or rare  # what counts as missing
-    clip = bool(absent or found.outliers)
-    fields |= {"missing": bool(absent) or bool(values.isna().any()), "outside": "clip" if clip else "refuse"}
-    return Column(name=found.name, origin="proposed", missing_values=found.marks, **fields), rare
+        fields |= {"kind": "categorical", "categories": tuple(categories) or (OTHER,)}
+        fields |= ABSENT if rare else {}
+    fields |= {"missing": True} if values.isna().any() else {}
+    return Column(name=found.name, origin="proposed", **fields), rare
 
 
 def holders(values: "pd.Series[Any]", persons: "pd.Series[Any] | None" = None) -> dict[str, int]:

@@ -10,9 +10,9 @@ be published without noise. What has one value, or none, is left out because it 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Literal
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, cast
 
 import numpy as np
 import pandas as pd
@@ -21,12 +21,12 @@ import pyarrow.compute as pc
 
 from dpcore.arguments import Flags, Floats, Ints, require_frame
 from dpcore.domain.cells import NAME, as_numbers, distinct, parsed, worded
-from dpcore.domain.column import MAX_CATEGORIES
-from dpcore.domain.dates import UNITS, YEAR_LAST, day_of, days_of, iso, start
+from dpcore.domain.column import MAX_CATEGORIES, Kind
+from dpcore.domain.dates import YEAR_LAST, day_of, days_of, iso
 from dpcore.domain.dates import form_of as form_of_days
 from dpcore.domain.headers import class_rank, limits, meant, tells_people
 from dpcore.domain.scales import MOST_EXACT
-from dpcore.domain.spread import spread_of, spread_of_days, step_of
+from dpcore.domain.spread import Spread, first_days, spread_of, spread_of_days
 from dpcore.domain.written import Form, form_of
 from dpcore.language import phrase
 from dpcore.text import is_writable, short
@@ -35,6 +35,7 @@ What = Literal["identifier", "text", "date", "integer", "continuous", "category"
 FEW, SOME, MANY = 5, 20, 50  # different values: as many as a small table has, as a category has, as a list of names has
 MOST_CLASSES = 10
 MOST_DECIMALS = 4
+ABSENT = {"missing": True, "outside": "clip"}  # of a column some of whose values are none
 FEW_FLAGS = 2  # columns besides the first, of a group that is one column
 MOSTLY, MOST_ODD, NAMED = 0.9, 20, 5  # share of cells that are numbers; other texts beside them, and how many are named
 EMAIL = r"^[^@\s]+@[^@\s]+[.][^@\s]+$"
@@ -65,61 +66,40 @@ class Recognized:
         Why, for the person whose rows they are.
     kept : bool
         Whether it is kept by default.
-    form : str
-        How its numbers or dates are written, as `Column.form`.
     repeats : bool
         Whether it is an identifier of which a value has several rows: these may be rows of one person.
     most_rows : int
         The largest number of rows that have one value.
     values : int
         How many different values there are.
-    blank : bool
-        Whether some cell is an empty text, which is no value.
-    lower, upper : float, optional
-        The extremes of numbers and dates.
     doubt : str
         What a person should look at.
     odd : tuple of str
         Texts among numbers: they would count as missing.
-    marks : tuple of float
-        Numbers that seem to stand for a missing one, such as 999: they would count as missing.
-    levels : tuple of str
-        All values that may occur, in order, where numbers or months have few.
-    bin_ends : tuple of float
-        Where bins of different widths end, if most rows have small numbers.
-    outliers : bool
-        Whether a few numbers lie far outside the bounds.
     flags : tuple of str
         Of the first of several columns of 0 and 1 that have one 1 in every row: all their names.
-    step : float or str, optional
-        What all numbers are multiples of, or the unit whose first days all dates are.
+    fields : dict
+        What a `Column` would say of it: whether cells may be missing or lie outside; and all else
+        but the name where it has numbers, dates, or few levels of them.
     """
 
     name: str
     what: What
     reason: str
     kept: bool = True
-    form: str = ""
     repeats: bool = False
     most_rows: int = 0
     values: int = 0
-    blank: bool = False
-    lower: float | None = None
-    upper: float | None = None
     doubt: str = ""
     odd: tuple[str, ...] = ()
-    marks: tuple[float, ...] = ()
-    levels: tuple[str, ...] = ()
-    bin_ends: tuple[float, ...] = ()
-    outliers: bool = False
     flags: tuple[str, ...] = ()
-    step: float | str | None = None
+    fields: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def possible(self) -> bool:
         """Whether it can be a column at all, if somebody wants it to."""
-        numeric = self.lower is not None and self.lower != self.upper
-        return self.what not in ("empty", "unreadable") and (numeric or self.values <= MAX_CATEGORIES)
+        some = "kind" in self.fields or self.values <= MAX_CATEGORIES
+        return some and self.what not in ("empty", "unreadable")
 
 
 def recognize(frame: pd.DataFrame) -> tuple[Recognized, ...]:
@@ -135,7 +115,8 @@ def recognize(frame: pd.DataFrame) -> tuple[Recognized, ...]:
 
 def one_hot_groups(frame: pd.DataFrame, found: Sequence[Recognized]) -> Iterator[tuple[int, int]]:
     """The first and the last of neighboring columns of 0 and 1 that have one 1 in every row, three of them or more."""
-    flags = [one.values == 2 and (one.lower, one.upper) == (0, 1) for one in found]
+    ends = ((one.fields.get("lower"), one.fields.get("upper")) for one in found)
+    flags = [one.values == 2 and both == (0, 1) for one, both in zip(found, ends, strict=True)]
     weights = np.random.default_rng(0).integers(1, 2**62, len(frame), dtype=np.uint64)
     sums: dict[int, int] = {}  # positions by what the weights of rows with a 1 sum to, from the first flag in a row
     total, whole = 0, int(weights.sum())
@@ -171,7 +152,8 @@ def recognize_column(name: str, values: pd.Series[Any]) -> Recognized:
         return Recognized(name=name, what="empty", kept=False, reason="every cell is missing")
     found = _seeming(seen, whole=seen.rows == len(values))
     found = _set_aside(found)
-    if found.possible and found.lower is None and not is_writable(*distinct(values.dropna())[1]):
+    listed = found.possible and "kind" not in found.fields
+    if listed and not is_writable(*distinct(values.dropna())[1]):
         return seen.called("unreadable", "values of it have control characters, which no chart can hold", kept=False)
     return found
 
@@ -240,9 +222,33 @@ class Seen:
 
     def called(self, what: What, reason: str, **more: Any) -> Recognized:
         """The column as something."""
-        most = int(self.counts.max())
-        more |= {"values": self.different, "most_rows": most, "blank": self.blank}
+        more["fields"] = {**(ABSENT if self.blank else {}), **more.get("fields", {})}
+        more |= {"values": self.different, "most_rows": int(self.counts.max())}
         return Recognized(name=self.name, what=what, reason=reason, **more)
+
+    def numeric(self, what: What, by: Spread, said: Flags, form: str, *doubts: str) -> Recognized:
+        """The column as numbers, dates or levels of them, which all cells but odd ones say."""
+        days = what == "date"
+        kind, tell = ("date", iso) if days else ("number", short)
+        first, *others = doubts
+        odd = () if self.words is None else tuple(self.words.filter(pa.array(~said)).to_pylist())
+        if odd:
+            some = ", ".join(odd[:NAMED]) + (" …" if len(odd) > NAMED else "")
+            cells = f"{self.counts[~said].sum():,} cells hold no {kind} ({some})"
+            first = f"{first} {cells}: they count as missing.".strip()
+        fields = by.fields(cast(Kind, what), form)
+        fields |= ABSENT if odd or by.marks else {"outside": "clip"} if by.outliers else {}
+        doubt = " ".join(filter(None, [first, *by.remarks, *others]))
+        more: dict[str, Any] = {"fields": fields, "odd": odd, "doubt": doubt}
+        if by.levels:
+            return self.called("category", f"{len(by.levels):,} levels", **more)
+        kind = f"whole {kind}" if what == "integer" else kind
+        reason = f"{kind}s from {tell(by.low)} to {tell(by.high)}"
+        reason += f", written {'' if days else 'like '}{form}" if form else ""
+        if by.step:
+            many = "first days of a" if days else "multiples of"
+            reason += f", all of them {many} {by.step if days else short(float(by.step))}"
+        return self.called(what, reason, **more)
 
     def identifier(self, why: str = "", **more: Any) -> Recognized:
         """The column as an identifier."""
@@ -282,35 +288,18 @@ def _date(seen: Seen) -> Recognized | None:
     said = ~np.isnan(days)
     if not len(days) or not _mostly(seen, said):
         return None
-    different, index = np.unique(days[said], return_inverse=True)
+    different, counts = tallied(days[said], seen.counts[said])
     if len(different) == 1:
         return None  # a category of one value, or of one day and several times
-    spread = spread_of_days(different, np.bincount(index, seen.counts[said]).astype(int))
-    reason = f"dates from {iso(spread.low)} to {iso(spread.high)}" + (f", written {form}" if form else "")
-    step = first_days(different)
-    reason += f", all of them first days of a {step}" if step else ""
-    odd, remark = _odd(seen, said, "date")
-    doubts = [doubt, remark, *(f"{one}." for one in spread.remarks)]
-    if seen.has_times:
-        doubts.append("Times of day are cut off: make a column of their hours if you need them.")
-    more: dict[str, Any] = {"odd": odd, "marks": spread.marks, "outliers": spread.outliers, "step": step}
-    more["doubt"] = " ".join(filter(None, doubts))
-    return seen.called("date", reason, form=form, lower=spread.low, upper=spread.high, **more)
+    spread = spread_of_days(different, counts)
+    times = "Times of day are cut off: make a column of their hours if you need them."
+    return seen.numeric("date", spread, said, form, doubt, times if seen.has_times else "")
 
 
-def _odd(seen: Seen, said: Flags, kind: str) -> tuple[tuple[str, ...], str]:
-    """The texts of a few cells that hold no number, or no date, and what is to be said of them."""
-    if seen.words is None or said.all():
-        return (), ""
-    odd = tuple(seen.words.filter(pa.array(~said)).to_pylist())
-    some = ", ".join(odd[:NAMED]) + (" …" if len(odd) > NAMED else "")
-    return odd, f"{seen.counts[~said].sum():,} cells hold no {kind} ({some}): they count as missing."
-
-
-def first_days(days: Floats) -> str | None:
-    """The longest unit of which all days are first ones; None if there is none, or few days."""
-    units = UNITS[:0:-1] if len(days) >= FEW else ()
-    return next((unit for unit in units if all(start(day, unit) == day for day in days.tolist())), None)
+def tallied(numbers: Floats, counts: Ints) -> tuple[Floats, Ints]:
+    """Numbers in ascending order, each once, and the rows of each."""
+    different, index = np.unique(numbers, return_inverse=True)
+    return different, np.bincount(index, counts).astype(int)
 
 
 def _compact(seen: Seen) -> Floats:
@@ -375,16 +364,13 @@ def _number(seen: Seen) -> Recognized | None:
     said = ~np.isnan(found)
     if np.isinf(found[said]).any():
         return seen.called("unreadable", "it has infinite values", kept=False)
-    odd, remark = _odd(seen, said, "number")
-    doubt = f"{doubt} {remark}".strip()
-    order = np.argsort(found[said], kind="stable")
-    found, counts = found[said][order], seen.counts[said][order]
+    found, counts = tallied(found[said], seen.counts[said])
     low, high = float(found[0]), float(found[-1])
     if form is not None and max(abs(low), abs(high)) * form.steps >= MOST_EXACT:
         return None
     whole = bool((found % 1 == 0).all()) and max(abs(low), abs(high)) < MOST_EXACT and not (form and form.decimals)
-    if form is None and whole and not odd:
-        ends: dict[str, Any] = {"lower": low, "upper": high}
+    if form is None and whole and said.all():
+        ends: dict[str, Any] = {"fields": {"kind": "integer", "lower": low, "upper": high}}
         if seen.named():
             return seen.identifier(**ends)
         if seen.many and seen.different == seen.rows == high - low + 1 and low in (0, 1) and seen.rows > SOME:
@@ -393,7 +379,13 @@ def _number(seen: Seen) -> Recognized | None:
             return _category(seen, "codes")
     if low == high:  # one value, and missing cells
         return _category(seen)
-    return _spread(seen, found, counts, odd, form or (None if whole else _decimals(found)), doubt, whole=whole)
+    if form is None and not whole:
+        form = _decimals(found)
+    known, fine = limits(seen.name), form.steps if form else float(whole)
+    spread = spread_of(found, counts, known and known[:2], whole=whole and form is None, fine=fine)
+    evenly = _evenly(seen) if whole and said.all() and not spread.levels else ""
+    what: What = "integer" if whole else "continuous"
+    return seen.numeric(what, spread, said, str(form or ""), doubt, evenly)
 
 
 def _said_numbers(seen: Seen) -> tuple[Floats | None, Form | None, str]:
@@ -416,26 +408,6 @@ def _said_numbers(seen: Seen) -> tuple[Floats | None, Form | None, str]:
 def _mostly(seen: Seen, there: Flags, most: int = MOST_ODD) -> bool:
     """Whether nine of ten cells have one of these values, and the others few different ones."""
     return bool(there.all()) or bool(seen.counts[there].sum() >= MOSTLY * seen.rows and (~there).sum() <= most)
-
-
-def _spread(
-    seen: Seen, found: Floats, counts: Ints, odd: tuple[str, ...], form: Form | None, doubt: str, *, whole: bool
-) -> Recognized:
-    """A column of numbers by how they spread."""
-    known = limits(seen.name)
-    spread = spread_of(found, counts, known and known[:2], whole=whole and form is None)
-    step, ends = (None, ()) if spread.levels else step_of(found, form.steps if form else float(whole), spread)
-    doubts = [*filter(None, [doubt]), *(f"{one}." for one in spread.remarks)]
-    if whole and not odd and not spread.levels and (evenly := _evenly(seen)):
-        doubts.append(evenly)
-    more: dict[str, Any] = {"form": str(form or ""), "lower": spread.low, "upper": spread.high, "odd": odd}
-    more |= {"doubt": " ".join(doubts), "marks": spread.marks, "bin_ends": ends}
-    more |= {"outliers": spread.outliers, "step": step}
-    if spread.levels:
-        return seen.called("category", f"{len(spread.levels):,} levels", **more, levels=spread.levels)
-    reason = f"numbers from {short(spread.low)} to {short(spread.high)}" + (f", written like {form}" if form else "")
-    reason += f", all of them multiples of {short(step)}" if step else ""
-    return seen.called("integer", f"whole {reason}", **more) if whole else seen.called("continuous", reason, **more)
 
 
 def _evenly(seen: Seen) -> str:

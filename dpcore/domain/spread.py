@@ -4,17 +4,19 @@ It looks at all rows, as all that recognition does: what follows is a proposal f
 """
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
+from typing import Any
 
 import numpy as np
 
 from dpcore.arguments import Floats, Ints
-from dpcore.domain.dates import iso
-from dpcore.domain.scales import MOST_ROUND
+from dpcore.domain.column import DEFAULT_BINS, Kind
+from dpcore.domain.dates import UNITS, iso, start, usual_unit
+from dpcore.domain.scales import MOST_ROUND, Bins
 from dpcore.text import as_text, short
 
-FEWEST = 5  # rows of a mark: one is a mistake, several are a rule
+FEWEST = 5  # rows of a mark, or days of a step: one is a mistake, several are a rule
 MARK = re.compile("9{2,}|-(1|[7-9]|[7-9]{2,})|0{1}")
 NO_DAY = re.compile("(0001|1[789]00|9999)-01-01|1753-01-01|1899-12-3.|1970-01-01|(1[789]|2[0-9]|99)99-12-31|9999-09-09")
 OFTEN = 20  # times as many rows as a usual day has
@@ -24,97 +26,117 @@ DECADES = 20  # times as large as the 5th of 100 numbers is the 95th, where numb
 MOST_LEVELS, ROWS_PER_LEVEL = 12, 30
 BY_CHANCE = np.log(10_000)  # to 1: odds against numbers that are all multiples of one by chance
 SMALL = 0.5  # share of rows in the first of equal bins, from which on bins grow
+CLOCK = "If these are times of day, such as 1345, what is released may have 60 minutes or more."
 CALENDAR = (185001, 210012)
 Ends = tuple[int, int]
+Cuts = tuple[float, ...]
+Limits = tuple[float, float] | None
 
 
 @dataclass(frozen=True)
-class NumberSpread:
-    """What was seen: the ends of usual numbers, and what is to be said of the others."""
+class Spread:
+    """The ends of usual numbers or days, their step, and what is to be said of the others."""
 
     low: float
     high: float
     marks: tuple[float, ...] = ()
     levels: tuple[str, ...] = ()
-    bin_ends: tuple[float, ...] = ()
+    bin_ends: Cuts = ()
     outliers: bool = False
+    step: float | str | None = None
     remarks: tuple[str, ...] = ()
 
+    def fields(self, kind: Kind, form: str) -> dict[str, Any]:
+        """What a column of them says; nothing if they are one."""
+        if self.levels:
+            return {"kind": "ordered", "categories": self.levels}
+        if self.low == self.high:
+            return {}
+        low, high = self.low, self.high
+        bins: Bins = usual_unit(low, high, self.step) if kind == "date" else DEFAULT_BINS
+        if self.bin_ends:
+            last = self.bin_ends[-1] - (float(self.step or 1) if kind == "integer" else 0)
+            low, high, bins = 0.0, last, self.bin_ends[:-1]
+        grid = {"number_format": form, "step": self.step, "missing_values": self.marks}
+        return {"kind": kind, "lower": low, "upper": high, "bins": bins, **grid}
 
-def spread_of(numbers: Floats, counts: Ints, within: tuple[float, float] | None = None, *, whole: bool) -> NumberSpread:
-    """How different numbers, in ascending order, and the rows of each spread; `within` are limits that all know."""
-    remarks, marks = [], []
+
+def spread_of(numbers: Floats, counts: Ints, within: Limits, *, whole: bool, fine: float) -> Spread:
+    """How different numbers, in ascending order, and the rows of each spread.
+
+    `within` are limits that all know; `fine` says how many numbers can be written in a length of 1,
+    0 for any.
+    """
     if whole and (months := months_of(numbers)):
-        return NumberSpread(numbers[0], numbers[-1], levels=months, remarks=("read as year and month",))
-    for mark in marks_of(numbers, counts) if whole else ():
-        index = int(np.flatnonzero(numbers == mark)[0])
-        remarks.append(f"{counts[index]:,} cells say {short(mark)}, apart from all others: they count as missing")
-        marks.append(mark)
-        numbers, counts = np.delete(numbers, index), np.delete(counts, index)
+        remark = "read as year and month."
+        return Spread(numbers[0], numbers[-1], levels=months, remarks=(remark,))
+    numbers, counts, found = usual(numbers, counts, within, whole=whole)
+    if whole and clock(numbers):
+        found = replace(found, remarks=(*found.remarks, CLOCK))
+    if levels := levels_of(numbers, counts, whole=whole):
+        return replace(found, levels=levels)
+    step, ends = step_of(numbers, fine, growing_bins(numbers, counts, whole=whole))
+    return replace(found, step=step, bin_ends=ends)
+
+
+def spread_of_days(days: Floats, counts: Ints) -> Spread:
+    """How different days, in ascending order, and the rows of each spread."""
+    return replace(usual(days, counts, days=True)[2], step=first_days(days))
+
+
+def usual(
+    numbers: Floats, counts: Ints, within: Limits = None, *, whole: bool = True, days: bool = False
+) -> tuple[Floats, Ints, Spread]:
+    """The numbers or days without marks and far ones, the rows of each, and how they spread."""
+    remarks, marks, told = list[str](), list[float](), iso if days else short
+    for place in (-1, 0) if whole else ():
+        if is_mark(numbers, counts, place, days=days):
+            said = told(numbers[place]) + ("" if days else ", apart from all others")
+            remarks.append(f"{counts[place]:,} cells say {said}: they count as missing.")
+            marks.append(float(numbers[place]))
+            numbers, counts = np.delete(numbers, place), np.delete(counts, place)
     first, last = ends_within(numbers, counts, within) or usual_ends(numbers, counts)
     far = int(counts[:first].sum() + counts[last:].sum())
     if far:
-        remarks.append(far_away(far, int(counts.sum()), short(numbers[0] if first else numbers[-1])))
-        numbers, counts = numbers[first:last], counts[first:last]
-    low, high = float(numbers[0]), float(numbers[-1])
-    if whole and clock(numbers):
-        remarks.append("If these are times of day, such as 1345, what is released may have 60 minutes or more")
-    levels = levels_of(numbers, counts, whole=whole)
-    ends = () if levels else growing_bins(numbers, counts, whole=whole)
-    return NumberSpread(low, high, tuple(marks), levels, ends, far > 0, tuple(remarks))
+        lie = f"{far:,} of {counts.sum():,} rows lie far from the others"
+        end = told(numbers[0 if first else -1])
+        remarks.append(f"{lie}, up to {end}: they go to the nearest bound.")
+    numbers, counts = numbers[first:last], counts[first:last]
+    ends = float(numbers[0]), float(numbers[-1])
+    return numbers, counts, Spread(*ends, tuple(marks), outliers=far > 0, remarks=tuple(remarks))
 
 
-def step_of(numbers: Floats, fine: float, spread: NumberSpread) -> tuple[float | None, tuple[float, ...]]:
-    """What all usual numbers are multiples of, or None where that may be chance; and such ends of bins.
+def step_of(numbers: Floats, fine: float, ends: Cuts) -> tuple[float | None, Cuts]:
+    """What all numbers are multiples of, or None where that may be chance; and such ends of bins."""
+    step = int(np.gcd.reduce(np.rint(np.abs(numbers) * fine).astype(np.int64))) / (fine or 1)
+    kept = tuple(end for end in ends if step and end % step == 0)
+    chance = step * fine <= 1 or (len(numbers) - 1) * np.log(step * fine) < BY_CHANCE
+    return (None, ends) if chance or kept[-1:] != ends[-1:] else (step, kept)
 
-    `fine` says how many numbers can be written in a length of 1, 0 for any.
+
+def first_days(days: Floats) -> str | None:
+    """The longest unit of which all days are first ones; None if there is none, or few days."""
+    units = UNITS[:0:-1] if len(days) >= FEWEST else ()
+    return next((unit for unit in units if all(start(day, unit) == day for day in days)), None)
+
+
+def is_mark(numbers: Floats, counts: Ints, place: int, *, days: bool) -> bool:
+    """Whether the first or last number, such as 999, or day, such as 1900-01-01, may mean a missing one.
+
+    Several rows have it, and it is further from the rest than that is wide, or negative, or a day of
+    very many rows.
     """
-    usual = numbers[(numbers >= spread.low) & (numbers <= spread.high)]
-    step = int(np.gcd.reduce(np.rint(np.abs(usual) * fine).astype(np.int64))) / (fine or 1)
-    kept = tuple(end for end in spread.bin_ends if step and end % step == 0)
-    chance = step * fine <= 1 or (len(usual) - 1) * np.log(step * fine) < BY_CHANCE
-    return (None, spread.bin_ends) if chance or kept[-1:] != spread.bin_ends[-1:] else (step, kept)
+    mark, rest = float(numbers[place]), np.delete(numbers, place)
+    looks = NO_DAY.fullmatch(iso(mark)) if days else MARK.fullmatch(as_text(int(mark)))
+    if not looks or counts[place] < FEWEST or len(rest) < (FEWEST if days else 2):
+        return False
+    wide = abs(mark - rest[place]) > rest[-1] - rest[0]
+    if days:
+        return bool(wide or counts[place] > OFTEN * np.delete(counts, place).mean())
+    return bool(wide if place else mark < 0 <= rest[0])
 
 
-def spread_of_days(days: Floats, counts: Ints) -> NumberSpread:
-    """How different days, in ascending order, and the rows of each spread."""
-    remarks, marks = [], []
-    for index in (len(days) - 1, 0):
-        rest = np.delete(days, index)
-        if len(rest) < FEWEST or counts[index] < FEWEST or not NO_DAY.fullmatch(text := iso(days[index])):
-            continue
-        distance = abs(days[index] - rest[-1 if index else 0])
-        if distance > rest[-1] - rest[0] or counts[index] > OFTEN * np.delete(counts, index).mean():
-            remarks.append(f"{counts[index]:,} cells say {text}: they count as missing")
-            marks.append(float(days[index]))
-            days, counts = rest, np.delete(counts, index)
-    first, last = usual_ends(days, counts)
-    far = int(counts[:first].sum() + counts[last:].sum())
-    if far:
-        remarks.append(far_away(far, int(counts.sum()), iso(days[0] if first else days[-1])))
-    return NumberSpread(float(days[first]), float(days[last - 1]), tuple(marks), (), (), far > 0, tuple(remarks))
-
-
-def far_away(far: int, rows: int, furthest: str) -> str:
-    """What is to be said of a few far numbers or days."""
-    return f"{far:,} of {rows:,} rows lie far from the others, up to {furthest}: they go to the nearest bound"
-
-
-def marks_of(numbers: Floats, counts: Ints) -> list[float]:
-    """Numbers such as 999 or -9 that several rows have at an end, further from the rest than that is wide."""
-    found: list[float] = []
-    for index in (len(numbers) - 1, 0):
-        rest = np.array([number for number in np.delete(numbers, index).tolist() if number not in found])
-        if len(rest) < 2 or counts[index] < FEWEST or not MARK.fullmatch(as_text(int(numbers[index]))):
-            continue
-        mark, wide = float(numbers[index]), rest[-1] - rest[0]
-        distance = mark - rest[-1] if index else rest[0] - mark
-        if distance > wide if index else mark < 0 <= rest[0]:
-            found.append(mark)
-    return found
-
-
-def ends_within(numbers: Floats, counts: Ints, within: tuple[float, float] | None) -> Ends | None:
+def ends_within(numbers: Floats, counts: Ints, within: Limits) -> Ends | None:
     """The places of numbers within limits, if nearly all are; None if there are none or more lie outside."""
     if within is None:
         return None
@@ -160,7 +182,7 @@ def levels_of(numbers: Floats, counts: Ints, *, whole: bool) -> tuple[str, ...]:
     return tuple(as_text(number) for number in numbers.tolist())
 
 
-def growing_bins(numbers: Floats, counts: Ints, *, whole: bool) -> tuple[float, ...]:
+def growing_bins(numbers: Floats, counts: Ints, *, whole: bool) -> Cuts:
     """Cuts at 1, 2, 5, 10, 20, 50 and so on, where most numbers are small ones; the last is the upper bound."""
     low, high = float(numbers[0]), float(numbers[-1])
     crowded = counts[numbers <= high / 16].sum() > SMALL * counts.sum()

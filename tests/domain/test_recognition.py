@@ -34,8 +34,9 @@ def test_a_hospital_s_table():
     assert (patient.repeats, patient.values, patient.most_rows) == (True, 2_031, most)
     assert "several rows" in patient.doubt
     assert found["notes"].reason.endswith("17 words: free text")
-    assert (found["birth_date"].form, found["birth_date"].doubt, found["bill"].form) == ("d/m/y", "", "1234.50")
     schema = Schema.infer(rows)
+    assert [schema[name].number_format for name in ("birth_date", "bill")] == ["d/m/y", "1234.50"]
+    assert not found["birth_date"].doubt
     assert (len(schema), schema.target, schema.source) == (10, "outcome", "inferred")
     assert (schema["admitted"].bins, schema["birth_date"].bins) == ("quarter", "year")
     assert iso(schema["admitted"].lower) == rows["admitted"].min()
@@ -71,8 +72,9 @@ def test_a_company_s_table():
     kinds |= {"monthly_charge": "continuous", "satisfaction": "continuous"}
     kinds |= dict.fromkeys(["tenure", "calls", "discount"], "integer")
     assert {name: each.what for name, each in found.items()} == kinds
-    assert (found["monthly_charge"].form, found["discount"].form) == ("$1,234.50", "1234 %")
     schema = Schema.infer(rows, keep=["postcode"])  # which six rows have each
+    forms = [schema[name].number_format for name in ("monthly_charge", "discount")]
+    assert forms == ["$1,234.50", "1234 %"]
     assert schema.target == "churned"
     assert set(schema["postcode"].categories) == set(rows["postcode"])
     assert any(code.startswith("0") for code in schema["postcode"].categories)
@@ -145,7 +147,7 @@ def test_single_columns(name, cells, what):
 )
 def test_the_order_of_day_and_month_is_decided_over_the_whole_column(cells, form, doubt):
     found = one("when", cells * 5)
-    assert (found.what, found.form, bool(found.doubt)) == ("date", form, doubt)
+    assert (found.what, found.fields["number_format"], bool(found.doubt)) == ("date", form, doubt)
     assert one("when", ["13/03/2021", "03/13/2021"] * 9).what == "category"
 
 

@@ -14,13 +14,12 @@ RNG = np.random.default_rng(5)
 
 
 def one(name, cells):
-    (found,) = recognize(pd.DataFrame({name: cells}))
-    return found
+    return recognize(pd.DataFrame({name: cells}))[0]
 
 
 def spread(cells, whole=True):
     numbers, counts = np.unique(np.asarray(cells, dtype=float), return_counts=True)
-    return spread_of(numbers, counts, whole=whole)
+    return spread_of(numbers, counts, None, whole=whole, fine=0)
 
 
 def test_words_among_numbers_count_as_missing_and_are_named():
@@ -55,6 +54,7 @@ def test_few_levels_stay_as_they_are():
     assert spread([*range(0, 60, 5)] * 40).levels == tuple(map(str, range(0, 60, 5)))
     assert spread([17.5, 22.0, 27.0, 32.5] * 50, whole=False).levels == ("17.5", "22", "27", "32.5")
     assert spread([1, 2, 3, 4, 6] * 50).levels == ()  # counts
+    assert Schema.infer(pd.DataFrame({"x": [*range(0, 60, 5)] * 40 + [999] * 9}))["x"].missing
     assert spread([201_503, 201_612, 201_701]).levels[:2] == ("201501", "201502")  # all months of the years
 
 
