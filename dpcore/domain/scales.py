@@ -33,13 +33,14 @@ class Reals:
     """Numbers between two bounds, both inclusive; a bin holds its left cut, and the last one its right one too."""
 
     whole = False
+    near: Any = np.rint  # the place of what lies between two
     words, between = "are not numbers", " to "
     plain: Any = staticmethod(as_text)  # how bounds and cuts are typed
 
     def __init__(self, low: float, high: float, bins: Bins, form: str, step: Any = None) -> None:
         self.low, self.high, self.bins, self.form, self.step = low, high, bins, form, step
         self.written = Form.of(form) if form else None
-        self.any = self.written is None and step is None  # whether any number may occur
+        self.any = not self.whole and self.written is None and step is None  # any number may occur
 
     def check(self, fail: Fail) -> None:
         """Call `fail` with a cause and a remedy if the declaration contradicts itself."""
@@ -53,7 +54,7 @@ class Reals:
                 fail("it has too many cut points.", f"Give fewer than {MAX_BINS:,}.")
             if not all(a < b for a, b in pairwise([self.low, *self.bins, self.end])):
                 fail("the cut points do not increase strictly inside the bounds.", "List them in increasing order.")
-            self._check_cuts(self.bins, fail)
+            self._check_fine("cut points", self.bins, fail)
         elif type(self.bins) is not int or not 1 <= self.bins <= MAX_BINS:
             fail("the number of bins is out of range.", f"Choose a whole number between 1 and {MAX_BINS:,}.")
 
@@ -62,26 +63,28 @@ class Reals:
         return bool(number and self._at(1.0) == step)
 
     def _check_bounds(self, fail: Fail) -> None:
-        if self.low >= self.high:
+        if self.low >= self.high + self.whole:
             fail("the lower bound is not below the upper bound.", "Check the two bounds.")
         if self.written is not None and max(abs(self.low), abs(self.high)) * self.written.steps >= MOST_EXACT:
             fail("its bounds are too large for so many decimals.", "Write its numbers with fewer.")
-        self._check_fine((self.low, self.high), fail)
+        self._check_fine("bounds", (self.low, self.high), fail)
 
-    def _check_cuts(self, cuts: tuple[float, ...], fail: Fail) -> None:
-        self._check_fine(cuts, fail)
-
-    def _check_fine(self, numbers: tuple[float, ...], fail: Fail) -> None:
+    def _check_fine(self, what: str, numbers: tuple[float, ...], fail: Fail) -> None:
+        if self.whole and any(number != math.floor(number) for number in numbers):
+            cause = f"an integer column has fractional {what}."
+            fail(cause, "Use whole numbers or the type continuous.")
         if not self.any and any(self._at(self._tick(number)) != number for number in numbers):
             fail("a bound or cut point is finer than its numbers, by their step or their decimals.", "Round it.")
 
     def _tick(self, number: Any) -> Any:
         """The place of a number among those that may occur."""
-        return np.rint(number / self.step if self.step else number * (self.written.steps if self.written else 1.0))
+        steps = self.written.steps if self.written else 1.0
+        return self.near(number / self.step if self.step else number * steps)
 
     def _at(self, tick: Any) -> Any:
         if self.step:
-            return np.round(tick * self.step, self.written.decimals if self.written else MOST_DECIMALS)
+            decimals = 0 if self.whole else self.written.decimals if self.written else MOST_DECIMALS
+            return np.round(tick * self.step, decimals)
         return tick / (self.written.steps if self.written else 1.0)
 
     @property
@@ -114,8 +117,11 @@ class Reals:
         count = int(self.bins)
         if self.any:
             return np.linspace(self.low, self.end, count + 1)
-        first, last = self._tick(self.low), self._tick(self.high)
-        return np.asarray(self._at(np.rint(np.linspace(first, last, min(count, int(last - first)) + 1))), dtype=float)
+        first, last = self._tick(self.low), self._tick(self.end)
+        ends = np.linspace(first, last, min(count, int(last - first)) + 1)
+        if not self.whole or self.step:
+            ends = self.near(ends)
+        return np.asarray(self._at(ends), dtype=float)
 
     @cached_property
     def count(self) -> int:
@@ -162,7 +168,9 @@ class Reals:
         if self.any:
             numbers = low + (high - low) * rng.random(len(bins))
             return np.minimum(numbers, np.nextafter(high, low))  # rounding may reach the next bin
-        first, last = self._tick(low), self._tick(high) + (bins == len(edges) - 2)
+        first, last = self._tick(low), self._tick(high)
+        if not self.whole:  # the upper bound is in the last bin, too
+            last = last + (bins == len(edges) - 2)
         drawn = first + np.floor((last - first) * rng.random(len(bins))).clip(max=last - first - 1)
         return np.asarray(self._at(drawn), dtype=float)
 
@@ -177,34 +185,18 @@ class Wholes(Reals):
     """Whole numbers."""
 
     whole, between = True, "–"
+    near = np.ceil
 
     def _check_bounds(self, fail: Fail) -> None:
         if self.written is not None and self.written.decimals:
             fail("an integer column is written with decimals.", "Write 1234, or use the type continuous.")
         if max(abs(self.low), abs(self.high)) >= MOST_EXACT:
             fail("its bounds are too large to count in whole numbers.", "Use the type continuous.")
-        if self.low != math.floor(self.low) or self.high != math.floor(self.high):
-            fail("an integer column has fractional bounds.", "Use whole numbers or the type continuous.")
-        if self.low > self.high:
-            fail("the lower bound is not below the upper bound.", "Check the two bounds.")
-        self._check_fine((self.low, self.high), fail)
-
-    def _check_cuts(self, cuts: tuple[float, ...], fail: Fail) -> None:
-        if any(cut != math.floor(cut) for cut in cuts):
-            fail("an integer column has fractional cut points.", "Use whole numbers or the type continuous.")
-        self._check_fine(cuts, fail)
+        super()._check_bounds(fail)
 
     @property
     def end(self) -> float:
         return self.high + (self.step or 1)
-
-    def edges(self) -> Floats:
-        if isinstance(self.bins, tuple):
-            return super().edges()
-        unit = self.step or 1
-        first, end = self.low / unit, self.end / unit
-        edges = np.linspace(first, end, min(int(self.bins), round(end - first)) + 1)
-        return edges if unit == 1 else np.ceil(edges) * unit
 
     @cached_property
     def ends(self) -> tuple[list[str], list[str]]:
@@ -212,13 +204,6 @@ class Wholes(Reals):
         tell = str if self.written is None else self.written.write
         last = whole[1:] - int(self.step or 1)
         return [*map(tell, whole[:-1].tolist())], [*map(tell, last.tolist())]
-
-    def drawn(self, bins: Ints, rng: np.random.Generator) -> Floats:
-        unit = self.step or 1
-        edges = self.edges() / unit
-        first, last = np.ceil(edges[bins]), np.ceil(edges[bins + 1])
-        drawn = np.floor(first + (last - first) * rng.random(len(bins)))
-        return np.asarray(np.minimum(drawn, last - 1) * unit, dtype=float)  # rounding may reach the next bin
 
     def cells(self, numbers: Any) -> pd.Series[Any]:
         return super().cells(numbers.astype(np.int64))
