@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, asdict, dataclass, field, replace
 from datetime import date
 from functools import cached_property
@@ -192,15 +192,11 @@ class Column:
 
     def _settle_days(self) -> None:
         """Days in place of dates."""
-        for name in ("lower", "upper", "bins", "missing_values"):
-            given = getattr(self, name)
-            several = isinstance(given, tuple)
-            if given is None or (name == "bins" and not several):
-                continue
-            days = tuple(map(day_of, given if several else (given,)))
-            if None in days:
-                raise SchemaError(f"Column {self.name!r}: a bound or cut point is no date.", "Write 2021-03-05.")
-            object.__setattr__(self, name, days if several else days[0])
+        for name, days in each_number(vars(self), day_of).items():
+            if days is None or (isinstance(days, tuple) and None in days):
+                cause = f"Column {self.name!r}: a bound or cut point is no date."
+                raise SchemaError(cause, "Write 2021-03-05.")
+            object.__setattr__(self, name, days)
 
     def _check_categories(self, fail: Any) -> None:
         if not self.categories:
@@ -575,8 +571,7 @@ class Column:
         skip: tuple[str, ...] = ("categories",) if self.numeric else ("lower", "upper", "bins")
         skip += tuple(name for name in ("number_format", "step", "missing_values", "flags") if not raw[name])
         if self.kind == "date":
-            raw |= {name: iso(raw[name]) for name in ("lower", "upper")}
-            raw |= {key: tuple(map(iso, v)) for key in ("bins", "missing_values") if isinstance(v := raw[key], tuple)}
+            raw |= each_number(raw, iso)
         if self.taxonomy is None:
             skip += ("taxonomy",)
         else:
@@ -609,15 +604,7 @@ class Column:
             raise SchemaError("A column of the schema file has unknown or missing fields.", remedy)
         fields = dict(raw)
         try:
-            dated = raw.get("kind") == "date"
-            lists = [name for name in ("bins", "missing_values") if isinstance(fields.get(name), list)]
-            fields |= {name: tuple(v if dated else float(v) for v in fields[name]) for name in lists}
-            for bound in ("lower", "upper"):
-                if fields.get(bound) is not None and not dated:
-                    fields[bound] = float(fields[bound])
-            days = [raw.get("lower"), raw.get("upper"), *(v for name in lists for v in fields[name])]
-            if dated and not all(isinstance(day, str) for day in days):
-                raise TypeError
+            fields |= each_number(fields, as_written if raw.get("kind") == "date" else float)
             if "flags" in fields:
                 fields["flags"] = tuple(map(str, fields["flags"]))
             if fields.get("taxonomy") is not None:
@@ -627,6 +614,25 @@ class Column:
             raise
         except (TypeError, ValueError, OverflowError):
             raise SchemaError(f"Column {raw['name']!r} is malformed.", remedy) from None
+
+
+def each_number(fields: Mapping[str, Any], change: Callable[[Any], Any]) -> dict[str, Any]:
+    """A column's bounds, cut points and missing values, each changed; without those not given."""
+    found: dict[str, Any] = {}
+    for name in ("lower", "upper", "bins", "missing_values"):
+        given = fields.get(name)
+        if isinstance(given, tuple | list):
+            found[name] = tuple(map(change, given))
+        elif given is not None and name != "bins":
+            found[name] = change(given)
+    return found
+
+
+def as_written(day: Any) -> str:
+    """A day of a document; TypeError if it is no text."""
+    if not isinstance(day, str):
+        raise TypeError
+    return day
 
 
 def unlike(name: str, others: Sequence[str]) -> str:

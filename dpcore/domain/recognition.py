@@ -151,19 +151,14 @@ def recognize_column(name: str, values: pd.Series[Any]) -> Recognized:
     if not seen.rows:
         return Recognized(name=name, what="empty", kept=False, reason="every cell is missing")
     found = _seeming(seen, whole=seen.rows == len(values))
-    found = _set_aside(found)
+    several = found.kept and found.what in ("category", "integer") and found.values > 2
+    if several and found.most_rows > 1 and tells_people(name):
+        # It is left out before somebody says that its values are no persons.
+        found = replace(found, kept=False, repeats=True, reason=phrase("its values may be persons"))
     listed = found.possible and "kind" not in found.fields
     if listed and not is_writable(*distinct(values.dropna())[1]):
         return seen.called("unreadable", "values of it have control characters, which no chart can hold", kept=False)
     return found
-
-
-def _set_aside(one: Recognized) -> Recognized:
-    """A column that is left out before somebody says that its values are no persons, if its header says they are."""
-    listed = one.kept and one.what in ("category", "integer") and one.values > 2 and one.most_rows > 1
-    if not listed or not tells_people(one.name):
-        return one
-    return replace(one, kept=False, repeats=True, reason=phrase("its values may be persons"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -316,26 +311,27 @@ def _said_days(seen: Seen, words: pa.Array) -> tuple[Floats, str, str]:
     none = np.empty(0)
     if np.isnan(np.fmax(days_of(words[:FEW], "d/m/y"), days_of(words[:FEW], "m/d/y"))).sum() > 1:
         return none, "", ""  # most columns are none, and are done with quickly
-    days = days_of(words)
+    order, doubt, days = "", "", days_of(words)
     if _mostly(seen, ~np.isnan(days)):
         compact = pc.all(pc.match_substring_regex(words, COMPACT)).as_py()
-        beyond = compact and not (CENTURIES[0] <= np.nanmin(days) and np.nanmax(days) <= CENTURIES[1])
-        return (none if beyond else days), form_of_days(words.filter(pa.array(~np.isnan(days))), ""), ""
-    orders = {form: days_of(words, form) for form in ("d/m/y", "m/d/y")}
-    fits = [form for form, found in orders.items() if _mostly(seen, ~np.isnan(found))]
-    if len(fits) == 2:  # a day of 13 and more is no odd text
-        fewest = min(np.isnan(orders[form]).sum() for form in fits)
-        fits = [form for form in fits if np.isnan(orders[form]).sum() == fewest]
-    if not fits:
-        return none, "", ""
-    fits.sort(key=lambda form: first_days(orders[form]) is None)
-    doubt = ""
-    # Slashes and hyphens part days and months in both orders; points mean that the day is first.
-    either = any(pc.any(pc.match_substring_regex(words, YEAR_LAST[i])).as_py() for i in (0, 2))
-    if len(fits) == 2 and either and np.nan_to_num(orders["d/m/y"] - orders["m/d/y"]).any():
-        doubt = f"No date tells whether the day or the month comes first (no number is above 12): read as {fits[0]}."
-    days = orders[fits[0]]
-    return days, form_of_days(words.filter(pa.array(~np.isnan(days))), fits[0]), doubt
+        if compact and not (CENTURIES[0] <= np.nanmin(days) and np.nanmax(days) <= CENTURIES[1]):
+            return none, "", ""
+    else:
+        orders = {form: days_of(words, form) for form in ("d/m/y", "m/d/y")}
+        lacking = {form: int(np.isnan(found).sum()) for form, found in orders.items()}
+        fits = [form for form, found in orders.items() if _mostly(seen, ~np.isnan(found))]
+        if not fits:
+            return none, "", ""
+        fewest = min(lacking[form] for form in fits)  # a day of 13 and more is no odd text
+        fits = [form for form in fits if lacking[form] == fewest]
+        order = min(fits, key=lambda form: first_days(orders[form]) is None)
+        days = orders[order]
+        # Slashes and hyphens part days and months in both orders; points say that days are first.
+        either = any(pc.any(pc.match_substring_regex(words, YEAR_LAST[i])).as_py() for i in (0, 2))
+        if len(fits) == 2 and either and np.nan_to_num(orders["d/m/y"] - orders["m/d/y"]).any():
+            rest = f"(no number is above 12): read as {order}."
+            doubt = f"No date tells whether the day or the month comes first {rest}"
+    return days, form_of_days(words.filter(pa.array(~np.isnan(days))), order), doubt
 
 
 def _unread(seen: Seen) -> Recognized | None:

@@ -10,9 +10,8 @@
 
 from typing import Any
 
-from dpcore.domain.documents import json_value
 from dpcore.domain.formats import frictionless, private_pgm, sdv
-from dpcore.domain.formats.base import MOST_TEXT, REMEDY, WORDS, Fields, Format, Known, used
+from dpcore.domain.formats.base import WORDS, Fields, Format, Known, document_of, used
 from dpcore.domain.schema import Schema
 from dpcore.errors import ParameterError, SchemaError
 
@@ -50,9 +49,7 @@ def recognized(text: str | bytes) -> str:
     """Which format a document has, by what only that one has in it; SchemaError if it is none of them."""
     titles = ", ".join(kind.title for kind in FORMATS.values())
     remedy = f"Save the schema in one of the formats that are read ({titles}); YAML is not one."
-    found = json_value(text, SchemaError, "The schema file cannot be read", remedy, most=MOST_TEXT)
-    if not isinstance(found, dict):
-        raise SchemaError("The schema file cannot be read: it is no object.", REMEDY)
+    found = document_of(text, remedy, unique=False)
     if isinstance(found.get("format"), str):
         return "dpcore"
     if isinstance(found.get("fields"), list):

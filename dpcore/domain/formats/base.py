@@ -163,9 +163,10 @@ def used(schema: Schema) -> dict[str, list[str]]:
     }
 
 
-def document_of(text: str | bytes) -> dict[str, Any]:
+def document_of(text: str | bytes, remedy: str = REMEDY, *, unique: bool = True) -> dict[str, Any]:
     """A JSON document that is an object; SchemaError if the text is none."""
-    found = json_value(text, SchemaError, "The schema file cannot be read", REMEDY, most=MOST_TEXT, unique=True)
+    cause = "The schema file cannot be read"
+    found = json_value(text, SchemaError, cause, remedy, most=MOST_TEXT, unique=unique)
     if not isinstance(found, dict):
         raise SchemaError("The schema file cannot be read: it is no object.", REMEDY)
     return found
