@@ -46,7 +46,9 @@ class Reals:
         """Call `fail` with a cause and a remedy if the declaration contradicts itself."""
         if self.form and self.written is None:
             fail("the way its numbers are written is not known.", "Write 1234.5 in it: 1234.50, or $1,234.50.")
-        if self.step is not None and not self._is_step(self.step):
+        step = self.step
+        number = is_number(step) and 0 < step < math.inf and not (self.whole and step % 1)
+        if step is not None and not (number and self._at(1.0) == step):
             fail("the step between its numbers is none, or finer than they are.", "Write 5, or 1000.")
         self._check_bounds(fail)
         if isinstance(self.bins, tuple):
@@ -57,10 +59,6 @@ class Reals:
             self._check_fine("cut points", self.bins, fail)
         elif type(self.bins) is not int or not 1 <= self.bins <= MAX_BINS:
             fail("the number of bins is out of range.", f"Choose a whole number between 1 and {MAX_BINS:,}.")
-
-    def _is_step(self, step: Any) -> bool:
-        number = is_number(step) and 0 < step < math.inf and not (self.whole and step % 1)
-        return bool(number and self._at(1.0) == step)
 
     def _check_bounds(self, fail: Fail) -> None:
         if self.low >= self.high + self.whole:

@@ -3,9 +3,11 @@
 It looks at all rows, as all that recognition does: what follows is a proposal for the screen of whoever has them.
 """
 
+import math
 import re
+from bisect import bisect_right
 from dataclasses import dataclass, replace
-from itertools import count
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -192,13 +194,11 @@ def growing_bins(numbers: Floats, counts: Ints, *, whole: bool) -> Cuts:
     rows = counts[above].cumsum()
     smallest = float(numbers[above][np.searchsorted(rows, rows[-1] / MOST_ROUND)])
     power = int(np.floor(np.log10(max(smallest, 1.0 if whole else high / 1e4))))
-    ends: list[float] = []
-    for exponent in count(max(power, 0) if whole else power):
-        for times in (1, 2, 3, 5) if whole and not exponent else (1, 2, 5):
-            ends.append(float(np.round(times * 10.0**exponent, max(-exponent, 0))))
-            if ends[-1] > high:
-                return tuple(ends)
-    return ()
+    exponents = range(max(power, 0) if whole else power, math.ceil(math.log10(high)) + 1)
+    ends = [times * Fraction(10) ** exponent for exponent in exponents for times in (1, 2, 5)]
+    if whole and 1 in ends:
+        ends.insert(2, Fraction(3))
+    return tuple(map(float, ends[: bisect_right(ends, high) + 1]))
 
 
 def months_of(numbers: Floats) -> tuple[str, ...]:
