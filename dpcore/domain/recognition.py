@@ -26,7 +26,7 @@ from dpcore.domain.dates import YEAR_LAST, day_of, days_of, iso
 from dpcore.domain.dates import form_of as form_of_days
 from dpcore.domain.headers import class_rank, limits, meant, tells_people
 from dpcore.domain.scales import MOST_EXACT
-from dpcore.domain.spread import Spread, first_days, spread_of, spread_of_days
+from dpcore.domain.spread import NumberSpread, first_days, spread_of, spread_of_days
 from dpcore.domain.written import Form, form_of
 from dpcore.language import phrase
 from dpcore.text import is_writable, short
@@ -221,15 +221,15 @@ class Seen:
         more |= {"values": self.different, "most_rows": int(self.counts.max())}
         return Recognized(name=self.name, what=what, reason=reason, **more)
 
-    def numeric(self, what: What, by: Spread, said: Flags, form: str, *doubts: str) -> Recognized:
-        """The column as numbers, dates or levels of them, which all cells but odd ones say."""
+    def spread(self, what: What, by: NumberSpread, at: Flags, form: str, *words: str) -> Recognized:
+        """The column as numbers, dates or levels of them, which the cells `at` say."""
         days = what == "date"
         kind, tell = ("date", iso) if days else ("number", short)
-        first, *others = doubts
-        odd = () if self.words is None else tuple(self.words.filter(pa.array(~said)).to_pylist())
+        first, *others = words
+        odd = () if self.words is None else tuple(self.words.filter(pa.array(~at)).to_pylist())
         if odd:
             some = ", ".join(odd[:NAMED]) + (" …" if len(odd) > NAMED else "")
-            cells = f"{self.counts[~said].sum():,} cells hold no {kind} ({some})"
+            cells = f"{self.counts[~at].sum():,} cells hold no {kind} ({some})"
             first = f"{first} {cells}: they count as missing.".strip()
         fields = by.fields(cast(Kind, what), form)
         fields |= ABSENT if odd or by.marks else {"outside": "clip"} if by.outliers else {}
@@ -283,15 +283,15 @@ def _date(seen: Seen) -> Recognized | None:
     said = ~np.isnan(days)
     if not len(days) or not _mostly(seen, said):
         return None
-    different, counts = tallied(days[said], seen.counts[said])
+    different, counts = count_equal(days[said], seen.counts[said])
     if len(different) == 1:
         return None  # a category of one value, or of one day and several times
     spread = spread_of_days(different, counts)
     times = "Times of day are cut off: make a column of their hours if you need them."
-    return seen.numeric("date", spread, said, form, doubt, times if seen.has_times else "")
+    return seen.spread("date", spread, said, form, doubt, times if seen.has_times else "")
 
 
-def tallied(numbers: Floats, counts: Ints) -> tuple[Floats, Ints]:
+def count_equal(numbers: Floats, counts: Ints) -> tuple[Floats, Ints]:
     """Numbers in ascending order, each once, and the rows of each."""
     different, index = np.unique(numbers, return_inverse=True)
     return different, np.bincount(index, counts).astype(int)
@@ -360,7 +360,7 @@ def _number(seen: Seen) -> Recognized | None:
     said = ~np.isnan(found)
     if np.isinf(found[said]).any():
         return seen.called("unreadable", "it has infinite values", kept=False)
-    found, counts = tallied(found[said], seen.counts[said])
+    found, counts = count_equal(found[said], seen.counts[said])
     low, high = float(found[0]), float(found[-1])
     if form is not None and max(abs(low), abs(high)) * form.steps >= MOST_EXACT:
         return None
@@ -381,7 +381,7 @@ def _number(seen: Seen) -> Recognized | None:
     spread = spread_of(found, counts, known and known[:2], whole=whole and form is None, fine=fine)
     evenly = _evenly(seen) if whole and said.all() and not spread.levels else ""
     what: What = "integer" if whole else "continuous"
-    return seen.numeric(what, spread, said, str(form or ""), doubt, evenly)
+    return seen.spread(what, spread, said, str(form or ""), doubt, evenly)
 
 
 def _said_numbers(seen: Seen) -> tuple[Floats | None, Form | None, str]:

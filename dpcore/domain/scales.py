@@ -33,7 +33,7 @@ class Reals:
     """Numbers between two bounds, both inclusive; a bin holds its left cut, and the last one its right one too."""
 
     whole = False
-    near: Any = np.rint  # the place of what lies between two
+    rounding: Any = np.rint  # the place of what lies between two
     words, between = "are not numbers", " to "
     plain: Any = staticmethod(as_text)  # how bounds and cuts are typed
 
@@ -77,7 +77,7 @@ class Reals:
     def _tick(self, number: Any) -> Any:
         """The place of a number among those that may occur."""
         steps = self.written.steps if self.written else 1.0
-        return self.near(number / self.step if self.step else number * steps)
+        return self.rounding(number / self.step if self.step else number * steps)
 
     def _at(self, tick: Any) -> Any:
         if self.step:
@@ -118,7 +118,7 @@ class Reals:
         first, last = self._tick(self.low), self._tick(self.end)
         ends = np.linspace(first, last, min(count, int(last - first)) + 1)
         if not self.whole or self.step:
-            ends = self.near(ends)
+            ends = self.rounding(ends)
         return np.asarray(self._at(ends), dtype=float)
 
     @cached_property
@@ -183,7 +183,7 @@ class Wholes(Reals):
     """Whole numbers."""
 
     whole, between = True, "–"
-    near = np.ceil
+    rounding = np.ceil
 
     def _check_bounds(self, fail: Fail) -> None:
         if self.written is not None and self.written.decimals:

@@ -31,19 +31,19 @@ SMALL = 0.5  # share of rows in the first of equal bins, from which on bins grow
 CLOCK = "If these are times of day, such as 1345, what is released may have 60 minutes or more."
 CALENDAR = (185001, 210012)
 Ends = tuple[int, int]
-Cuts = tuple[float, ...]
-Limits = tuple[float, float] | None
+BinEnds = tuple[float, ...]
+Span = tuple[float, float] | None
 
 
 @dataclass(frozen=True)
-class Spread:
+class NumberSpread:
     """The ends of usual numbers or days, their step, and what is to be said of the others."""
 
     low: float
     high: float
     marks: tuple[float, ...] = ()
     levels: tuple[str, ...] = ()
-    bin_ends: Cuts = ()
+    bin_ends: BinEnds = ()
     outliers: bool = False
     step: float | str | None = None
     remarks: tuple[str, ...] = ()
@@ -63,16 +63,16 @@ class Spread:
         return {"kind": kind, "lower": low, "upper": high, "bins": bins, **grid}
 
 
-def spread_of(numbers: Floats, counts: Ints, within: Limits, *, whole: bool, fine: float) -> Spread:
+def spread_of(values: Floats, counts: Ints, within: Span, whole: bool, fine: float) -> NumberSpread:
     """How different numbers, in ascending order, and the rows of each spread.
 
     `within` are limits that all know; `fine` says how many numbers can be written in a length of 1,
     0 for any.
     """
-    if whole and (months := months_of(numbers)):
+    if whole and (months := months_of(values)):
         remark = "read as year and month."
-        return Spread(numbers[0], numbers[-1], levels=months, remarks=(remark,))
-    numbers, counts, found = usual(numbers, counts, within, whole=whole)
+        return NumberSpread(values[0], values[-1], levels=months, remarks=(remark,))
+    numbers, counts, found = usual(values, counts, within, whole=whole)
     if whole and clock(numbers):
         found = replace(found, remarks=(*found.remarks, CLOCK))
     if levels := levels_of(numbers, counts, whole=whole):
@@ -81,35 +81,36 @@ def spread_of(numbers: Floats, counts: Ints, within: Limits, *, whole: bool, fin
     return replace(found, step=step, bin_ends=ends)
 
 
-def spread_of_days(days: Floats, counts: Ints) -> Spread:
+def spread_of_days(days: Floats, counts: Ints) -> NumberSpread:
     """How different days, in ascending order, and the rows of each spread."""
     return replace(usual(days, counts, days=True)[2], step=first_days(days))
 
 
 def usual(
-    numbers: Floats, counts: Ints, within: Limits = None, *, whole: bool = True, days: bool = False
-) -> tuple[Floats, Ints, Spread]:
+    numbers: Floats, counts: Ints, within: Span = None, *, whole: bool = True, days: bool = False
+) -> tuple[Floats, Ints, NumberSpread]:
     """The numbers or days without marks and far ones, the rows of each, and how they spread."""
-    remarks, marks, told = list[str](), list[float](), iso if days else short
-    for place in (-1, 0) if whole else ():
-        if is_mark(numbers, counts, place, days=days):
-            said = told(numbers[place]) + ("" if days else ", apart from all others")
-            remarks.append(f"{counts[place]:,} cells say {said}: they count as missing.")
-            marks.append(float(numbers[place]))
-            numbers, counts = np.delete(numbers, place), np.delete(counts, place)
+    remarks, marks, write = list[str](), list[float](), iso if days else short
+    for index in (-1, 0) if whole else ():
+        if is_mark(numbers, counts, index, days=days):
+            said = write(numbers[index]) + ("" if days else ", apart from all others")
+            remarks.append(f"{counts[index]:,} cells say {said}: they count as missing.")
+            marks.append(float(numbers[index]))
+            numbers, counts = np.delete(numbers, index), np.delete(counts, index)
     first, last = ends_within(numbers, counts, within) or usual_ends(numbers, counts)
     far = int(counts[:first].sum() + counts[last:].sum())
     if far:
         lie = f"{far:,} of {counts.sum():,} rows lie far from the others"
-        end = told(numbers[0 if first else -1])
+        end = write(numbers[0 if first else -1])
         remarks.append(f"{lie}, up to {end}: they go to the nearest bound.")
     numbers, counts = numbers[first:last], counts[first:last]
     ends = float(numbers[0]), float(numbers[-1])
-    return numbers, counts, Spread(*ends, tuple(marks), outliers=far > 0, remarks=tuple(remarks))
+    found = NumberSpread(*ends, tuple(marks), outliers=far > 0, remarks=tuple(remarks))
+    return numbers, counts, found
 
 
-def step_of(numbers: Floats, fine: float, ends: Cuts) -> tuple[float | None, Cuts]:
-    """What all numbers are multiples of, or None where that may be chance; and such ends of bins."""
+def step_of(numbers: Floats, fine: float, ends: BinEnds) -> tuple[float | None, BinEnds]:
+    """What all numbers are multiples of, or None where it may be chance; and such ends of bins."""
     step = int(np.gcd.reduce(np.rint(np.abs(numbers) * fine).astype(np.int64))) / (fine or 1)
     kept = tuple(end for end in ends if step and end % step == 0)
     chance = step * fine <= 1 or (len(numbers) - 1) * np.log(step * fine) < BY_CHANCE
@@ -122,23 +123,23 @@ def first_days(days: Floats) -> str | None:
     return next((unit for unit in units if all(start(day, unit) == day for day in days)), None)
 
 
-def is_mark(numbers: Floats, counts: Ints, place: int, *, days: bool) -> bool:
-    """Whether the first or last number, such as 999, or day, such as 1900-01-01, may mean a missing one.
+def is_mark(numbers: Floats, counts: Ints, index: int, *, days: bool) -> bool:
+    """Whether the first or last number, such as 999, or day, as 1900-01-01, may mean a missing one.
 
-    Several rows have it, and it is further from the rest than that is wide, or negative, or a day of
-    very many rows.
+    Several rows have it, and it is further from the rest than that is wide, or negative, or a day
+    of very many rows.
     """
-    mark, rest = float(numbers[place]), np.delete(numbers, place)
+    mark, rest = float(numbers[index]), np.delete(numbers, index)
     looks = NO_DAY.fullmatch(iso(mark)) if days else MARK.fullmatch(as_text(int(mark)))
-    if not looks or counts[place] < FEWEST or len(rest) < (FEWEST if days else 2):
+    if not looks or counts[index] < FEWEST or len(rest) < (FEWEST if days else 2):
         return False
-    wide = abs(mark - rest[place]) > rest[-1] - rest[0]
+    wide = abs(mark - rest[index]) > rest[-1] - rest[0]
     if days:
-        return bool(wide or counts[place] > OFTEN * np.delete(counts, place).mean())
-    return bool(wide if place else mark < 0 <= rest[0])
+        return bool(wide or counts[index] > OFTEN * np.delete(counts, index).mean())
+    return bool(wide if index else mark < 0 <= rest[0])
 
 
-def ends_within(numbers: Floats, counts: Ints, within: Limits) -> Ends | None:
+def ends_within(numbers: Floats, counts: Ints, within: Span) -> Ends | None:
     """The places of numbers within limits, if nearly all are; None if there are none or more lie outside."""
     if within is None:
         return None
@@ -184,7 +185,7 @@ def levels_of(numbers: Floats, counts: Ints, *, whole: bool) -> tuple[str, ...]:
     return tuple(as_text(number) for number in numbers.tolist())
 
 
-def growing_bins(numbers: Floats, counts: Ints, *, whole: bool) -> Cuts:
+def growing_bins(numbers: Floats, counts: Ints, *, whole: bool) -> BinEnds:
     """Cuts at 1, 2, 5, 10, 20, 50 and so on, where most numbers are small ones; the last is the upper bound."""
     low, high = float(numbers[0]), float(numbers[-1])
     crowded = counts[numbers <= high / 16].sum() > SMALL * counts.sum()
