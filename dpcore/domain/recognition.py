@@ -34,7 +34,7 @@ from dpcore.text import is_writable, short
 What = Literal["identifier", "text", "date", "integer", "continuous", "category", "constant", "empty", "unreadable"]
 FEW, SOME, MANY = 5, 20, 50  # different values: as many as a small table has, as a category has, as a list of names has
 MOST_CLASSES = 10
-MOST_DECIMALS = 4
+MOST_DECIMALS = 6
 ABSENT = {"missing": True, "outside": "clip"}  # of a column some of whose values are none
 FEW_FLAGS = 2  # columns besides the first, of a group that is one column
 MOSTLY, MOST_ODD, NAMED = 0.9, 20, 5  # share of cells that are numbers; other texts beside them, and how many are named
@@ -49,6 +49,11 @@ UNREAD = {  # what texts look like that all match the first, and some the second
     "dates whose year has two digits": (r"^[0-9]{1,2}[/.-][0-9]{1,2}[/.-][0-9]{2}$", "", "2019-12-31"),
     "amounts in brackets": (r"^[$€£]?\(?[$€£]?[0-9][0-9.,]*\)?$", r"\(", "-1234.50"),
     "shortened amounts, such as 45K": (r"^[$€£]?[0-9]+([.,][0-9]+)?( ?[KkMmBb])?$", "[KkMmBb]$", "45000"),
+    "amounts with the minus behind": (r"^[$€£]?[0-9][0-9.,]*-?$", "-$", "-1234.50"),
+    "dates with the name of a month": (r"^[0-9]{1,2}[-/ .]+\p{L}{3,10}[-/ .,]+([0-9]{2}){1,2}$", "", "2019-12-31"),
+    "months of years": (r"^([0-9]{1,2}|\p{L}{3,10})[-/ .]+(18|19|20)[0-9]{2}$", "", "2019-12-01"),
+    "times of day": (r"^[0-9]{1,2}:[0-9]{2}(:[0-9]{2})?( ?[AaPp][Mm])?$", "", "10.75, the hours"),
+    "two numbers in a cell, such as 120/80": (r"^[0-9]+ ?[/x] ?[0-9]+$", "", "two columns"),
 }
 HAN = r"\p{Han}|\p{Hiragana}|\p{Katakana}"
 CENTURIES = (day_of("1850-01-01") or 0.0, day_of("2100-12-31") or 0.0)  # eight digits beyond are no days
@@ -344,7 +349,8 @@ def _unread(seen: Seen) -> Recognized | None:
         looks = dict([*UNREAD.items()][:1])
     for what, (pattern, some, written) in looks.items() if seen.different > FEW else ():
         fits = np.asarray(pc.match_substring_regex(words, pattern))
-        if _mostly(seen, fits, MANY) and pc.any(pc.match_substring_regex(words, some)).as_py():
+        likely = words.filter(pa.array(fits))
+        if _mostly(seen, fits, MANY) and pc.any(pc.match_substring_regex(likely, some)).as_py():
             told = f"{seen.different:,} values that look like {what}, which are not read: write {written}"
             return seen.called("text", told, kept=False)
     return None

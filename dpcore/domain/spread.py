@@ -19,7 +19,8 @@ from dpcore.domain.scales import MOST_ROUND, Bins
 from dpcore.text import as_text, short
 
 FEWEST = 5  # rows of a mark, or days of a step: one is a mistake, several are a rule
-MARK = re.compile("9{2,}|-(1|[7-9]|[7-9]{2,})|0{1}")
+MARK = re.compile("-?[789]{2,}([.][09]+)?|-[1789]|0")
+MOST_MARKS = 3
 NO_DAY = re.compile("(0001|1[789]00|9999)-01-01|1753-01-01|1899-12-3.|1970-01-01|(1[789]|2[0-9]|99)99-12-31|9999-09-09")
 OFTEN = 20  # times as many rows as a usual day has
 FAR = 5  # times the range of all others
@@ -27,6 +28,8 @@ MOST_FAR, MOST_OF_NARROW = 0.002, 0.01  # share of rows that may be far; where t
 DECADES = 20  # times as large as the 5th of 100 numbers is the 95th, where numbers fill decades
 MOST_LEVELS, ROWS_PER_LEVEL = 12, 30
 BY_CHANCE = np.log(10_000)  # to 1: odds against numbers that are all multiples of one by chance
+ZEROS = 0.05  # share of rows from which on 0 has a bin of its own
+APART = 0.2  # of the range of all others, and times as wide as others are apart
 SMALL = 0.5  # share of rows in the first of equal bins, from which on bins grow
 CLOCK = "If these are times of day, such as 1345, what is released may have 60 minutes or more."
 CALENDAR = (185001, 210012)
@@ -72,12 +75,21 @@ def spread_of(values: Floats, counts: Ints, within: Span, whole: bool, fine: flo
     if whole and (months := months_of(values)):
         remark = "read as year and month."
         return NumberSpread(values[0], values[-1], levels=months, remarks=(remark,))
-    numbers, counts, found = usual(values, counts, within, whole=whole)
+    numbers, counts, found = usual(values, counts, within)
     if whole and clock(numbers):
         found = replace(found, remarks=(*found.remarks, CLOCK))
     if levels := levels_of(numbers, counts, whole=whole):
         return replace(found, levels=levels)
-    step, ends = step_of(numbers, fine, growing_bins(numbers, counts, whole=whole))
+    zeros = int(counts[numbers == 0].sum())
+    often = zeros >= ZEROS * counts.sum() and numbers[0] == 0
+    step, ends = step_of(numbers, fine, growing_bins(numbers, counts, often, whole=whole))
+    if often and ends:
+        step = step or (None if fine else ends[0])
+        unit = step or 1 / fine
+        ends = (unit, *ends) if unit < ends[0] else ends
+    elif often and not whole:
+        remark = f"{zeros:,} rows say exactly 0, and come back as small numbers."
+        found = replace(found, remarks=(*found.remarks, remark))
     return replace(found, step=step, bin_ends=ends)
 
 
@@ -87,16 +99,19 @@ def spread_of_days(days: Floats, counts: Ints) -> NumberSpread:
 
 
 def usual(
-    numbers: Floats, counts: Ints, within: Span = None, *, whole: bool = True, days: bool = False
+    numbers: Floats, counts: Ints, within: Span = None, *, days: bool = False
 ) -> tuple[Floats, Ints, NumberSpread]:
     """The numbers or days without marks and far ones, the rows of each, and how they spread."""
     remarks, marks, write = list[str](), list[float](), iso if days else short
-    for index in (-1, 0) if whole else ():
-        if is_mark(numbers, counts, index, days=days):
+    for index in (-1, 0):
+        many = next((k for k in range(MOST_MARKS, 0, -1) if are_marks(numbers, counts, index, k, days=days)), 0)
+        for _ in range(many):
             said = write(numbers[index]) + ("" if days else ", apart from all others")
             remarks.append(f"{counts[index]:,} cells say {said}: they count as missing.")
             marks.append(float(numbers[index]))
             numbers, counts = np.delete(numbers, index), np.delete(counts, index)
+    if not days and lies_apart(numbers, counts):
+        remarks.append(f"{counts[0]:,} cells say 0, apart from all others: is it missing? Then write it there.")
     first, last = ends_within(numbers, counts, within) or usual_ends(numbers, counts)
     far = int(counts[:first].sum() + counts[last:].sum())
     if far:
@@ -123,20 +138,30 @@ def first_days(days: Floats) -> str | None:
     return next((unit for unit in units if all(start(day, unit) == day for day in days)), None)
 
 
-def is_mark(numbers: Floats, counts: Ints, index: int, *, days: bool) -> bool:
-    """Whether the first or last number, such as 999, or day, as 1900-01-01, may mean a missing one.
+def are_marks(numbers: Floats, counts: Ints, index: int, many: int, *, days: bool) -> bool:
+    """Whether the first or last so many numbers, such as 999, or days, as 1900-01-01, may mean a missing one.
 
-    Several rows have it, and it is further from the rest than that is wide, or negative, or a day
-    of very many rows.
+    Several rows have each, and they are further from the rest than that is wide, or negative, or a
+    day of very many rows.
     """
-    mark, rest = float(numbers[index]), np.delete(numbers, index)
-    looks = NO_DAY.fullmatch(iso(mark)) if days else MARK.fullmatch(as_text(int(mark)))
-    if not looks or counts[index] < FEWEST or len(rest) < (FEWEST if days else 2):
+    ends = slice(-many, None) if index else slice(many)
+    marks, rest, others = numbers[ends], np.delete(numbers, ends), np.delete(counts, ends)
+    if len(rest) < (FEWEST if days else 2) or counts[ends].min() < FEWEST:
         return False
-    wide = abs(mark - rest[index]) > rest[-1] - rest[0]
+    if not all(NO_DAY.fullmatch(iso(one)) if days else MARK.fullmatch(as_text(one)) for one in marks.tolist()):
+        return False
+    wide = np.abs(marks - rest[index]).min() > rest[-1] - rest[0]
     if days:
-        return bool(wide or counts[index] > OFTEN * np.delete(counts, index).mean())
-    return bool(wide if index else mark < 0 <= rest[0])
+        return bool(wide or counts[ends].min() > OFTEN * others.mean())
+    return bool(wide if index else marks.max() < 0 <= rest[0])
+
+
+def lies_apart(numbers: Floats, counts: Ints) -> bool:
+    """Whether several rows say 0, and the next number is far away for numbers that lie so close."""
+    if len(numbers) <= MOST_LEVELS or numbers[0] != 0 or counts[0] < FEWEST:
+        return False
+    usual_gap, most = np.median(np.diff(numbers[1:])), numbers[int(0.95 * len(numbers))]
+    return bool(numbers[1] > max(APART * (most - numbers[1]), usual_gap / APART))
 
 
 def ends_within(numbers: Floats, counts: Ints, within: Span) -> Ends | None:
@@ -185,11 +210,11 @@ def levels_of(numbers: Floats, counts: Ints, *, whole: bool) -> tuple[str, ...]:
     return tuple(as_text(number) for number in numbers.tolist())
 
 
-def growing_bins(numbers: Floats, counts: Ints, *, whole: bool) -> BinEnds:
-    """Cuts at 1, 2, 5, 10, 20, 50 and so on, where most numbers are small ones; the last is the upper bound."""
+def growing_bins(numbers: Floats, counts: Ints, zeros: bool, *, whole: bool) -> BinEnds:
+    """Cuts at 1, 2, 5, 10, 20, 50 and so on, where most numbers are small or 0; the last is the upper bound."""
     low, high = float(numbers[0]), float(numbers[-1])
-    crowded = counts[numbers <= high / 16].sum() > SMALL * counts.sum()
-    if low < 0 or len(numbers) <= MOST_ROUND or not crowded or not fills_decades(numbers, counts):
+    crowded = counts[numbers <= high / 16].sum() > SMALL * counts.sum() and fills_decades(numbers, counts)
+    if low < 0 or len(numbers) <= MOST_ROUND or not (crowded or zeros):
         return ()
     above = numbers > 0
     rows = counts[above].cumsum()
