@@ -52,7 +52,7 @@ def share_right(frame: pd.DataFrame, *, epsilon: float, noiseless: float, title:
     chosen = data[np.isclose(data["epsilon"], epsilon, rtol=1e-3)]
     layers = [
         *level(0.5, say("a coin: 50%")),
-        *level(noiseless, say("noiseless numbers: {share}", share=percent(noiseless)), strokeDash=[1, 0]),
+        *level(noiseless, say("noiseless: {share}", share=percent(noiseless)), strokeDash=[1, 0]),
         most.encode(across, up, tooltip=tooltips("epsilon|epsilon|,.2~g", "at|at most|.1%")),
         setting_rule(across, [], epsilon=epsilon),
         # No line through the marks: between them it would pass the curve of what is allowed.

@@ -282,7 +282,7 @@ def _curves(
     lines = base.mark_line(strokeWidth=2, xOffset=move).encode(value)
     if len(modes) > 1:
         dashes = [[6, 4] if name == printed else [1, 0] for name in modes]
-        lines = lines.encode(keyed(alt.StrokeDash, "mode", modes, dashes, legend=alt.Legend(symbolSize=1500)))
+        lines = lines.encode(keyed(alt.StrokeDash, "mode", modes, dashes, legend=alt.Legend(symbolSize=600)))
     hollow = dots.transform_filter(f"datum.mode == '{printed}'").mark_point(filled=False, strokeWidth=2, **look)
     full = dots.transform_filter(f"datum.mode != '{printed}'").mark_point(filled=True, **look)
     return [bars, lines, hollow, full] if printed in modes else [bars, lines, full]

@@ -200,9 +200,9 @@ def redraws(frame: pd.DataFrame, *, references: pd.DataFrame | None = None, smal
     rules = rule.mark_point(shape="stroke", angle=90, size=3600, strokeWidth=3, color=INK, opacity=1)
     said = end_labels(rule, "value", "text", dx=2, dy=ROW / 2 - 14, fontSize=13)
     names = pd.DataFrame({"metric": metrics, "text": [_spread(data, metric, told) for metric in metrics]})
-    heads = words(
-        alt.Chart(names).encode(down, x=alt.value(0)), "text", align="left", dy=14 - ROW / 2, fontWeight="bold"
-    )
+    look: Any = {"align": "left", "dy": 14 - ROW / 2, "fontWeight": "bold"}
+    look["fontSize"] = alt.ExprRef("width < 400 ? 11 : 15")  # whole in a phone's chart
+    heads = words(alt.Chart(names).encode(down, x=alt.value(0)), "text", **look)
     return present(
         alt.layer(rules, draws, heads, said),
         say("The same method, drawn again"),

@@ -91,8 +91,8 @@ def attack(epsilon: float | None, seed: int) -> tuple[str, Demonstration]:
     values = {"columns": columns, "permuted": columns - len(KNOWN) - 1, "share": percent(inside)}
     values |= {"method": METHODS[METHOD].title, "epsilon": epsilon, "points": points(epsilon or 0)}
     groups = {
-        "others": say("rows of other people: {mean:.1f} columns off on average", mean=others.mean()),
-        "released": say("released rows: {mean:.1f} columns off", mean=released.mean()),
+        "others": say("rows of others: mean {mean:.1f} columns off", mean=others.mean()),
+        "released": say("released rows: mean {mean:.1f} columns off", mean=released.mean()),
     }
     frame = pd.DataFrame({"others": shares(others), "released": shares(released)})
     frame.insert(0, "distance", frame.index)

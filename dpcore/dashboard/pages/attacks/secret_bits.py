@@ -50,9 +50,9 @@ def noisy_share(number: int, seed: int) -> tuple[pd.DataFrame, Floats]:
 
 def attack(number: int, epsilon: float | None, seed: int) -> tuple[str, Demonstration]:
     """Solve counts for all secrets: shares found by their number, or with noise by epsilon."""
-    first, query = groups(seed)[:SHOWN], phrase("How many of these {size:.0f} earn more than 50K?")
+    first, query = groups(seed)[:SHOWN], phrase("How many of {size:.0f} earn more than 50K?")
     queries = [say(query, size=group.sum()) for group in first]
-    answers = pd.DataFrame({say("query"): queries, say("published answer"): first @ BITS})
+    answers = pd.DataFrame({say("query"): queries, say("answer"): first @ BITS})
     values: Any = {"people": PEOPLE, "number": number, "releases": RELEASES, "epsilon": epsilon}
     lead = phrase(
         "A coin decided who of {people} people earns more than 50K. **No row is published, only "
@@ -78,5 +78,5 @@ def attack(number: int, epsilon: float | None, seed: int) -> tuple[str, Demonstr
     )
     noisy, unit = noisy_share(number, seed)
     scale = secret_bits_numbers.scale(number, epsilon)
-    answers[say("published answer")] = (first @ BITS + scale * unit).round().astype(int)
+    answers[say("answer")] = (first @ BITS + scale * unit).round().astype(int)
     return say(lead, scale=short(scale), **values), with_noise(noisy, epsilon, assumed, answers)

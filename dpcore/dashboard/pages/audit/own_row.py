@@ -77,7 +77,7 @@ def own(page: str, data: Dataset, place: Any) -> None:
         cost = phrase("Shown to anyone, no epsilon would be left: none is proven.")
     runs = phrase("{runs:,} runs on your real rows, for your eyes only: nothing is charged.")
     sentences = say(runs, runs=2 * trials), say(cost, sum=number(chosen.runs * trials * bound))
-    st.caption(f"**{say(REAL_DATA)}.** {' '.join(sentences)}")
+    st.caption(f"**{say(REAL_DATA)}** · {' '.join(sentences)}")
     with st.expander(say("The person’s values. {mark}", mark=say(REAL_DATA))), mendable():
         values(data, chosen)
 

@@ -95,7 +95,7 @@ def many(key: str) -> Demonstration | None:
         more = [ask(p0, share, people, rng)[1] for _ in range(CROWDS)]
         estimates = pd.concat([estimates.head(1), *more], ignore_index=True)
         session.keep(f"{key}.ask.drawn", ((p0, share, people), (counts, estimates)))
-    label = say("Show what only this game can know: who told the truth")
+    label = say("Show who told the truth (only a game can)")
     revealed = lasting(st.toggle, label, f"{key}.reveal")
     said, estimate = (percent(estimates[name].iloc[0], TENTHS) for name in ("said", "estimate"))
     return Demonstration(
