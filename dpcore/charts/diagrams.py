@@ -16,7 +16,7 @@ from dpcore.language import phrase, say
 HEIGHT = 300  # pixels
 HALVES = (0.13, 0.13), (0.23, 0.1)  # of a box, as shares of the width and of the height; and on a phone
 BROAD = f"{NARROW} <= {ROOM}"
-YOU, ANSWER, OUT, ADDED = phrase("You"), phrase("your true answer"), phrase("What is published"), phrase("noise here")
+YOU, ANSWER, OUT, ADDED = phrase("You"), phrase("your true answer"), phrase("What is published"), phrase("add noise")
 OWNS, ASKS = phrase("data owner"), phrase("user")
 TRUSTED, ALONE = phrase("Other pages"), phrase("This page")
 Box = tuple[float, int, str, str, str]  # how far along, in which row, its color, and two lines
@@ -33,7 +33,7 @@ TRUST_ARROWS: list[Arrow] = [
     (0.0, 0.5, 0, 0, REAL, phrase("the truth")),
     (0.5, 1.0, 0, 0, RELEASED, ADDED),
     (0.0, 0.5, 1, 0, RELEASED, ADDED),
-    (0.5, 1.0, 1, 0, RELEASED, phrase("the reports")),
+    (0.5, 1.0, 1, 0, RELEASED, phrase("report")),
 ]
 FRAMEWORK_BOXES: list[Box] = [
     (0.0, 0, REAL, OWNS, ""),

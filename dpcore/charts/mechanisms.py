@@ -29,7 +29,7 @@ from dpcore.text import number, percent
 
 WAYS = {
     "each": (phrase("epsilon for each: k times epsilon in all"), CLAIMED, [1, 0]),
-    "shared": (phrase("epsilon shared by k answers: epsilon in all"), SERIES[3], [7, 4]),
+    "shared": (phrase("epsilon/k for each: epsilon in all"), SERIES[3], [7, 4]),
     "once": (phrase("one answer with all of epsilon"), RELEASED, [2, 3]),
 }
 ERRORS = 0.02, 200.0  # from 100 answers with epsilon 5 each to 100 that share epsilon 0.1
