@@ -147,9 +147,8 @@ class Ledger(Tally):
         currency = Currency.of(delta)
         super().__init__(name, None if epsilon is None else currency.amount(epsilon), plan, currency)
         self.relation = Relation.parse(relation)
-        self.unit_column: str | None = (
-            None  # the column that names whom its runs protect, "" for rows; None before any run
-        )
+        # The column that names whom its runs protect, "" for rows; None before any run.
+        self.unit_column: str | None = None
 
     def __repr__(self) -> str:
         void = " (guarantee void)" if self.guarantee_void else ""
@@ -264,7 +263,6 @@ class Ledger(Tally):
         Ledger
             The part, which has this ledger's relation and delta.
         """
-        self._refuse_group()
         return self._new(self._part(name, epsilon=epsilon, plan=plan))
 
     def parallel(self, name: str, *, by: Literal["value", "label"], plainly_claimed: bool = False) -> Ledger:
@@ -291,7 +289,6 @@ class Ledger(Tally):
         ParameterError
             If `by` is neither, or this ledger is a group itself.
         """
-        self._refuse_group()
         if by not in ("value", "label"):
             raise ParameterError("The parts of a group are not formed like that.", "Choose by='value' or by='label'.")
         twofold = by == "value" and self.relation is Relation.REPLACE
@@ -321,7 +318,7 @@ class Ledger(Tally):
         """
         if not self.in_parallel:
             raise ParameterError("Only a parallel group has parts.", "Call parallel(…) first.")
-        return self._new(self._part(name), self._of_parts)
+        return self._new(Ledger(self.relation, name=name, delta=self.delta), self._of_parts)
 
     def share_of(self, epsilon: Amount) -> Amount:
         """Return what this part of a parallel group may spend for the group to cost `epsilon`.
@@ -360,7 +357,6 @@ class Ledger(Tally):
         Ledger
             The part.
         """
-        self._refuse_group()
         many = whole(times, "number of times", least=1)
         return self._new(self._part(name), many_times(many))
 
@@ -380,7 +376,6 @@ class Ledger(Tally):
         Ledger
             The part.
         """
-        self._refuse_group()
         many = whole(rows, "number of rows", least=1)
         name = f"up to {many:,} rows of one person" if many > 1 else "one row of one person"
         return self._new(self._part(name, plan=plan), many_times(self.currency.rows(many)))
@@ -411,7 +406,6 @@ class Ledger(Tally):
         ParameterError
             If the rate or epsilon is out of range, or this ledger counts rho or is a group.
         """
-        self._refuse_group()
         self._refuse_rho()
         cost = exact(epsilon)
         if math.isinf(cost) or not 0 < rate <= 1:
@@ -440,7 +434,6 @@ class Ledger(Tally):
         Ledger
             The part.
         """
-        self._refuse_group()
         self._refuse_rho()
         size = whole(rows, "number of rows", least=0)
         prices = Prices(bound=lambda paid: bootstrap_loss(paid, self.relation, size))
@@ -484,6 +477,7 @@ class Ledger(Tally):
         return ledger
 
     def _part(self, name: str, relation: Relation | None = None, **limits: Amount | None) -> Ledger:
+        self._refuse_group()
         return Ledger(relation or self.relation, name=name, delta=self.delta, **limits)
 
     def _new(self, ledger: Ledger, prices: Prices | None = None) -> Ledger:
@@ -499,6 +493,7 @@ class Ledger(Tally):
             )
 
     def _refuse_rho(self) -> None:
+        self._refuse_group()
         if self.delta:
             raise ParameterError("A sample's price is known in pure epsilon only.", "Use delta=0, or ask all rows.")
 
