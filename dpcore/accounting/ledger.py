@@ -357,8 +357,7 @@ class Ledger(Tally):
         Ledger
             The part.
         """
-        many = whole(times, "number of times", least=1)
-        return self._new(self._part(name), many_times(many))
+        return self._new(self._part(name), many_times(whole(times, "number of times", least=1)))
 
     def group(self, rows: int, *, plan: Amount | None = None) -> Ledger:
         """Open a ledger of queries about rows, of which a person has several (group privacy).

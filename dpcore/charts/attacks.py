@@ -106,8 +106,7 @@ def share_found(
     band = ["low", "high"] if "low" in frame else []
     data = tidy(frame, [], ["number", "share", *band]).dropna(subset=["number"])
     known = data.dropna(subset=["share"])
-    step = max(most // 10, 1)
-    ticks = list(range(0 if lowest else 1, most + 1, step))
+    ticks = list(range(0 if lowest else 1, most + 1, max(most // 10, 1)))
     across = alt.X(
         "number:Q", **scaled(what, span(min(ticks), most, padding=12), values=ticks, format=",d", grid=False)
     )

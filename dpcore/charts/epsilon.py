@@ -147,8 +147,7 @@ def _levels(columns: str) -> str:
 def _together(own: pd.DataFrame, head: str) -> pd.DataFrame:
     """Entries of a kind as one, which says how many there are and what each costs."""
     low, high = (limit(end) for end in own["epsilon_nominal"].agg(["min", "max"]))
-    count = f"{len(own):,}"
-    name = say(TABLES[head][low != high], count=count, each=high, low=low, high=high)
+    name = say(TABLES[head][low != high], count=f"{len(own):,}", each=high, low=low, high=high)
     return own[[*WHICH]].sum().to_frame().T.assign(name=name)
 
 
@@ -288,11 +287,6 @@ def _onward(base: Any) -> Any:
     return base.mark_point(filled=True, opacity=1, **look)
 
 
-def _beside(endless: str) -> alt.ExprRef:
-    """How far from the end of a bar its number stands."""
-    return alt.ExprRef(f"{endless} ? 26 : 14")
-
-
 def odds_icons(probability: float, *, title: str | None = None) -> Chart:
     """Draw one hundred icons, some of them filled; only certainty fills all.
 
@@ -366,7 +360,7 @@ def forest_budget(frame: pd.DataFrame, *, title: str = "") -> Chart:
     far = bars.transform_filter("datum.endless").mark_bar(color=hatched(RELEASED), **SILENT)
     last = data.groupby(["row", "which"], sort=False).agg({"stop": "max", "endless": "any", "text": "first"})
     ends = alt.Chart(last.reset_index()).encode(alt.X("stop:Q", **across), down, end_labels)
-    totals = words(ends, "text", align="left", dx=_beside("datum.endless"))
+    totals = words(ends, "text", align="left", dx=alt.ExprRef("datum.endless ? 26 : 14"))
     arrows = _onward(ends.transform_filter("datum.endless")).encode(tooltip=NO_TIP)
     sums = {name: limit(frame[column].fillna(math.inf).sum()) for column, name in called.items()}
     said = ", ".join(starmap(_told, sums.items()))

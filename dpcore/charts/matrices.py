@@ -46,7 +46,7 @@ def pair_heatmap(frame: pd.DataFrame) -> Chart:
     )
 
 
-def affinity(frame: pd.DataFrame, clusters: Mapping[Any, object] | pd.DataFrame) -> Chart:
+def affinity(frame: pd.DataFrame, clusters: Mapping[Any, object]) -> Chart:
     """Draw the noisy score of each pair of columns, or bits, as a matrix in the order of clusters.
 
     Parameters
@@ -54,17 +54,14 @@ def affinity(frame: pd.DataFrame, clusters: Mapping[Any, object] | pd.DataFrame)
     frame : DataFrame
         One row per unordered pair: `a`, `b` (texts), `score` (noisy: what is below 0 is drawn as 0,
         and what is above 1 as 1). Up to 60 columns are named.
-    clusters : mapping or DataFrame
-        From each text to its cluster, as a mapping or as a frame of `column` and `cluster`; a gap
-        parts one cluster from the next.
+    clusters : mapping
+        From each text to its cluster; a gap parts one cluster from the next.
 
     Returns
     -------
     alt.Chart
         The chart.
     """
-    if isinstance(clusters, pd.DataFrame):
-        clusters = dict(zip(clusters["column"], clusters["cluster"], strict=True))
     cluster = dict(zip(texts(clusters), texts(clusters.values()), strict=True))
     pairs = tidy(frame, ["a", "b"], ["score"]).dropna()
     for name in [*pairs["a"], *pairs["b"]]:

@@ -11,6 +11,7 @@ from scipy.stats import norm
 from dpcore.arguments import Floats
 from dpcore.domain.column import Codes, Column, code_dtype
 from dpcore.domain.schema import Schema
+from dpcore.postprocess.bayes_net import uniform_codes
 
 STRENGTHS = (0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99)  # of the ties in a made-up table
 MOST_STEEP = 3.5  # categories: the power of a value's rank by which its share falls
@@ -30,9 +31,7 @@ def matchings(columns: int) -> Iterator[list[tuple[int, int]]]:
 
 def functions(schema: Schema, rows: int, pairs: Sequence[tuple[int, int]], rng: np.random.Generator) -> Codes:
     """Codes of rows in which one column of every pair is a function of the other, and all values are as frequent."""
-    codes = np.empty((rows, len(schema)), dtype=code_dtype(max(schema.sizes)), order="F")
-    for j, size in enumerate(schema.sizes):
-        codes[:, j] = rng.integers(size, size=rows)
+    codes = uniform_codes(schema.sizes, rows, rng)
     for pair in pairs:
         few, many = sorted(pair, key=lambda j: schema.sizes[j])
         rule = rng.permutation(np.arange(schema.sizes[many]) % schema.sizes[few])

@@ -111,7 +111,9 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
         about="Which source draws; 'auto' samples exactly, or with a seed is 'laplace'.",
     )
     random_state: int | None = whole(
-        default=None, least=0, optional=True, about="Seeded runs are for teaching and are not private."
+        default=None,
+        least=0,
+        about="Seeded runs are for teaching and are not private.",
     )
 
     schema_: Schema = learned("Schema", "The public schema that `fit` was given.")
@@ -476,6 +478,9 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
 
     def _check(self, schema: Schema) -> None:
         """Raise ParameterError if the parameters do not fit each other, or the public schema."""
+        target = getattr(self, "target", None)
+        if target is not None:
+            self._target(schema, target)
 
     @property
     def _published(self) -> bool:
@@ -500,7 +505,7 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):
     """
 
     predictor: ClassVar[str] = "forest"  # which of its `artifacts` predicts
-    target: str | None = text(default=None, optional=True, about="The class column; by default the schema's.")
+    target: str | None = text(default=None, about="The class column; by default the schema's.")
     target_: str = learned("str", "The class column.")
     classes_: NDArray[Any] = learned(
         "array of str", "All classes that the schema declares, in its order; not what the rows happened to hold."
@@ -544,8 +549,7 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):
             frame = table.assign(**{target: one_per_row(y, table)})
         super().fit(frame, schema=schema, ledger=ledger, progress=progress)
         self.target_ = self._target(self.schema_, self.target)
-        column = self.schema_[self.target_]
-        self.classes_ = np.array(column.labels, dtype=object)
+        self.classes_ = np.array(self.schema_[self.target_].labels, dtype=object)
         return self
 
     def predict(self, frame: pd.DataFrame) -> NDArray[Any]:
@@ -568,8 +572,7 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):
         DataError
             If a column is lacking or a cell does not fit its declaration.
         """
-        places = self.predict_proba(frame).argmax(axis=1)
-        return np.asarray(self.classes_[places])
+        return np.asarray(self.classes_[self.predict_proba(frame).argmax(axis=1)])
 
     def predict_proba(self, frame: pd.DataFrame) -> Floats:
         """Predict the probability of each class for every row.

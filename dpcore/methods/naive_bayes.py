@@ -62,6 +62,7 @@ from dpcore.methods.measurement import Measurement, clique
 from dpcore.methods.parameters import Control, choice, learned, number, text, whole
 from dpcore.methods.presets import Preset
 from dpcore.methods.synthesizer import Synthesizer, most_rows
+from dpcore.postprocess.bayes_net import uniform_codes
 from dpcore.postprocess.simplex import combine_row_sums, project, project_rows, spread_difference, systematic_sample
 from dpcore.rows import joint_counts
 
@@ -99,7 +100,6 @@ class NaiveBayesSynthesizer(Synthesizer):
     variant: str | None = choice(
         default=None,
         options=chain(*VARIANTS.values()),
-        optional=True,
         about="C1 or C2 in corrected mode, Alg2 or Alg1 as published; by default the first of the mode's pair.",
     )
     x_source: str = choice(
@@ -113,11 +113,10 @@ class NaiveBayesSynthesizer(Synthesizer):
         about="C1 with uniform x: labels from the posterior (exponent 1), from the paper's flatter exponent epsilon / "
         "(2 Dq), or the most probable one.",
     )
-    target: str | None = text(default=None, optional=True, about="The class column; by default the schema's.")
+    target: str | None = text(default=None, about="The class column; by default the schema's.")
     smoothing: float = number(default=1.0, open="(", about="The pseudo-count, positive.")
     rows: int | None = whole(
         default=None,
-        optional=True,
         about="S, the number of rows labeled during fit (as published, and C2). By default N, where N is public.",
     )
     log_base: str = choice(default="e", options=LOG_BASES, about="Of q and Dq, as published; the paper does not say.")
@@ -270,11 +269,7 @@ class NaiveBayesSynthesizer(Synthesizer):
 
     def _uniform_rows(self, schema: Schema, size: int, rng: np.random.Generator) -> Codes:
         """Attribute codes uniform on the product of the domains, columns in the order of `features_`."""
-        sizes = [schema[feature].size for feature in self.features_]
-        rows = np.empty((size, len(sizes)), dtype=code_dtype(max(sizes, default=1)), order="F")
-        for j, values in enumerate(sizes):
-            rows[:, j] = rng.integers(values, size=size)
-        return rows
+        return uniform_codes([schema[feature].size for feature in self.features_], size, rng)
 
     def _assemble(self, schema: Schema, rows: Codes, labels: Ints) -> Codes:
         codes = np.empty((len(labels), len(schema)), dtype=code_dtype(max(schema.sizes)), order="F")

@@ -120,6 +120,7 @@ class Whole(Parameter):
 class Number(Parameter):
     """A number from `least` to `most`; `open` has "(" and ")" for bounds that are none of them."""
 
+    kind = "float"
     least: float = 0.0
     most: float = inf
     open: str = ""
@@ -139,10 +140,6 @@ class Number(Parameter):
         """The bounds as an interval."""
         low, high = "(" if "(" in self.open else "[", ")" if ")" in self.open or self.most == inf else "]"
         return f"{low}{self.least:g}, {self.most:g}{high}"
-
-    @property
-    def kind(self) -> str:
-        return "float"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -253,11 +250,15 @@ def in_braces(words: Iterable[str]) -> str:
 
 
 def declaring(kind: Callable[..., Parameter]) -> Callable[..., Any]:
-    """What declares a field as a parameter of this kind, by what the kind has fields for."""
+    """What declares a field as a parameter of this kind, by what the kind has fields for.
+
+    A parameter whose default is None is optional.
+    """
 
     def declare(**given: Any) -> Any:
         lists: dict[str, Any] = {name: tuple(given[name]) for name in ("options", "words") if name in given}
-        return field(default=given["default"], metadata={"parameter": kind(**given | lists)})
+        known = {"optional": given["default"] is None} | given | lists
+        return field(default=given["default"], metadata={"parameter": kind(**known)})
 
     return declare
 

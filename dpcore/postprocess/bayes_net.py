@@ -66,6 +66,14 @@ def sample_network(
     return codes
 
 
+def uniform_codes(sizes: Sequence[int], n: int, rng: np.random.Generator) -> Codes:
+    """n rows of columns of these sizes, each value as probable as any other, column by column."""
+    codes: Codes = np.empty((n, len(sizes)), dtype=code_dtype(max(sizes, default=1)), order="F")
+    for j, size in enumerate(sizes):
+        codes[:, j] = rng.integers(size, size=n)
+    return codes
+
+
 def sample_binarized(
     binarization: Binarization, draw: Callable[[int, float], Codes], n: int, rng: np.random.Generator
 ) -> Codes:

@@ -127,8 +127,7 @@ class ReleasedTree:
         """The generalized rows that a release publishes: a name per divided column, and how many rows, rounded."""
         if not leaf_counts.sum() < MOST:
             raise ParameterError("These counts are too large to round: they are mostly noise.", "Spend more epsilon.")
-        kept = project(leaf_counts, leaf_counts.sum())
-        counts = self.tree.whole_numbers(kept)[-1]
+        counts = self.tree.whole_numbers(project(leaf_counts, leaf_counts.sum()))[-1]
         cells = np.flatnonzero(counts)
         places = self.leaves.blocks(cells)
         named = {

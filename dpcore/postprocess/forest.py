@@ -23,6 +23,7 @@ from dpcore.domain.former_names import VALUES
 from dpcore.domain.schema import Schema
 from dpcore.domain.splits import Attribute, Blocks, CodeCut, Groups, NumberCut, attributes_of, ticks_of
 from dpcore.errors import SchemaError
+from dpcore.postprocess.simplex import rows_to_one
 
 NOTHING = 1e-3  # records that count as none
 FORMAT, TIE = "dpcore forest 1", 1e-5
@@ -226,8 +227,7 @@ class Forest:
         impurity, less that of its children. Shares of all columns that trees may split by sum to 1,
         or are all 0 if nothing was split to any effect.
         """
-        shares = self.probabilities
-        weight = self.counts * (1 - (shares**2).sum(axis=1))
+        weight = self.counts * (1 - (self.probabilities**2).sum(axis=1))
         gain = np.zeros(len(self.schema))
         inner = ~self.leaf
         below = np.bincount(self.parent[self.parent >= 0], weights=weight[self.parent >= 0], minlength=len(weight))
@@ -434,7 +434,7 @@ def shares(counts: Floats) -> Floats:
     clipped = np.maximum(counts, 0.0)
     lost = clipped.sum(axis=1) <= NOTHING
     clipped[lost] = counts[lost] >= counts[lost].max(axis=1, keepdims=True, initial=-np.inf) - NOTHING
-    return np.asarray(clipped / clipped.sum(axis=1, keepdims=True))
+    return rows_to_one(clipped)
 
 
 CONFIDENCE = 0.25  # C4.5's default

@@ -88,8 +88,7 @@ def side_of(forest: Forest, place: int) -> tuple[str, str]:
     above = int(forest.parent[place])
     if above < 0:
         return "", ""
-    column = int(forest.column[above])
-    attribute = forest.attributes[column]
+    attribute = forest.attributes[int(forest.column[above])]
     child = place - int(forest.first[above])
     side = attribute.text(float(forest.low[above]), float(forest.cut[above]), child)
     cut = attribute.column.numeric and isinstance(attribute, CodeCut | NumberCut)

@@ -182,21 +182,6 @@ def parts(cliques: Iterable[Scope]) -> Graph:
     return part
 
 
-def _shared(a: Scope, b: Scope) -> Scope:
-    return tuple(j for j in a if j in b)
-
-
-def _axes(clique: Scope, separator: Scope) -> list[int]:
-    """The clique's axes, those of the separator first."""
-    return sorted(range(len(clique)), key=lambda axis: (clique[axis] not in separator, axis))
-
-
-def _conditional(table: Floats, clique: Scope, separator: Scope) -> Floats:
-    """P(other columns | separator), one row per value of the separator; never undefined."""
-    rows = prod(table.shape[axis] for axis, j in enumerate(clique) if j in separator)
-    return conditional(table.transpose(_axes(clique, separator)).reshape(rows, -1).T)
-
-
 def sample_rows(
     cliques: Sequence[Scope], parents: Sequence[int], tables: Sequence[Floats], size: int, rng: np.random.Generator
 ) -> Ints:
@@ -207,12 +192,15 @@ def sample_rows(
     """
     codes = np.empty((size, 1 + max(j for clique in cliques for j in clique)), dtype=np.intp, order="F")
     for clique, parent, table in zip(cliques, parents, tables, strict=True):
-        separator = _shared(clique, cliques[parent]) if parent >= 0 else ()
+        separator = [j for j in clique if parent >= 0 and j in cliques[parent]]
         others = [j for j in clique if j not in separator]
         shape = dict(zip(clique, table.shape, strict=True))
-        chances = _conditional(table, clique, separator)
+        axes = [clique.index(j) for j in (*separator, *others)]
+        known = [shape[j] for j in separator]
+        # P(others | separator), a row per value of the separator; never undefined.
+        chances = conditional(table.transpose(axes).reshape(prod(known), -1).T)
         if separator:
-            at = np.ravel_multi_index([codes[:, j] for j in separator], [shape[j] for j in separator])
+            at = np.ravel_multi_index([codes[:, j] for j in separator], known)
             drawn = draw_given(chances, at, rng)
         else:
             drawn = systematic_sample(chances[0], size, rng)

@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 
 from dpcore.arguments import Floats, Ints
+from dpcore.mechanisms.scores.dependence import merged_counts
 from dpcore.postprocess import junction_tree
 from dpcore.postprocess.bayes_net import margin
 from dpcore.postprocess.junction_tree import Edge, Scope
@@ -213,11 +214,7 @@ class MaximalEntropy:
 
 def merged(table: Floats, merges: Sequence[Ints]) -> Floats:
     """The table of merged values: per axis, the new value of every value."""
-    if len(merges) == 2:
-        return np.asarray(one_hot(merges[0]) @ table @ one_hot(merges[1]).T)
-    for axis, merge in enumerate(merges):
-        table = np.moveaxis(np.tensordot(one_hot(merge), table, (1, axis)), 0, axis)
-    return table
+    return merged_counts(table, merges, {})
 
 
 def one_hot(merge: Ints) -> Floats:

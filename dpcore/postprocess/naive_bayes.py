@@ -15,6 +15,7 @@ from dpcore.arguments import Floats
 from dpcore.domain.schema import Schema
 from dpcore.errors import SchemaError
 from dpcore.postprocess.forest import decoded
+from dpcore.postprocess.simplex import rows_to_one
 
 FORMAT = "dpcore naive bayes 1"
 SUMS = 1e-6
@@ -53,8 +54,7 @@ class Bayes:
     def probability(self, frame: pd.DataFrame) -> Floats:
         """The classes' probabilities, shape (n, classes)."""
         logs = self.joint_log(frame)
-        weights = np.exp(logs - logs.max(axis=1, keepdims=True))
-        return np.asarray(weights / weights.sum(axis=1, keepdims=True), dtype=float)
+        return rows_to_one(np.exp(logs - logs.max(axis=1, keepdims=True)))
 
     def to_dict(self) -> dict[str, Any]:
         """The classifier without its schema as JSON-ready values."""

@@ -9,7 +9,7 @@ from dpcore.arguments import Floats, Ints
 from dpcore.domain.column import Column
 from dpcore.postprocess.max_entropy import one_hot
 from dpcore.postprocess.noisy_tables import NOTHING
-from dpcore.postprocess.simplex import TRACE, merge_rare, project
+from dpcore.postprocess.simplex import TRACE, merge_rare, project, rows_to_one
 
 ENOUGH = (4.0, 15.0, 60.0)  # noise scales that merged values count, by resolution
 MOST = 1e40  # a variance: nothing is known
@@ -60,14 +60,14 @@ class Resolution:
     @property
     def spread(self) -> Floats:
         """P(finest group | the model's value)."""
-        return self._spread(self.coarser[self.level], self.sums)
+        return rows_to_one(one_hot(self.coarser[self.level]) * self.sums)
 
     def refined(self, level: int) -> Floats:
         """P(value at a finer level | the model's value); the model has that level from now on."""
         sums = np.bincount(self.coarser[level], weights=self.sums).astype(float)
         own = self._between(self.level, level)
         self.level = level
-        return self._spread(own, sums)
+        return rows_to_one(one_hot(own) * sums)
 
     def merge_to(self, level: int) -> Ints:
         """The value at a level of each of the model's values, which are as fine."""
@@ -76,11 +76,6 @@ class Resolution:
     def _between(self, coarse: int, fine: int) -> Ints:
         first = np.unique(self.coarser[fine], return_index=True)[1]
         return np.asarray(self.coarser[coarse][first])
-
-    @staticmethod
-    def _spread(own: Ints, sums: Floats) -> Floats:
-        weights = one_hot(own) * sums
-        return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
 
 def neighbors(column: Column) -> int:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from dpcore.arguments import Floats
 from dpcore.domain.column import Column
+from dpcore.postprocess.simplex import rows_to_one
 
 Rule = NDArray[np.integer[Any]]
 FLOOR = 1e-6
@@ -93,5 +94,4 @@ def towards(noisy: Floats, before: Floats, variance: float) -> Floats:
 
 def floored(distributions: Floats) -> Floats:
     """Rows that sum to 1, with nothing below `FLOOR` of it."""
-    raised = np.maximum(distributions, FLOOR)
-    return np.asarray(raised / raised.sum(axis=1, keepdims=True), dtype=float)
+    return rows_to_one(np.maximum(distributions, FLOOR))

@@ -17,8 +17,7 @@ def combine_row_sums(tables: Sequence[Floats]) -> Floats:
     have the shapes (k, S), the result (k,).
     """
     weights = np.array([1.0 / table.shape[1] for table in tables])
-    sums = np.stack([table.sum(axis=1) for table in tables])
-    return np.asarray(weights @ sums / weights.sum())
+    return np.asarray(weights @ np.stack([table.sum(axis=1) for table in tables]) / weights.sum())
 
 
 def spread_difference(table: Floats, totals: Floats) -> Floats:
@@ -39,6 +38,11 @@ def project_rows(table: Floats, totals: Floats) -> Floats:
     support = np.maximum((descending > excess).sum(axis=1), 1) - 1
     threshold = np.take_along_axis(excess, support[:, None], axis=1)
     return np.maximum(table - threshold, 0.0)
+
+
+def rows_to_one(weights: Floats) -> Floats:
+    """Rows of weights, of which some are positive, as probabilities."""
+    return np.asarray(weights / weights.sum(axis=1, keepdims=True), dtype=float)
 
 
 def project(table: Floats, total: float) -> Floats:

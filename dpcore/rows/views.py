@@ -3,7 +3,6 @@
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from types import MappingProxyType
 from typing import Any, Self
 
@@ -85,19 +84,15 @@ class FolderRows(Rows):
 
     def recoded(self, sizes: Sequence[int], rules: Sequence[tuple[int, Rule]]) -> Self:
         columns = [rule_of(rule, size, [self._columns[j]]) for (j, rule), size in zip(rules, sizes, strict=True)]
-        return self._view(sizes, columns, self._kept, self._rows)
+        return self._view(sizes=sizes, columns=columns)
 
     def derived(self, size: int, sources: Sequence[int], rule: Rule) -> Self:
         column = rule_of(rule, size, [self._columns[j] for j in sources])
-        return self._view((*self.sizes, size), (*self._columns, column), self._kept, self._rows)
+        return self._view(sizes=(*self.sizes, size), columns=(*self._columns, column))
 
     def split(self, by: int) -> list[Self]:
-        (many,) = self.tables([(by,)])
-        column = self._columns[by]
-        return [
-            self._view(self.sizes, self._columns, (*self._kept, (column, code)), int(rows))
-            for code, rows in enumerate(many)
-        ]
+        look, sizes = self._columns[by], enumerate(self.tables([(by,)])[0])
+        return [self._view(kept=(*self._kept, (look, code)), rows=int(n)) for code, n in sizes]
 
     def held(self) -> Codes:
         raise DataError(
@@ -105,10 +100,10 @@ class FolderRows(Rows):
             "Use mode='corrected', or fit on a DataFrame of rows that fit into memory.",
         )
 
-    def _view(
-        self, sizes: Sequence[int], columns: Sequence[Column], kept: Sequence[tuple[Column, int]], rows: int | None
-    ) -> Self:
-        return type(self)(self.source, sizes=sizes, columns=columns, kept=kept, rows=rows)
+    def _view(self, **other: Any) -> Self:
+        """Rows without numbers, but for what is given the same as these."""
+        own = {"source": self.source, "sizes": self.sizes, "columns": self._columns}
+        return type(self)(**own | {"kept": self._kept, "rows": self._rows} | other)
 
     def _streamed(self, families: list[Family]) -> list[Counts]:
         """Over parts in several processes, if that pays; workers count, and nothing else.
@@ -121,9 +116,9 @@ class FolderRows(Rows):
         self.source.check()  # a table that is remembered is one of this folder, too
         if jobs == 1 or not self.source.parts[1:] or not families or () in families:
             return super()._streamed(families)
-        view = partial(type(self), sizes=self.sizes, columns=self._columns, kept=self._kept, rows=self._rows)
         left = list(self.source.parts)
-        tasks = (delayed(Rows._streamed)(view(replace(self.source, parts=(part,))), families) for part in (*left,))
+        views = [self._view(source=replace(self.source, parts=(part,))) for part in left]
+        tasks = (delayed(Rows._streamed)(view, families) for view in views)
         sums: list[Counts] = [np.zeros([self.sizes[j] for j in family], dtype=np.int64) for family in families]
         try:
             for tables in Parallel(n_jobs=jobs, return_as="generator")(tasks):
@@ -131,7 +126,7 @@ class FolderRows(Rows):
                 del left[0]
         except TerminatedWorkerError:
             warnings.warn("A process that counted rows was ended; this one counts on in its place.", stacklevel=2)
-            tables = Rows._streamed(view(replace(self.source, parts=tuple(left))), families)
+            tables = Rows._streamed(self._view(source=replace(self.source, parts=tuple(left))), families)
             sums = [total + table for total, table in zip(sums, tables, strict=True)]
         self.source.check()
         return sums

@@ -43,8 +43,7 @@ def path(fitted: Any) -> float:
 
 def last_group(fitted: Any) -> float:
     """The noisy count of the group of (1, 1), and how many rows that of (0, 0) lost, where one is replaced."""
-    partition = fitted.tree_.leaves
-    noisy = fitted.tree_.noisy[-1].reshape(partition.shape)
+    noisy = fitted.tree_.noisy[-1].reshape(fitted.tree_.leaves.shape)
     if fitted.relation == "add_remove":
         return float(noisy[-1, -1])
     return clipped(noisy[-1, -1], 5.0) + clipped(5 - noisy[0, 0], 0.0)

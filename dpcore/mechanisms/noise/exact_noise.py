@@ -42,8 +42,7 @@ class ExactNoise(Noise):
     def many_counts(self, tables: Sequence[NDArray[np.int64]], scales: Sequence[float]) -> list[Floats]:
         sizes, many = [table.size for table in tables], laplace if self.law == "laplace" else gaussian
         wider = [scale * (1 + SPARE) for scale in scales]
-        drawn = np.split(many(np.repeat(wider, sizes)), np.cumsum(sizes)[:-1])
-        return sums(tables, drawn)
+        return sums(tables, np.split(many(np.repeat(wider, sizes)), np.cumsum(sizes)[:-1]))
 
     def histograms(self, tables: Sequence[NDArray[np.int64]], factor: float, *, public_total: bool) -> list[Floats]:
         return super().histograms(tables, factor * (1 - SPARE), public_total=public_total)
@@ -56,8 +55,7 @@ class ExactNoise(Noise):
         return origin + grid * self.counts(steps.astype(np.int64), scale / grid)
 
     def select(self, scores: Floats, factor: float) -> Ints:
-        size = scores.shape[-1]
-        starts = np.arange(0, scores.size, size)
+        starts = np.arange(0, scores.size, scores.shape[-1])
         return (choice(scores.ravel(), starts, factor).draw() - starts).reshape(scores.shape[:-1])
 
     def select_grouped(self, scores: Floats, groups: Ints, factor: float, weights: Weights | None = None) -> Ints:

@@ -80,7 +80,7 @@ class Specializer(PrivateEstimator):
 
     controls: ClassVar[tuple[Control, ...]] = (Control("rounds", "Specializations", within=(1, 20)),)
     rounds: int = whole(default=10, about="h, the number of specializations.")
-    target: str | None = text(default=None, optional=True, about="The class column; by default the schema's.")
+    target: str | None = text(default=None, about="The class column; by default the schema's.")
     max_leaves: int = whole(default=100_000, most=MOST_LEAVES, about=LEAVES)
     steps_: list[tuple[str, str]] = learned("list of (column, value)", "What was specialized.")
 

@@ -174,8 +174,7 @@ class Walk:
 
     def next_in_turn(self) -> str:
         """Of the open columns the one that was divided least often; the first of them in the schema's order."""
-        times = [column for column, _ in self.steps]
-        return min(self.open(), key=times.count)
+        return min(self.open(), key=[column for column, _ in self.steps].count)
 
     def family(self, name: str) -> tuple[str, ...]:
         """The columns of `leveled` that make the cells after a step, and the class."""

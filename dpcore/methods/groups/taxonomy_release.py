@@ -146,7 +146,6 @@ class TaxonomyRelease(GeneralizingSynthesizer):
     )
     measure: str | None = choice(
         default=None,
-        optional=True,
         options=("all", "leaves"),
         about="Which levels get noisy counts. By default all in corrected mode, and as the patent has it the leaves in "
         "published mode.",
@@ -185,12 +184,10 @@ class TaxonomyRelease(GeneralizingSynthesizer):
     )
     target: str | None = text(
         default=None,
-        optional=True,
         about="The class column; by default the schema's. Without either, columns take turns.",
     )
     max_per_attribute: int | None = whole(
         default=None,
-        optional=True,
         about="How often one column may be divided. By default once as published, and in corrected mode as "
         "often as it has levels.",
     )

@@ -183,14 +183,13 @@ class LocalTree(LocalClassifier):
         Control("max_depth", "Depth at most", within=(1, 20), initial=lambda method, _: DEPTHS[method.mode]),
     )
     max_depth: int | None = whole(
-        default=None, most=20, optional=True, about=f"The most divisions from the root to a leaf; {UNLESS} 10 and 5."
+        default=None, most=20, about=f"The most divisions from the root to a leaf; {UNLESS} 10 and 5."
     )
     min_support: float | None = number(
         default=None,
         least=0.001,
         most=1,
         open=")",
-        optional=True,
         about=f"Nodes with a smaller share of all people are leaves; {UNLESS} .001 and .02.",
     )
     forest_: Forest = learned("Forest", "One tree.")

@@ -122,7 +122,6 @@ class DTCRD(LocalTree):
     intervals: int | None = whole(
         default=None,
         most=MOST_GIVEN,
-        optional=True,
         about="m; by default one for 100 people, and 10 to 100 of them. A column of whole numbers has no more than it "
         "has numbers.",
     )

@@ -113,7 +113,6 @@ class DTPD(LocalTree):
     )
     min_entropy: float | None = text(
         default=None,
-        optional=True,
         kind="float",
         about=f"Nodes with a smaller entropy of the classes, in bits, are leaves; {UNLESS} 0 and .05.",
     )
@@ -134,8 +133,7 @@ class DTPD(LocalTree):
 
     def _survey(self, table: PrivateTable) -> Survey:
         schema = table.schema
-        target = self._target(schema, self.target)
-        rules = Booleans(schema, target)
+        rules = Booleans(schema, self._target(schema, self.target))
         names, paper = families(rules.schema.names), self._published
         coin = Warner(p=float(self.theta)) if paper else Warner(epsilon=exact(self.epsilon) / len(names))
         together = [names] if paper and self.groups == "one" else []
@@ -166,7 +164,7 @@ class DTPD(LocalTree):
         least = (0.0 if paper else 0.05) if self.min_entropy is None else self.min_entropy
         stops = replace(self._stops(), min_entropy=least)
         certainty = 0.0 if paper else float(self.certainty)
-        self.forest_ = id3(known, rules, reports.source, reports.target, stops, progress, certainty=certainty)
+        self.forest_ = id3(known, rules, stops, progress, certainty)
 
 
 class Booleans:
@@ -177,7 +175,7 @@ class Booleans:
     """
 
     def __init__(self, source: Schema, target: str) -> None:
-        columns: list[Column] = []
+        self.source, self.target, columns = source, target, list[Column]()
         self.rules: list[tuple[str, NDArray[np.int64]]] = []
         self.bit_of: dict[int, int] = {}
         for position, attribute in attributes_of(source, target, cuts=CUTS, children=CHILDREN).items():
@@ -249,24 +247,14 @@ class Conjunctions:
         return abs(mean) / float(np.sqrt(spread / self.people)) if spread > 0 else 0.0
 
 
-def id3(
-    known: Conjunctions,
-    rules: Booleans,
-    schema: Schema,
-    target: str,
-    stops: Stops,
-    progress: Progress,
-    *,
-    certainty: float = 0.0,
-) -> Forest:
+def id3(known: Conjunctions, rules: Booleans, stops: Stops, progress: Progress, sure: float) -> Forest:
     """The tree that ID3 grows from estimated shares; a node holds the bits that lead to it.
 
-    With `certainty`, a bit splits a node only if its covariance with a class there is so many standard errors from 0.
+    A bit splits a node only if its covariance with a class there is `sure` standard errors from 0, unless that is 0.
     """
 
     def classes(literals: Mapping[int, int]) -> Floats:
-        found = [known.share({**literals, **own}) for own in rules.classes]
-        return np.clip(found, 0.0, 1.0)
+        return np.clip([known.share({**literals, **own}) for own in rules.classes], 0.0, 1.0)
 
     tested = rules.classes[:1] if len(rules.classes) == 2 else rules.classes  # what holds of one holds of the other
 
@@ -275,7 +263,7 @@ def id3(
         for position, bit in rules.bit_of.items():
             if bit in node.held:
                 continue
-            if certainty and max(known.certainty(node.held, {bit: 1}, own) for own in tested) < certainty:
+            if sure and max(known.certainty(node.held, {bit: 1}, own) for own in tested) < sure:
                 continue
             halves = [{**node.held, bit: value} for value in (0, 1)]
             shares = np.stack([classes(half) for half in halves])
@@ -295,4 +283,5 @@ def id3(
             found.append(divided(node))
         return found
 
-    return grow(schema, target, known.people * classes({}), {}, level, stops, cuts=CUTS, children=CHILDREN)
+    people = known.people * classes({})
+    return grow(rules.source, rules.target, people, {}, level, stops, cuts=CUTS, children=CHILDREN)

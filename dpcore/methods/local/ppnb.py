@@ -210,7 +210,6 @@ class PPNB(LocalClassifier):
     variance: str | None = choice(
         default=None,
         options=("unbiased", "printed"),
-        optional=True,
         about="Of numbers; by default as printed, if published.",
     )
     least_deviation: str = choice(
@@ -221,7 +220,6 @@ class PPNB(LocalClassifier):
     numbers: str | None = choice(
         default=None,
         options=NUMBERS,
-        optional=True,
         about="Corrected mode: numbers as public bins, or with Laplace noise. By default bins; the paper has moments.",
     )
     protocol: str = choice(
@@ -234,7 +232,6 @@ class PPNB(LocalClassifier):
     )
     pairs: bool | None = flag(
         default=None,
-        optional=True,
         about="Corrected mode: whether class and column are reported as one value. By default they are, unless numbers "
         "are reported as such.",
     )
@@ -246,14 +243,12 @@ class PPNB(LocalClassifier):
         default=None,
         most=1,
         open="()",
-        optional=True,
         about="Corrected mode: the class's part of epsilon; by default as much as each report of a column. No use with "
         "pairs.",
     )
     reconstruction: str | None = choice(
         default=None,
         options=FINISHES,
-        optional=True,
         about="By default 'shrink' in corrected mode, 'clip' as published. 'likelihood' is for reports that are "
         "values; others are projected then.",
     )
@@ -261,7 +256,6 @@ class PPNB(LocalClassifier):
         default=None,
         most=MOST_ALPHA,
         open=")",
-        optional=True,
         about="Records added to every value of a column by class: in equal parts, or, with 'shrink', as the value is "
         "frequent in all classes together. By default 1 with 'shrink', and none otherwise, as in the paper.",
     )

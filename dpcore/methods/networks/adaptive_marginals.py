@@ -144,14 +144,9 @@ class AdaptiveMarginals(MeasuredTables):
     delta: float = with_delta()
     target: str | None = text(
         default=None,
-        optional=True,
         about="The class column. If it has three values at most, others are measured by class first; by default the "
         "schema's.",
     )
-
-    def _check(self, schema: Schema) -> None:
-        if self.target is not None:
-            self._target(schema, self.target)
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
         schema, budget = table.schema, self._budget(table)

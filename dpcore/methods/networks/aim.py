@@ -98,7 +98,7 @@ class AIM(MeasuredTables):
     controls = (Control("workload", "Pairs that matter (empty: all)", help=MATTER),)
     delta: float = with_delta()
     workload: Sequence[tuple[str, str]] | None = pairs(
-        default=None, optional=True, about="The pairs of columns whose marginals shall be close; by default all."
+        default=None, about="The pairs of columns whose marginals shall be close; by default all."
     )
 
     def _check(self, schema: Schema) -> None:

@@ -90,16 +90,6 @@ class NetworkSynthesizer(Synthesizer):
         currency = Currency.of(self.delta)
         return currency.scale(share, currency.histogram(Relation.parse(self.relation)))
 
-    def _check_relation(self, schema: Schema, *, bounded: bool) -> None:
-        if self.relation == Relation.ADD_REMOVE:
-            if self._published:
-                raise ParameterError(f"{self.title} as published knows the number of rows.", "Use relation replace.")
-            if bounded and schema.max_rows is None:
-                raise ParameterError(
-                    f"{self.title} compares entropies, which needs a public bound on the number of rows.",
-                    "Declare the schema's max_rows, or use the relation replace.",
-                )
-
     def _check_parents(self, schema: Schema, max_parents: int) -> None:
         """Refuse what would not fit the memory, by public sizes, before anything is asked."""
         d = len(Binarization(schema).schema) if self._binary else len(schema)
@@ -175,7 +165,7 @@ class NetworkSynthesizer(Synthesizer):
         clusters = list(getattr(self, "clusters_", []))
         cluster_of = {name: i for i, cluster in enumerate(clusters, start=1) for name in cluster}
         own = [cluster_of.get(family[0], 1) for family in self.families_]
-        families = list_families(self.families_, self.tables_, own, self.epsilons_, self.delta)
+        families = list_families(self, self.families_, own, self.epsilons_)
         similarity = getattr(self, "similarity_", np.zeros((0, 0)))
         found: dict[str, Any] = {"families": families, "clusters": [list(cluster) for cluster in clusters]}
         if similarity.size:
@@ -215,7 +205,7 @@ class ClusteredSynthesizer(NetworkSynthesizer):
     clusters_: list[tuple[str, ...]] = learned("list of tuples of bit names", "The bits of each cluster.")
 
     def _check(self, schema: Schema) -> None:
-        self._check_relation(schema, bounded=True)
+        check_relation(self, schema, bounded=True)
         self._check_parents(schema, self.max_parents)
 
     @property
@@ -281,15 +271,24 @@ class ClusteredSynthesizer(NetworkSynthesizer):
         self._keep(every, [cells for noisy, _ in asked for cells in noisy], [each for _, own in asked for each in own])
 
 
+def check_relation(method: Synthesizer, schema: Schema, *, bounded: bool) -> None:
+    """Refuse add_remove as published, and where rows are to be `bounded` and are not in public."""
+    if method.relation == Relation.ADD_REMOVE:
+        if method.mode == "published":
+            raise ParameterError(f"{method.title} as published knows the number of rows.", "Use relation replace.")
+        if bounded and schema.max_rows is None:
+            raise ParameterError(
+                f"{method.title} compares entropies, which needs a public bound on the number of rows.",
+                "Declare the schema's max_rows, or use the relation replace.",
+            )
+
+
 def list_families(
-    families: Sequence[Family],
-    tables: Sequence[Floats],
-    clusters: Iterable[int],
-    losses: Iterable[float],
-    delta: float,
+    method: Any, families: Sequence[Family], clusters: Iterable[int], losses: Iterable[float]
 ) -> list[dict[str, Any]]:
     """Families as `released` returns them: the child first, or the first column of a clique."""
-    unit, every = Currency.of(delta).unit, zip(families, tables, clusters, losses, strict=True)
+    unit = Currency.of(method.delta).unit
+    every = zip(families, method.tables_, clusters, losses, strict=True)
     return [
         {"child": child, "parents": parents, "cluster": own, "cells": int(table.size), unit: finite_or_text(loss)}
         for (child, *parents), table, own, loss in every

@@ -136,19 +136,14 @@ def group_noise(
 ) -> Iterator[tuple[list[int], Amount, list[Spread]]]:
     """The columns that are measured at once, what each such group is charged, and its noise."""
     sizes = tuple(column.size for column in columns)
-    groups = groups_of(sizes)
+    groups = in_lots(sizes)
     losses = shares_of(share, [sqrt(errors([sizes[i] for i in own])) for own in groups])
     for own, loss in zip(groups, losses, strict=True):
         yield own, loss, table.histogram_spreads([[columns[i].name] for i in own], loss)
 
 
 @lru_cache(maxsize=64)
-def groups_of(sizes: tuple[int, ...]) -> list[list[int]]:
-    """`in_lots`, worked out once."""
-    return in_lots(sizes)
-
-
-def in_lots(sizes: Sequence[int]) -> list[list[int]]:
+def in_lots(sizes: tuple[int, ...]) -> list[list[int]]:
     """Histograms that are asked for at once, by their places; see the module."""
     lots = [[i for i, size in enumerate(sizes) if size == one] for one in sorted({*sizes})]
     while True:

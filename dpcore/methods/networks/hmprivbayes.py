@@ -118,7 +118,6 @@ class FilteredSynthesizer(ClusteredSynthesizer):
 
     affinity: str | None = choice(
         default=None,
-        optional=True,
         options=("fixed", "published"),
         about="How clusters read the scores: as similarities, or as the paper's distances, which tears apart what goes "
         "together. By default as in the paper if published, and repaired in corrected mode.",
@@ -128,7 +127,6 @@ class FilteredSynthesizer(ClusteredSynthesizer):
     )
     k1: int | None = whole(
         default=None,
-        optional=True,
         about="How many eigenvectors the clusters come from; as many as there are clusters.",
     )
     eta: float = number(
@@ -265,7 +263,7 @@ class NoPrivacy(FilteredSynthesizer):
     mode: str = text(default="published", kind="{'published'}", about="There is no other.")
     relation: str = text(default="replace", kind="{'replace', 'add_remove'}", about="Not used, but in the ledger.")
     noise: str = text(default="auto", kind="{'auto', 'opendp', 'geometric', 'laplace'}", about="Not used.")
-    random_state: int | None = whole(default=None, least=0, optional=True, about="Of the clustering and the sampling.")
+    random_state: int | None = whole(default=None, least=0, about="Of the clustering and the sampling.")
     score: str = choice(default="MI", options=SCORES, about="What rates pairs and families; MI is the paper's.")
 
     @property

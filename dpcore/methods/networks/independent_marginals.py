@@ -42,10 +42,7 @@ class IndependentMarginals(NetworkSynthesizer):
     presets = (Preset("Independent marginals: every column by itself"),)
     variants = ({}, {"delta": 1e-9})
     delta: float = with_delta()
-
-    @property
-    def _binary(self) -> bool:
-        return False
+    _binary = False
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
         self.families_ = [(name,) for name in table.schema.names]

@@ -63,7 +63,7 @@ from dpcore.language import phrase
 from dpcore.mechanisms.noise import generator
 from dpcore.mechanisms.scores import MutualInformation
 from dpcore.methods.measurement import Measurement, clique, clique_before
-from dpcore.methods.networks.base import RELATION, SCORE, SCORES
+from dpcore.methods.networks.base import RELATION, SCORE, SCORES, check_relation
 from dpcore.methods.networks.measured import CliqueSynthesizer, column_names
 from dpcore.methods.parameters import choice, learned, number, text, whole
 from dpcore.methods.presets import both
@@ -112,12 +112,10 @@ class JTree(CliqueSynthesizer):
     edges: int | None = whole(
         default=None,
         least=0,
-        optional=True,
         about="Corrected mode: how many pairs to pick; by default one less than there are columns.",
     )
     max_cells: int | None = whole(
         default=None,
-        optional=True,
         about="Corrected mode: the most cells of a marginal of two columns or more; by default from epsilon and n.",
     )
     edges_: list[tuple[str, ...]] = learned("list of pairs of column names", "The pairs that were picked.")
@@ -129,16 +127,7 @@ class JTree(CliqueSynthesizer):
     epsilons_: list[float] = learned("list of float", "What each cluster's marginal was charged.")
 
     def _check(self, schema: Schema) -> None:
-        if self._published and self.relation != Relation.REPLACE:
-            raise ParameterError(
-                "JTree as published takes the number of rows as known.", "Use relation='replace', or corrected mode."
-            )
-        private_n = self.relation == Relation.ADD_REMOVE and schema.max_rows is None
-        if self.mode == "corrected" and self.score == "MI" and private_n:
-            raise ParameterError(
-                "The score MI needs a public bound on the number of rows under add_remove.",
-                "Declare a max_rows in the schema, or use the score R.",
-            )
+        check_relation(self, schema, bounded=self.score == "MI")
         if sum(schema.sizes) > MOST_CELLS:
             raise ParameterError(f"The columns alone have more than {MOST_CELLS:,} codes.", "Use fewer, or fewer bins.")
         most = MOST_CELLS // len(schema)  # so that in corrected mode all tables together stay below MOST_CELLS

@@ -17,7 +17,7 @@ from dpcore.methods.synthesizer import Synthesizer
 from dpcore.postprocess import junction_tree
 from dpcore.postprocess.junction_tree import Edge, Scope
 from dpcore.postprocess.max_entropy import MaximalEntropy, one_hot
-from dpcore.postprocess.simplex import draw_given
+from dpcore.postprocess.simplex import draw_given, rows_to_one
 
 
 class CliqueSynthesizer(Synthesizer):
@@ -34,7 +34,7 @@ class CliqueSynthesizer(Synthesizer):
         """The cliques as families, each with its cluster and loss, and the junction tree's edges."""
         names = [", ".join(clique) for clique in self.cliques_]
         edges = [[names[up], name] for name, up in zip(names, self.parents_, strict=True) if up >= 0]
-        families = list_families(self.cliques_, self.tables_, clusters, losses, self.delta)
+        families = list_families(self, self.cliques_, clusters, losses)
         return {"families": families, "edges": edges}
 
     @property
@@ -107,8 +107,8 @@ class MeasuredTables(CliqueSynthesizer):
     @property
     def _within(self) -> list[Floats]:
         """P(value | the model's value), per column."""
-        weights = [one_hot(groups) * margin for groups, margin in zip(self.groups_, self.margins_, strict=True)]
-        return [own / own.sum(axis=1, keepdims=True) for own in weights]
+        both = zip(self.groups_, self.margins_, strict=True)
+        return [rows_to_one(one_hot(groups) * margin) for groups, margin in both]
 
 
 def column_names(schema: Schema, cliques: Iterable[Scope]) -> list[tuple[str, ...]]:

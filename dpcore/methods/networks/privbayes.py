@@ -56,6 +56,7 @@ from dpcore.methods.networks.base import (
     SCORES,
     WHOLE,
     NetworkSynthesizer,
+    check_relation,
     grow_from,
     to_measure,
 )
@@ -108,7 +109,6 @@ class PrivBayes(NetworkSynthesizer):
     score: str | None = choice(
         default=None,
         options=ALL_SCORES,
-        optional=True,
         about="What rates families: for columns R, the default, or MI; for bits F, the default, MI or R. Under "
         "add_remove MI needs the schema's `max_rows`.",
     )
@@ -151,7 +151,7 @@ class PrivBayes(NetworkSynthesizer):
             raise ParameterError(
                 "The score F takes too long for more than 3 parents.", "Use max_parents=3, or MI or R."
             )
-        self._check_relation(schema, bounded=self._score == "MI")
+        check_relation(self, schema, bounded=self._score == "MI")
         self._check_parents(schema, self.max_parents)
 
     def _fit(self, table: PrivateTable, progress: Progress) -> None:

@@ -53,7 +53,15 @@ from dpcore.methods.networks.base import NetworkSynthesizer
 from dpcore.methods.networks.measured import in_groups
 from dpcore.methods.parameters import learned, text
 from dpcore.methods.presets import Preset
-from dpcore.postprocess.simplex import draw_given, fit_margins, merge_rare, project, project_rows
+from dpcore.postprocess.bayes_net import Family
+from dpcore.postprocess.simplex import (
+    draw_given,
+    fit_margins,
+    merge_rare,
+    project,
+    project_rows,
+    rows_to_one,
+)
 
 ONE_WAYS, TREE, EDGES = Fraction(85, 100), Fraction(3, 100), Fraction(12, 100)
 ENOUGH = 10.0  # noise scales of an edge's table that a group of values must count
@@ -82,7 +90,6 @@ class RefinedPrivBayes(NetworkSynthesizer):
     relation: str = text(default="add_remove", kind="{'add_remove', 'replace'}", about="Which data sets are neighbors.")
     target: str | None = text(
         default=None,
-        optional=True,
         about=f"The class column; by default the schema's, if it has categories and not more than {MOST_CLASSES}.",
     )
     class_totals_: Floats = learned(
@@ -95,10 +102,6 @@ class RefinedPrivBayes(NetworkSynthesizer):
         "list of int arrays of shape (values,)", "Per column but the class: the coarse value of each value."
     )
     edges_: list[tuple[str, str]] = learned("list of (child, parent)", "The tree of columns.")
-
-    def _check(self, schema: Schema) -> None:
-        if self.target is not None:
-            self._target(schema, self.target)
 
     def _class_of(self, schema: Schema) -> str:
         """The class column's name, or an empty text."""
@@ -222,19 +225,15 @@ class RefinedPrivBayes(NetworkSynthesizer):
     ) -> None:
         """The network's families with their tables and prices, in the order of sampling."""
         class_family = (self.class_,) if self.class_ else ()
-        parents = dict(self.edges_)
-        tree = [child for child, _ in self.edges_]
-        order = [name for name in names if name not in tree] + tree
-        tables = dict(zip(tree, self.edge_tables_, strict=True))
-        margins = dict(zip(names, self.margins_, strict=True))
-        self.families_ = [class_family] if self.class_ else []
-        self.families_ += [
-            (name, parents[name], *class_family) if name in parents else (name, *class_family) for name in order
-        ]
-        self.tables_ = [self.class_totals_] if self.class_ else []
-        self.tables_ += [tables.get(name, margins[name]) for name in order]
-        costs = [prices[name] + sum(cost for edge, cost in edges.items() if edge[0] == name) for name in order]
-        self.epsilons_ = ([of_class] if self.class_ else []) + costs
+        parents, costs = dict(self.edges_), {child: cost for (child, _), cost in edges.items()}
+        tables = dict(zip([*names, *parents], [*self.margins_, *self.edge_tables_], strict=True))
+        found: list[tuple[Family, Floats, float]] = []
+        if self.class_:
+            found.append((class_family, self.class_totals_, of_class))
+        for name in [*(name for name in names if name not in parents), *parents]:
+            family = (name, *([parents[name]] if name in parents else []), *class_family)
+            found.append((family, tables[name], prices[name] + costs.get(name, 0.0)))
+        self.families_, self.tables_, self.epsilons_ = map(list, zip(*found, strict=True))
 
     def _sample(self, n: int, rng: np.random.Generator) -> Codes:
         schema = self.schema_
@@ -271,8 +270,3 @@ def add_up(margin: Floats, groups: Ints) -> Floats:
 def weights_of(sizes: Sequence[int], families: list[tuple[int, ...]]) -> list[float]:
     """The roots of the numbers of cells."""
     return [float(np.sqrt(np.prod([sizes[j] for j in family]))) for family in families]
-
-
-def rows_to_one(weights: Floats) -> Floats:
-    """Rows of positive weights as probabilities."""
-    return np.asarray(weights / weights.sum(axis=1, keepdims=True))

@@ -157,18 +157,16 @@ class TreeClassifier(PrivateClassifier):
 class ForestClassifier(TreeClassifier):
     """Base of forests that split numbers."""
 
-    n_trees: int | None = whole(default=None, most=MOST_TREES, optional=True, about=f"How many trees. {SIZES}")
-    max_depth: int | None = whole(default=None, most=MOST_DEPTH, optional=True, about=f"{DEPTH} {SIZES}")
+    n_trees: int | None = whole(default=None, most=MOST_TREES, about=f"How many trees. {SIZES}")
+    max_depth: int | None = whole(default=None, most=MOST_DEPTH, about=f"{DEPTH} {SIZES}")
     max_features: int | str | None = whole(
         default=None,
         words=("sqrt", "all"),
-        optional=True,
         about=f"{FEATURES} By default the root of theirs as published, all in corrected mode.",
     )
     criterion: str | None = choice(
         default=None,
         options=(MIXED, *CRITERIA),
-        optional=True,
         about="How splits are scored. By default InfoGain as published. In corrected mode Gini, and Max on the last "
         "two levels that are split, but not at the root: near the root Gini sees what Max does not, further down Max "
         "has half its noise. 'entropy' counts records (conditional entropy times their number) and needs a public "
@@ -177,7 +175,6 @@ class ForestClassifier(TreeClassifier):
     cuts: str | None = choice(
         default=None,
         options=CUTS,
-        optional=True,
         about=f"{WHERE} By default anywhere. Corrected mode gives every bin the same weight beforehand, the paper "
         "every length.",
     )

@@ -56,7 +56,7 @@ class DiffPC45(TreeClassifier):
     seconds = (0.06, 0.2)
     max_depth: int = whole(default=5, most=MOST_DEPTH, about=DEPTH)
     criterion: str = choice(default="Max", options=CRITERIA, about=CRITERION)
-    cuts: str | None = choice(default=None, options=CUTS, optional=True, about=WHERE)
+    cuts: str | None = choice(default=None, options=CUTS, about=WHERE)
     prune: bool = flag(default=True, about="Whether branches go that noisy counts say are of no use.")
 
     def _plan(self, table: PrivateTable, budget: Epsilon) -> Plan:

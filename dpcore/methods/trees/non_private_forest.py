@@ -53,6 +53,8 @@ class NonPrivateForest(ForestClassifier):
     max_features: int | str | None = whole(default="sqrt", words=("sqrt", "all"), optional=True, about=FEATURES)
     criterion: str | None = choice(default="Gini", options=(MIXED, *CRITERIA), optional=True, about=CRITERION)
     resample: str = choice(default="bootstrap", options=(*RESAMPLING, "bootstrap"), about="Which rows a tree sees.")
+    _price = 1.0  # questions need one, but nothing comes of it
+    _consistent = True
     count_share: float = number(
         default=0.5,
         most=1,
@@ -61,16 +63,8 @@ class NonPrivateForest(ForestClassifier):
     )
 
     @property
-    def _price(self) -> float:
-        return 1.0  # questions need one, but nothing comes of it
-
-    @property
     def _cuts(self) -> str:
         return "bins" if self.cuts == "bins" else "numbers"
-
-    @property
-    def _consistent(self) -> bool:
-        return True
 
     def measurements(self, table: PrivateTable) -> None:
         return None
