@@ -172,7 +172,6 @@ def count_tree(frame: pd.DataFrame, *, width: int = 820) -> Chart:
         parts += [part[count.notna()], blank]
     unused = ["label", "divides", "level", "noisy_margin", "consistent_margin"]
     both = pd.concat(parts, ignore_index=True).drop(columns=unused)
-    highest = largest(both["shade"], 1e-6)
 
     tooltip = tooltips("name|node", "noisy|noisy count|,.1f", "consistent|consistent count|,.1f")
     tooltip += tooltips("true|true count|,.0f", "noise|noise|,.1f") if private else []
@@ -187,7 +186,7 @@ def count_tree(frame: pd.DataFrame, *, width: int = 820) -> Chart:
         tooltip=tooltip,
     )
     across: Any = {"axis": None, "scale": span(0, total, zero=False)}
-    scale = alt.Scale(range=TINTS, type="sqrt", domain=[0, highest])
+    scale = alt.Scale(range=TINTS, type="sqrt", domain=[0, largest(both["shade"], 1e-6)])
     shade_title = say("absolute error") if private else say("95% interval, ±")
     color = alt.Color("shade:Q", title=shade_title, scale=scale, legend=alt.Legend(format=",.3~g"))
     counted, blanks = (base.transform_filter(f"datum.shade {sign} null") for sign in ("!==", "==="))
@@ -209,10 +208,9 @@ def count_tree(frame: pd.DataFrame, *, width: int = 820) -> Chart:
 def _rows(data: pd.DataFrame) -> list[str]:
     """What each row's level is called: its number, and what it divides if that is always the same."""
     alike = data.groupby("level")["divides"].transform("nunique") == 1
-    levels = zip(data["level"], data["divides"], alike, strict=True)
     return [
         f"{level:.0f}: {short(say(ALL) if name == ALL else name)}" if same else say("level {level:.0f}", level=level)
-        for level, name, same in levels
+        for level, name, same in zip(data["level"], data["divides"], alike, strict=True)
     ]
 
 

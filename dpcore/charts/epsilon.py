@@ -174,9 +174,8 @@ def claimed_vs_bound(*, claimed: float, bound: float, delta: float = 0.0) -> Cha
     else:
         sure = "datum.value > 6.9 ? '>99.9%' : format(1 / (1 + exp(-datum.value)), '.1~%')"
         axis = {"labelExpr": f"[format(datum.value, ',~g'), {sure}]"}
-    rows = {say(CLAIM): (claimed, claimed, claim(claimed)), say(COST): (bound, bound, limit(bound))}
     return _stood(
-        rows,
+        {say(CLAIM): (claimed, claimed, claim(claimed)), say(COST): (bound, bound, limit(bound))},
         epsilons(title, [claimed, bound], **axis),
         say("Epsilon: claimed, and what it can cost"),
         key=say("Striped: no limit.") if math.isinf(bound) else "",
@@ -227,7 +226,6 @@ def _stood(
     data.loc[0, "endless"], data.loc[1, "none"] = False, False  # what is infinite is no claim, and no mark
     data["start"] = data["start"].mask(data["start"] == math.inf, low).clip(low, high)
     data["stop"] = data["stop"].mask(data["none"], low).clip(low, high)
-    claims = not data["none"][0]
     base = alt.Chart(data).encode(
         alt.X("start:Q", **across),
         alt.Y("row:N", title=None, scale=alt.Scale(domain=names), axis=alt.Axis(labelFontSize=16, ticks=False)),
@@ -246,14 +244,13 @@ def _stood(
     rule: Any = {"color": CLAIMED, "strokeWidth": 2, "strokeDash": [6, 4]}
     marked = [single(at=data["stop"][0]).mark_rule(**rule).encode(alt.X("at:Q", **across), tooltip=NO_TIP)]
     look: Any = {"fontSize": 15, "fontWeight": "bold", "dy": alt.ExprRef("datum.start < datum.stop ? -24 : 0")}
-    note = end_labels(stop, "stop", "text", dx=15, **look)
     return present(
         alt.layer(
-            *(marked if claims else []),
+            *(marked if not data["none"][0] else []),
             wide.mark_bar(height={"band": 0.36}, color=fill, **SILENT),
             _onward(stop.transform_filter("datum.endless")),
             points,
-            note,
+            end_labels(stop, "stop", "text", dx=15, **look),
         ),
         title,
         key=key,

@@ -199,7 +199,6 @@ def running_average(frame: pd.DataFrame, *, truth: float, window: float = 15) ->
     line = base.mark_line(color=INK, strokeWidth=3.5, clip=True).encode(alt.Y("average:Q"), tooltip=tooltip)
     rule = single(truth=truth).mark_rule(color=REAL, strokeWidth=2, strokeDash=[5, 4])
     rule = rule.encode(alt.Y("truth:Q"), tooltip=tooltips("truth|truth|,.0f"))
-    last = "".join(f"{value:.1f}" for value in data["average"].tail(1))
     return present(
         alt.layer(ribbon, rule, dots, line),
         say("The average closes in on the truth"),
@@ -208,7 +207,7 @@ def running_average(frame: pd.DataFrame, *, truth: float, window: float = 15) ->
         seen=say(
             "{count} noisy answers and their average, which ends at {last}; the truth is {truth:g}.",
             count=len(data),
-            last=last,
+            last="".join(f"{value:.1f}" for value in data["average"].tail(1)),
             truth=truth,
         )
         + far,
@@ -359,11 +358,10 @@ def possible_numbers(frame: pd.DataFrame, *, title: str) -> Chart:
         keyed(alt.Color, "which", map(say, BOTH.values()), [RELEASED, CLAIMED], legend=legend),
         tooltip=tooltips("world|world", "answer|answer|.17g", "which|this answer is"),
     )
-    shared = int(data["both"].sum())
     seen = say(
         "{count} possible answers as ticks in two rows; {shared} of them are possible in both worlds.",
         count=len(data),
-        shared=shared,
+        shared=int(data["both"].sum()),
     )
     return present(base.mark_tick(thickness=3, bandSize=46, opacity=1), title, seen=seen, height=alt.Step(60))
 

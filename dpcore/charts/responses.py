@@ -166,13 +166,12 @@ def coin_estimates(frame: pd.DataFrame, *, truth: float) -> Chart:
     clip: Any = {"shape": "diamond", "size": 190, "strokeWidth": 2.5, "filled": False, "opacity": 1}
     layers += [diamonds(this_one, RELEASED).encode(shown), shifted.mark_point(color=RELEASED, **clip)]
     layers.append(end_labels(this_one.encode(alt.X("high:Q", **across)), "high", "text", dx=10, **bold))
-    outside = int(((data["estimate"] < 0) | (data["estimate"] > 1)).sum())
     many = ""
     if repeated:
         many = say(
             " Dots: {others:,} other crowds with the same truth; {outside:,} of all are impossible.",
             others=len(data) - 1,
-            outside=outside,
+            outside=int(((data["estimate"] < 0) | (data["estimate"] > 1)).sum()),
         )
     clipped = say(" Hollow: clipped to what is possible.") if (data["estimate"] != data["kept"]).head(1).any() else ""
     return present(
@@ -268,7 +267,6 @@ def averaging(frame: pd.DataFrame, *, alone: float | None = None) -> Chart:
         The chart.
     """
     data = tidy(frame, ["epsilon"], ["reports", "right", "kept"])
-    first = "".join(data["epsilon"].head(1))
     known = data.dropna(subset=["right", "kept"])
     same = len(known) > 0 and np.allclose(known["right"], known["kept"])
     told = say("With fresh coins the truth comes through, and epsilon adds up. A kept report gives no more away.")
@@ -279,7 +277,7 @@ def averaging(frame: pd.DataFrame, *, alone: float | None = None) -> Chart:
     fresh, kept = say(FRESH), say(KEPT)
     long = data.rename(columns={"right": fresh, "kept": kept})
     long = long.melt(["reports", "epsilon"], [fresh, kept], var_name="series").rename(columns={"reports": "x"})
-    long.loc[long["series"] == kept, "epsilon"] = first
+    long.loc[long["series"] == kept, "epsilon"] = "".join(data["epsilon"].head(1))
     last = (long["x"] == long["x"].max()) & ~((long["series"] == kept) & same)
     long["label"] = long["epsilon"].map(lambda paid: say("epsilon {epsilon}", epsilon=paid)).where(last, "")
     base = alt.Chart(long.dropna(subset=["x", "value"])).encode(

@@ -545,8 +545,7 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):
         if y is not None:
             table, schema = require_frame(frame), require_schema(schema)
             self.check(schema)
-            target = self._target(schema, self.target)
-            frame = table.assign(**{target: one_per_row(y, table)})
+            frame = table.assign(**{self._target(schema, self.target): one_per_row(y, table)})
         super().fit(frame, schema=schema, ledger=ledger, progress=progress)
         self.target_ = self._target(self.schema_, self.target)
         self.classes_ = np.array(self.schema_[self.target_].labels, dtype=object)

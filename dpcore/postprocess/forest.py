@@ -266,10 +266,9 @@ class Forest:
         try:
             if document["format"] != FORMAT:
                 raise KeyError
-            raw = document["nodes"]
             given: dict[str, Any] = {name: str(document[name]) for name in TEXTS}
             given["children"] = VALUES["categorical_splits"].get(given["children"], given["children"])
-            given |= {name: decoded(raw[name], kind) for name, kind in ARRAYS.items()}
+            given |= {name: decoded(document["nodes"][name], kind) for name, kind in ARRAYS.items()}
             found = cls(schema=schema, **given)
             found._check()
         except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError):

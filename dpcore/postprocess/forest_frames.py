@@ -37,7 +37,6 @@ def nodes(forest: Forest, tree: int = 0, *, most: int = 40) -> pd.DataFrame:
         raise ParameterError("There is room for no node.", "Allow 1 or more.")
     every = np.flatnonzero(forest.tree == tree)  # level by level
     kept = every[np.isin(every, upper(every, forest.level, forest.counts, most))]
-    parent = forest.parent[kept]
     shares = forest.probabilities[kept]
     best = shares.argmax(axis=1)
     labels = forest.schema[forest.target].labels
@@ -46,7 +45,7 @@ def nodes(forest: Forest, tree: int = 0, *, most: int = 40) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "place": kept,
-            "parent": parent,
+            "parent": forest.parent[kept],
             "level": forest.level[kept],
             "text": [names[column] if column >= 0 else "" for column in forest.column[kept].tolist()],
             "side": [side for side, _ in sides],

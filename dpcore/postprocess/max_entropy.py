@@ -64,14 +64,13 @@ class MaximalEntropy:
         """
         edges = junction_tree.pairs_within(self.cliques) | set(combinations(scope, 2))
         cliques = junction_tree.triangulate(edges, self.sizes)
-        beliefs = [self.table(clique) for clique in cliques]
         self.given = [
             other
             for other in self.given
             if other.scope != scope or any(a > b for a, b in zip(other.table.shape, table.shape, strict=True))
         ]
         self.given.append(Given(scope, list(merges), table))
-        self._span(cliques, beliefs)
+        self._span(cliques, [self.table(clique) for clique in cliques])
 
     def refine(self, column: int, within: Floats) -> None:
         """Tell values of a column apart: P(new value | old value), shape (old, new); each new value has one old."""
@@ -232,6 +231,5 @@ def _summed(operands: Sequence[tuple[Floats, Scope]], kept: Scope) -> Floats:
 
 def _along(table: Floats, scope: Scope, columns: Sequence[int]) -> Floats:
     """The table with an axis for each of some columns, of length 1 for those that it does not have."""
-    order = [scope.index(j) for j in columns if j in scope]
     shape = [table.shape[scope.index(j)] if j in scope else 1 for j in columns]
-    return table.transpose(order).reshape(shape)
+    return table.transpose([scope.index(j) for j in columns if j in scope]).reshape(shape)

@@ -120,8 +120,7 @@ def fit_margins(table: Floats, first: Floats, second: Floats, totals: Floats, ro
     The table has the shape (a, b, classes), its positive margins (a, classes) and (b, classes), with sums `totals` over
     their first axes. The result has the second exactly and the first nearly (Deming and Stephan 1940).
     """
-    classes = len(totals)
-    projected = project_rows(table.reshape(-1, classes).T, totals).T.reshape(table.shape)
+    projected = project_rows(table.reshape(-1, len(totals)).T, totals).T.reshape(table.shape)
     # A trace of the independent table keeps every margin within reach.
     fitted: Floats = projected + TRACE * first[:, None] * second[None] / totals
     for _ in range(rounds):

@@ -90,11 +90,10 @@ def parts(figure: Made) -> dict[str, bytes]:
 
 def page(figure: Made, title: str) -> str:
     """All of it as one HTML file, which opens without a network."""
-    drawn = (report.figure(chart, None, count) for count, chart in enumerate(figure.charts(), 1))
     body = [
         f"<header><h1>{escape(title)}</h1></header><p class='real'>{escape(REAL_DATA)}</p>",
         *(f"<p>{escape(line)}</p>" for line in figure.verdicts),
-        *drawn,
+        *(report.figure(chart, None, count) for count, chart in enumerate(figure.charts(), 1)),
         f"<details><summary>The numbers of all runs</summary>{report.table(figure.frame)}</details>",
     ]
     return report.page(title, body)

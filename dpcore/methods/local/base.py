@@ -168,8 +168,7 @@ class LocalClassifier(PrivateClassifier):
                 low, high = float(column.lower or 0.0), float(column.upper or 0.0)
                 if high - low > WIDEST:
                     raise ParameterError(f"The bounds of {column.name!r} are too far apart.", "Declare narrower ones.")
-                middle = (low + high) / 2
-                found[position] = partial(np.nan_to_num, nan=middle)
+                found[position] = partial(np.nan_to_num, nan=(low + high) / 2)
         return found
 
 

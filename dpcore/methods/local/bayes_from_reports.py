@@ -155,7 +155,6 @@ def joint_shares(reports: Reports, target: str, family: Family, prior: Floats) -
 
 def joint_counts(reports: Reports, target: str, family: Family, reconstruction: str) -> Floats:
     """Numbers of people by class and value, 0 or more, shape (classes, values)."""
-    classes = reports.schema[target].size
     channel = reports.category(family)
     if paired(family):
         found = reports.counts(family)
@@ -163,7 +162,7 @@ def joint_counts(reports: Reports, target: str, family: Family, reconstruction: 
             how = reconstruction if channel.gain and isinstance(channel, KeepOrDraw) else "project"
             people = np.array([float(len(reports.values[family]))])
             found = shares(found, how, channel=channel, people=people) * people
-        return np.asarray(np.maximum(found.reshape(classes, -1), 0.0))
+        return np.asarray(np.maximum(found.reshape(reports.schema[target].size, -1), 0.0))
     by = (target,)
     answered, label = reports.support(family, by), reports.category(by)
     both = channel.gain and label.gain

@@ -163,8 +163,7 @@ class DTPD(LocalTree):
         known = Conjunctions(bits, [tied] if tied else [[bit] for bit in range(len(names))], coin.p)
         least = (0.0 if paper else 0.05) if self.min_entropy is None else self.min_entropy
         stops = replace(self._stops(), min_entropy=least)
-        certainty = 0.0 if paper else float(self.certainty)
-        self.forest_ = id3(known, rules, stops, progress, certainty)
+        self.forest_ = id3(known, rules, stops, progress, 0.0 if paper else float(self.certainty))
 
 
 class Booleans:

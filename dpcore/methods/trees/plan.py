@@ -171,7 +171,6 @@ class Plan:
         The bound belongs to the run all the same: on other rows trees might have grown, and a guarantee is for all.
         """
         budget, last = self.budget, self.depth
-        rest = budget.total - budget.until(level)
         asked = [self.choosers[k].bound(roots, budget.choices[k]) for k in range(level, last)]
         bound = sum(budget.counts[level + 1 :]) + sum(asked) + budget.leaves[last] - budget.leaves[level]
-        return rest, bound
+        return budget.total - budget.until(level), bound
