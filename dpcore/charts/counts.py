@@ -39,8 +39,8 @@ def error_by_range(frame: pd.DataFrame, *, title: str = "") -> Chart:
         The chart.
     """
     names = {"absolute": "value", "absolute_low": "low", "absolute_high": "high"}
-    data = tidy(frame.rename(columns=names), ["release", "bin"], ["size", "queries", *names.values()])
-    data = data.assign(**{name: data[name].map(say) for name in ("release", "bin")})
+    numbers = ["size", "queries", *names.values()]
+    data = tidy(frame.rename(columns=names), [], numbers, said=["release", "bin"])
     baseline = frame["baseline"].to_numpy(bool) if "baseline" in frame else np.zeros(len(frame), dtype=bool)
     data = data.assign(kind=np.where(baseline, "baseline", "method"))
     data = data[(data["value"] > 0) & (data["size"] > 0)].reset_index(drop=True)

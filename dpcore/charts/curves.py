@@ -214,9 +214,8 @@ def _runs(frame: pd.DataFrame, x: str, y: str, panel: str | None, mode: str | No
     rows = pd.DataFrame({"series": frame["series"], "x": frame[x], "value": frame[y]})
     rows = rows.assign(panel=frame[panel] if panel else "", mode=frame[mode] if mode else "")
     names = ["series", "panel", "mode"]
-    data = tidy(rows, names, ["x", "value"]).dropna().reset_index(drop=True)
-    data[names] = data[names].map(say)
-    points = data.groupby(["series", "panel", "mode", "x"], sort=False)["value"]
+    data = tidy(rows, [], ["x", "value"], said=names).dropna().reset_index(drop=True)
+    points = data.groupby([*names, "x"], sort=False)["value"]
     low, high = points.transform("min"), points.transform("max")
     count = points.transform("size")
     if interval == "t":
@@ -299,8 +298,8 @@ def _level_rows(
     first name.
     """
     drawn = references.assign(panel=references[panel] if panel else "", claimed=references.get("claimed", False))
-    rows = tidy(drawn, ["panel", "label"], ["value", "claimed"]).dropna().sort_values("value", ascending=False)
-    rows[["panel", "label"]] = rows[["panel", "label"]].map(say)
+    rows = tidy(drawn, [], ["value", "claimed"], said=["panel", "label"]).dropna()
+    rows = rows.sort_values("value", ascending=False)
     rows = rows[rows["panel"].isin(data["panel"]) & ((rows["value"] > 0) | (not log))]
     every = pd.concat([rows[["panel", "value"]], data[["panel", "value"]]])
     along, shown = (np.log(rows["value"]), np.log(every["value"])) if log else (rows["value"], every["value"])

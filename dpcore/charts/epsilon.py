@@ -88,7 +88,10 @@ def epsilon_split(frame: pd.DataFrame) -> Chart:
     data = distinct(data, "name")
     edge = 1.15 * largest(data[columns].replace(math.inf, np.nan).to_numpy().ravel(), 1e-3)
 
-    data = _to_the_edge(data.assign(claims=data["epsilon_claimed"] < math.inf), columns, edge)
+    data["claims"] = data["epsilon_claimed"] < math.inf
+    data = data.assign(**{f"{name}_text": data[name].map(limit) for name in columns})
+    data = data.assign(**{f"{name}_endless": data[name] == math.inf for name in columns})
+    data[columns] = data[columns].clip(0, edge)  # lengths
     data["text"], endless = data["epsilon_nominal_text"], "datum.epsilon_nominal_endless"
     data["edge"] = data["epsilon_nominal"].mask(data["epsilon_nominal_endless"], 1.06 * edge)
     room = 1.4 if data["epsilon_nominal_endless"].any() else 1  # for what is said of no limit
@@ -262,14 +265,6 @@ def _stood(
 def _told(which: str, amount: str) -> str:
     """An amount, and which it is: what can cost "up to no limit" just has none."""
     return amount if amount == limit(math.inf) else f"{which} {amount}"
-
-
-def _to_the_edge(data: pd.DataFrame, columns: list[str], edge: float) -> pd.DataFrame:
-    """Epsilons as lengths, the infinite ones up to the edge; as `_text`s, and whether they are `_endless`."""
-    known = {name: data[name].fillna(math.inf) for name in columns}
-    said = {f"{name}_text": [limit(value) for value in values] for name, values in known.items()}
-    endless = {f"{name}_endless": ~np.isfinite(values.to_numpy()) for name, values in known.items()}
-    return data.assign(**{name: values.clip(0, edge) for name, values in known.items()}, **said, **endless)
 
 
 def _solid(endless: str) -> Any:

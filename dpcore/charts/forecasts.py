@@ -31,10 +31,9 @@ def forecast_bands(frame: pd.DataFrame, *, epsilon: float, low: float, high: flo
     alt.Chart
         The chart.
     """
-    data = tidy(frame, ["of"], ["epsilon", "low", "middle", "high"]).dropna()
+    data = tidy(frame, [], ["epsilon", "low", "middle", "high"], said=["of"]).dropna()
     for end in ("low", "middle", "high"):
         data[end] = data[end].clip(0, 1)
-    data["of"] = data["of"].map(say)
     across = alt.X("epsilon:Q", **epsilons(say("epsilon"), [low, high]))
     up = distances(say("points off"), 100)
     tooltip = tooltips("of|what", "epsilon|epsilon|~g", "low|off from|.3~p", "high|to|.3~p")

@@ -85,11 +85,18 @@ def distinct(data: pd.DataFrame, label: str) -> pd.DataFrame:
     return data.assign(**{label: data[label].where(again == 0, data[label] + " (" + (again + 1).astype(str) + ")")})
 
 
-def tidy(frame: pd.DataFrame, text: Sequence[str], numbers: Sequence[str]) -> pd.DataFrame:
-    """These columns only, with a new index; numbers that are not finite are missing."""
+Names = Sequence[str]
+
+
+def tidy(frame: pd.DataFrame, text: Names, numbers: Names, *, said: Names = ()) -> pd.DataFrame:
+    """These columns only, with a new index; numbers are finite or missing.
+
+    Those that are to be `said` are in the language of the screen.
+    """
     values = {name: frame[name].to_numpy(dtype=float, na_value=np.nan) for name in numbers}
     finite = {name: pd.Series(np.where(np.isfinite(value), value, np.nan)) for name, value in values.items()}
-    return pd.DataFrame({name: texts(frame[name]) for name in text} | finite)
+    told = {name: texts(frame[name]).map(say) for name in said}
+    return pd.DataFrame(told | {name: texts(frame[name]) for name in text} | finite)
 
 
 def percents(shares: Iterable[float]) -> list[str]:

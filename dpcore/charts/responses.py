@@ -331,8 +331,8 @@ def tails(frame: pd.DataFrame, *, bound: float) -> Chart:
     alt.Chart
         The chart.
     """
-    data = tidy(frame, ["series"], ["beyond", "log_ratio"]).dropna()
-    data = data.rename(columns={"beyond": "x", "log_ratio": "value"}).assign(series=data["series"].map(say))
+    data = tidy(frame, [], ["beyond", "log_ratio"], said=["series"]).dropna()
+    data = data.rename(columns={"beyond": "x", "log_ratio": "value"})
     base = alt.Chart(data).encode(
         alt.X("x:Q", **scaled(say("reports beyond ± this"), alt.Scale(nice=False), tickCount=10)),
         alt.Y("value:Q", title=say("logarithm of the ratio"), scale=alt.Scale(zero=True)),

@@ -170,8 +170,7 @@ def redraws(frame: pd.DataFrame, *, references: pd.DataFrame | None = None, smal
         The chart.
     """
     which = [say(OTHERS), say(HERE)]
-    data = tidy(frame, ["metric", "run"], ["value"])
-    data["metric"] = data["metric"].map(say)
+    data = tidy(frame, ["run"], ["value"], said=["metric"])
     metrics = in_order(data["metric"])
     data["which"] = np.where(frame["chosen"].to_numpy(bool), *reversed(which))
     data = data.dropna(subset=["value"]).sort_values(
@@ -192,8 +191,7 @@ def redraws(frame: pd.DataFrame, *, references: pd.DataFrame | None = None, smal
         size=alt.condition(f"datum.which == '{which[1]}'", alt.value(260), alt.value(80)),
     )
     known = pd.DataFrame(columns=["metric", "label", "value"]) if references is None else references
-    known = tidy(known, ["metric", "label"], ["value"]).dropna()
-    known[["metric", "label"]] = known[["metric", "label"]].map(say)
+    known = tidy(known, [], ["value"], said=["metric", "label"]).dropna()
     known = known[known["metric"].isin(metrics)].reset_index(drop=True)
     known["text"] = [f"{label} {told(value)}" for label, value in zip(known["label"], known["value"], strict=True)]
     rule = alt.Chart(known).encode(down, alt.X("value:Q", **across), tooltip=tooltips("text|reference"))

@@ -442,10 +442,10 @@ def game_scores(frame: pd.DataFrame, *, limit: pd.DataFrame) -> Chart:
     alt.Chart
         The chart.
     """
-    data = tidy(frame, ["who"], ["epsilon", "share", "low", "high", "rounds"]).assign(honest=frame["honest"].to_list())
+    data = tidy(frame, [], ["epsilon", "share", "low", "high", "rounds"], said=["who"])
+    data["honest"] = frame["honest"].to_list()
     line = tidy(limit, [], ["epsilon", "share"]).dropna()
     names = [*map(say, WAYS)]
-    data["who"] = data["who"].map(say)
     data["release"] = np.where(data["honest"], say("corrected"), say("as published"))
     lane = 2 * (data["who"] == names[1]).astype(float) + ~data["honest"].astype(bool) - 1.5
     data["at"] = data["epsilon"] * 1.09**lane  # marks of one epsilon stand beside each other
