@@ -60,5 +60,4 @@ def margin(column: Column, rng: np.random.Generator) -> Floats:
         wide = math.exp(rng.uniform(math.log(WIDTHS[0]), math.log(WIDTHS[1])))
         shares = np.exp(-(np.abs((places - rng.random()) / wide) ** rng.uniform(PEAKS[0], PEAKS[1]))) + 1e-6
     absent = rng.uniform(0, MOST_MISSING) if column.missing else 0.0
-    found: Floats = np.append(shares / shares.sum() * (1 - absent), [absent] * column.missing)
-    return found
+    return np.append(shares / shares.sum() * (1 - absent), [absent] * column.missing)

@@ -592,8 +592,7 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):
             As for `predict`.
         """
         self._check_fitted()
-        found: Floats = getattr(self, f"{self.predictor}_").probability(require_frame(frame))
-        return found
+        return np.asarray(getattr(self, f"{self.predictor}_").probability(require_frame(frame)))
 
     def score(self, frame: pd.DataFrame, y: Any = None, sample_weight: Any = None) -> float:
         """Return the accuracy on rows with known classes. Reads them: not private.

@@ -120,7 +120,6 @@ class Whole(Parameter):
 class Number(Parameter):
     """A number from `least` to `most`; `open` has "(" and ")" for bounds that are none of them."""
 
-    kind = "float"
     least: float = 0.0
     most: float = inf
     open: str = ""
@@ -140,6 +139,10 @@ class Number(Parameter):
         """The bounds as an interval."""
         low, high = "(" if "(" in self.open else "[", ")" if ")" in self.open or self.most == inf else "]"
         return f"{low}{self.least:g}, {self.most:g}{high}"
+
+    @property
+    def kind(self) -> str:
+        return "float"
 
 
 @dataclass(frozen=True, kw_only=True)

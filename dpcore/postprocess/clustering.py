@@ -74,5 +74,4 @@ def related_columns(similarity: Floats, eta: float) -> Flags:
         return np.ones(similarity.shape, dtype=bool)
     others = np.where(np.eye(len(similarity), dtype=bool), -np.inf, similarity)
     best = others.max(axis=1)
-    related: Flags = (similarity > eta * best[:, None]) & (similarity > eta * best[None, :])
-    return related
+    return np.asarray((similarity > eta * best[:, None]) & (similarity > eta * best[None, :]))

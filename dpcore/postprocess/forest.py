@@ -392,8 +392,7 @@ ARRAYS: dict[str, Any] = {
 def encoded(values: NDArray[Any]) -> list[Any]:
     """A list for JSON; NaN becomes null."""
     if values.dtype.kind != "f" or values.ndim > 1:
-        listed: list[Any] = values.tolist()
-        return listed
+        return [*values.tolist()]
     return [None if np.isnan(v) else v for v in values.tolist()]
 
 

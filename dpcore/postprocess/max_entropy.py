@@ -225,8 +225,8 @@ def _summed(operands: Sequence[tuple[Floats, Scope]], kept: Scope) -> Floats:
     """The product of tables, each with its columns, summed over all columns but some."""
     columns = list(dict.fromkeys(j for _, scope in operands for j in scope))
     labeled: list[Any] = [part for table, scope in operands for part in (table, [columns.index(j) for j in scope])]
-    found: Floats = np.einsum(*labeled, [columns.index(j) for j in kept], optimize=len(operands) > 1)
-    return found
+    wanted = [columns.index(j) for j in kept]
+    return np.asarray(np.einsum(*labeled, wanted, optimize=len(operands) > 1))
 
 
 def _along(table: Floats, scope: Scope, columns: Sequence[int]) -> Floats:

@@ -102,7 +102,7 @@ class FolderRows(Rows):
 
     def _view(self, **other: Any) -> Self:
         """Rows without numbers, but for what is given the same as these."""
-        own = {"source": self.source, "sizes": self.sizes, "columns": self._columns}
+        own: dict[str, Any] = {"source": self.source, "sizes": self.sizes, "columns": self._columns}
         return type(self)(**own | {"kept": self._kept, "rows": self._rows} | other)
 
     def _streamed(self, families: list[Family]) -> list[Counts]:

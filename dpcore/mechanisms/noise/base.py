@@ -161,12 +161,10 @@ def behind_the_best(scores: Floats, groups: Ints, weights: Weights | None) -> tu
 
 def best_in_groups(keys: Floats, starts: Ints) -> Floats:
     """For each key the largest one of its group."""
-    found: Floats = np.repeat(np.maximum.reduceat(keys, starts), np.diff(starts, append=len(keys)))
-    return found
+    return np.repeat(np.maximum.reduceat(keys, starts), np.diff(starts, append=len(keys)))
 
 
 def best_of_groups(keys: Floats, groups: Ints, starts: Ints) -> Ints:
     """The place of every group's largest key, the first of equal ones."""
     best = np.flatnonzero(keys == best_in_groups(keys, starts))
-    first: Ints = best[np.flatnonzero(np.diff(groups[best], prepend=-1))]
-    return first
+    return np.asarray(best[np.flatnonzero(np.diff(groups[best], prepend=-1))])

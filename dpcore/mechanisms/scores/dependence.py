@@ -256,7 +256,7 @@ class DistanceFromMargins(Score):
         return Bounds(sensitivity, 2 * sensitivity, rounding)
 
 
-def merged_counts(table: Counts, merges: Sequence[Ints], known: dict[int, Floats]) -> Floats:
+def merged_counts(table: Counts | Floats, merges: Sequence[Ints], known: dict[int, Floats]) -> Floats:
     """The table of counts of merged values: for each axis, the merged value of every value, from 0 without gaps.
 
     Sums of counts are exact in floats. `known` has the matrix of 0 and 1 of each merge by its identity.

@@ -109,8 +109,7 @@ def class_shares(reports: Reports, target: str, families: Sequence[Family], reco
         channel = reports.category(family)
         how = "project" if reconstruction == "shrink" else reconstruction
         how = how if channel.gain and isinstance(channel, KeepOrDraw) else "clip"
-        found: Floats = floored(shares(reports.counts(family), how, channel=channel))[0]
-        return found
+        return np.asarray(floored(shares(reports.counts(family), how, channel=channel))[0])
     if classes == 1:
         return np.ones(1)
     estimates, weights = [], []
@@ -120,8 +119,8 @@ def class_shares(reports: Reports, target: str, families: Sequence[Family], reco
         weights.append(1 / float(channel.variance(np.full(channel.size, 1 / channel.size), people).sum()))
     if not np.sum(weights) > 0:
         return np.full(classes, 1 / classes)
-    nearest: Floats = floored(project(np.average(estimates, axis=0, weights=weights)[None], 1.0))[0]
-    return nearest
+    nearest = project(np.average(estimates, axis=0, weights=weights)[None], 1.0)
+    return np.asarray(floored(nearest)[0])
 
 
 def joint_shares(reports: Reports, target: str, family: Family, prior: Floats) -> tuple[Floats, Floats]:

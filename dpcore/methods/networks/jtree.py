@@ -277,11 +277,7 @@ RATES = np.arange(1, 1_001) / 1_000
 
 
 def noisy_margins(
-    information: Floats,
-    thresholds: Floats,
-    scale: float,
-    rng: np.random.Generator,
-    draws: int = 1,
+    information: Floats, thresholds: Floats, scale: float, rng: np.random.Generator, draws: int = 1
 ) -> Floats:
     """How far pairs lie above the printed rule: I + Lap(scale) - threshold - rho, one rho ~ Lap(scale) per draw.
 
