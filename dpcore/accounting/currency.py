@@ -52,7 +52,8 @@ Amount = Epsilon
 
 ROUNDING = 2.0**-46  # relative: far more than a dozen operations are out
 LEAST = 1e-300  # delta
-WIDEST = 2.0**53  # a scale; beyond, a share buys nothing: noise would only drown what is computed from it
+# a scale; beyond, a share buys nothing: noise would only drown what is computed from it
+WIDEST = 2.0**53
 HALVINGS = 200
 DELTA = phrase(
     "Delta is {delta}: with a person in the data no event is more than exp(epsilon) times as probable as without, "
@@ -193,7 +194,8 @@ def rho_of_pure(epsilon: Epsilon) -> Amount:
 @lru_cache(maxsize=1_024)
 def epsilon_of(rho: float, delta: float) -> float:
     """An epsilon for which a positive rho gives (epsilon, delta)-differential privacy; see the module."""
-    low, high = -700.0, -log(delta)  # of log(alpha - 1): from there on, log(1 / (alpha delta)) is negative
+    # of log(alpha - 1): from there on, log(1 / (alpha delta)) is negative
+    low, high = -700.0, -log(delta)
     for _ in range(HALVINGS):
         middle = (low + high) / 2
         left = -log(delta) - log1p(exp(middle))

@@ -58,7 +58,8 @@ class Entry:
     epsilon_nominal: Epsilon  # what the noise that is drawn costs
     sensitivity: float  # the true one, under the ledger's relation
     claimed_sensitivity: float  # what the source says it is
-    scale: float  # of the noise, in the question's units (exponential mechanism: one over the exponent's factor)
+    # of the noise, in the question's units (exponential mechanism: one over the exponent's factor)
+    scale: float
     unit: Literal["epsilon", "rho"] = "epsilon"  # what the door priced it in
     draws: int = 1  # how many answers were drawn
     reason: str = ""  # why claim and noise differ, in words

@@ -309,14 +309,16 @@ class Tally(Spent):
                 item._parent = self
 
 
-OF_THE_TREE = {"_parent", "_prices", "_of_parts", "_lock", "_process"}  # what a record has no use for
+# what a record has no use for
+OF_THE_TREE = {"_parent", "_prices", "_of_parts", "_lock", "_process"}
 
 
 @contextmanager
 def held(*tallies: Tally) -> Iterator[None]:
     """Hold the locks of their trees, always in the same order; an adoption may change them while one waits."""
     for tally in tallies:
-        if tally._process != os.getpid():  # a fork; a lock that was held at that moment would never open here
+        # a fork; a lock that was held at that moment would never open here
+        if tally._process != os.getpid():
             raise ParameterError(
                 f"The ledger {tally.name!r} belongs to another process, which would not hear of this.", ELSEWHERE
             )

@@ -101,7 +101,8 @@ class Event:
     threshold: float  # infinite if no event promised anything
     above: bool  # whether the event is "at or above"; otherwise "at or below"
     likely: int  # the world, 0 or 1, in which it happens more often
-    hits: tuple[int, int]  # how often it happened in the two worlds, among the runs that were counted
+    # how often it happened in the two worlds, among the runs that were counted
+    hits: tuple[int, int]
     counted: int  # those runs, per world
     lower_bound: float
 

@@ -34,7 +34,8 @@ class Case:
 
     key: str  # stable and unique: method, mode, and what is attacked
     name: str  # what is attacked, for a menu
-    tale: str | tuple[str, ...]  # the two tables, what the attacker looks at, and why that tells them apart or cannot
+    # the two tables, what the attacker looks at, and why that tells them apart or cannot
+    tale: str | tuple[str, ...]
     schema: Schema
     pair: tuple[pd.DataFrame, pd.DataFrame]  # neighbors under the estimator's relation
     estimator: PrivateEstimator  # unfitted and without a seed

@@ -16,9 +16,12 @@ from dpcore.language import phrase, say
 Chart: TypeAlias = alt.Chart | alt.LayerChart | alt.FacetChart
 
 PAGE = 920  # pixels; what a page has room for, and A4 at nine tenths of it
-NARROW, HALF, WHOLE = 480, 640, 880  # pixels of a picture: beyond a phone's, beyond one of two, a page's
-LETTERS = {"text": (90, 58, 38), "subtitle": (112, 66, 42)}  # of a line of a title and of a key, down to a phone
-FILE_FONT = "Arial, Liberation Sans, Helvetica, sans-serif"  # all as wide as the one that files are measured with
+# pixels of a picture: beyond a phone's, beyond one of two, a page's
+NARROW, HALF, WHOLE = 480, 640, 880
+# of a line of a title and of a key, down to a phone
+LETTERS = {"text": (90, 58, 38), "subtitle": (112, 66, 42)}
+# all as wide as the one that files are measured with
+FILE_FONT = "Arial, Liberation Sans, Helvetica, sans-serif"
 # The picture's width, which stays as it is while its axes find their room; `width` says when to look again.
 ROOM = "(width > 0 ? containerSize()[0] : 0)"
 CLASS_WIDTH, CLASS_LETTERS = 1120, 1.4  # pixels; how many times as large letters are
@@ -33,7 +36,8 @@ REAL_DATA = phrase("⚠ Uses real data: do not publish")
 def panels(chart: Any, field: str, names: list[str], *, columns: int, width: int, height: int) -> Any:
     """One chart as wide as its container, or a panel of `width` per name."""
     if len(names) <= 1:
-        return chart.properties(height=height + 150)  # what fits its container counts the title as well
+        # what fits its container counts the title as well
+        return chart.properties(height=height + 150)
     header = alt.Header(title=None, labelFontSize=15, labelFontWeight="bold", labelAnchor="start", labelLimit=width)
     facet = alt.Facet(f"{field}:N", sort=names, header=header)
     panels = chart.properties(width=width, height=height).facet(facet=facet, columns=columns)
@@ -153,7 +157,8 @@ def on_phones(spec: dict[str, Any]) -> dict[str, Any]:
     config["axis"] |= {"titleFontSize": by_width(14, 11), "labelFontSize": by_width(14, 12)}
     config["legend"] |= {"labelFontSize": by_width(14, 12), "columns": by_width(0, 1)}
     config["legend"]["gradientLength"] = by_width(220, 140)
-    stacked = f"{ROOM} >= {HALF} ? 'horizontal' : 'vertical'"  # several legends, such as a network's
+    # several legends, such as a network's
+    stacked = f"{ROOM} >= {HALF} ? 'horizontal' : 'vertical'"
     config["legend"]["layout"] = {"top": {"anchor": "start", "direction": {"signal": stacked}}}
     config["style"] = {DIGITS: {"opacity": by_width(1, 0)}}
     for channel in channels(spec):

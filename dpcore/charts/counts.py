@@ -16,7 +16,8 @@ from dpcore.language import phrase, say
 NUMBER = ",.10~g"
 LOOKS = {phrase("noisy"): (SERIES[0], "circle"), phrase("consistent"): (RELEASED, "diamond")}
 WHICH = [*LOOKS]
-ALL = phrase("all rows")  # what a level divides that divides no column, and a node in which no column is divided
+# what a level divides that divides no column, and a node in which no column is divided
+ALL = phrase("all rows")
 BAND, WHOLE = 34, "7 * length(datum.text)"  # pixels: of a row, and of a text that is not cut
 
 
@@ -178,7 +179,8 @@ def count_tree(frame: pd.DataFrame, *, width: int = 820) -> Chart:
     tooltip += tooltips("low|interval from|,.1f", "high|to|,.1f")
     both["row"] = both["row"].where(both["which"] == WHICH[0], UNSEEN + both["row"].astype(str))
     heads = [*map(say, WHICH)]
-    names = [heads[0], *order, heads[1], *(UNSEEN + name for name in order)]  # one picture below the other
+    # one picture below the other
+    names = [heads[0], *order, heads[1], *(UNSEEN + name for name in order)]
     bold = alt.condition(alt.FieldOneOfPredicate("value", heads), alt.value("bold"), alt.value("normal"))
     down = alt.Axis(labelFontWeight=bold, labelOverlap=False)
     base = alt.Chart(both).encode(

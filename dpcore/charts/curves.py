@@ -24,8 +24,10 @@ SPREADS = {  # what an interval of runs shows
     "deciles": phrase("from the 10% to the 90% quantile of the runs"),
 }
 LINE, GAP = 15, 3  # pixels: of a name, and below it
-LEGEND, LETTER = 860, 6.4  # pixels: of a row of a legend on the narrowest screen, and of a letter there
-HEIGHT, TINY = 270, 1e-12  # pixels of a panel, less what its axis is rounded to; what a flat one is told as
+# pixels: of a row of a legend on the narrowest screen, and of a letter there
+LEGEND, LETTER = 860, 6.4
+# pixels of a panel, less what its axis is rounded to; what a flat one is told as
+HEIGHT, TINY = 270, 1e-12
 AXES = {"claimed": phrase("epsilon claimed"), "proved": phrase("epsilon: it can cost up to")}
 AXES["of the noise alone"] = phrase("epsilon of the noise alone")
 
@@ -227,7 +229,8 @@ def _runs(frame: pd.DataFrame, x: str, y: str, panel: str | None, mode: str | No
         low, high = low.where(count >= FEWEST_RUNS), high.where(count >= FEWEST_RUNS)
     place = data.groupby(["series", "mode"], sort=False).ngroup()
     gap = min(6.0, (12 if _banded(data) else 20) / max(1, place.max())) if len(data) else 0.0
-    return data.assign(low=low, high=high, aside=gap * (place - place.max() / 2))  # lines at one x stand side by side
+    # lines at one x stand side by side
+    return data.assign(low=low, high=high, aside=gap * (place - place.max() / 2))
 
 
 def _ticks(places: list[float], log: bool) -> list[float]:
@@ -257,7 +260,8 @@ def _curves(
     digits = "~g" if max(places, default=0) < 1000 else ",.3~r" if min(places) < 1 else ",.0f"
     title = say("{title} (log scale)", title=x_title) if log_x else x_title
     across = scaled(title, scale, format=digits, labelOverlap="greedy", values=ticks)
-    if x_title in map(say, AXES.values()):  # and not a figure's of a paper, which has the paper's axis
+    # and not a figure's of a paper, which has the paper's axis
+    if x_title in map(say, AXES.values()):
         across = epsilons(title, places, labelOverlap="greedy")
     base = base.encode(alt.X("x:Q", **across))
     beside = max(1, min(5, int(LEGEND / (25 + LETTER * max(map(breadth, names), default=0)))))

@@ -14,13 +14,15 @@ from dpcore.charts.marks import canvas, words
 from dpcore.language import phrase, say
 
 HEIGHT = 300  # pixels
-HALVES = (0.13, 0.13), (0.23, 0.1)  # of a box, as shares of the width and of the height; and on a phone
+# of a box, as shares of the width and of the height; and on a phone
+HALVES = (0.13, 0.13), (0.23, 0.1)
 BROAD = f"{NARROW} <= {ROOM}"
 YOU, ANSWER, OUT, ADDED = phrase("You"), phrase("your true answer"), phrase("What is published"), phrase("add noise")
 OWNS, ASKS = phrase("data owner"), phrase("user")
 TRUSTED, ALONE = phrase("Other pages"), phrase("This page")
 Box = tuple[float, int, str, str, str]  # how far along, in which row, its color, and two lines
-Arrow = tuple[float, float, int, int, str, str]  # from and to where, in which row and lane, its color, and its text
+# from and to where, in which row and lane, its color, and its text
+Arrow = tuple[float, float, int, int, str, str]
 TRUST_BOXES: list[Box] = [
     (0.0, 0, REAL, YOU, ANSWER),
     (0.5, 0, REAL, phrase("A trusted curator"), phrase("all true answers")),

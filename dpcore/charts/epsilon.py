@@ -26,7 +26,8 @@ PURPOSES = {
 CLAIM, COST = phrase("claimed"), phrase("can cost up to")
 WHICH = {"epsilon_claimed": CLAIM, "epsilon_nominal": COST}
 VOID = phrase("of the noise alone")  # where that is no bound
-SILENT: Any = {"aria": False}  # of marks that may be none: a browser would name an empty group that nobody can hear
+# of marks that may be none: a browser would name an empty group that nobody can hear
+SILENT: Any = {"aria": False}
 # What many entries such as "counts of age" and "report of age" are, and one.
 TABLES = {  # and several of many prices
     "counts": (phrase("{count} marginals × {each}"), phrase("{count} marginals of {low} to {high}")),
@@ -226,7 +227,8 @@ def _stood(
     names, (low, high) = [*rows], across["scale"].domain
     data = pd.DataFrame(rows.values(), columns=["start", "stop", "text"]).fillna(math.inf).assign(row=names)
     data["endless"] = data["none"] = data["stop"] == math.inf
-    data.loc[0, "endless"], data.loc[1, "none"] = False, False  # what is infinite is no claim, and no mark
+    # what is infinite is no claim, and no mark
+    data.loc[0, "endless"], data.loc[1, "none"] = False, False
     data["start"] = data["start"].mask(data["start"] == math.inf, low).clip(low, high)
     data["stop"] = data["stop"].mask(data["none"], low).clip(low, high)
     base = alt.Chart(data).encode(

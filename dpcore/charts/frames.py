@@ -95,8 +95,8 @@ def tidy(frame: pd.DataFrame, text: Names, numbers: Names, *, said: Names = ()) 
     """
     values = {name: frame[name].to_numpy(dtype=float, na_value=np.nan) for name in numbers}
     finite = {name: pd.Series(np.where(np.isfinite(value), value, np.nan)) for name, value in values.items()}
-    told = {name: texts(frame[name]).map(say) for name in said}
-    return pd.DataFrame(told | {name: texts(frame[name]) for name in text} | finite)
+    names = {name: texts(frame[name]).map(say) for name in said}
+    return pd.DataFrame(names | {name: texts(frame[name]) for name in text} | finite)
 
 
 def percents(shares: Iterable[float]) -> list[str]:

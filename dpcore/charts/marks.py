@@ -12,7 +12,8 @@ from dpcore.charts.scales import span
 from dpcore.language import say
 
 Look = tuple[Any, list[int], float]  # of a line: color, dashes, width
-NO_TIP = alt.TooltipValue(None)  # like all channels here an object: Altair is slow to find one for a text or a dict
+# like all channels here an object: Altair is slow to find one for a text or a dict
+NO_TIP = alt.TooltipValue(None)
 
 
 def canvas(width: float, height: float) -> Callable[..., alt.Chart]:

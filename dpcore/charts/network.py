@@ -214,7 +214,8 @@ def _looks(data: pd.DataFrame, low: float, high: float) -> list[Any]:
     most, least = largest(data["cells"], 1), data["cells"].min()
     log = bool(least < most)
     scale = alt.Scale(type="log" if log else "linear", domain=[least if log else 0, most], nice=False)
-    scale.scheme = alt.SchemeParams("viridis", extent=[0.25, 1])  # its darkest part is lost on a dark page
+    # its darkest part is lost on a dark page
+    scale.scheme = alt.SchemeParams("viridis", extent=[0.25, 1])
     told = say("cells of its table")
     told = say("{title} (log scale)", title=told) if log else told
     cells = alt.Color("cells:Q", title=told, scale=scale)
@@ -267,7 +268,8 @@ def _arrange(links: Links, clusters: Sequence[int], left: Any, right: Any, width
         for c, low, high in zip(shelf, edges[:-1], edges[1:], strict=True):
             place, ways = _rows(groups[c], links, left, right, low + aside, high - aside)
             to = {item: (x, top + head + step * (item[1] + 0.5)) for item, x in place.items()}
-            at |= {item[0]: to[item] for item in reversed(to)}  # a node's own place comes before its bends
+            # a node's own place comes before its bends
+            at |= {item[0]: to[item] for item in reversed(to)}
             paths |= {link: [to[item] for item in way] for link, way in ways.items()}
             deepest = max([deepest, *(deep + 1 for _, deep in to)])
         below = top + head + step * deepest
@@ -318,7 +320,8 @@ def _rows(order: list[int], links: Links, left: Any, right: Any, low: float, hig
     rows = [[item for item in near if item[1] == row] for row in range(max(deep.values(), default=-1) + 1)]
     sides = {item: (left[item[0]], right[item[0]]) if deep[item[0]] == item[1] else (6.0, 6.0) for item in near}
     place = {item: low + (high - low) * (k + 0.5) / len(row) for row in rows for k, item in enumerate(row)}
-    for sweep in range(SWEEPS):  # by the neighbors above, then by those below; at last by both, in a settled order
+    # by the neighbors above, then by those below; at last by both, in a settled order
+    for sweep in range(SWEEPS):
         settled = sweep >= SWEEPS - 6
         for row in rows[:: 1 - 2 * (sweep % 2)]:
             wish = {}
@@ -333,7 +336,8 @@ def _rows(order: list[int], links: Links, left: Any, right: Any, low: float, hig
     first = min((x - sides[item][0] for item, x in place.items()), default=low)
     last = max((x + sides[item][1] for item, x in place.items()), default=high)
     room, stretch = high - low, min(2.5, (high - low) / max(last - first, 1))
-    start = low + (room - stretch * (last - first)) / 2  # what is narrow is spread and stands in the middle
+    # what is narrow is spread and stands in the middle
+    start = low + (room - stretch * (last - first)) / 2
     return {item: start + stretch * (x - first) for item, x in place.items()}, ways
 
 
@@ -345,5 +349,6 @@ def apart(wish: list[float], sides: list[tuple[float, float]], low: float, high:
     offset = np.concatenate([[0.0], np.cumsum(lefts[1:] + rights[:-1])])
     room = max(high - low - lefts[0] - rights[-1], 0.0)
     offset *= min(1.0, room / offset[-1]) if offset[-1] else 1.0
-    means = isotonic_regression(np.asarray(wish) - offset).x  # neighbors that would overtake share a mean
+    # neighbors that would overtake share a mean
+    means = isotonic_regression(np.asarray(wish) - offset).x
     return list(np.clip(means, low + lefts[0], max(high - rights[-1] - offset[-1], low + lefts[0])) + offset)

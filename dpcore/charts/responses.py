@@ -292,7 +292,8 @@ def averaging(frame: pd.DataFrame, *, alone: float | None = None) -> Chart:
         tooltip=[*tooltips("series|series"), *tooltip, *tooltips("value|value|.1%")],
     )
     layers = [*strokes(base, looks, tooltip), dots]
-    for name, move in ((fresh, -15), (kept, 16)):  # above and below, so that neither is on the other
+    # above and below, so that neither is on the other
+    for name, move in ((fresh, -15), (kept, 16)):
         own = base.transform_filter(alt.FieldOneOfPredicate("series", [name]))
         bold: Any = {"fontWeight": "bold"}
         layers.append(words(own, "label", align="right", dx=-4, dy=move, **bold))

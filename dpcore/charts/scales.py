@@ -17,9 +17,11 @@ from dpcore.charts.frames import largest
 from dpcore.language import say
 
 ROOTS = [0, 0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 1]
-ENDS = (0.1, 0.25, 0.5, 1.0)  # of axes of values: so few, that two releases of one column rarely have two
+# of axes of values: so few, that two releases of one column rarely have two
+ENDS = (0.1, 0.25, 0.5, 1.0)
 BELOW = 0.1  # of the majority class, where accuracies begin
-LEAST, USUAL, MOST = 0.01, 10.0, 10_000.0  # epsilons: an axis ends at one of the last two, if that holds all
+# epsilons: an axis ends at one of the last two, if that holds all
+LEAST, USUAL, MOST = 0.01, 10.0, 10_000.0
 
 
 def scaled(title: str | list[str] | None, scale: alt.Scale, **axis: Any) -> dict[str, Any]:

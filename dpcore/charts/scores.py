@@ -30,7 +30,8 @@ MOST_BARS = 15
 OTHERS, HERE = phrase("another draw"), phrase("this release")
 # From a line to where all of its label fits in a narrow chart; a Chinese letter counts for two.
 ASIDE = alt.ExprRef("min(-4, width + 8 - scale('x', datum.at) - 6.4 * length(replace(datum.label, /[^ -~]/g, 'xx')))")
-MEDIAN = "width < 300 ? split(datum.text, ' · ')[0] : datum.text"  # without a note in a narrow chart
+# without a note in a narrow chart
+MEDIAN = "width < 300 ? split(datum.text, ' · ')[0] : datum.text"
 NOISELESS, MIDDLE, NOISY = phrase("noiseless trees"), phrase("same trees, noiseless counts"), phrase("released")
 STRUCTURE, LEAVES = phrase("cost of choices"), phrase("cost of noisy counts")
 
@@ -86,7 +87,8 @@ def classifier_scores(frame: pd.DataFrame) -> Chart:
     measures = [*map(say, SCORES.values())]
     data = data.melt(["model", "who"], [*SCORES], var_name="kind", value_name="score").dropna().reset_index(drop=True)
     data["kind"] = data["kind"].map(SCORES).map(say)
-    grey: Any = {"symbolFillColor": NEUTRAL, "symbolStrokeColor": NEUTRAL}  # black is lost in the dark
+    # black is lost in the dark
+    grey: Any = {"symbolFillColor": NEUTRAL, "symbolStrokeColor": NEUTRAL}
     looks = [
         keyed(alt.Color, "who", map(say, WHO), [RELEASED, REAL], legend=LEGEND),
         keyed(

@@ -14,10 +14,12 @@ from dpcore.charts.marks import NO_TIP, bars, diamonds, single, tooltips, words
 from dpcore.charts.scales import distances, values
 from dpcore.language import say
 
-RARE, FEW, MOST = 0.01, 12, 25  # a share; values that are drawn however rare, and that are drawn at most
+# a share; values that are drawn however rare, and that are drawn at most
+RARE, FEW, MOST = 0.01, 12, 25
 UPRIGHT, CROWDED = 60, 40  # letters that stand side by side below bars, on a laptop and on a phone
 LOOKS = {"labelAngle": (0, -50), "labelAlign": ("center", "right"), "labelBaseline": ("top", "middle")}
-TURNED = {name: alt.ExprRef(**by_width(*looks)) for name, looks in LOOKS.items()}  # where there are too many
+# where there are too many
+TURNED = {name: alt.ExprRef(**by_width(*looks)) for name, looks in LOOKS.items()}
 MOST_HEAD = 12  # letters above a column of numbers
 MOST_PAIRS = 10
 NUMBERED = ("real", "released", "reconstructed")  # what is told in figures

@@ -19,7 +19,8 @@ from dpcore.charts.marks import canvas, fitted, ink_on, keyed, tooltips, words
 from dpcore.language import plural, say
 from dpcore.text import number
 
-CLASSES = [SERIES[i] for i in (1, 6, 4, 2, 3, 5, 9, 7, 10, 8)]  # neighbors differ in blue and yellow
+# neighbors differ in blue and yellow
+CLASSES = [SERIES[i] for i in (1, 6, 4, 2, 3, 5, 9, 7, 10, 8)]
 PALE = "#ececec"
 BOX, STEP = 36, 44
 ROOM = 6.5  # a letter's width
@@ -99,7 +100,8 @@ def forest_tree(frame: pd.DataFrame, *, title: str = "", width: float = WIDTH) -
             "A decision tree of {nodes:,} nodes, with numbers of records and most probable classes.", nodes=len(data)
         )
         + note,
-        height=height if own else height + 150,  # what fits its container counts title and legend as well
+        # what fits its container counts title and legend as well
+        height=height if own else height + 150,
         **own,
     )
 
@@ -114,11 +116,13 @@ def _boxes(frame: pd.DataFrame) -> pd.DataFrame:
     data["branch"] = data["branch"].mask(empty["side"], "")
     data["path"] = data["path"].mask(empty["edge"], say("(the root)"))
     kinds = frame["class"].cat.categories if isinstance(frame["class"].dtype, pd.CategoricalDtype) else data["label"]
-    labels = in_order(texts(kinds))  # all classes if they are known, so that trees are colored alike
+    # all classes if they are known, so that trees are colored alike
+    labels = in_order(texts(kinds))
     data["code"] = [labels.index(label) for label in data["label"]]
     sure = [f"{share:.0%}" if share == share else "" for share in data["share"]]
     data["head"] = (data["asks"] + "?").mask(empty["text"], data["label"] + " " + pd.Series(sure, dtype=object))
-    noiseless = data["spent"].isna() & data["noisy"].notna()  # a node was counted, and nothing was paid
+    # a node was counted, and nothing was paid
+    noiseless = data["spent"].isna() & data["noisy"].notna()
     about = np.where(noiseless, "", "≈ ")
     many = data["noisy"].fillna(data["counts"])
     count = [f"{sign}{round(n):,}".replace("-", "−") if n == n else "" for sign, n in zip(about, many, strict=True)]
@@ -143,7 +147,8 @@ def _columns(data: pd.DataFrame, width: float) -> pd.DataFrame:
     tail = TAIL if (data["more"] != "").any() else 4
     gap = 12.0  # from a box to the line that its branches leave
     flat = needs.to_numpy(float)
-    for kind, least in ((0, 56.0), (1, 0.0)):  # where there is too little place, lines give way before boxes do
+    # where there is too little place, lines give way before boxes do
+    for kind, least in ((0, 56.0), (1, 0.0)):
         spare = np.maximum(flat[:, kind] - least, 0)
         flat[:, kind] -= spare * np.clip((flat.sum() - width + tail + gap * len(needs)) / max(spare.sum(), 1.0), 0, 1)
     both = flat.ravel()

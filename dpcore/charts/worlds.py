@@ -19,7 +19,8 @@ PAIR = [SERIES[3], SERIES[2]]  # the colors of two worlds
 YOU = {"without": phrase("without you"), "with": phrase("with you")}
 TABLE = {"without": phrase("out of the table"), "with": phrase("in the table")}
 RUNS = {"first": phrase("World A"), "second": phrase("World B")}
-STACKED: Any = {"minExtent": 74, "maxExtent": 74, "grid": False}  # of pixels: equal answers are above each other
+# of pixels: equal answers are above each other
+STACKED: Any = {"minExtent": 74, "maxExtent": 74, "grid": False}
 CLIP: Any = {"clip": True}  # a mark over the edge would move it, in one of the stacked charts only
 STEPS, MOST_TICKS = (1, 2, 5, 10, 20, 50, 100), 12
 NARROW = 0.25  # of a broad bar, that a narrow one leaves free at either side
@@ -348,7 +349,8 @@ def world_ratios(frame: pd.DataFrame, *, number: str, claimed: float, proved: fl
     """
     bins = tidy(frame, [], ["left", "right"]).dropna()
     data = frame[["left", "right", "log_ratio", "low", "high"]].reset_index(drop=True).astype(float).dropna()
-    least = np.maximum(np.maximum(data["low"], -data["high"]), 0)  # how far a ratio is from one, at least
+    # how far a ratio is from one, at least
+    least = np.maximum(np.maximum(data["low"], -data["high"]), 0)
     bands = [epsilon for epsilon in (claimed, proved) if math.isfinite(epsilon)]
     reach = largest([*least, *bands[:1]], 1.0)
     most = 1.5 * max(reach, *(band for band in bands if band < 2 * reach), 1.0)

@@ -70,7 +70,8 @@ class Config:
         """
         document = {
             "format": FORMAT,
-            "dpcore": str(vars(sys.modules["dpcore"])["__version__"]),  # of the front door, which imports this
+            # of the front door, which imports this
+            "dpcore": str(vars(sys.modules["dpcore"])["__version__"]),
             "data": {"name": data.name},
             "schema": json.loads(data.schema.to_json()),
             **self.asked,
@@ -140,7 +141,8 @@ class Config:
             if not sound:
                 raise ParameterError("This description of a sweep contradicts itself.", remedy)
             made = {name: method_of(raw) for name, raw in methods.items()}
-            if any(method.delta for method in made.values()):  # its sums, caps and charts are of pure epsilons
+            # its sums, caps and charts are of pure epsilons
+            if any(method.delta for method in made.values()):
                 raise ParameterError("A comparison counts pure epsilon, and a method in this one has a delta.", remedy)
             return cls(
                 methods=made,

@@ -36,7 +36,8 @@ from dpcore.methods.base import PrivateClassifier
 
 NewLedger = Callable[[], Ledger]
 LOOK, PULSE = 2.0, 0.5  # seconds
-THREADS = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL")}  # there is a worker per core
+# there is a worker per core
+THREADS = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL")}
 
 
 @dataclass(frozen=True)
@@ -124,7 +125,8 @@ def stream(
         workers = loky.ProcessPoolExecutor(count, initializer=begin, initargs=(measure,), env=THREADS)
         waiting = (workers.submit(work, job) for job in jobs)
         try:
-            under_way = set(islice(waiting, 2 * count))  # all, and loky forgets some when it is told to kill
+            # all, and loky forgets some when it is told to kill
+            under_way = set(islice(waiting, 2 * count))
             done = 0
             while under_way:
                 finished, under_way = wait(under_way, PULSE, FIRST_COMPLETED)

@@ -73,7 +73,8 @@ TRIALS = 5  # tables in which columns are functions of others
 ALIKE = 3  # pairs that a pair without a trial is judged by
 UNLIKE = 100.0  # logarithms of cells: a pair with the class is like no other
 MOST_PAIRS = 300
-STANDS, FEWEST = 0.9, 5  # the share of groups of a size that have to stand out, and how many there must be to tell
+# the share of groups of a size that have to stand out, and how many there must be to tell
+STANDS, FEWEST = 0.9, 5
 NO_NOISE = 1e9  # an epsilon at which noise is far below one count
 AT = phrase("at epsilon {epsilon:g}")  # how far it is
 LEAST = 1e-6  # distance that is told from none
@@ -214,7 +215,8 @@ def forecast(
         raise ParameterError("A forecast needs a number of rows.", "Give a positive whole number.")
     if not epsilons or sorted({*epsilons}) != list(epsilons) or epsilons[0] <= 0:
         raise ParameterError("The epsilons of a forecast do not ascend.", "Give positive numbers, the smallest first.")
-    method = clone(method).set_params(epsilon=1.0)  # one of a row's share of a person's is a fraction, and no parameter
+    # one of a row's share of a person's is a fraction, and no parameter
+    method = clone(method).set_params(epsilon=1.0)
     method.check(replace(schema, unit=None))
     stage = Stage(method, schema, rows, made or rows, seed)
     steps = []

@@ -78,13 +78,19 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
     provable: ClassVar[str] = "epsilon"  # corrected
     page: ClassVar[str] = ""  # where the dashboard offers it
     presets: ClassVar[tuple[Preset, ...]] = ()
-    compared: ClassVar[Mapping[str, Mapping[str, Mapping[str, Any]]]] = {}  # by name and mode, if not as it is
-    variants: ClassVar[tuple[Mapping[str, Any], ...]] = ({},)  # that the tests of all methods fit in corrected mode
-    artifacts: ClassVar[tuple[str, ...]] = ()  # what is released besides rows: attributes, less their "_"
-    reconstructed: ClassVar[str] = ""  # why published mode is this project's reading of its source, in a sentence
+    # by name and mode, if not as it is
+    compared: ClassVar[Mapping[str, Mapping[str, Mapping[str, Any]]]] = {}
+    # that the tests of all methods fit in corrected mode
+    variants: ClassVar[tuple[Mapping[str, Any], ...]] = ({},)
+    # what is released besides rows: attributes, less their "_"
+    artifacts: ClassVar[tuple[str, ...]] = ()
+    # why published mode is this project's reading of its source, in a sentence
+    reconstructed: ClassVar[str] = ""
     printed_relations: ClassVar[tuple[Relation, ...]] = ()  # of published mode, if not all
-    survey_row: ClassVar[tuple[str, ...]] = ()  # table 1 of paper 003: mechanisms, noise, framework, data
-    seconds: ClassVar[tuple[float, float]] = (0.06, 0.06)  # for a table of 200,000 cells, corrected and as printed
+    # table 1 of paper 003: mechanisms, noise, framework, data
+    survey_row: ClassVar[tuple[str, ...]] = ()
+    # for a table of 200,000 cells, corrected and as printed
+    seconds: ClassVar[tuple[float, float]] = (0.06, 0.06)
     seen: ClassVar[str] = phrase("the release")  # what somebody gets to see of a person
     controls: ClassVar[tuple[Control, ...]] = (
         Control("epsilon", "Privacy budget epsilon"),
@@ -95,8 +101,10 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
         Control("random_state", "Seed (empty: none)", help=SEED, within=(0, 2**31), note=taught, key="seed"),
     )
 
-    _sender: ClassVar[tuple[int, str] | None] = None  # the process that pickled it inside a `dp.spending` block
-    delta = 0.0  # pure epsilon; whoever can count in rho has a parameter of this name (`with_delta`)
+    # the process that pickled it inside a `dp.spending` block
+    _sender: ClassVar[tuple[int, str] | None] = None
+    # pure epsilon; whoever can count in rho has a parameter of this name (`with_delta`)
+    delta = 0.0
     epsilon: float = number(
         default=1.0,
         about="Privacy budget of the whole fit: of a row, or of a person if a column names persons.",
@@ -128,7 +136,8 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
         super().__init_subclass__(**how)
         cls.title = vars(cls).get("title", cls.__name__)
         lacking = [name for name in ("reference", "best_for", "page", "presets") if not getattr(cls, name)]
-        registered = vars(sys.modules["dpcore.methods"])["METHODS"].classes  # of the package, which imports this
+        # of the package, which imports this
+        registered = vars(sys.modules["dpcore.methods"])["METHODS"].classes
         if lacking and registered.get(cls.__name__) == f"{cls.__module__.removeprefix('dpcore.')}:{cls.__name__}":
             told = f"The registered method {cls.__name__} does not say its {', '.join(lacking)}."
             raise TypeError(
@@ -220,10 +229,12 @@ class PrivateEstimator(Declared, BaseEstimator, ABC):
             account = run.group(
                 unit.max_contributions, plan=None if plan is None else plan / currency.rows(unit.max_contributions)
             )
-        known = schema if schema.unit is None else replace(schema, unit=None)  # the door knows rows, and no persons
+        # the door knows rows, and no persons
+        known = schema if schema.unit is None else replace(schema, unit=None)
         table = PrivateTable(rows, known, account, source, unprotected_allowed=self._published)
         self._forget()
-        self.ledger_ = run  # before the first question: whoever stops this fit has the answers until then, and pays
+        # before the first question: whoever stops this fit has the answers until then, and pays
+        self.ledger_ = run
         if schema.source == "inferred":
             run.void_because(INFERRED)
         if self.random_state is not None:

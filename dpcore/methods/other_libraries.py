@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 
-REMOVAL = "DP-EBM was removed: version 0.2 of this program still has it."  # for files and scripts that name it
+# for files and scripts that name it
+REMOVAL = "DP-EBM was removed: version 0.2 of this program still has it."
 
 SYNTHETIC = "Write dp.AdaptiveMarginals(epsilon=1.0).fit(frame, schema=schema).sample(100)."
 QUERIES = "dpcore has no single queries; dp.IndependentMarginals has noisy counts of all columns."

@@ -41,14 +41,17 @@ class Control:
 
     name: str
     label: str
-    names: Mapping[Any, str] | Callable[[Any, Any], Mapping[Any, str]] = field(default_factory=dict)  # "" for None
+    # "" for None
+    names: Mapping[Any, str] | Callable[[Any, Any], Mapping[Any, str]] = field(default_factory=dict)
     _: KW_ONLY
     help: str | None = None
     note: str | Callable[[Any, Any], str] = ""  # below it
     steps: tuple[float, ...] = ()  # numbers to slide along, in place of a range
-    within: tuple[float, ...] = ()  # the lowest and the highest number that a page offers, and maybe a step
+    # the lowest and the highest number that a page offers, and maybe a step
+    within: tuple[float, ...] = ()
     initial: Any = None  # what is chosen at first in place of None: a value or a function
-    when: Mapping[str, Any] = field(default_factory=dict)  # what others have to be: a value, one of a tuple, a test
+    # what others have to be: a value, one of a tuple, a test
+    when: Mapping[str, Any] = field(default_factory=dict)
     key: str = ""  # in links and files, if not its name
 
     def wanted(self, method: object) -> bool:
@@ -153,7 +156,8 @@ class NumberList(Number):
     request: str  # a sentence that asks for {n} numbers, for {things}
     one_for_all: bool = False
     words: Collection[str] = ()
-    fit: Callable[[Sequence[float]], bool] = lambda _: True  # whether so many numbers may stand together
+    # whether so many numbers may stand together
+    fit: Callable[[Sequence[float]], bool] = lambda _: True
 
     def refusal(self, name: str, value: Any, method: Any, schema: Any) -> tuple[str, str] | None:
         if isinstance(value, str) and self.words:

@@ -22,7 +22,8 @@ class Registry(Mapping[str, Kind]):
 
     def __init__(self, places: Mapping[str, str]) -> None:
         self._places = dict(places)  # "module:Class", below `dpcore`, by printed name
-        self.classes = {place.partition(":")[2]: place for place in self._places.values()}  # by the classes' own names
+        # by the classes' own names
+        self.classes = {place.partition(":")[2]: place for place in self._places.values()}
 
     def name_of(self, kind: object, otherwise: str) -> str:
         """The printed name of a class, by the class's own name; another one if there is no such class."""

@@ -20,7 +20,8 @@ from dpcore.methods.base import PrivateEstimator
 from dpcore.postprocess import rule_repair
 
 MEMORY = 4_000_000_000  # bytes that sampled rows may take while they are made
-PER_ROW, PER_CELL = 100, 24  # bytes: what every row takes, and a cell in codes, in drawing and as a value
+# bytes: what every row takes, and a cell in codes, in drawing and as a value
+PER_ROW, PER_CELL = 100, 24
 BLOCK, MOST_CELLS = 1 << 17, 1 << 23  # rows and cells that are made together for a file
 WRITTEN = phrase("{rows:,} rows written")
 
@@ -146,7 +147,8 @@ class Synthesizer(PrivateEstimator):
             If the method is not fitted yet.
         """
         self._check_fitted()
-        unit, places = self.schema_.persons, self.relation == Relation.REPLACE  # in which a person has several
+        # in which a person has several
+        unit, places = self.schema_.persons, self.relation == Relation.REPLACE
         rows = max(round(self._estimate / (unit.max_contributions if places and unit else 1)), 1)
         return rows if places or self.schema_.max_rows is None else min(rows, self.schema_.max_rows)
 

@@ -10,7 +10,8 @@ from dpcore.arguments import Flags, Floats
 
 Clusters = list[list[int]]
 STARTS = 10  # of k-means
-STEEPEST = 50.0  # exponents of the repaired affinity are cut there: noise can make a score as large as it likes
+# exponents of the repaired affinity are cut there: noise can make a score as large as it likes
+STEEPEST = 50.0
 
 
 def spectral_clusters(
@@ -49,7 +50,8 @@ def spectral_clusters(
     vectors = np.linalg.eigh(laplacian)[1][:, : k1 or k]
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     seed = int(rng.integers(2**31))
-    with warnings.catch_warnings():  # fewer than k different points give fewer clusters, which is fine
+    # fewer than k different points give fewer clusters, which is fine
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         labels = KMeans(k, n_init=STARTS, random_state=seed).fit_predict(vectors / np.where(lengths > 0, lengths, 1))
     return [np.flatnonzero(labels == label).tolist() for label in np.unique(labels)]

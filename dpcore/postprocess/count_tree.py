@@ -80,7 +80,8 @@ class ReleasedTree:
         """Sums of leaves, the consistent ones by default; a leaf that is covered in part counts in part."""
         counts = self.consistent.counts[-1] if leaves is None else leaves
         shares = (self.leaves.weights(query.sets(self.schema)) for query in queries)
-        return np.array([(share * counts).sum() for share in shares])  # BLAS threads make small products slower
+        # BLAS threads make small products slower
+        return np.array([(share * counts).sum() for share in shares])
 
     def margin(self, variance: Floats | float) -> Floats:
         """Half the width of a 95% interval around an estimate of that variance.

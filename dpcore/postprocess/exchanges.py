@@ -69,7 +69,8 @@ class _Tables:
             over.append(cells - table.ravel())
             weights.append(1 / (table.ravel() + EASE))
             self.starts[a, b] = self.starts[b, a] = start
-            self.strides[a, b], self.strides[b, a] = table.shape[1], 1  # of a step along a's values, and along b's
+            # of a step along a's values, and along b's
+            self.strides[a, b], self.strides[b, a] = table.shape[1], 1
             start += table.size
         self.over, self.weights = np.concatenate(over), np.concatenate(weights)
 

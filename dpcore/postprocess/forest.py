@@ -421,7 +421,8 @@ def summed_up(level: Ints, parent: Ints, leaf: Flags, cells: Floats, shown: Floa
         np.add.at(classes, parent[below], classes[below])
     said = np.where(leaf[:, None], cells, classes)
     probabilities = shares(said)
-    for below in levels:  # from the top, so that a chain of empty nodes takes after the last one that is not
+    # from the top, so that a chain of empty nodes takes after the last one that is not
+    for below in levels:
         empty = below[(np.abs(said[below]) <= NOTHING).all(axis=1)]
         probabilities[empty] = probabilities[parent[empty]]
     return {"counts": classes.sum(axis=1), "classes": classes, "probabilities": probabilities}

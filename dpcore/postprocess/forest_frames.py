@@ -108,7 +108,8 @@ def budget(ledger: Ledger) -> pd.DataFrame:
     noise costs is no bound, because something else gives the rows away). A person with several rows pays that for each.
     """
     way = inward(ledger)
-    ledger = way[1] if ledger.unit_column and len(way) > 1 else ledger  # of rows, of which a person has several
+    # of rows, of which a person has several
+    ledger = way[1] if ledger.unit_column and len(way) > 1 else ledger
     at, names = way[-1], [part.name for part in way[1:] if part.name]
     claimed, paid = dearest(at, "epsilon_claimed", NO_LEVEL), dearest(at, "epsilon_nominal", NO_LEVEL)
     part = (at.epsilon_claimed, at.epsilon_nominal) != (ledger.epsilon_claimed, ledger.epsilon_nominal)

@@ -25,11 +25,13 @@ from dpcore.arguments import Floats
 from dpcore.postprocess.simplex import TRACE, project
 
 SHAPES = (0.3, 1.0)
-NEAR, STEPS, FAR = 10.0, 3, 25  # grid: that many scales at 1/3 of one, then so many points in geometric progression
+# grid: that many scales at 1/3 of one, then so many points in geometric progression
+NEAR, STEPS, FAR = 10.0, 3, 25
 STEP = 0.4
 AROUND = np.arange(-4.0, 4.01, STEP)  # scales around each noisy count
 MANY = 50  # values; beyond, the grid has multiples of a step only
-MOST_CELLS = 1_000_000  # values times grid; beyond, as with all but no noise on very many values, the nearest is taken
+# values times grid; beyond, as with all but no noise on very many values, the nearest is taken
+MOST_CELLS = 1_000_000
 HALVINGS = 25  # of intervals in which a root is looked for
 
 

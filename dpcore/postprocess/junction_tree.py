@@ -106,7 +106,8 @@ def junction_tree(cliques: Sequence[Scope]) -> tuple[list[Scope], list[int]]:
     """
     sets = [frozenset(clique) for clique in cliques]
     order, parents = [0], [-1]
-    outside = dict.fromkeys(range(1, len(cliques)), 0)  # clique -> place in `order` of its nearest so far
+    # clique -> place in `order` of its nearest so far
+    outside = dict.fromkeys(range(1, len(cliques)), 0)
     while outside:
         chosen = max(outside, key=lambda c: (len(sets[c] & sets[order[outside[c]]]), -c))
         parents.append(outside.pop(chosen))

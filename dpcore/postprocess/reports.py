@@ -136,7 +136,8 @@ class Reports:
         """A name for every value of a family."""
         rows = pd.MultiIndex.from_product([self.schema[name].labels for name in family])
         names = [" / ".join(row) for row in rows.tolist()]
-        if len({bare(name) for name in names} - {""}) < len(names):  # some read alike in a file, or as nothing
+        # some read alike in a file, or as nothing
+        if len({bare(name) for name in names} - {""}) < len(names):
             names = [f"{place}: {name}" for place, name in enumerate(names, 1)]
         return names
 

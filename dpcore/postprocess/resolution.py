@@ -21,7 +21,8 @@ class Resolution:
 
     def __init__(self, column: Column, margin: Floats, scale: float, variance: float) -> None:
         self.margin, self.levels = margin, [np.arange(len(margin))]
-        self.variances = np.full(len(margin), min(variance, MOST))  # of every count; 0 if it is known well enough
+        # of every count; 0 if it is known well enough
+        self.variances = np.full(len(margin), min(variance, MOST))
         for least in ENOUGH:
             self.levels.append(merge_more(self.levels[-1], margin, least * scale, column))
         self.levels = self.levels[1:]
@@ -93,7 +94,8 @@ def merge_more(groups: Ints, margin: Floats, least: float, column: Column) -> In
     if len(counts) < 3:
         return groups
     ordered = neighbors(column) > 0
-    apart = ordered and column.missing  # the last group has "missing" alone until it is merged with others
+    # the last group has "missing" alone until it is merged with others
+    apart = ordered and column.missing
     least = max(least, float(counts.sum()) / MOST_GROUPS) if ordered else least
     merge = merge_rare(counts[:-1] if apart else counts, least, ordered=ordered, most=MOST_GROUPS - 1)
     if apart:

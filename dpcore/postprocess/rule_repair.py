@@ -25,7 +25,8 @@ from dpcore.domain.rules import NO_CODE, RuleEnds, lowest, parse, possible_value
 from dpcore.domain.schema import Schema
 
 ROUNDS = 20
-RARE = 0.005  # share of rows that have an impossible pair: so few take the values of other rows at once
+# share of rows that have an impossible pair: so few take the values of other rows at once
+RARE = 0.005
 FEW = 0.02  # of the rows that break an order, which may be left when rows have exchanged values: fewer then take part
 RuleColumns = Mapping[int, Any]
 """Per column with a rule its numbers, NaN where one is missing, or its codes; by the column's position."""
@@ -77,7 +78,8 @@ def decode(schema: Schema, codes: Codes, rng: np.random.Generator) -> pd.DataFra
     chosen = rng.choice(others, int(broken.sum())) if len(others) else None
     for j, found in cells.items():
         fresh = (possible | least)[j] if chosen is None else found[chosen]
-        found[broken] = np.where(np.isnan(found[broken]), found[broken], fresh)  # what is missing stays so
+        # what is missing stays so
+        found[broken] = np.where(np.isnan(found[broken]), found[broken], fresh)
     frame = schema.decode(codes, rng)
     for j in least:
         frame[columns[j].name] = columns[j].write(cells[j])

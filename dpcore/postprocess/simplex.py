@@ -31,7 +31,8 @@ def project_rows(table: Floats, totals: Floats) -> Floats:
     Sort-based projection on the scaled simplex (Held, Wolfe and Crowder 1974): subtract one threshold per row and clip.
     Clipping alone would add mass to sparse rows; this keeps the sum.
     """
-    table = table - table.max(axis=1, keepdims=True)  # the same for all: huge numbers would swallow the total
+    # the same for all: huge numbers would swallow the total
+    table = table - table.max(axis=1, keepdims=True)
     descending = -np.sort(-table, axis=1)
     excess = (np.cumsum(descending, axis=1) - totals[:, None]) / np.arange(1, table.shape[1] + 1)
     # The last position whose value still exceeds its threshold; position 0 always does when the total is positive.

@@ -148,7 +148,8 @@ def cells(column: Column, codes: Codes, numbers: Floats | None, rng: np.random.G
     if numbers is None or not column.numeric:
         return column.decode(codes, rng)
     if not column.is_plain_number:
-        different, back = np.unique(numbers, return_inverse=True)  # of which NaN is the last, and once
+        # of which NaN is the last, and once
+        different, back = np.unique(numbers, return_inverse=True)
         told = [None if np.isnan(number) else column.format_value(float(number)) for number in different]
         return pd.Series(np.array(told, dtype=object)[back], name=column.name)
     found = pd.Series(numbers, name=column.name)

@@ -30,7 +30,8 @@ from dpcore.rows import exact_counts
 
 MANIFEST, FORMAT = "manifest.json", "dpcore rows 1"
 STARTED = f"{FORMAT}, unfinished"
-OTHER = "Choose a folder that this program encoded, or a new one."  # this one may be somebody else's
+# this one may be somebody else's
+OTHER = "Choose a folder that this program encoded, or a new one."
 MOST = 1 << 26  # bytes of a manifest
 LOTS = 1 << 20  # rows whose lots are drawn together
 CHANGED = "Encode its source anew, with replace=True or to another folder, and open that."

@@ -49,7 +49,8 @@ DIFFERS = {
     "reading": "files that were read otherwise (delimiter, encoding, decimal, missing)",
     "numbers": "other columns (numbers)",
 }
-OURS = re.compile(r"part-\d{5,}\.parquet(\.new)?|(manifest|unfinished)\.json\.new")  # names beside the two documents
+# names beside the two documents
+OURS = re.compile(r"part-\d{5,}\.parquet(\.new)?|(manifest|unfinished)\.json\.new")
 
 
 @check_arguments
@@ -145,7 +146,8 @@ def encode_folder(
     watched = _Watched(files, progress)
     asked = {
         "schema": schema.to_document(),
-        "sources": watched.sums if stream is None else {STREAM: {"sha256": ""}},  # which is known at the end
+        # which is known at the end
+        "sources": watched.sums if stream is None else {STREAM: {"sha256": ""}},
         "reading": {**written, "missing": sorted(missing)},
         "numbers": numbers,
     }
@@ -210,7 +212,8 @@ class _Watched:
 def _check_apart(folder: Path, taken: Sequence[Path]) -> None:
     """DataError if codes would go where the table lies: into its folder, or into one that it is in; or nowhere."""
     check_path(folder)
-    place, source, *files = (Path(os.path.realpath(path)) for path in (folder, *taken))  # of a link to itself, too
+    # of a link to itself, too
+    place, source, *files = (Path(os.path.realpath(path)) for path in (folder, *taken))
     if place == source or source in place.parents or any(place in path.parents for path in (source, *files)):
         raise DataError(
             f"The folder {folder.name!r} cannot be written to: it is the source, or lies inside it, or around it.",
@@ -223,7 +226,8 @@ def _begun(folder: Path, asked: Mapping[str, Any]) -> list[dict[str, Any]] | Non
     cause = f"The folder {folder.name!r} cannot be written to"
     try:
         if not folder.exists():
-            folder.mkdir(mode=0o700, parents=True)  # whoever may read the rows may be one person only
+            # whoever may read the rows may be one person only
+            folder.mkdir(mode=0o700, parents=True)
     except OSError as error:
         raise DataError(f"{cause}: {error.strerror}.", ELSEWHERE) from None
     if not folder.is_dir():

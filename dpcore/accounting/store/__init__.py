@@ -231,7 +231,8 @@ class BookedLedger(Ledger):
         self.run, self._looks = run, 0
 
     def _write_down(self, new: Totals, void: str, *, drawn: bool) -> None:
-        looks = max(len(self._items), self._looks, 1)  # a fit is a part; a question outside fits is a look of its own
+        # a fit is a part; a question outside fits is a look of its own
+        looks = max(len(self._items), self._looks, 1)
         added = Totals(*map(growth, self.totals, new))
         self.run.books.add(self.run, added, looks - self._looks, void, drawn=drawn)
         self._looks = looks

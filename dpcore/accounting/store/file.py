@@ -68,7 +68,8 @@ class BookFile:
 
     def __init__(self, path: Path | None = None) -> None:
         self.kept = path is not None
-        self._secret = None if self.kept else secrets.token_bytes(SIZE)  # what goes with a session leaves no key behind
+        # what goes with a session leaves no key behind
+        self._secret = None if self.kept else secrets.token_bytes(SIZE)
         if path is None:
             folder = tempfile.mkdtemp(prefix="dpcore-")
             weakref.finalize(self, remove, folder, os.getpid())
@@ -76,7 +77,8 @@ class BookFile:
         # Witness and secret lie beside the file, and not beside a link to it.
         self.linked = os.path.islink(path)  # noqa: PTH114 - False, and no error, where nobody may look
         self.path = Path(os.path.realpath(path)) if self.linked else path
-        if self.kept and os.name == "posix":  # what was there before, copies that were set aside among it
+        # what was there before, copies that were set aside among it
+        if self.kept and os.name == "posix":
             parts = (self.path.with_name(self.path.name + ending) for ending in KEPT_PARTS)
             hide([self.path.with_name(NAME), *parts, *self.path.parent.glob(f"{escape(self.path.name)}.aside-*")])
 
@@ -104,7 +106,8 @@ class BookFile:
         Killed at any moment, all of it is in one of the two files at least. Whoever has the file open goes on with the
         new content. What is not sound is renamed as it is.
         """
-        moment = f"{datetime.now(UTC):%Y%m%dT%H%M%S%f}-{secrets.randbelow(10**9):09d}"  # two may come at one moment
+        # two may come at one moment
+        moment = f"{datetime.now(UTC):%Y%m%dT%H%M%S%f}-{secrets.randbelow(10**9):09d}"
         aside = self.path.with_name(f"{self.path.name}.aside-{moment}")
         try:
             with self.transaction() as sheet:
@@ -151,13 +154,15 @@ class BookFile:
         """
         try:
             self._there(believe=believe)
-            if self.path.with_name(f"{self.path.name}-wal").exists():  # the first format's: closing c would fold it in
+            # the first format's: closing c would fold it in
+            if self.path.with_name(f"{self.path.name}-wal").exists():
                 with closing(sqlite3.connect(f"{self.path.absolute().as_uri()}?mode=ro", uri=True)) as reader:
                     self._refuse_first(reader)
             c = sqlite3.connect(self.path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
             with closing(c):
                 self._ready(c, believe=believe)
-                seen = None if believe else read_witness(self.path)  # first: the file may go on, and never back
+                # first: the file may go on, and never back
+                seen = None if believe else read_witness(self.path)
                 with c:
                     c.execute("BEGIN IMMEDIATE" if writes else "BEGIN")
                     sheet = Sheet(c)
@@ -186,7 +191,8 @@ class BookFile:
         self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         if not self.path.exists():
             self._none_lost("is gone, with {:,} changes that were written to it", believe=believe)
-            with suppress(FileExistsError):  # to open it but through SQLite would undo the locks of other threads
+            # to open it but through SQLite would undo the locks of other threads
+            with suppress(FileExistsError):
                 self.path.touch(0o600, exist_ok=False)
 
     def _ready(self, c: sqlite3.Connection, *, believe: bool) -> None:

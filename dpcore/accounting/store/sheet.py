@@ -50,7 +50,8 @@ class Sheet:
             raise UnreadableError
         self.c = c
         self.changed = False
-        self._read: dict[tuple[str, Cell], tuple[Cell, ...]] = {}  # lines that were compared with their sums
+        # lines that were compared with their sums
+        self._read: dict[tuple[str, Cell], tuple[Cell, ...]] = {}
         count, total, secret = self.line("head", 1) or (None, None, None)
         if not isinstance(total, str) or len(total) != 64:
             raise UnreadableError

@@ -54,7 +54,8 @@ EITHER = Neighbors(
 EVEN = replace(even(50), words=(phrase("one (1, 1) more"), phrase("one (0, 0) less and one (1, 1) more")))
 TABLES = phrase("Tables, one row")
 CELLS = phrase("Log-likelihood ratio of the cells of ones and of zeros")
-STEP = (1 / N) * log2(N) + (1 - 1 / N) * log2(N / (N - 1))  # what one row of ones makes of every pair's information
+# what one row of ones makes of every pair's information
+STEP = (1 / N) * log2(N) + (1 - 1 / N) * log2(N / (N - 1))
 
 
 def similarities(fitted: Any) -> float:

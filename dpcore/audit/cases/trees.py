@@ -35,7 +35,8 @@ BEHIND = more(frame_of(RIVALS, "000", "111", times=5), "100")[1]  # a is, by one
 NEARLY = Worlds(schema=RIVALS, pair=more(BEHIND, "010"))
 OLD_ROWS = 40
 FRESH = Worlds(schema=EVEN.schema, pair=changed(frame_of(EVEN.schema, "00", times=OLD_ROWS), "11"))
-TIMES = binom.logpmf(np.arange(9), OLD_ROWS, 1 / OLD_ROWS)  # how often a bootstrap sample holds a row
+# how often a bootstrap sample holds a row
+TIMES = binom.logpmf(np.arange(9), OLD_ROWS, 1 / OLD_ROWS)
 
 
 def divided(fitted: Any) -> float:

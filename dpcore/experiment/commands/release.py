@@ -113,7 +113,8 @@ def make(options: argparse.Namespace) -> int:
     release = replace(release, page=config.get("page", {}))
     if isinstance(release.artifact, Model) and release.noiseless:
         raise ParameterError("This model holds noiseless counts of real rows.", "Choose a method that adds noise.")
-    named = Path(file_name(release))  # with a number if that is there: what was made is charged by now
+    # with a number if that is there: what was made is charged by now
+    named = Path(file_name(release))
     free = (named, *(named.with_stem(f"{named.stem}-{i}") for i in range(2, 1_000)))
     out = options.out or next(path for path in free if options.force or not path.exists())
     write(out, bundle(release, table=options.table), force=options.force)

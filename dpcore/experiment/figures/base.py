@@ -84,7 +84,8 @@ class Figure:
     printed: str
     plan: Callable[[Dataset, int], Plan]
     draw: Callable[..., Drawn]
-    lacks: Callable[[Dataset], str] = lacks_accuracy  # why these data have none, in a sentence; empty if they do
+    # why these data have none, in a sentence; empty if they do
+    lacks: Callable[[Dataset], str] = lacks_accuracy
     choices: Mapping[str, Choice] = field(default_factory=dict)
     claims: Sequence[Claim] = ()  # what the paper says of it
     together: bool = True  # whether runs may share the computer: not if they are timed

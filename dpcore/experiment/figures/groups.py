@@ -22,7 +22,8 @@ EPSILONS = (0.1, 0.2, 0.5, 1.0, 2.0)
 QUERIES = 500
 LEAVES, OWN = phrase("leaves only"), phrase("the patent's own form")
 CONSISTENT = (phrase("leaves first, consistent"), phrase("equal shares, consistent"))
-DIVISIONS, DEPTHS = (2, 4, 6, 8, 10, 12), (1, 2, 3)  # how often columns are divided, and how often the same one
+# how often columns are divided, and how often the same one
+DIVISIONS, DEPTHS = (2, 4, 6, 8, 10, 12), (1, 2, 3)
 MODELS = (evaluate.MODELS[0], evaluate.MODELS[2])
 
 

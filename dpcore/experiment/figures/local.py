@@ -99,7 +99,8 @@ def draw(
 
 ANSWER = phrase("epsilon of one answer")
 ADVISED, NEAR = (0.35, 0.6), 0.01
-BETTER = {"bank cards": (0.3, 1.0), "bank cards, dependent": (0.39, 0.7)}  # above the first, up to the second
+# above the first, up to the second
+BETTER = {"bank cards": (0.3, 1.0), "bank cards, dependent": (0.39, 0.7)}
 VIEW = {"view": base.Choice(phrase("Measured by"), dict(zip(MEASURES, MEASURES, strict=True)))}
 
 

@@ -14,7 +14,8 @@ from dpcore.text import claim, limit
 
 EPSILONS = tuple(round(0.1 * step, 1) for step in range(16))
 MODELS = (evaluate.MODELS[0], evaluate.MODELS[2])
-STATED = pd.DataFrame({"model": MODELS[:1], "label": phrase("paper at 1.5: this or more"), "value": 0.822})  # of Adult
+# of Adult
+STATED = pd.DataFrame({"model": MODELS[:1], "label": phrase("paper at 1.5: this or more"), "value": 0.822})
 ROWS = 10_000  # of a run, where nobody said how many people there are
 PANEL = 340  # pixels; two panels fill a laptop's page
 

@@ -70,7 +70,8 @@ WORD = 64
 TOGETHER = 1 << 14  # draws at a time: they fit the processor's cache
 NARROW = 36  # bits of a scale; of wider ones, a draw in 2,000 and more would need decimals
 LARGEST = 1 << 62  # noise from here on is no int64: it is added to counts
-ACCURACY = 2.0**-50  # of NumPy's logarithm and exponential, relative (the logarithm's, absolute as well)
+# of NumPy's logarithm and exponential, relative (the logarithm's, absolute as well)
+ACCURACY = 2.0**-50
 LOG_ERROR = 2.0**-49  # relative, and absolute
 EXP_ERROR = 2.0**-40  # relative, of a weight
 NEVER = -1_000_000  # of a probability's logarithm: many words could not tell a smaller one from 0
@@ -211,7 +212,8 @@ def is_below(drawn: int, ratio: Fraction, exponent: Fraction) -> bool:
     """Whether U, whose first bits are given, is below ratio * e^exponent, which is 1 at most."""
     width, part, whole = WORD, Decimal(ratio.numerator), Decimal(ratio.denominator)
     bits = max(ratio.numerator.bit_length() - ratio.denominator.bit_length() + 1, 0)
-    upper = max(exponent, Fraction(NEVER - bits))  # a bound, below which e^upper * ratio is next to nothing: 2 < e
+    # a bound, below which e^upper * ratio is next to nothing: 2 < e
+    upper = max(exponent, Fraction(NEVER - bits))
     while True:
         digits = width // 2 + 30
         context = Context(prec=digits, Emin=MIN_EMIN, Emax=MAX_EMAX)
@@ -236,7 +238,8 @@ def one_geometric(scale: float, drawn: int) -> int:
         digits = width // 2 + 30
         context = Context(prec=digits)
         ends: list[int] = []
-        for bits, sign in ((drawn, 1), (drawn + 1, -1)):  # the largest possible value, then the least
+        # the largest possible value, then the least
+        for bits, sign in ((drawn, 1), (drawn + 1, -1)):
             if not bits:
                 break
             log = -Fraction(context.ln(context.divide(Decimal(bits), Decimal(1 << width))))

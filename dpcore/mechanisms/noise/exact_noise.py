@@ -15,7 +15,8 @@ from dpcore.language import phrase
 from dpcore.mechanisms.noise.base import Noise, Scored, sums
 from dpcore.mechanisms.noise.draws import LARGEST, Choice, Weights, check_numpy, gaussian, laplace
 
-SPARE = 2.0**-40  # relative; scales and factors are worked out in floats, whose rounding is far less
+# relative; scales and factors are worked out in floats, whose rounding is far less
+SPARE = 2.0**-40
 WIDE = 2.0**56  # wider noise is beyond 2^63 once in e^128
 BITS = 36  # of a candidate's weight in a block, of which there may be 2^26
 

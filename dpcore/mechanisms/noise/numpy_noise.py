@@ -16,7 +16,8 @@ from dpcore.mechanisms.noise.base import LOTS, Noise, Scored, behind_the_best, b
 from dpcore.mechanisms.noise.draws import Weights
 from dpcore.mechanisms.noise.histograms import Spread
 
-ROUNDED = 2.0**20  # a sigma: beyond, rounding moves a Gaussian's probabilities by less than one in 10^12
+# a sigma: beyond, rounding moves a Gaussian's probabilities by less than one in 10^12
+ROUNDED = 2.0**20
 ROUNDING = 1e-9  # relative; scores this close are equal for a noiseless choice
 
 SEEDED = phrase("NumPy {kind} noise, seeded: for teaching")
@@ -49,7 +50,8 @@ class NumpyNoise(Noise):
         """See `Noise.variance`; 2 scale^2, or the Gaussian's scale^2, for continuous noise."""
         if self._discrete:
             return super().variance(scale)
-        return (2 if self.law == "laplace" else 1) * scale * scale  # infinite, where a power would raise
+        # infinite, where a power would raise
+        return (2 if self.law == "laplace" else 1) * scale * scale
 
     def reals(self, values: Floats, scale: float, *, grid: float, origin: float = 0.0) -> Floats:
         draw = self._rng.laplace if self.law == "laplace" else self._rng.normal

@@ -97,7 +97,8 @@ class ERRPH(KeepOrDraw):
                 raise ParameterError(*ONE_OF)
             self.epsilon = exact(epsilon)
             self.given = {"epsilon": str(self.epsilon)}
-            rest = falling(epsilon)  # p_j = 1 / (e^eps + k - 1), so that a large epsilon does no harm
+            # p_j = 1 / (e^eps + k - 1), so that a large epsilon does no harm
+            rest = falling(epsilon)
             lie = drawable(rest / (1 + (size - 1) * rest))
             self.p0 = max(1 - size * lie, 0.0)
             self.base = np.full(size, lie if self.p0 else 1 / size)
@@ -292,7 +293,8 @@ class OLH(CategoryChannel):
         self.given = {"epsilon": str(self.epsilon)}
         self.places = min(round(exp(min(float(epsilon), 20.0))) + 1, MOST_PLACES)
         self.inner = ERRPH(self.places, epsilon=self.epsilon)
-        self.base = np.full(size, 1 / self.places)  # as often as a report supports a value that is not the person's
+        # as often as a report supports a value that is not the person's
+        self.base = np.full(size, 1 / self.places)
 
     @property
     def gain(self) -> float:

@@ -135,7 +135,8 @@ class LinearF(TableScore):
         zero, one = target.copy(), target - cells[1].sum(axis=0)  # what each sum lacks: all go to 1
         shortfall = np.maximum(zero, 0) + np.maximum(one, 0)
         lack, more = np.empty_like(shortfall), np.empty_like(shortfall)
-        for step in range(1, 2 ** tables.shape[1]):  # Gray code: one parent value changes sides per step
+        # Gray code: one parent value changes sides per step
+        for step in range(1, 2 ** tables.shape[1]):
             place = (step & -step).bit_length() - 1
             to_zero = (step ^ step >> 1) >> place & 1
             (np.subtract if to_zero else np.add)(zero, cells[0, place], out=zero)
@@ -229,7 +230,8 @@ class DistanceFromMargins(Score):
     def values(self, count: CountTables, candidates: Sequence[Sequence[str]], relation: Relation) -> Floats:
         """See `Score.values`."""
         known = dict[int, Floats]()  # the same few merges stand in many candidates
-        found = dict[tuple[object, ...], float]()  # and the same table in some that differ by their penalty
+        # and the same table in some that differ by their penalty
+        found = dict[tuple[object, ...], float]()
         tables = list(self.tables)  # which holds them, as long as their ids stand for them
         distances = np.empty(len(tables))
         for i, (expected, table) in enumerate(zip(tables, count(candidates), strict=True)):

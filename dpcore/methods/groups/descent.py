@@ -52,7 +52,8 @@ class Value:
         return placed(self.children, size)
 
 
-Cut = tuple[Value, ...]  # of a column: values that share no code; of all columns together, they hold all codes
+# of a column: values that share no code; of all columns together, they hold all codes
+Cut = tuple[Value, ...]
 
 
 def placed(values: Cut, size: int) -> Ints:
@@ -81,10 +82,12 @@ class Descent:
     def __init__(self, table: PrivateTable, target: str, rated_by: SplitScore, *, max_leaves: int, paper: bool) -> None:
         self.table, self.target, self.max_leaves, self.paper = table, target, max_leaves, paper
         self.cut = {column.name: beginning(column) for column in table.schema if column.name != target}
-        self.steps: list[tuple[str, str]] = []  # columns and the names of their values that were specialized
+        # columns and the names of their values that were specialized
+        self.steps: list[tuple[str, str]] = []
         self.spent: Epsilon = exact(0.0)  # by whoever goes down; it adds to it
         self.classes = table.schema[target].size
-        self.how: dict[str, Any] = {"target": target, "classes": self.classes, "rated_by": rated_by}  # of all scores
+        # of all scores
+        self.how: dict[str, Any] = {"target": target, "classes": self.classes, "rated_by": rated_by}
 
     @property
     def numeric(self) -> list[str]:
@@ -151,7 +154,8 @@ class Walk:
         self.steps: list[Step] = []  # what was divided but by `divide`
         self.used: list[Step] = []  # what was divided at all
         self.partitions = [Partition.whole(schema)]
-        self.families: list[tuple[str, ...]] = [()]  # per partition, the columns of `leveled` that make its cells
+        # per partition, the columns of `leveled` that make its cells
+        self.families: list[tuple[str, ...]] = [()]
 
     def open(self) -> list[str]:
         """The columns that may be divided next."""

@@ -134,11 +134,13 @@ def joint_shares(reports: Reports, target: str, family: Family, prior: Floats) -
         people = len(reports.values[family])
         found = reports.counts(family).reshape(len(prior), -1) / max(people, 1)
         nearest = project(found, 1.0)
-        alone = np.outer(prior, nearest.sum(axis=0))  # what it would be if the column knew nothing of the class
+        # what it would be if the column knew nothing of the class
+        alone = np.outer(prior, nearest.sum(axis=0))
         own = channel.variance(alone.ravel(), people).reshape(found.shape)
         if np.isinf(own).any():
             return nearest, np.full(nearest.shape, np.inf)
-        return nearest, own * (1 / each**2 - 2 / each) + own.sum(axis=0)  # cells vary nearly on their own
+        # cells vary nearly on their own
+        return nearest, own * (1 / each**2 - 2 / each) + own.sum(axis=0)
     _, sizes = reports.support(family, by)
     total = max(float(sizes.sum()), 1.0)
     nearest = project(reports.counts(family, by) / total, 1.0)
@@ -148,7 +150,8 @@ def joint_shares(reports: Reports, target: str, family: Family, prior: Floats) -
     # Counts of each reported class vary by the values' channel, and the inverse of the class's channel mixes them: its
     # columns sum to 1, so that a reported class adds (inverse / prior - 1) times its counts to the difference.
     within = np.stack([channel.variance(values, n) * (n / total) ** 2 if n else np.zeros_like(values) for n in sizes])
-    inverse = (np.eye(label.size) - label.base[:, None]) / label.gain  # in closed form: never singular
+    # in closed form: never singular
+    inverse = (np.eye(label.size) - label.base[:, None]) / label.gain
     return nearest, np.asarray((inverse / each - 1) ** 2 @ within)
 
 

@@ -240,7 +240,8 @@ class Conjunctions:
             return 0.0
         one, other, both = (self.weights({**among, **more}) for more in (first, second, {**first, **second}))
         a, b = (min(max(self.mean(found) / share, 0.0), 1.0) for found in (one, other))
-        each = both - a * other - b * one + a * b * here  # what each record adds, for shares a and b
+        # what each record adds, for shares a and b
+        each = both - a * other - b * one + a * b * here
         mean = self.mean(each)
         spread = self.mean(each**2) - mean * mean
         return abs(mean) / float(np.sqrt(spread / self.people)) if spread > 0 else 0.0
@@ -255,7 +256,8 @@ def id3(known: Conjunctions, rules: Booleans, stops: Stops, progress: Progress, 
     def classes(literals: Mapping[int, int]) -> Floats:
         return np.clip([known.share({**literals, **own}) for own in rules.classes], 0.0, 1.0)
 
-    tested = rules.classes[:1] if len(rules.classes) == 2 else rules.classes  # what holds of one holds of the other
+    # what holds of one holds of the other
+    tested = rules.classes[:1] if len(rules.classes) == 2 else rules.classes
 
     def divided(node: Node) -> Division | None:
         best, most = None, 0.0

@@ -390,7 +390,8 @@ class NonPrivateNaiveBayes(LocalClassifier):
             truth = TRR(factors=np.ones(1), offsets=np.zeros(1)) if number else ERRPH(column.size, p0=1.0)
             channels[(column.name,)] = truth
         reasons = dict.fromkeys(channels, TRUTH)
-        reports = table.randomize(Questionnaire(channels), claimed_epsilon=inf, reasons=reasons)  # not kept
+        # not kept
+        reports = table.randomize(Questionnaire(channels), claimed_epsilon=inf, reasons=reasons)
         told = replace(reports, target=target)
         self.bayes_ = bayes_of(told, reconstruction="clip", alpha=self.alpha, as_printed=False)
         self.noise_label_ = NoNoise.label.capitalize()

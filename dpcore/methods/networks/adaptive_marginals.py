@@ -112,7 +112,8 @@ class Plan:
         with_class = 2 <= classes <= 3 and strength >= 10
         above = strength - 3
         later = 0.85 * above / (above + 40) if not with_class else 0.8 * above / (above + 60)
-        odds = (later / (1 - later)) ** (2 * currency.balance)  # as before in epsilon, where noise falls faster
+        # as before in epsilon, where noise falls faster
+        odds = (later / (1 - later)) ** (2 * currency.balance)
         rounds = min(2.5, 0.12 * strength**0.55) * (0.6 if with_class else 1.0) * (columns - 1)
         of_class = min(max(round(0.4 * rounds), 1), 3) if classes > 1 and not with_class else 0
         return cls(1 - Fraction(round(100 * odds / (1 + odds)), 100), max(round(rounds), 1), with_class, of_class)
@@ -213,7 +214,8 @@ class _Rounds:
 
     def __init__(self, table: PrivateTable, columns: Columns, left: Amount, rounds: int) -> None:
         self.table, self.columns, self.bought = table, columns, list[tuple[Edge, float]]()
-        self.apart: dict[Candidate, Floats] = {}  # tables of columns that the model takes for independent
+        # tables of columns that the model takes for independent
+        self.apart: dict[Candidate, Floats] = {}
         self.share = left * Fraction(1, max(rounds, 1))
         noise = self._noise(self.share)
         schema = table.schema
@@ -319,7 +321,8 @@ class _Rounds:
     def _give(self, scope: Scope, levels: Sequence[int], counts: Floats) -> None:
         """Give the model a table of counts."""
         for j, level in zip(scope, levels, strict=True):
-            if level < self.resolutions[j].level:  # which tells values apart that the model has as one
+            # which tells values apart that the model has as one
+            if level < self.resolutions[j].level:
                 self.model.refine(j, self.resolutions[j].refined(level))
         merges = [self.resolutions[j].merge_to(level) for j, level in zip(scope, levels, strict=True)]
         self.model.join(scope, merges, self._fitted(counts, scope, merges))

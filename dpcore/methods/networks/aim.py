@@ -132,7 +132,8 @@ class AIM(MeasuredTables):
         each = budget * (1 - CHOOSING) / (ROUNDS * d)
         left = (budget - each * d) * (1 - CHOOSING) / d  # if there are as many rounds as columns
         noise = table.cell_error(left) * np.mean(sizes) ** 2 / (2 * (table.public_rows or 1))
-        left /= exact(min(max(float(noise) ** MORE, 1.0), float(ROUNDS)))  # as the share is doubled until then
+        # as the share is doubled until then
+        left /= exact(min(max(float(noise) ** MORE, 1.0), float(ROUNDS)))
         pairs = [(j, (j + 1) % d) for j in range(d if d > 2 else d - 1)]
         columns = [clique(sizes, [j], table.cell_variance(each)) for j in range(d)]
         return columns + [clique(sizes, pair, table.cell_variance(left)) for pair in pairs]

@@ -113,7 +113,8 @@ class NetworkSynthesizer(Synthesizer):
                 found.append(Measurement((j - 1, j), (2, 2), variance, cells, for_columns=False))
             if width > parents + 1:
                 cells *= cells / size * width / (parents + 1)
-            times = 2.5 if self._published else 1 / max(parents + 2 - width, 1)  # errors add up, or tables agree
+            # errors add up, or tables agree
+            times = 2.5 if self._published else 1 / max(parents + 2 - width, 1)
             bias = NO_VALUE * torn * (1 - size / 2**width) + (0.0 if parents else ALONE * (1 - 1 / width))
             own = Measurement((j,), (size,), variance * times, cells, clips=self._published)
             found.append(own._replace(bias=bias, bits=True))
@@ -156,7 +157,8 @@ class NetworkSynthesizer(Synthesizer):
         measured = NoisyTables(self.rows_)
         for place, cells, price in zip(places, noisy, prices, strict=True):
             scale = self._cell_scale(price)
-            measured.add(tuple(sorted(place)), cells.transpose(np.argsort(place)), scale * scale)  # a power would raise
+            # a power would raise
+            measured.add(tuple(sorted(place)), cells.transpose(np.argsort(place)), scale * scale)
         agreed = measured.agreed()
         return [agreed[tuple(sorted(place))].transpose(np.argsort(np.argsort(place))) for place in places]
 
@@ -198,7 +200,8 @@ class ClusteredSynthesizer(NetworkSynthesizer):
     score: str = choice(
         default="R", options=SCORES, about="Corrected mode: what rates families; as published, mutual information, MI."
     )
-    overlap: ClassVar[str] = ""  # why clusters of columns do not hold different people, in published mode
+    # why clusters of columns do not hold different people, in published mode
+    overlap: ClassVar[str] = ""
     similarity_: Floats = learned(
         "array of shape (d, d)", "The noisy scores of all pairs of bits; of shape (0, 0) if there are none."
     )

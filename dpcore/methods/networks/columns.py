@@ -50,7 +50,8 @@ class Columns:
         self.at = at
         self.scopes: list[Scope] = [tuple(sorted({j, at} - {-1})) for j in others]
         self.prices = [float(share) * float(price / own) if own else 0.0 for price in heard[0].prices]
-        self.variances = [0.0] * len(schema)  # of columns' counts; the class's is taken for 0: all lots have told it
+        # of columns' counts; the class's is taken for 0: all lots have told it
+        self.variances = [0.0] * len(schema)
         self.margins = [np.empty(0)] * len(schema)
         self.beside_class: dict[int, Floats] = {}  # counts of shape (values, classes), positive
         if at >= 0:

@@ -80,7 +80,8 @@ CHOSEN = phrase("Chose edge {edge:d} of {picks:d}")
 USEFULNESS = 4
 SWEEPS = 30
 COUNT_SHARE = Fraction(1, 100)
-MOST_CELLS = 2**20  # of all tables together: some seconds, and far beyond what any table of people fills
+# of all tables together: some seconds, and far beyond what any table of people fills
+MOST_CELLS = 2**20
 
 
 class JTree(CliqueSynthesizer):
@@ -130,7 +131,8 @@ class JTree(CliqueSynthesizer):
         check_relation(self, schema, bounded=self.score == "MI")
         if sum(schema.sizes) > MOST_CELLS:
             raise ParameterError(f"The columns alone have more than {MOST_CELLS:,} codes.", "Use fewer, or fewer bins.")
-        most = MOST_CELLS // len(schema)  # so that in corrected mode all tables together stay below MOST_CELLS
+        # so that in corrected mode all tables together stay below MOST_CELLS
+        most = MOST_CELLS // len(schema)
         for name, given in (("edges", self.edges), ("max_cells", self.max_cells)):
             if given is not None and given > most:
                 raise ParameterError(

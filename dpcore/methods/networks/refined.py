@@ -195,7 +195,8 @@ class RefinedPrivBayes(NetworkSynthesizer):
         class_family = (self.class_,) if self.class_ else ()
         inside, outside = list(coarse)[:1], list(coarse)[1:]
         share = epsilon * Fraction(1, len(outside))
-        merged.expect([(*edge, *class_family) for edge in permutations(coarse, 2)])  # each pair will be offered once
+        # each pair will be offered once
+        merged.expect([(*edge, *class_family) for edge in permutations(coarse, 2)])
         while outside:
             edges = [(child, parent) for parent in inside for child in outside]
             expected = [coarse[child][:, None] * coarse[parent][None] / self.class_totals_ for child, parent in edges]

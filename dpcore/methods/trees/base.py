@@ -136,7 +136,8 @@ class TreeClassifier(PrivateClassifier):
         criterion = self.get_params().get("criterion")
         score = CRITERIA.get(criterion) if isinstance(criterion, str) else None
         if score is not None and self.relation == Relation.ADD_REMOVE:
-            score.bounds([(2, 2)], Relation.ADD_REMOVE, schema.max_rows)  # refuses, where it needs a public bound
+            # refuses, where it needs a public bound
+            score.bounds([(2, 2)], Relation.ADD_REMOVE, schema.max_rows)
 
     def _per_node(self, schema: Schema, by_default: str = "sqrt") -> int | None:
         """How many columns a node of a forest may choose from; None: all."""

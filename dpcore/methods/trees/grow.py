@@ -210,7 +210,8 @@ def agreed(levels: Sequence[Grown]) -> tuple[Floats, Floats]:
         cells, owners = level.class_counts[leaves[i]].ravel(), np.repeat(leaves[i], classes)
         below = levels[i + 1] if i + 1 < len(levels) else None
         nodes = below.noisy if below else np.zeros(0)
-        spread = level.class_variance if np.isfinite(level.class_variance) else 1.0  # nothing was bought, all are alike
+        # nothing was bought, all are alike
+        spread = level.class_variance if np.isfinite(level.class_variance) else 1.0
         measured.append(np.concatenate([nodes, cells]))
         variances.append(
             np.concatenate([np.full(len(nodes), below.noisy_variance if below else 0.0), np.full(len(cells), spread)])

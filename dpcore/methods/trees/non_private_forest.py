@@ -53,7 +53,6 @@ class NonPrivateForest(ForestClassifier):
     max_features: int | str | None = whole(default="sqrt", words=("sqrt", "all"), optional=True, about=FEATURES)
     criterion: str | None = choice(default="Gini", options=(MIXED, *CRITERIA), optional=True, about=CRITERION)
     resample: str = choice(default="bootstrap", options=(*RESAMPLING, "bootstrap"), about="Which rows a tree sees.")
-    _price = 1.0  # questions need one, but nothing comes of it
     _consistent = True
     count_share: float = number(
         default=0.5,
@@ -61,6 +60,10 @@ class NonPrivateForest(ForestClassifier):
         open=")",
         about="0: nodes stop at the last level only. Otherwise those stop that hold no records, or one.",
     )
+
+    @property
+    def _price(self) -> float:
+        return 1.0  # questions need one, but nothing comes of it
 
     @property
     def _cuts(self) -> str:

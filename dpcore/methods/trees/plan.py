@@ -80,7 +80,8 @@ class Exponential(Chooser):
 class NoisyGain(Chooser):
     """The column with the largest information gain by noisy counts (values only, no cuts)."""
 
-    one_by_one: bool  # whether every single count is paid for (interactive SuLQ), or disjoint cells cost one (PINQ)
+    # whether every single count is paid for (interactive SuLQ), or disjoint cells cost one (PINQ)
+    one_by_one: bool
 
     def kinds(self, offered: Flags, real: Flags) -> Ints:
         """By the columns that are left."""
@@ -155,7 +156,8 @@ class Plan:
 
     choosers: Sequence[Chooser]  # one for each level but the last
     budget: Budget
-    per_node: int | None = None  # how many columns each node may choose from, drawn by lot; all by default
+    # how many columns each node may choose from, drawn by lot; all by default
+    per_node: int | None = None
     purity: str = ""  # why nodes of one class stop, unprotected, if they do
     noisy_stop: bool = True
     fewest: float = FEWEST
