@@ -110,7 +110,6 @@ def share_found(
     across = alt.X(
         "number:Q", **scaled(what, span(min(ticks), most, padding=12), values=ticks, format=",d", grid=False)
     )
-    up = alt.Y("at:Q", **shares(found))
     tooltip = tooltips(f"number|{what}|,.0f", f"share|{found}|.1%")
     chosen = known[known["number"] == at]
     layers: list[Any] = level(0.5, say("a coin: 50%")) if lowest else []
@@ -118,7 +117,7 @@ def share_found(
         ends = alt.Chart(data.dropna(subset=band)).mark_area(color=NEUTRAL, opacity=0.22)
         layers.append(ends.encode(across, alt.Y("low:Q", **shares(found)), alt.Y2("high:Q"), tooltip=NO_TIP))
     layers += [setting_rule(across, [], number=at)] if at >= min(ticks) else []
-    layers += _curve(known, chosen, x=across, y=up, tooltip=tooltip)
+    layers += _curve(known, chosen, x=across, y=alt.Y("at:Q", **shares(found)), tooltip=tooltip)
     seen = say("{title}: {found}, against {what} up to {most:,}.", title=title, found=found, what=what, most=most)
     for share in chosen["share"].map(percent):
         seen += say(" At {place:,}: {share}.", place=at, share=share)

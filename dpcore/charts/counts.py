@@ -236,14 +236,12 @@ def level_errors(frame: pd.DataFrame) -> Chart:
     order = in_order(data["row"])
     data = data[(data["error"] > 0) & data["which"].isin(WHICH)].drop(columns=["divides", "level"])
     across = scaled(say("mean absolute error of the level's counts, rows (log scale)"), _logarithmic(16))
-    told = data.assign(which=data["which"].map(say)).reset_index(drop=True)
-    base = alt.Chart(told).encode(
+    base = alt.Chart(data.assign(which=data["which"].map(say)).reset_index(drop=True)).encode(
         alt.Y("row:N", title=None, scale=alt.Scale(domain=order, paddingInner=0.3)),
         alt.YOffset("which:N", scale=alt.Scale(domain=[*map(say, WHICH)])),
     )
-    axis = alt.Axis(format=NUMBER, values=_decades(data["error"]))
     dots = base.mark_point(filled=True, size=60, opacity=0.65).encode(
-        alt.X("error:Q", axis=axis, **across),
+        alt.X("error:Q", axis=alt.Axis(format=NUMBER, values=_decades(data["error"])), **across),
         *color_and_shape("which", *looks(LOOKS, data["which"])),
         tooltip=tooltips("row|level", "which|counts", "error|mean error|,.4~g"),
     )

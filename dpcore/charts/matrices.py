@@ -135,11 +135,10 @@ def pair_tables(frame: pd.DataFrame, *, x: str, y: str) -> Chart:
     heads = pd.DataFrame({"x": across[:: len(names[0]) + 1], "text": [say("real"), say("released")] if across else []})
     how: Any = {"power": 0.33, "number": ".1%", "titles": titles, "gaps": 1}
     how["numbered"] = "true" if len(across) <= 11 else ""
-    heat = _matrix(cells, tooltip, across, names[1], title=say("share"), **how)
     place = alt.X("x:N", scale=alt.Scale(domain=across))
     head = words(alt.Chart(heads).encode(place, y=alt.value(-10)), "text", align="left", fontWeight="bold")
     return present(
-        alt.layer(*heat, head),
+        alt.layer(*_matrix(cells, tooltip, across, names[1], title=say("share"), **how), head),
         say("{one} and {other} together, real and released", one=titles[0], other=titles[1]),
         key=say("Colors are the same for every release."),
     )

@@ -322,13 +322,12 @@ def _rows(order: list[int], links: Links, left: Any, right: Any, low: float, hig
     place = {item: low + (high - low) * (k + 0.5) / len(row) for row in rows for k, item in enumerate(row)}
     # by the neighbors above, then by those below; at last by both, in a settled order
     for sweep in range(SWEEPS):
-        settled = sweep >= SWEEPS - 6
         for row in rows[:: 1 - 2 * (sweep % 2)]:
             wish = {}
             for item in row:
                 others = near[item][sweep % 2] if sweep < SWEEPS / 2 else [*near[item][0], *near[item][1]]
                 wish[item] = float(np.mean([place[other] for other in others])) if others else place[item]
-            if not settled:
+            if sweep < SWEEPS - 6:
                 middles = {item: wish[item] + (sides[item][1] - sides[item][0]) / 2 for item in row}
                 row.sort(key=middles.__getitem__)  # a line goes around a name on the shorter side
             found = apart([wish[item] for item in row], [sides[item] for item in row], low, high)

@@ -74,6 +74,5 @@ def related_columns(similarity: Floats, eta: float) -> Flags:
     """
     if len(similarity) < 2:
         return np.ones(similarity.shape, dtype=bool)
-    others = np.where(np.eye(len(similarity), dtype=bool), -np.inf, similarity)
-    best = others.max(axis=1)
+    best = np.where(np.eye(len(similarity), dtype=bool), -np.inf, similarity).max(axis=1)
     return np.asarray((similarity > eta * best[:, None]) & (similarity > eta * best[None, :]))

@@ -20,6 +20,7 @@ from dpcore.domain.partition import Partition
 from dpcore.domain.range_query import RangeQuery
 from dpcore.domain.schema import Schema
 from dpcore.errors import ParameterError
+from dpcore.postprocess.forest import require
 from dpcore.postprocess.least_squares import Consistent, TreeLeastSquares
 from dpcore.postprocess.simplex import project
 
@@ -162,16 +163,13 @@ class ReleasedTree:
                 for change in level["divides"]:
                     blocks = np.array(change["blocks"], dtype=np.intp)
                     size, numbers = schema[change["column"]].size, range(len(change["names"]))
-                    if [len(blocks), *np.unique(blocks)] != [size, *numbers]:
-                        raise ValueError
+                    require([len(blocks), *np.unique(blocks)] == [size, *numbers])
                     partition = partition.refined(change["column"], blocks, change["names"])
                 partitions.append(partition)
                 noisy.append(np.array(level["noisy"], dtype=float))
                 variances.append(np.inf if level["variance"] is None else float(level["variance"]))
-                if len(noisy[-1]) != (partition.size if variances[-1] < np.inf else 0):
-                    raise ValueError
-            if not variances or variances[-1] == np.inf:
-                raise ValueError
+                require(len(noisy[-1]) == (partition.size if variances[-1] < np.inf else 0))
+            require(bool(variances) and variances[-1] != np.inf)
         except (KeyError, TypeError, ValueError):
             raise ParameterError("This is no tree of counts of that schema.", "Use one that was released.") from None
         return cls(partitions, noisy, variances, whole_noise=whole_noise)

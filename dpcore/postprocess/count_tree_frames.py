@@ -54,8 +54,7 @@ def nodes(tree: ReleasedTree, *, at: tuple[int, int] = (0, 0), most: int = 400) 
 def _rows(tree: ReleasedTree, level: int, places: Ints) -> pd.DataFrame:
     """Names and counts of some nodes of a level."""
     partition, fitted = tree.partitions[level], tree.consistent
-    before = tree.partitions[level - 1] if level else partition
-    new = set(_changed(before, partition))
+    new = set(_changed(tree.partitions[level - 1] if level else partition, partition))
     divided = [j for j, size in enumerate(partition.shape) if size > 1]
     blocks = partition.blocks(places)
     labels, names = [], []

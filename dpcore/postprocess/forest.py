@@ -264,8 +264,7 @@ class Forest:
             If the document is damaged or does not fit the schema.
         """
         try:
-            if document["format"] != FORMAT:
-                raise KeyError
+            require(document["format"] == FORMAT)
             given: dict[str, Any] = {name: str(document[name]) for name in TEXTS}
             given["children"] = VALUES["categorical_splits"].get(given["children"], given["children"])
             given |= {name: decoded(document["nodes"][name], kind) for name, kind in ARRAYS.items()}

@@ -14,7 +14,7 @@ import pandas as pd
 from dpcore.arguments import Floats
 from dpcore.domain.schema import Schema
 from dpcore.errors import SchemaError
-from dpcore.postprocess.forest import decoded
+from dpcore.postprocess.forest import decoded, require
 from dpcore.postprocess.simplex import rows_to_one
 
 FORMAT = "dpcore naive bayes 1"
@@ -70,8 +70,7 @@ class Bayes:
     def from_dict(cls, schema: Schema, document: Mapping[str, Any]) -> Self:
         """The inverse of `to_dict`; SchemaError if the document is damaged or does not fit the schema."""
         try:
-            if document["format"] != FORMAT:
-                raise ValueError
+            require(document["format"] == FORMAT)
             found = cls(
                 schema=schema,
                 target=str(document["target"]),
@@ -106,8 +105,7 @@ class Bayes:
                     ends = normal(np.array([column.lower, column.upper], dtype=float), pairs)
                 fits = bool(np.isfinite(ends).all())
         fits &= bool((self.prior > 0).all()) and np.isclose(self.prior.sum(), 1.0, atol=SUMS)
-        if not fits:
-            raise ValueError
+        require(fits)
 
 
 def normal(values: Floats, moments: Floats) -> Floats:

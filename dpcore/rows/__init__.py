@@ -12,14 +12,6 @@ from dpcore.rows.held import HeldRows, joint_counts
 from dpcore.rows.views import FolderRows
 
 __all__ = [
-    "Folder",
-    "FolderData",
-    "FolderRows",
-    "HeldRows",
-    "NumberRule",
-    "RowSource",
-    "Rows",
-    "check_source",
-    "joint_counts",
-    "rows_of",
-]
+    "Folder", "FolderData", "FolderRows", "HeldRows", "NumberRule", "RowSource", "Rows",
+    "check_source", "joint_counts", "rows_of",
+]  # fmt: skip

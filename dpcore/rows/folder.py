@@ -104,12 +104,11 @@ class Folder:
         sums = [one["sha256"] for one in found["sources"].values()]
         if not all(re.fullmatch("[0-9a-f]{64}", one) for one in sums):
             raise DataError(f"{cause}: a checksum is none.", CHANGED)
-        content = Content.of_files(sums) if sums else None
         if not is_whole(total) or sum(many for _, many, _ in named) != total:
             raise DataError(f"{cause}: its numbers of rows do not add up.", CHANGED)
         parts = tuple(_opened(folder / name, many, checksum, schema) for name, many, checksum in named)
         together = hashlib.sha256("".join(checksum for _, _, checksum in named).encode()).hexdigest()
-        return cls(schema, parts, together, folder.name, content)
+        return cls(schema, parts, together, folder.name, Content.of_files(sums) if sums else None)
 
     def split(self, test_share: float = 0.3, seed: int | None = None) -> tuple[Self, Self]:
         """Training and test rows by secret lot, as `datasets.split` of the same rows; both stay in the folder.
