@@ -149,6 +149,10 @@ class Intake:
         self.found = tuple(one for one in self.found if one.name not in flags)
         return column
 
+    def is_whole(self, name: str) -> bool:
+        """Whether no cell of a column is empty."""
+        return not (self.frame[name].isna() | (self.frame[name] == "")).any()
+
     def count_rows(self, unit: PrivacyUnit | None, share: float) -> tuple[int, int]:
         """How many rows are learned from, and of how many people they are."""
         if self.fixed is not None:

@@ -29,10 +29,10 @@ DECADES = 20  # times as large as the 5th of 100 numbers is the 95th, where numb
 MOST_LEVELS, ROWS_PER_LEVEL = 12, 30
 BY_CHANCE = np.log(10_000)  # to 1: odds against numbers that are all multiples of one by chance
 ZEROS = 0.05  # share of rows from which on 0 has a bin of its own
-APART = 0.2  # of the range of all others, and times as wide as others are apart
+SEPARATE = 0.2  # of the range of all others, and times as wide as others are apart
 SMALL = 0.5  # share of rows in the first of equal bins, from which on bins grow
 CLOCK = "If these are times of day, such as 1345, what is released may have 60 minutes or more."
-CALENDAR = (185001, 210012)
+CALENDAR, MOST_MONTHS = (185001, 210012), 80_00  # years and months, of eighty years at most
 Ends = tuple[int, int]
 BinEnds = tuple[float, ...]
 Span = tuple[float, float] | None
@@ -110,7 +110,7 @@ def usual(
             remarks.append(f"{counts[index]:,} cells say {said}: they count as missing.")
             marks.append(float(numbers[index]))
             numbers, counts = np.delete(numbers, index), np.delete(counts, index)
-    if not days and lies_apart(numbers, counts):
+    if not days and is_separate(numbers, counts):
         remarks.append(f"{counts[0]:,} cells say 0, apart from all others: is it missing? Then write it there.")
     first, last = ends_within(numbers, counts, within) or usual_ends(numbers, counts)
     far = int(counts[:first].sum() + counts[last:].sum())
@@ -156,12 +156,12 @@ def are_marks(numbers: Floats, counts: Ints, index: int, many: int, *, days: boo
     return bool(wide if index else marks.max() < 0 <= rest[0])
 
 
-def lies_apart(numbers: Floats, counts: Ints) -> bool:
+def is_separate(numbers: Floats, counts: Ints) -> bool:
     """Whether several rows say 0, and the next number is far away for numbers that lie so close."""
     if len(numbers) <= MOST_LEVELS or numbers[0] != 0 or counts[0] < FEWEST:
         return False
     usual_gap, most = np.median(np.diff(numbers[1:])), numbers[int(0.95 * len(numbers))]
-    return bool(numbers[1] > max(APART * (most - numbers[1]), usual_gap / APART))
+    return bool(numbers[1] > max(SEPARATE * (most - numbers[1]), usual_gap / SEPARATE))
 
 
 def ends_within(numbers: Floats, counts: Ints, within: Span) -> Ends | None:
@@ -231,7 +231,11 @@ def months_of(numbers: Floats) -> tuple[str, ...]:
     """All months of some years, such as 201503, if the numbers say months of several years."""
     first, last = numbers[[0, -1]].astype(int) if len(numbers) > 2 else (0, 0)
     months = numbers % 100
-    if not (CALENDAR[0] <= first and last <= CALENDAR[1]) or ((months < 1) | (months > 12)).any() or months.max() < 10:
+    if (
+        not (CALENDAR[0] <= first and last <= min(CALENDAR[1], first + MOST_MONTHS))
+        or ((months < 1) | (months > 12)).any()
+        or months.max() < 10
+    ):
         return ()
     return tuple(f"{year}{month:02}" for year in range(first // 100, last // 100 + 1) for month in range(1, 13))
 

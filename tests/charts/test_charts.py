@@ -205,7 +205,8 @@ def test_words_of_a_title_are_no_expression():
 
 
 def test_letters_grow_in_class_and_cells_lose_their_numbers_on_a_phone():
-    chart = charts.pair_heatmap(frame_of("pair_heatmap"))
+    more = pd.DataFrame([("e", other, 0.02, 0.01) for other in "abcd"], columns=["a", "b", "avd", "floor"])
+    chart = charts.pair_heatmap(pd.concat([frame_of("pair_heatmap"), more]))  # of four names there is room for all
     large, phone = charts.class_size(charts.specification(chart)), charts.on_phones(charts.specification(chart))
     assert (large["width"] / large["height"], large["title"]["fontSize"]) == (16 / 9, 1.4 * 18)
     assert phone["config"]["style"]["digits"]["opacity"]["expr"].endswith("? 1 : 0")

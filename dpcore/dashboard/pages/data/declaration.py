@@ -117,9 +117,8 @@ def ticks(rows: Intake, schema: Schema, left: Sequence[str], rare: Rare) -> None
         name, text, _ = chosen
         rows.ticked[name].add(canonical(text))
         column = with_value(schema[name], text)
-        cells = rows.frame[name]
-        if sum(one == name for one, *_ in rare) == 1 and not (cells.isna() | (cells == "")).any():
-            column = replace(column, missing=False, outside="refuse")  # all values are listed, and no cell is empty
+        if sum(one == name for one, *_ in rare) == 1 and rows.is_whole(name):  # all values are listed
+            column = replace(column, missing=False, outside="refuse")
         columns = tuple(column if each.name == name else each for each in schema)
         go_on(rows, replace(schema, columns=columns), left)
 
