@@ -37,7 +37,11 @@ MOST_CLASSES = 10
 MOST_DECIMALS = 6
 ABSENT = {"missing": True, "outside": "clip"}  # of a column some of whose values are none
 FEW_FLAGS = 2  # columns besides the first, of a group that is one column
-MOSTLY, MOST_ODD, NAMED = 0.9, 20, 5  # share of cells that are numbers; other texts beside them, and how many are named
+MOSTLY, MOST_ODD, NAMED = (
+    0.9,
+    100,
+    5,
+)  # share of cells that are numbers; other texts beside them, and how many are named
 EMAIL = r"^[^@\s]+@[^@\s]+[.][^@\s]+$"
 UUID = r"^[{]?[0-9A-Fa-f]{8}-(?:[0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12}[}]?$"
 COMPACT = r"^[0-9]{8}$"

@@ -153,7 +153,7 @@ def are_marks(numbers: Floats, counts: Ints, index: int, many: int, *, days: boo
     wide = np.abs(marks - rest[index]).min() > rest[-1] - rest[0]
     if days:
         return bool(wide or counts[ends].min() > OFTEN * others.mean())
-    return bool(wide if index else marks.max() < 0 <= rest[0])
+    return bool(wide or (index == 0 and marks.max() < 0 <= rest[0]))
 
 
 def is_separate(numbers: Floats, counts: Ints) -> bool:

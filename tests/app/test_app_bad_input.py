@@ -53,9 +53,9 @@ def test_a_table_of_oddities_runs_to_the_end(downloads) -> None:
     frame = frame.assign(gone=np.nan, mixed=mixed, one=1, same="Zqsame")
     frame["@town"] = GOOD["town"].replace("Zqa", "=1+1")
     at = upload(started("data"), "odd.csv", csv(frame))
-    assert [name for name, line in lines_of(at).items() if not line["use"]] == ["gone", "one", "same"]
+    assert [name for name, line in lines_of(at).items() if not line["use"]] == ["gone", "mixed", "one", "same"]
     assert not private(at)
-    edit(at, {[*lines_of(at)].index("one"): {"use": True}})
+    edit(at, {[*lines_of(at)].index(name): {"use": True} for name in ("mixed", "one")})
     widget(at, "data.target").set_value(NAMES[1])
     press(run(at), "data.use")
     assert "Zqword" in dataset(at).schema["mixed"].categories

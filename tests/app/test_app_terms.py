@@ -11,7 +11,7 @@ from dpcore.dashboard.panels import verdict
 from dpcore.evaluate.verdict import Center, Group, Verdict
 from dpcore.export import protection
 
-PRIVATE = "if there are 10,000 rows"
+PRIVATE = "if there were 10,000 rows"
 
 
 def test_odds_before_a_run_are_those_after_it() -> None:

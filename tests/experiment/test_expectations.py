@@ -94,6 +94,10 @@ def test_errors_fall_with_rows_and_enough_is_the_least_step_that_is():
     found = expect_errors(method, SMALL, ROWS, steps=steps)
     assert found.enough in steps
     assert expect_errors(method.set_params(epsilon=found.enough), SMALL, ROWS).columns <= CLOSE
+    plain = METHODS["Independent marginals"]()
+    noise = [expect_errors(plain.set_params(epsilon=one), SMALL, ROWS).class_noise for one in (0.5, 1.0)]
+    assert noise[0] / noise[1] == pytest.approx(2, rel=0.05)
+    assert expect_errors(plain, replace(SMALL, target=None), ROWS).class_noise is None
 
 
 def test_a_person_with_several_rows_has_more_noise_in_each():

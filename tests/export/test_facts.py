@@ -328,3 +328,11 @@ def test_everything_that_leaves_the_house_says_whom_it_protects(unit, told):
     units = [json.loads(files[name])["unit"] for name in ("config.json", "ledger.json")]
     assert units == [unit.to_dict(), f"one {protection.protects(unit)}"]
     assert "pseudonym" not in "".join(files.values())  # no name of a person
+
+
+def test_the_card_names_columns_that_are_mostly_blank():
+    town = Column("town", "categorical", categories=("a",), missing=True, outside="clip")
+    method = METHODS["Independent marginals"](epsilon=100, random_state=1)
+    method.fit(pd.DataFrame({"town": ["a", "rare"] * 200}), schema=Schema((town,)))
+    made = make_release(method, "Independent marginals", method.sample(400), data_name="")
+    assert facts(made)["Missing, or rare values"] == "town (50%)"
