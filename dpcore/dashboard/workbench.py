@@ -19,6 +19,7 @@ from dpcore.dashboard.panels import accuracy, download, forecast, marginals, pap
 from dpcore.dashboard.session import Shown
 from dpcore.dashboard.widgets import MADE, focus, outdated, settings_drawer
 from dpcore.datasets import Dataset
+from dpcore.domain.schema import Schema
 from dpcore.errors import BookError
 from dpcore.evaluate.evaluator import Evaluator
 from dpcore.export import facts, protection
@@ -27,7 +28,7 @@ from dpcore.export.release import PURPOSE
 from dpcore.language import phrase, say
 from dpcore.methods import METHODS, presets
 from dpcore.methods.base import PrivateEstimator
-from dpcore.methods.synthesizer import Synthesizer
+from dpcore.methods.synthesizer import Synthesizer, most_rows
 
 # What says how strong the noise is: the first of these that a method asks for stands beside its name.
 STRENGTHS = ("epsilon", "p0", "theta", "privacy")
@@ -124,7 +125,7 @@ class Workbench:
                 method.fit(data.train, schema=data.schema, ledger=ledger, progress=progress)
             except jobs.CanceledError as stopped:
                 raise jobs.CanceledError(paid(ledger)) from stopped
-            copy = [method.sample(rows[0] or min(method.estimated_rows(), controls.MOST_ROWS))] if rows else []
+            copy = [method.sample(rows[0] or most_made(method, data.schema))] if rows else []
             made = export.make_release(method, name, *copy, data_name=data.name, reading=data.reading)
             writes = method if copy and not data.held else None
             made = replace(made, seconds=time.perf_counter() - start, page=known)
@@ -191,6 +192,11 @@ class Workbench:
                 with next(cells):
                     given |= controls.ask(self.page, method, control, data)
         return given, rows
+
+
+def most_made(method: Synthesizer, schema: Schema) -> int:
+    """As many rows as a release says, or as can be made: what was charged is not lost."""
+    return min(method.estimated_rows(), controls.MOST_ROWS, most_rows(schema))
 
 
 def comparable(before: Shown | None, made: export.Release, data: Dataset) -> Shown | None:

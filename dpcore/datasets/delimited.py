@@ -84,10 +84,12 @@ def headed(table: str, delimiter: str | None, decimal: str | None) -> tuple[str,
         lines = table[:BLOCK].splitlines()[: MOST_TITLES + 1]
         parts = [max(map(line.rstrip("".join(DELIMITERS)).count, DELIMITERS)) for line in lines]
         above = next((k for k, part in enumerate(parts) if part and {*parts[k : k + 3]} == {part}), 0)
-        if names[0] and above:
+        if " " in names[0] and above:
             lines_named = "Line 1 looks" if above == 1 else f"Lines 1 to {above} look"
             raise DataError(
-                f"{lines_named} like a title of the table.", "Delete what stands above the header, which comes first."
+                "What stands above the header looks like a title of the table.",
+                "Delete it: the header comes first.",
+                f"{lines_named} like a title of the table.",
             )
     headers = header_names(names)
     if len(headers) < 2:
@@ -296,7 +298,8 @@ def check_rows(body: BinaryIO, delimiter: str, width: int, before: int) -> None:
 def is_note(rest: Iterable[list[str]], record: list[str], width: int) -> bool:
     """Whether a record of another width, and the few after it, are all that is left, with a cell or two each."""
     left = [record, *islice(rest, MOST_NOTES)]
-    return len(left) <= MOST_NOTES and all(len(one) < min(width, 3) for one in left)
+    said = any(" " in cell for one in left for cell in one)
+    return said and len(left) <= MOST_NOTES and all(len(one) < min(width, 3) for one in left)
 
 
 class Lines:

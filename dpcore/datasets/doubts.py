@@ -20,6 +20,7 @@ MEASURES = (  # as a second line of a header has them
     "years year yrs months days hours minutes seconds cm mm m km inch in ft kg g mg lb lbs % percent usd eur gbp $ € £ "
     "count n number text date mmhg bpm °c c °f f mmol/l mg/dl kg/m2 kg/m² k thousand million yes/no"
 )
+NUMBER = re.compile("[-+(]?[$€£]? ?[0-9]")
 MOST_WORDS = 3  # of the name of a sum
 GROUPS = r"^[+-]?[0-9]{1,3}(%s[0-9]{3})+(%s[0-9]*)?$"
 COMMA = r"^[+-]?[0-9]*,[0-9]+$"
@@ -83,12 +84,14 @@ def doubts_of_ends(table: pa.Table) -> Iterator[str]:
     first, last = ([str(column[row].as_py() or "").strip().casefold() for column in table.columns] for row in (0, -1))
     for where, row in (("last", last), ("first", first)):
         words = [[word.strip(":.*") for word in cell.split()] for cell in row if cell]
-        if any(len(cell) <= MOST_WORDS and {cell[0], cell[-1]} & {*SUMS.split()} for cell in words):
+        named = [cell for cell in words if len(cell) <= MOST_WORDS and {cell[0], cell[-1]} & {*SUMS.split()}]
+        if named and 2 * sum(map(bool, map(NUMBER.match, row))) >= len(words) - 1:
             yield f"The {where} row looks like a sum of the others, and would count as one of them: delete it."
         elif len(words) == 1 < len(row) and (words[0][0] in NOTES.split() or len(words[0]) > MOST_WORDS):
             yield f"The {where} row looks like a note, and would count as a row: delete it."
     said = [cell in MEASURES.split() for cell in first if cell]
-    if all(said) and len(said) > 1:
+    below = [str(column[min(1, len(column) - 1)].as_py() or "") for column in table.columns]
+    if all(said) and len(said) > 1 and any(map(NUMBER.match, below)):
         yield "The first row looks like units (a second line of the header), and would count as a row: delete it."
 
 

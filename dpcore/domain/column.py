@@ -31,6 +31,7 @@ from dpcore.text import as_text, canonical, is_writable
 
 Counts = NDArray[np.int64]
 """How many rows have each combination of codes of some columns, an axis for each of them."""
+MOST_DRAWS = 20  # of a number that may not be drawn
 MAX_CATEGORIES = 1_000
 DEFAULT_BINS = 16
 MISSING = "(missing)"
@@ -148,6 +149,8 @@ class Column:
             fail("its type is not known.", f"Choose one of {', '.join(KINDS)}.")
         if self.outside not in ("refuse", "clip"):
             fail("the rule for values outside is not known.", "Choose refuse or clip.")
+        if self.flags and self.numeric:
+            fail("columns of 0 and 1 make no number.", "Declare categories.")
         if self.missing_values and not (self.numeric and self.missing):
             fail("numbers stand for a missing one, and none may be.", "Declare missing values, of numbers.")
         if self.numeric:
@@ -544,7 +547,12 @@ class Column:
             The numbers, NaN for "missing".
         """
         absent = codes >= self._scale.count
-        return np.where(absent, np.nan, self._scale.drawn(np.where(absent, 0, codes), rng))
+        bins = np.where(absent, 0, codes)
+        numbers = self._scale.drawn(bins, rng)
+        for _ in range(MOST_DRAWS if self.missing_values else 0):  # a mark of a missing one is no number
+            marked = np.isin(numbers, self.missing_values) & ~absent
+            numbers[marked] = self._scale.drawn(bins[marked], rng)
+        return np.where(absent, np.nan, numbers)
 
     def write(self, numbers: Floats) -> pd.Series[Any]:
         """Write numbers as cells of a numeric column.

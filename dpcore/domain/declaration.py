@@ -20,7 +20,7 @@ PROPOSED: tuple[Origin, ...] = ("proposed", "changed")
 
 
 def changed(column: Column, before: Column) -> bool:
-    """Whether somebody gave a column other bounds or categories; what a line says besides comes from no extremes."""
+    """Whether somebody gave a column other bounds or categories."""
     return (column.lower, column.upper, {*column.categories}) != (before.lower, before.upper, {*before.categories})
 
 
@@ -57,7 +57,13 @@ def undeclared(schema: Schema, base: Schema, read_off: Iterable[str], said: Iter
     `read_off`: those that were so in the schema before the edits, `base`; `said`: those that somebody says are public.
     """
     left = {*read_off} - {*said}
-    return tuple(column.name for column in schema if column.name in left and not changed(column, base[column.name]))
+    return tuple(one.name for one in schema if one.name in left and is_unsaid(one, base[one.name]))
+
+
+def is_unsaid(column: Column, before: Column) -> bool:
+    """Whether a line still says something that was read off rows: its bounds, marks of a missing number, or step."""
+    marks = column.missing_values and column.missing_values == before.missing_values
+    return bool(not changed(column, before) or marks or (column.step and column.step == before.step))
 
 
 def outward(column: Column) -> Column:

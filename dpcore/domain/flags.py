@@ -1,5 +1,6 @@
 """Columns of 0 and 1 that say one thing together, such as `color_red` and `color_blue`: they become one column."""
 
+import re
 from collections.abc import Collection, Iterable, Sequence
 from os.path import commonprefix
 
@@ -12,7 +13,8 @@ from dpcore.domain.column import Column, unlike
 
 def column_of_flags(flags: Sequence[str], headers: Collection[str]) -> Column:
     """The column that flags become, by their headers alone: what these begin with alike is its name."""
-    start = commonprefix(flags)  # noqa: RUF071 - these are no paths
+    alike = commonprefix(flags)  # noqa: RUF071 - these are no paths
+    start = re.sub(r"[^ _.:=\[(-]*$", "", alike)  # whole words of it
     name = start.rstrip(" _.-:=[(") or f"{flags[0]} to {flags[-1]}"
     categories = tuple(flag.removeprefix(start) for flag in flags)
     categories = categories if start and all(categories) else tuple(flags)

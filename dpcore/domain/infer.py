@@ -1,5 +1,6 @@
 """From what a column seems to be to a declaration of it: a guess, which is read off the rows and so not public."""
 
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -8,6 +9,7 @@ import pandas as pd
 from dpcore.domain.cells import distinct
 from dpcore.domain.column import MAX_CATEGORIES, Column
 from dpcore.domain.recognition import ABSENT, Recognized
+from dpcore.errors import SchemaError
 from dpcore.text import canonical, is_writable
 
 # A value that fewer rows have is not proposed as a category: a schema is published without noise, and a town of one
@@ -36,7 +38,10 @@ def column_of(found: Recognized, values: "pd.Series[Any]", *, least: int = RARE)
         fields |= {"kind": "categorical", "categories": tuple(categories) or (OTHER,)}
         fields |= ABSENT if rare else {}
     fields |= {"missing": True} if values.isna().any() else {}
-    return Column(name=found.name, origin="proposed", **fields), rare
+    for given in (fields, {name: fields[name] for name in fields if name != "step"}):
+        with suppress(SchemaError):  # numbers may be too small, or too close
+            return Column(name=found.name, origin="proposed", **given), rare
+    return None, 0
 
 
 def holders(values: "pd.Series[Any]", persons: "pd.Series[Any] | None" = None) -> dict[str, int]:

@@ -11,11 +11,12 @@ from itertools import chain, combinations, permutations
 import numpy as np
 import pandas as pd
 
+from dpcore.arguments import Floats
 from dpcore.domain.column import Column
 from dpcore.domain.headers import parts
 
 BY_CHANCE = 30  # rows that would break a rule at least if the columns had nothing to do with each other
-FEW_VALUES, MOST_PAIRS = 12, 100
+FEW_VALUES, MOST_PAIRS, MOST_COLUMNS = 12, 100, 60
 MADE_OF = 0.5  # share of two columns' cells that are empty where one is made of the other
 IN_ORDER = (
     "min max/minimum maximum/low high/lower upper/start end/begin end/from to/first last/diastolic systolic/net gross/"
@@ -26,7 +27,7 @@ IN_ORDER = (
 def propose_orders(frame: pd.DataFrame, columns: Sequence[Column]) -> tuple[str, ...]:
     """Orders of two dates, or of two numbers whose headers say so, without those that follow from others."""
     both = [(a, b) for a, b in permutations([one for one in columns if one.numeric], 2) if comparable(a, b)]
-    numbers = {one.name: one.to_numbers(frame[one.name]) for one in {*chain(*both)}}
+    numbers = {one.name: known_numbers(one, frame) for one in {*chain(*both)}}
     kept = set()
     for low, high in ((a.name, b.name) for a, b in both):
         there = ~np.isnan(numbers[low] + numbers[high])
@@ -38,6 +39,12 @@ def propose_orders(frame: pd.DataFrame, columns: Sequence[Column]) -> tuple[str,
     return tuple(f"{low} <= {high}" for low, high in sorted(kept - between))
 
 
+def known_numbers(column: Column, frame: pd.DataFrame) -> Floats:
+    """A column's numbers, NaN where one is missing, or stands for a missing one."""
+    numbers = column.to_numbers(frame[column.name])
+    return np.where(np.isin(numbers, column.missing_values), np.nan, numbers)
+
+
 def comparable(low: Column, high: Column) -> bool:
     """Whether the first of two columns of dates or numbers may be never above the second."""
     if "date" in (low.kind, high.kind):
@@ -47,8 +54,8 @@ def comparable(low: Column, high: Column) -> bool:
 
 
 def propose_pairs(frame: pd.DataFrame, columns: Sequence[Column]) -> tuple[str, ...]:
-    """Impossible pairs of the values of columns that have few, those first that chance would make most often."""
-    few = [one for one in columns if 2 <= len(one.categories) <= FEW_VALUES]
+    """Impossible pairs of the values of columns that have few: those that chance would make most often."""
+    few = [one for one in columns if 2 <= len(one.categories) <= FEW_VALUES][:MOST_COLUMNS]
     codes = {one.name: one.encode_counting_misfits(frame[one.name]).codes.astype(np.int64) for one in few}
     found = []
     for one, other in combinations(few, 2):
@@ -60,4 +67,5 @@ def propose_pairs(frame: pd.DataFrame, columns: Sequence[Column]) -> tuple[str, 
             for i, j in np.argwhere(empty):
                 text = f"{one.name} = {one.categories[i]}, never {other.name} = {other.categories[j]}"
                 found.append((-chance[i, j], text))
-    return tuple(text for _, text in sorted(found)[:MOST_PAIRS])
+    # their order must not tell which has more rows
+    return tuple(sorted(text for _, text in sorted(found)[:MOST_PAIRS]))

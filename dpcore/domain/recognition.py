@@ -232,7 +232,9 @@ class Seen:
 
     def spread(self, what: What, by: NumberSpread, at: Flags, form: str, *words: str) -> Recognized:
         """The column as numbers, dates or levels of them, which the cells `at` say."""
-        days = what == "date"
+        days, written = what == "date", Form.of(form)
+        if not days and written is not None and not written.bare:
+            by = replace(by, levels=())  # which would lose the form
         kind, tell = ("date", iso) if days else ("number", short)
         first, *others = words
         odd = () if self.words is None else tuple(self.words.filter(pa.array(~at)).to_pylist())
@@ -241,7 +243,8 @@ class Seen:
             cells = f"{self.counts[~at].sum():,} cells hold no {kind} ({some})"
             first = f"{first} {cells}: they count as missing.".strip()
         fields = by.fields(cast(Kind, what), form)
-        fields |= ABSENT if odd or by.marks else {"outside": "clip"} if by.outliers else {}
+        absent = odd or by.marks or (by.outliers and by.levels)
+        fields |= ABSENT if absent else {"outside": "clip"} if by.outliers else {}
         doubt = " ".join(filter(None, [first, *by.remarks, *others]))
         more: dict[str, Any] = {"fields": fields, "odd": odd, "doubt": doubt}
         if by.levels:

@@ -63,8 +63,12 @@ def parse(columns: Sequence[Column], texts: Sequence[str]) -> list[RuleEnds]:
     values, found = dict(named), list[RuleEnds]()
     for text in texts:
         mark, known = (NEVER, values) if NEVER in text else (ORDER, numbers)
-        ends = [known[side] for side in map(str.strip, text.removesuffix(PROPOSED).split(mark)) if side in known]
-        if len({j for j, _ in ends}) != 2 or len(ends) != 2 or len({columns[j].kind == "date" for j, _ in ends}) != 1:
+        sides = [side.strip() for side in text.removesuffix(PROPOSED).split(mark)]
+        ends = [known[side] for side in sides if side in known]
+        if (
+            not len(sides) == len(ends) == len({j for j, _ in ends}) == 2
+            or len({columns[j].kind == "date" for j, _ in ends}) != 1
+        ):
             raise SchemaError(f"The rule {text!r} is none of these columns.", HOW)
         found.append((ends[0], ends[1]))
     return found

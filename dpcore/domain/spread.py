@@ -84,10 +84,10 @@ def spread_of(values: Floats, counts: Ints, within: Span, whole: bool, fine: flo
     often = zeros >= ZEROS * counts.sum() and numbers[0] == 0
     step, ends = step_of(numbers, fine, growing_bins(numbers, counts, often, whole=whole))
     if often and ends:
-        step = step or (None if fine else ends[0])
+        step = step or (None if fine else ends[0] / 1000)
         unit = step or 1 / fine
         ends = (unit, *ends) if unit < ends[0] else ends
-    elif often and not whole:
+    elif often and (not whole or numbers[-1] > MOST_ROUND):
         remark = f"{zeros:,} rows say exactly 0, and come back as small numbers."
         found = replace(found, remarks=(*found.remarks, remark))
     return replace(found, step=step, bin_ends=ends)
@@ -219,6 +219,8 @@ def growing_bins(numbers: Floats, counts: Ints, zeros: bool, *, whole: bool) -> 
     above = numbers > 0
     rows = counts[above].cumsum()
     smallest = float(numbers[above][np.searchsorted(rows, rows[-1] / MOST_ROUND)])
+    if not crowded and smallest > high / MOST_ROUND:
+        return ()  # besides 0, numbers are of one size
     power = int(np.floor(np.log10(max(smallest, 1.0 if whole else high / 1e4))))
     exponents = range(max(power, 0) if whole else power, math.ceil(math.log10(high)) + 1)
     ends = [times * Fraction(10) ** exponent for exponent in exponents for times in (1, 2, 5)]

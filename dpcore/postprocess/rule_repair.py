@@ -65,10 +65,12 @@ def decode(schema: Schema, codes: Codes, rng: np.random.Generator) -> pd.DataFra
         rows = rows[breaks({j: cells[j][rows] for j in least}, orders)]
         for j, found in draw(rows).items():
             cells[j][rows] = found
-    for ends in [*orders, *pairs * ROUNDS]:
-        lower, upper = compare(cells, ends)
-        if (lower > upper).mean() > (0 if ends in orders else RARE):
-            cells[ends[1][0]][:] = cells[ends[1][0]][exchange(lower, upper, rng)]
+    for some in (orders, *[pairs] * ROUNDS):
+        before = breaks(cells, some) if some else None
+        for ends in some if before is not None and before.any() else ():
+            lower, upper = compare(cells, ends)
+            if (lower > upper).mean() > (0 if some is orders else RARE):
+                cells[ends[1][0]][:] = cells[ends[1][0]][exchange(lower, upper, rng)]
     for lower, upper in (compare(cells, ends) for ends in orders):
         known = np.unique(upper[~np.isnan(upper)])  # which the column can write
         low = np.flatnonzero((lower > upper) & (lower <= known.max(initial=-np.inf)))

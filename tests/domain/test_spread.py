@@ -4,6 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from dpcore.domain.column import Column
+from dpcore.domain.declaration import rounded
 from dpcore.domain.flags import column_of_flags
 from dpcore.domain.recognition import recognize
 from dpcore.domain.schema import Schema
@@ -103,3 +105,22 @@ def test_flags_that_are_one_column_are_said_to_be():
     assert Schema.from_json(schema.to_json()) == schema
     with pytest.raises(DataError):
         schema.encode(rows * 0)
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        [*[0, 20, 40, 60, 80, 100] * 90, 999],  # one far away beside few levels
+        ["$5", "$10", "$20", "$50"] * 90,  # levels in a form
+        [0.0] * 90 + [1e-9 * i for i in range(1, 400)],  # too small for a step
+    ],
+)
+def test_no_column_keeps_a_table_from_being_proposed(cells):
+    rows = pd.DataFrame({"x": cells})
+    schema = rounded(Schema.infer(rows), ["x"])
+    assert (schema.encode(rows) < schema.sizes[0] - schema["x"].missing).sum() >= len(rows) - 1
+
+
+def test_a_mark_of_a_missing_number_is_not_drawn():
+    column = Column("x", "integer", lower=0, upper=99, bins=10, missing=True, missing_values=(0,))
+    assert 0 not in column.decode(np.zeros(900, dtype=np.uint8), RNG).tolist()

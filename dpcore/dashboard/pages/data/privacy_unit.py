@@ -43,7 +43,8 @@ def choose(bar: Any, rows: Intake, used: Sequence[str], key: str) -> tuple[dict[
             share = 0.3 * st.toggle(label, wanted, key=f"data.accuracy:{rows.token}", help=note)
         label = say("At most how many rows? (public; empty: not known)")
         most = st.number_input(label, 1, None, schema.max_rows, key=f"data.max_rows:{key}")
-        kept = rules.field(rows, used, key)
+        others = [name for name in used if unit is None or name != unit.id_column]
+        kept = rules.field(rows, others, key)
     return {"target": target, "max_rows": most, "unit": unit, "rules": kept}, share
 
 
