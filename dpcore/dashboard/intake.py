@@ -147,7 +147,7 @@ class Intake:
         column = column_of_flags(flags, self.headers)
         self.frame = join_flags(self.frame, [column])
         self.found = tuple(one for one in self.found if one.name not in flags)
-        return column
+        return replace(column, missing=not self.is_whole(column.name))
 
     def is_whole(self, name: str) -> bool:
         """Whether no cell of a column is empty."""

@@ -87,8 +87,8 @@ class Column:
         A public tree whose leaves are the categories or, for numbers, the labels of the bins;
         "missing" is not in it.
     flags : tuple of str, optional
-        The headers of the columns of 0 and 1 that it is put together from, one for each category in
-        order; a frame may have these in its place.
+        The headers of the columns of 0 and 1 (or no and yes) that it is put together from, one for
+        each category in order; a frame may have these in its place.
     origin : {"declared", "document", "proposed", "changed"}, default="declared"
         Where its bounds or categories come from, for ever: a person wrote them; a document that
         says no more; `infer` proposed them from the rows, and they were declared as they were; or

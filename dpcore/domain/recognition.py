@@ -24,6 +24,7 @@ from dpcore.domain.cells import NAME, as_numbers, distinct, parsed, worded
 from dpcore.domain.column import MAX_CATEGORIES, Kind
 from dpcore.domain.dates import YEAR_LAST, day_of, days_of, iso
 from dpcore.domain.dates import form_of as form_of_days
+from dpcore.domain.flags import as_flags
 from dpcore.domain.headers import class_rank, limits, meant, tells_people
 from dpcore.domain.scales import MOST_EXACT
 from dpcore.domain.spread import NumberSpread, first_days, spread_of, spread_of_days
@@ -114,30 +115,32 @@ class Recognized:
 def recognize(frame: pd.DataFrame) -> tuple[Recognized, ...]:
     """What every column of a table seems to be, in their order. Looks at all rows: for the screen alone."""
     found = [recognize_column(name, frame[name]) for name in require_frame(frame, texts=True).columns]
-    for first, last in one_hot_groups(frame, found):
-        names = f"{found[first].name!r} to {found[last].name!r}"
-        told = f"The {last - first + 1} columns {names} have one 1 in every row: they are one column."
-        flags = tuple(one.name for one in found[first : last + 1])
-        found[first] = replace(found[first], doubt=f"{found[first].doubt} {told}".strip(), flags=flags)
+    for group in one_hot_groups(frame, found):
+        flags = tuple(found[j].name for j in group)
+        told = f"The {len(group)} columns {flags[0]!r} to {flags[-1]!r} have one 1 in every row: they are one column."
+        found[group[0]] = replace(found[group[0]], doubt=f"{found[group[0]].doubt} {told}".strip(), flags=flags)
     return tuple(found)
 
 
-def one_hot_groups(frame: pd.DataFrame, found: Sequence[Recognized]) -> Iterator[tuple[int, int]]:
-    """The first and the last of neighboring columns of 0 and 1 that have one 1 in every row, three of them or more."""
-    ends = ((one.fields.get("lower"), one.fields.get("upper")) for one in found)
-    flags = [one.values == 2 and both == (0, 1) for one, both in zip(found, ends, strict=True)]
-    weights = np.random.default_rng(0).integers(1, 2**62, len(frame), dtype=np.uint64)
-    sums: dict[int, int] = {}  # positions by what the weights of rows with a 1 sum to, from the first flag in a row
-    total, whole = 0, int(weights.sum())
-    for j, flag in enumerate(flags):
-        if not flag:
-            sums, total = {}, 0
-            continue
-        sums[total] = j
-        total = (total + int(weights[as_numbers(frame.iloc[:, j]) == 1].sum())) % 2**64
-        first = sums.get((total - whole) % 2**64, j)
-        if j - first >= FEW_FLAGS and (frame.iloc[:, first : j + 1].apply(as_numbers).sum(axis=1) == 1).all():
-            yield first, j
+def one_hot_groups(frame: pd.DataFrame, found: Sequence[Recognized]) -> Iterator[list[int]]:
+    """Positions of three columns or more of 0 and 1, next to each other among such, of which each row has one 1.
+
+    Rows in which all of them are missing do not count.
+    """
+    likely = {j: as_flags(frame.iloc[:, j]) for j, one in enumerate(found) if one.kept and one.values == 2}
+    flags = {j: cells for j, cells in likely.items() if {*cells[~np.isnan(cells)].tolist()} == {0.0, 1.0}}
+    if len(flags) <= FEW_FLAGS:
+        return
+    known = ~np.isnan([*flags.values()]).all(axis=0)
+    weights = np.random.default_rng(0).integers(1, 2**62, len(frame), dtype=np.uint64) * known
+    sums: dict[int, int] = {}  # positions by what the weights of rows with a 1 sum to, from the first flag on
+    total, whole, positions = 0, int(weights.sum()), list(flags)
+    for k, j in enumerate(positions):
+        sums[total] = k
+        total = (total + int(weights[flags[j] == 1].sum())) % 2**64
+        group = positions[sums.get((total - whole) % 2**64, k) : k + 1]
+        if len(group) > FEW_FLAGS and (np.sum([flags[one] for one in group], axis=0)[known] == 1).all():
+            yield group
             sums = {}
 
 

@@ -87,7 +87,7 @@ def spread_of(values: Floats, counts: Ints, within: Span, whole: bool, fine: flo
         step = step or (None if fine else ends[0] / 1000)
         unit = step or 1 / fine
         ends = (unit, *ends) if unit < ends[0] else ends
-    elif often and (not whole or numbers[-1] > MOST_ROUND):
+    elif often and within is None and (not whole or numbers[-1] > 3 * MOST_ROUND):
         remark = f"{zeros:,} rows say exactly 0, and come back as small numbers."
         found = replace(found, remarks=(*found.remarks, remark))
     return replace(found, step=step, bin_ends=ends)

@@ -105,6 +105,10 @@ def test_flags_that_are_one_column_are_said_to_be():
     assert Schema.from_json(schema.to_json()) == schema
     with pytest.raises(DataError):
         schema.encode(rows * 0)
+    words = rows.drop(columns="other").replace({0: "no", 1: "yes"})
+    words.insert(1, "age", RNG.integers(20, 60, 300))  # between them
+    words.loc[words.index < 9, list("abcd")] = None  # rows that say nothing
+    assert recognize(words)[0].flags == ("a", "b", "c", "d")
 
 
 @pytest.mark.parametrize(
