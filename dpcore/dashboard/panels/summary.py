@@ -80,7 +80,7 @@ def summary(page: str, shown: Shown, remark: str = "") -> None:
         for cell, (label, value, meaning) in zip(st.columns(4), tiles, strict=False):
             cell.metric(label, value, border=True, help=meaning or None, height="stretch")
     if distant:
-        top.caption(say("⚠ Medians far off: {names}", names=names_of(distant)), help=describe_centers(distant))
+        st.caption(say("⚠ Medians far off: {names}", names=names_of(distant)), help=describe_centers(distant))
     st.caption(say(REAL_DATA))  # which the tiles say by its sign alone
 
 

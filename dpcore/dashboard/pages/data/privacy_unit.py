@@ -60,10 +60,11 @@ def privacy_unit(rows: Intake, used: Sequence[str], key: str) -> PrivacyUnit | N
         usual = people[0]
     new = {*used}.difference(rows.schema.names)  # just taken in use, which stays so
     headers = sorted({*rows.headers} - new, key=lambda name: (name in used, rows.headers.index(name)))
-    names = list(dict.fromkeys(filter(None, [usual, *headers])))
+    names = list(dict.fromkeys(["", usual or "", *headers]))
     note = say("A run reads it to see which rows belong together. It is never released.")
     look: Any = {"key": f"data.persons:{key}", "help": note, "persist_state": "session"}
-    column = column_choice(say("Column that tells persons apart"), names, usual, **look)
+    look |= {"format_func": lambda name: name or say("(none)")}
+    column = column_choice(say("Column that tells persons apart"), names, usual or "", **look) or None
     label, place = say("At most how many rows of one person?"), f"data.rows_each:{key}:{column is not None}"
     many = st.number_input(label, 1, MOST_ROWS, known.max_contributions, key=place, help=say(LIMIT))
     unit = PrivacyUnit(max_contributions=int(many), id_column=column)
