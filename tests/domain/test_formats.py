@@ -33,34 +33,47 @@ def lost_by(name: str) -> set[str]:
 def test_every_format_names_what_it_loses_and_keeps_the_rest() -> None:
     table = {"bins", "taxonomies", "the class column"}
     rows = {"the most rows that there may be", "whose rows they are"}
-    numbers = {"the bounds of numbers", "the bounds of dates", "how numbers and dates are written"}
+    written = {"how numbers and dates are written"}
     assert lost_by("dpcore") == set()
-    assert lost_by("frictionless") == table | rows | {"how numbers and dates are written"}
-    everything = table | rows | numbers | {"the names of categories", "where cells may be missing", "descriptions"}
-    assert lost_by("sdv") == everything
-    assert lost_by("private-pgm") == everything | {"ordered categories", "what is a number and what a category"}
+    assert lost_by("frictionless") == table | rows | written
+    assert lost_by("sdv") == table | rows | written | {"descriptions"}
+    kinds = {
+        "the bounds of numbers",
+        "the bounds of dates",
+        "ordered categories",
+        "what is a number and what a category",
+    }
+    values = {"the names of categories", "where cells may be missing", "descriptions"}
+    assert lost_by("private-pgm") == table | rows | written | kinds | values
 
 
-def test_dpcore_and_table_schema_come_back() -> None:
+def test_dpcore_table_schema_and_sdv_come_back() -> None:
     text, _ = formats.written(TABLE, "dpcore")
     known, told = formats.read(text)
     assert (known.schema(), told) == (TABLE, ())
-    known, told = formats.read(formats.written(TABLE, "frictionless")[0])
-    kept = tuple(replace(column, bins=16, taxonomy=None) for column in TABLE)
-    assert known.schema() == Schema(columns=kept)
-    assert "read off rows" in told[-1]
+    plain = {"bins": 16, "taxonomy": None}
+    for name, lost in (("frictionless", plain), ("sdv", plain | {"description": ""})):
+        known, told = formats.read(formats.written(TABLE, name)[0])
+        assert known.schema() == Schema(columns=tuple(replace(column, **lost) for column in TABLE))
+        assert "read off rows" in told[-1]
+    assert "Column 'who' names persons or rows, and is left out." in told
 
 
-def test_sdv_knows_types_alone() -> None:
-    known, told = formats.read(formats.written(TABLE, "sdv")[0])
+def test_sdv_before_2_knows_types_alone() -> None:
+    document = json.loads(formats.written(TABLE, "sdv")[0])
+    for column in document["tables"]["table"]["columns"].values():
+        for told in ("range_min", "range_max", "range_is_nullable", "decimal_places", "range_values"):
+            column.pop(told, None)
+    columns = document["tables"]["table"]["columns"]
+    columns["edu"] = {"sdtype": "categorical", "order": list(EDU.categories)}
+    columns["age"] |= {"computer_representation": "Int64"}
+    known, _ = formats.read(json.dumps(document | {"METADATA_SPEC_VERSION": "V1"}))
     assert [fields["kind"] for fields in known.columns] == [column.kind for column in TABLE]
     assert set(known.gaps) == {"age", "pay", "born", "<b>sex</b>"}  # an order is a list of categories
     assert known.outline()["edu"].categories == EDU.categories
-    assert "Column 'who' names persons or rows, and is left out." in told
-    document = json.loads(formats.written(TABLE, "sdv")[0])
     with pytest.raises(SchemaError, match="describe 2 tables"):
         formats.read(json.dumps(document | {"tables": document["tables"] | {"u": {}}}))
-    with pytest.raises(SchemaError, match=r"another version.* Load them by Metadata\.load_from_json"):
+    with pytest.raises(SchemaError, match=r"a version that.* Load them by Metadata\.load_from_json"):
         formats.read(json.dumps(document | {"METADATA_SPEC_VERSION": "SINGLE_TABLE_V1"}))
 
 

@@ -4,7 +4,7 @@
 | --- | --- | --- |
 | `dpcore` | `Schema.to_json` | |
 | `frictionless` | Frictionless Table Schema | bins, taxonomies, the class, how many rows, whose they are, rules |
-| `sdv` | SDV's `Metadata` of one table | bounds and categories, and all that the first cannot |
+| `sdv` | SDV's `Metadata` of one table | descriptions, and all that the one above cannot |
 | `private-pgm` | `domain.json` | all but how many codes a column has |
 """
 

@@ -3,14 +3,18 @@
 What a document does not say is asked for, of whoever has it. It is never read off rows.
 """
 
+import json
 import math
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cached_property
 from typing import Any
 
 from dpcore.arguments import is_number
 from dpcore.domain.column import DEFAULT_BINS, Column
+from dpcore.domain.dates import DATE_FORMS, day_of, format_day, pattern_of
 from dpcore.domain.documents import json_value
 from dpcore.domain.schema import Schema
 from dpcore.domain.unit import PrivacyUnit
@@ -19,6 +23,8 @@ from dpcore.text import NUMBER
 
 MOST_TEXT = 5_000_000
 REMEDY = "Give a schema of dpcore, a Frictionless Table Schema, SDV metadata or domain.json."
+FORMS = {pattern_of(form): form for form in DATE_FORMS if "MON" not in form}
+YEAR_FIRST = re.compile("%Y([-/.]?)%m\\1%d|default$|any$")  # what dates are read by, whatever their declared form
 Fields = dict[str, Any]
 """Arguments of `Column`, as far as they are known: `name` and `kind` at least."""
 
@@ -179,6 +185,53 @@ def mapping(value: Any, what: str) -> dict[str, Any]:
     return value
 
 
+def date_form(shown: Any, name: str, remarks: list[str]) -> str:
+    """The form of dates that a document calls by such a pattern; empty, with a remark, if it is none of ours."""
+    known = isinstance(shown, str)
+    if not known or (shown not in FORMS and not YEAR_FIRST.match(shown)):
+        remarks.append(f"Column {name!r}: say how its dates are written.")
+    return FORMS.get(shown, "") if known else ""
+
+
+def bounds_of(kind: str, limits: dict[str, Any], ends: tuple[str, str], name: str, shown: Any = "") -> Fields:
+    """The bounds of a column of numbers or dates: what stands under two names."""
+    bound = (lambda value: day(value, name, shown)) if kind == "date" else (lambda value: number(value, name))
+    return {end: bound(limits.get(limit)) for end, limit in zip(("lower", "upper"), ends, strict=True)}
+
+
+def write_bounds(column: Column, ends: tuple[str, str]) -> dict[str, Any]:
+    """The bounds of a column of numbers or dates, as documents write them under two names."""
+    values = column.lower, column.upper
+    if column.kind == "date":
+        return {end: format_day(value, column.number_format) for end, value in zip(ends, values, strict=True)}
+    return {end: int(value) if value == math.floor(value) else value for end, value in zip(ends, values, strict=True)}
+
+
+def categories_of(listed: Any, name: str) -> tuple[str, ...]:
+    """A list of categories, which may have labels."""
+    if not isinstance(listed, list) or not listed:
+        raise SchemaError(f"Column {name!r}: its categories are no list.", "List every value that may occur.")
+    values = [one.get("value") if isinstance(one, dict) else one for one in listed]
+    if not all(isinstance(value, str | int | float) for value in values):
+        raise SchemaError(f"Column {name!r}: a category is no text and no number.", "List every value that may occur.")
+    return tuple(value if isinstance(value, str) else json.dumps(value) for value in values)
+
+
+def day(value: Any, name: str, shown: Any) -> str | None:
+    """A bound of dates as ISO text; None if there is none, SchemaError if it is no date."""
+    if value is None:
+        return None
+    try:
+        if isinstance(value, str) and shown in FORMS:
+            return datetime.strptime(value, shown).date().isoformat()
+    except ValueError:
+        pass  # bounds are as often ISO text
+    head = value[:10] if isinstance(value, str) else value
+    if not isinstance(head, str) or day_of(head) is None:
+        raise SchemaError(f"Column {name!r}: a bound is no date.", "Write 2021-03-05.")
+    return head
+
+
 def number(value: Any, name: str) -> float | None:
     """A bound, as a number or as its text; None if there is none, SchemaError if it is no finite number."""
     if value is None:
@@ -187,8 +240,3 @@ def number(value: Any, name: str) -> float | None:
     if not (is_number(told) and abs(told) < 10.0**300 and math.isfinite(told)):
         raise SchemaError(f"Column {name!r}: a bound is no finite number.", "Give numbers.")
     return float(told)
-
-
-def plain_number(value: float) -> int | float:
-    """A number as documents write it: whole ones without a point."""
-    return int(value) if value == math.floor(value) else value

@@ -1,18 +1,27 @@
 """Frictionless Table Schema: JSON with a list of `fields`, each with a type and constraints."""
 
 import json
-from datetime import datetime
 from typing import Any
 
 from dpcore.domain.column import Column
-from dpcore.domain.dates import DATE_FORMS, day_of, format_day, pattern_of
-from dpcore.domain.formats.base import REMEDY, Fields, Known, document_of, mapping, number, plain_number
+from dpcore.domain.dates import pattern_of
+from dpcore.domain.formats.base import (
+    REMEDY,
+    Fields,
+    Known,
+    bounds_of,
+    categories_of,
+    date_form,
+    document_of,
+    mapping,
+    write_bounds,
+)
 from dpcore.domain.schema import Schema, check_width
 from dpcore.errors import SchemaError
 
 SAYS = frozenset({"categories", "order", "bounds", "days", "kinds", "missing", "description"})
 KINDS = {"integer": "integer", "year": "integer", "number": "continuous", "date": "date", "datetime": "date"}
-DAYS = {form: pattern_of(form) for form in DATE_FORMS if form and "MON" not in form}
+ENDS = ("minimum", "maximum")
 
 
 def read(text: str | bytes) -> Known:
@@ -53,44 +62,10 @@ def column_of(field: dict[str, Any], remarks: list[str]) -> Fields:
         }
     kind = KINDS.get(type_, "categorical") if isinstance(type_, str) else "categorical"
     told["kind"] = kind
+    shown = field.get("format", "default")
     if kind == "date":
-        shown = field.get("format", "default")
-        told["number_format"] = next((form for form, pattern in DAYS.items() if pattern == shown), "")
-        if not told["number_format"] and shown not in ("default", "any", "%Y-%m-%d"):
-            remarks.append(f"Column {name!r}: say how its dates are written.")
-        ends = {end: day(limits.get(limit), name, shown) for end, limit in ENDS.items()}
-        return told | ends
-    if kind in ("integer", "continuous"):
-        return told | {end: number(limits.get(limit), name) for end, limit in ENDS.items()}
-    return told
-
-
-ENDS = {"lower": "minimum", "upper": "maximum"}
-
-
-def categories_of(listed: Any, name: str) -> tuple[str, ...]:
-    """A list of categories, which may have labels."""
-    if not isinstance(listed, list) or not listed:
-        raise SchemaError(f"Column {name!r}: its categories are no list.", "List every value that may occur.")
-    values = [one.get("value") if isinstance(one, dict) else one for one in listed]
-    if not all(isinstance(value, str | int | float) for value in values):
-        raise SchemaError(f"Column {name!r}: a category is no text and no number.", "List every value that may occur.")
-    return tuple(value if isinstance(value, str) else json.dumps(value) for value in values)
-
-
-def day(value: Any, name: str, shown: Any) -> str | None:
-    """A bound of dates as ISO text; None if there is none, SchemaError if it is no date."""
-    if value is None:
-        return None
-    try:
-        if isinstance(value, str) and shown in DAYS.values():
-            return datetime.strptime(value, shown).date().isoformat()
-    except ValueError:
-        pass  # bounds are as often ISO text
-    head = value[:10] if isinstance(value, str) else value
-    if not isinstance(head, str) or day_of(head) is None:
-        raise SchemaError(f"Column {name!r}: a bound is no date.", "Write 2021-03-05.")
-    return head
+        told["number_format"] = date_form(shown, name, remarks)
+    return told if kind == "categorical" else told | bounds_of(kind, limits, ENDS, name, shown)
 
 
 def write(schema: Schema) -> str:
@@ -108,10 +83,7 @@ def field_of(column: Column) -> dict[str, Any]:
         limits["enum"] = list(column.categories)
         if column.kind == "ordered":
             field |= {"categories": list(column.categories), "categoriesOrdered": True}
-    elif column.kind == "date":
-        field |= {"format": pattern_of(column.number_format)} if column.number_format else {}
-        for end, limit in ENDS.items():
-            limits[limit] = format_day(getattr(column, end), column.number_format)
     else:
-        limits |= {limit: plain_number(getattr(column, end)) for end, limit in ENDS.items()}
+        field |= {"format": pattern_of(column.number_format)} if column.number_format else {}
+        limits |= write_bounds(column, ENDS)
     return field | {"constraints": limits}

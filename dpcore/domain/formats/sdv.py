@@ -1,26 +1,40 @@
-"""SDV's metadata (of its class `Metadata`) of one table: a type per column, and neither bounds nor categories."""
+"""SDV's metadata (of its class `Metadata`) of one table: types of columns and, from SDV 2.0 on, what may occur."""
 
 import json
 from typing import Any
 
 from dpcore.domain.column import Column
-from dpcore.domain.dates import DATE_FORMS, pattern_of
-from dpcore.domain.formats.base import REMEDY, Fields, Known, document_of, mapping
+from dpcore.domain.dates import pattern_of
+from dpcore.domain.formats.base import (
+    REMEDY,
+    Fields,
+    Known,
+    bounds_of,
+    categories_of,
+    date_form,
+    document_of,
+    mapping,
+    write_bounds,
+)
 from dpcore.domain.schema import Schema, check_width
 from dpcore.errors import SchemaError
 
-SAYS = frozenset({"order", "kinds"})
+SAYS = frozenset({"categories", "order", "bounds", "days", "kinds", "missing"})
 SPEC = "METADATA_SPEC_VERSION"
-VERSION, TABLE = "V1", "table"  # as SDV names it; in files of its classes for one table or several, other versions
-PATTERNS = {pattern_of(form): form for form in DATE_FORMS if "MON" not in form}
+VERSIONS = ("V2", "V1")  # of SDV 2.0, and before it; V1 has types and orders alone
+TABLE = "table"  # as SDV names it
+KINDS = {"numerical": "continuous", "datetime": "date", "categorical": "categorical", "ordinal": "ordered"}
+KINDS |= {"boolean": "categorical"}
+ENDS = ("range_min", "range_max")
+PROPOSED = "SDV may have detected ranges from the rows: leave none that is not public."
 
 
 def read(text: str | bytes) -> Known:
     """What metadata of one table say; SchemaError if they are none."""
     found = document_of(text)
-    if found.get(SPEC) != VERSION:
+    if found.get(SPEC) not in VERSIONS:
         raise SchemaError(
-            f"These SDV metadata are of another version than {VERSION!r}, which SDV's class Metadata writes.",
+            "These SDV metadata are of a version that SDV's class Metadata does not write.",
             "Load them by Metadata.load_from_json of SDV and save them again, or declare the columns on the page.",
         )
     tables = mapping(found.get("tables"), "the list of tables")
@@ -28,7 +42,7 @@ def read(text: str | bytes) -> Known:
         raise SchemaError(f"These metadata describe {len(tables):,} tables.", "Keep the one of these data.")
     found = mapping(next(iter(tables.values())), "the table")
     columns: list[Fields] = []
-    remarks: list[str] = []
+    remarks: list[str] = [PROPOSED]
     check_width(listed := mapping(found.get("columns"), "the list of columns"))
     for name, raw in listed.items():
         fields = column_of(name, mapping(raw, f"the column {name!r}"), remarks)
@@ -43,27 +57,21 @@ def read(text: str | bytes) -> Known:
 
 def column_of(name: str, raw: dict[str, Any], remarks: list[str]) -> Fields | None:
     """A column; None if it holds names, addresses or keys."""
-    match raw.get("sdtype"):
-        case "numerical":
-            written = raw.get("computer_representation", "")
-            whole = isinstance(written, str) and written.lower().startswith(("int", "uint"))
-            return {"name": name, "kind": "integer" if whole else "continuous"}
-        case "datetime":
-            shown = raw.get("datetime_format", "%Y-%m-%d")
-            form = PATTERNS.get(shown, "") if isinstance(shown, str) else ""
-            if not form and not (isinstance(shown, str) and shown.startswith("%Y")):
-                remarks.append(f"Column {name!r}: say how its dates are written.")
-            return {"name": name, "kind": "date", "number_format": form}
-        case "categorical":
-            order = raw.get("order")
-            if isinstance(order, list) and order and all(isinstance(one, str | int | float) for one in order):
-                return {"name": name, "kind": "ordered", "categories": tuple(map(str, order))}
-            return {"name": name, "kind": "categorical"}
-        case "boolean":
-            return {"name": name, "kind": "categorical"}
-        case str():
-            return None
-    raise SchemaError(f"Column {name!r} has no sdtype.", REMEDY)
+    if not isinstance(sdtype := raw.get("sdtype"), str):
+        raise SchemaError(f"Column {name!r} has no sdtype.", REMEDY)
+    if sdtype not in KINDS:
+        return None
+    kind, listed = KINDS[sdtype], raw.get("range_values", raw.get("order"))
+    told: Fields = {"name": name, "kind": kind, "missing": raw.get("range_is_nullable") is True}
+    if kind in ("categorical", "ordered"):
+        told["kind"] = "ordered" if raw.get("order") else kind
+        return told if listed is None else told | {"categories": categories_of(listed, name)}
+    shown = raw.get("datetime_format", "%Y-%m-%d")
+    if kind == "date":
+        told["number_format"] = date_form(shown, name, remarks)
+    elif raw.get("decimal_places") == 0 or "int" in str(raw.get("computer_representation")).lower():
+        told["kind"] = "integer"
+    return told | bounds_of(kind, raw, ENDS, name, shown)
 
 
 def write(schema: Schema) -> str:
@@ -71,15 +79,17 @@ def write(schema: Schema) -> str:
     columns = {column.name: sdtype(column) for column in schema}
     if schema.persons is not None and schema.persons.id_column is not None:
         columns[schema.persons.id_column] = {"sdtype": "id"}
-    document = {SPEC: VERSION, "tables": {TABLE: {"columns": columns}}, "relationships": []}
+    document = {SPEC: VERSIONS[0], "tables": {TABLE: {"columns": columns}}, "relationships": []}
     return json.dumps(document, indent=2, ensure_ascii=False)
 
 
 def sdtype(column: Column) -> dict[str, Any]:
-    """The type of a column."""
+    """The type of a column, and what may occur in it."""
+    told: dict[str, Any] = {"range_is_nullable": column.missing}
+    if not column.numeric:
+        kind = "ordinal" if column.kind == "ordered" else "categorical"
+        return {"sdtype": kind, "range_values": list(column.categories)} | told
+    told |= write_bounds(column, ENDS)
     if column.kind == "date":
-        return {"sdtype": "datetime", "datetime_format": pattern_of(column.number_format)}
-    if column.numeric:
-        return {"sdtype": "numerical"} | ({"computer_representation": "Int64"} if column.whole else {})
-    order = {"order": list(column.categories)} if column.kind == "ordered" else {}
-    return {"sdtype": "categorical", **order}
+        return {"sdtype": "datetime", "datetime_format": pattern_of(column.number_format)} | told
+    return {"sdtype": "numerical"} | ({"decimal_places": 0} if column.whole else {}) | told
