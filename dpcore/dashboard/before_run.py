@@ -1,9 +1,11 @@
 """The line *Before you run*: what a run will be good for, and what it lacks, by public facts."""
 
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any
 
+import numpy as np
 import streamlit as st
 
 from dpcore.accounting.currency import Currency
@@ -19,17 +21,23 @@ from dpcore.language import phrase, retold, say
 from dpcore.mechanisms.noise import exactly_sampled
 from dpcore.methods import presets
 from dpcore.methods.presets import Preset
+from dpcore.methods.synthesizer import Synthesizer
 from dpcore.text import number
 
 CHARGED = phrase("charged to your budget")
-USUAL = 10_000  # rows that are assumed, where nobody says how many there are
+USUAL = 10_000  # rows of a forecast, where nobody says how many there are
+SIZES = (100, 1_000, USUAL)  # for which an expectation is said then
+MOST_NAMED = 2  # columns whose bins are wide
 ABOUT = phrase(
     "Worked out from your schema and the number of rows, without a look at the rows. Shares: the mean total variation "
-    "distance of a column from the real one, in percentage points. Relations: pairs of columns whose marginal can be "
-    "told from noise. Close: 5 points on average, and half of the pairs that the largest epsilon can measure."
+    "distance of a column from the real one, in percentage points; the worst column is often twice as far off. "
+    "Relations: pairs of columns whose marginal can be told from noise. Close: 5 points on average."
 )
-
-ASSUMED = phrase("How many rows there are is private here: {rows:,} is an assumption, which Advanced lets you change.")
+ASSUMED = phrase(
+    "How many rows there are is private here. Say on Data how many there are at most, or in Advanced how many you "
+    "expect."
+)
+COARSE = phrase("values spread evenly in bins ({bins})")
 
 
 def line(page: str, method: Any, preset: Preset, schema: Schema, rows: int | None, *, waits: bool = True) -> None:
@@ -39,17 +47,15 @@ def line(page: str, method: Any, preset: Preset, schema: Schema, rows: int | Non
     """
     with st.container(key="before" if waits else "claim"):
         if waits:
-            some = rows or rows_expected(page, schema)
-            title = (
-                say("Before you run")
-                if rows
-                else say("Before you run, :orange[if there were {rows:,} rows]", rows=some)
-            )
-            if rows or schema.max_rows:  # the bound is known, and a person's other rows do not count
-                title = say("Before you run, if {rows:,} rows count", rows=some) if schema.persons else title
-            parts, about = [f"**{title}**"], [say(ABOUT), *([] if rows else [say(ASSUMED, rows=some)])]
+            known = rows or rows_said(page, schema)
+            sizes = (known,) if known else SIZES
+            title = say("Before you run") if known else say("Before you run, with {rows} rows", rows=sizes_text(sizes))
+            if known and not rows:  # a bound; a person's other rows do not count
+                title = say("Before you run, if {rows:,} rows count", rows=known)
+            parts, about = [f"**{title}**"], [say(ABOUT), *([] if rows else [say(ASSUMED)])]
             with suppress(DPCoreError):  # it would not run: the page says why
-                parts += words(expectation(method, schema, some))
+                parts += words([expectation(method, schema, some) for some in sizes])
+                parts += coarse(method, schema)
             st.markdown(" · ".join(parts), help=" ".join(about))
         good, bad = ":material/verified: {}", ":red[:material/warning: {}]"
         if why := presets.void_reason(method, schema):
@@ -91,9 +97,20 @@ def rows_key(page: str, schema: Schema) -> str:
     return f"forecast.rows.{page}:{schema.max_rows}"
 
 
+def rows_said(page: str, schema: Schema) -> int | None:
+    """How many rows someone says that there may be: in Advanced, or by the public bound; None if nobody does."""
+    said = st.session_state.get(rows_key(page, schema))
+    return schema.max_rows if said in (None, USUAL) else int(said)
+
+
 def rows_expected(page: str, schema: Schema) -> int:
-    """How many rows someone says that there may be; until then a usual number, and no more than the public bound."""
-    return int(st.session_state.get(rows_key(page, schema), min(USUAL, schema.max_rows or USUAL)))
+    """How many rows a forecast counts with: what someone says, or a usual number."""
+    return min(rows_said(page, schema) or USUAL, controls.MOST_ROWS)
+
+
+def sizes_text(sizes: Sequence[int]) -> str:
+    """Several numbers of rows."""
+    return " / ".join(f"{some:,}" for some in sizes)
 
 
 def expectation(method: Any, schema: Schema, rows: int) -> Expectation:
@@ -104,24 +121,47 @@ def expectation(method: Any, schema: Schema, rows: int) -> Expectation:
     return session.compute_once(known, key, partial(expect_errors, method, schema, rows, steps=steps))
 
 
-def words(found: Expectation) -> list[str]:
-    """An expectation in a few words each."""
-    parts = []
-    if found.columns is not None:
-        points = 100 * found.columns
-        parts.append(say("shares ± {points} points", points=f"{points:.1f}" if points < 1 else f"{points:.0f}"))
-    elif found.leaf is not None:
+def words(found: Sequence[Expectation]) -> list[str]:
+    """What is expected, in a few words each; for several numbers of rows, one after the other."""
+    parts, last = [], found[-1]
+
+    def each(of: Callable[[Expectation], float], write: Callable[[float], str]) -> str:
+        return " / ".join(write(of(one)) for one in found)
+
+    if last.columns is not None:
+        off = each(lambda one: one.columns or 0, points)
+        parts.append(say("shares ± {points} points", points=off))
+    elif last.leaf is not None:
         noisy = say("leaves hold more noise than rows")
-        parts.append(say("counts in leaves ± {share:.0%}", share=found.leaf) if found.leaf < 1 else noisy)
-    if found.columns is not None and found.pairs and found.measurable is not None:
-        some = phrase("{some:,} of {all:,} relations measured, others guessed")
-        some = some if found.measurable < found.pairs else phrase("{some:,} of {all:,} relations measured")
-        parts.append(say(some, some=found.measurable, all=found.pairs))
-    parts.append(
-        say("about {seconds} s", seconds=f"{found.seconds:.1g}" if found.seconds < 10 else f"{found.seconds:.0f}")
-    )
-    if found.enough is not None:
-        parts.append(say("close from epsilon {epsilon}", epsilon=number(found.enough)))
-    elif found.columns is not None:
-        parts.append(say("close at no epsilon here"))
+        share = each(lambda one: one.leaf or 0, "{:.0%}".format)
+        parts.append(say("counts in leaves ± {share}", share=share) if last.leaf < 1 else noisy)
+    if last.pairs and last.measurable is not None:
+        some = phrase("at most {some} of {all:,} relations kept, others mostly lost")
+        if last.measurable == 0:
+            some = phrase("no relation kept: columns as if shuffled")
+        elif min(one.measurable or 0 for one in found) == last.pairs:
+            some = phrase("{all:,} of {all:,} relations measured")
+        parts.append(say(some, some=each(lambda one: one.measurable or 0, "{:,}".format), all=last.pairs))
+    seconds = max(one.seconds for one in found)
+    parts.append(say("about {seconds} s", seconds=f"{seconds:.1g}" if seconds < 10 else f"{seconds:.0f}"))
+    if last.columns is not None and len(found) == 1:
+        near = say("columns close at no epsilon here")
+        if last.enough is not None:
+            near = say("columns close from epsilon {epsilon}", epsilon=number(last.enough))
+        parts.append(near)
     return parts
+
+
+def points(share: float) -> str:
+    """A share in percentage points, without the sign."""
+    return f"{100 * share:.1f}" if share < 0.01 else f"{100 * share:.0f}"
+
+
+def coarse(method: Any, schema: Schema) -> list[str]:
+    """The first bins of columns with several values in a bin, dates before numbers; none where no rows are made."""
+    wide = [one for one in schema if one.numeric and float(np.diff(one.edges).max()) > (one.whole and 1)]
+    wide.sort(key=lambda one: (one.kind != "date", not one.whole))
+    if not wide or not isinstance(method, Synthesizer):
+        return []
+    named = [f"{escaped(one.name)} {escaped(one.labels[0])}" for one in wide[:MOST_NAMED]]
+    return [say(COARSE, bins=", ".join(named) + " …" * (len(wide) > MOST_NAMED))]

@@ -39,7 +39,7 @@ from dpcore.arguments import Floats, is_whole
 from dpcore.domain.schema import Schema
 from dpcore.door import PrivateTable
 from dpcore.errors import ParameterError
-from dpcore.evaluate.verdict import CLOSE, HALF, TIED
+from dpcore.evaluate.verdict import CLOSE, TIED
 from dpcore.mechanisms.noise import make_noise
 from dpcore.methods.base import PrivateEstimator
 from dpcore.methods.local.base import LocalClassifier
@@ -73,8 +73,7 @@ class Expectation:
     seconds : float
         About how long a fit takes, to one digit.
     enough : float or None
-        The least step from which on `columns` is at most `CLOSE`, and half of the pairs are
-        measured that are at the largest step; None if no step is enough.
+        The least step from which on `columns` is at most `CLOSE`; None if no step is enough.
     class_noise : float or None
         The standard deviation of the noise on the rows of one class; None where there is no class,
         or `columns` is None.
@@ -105,7 +104,8 @@ def expect_errors(
     rows : int
         How many rows the data set has: a public number, or a guess.
     steps : sequence of float
-        The epsilons among which the least is looked for that is enough, in ascending order.
+        The epsilons among which the least is looked for that is enough, in ascending order; none
+        if that is not asked.
 
     Returns
     -------
@@ -125,12 +125,10 @@ def expect_errors(
         return at_epsilon(method, schema, rows, epsilon)
 
     def enough(found: Expectation) -> bool:
-        close = found.columns is not None and found.columns <= CLOSE
-        return close and (found.measurable or 0) >= HALF * (most.measurable or 0)
+        return found.columns is not None and found.columns <= CLOSE
 
     found = at(method.epsilon)
-    most = found if found.columns is None else at(steps[-1])
-    if not enough(most):
+    if found.columns is None or not steps or not enough(at(steps[-1])):
         return found
     low, high = 0, len(steps) - 1  # errors fall as epsilon grows
     while low < high:

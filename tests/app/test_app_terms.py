@@ -11,7 +11,7 @@ from dpcore.dashboard.panels import verdict
 from dpcore.evaluate.verdict import Center, Group, Verdict
 from dpcore.export import protection
 
-PRIVATE = "if there were 10,000 rows"
+PRIVATE = "with 100 / 1,000 / 10,000 rows"
 
 
 def test_odds_before_a_run_are_those_after_it() -> None:
@@ -33,8 +33,9 @@ def test_no_odds_stand_where_no_guarantee_can_hold(void) -> None:
 
 
 def test_a_bound_on_rows_is_no_number_of_rows() -> None:
-    assert PRIVATE in said(page(data(max_rows=1_000_000)))
-    assert PRIVATE not in said(page(data(max_rows=1_000_000), **{"naive_bayes.relation": "replace"}))
+    bound, said_so = data(max_rows=1_000_000), "Before you run, if 1,000,000 rows count"
+    assert (said_so in said(page(bound)), PRIVATE in said(page(data(max_rows=None)))) == (True, True)
+    assert "Before you run, " not in said(page(bound, **{"naive_bayes.relation": "replace"}))
 
 
 def test_a_value_of_a_table_is_no_markup_in_a_tile() -> None:
