@@ -27,17 +27,19 @@ from dpcore.text import number
 CHARGED = phrase("charged to your budget")
 USUAL = 10_000  # rows of a forecast, where nobody says how many there are
 SIZES = (100, 1_000, USUAL)  # for which an expectation is said then
-MOST_NAMED = 2  # columns whose bins are wide
+SLOW = 2.0  # seconds that are worth a word
 ABOUT = phrase(
     "Worked out from your schema and the number of rows, without a look at the rows. Shares: the mean total variation "
     "distance of a column from the real one, in percentage points; the worst column is often twice as far off. "
-    "Relations: pairs of columns whose marginal can be told from noise. Close: 5 points on average."
+    "Relations: pairs of columns whose marginal can be told from noise; all others come as if they were independent, "
+    "but for what follows from those. Close: 5 points on average. Within a bin, values are spread evenly: days of a "
+    "quarter, and frequent numbers, are not kept."
 )
 ASSUMED = phrase(
     "How many rows there are is private here. Say on Data how many there are at most, or in Advanced how many you "
     "expect."
 )
-COARSE = phrase("values spread evenly in bins ({bins})")
+COARSE = phrase("even within bins ({bin})")
 
 
 def line(page: str, method: Any, preset: Preset, schema: Schema, rows: int | None, *, waits: bool = True) -> None:
@@ -129,26 +131,23 @@ def words(found: Sequence[Expectation]) -> list[str]:
         return " / ".join(write(of(one)) for one in found)
 
     if last.columns is not None:
+        words = phrase("shares ± {points} points")
+        if len(found) == 1:
+            near = phrase("shares ± {points} points (close from epsilon {epsilon})")
+            words = phrase("shares ± {points} points (close at no epsilon here)") if last.enough is None else near
         off = each(lambda one: one.columns or 0, points)
-        parts.append(say("shares ± {points} points", points=off))
+        parts.append(say(words, points=off, epsilon=number(last.enough or 0)))
     elif last.leaf is not None:
         noisy = say("leaves hold more noise than rows")
         share = each(lambda one: one.leaf or 0, "{:.0%}".format)
         parts.append(say("counts in leaves ± {share}", share=share) if last.leaf < 1 else noisy)
     if last.pairs and last.measurable is not None:
-        some = phrase("at most {some} of {all:,} relations kept, others mostly lost")
+        some = phrase("at most {some} of {all:,} relations kept")
         if last.measurable == 0:
             some = phrase("no relation kept: columns as if shuffled")
-        elif min(one.measurable or 0 for one in found) == last.pairs:
-            some = phrase("{all:,} of {all:,} relations measured")
         parts.append(say(some, some=each(lambda one: one.measurable or 0, "{:,}".format), all=last.pairs))
-    seconds = max(one.seconds for one in found)
-    parts.append(say("about {seconds} s", seconds=f"{seconds:.1g}" if seconds < 10 else f"{seconds:.0f}"))
-    if last.columns is not None and len(found) == 1:
-        near = say("columns close at no epsilon here")
-        if last.enough is not None:
-            near = say("columns close from epsilon {epsilon}", epsilon=number(last.enough))
-        parts.append(near)
+    if last.seconds >= SLOW:
+        parts.append(say("about {seconds:.0f} s", seconds=last.seconds))
     return parts
 
 
@@ -158,10 +157,9 @@ def points(share: float) -> str:
 
 
 def coarse(method: Any, schema: Schema) -> list[str]:
-    """The first bins of columns with several values in a bin, dates before numbers; none where no rows are made."""
+    """A bin that holds several values, of a date if there is one; none where no rows are made."""
     wide = [one for one in schema if one.numeric and float(np.diff(one.edges).max()) > (one.whole and 1)]
     wide.sort(key=lambda one: (one.kind != "date", not one.whole))
     if not wide or not isinstance(method, Synthesizer):
         return []
-    named = [f"{escaped(one.name)} {escaped(one.labels[0])}" for one in wide[:MOST_NAMED]]
-    return [say(COARSE, bins=", ".join(named) + " …" * (len(wide) > MOST_NAMED))]
+    return [say(COARSE, bin=f"{escaped(wide[0].name)} {escaped(wide[0].labels[0])}" + " …" * (len(wide) > 1))]
