@@ -118,7 +118,9 @@ class Intake:
 
     def find_rules(self, columns: Sequence[Column]) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """The orders and impossible pairs that no row breaks: nothing of it is declared."""
-        return propose_orders(self.frame, columns), propose_pairs(self.frame, columns)
+        flags = {name for one in self.found for name in one.flags}  # said to be one column
+        pairs = propose_pairs(self.frame, [one for one in columns if one.name not in flags])
+        return propose_orders(self.frame, columns), pairs
 
     @property
     def headers(self) -> list[str]:
@@ -290,11 +292,8 @@ def looked_at(name: str, frame: pd.DataFrame, schema: Schema | None = None, **mo
     seems = recognize(frame)
     if schema is None:
         schema = Schema.proposed(seems, frame)
-        rare = {
-            one.name
-            for one in schema
-            if not one.numeric and one.outside == "clip" and mostly_rare(one, frame[one.name])
-        }
+        clipped = [one for one in schema if not one.numeric and one.outside == "clip"]
+        rare = {one.name for one in clipped if mostly_rare(one, frame[one.name])}
         if rare < {*schema.names}:
             schema = schema.select([name for name in schema.names if name not in rare])
             why = phrase("most of its rows have rare values")

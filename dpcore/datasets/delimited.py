@@ -44,7 +44,8 @@ MISSING_CELLS = (
     *("", "?", "NA", "N/A", "n/a", "#N/A", "#NA", "<NA>", "NaN", "nan", "-NaN", "-nan"),
     *("NULL", "Null", "null", "None"),
 )
-COMMA = r"^[+-]?([0-9]+,[0-9]*|,[0-9]+)([eE][+-]?[0-9]+)?$"  # a number with a decimal comma
+MARKS = "[. '’\u00a0\u202f]"  # between thousands, where a decimal comma follows
+COMMA = rf"^[+-]?([0-9]+,[0-9]*|,[0-9]+|[0-9]{{1,3}}({MARKS}[0-9]{{3}})+,[0-9]*)([eE][+-]?[0-9]+)?$"
 
 
 def text_table(
@@ -367,5 +368,6 @@ def clean(column: pa.ChunkedArray, missing: Sequence[str], decimal: str | None =
     words = pc.utf8_trim_whitespace(encoded.dictionary)
     words = pc.if_else(pc.is_in(words, value_set=pa.array(missing, pa.string())), None, words)
     if decimal == ",":
-        words = pc.if_else(pc.match_substring_regex(words, COMMA), pc.replace_substring(words, ",", "."), words)
+        points = pc.replace_substring(pc.replace_substring_regex(words, MARKS, ""), ",", ".")
+        words = pc.if_else(pc.match_substring_regex(words, COMMA), points, words)
     return pa.DictionaryArray.from_arrays(encoded.indices, words)

@@ -39,6 +39,7 @@ LATIN = {  # by any part of a header
     "code": "zip zipcode postcode postal plz code codes icd icd9 icd10 cpt drg fips naics sic",
     "text": "note notes comment comments remark remarks description text message narrative summary report review "
     "feedback history anamnesis bemerkung bemerkungen",
+    "moment": "date datetime time timestamp ts epoch created updated seen birth dob born fecha datum zeit",
     "class": "class target label outcome response income churn churned exited default defaulted survived survival died "
     "deceased death mortality readmitted readmission fraud attrition result",  # the likeliest first
 }
@@ -49,7 +50,14 @@ HAN = {
     "person": "姓名 名字",
     "code": "邮编 邮政编码 代码 编码",
     "text": "备注 说明 描述 主诉 病史 意见 评论",
+    "moment": "日期 时间",
     "class": "类别 标签 结局 结果",
+}
+LAST = {  # by the last part of a header; the third are groups, which whole numbers may stand for
+    "holder": HOLDERS,
+    "numbered": NUMBERED,
+    "coded": "branch category cause cluster county country department dept diagnosis district group grp "
+    "inst institution kreis occ occupation province region sector site state status tract type ward zone",
 }
 
 
@@ -60,17 +68,14 @@ def parts(header: str) -> list[str]:
 
 
 def meant(header: str) -> set[str]:
-    """What a header says: some of identifier, numbered, contact, person, code, text, class."""
+    """What a header says: some of the kinds in `LATIN` and `LAST`."""
     said = parts(header)
-    several = set(said)
+    several, last = set(said), {word.removesuffix("s") for word in said[-1:]} | {*said[-1:]}
     found = {kind for kind, marks in HAN.items() if any(mark in header for mark in marks.split())}
     found |= {kind for kind, marks in LATIN.items() if several.intersection(marks.split())}
     if any(map(GLUED.fullmatch, said)):
         found.add("identifier")
-    if said and said[-1].removesuffix("s") in HOLDERS.split():
-        found.add("holder")
-    if said and said[-1] in NUMBERED.split():
-        found.add("numbered")
+    found |= {kind for kind, marks in LAST.items() if last & {*marks.split()}}
     if any(part.endswith("code") for part in said):
         found.add("code")
     if "name" in several and several.issubset(NAME_OF.split()):
@@ -105,10 +110,10 @@ def tells_people(header: str) -> bool:
     return numbered or is_name(header) or not meant(header).isdisjoint(("holder", "identifier"))
 
 
-def class_rank(header: str) -> tuple[bool, int]:
-    """How likely a header is the class's: the lowest is the likeliest; a whole header comes before part of one."""
+def class_rank(header: str, values: int) -> tuple[bool, bool, int]:
+    """How likely a column is the class, the lowest first: by a whole header, and with two values."""
     known, said = LATIN["class"].split(), parts(header)
-    return len(said) > 1, min((known.index(word) for word in said if word in known), default=len(known))
+    return len(said) > 1, values > 2, min((known.index(word) for word in said if word in known), default=len(known))
 
 
 RANGES: dict[str, tuple[float, float, int]] = {  # limits that everyone knows, and bins; 0 where few fill them

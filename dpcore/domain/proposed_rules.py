@@ -14,6 +14,7 @@ import pandas as pd
 from dpcore.arguments import Floats
 from dpcore.domain.column import Column
 from dpcore.domain.headers import parts
+from dpcore.domain.rules import listed_values
 
 BY_CHANCE = 30  # rows that would break a rule at least if the columns had nothing to do with each other
 FEW_VALUES, MOST_PAIRS, MOST_COLUMNS = 12, 100, 60
@@ -22,10 +23,14 @@ IN_ORDER = (
     "min max/minimum maximum/low high/lower upper/start end/begin end/from to/first last/diastolic systolic/net gross/"
     "earned attempted/passed attempted/taken offered/used total/part total/partial total"
 )
+UNITS = (  # whole numbers are alike whose headers both have words between two bars
+    "age alter edad ano years yrs jahre anos ans annees 年龄/year yr jahr annee 年份/months monate meses mois/"
+    "days tage dias jours nights 天数/hours hrs stunden horas heures/minutes mins minuten minutos"
+)
 
 
 def propose_orders(frame: pd.DataFrame, columns: Sequence[Column]) -> tuple[str, ...]:
-    """Orders of two dates, or of two numbers whose headers say so, without those that follow from others."""
+    """Orders of two dates, or of numbers whose headers say so or name one unit, but those that follow."""
     both = [(a, b) for a, b in permutations([one for one in columns if one.numeric], 2) if comparable(a, b)]
     numbers = {one.name: known_numbers(one, frame) for one in {*chain(*both)}}
     kept = set()
@@ -50,22 +55,27 @@ def comparable(low: Column, high: Column) -> bool:
     if "date" in (low.kind, high.kind):
         return low.kind == high.kind
     first, last = {*parts(low.name)}, {*parts(high.name)}
-    return " ".join([*first - last, *last - first]) in IN_ORDER.split("/")
+    units = [{*unit.split()} for unit in UNITS.split("/") if low.whole and high.whole]
+    return any(first & unit and last & unit for unit in units) or " ".join(
+        [*first - last, *last - first]
+    ) in IN_ORDER.split("/")
 
 
 def propose_pairs(frame: pd.DataFrame, columns: Sequence[Column]) -> tuple[str, ...]:
     """Impossible pairs of the values of columns that have few: those that chance would make most often."""
-    few = [one for one in columns if 2 <= len(one.categories) <= FEW_VALUES][:MOST_COLUMNS]
+    values = {one.name: listed_values(one) for one in columns}
+    few = [one for one in columns if 2 <= len(values[one.name]) <= FEW_VALUES][:MOST_COLUMNS]
     codes = {one.name: one.encode_counting_misfits(frame[one.name]).codes.astype(np.int64) for one in few}
     found = []
     for one, other in combinations(few, 2):
         cells = np.bincount(codes[one.name] * other.size + codes[other.name], minlength=one.size * other.size)
-        counts = cells.reshape(one.size, other.size)[: len(one.categories), : len(other.categories)]
+        some, others = values[one.name], values[other.name]
+        counts = cells.reshape(one.size, other.size)[: len(some), : len(others)]
         chance = np.outer(counts.sum(axis=1), counts.sum(axis=0)) / max(counts.sum(), 1)
         empty = (counts == 0) & (chance >= BY_CHANCE)
         if empty.mean() < MADE_OF:
             for i, j in np.argwhere(empty):
-                text = f"{one.name} = {one.categories[i]}, never {other.name} = {other.categories[j]}"
+                text = f"{one.name} = {some[i]}, never {other.name} = {others[j]}"
                 found.append((-chance[i, j], text))
     # their order must not tell which has more rows
     return tuple(sorted(text for _, text in sorted(found)[:MOST_PAIRS]))

@@ -10,8 +10,10 @@ be published without noise. What has one value, or none, is left out because it 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import groupby
 from typing import Any, Literal, cast
 
 import numpy as np
@@ -26,7 +28,7 @@ from dpcore.domain.dates import YEAR_LAST, day_of, days_of, iso
 from dpcore.domain.dates import form_of as form_of_days
 from dpcore.domain.flags import as_flags
 from dpcore.domain.headers import class_rank, limits, meant, tells_people
-from dpcore.domain.scales import MOST_EXACT
+from dpcore.domain.scales import MOST_EXACT, MOST_ROUND
 from dpcore.domain.spread import NumberSpread, first_days, spread_of, spread_of_days
 from dpcore.domain.written import Form, form_of
 from dpcore.language import phrase
@@ -37,26 +39,29 @@ FEW, SOME, MANY = 5, 20, 50  # different values: as many as a small table has, a
 MOST_CLASSES = 10
 MOST_DECIMALS = 6
 ABSENT = {"missing": True, "outside": "clip"}  # of a column some of whose values are none
-FEW_FLAGS = 2  # columns besides the first, of a group that is one column
-MOSTLY, MOST_ODD, NAMED = (
-    0.9,
-    100,
-    5,
-)  # share of cells that are numbers; other texts beside them, and how many are named
+BY_CHANCE = 10  # rows in which two flags would both be 1 at least, were they independent
+STARTS = re.compile(r".*[ _.:=(-]"), re.compile(r".*?[ _.:=(-]")  # of headers of flags
+MOSTLY, MOST_ODD, NAMED = 0.9, 100, 5  # share of cells that are numbers; other texts; those named
 EMAIL = r"^[^@\s]+@[^@\s]+[.][^@\s]+$"
 UUID = r"^[{]?[0-9A-Fa-f]{8}-(?:[0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12}[}]?$"
 COMPACT = r"^[0-9]{8}$"
 TIMED = r"^[0-9].*[0-9][T ][0-9:]*[1-9][0-9]*:|^[0-9].*[0-9][T ][0-9]+:[0-9:]*[1-9]"
+EPOCH = 946_684_800, 4_102_444_799  # seconds from 1970 to 2000, and to the end of 2099
 UNMARKED = 1_011_850  # the first number that can be a day, month and year without marks between
 DAY, MONTH = "(0?[1-9]|[12][0-9]|3[01])", "(0[1-9]|1[0-2])"
+DAY_MONTH = f"{DAY}{MONTH}|{MONTH}{DAY}"
+SIX = f"^([0-9]{{1,2}}{MONTH}{DAY.replace('?', '')}|({DAY_MONTH})[0-9]{{2}})$"
+SIX_DIGITS = {"dates of six digits, such as 191231": (SIX, "(1[3-9]|[2-9][0-9])$", "2019-12-31")}
+SHORT = "[KkMmBb]|[Mm]ill?[.]?|[Mm]io[.]?|[Mm]rd[.]?|Tsd[.]?|bn|[千万亿]"
 UNREAD = {  # what texts look like that all match the first, and some the second; and how to write it
-    "dates without marks, such as 31122019": (f"^({DAY}{MONTH}|{MONTH}{DAY})(18|19|20)[0-9]{{2}}$", "", "2019-12-31"),
+    "dates without marks, such as 31122019": (f"^({DAY_MONTH})(18|19|20)[0-9]{{2}}$", "", "2019-12-31"),
     "dates whose year has two digits": (r"^[0-9]{1,2}[/.-][0-9]{1,2}[/.-][0-9]{2}$", "", "2019-12-31"),
     "amounts in brackets": (r"^[$€£]?\(?[$€£]?[0-9][0-9.,]*\)?$", r"\(", "-1234.50"),
-    "shortened amounts, such as 45K": (r"^[$€£]?[0-9]+([.,][0-9]+)?( ?[KkMmBb])?$", "[KkMmBb]$", "45000"),
+    "shortened amounts, such as 45K": (rf"^[$€£]?[0-9]+([.,][0-9]+)?( ?({SHORT}))?$", f"({SHORT})$", "45000"),
     "amounts with the minus behind": (r"^[$€£]?[0-9][0-9.,]*-?$", "-$", "-1234.50"),
     "dates with the name of a month": (r"^[0-9]{1,2}[-/ .]+\p{L}{3,10}[-/ .,]+([0-9]{2}){1,2}$", "", "2019-12-31"),
     "months of years": (r"^([0-9]{1,2}|\p{L}{3,10})[-/ .]+(18|19|20)[0-9]{2}$", "", "2019-12-01"),
+    "durations, such as 1h 35m": (r"^([0-9]+ ?h)?( ?[0-9]+ ?m(in)?)?$", "h", "1.58, the hours"),
     "times of day": (r"^[0-9]{1,2}:[0-9]{2}(:[0-9]{2})?( ?[AaPp][Mm])?$", "", "10.75, the hours"),
     "two numbers in a cell, such as 120/80": (r"^[0-9]+ ?[/x] ?[0-9]+$", "", "two columns"),
 }
@@ -115,43 +120,57 @@ class Recognized:
 def recognize(frame: pd.DataFrame) -> tuple[Recognized, ...]:
     """What every column of a table seems to be, in their order. Looks at all rows: for the screen alone."""
     found = [recognize_column(name, frame[name]) for name in require_frame(frame, texts=True).columns]
-    for group in one_hot_groups(frame, found):
-        flags = tuple(found[j].name for j in group)
-        told = f"The {len(group)} columns {flags[0]!r} to {flags[-1]!r} have one 1 in every row: they are one column."
-        found[group[0]] = replace(found[group[0]], doubt=f"{found[group[0]].doubt} {told}".strip(), flags=flags)
+    for group, why in flag_groups(frame, found):
+        flags, first = tuple(found[j].name for j in group), found[group[0]]
+        doubt = f"{first.doubt} The {len(group)} columns {flags[0]!r} to {flags[-1]!r} have {why}"
+        found[group[0]] = replace(first, doubt=doubt.strip(), flags=flags)
     return tuple(found)
 
 
-def one_hot_groups(frame: pd.DataFrame, found: Sequence[Recognized]) -> Iterator[list[int]]:
-    """Positions of three columns or more of 0 and 1, next to each other among such, of which each row has one 1.
+def flag_groups(frame: pd.DataFrame, found: Sequence[Recognized]) -> Iterator[tuple[list[int], str]]:
+    """Positions of columns of 0 and 1, neighbors among such, of which each row has one 1; and why.
 
-    Rows in which all of them are missing do not count.
+    Or at most one, where their headers begin alike: one of them was left out. Rows in which all of
+    them are missing do not count.
     """
     likely = {j: as_flags(frame.iloc[:, j]) for j, one in enumerate(found) if one.kept and one.values == 2}
     flags = {j: cells for j, cells in likely.items() if {*cells[~np.isnan(cells)].tolist()} == {0.0, 1.0}}
-    if len(flags) <= FEW_FLAGS:
-        return
     known = ~np.isnan([*flags.values()]).all(axis=0)
     weights = np.random.default_rng(0).integers(1, 2**62, len(frame), dtype=np.uint64) * known
     sums: dict[int, int] = {}  # positions by what the weights of rows with a 1 sum to, from the first flag on
     total, whole, positions = 0, int(weights.sum()), list(flags)
+
+    def most(group: list[int]) -> float:
+        """The most flags of a row, or nothing where it would be no more by chance."""
+        both = np.array([flags[j][known] for j in group])
+        shares = np.nanmean(both, axis=1)
+        together = known.sum() * (shares.sum() ** 2 - (shares**2).sum()) / 2
+        return both.sum(axis=0).max() if together >= BY_CHANCE else 0
+
     for k, j in enumerate(positions):
         sums[total] = k
         total = (total + int(weights[flags[j] == 1].sum())) % 2**64
         group = positions[sums.get((total - whole) % 2**64, k) : k + 1]
-        if len(group) > FEW_FLAGS and (np.sum([flags[one] for one in group], axis=0)[known] == 1).all():
-            yield group
-            sums = {}
+        if len(group) > 1 and most(group) == 1:
+            yield group, "one 1 in every row: they are one column."
+            sums, flags = {}, {j: cells for j, cells in flags.items() if j not in group}
+    for start in STARTS:
+        begun = {j: match[0] for j in flags if (match := start.match(found[j].name))}
+        for _, some in groupby(begun, begun.__getitem__):
+            if most(group := [*some]) == 1:
+                yield group, "at most one 1 in every row: they may be one column, missing where all are 0."
+                flags = {j: cells for j, cells in flags.items() if j not in group}
 
 
 def class_column(found: Sequence[Recognized]) -> str | None:
-    """The column that is likeliest the class by its header, one of 2 values before others; None if there is none."""
-    fits = [
-        one
-        for one in found
-        if one.kept and one.what == "category" and 2 <= one.values <= MOST_CLASSES and "class" in meant(one.name)
-    ]
-    return min(reversed(fits), key=lambda one: (one.values > 2, class_rank(one.name))).name if fits else None
+    """The column that is likeliest the class by its header; None if there is none.
+
+    A whole header comes first, then two values; `vehicle_class` is one with two values alone.
+    """
+    fits = [one for one in found if one.kept and one.what == "category" and 2 <= one.values <= MOST_CLASSES]
+    ranks = {one.name: class_rank(one.name, one.values) for one in reversed(fits) if "class" in meant(one.name)}
+    name = min(ranks, key=ranks.__getitem__, default="")
+    return name if name and not all(ranks[name][:2]) else None
 
 
 def recognize_column(name: str, values: pd.Series[Any]) -> Recognized:
@@ -351,12 +370,15 @@ def _said_days(seen: Seen, words: pa.Array) -> tuple[Floats, str, str]:
 
 def _unread(seen: Seen) -> Recognized | None:
     """A column of dates or amounts in a form that is not read: it is left out, with what to write in its place."""
-    words, looks = seen.words, UNREAD
+    words, looks, dated = seen.words, UNREAD, "moment" in seen.meant
     if words is None:
-        if seen.numbers is None or not (len(seen.numbers) > FEW and seen.numbers[0] > UNMARKED):
+        if seen.numbers is None or not (len(seen.numbers) > FEW and (dated or seen.numbers[0] > UNMARKED)):
             return None
-        words = pa.array([f"{number:.0f}".zfill(8) for number in seen.numbers.tolist()], pa.large_string())
+        digits = 8 * (seen.numbers[0] > UNMARKED)
+        texts = [f"{number:.10g}".zfill(digits) for number in seen.numbers.tolist()]
+        words = pa.array(texts, pa.large_string())
         looks = dict([*UNREAD.items()][:1])
+    looks = (SIX_DIGITS if dated else {}) | looks
     for what, (pattern, some, written) in looks.items() if seen.different > FEW else ():
         fits = np.asarray(pc.match_substring_regex(words, pattern))
         likely = words.filter(pa.array(fits))
@@ -381,13 +403,14 @@ def _number(seen: Seen) -> Recognized | None:
     if form is not None and max(abs(low), abs(high)) * form.steps >= MOST_EXACT:
         return None
     whole = bool((found % 1 == 0).all()) and max(abs(low), abs(high)) < MOST_EXACT and not (form and form.decimals)
-    if form is None and whole and said.all():
+    if form is None and whole:
         ends: dict[str, Any] = {"fields": {"kind": "integer", "lower": low, "upper": high}}
+        ends["fields"] |= {} if said.all() else ABSENT
         if seen.named():
             return seen.identifier(**ends)
         if seen.many and seen.different == seen.rows == high - low + 1 and low in (0, 1) and seen.rows > SOME:
             return seen.identifier("the rows, counted", **ends)
-        if not seen.meant.isdisjoint(("code", "identifier")):
+        if not seen.meant.isdisjoint(("code", "identifier")) or ("coded" in seen.meant and high - low >= MOST_ROUND):
             return _category(seen, "codes")
     if low == high:  # one value, and missing cells
         return _category(seen)
@@ -396,6 +419,8 @@ def _number(seen: Seen) -> Recognized | None:
     known, fine = limits(seen.name), form.steps if form else float(whole)
     spread = spread_of(found, counts, known and known[:2], whole=whole and form is None, fine=fine)
     evenly = _evenly(seen) if whole and said.all() and not spread.levels else ""
+    if whole and "moment" in seen.meant and any(EPOCH[0] <= low / k and high / k <= EPOCH[1] for k in (1, 1_000)):
+        evenly = "If these count seconds since 1970, write them as dates, such as 2019-12-31."
     what: What = "integer" if whole else "continuous"
     return seen.spread(what, spread, said, str(form or ""), doubt, evenly)
 

@@ -57,21 +57,27 @@ def parse(columns: Sequence[Column], texts: Sequence[str]) -> list[RuleEnds]:
         If a text is no rule of these columns.
     """
     numbers = {one.name: (j, NO_CODE) for j, one in enumerate(columns) if one.numeric}
-    named = (
-        (f"{one.name} = {text}", (j, code)) for j, one in enumerate(columns) for code, text in enumerate(one.categories)
-    )
-    values, found = dict(named), list[RuleEnds]()
+    listed = [(f"{one.name} = ", j, listed_values(one)) for j, one in enumerate(columns)]
+    values = {start + text: (j, code) for start, j, texts in listed for code, text in enumerate(texts)}
+    found = list[RuleEnds]()
     for text in texts:
         mark, known = (NEVER, values) if NEVER in text else (ORDER, numbers)
         sides = [side.strip() for side in text.removesuffix(PROPOSED).split(mark)]
         ends = [known[side] for side in sides if side in known]
-        if (
-            not len(sides) == len(ends) == len({j for j, _ in ends}) == 2
-            or len({columns[j].kind == "date" for j, _ in ends}) != 1
-        ):
+        kinds = {columns[j].kind == "date" for j, _ in ends}
+        if not len(sides) == len(ends) == len({j for j, _ in ends}) == 2 or len(kinds) != 1:
             raise SchemaError(f"The rule {text!r} is none of these columns.", HOW)
         found.append((ends[0], ends[1]))
+    roles = {(j, code == NO_CODE) for ends in found for j, code in ends}
+    if both := [columns[j].name for j, order in roles if order and (j, False) in roles]:
+        raise SchemaError(f"Column {both[0]!r} stands in an order and in an impossible pair.", "Leave one out.")
     return found
+
+
+def listed_values(column: Column) -> tuple[str, ...]:
+    """Return the values of impossible pairs: the categories, or two whole numbers, such as 0 and 1."""
+    two = column.kind == "integer" and column.size - column.missing == 2
+    return column.labels[:2] if two and column.upper == column.edges[1] else column.categories
 
 
 def lowest(columns: Sequence[Column], rules: Sequence[RuleEnds]) -> dict[int, float]:

@@ -5,7 +5,7 @@ It looks at all rows, as all that recognition does: what follows is a proposal f
 
 import math
 import re
-from bisect import bisect_right
+from bisect import bisect_left
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -60,8 +60,8 @@ class NumberSpread:
         low, high = self.low, self.high
         bins: Bins = usual_unit(low, high, self.step) if kind == "date" else DEFAULT_BINS
         if self.bin_ends:
-            last = self.bin_ends[-1] - (float(self.step or 1) if kind == "integer" else 0)
-            low, high, bins = 0.0, last, self.bin_ends[:-1]
+            (low, *_, high), bins = self.bin_ends, self.bin_ends[1:-1]
+            high -= float(self.step or 1) if kind == "integer" and high > self.high else 0
         grid = {"number_format": form, "step": self.step, "missing_values": self.marks}
         return {"kind": kind, "lower": low, "upper": high, "bins": bins, **grid}
 
@@ -73,8 +73,7 @@ def spread_of(values: Floats, counts: Ints, within: Span, whole: bool, fine: flo
     0 for any.
     """
     if whole and (months := months_of(values)):
-        remark = "read as year and month."
-        return NumberSpread(values[0], values[-1], levels=months, remarks=(remark,))
+        return NumberSpread(values[0], values[-1], levels=months, remarks=("read as year and month.",))
     numbers, counts, found = usual(values, counts, within)
     if whole and clock(numbers):
         found = replace(found, remarks=(*found.remarks, CLOCK))
@@ -84,9 +83,9 @@ def spread_of(values: Floats, counts: Ints, within: Span, whole: bool, fine: flo
     often = zeros >= ZEROS * counts.sum() and numbers[0] == 0
     step, ends = step_of(numbers, fine, growing_bins(numbers, counts, often, whole=whole))
     if often and ends:
-        step = step or (None if fine else ends[0] / 1000)
+        step = step or (None if fine else ends[1] / 1000)
         unit = step or 1 / fine
-        ends = (unit, *ends) if unit < ends[0] else ends
+        ends = (0.0, unit, *ends[1:]) if unit < ends[1] else ends
     elif often and within is None and (not whole or numbers[-1] > 3 * MOST_ROUND):
         remark = f"{zeros:,} rows say exactly 0, and come back as small numbers."
         found = replace(found, remarks=(*found.remarks, remark))
@@ -119,9 +118,8 @@ def usual(
         end = write(numbers[0 if first else -1])
         remarks.append(f"{lie}, up to {end}: they go to the nearest bound.")
     numbers, counts = numbers[first:last], counts[first:last]
-    ends = float(numbers[0]), float(numbers[-1])
-    found = NumberSpread(*ends, tuple(marks), outliers=far > 0, remarks=tuple(remarks))
-    return numbers, counts, found
+    more: dict[str, Any] = {"marks": tuple(marks), "outliers": far > 0, "remarks": tuple(remarks)}
+    return numbers, counts, NumberSpread(float(numbers[0]), float(numbers[-1]), **more)
 
 
 def step_of(numbers: Floats, fine: float, ends: BinEnds) -> tuple[float | None, BinEnds]:
@@ -129,7 +127,7 @@ def step_of(numbers: Floats, fine: float, ends: BinEnds) -> tuple[float | None, 
     step = int(np.gcd.reduce(np.rint(np.abs(numbers) * fine).astype(np.int64))) / (fine or 1)
     kept = tuple(end for end in ends if step and end % step == 0)
     chance = step * fine <= 1 or (len(numbers) - 1) * np.log(step * fine) < BY_CHANCE
-    return (None, ends) if chance or kept[-1:] != ends[-1:] else (step, kept)
+    return (None, ends) if chance or (kept[:1], kept[-1:]) != (ends[:1], ends[-1:]) else (step, kept)
 
 
 def first_days(days: Floats) -> str | None:
@@ -211,33 +209,32 @@ def levels_of(numbers: Floats, counts: Ints, *, whole: bool) -> tuple[str, ...]:
 
 
 def growing_bins(numbers: Floats, counts: Ints, zeros: bool, *, whole: bool) -> BinEnds:
-    """Cuts at 1, 2, 5, 10, 20, 50 and so on, where most numbers are small or 0; the last is the upper bound."""
-    low, high = float(numbers[0]), float(numbers[-1])
-    crowded = counts[numbers <= high / 16].sum() > SMALL * counts.sum() and fills_decades(numbers, counts)
-    if low < 0 or len(numbers) <= MOST_ROUND or not (crowded or zeros):
+    """Bounds and cuts: 0, 1, 2, 5, 10, 20 and so on, also below 0, where most numbers are small or 0."""
+    order = np.argsort(np.abs(numbers), kind="stable")
+    sizes, rows = np.abs(numbers)[order], counts[order]
+    largest = float(sizes[-1])
+    crowded = rows[sizes <= largest / 16].sum() > SMALL * rows.sum() and fills_decades(sizes, rows)
+    if len(numbers) <= MOST_ROUND + whole or not (crowded or zeros):
         return ()
-    above = numbers > 0
-    rows = counts[above].cumsum()
-    smallest = float(numbers[above][np.searchsorted(rows, rows[-1] / MOST_ROUND)])
-    if not crowded and smallest > high / MOST_ROUND:
+    sizes, rows = sizes[sizes > 0], rows[sizes > 0].cumsum()
+    smallest = float(sizes[np.searchsorted(rows, rows[-1] / MOST_ROUND)])
+    if not crowded and smallest > largest / MOST_ROUND:
         return ()  # besides 0, numbers are of one size
-    power = int(np.floor(np.log10(max(smallest, 1.0 if whole else high / 1e4))))
-    exponents = range(max(power, 0) if whole else power, math.ceil(math.log10(high)) + 1)
-    ends = [times * Fraction(10) ** exponent for exponent in exponents for times in (1, 2, 5)]
+    power = int(np.floor(np.log10(max(smallest, 1.0 if whole else largest / 1e4))))
+    tens = [Fraction(10) ** more for more in range(power, math.ceil(math.log10(largest)) + 1)]
+    ends = [float(times * ten) for ten in tens for times in (1, 2, 5)]
     if whole and 1 in ends:
-        ends.insert(2, Fraction(3))
-    return tuple(map(float, ends[: bisect_right(ends, high) + 1]))
+        ends.insert(2, 3.0)
+    above, below = (ends[: bisect_left(ends, end) + 1] if end > 0 else [] for end in (numbers[-1], -numbers[0]))
+    return (*(-end for end in reversed(below)), 0.0, *above)
 
 
 def months_of(numbers: Floats) -> tuple[str, ...]:
     """All months of some years, such as 201503, if the numbers say months of several years."""
     first, last = numbers[[0, -1]].astype(int) if len(numbers) > 2 else (0, 0)
     months = numbers % 100
-    if (
-        not (CALENDAR[0] <= first and last <= min(CALENDAR[1], first + MOST_MONTHS))
-        or ((months < 1) | (months > 12)).any()
-        or months.max() < 10
-    ):
+    inside = CALENDAR[0] <= first and last <= min(CALENDAR[1], first + MOST_MONTHS)
+    if not inside or months.min() < 1 or not 10 <= months.max() <= 12:
         return ()
     return tuple(f"{year}{month:02}" for year in range(first // 100, last // 100 + 1) for month in range(1, 13))
 

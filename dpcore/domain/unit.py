@@ -152,11 +152,8 @@ class PrivacyUnit:
                 f"In the column {self.id_column!r}, which says whose row it is, a cell is missing.",
                 "Name the person of every row, or leave out rows that are of nobody.",
             )
-        if (
-            pd.api.types.is_float_dtype(cells.dtype)
-            and len(cells)
-            and not (np.abs(cells.to_numpy(float)) < EXACT).all()
-        ):
+        floats = len(cells) and pd.api.types.is_float_dtype(cells.dtype)
+        if floats and not (np.abs(cells.to_numpy(float)) < EXACT).all():
             raise DataError(
                 f"The column {self.id_column!r}, which says whose row it is, has numbers too large to be told apart.",
                 "Read it as text.",

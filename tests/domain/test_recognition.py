@@ -63,6 +63,12 @@ def test_rules_are_proposed_where_no_row_breaks_them_and_chance_would_have_broke
     frame.loc[0, ["BP min", "BP max", "a", "job"]] = 80, 1, "2020-03-31", "nurse"
     assert (propose_orders(frame, columns), propose_pairs(frame, columns)) == (("b <= c",), ())
     assert propose_orders(few := frame[1:60], columns) == propose_pairs(few, columns) == ()
+    flags = frame["age"] == "child", frame["age"] == "old"
+    frame = pd.DataFrame({"age": high + 18, "years at work": low, "worn": low, "a": flags[0] * 1, "b": flags[1] * 1})
+    frame.loc[:50, "b"] = 0
+    columns = Schema.infer(frame).columns
+    assert propose_orders(frame, columns) == ("years at work <= age",)  # both are years
+    assert propose_pairs(frame, columns) == ("a = 1, never b = 1",)
 
 
 def test_a_company_s_table():
@@ -118,6 +124,11 @@ def test_a_company_s_table():
         ("hhid", NUMBERS[:200].repeat(2), "identifier"),
         ("Haushalt", NUMBERS[:200].repeat(2), "identifier"),
         ("due", [f"{day:02}122019" for day in range(1, 29)] * 4, "text"),
+        ("date", [f"21{month:02}{day:02}" for month in range(1, 13) for day in range(10, 20)], "text"),
+        ("lot", [f"21{month:02}{day:02}" for month in range(1, 13) for day in range(10, 20)], "integer"),
+        ("sales", [f"{i}.5 Mio." for i in range(20)] * 2, "text"),
+        ("inst", NUMBERS[:200] % 40 + 1, "category"),
+        ("code", [*map(str, NUMBERS[:60] % 40), *["unknown"] * 4], "category"),
         ("cost", ["(1,204.50)", "12.00"] + [f"{i}.25" for i in range(20)], "text"),
     ],
 )
@@ -156,6 +167,9 @@ def test_the_class_is_called_so_and_has_few_values_or_there_is_none():
     assert class_column(recognize(rows)) == "class"
     assert class_column(recognize(rows[["label", "word"]])) == "label"
     assert class_column(recognize(rows[["word"]])) is None
+    parted = rows.assign(outcome=["a", "b", "c", "d"] * 10).rename(columns={"class": "cabin class"})
+    assert class_column(recognize(parted[["outcome", "cabin class"]])) == "outcome"
+    assert class_column(recognize(parted[["outcome"]].add_prefix("last "))) is None
     for cells in (["2021-01-01", "2021-01-02"] * 20, [f"{i}" for i in range(40)], ["a"] * 40, list("abcdefghijk") * 40):
         assert class_column(recognize(pd.DataFrame({"class": cells}))) is None
     assert Schema.infer(rows[["word"]]).target is None

@@ -66,6 +66,8 @@ def test_small_numbers_mostly_have_bins_that_grow():
     column = Schema.infer(pd.DataFrame({"cost": cells}))["cost"]
     assert column.lower == 0
     assert spread(RNG.integers(0, 100, 2_000)).bin_ends == ()
+    assert spread([*cells, *-cells[cells < 900]]).bin_ends[:5] == (-1_000, -500, -200, -100, -50)
+    assert spread(RNG.normal(0, 9, 2_000), whole=False).bin_ends == ()
 
 
 MONTHS = [f"{month:02}/01/{year}" for year in range(2015, 2021) for month in range(1, 13)] * 3
@@ -109,6 +111,11 @@ def test_flags_that_are_one_column_are_said_to_be():
     words.insert(1, "age", RNG.integers(20, 60, 300))  # between them
     words.loc[words.index < 9, list("abcd")] = None  # rows that say nothing
     assert recognize(words)[0].flags == ("a", "b", "c", "d")
+    fewer = rows[["a", "b", "c"]].add_prefix("is ").assign(male=rows["other"], female=1 - rows["other"])
+    first, _, _, male, _ = recognize(fewer)
+    assert (first.flags, male.flags) == (("is a", "is b", "is c"), ("male", "female"))
+    assert "at most one 1" in first.doubt
+    assert not any(found.flags for found in recognize(fewer[["is a", "is b", "male"]].rename(columns=str.title)[:20]))
 
 
 @pytest.mark.parametrize(

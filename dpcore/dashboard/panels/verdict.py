@@ -18,7 +18,7 @@ Tile = tuple[str, str, str]  # label, value, and what it means
 
 def verdict_tiles(found: Verdict) -> list[Tile]:
     """What was kept, what was lost, and who is served worst."""
-    held = f"{found.ties - len(found.lost):,}/{found.ties:,}" if found.ties else say("none to keep")
+    held = f"{found.ties - len(found.lost):,}/{found.ties:,}" if found.ties else say("no pair to keep")
     tiles = [
         close_columns(found.close_columns, found.columns),
         (say("⚠ Relations kept"), held, lost_relations(found)),
