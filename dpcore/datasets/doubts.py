@@ -50,32 +50,32 @@ def doubts(
         yield f"{blank:,} blank lines among the rows count as rows whose cells are all missing."
     yield from doubts_of_names(headers)
     words = [column.chunk(0).dictionary if column.num_chunks else pa.array([], pa.string()) for column in cells.columns]
-    for signs, applies, message in _checks(delimiter, decimal, len(headers)):
+    for signs, applies, note in _checks(delimiter, decimal, len(headers)):
         held = [sign for sign in signs if sign in text]  # most texts have none, and a million words take long
         named = [repr(name) for name, found in zip(headers, words, strict=True) if applies(_holding(found, held))]
         if named:
             more = f" and {len(named) - SHOWN:,} more" if len(named) > SHOWN else ""
-            yield f"{'Column' if len(named) == 1 else 'Each of the columns'} {', '.join(named[:SHOWN])}{more} {message}"
+            yield f"{'Column' if len(named) == 1 else 'Each of the columns'} {', '.join(named[:SHOWN])}{more} {note}"
 
 
 def _checks(delimiter: str, decimal: str, width: int) -> Iterator[tuple[str, Callable[[pa.Array], bool], str]]:
     """Signs, what to ask of a column's texts that hold one of them, and what to say if it is so."""
-    message = "has a cell of several lines that look like rows: a quotation mark too many may have swallowed them."
-    yield "\r\n", lambda words: any(_rows_inside(cell, delimiter, width) for cell in words.to_pylist()), message
-    message = "has cells that look like UTF-8 read as another encoding: two encodings may be mixed."
-    yield "ÂÃâ", lambda words: any(map(_misread, words.to_pylist())), message
-    message = "has cells that look like numbers with spaces or apostrophes between thousands: they are text."
+    note = "has a cell of several lines that look like rows: a quotation mark too many may have swallowed them."
+    yield "\r\n", lambda words: any(_rows_inside(cell, delimiter, width) for cell in words.to_pylist()), note
+    note = "has cells that look like UTF-8 read as another encoding: two encodings may be mixed."
+    yield "ÂÃâ", lambda words: any(map(_misread, words.to_pylist())), note
+    note = "has cells that look like numbers with spaces or apostrophes between thousands: they are text."
     spaces = f"[{SPACES}]", "[.,]"
-    yield SPACES, lambda words: _any(words, GROUPS % spaces) and not _are_read(words, *spaces), message
+    yield SPACES, lambda words: _any(words, GROUPS % spaces) and not _are_read(words, *spaces), note
     if decimal == ",":
-        message = "has cells in which points may separate thousands: a single point is read as a decimal mark."
-        yield ".", lambda words: _any(words, GROUPS % ("[.]", "[.]")), message
+        note = "has cells in which points may separate thousands: a single point is read as a decimal mark."
+        yield ".", lambda words: _any(words, GROUPS % ("[.]", "[.]")), note
         return
     groups = GROUPS % (",", "[.]")
-    message = "has cells in which commas seem to separate thousands: they are text."
-    yield ",", lambda words: _any(words, groups) and not _are_read(words, ",", "[.]"), message
-    message = "has cells that look like numbers with a decimal comma: they are text unless that mark is declared."
-    yield ",", lambda words: _any(words, COMMA) and not (_any(words, groups) or _are_read(words, "[.]", ",")), message
+    note = "has cells in which commas seem to separate thousands: they are text."
+    yield ",", lambda words: _any(words, groups) and not _are_read(words, ",", "[.]"), note
+    note = "has cells that look like numbers with a decimal comma: they are text unless that mark is declared."
+    yield ",", lambda words: _any(words, COMMA) and not (_any(words, groups) or _are_read(words, "[.]", ",")), note
 
 
 def _holding(words: pa.Array, signs: Sequence[str]) -> pa.Array:
@@ -84,7 +84,7 @@ def _holding(words: pa.Array, signs: Sequence[str]) -> pa.Array:
 
 
 def doubts_of_ends(table: pa.Table) -> Iterator[str]:
-    """Whether rows look like sums of others, the last one like a note, or the first one like units."""
+    """Whether rows look like sums of others, the last one like a note, or the first like units."""
     if not table.num_rows:
         return
     first, last = ([str(column[row].as_py() or "").strip().casefold() for column in table.columns] for row in (0, -1))
@@ -92,9 +92,9 @@ def doubts_of_ends(table: pa.Table) -> Iterator[str]:
         yield "Several rows look like sums of others, and would count as rows: delete them."
     for end, where, row in ((-1, "last", last), (0, "first", first)):
         words = [[word.strip(":.*") for word in cell.split()] for cell in row]
-        sums = [len(cell) <= MOST_WORDS and {*cell[:1], *cell[-1:]} & {*SUMS.split()} for cell in words]
+        sums = [len(cell) <= MOST_WORDS and {*cell[:1] + cell[-1:]} & {*SUMS.split()} for cell in words]
         words = [cell for cell in words if cell]
-        named = any(word and _is_rare(column, end) for word, column in zip(sums, table.columns, strict=True))
+        named = any(a and _is_rare(b, end) for a, b in zip(sums, table.columns, strict=True))
         named = named and 2 * sum(map(bool, map(NUMBER.match, row))) >= len(words) - 1
         if not inside and (named or any(_is_sum(column, end) for column in table.columns)):
             yield f"The {where} row looks like a sum of the others, and would count as one of them: delete it."
@@ -114,7 +114,8 @@ def _is_rare(column: pa.ChunkedArray, row: int) -> bool:
 
 def _is_sum(column: pa.ChunkedArray, row: int) -> bool:
     """Whether the first or last row's number is the sum of the column's others."""
-    number, some = (pc.sum(_numbers(part)).as_py() or 0 for part in (column[row:][:1], column[row + 1 :][:FEWEST]))
+    few = column[row:][:1], column[row + 1 :][:FEWEST]
+    number, some = (pc.sum(_numbers(cells)).as_py() or 0 for cells in few)
     if not 0 < some <= 1.001 * number:
         return False
     numbers = _numbers(column)
@@ -133,7 +134,7 @@ def _has_subtotals(column: pa.ChunkedArray) -> bool:
         return False
     labels = {str(word).casefold() for word in column.chunk(0).dictionary.to_pylist()}
     marks = {*SUMS.split()}
-    rests = {label: " ".join(word for word in label.split() if word not in marks) for label in labels}
+    rests = {one: " ".join(word for word in one.split() if word not in marks) for one in labels}
     return sum(rest != label and rest in labels for label, rest in rests.items()) > 1
 
 

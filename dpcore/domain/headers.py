@@ -39,7 +39,7 @@ LATIN = {  # by any part of a header
     "code": "zip zipcode postcode postal plz code codes icd icd9 icd10 cpt drg fips naics sic",
     "text": "note notes comment comments remark remarks description text message narrative summary report review "
     "feedback history anamnesis bemerkung bemerkungen",
-    "moment": "date datetime time timestamp ts epoch created updated seen birth dob born fecha datum zeit",
+    "moment": "date datetime time timestamp ts epoch created updated seen birth dob fecha datum zeit",
     "class": "class target label outcome response income churn churned exited default defaulted survived survival died "
     "deceased death mortality readmitted readmission fraud attrition result",  # the likeliest first
 }
@@ -56,8 +56,8 @@ HAN = {
 LAST = {  # by the last part of a header; the third are groups, which whole numbers may stand for
     "holder": HOLDERS,
     "numbered": NUMBERED,
-    "coded": "branch category cause cluster county country department dept diagnosis district group grp "
-    "inst institution kreis occ occupation province region sector site state status tract type ward zone",
+    "coded": "branch category cause cluster county country department dept diagnosis district group "
+    "grp inst institution occupation province region sector site state status tract type ward zone",
 }
 
 
@@ -111,7 +111,7 @@ def tells_people(header: str) -> bool:
 
 
 def class_rank(header: str, values: int) -> tuple[bool, bool, int]:
-    """How likely a column is the class, the lowest first: by a whole header, and with two values."""
+    """How likely a column is the class, the lowest first: by a whole header, with two values."""
     known, said = LATIN["class"].split(), parts(header)
     return len(said) > 1, values > 2, min((known.index(word) for word in said if word in known), default=len(known))
 

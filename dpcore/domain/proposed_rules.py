@@ -24,13 +24,13 @@ IN_ORDER = (
     "earned attempted/passed attempted/taken offered/used total/part total/partial total"
 )
 UNITS = (  # whole numbers are alike whose headers both have words between two bars
-    "age alter edad ano years yrs jahre anos ans annees 年龄/year yr jahr annee 年份/months monate meses mois/"
+    "age alter edad ano years yrs jahre anos ans annees 年龄/year yr jahr annee 年份/months monate mois/"
     "days tage dias jours nights 天数/hours hrs stunden horas heures/minutes mins minuten minutos"
 )
 
 
 def propose_orders(frame: pd.DataFrame, columns: Sequence[Column]) -> tuple[str, ...]:
-    """Orders of two dates, or of numbers whose headers say so or name one unit, but those that follow."""
+    """Orders of two dates, or of numbers whose headers say so or name one unit; none that follow."""
     both = [(a, b) for a, b in permutations([one for one in columns if one.numeric], 2) if comparable(a, b)]
     numbers = {one.name: known_numbers(one, frame) for one in {*chain(*both)}}
     kept = set()

@@ -46,7 +46,7 @@ EMAIL = r"^[^@\s]+@[^@\s]+[.][^@\s]+$"
 UUID = r"^[{]?[0-9A-Fa-f]{8}-(?:[0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12}[}]?$"
 COMPACT = r"^[0-9]{8}$"
 TIMED = r"^[0-9].*[0-9][T ][0-9:]*[1-9][0-9]*:|^[0-9].*[0-9][T ][0-9]+:[0-9:]*[1-9]"
-EPOCH = 946_684_800, 4_102_444_799  # seconds from 1970 to 2000, and to the end of 2099
+EPOCHS = (946_684_800, 4_102_444_799), (946_684_800_000, 4_102_444_799_999)  # since 1970: of 2000 to 2099
 UNMARKED = 1_011_850  # the first number that can be a day, month and year without marks between
 DAY, MONTH = "(0?[1-9]|[12][0-9]|3[01])", "(0[1-9]|1[0-2])"
 DAY_MONTH = f"{DAY}{MONTH}|{MONTH}{DAY}"
@@ -410,7 +410,8 @@ def _number(seen: Seen) -> Recognized | None:
             return seen.identifier(**ends)
         if seen.many and seen.different == seen.rows == high - low + 1 and low in (0, 1) and seen.rows > SOME:
             return seen.identifier("the rows, counted", **ends)
-        if not seen.meant.isdisjoint(("code", "identifier")) or ("coded" in seen.meant and high - low >= MOST_ROUND):
+        coded = "coded" in seen.meant and high - low >= MOST_ROUND
+        if coded or not seen.meant.isdisjoint(("code", "identifier")):
             return _category(seen, "codes")
     if low == high:  # one value, and missing cells
         return _category(seen)
@@ -419,7 +420,7 @@ def _number(seen: Seen) -> Recognized | None:
     known, fine = limits(seen.name), form.steps if form else float(whole)
     spread = spread_of(found, counts, known and known[:2], whole=whole and form is None, fine=fine)
     evenly = _evenly(seen) if whole and said.all() and not spread.levels else ""
-    if whole and "moment" in seen.meant and any(EPOCH[0] <= low / k and high / k <= EPOCH[1] for k in (1, 1_000)):
+    if whole and "moment" in seen.meant and any(a <= low and high <= b for a, b in EPOCHS):
         evenly = "If these count seconds since 1970, write them as dates, such as 2019-12-31."
     what: What = "integer" if whole else "continuous"
     return seen.spread(what, spread, said, str(form or ""), doubt, evenly)

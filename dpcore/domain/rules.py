@@ -58,7 +58,7 @@ def parse(columns: Sequence[Column], texts: Sequence[str]) -> list[RuleEnds]:
     """
     numbers = {one.name: (j, NO_CODE) for j, one in enumerate(columns) if one.numeric}
     listed = [(f"{one.name} = ", j, listed_values(one)) for j, one in enumerate(columns)]
-    values = {start + text: (j, code) for start, j, texts in listed for code, text in enumerate(texts)}
+    values = {start + one: (j, k) for start, j, texts in listed for k, one in enumerate(texts)}
     found = list[RuleEnds]()
     for text in texts:
         mark, known = (NEVER, values) if NEVER in text else (ORDER, numbers)
@@ -70,12 +70,12 @@ def parse(columns: Sequence[Column], texts: Sequence[str]) -> list[RuleEnds]:
         found.append((ends[0], ends[1]))
     roles = {(j, code == NO_CODE) for ends in found for j, code in ends}
     if both := [columns[j].name for j, order in roles if order and (j, False) in roles]:
-        raise SchemaError(f"Column {both[0]!r} stands in an order and in an impossible pair.", "Leave one out.")
+        raise SchemaError(f"Column {both[0]!r} is in an order and an impossible pair.", "Leave one out.")
     return found
 
 
 def listed_values(column: Column) -> tuple[str, ...]:
-    """Return the values of impossible pairs: the categories, or two whole numbers, such as 0 and 1."""
+    """Return the values that impossible pairs may name: categories, or two numbers such as 0 and 1."""
     two = column.kind == "integer" and column.size - column.missing == 2
     return column.labels[:2] if two and column.upper == column.edges[1] else column.categories
 

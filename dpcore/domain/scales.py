@@ -94,7 +94,7 @@ class Reals:
         """The bounds rounded outward to bins of one round width, of which at most one at each end can be empty.
 
         The width is 1, 2 or 5 times a power of ten, the smallest that makes at most `MOST_ROUND` bins: bounds are never
-        rounded across 0, and whole numbers of a small range stay as they are, as do ends such as 1 or 100.
+        rounded across 0, and whole numbers of a small range stay, as do ends such as 1 or 100.
         """
         unit = Fraction(str(self.step or 1))
         low, high = Fraction(str(self.low)) / unit, Fraction(str(self.high)) / unit
@@ -102,15 +102,15 @@ class Reals:
         finest = 0 if self.whole or self.step else -math.inf if self.written is None else -self.written.decimals
         power = max(finest, math.floor(math.log10((high - low) / MOST_ROUND)) if high > low else 0)
         tens = (Fraction(10) ** int(power + more) for more in count())
-        for width, ten in ((times * ten, ten if times == 1 else 10 * ten) for ten in tens for times in (1, 2, 5)):
+        for width, ten in ((k * ten, ten if k == 1 else 10 * ten) for ten in tens for k in (1, 2, 5)):
             stays = self.whole and width > 1 and not start and high % ten == 0
             first = math.floor((low - start) / width)
-            last = math.floor((high - start) / width) + (not stays) if self.whole else math.ceil(high / width)
+            last = math.ceil((high - start + (self.whole and not stays)) / width)
             if last - first <= MOST_ROUND + (self.whole and width == 1):
                 break
-        lower, upper = first * width + start, last * width + start - (self.whole and not stays)
-        bins = evenly_spaced(*(float(end * unit) for end in (lower, upper, width))) if stays else max(last - first, 1)
-        return float(lower * unit), float(upper * unit), bins
+        ends = first * width + start, last * width + start - (self.whole and not stays), width
+        lower, upper, step = (float(end * unit) for end in ends)
+        return lower, upper, evenly_spaced(lower, upper, step) if stays else max(last - first, 1)
 
     def edges(self) -> Floats:
         """The bins' boundaries, shape (bins + 1,)."""

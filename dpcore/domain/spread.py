@@ -73,7 +73,8 @@ def spread_of(values: Floats, counts: Ints, within: Span, whole: bool, fine: flo
     0 for any.
     """
     if whole and (months := months_of(values)):
-        return NumberSpread(values[0], values[-1], levels=months, remarks=("read as year and month.",))
+        remark = "read as year and month."
+        return NumberSpread(values[0], values[-1], levels=months, remarks=(remark,))
     numbers, counts, found = usual(values, counts, within)
     if whole and clock(numbers):
         found = replace(found, remarks=(*found.remarks, CLOCK))
@@ -209,7 +210,7 @@ def levels_of(numbers: Floats, counts: Ints, *, whole: bool) -> tuple[str, ...]:
 
 
 def growing_bins(numbers: Floats, counts: Ints, zeros: bool, *, whole: bool) -> BinEnds:
-    """Bounds and cuts: 0, 1, 2, 5, 10, 20 and so on, also below 0, where most numbers are small or 0."""
+    """Bounds and cuts: 0, 1, 2, 5, 10, 20 and so on, also below 0, where most are small or 0."""
     order = np.argsort(np.abs(numbers), kind="stable")
     sizes, rows = np.abs(numbers)[order], counts[order]
     largest = float(sizes[-1])

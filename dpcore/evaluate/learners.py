@@ -296,13 +296,9 @@ def encoded(table: Table, schema: Schema) -> Codes:
     if isinstance(table, Folder):
         rows_of(table, schema, {})
         return schema.encode(drawn(table, schema, MOST_DRAWN))
-    if (
-        isinstance(table, np.ndarray)
-        and table.dtype.kind == "u"
-        and table.shape[1:] == (len(schema),)
-        and (table < schema.sizes).all()
-    ):
-        return table
+    codes = isinstance(table, np.ndarray) and table.dtype.kind == "u"
+    if codes and table.shape[1:] == (len(schema),) and (table < schema.sizes).all():
+        return cast(Codes, table)
     return schema.encode(cast(pd.DataFrame, table))
 
 

@@ -140,12 +140,10 @@ def unusable(path: Place, error: OSError) -> DataError:
 def sound(record: Mapping[str, Any]) -> bool:
     """Whether a record's numbers are numbers."""
     values = record.get("values")
-    return (
-        all(record.get(name) == INFINITY or number(record.get(name)) for name in NUMBERS)
-        and isinstance(record.get("void"), str)
-        and isinstance(values, list)
-        and all(isinstance(one, list) and len(one) == 3 and (one[2] is None or number(one[2])) for one in values)
-    )
+    known = all(record.get(name) == INFINITY or number(record.get(name)) for name in NUMBERS)
+    if not (known and isinstance(record.get("void"), str) and isinstance(values, list)):
+        return False
+    return all(isinstance(one, list) and len(one) == 3 and (one[2] is None or number(one[2])) for one in values)
 
 
 def number(value: Any) -> bool:

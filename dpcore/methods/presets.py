@@ -63,8 +63,5 @@ def grade(noiseless: bool, sampled: bool, mode: str) -> str:
 
 def offered(method: Any, offer: Preset) -> bool:
     """Whether a method's mode, relation and parameters are those of an offer."""
-    return (
-        offer.mode == method.mode
-        and offer.within in ("", method.relation)
-        and all(getattr(method, name) == value for name, value in offer.parameters.items())
-    )
+    fits = offer.mode == method.mode and offer.within in ("", method.relation)
+    return fits and all(getattr(method, name) == value for name, value in offer.parameters.items())
