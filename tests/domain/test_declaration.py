@@ -69,14 +69,9 @@ def test_bounds_that_can_be_no_rounder_stay() -> None:
     assert outward(tree).upper == 90
 
 
-SCHEMA = Schema(
-    columns=(
-        number(17, 90, "integer"),
-        Column(name="town", kind="categorical", categories=("a", "b")),
-        Column(name="own", kind="categorical", categories=("c",)),
-    ),
-    source="inferred",
-)
+WORDS = {"town": ("a", "b"), "own": ("c",)}
+WORDED = [Column(name=name, kind="categorical", categories=values) for name, values in WORDS.items()]
+SCHEMA = Schema(columns=(number(17, 90, "integer"), *WORDED), source="inferred")
 
 
 @pytest.mark.parametrize(

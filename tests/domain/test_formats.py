@@ -18,12 +18,8 @@ PAY = Column(name="pay", kind="continuous", lower=-0.5, upper=99.5, missing=True
 BORN = Column(name="born", kind="date", lower="1900-01-01", upper="2020-12-31", number_format="d/m/y")
 SEX = Column(name="<b>sex</b>", kind="categorical", categories=("f", "m"), taxonomy=Taxonomy.flat(("f", "m")))
 EDU = Column(name="edu", kind="ordered", categories=("no", "1", "二"), description="school & more")
-TABLE = Schema(
-    columns=(AGE, PAY, BORN, SEX, EDU),
-    target="edu",
-    max_rows=500,
-    unit=PrivacyUnit(max_contributions=3, id_column="who"),
-)
+WHO = PrivacyUnit(max_contributions=3, id_column="who")
+TABLE = Schema(columns=(AGE, PAY, BORN, SEX, EDU), target="edu", max_rows=500, unit=WHO)
 
 
 def lost_by(name: str) -> set[str]:
