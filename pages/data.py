@@ -3,7 +3,7 @@
 import streamlit as st
 
 from dpcore.dashboard import intake, session, shell
-from dpcore.dashboard.pages.data import declaration, lines, privacy_unit, questions, rules, schema_files
+from dpcore.dashboard.pages.data import declaration, lines, privacy_unit, questions, schema_files
 from dpcore.domain.declaration import undeclared
 from dpcore.errors import DPCoreError
 from dpcore.language import say
@@ -27,13 +27,10 @@ try:
     left = undeclared(schema, rows.schema, rows.read_off, ())
     if back or person or rows.changes:
         declaration.take_in(rows, schema, left, back)
-    doubtful = declaration.questions(rows, schema, left)
     lines.settle(key, lines.origins(rows, schema, left))
     unit.markdown(privacy_unit.line(rows, schema, share), help=say(privacy_unit.EYES))
     with doubts:
-        # What a press declares comes first.
-        others = [*privacy_unit.questions(rows, schema, used), *doubtful[1:]]
-        questions.ask([*doubtful[:1], *others, *rules.questions(rows, schema)], rows)
+        questions.ask(declaration.questions(rows, schema, left), rows)
     with codes:
         data = declaration.use(rows, schema, left, share, button)
     if data is not None:

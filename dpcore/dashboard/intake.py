@@ -292,20 +292,20 @@ def looked_at(name: str, frame: pd.DataFrame, schema: Schema | None = None, **mo
     seems = recognize(frame)
     if schema is None:
         schema = Schema.proposed(seems, frame)
-        clipped = [one for one in schema if not one.numeric and one.outside == "clip"]
-        rare = {one.name for one in clipped if mostly_rare(one, frame[one.name])}
+        rare = {one.name for one in schema if mostly_rare(one, frame[one.name])}
         if rare < {*schema.names}:
             schema = schema.select([name for name in schema.names if name not in rare])
             why = phrase("most of its rows have rare values")
             seems = tuple(replace(one, kept=False, reason=why) if one.name in rare else one for one in seems)
         schema = rounded(schema, schema.names)
-    doubts = frame.attrs["read_as"].get("doubts", "").splitlines()
-    notes = (*doubts, *(f"{one.name!r}: {one.doubt}" for one in seems if one.kept and one.doubt))
+    notes = tuple(frame.attrs["read_as"].get("doubts", "").splitlines())
     return Intake(name, frame, schema, notes=notes, found=seems, **more)
 
 
 def mostly_rare(column: Column, cells: "pd.Series[Any]") -> bool:
     """Whether more than half of the rows that have a value have one that is not listed."""
+    if column.numeric or column.outside != "clip":
+        return False
     held, listed = holders(cells), {*map(canonical, column.categories)}
     return 2 * sum(many for one, many in held.items() if canonical(one) in listed) < sum(held.values())
 

@@ -1,8 +1,9 @@
 """Relations that hold in every row, as a schema declares them: an order of two columns, or a pair that is impossible.
 
 A rule is a text: `admitted <= discharged`, or `age = 0-17, never status = married`. It is public knowledge of the
-field, as bounds are, and is never read off rows; one that the program proposed from rows, and a person said holds in
-general, ends with `PROPOSED` for ever. A row with a missing cell breaks no rule of that column.
+field, as bounds are, and is never read off rows; `Schema.proposed_rules` are those that the program
+proposed from rows, and a person said hold in general. A row with a missing cell breaks no rule of
+that column.
 """
 
 from collections import Counter
@@ -18,7 +19,6 @@ from dpcore.language import phrase
 from dpcore.text import is_writable
 
 ORDER, NEVER, NO_CODE = "<=", ", never ", -1
-PROPOSED = " (proposed from the rows)"
 MOST_RULES = 500
 HOW = phrase(
     "Two columns of numbers or of dates: “start <= end”. Two listed values: “age = 0-17, never status = married”."
@@ -62,7 +62,7 @@ def parse(columns: Sequence[Column], texts: Sequence[str]) -> list[RuleEnds]:
     found = list[RuleEnds]()
     for text in texts:
         mark, known = (NEVER, values) if NEVER in text else (ORDER, numbers)
-        sides = [side.strip() for side in text.removesuffix(PROPOSED).split(mark)]
+        sides = [side.strip() for side in text.split(mark)]
         ends = [known[side] for side in sides if side in known]
         kinds = {columns[j].kind == "date" for j, _ in ends}
         if not len(sides) == len(ends) == len({j for j, _ in ends}) == 2 or len(kinds) != 1:

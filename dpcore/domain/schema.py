@@ -68,6 +68,9 @@ class Schema:
         together, `age = 0-17, never status = married`. Every row of `sample` and `sample_to` keeps
         them, whichever method made it. Encoding does not refuse rows that break one: a method
         learns from them as they are. Groups of values, reports and classifiers ignore rules.
+    proposed_rules : tuple of str, optional
+        The rules among them that the program proposed from the rows, before a person declared them;
+        others are dropped. They do not count when schemas are compared.
 
     Raises
     ------
@@ -104,6 +107,7 @@ class Schema:
     notes: tuple[str, ...] = field(default=(), compare=False)
     unit: PrivacyUnit | None = None
     rules: tuple[str, ...] = ()
+    proposed_rules: tuple[str, ...] = field(default=(), compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "max_rows", plain(self.max_rows))
@@ -133,6 +137,8 @@ class Schema:
                 "Leave it out of the columns: names of persons are not released.",
             )
         object.__setattr__(self, "rules", tuple(dict.fromkeys(check_texts(self.rules))))
+        proposed = tuple(filter(check_texts(self.proposed_rules).__contains__, self.rules))
+        object.__setattr__(self, "proposed_rules", proposed)
         if found := parse(self.columns, self.rules):
             lowest(self.columns, found), possible_values(self.columns, found)
 
@@ -316,6 +322,7 @@ class Schema:
             "notes": [],  # files of earlier versions have them
             **({} if self.unit is None else {"unit": self.unit.to_dict()}),
             **({"rules": list(self.rules)} if self.rules else {}),
+            **({"proposed_rules": list(self.proposed_rules)} if self.proposed_rules else {}),
             "columns": [dict(item for item in c.to_dict().items() if item != usual) for c in self.columns],
         }
 
@@ -375,6 +382,7 @@ class Schema:
                 max_rows=found.get("max_rows"),
                 unit=PrivacyUnit.from_dict(found["unit"]) if found.get("unit") is not None else None,
                 rules=found.get("rules", ()),
+                proposed_rules=found.get("proposed_rules", ()),
             )
         except SchemaError:
             raise

@@ -193,8 +193,10 @@ def rules_kept(release: Release) -> list[tuple[str, str]]:
     """The rules that released rows keep, if there are any."""
     rules = [plain(rule.replace(ORDER, "≤")) for rule in release.schema.rules]
     few = "; ".join(rules[:NAMED]) + (" …" if rules[NAMED:] else "")  # the schema's file has them all
-    line = say("Rules kept"), say("{rules}. No row breaks one.", rules=few)
-    return [line] if rules and isinstance(release.artifact, Rows) else []
+    told = say("{rules}. No row breaks one.", rules=few)
+    if many := len(release.schema.proposed_rules):
+        told += say(" {n:,} of {m:,} were proposed from the rows.", n=many, m=len(rules))
+    return [(say("Rules kept"), told)] if rules and isinstance(release.artifact, Rows) else []
 
 
 def provenance(schema: Schema) -> str:

@@ -190,7 +190,7 @@ def test_public_values_that_cannot_be_misread() -> None:
 
 def test_no_row_is_set_apart_unless_accuracy_is_asked_for_which_makes_another_data_set(uploaded: AppTest) -> None:
     at = uploaded
-    press(choose(at, target=None), "data.use")
+    press(choose(at, target=""), "data.use")
     whole = dataset(at)
     assert whole.sizes == (80, 0)
     assert "80" in said(at)
@@ -296,8 +296,8 @@ def test_a_value_that_can_be_a_person_is_no_category_before_somebody_has_said_so
     assert (lines_of(at)["participant"]["use"], chosen(at, "persons")) == (False, [""])
     answer(at, "No")
     assert lines_of(at)["participant"]["use"] is True
-    answer(at, "Yes")  # which is about the number of rows
-    answer(at, "No")  # and towns of ill people: no other question is left
+    answer(at, "No")  # which is about towns of ill people
+    answer(at, "Yes")  # and the number of rows: no other question is left
     assert chosen(at, "max_rows") == [1_100]
     assert (answers(at, "Yes"), saved(at).max_rows) == ([], 1_100)
     at = with_file(rows)
@@ -327,13 +327,15 @@ def test_columns_of_0_and_1_become_one_by_a_press_that_declares_nothing() -> Non
     assert dataset(at).train["kind"].tolist() == [*"abc"] * 40
 
 
-def test_towns_of_one_person_are_listed_one_by_one_and_never_with_others() -> None:
+def test_towns_of_one_person_are_listed_as_they_are_chosen_and_never_with_others() -> None:
     frame = people().assign(town=["Zqone", "Zqtwo", *people()["town"][2:]])
     at = with_file(frame)
     assert widget(at, "data.listed").options == ["town: Zqone", "town: Zqtwo"]
     assert "Zqone" not in saved(at).to_json()
-    widget(opened(at, "data"), "data.listed").set_value(("town", "Zqtwo"))
-    assert widget(run(at), "data.listed").options == ["town: Zqone"]
+    widget(opened(at, "data"), "data.listed").set_value([("town", "Zqtwo")])
+    assert "count as missing" not in said(press(run(at), "data.take"))  # nor is Zqone asked again
+    press(at, "data.again")
+    assert widget(at, "data.listed").options == ["town: Zqone"]
     schema = saved(at)
     assert (schema.source, schema["town"].categories) == ("declared", ("Zqa", "Zqb", "Zqc", "Zqtwo"))
     kept = Schema.infer(frame, keep=["town"])  # such as earlier versions saved
@@ -356,14 +358,14 @@ def test_a_rule_is_declared_by_its_press_alone_seen_and_deleted_in_its_field() -
     days = pd.date_range("2021-01-01", periods=400).strftime("%Y-%m-%d")
     frame = pd.DataFrame({"in*": days[:390], "out": days[10:], "age": ["0-17", "18+", "18+"] * 130})
     at = with_file(frame.assign(status=["single", "married", "single"] * 130))
-    order, pair = (f"{one} (proposed from the rows)" for one in ("in* <= out", "age = 0-17, never status = married"))
+    order, pair = "in* <= out", "age = 0-17, never status = married"
     assert saved(at).rules == ()
-    assert any(r"**in\* \<\= out** always holds" in one.value for one in at.markdown)
+    assert any(r"In all your rows: **in\* \<\= out**" in one.value for one in at.markdown)
     for rules in ((order,), (order, pair)):
-        answers(at, "Yes")[1].click()  # the first is of the number of rows
-        assert widget(run(at), "data.rules").value == "\n".join(rules)
+        assert widget(answer(at, "Yes"), "data.rules").value == "\n".join(rules)
     assert "rules kept: in* <= out, age = 0-17, never status = married" in said(at)
-    assert saved(at).rules == (order, pair)
+    schema = saved(choose(choose(at, rules=pair), rules=f"{order}\n{pair}"))
+    assert schema.rules == schema.proposed_rules == (order, pair)  # though one was written anew
     assert saved(edit(at, {2: {"use": False}})).rules == (order,)
     assert saved(choose(at, rules="")).rules == ()
     assert len(answers(at, "Yes")) == 1  # and nothing is asked twice

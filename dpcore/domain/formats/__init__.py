@@ -11,7 +11,7 @@
 from typing import Any
 
 from dpcore.domain.formats import frictionless, private_pgm, sdv
-from dpcore.domain.formats.base import WORDS, Fields, Format, Known, document_of, used
+from dpcore.domain.formats.base import TABLE, WORDS, Fields, Format, Known, document_of, used
 from dpcore.domain.schema import Schema
 from dpcore.errors import ParameterError, SchemaError
 
@@ -23,7 +23,7 @@ NAMED = 5  # columns, in a line of what is lost
 def own(text: str | bytes) -> Known:
     """What `Schema.to_json` wrote."""
     schema = Schema.from_json(text)
-    told: dict[str, Any] = {name: getattr(schema, name) for name in ("target", "max_rows", "unit", "rules", "source")}
+    told: dict[str, Any] = {name: getattr(schema, name) for name in TABLE}
     columns = tuple({name: getattr(one, name) for name in one.__dataclass_fields__} for one in schema)
     return Known(columns=columns, **told)
 

@@ -47,6 +47,7 @@ WORDS: Mapping[str, str] = {  # all that a schema can say, and in which words it
     "rules": "the rules that every row keeps",
     "origin": "where its lines come from",
 }
+TABLE = ("target", "max_rows", "unit", "rules", "proposed_rules", "source")  # besides columns
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,7 +58,7 @@ class Known:
     ----------
     columns : tuple of dict
         Arguments of `Column`, as far as the document says them.
-    target, max_rows, unit, rules, source
+    target, max_rows, unit, rules, proposed_rules, source
         As of a `Schema`. A document that cannot say that it was read off rows is taken for
         declared: the person who gives it says so.
     remarks : tuple of str, optional
@@ -69,6 +70,7 @@ class Known:
     max_rows: int | None = None
     unit: PrivacyUnit | None = None
     rules: tuple[str, ...] = ()
+    proposed_rules: tuple[str, ...] = ()
     source: Any = "declared"
     remarks: tuple[str, ...] = ()
 
@@ -105,8 +107,8 @@ class Known:
             else Column(**{"origin": "document"} | {name: value for name, value in fields.items() if value is not None})
             for fields in self.columns
         )
-        told = {"target": self.target, "max_rows": self.max_rows, "unit": self.unit, "source": self.source}
-        return Schema(columns=columns, rules=self.rules, **told)
+        told = {name: getattr(self, name) for name in TABLE}
+        return Schema(columns=columns, **told)
 
 
 @dataclass(frozen=True)

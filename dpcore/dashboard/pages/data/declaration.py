@@ -10,24 +10,27 @@ import streamlit as st
 
 from dpcore.dashboard import folders, intake, jobs, session
 from dpcore.dashboard.intake import Intake
+from dpcore.dashboard.pages.data import privacy_unit, rules
 from dpcore.dashboard.pages.data.lines import dropped
-from dpcore.dashboard.pages.data.questions import TableQuestion
-from dpcore.dashboard.shell import escaped, open_page
+from dpcore.dashboard.pages.data.questions import SHOWN, TableQuestion, choose_some, columns_seen
+from dpcore.dashboard.shell import escaped, forget, open_page
 from dpcore.dashboard.widgets import caption, markdown
 from dpcore.datasets import Dataset
 from dpcore.domain.declaration import PROPOSED, changed, outward, with_value, without_values
 from dpcore.domain.infer import RARE
 from dpcore.domain.schema import Schema
-from dpcore.language import phrase, say
+from dpcore.language import phrase, retold, say
 from dpcore.text import canonical
 
-MOST_NAMED = 3  # columns with rare values
-Rare = list[tuple[str, str, float]]
+Rare = dict[str, dict[str, float]]
+"""Of columns, the values of few rows or persons, and the share of those that has each."""
 UNDECLARED = phrase(
     ":red[:material/gpp_bad:] **Proposed from your rows: {n:,} of {all:,} columns.** The guarantee "
     "holds only if you would have written these values, and which cells may be missing, without "
     "looking at the rows. The button above declares that."
 )
+RARE_WORDS = phrase("**Values of fewer than {rare} rows or persons count as missing**: {columns}.")
+DROPPED = phrase("Taxonomies that no longer fit their values are dropped: {names}.")
 SINGLE = phrase("Values of single rows are not declared. Write rounder bounds for {columns}.")
 
 
@@ -39,40 +42,33 @@ def go_on(rows: Intake, *known: Any) -> NoReturn:
 
 def take_in(rows: Intake, schema: Schema, left: Sequence[str], names: Collection[str]) -> NoReturn:
     """Draw the page anew with more columns in use, as the rows have them; what was edited stays."""
-    joined = [rows.put_together(flags) for flags in filter(None, [rows.changes.pop("flags", ())])]
+    joined = list(map(rows.put_together, rows.changes.pop("flags", ())))
     columns = {column.name: column for column in (*schema, *map(rows.proposal, names), *joined)}
     ordered = [columns[name] for name in rows.headers if name in columns]
     target = schema.target if schema.target in columns.keys() & {*rows.headers} else None
     changes = {"target": target, "rules": schema.rules_among(rows.headers), **rows.changes}
+    changes["proposed_rules"] = rules.proposed(rows, changes["rules"])
     rows.changes.clear()
     schema = replace(schema, columns=tuple(ordered), **changes)
     go_on(rows, schema, [*left, *names, *(column.name for column in joined)])
 
 
 def questions(rows: Intake, schema: Schema, left: Sequence[str]) -> list[TableQuestion]:
-    """What nobody has declared, what is not listed, and what should be looked at."""
+    """What nobody has declared, and what should be looked at: what spoils a release comes first."""
     found = []
     if left:
         words = say(UNDECLARED, n=len(left), all=len(schema))
         found.append(TableQuestion(words, details=lambda: read_off_lines(rows, schema, left)))
+    found += [TableQuestion(escaped(retold(text)), [text]) for text in rows.notes]
+    found += [*privacy_unit.questions(rows, schema), *columns_seen(rows, schema.names)]
     if rare := rare_values(rows, schema, left):
-        few = phrase("**Rare values count as missing: {columns}.** Each has fewer than {rare} rows or persons.")
-        words = say(few, columns=shares_of(rare), rare=RARE)
-        found.append(TableQuestion(words, details=lambda: ticks(rows, schema, left, rare)))
+        words = say(RARE_WORDS, columns=shares_of(rare), rare=RARE)
+        details = partial(choose_values, rows, schema, left, rare)
+        found.append(TableQuestion(words, rare_parts(rare, schema), details=details))
     if gone := dropped(schema, rows.schema):
-        words = phrase("Taxonomies that no longer fit their values are dropped: {names}.")
-        found.append(TableQuestion(say(words, names=escaped(", ".join(gone)))))
-    flags = {f"{one.name!r}: {one.doubt}": one.flags for one in rows.found if one.flags and rows.path is None}
-    for text in rows.notes:
-        answers = {say("Put them together"): partial(join, rows, text, flags[text])} if text in flags else {}
-        found.append(TableQuestion(escaped(text), answers | {say("Seen"): None}))
-    return found
-
-
-def join(rows: Intake, question: str, flags: Sequence[str]) -> None:
-    """Have columns of 0 and 1 put together, and ask no more."""
-    rows.answers.add(escaped(question))
-    rows.changes["flags"] = flags
+        text = say(DROPPED, names=escaped(", ".join(gone)))
+        found.append(TableQuestion(text, [text]))
+    return [*found, *rules.questions(rows, schema), *privacy_unit.question_of_rows(rows, schema)]
 
 
 def read_off_lines(rows: Intake, schema: Schema, left: Sequence[str]) -> None:
@@ -96,31 +92,45 @@ def rare_values(rows: Intake, schema: Schema, left: Sequence[str]) -> Rare:
     if fewer != schema.columns:
         go_on(rows, replace(schema, columns=fewer), left)
     listed = {line.name: {*map(canonical, line.categories)} for line in lines}
-    return [(name, *rare[name][one]) for name in rare for one in rare[name] if one not in listed[name]]
+    left_out = {name: {*rare[name]} - listed[name] for name in rare}
+    return {name: dict(rare[name][one] for one in some) for name, some in left_out.items() if some}
+
+
+def rare_parts(rare: Rare, schema: Schema) -> list[str]:
+    """What a question on rare values asks: of another unit they are others."""
+    return [f"rare {name} {schema.unit}" for name in rare]
 
 
 def shares_of(rare: Rare) -> str:
     """How large a share of rows, or of persons, becomes missing in which columns, the largest first."""
-    shares = pd.DataFrame(rare).groupby(0)[2].sum().sort_values(ascending=False)
-    named = [f"{escaped(str(name))} {share:.0%}" for name, share in shares.items()]
-    return ", ".join(named[:MOST_NAMED]) + " …" * (len(named) > MOST_NAMED)
+    shares = sorted(((sum(rare[name].values()), name) for name in rare), reverse=True)
+    named = [f"**{escaped(name)}** {share:.1%}" for share, name in shares]
+    return ", ".join(named[:SHOWN]) + " …" * (len(named) > SHOWN)
 
 
-def ticks(rows: Intake, schema: Schema, left: Sequence[str], rare: Rare) -> None:
-    """Every value that is not listed, one of which can be."""
+def choose_values(rows: Intake, schema: Schema, left: Sequence[str], rare: Rare) -> None:
+    """Every value that is not listed, some of which can be; columns that have few come first."""
     caption(
         "A value of few people can betray one of them. List one only if you would have listed it "
-        "without looking at these rows. These values are for your eyes only."
+        "without looking at these rows."
     )
-    key = f"data.listed:{rows.token}:{rows.version}"
-    if chosen := st.selectbox(say("A value to list"), rare, None, lambda one: ": ".join(one[:2]), key=key):
-        name, text, _ = chosen
-        rows.ticked[name].add(canonical(text))
-        column = with_value(schema[name], text)
-        if sum(one == name for one, *_ in rare) == 1 and rows.is_whole(name):  # all values are listed
-            column = replace(column, missing=False, outside="refuse")
-        columns = tuple(column if each.name == name else each for each in schema)
-        go_on(rows, replace(schema, columns=columns), left)
+    names = sorted(rare, key=lambda name: len(rare[name]))
+    values = [(name, text) for name in names for text in sorted(rare[name])]
+
+    def act(chosen: Sequence[tuple[str, str]]) -> None:
+        """List these; of the others nothing is asked any more."""
+        rows.answers.update(rare_parts(rare, schema))
+        columns = {one.name: one for one in schema}
+        for name, text in chosen:
+            rows.ticked[name].add(canonical(text))
+            columns[name] = with_value(columns[name], text)
+            del rare[name][text]
+            if not rare[name] and rows.is_whole(name):  # all values are listed
+                columns[name] = replace(columns[name], missing=False, outside="refuse")
+        rows.keep(replace(schema, columns=tuple(columns.values())), left)
+        forget(intake.USE)
+
+    choose_some(values, act, f"data.listed:{rows.token}:{rows.version}", format_func=": ".join)
 
 
 def use(rows: Intake, schema: Schema, left: Sequence[str], share: float, at: Any) -> Dataset | None:

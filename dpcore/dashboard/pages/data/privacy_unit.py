@@ -1,6 +1,6 @@
 """Who is protected, how many rows are learned from, the class and the rules; and what changes them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -22,7 +22,7 @@ EYES = phrase("Numbers of rows and persons are for your eyes only, unless they a
 MANY_ROWS = phrase(
     "**{rows:,} rows**: may everyone know that there are at most {most:,}? Forecasts then count with it."
 )
-IS_PERSON = phrase("**{name}**: one value has up to {rows:,} rows. Is each value a person?")
+IS_PERSON = phrase("{names}: one value has up to {rows:,} rows. Is each value a person?")
 TEST_ROWS = phrase("Releases do not learn from these rows; earlier ones may have learned from all.")
 LIMIT = phrase(
     "With a column that tells persons apart, others do not count, and which ones is secret. "
@@ -45,7 +45,10 @@ def choose(bar: Any, rows: Intake, used: Sequence[str], key: str) -> tuple[dict[
         most = st.number_input(label, 1, None, schema.max_rows, key=f"data.max_rows:{key}")
         others = [name for name in used if unit is None or name != unit.id_column]
         kept = rules.field(rows, others, key)
-    return {"target": target, "max_rows": most, "unit": unit, "rules": kept}, share
+        if rows.answers:
+            st.button(say("Ask all questions again"), key="data.again", on_click=rows.answers.clear)
+    public = {"target": target, "max_rows": most, "unit": unit, "rules": kept}
+    return public | {"proposed_rules": rules.proposed(rows, kept)}, share
 
 
 def privacy_unit(rows: Intake, used: Sequence[str], key: str) -> PrivacyUnit | None:
@@ -60,11 +63,10 @@ def privacy_unit(rows: Intake, used: Sequence[str], key: str) -> PrivacyUnit | N
         usual = people[0]
     new = {*used}.difference(rows.schema.names)  # just taken in use, which stays so
     headers = sorted({*rows.headers} - new, key=lambda name: (name in used, rows.headers.index(name)))
-    names = list(dict.fromkeys(["", usual or "", *headers]))
+    names = list(dict.fromkeys([*filter(None, [usual]), *headers]))
     note = say("A run reads it to see which rows belong together. It is never released.")
     look: Any = {"key": f"data.persons:{key}", "help": note, "persist_state": "session"}
-    look |= {"format_func": lambda name: name or say("(none)")}
-    column = column_choice(say("Column that tells persons apart"), names, usual or "", **look) or None
+    column = column_choice(say("Column that tells persons apart"), names, usual, **look)
     label, place = say("At most how many rows of one person?"), f"data.rows_each:{key}:{column is not None}"
     many = st.number_input(label, 1, MOST_ROWS, known.max_contributions, key=place, help=say(LIMIT))
     unit = PrivacyUnit(max_contributions=int(many), id_column=column)
@@ -73,8 +75,8 @@ def privacy_unit(rows: Intake, used: Sequence[str], key: str) -> PrivacyUnit | N
 
 def column_choice(label: str, names: Sequence[str], usual: str | None, **look: Any) -> str | None:
     """A choice of one column, or of none."""
-    at = names.index(usual) if usual in names else None
-    return st.selectbox(label, names, at, placeholder=say("(none)"), **look)
+    at = names.index(usual) + 1 if usual in names else 0
+    return st.selectbox(label, ["", *names], at, lambda name: name or say("(none)"), **look) or None
 
 
 def persons(found: Sequence[Recognized], used: Sequence[str]) -> list[Recognized]:
@@ -86,20 +88,36 @@ def persons(found: Sequence[Recognized], used: Sequence[str]) -> list[Recognized
     return sorted(several, key=lambda one: is_name(one.name))
 
 
-def questions(rows: Intake, schema: Schema, used: Sequence[str]) -> list[TableQuestion]:
-    """Whether values of several rows are persons, and whether the number of rows is public."""
-    found = []
-    for one in persons(rows.found, used) if schema.unit is None else ():
-        words = say(IS_PERSON, name=escaped(one.name), rows=one.most_rows)
-        yes = partial(rows.changes.update, unit=replace(ONE_ROW, id_column=one.name))
-        no = None if one.what == "identifier" else partial(rows.changes.update, columns=[one.name])
-        found.append(TableQuestion(words, {say("Yes"): yes, say("No"): no}))
-    if rows.fixed is None and rows.path is None and schema.max_rows is rows.schema.max_rows is None:
+def questions(rows: Intake, schema: Schema) -> Iterator[TableQuestion]:
+    """Whether values of several rows are persons: one column at most tells them apart."""
+    likely = persons(rows.found, schema.names) if schema.unit is None else []
+    asked = {f"person {one.name}": one for one in likely}
+    if found := [asked[part] for part in asked if part not in rows.answers]:
+        names = ", ".join(f"**{escaped(one.name)}**" for one in found)
+        answers: dict[str, Any] = {}
+        for one in found:
+            label = escaped(one.name) if found[1:] else say("Yes")
+            unit = replace(ONE_ROW, id_column=one.name)
+            answers[label] = partial(rows.changes.update, unit=unit)
+        answers[say("No")] = partial(deny_persons, rows, asked)
+        words = say(IS_PERSON, names=names, rows=max(one.most_rows for one in found))
+        yield TableQuestion(words, asked, answers)
+
+
+def deny_persons(rows: Intake, asked: Mapping[str, Recognized]) -> None:
+    """Ask no more whether these are persons; take in use what was left out as it might be."""
+    rows.answers.update(asked)
+    rows.changes["columns"] = [one.name for one in asked.values() if one.what != "identifier"]
+
+
+def question_of_rows(rows: Intake, schema: Schema) -> Iterator[TableQuestion]:
+    """Whether the number of rows is public."""
+    if rows.fixed is rows.path is schema.max_rows is rows.schema.max_rows is None:
         many = len(rows.frame)
-        most = (many // (step := 10 ** max(len(str(many)) - 2, 1)) + 1) * step  # two digits, never the number itself
+        step = 10 ** max(len(str(many)) - 2, 1)  # two digits, never the number itself
+        most = (many // step + 1) * step
         yes, words = partial(rows.changes.update, max_rows=most), say(MANY_ROWS, rows=many, most=most)
-        found.append(TableQuestion(words, {say("Yes"): yes, say("No"): None}))
-    return found
+        yield TableQuestion(words, [words], {say("Yes"): yes, say("No"): None})
 
 
 def line(rows: Intake, schema: Schema, share: float) -> str:

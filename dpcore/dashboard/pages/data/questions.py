@@ -1,6 +1,8 @@
 """What a person should decide before a table is used: each a sentence, with what its answers do."""
 
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -8,34 +10,75 @@ from typing import Any
 import streamlit as st
 
 from dpcore.dashboard.intake import Intake
-from dpcore.language import say
+from dpcore.dashboard.shell import escaped
+from dpcore.domain.recognition import Recognized
+from dpcore.language import retold, say
 
-FIRST, HEIGHT = 4, 204  # questions that are seen at once, and pixels of more, the last of which is seen in part
+SENTENCE = re.compile(r"(?<=[.]) (?=[0-9A-Z“])")  # between two
+SHOWN = 8  # of what a question is about; the others are seen behind a press
 
 
 @dataclass(frozen=True)
 class TableQuestion:
     """A sentence in Markdown, what each answer to it does, and what is seen behind a press.
 
-    Answers are callbacks of buttons. One that does nothing puts the question away.
+    Answers are callbacks of buttons. One that does nothing, as "Seen" where there are none, puts
+    away all `parts` of the question, which comes back when another part is in it.
     """
 
     text: str
+    parts: Collection[str] = ()
     answers: Mapping[str, Callable[[], object] | None] = field(default_factory=dict)
     details: Callable[[], object] | None = None
 
 
 def ask(questions: Sequence[TableQuestion], rows: Intake) -> None:
-    """Ask what nobody has answered yet, each with its answers behind it; many of them scroll."""
-    left = [one for one in questions if one.text not in rows.answers]
-    height: Any = "content" if len(left) <= FIRST else HEIGHT
-    with st.container(border=bool(left), key="data.questions", gap="xxsmall", height=height):
+    """Ask what nobody has answered yet, each with its answers behind it."""
+    left = [one for one in questions if not one.parts or {*one.parts} - rows.answers]
+    with st.container(border=bool(left), key="data.questions", gap="xxsmall"):
         for one in left:
             row = st.container(horizontal=True, vertical_alignment="center", gap="small")
             row.container().markdown(one.text)
-            for answer, act in one.answers.items():
-                look: Any = {"on_click": act or partial(rows.answers.add, one.text), "type": "tertiary"}
-                row.button(answer, key=f"data.answer.{answer}:{hash(one.text)}", **look)
+            seen = {say("Seen"): None} if one.parts else {}
+            for answer, act in (one.answers or seen).items():
+                press: Any = act or partial(rows.answers.update, one.parts)
+                key = f"data.answer.{answer}:{hash(one.text)}"
+                row.button(answer, key=key, on_click=press, type="tertiary")
             if one.details is not None:
                 with row.popover(say("Look at them"), type="tertiary", width="content"):
                     one.details()
+
+
+def choose_some(options: Sequence[Any], act: Callable[..., object], key: str, **look: Any) -> None:
+    """A choice of some of what a question is about, and the press that takes them over."""
+    label, look = say("Some (for your eyes only)"), look | {"key": key, "select_all": False}
+    chosen = st.multiselect(label, options, **look)
+    press: Any = {"on_click": act, "args": (chosen,), "disabled": not chosen, "key": f"data.take:{key}"}
+    st.button(say("Declare these"), **press)
+
+
+def columns_seen(rows: Intake, used: Collection[str]) -> Iterator[TableQuestion]:
+    """What was seen in columns in use: one question for all of which the same is proposed.
+
+    Those that could be persons come first, then what most columns have.
+    """
+    asked = defaultdict[str, dict[str, tuple[str, Recognized]]](dict)
+    for one in rows.found:
+        for sentence in filter(None, SENTENCE.split(one.doubt if one.name in used else "")):
+            seen, _, proposed = sentence.rpartition(": ")
+            if (part := f"{one.name!r}: {sentence}") not in rows.answers:
+                asked[proposed][part] = seen, one
+    for proposed in sorted(asked, key=lambda words: ("persons" not in words, -len(asked[words]))):
+        columns = defaultdict[str, list[str]](list)
+        for seen, one in asked[proposed].values():
+            columns[seen].append(f"**{escaped(one.name)}**")
+        seen_in = [[", ".join(columns[seen]), escaped(retold(seen))] for seen in columns]
+        lines = [": ".join(filter(None, words)) for words in seen_in]
+        few = "; ".join(lines[:SHOWN]) + " …" * (len(lines) > SHOWN)
+        text = f"{few}: {escaped(retold(proposed))}"
+        details = partial(st.markdown, "; ".join(lines)) if lines[SHOWN:] else None
+        every = asked[proposed].values()
+        flags = [one.flags for seen, one in every if one.flags and repr(one.flags[-1]) in seen]
+        join: Any = {say("Put them together"): partial(rows.changes.update, flags=flags)}
+        answers = join | {say("Seen"): None} if flags and rows.path is None else {}
+        yield TableQuestion(text, asked[proposed], answers, details)
