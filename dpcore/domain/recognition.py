@@ -40,6 +40,14 @@ MOST_CLASSES = 10
 MOST_DECIMALS = 6
 ABSENT = {"missing": True, "outside": "clip"}  # of a column some of whose values are none
 BY_CHANCE = 10  # rows in which two flags would both be 1 at least, were they independent
+ONE_HOT = (
+    phrase("The {n:,} columns {first} to {last} have one 1 in every row"),
+    phrase("they are one column."),
+)
+ONE_LEFT_OUT = (
+    phrase("The {n:,} columns {first} to {last} have at most one 1 in every row"),
+    phrase("they may be one column, missing where all are 0."),
+)
 STARTS = re.compile(r".*[ _.:=(-]"), re.compile(r".*?[ _.:=(-]")  # of headers of flags
 MOSTLY, MOST_ODD, NAMED = 0.9, 100, 5  # share of cells that are numbers; other texts; those named
 EMAIL = r"^[^@\s]+@[^@\s]+[.][^@\s]+$"
@@ -88,7 +96,7 @@ class Recognized:
     values : int
         How many different values there are.
     doubt : str
-        What a person should look at.
+        What a person should look at, a line for each: what was seen, a colon, and what is proposed.
     odd : tuple of str
         Texts among numbers: they would count as missing.
     flags : tuple of str
@@ -120,14 +128,14 @@ class Recognized:
 def recognize(frame: pd.DataFrame) -> tuple[Recognized, ...]:
     """What every column of a table seems to be, in their order. Looks at all rows: for the screen alone."""
     found = [recognize_column(name, frame[name]) for name in require_frame(frame, texts=True).columns]
-    for group, why in flag_groups(frame, found):
+    for group, (seen, proposed) in flag_groups(frame, found):
         flags, first = tuple(found[j].name for j in group), found[group[0]]
-        doubt = f"{first.doubt} The {len(group)} columns {flags[0]!r} to {flags[-1]!r} have {why}"
-        found[group[0]] = replace(first, doubt=doubt.strip(), flags=flags)
+        told = seen.format(n=len(group), first=repr(flags[0]), last=repr(flags[-1]))
+        found[group[0]] = replace(first, doubt=f"{first.doubt}\n{told}: {proposed}".strip(), flags=flags)
     return tuple(found)
 
 
-def flag_groups(frame: pd.DataFrame, found: Sequence[Recognized]) -> Iterator[tuple[list[int], str]]:
+def flag_groups(frame: pd.DataFrame, found: Sequence[Recognized]) -> Iterator[tuple[list[int], tuple[str, str]]]:
     """Positions of columns of 0 and 1, neighbors among such, of which each row has one 1; and why.
 
     Or at most one, where their headers begin alike: one of them was left out. Rows in which all of
@@ -152,13 +160,13 @@ def flag_groups(frame: pd.DataFrame, found: Sequence[Recognized]) -> Iterator[tu
         total = (total + int(weights[flags[j] == 1].sum())) % 2**64
         group = positions[sums.get((total - whole) % 2**64, k) : k + 1]
         if len(group) > 1 and most(group) == 1:
-            yield group, "one 1 in every row: they are one column."
+            yield group, ONE_HOT
             sums, flags = {}, {j: cells for j, cells in flags.items() if j not in group}
     for start in STARTS:
         begun = {j: match[0] for j in flags if (match := start.match(found[j].name))}
         for _, some in groupby(begun, begun.__getitem__):
             if most(group := [*some]) == 1:
-                yield group, "at most one 1 in every row: they may be one column, missing where all are 0."
+                yield group, ONE_LEFT_OUT
                 flags = {j: cells for j, cells in flags.items() if j not in group}
 
 
@@ -261,13 +269,13 @@ class Seen:
         first, *others = words
         odd = () if self.words is None else tuple(self.words.filter(pa.array(~at)).to_pylist())
         if odd:
-            some = ", ".join(odd[:NAMED]) + (" …" if len(odd) > NAMED else "")
-            cells = f"{self.counts[~at].sum():,} cells hold no {kind} ({some})"
-            first = f"{first} {cells}: they count as missing.".strip()
+            some = " ".join(", ".join(odd[:NAMED]).split()) + (" …" if len(odd) > NAMED else "")
+            cells = f"{some} ({self.counts[~at].sum():,}×)"
+            first = f"{first}\n{cells}: {phrase('they count as missing.')}".strip()
         fields = by.fields(cast(Kind, what), form)
         absent = odd or by.marks or (by.outliers and by.levels)
         fields |= ABSENT if absent else {"outside": "clip"} if by.outliers else {}
-        doubt = " ".join(filter(None, [first, *by.remarks, *others]))
+        doubt = "\n".join(filter(None, [first, *by.remarks, *others]))
         more: dict[str, Any] = {"fields": fields, "odd": odd, "doubt": doubt}
         if by.levels:
             return self.called("category", f"{len(by.levels):,} levels", **more)
@@ -321,7 +329,7 @@ def _date(seen: Seen) -> Recognized | None:
     if len(different) == 1:
         return None  # a category of one value, or of one day and several times
     spread = spread_of_days(different, counts)
-    times = "Times of day are cut off: make a column of their hours if you need them."
+    times = f"Times of day are cut off: {phrase('make a column of their hours if you need them.')}"
     return seen.spread("date", spread, said, form, doubt, times if seen.has_times else "")
 
 
@@ -421,7 +429,7 @@ def _number(seen: Seen) -> Recognized | None:
     spread = spread_of(found, counts, known and known[:2], whole=whole and form is None, fine=fine)
     evenly = _evenly(seen) if whole and said.all() and not spread.levels else ""
     if whole and "moment" in seen.meant and any(a <= low and high <= b for a, b in EPOCHS):
-        evenly = "If these count seconds since 1970, write them as dates, such as 2019-12-31."
+        evenly = phrase("If these count seconds since 1970, write them as dates, such as 2019-12-31.")
     what: What = "integer" if whole else "continuous"
     return seen.spread(what, spread, said, str(form or ""), doubt, evenly)
 

@@ -466,7 +466,7 @@ class Schema:
             if column is None:
                 notes.append(left_out(one))
             elif one.doubt:
-                notes.append(f"{one.name!r}: {one.doubt}")
+                notes.append(f"{one.name!r}: {' '.join(one.doubt.split())}")
             if rare:
                 notes.append(f"{one.name!r}: {UNLISTED} ({rare:,}); keep=[{one.name!r}] lists them all.")
         if not columns and not all(one.kept for one in found):  # better those that tell little than none

@@ -16,6 +16,7 @@ from dpcore.arguments import Floats, Ints
 from dpcore.domain.column import DEFAULT_BINS, Kind
 from dpcore.domain.dates import UNITS, iso, start, usual_unit
 from dpcore.domain.scales import MOST_ROUND, Bins
+from dpcore.language import phrase
 from dpcore.text import as_text, short
 
 FEWEST = 5  # rows of a mark, or days of a step: one is a mistake, several are a rule
@@ -31,7 +32,7 @@ BY_CHANCE = np.log(10_000)  # to 1: odds against numbers that are all multiples 
 ZEROS = 0.05  # share of rows from which on 0 has a bin of its own
 SEPARATE = 0.2  # of the range of all others, and times as wide as others are apart
 SMALL = 0.5  # share of rows in the first of equal bins, from which on bins grow
-CLOCK = "If these are times of day, such as 1345, what is released may have 60 minutes or more."
+CLOCK = phrase("If these are times of day, such as 1345, what is released may have 60 minutes or more.")
 CALENDAR, MOST_MONTHS = (185001, 210012), 80_00  # years and months, of eighty years at most
 Ends = tuple[int, int]
 BinEnds = tuple[float, ...]
@@ -88,7 +89,7 @@ def spread_of(values: Floats, counts: Ints, within: Span, whole: bool, fine: flo
         unit = step or 1 / fine
         ends = (0.0, unit, *ends[1:]) if unit < ends[1] else ends
     elif often and within is None and (not whole or numbers[-1] > 3 * MOST_ROUND):
-        remark = f"{zeros:,} rows say exactly 0, and come back as small numbers."
+        remark = f"0 ({zeros:,}×): {phrase('they come back as small numbers.')}"
         found = replace(found, remarks=(*found.remarks, remark))
     return replace(found, step=step, bin_ends=ends)
 
@@ -106,18 +107,19 @@ def usual(
     for index in (-1, 0):
         many = next((k for k in range(MOST_MARKS, 0, -1) if are_marks(numbers, counts, index, k, days=days)), 0)
         for _ in range(many):
-            said = write(numbers[index]) + ("" if days else ", apart from all others")
-            remarks.append(f"{counts[index]:,} cells say {said}: they count as missing.")
+            seen = f"{write(numbers[index])} ({counts[index]:,}×)"
+            remarks.append(f"{seen}: {phrase('they count as missing.')}")
             marks.append(float(numbers[index]))
             numbers, counts = np.delete(numbers, index), np.delete(counts, index)
     if not days and is_separate(numbers, counts):
-        remarks.append(f"{counts[0]:,} cells say 0, apart from all others: is it missing? Then write it there.")
+        ask = phrase("is it missing? Then declare it so.")
+        remarks.append(f"0 ({counts[0]:,}×): {ask}")
     first, last = ends_within(numbers, counts, within) or usual_ends(numbers, counts)
     far = int(counts[:first].sum() + counts[last:].sum())
     if far:
-        lie = f"{far:,} of {counts.sum():,} rows lie far from the others"
         end = write(numbers[0 if first else -1])
-        remarks.append(f"{lie}, up to {end}: they go to the nearest bound.")
+        lie = phrase("up to {end} ({n:,}×)").format(n=far, end=end)
+        remarks.append(f"{lie}: {phrase('they lie far off, and go to the nearest bound.')}")
     numbers, counts = numbers[first:last], counts[first:last]
     more: dict[str, Any] = {"marks": tuple(marks), "outliers": far > 0, "remarks": tuple(remarks)}
     return numbers, counts, NumberSpread(float(numbers[0]), float(numbers[-1]), **more)

@@ -62,16 +62,19 @@ def test_rules_that_are_none_or_cannot_hold_are_refused():
         with pytest.raises(SchemaError) as caught:
             Schema(columns, rules=wrong)
         assert caught.value.remedy, wrong
-    assert len(Schema(columns, rules=("a<=c", "d <= c (proposed from the rows)", *pairs[:2], both[1])).rules) == 5
+    assert len(Schema(columns, rules=("a<=c", "d <= c", *pairs[:2], both[1])).rules) == 5
 
 
 def test_documents_read_back_to_equal_schemas_and_malformed_ones_are_refused_with_a_remedy(small_schema):
     whole, ruled = {"source": "inferred", "max_rows": 10**9}, replace(small_schema, rules=("height <= age",))
+    ruled = replace(ruled, proposed_rules=("height <= age", "age <= height"))  # of which one was declared
+    assert Schema.from_json(ruled.to_json()).proposed_rules == ruled.rules
     for schema in (small_schema, Schema(columns=small_schema.columns, **whole), Schema(columns=(WORD,)), ruled):
         assert Schema.from_json(schema.to_json()) == schema
     texts = ["", "[]", "null", "{", "{}", '{"columns": 5}']
     head = {"format": ["another program"], "columns": [{}, [], [5]], "target": [5], "source": ["guessed"]}
     head |= {"max_rows": ["5", 2.5, True], "rules": [5, "a", ["a"], [["a", "b"]], {}]}
+    head["proposed_rules"] = [5, "a", [5]]
     word = {"categories": ["xy", [None, "x"], [["x"], "y"]], "missing": ["yes"], "description": [5]}
     word |= {"taxonomy": ["abc", [[]], [["x", []], 3]], "name": [5], "color": ["red"]}
     age = {"kind": [["integer"]], "lower": ["low", float("nan")], "upper": [None], "bins": [2.5, True, None, ["a"]]}

@@ -28,7 +28,7 @@ def test_words_among_numbers_count_as_missing_and_are_named():
     cells = [*map(str, RNG.integers(900, 90_000, 500)), *["refused"] * 6, "N"]
     found = one("rent", cells)
     assert (found.what, found.odd) == ("integer", ("refused", "N"))
-    assert "7 cells hold no number (refused, N)" in found.doubt
+    assert "refused, N (7×): they count as missing." in found.doubt
     column = Schema.infer(pd.DataFrame({"rent": cells}))["rent"]
     assert (column.missing, column.outside) == (True, "clip")
     assert (column.encode(pd.Series(["refused"])) == column.size - 1).all()
@@ -48,7 +48,7 @@ def test_marks_of_a_missing_number_set_no_bounds(mark):
 def test_a_few_numbers_far_away_go_to_the_nearest_bound():
     found = spread([*RNG.integers(0, 40, 900), 1_048])
     assert (found.high, found.outliers, found.levels) == (39, True, ())
-    assert "1 of 901 rows" in found.remarks[0]
+    assert "up to 1048 (1×)" in found.remarks[0]
     assert not spread(RNG.exponential(100, 900), whole=False).outliers
 
 

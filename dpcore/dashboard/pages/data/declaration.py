@@ -59,15 +59,18 @@ def questions(rows: Intake, schema: Schema, left: Sequence[str]) -> list[TableQu
     if left:
         words = say(UNDECLARED, n=len(left), all=len(schema))
         found.append(TableQuestion(words, details=lambda: read_off_lines(rows, schema, left)))
-    found += [TableQuestion(escaped(retold(text)), [text]) for text in rows.notes]
+    notes = [escaped(retold(text)) for text in rows.notes]
+    if gone := dropped(schema, rows.schema):
+        notes.append(say(DROPPED, names=escaped(", ".join(gone))))
+    found += [TableQuestion(text, [text]) for text in notes]
     found += [*privacy_unit.questions(rows, schema), *columns_seen(rows, schema.names)]
     if rare := rare_values(rows, schema, left):
-        words = say(RARE_WORDS, columns=shares_of(rare), rare=RARE)
+        shares = sorted(((sum(rare[name].values()), name) for name in rare), reverse=True)
+        named = [f"**{escaped(name)}** {share:.1%}" for share, name in shares]
+        few = ", ".join(named[:SHOWN]) + " …" * (len(named) > SHOWN)
+        words = say(RARE_WORDS, columns=few, rare=RARE)
         details = partial(choose_values, rows, schema, left, rare)
         found.append(TableQuestion(words, rare_parts(rare, schema), details=details))
-    if gone := dropped(schema, rows.schema):
-        text = say(DROPPED, names=escaped(", ".join(gone)))
-        found.append(TableQuestion(text, [text]))
     return [*found, *rules.questions(rows, schema), *privacy_unit.question_of_rows(rows, schema)]
 
 
@@ -101,19 +104,9 @@ def rare_parts(rare: Rare, schema: Schema) -> list[str]:
     return [f"rare {name} {schema.unit}" for name in rare]
 
 
-def shares_of(rare: Rare) -> str:
-    """How large a share of rows, or of persons, becomes missing in which columns, the largest first."""
-    shares = sorted(((sum(rare[name].values()), name) for name in rare), reverse=True)
-    named = [f"**{escaped(name)}** {share:.1%}" for share, name in shares]
-    return ", ".join(named[:SHOWN]) + " …" * (len(named) > SHOWN)
-
-
 def choose_values(rows: Intake, schema: Schema, left: Sequence[str], rare: Rare) -> None:
     """Every value that is not listed, some of which can be; columns that have few come first."""
-    caption(
-        "A value of few people can betray one of them. List one only if you would have listed it "
-        "without looking at these rows."
-    )
+    caption("Rare values can betray people. List only what you would list without the rows.")
     names = sorted(rare, key=lambda name: len(rare[name]))
     values = [(name, text) for name in names for text in sorted(rare[name])]
 

@@ -10,7 +10,7 @@ import streamlit as st
 from dpcore.dashboard import session
 from dpcore.dashboard.intake import Intake
 from dpcore.dashboard.pages.data import rules
-from dpcore.dashboard.pages.data.questions import TableQuestion
+from dpcore.dashboard.pages.data.questions import TableQuestion, ask_again
 from dpcore.dashboard.shell import escaped
 from dpcore.domain.headers import is_name, is_person_key, of_people
 from dpcore.domain.recognition import Recognized
@@ -45,8 +45,8 @@ def choose(bar: Any, rows: Intake, used: Sequence[str], key: str) -> tuple[dict[
         most = st.number_input(label, 1, None, schema.max_rows, key=f"data.max_rows:{key}")
         others = [name for name in used if unit is None or name != unit.id_column]
         kept = rules.field(rows, others, key)
-        if rows.answers:
-            st.button(say("Ask all questions again"), key="data.again", on_click=rows.answers.clear)
+        fresh, label = not (rows.answers or rows.apart), say("Ask all questions again")
+        st.button(label, "data.again", None, ask_again, (rows,), disabled=fresh)
     public = {"target": target, "max_rows": most, "unit": unit, "rules": kept}
     return public | {"proposed_rules": rules.proposed(rows, kept)}, share
 
@@ -90,9 +90,9 @@ def persons(found: Sequence[Recognized], used: Sequence[str]) -> list[Recognized
 
 def questions(rows: Intake, schema: Schema) -> Iterator[TableQuestion]:
     """Whether values of several rows are persons: one column at most tells them apart."""
-    likely = persons(rows.found, schema.names) if schema.unit is None else []
-    asked = {f"person {one.name}": one for one in likely}
-    if found := [asked[part] for part in asked if part not in rows.answers]:
+    asked = {f"person {one.name}": one for one in persons(rows.found, schema.names)}
+    found = [asked[part] for part in asked if part not in rows.answers]
+    if found and schema.unit is None:
         names = ", ".join(f"**{escaped(one.name)}**" for one in found)
         answers: dict[str, Any] = {}
         for one in found:

@@ -1,6 +1,5 @@
 """What a person should decide before a table is used: each a sentence, with what its answers do."""
 
-import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,7 +13,6 @@ from dpcore.dashboard.shell import escaped
 from dpcore.domain.recognition import Recognized
 from dpcore.language import retold, say
 
-SENTENCE = re.compile(r"(?<=[.]) (?=[0-9A-Z“])")  # between two
 SHOWN = 8  # of what a question is about; the others are seen behind a press
 
 
@@ -22,8 +20,8 @@ SHOWN = 8  # of what a question is about; the others are seen behind a press
 class TableQuestion:
     """A sentence in Markdown, what each answer to it does, and what is seen behind a press.
 
-    Answers are callbacks of buttons. One that does nothing, as "Seen" where there are none, puts
-    away all `parts` of the question, which comes back when another part is in it.
+    Answers are callbacks of buttons. One that does nothing, as "Seen" where there are no others,
+    puts away all `parts` of the question, which comes back when another part is in it.
     """
 
     text: str
@@ -39,8 +37,7 @@ def ask(questions: Sequence[TableQuestion], rows: Intake) -> None:
         for one in left:
             row = st.container(horizontal=True, vertical_alignment="center", gap="small")
             row.container().markdown(one.text)
-            seen = {say("Seen"): None} if one.parts else {}
-            for answer, act in (one.answers or seen).items():
+            for answer, act in (one.answers or {say("Seen"): None}).items() if one.parts else ():
                 press: Any = act or partial(rows.answers.update, one.parts)
                 key = f"data.answer.{answer}:{hash(one.text)}"
                 row.button(answer, key=key, on_click=press, type="tertiary")
@@ -49,12 +46,19 @@ def ask(questions: Sequence[TableQuestion], rows: Intake) -> None:
                     one.details()
 
 
+def ask_again(rows: Intake) -> None:
+    """Ask all questions again; columns that were put together come apart."""
+    rows.answers.clear()
+    if rows.apart:
+        (rows.frame, rows.found), rows.apart = rows.apart, None
+        rows.changes["columns"] = [flag for one in rows.schema for flag in one.flags]
+
+
 def choose_some(options: Sequence[Any], act: Callable[..., object], key: str, **look: Any) -> None:
     """A choice of some of what a question is about, and the press that takes them over."""
     label, look = say("Some (for your eyes only)"), look | {"key": key, "select_all": False}
     chosen = st.multiselect(label, options, **look)
-    press: Any = {"on_click": act, "args": (chosen,), "disabled": not chosen, "key": f"data.take:{key}"}
-    st.button(say("Declare these"), **press)
+    st.button(say("Declare these"), f"data.take:{key}", None, act, (chosen,), disabled=not chosen)
 
 
 def columns_seen(rows: Intake, used: Collection[str]) -> Iterator[TableQuestion]:
@@ -64,21 +68,20 @@ def columns_seen(rows: Intake, used: Collection[str]) -> Iterator[TableQuestion]
     """
     asked = defaultdict[str, dict[str, tuple[str, Recognized]]](dict)
     for one in rows.found:
-        for sentence in filter(None, SENTENCE.split(one.doubt if one.name in used else "")):
-            seen, _, proposed = sentence.rpartition(": ")
-            if (part := f"{one.name!r}: {sentence}") not in rows.answers:
-                asked[proposed][part] = seen, one
+        for line in filter(None, one.doubt.split("\n") if one.name in used else ()):
+            words, _, proposed = line.rpartition(": ")
+            if (part := f"{one.name!r}: {line}") not in rows.answers:
+                asked[proposed][part] = words, one
     for proposed in sorted(asked, key=lambda words: ("persons" not in words, -len(asked[words]))):
         columns = defaultdict[str, list[str]](list)
-        for seen, one in asked[proposed].values():
-            columns[seen].append(f"**{escaped(one.name)}**")
-        seen_in = [[", ".join(columns[seen]), escaped(retold(seen))] for seen in columns]
-        lines = [": ".join(filter(None, words)) for words in seen_in]
+        for words, one in asked[proposed].values():
+            columns[escaped(retold(words))].append(f"**{escaped(one.name)}**")
+        lines = [", ".join(columns[words]) + f": {words}" * bool(words) for words in columns]
         few = "; ".join(lines[:SHOWN]) + " …" * (len(lines) > SHOWN)
         text = f"{few}: {escaped(retold(proposed))}"
         details = partial(st.markdown, "; ".join(lines)) if lines[SHOWN:] else None
-        every = asked[proposed].values()
-        flags = [one.flags for seen, one in every if one.flags and repr(one.flags[-1]) in seen]
+        both = asked[proposed].values()
+        flags = [one.flags for words, one in both if one.flags and repr(one.flags[-1]) in words]
         join: Any = {say("Put them together"): partial(rows.changes.update, flags=flags)}
         answers = join | {say("Seen"): None} if flags and rows.path is None else {}
         yield TableQuestion(text, asked[proposed], answers, details)

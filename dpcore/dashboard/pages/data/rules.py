@@ -1,6 +1,6 @@
 """Rules that every released row keeps: proposed from rows, declared by a press or by hand, and taken away again."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -15,8 +15,8 @@ from dpcore.domain.schema import Schema
 from dpcore.errors import SchemaError
 from dpcore.language import phrase, say
 
-ALWAYS = phrase("In all your rows: {rules}. Must that hold in general? Yes declares it.")
-NEVER = phrase("In your rows, {n:,} pairs of {columns} never occur. Impossible? Yes declares them.")
+ALWAYS = phrase("In all your rows: {what}. Must that hold in general? Yes declares it.")
+NEVER = phrase("In your rows {n:,} value pairs of {what} never occur. Impossible? Yes declares them.")
 SHOWN, MOST_NAMED = 2, 4  # rules in a line, and in a question
 
 
@@ -30,23 +30,22 @@ def field(rows: Intake, used: Sequence[str], key: str) -> tuple[str, ...]:
     return tuple(rule for rule in written if rule not in gone)
 
 
-def questions(rows: Intake, schema: Schema) -> list[TableQuestion]:
+def questions(rows: Intake, schema: Schema) -> Iterator[TableQuestion]:
     """Whether what no row breaks holds in general: one question of orders, and one of pairs."""
-    found, unread = [], rows.fixed is not None or rows.path is not None  # of a file only the first rows are here
-    for rules in ((), ()) if unread else rows.rules(schema.columns):
+    read = rows.fixed is rows.path is None  # of a path only the first rows are here
+    for rules in rows.rules(schema.columns) if read else ():
         new = tuple(rule for rule in rules if rule not in schema.rules and rule not in rows.answers)
         with suppress(SchemaError):  # of names with the marks of rules in them
             ends = parse(schema.columns, replace(schema, rules=(*schema.rules, *new)).rules[len(schema.rules) :])
             columns = dict.fromkeys(schema.names[j] for both in ends for j, _ in both)
-            words = ALWAYS if len(new) <= MOST_NAMED else NEVER
-            lists = {"rules": new, "columns": columns}
-            bold = {one: f"**{', '.join(map(escaped, lists[one]))}**" for one in lists}
-            text = say(words, n=len(new), **bold)
+            few = len(new) <= MOST_NAMED
+            names = ", ".join(map(escaped, new if few else columns))
+            text = say(ALWAYS if few else NEVER, n=len(new), what=f"**{names}**")
             answers = {say("Yes"): partial(declare, rows, schema, new, new), say("No"): None}
             some = partial(declare, rows, schema, new)
             details = partial(choose_some, new, some, f"data.some:{hash(new)}") if new[1:] else None
-            found += [TableQuestion(text, new, answers, details)] if new else []
-    return found
+            if new:
+                yield TableQuestion(text, new, answers, details)
 
 
 def declare(rows: Intake, schema: Schema, asked: Sequence[str], chosen: Sequence[str]) -> None:
