@@ -329,7 +329,7 @@ def _date(seen: Seen) -> Recognized | None:
     if len(different) == 1:
         return None  # a category of one value, or of one day and several times
     spread = spread_of_days(different, counts)
-    times = f"Times of day are cut off: {phrase('make a column of their hours if you need them.')}"
+    times = f"{phrase('Times of day are cut off')}: {phrase('make a column of their hours if you need them.')}"
     return seen.spread("date", spread, said, form, doubt, times if seen.has_times else "")
 
 

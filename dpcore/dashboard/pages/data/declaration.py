@@ -106,7 +106,7 @@ def rare_parts(rare: Rare, schema: Schema) -> list[str]:
 
 def choose_values(rows: Intake, schema: Schema, left: Sequence[str], rare: Rare) -> None:
     """Every value that is not listed, some of which can be; columns that have few come first."""
-    caption("Rare values can betray people. List only what you would list without the rows.")
+    caption("Rare values can betray people. List only what you would list without these rows.")
     names = sorted(rare, key=lambda name: len(rare[name]))
     values = [(name, text) for name in names for text in sorted(rare[name])]
 
