@@ -195,7 +195,7 @@ def rules_kept(release: Release) -> list[tuple[str, str]]:
     few = "; ".join(rules[:NAMED]) + (" …" if rules[NAMED:] else "")  # the schema's file has them all
     told = say("{rules}. No row breaks one.", rules=few)
     if many := len(release.schema.proposed_rules):
-        told += say(" {n:,} of {m:,} were proposed from the rows.", n=many, m=len(rules))
+        told += say(" Proposed from the rows: {n:,} of {m:,}.", n=many, m=len(rules))
     return [(say("Rules kept"), told)] if rules and isinstance(release.artifact, Rows) else []
 
 

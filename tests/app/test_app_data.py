@@ -112,12 +112,7 @@ def test_one_press_declares_all_lines_and_their_bounds_are_no_values_of_rows(upl
     assert undeclared(at) == []
     upload(at, "others.csv", csv(people(60, seed=9)))  # another file has to be declared again
     assert undeclared(at) == ALL
-
-
-def test_values_of_single_rows_are_not_declared_with_others() -> None:
-    """Such as a schema has that was read off the rows, and by which they were encoded."""
-    at = with_file(people())
-    read = Schema.infer(people())
+    read = Schema.infer(people())  # its bounds are values of single rows
     at.session_state["dpcore.intake"].keep(read, read.names)
     assert widget(run(at), "data.use").disabled
     assert saved(edit(at, {0: {"values": "0 to 120"}})).source == "declared"
@@ -288,6 +283,9 @@ def test_whose_rows_they_are_is_proposed_for_people_only_and_never_changed_in_si
     at = with_file(patients, replace(declared, unit=PrivacyUnit(max_contributions=4, id_column="somebody")))
     assert "'somebody'" in mendable(at)[0]
     assert widget(at, "data.blocked").disabled
+    at = choose(with_file(people(1_001).assign(k=[i % 300 for i in range(1_001)])), persons="k")
+    schema = saved(at)  # a column in use is taken out
+    assert (lines_of(at)["k"]["use"], "k" in schema.names, schema.persons.id_column) == (False, False, "k")
 
 
 def test_a_value_that_can_be_a_person_is_no_category_before_somebody_has_said_so() -> None:
@@ -307,17 +305,13 @@ def test_a_value_that_can_be_a_person_is_no_category_before_somebody_has_said_so
     assert len(answers(with_file(keyed), "Yes")) == 1  # two people can have one name
 
 
-def test_a_column_in_use_is_taken_out_when_it_is_chosen_to_tell_persons_apart() -> None:
-    at = choose(with_file(people(1_001).assign(k=[i % 300 for i in range(1_001)])), persons="k")
-    assert lines_of(at)["k"]["use"] is False
-    schema = saved(at)
-    assert ("k" in schema.names, schema.persons.id_column) == (False, "k")
-
-
 def test_columns_of_0_and_1_become_one_by_a_press_that_declares_nothing() -> None:
     kinds = pd.get_dummies(pd.Series([*"abc"] * 40), prefix="kind", dtype=int)
-    at = answer(with_file(kinds.assign(pay=[999, *range(1, 24)] * 5)), "Put them together")
-    assert undeclared(at) == ["kind", "pay"]
+    marked = dict.fromkeys(("pay", "*"), [999, *range(1, 24)] * 5)
+    at = answer(with_file(kinds.assign(**marked)), "Put them together")
+    assert sum(r"**pay**, **\***: 999 \(5×\)" in one.value for one in at.markdown) == 1  # one question of both
+    assert undeclared(press(at, "data.again")) == [*kinds, *marked]  # and apart again
+    assert undeclared(edit(answer(at, "Put them together"), {2: {"use": False}})) == ["kind", "pay"]
     assert lines_of(at)["kind"]["values"] == "a; b; c"
     assert lines_of(at)["pay"]["also"] == "999"
     edit(at, {1: {"also": "999; none"}})

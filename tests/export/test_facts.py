@@ -137,9 +137,10 @@ def test_people_who_randomize_their_own_answers_trust_nobody():
 
 
 def test_readme_card_and_page_agree_and_names_from_a_file_are_harmless():
-    schema = replace(SCHEMA, rules=(f"{HOSTILE} = {SCHEMA[HOSTILE].categories[0]}, never ill = no",))
+    rules = (f"{HOSTILE} = {SCHEMA[HOSTILE].categories[0]}, never ill = no",)
+    schema = replace(SCHEMA, rules=rules, proposed_rules=rules)
     known = record.facts(made := rows(data_name=f"{HOSTILE}[x](javascript:1).csv", schema=schema))
-    assert known["Rules kept"].endswith("onerror=alert(1), never ill = no. No row breaks one.")
+    assert "(1), never ill = no. No row breaks one. Proposed from the rows: 1 of 1." in known["Rules kept"]
     text, alone, page = readme(made), render("card.md", facts=known), str(part("facts", known.card + known.limits))
     for what, about in known.card + known.limits:
         assert f"- **{what}:** {about}\n" in alone
