@@ -83,7 +83,7 @@ class Intake:
     what an upload's columns seem to be. Of a table on this computer (`path`), or its codes, the
     frame has the first rows; `rows` is how many there are, about. `ticked` are rare values that are
     listed all the same, `answers` questions that are not asked again, and `changes` what an answer
-    says of the schema, and which `columns` it takes in use. `apart` are rows and findings before
+    says of the schema, and which `columns` it takes in use. `before_join` are rows and findings before
     columns were put together.
     """
 
@@ -105,7 +105,7 @@ class Intake:
     ticked: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
     answers: set[str] = field(default_factory=set)
     changes: dict[str, Any] = field(default_factory=dict)
-    apart: tuple[pd.DataFrame, tuple[Recognized, ...]] | None = None
+    before_join: tuple[pd.DataFrame, tuple[Recognized, ...]] | None = None
 
     def __post_init__(self) -> None:
         self.read_off = self.schema.names if self.schema.source == "inferred" else ()
@@ -149,10 +149,17 @@ class Intake:
     def put_together(self, flags: Sequence[str]) -> Column:
         """Put columns of 0 and 1 together, and return the column that they become."""
         column = column_of_flags(flags, self.headers)
-        self.apart = self.apart or (self.frame, self.found)
+        self.before_join = self.before_join or (self.frame, self.found)
         self.frame = join_flags(self.frame, [column])
         self.found = tuple(one for one in self.found if one.name not in flags)
         return replace(column, missing=not self.is_whole(column.name))
+
+    def ask_again(self) -> None:
+        """Ask all questions again; columns that were put together are several again."""
+        self.answers.clear()
+        if self.before_join:
+            (self.frame, self.found), self.before_join = self.before_join, None
+            self.changes["columns"] = [flag for one in self.schema for flag in one.flags]
 
     def is_whole(self, name: str) -> bool:
         """Whether no cell of a column is empty."""

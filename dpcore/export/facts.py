@@ -193,10 +193,10 @@ def rules_kept(release: Release) -> list[tuple[str, str]]:
     """The rules that released rows keep, if there are any."""
     rules = [plain(rule.replace(ORDER, "≤")) for rule in release.schema.rules]
     few = "; ".join(rules[:NAMED]) + (" …" if rules[NAMED:] else "")  # the schema's file has them all
-    told = say("{rules}. No row breaks one.", rules=few)
+    text = say("{rules}. No row breaks one.", rules=few)
     if many := len(release.schema.proposed_rules):
-        told += say(" Proposed from the rows: {n:,} of {m:,}.", n=many, m=len(rules))
-    return [(say("Rules kept"), told)] if rules and isinstance(release.artifact, Rows) else []
+        text += say(" Proposed from the rows: {n:,} of {m:,}.", n=many, m=len(rules))
+    return [(say("Rules kept"), text)] if rules and isinstance(release.artifact, Rows) else []
 
 
 def provenance(schema: Schema) -> str:

@@ -47,7 +47,7 @@ def take_in(rows: Intake, schema: Schema, left: Sequence[str], names: Collection
     ordered = [columns[name] for name in rows.headers if name in columns]
     target = schema.target if schema.target in columns.keys() & {*rows.headers} else None
     changes = {"target": target, "rules": schema.rules_among(rows.headers), **rows.changes}
-    changes["proposed_rules"] = rules.proposed(rows, changes["rules"])
+    changes["proposed_rules"] = rules.known_proposals(rows, changes["rules"])
     rows.changes.clear()
     schema = replace(schema, columns=tuple(ordered), **changes)
     go_on(rows, schema, [*left, *names, *(column.name for column in joined)])

@@ -10,7 +10,7 @@ import streamlit as st
 from dpcore.dashboard import session
 from dpcore.dashboard.intake import Intake
 from dpcore.dashboard.pages.data import rules
-from dpcore.dashboard.pages.data.questions import TableQuestion, ask_again
+from dpcore.dashboard.pages.data.questions import TableQuestion
 from dpcore.dashboard.shell import escaped
 from dpcore.domain.headers import is_name, is_person_key, of_people
 from dpcore.domain.recognition import Recognized
@@ -45,10 +45,10 @@ def choose(bar: Any, rows: Intake, used: Sequence[str], key: str) -> tuple[dict[
         most = st.number_input(label, 1, None, schema.max_rows, key=f"data.max_rows:{key}")
         others = [name for name in used if unit is None or name != unit.id_column]
         kept = rules.field(rows, others, key)
-        fresh, label = not (rows.answers or rows.apart), say("Ask all questions again")
-        st.button(label, "data.again", None, ask_again, (rows,), disabled=fresh)
+        fresh, label = not (rows.answers or rows.before_join), say("Ask all questions again")
+        st.button(label, key="data.again", on_click=rows.ask_again, disabled=fresh)
     public = {"target": target, "max_rows": most, "unit": unit, "rules": kept}
-    return public | {"proposed_rules": rules.proposed(rows, kept)}, share
+    return public | {"proposed_rules": rules.known_proposals(rows, kept)}, share
 
 
 def privacy_unit(rows: Intake, used: Sequence[str], key: str) -> PrivacyUnit | None:
@@ -90,8 +90,8 @@ def persons(found: Sequence[Recognized], used: Sequence[str]) -> list[Recognized
 
 def questions(rows: Intake, schema: Schema) -> Iterator[TableQuestion]:
     """Whether values of several rows are persons: one column at most tells them apart."""
-    asked = {f"person {one.name}": one for one in persons(rows.found, schema.names)}
-    found = [asked[part] for part in asked if part not in rows.answers]
+    parts = {f"person {one.name}": one for one in persons(rows.found, schema.names)}
+    found = [parts[part] for part in parts if part not in rows.answers]
     if found and schema.unit is None:
         names = ", ".join(f"**{escaped(one.name)}**" for one in found)
         answers: dict[str, Any] = {}
@@ -99,20 +99,20 @@ def questions(rows: Intake, schema: Schema) -> Iterator[TableQuestion]:
             label = escaped(one.name) if found[1:] else say("Yes")
             unit = replace(ONE_ROW, id_column=one.name)
             answers[label] = partial(rows.changes.update, unit=unit)
-        answers[say("No")] = partial(deny_persons, rows, asked)
+        answers[say("No")] = partial(deny_persons, rows, parts)
         words = say(IS_PERSON, names=names, rows=max(one.most_rows for one in found))
-        yield TableQuestion(words, asked, answers)
+        yield TableQuestion(words, parts, answers)
 
 
-def deny_persons(rows: Intake, asked: Mapping[str, Recognized]) -> None:
+def deny_persons(rows: Intake, parts: Mapping[str, Recognized]) -> None:
     """Ask no more whether these are persons; take in use what was left out as it might be."""
-    rows.answers.update(asked)
-    rows.changes["columns"] = [one.name for one in asked.values() if one.what != "identifier"]
+    rows.answers.update(parts)
+    rows.changes["columns"] = [one.name for one in parts.values() if one.what != "identifier"]
 
 
 def question_of_rows(rows: Intake, schema: Schema) -> Iterator[TableQuestion]:
     """Whether the number of rows is public."""
-    if rows.fixed is rows.path is schema.max_rows is rows.schema.max_rows is None:
+    if rows.fixed is None and rows.path is None and schema.max_rows is rows.schema.max_rows is None:
         many = len(rows.frame)
         step = 10 ** max(len(str(many)) - 2, 1)  # two digits, never the number itself
         most = (many // step + 1) * step

@@ -46,15 +46,7 @@ def ask(questions: Sequence[TableQuestion], rows: Intake) -> None:
                     one.details()
 
 
-def ask_again(rows: Intake) -> None:
-    """Ask all questions again; columns that were put together come apart."""
-    rows.answers.clear()
-    if rows.apart:
-        (rows.frame, rows.found), rows.apart = rows.apart, None
-        rows.changes["columns"] = [flag for one in rows.schema for flag in one.flags]
-
-
-def choose_some(options: Sequence[Any], act: Callable[..., object], key: str, **look: Any) -> None:
+def choose_some(options: Sequence[Any], act: Callable[..., None], key: str, **look: Any) -> None:
     """A choice of some of what a question is about, and the press that takes them over."""
     label, look = say("Some (for your eyes only)"), look | {"key": key, "select_all": False}
     chosen = st.multiselect(label, options, **look)
@@ -66,22 +58,22 @@ def columns_seen(rows: Intake, used: Collection[str]) -> Iterator[TableQuestion]
 
     Those that could be persons come first, then what most columns have.
     """
-    asked = defaultdict[str, dict[str, tuple[str, Recognized]]](dict)
+    groups = defaultdict[str, dict[str, tuple[str, Recognized]]](dict)
     for one in rows.found:
         for line in filter(None, one.doubt.split("\n") if one.name in used else ()):
             words, _, proposed = line.rpartition(": ")
             if (part := f"{one.name!r}: {line}") not in rows.answers:
-                asked[proposed][part] = words, one
-    for proposed in sorted(asked, key=lambda words: ("persons" not in words, -len(asked[words]))):
+                groups[proposed][part] = words, one
+    for proposed in sorted(groups, key=lambda words: ("persons" not in words, -len(groups[words]))):
         columns = defaultdict[str, list[str]](list)
-        for words, one in asked[proposed].values():
+        for words, one in groups[proposed].values():
             columns[escaped(retold(words))].append(f"**{escaped(one.name)}**")
         lines = [", ".join(columns[words]) + f": {words}" * bool(words) for words in columns]
         few = "; ".join(lines[:SHOWN]) + " …" * (len(lines) > SHOWN)
         text = f"{few}: {escaped(retold(proposed))}"
         details = partial(st.markdown, "; ".join(lines)) if lines[SHOWN:] else None
-        both = asked[proposed].values()
+        both = groups[proposed].values()
         flags = [one.flags for words, one in both if one.flags and repr(one.flags[-1]) in words]
         join: Any = {say("Put them together"): partial(rows.changes.update, flags=flags)}
         answers = join | {say("Seen"): None} if flags and rows.path is None else {}
-        yield TableQuestion(text, asked[proposed], answers, details)
+        yield TableQuestion(text, groups[proposed], answers, details)

@@ -32,7 +32,7 @@ def field(rows: Intake, used: Sequence[str], key: str) -> tuple[str, ...]:
 
 def questions(rows: Intake, schema: Schema) -> Iterator[TableQuestion]:
     """Whether what no row breaks holds in general: one question of orders, and one of pairs."""
-    read = rows.fixed is rows.path is None  # of a path only the first rows are here
+    read = rows.fixed is None and rows.path is None  # of a path only the first rows are here
     for rules in rows.rules(schema.columns) if read else ():
         new = tuple(rule for rule in rules if rule not in schema.rules and rule not in rows.answers)
         with suppress(SchemaError):  # of names with the marks of rules in them
@@ -48,13 +48,13 @@ def questions(rows: Intake, schema: Schema) -> Iterator[TableQuestion]:
                 yield TableQuestion(text, new, answers, details)
 
 
-def declare(rows: Intake, schema: Schema, asked: Sequence[str], chosen: Sequence[str]) -> None:
+def declare(rows: Intake, schema: Schema, parts: Sequence[str], chosen: Sequence[str]) -> None:
     """Take rules over that somebody says hold in general, and none of the others asked."""
-    rows.answers.update(asked)
+    rows.answers.update(parts)
     rows.changes.update(rules=(*schema.rules, *chosen))
 
 
-def proposed(rows: Intake, rules: Sequence[str]) -> tuple[str, ...]:
+def known_proposals(rows: Intake, rules: Sequence[str]) -> tuple[str, ...]:
     """The rules that the program asked about, though somebody may have written them anew."""
     known = {*rows.schema.proposed_rules, *rows.answers}
     return tuple(rule for rule in rules if rule in known)
