@@ -33,19 +33,19 @@ def field(rows: Intake, used: Sequence[str], key: str) -> tuple[str, ...]:
 def questions(rows: Intake, schema: Schema) -> Iterator[TableQuestion]:
     """Whether what no row breaks holds in general: one question of orders, and one of pairs."""
     read = rows.fixed is None and rows.path is None  # of a path only the first rows are here
-    for rules in rows.rules(schema.columns) if read else ():
+    found = rows.rules(schema.columns) if read else ()
+    for words, rules in zip((ALWAYS, NEVER), found, strict=False):
         new = tuple(rule for rule in rules if rule not in schema.rules and rule not in rows.answers)
         with suppress(SchemaError):  # of names with the marks of rules in them
             ends = parse(schema.columns, replace(schema, rules=(*schema.rules, *new)).rules[len(schema.rules) :])
             columns = dict.fromkeys(schema.names[j] for both in ends for j, _ in both)
-            few = len(new) <= MOST_NAMED
+            few = words == ALWAYS or len(new) <= MOST_NAMED
             names = ", ".join(map(escaped, new if few else columns))
             text = say(ALWAYS if few else NEVER, n=len(new), what=f"**{names}**")
             answers = {say("Yes"): partial(declare, rows, schema, new, new), say("No"): None}
-            some = partial(declare, rows, schema, new)
-            details = partial(choose_some, new, some, f"data.some:{hash(new)}") if new[1:] else None
-            if new:
-                yield TableQuestion(text, new, answers, details)
+            key, some = f"data.some:{hash(new)}", partial(declare, rows, schema, new)
+            details = partial(choose_some, new, some, key) if new[1:] else None
+            yield from [TableQuestion(text, new, answers, details)] if new else ()
 
 
 def declare(rows: Intake, schema: Schema, parts: Sequence[str], chosen: Sequence[str]) -> None:
