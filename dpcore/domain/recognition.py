@@ -130,8 +130,8 @@ def recognize(frame: pd.DataFrame) -> tuple[Recognized, ...]:
     found = [recognize_column(name, frame[name]) for name in require_frame(frame, texts=True).columns]
     for group, (seen, proposed) in flag_groups(frame, found):
         flags, first = tuple(found[j].name for j in group), found[group[0]]
-        told = seen.format(n=len(group), first=repr(flags[0]), last=repr(flags[-1]))
-        found[group[0]] = replace(first, doubt=f"{first.doubt}\n{told}: {proposed}".strip(), flags=flags)
+        words = seen.format(n=len(group), first=repr(flags[0]), last=repr(flags[-1]))
+        found[group[0]] = replace(first, doubt=f"{first.doubt}\n{words}: {proposed}".strip(), flags=flags)
     return tuple(found)
 
 
@@ -289,12 +289,12 @@ class Seen:
 
     def identifier(self, why: str = "", **more: Any) -> Recognized:
         """The column as an identifier."""
-        told = f"{self.different:,} different values in {self.rows:,} rows"
+        values = f"{self.different:,} different values in {self.rows:,} rows"
         if self.different == self.rows:
-            return self.called("identifier", f"{told}: {why or 'an identifier'}", kept=False, **more)
-        told += f", up to {int(self.counts.max()):,} rows with one value: {why or 'an identifier'} that repeats"
+            return self.called("identifier", f"{values}: {why or 'an identifier'}", kept=False, **more)
+        values += f", up to {int(self.counts.max()):,} rows with one value: {why or 'an identifier'} that repeats"
         doubt = "If its values are persons, a person has several rows, and epsilon for one row is several times theirs."
-        return self.called("identifier", told, kept=False, repeats=True, doubt=doubt, **more)
+        return self.called("identifier", values, kept=False, repeats=True, doubt=doubt, **more)
 
     def named(self) -> bool:
         """Whether its header says that it identifies, and its values are as many as that takes."""
@@ -391,8 +391,8 @@ def _unread(seen: Seen) -> Recognized | None:
         fits = np.asarray(pc.match_substring_regex(words, pattern))
         likely = words.filter(pa.array(fits))
         if _mostly(seen, fits, MANY) and pc.any(pc.match_substring_regex(likely, some)).as_py():
-            told = f"{seen.different:,} values that look like {what}, which are not read: write {written}"
-            return seen.called("text", told, kept=False)
+            reason = f"{seen.different:,} values that look like {what}, which are not read: write {written}"
+            return seen.called("text", reason, kept=False)
     return None
 
 
@@ -510,8 +510,8 @@ def _words(seen: Seen) -> Recognized:
 
 def _category(seen: Seen, why: str = "") -> Recognized:
     """A column of categories, if they are not too many."""
-    told = f"{seen.different:,} different values" + (f": {why}" if why else "")
+    reason = f"{seen.different:,} different values" + (f": {why}" if why else "")
     if seen.different <= MAX_CATEGORIES:
-        return seen.called("category", told)
-    told += f"; at most {MAX_CATEGORIES:,} categories are allowed. Group its values before uploading if you need it"
-    return seen.called("category", told, kept=False)
+        return seen.called("category", reason)
+    reason += f"; at most {MAX_CATEGORIES:,} categories are allowed. Group its values before uploading if you need it"
+    return seen.called("category", reason, kept=False)

@@ -49,6 +49,7 @@ YOUNGER = (
     ("missing_values", ()),
     ("flags", ()),
     ("rules", ()),
+    ("proposed_rules", ()),
     ("step", None),
 )  # fields that came after the record, and say nothing
 RECORD = "The top of tests/contract/test_golden.py says how to record what a method makes."

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 from dpcore.arguments import is_number
 from dpcore.domain.column import DEFAULT_BINS, Column
@@ -203,7 +203,7 @@ def bounds_of(kind: str, limits: dict[str, Any], ends: tuple[str, str], name: st
 
 def write_bounds(column: Column, ends: tuple[str, str]) -> dict[str, Any]:
     """The bounds of a column of numbers or dates, as documents write them under two names."""
-    values = column.lower, column.upper
+    values = cast(tuple[float, float], (column.lower, column.upper))
     if column.kind == "date":
         return {end: format_day(value, column.number_format) for end, value in zip(ends, values, strict=True)}
     return {end: int(value) if value == math.floor(value) else value for end, value in zip(ends, values, strict=True)}

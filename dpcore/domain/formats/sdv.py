@@ -62,16 +62,16 @@ def column_of(name: str, raw: dict[str, Any], remarks: list[str]) -> Fields | No
     if sdtype not in KINDS:
         return None
     kind, listed = KINDS[sdtype], raw.get("range_values", raw.get("order"))
-    told: Fields = {"name": name, "kind": kind, "missing": raw.get("range_is_nullable") is True}
+    fields: Fields = {"name": name, "kind": kind, "missing": raw.get("range_is_nullable") is True}
     if kind in ("categorical", "ordered"):
-        told["kind"] = "ordered" if raw.get("order") else kind
-        return told if listed is None else told | {"categories": categories_of(listed, name)}
+        fields["kind"] = "ordered" if raw.get("order") else kind
+        return fields if listed is None else fields | {"categories": categories_of(listed, name)}
     shown = raw.get("datetime_format", "%Y-%m-%d")
     if kind == "date":
-        told["number_format"] = date_form(shown, name, remarks)
+        fields["number_format"] = date_form(shown, name, remarks)
     elif raw.get("decimal_places") == 0 or "int" in str(raw.get("computer_representation")).lower():
-        told["kind"] = "integer"
-    return told | bounds_of(kind, raw, ENDS, name, shown)
+        fields["kind"] = "integer"
+    return fields | bounds_of(kind, raw, ENDS, name, shown)
 
 
 def write(schema: Schema) -> str:
@@ -85,11 +85,11 @@ def write(schema: Schema) -> str:
 
 def sdtype(column: Column) -> dict[str, Any]:
     """The type of a column, and what may occur in it."""
-    told: dict[str, Any] = {"range_is_nullable": column.missing}
+    limits: dict[str, Any] = {"range_is_nullable": column.missing}
     if not column.numeric:
         kind = "ordinal" if column.kind == "ordered" else "categorical"
-        return {"sdtype": kind, "range_values": list(column.categories)} | told
-    told |= write_bounds(column, ENDS)
+        return {"sdtype": kind, "range_values": list(column.categories)} | limits
+    limits |= write_bounds(column, ENDS)
     if column.kind == "date":
-        return {"sdtype": "datetime", "datetime_format": pattern_of(column.number_format)} | told
-    return {"sdtype": "numerical"} | ({"decimal_places": 0} if column.whole else {}) | told
+        return {"sdtype": "datetime", "datetime_format": pattern_of(column.number_format)} | limits
+    return {"sdtype": "numerical"} | ({"decimal_places": 0} if column.whole else {}) | limits

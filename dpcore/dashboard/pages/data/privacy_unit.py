@@ -22,6 +22,9 @@ EYES = phrase("Numbers of rows and persons are for your eyes only, unless they a
 MANY_ROWS = phrase(
     "**{rows:,} rows**: may everyone know that there are at most {most:,}? Forecasts then count with it."
 )
+MANY_COUNT = phrase(
+    "**{rows:,} rows count**: may everyone know that there are at most {most:,}? Forecasts then count with it."
+)
 IS_PERSON = phrase("{names}: one value has up to {rows:,} rows. Is each value a person?")
 TEST_ROWS = phrase("Releases do not learn from these rows; earlier ones may have learned from all.")
 LIMIT = phrase(
@@ -111,12 +114,13 @@ def deny_persons(rows: Intake, parts: Mapping[str, Recognized]) -> None:
 
 
 def question_of_rows(rows: Intake, schema: Schema) -> Iterator[TableQuestion]:
-    """Whether the number of rows is public."""
+    """Whether the number of rows is public; where persons are protected, of those that count."""
     if rows.fixed is None and rows.path is None and schema.max_rows is rows.schema.max_rows is None:
-        many = len(rows.frame)
+        many, _ = rows.sizes(schema.persons, 0.0)
         step = 10 ** max(len(str(many)) - 2, 1)  # two digits, never the number itself
         most = (many // step + 1) * step
-        yes, words = partial(rows.changes.update, max_rows=most), say(MANY_ROWS, rows=many, most=most)
+        words = say(MANY_COUNT if schema.persons else MANY_ROWS, rows=many, most=most)
+        yes = partial(rows.changes.update, max_rows=most)
         yield TableQuestion(words, [words], {say("Yes"): yes, say("No"): None})
 
 
