@@ -15,11 +15,12 @@ import re
 import sys
 import tomllib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from dpcore.charts.base import messages as drawn
 from dpcore.dashboard.lesson_plans import read_lessons
 from scripts.words import messages
 
@@ -28,7 +29,10 @@ FILE = ROOT / "scripts" / "glossary.toml"
 CODE = ("dpcore", "pages", "app.py", "scripts", "benchmarks")
 DOCS = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "docs")
 NOT_READ = ("docs/glossary.md",)
-LESSONS = "dpcore/dashboard/lessons.toml"
+TABLES: dict[str, Callable[[str], Iterable[str]]] = {  # of texts, and what they say
+    "dpcore/dashboard/lessons.toml": lambda text: [t for one in read_lessons(text).values() for t in one.texts()],
+    "dpcore/charts/pictures.toml": lambda text: drawn(tomllib.loads(text)),
+}
 PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 SNIPPETS = re.compile(r"`[^`]*`|\]\([^)]*\)|<[^>]*>|https?://\S+")
 COUNTS = "# How often each still stands, by file; `make words` writes all below this line.\n[counts]\n"
@@ -141,12 +145,11 @@ def of_code(file: str, tree: ast.Module, rules: Rules, methods: set[str]) -> Ite
             yield Hit(f"{word} on screens", file, line, str(text), use)
 
 
-def of_lessons(file: str, text: str, rules: Rules) -> Iterator[Hit]:
-    """What lessons say."""
-    lessons = read_lessons(text).values()
-    for message in (message for lesson in lessons for message in lesson.texts()):
-        line = 1 + text.count("\n", 0, max(text.find(message[:40]), 0))
+def of_table(file: str, text: str, rules: Rules) -> Iterator[Hit]:
+    """What a table of texts says."""
+    for message in TABLES[file](text):
         for word, use in rules.found("screens", message):
+            line = 1 + text.count("\n", 0, max(text.find(message[:40]), 0))
             yield Hit(f"{word} on screens", file, line, message, use)
 
 
@@ -178,8 +181,9 @@ def hits(root: Path, rules: Rules) -> list[Hit]:
         if file.startswith("dpcore/"):
             for name, line in kinds(tree):
                 defined.setdefault(name, []).append((file, line))
-    if (lessons := root / LESSONS).exists():
-        found += of_lessons(LESSONS, lessons.read_text(encoding="utf-8"), rules)
+    for file in TABLES:
+        if (root / file).exists():
+            found += of_table(file, (root / file).read_text(encoding="utf-8"), rules)
     for path in sorted(
         path for place in DOCS for path in [root / place, *(root / place).rglob("*.md")] if path.is_file()
     ):

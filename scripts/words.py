@@ -24,6 +24,8 @@ from babel.messages import Catalog, Message
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po, write_po
 
+from dpcore.charts.base import PICTURES
+from dpcore.charts.base import messages as drawn
 from dpcore.dashboard.lesson_plans import LESSONS
 from dpcore.language import ENGLISH, FOLDER, LANGUAGES
 
@@ -86,7 +88,8 @@ def said() -> Catalog:
     catalog = Catalog()
     files = sorted(file for place in PLACES for file in (ROOT / place).rglob("*.py"))
     found = [message for file in files for message in texts(file.read_text(encoding="utf-8"))]
-    for message in (*found, *(text for lesson in LESSONS.values() for text in lesson.texts())):
+    lessons = [text for lesson in LESSONS.values() for text in lesson.texts()]
+    for message in (*found, *drawn(PICTURES), *lessons):
         if message:
             catalog.add(message)
     return catalog

@@ -13,7 +13,17 @@ import pandas as pd
 from dpcore.charts.base import Chart, present
 from dpcore.charts.colors import CLAIMED, NEUTRAL, REAL, RELEASED
 from dpcore.charts.frames import tidy
-from dpcore.charts.marks import NO_TIP, boxes, diamonds, end_labels, keyed, level, setting_rule, tooltips
+from dpcore.charts.marks import (
+    NO_TIP,
+    boxes,
+    diamonds,
+    end_labels,
+    group_colors,
+    level,
+    setting_rule,
+    side_by_side,
+    tooltips,
+)
 from dpcore.charts.scales import LEAST, MOST, epsilons, scaled, shares, span
 from dpcore.language import say
 from dpcore.text import number, odds, percent
@@ -58,20 +68,8 @@ def share_right(frame: pd.DataFrame, *, epsilon: float, noiseless: float, title:
         # No line through the marks: between them it would pass the curve of what is allowed.
         *_curve(data, chosen, x=across, y=up, tooltip=tooltip)[1:],
     ]
-    seen = say(
-        "{title}, against epsilon from 0.01 to 10,000. Noiseless numbers: {noiseless}.",
-        title=title,
-        noiseless=percent(noiseless),
-    )
-    for share in chosen["share"].map(percent):
-        seen += say(" At epsilon {epsilon}: {share}.", epsilon=number(epsilon), share=share)
-    return present(
-        alt.layer(*layers),
-        title,
-        key=say("Blue: this attack. Orange: the most for any attack, from 50:50."),
-        seen=seen,
-        height=310,
-    )
+    values: Any = {"noiseless": percent(noiseless), "epsilon": number(epsilon)}
+    return _presented("share_right", layers, chosen, title=title, **values)
 
 
 def share_found(
@@ -118,10 +116,8 @@ def share_found(
         layers.append(ends.encode(across, alt.Y("low:Q", **shares(found)), alt.Y2("high:Q"), tooltip=NO_TIP))
     layers += [setting_rule(across, [], number=at)] if at >= min(ticks) else []
     layers += _curve(known, chosen, x=across, y=alt.Y("at:Q", **shares(found)), tooltip=tooltip)
-    seen = say("{title}: {found}, against {what} up to {most:,}.", title=title, found=found, what=what, most=most)
-    for share in chosen["share"].map(percent):
-        seen += say(" At {place:,}: {share}.", place=at, share=share)
-    return present(alt.layer(*layers), title, key=key, seen=seen, height=310)
+    values: Any = {"key": key, "found": found, "what": what, "most": most, "place": at}
+    return _presented("share_found", layers, chosen, title=title, **values)
 
 
 def groups_apart(
@@ -156,33 +152,24 @@ def groups_apart(
     data = tidy(frame, ["bin"] if "bin" in frame else [], ["from", "to", *groups]).dropna()
     if "bin" not in data:
         ends_of = zip(data["from"], data["to"], strict=True)
-        data = data.assign(bin=[say("{low:.3g} to {high:.3g}", low=low, high=high) for low, high in ends_of])
-    width = (data["to"] - data["from"]) / (len(groups) + 0.4)
-    parts = []
-    for place, (column, name) in enumerate(groups.items()):
-        left = data["from"] + (place + 0.2) * width
-        part = {"group": name, "left": left, "right": left + 0.92 * width, "share": data[column], "bin": data["bin"]}
-        parts.append(pd.DataFrame(part))
-    bars = pd.concat(parts, ignore_index=True)
+        data["bin"] = [say("{low:.3g} to {high:.3g}", low=low, high=high) for low, high in ends_of]
+    bars = side_by_side(data, groups, ["bin"], share="{}")
     bars = bars[bars["share"] > 0]
     low, high = (data["from"].min(), data["to"].max()) if len(data) else (0.0, 1.0)
     across = alt.X("left:Q", **scaled(what, span(float(low), float(high)), tickMinStep=1, format="d", grid=False))
     up = alt.Y("share:Q", **shares(say("share of each group")))
-    legend = alt.Legend(
-        symbolType="square", symbolSize=300, symbolOpacity=1, labelFontSize=15, labelLimit=420, offset=4
-    )
-    color = keyed(alt.Color, "group", groups.values(), COLORS[: len(groups)], legend=legend)
+    color = group_colors("group", groups.values(), COLORS[: len(groups)])
     tooltip = tooltips("group|group", "bin|at", "share|share|.1%")
     base = alt.Chart(bars).encode(color, tooltip=tooltip)
-    return present(
-        boxes(base, across, "right", up, opacity=0.9, clip=True),
-        title,
-        key=key,
-        seen=say(
-            "{title}: distributions of {groups}. {key}", title=title, groups=say(" and ").join(groups.values()), key=key
-        ),
-        height=340,
-    )
+    drawn = boxes(base, across, "right", up, opacity=0.9, clip=True)
+    names = say(" and ").join(groups.values())
+    return present(drawn, "groups_apart", title=title, key=key, groups=names)
+
+
+def _presented(picture: str, layers: list[Any], chosen: pd.DataFrame, **values: Any) -> Chart:
+    """The picture, which says aloud what share was found where the reader's own setting is."""
+    share = "".join(chosen["share"].map(percent))
+    return present(layers, picture, {"chosen": share}, share=share, **values)
 
 
 def _curve(data: pd.DataFrame, chosen: pd.DataFrame, **at: Any) -> list[Any]:

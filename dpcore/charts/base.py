@@ -3,7 +3,9 @@
 import hashlib
 import json
 import re
-from collections.abc import Iterator
+import tomllib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import altair as alt
@@ -29,11 +31,14 @@ SIZES = {"fontSize", "labelFontSize", "titleFontSize", "subtitleFontSize", "line
 SIZES |= {"labelLimit", "titleLimit", "symbolSize", "minExtent", "maxExtent", "labelPadding"}
 LINES = "split(datum.label, '\\n')"  # of a label that takes several
 UP = f"-8 * (length({LINES}) - 1)"  # so that its middle is where one line would be
+PICTURES = tomllib.loads(Path(__file__).with_name("pictures.toml").read_text(encoding="utf-8"))
+NEVER: Mapping[str, Any] = {}
+SAID, SIZE = ("title", "key", "seen"), ("width", "height", "autosize")  # of a picture
 DIGITS = "digits"  # the style of numbers in cells, which a phone does without
 REAL_DATA = phrase("⚠ Uses real data: do not publish")
 
 
-def panels(chart: Any, field: str, names: list[str], *, columns: int, width: int, height: int) -> Any:
+def panels(chart: Any, field: str, names: list[str], columns: int, width: int, height: int) -> Any:
     """One chart as wide as its container, or a panel of `width` per name."""
     if len(names) <= 1:
         # what fits its container counts the title as well
@@ -44,8 +49,23 @@ def panels(chart: Any, field: str, names: list[str], *, columns: int, width: int
     return panels.resolve_scale(x="independent" if columns == 1 else "shared")
 
 
-def present(chart: Any, title: str, *, seen: str = "", key: str = "", **size: Any) -> Chart:
-    """Title, key, alternative text (`seen`, or else title and key), size, and letters that can be read."""
+def present(chart: Any, picture: str, when: Mapping[str, Any] = NEVER, /, **values: Any) -> Chart:
+    """Give a chart, or its layers, its words, its size, and letters that can be read.
+
+    Title, key and alternative text (`seen`, or else title and key) are the picture's in `pictures.toml`, or those that
+    are given; behind them stands what it says `when` something is so. Values stand in place of names in braces.
+    """
+    own = PICTURES[picture]
+    cases = [own[case] for case, so in when.items() if so]
+    known = own | ({"height": alt.Step(own["step"])} if "step" in own else {}) | values
+    chart = alt.layer(*chart) if isinstance(chart, list) else chart
+    size = {name: known[name] for name in SIZE if name in known}
+    for part in SAID:
+        first = values.get(part) or say(own.get(part, ""), **values)
+        more = (say(case[part], **values) for case in cases if part in case)
+        values[part] = "".join([first, *more]).strip()
+    title, seen = values["title"], values["seen"]
+    key = f"{values['key']} {values.get('note', '')}".strip()
     if not isinstance(chart, alt.FacetChart):
         size = {"width": "container"} | size
     look: Any = {"anchor": "start", "offset": 8, "fontSize": 18, "subtitleFontSize": 15, "subtitlePadding": 6}
@@ -215,6 +235,16 @@ def channels(spec: dict[str, Any], *names: str) -> list[dict[str, Any]]:
     found = [part["encoding"] for part in parts(spec) if "encoding" in part]
     each = ((name, channel) for encoding in found for name, channel in encoding.items())
     return [channel for name, channel in each if isinstance(channel, dict) and (name in names or not names)]
+
+
+def messages(part: Any) -> Iterator[str]:
+    """The texts of `pictures.toml`, or of a part of it, but for colors."""
+    if isinstance(part, str):
+        yield part
+    if isinstance(part, dict):
+        part = [value for name, value in part.items() if name != "color"]
+    for value in part if isinstance(part, list) else ():
+        yield from messages(value)
 
 
 def named(chart: Any, tables: dict[str, pd.DataFrame]) -> Any:

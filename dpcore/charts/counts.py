@@ -18,7 +18,7 @@ LOOKS = {phrase("noisy"): (SERIES[0], "circle"), phrase("consistent"): (RELEASED
 WHICH = [*LOOKS]
 # what a level divides that divides no column, and a node in which no column is divided
 ALL = phrase("all rows")
-BAND, WHOLE = 34, "7 * length(datum.text)"  # pixels: of a row, and of a text that is not cut
+WHOLE = "7 * length(datum.text)"  # pixels of a text that is not cut
 
 
 def error_by_range(frame: pd.DataFrame, *, title: str = "") -> Chart:
@@ -69,13 +69,8 @@ def error_by_range(frame: pd.DataFrame, *, title: str = "") -> Chart:
     dots = value.mark_point(filled=True, size=85, opacity=1, **move)
     dots = dots.encode(shape, tooltip=tooltip)
     shown = bool(data["low"].notna().any())
-    key = say("One mark per size.") + (say(" Bars: 95% intervals of the mean over runs.") if shown else "")
-    return present(
-        alt.layer(lines, *([bars] if shown else []), dots),
-        title or say("Absolute errors of range queries, by the size of the range"),
-        key=key + (say(" Dashed: baselines.") if "baseline" in set(data["kind"]) else ""),
-        height=420,
-    )
+    cases = {"intervals": shown, "baselines": baseline.any()}
+    return present([lines, *[bars] * shown, dots], "error_by_range", cases, title=title)
 
 
 def _logarithmic(padding: float) -> alt.Scale:
@@ -125,13 +120,7 @@ def range_answers(frame: pd.DataFrame) -> Chart:
         name, end = say("true count {truth:,.0f}", truth=truth), {"y": alt.value(-4)}
         rule, said = ruled(place, truth, name, end, look, color=REAL, strokeWidth=3)
         layers = [rule, *layers, said]
-    return present(
-        alt.layer(*layers),
-        say("How many rows match"),
-        key=say("Diamond: estimate. Bar: 95% interval of the noise.")
-        + (say(" Grey rule: true count.") if len(layers) > 2 else ""),
-        height=alt.Step(36),
-    )
+    return present(layers, "range_answers", {"true": len(layers) > 2})
 
 
 def count_tree(frame: pd.DataFrame, *, width: int = 820) -> Chart:
@@ -199,12 +188,7 @@ def count_tree(frame: pd.DataFrame, *, width: int = 820) -> Chart:
     named = fitted(named.encode(middle), "text", width, WHOLE, fontSize=12)
     blanks = words(blanks.encode(middle), "text", fontSize=12)
     what = say("absolute error of each count") if private else say("half the width of each count's 95% interval")
-    return present(
-        alt.layer(boxes, named, blanks),
-        say("The tree of counts, before and after consistency"),
-        key=say("A rectangle per node, as wide as its leaves; below it, its children. Color: {what}.", what=what),
-        height=alt.Step(BAND),
-    )
+    return present([boxes, named, blanks], "count_tree", what=what)
 
 
 def _rows(data: pd.DataFrame) -> list[str]:
@@ -246,9 +230,5 @@ def level_errors(frame: pd.DataFrame) -> Chart:
         tooltip=tooltips("row|level", "which|counts", "error|mean error|,.4~g"),
     )
     repeated = bool(data.duplicated(["row", "which"]).any())
-    return present(
-        alt.layer(dots, *([means(base, alt.X("mean(error):Q", **across))] if repeated else [])),
-        say("What consistency does to the counts of each level"),
-        key=say("One mark per run. Upright line: mean.") if repeated else "",
-        height=alt.Step(22),
-    )
+    layers = [dots, *[means(base, alt.X("mean(error):Q", **across))] * repeated]
+    return present(layers, "level_errors", {"runs": repeated})

@@ -7,9 +7,9 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from dpcore.charts.base import Chart, panels, present
+from dpcore.charts.base import PICTURES, Chart, panels, present
 from dpcore.charts.colors import CLAIMED, NEUTRAL, SERIES, SHAPES
-from dpcore.charts.frames import breadth, in_order, t_quantile, texts, tidy, wrapped
+from dpcore.charts.frames import breadth, in_order, t_quantile, texts, tidy
 from dpcore.charts.marks import NO_TIP, color_and_shape, keyed, tooltips, words
 from dpcore.charts.scales import epsilons, scaled
 from dpcore.charts.scores import axis_of
@@ -28,6 +28,7 @@ LINE, GAP = 15, 3  # pixels: of a name, and below it
 LEGEND, LETTER = 860, 6.4
 # pixels of a panel, less what its axis is rounded to; what a flat one is told as
 HEIGHT, TINY = 270, 1e-12
+PROMISES = PICTURES["compared"]
 AXES = {"claimed": phrase("epsilon claimed"), "proved": phrase("epsilon: it can cost up to")}
 AXES["of the noise alone"] = phrase("epsilon of the noise alone")
 
@@ -52,7 +53,9 @@ def curves(
     among: list[str] | None = None,
     columns: int = 3,
     width: int = 230,
+    height: int = 300,
     title: str = "",
+    note: str = "",
 ) -> Chart:
     """Draw a number against another, per series.
 
@@ -92,10 +95,12 @@ def curves(
         All series of the charts that stand together.
     columns : int, default=3
         The most panels in a row.
-    width : int, default=230
+    width, height : int
         The pixels of a panel.
     title : str, optional
         The title.
+    note : str, optional
+        What stands below the key.
 
     Returns
     -------
@@ -128,23 +133,15 @@ def curves(
     lines, names = _levels(base)
     layers = alt.layer(lines, *runs, names) if data["rule"].any() else alt.layer(*runs)
 
-    key = say("One mark per run; lines join the means")
-    if center == "median":
-        key = say("One mark per run; lines join the medians")
-    if interval != "range" and not run_data["low"].notna().any():
-        key += say("; an interval needs {fewest} runs.", fewest=FEWEST_RUNS)
-    else:
-        spread = say(SPREADS[interval])
-        key += say(", bands {spread}.", spread=spread) if _banded(data) else say(", bars {spread}.", spread=spread)
-    key += say(" Orange line: stated by the paper.") if (data["claimed"] > 0).any() else ""
-    picture = panels(layers, "panel", in_order(data["panel"]), columns=columns, width=width, height=300)
+    picture = panels(layers, "panel", in_order(data["panel"]), columns, width, height)
     if isinstance(picture, alt.FacetChart) and not same_y:
         picture = picture.resolve_scale(y="independent")
-    return present(
-        picture,
-        title or say("{what} against {setting}", what=y_title[:1].upper() + y_title[1:], setting=x_title),
-        key=key,
-    )
+    values: Any = {"title": title, "what": y_title[:1].upper() + y_title[1:], "setting": x_title}
+    values |= {"fewest": FEWEST_RUNS, "spread": say(SPREADS[interval])}
+    few, banded = interval != "range" and not run_data["low"].notna().any(), _banded(data)
+    cases = {center: True, "few": few, "bands": banded and not few, "bars": not (banded or few)}
+    cases["claimed"] = bool((data["claimed"] > 0).any())
+    return present(picture, "curves", cases, note=note, **values)
 
 
 def sweep(
@@ -200,10 +197,8 @@ def sweep_variance(frame: pd.DataFrame, *, width: int = 270) -> Chart:
     title = say("variance across runs")
     base = alt.Chart(data).encode(alt.Y("value:Q", title=title, axis=alt.Axis(format="~g")))
     layers = alt.layer(*_curves(base, data, say("epsilon"), title, _positive(frame), "mean", 0, None))
-    return present(
-        panels(layers, "panel", in_order(data["panel"]), columns=2, width=width, height=240),
-        say("How much repeated runs differ"),
-    )
+    picture = panels(layers, "panel", in_order(data["panel"]), 2, width, 240)
+    return present(picture, "sweep_variance")
 
 
 def _positive(frame: pd.DataFrame) -> bool:
@@ -399,31 +394,12 @@ def compared(
     look: Any = {"y_title": y_title, "title": title, "references": references, "log_x": True, "log_y": log_y}
     look |= {"y_axis": axis_of(quantity, y_title, shown["value"], references)}
     look |= {"mode": "mode", "center": "median", "interval": "deciles", "among": names and list(texts(names))}
-    chart = curves(shown, x=column, y="value", x_title=AXES[x], **look)
-    sentences = [*_promises(shown, relations, local), say("Data: {name}.", name=texts([data])[0])]
-    heading: Any = getattr(chart, "title").copy()  # noqa: B009 - Altair does not type it
-    heading.subtitle = [*heading.subtitle, *(line for text in sentences for line in wrapped(text, 100))]
-    seen = " ".join([str(chart.description), *sentences])
-    return chart.properties(title=heading, description=seen, height=385)
-
-
-def _promises(shown: pd.DataFrame, relations: Any, local: tuple[str, ...]) -> list[str]:
-    """What the epsilons on the axis promise, in sentences."""
-    at_hand = [name for name in dict.fromkeys(shown["series"]) if name in local]
-    relation = say("neighbors: {relation}", relation=say(relations[0])) if len(relations) else say("no run")
-    if at_hand and len(at_hand) == shown["series"].nunique():
-        told = say(
-            "Epsilon without delta, per release, of one person's reports in the local model, where no one is trusted "
-            "with true rows; {relation}.",
-            relation=relation,
-        )
-        return [told]
-    said = [say("Epsilon without delta, per release; {relation}.", relation=relation)]
-    if at_hand:
-        told = say(
-            "Two guarantees on one axis: epsilon of {which} is of one person's reports in the local model, where no "
-            "one is trusted with true rows; the others trust one keeper of the rows.",
-            which=", ".join(texts(at_hand)),
-        )
-        said.append(told)
-    return said
+    at_hand = [name for name in in_order(shown["series"]) if name in local]
+    alone = bool(at_hand) and len(at_hand) == shown["series"].nunique()
+    cases = ["local"] if alone else ["any", *["both"] * bool(at_hand)]
+    values: Any = {"which": ", ".join(texts(at_hand)), "name": texts([data])[0]}
+    values["relation"] = say("no run")
+    if len(relations):
+        values["relation"] = say("neighbors: {relation}", relation=say(relations[0]))
+    note = " ".join(say(PROMISES[case], **values) for case in [*cases, "data"])
+    return curves(shown, x=column, y="value", x_title=AXES[x], note=note, height=235, **look)

@@ -7,52 +7,16 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from dpcore.charts.base import NARROW, ROOM, Chart, present
+from dpcore.charts.base import NARROW, PICTURES, ROOM, Chart, present
 from dpcore.charts.colors import FADED, NEUTRAL, REAL, RELEASED
 from dpcore.charts.frames import wrapped
 from dpcore.charts.marks import canvas, words
-from dpcore.language import phrase, say
+from dpcore.language import say
 
-HEIGHT = 300  # pixels
 # of a box, as shares of the width and of the height; and on a phone
 HALVES = (0.13, 0.13), (0.23, 0.1)
 BROAD = f"{NARROW} <= {ROOM}"
-YOU, ANSWER, OUT, ADDED = phrase("You"), phrase("your true answer"), phrase("What is published"), phrase("add noise")
-OWNS, ASKS = phrase("data owner"), phrase("user")
-TRUSTED, ALONE = phrase("Other pages"), phrase("This page")
-Box = tuple[float, int, str, str, str]  # how far along, in which row, its color, and two lines
-# from and to where, in which row and lane, its color, and its text
-Arrow = tuple[float, float, int, int, str, str]
-TRUST_BOXES: list[Box] = [
-    (0.0, 0, REAL, YOU, ANSWER),
-    (0.5, 0, REAL, phrase("A trusted curator"), phrase("all true answers")),
-    (1.0, 0, RELEASED, OUT, phrase("noise added once")),
-    (0.0, 1, REAL, YOU, ANSWER),
-    (0.5, 1, RELEASED, phrase("A collector"), phrase("noisy reports only")),
-    (1.0, 1, RELEASED, OUT, phrase("estimates from reports")),
-]
-TRUST_ARROWS: list[Arrow] = [
-    (0.0, 0.5, 0, 0, REAL, phrase("the truth")),
-    (0.5, 1.0, 0, 0, RELEASED, ADDED),
-    (0.0, 0.5, 1, 0, RELEASED, ADDED),
-    (0.5, 1.0, 1, 0, RELEASED, phrase("report")),
-]
-FRAMEWORK_BOXES: list[Box] = [
-    (0.0, 0, REAL, OWNS, ""),
-    (1.0, 0, REAL, ASKS, ""),
-    (0.0, 1, REAL, OWNS, ""),
-    (0.5, 1, RELEASED, phrase("release"), ""),
-    (1.0, 1, REAL, ASKS, ""),
-]
-FRAMEWORK_ARROWS: list[Arrow] = [
-    (1.0, 0.0, 0, -1, RELEASED, phrase("a question")),
-    (0.0, 1.0, 0, 1, RELEASED, phrase("a noisy answer, charged epsilon each time")),
-    (0.0, 0.5, 1, 0, RELEASED, phrase("once: epsilon")),
-    (1.0, 0.5, 1, -1, RELEASED, phrase("any question")),
-    (0.5, 1.0, 1, 1, RELEASED, phrase("answers, free")),
-]
-INTERACTIVE = phrase("Interactive: the owner answers, as long as the budget lasts")
-ONCE = phrase("Non-interactive, as here: the owner releases once, and anyone asks the release")
+COLORS = {"real": REAL, "released": RELEASED}
 
 
 def trust() -> Chart:
@@ -63,11 +27,7 @@ def trust() -> Chart:
     alt.Chart
         The chart.
     """
-    seen = say(
-        "On other pages people give true answers to a trusted curator, who adds noise once. On this page people "
-        "add noise to their own answers, and the collector holds noisy reports only."
-    )
-    return _diagram(TRUST_BOXES, TRUST_ARROWS, (TRUSTED, ALONE), say("Who sees the truth?"), seen)
+    return _diagram("trust")
 
 
 def frameworks() -> Chart:
@@ -78,21 +38,18 @@ def frameworks() -> Chart:
     alt.Chart
         The chart.
     """
-    seen = say(
-        "Interactive: a user asks the data owner, who adds noise to every answer and spends epsilon on it. "
-        "Non-interactive: the owner releases once, for epsilon, and users ask the release, free of cost."
-    )
-    return _diagram(FRAMEWORK_BOXES, FRAMEWORK_ARROWS, (INTERACTIVE, ONCE), say("Two ways to answer"), seen)
+    return _diagram("frameworks")
 
 
-def _diagram(boxes: list[Box], arrows: list[Arrow], names: tuple[str, str], title: str, seen: str) -> Chart:
-    """Two rows of boxes; on a phone, two columns."""
-    held = pd.DataFrame(boxes, columns=["low", "row", "color", "head", "foot"]).assign(lane=0, way=-1)
-    ways = pd.DataFrame(arrows, columns=["low", "high", "row", "lane", "color", "text"])
+def _diagram(picture: str) -> Chart:
+    """Two rows of boxes, as `pictures.toml` has them; on a phone, two columns."""
+    own = PICTURES[picture]
+    held = pd.DataFrame(own["boxes"]).replace({"color": COLORS}).assign(lane=0, way=-1)
+    ways = pd.DataFrame(own["arrows"]).replace({"color": COLORS})
     ways["way"] = np.sign(ways["high"] - ways["low"])
-    rows = pd.DataFrame({"low": 0.0, "row": [0, 1], "lane": 0, "way": -1, "text": names})
+    rows = pd.DataFrame({"low": 0.0, "row": [0, 1], "lane": 0, "way": -1, "text": own["rows"]})
     for table, texts in ((held, ["head", "foot"]), (ways, ["text"]), (rows, ["text"])):
-        table[texts] = table[texts].map(lambda text: say(text) if text else "")
+        table[texts] = table[texts].map(say)
     lines, named = ways["text"].map(lambda text: "\n".join(wrapped(text, 9))), rows["text"]
     ways, rows = ways.assign(short=lines), rows.assign(short=[re.split("[:：]", name)[0] for name in named])
     held = held.assign(high=held["low"])
@@ -105,20 +62,16 @@ def _diagram(boxes: list[Box], arrows: list[Arrow], names: tuple[str, str], titl
     aside["dy"] = alt.ExprRef(f"{BROAD} ? (datum.lane > 0 ? 14 : -12) : 0")
     inside, heading = _placed(held, "x", "y"), _placed(rows.assign(high=0.0))
     both, letters = bool((held["foot"] != "").any()), 14
-    return present(
-        alt.layer(
-            frames.encode(**look),
-            words(inside, "head", fontSize=letters, fontWeight="bold", dy=-9 if both else 0),
-            words(inside, "foot", fontSize=letters, dy=10),
-            _placed(ways).mark_rule(strokeWidth=3).encode(**look),
-            _placed(ways, "right", "low").mark_point(**tooltip).encode(look["color"]),
-            words(_placed(ways, "x", "y"), "told", fontSize=letters, **aside),
-            words(heading, "told", fontSize=letters, color=FADED, align="left", dy=-14),
-        ),
-        title,
-        seen=seen,
-        height=HEIGHT,
-    )
+    layers = [
+        frames.encode(**look),
+        words(inside, "head", fontSize=letters, fontWeight="bold", dy=-9 * both),
+        words(inside, "foot", fontSize=letters, dy=10),
+        _placed(ways).mark_rule(strokeWidth=3).encode(**look),
+        _placed(ways, "right", "low").mark_point(**tooltip).encode(look["color"]),
+        words(_placed(ways, "x", "y"), "told", fontSize=letters, **aside),
+        words(heading, "told", fontSize=letters, color=FADED, align="left", dy=-14),
+    ]
+    return present(layers, picture)
 
 
 def _placed(data: pd.DataFrame, x: str = "left", y: str = "top") -> alt.Chart:

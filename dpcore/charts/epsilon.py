@@ -9,7 +9,7 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from dpcore.charts.base import Chart, present
+from dpcore.charts.base import PICTURES, Chart, present
 from dpcore.charts.colors import CLAIMED, REAL, RELEASED, SERIES, hatched
 from dpcore.charts.frames import MOST_ENTRIES, distinct, in_order, largest, step, texts, tidy
 from dpcore.charts.marks import NO_TIP, bars, color_and_shape, diamonds, end_labels, single, tooltips, words
@@ -33,27 +33,7 @@ TABLES = {  # and several of many prices
     "counts": (phrase("{count} marginals × {each}"), phrase("{count} marginals of {low} to {high}")),
     "report": (phrase("{count} answers × {each}"), phrase("{count} answers of {low} to {high}")),
 }
-ENTRIES = [  # what methods call their entries: the first of these that fits is what a screen says
-    phrase("counts of {columns}"),
-    phrase("number of rows"),
-    phrase("histograms of {tables} and {more} more"),
-    phrase("histograms of {tables}"),
-    phrase("report of {asked} of {all} answers, by lot"),
-    phrase("report of {columns}"),
-    phrase("choice by {score}"),
-    phrase("{many} values of {score}"),
-    phrase("level {level}: records"),
-    phrase("level {level}: classes in leaves"),
-    phrase("level {level}: division, by {score}"),
-    phrase("level {level}: division, a cut, by {score}"),
-    phrase("level {level}: division, cut {cut} of {cuts}, by {score}"),
-    phrase("level {level}: division, the column, by {score}"),
-    phrase("level {level}: division: {columns}"),
-    phrase("levels that no tree reached"),
-    phrase("purity of nodes"),
-    phrase("noiseless answers"),
-    phrase("raw rows"),
-]
+ENTRIES = [*map(phrase, PICTURES["epsilon_split"]["entries"])]  # of ledgers
 TEXTS = ("columns", "score", "tables")  # in these; all else are whole numbers
 MOST_ALIKE = 6  # kinds of tables that are told one by one
 
@@ -105,13 +85,10 @@ def epsilon_split(frame: pd.DataFrame) -> Chart:
         .transform_filter("datum.claims")
         .encode(drawn.encoding.y, alt.X("epsilon_claimed:Q"), tooltip=tooltip)
     )
-    return present(
-        alt.layer(drawn.encode(color=_solid(endless)), _onward(far), diamonds(marked, CLAIMED), note),
-        say("Where did rho go?") if in_rho else say("Where did epsilon go?"),
-        key=say("Bar and number: {paid}.", paid=paid)
-        + (say(" Diamond: claimed.") if data["claims"].any() else say(" None is claimed.")),
-        height=step(data["name"], 30),
-    )
+    layers = [drawn.encode(color=_solid(endless)), _onward(far), diamonds(marked, CLAIMED), note]
+    claims = data["claims"].any()
+    cases = {"rho": in_rho, "epsilon": not in_rho, "claims": claims, "none": not claims}
+    return present(layers, "epsilon_split", cases, paid=paid, height=step(data["name"], 30))
 
 
 def _alike(data: pd.DataFrame) -> pd.DataFrame:
@@ -178,15 +155,9 @@ def claimed_vs_bound(*, claimed: float, bound: float, delta: float = 0.0) -> Cha
     else:
         sure = "datum.value > 6.9 ? '>99.9%' : format(1 / (1 + exp(-datum.value)), '.1~%')"
         axis = {"labelExpr": f"[format(datum.value, ',~g'), {sure}]"}
-    return _stood(
-        {say(CLAIM): (claimed, claimed, claim(claimed)), say(COST): (bound, bound, limit(bound))},
-        epsilons(title, [claimed, bound], **axis),
-        say("Epsilon: claimed, and what it can cost"),
-        key=say("Striped: no limit.") if math.isinf(bound) else "",
-        seen=say(
-            "Claimed is epsilon {claimed}; it can cost up to {bound}.", claimed=claim(claimed), bound=limit(bound)
-        ),
-    )
+    texts = {"claimed": claim(claimed), "bound": limit(bound)}
+    rows = {CLAIM: (claimed, claimed, texts["claimed"]), COST: (bound, bound, texts["bound"])}
+    return _stood("claimed_vs_bound", rows, epsilons(title, [claimed, bound], **axis), **texts)
 
 
 def known_epsilon(*, lower: float, claimed: float, proved: float) -> Chart:
@@ -210,21 +181,15 @@ def known_epsilon(*, lower: float, claimed: float, proved: float) -> Chart:
         most = say("proven at most {epsilon}", epsilon=number(proved))
     known = say("{least}; {most}", least=least, most=most)
     claim_text = number(claimed) if math.isfinite(claimed) else say("no epsilon")
-    return _stood(
-        {say("is claimed"): (claimed, claimed, claim_text), say("can cost"): (lower, proved, known)},
-        epsilons(say("epsilon"), [lower, claimed, proved]),
-        say("What is claimed, and what is known"),
-        key=say("Blue: where the true epsilon can lie. Left end: the attack, 95% sure. Right end: the proof.")
-        + (say(" Striped: no limit.") if math.isinf(proved) else ""),
-        seen=say("Claimed: {claimed}. It can cost {known}.", claimed=claim_text, known=known),
-    )
+    rows = {phrase("is claimed"): (claimed, claimed, claim_text)}
+    rows[phrase("can cost")] = (lower, proved, known)
+    across = epsilons(say("epsilon"), [lower, claimed, proved])
+    return _stood("known_epsilon", rows, across, claimed=claim_text, known=known)
 
 
-def _stood(
-    rows: dict[str, tuple[float, float, str]], across: dict[str, Any], title: str, *, key: str, seen: str
-) -> Chart:
+def _stood(picture: str, rows: dict[str, tuple[float, float, str]], across: dict[str, Any], **values: str) -> Chart:
     """A claim, and what a run can cost, on the axis of epsilons: a point or a bar."""
-    names, (low, high) = [*rows], across["scale"].domain
+    names, (low, high) = [*map(say, rows)], across["scale"].domain
     data = pd.DataFrame(rows.values(), columns=["start", "stop", "text"]).fillna(math.inf).assign(row=names)
     data["endless"] = data["none"] = data["stop"] == math.inf
     # what is infinite is no claim, and no mark
@@ -249,19 +214,14 @@ def _stood(
     rule: Any = {"color": CLAIMED, "strokeWidth": 2, "strokeDash": [6, 4]}
     marked = [single(at=data["stop"][0]).mark_rule(**rule).encode(alt.X("at:Q", **across), tooltip=NO_TIP)]
     look: Any = {"fontSize": 15, "fontWeight": "bold", "dy": alt.ExprRef("datum.start < datum.stop ? -24 : 0")}
-    return present(
-        alt.layer(
-            *(marked if not data["none"][0] else []),
-            wide.mark_bar(height={"band": 0.36}, color=fill, **SILENT),
-            _onward(stop.transform_filter("datum.endless")),
-            points,
-            end_labels(stop, "stop", "text", dx=15, **look),
-        ),
-        title,
-        key=key,
-        seen=seen,
-        height=alt.Step(60),
-    )
+    layers = [
+        *(marked if not data["none"][0] else []),
+        wide.mark_bar(height={"band": 0.36}, color=fill, **SILENT),
+        _onward(stop.transform_filter("datum.endless")),
+        points,
+        end_labels(stop, "stop", "text", dx=15, **look),
+    ]
+    return present(layers, picture, {"endless": data["endless"][1]}, **values)
 
 
 def _told(which: str, amount: str) -> str:
@@ -281,7 +241,7 @@ def _onward(base: Any) -> Any:
     return base.mark_point(filled=True, opacity=1, **look)
 
 
-def odds_icons(probability: float, *, title: str | None = None) -> Chart:
+def odds_icons(probability: float, *, title: str = "") -> Chart:
     """Draw one hundred icons, some of them filled; only certainty fills all.
 
     Show it at its own width.
@@ -307,10 +267,7 @@ def odds_icons(probability: float, *, title: str | None = None) -> Chart:
         fill=alt.condition("datum.kind == 'filled'", alt.value(RELEASED), alt.value("transparent")),
         size=alt.condition("datum.kind == 'filled'", alt.value(110), alt.value(45)),
     )
-    seen = say("{filled} of 100 icons are filled.", filled=filled)
-    return present(
-        icons, title or say("{filled} in 100", filled=filled), seen=seen, width=alt.Step(16), height=alt.Step(16)
-    )
+    return present(icons, "odds_icons", title=title, filled=filled, width=alt.Step(16))
 
 
 def forest_budget(frame: pd.DataFrame, *, title: str = "") -> Chart:
@@ -360,13 +317,9 @@ def forest_budget(frame: pd.DataFrame, *, title: str = "") -> Chart:
     said = ", ".join(starmap(_told, sums.items()))
     if same:
         said = say("epsilon {epsilon}", epsilon=sums[say(CLAIM)])
-    return present(
-        alt.layer(known, far, arrows, totals),
-        title or say("Where epsilon goes on the way down"),
-        key=say("The path from the root to a leaf that can cost most: {sums}.", sums=said)
-        + (say(" Striped: no limit.") if data["endless"].any() else ""),
-        height=alt.Step(22 if len(which) > 1 else 34),
-    )
+    cases, height = {"endless": data["endless"].any()}, alt.Step(22 if len(which) > 1 else 34)
+    layers = [known, far, arrows, totals]
+    return present(layers, "forest_budget", cases, title=title, sums=said, height=height)
 
 
 def _stacked(frame: pd.DataFrame, name: str, which: str) -> pd.DataFrame:

@@ -42,15 +42,5 @@ def forecast_bands(frame: pd.DataFrame, *, epsilon: float, low: float, high: flo
     bands = base.mark_area(opacity=0.3).encode(alt.Y("low:Q", **up), alt.Y2("high:Q"))
     middles = base.mark_line(strokeWidth=3, point=True).encode(alt.Y("middle:Q", **up))
     chosen = setting_rule(across, tooltips("epsilon|chosen"), epsilon=min(max(epsilon, low), high))
-    return present(
-        bands + middles + chosen,
-        say("How far off, at which epsilon"),
-        seen=say(
-            "Bands of what columns and pairs are expected to be off by, from epsilon {low:g} to {high:g}; chosen is "
-            "{epsilon:g}.",
-            low=low,
-            high=high,
-            epsilon=epsilon,
-        ),
-        height=330,
-    )
+    layers = [bands, middles, chosen]
+    return present(layers, "forecast_bands", low=low, high=high, epsilon=epsilon)

@@ -42,6 +42,30 @@ def keyed(channel: Any, field: str, names: Iterable[str], looks: Iterable[Any], 
     return channel(f"{field}:N", scale=alt.Scale(domain=list(names), range=list(looks)), **{"title": None} | options)
 
 
+def group_colors(field: str, names: Iterable[str], colors: Iterable[str], symbol: str = "square") -> Any:
+    """The colors of two or three groups, under one legend."""
+    legend = alt.Legend(symbolType=symbol, symbolSize=300, symbolOpacity=1, labelFontSize=15, labelLimit=420)
+    return keyed(alt.Color, field, names, colors, legend=legend)
+
+
+def side_by_side(data: pd.DataFrame, groups: Mapping[str, str], kept: list[str], **columns: str) -> pd.DataFrame:
+    """A row per group and place, which goes `from` one end `to` another: what is kept, and a group's own columns.
+
+    These are called after the group. Its bar goes from `left` to `right`, beside those of the others.
+    """
+    start, wide, step = data["from"], data["to"] - data["from"], 0.88 / len(groups)
+    parts = [
+        data[kept].assign(
+            group=say(label),
+            left=start + (0.08 + place * step) * wide,
+            right=start + (0.04 + (place + 1) * step) * wide,
+            **{field: data[column.format(name)] for field, column in columns.items()},
+        )
+        for place, (name, label) in enumerate(groups.items())
+    ]
+    return pd.concat(parts, ignore_index=True)
+
+
 def looks(of: Mapping[str, tuple[str, str]], data: Iterable[str]) -> list[list[str]]:
     """The names that occur, as they are said, and their colors and shapes."""
     names = [name for name in of if name in set(data)]

@@ -39,11 +39,8 @@ def pair_heatmap(frame: pd.DataFrame) -> Chart:
     cells = _mirrored(pairs).rename(columns={"avd": "shade"})
     tooltip = tooltips("x|column", "y|and", "shade|distance|.3f", "floor|fresh sample|.3f")
     numbered = f"datum.shade >= {LOW}" if len(names) <= MOST_NUMBERED else ""
-    return present(
-        alt.layer(*_matrix(cells, tooltip, names, names, title=say("distance"), power=0.5, numbered=numbered)),
-        say("How far each pair of columns is from the real data"),
-        key=say("0 = the same, 1 = nothing in common. Colors are the same for every release."),
-    )
+    how: Any = {"title": say("distance"), "power": 0.5, "numbered": numbered}
+    return present(_matrix(cells, tooltip, names, names, **how), "pair_heatmap")
 
 
 def affinity(frame: pd.DataFrame, clusters: Mapping[Any, object]) -> Chart:
@@ -76,23 +73,12 @@ def affinity(frame: pd.DataFrame, clusters: Mapping[Any, object]) -> Chart:
     cells = cells.assign(shade=cells["score"].clip(0, 1), group=[cluster[name] for name in cells["x"]])
     cells["other"] = [cluster[name] for name in cells["y"]]
     tooltip = tooltips("x|column", "y|and", "score|noisy score|.4~g", "group|cluster", "other|and cluster")
-    clipped = ""
-    if below:
-        note = say(
-            " {below:,} of {pairs:,} are below 0, which only noise can do, and drawn as 0.",
-            below=below,
-            pairs=len(pairs),
-        )
-        clipped += note
-    clipped += say(" {above:,} are above 1, and drawn as 1.", above=above) if above else ""
-    key = say("Ordered by cluster; gaps part {count:,} clusters.", count=len(groups)) if len(groups) > 1 else ""
     how: Any = {"gaps": len(order) - len(cluster), "named": len(cluster) <= MOST_NAMED}
-    how["numbered"] = "true" if len(cluster) <= STEEP else ""
-    return present(
-        alt.layer(*_matrix(cells, tooltip, order, order, title=say("noisy score"), power=0.5, **how)),
-        say("How much each pair of columns says about each other, with noise"),
-        key=f"{key}{clipped}".strip(),
-    )
+    how |= {"numbered": "true" if len(cluster) <= STEEP else ""}
+    how |= {"title": say("noisy score"), "power": 0.5}
+    cases = {"grouped": len(groups) > 1, "below": below, "above": above}
+    values: Any = {"below": below, "above": above, "pairs": len(pairs), "count": len(groups)}
+    return present(_matrix(cells, tooltip, order, order, **how), "affinity", cases, **values)
 
 
 def pair_tables(frame: pd.DataFrame, *, x: str, y: str) -> Chart:
@@ -137,11 +123,8 @@ def pair_tables(frame: pd.DataFrame, *, x: str, y: str) -> Chart:
     how["numbered"] = "true" if len(across) <= 11 else ""
     place = alt.X("x:N", scale=alt.Scale(domain=across))
     head = words(alt.Chart(heads).encode(place, y=alt.value(-10)), "text", align="left", fontWeight="bold")
-    return present(
-        alt.layer(*_matrix(cells, tooltip, across, names[1], title=say("share"), **how), head),
-        say("{one} and {other} together, real and released", one=titles[0], other=titles[1]),
-        key=say("Colors are the same for every release."),
-    )
+    layers = _matrix(cells, tooltip, across, names[1], title=say("share"), **how)
+    return present([*layers, head], "pair_tables", one=titles[0], other=titles[1])
 
 
 def confusion(frame: pd.DataFrame) -> Chart:
@@ -170,11 +153,7 @@ def confusion(frame: pd.DataFrame) -> Chart:
         counted.encoding = layers[-1].encoding
         look: Any = {"dy": 16, "fontSize": 13, "style": layers[-1].mark.style}
         layers.append(captions(counted.transform_filter("datum.shade !== null"), "count", ",", **look))
-    return present(
-        alt.layer(*layers),
-        say("Confusion matrix"),
-        key=say("Each row of cells: where the rows of one true class go. Right answers are on the diagonal."),
-    )
+    return present(layers, "confusion")
 
 
 def channel_matrix(frame: pd.DataFrame) -> Chart:
@@ -194,13 +173,9 @@ def channel_matrix(frame: pd.DataFrame) -> Chart:
     names = in_order([*data["truth"], *data["reported"]])
     data = data.rename(columns={"truth": "y", "reported": "x", "probability": "shade"})
     tooltip = tooltips("y|true value", "x|reported", "shade|probability|.2%")
-    how: Any = {"titles": (say("what is reported"), say("what is true")), "number": ".1%", "numbered": "true"}
-    least = max(34, 60 - 4 * len(names))
-    return present(
-        alt.layer(*_matrix(data, tooltip, names, names, title=say("probability"), least=least, **how)),
-        say("What becomes of an answer"),
-        key=say("Each row of cells sums to 100%. The more alike the rows, the less a report tells."),
-    )
+    how: Any = {"titles": (say("what is reported"), say("what is true")), "number": ".1%"}
+    how |= {"title": say("probability"), "numbered": "true", "least": max(34, 60 - 4 * len(names))}
+    return present(_matrix(data, tooltip, names, names, **how), "channel_matrix")
 
 
 def _mirrored(pairs: pd.DataFrame) -> pd.DataFrame:

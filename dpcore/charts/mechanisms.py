@@ -15,7 +15,7 @@ from dpcore.charts.marks import (
     boxes,
     captions,
     diamonds,
-    keyed,
+    group_colors,
     setting_rule,
     single,
     strokes,
@@ -52,7 +52,7 @@ def votes(frame: pd.DataFrame) -> Chart:
     """
     data = tidy(frame, ["candidate"], ["votes", "votes_other"]).dropna()
     most = largest(data[["votes", "votes_other"]].to_numpy().ravel(), 1.0) * 1.12
-    return _pairs(data, "votes", REAL, most, (say("votes"), say("The votes")), tip=",.0f", tick=",d")
+    return _pairs(data, "votes", REAL, most, say("votes"), ",.0f", ",d")
 
 
 def election(frame: pd.DataFrame) -> Chart:
@@ -69,15 +69,12 @@ def election(frame: pd.DataFrame) -> Chart:
         The chart.
     """
     data = tidy(frame, ["candidate"], ["probability", "probability_other"]).dropna()
-    heads = say("probability"), say("Who is drawn")
-    return _pairs(data, "probability", RELEASED, 1.12, heads, tip=".3p", tick="~%")
+    return _pairs(data, "probability", RELEASED, 1.12, say("probability"), ".3p", "~%")
 
 
-def _pairs(
-    data: pd.DataFrame, first: str, color: str, most: float, heads: tuple[str, str], *, tip: str, tick: str
-) -> Chart:
-    """A bar per candidate for the first world, and a diamond for the other; titles of the axis and above."""
-    second, (title, heading) = f"{first}_other", heads
+def _pairs(data: pd.DataFrame, first: str, color: str, most: float, title: str, tip: str, tick: str) -> Chart:
+    """A bar per candidate for the first world, and a diamond for the other."""
+    second = f"{first}_other"
     tooltip = tooltips("candidate|candidate", f"{first}|{BEFORE}|{tip}", f"{second}|{AFTER}|{tip}")
     across = scaled(title, span(0, most), format=tick, tickCount=4, grid=False)
     data = data.assign(candidate=labels(data["candidate"].map(say)), edge=data[[first, second]].max(axis=1))
@@ -86,9 +83,8 @@ def _pairs(
     shifted = alt.Chart(data).mark_point(shape="diamond", filled=False, size=150, strokeWidth=2.5, color=INK, opacity=1)
     shifted = shifted.encode(drawn.encoding.y, alt.X(f"{second}:Q", **across), tooltip=tooltip)
     said = ", ".join(f"{name} {value:.4g}" for name, value in zip(data["candidate"], data[first], strict=True))
-    key = say("Bars and numbers: before. Hollow diamonds: after one voter.")
-    seen = say("{title}: {values}. {key}", title=heading, values=said, key=key)
-    return present(alt.layer(drawn, shifted, note), heading, key=key, seen=seen, height=step(data["candidate"], 40))
+    layers, height = [drawn, shifted, note], step(data["candidate"], 40)
+    return present(layers, "election", {first: True}, values=said, height=height)
 
 
 def choice_ratios(frame: pd.DataFrame, *, epsilon: float) -> Chart:
@@ -118,12 +114,7 @@ def choice_ratios(frame: pd.DataFrame, *, epsilon: float) -> Chart:
     band = alt.Chart(bands).mark_rect(color=NEUTRAL, opacity=0.2).encode(across, alt.X2("high:Q"), tooltip=NO_TIP)
     tooltip = tooltips("candidate|candidate", "ratio|times as likely|.4~g")
     base = alt.Chart(data).encode(across, alt.Y("candidate:N", title=None), tooltip=tooltip)
-    return present(
-        band + diamonds(base, RELEASED),
-        say("What one voter changes"),
-        key=say("Light band: what epsilon allows. Dark band: half of epsilon."),
-        height=alt.Step(34),
-    )
+    return present([band, diamonds(base, RELEASED)], "choice_ratios")
 
 
 def belief(frame: pd.DataFrame, *, prior: float) -> Chart:
@@ -156,13 +147,8 @@ def belief(frame: pd.DataFrame, *, prior: float) -> Chart:
         alt.Chart(chosen).mark_rule(color=RELEASED, strokeWidth=4).encode(across, up, alt.Y2("high:Q"), tooltip=NO_TIP)
     )
     note = say(" to ").join(ends["text"])
-    return present(
-        alt.layer(area, same, rule, diamonds(mark, RELEASED)),
-        say("Sure before, sure after"),
-        key=say("Blue: where a belief may move. Dashed: it stays. Here: {told}.", told=note),
-        seen=say("A band around the diagonal: from {prior:.3g}% before to {told} after.", prior=100 * prior, told=note),
-        height=400,
-    )
+    layers = [area, same, rule, diamonds(mark, RELEASED)]
+    return present(layers, "belief", told=note, prior=100 * prior)
 
 
 def running_average(frame: pd.DataFrame, *, truth: float, window: float = 15) -> Chart:
@@ -186,9 +172,6 @@ def running_average(frame: pd.DataFrame, *, truth: float, window: float = 15) ->
     data = data.assign(low=truth - 2 * data["deviation"], high=truth + 2 * data["deviation"])
     data["shown"] = data["answer"].clip(truth - window, truth + window)
     beyond = int((data["shown"] != data["answer"]).sum())
-    far = ""
-    if beyond:
-        far = say(" {beyond} of {count} are beyond the edges, and drawn there.", beyond=beyond, count=len(data))
     base = alt.Chart(data).encode(_answers(say("answers so far"), data, padding=8))
     up = scaled(say("count"), span(truth - window, truth + window, zero=False), tickCount=6)
     ribbon = base.mark_area(color=REAL, opacity=0.3, clip=True).encode(
@@ -199,20 +182,10 @@ def running_average(frame: pd.DataFrame, *, truth: float, window: float = 15) ->
     line = base.mark_line(color=INK, strokeWidth=3.5, clip=True).encode(alt.Y("average:Q"), tooltip=tooltip)
     rule = single(truth=truth).mark_rule(color=REAL, strokeWidth=2, strokeDash=[5, 4])
     rule = rule.encode(alt.Y("truth:Q"), tooltip=tooltips("truth|truth|,.0f"))
-    return present(
-        alt.layer(ribbon, rule, dots, line),
-        say("The average closes in on the truth"),
-        key=say("Dots: noisy answers. Line: their average so far. Grey: two standard deviations around the truth.")
-        + far,
-        seen=say(
-            "{count} noisy answers and their average, which ends at {last}; the truth is {truth:g}.",
-            count=len(data),
-            last="".join(f"{value:.1f}" for value in data["average"].tail(1)),
-            truth=truth,
-        )
-        + far,
-        height=380,
-    )
+    values: Any = {"beyond": beyond, "count": len(data), "truth": truth}
+    values["last"] = "".join(data["average"].tail(1).map("{:.1f}".format))
+    layers = [ribbon, rule, dots, line]
+    return present(layers, "running_average", {"beyond": beyond}, **values)
 
 
 def _answers(title: str, data: pd.DataFrame, field: str = "answers", **scale: Any) -> alt.X:
@@ -245,15 +218,8 @@ def average_errors(frame: pd.DataFrame, *, at: int) -> Chart:
     across = _answers(say("answers"), data, "x")
     up = alt.Y("value:Q", **scaled(say("standard deviation"), span(*ERRORS, type="log"), format="~g", tickCount=4))
     lines = strokes(alt.Chart(long).encode(across, up), looks, tooltips("x|answers|,.0f"), columns=1)
-    return present(
-        alt.layer(setting_rule(across, tooltips("x|your setting|,.0f"), x=at), *lines),
-        say("How far off an average is"),
-        seen=say(
-            "Typical errors against the number of answers: falling with epsilon for each, rising with epsilon shared, "
-            "level for one answer."
-        ),
-        height=440,
-    )
+    rule = setting_rule(across, tooltips("x|your setting|,.0f"), x=at)
+    return present([rule, *lines], "average_errors")
 
 
 def loss_sums(frame: pd.DataFrame, *, worst: float, likely: float, label: str) -> Chart:
@@ -287,12 +253,8 @@ def loss_sums(frame: pd.DataFrame, *, worst: float, likely: float, label: str) -
     marks = pd.DataFrame({"at": [worst, likely], "text": [note, label]})
     rules = alt.Chart(marks).encode(alt.X("at:Q", **across), tooltip=tooltips("text|bound"))
     dash = alt.StrokeDash("text:N", scale=alt.Scale(domain=[note, label], range=[[1, 0], [5, 4]]), legend=None)
-    return present(
-        alt.layer(bars, rules.mark_rule(color=CLAIMED, strokeWidth=3).encode(dash)),
-        say("How the losses of all answers add up"),
-        key=say("Orange line: {worst}. Dashed: {likely}.", worst=note, likely=label),
-        height=330,
-    )
+    layers = [bars, rules.mark_rule(color=CLAIMED, strokeWidth=3).encode(dash)]
+    return present(layers, "loss_sums", worst=note, likely=label)
 
 
 def split_table(frame: pd.DataFrame, *, title: str) -> Chart:
@@ -325,12 +287,8 @@ def split_table(frame: pd.DataFrame, *, title: str) -> Chart:
     shown = alt.Opacity("yours:N", sort=None, scale=alt.Scale(domain=[True, False], range=[0.75, 0.15]), legend=None)
     colors = alt.Scale(domain=parts, range=[SERIES[(2 * place + 1) % len(SERIES)] for place in range(len(parts))])
     cells = base.mark_rect(strokeWidth=1).encode(alt.Color("part:N", scale=colors, legend=None), shown)
-    return present(
-        alt.layer(cells, captions(base, "part")),
-        title,
-        key=say("Bright: {touched} of {parts} may change.", touched=len(touched), parts=len(parts)),
-        height=alt.Step(34),
-    )
+    values: Any = {"title": title, "touched": len(touched), "parts": len(parts)}
+    return present([cells, captions(base, "part")], "split_table", **values)
 
 
 def possible_numbers(frame: pd.DataFrame, *, title: str) -> Chart:
@@ -350,20 +308,16 @@ def possible_numbers(frame: pd.DataFrame, *, title: str) -> Chart:
     """
     data = tidy(frame, ["world"], ["answer"]).assign(both=frame["both"].to_numpy(dtype=bool)).dropna()
     data["world"], data["which"] = data["world"].map(YOU).map(say), data["both"].map(BOTH).map(say)
-    legend = alt.Legend(symbolType="square", symbolSize=250, labelFontSize=15, labelLimit=300)
     scale = alt.Scale(zero=False, nice=False, padding=8)
     base = alt.Chart(data).encode(
         alt.X("answer:Q", **scaled(say("answer"), scale, grid=False, format=".6~g", tickCount=6)),
         alt.Y("world:N", sort=[*map(say, YOU.values())], title=None),
-        keyed(alt.Color, "which", map(say, BOTH.values()), [RELEASED, CLAIMED], legend=legend),
+        group_colors("which", map(say, BOTH.values()), [RELEASED, CLAIMED]),
         tooltip=tooltips("world|world", "answer|answer|.17g", "which|this answer is"),
     )
-    seen = say(
-        "{count} possible answers as ticks in two rows; {shared} of them are possible in both worlds.",
-        count=len(data),
-        shared=int(data["both"].sum()),
-    )
-    return present(base.mark_tick(thickness=3, bandSize=46, opacity=1), title, seen=seen, height=alt.Step(60))
+    ticks = base.mark_tick(thickness=3, bandSize=46, opacity=1)
+    values: Any = {"title": title, "count": len(data), "shared": int(data["both"].sum())}
+    return present(ticks, "possible_numbers", **values)
 
 
 def telltale(frame: pd.DataFrame) -> Chart:
@@ -388,9 +342,4 @@ def telltale(frame: pd.DataFrame) -> Chart:
     )
     bars = base.mark_bar(color=CLAIMED, width={"band": 0.6})
     said = ", ".join(f"{count}: {share:.2%}" for count, share in zip(data["count"], data["share"], strict=True))
-    return present(
-        alt.layer(bars, words(base, "text", dy=-10, fontWeight="bold")),
-        say("Answers that give their world away, with full numbers"),
-        seen=say("Share of answers that are impossible in the other world, by true count: {shares}.", shares=said),
-        height=320,
-    )
+    return present([bars, words(base, "text", dy=-10, fontWeight="bold")], "telltale", shares=said)

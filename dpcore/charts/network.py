@@ -54,29 +54,21 @@ def network(families: pd.DataFrame, longest: int = 40) -> Chart:
     links = [(row[name], child) for child, own in enumerate(parents) for name in own if name in row]
     links = list(dict.fromkeys(link for link in links if link[0] != link[1]))
     most, implied = max(map(len, parents), default=0), _parent_of_all(len(data), links)
-    told = [say(" Not drawn: {name} is a parent of every other one.", name=data["label"][node]) for node in implied]
-    return _drawn(
-        data,
-        [link for link in links if link[0] not in implied],
-        (phrase("child"), phrase("parents")),
-        title=plural(
-            "The network: {count:,} families of up to {n} parent",
-            "The network: {count:,} families of up to {n} parents",
-            most,
-            count=len(data),
-        ),
-        key=say("Arrows: from parent to child.") + "".join(told) + say(" Point at a node to light up its family."),
-        seen=say(
-            "Graph of {count:,} nodes, arrows from parents to children, sized by price, colored by table size.",
-            count=len(data),
-        )
-        + "".join(told),
-        arrows=True,
+    title = plural(
+        "The network: {count:,} families of up to {n} parent",
+        "The network: {count:,} families of up to {n} parents",
+        most,
+        count=len(data),
     )
+    values: Any = {"title": title, "count": len(data), "name": "".join(data["label"][implied])}
+    kept = [link for link in links if link[0] not in implied]
+    cases = {"all": implied, "pointed": True}
+    called = phrase("child"), phrase("parents")
+    return _drawn(data, kept, called, "network", cases, arrows=True, **values)
 
 
 def _parent_of_all(count: int, links: Links) -> list[int]:
-    """Who is a parent of all others, of which there are several: a class, mostly."""
+    """The one that is a parent of all others, of which there are several: a class, mostly."""
     below = [parent for parent, _ in links]
     return [node for node in dict.fromkeys(below) if below.count(node) == count - 1 >= FEWEST]
 
@@ -116,19 +108,9 @@ def graph(edges: pd.DataFrame, nodes: pd.DataFrame, longest: int = 40) -> Chart:
                 queue += near[node]
     links = [(a, b) for a in found for b in near[a] if found[a] < found[b]]
     data = _nodes(nodes, "node", [[names[other] for other in others] for others in near], longest)
-    return _drawn(
-        data,
-        links,
-        (phrase("node"), phrase("neighbors")),
-        title=say("The graph: {nodes:,} nodes and {edges:,} edges", nodes=len(data), edges=len(links)),
-        key=say("Point at a node to see its neighbors."),
-        seen=say(
-            "Graph of {nodes:,} nodes and {edges:,} edges, sized by price, colored by table size.",
-            nodes=len(data),
-            edges=len(links),
-        ),
-        arrows=False,
-    )
+    called = phrase("node"), phrase("neighbors")
+    values: Any = {"nodes": len(data), "edges": len(links)}
+    return _drawn(data, links, called, "graph", arrows=False, **values)
 
 
 def _nodes(frame: pd.DataFrame, name: str, near: Iterable[Sequence[str]], longest: int) -> pd.DataFrame:
@@ -149,7 +131,9 @@ def _nodes(frame: pd.DataFrame, name: str, near: Iterable[Sequence[str]], longes
     )
 
 
-def _drawn(data: pd.DataFrame, links: Links, called: tuple[str, str], *, arrows: bool, **told: Any) -> Chart:
+def _drawn(
+    data: pd.DataFrame, links: Links, called: tuple[str, str], *picture: Any, arrows: bool, **values: Any
+) -> Chart:
     """Nodes and links; a node and those near it are `called` so in tooltips."""
     named, clusters = len(data) <= MOST_NAMED, in_order(data["cluster"])
     headings = [short(name) for name in clusters]
@@ -203,7 +187,7 @@ def _drawn(data: pd.DataFrame, links: Links, called: tuple[str, str], *, arrows:
         name = fitted(marks(own), "label", WIDTH, "30", **aside, fontSize=letters)
         layers.append(name.encode(tooltip=NO_TIP))
     fit = alt.AutoSizeParams(type="fit-x", contains="padding")  # legends come on top
-    return present(alt.layer(*layers), height=height, autosize=fit, **told)
+    return present(layers, *picture, height=height, autosize=fit, **values)
 
 
 def _looks(data: pd.DataFrame, low: float, high: float) -> list[Any]:

@@ -92,19 +92,11 @@ def crowd(frame: pd.DataFrame, *, revealed: bool = False) -> Chart:
         keyed(alt.Fill, "kind", kinds, fills, legend=legend),
         tooltip=tooltips("kind|people who"),
     )
-    each = say("Each mark: one person. ")
-    if marks and people > marks:
-        each = say("Each mark: {people:,.3g} people. ", people=people / marks)
-    known = say("This is all that the collector sees: no report says whether it is true.")
-    if revealed:
-        known = say("Only this game knows what is true, because it made these people up: no collector has this view.")
-    return present(
-        icons.mark_point(strokeWidth=2, opacity=1, size=150),
-        say("What they said, and what is true") if revealed else say("What they said"),
-        key=each + known,
-        seen=say("{people:,.0f} people as marks. {kinds}. {known}", people=people, kinds="; ".join(kinds), known=known),
-        height=alt.Step(25),
-    )
+    drawn = icons.mark_point(strokeWidth=2, opacity=1, size=150)
+    many = marks > 0 and people > marks
+    cases = {"one": not many, "many": many, "said": not revealed, "revealed": revealed}
+    values: Any = {"people": people, "each": people / max(marks, 1), "kinds": "; ".join(kinds)}
+    return present(drawn, "crowd", cases, **values)
 
 
 def coin_estimates(frame: pd.DataFrame, *, truth: float) -> Chart:
@@ -166,29 +158,11 @@ def coin_estimates(frame: pd.DataFrame, *, truth: float) -> Chart:
     clip: Any = {"shape": "diamond", "size": 190, "strokeWidth": 2.5, "filled": False, "opacity": 1}
     layers += [diamonds(this_one, RELEASED).encode(shown), shifted.mark_point(color=RELEASED, **clip)]
     layers.append(end_labels(this_one.encode(alt.X("high:Q", **across)), "high", "text", dx=10, **bold))
-    many = ""
-    if repeated:
-        many = say(
-            " Dots: {others:,} other crowds with the same truth; {outside:,} of all are impossible.",
-            others=len(data) - 1,
-            outside=int(((data["estimate"] < 0) | (data["estimate"] > 1)).sum()),
-        )
-    clipped = say(" Hollow: clipped to what is possible.") if (data["estimate"] != data["kept"]).head(1).any() else ""
-    return present(
-        alt.layer(*layers),
-        say("What the reports say about all people"),
-        key=say("Diamond and bar: this crowd’s estimate and its 95% interval.") + clipped + many,
-        seen=say(
-            "Estimated share {estimate}, truth {truth:.3g}%, on an axis from {low:.0f}% to {high:.0f}%; below 0% "
-            "and above 100% is marked as impossible.",
-            estimate=", ".join(data["text"].head(1)),
-            truth=100 * truth,
-            low=100 * left,
-            high=100 * right,
-        )
-        + many,
-        height=340 if repeated else 220,
-    )
+    outside = data["estimate"] != data["kept"]
+    cases = {"clipped": outside.head(1).any(), "repeated": repeated}
+    values: Any = {"estimate": ", ".join(data["text"].head(1)), "truth": 100 * truth, "low": 100 * left}
+    values |= {"high": 100 * right, "others": len(data) - 1, "outside": int(outside.sum())}
+    return present(layers, "coin_estimates", cases, height=340 if repeated else 220, **values)
 
 
 def descriptions(
@@ -236,18 +210,9 @@ def descriptions(
         dot = meet.mark_point(color=INK, filled=False, size=180, strokeWidth=3, opacity=1)
         layers.append(dot.encode(tooltip=tooltips("label|they meet", "x|at|.3~g")))
         layers.append(words(meet, "label", align="left", dx=8, dy=16, fontWeight="bold"))
-    return present(
-        alt.layer(*layers),
-        name,
-        seen=say(
-            "{measure}, against {setting}: curves for {series}, from 0 to {most:.0f}.",
-            measure=name,
-            setting=title,
-            series=say(" and ").join(looks),
-            most=most,
-        ),
-        height=370 + 30 * len(looks),  # with the legend, which has a line for each
-    )
+    values: Any = {"title": name, "measure": name, "setting": title, "most": most}
+    height = 370 + 30 * len(looks)  # with the legend, which has a line for each
+    return present(layers, "descriptions", series=say(" and ").join(looks), height=height, **values)
 
 
 def averaging(frame: pd.DataFrame, *, alone: float | None = None) -> Chart:
@@ -269,11 +234,11 @@ def averaging(frame: pd.DataFrame, *, alone: float | None = None) -> Chart:
     data = tidy(frame, ["epsilon"], ["reports", "right", "kept"])
     known = data.dropna(subset=["right", "kept"])
     same = len(known) > 0 and np.allclose(known["right"], known["kept"])
-    told = say("With fresh coins the truth comes through, and epsilon adds up. A kept report gives no more away.")
+    case = "tossed"
     if same and (known["right"] > 1 - 1e-9).all():
-        told = say("Nobody tosses: the first report is the truth, and so is every other one.")
+        case = "true"
     elif same and alone is not None and np.allclose(known["right"], alone):
-        told = say("The reports have nothing to do with the truth: any number of them is as good as a guess.")
+        case = "guessed"
     fresh, kept = say(FRESH), say(KEPT)
     long = data.rename(columns={"right": fresh, "kept": kept})
     long = long.melt(["reports", "epsilon"], [fresh, kept], var_name="series").rename(columns={"reports": "x"})
@@ -303,17 +268,7 @@ def averaging(frame: pd.DataFrame, *, alone: float | None = None) -> Chart:
         say("{share:.0f}% after {reports:,.0f}", share=100 * r, reports=n)
         for r, n in known.tail(1)[["right", "reports"]].to_numpy()
     ]
-    return present(
-        alt.layer(*layers),
-        say("Asked again and again: the averaging attack"),
-        key=told,
-        seen=say(
-            "How often the most frequent report is true, with fresh reports ({ends}) and with a kept one. {told}",
-            ends=", ".join(ends),
-            told=told,
-        ),
-        height=460,
-    )
+    return present(layers, "averaging", {case: True}, ends=", ".join(ends))
 
 
 def tails(frame: pd.DataFrame, *, bound: float) -> Chart:
@@ -340,11 +295,5 @@ def tails(frame: pd.DataFrame, *, bound: float) -> Chart:
     )
     looks = dict(zip(in_order(data["series"]), [(CLAIMED, [1, 0], 4.0), (RELEASED, [7, 5], 4.0)], strict=False))
     name = say("bound: epsilon {epsilon}", epsilon=number(bound))
-    return present(
-        alt.layer(*level(bound, name, right=True), *strokes(base, looks, tooltips("x|beyond ±|.3~g"))),
-        say("Far reports give the number away"),
-        key=say(
-            "How much likelier a report beyond ± this is for the far number than for the near one. Epsilon bounds it."
-        ),
-        height=400,
-    )
+    lines = strokes(base, looks, tooltips("x|beyond ±|.3~g"))
+    return present([*level(bound, name, right=True), *lines], "tails")

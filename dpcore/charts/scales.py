@@ -39,7 +39,7 @@ def shares(title: str | None, **axis: Any) -> dict[str, Any]:
     return scaled(title, span(0, 1), **{"format": "~%", "tickCount": 5} | axis)
 
 
-def values(title: str, data: pd.DataFrame) -> dict[str, Any]:
+def share_axis(title: str, data: pd.DataFrame) -> dict[str, Any]:
     """The axis of the shares of a column's values."""
     low, high = float(np.nanmin([0.0, *data.min()])), largest(data.max(), 0.0)
     end = next((end for end in ENDS if end >= 1.02 * high), max(high, 1.0))

@@ -24,6 +24,7 @@ TRAINED_ON = {
 WHO = [phrase("released"), phrase("baseline")]
 SCORES = {"accuracy": phrase("accuracy"), "balanced_accuracy": phrase("balanced accuracy")}
 LEGEND = alt.Legend(symbolOpacity=1, offset=28)  # above the name of the majority class
+DASHED: Any = {"color": NEUTRAL, "strokeDash": [6, 4], "strokeWidth": 2}
 MAJORITY = phrase("majority class")
 ROW = 110  # pixels
 MOST_BARS = 15
@@ -61,11 +62,8 @@ def accuracy(frame: pd.DataFrame, *, majority: float, metric: str = "") -> Chart
     found = {say(text): look for name, (text, *look) in TRAINED_ON.items() if name in set(data["kind"])}
     data["kind"] = [say(TRAINED_ON[name][0]) for name in data["kind"]]
     colors, shapes = zip(*found.values(), strict=True) if found else ((), ())
-    title = say("Accuracy on real test rows")
-    if metric != "accuracy":
-        title = say("Balanced accuracy on real test rows")
     looks = color_and_shape("kind", [*found], colors, shapes, legend=LEGEND)
-    return _scored(data, [*found], looks, majority, title=title, of=say(SCORES[metric]))
+    return _scored(data, [*found], looks, majority, metric, of=say(SCORES[metric]))
 
 
 def classifier_scores(frame: pd.DataFrame) -> Chart:
@@ -95,14 +93,10 @@ def classifier_scores(frame: pd.DataFrame) -> Chart:
             alt.Shape, "kind", measures, ["circle", "diamond"], legend=alt.Legend(symbolOpacity=1, offset=28, **grey)
         ),
     ]
-    key = say("Balanced accuracy: the mean share of each class that is found.")
-    title = say("How good the classifier is on real test rows")
-    return _scored(data, measures, looks, chance, title=title, key=key)
+    return _scored(data, measures, looks, chance, "classifier")
 
 
-def _scored(
-    data: pd.DataFrame, kinds: list[str], looks: list[Any], majority: float, *, title: str, of: str = "", key: str = ""
-) -> Chart:
+def _scored(data: pd.DataFrame, kinds: list[str], looks: list[Any], majority: float, case: str, of: str = "") -> Chart:
     """Scores per model and kind: a mark per run, and the mean in figures; 95% t-intervals where there are several."""
     across = accuracies(of or None, majority)
     low = across["scale"].domain[0]
@@ -128,27 +122,18 @@ def _scored(
         base.encoding.y, base.encoding.yOffset, alt.X("end:Q", **across)
     )
     layers = [*([bars] if repeated else []), dots, end_labels(said, "end", "text", dx=11)]
-    if (data["score"] < low).any():
-        key = say("Marks at the left edge lie beyond it, at their numbers. ") + key
-    if repeated:
-        key = say("One mark per run; bar: 95% t-interval of the mean, which is written beside it. ") + key
     scores = "; ".join(f"{one.model}, {one.kind}: {one.text}" for one in ends.itertuples()).replace("\n", " ")
-    return present(
-        alt.layer(*layers, *([] if say(MAJORITY) in order else _upright(say(MAJORITY), majority, "left"))),
-        title,
-        key=key,
-        seen=say("{title}, from {low:.0f}% to 100%. {scores}.", title=title, low=100 * low, scores=scores),
-        height=alt.Step(15),
-    )
+    layers += [] if say(MAJORITY) in order else _upright(majority)
+    cases = {"runs": repeated, "beyond": (data["score"] < low).any(), case: True}
+    return present(layers, "accuracy", cases, low=100 * low, scores=scores)
 
 
-def _upright(text: str, value: float, align: Any) -> list[Any]:
-    """An upright rule at an accuracy, with its name and value above it."""
-    if not math.isfinite(value):
+def _upright(majority: float) -> list[Any]:
+    """An upright rule at the accuracy of the majority class, with its name and value above it."""
+    if not math.isfinite(majority):
         return []
-    name = {"align": align, "dx": -4 if align == "right" else 4, "baseline": "bottom"}
-    look: Any = {"color": NEUTRAL, "strokeDash": [6, 4], "strokeWidth": 2}
-    return ruled(alt.X("at:Q"), value, f"{text} {value:.1%}", {"y": alt.value(-4)}, name, **look)
+    name, text = {"align": "left", "dx": 4, "baseline": "bottom"}, f"{say(MAJORITY)} {majority:.1%}"
+    return ruled(alt.X("at:Q"), majority, text, {"y": alt.value(-4)}, name, **DASHED)
 
 
 def redraws(frame: pd.DataFrame, *, references: pd.DataFrame | None = None, small: bool = True) -> Chart:
@@ -203,18 +188,9 @@ def redraws(frame: pd.DataFrame, *, references: pd.DataFrame | None = None, smal
     look: Any = {"align": "left", "dy": 14 - ROW / 2, "fontWeight": "bold"}
     look["fontSize"] = alt.ExprRef("width < 400 ? 11 : 15")  # whole in a phone's chart
     heads = words(alt.Chart(names).encode(down, x=alt.value(0)), "text", **look)
-    return present(
-        alt.layer(rules, draws, heads, said),
-        say("The same method, drawn again"),
-        key=say("One mark per run, on an axis that is the same for every release.")
-        + (say(" Upright line: for reference.") if len(known) else ""),
-        seen=say(
-            "{runs} runs per metric; the release on the screen stands out. {metrics}.",
-            runs=data["run"].nunique(),
-            metrics="; ".join(names["text"]),
-        ),
-        height=alt.Step(ROW),
-    )
+    values: Any = {"runs": data["run"].nunique(), "metrics": "; ".join(names["text"])}
+    layers, values["height"] = [rules, draws, heads, said], alt.Step(ROW)
+    return present(layers, "redraws", {"known": len(known)}, **values)
 
 
 def _spread(data: pd.DataFrame, metric: str, told: Callable[[float], str]) -> str:
@@ -285,15 +261,12 @@ def run_strips(
     look: Any = {"align": alt.ExprRef(f"{far} ? 'right' : 'left'"), "dx": side, "fontWeight": "bold"}
     medians = words(middles.encode(alt.X("most:Q", **across)), "text", **look)
     lines: list[Any] = []
-    dashed: Any = {"color": NEUTRAL, "strokeDash": [6, 4], "strokeWidth": 2}
     for number, (name, at) in enumerate([] if references is None else references.itertuples(index=False)):
         end = {"y": alt.value(-6 - 16 * (number % 2))}
         label: Any = {"align": "left", "dx": ASIDE, "baseline": "bottom", "fontSize": 13}
-        lines += ruled(alt.X("at:Q", **across), at, f"{name} {written(at)}", end, label, **dashed)
-    key = say("One mark per run; upright strokes and numbers: medians.")
-    key += say(" Hollow: as published.") if data["hollow"].any() else ""
-    key += say(" Dashed: for reference.") if lines else ""
-    return present(alt.layer(*lines, *dots, ticks, medians), title, key=key, seen=key, height=alt.Step(46))
+        lines += ruled(alt.X("at:Q", **across), at, f"{name} {written(at)}", end, label, **DASHED)
+    cases = {"hollow": data["hollow"].any(), "known": lines}
+    return present([*lines, *dots, ticks, medians], "run_strips", cases, title=title)
 
 
 def costs(frame: pd.DataFrame, *, majority: float = math.nan) -> Chart:
@@ -332,12 +305,7 @@ def costs(frame: pd.DataFrame, *, majority: float = math.nan) -> Chart:
     dots = base.transform_filter("datum.step").mark_point(filled=True, shape="diamond", size=210, opacity=1)
     dots = dots.encode(color=own, tooltip=tooltips("row|trees", "stop|accuracy|.2%"))
     said = end_labels(base.encode(alt.X("end:Q", **across)), "end", "text", dx=12, fontWeight="bold")
-    return present(
-        alt.layer(spans.encode(x2=alt.X2("stop")), dots, said, *_upright(say(MAJORITY), majority, "left")),
-        say("What privacy costs in accuracy, and by what"),
-        key=say("From above: the best trees, then trees that were chosen by chance, then their noisy counts."),
-        height=alt.Step(46),
-    )
+    return present([spans.encode(x2=alt.X2("stop")), dots, said, *_upright(majority)], "costs")
 
 
 def importance(frame: pd.DataFrame) -> Chart:
@@ -354,18 +322,11 @@ def importance(frame: pd.DataFrame) -> Chart:
         The chart.
     """
     data = tidy(frame, ["column"], ["share"]).dropna().sort_values("share", ascending=False, kind="stable")
-    title = say("What the trees ask about")
-    if len(data) > MOST_BARS:
-        title = say("What the trees ask about (top {most} of {count:,})", most=MOST_BARS, count=len(data))
+    many = len(data)
     data = distinct(data.head(MOST_BARS).reset_index(drop=True), "column")
     across = shares(say("share of what splits gain"))
     data["text"] = data["share"].map("{:.1%}".format)
     layers = bars(data, "column", "share", across, tooltips("column|column", "share|share|.1%"))
-    return present(
-        alt.layer(*layers),
-        title,
-        key=say(
-            "How much each column’s splits lower the impurity of classes, by noisy counts: from the release alone."
-        ),
-        height=step(data["column"], 26),
-    )
+    values: Any = {"most": MOST_BARS, "count": many, "height": step(data["column"], 26)}
+    cases = {"some": many > MOST_BARS, "all": many <= MOST_BARS}
+    return present(layers, "importance", cases, **values)

@@ -11,8 +11,8 @@ from dpcore.charts.base import DIGITS, Chart, by_width, present
 from dpcore.charts.colors import CLAIMED, INK, NEUTRAL, REAL, RELEASED
 from dpcore.charts.frames import LINE, MOST_ENTRIES, as_listed, breadth, distinct, labels, percents, short, step, tidy
 from dpcore.charts.marks import NO_TIP, bars, diamonds, single, tooltips, words
-from dpcore.charts.scales import distances, values
-from dpcore.language import say
+from dpcore.charts.scales import distances, share_axis
+from dpcore.language import phrase, say
 
 # a share; values that are drawn however rare, and that are drawn at most
 RARE, FEW, MOST = 0.01, 12, 25
@@ -23,6 +23,12 @@ TURNED = {name: alt.ExprRef(**by_width(*looks)) for name, looks in LOOKS.items()
 MOST_HEAD = 12  # letters above a column of numbers
 MOST_PAIRS = 10
 NUMBERED = ("real", "released", "reconstructed")  # what is told in figures
+NAMES = {  # of what is drawn of reports: by whether the truth is known, and something was reconstructed
+    (True, True): phrase("true, reported and reconstructed"),
+    (True, False): phrase("true and reported"),
+    (False, True): phrase("reported and reconstructed"),
+    (False, False): phrase("reported"),
+}
 
 
 def marginal(
@@ -66,7 +72,6 @@ def marginal(
     """
     data = distinct(tidy(frame, ["value"], ["real", "released", "floor_low", "floor_high"]), "value")
     shares = {"real": say("real"), "released": released or say("synthetic")}
-    hollow = ""
     tooltip = tooltips(
         "real|real|.2%", "released|released|.2%", "floor_low|fresh samples from|.2%", "floor_high|to|.2%"
     )
@@ -74,21 +79,17 @@ def marginal(
         earlier = distinct(tidy(previous, ["value"], ["released"]), "value").set_index("value")["released"]
         data["previous"], shares["previous"] = data["value"].map(earlier), before or say("the run before")
         tooltip += tooltips("previous|the run before|.2%")
-        hollow = say(" Hollow: {before}.", before=shares["previous"])
     data, capped = _frequent(data, ["real", "released"] if most == MOST else ["real"], most)
     along = _Values(data, say("share of rows"), [*shares, "floor_high"], tooltip)
     marks = [along.bars("real"), along.interval(NEUTRAL, 4, "floor_low", "floor_high")]
     if previous is not None:
         pale: Any = {"shape": "diamond", "filled": False, "size": 110, "strokeWidth": 2, "opacity": 0.6}
         marks.append(along.base.mark_point(color=RELEASED, **pale).encode(along.share("previous:Q")))
-    return present(
-        alt.layer(*marks, along.diamonds("released"), *along.numbers({name: shares[name] for name in NUMBERED[:2]})),
-        (title or say("{column}: real and {released}", column=short(column, 28), released=shares["released"])) + capped,
-        key=say("Bars: real, not to be published. Diamonds: {released}.", released=shares["released"])
-        + hollow
-        + say(" Lines: 95% of fresh samples."),
-        **along.size,
-    )
+    numbers = along.numbers({name: shares[name] for name in NUMBERED[:2]})
+    values: Any = {"title": title, "column": short(column, 28), "released": shares["released"]}
+    values |= {"before": shares.get("previous", "")} | capped | along.size
+    cases = {"before": previous is not None, "floor": True, "some": capped}
+    return present([*marks, along.diamonds("released"), *numbers], "marginal", cases, **values)
 
 
 def reported_shares(frame: pd.DataFrame, *, column: str) -> Chart:
@@ -110,7 +111,7 @@ def reported_shares(frame: pd.DataFrame, *, column: str) -> Chart:
     alt.Chart
         The chart.
     """
-    known = frame["real"].notna().any()
+    known = bool(frame["real"].notna().any())
     shares = ["real", "reported", "reconstructed"]
     data = distinct(tidy(frame, ["value"], [*shares, "low", "high"]), "value")
     data, capped = _frequent(data, [*(["real"] if known else []), "reconstructed"])
@@ -133,28 +134,23 @@ def reported_shares(frame: pd.DataFrame, *, column: str) -> Chart:
         layers.insert(0, single(zero=0.0).mark_rule(color=NEUTRAL).encode(along.share("zero:Q"), NO_TIP))
     note = {"real": say("true")} if known else {}
     layers += along.numbers(note | {"reconstructed": say("reconstructed")})
-    key = say("Bar: true. ") if known else ""
-    key += say("Orange line: reported. ") if data["reported"].notna().any() else ""
-    names = say("true, reported and reconstructed") if known else say("reported and reconstructed")
-    return present(
-        alt.layer(*layers),
-        say("{column}: {names} shares", column=short(column, 24), names=names) + capped,
-        key=key + say("Diamond: reconstructed from the reports, with its 95% interval."),
-        **along.size,
-    )
+    reported = data["reported"].notna().any()
+    cases = {"true": known, "reported": reported, "made": True, "some": capped}
+    values: Any = {"column": short(column, 24), "names": say(NAMES[known, True])} | capped | along.size
+    return present(layers, "reported_shares", cases, **values)
 
 
-def _frequent(data: pd.DataFrame, by: list[str], most_drawn: int = MOST) -> tuple[pd.DataFrame, str]:
+def _frequent(data: pd.DataFrame, by: list[str], most_drawn: int = MOST) -> tuple[pd.DataFrame, dict[str, Any]]:
     """The values that are frequent by one of these shares, the others as one, and what a title says of them."""
     most = data[by].max(axis=1)
     kept = most.rank(method="first", ascending=False).le(FEW) | most.ge(RARE)
     kept &= most.rank(method="first", ascending=False).le(most_drawn)
     if (rare := int((~kept).sum())) < 2:
-        return data, ""
+        return data, {}
     others = data[~kept].drop(columns=["value", "floor_low", "floor_high", "low", "high"], errors="ignore")
     rest = others.sum(min_count=1).to_frame().T.assign(value=say("({count:,} others)", count=rare))
     found = distinct(pd.concat([data[kept], rest], ignore_index=True), "value")
-    return found, say(" ({kept} of {count:,} values)", kept=int(kept.sum()), count=len(data))
+    return found, {"kept": int(kept.sum()), "count": len(data)}
 
 
 class _Values:
@@ -182,7 +178,7 @@ class _Values:
         axis |= TURNED if self.crowded else {"labelAngle": 0, "labelOverlap": False}
         named = place("value:N", title=None, scale=as_listed(data["value"]), axis=alt.Axis(**axis))
         self.base = alt.Chart(data).encode(named, tooltip=[*tooltips("value|value"), *tooltip])
-        self.along = values(title, data[fields])
+        self.along = share_axis(title, data[fields])
 
     def bars(self, field: str) -> Any:
         """What is real, from 0."""
@@ -234,7 +230,7 @@ def reported_numbers(frame: pd.DataFrame, *, column: str, days: bool = False) ->
     alt.Chart
         The chart.
     """
-    known = frame["real"].notna().any()
+    known = bool(frame["real"].notna().any())
     data = tidy(frame, [], ["x", "width", "real", "reported", "reconstructed"])
     data["from"], data["to"], data["zero"] = data["x"] - data["width"] / 2, data["x"] + data["width"] / 2, 0.0
     tooltip = tooltips("real|true|.2%") if known else []
@@ -256,18 +252,10 @@ def reported_numbers(frame: pd.DataFrame, *, column: str, days: bool = False) ->
     lines = base.encode(alt.X("x:Q"))
     said = lines.mark_line(color=CLAIMED, interpolate="step", strokeWidth=2).encode(alt.Y("reported:Q"))
     made = lines.mark_line(color=RELEASED, strokeWidth=3).encode(alt.Y("reconstructed:Q"))
-    again = data["reconstructed"].notna().any()
-    if again:
-        names = say("true, reported and reconstructed") if known else say("reported and reconstructed")
-    else:
-        names = say("true and reported") if known else say("reported")
-    key = (say("Bars: true. ") if known else "") + say("Orange steps: reported.")
-    return present(
-        alt.layer(real, said, *([made] if again else [])),
-        say("{column}: {names} numbers", column=short(column), names=names),
-        key=key + (say(" Blue line: reconstructed from the reports.") if again else ""),
-        height=420,
-    )
+    again = bool(data["reconstructed"].notna().any())
+    cases = {"true": known, "said": True, "made": again}
+    values: Any = {"column": short(column), "names": say(NAMES[known, again])}
+    return present([real, said, *[made] * again], "reported_numbers", cases, **values)
 
 
 def steps(frame: pd.DataFrame, *, column: str) -> Chart:
@@ -292,12 +280,8 @@ def steps(frame: pd.DataFrame, *, column: str) -> Chart:
         alt.Y("gain:Q", title=say("gain in log likelihood per person"), axis=alt.Axis(tickCount=5)),
         tooltip=tooltips("step|after step|d", "gain|gain|.4f"),
     )
-    return present(
-        base.mark_line(color=RELEASED, point={"color": RELEASED, "size": 40}),
-        say("{column}: every step makes the reports more likely", column=short(column)),
-        key=say("{steps:,} steps, until the next would change nothing that a test could notice.", steps=len(data) - 1),
-        height=300,
-    )
+    line = base.mark_line(color=RELEASED, point={"color": RELEASED, "size": 40})
+    return present(line, "steps", column=short(column), steps=len(data) - 1)
 
 
 def worst_columns(frame: pd.DataFrame) -> Chart:
@@ -314,8 +298,7 @@ def worst_columns(frame: pd.DataFrame) -> Chart:
     alt.Chart
         The chart.
     """
-    data = tidy(frame, ["attributes"], ["avd", "floor"])
-    return _worst(data, say("Where the release is furthest from the real data"), MOST_ENTRIES)
+    return _worst(tidy(frame, ["attributes"], ["avd", "floor"]), "columns", MOST_ENTRIES)
 
 
 def worst_pairs(frame: pd.DataFrame) -> Chart:
@@ -334,15 +317,13 @@ def worst_pairs(frame: pd.DataFrame) -> Chart:
     data = tidy(frame, ["a", "b"], ["avd", "floor"])
     names = zip(data["a"], data["b"], strict=True)
     data["attributes"] = [f"{short(one)} × {short(other)}" for one, other in names]
-    return _worst(data, say("The pairs that are furthest from the real data"), MOST_PAIRS)
+    return _worst(data, "pairs", MOST_PAIRS)
 
 
-def _worst(data: pd.DataFrame, title: str, most: int) -> Chart:
+def _worst(data: pd.DataFrame, case: str, most: int) -> Chart:
     """A bar per set of columns, largest first, with what chance alone does."""
     shown = data[["attributes", "avd", "floor"]].dropna(subset="avd")
     shown = shown.sort_values("avd", ascending=False, kind="stable").head(most)
-    if len(data) > most:
-        title += say(" ({most} of {count:,})", most=most, count=len(data))
     shown = distinct(shown.reset_index(drop=True), "attributes")
     shown = shown.assign(edge=shown[["avd", "floor"]].max(axis=1), text=shown["avd"].map("{:.3f}".format))
     across = distances(say("distance"))
@@ -350,9 +331,6 @@ def _worst(data: pd.DataFrame, title: str, most: int) -> Chart:
     drawn, note = bars(shown, "attributes", "avd", across, tooltip)
     floor = alt.Chart(shown).mark_tick(color=INK, thickness=3, height={"band": 0.95})
     floor = floor.encode(drawn.encoding.y, alt.X("floor:Q", **across), tooltip=tooltip)
-    return present(
-        alt.layer(drawn, floor, note),
-        title,
-        key=say("Upright line: a fresh sample of real rows, off by chance alone. 0: the same. 1: nothing alike."),
-        height=step(shown["attributes"], 24),
-    )
+    values: Any = {"most": most, "count": len(data), "height": step(shown["attributes"], 24)}
+    cases = {case: True, "some": len(data) > most}
+    return present([drawn, floor, note], "worst", cases, **values)

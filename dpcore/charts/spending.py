@@ -1,5 +1,7 @@
 """What was spent on the same rows, release by release, against a cap."""
 
+from typing import Any
+
 import altair as alt
 import pandas as pd
 
@@ -60,20 +62,7 @@ def staircase(frame: pd.DataFrame, *, cap: float | None = None, others: float = 
         name, said = {"align": "left", "dy": -8}, say("cap {epsilon}", epsilon=number(cap))
         line = {"color": CLAIMED, "strokeDash": [6, 4], "strokeWidth": 2}
         layers += ruled(alt.Y("at:Q", **height), cap, said, {"x": alt.value(4)}, name, phrase("cap"), **line)
-    key = say("Dark: what a run can cost. Pale: what runs before it can cost.")
-    if others > 0:
-        key = say(
-            "Dark: what a run can cost. Pale: what runs before it can cost, of which {others} on other accounts of "
-            "the file.",
-            others=number(others),
-        )
-    key += say(" Dashed: the cap.") if cap is not None else ""
-    spent_in_all = number(total.max() if len(total) else 0.0)
-    return present(
-        alt.layer(*layers),
-        say("What runs can cost, at most, run by run"),
-        key=key,
-        seen=say("A staircase of {count} runs that can cost up to {total} in all.", count=len(data), total=spent_in_all)
-        + ("" if cap is None else say(" The cap is {epsilon}.", epsilon=number(cap))),
-        height=300,
-    )
+    values: Any = {"count": len(data), "total": number(total.max() if len(total) else 0.0)}
+    values |= {"others": number(others), "epsilon": number(cap or 0.0)}
+    cases = {"others": others > 0, "alone": others <= 0, "cap": cap is not None}
+    return present(layers, "staircase", cases, **values)

@@ -82,28 +82,13 @@ def forest_tree(frame: pd.DataFrame, *, title: str = "", width: float = WIDTH) -
     ways = marks(data[["start", "y", "branch", *told]].assign(room=data["left"] - data["start"] - 10), "start")
     branches = fitted(ways.encode(tooltip=tip), "branch", width, **look | {"baseline": "bottom"}, dx=5, dy=-3)
     rest = words(marks(data[["right", "y", "more"]], "right"), "more", **look, dx=6)
+    layers = alt.layer(_lines(marks, data), boxes, key, heads, feet, branches, rest)
     gone = int(data["folded"].where(data["parent"] < 0, 0).sum())
-    note = say(" {nodes:,} more nodes are not drawn (+).", nodes=gone) if gone else ""
-    drawn = say(
-        "A box: what is asked next, or the class; the number of records. The paler, the less sure of its class."
-    )
-    if data["spent"].any():
-        drawn = say(
-            "A box: what is asked next, or the class; the number of records; epsilon spent (ε) down to here. The "
-            "paler, the less sure of its class."
-        )
-    return present(
-        alt.layer(_lines(marks, data), boxes, key, heads, feet, branches, rest).resolve_scale(color="independent"),
-        title or say("A released tree"),
-        key=drawn + note,
-        seen=say(
-            "A decision tree of {nodes:,} nodes, with numbers of records and most probable classes.", nodes=len(data)
-        )
-        + note,
-        # what fits its container counts title and legend as well
-        height=height if own else height + 150,
-        **own,
-    )
+    spent = data["spent"].any()
+    cases = {"spent": spent, "free": not spent, "folded": gone}
+    values: Any = {"title": title, "count": len(data), "nodes": gone} | own
+    values["height"] = height if own else height + 150  # in a container with title and legend
+    return present(layers.resolve_scale(color="independent"), "forest_tree", cases, **values)
 
 
 def _boxes(frame: pd.DataFrame) -> pd.DataFrame:
@@ -218,7 +203,6 @@ def taxonomy(frame: pd.DataFrame) -> Chart:
     total, deepest = int(data["leaves"].iloc[0]), int(data["depth"].max())
     upper = _upper(data)
     ends = int(upper["end"].sum())
-    note = say("Only the upper part is drawn, down to {nodes:,} nodes. ", nodes=ends) if len(upper) < len(data) else ""
     step, letters = (22, 13) if ends <= 60 else (17, 12)
     drawn = _across(upper, letters, WIDTH).join(step * (_rows(upper["parent"].to_numpy()) + 1))
     height = step * ends + step
@@ -230,24 +214,14 @@ def taxonomy(frame: pd.DataFrame) -> Chart:
     dots = dots.encode(alt.Size("size:Q", scale=None, legend=None), tooltip=tooltip)
     look: Any = {"align": "left", "fontSize": letters}
     names = marks(drawn[["y", "label", "room", *told, "end"]].assign(x=drawn["at"])).encode(tooltip=tooltip)
-    groups, values = (names.transform_filter(f"{sign}datum.end") for sign in ("!", ""))
+    groups, ends_of = (names.transform_filter(f"{sign}datum.end") for sign in ("!", ""))
     lines = _lines(marks, drawn.assign(left=drawn["x"], right=drawn["x"], hang=drawn["x"]))
     layers = [lines, dots, fitted(groups, "label", WIDTH, **look, dx=5, dy=-4, baseline="bottom", fontWeight=600)]
-    layers.append(fitted(values, "label", WIDTH, **look, dx=9, baseline="middle"))
-    levels = plural("{n:,} level", "{n:,} levels", deepest)
-    return present(
-        alt.layer(*layers),
-        say("{values:,} values, {levels} below the root", values=total, levels=levels),
-        key=note + say("Point at a node to see its path."),
-        seen=say(
-            "Tree of {nodes:,} nodes, {levels}: root at the left, {values:,} values at the right. {note}",
-            nodes=len(data),
-            levels=levels,
-            values=total,
-            note=note,
-        ).strip(),
-        height=height + 90,  # what fits its container counts the title as well
-    )
+    layers.append(fitted(ends_of, "label", WIDTH, **look, dx=9, baseline="middle"))
+    values: Any = {"values": total, "levels": plural("{n:,} level", "{n:,} levels", deepest)}
+    values |= {"nodes": len(data), "ends": ends, "height": height + 90}  # with the title
+    cases = {"upper": len(upper) < len(data), "pointed": True}
+    return present(layers, "taxonomy", cases, **values)
 
 
 def _nodes(frame: pd.DataFrame) -> pd.DataFrame:

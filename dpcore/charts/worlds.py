@@ -10,7 +10,17 @@ import pandas as pd
 from dpcore.charts.base import Chart, present
 from dpcore.charts.colors import CLAIMED, INK, NEUTRAL, RELEASED, SERIES
 from dpcore.charts.frames import breadth, largest, tidy, wrapped
-from dpcore.charts.marks import NO_TIP, boxes, color_and_shape, keyed, single, tooltips, words
+from dpcore.charts.marks import (
+    NO_TIP,
+    boxes,
+    color_and_shape,
+    group_colors,
+    keyed,
+    side_by_side,
+    single,
+    tooltips,
+    words,
+)
 from dpcore.charts.scales import scaled, span
 from dpcore.language import phrase, plural, say
 from dpcore.text import number as epsilon_text
@@ -48,11 +58,14 @@ def two_worlds(frame: pd.DataFrame, *, whole: bool = False) -> Chart:
         The chart.
     """
     data = tidy(frame, [], ["answer", "without", "with", "limit_without", "limit_with"]).dropna()
-    across, long = _answers(data, whole), _beside(data, "answer", YOU, height="{}", limit="limit_{}")
+    across = _answers(data, whole)
+    bins = data.assign(**{"from": data["answer"] - 0.5, "to": data["answer"] + 0.5})
+    long = side_by_side(bins, YOU, ["answer"], height="{}", limit="limit_{}")
     what = say("probability") if whole else say("density")
     up = alt.Y("height:Q", title=what, axis=alt.Axis(**STACKED, format=".2~g", tickCount=4))
-    base = alt.Chart(long).encode(tooltip=tooltips("world|world", "answer|answer|.4~g", f"height|{what}|.3~g"))
-    color = _colors(YOU, "square" if whole else "stroke", 15)
+    tooltip = tooltips("group|world", "answer|answer|.4~g", f"height|{what}|.3~g")
+    base = alt.Chart(long).encode(tooltip=tooltip)
+    color = group_colors("group", map(say, YOU.values()), PAIR, "square" if whole else "stroke")
     beyond = bool((long["height"] > long["limit"] * (1 + 1e-9)).any())
     layers: list[Any] = []
     if whole:
@@ -60,19 +73,11 @@ def two_worlds(frame: pd.DataFrame, *, whole: bool = False) -> Chart:
     else:
         lines = base.encode(alt.X("answer:Q", **across), up)
         for label in map(say, YOU.values()) if beyond else ():
-            own = lines.transform_filter(alt.FieldOneOfPredicate("world", [label]))
+            own = lines.transform_filter(alt.FieldOneOfPredicate("group", [label]))
             layers.append(own.mark_area(color=CLAIMED, opacity=0.75, **CLIP).encode(alt.Y2("limit:Q")))
-        dash = keyed(alt.StrokeDash, "world", map(say, YOU.values()), [[7, 4], [1, 0]])
+        dash = keyed(alt.StrokeDash, "group", map(say, YOU.values()), [[7, 4], [1, 0]])
         layers.append(lines.mark_line(strokeWidth=3.5, **CLIP).encode(color, dash))
-    key = ""
-    if beyond:
-        key = say("Orange: where one world is above exp(epsilon) times the other. Each orange area is delta.")
-    return present(
-        alt.layer(*layers),
-        say("Two worlds, one person apart"),
-        key=key,
-        height=360 if key else 330,
-    )
+    return present(layers, "two_worlds", {"beyond": beyond}, height=360 if beyond else 330)
 
 
 def ratio_band(frame: pd.DataFrame, *, epsilon: float, whole: bool = False) -> Chart:
@@ -112,15 +117,7 @@ def ratio_band(frame: pd.DataFrame, *, epsilon: float, whole: bool = False) -> C
         for side in ("datum.log_ratio > 0", "datum.log_ratio < 0"):
             far = base.transform_filter(f"datum.where == '{beyond}' && {side}")
             marks.append(far.mark_line(strokeWidth=5, color=CLAIMED, **CLIP))
-    told = say("It leaves the band in the tails.") if outside.any() else say("It never leaves the band.")
-    return present(
-        alt.layer(*marks),
-        say("How much an answer tells about you"),
-        key=say(
-            "Answer’s probability with you, divided by that without you. Grey: what epsilon allows. {told}", told=told
-        ),
-        height=270,
-    )
+    return present(marks, "ratio_band", {"beyond": outside.any(), "within": not outside.any()})
 
 
 def answer_strip(frame: pd.DataFrame, *, low: float, high: float) -> Chart:
@@ -143,9 +140,6 @@ def answer_strip(frame: pd.DataFrame, *, low: float, high: float) -> Chart:
     data["world"] = data["world"].map(YOU).map(say)
     data["shown"] = data["answer"].clip(low, high)
     beyond = int((data["shown"] != data["answer"]).sum())
-    told = ""
-    if beyond:
-        told = say("{beyond} of {count} are beyond the edges, and drawn there.", beyond=beyond, count=len(data))
     turn = data.groupby("world").cumcount()
     data["lane"] = (data["world"] == say(YOU["without"])).astype(float) + 0.3 * ((turn * 0.618) % 1 - 0.5)
     sides = f"datum.value > 0.5 ? '{say('without')}' : '{say('with')}'"
@@ -157,13 +151,9 @@ def answer_strip(frame: pd.DataFrame, *, low: float, high: float) -> Chart:
         *color_and_shape("world", names, PAIR, ["diamond", "circle"], title=alt.Undefined, legend=None),
         tooltip=tooltips("world|world", "answer|answer|.4~g"),
     )
-    return present(
-        base.mark_point(filled=True, size=110, opacity=0.8, **CLIP),
-        say("Answers that were drawn"),
-        key=told,
-        seen=say("{count} answers as dots, in two rows: without you and with you. {told}", count=len(data), told=told),
-        height=215 if told else 190,
-    )
+    dots = base.mark_point(filled=True, size=110, opacity=0.8, **CLIP)
+    values = {"beyond": beyond, "count": len(data), "height": 215 if beyond else 190}
+    return present(dots, "answer_strip", {"beyond": beyond}, **values)
 
 
 def _answers(data: pd.DataFrame, whole: bool) -> dict[str, Any]:
@@ -178,21 +168,6 @@ def _across(low: float, high: float) -> dict[str, Any]:
     step = next((step for step in STEPS if (high - low) / step <= MOST_TICKS), STEPS[-1])
     ticks = np.arange(math.ceil((low + room) / step), math.floor((high - room) / step) + 1) * step
     return scaled(say("answer"), span(low, high, zero=False), grid=False, values=ticks.tolist(), format=",d")
-
-
-def _beside(data: pd.DataFrame, place: str, worlds: dict[str, str], **columns: str) -> pd.DataFrame:
-    """A row per world and place: what columns hold that are named after the world, and its bar from left to right."""
-    parts = []
-    for (name, label), (left, right) in zip(worlds.items(), ((-0.42, -0.02), (0.02, 0.42)), strict=True):
-        own = {field: data[column.format(name)] for field, column in columns.items()}
-        sides = {"world": say(label), "left": data[place] + left, "right": data[place] + right}
-        parts.append(pd.DataFrame({place: data[place], **own, **sides}))
-    return pd.concat(parts, ignore_index=True)
-
-
-def _colors(worlds: dict[str, str], symbol: str = "square", letters: int = 16) -> Any:
-    legend = alt.Legend(symbolType=symbol, symbolSize=300, symbolOpacity=1, labelFontSize=letters)
-    return keyed(alt.Color, "world", map(say, worlds.values()), PAIR, legend=legend)
 
 
 def _band(up: dict[str, Any], field: str, epsilon: float, color: str, opacity: float) -> Any:
@@ -249,35 +224,24 @@ def world_piles(
         The chart.
     """
     data = tidy(frame, [], ["left", "right", "first", "second"]).dropna()
-    parts = []
-    for name, world in RUNS.items():
-        room = NARROW * (data["right"] - data["left"]) if name == "second" else 0.0
-        ends = {"from": data["left"] + room, "to": data["right"] - room}
-        parts.append(
-            pd.DataFrame({"world": say(world), **ends, "count": data[name], "share": data[name] / max(runs, 1)})
-        )
-    long = pd.concat(parts, ignore_index=True)
-    long = long[long["count"] > 0]
+    long = data.rename(columns={name: say(world) for name, world in RUNS.items()})
+    long = long.melt(["left", "right"], var_name="world", value_name="count")
+    room = NARROW * (long["right"] - long["left"]) * (long["world"] == say(RUNS["second"]))
+    ends = {"from": long.pop("left") + room, "to": long.pop("right") - room}
+    long = long.assign(**ends, share=long["count"] / max(runs, 1))[long["count"] > 0]
     most, least = largest(long["share"], 1e-3), 0.5 / max(runs, 1)
     scale = span(least, most * (most / least) ** 0.7, type="log") if logarithmic else span(0, 2.1 * most)
     across = _numbers(data, number)
     up = alt.Y("share:Q", **scaled(say("share of runs"), scale, **STACKED, format="~%", tickCount=4))
     tooltip = tooltips("world|world", "from|from|.4~g", "to|to|.4~g", "count|runs|,.0f", "share|share|.3~p")
-    base, floor = alt.Chart(long).encode(_colors(RUNS), tooltip=tooltip), least if logarithmic else 0
+    color, floor = group_colors("world", map(say, RUNS.values()), PAIR), least if logarithmic else 0
+    base = alt.Chart(long).encode(color, tooltip=tooltip)
     layers = [boxes(base, alt.X("from:Q", **across), "to", up, floor=floor, opacity=0.8, **CLIP)]
-    key = told = say("No event was found that tells the worlds apart.")
+    values: Any = {"runs": runs}
     if math.isfinite(threshold) and len(data):
         event = phrase("{threshold:.4g} or above") if above else phrase("{threshold:.4g} or below")
-        event = say(event, threshold=threshold)
-        key = say("Grey: the event “{event}”. Broad: world A. Narrow: world B.", event=event)
-        told = say(
-            "Grey: the event “{event}”. Of {counted:,} counted runs it happened in World A {first:,} and World B "
-            "{second:,}.",
-            event=event,
-            counted=counted,
-            first=hits[0],
-            second=hits[1],
-        )
+        values |= {"event": say(event, threshold=threshold), "counted": counted}
+        values |= {"first": hits[0], "second": hits[1]}
         proof = [
             say("{name}: {hits:,.0f} of {counted:,} runs", name=say(world), hits=hit, counted=counted)
             for world, hit in zip(RUNS.values(), hits, strict=True)
@@ -289,13 +253,8 @@ def world_piles(
             least_often = f"{math.floor(100 * math.exp(min(lower, TOO_MANY))) / 100:,.10g}"
             proof.append(say("95% sure: at least {ratio} times", ratio=least_often))
         layers = [*_event(data, across, edge, "\n".join(proof), above=above), *layers]
-    return present(
-        alt.layer(*layers),
-        say("What the attacker saw, run by run"),
-        key=key,
-        seen=say("Two distributions of {runs:,} runs each, on top of each other. {told}", runs=runs, told=told),
-        height=360,
-    )
+    found = "event" in values
+    return present(layers, "world_piles", {"event": found, "none": not found}, **values)
 
 
 def _numbers(data: pd.DataFrame, number: str) -> dict[str, Any]:
@@ -381,12 +340,7 @@ def world_ratios(frame: pd.DataFrame, *, number: str, claimed: float, proved: fl
     known = say("Nothing is proved.")
     if math.isfinite(proved):
         known = say("Blue band: proved, {times}.", times=times(proved))
-    return present(
-        alt.layer(*layers, whiskers, dots),
-        say("How many times as frequent in world B as in world A"),
-        key=say("{claimed} {proved}", claimed=key, proved=known),
-        height=380,
-    )
+    return present([*layers, whiskers, dots], "world_ratios", claimed=key, proved=known)
 
 
 def round_worlds(frame: pd.DataFrame, *, at: float | None = None, number: str) -> Chart:
@@ -410,22 +364,18 @@ def round_worlds(frame: pd.DataFrame, *, at: float | None = None, number: str) -
     low, high = (float(data["number"].min()), float(data["number"].max())) if len(data) else (0.0, 1.0)
     across = scaled(number, span(low - 0.6, high + 0.6), grid=False, tickMinStep=1, format="d")
     up = alt.Y("chance:Q", title=say("probability"), axis=alt.Axis(format="~%", tickCount=4, grid=False))
-    tooltip = tooltips("world|world", "number|number|,.0f", "chance|probability|.3~p")
-    base = alt.Chart(_beside(data, "number", TABLE, chance="{}")).encode(_colors(TABLE), tooltip=tooltip)
+    tooltip = tooltips("group|world", "number|number|,.0f", "chance|probability|.3~p")
+    bins = data.assign(**{"from": data["number"] - 0.5, "to": data["number"] + 0.5})
+    color = group_colors("group", map(say, TABLE.values()), PAIR)
+    base = alt.Chart(side_by_side(bins, TABLE, ["number"], chance="{}")).encode(color, tooltip=tooltip)
     layers = [boxes(base, alt.X("left:Q", **across), "right", up, opacity=0.9, **CLIP)]
-    told = say("Nothing was shown yet.")
     if at is not None:
-        told = say("The arrow: this round’s number, {number:,.0f}.", number=at)
         mark = single(left=min(max(at, low - 0.5), high + 0.5), text=f"{at:,.0f}")
         mark = mark.encode(alt.X("left:Q", **across), tooltip=tooltips("text|this round"))
         arrow = mark.mark_point(shape="triangle-down", filled=True, size=450, color=INK, opacity=1)
         layers += [mark.mark_rule(color=INK, strokeWidth=2, strokeDash=[6, 4]), arrow.encode(y=alt.value(10))]
-    return present(
-        alt.layer(*layers),
-        say("What can be released, in both worlds"),
-        key=told,
-        height=330,
-    )
+    cases = {"none": at is None, "shown": at is not None}
+    return present(layers, "round_worlds", cases, number=at)
 
 
 def game_scores(frame: pd.DataFrame, *, limit: pd.DataFrame) -> Chart:
@@ -470,10 +420,4 @@ def game_scores(frame: pd.DataFrame, *, limit: pd.DataFrame) -> Chart:
         mark = base.transform_filter(f"datum.honest == {str(honest).lower()}").encode(share, shape)
         dots.append(mark.mark_point(filled=honest, size=220, strokeWidth=4, opacity=1))
     said = "; ".join(f"{who} {share:.0%}" for who, share in zip(data["who"], data["share"], strict=True))
-    return present(
-        alt.layer(half, allowed, whiskers, *dots),
-        say("Scores, and the most that epsilon allows"),
-        key=say("Orange: exp(epsilon) / (1 + exp(epsilon)). Dashed: a fair coin. Hollow marks: as published."),
-        seen=say("Shares of rounds guessed right, with intervals, against epsilon: {shares}.", shares=said),
-        height=400,
-    )
+    return present([half, allowed, whiskers, *dots], "game_scores", shares=said)
