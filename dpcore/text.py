@@ -3,12 +3,13 @@
 import math
 import re
 from collections.abc import Sequence
+from enum import StrEnum
 from html import escape
 from typing import Any
 
 import numpy as np
 
-from dpcore.language import say
+from dpcore.language import phrase, say
 
 MILLION = 1e6
 CERTAIN = 0.9995  # a share that would be told as all
@@ -73,6 +74,14 @@ def short(number: float) -> str:
     if abs(number) < 10_000:
         return f"{number:.6g}"
     return f"{number:,.0f}" if abs(number) >= 100_000 else f"{number:,.6g}"
+
+
+class Verdict(StrEnum):
+    """The answer to whether something is so, by what was measured."""
+
+    HOLDS = phrase("holds")
+    FAILS = phrase("does not hold")
+    OPEN = phrase("cannot be told")
 
 
 def claim(epsilon: float) -> str:

@@ -17,7 +17,7 @@ from dpcore.domain.column import Codes
 from dpcore.domain.schema import Schema
 from dpcore.errors import ParameterError
 from dpcore.evaluate.evaluator import AVDS, RANGE_ERROR, SCORES, Evaluator
-from dpcore.evaluate.learners import MAJORITY, MODELS, Judged, Model, one_hot, real_data_baseline, require_rows
+from dpcore.evaluate.learners import MAJORITY, MODELS, Model, assess, one_hot, real_data_baseline, require_rows
 from dpcore.language import phrase
 
 REAL, FLOOR = phrase("trained on real rows"), phrase("a fresh sample of the real rows")
@@ -107,7 +107,7 @@ def baselines(
             elif kind in forests and len(schema) > 1:
                 grown = forests[kind].fit(inputs(data.train_sample, train, schema, place), train[:, place])
                 predicted = grown.predict(inputs(data.test_sample, test, schema, place))
-                found = [("", Judged.of(truth, predicted, classes))]
+                found = [("", assess(truth, predicted, classes))]
             rows += [
                 (metric, model, kind, float(getattr(one, SCORES[metric]))) for metric in asked for model, one in found
             ]

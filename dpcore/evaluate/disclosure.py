@@ -441,9 +441,8 @@ def correct(
     asked, known, sizes = _encoded(targets, synthetic, schema, sensitive, quasi_identifiers)
     if attack not in ATTACKS:
         raise ParameterError(f"The attack {attack!r} is not known.", f"Choose from {', '.join(ATTACKS)}.")
-    if attack == MATCH:
-        guess: NDArray[Any] = _match(asked[:, :-1], known[:, :-1], known[:, -1])
-    else:
+    guess = _match(asked, known)
+    if attack != MATCH:
         guess, _ = fit_predict(attack, known, asked, sizes, len(sizes) - 1)
     return np.asarray(guess == asked[:, -1])
 
@@ -456,9 +455,8 @@ def _encoded(
     quasi_identifiers: Sequence[str] | None,
 ) -> tuple[Codes, Codes, tuple[int, ...]]:
     """Codes of both tables and their sizes: the quasi-identifiers, then the sensitive column."""
-    if quasi_identifiers is None:
-        quasi_identifiers = [name for name in schema.names if name != sensitive]
-    names = [*quasi_identifiers, sensitive]
+    others = [name for name in schema.names if name != sensitive]
+    names = [*(others if quasi_identifiers is None else quasi_identifiers), sensitive]
     if len(names) < 2:
         raise ParameterError("The attacker knows nothing.", "Name one quasi-identifier or more.")
     if len(set(names)) < len(names):
@@ -475,9 +473,9 @@ def _frequencies(asked: Places, known: Places) -> Places:
     return np.bincount(known, minlength=int(asked.max()) + 1)[asked]
 
 
-def _match(asked: Codes, known: Codes, values: Codes) -> Places:
+def _match(asked: Codes, known: Codes) -> Places:
     """The most frequent of the matching rows' sensitive values; of all rows' where none matches."""
-    of_target, of_row = row_numbers(asked, known)
+    (of_target, of_row), values = row_numbers(asked[:, :-1], known[:, :-1]), known[:, -1]
     answers = np.full(max(of_target.max(), of_row.max()) + 1, np.bincount(values).argmax())
     pairs, counts = np.unique(np.column_stack([of_row, values]), axis=0, return_counts=True)
     order = np.lexsort((-pairs[:, 1], counts))  # of equal places, what is written last stays

@@ -85,7 +85,6 @@ def marginal_avd(
     True
     """
     first, second = counts or counted(real, schema), counted(synthetic, schema)
-    require_rows(first, second)
     (first, second), schema = _on(on, (first, second), schema)
     chosen = subsets(len(schema), degree, max_subsets, seed)
     return _by_subset(schema, chosen, _distances(first, second, chosen))
@@ -148,13 +147,13 @@ def noise_floor(
     """
     known = counts or counted(real, schema)
     rows = len(known) if rows is None else rows
-    require_rows(known)
     if not is_whole(rows, 1) or not is_whole(repeats, 1):
         raise ParameterError("A noise floor needs rows and repeats.", "Give positive whole numbers.")
     if not isinstance(known, HeldRows):
         ((known,), schema) = _on(on, [known], schema)
         chosen = subsets(len(schema), degree, max_subsets, seed)
-        return _by_subset(schema, chosen, [_by_chance(p, rows) for (p,) in _tables(chosen, known)])
+        shares = (p.ravel() / p.sum() for (p,) in tables(chosen, known))
+        return _by_subset(schema, chosen, [float(off_by_chance(p, rows).sum() / 2) for p in shares])
     codes, rng = known.codes, np.random.default_rng([seed, 1])  # not the stream that draws the subsets
     draws = (codes[rng.integers(len(codes), size=rows)] for _ in range(repeats))
     options: dict[str, Any] = {"on": on, "max_subsets": max_subsets, "seed": seed, "counts": known}
@@ -166,11 +165,6 @@ def off_by_chance(shares: Floats, rows: int) -> Floats:
     """How far the share of a cell is from its own in a sample of so many rows, in mean: E |X / m - p|, exactly."""
     pmf = binom.pmf(np.floor(rows * shares), rows - 1, shares)
     return np.asarray(2 * shares * (1 - shares) * pmf)
-
-
-def _by_chance(counts: NDArray[np.int64], rows: int) -> float:
-    """½ Σ|P − Q| of a table and a sample of its rows, in mean."""
-    return float(off_by_chance(counts.ravel() / counts.sum(), rows).sum() / 2)
 
 
 def marginals(real: Table | Rows, synthetic: Table, schema: Schema, column: str) -> Statistics:
@@ -203,9 +197,14 @@ def marginals(real: Table | Rows, synthetic: Table, schema: Schema, column: str)
     """
     p, q = _shares(real, synthetic, schema, [column])
     m = len(synthetic)
-    low, high = (binom.ppf(level, m, p) / m for level in (0.025, 0.975))
-    found = {"value": schema[column].labels, "real": p, "released": q, "floor_low": low, "floor_high": high}
-    return statistics(pd.DataFrame(found))
+    return with_floors(pd.DataFrame({"value": schema[column].labels, "real": p, "released": q}), m)
+
+
+def with_floors(frame: pd.DataFrame, rows: Any) -> Statistics:
+    """Add the 2.5% and 97.5% quantiles of the shares `real` in resamples of so many rows."""
+    ends = {"floor_low": 0.025, "floor_high": 0.975}
+    found = {end: binom.ppf(level, rows, frame["real"]) / rows for end, level in ends.items()}
+    return statistics(frame.assign(**found))
 
 
 def pair_marginal(real: Table | Rows, synthetic: Table, schema: Schema, x: str, y: str) -> Statistics:
@@ -270,7 +269,6 @@ def validity(synthetic: pd.DataFrame, schema: Schema) -> float:
 
 def _shares(real: Table | Rows, synthetic: Table, schema: Schema, names: Sequence[str]) -> list[Floats]:
     """Shares of all cells of some columns' joint table, flat, in the real and in the released rows."""
-    require_rows(real, synthetic)
     shares = []
     for table in (real, synthetic):
         family = [schema.index(name) for name in names] if isinstance(table, Rows) else range(len(names))
@@ -307,11 +305,11 @@ def _subset(rank: int, d: int, degree: int) -> Subset:
 
 def _distances(real: Rows, synthetic: Rows, chosen: Sequence[Subset]) -> list[float]:
     """½ Σ|P − Q| per subset. Counts are compared as whole numbers, so equal shares differ by exactly 0."""
-    n, m, tables = len(real), len(synthetic), _tables(chosen, real, synthetic)
-    return [int(np.abs(p * m - q * n).sum()) / (2 * n * m) for p, q in tables]
+    n, m, counts = len(real), len(synthetic), tables(chosen, real, synthetic)
+    return [int(np.abs(p * m - q * n).sum()) / (2 * n * m) for p, q in counts]
 
 
-def _tables(chosen: Sequence[Subset], *data: Rows) -> Iterator[tuple[NDArray[np.int64], ...]]:
+def tables(chosen: Sequence[Subset], *data: Rows) -> Iterator[tuple[NDArray[np.int64], ...]]:
     """Every subset's counts in one or two data sets; of large tables, those of occupied cells."""
     for batch in batches(data[0].sizes, chosen):
         if prod(data[0].sizes[j] for j in batch[0]) <= MAX_CELLS:

@@ -27,7 +27,7 @@ from dpcore.evaluate.learners import (
     MAJORITY,
     MODELS,
     SAMPLED,
-    Judged,
+    Assessment,
     Model,
     Table,
     counted,
@@ -37,7 +37,7 @@ from dpcore.evaluate.learners import (
 )
 from dpcore.evaluate.ranges import range_answers, true_answers
 from dpcore.evaluate.statistics import Statistics, statistics
-from dpcore.evaluate.verdict import Center, Verdict, centers, verdict
+from dpcore.evaluate.verdict import Center, Fidelity, centers, fidelity
 from dpcore.language import phrase
 from dpcore.methods.base import PrivateClassifier
 from dpcore.methods.local.ppnb import NonPrivateNaiveBayes
@@ -171,7 +171,7 @@ class Evaluator:
         queries = random_queries(self.data.schema, **QUERIES)
         return queries, self.answers(queries) / len(self.rows)
 
-    def judged(self, model: Model, target: str) -> Judged:
+    def judged(self, model: Model, target: str) -> Assessment:
         """How well a model tells the class of the test rows."""
         schema = self.data.schema
         return judged(model(self.data.test_sample), self.test[:, schema.index(target)], schema[target].size)
@@ -183,8 +183,7 @@ class Evaluator:
 
     def scores(self, models: Mapping[str, Model], target: str) -> Statistics:
         """`model`, `accuracy` and `balanced_accuracy` of models on the test rows."""
-        found = [(name, self.judged(model, target)) for name, model in models.items()]
-        rows = [(name, one.accuracy, one.balanced_accuracy) for name, one in found]
+        rows = [(name, *self.judged(model, target)[:2]) for name, model in models.items()]
         return statistics(pd.DataFrame(rows, columns=["model", *SCORES.values()]))
 
     def of_classifier(self, fitted: PrivateClassifier, asked: Sequence[Pair]) -> list[float]:
@@ -243,10 +242,10 @@ class Evaluator:
             found["a"], found["b"] = found["attributes"].str[0], found["attributes"].str[1]
         return statistics(found.assign(attributes=found["attributes"].map(" × ".join)))
 
-    def verdict(self, released: Table) -> Verdict:
-        """`verdict` of some rows."""
+    def fidelity(self, released: Table) -> Fidelity:
+        """`fidelity` of some rows."""
         distant = tuple(center for center in self.centers(released) if center.distant)
-        return verdict(self.train, released, self.data.schema, counts=self.rows, distant=distant)
+        return fidelity(self.train, released, self.data.schema, counts=self.rows, distant=distant)
 
     def centers(self, released: Table) -> tuple[Center, ...]:
         """`centers` of some rows; none where codes alone are at hand."""

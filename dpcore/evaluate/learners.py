@@ -6,8 +6,7 @@ categories for the Bayes net. All shapes come from the schema, so tables that la
 
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, Self, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 import pandas as pd
@@ -174,48 +173,45 @@ def _scores(
         raise ParameterError(f"The model {unknown[0]!r} is not known.", f"Choose from {', '.join(MODELS)}.")
     truth = test[:, position]
     runs = [(model, source) for source in tables for model in models]
-    rows: list[tuple[str, str, float, float, str]] = []
+    rows: list[tuple[Any, ...]] = []
     for done, (model, source) in enumerate(runs):
         progress(done / len(runs), f"{model}, trained on {source} rows")
         try:
             predicted, note = fit_predict(model, tables[source], test, schema.sizes, position)
-            found = Judged.of(truth, predicted, classes)
-            rows.append((model, source, found.accuracy, found.balanced_accuracy, note))
+            rows.append((model, source, *assess(truth, predicted, classes)[:2], note))
         except ValueError as error:  # what our own checks and scikit-learn raise for rows that cannot be learned from
             rows.append((model, source, np.nan, np.nan, f"Not fitted: {error}"))
     if "real" in tables:
         constant = np.full(len(truth), np.bincount(tables["real"][:, position]).argmax())
-        found = Judged.of(truth, constant, classes)
-        rows.append((MAJORITY, "real", found.accuracy, found.balanced_accuracy, ""))
+        rows.append((MAJORITY, "real", *assess(truth, constant, classes)[:2], ""))
     progress(1.0, "done")
     return pd.DataFrame(rows, columns=["model", "trained_on", "accuracy", "balanced_accuracy", "note"])
 
 
-@dataclass(frozen=True, eq=False)
-class Judged:
+class Assessment(NamedTuple):
     """How good some predictions are; rows of the confusion matrix are true classes, columns predicted ones."""
 
     accuracy: float
     balanced_accuracy: float  # the mean recall of the classes that occur
     confusion: Ints
 
-    @classmethod
-    def of(cls, truth: NDArray[Any], predicted: NDArray[Any], classes: int) -> Self:
-        """Of codes below `classes`, one per row, of which there are some."""
-        cells = truth.astype(np.intp) * classes + predicted
-        confusion = np.bincount(cells, minlength=classes**2).reshape(classes, classes)
-        rows, hits = confusion.sum(axis=1), confusion.diagonal()
-        recall = hits[rows > 0] / rows[rows > 0]
-        return cls(float(hits.sum() / len(truth)), float(recall.mean()), confusion)
+
+def assess(truth: NDArray[Any], predicted: NDArray[Any], classes: int) -> Assessment:
+    """Compare codes below `classes`, one per row, of which there are some."""
+    cells = truth.astype(np.intp) * classes + predicted
+    confusion = np.bincount(cells, minlength=classes**2).reshape(classes, classes)
+    rows, hits = confusion.sum(axis=1), confusion.diagonal()
+    recall = hits[rows > 0] / rows[rows > 0]
+    return Assessment(float(hits.sum() / len(truth)), float(recall.mean()), confusion)
 
 
-def judged(probability: Floats, truth: NDArray[Any], classes: int) -> Judged:
+def judged(probability: Floats, truth: NDArray[Any], classes: int) -> Assessment:
     """Probabilities, shape (n, classes), against class codes; the most probable class counts, the first of several."""
     if probability.shape != (len(truth), classes):
         raise ParameterError("There is not one probability per row and class.", "Pass an array (rows, classes).")
     if not len(truth):
         raise DataError("There are no rows to judge by.", "Use data with at least one row.")
-    return Judged.of(truth, probability.argmax(axis=1), classes)
+    return assess(truth, probability.argmax(axis=1), classes)
 
 
 def confusion_frame(confusion: Ints, labels: Sequence[str]) -> Statistics:
@@ -278,7 +274,11 @@ def fit_predict(model: str, train: Codes, test: Codes, sizes: Sequence[int], tar
 
 
 def counted(table: Table | Rows, schema: Schema, names: Sequence[str] = ()) -> Rows:
-    """A table's rows, to be counted wherever they are: of some of the schema's columns, or of all. `Rows` are all."""
+    """A table's rows, to be counted wherever they are: of some of the schema's columns, or of all. `Rows` are all.
+
+    DataError if there are none.
+    """
+    require_rows(table)
     if isinstance(table, Rows):
         return table
     wanted = schema.select(names) if names else schema

@@ -6,13 +6,13 @@ and of several as near the one with the most rows. Naive Bayes says how each col
 
 import numpy as np
 import pandas as pd
-from scipy.stats import binom, norm
+from scipy.stats import norm
 
 from dpcore.arguments import Floats
 from dpcore.datasets import Dataset
-from dpcore.evaluate.statistics import Statistics, statistics
+from dpcore.evaluate.distances import with_floors
+from dpcore.evaluate.statistics import Statistics
 from dpcore.evaluate.tree_errors import with_true_counts
-from dpcore.evaluate.verdict import apart
 from dpcore.postprocess.forest import Forest
 from dpcore.postprocess.forest_frames import side_of
 from dpcore.postprocess.naive_bayes import Bayes
@@ -39,22 +39,17 @@ def model_marginals(model: Forest | Bayes, data: Dataset) -> Statistics:
         real rows). It is empty if the classifier knows of no column.
     """
     parts = split_shares(model, data) if isinstance(model, Forest) else column_shares(model, data)
-    cells = [
-        (*row, binom.ppf(0.025, n, row[2]) / n, binom.ppf(0.975, n, row[2]) / n) for n, part in parts for row in part
-    ]
-    columns = ["attributes", "value", "real", "released", "floor_low", "floor_high"]
-    frame = pd.DataFrame(cells, columns=columns).astype(dict.fromkeys(columns[2:], float))
-    return statistics(frame)
+    cells = [(*row, n) for n, part in parts for row in part]
+    names = ["attributes", "value", "real", "released", "rows"]
+    frame = pd.DataFrame(cells, columns=names).astype(dict.fromkeys(names[2:], float))
+    return with_floors(frame.drop(columns="rows"), frame["rows"])
 
 
 def model_distances(frame: Statistics) -> pd.DataFrame:
     """The total variation distance of every column of `model_marginals`: `attributes` and `avd`, the worst first."""
-    found = {
-        str(name): apart(part["real"].to_numpy(), part["released"].to_numpy())
-        for name, part in frame.groupby("attributes")
-    }
-    table = pd.DataFrame(found.items(), columns=["attributes", "avd"])
-    return table.sort_values("avd", ascending=False, ignore_index=True)
+    gaps = (frame["real"] - frame["released"]).abs() / 2
+    found = gaps.groupby(frame["attributes"]).sum().rename("avd").reset_index()
+    return pd.DataFrame(found).sort_values("avd", ascending=False, ignore_index=True)
 
 
 def split_shares(forest: Forest, data: Dataset) -> list[ColumnShares]:

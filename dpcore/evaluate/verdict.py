@@ -1,18 +1,18 @@
 """What a release kept of the real rows, what it lost, and who pays for that. Reads real rows: not private."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from math import prod
 
 import numpy as np
 import pandas as pd
-from scipy.special import gammaln, xlogy
+from scipy.stats import poisson
 
 from dpcore.arguments import Floats
 from dpcore.domain.schema import Schema
-from dpcore.evaluate.distances import MAX_CELLS, batches, subsets
-from dpcore.evaluate.learners import Table, counted, require_rows
+from dpcore.evaluate.distances import MAX_CELLS, subsets, tables
+from dpcore.evaluate.learners import Table, counted
 from dpcore.rows import Rows
+from dpcore.text import Verdict
 
 CLOSE = 0.05  # distance of shares: what is called kept
 TIED = 0.1  # dependence that is worth a word
@@ -31,6 +31,13 @@ class Tie:
     second: str
     real: float
     released: float
+
+    @property
+    def verdict(self) -> Verdict:
+        """Whether a release has at least half of it; of a weaker one than `TIED` it cannot be told."""
+        if self.real < TIED:
+            return Verdict.OPEN
+        return Verdict.HOLDS if self.released >= HALF * self.real else Verdict.FAILS
 
 
 @dataclass(frozen=True)
@@ -61,7 +68,7 @@ class Group:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class Fidelity:
     """How many columns and pairs are close to the real ones; how many are tied, and which ties were lost; groups.
 
     The strongest lost ties come first.
@@ -103,9 +110,9 @@ def centers(real: pd.DataFrame, released: pd.DataFrame, schema: Schema) -> tuple
     return tuple(found)
 
 
-def verdict(
+def fidelity(
     real: Table, synthetic: Table, schema: Schema, *, counts: Rows | None = None, distant: tuple[Center, ...] = ()
-) -> Verdict:
+) -> Fidelity:
     """Judge a release by its columns, pairs and groups.
 
     Two columns are tied as far as their joint shares are from the product of their own, ½ Σ |P(a, b) - P(a) P(b)|, less
@@ -127,51 +134,45 @@ def verdict(
     DataError
         If a table is empty or does not fit the schema.
     """
-    first, second = counts or counted(real, schema), counted(synthetic, schema)
-    require_rows(first, second)
-    names, sizes = schema.names, schema.sizes
-
-    def of(families: list[tuple[int, ...]]) -> Iterator[tuple[tuple[int, ...], Floats, Floats]]:
-        for batch in batches(sizes, [family for family in families if prod(sizes[j] for j in family) <= MAX_CELLS]):
-            for family, p, q in zip(batch, first.tables(batch), second.tables(batch), strict=True):
-                yield family, p / len(first), q / len(second)
-
+    rows = counts or counted(real, schema), counted(synthetic, schema)
+    names, sizes, n = schema.names, schema.sizes, [*map(len, rows)]
+    columns = [(j,) for j in range(len(schema)) if sizes[j] <= MAX_CELLS]
+    chosen = subsets(len(schema), 2, MOST_PAIRS, 0) if len(schema) > 1 else []
+    chosen = [pair for pair in chosen if prod(sizes[j] for j in pair) <= MAX_CELLS]
     wrong = {center.column for center in distant}
-    alone = [1.0 if names[j] in wrong else apart(p, q) for (j,), p, q in of([(j,) for j in range(len(schema))])]
+    alone = [apart(p / n[0], q / n[1]) for p, q in tables(columns, *rows)]
+    alone = [1.0 if names[j] in wrong else far for (j,), far in zip(columns, alone, strict=True)]
     pairs: list[float] = []
-    lost: list[Tie] = []
-    ties = 0
+    ties: list[Tie] = []
     within: dict[int, list[Floats]] = {}
     grouped = {j for j, column in enumerate(schema) if not column.numeric and 1 < column.size <= GROUPS}
     shares: dict[int, Floats] = {}
-    chosen = subsets(len(schema), 2, MOST_PAIRS, 0) if len(schema) > 1 else []
-    for (a, b), p, q in of(chosen):
+    for (a, b), counted_pair in zip(chosen, tables(chosen, *rows), strict=True):
+        p, q = (each / many for each, many in zip(counted_pair, n, strict=True))
         pairs.append(apart(p, q))
-        tie = Tie(names[a], names[b], tied(p, len(first)), kept_tie(p, q))
-        ties += tie.real >= TIED
-        if tie.real >= TIED and tie.released < HALF * tie.real:
-            lost.append(tie)
+        ties.append(Tie(names[a], names[b], tied(p, n[0]), kept_tie(p, q)))
         for group, joint, released in ((a, p, q), (b, p.T, q.T)):
             if group in grouped:
                 shares[group] = joint.sum(axis=1)
-                within.setdefault(group, []).append(apart_within(joint, released, len(first), len(second)))
+                within.setdefault(group, []).append(apart_within(joint, released, *n))
     groups = [
         Group(names[j], schema[names[j]].labels[code], float(shares[j][code]), float(np.mean(found, axis=0)[code]))
         for j, found in within.items()
-        for code in np.flatnonzero(shares[j] >= max(LEAST, FEWEST / len(first)))
+        for code in np.flatnonzero(shares[j] >= max(LEAST, FEWEST / n[0]))
     ]
     worst = max(groups, key=lambda group: group.distance, default=None)
     alike = [group for group in groups if worst is not None and group.column == worst.column]
-    return Verdict(
-        len(alone),
-        sum(one <= CLOSE for one in alone),
-        len(pairs),
-        sum(one <= CLOSE for one in pairs),
-        tuple(sorted(lost, key=lambda tie: tie.released - tie.real)),
-        worst,
-        max(alike, key=lambda group: group.share, default=None),
-        ties,
-        distant,
+    lost = [tie for tie in ties if tie.verdict is Verdict.FAILS]
+    return Fidelity(
+        columns=len(alone),
+        close_columns=sum(one <= CLOSE for one in alone),
+        pairs=len(pairs),
+        close_pairs=sum(one <= CLOSE for one in pairs),
+        lost=tuple(sorted(lost, key=lambda tie: tie.released - tie.real)),
+        worst=worst,
+        largest=max(alike, key=lambda group: group.share, default=None),
+        ties=sum(tie.verdict is not Verdict.OPEN for tie in ties),
+        distant=distant,
     )
 
 
@@ -199,16 +200,12 @@ def apart_within(p: Floats, q: Floats, first_rows: int, second_rows: int) -> Flo
 def tied(p: Floats, rows: int) -> float:
     """How far joint shares are from the product of their margins, beyond what chance gives so many rows."""
     alone = np.outer(p.sum(axis=1), p.sum(axis=0))
-    return max(apart(p, alone) - float(by_chance(alone * rows).sum()) / (2 * rows), 0.0)
+    k = np.floor(alone * rows)  # of a Poisson number of mean m, E |X - m| = 2 m P(X = k), k the whole part of m
+    chance = float((alone * poisson.pmf(k, alone * rows)).sum())
+    return max(apart(p, alone) - chance, 0.0)
 
 
 def kept_tie(p: Floats, q: Floats) -> float:
     """How much of the dependence in real joint shares released ones have, in the direction of each cell."""
     real, released = (shares - np.outer(shares.sum(axis=1), shares.sum(axis=0)) for shares in (p, q))
     return max(float((np.sign(real) * released).sum() / 2), 0.0)
-
-
-def by_chance(expected: Floats) -> Floats:
-    """E |X - m| of a Poisson number of mean m: 2 e^-m m^(k + 1) / k!, with k the whole part of m."""
-    k = np.floor(expected)
-    return np.asarray(2 * np.exp(xlogy(k + 1, expected) - expected - gammaln(k + 1)))

@@ -8,7 +8,7 @@ from screen import said
 from dpcore.dashboard import controls
 from dpcore.dashboard.epsilon import odds_in_short
 from dpcore.dashboard.panels import verdict
-from dpcore.evaluate.verdict import Center, Group, Verdict
+from dpcore.evaluate.verdict import Center, Fidelity, Group
 from dpcore.export import protection
 
 PRIVATE = "with 100 / 1,000 / 10,000 rows"
@@ -45,7 +45,7 @@ def test_a_value_of_a_table_is_no_markup_in_a_tile() -> None:
     far = [Center(image, "1.5", "4,700", "4,700", 0.81, True)]
     told = verdict.describe_centers(far)
     assert "4,700 in the release, and 81% of the real rows" in told
-    tiles = verdict.verdict_tiles(Verdict(2, 2, 1, 1, (), worst, worst, 1))
+    tiles = verdict.verdict_tiles(Fidelity(2, 2, 1, 1, (), worst, worst, 1))
     assert not any(image in text for tile in [*tiles, [told, verdict.names_of(far)]] for text in tile)
 
 

@@ -12,7 +12,7 @@ from dpcore.evaluate import distances, learners, tree_errors
 from dpcore.evaluate.baselines import FLOOR
 from dpcore.evaluate.evaluator import RANGE_ERROR, Evaluator
 from dpcore.evaluate.learners import MODELS
-from dpcore.evaluate.verdict import verdict
+from dpcore.evaluate.verdict import fidelity
 from dpcore.rows import FolderData, HeldRows, data, exact_counts
 from dpcore.rows.writing import encode_folder
 
@@ -54,8 +54,8 @@ def test_charts_and_verdicts_are_those_of_the_rows_in_memory(both):
     assert_same(lambda one: evaluate.marginals(one.train, RELEASED, SMALL, "age"), both)
     assert_same(lambda one: evaluate.pair_marginal(one.train, RELEASED, SMALL, "age", "ill"), both)
     folder, held = both
-    assert verdict(folder.train, RELEASED, SMALL) == verdict(held.train, RELEASED, SMALL)
-    assert Evaluator(folder).verdict(RELEASED) == Evaluator(held).verdict(RELEASED)
+    assert fidelity(folder.train, RELEASED, SMALL) == fidelity(held.train, RELEASED, SMALL)
+    assert Evaluator(folder).fidelity(RELEASED) == Evaluator(held).fidelity(RELEASED)
 
 
 @pytest.mark.parametrize("rows", [1, 40])

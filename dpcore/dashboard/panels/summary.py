@@ -66,7 +66,7 @@ def summary(page: str, shown: Shown, remark: str = "") -> None:
         what, many = release.artifact.size
         found = [*of_classifier(page, shown), (say(what), many, "")]
     else:
-        judge = partial(evaluator(shown).verdict, release.synthetic)
+        judge = partial(evaluator(shown).fidelity, release.synthetic)
         verdict = jobs.counted(page, shown, "verdict", judge)
         found, distant = ([], ()) if verdict is None else (verdict_tiles(verdict), verdict.distant)
         worst = jobs.counted(page, shown, "1-way", partial(distances, shown, 1))

@@ -5,7 +5,7 @@ from dataclasses import asdict
 from itertools import islice
 
 from dpcore.dashboard.shell import escaped
-from dpcore.evaluate.verdict import CLOSE, Center, Group, Verdict
+from dpcore.evaluate.verdict import CLOSE, Center, Fidelity, Group
 from dpcore.language import phrase, say
 
 MOST_NAMED, LEAST = 3, 0.005  # pairs; distance below which no group is served worst
@@ -16,7 +16,7 @@ CENTER = phrase(
 Tile = tuple[str, str, str]  # label, value, and what it means
 
 
-def verdict_tiles(found: Verdict) -> list[Tile]:
+def verdict_tiles(found: Fidelity) -> list[Tile]:
     """What was kept, what was lost, and who is served worst."""
     held = f"{found.ties - len(found.lost):,}/{found.ties:,}" if found.ties else say("no pair to keep")
     tiles = [
@@ -46,7 +46,7 @@ def describe_centers(found: Iterable[Center]) -> str:
     return " ".join(say(CENTER, **part) for part in parts)
 
 
-def lost_relations(found: Verdict) -> str:
+def lost_relations(found: Fidelity) -> str:
     """Which columns depend on each other in the real data, and hardly in the synthetic data."""
     told = say("Of columns that depend on each other in the real rows: at least half is left.")
     if not found.lost:
