@@ -17,11 +17,12 @@ import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from dpcore.charts.base import messages as drawn
-from dpcore.dashboard.lesson_plans import read_lessons
+from dpcore.dashboard.lesson_plans import Lesson, read_lessons
 from scripts.words import messages
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -29,9 +30,10 @@ FILE = ROOT / "scripts" / "glossary.toml"
 CODE = ("dpcore", "pages", "app.py", "scripts", "benchmarks")
 DOCS = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "docs")
 NOT_READ = ("docs/glossary.md",)
+DATA = ("dpcore/charts/pictures.toml", "dpcore/export/sentences.toml")
 TABLES: dict[str, Callable[[str], Iterable[str]]] = {  # of texts, and what they say
-    "dpcore/dashboard/lessons.toml": lambda text: [t for one in read_lessons(text).values() for t in one.texts()],
-    "dpcore/charts/pictures.toml": lambda text: drawn(tomllib.loads(text)),
+    "dpcore/dashboard/lessons.toml": lambda text: chain(*map(Lesson.texts, read_lessons(text).values())),
+    **dict.fromkeys(DATA, lambda text: drawn(tomllib.loads(text))),
 }
 PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 SNIPPETS = re.compile(r"`[^`]*`|\]\([^)]*\)|<[^>]*>|https?://\S+")

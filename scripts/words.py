@@ -18,6 +18,7 @@ import string
 import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
 
 from babel.messages import Catalog, Message
@@ -26,7 +27,8 @@ from babel.messages.pofile import read_po, write_po
 
 from dpcore.charts.base import PICTURES
 from dpcore.charts.base import messages as drawn
-from dpcore.dashboard.lesson_plans import LESSONS
+from dpcore.dashboard.lesson_plans import LESSONS, Lesson
+from dpcore.export.rendering import SENTENCES
 from dpcore.language import ENGLISH, FOLDER, LANGUAGES
 
 ROOT = FOLDER.parent.parent
@@ -88,8 +90,8 @@ def said() -> Catalog:
     catalog = Catalog()
     files = sorted(file for place in PLACES for file in (ROOT / place).rglob("*.py"))
     found = [message for file in files for message in texts(file.read_text(encoding="utf-8"))]
-    lessons = [text for lesson in LESSONS.values() for text in lesson.texts()]
-    for message in (*found, *drawn(PICTURES), *lessons):
+    lessons = map(Lesson.texts, LESSONS.values())
+    for message in chain(found, drawn([PICTURES, SENTENCES]), *lessons):
         if message:
             catalog.add(message)
     return catalog

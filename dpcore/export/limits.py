@@ -17,7 +17,8 @@ from dpcore.export.artifacts import CountTree
 from dpcore.export.model_file import Model
 from dpcore.export.quoting import plain
 from dpcore.export.release import Release
-from dpcore.language import phrase, say
+from dpcore.export.rendering import sentence
+from dpcore.language import say
 from dpcore.mechanisms.noise.histograms import WIDEST, Spread, spreads
 from dpcore.mechanisms.randomizers import CategoryChannel
 from dpcore.postprocess.forest import Forest
@@ -27,7 +28,7 @@ from dpcore.text import number
 
 NINETEEN = 2.12  # standard deviations that hold Laplace noise 19 times of 20; sums, and Gaussian noise, need fewer
 VARIANCES = {"laplace": 2.0, "discrete laplace": 2.0, "gaussian": 1.0, "discrete gaussian": 1.0}  # at scale 1
-UNKNOWN = phrase("not known: no counts of rows were released.")
+
 MOST = 3
 
 
@@ -59,10 +60,10 @@ def limits(release: Release) -> tuple[tuple[str, str], tuple[str, str]]:
     else:
         noise, relations = noise_of_shares(release, tables), relations_of_rows(release, tables)
     if release.noiseless:
-        noise = say("none: counts of the real rows were used as they are.")
-        relations = relations if isinstance(artifact, Model) else say("any of them may be that of the real rows.")
+        noise = sentence("noise", "noiseless")
+        relations = relations if isinstance(artifact, Model) else sentence("relations", "real")
     elif any(one.mechanism == "none" and one.draws and math.isinf(one.epsilon_nominal) for one in entries):
-        noise = say("{noise} Other answers had no noise.", noise=noise)
+        noise = sentence("noise", "some", noise=noise)
     return (say("Size of the noise"), noise), (say("Relations measured"), relations)
 
 
@@ -86,21 +87,17 @@ def noisy_tables(release: Release) -> list[NoisyTable]:
 def noise_of_shares(release: Release, tables: list[NoisyTable]) -> str:
     """How far noise moves the share of one value of a column."""
     if not tables:
-        return say(UNKNOWN)
+        return sentence("noise", "unknown")
     if release.parameters.get("x_source") == "uniform":  # the class follows from values that are drawn
-        text = phrase("{noise} That is of the model: shares of all columns in these rows are guesses.")
-        return say(text, noise=noise_of_counts(release))
+        return sentence("noise", "model", noise=noise_of_counts(release))
     if release.rows <= 0:
-        return say("not known, nor is the number of rows.")
+        return sentence("noise", "rows")
     points, declared = 100 * NINETEEN / release.rows, {column.name: column.size for column in release.schema.columns}
     counted = columns_of(tables)
     if isinstance(release.artifact, CountTree):  # a group of values has half of the finest groups, or less
         finest = max(tables, key=lambda table: table.cells)
         most = format_points(points * finest.noise.cell * math.sqrt(max(finest.cells / 2, 1)))
-        text = phrase(
-            "± {most} percentage points on the share of a group, 19 times of 20. Values in a group are guesses."
-        )
-        return noise_and(say(text, most=most), guesses={*declared} - counted)
+        return noise_and(sentence("noise", "group", most=most), guesses={*declared} - counted)
     variances = {name: min(table.variance(name, declared) for table in tables) for name in declared}
     found = {name: points * math.sqrt(one) for name, one in variances.items() if math.isfinite(one)}
     return noise_and(in_points(found) if found else "", counted - {*found}, {*declared} - counted)
@@ -108,39 +105,31 @@ def noise_of_shares(release: Release, tables: list[NoisyTable]) -> str:
 
 def noise_and(noise: str, unknown: Iterable[str] = (), guesses: Iterable[str] = (), clear: Iterable[str] = ()) -> str:
     """What is said of noise, and then of columns that it says nothing of."""
-    more = {
-        phrase("Noise on shares of {columns} is not known."): sorted(unknown),
-        phrase("Shares of {columns} are guesses."): sorted(guesses),
-        phrase("Answers on {columns} had no noise."): sorted(clear),
-    }
-    said = [noise, *(say(text, columns=in_short(names)) for text, names in more.items() if names)]
-    return " ".join(filter(None, said))
+    more = {"unknown_columns": unknown, "guessed_columns": guesses, "clear_columns": clear}
+    named = {case: in_short(sorted(columns)) for case, columns in more.items()}
+    said = [sentence("noise", case, columns=names) for case, names in named.items() if names]
+    return " ".join(filter(None, [noise, *said]))
 
 
 def in_points(found: Mapping[str, float]) -> str:
     """Noise in percentage points, of the column in the middle and of the noisiest."""
     noisiest = max(found, key=lambda name: found[name])
-    return say(
-        "± {middle} percentage points on a share in the median column, ± {most} in {column}, 19 times of 20. "
-        "What the method simplifies, and chance in drawing rows, come on top.",
-        middle=format_points(float(np.median([*found.values()]))),
-        most=format_points(found[noisiest]),
-        column=plain(noisiest),
-    )
+    middle, most = (format_points(each) for each in (float(np.median([*found.values()])), found[noisiest]))
+    return sentence("noise", "shares", middle=middle, most=most, column=plain(noisiest))
 
 
 def format_points(points: float) -> str:
     """Percentage points, of which a share has no more than 100."""
-    return say("more than 100") if points > 100 else number(points)
+    return sentence("noise", "over") if points > 100 else number(points)
 
 
 def noise_of_counts(release: Release) -> str:
     """How far noise moves a count that a model is made of."""
     noisy = [one for one in release.ledger.entries if one.mechanism in VARIANCES and 0 < one.scale < math.inf]
     if not noisy:
-        return say(UNKNOWN)
+        return sentence("noise", "unknown")
     rows = NINETEEN * math.sqrt(VARIANCES[noisy[-1].mechanism]) * noisy[-1].scale
-    return say("± {rows} rows on each count that classes are predicted by, 19 times of 20.", rows=number(rows))
+    return sentence("noise", "counts", rows=number(rows))
 
 
 def noise_of_reports(reports: Reports) -> str:
@@ -158,11 +147,8 @@ def noise_of_reports(reports: Reports) -> str:
 def relations_of_rows(release: Release, tables: list[NoisyTable]) -> str:
     """Which pairs of columns were counted together."""
     pairs = sorted({pair for table in tables for pair in combinations(sorted(columns_of([table])), 2)})
-    if not pairs:
-        return say("none: all of them are guesses, even where they look plausible.")
-    shown = in_short([f"{first} × {second}" for first, second in pairs])
-    text = phrase("{n:,} of {m:,} pairs of columns: {pairs}. All others are guesses, even where they look plausible.")
-    return say(text, n=len(pairs), m=math.comb(len(release.schema), 2), pairs=shown)
+    shown, many = in_short([" × ".join(pair) for pair in pairs]), math.comb(len(release.schema), 2)
+    return sentence("relations", "some" if pairs else "none", n=len(pairs), m=many, pairs=shown)
 
 
 def columns_of(tables: list[NoisyTable]) -> set[str]:
@@ -178,12 +164,12 @@ def relations_of_model(model: Model, tables: list[NoisyTable]) -> str:
     elif isinstance(model.predictor, Forest) and not model.predictor.leaf.all():
         columns = [str(name) for name, share in model.predictor.importance().items() if share > 0]
     names = [name for name in columns if name != model.target]
-    text = phrase("{target} with {columns}. It says nothing of other relations.")
-    return say(text, target=plain(model.target), columns=in_short(names) or say("no column"))
+    shown = in_short(names) or sentence("relations", "no_column")
+    return sentence("relations", "model", target=plain(model.target), columns=shown)
 
 
 def in_short(names: list[str]) -> str:
     """The first of several names, and how many more there are."""
     first = ", ".join(map(plain, names[:MOST]))
     more = len(names) - MOST
-    return say("{names} and {more:,} more", names=first, more=more) if more > 0 else first
+    return sentence("relations", "more", names=first, more=more) if more > 0 else first

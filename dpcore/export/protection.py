@@ -6,6 +6,7 @@ from dpcore.accounting.currency import DELTA, Amount, Currency, told_of
 from dpcore.accounting.relation import ProtectedUnit, Relation
 from dpcore.domain import unit
 from dpcore.export.quoting import plain
+from dpcore.export.rendering import sentence
 from dpcore.language import phrase, say
 from dpcore.text import number
 
@@ -27,10 +28,10 @@ def headline(declared: unit.PrivacyUnit | None, epsilon: float, delta: float = 0
     """
     told, person = number(epsilon), for_person(declared, epsilon, delta)
     if person:
-        told = say("{epsilon} per row, {person}", epsilon=told, person=person)
+        told = sentence("epsilon", "per_row", epsilon=told, person=person)
     elif declared is not None:
-        told = say("{epsilon} per person", epsilon=told)
-    return say("{epsilon} at delta {delta}", epsilon=told, delta=f"{delta:g}") if delta else told
+        told = sentence("epsilon", "per_person", epsilon=told)
+    return sentence("epsilon", "at_delta", epsilon=told, delta=f"{delta:g}") if delta else told
 
 
 def of_delta(delta: float) -> str:
@@ -55,11 +56,8 @@ def for_person(declared: unit.PrivacyUnit | None, epsilon: float, delta: float =
     """What the epsilon of one row is for a person, in a few words; empty where it is the person's own already."""
     if declared is None or declared.id_column is not None:
         return ""
-    whole = number(of_one(declared, epsilon, delta))
-    if delta:
-        return say("{whole} per person with {rows:,} rows", whole=whole, rows=declared.max_contributions)
-    of = {"rows": declared.max_contributions, "epsilon": number(epsilon), "whole": whole}
-    return say("{rows:,} × {epsilon} = {whole} per person", **of)
+    values = {"whole": number(of_one(declared, epsilon, delta)), "rows": declared.max_contributions}
+    return sentence("epsilon", "persons_rho" if delta else "persons", epsilon=number(epsilon), **values)
 
 
 def protected(
@@ -70,43 +68,19 @@ def protected(
 ) -> str:
     """The unit of protection, in a sentence or two; `written` is how a column's name may stand there."""
     if declared is None:
-        return say("one row. For someone with several rows, only several times the epsilon can be proved.")
+        return sentence("unit", "none")
+    case = str(Relation.parse(relation)) if declared.id_column else "rho" if delta else "rows"
     most, column = declared.max_contributions, repr(written(declared.id_column or ""))
-    if declared.id_column is None:
-        told = phrase(
-            "one row. Rows of one person, as declared: {n:,} at most. Epsilon is up to {times:,} times that for them."
-        )
-        if delta:
-            told = phrase(
-                "one row. Rows of one person, as declared: {n:,} at most. Rho is up to {times:,} times that for them."
-            )
-        return say(told, n=most, times=most**2 if delta else most)
-    if Relation.parse(relation) is Relation.REPLACE:
-        told = phrase(
-            "one person with all rows. The column {column} says whose row it is. Everyone counts with as many rows of "
-            "their own, chosen at random: {n:,}."
-        )
-    else:
-        told = phrase(
-            "one person with all rows. The column {column} says whose row it is. At most {n:,} of them count, chosen "
-            "at random."
-        )
-    return say(told, column=column, n=most)
+    return sentence("unit", case, n=most, times=most**2 if delta else most, column=column)
 
 
 def neighbors(declared: unit.PrivacyUnit | None, relation: Relation | str) -> str:
     """Which two tables must be hard to tell apart."""
     known, what = Relation.parse(relation), protects(declared)
-    return say("{short}. {sentence}", short=say(known.short_for(what)), sentence=say(known.sentence_for(what)))
+    values = {"short": say(known.short_for(what)), "sentence": say(known.sentence_for(what))}
+    return sentence("epsilon", "neighbors", **values)
 
 
 def groups(declared: unit.PrivacyUnit | None, delta: float = 0.0) -> str:
     """Who is protected less than a unit is."""
-    if delta:
-        return say("People with several rows, and groups: k rows, or people, can cost up to k × k times the rho.")
-    if protects(declared) == "row":
-        return say("People with several rows, and groups of people: k rows can cost up to k times epsilon.")
-    return say(
-        "Groups of people taken together, such as families: k people can cost up to k times epsilon. Somebody whose "
-        "rows stand under several names is as many people."
-    )
+    return sentence("groups", "rho" if delta else protects(declared))

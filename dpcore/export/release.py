@@ -17,6 +17,7 @@ from dpcore.errors import ParameterError
 from dpcore.export.artifacts import Artifact, CountTree, Network, Rows
 from dpcore.export.model_file import Model
 from dpcore.export.protection import protected
+from dpcore.export.rendering import sentence
 from dpcore.language import phrase, say
 from dpcore.mechanisms.noise import TEACHING, NoNoise
 from dpcore.methods import METHODS
@@ -29,16 +30,6 @@ Kind = TypeVar("Kind", bound=Artifact)
 SIZES = ("n_trees", "max_depth")
 PURPOSE = phrase("{method}, {mode} mode")  # what books call a run
 NOISELESS = NoNoise.label.capitalize()
-
-# By whether it is a reconstruction, and whether values change; whole sentences, as a model's file keeps them.
-REFUTED = {
-    (False, False): phrase("The paper claims {claimed}. Proven: at most {bound}."),
-    (False, True): phrase("The paper claims {claimed}. Proven, where a person's values change: at most {bound}."),
-    (True, False): phrase("{why} As read, it claims {claimed}. Proven: at most {bound}."),
-    (True, True): phrase(
-        "{why} As read, it claims {claimed}. Proven, where a person's values change: at most {bound}."
-    ),
-}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -177,9 +168,9 @@ class Release:
             return say("No finite epsilon can be proved for this run.")
         if self.ledger.epsilon_bound > self.ledger.epsilon_claimed:
             claimed, bound = self.ledger.epsilon_claimed, self.ledger.epsilon_bound
-            told = REFUTED[bool(self.reconstructed), self.ledger.relation == "replace"]
-            why = say(self.reconstructed) if self.reconstructed else ""
-            return say(told, why=why, claimed=number(claimed), bound=number(bound))
+            values = {"claimed": number(claimed), "bound": number(bound), "why": say(self.reconstructed)}
+            case = f"{'read' if self.reconstructed else 'printed'}_{self.ledger.relation}"
+            return sentence("refuted", case, **values)
         return ""
 
     @property

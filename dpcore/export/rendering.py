@@ -4,12 +4,19 @@ HTML is escaped by itself; what Markdown and Python are given was quoted before 
 for and nobody gave is an error.
 """
 
+import tomllib
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from dpcore.export.quoting import literal, plain
+from dpcore.language import phrase, say
+
+SENTENCES = tomllib.loads(Path(__file__).with_name("sentences.toml").read_text(encoding="utf-8"))
+for text in (*SENTENCES["unit"].values(), *SENTENCES["refuted"].values()):
+    phrase(text)  # a model's file keeps it, and a screen tells it later
 
 
 @lru_cache(maxsize=1)
@@ -25,6 +32,11 @@ def templates() -> Environment:
     )
     found.filters |= {"literal": literal, "plain": plain}
     return found
+
+
+def sentence(part: str, name: str, /, **values: Any) -> str:
+    """A sentence of `sentences.toml`, in the language that is spoken."""
+    return say(SENTENCES[part][name], **values)
 
 
 def render(template: str, **values: Any) -> str:
