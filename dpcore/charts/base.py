@@ -56,7 +56,7 @@ def present(chart: Any, picture: str, when: Mapping[str, Any] = NEVER, /, **valu
     are given; behind them stands what it says `when` something is so. Values stand in place of names in braces.
     """
     own = PICTURES[picture]
-    cases = [own[case] for case, so in when.items() if so]
+    cases = [own.get(case, {}) for case, so in when.items() if so]
     known = own | ({"height": alt.Step(own["step"])} if "step" in own else {}) | values
     chart = alt.layer(*chart) if isinstance(chart, list) else chart
     size = {name: known[name] for name in SIZE if name in known}

@@ -1,6 +1,5 @@
 """A number against another, run by run: against epsilon, methods beside each other, and the lines beside them."""
 
-import math
 from typing import Any, Literal
 
 import altair as alt
@@ -18,11 +17,8 @@ from dpcore.text import number
 
 FEWEST_RUNS = 3
 PRINTED = phrase("as published")  # the mode that is dashed and hollow
-SPREADS = {  # what an interval of runs shows
-    "range": phrase("the lowest and highest run"),
-    "t": phrase("95% t-intervals of the mean"),
-    "deciles": phrase("from the 10% to the 90% quantile of the runs"),
-}
+VARIANCE = phrase("variance across runs")
+
 LINE, GAP = 15, 3  # pixels: of a name, and below it
 # pixels: of a row of a legend on the narrowest screen, and of a letter there
 LEGEND, LETTER = 860, 6.4
@@ -56,6 +52,7 @@ def curves(
     height: int = 300,
     title: str = "",
     note: str = "",
+    words: str = "curves",
 ) -> Chart:
     """Draw a number against another, per series.
 
@@ -101,6 +98,8 @@ def curves(
         The title.
     note : str, optional
         What stands below the key.
+    words : str, default="curves"
+        Whose title and key are said.
 
     Returns
     -------
@@ -137,15 +136,21 @@ def curves(
     if isinstance(picture, alt.FacetChart) and not same_y:
         picture = picture.resolve_scale(y="independent")
     values: Any = {"title": title, "what": y_title[:1].upper() + y_title[1:], "setting": x_title}
-    values |= {"fewest": FEWEST_RUNS, "spread": say(SPREADS[interval])}
+    values |= {"fewest": FEWEST_RUNS, "spread": say(PICTURES["curves"][interval])}
     few, banded = interval != "range" and not run_data["low"].notna().any(), _banded(data)
     cases = {center: True, "few": few, "bands": banded and not few, "bars": not (banded or few)}
     cases["claimed"] = bool((data["claimed"] > 0).any())
-    return present(picture, "curves", cases, note=note, **values)
+    return present(picture, words, cases, note=note, **values)
 
 
 def sweep(
-    frame: pd.DataFrame, *, y: str, y_title: str, references: pd.DataFrame | None = None, width: int = 270
+    frame: pd.DataFrame,
+    *,
+    y: str,
+    y_title: str,
+    references: pd.DataFrame | None = None,
+    width: int = 270,
+    **look: Any,
 ) -> Chart:
     """Draw a metric against epsilon: a dot per run, a line of means per series, a panel per model.
 
@@ -161,15 +166,18 @@ def sweep(
         Lines: `model`, `label`, `value`; what has no epsilon, or an infinite one, goes here.
     width : int, default=270
         The pixels of a panel.
+    **look
+        More of `curves`.
 
     Returns
     -------
     alt.Chart
         The chart.
     """
-    look: Any = {"x": "epsilon", "x_title": "epsilon", "log_x": _positive(frame), "panel": "model"}
-    look |= {"columns": 2, "claimed_first": True}
-    return curves(frame[frame["epsilon"] >= 0], y=y, y_title=y_title, references=references, width=width, **look)
+    look |= {"x": "epsilon", "x_title": "epsilon", "log_x": not (frame["epsilon"] == 0).any()}
+    look |= {"panel": "model", "columns": 2, "claimed_first": True, "width": width}
+    known = frame[frame["epsilon"] >= 0]
+    return curves(known, y=y, y_title=y_title, references=references, **look)
 
 
 def sweep_variance(frame: pd.DataFrame, *, width: int = 270) -> Chart:
@@ -189,21 +197,10 @@ def sweep_variance(frame: pd.DataFrame, *, width: int = 270) -> Chart:
     alt.Chart
         The chart.
     """
-    frame = frame[frame["epsilon"] >= 0]
-    keys = ["panel", "series", "mode", "x", "aside"]
-    groups = _runs(frame, "epsilon", "value", "model", None, "range").groupby(keys, sort=False)["value"]
-    data = groups.var().dropna().reset_index().assign(low=math.nan, high=math.nan)
-    data["at"] = [say("epsilon {epsilon}", epsilon=number(place)) for place in data["x"]]
-    title = say("variance across runs")
-    base = alt.Chart(data).encode(alt.Y("value:Q", title=title, axis=alt.Axis(format="~g")))
-    layers = alt.layer(*_curves(base, data, say("epsilon"), title, _positive(frame), "mean", 0, None))
-    picture = panels(layers, "panel", in_order(data["panel"]), 2, width, 240)
-    return present(picture, "sweep_variance")
-
-
-def _positive(frame: pd.DataFrame) -> bool:
-    """Whether epsilons fit on a log scale."""
-    return not (frame["epsilon"] == 0).any()
+    groups = frame.groupby(["model", "series", "epsilon"], sort=False)["value"]
+    rows = groups.var().dropna().reset_index()
+    axis = scaled(say(VARIANCE), alt.Scale(), format="~g")
+    return sweep(rows, y="value", y_title=VARIANCE, width=width, y_axis=axis, words="sweep_variance")
 
 
 def _runs(frame: pd.DataFrame, x: str, y: str, panel: str | None, mode: str | None, interval: str) -> pd.DataFrame:

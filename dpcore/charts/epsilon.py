@@ -2,6 +2,7 @@
 
 import math
 import re
+from functools import partial
 from itertools import starmap
 from typing import Any
 
@@ -14,27 +15,21 @@ from dpcore.charts.colors import CLAIMED, REAL, RELEASED, SERIES, hatched
 from dpcore.charts.frames import MOST_ENTRIES, distinct, in_order, largest, step, texts, tidy
 from dpcore.charts.marks import NO_TIP, bars, color_and_shape, diamonds, end_labels, single, tooltips, words
 from dpcore.charts.scales import epsilons, scaled, span
-from dpcore.language import phrase, say
+from dpcore.language import phrase, retold, say
 from dpcore.text import claim, limit, number
 
-PURPOSES = {
-    phrase("counts of records"): SERIES[5],
-    phrase("choices"): SERIES[6],
-    phrase("classes in leaves"): SERIES[3],
-    phrase("other"): REAL,
-}
+ENTRIES, PURPOSES = (
+    PICTURES["epsilon_split"],
+    dict(zip(PICTURES["forest_budget"]["purposes"], (SERIES[5], SERIES[6], SERIES[3], REAL), strict=True)),
+)
+for text in ENTRIES["entries"]:
+    phrase(text)  # of ledgers
 CLAIM, COST = phrase("claimed"), phrase("can cost up to")
 WHICH = {"epsilon_claimed": CLAIM, "epsilon_nominal": COST}
 VOID = phrase("of the noise alone")  # where that is no bound
 # of marks that may be none: a browser would name an empty group that nobody can hear
 SILENT: Any = {"aria": False}
-# What many entries such as "counts of age" and "report of age" are, and one.
-TABLES = {  # and several of many prices
-    "counts": (phrase("{count} marginals × {each}"), phrase("{count} marginals of {low} to {high}")),
-    "report": (phrase("{count} answers × {each}"), phrase("{count} answers of {low} to {high}")),
-}
-ENTRIES = [*map(phrase, PICTURES["epsilon_split"]["entries"])]  # of ledgers
-TEXTS = ("columns", "score", "tables")  # in these; all else are whole numbers
+
 MOST_ALIKE = 6  # kinds of tables that are told one by one
 
 
@@ -97,7 +92,7 @@ def _alike(data: pd.DataFrame) -> pd.DataFrame:
     parts = []
     for head, own in data.groupby(pd.Series(heads, index=data.index), sort=False):
         prices = own.groupby([*WHICH], sort=False)
-        if head not in TABLES or (prices.ngroups == len(own) and len(own) <= MOST_ALIKE):
+        if head not in ENTRIES["several"] or (prices.ngroups == len(own) and len(own) <= MOST_ALIKE):
             parts.append(own.assign(name=own["name"].map(_entry)))
             continue
         several = prices if prices.ngroups <= MOST_ALIKE else own.groupby(lambda _: 0)
@@ -109,26 +104,16 @@ def _alike(data: pd.DataFrame) -> pd.DataFrame:
 
 
 def _entry(name: str) -> str:
-    """What an entry is called on a screen; columns keep their names."""
-    for note in ENTRIES:
-        pattern = re.escape(note)
-        for hole in re.findall(r"\{(\w+)\}", note):
-            pattern = pattern.replace(rf"\{{{hole}\}}", f"(?P<{hole}>{'.+' if hole in TEXTS else '[0-9]+'})")
-        if found := re.fullmatch(pattern, name):
-            form, parts = {"score": say}, found.groupdict()
-            return say(note, **{hole: form.get(hole, _levels)(text) for hole, text in parts.items()})
-    return name
-
-
-def _levels(columns: str) -> str:
-    """Columns, each with the level of its taxonomy as a screen says it."""
-    return re.sub(r"(?<=\()level ([0-9]+)(?=\))", lambda found: say("level {n}", n=found[1]), columns)
+    """What an entry is called on a screen; columns keep their names, but for the levels of their taxonomies."""
+    levels = partial(re.sub, r"(?<=\()level ([0-9]+)(?=\))", lambda found: say("level {n}", n=found[1]))
+    return levels(retold(name))
 
 
 def _together(own: pd.DataFrame, head: str) -> pd.DataFrame:
     """Entries of a kind as one, which says how many there are and what each costs."""
     low, high = (limit(end) for end in own["epsilon_nominal"].agg(["min", "max"]))
-    name = say(TABLES[head][low != high], count=f"{len(own):,}", each=high, low=low, high=high)
+    text = ENTRIES["several"][head][low != high]
+    name = say(text, count=f"{len(own):,}", each=high, low=low, high=high)
     return own[[*WHICH]].sum().to_frame().T.assign(name=name)
 
 

@@ -7,7 +7,7 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from dpcore.charts.base import Chart, present
+from dpcore.charts.base import PICTURES, Chart, present
 from dpcore.charts.colors import CLAIMED, INK, NEUTRAL, REAL, RELEASED, SERIES
 from dpcore.charts.frames import in_order, tidy
 from dpcore.charts.marks import (
@@ -37,14 +37,6 @@ MOST_EPSILON = 6.0
 DESCRIBED: list[Look] = [(RELEASED, [1, 0], 9), ({"expr": INK.expr}, [7, 5], 3), (SERIES[2], [3, 4], 4)]
 FRESH, KEPT = phrase("a fresh report each time"), phrase("the first report, kept")
 PRINTED, CORRECTED = phrase("a·x + b, as published"), phrase("Laplace noise, corrected")
-CALLED = {  # what is said, and whether it is true, if that is told
-    ("yes", None): phrase("said yes"),
-    ("no", None): phrase("said no"),
-    ("yes", True): phrase("said yes, which is true"),
-    ("yes", False): phrase("said yes, which is not true"),
-    ("no", True): phrase("said no, which is true"),
-    ("no", False): phrase("said no, which is not true"),
-}
 
 
 def crowd(frame: pd.DataFrame, *, revealed: bool = False) -> Chart:
@@ -63,11 +55,10 @@ def crowd(frame: pd.DataFrame, *, revealed: bool = False) -> Chart:
         The chart.
     """
     data = tidy(frame, ["said", "truth"], ["people"]).fillna({"people": 0})
-    order = {("yes", "yes"): 0, ("yes", "no"): 1, ("no", "yes"): 2, ("no", "no"): 3}
-    data = data.assign(rank=[order[pair] for pair in zip(data["said"], data["truth"], strict=True)])
+    data["rank"] = 2 * (data["said"] == "no") + (data["truth"] == "no")
     data = data.groupby(["rank", "said", "truth"], sort=True)["people"].sum().reset_index()
-    answers = zip(data["said"], data["truth"], strict=True)
-    data["name"] = [say(CALLED[said, said == truth if revealed else None]) for said, truth in answers]
+    called = data["said"] + "_" + data["truth"] if revealed else data["said"]
+    data["name"] = called.map(PICTURES["crowd"]["names"]).map(say)
     people = data["people"].sum()
     totals = data.groupby("name", sort=False)["people"].transform("sum")
     data["kind"] = [

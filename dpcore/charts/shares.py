@@ -7,12 +7,12 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from dpcore.charts.base import DIGITS, Chart, by_width, present
+from dpcore.charts.base import DIGITS, PICTURES, Chart, by_width, present
 from dpcore.charts.colors import CLAIMED, INK, NEUTRAL, REAL, RELEASED
 from dpcore.charts.frames import LINE, MOST_ENTRIES, as_listed, breadth, distinct, labels, percents, short, step, tidy
 from dpcore.charts.marks import NO_TIP, bars, diamonds, single, tooltips, words
 from dpcore.charts.scales import distances, share_axis
-from dpcore.language import phrase, say
+from dpcore.language import say
 
 # a share; values that are drawn however rare, and that are drawn at most
 RARE, FEW, MOST = 0.01, 12, 25
@@ -23,12 +23,7 @@ TURNED = {name: alt.ExprRef(**by_width(*looks)) for name, looks in LOOKS.items()
 MOST_HEAD = 12  # letters above a column of numbers
 MOST_PAIRS = 10
 NUMBERED = ("real", "released", "reconstructed")  # what is told in figures
-NAMES = {  # of what is drawn of reports: by whether the truth is known, and something was reconstructed
-    (True, True): phrase("true, reported and reconstructed"),
-    (True, False): phrase("true and reported"),
-    (False, True): phrase("reported and reconstructed"),
-    (False, False): phrase("reported"),
-}
+NAMES = PICTURES["reported_numbers"]["names"]  # of what is drawn of reports
 
 
 def marginal(
@@ -136,7 +131,7 @@ def reported_shares(frame: pd.DataFrame, *, column: str) -> Chart:
     layers += along.numbers(note | {"reconstructed": say("reconstructed")})
     reported = data["reported"].notna().any()
     cases = {"true": known, "reported": reported, "made": True, "some": capped}
-    values: Any = {"column": short(column, 24), "names": say(NAMES[known, True])} | capped | along.size
+    values: Any = {"column": short(column, 24), "names": say(NAMES[2 + known])} | capped | along.size
     return present(layers, "reported_shares", cases, **values)
 
 
@@ -254,7 +249,7 @@ def reported_numbers(frame: pd.DataFrame, *, column: str, days: bool = False) ->
     made = lines.mark_line(color=RELEASED, strokeWidth=3).encode(alt.Y("reconstructed:Q"))
     again = bool(data["reconstructed"].notna().any())
     cases = {"true": known, "said": True, "made": again}
-    values: Any = {"column": short(column), "names": say(NAMES[known, again])}
+    values: Any = {"column": short(column), "names": say(NAMES[2 * again + known])}
     return present([real, said, *[made] * again], "reported_numbers", cases, **values)
 
 
