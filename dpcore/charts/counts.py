@@ -9,7 +9,7 @@ import pandas as pd
 from dpcore.charts.base import Chart, present
 from dpcore.charts.colors import NEUTRAL, REAL, RELEASED, SERIES, SHAPES, TINTS
 from dpcore.charts.frames import UNSEEN, distinct, in_order, largest, short, tidy
-from dpcore.charts.marks import NO_TIP, color_and_shape, fitted, looks, means, ruled, tooltips, words
+from dpcore.charts.marks import NO_TIP, color_and_shape, diamonds, fitted, looks, means, ruled, tooltips, words
 from dpcore.charts.scales import scaled, span
 from dpcore.language import phrase, say
 
@@ -113,8 +113,8 @@ def range_answers(frame: pd.DataFrame) -> Chart:
     down = alt.Y("release:N", title=None, scale=alt.Scale(domain=in_order(data["release"])))
     base = alt.Chart(data).encode(down, tooltip=tooltip)
     bars = _with_interval(base).mark_rule(color=RELEASED, strokeWidth=3, opacity=0.55)
-    dots = base.mark_point(filled=True, shape="diamond", size=150, opacity=1, color=RELEASED)
-    layers = [bars.encode(alt.X("low:Q", **across), alt.X2("high:Q")), dots.encode(alt.X("estimate:Q", **across))]
+    bars = bars.encode(alt.X("low:Q", **across), alt.X2("high:Q"))
+    layers = [bars, diamonds(base, RELEASED).encode(alt.X("estimate:Q", **across))]
     if len(data) and (truth := data["true"].iloc[0]) == truth:
         place, look = alt.X("at:Q", **across), {"baseline": "bottom", "align": "center"}
         name, end = say("true count {truth:,.0f}", truth=truth), {"y": alt.value(-4)}

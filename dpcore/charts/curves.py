@@ -8,7 +8,7 @@ import pandas as pd
 
 from dpcore.charts.base import PICTURES, Chart, panels, present
 from dpcore.charts.colors import CLAIMED, NEUTRAL, SERIES, SHAPES
-from dpcore.charts.frames import breadth, in_order, t_quantile, texts, tidy
+from dpcore.charts.frames import breadth, in_order, t_interval, texts, tidy
 from dpcore.charts.marks import NO_TIP, color_and_shape, keyed, tooltips, words
 from dpcore.charts.scales import epsilons, scaled
 from dpcore.charts.scores import axis_of
@@ -213,8 +213,7 @@ def _runs(frame: pd.DataFrame, x: str, y: str, panel: str | None, mode: str | No
     low, high = points.transform("min"), points.transform("max")
     count = points.transform("size")
     if interval == "t":
-        half = points.transform("std") / np.sqrt(count) * [t_quantile(n - 1) for n in count]
-        low, high = points.transform("mean") - half, points.transform("mean") + half
+        low, high = t_interval(points)
     if interval == "deciles":
         low, high = points.transform("quantile", 0.1), points.transform("quantile", 0.9)
     if interval != "range":

@@ -75,11 +75,7 @@ def epsilon_split(frame: pd.DataFrame) -> Chart:
     tooltip = tooltips("name|entry", "epsilon_claimed_text|claimed", f"text|{paid}")
     drawn, note = bars(data, "name", "epsilon_nominal", across, tooltip)
     far = drawn.transform_filter(endless)
-    marked = (
-        alt.Chart(data)
-        .transform_filter("datum.claims")
-        .encode(drawn.encoding.y, alt.X("epsilon_claimed:Q"), tooltip=tooltip)
-    )
+    marked = drawn.transform_filter("datum.claims").encode(alt.X("epsilon_claimed:Q"))
     layers = [drawn.encode(color=_solid(endless)), _onward(far), diamonds(marked, CLAIMED), note]
     claims = data["claims"].any()
     cases = {"rho": in_rho, "epsilon": not in_rho, "claims": claims, "none": not claims}
@@ -188,11 +184,7 @@ def _stood(picture: str, rows: dict[str, tuple[float, float, str]], across: dict
     )
     looks = color_and_shape("row", names, [CLAIMED, RELEASED], ["diamond", "circle"], legend=None)
     # A length on a log axis says nothing, so there are points; a bar is all between two bounds.
-    points = (
-        base.transform_filter("datum.start === datum.stop && !datum.none")
-        .mark_point(filled=True, size=320, opacity=1)
-        .encode(*looks)
-    )
+    points = base.transform_filter("datum.start === datum.stop && !datum.none").encode(*looks)
     fill = hatched(RELEASED) if data["endless"][1] else RELEASED
     stop = base.encode(alt.X("stop:Q", **across))
     wide = stop.transform_filter("datum.start < datum.stop").encode(x2=alt.X2("start"))
@@ -203,7 +195,7 @@ def _stood(picture: str, rows: dict[str, tuple[float, float, str]], across: dict
         *(marked if not data["none"][0] else []),
         wide.mark_bar(height={"band": 0.36}, color=fill, **SILENT),
         _onward(stop.transform_filter("datum.endless")),
-        points,
+        points.mark_point(filled=True, size=320, opacity=1),
         end_labels(stop, "stop", "text", dx=15, **look),
     ]
     return present(layers, picture, {"endless": data["endless"][1]}, **values)

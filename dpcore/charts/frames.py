@@ -109,6 +109,13 @@ def largest(values: Iterable[float], at_least: float) -> float:
     return float(np.nanmax([at_least, *values]))
 
 
+def t_interval(points: Any) -> tuple[pd.Series, pd.Series]:
+    """The 95% t-interval of the mean of each group, row by row; NaN for a single one."""
+    mean, count = points.transform("mean"), points.transform("size")
+    half = points.transform("std") / np.sqrt(count) * [t_quantile(n - 1) for n in count]
+    return mean - half, mean + half
+
+
 def t_quantile(freedom: int) -> float:
     """Student's t that 97.5% of the draws stay below, to 3 digits; NaN without a degree of freedom."""
     few = [math.nan, 12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469, 2.3646, 2.3060, 2.2622]

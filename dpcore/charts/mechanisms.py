@@ -80,8 +80,8 @@ def _pairs(data: pd.DataFrame, first: str, color: str, most: float, title: str, 
     data = data.assign(candidate=labels(data["candidate"].map(say)), edge=data[[first, second]].max(axis=1))
     data["text"] = [number(value) if first == "votes" else percent(value) for value in data[first]]
     drawn, note = bars(data, "candidate", first, across, tooltip, color=color)
-    shifted = alt.Chart(data).mark_point(shape="diamond", filled=False, size=150, strokeWidth=2.5, color=INK, opacity=1)
-    shifted = shifted.encode(drawn.encoding.y, alt.X(f"{second}:Q", **across), tooltip=tooltip)
+    look: Any = {"shape": "diamond", "filled": False, "size": 150, "strokeWidth": 2.5, "opacity": 1}
+    shifted = drawn.mark_point(color=INK, **look).encode(alt.X(f"{second}:Q", **across))
     said = ", ".join(f"{name} {value:.4g}" for name, value in zip(data["candidate"], data[first], strict=True))
     layers, height = [drawn, shifted, note], step(data["candidate"], 40)
     return present(layers, "election", {first: True}, values=said, height=height)
@@ -111,10 +111,11 @@ def choice_ratios(frame: pd.DataFrame, *, epsilon: float) -> Chart:
     title = say("probability after, divided by before")
     across = alt.X("log_ratio:Q", **scaled(title, span(-most, most), values=ticks, labelExpr=TIMES, grid=False))
     bands = pd.DataFrame({"log_ratio": [-epsilon, -epsilon / 2], "high": [epsilon, epsilon / 2]})
-    band = alt.Chart(bands).mark_rect(color=NEUTRAL, opacity=0.2).encode(across, alt.X2("high:Q"), tooltip=NO_TIP)
+    band = alt.Chart(bands).encode(across, alt.X2("high:Q"), tooltip=NO_TIP)
     tooltip = tooltips("candidate|candidate", "ratio|times as likely|.4~g")
     base = alt.Chart(data).encode(across, alt.Y("candidate:N", title=None), tooltip=tooltip)
-    return present([band, diamonds(base, RELEASED)], "choice_ratios")
+    shade = band.mark_rect(color=NEUTRAL, opacity=0.2)
+    return present([shade, diamonds(base, RELEASED)], "choice_ratios")
 
 
 def belief(frame: pd.DataFrame, *, prior: float) -> Chart:
@@ -136,16 +137,16 @@ def belief(frame: pd.DataFrame, *, prior: float) -> Chart:
     across, up = alt.X("prior:Q", **shares(say("sure before"))), alt.Y("low:Q", **shares(say("sure after")))
     base = alt.Chart(data).encode(across)
     tooltip = tooltips("prior|before|.0%", "low|after, at least|.1%", "high|after, at most|.1%")
-    area = base.mark_area(color=RELEASED, opacity=0.35, line=False).encode(up, alt.Y2("high:Q"), tooltip=tooltip)
-    same = base.mark_line(color=NEUTRAL, strokeDash=[4, 3], strokeWidth=2)
-    same = same.encode(alt.Y("prior:Q"), tooltip=NO_TIP)
+    area = base.mark_area(color=RELEASED, opacity=0.35, line=False)
+    area = area.encode(up, alt.Y2("high:Q"), tooltip=tooltip)
+    same = base.encode(alt.Y("prior:Q"), tooltip=NO_TIP)
+    same = same.mark_line(color=NEUTRAL, strokeDash=[4, 3], strokeWidth=2)
     chosen = data.iloc[(data["prior"] - prior).abs().argsort()[:1]]
     ends = chosen.melt(["prior"], ["low", "high"], var_name="end", value_name="sure")
     ends["text"] = [f"{100 * value:.3g}%" for value in ends["sure"]]
     mark = alt.Chart(ends).encode(across, alt.Y("sure:Q"), tooltip=tooltips("text|sure after"))
-    rule = (
-        alt.Chart(chosen).mark_rule(color=RELEASED, strokeWidth=4).encode(across, up, alt.Y2("high:Q"), tooltip=NO_TIP)
-    )
+    rule = alt.Chart(chosen).encode(across, up, alt.Y2("high:Q"), tooltip=NO_TIP)
+    rule = rule.mark_rule(color=RELEASED, strokeWidth=4)
     note = say(" to ").join(ends["text"])
     layers = [area, same, rule, diamonds(mark, RELEASED)]
     return present(layers, "belief", told=note, prior=100 * prior)
@@ -174,9 +175,8 @@ def running_average(frame: pd.DataFrame, *, truth: float, window: float = 15) ->
     beyond = int((data["shown"] != data["answer"]).sum())
     base = alt.Chart(data).encode(_answers(say("answers so far"), data, padding=8))
     up = scaled(say("count"), span(truth - window, truth + window, zero=False), tickCount=6)
-    ribbon = base.mark_area(color=REAL, opacity=0.3, clip=True).encode(
-        alt.Y("low:Q", **up), alt.Y2("high:Q"), tooltip=NO_TIP
-    )
+    ribbon = base.encode(alt.Y("low:Q", **up), alt.Y2("high:Q"), tooltip=NO_TIP)
+    ribbon = ribbon.mark_area(color=REAL, opacity=0.3, clip=True)
     tooltip = tooltips("answers|answer number|,.0f", "answer|this answer|.2f", "average|average so far|.2f")
     dots = base.mark_point(filled=True, size=70, color=RELEASED, opacity=0.85).encode(alt.Y("shown:Q"), tooltip=tooltip)
     line = base.mark_line(color=INK, strokeWidth=3.5, clip=True).encode(alt.Y("average:Q"), tooltip=tooltip)

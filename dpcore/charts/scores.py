@@ -10,7 +10,7 @@ import pandas as pd
 
 from dpcore.charts.base import Chart, present
 from dpcore.charts.colors import INK, NEUTRAL, REAL, RELEASED, SERIES
-from dpcore.charts.frames import as_listed, distinct, in_order, labels, step, t_quantile, tidy
+from dpcore.charts.frames import as_listed, distinct, in_order, labels, step, t_interval, tidy
 from dpcore.charts.marks import NO_TIP, bars, color_and_shape, end_labels, keyed, ruled, tooltips, words
 from dpcore.charts.scales import BELOW, accuracies, distances, scaled, shares
 from dpcore.language import phrase, say
@@ -56,9 +56,8 @@ def accuracy(frame: pd.DataFrame, *, majority: float, metric: str = "") -> Chart
         The chart.
     """
     metric = metric or next(iter(frame.get("metric", [])), "accuracy")
-    data = (
-        tidy(frame, ["model", "trained_on"], [metric]).dropna().rename(columns={metric: "score", "trained_on": "kind"})
-    )
+    data = tidy(frame, ["model", "trained_on"], [metric]).dropna()
+    data = data.rename(columns={metric: "score", "trained_on": "kind"})
     found = {say(text): look for name, (text, *look) in TRAINED_ON.items() if name in set(data["kind"])}
     data["kind"] = [say(TRAINED_ON[name][0]) for name in data["kind"]]
     colors, shapes = zip(*found.values(), strict=True) if found else ((), ())
@@ -86,12 +85,10 @@ def classifier_scores(frame: pd.DataFrame) -> Chart:
     data = data.melt(["model", "who"], [*SCORES], var_name="kind", value_name="score").dropna().reset_index(drop=True)
     data["kind"] = data["kind"].map(SCORES).map(say)
     # black is lost in the dark
-    grey: Any = {"symbolFillColor": NEUTRAL, "symbolStrokeColor": NEUTRAL}
+    grey = alt.Legend(**LEGEND.to_dict(), symbolFillColor=NEUTRAL, symbolStrokeColor=NEUTRAL)
     looks = [
         keyed(alt.Color, "who", map(say, WHO), [RELEASED, REAL], legend=LEGEND),
-        keyed(
-            alt.Shape, "kind", measures, ["circle", "diamond"], legend=alt.Legend(symbolOpacity=1, offset=28, **grey)
-        ),
+        keyed(alt.Shape, "kind", measures, ["circle", "diamond"], legend=grey),
     ]
     return _scored(data, measures, looks, chance, "classifier")
 
@@ -103,9 +100,8 @@ def _scored(data: pd.DataFrame, kinds: list[str], looks: list[Any], majority: fl
     data["model"] = labels(data["model"].map(say))
     order = in_order(data["model"])
     runs = data.groupby(["model", "kind"])["score"]
-    size, mean = runs.transform("size"), runs.transform("mean")
-    half = runs.transform("std") / np.sqrt(size) * [t_quantile(n - 1) for n in size]
-    data = data.assign(mean=mean, low=(mean - half).clip(low), high=(mean + half).clip(low, 1))
+    mean, (least, most) = runs.transform("mean"), t_interval(runs)
+    data = data.assign(mean=mean, low=least.clip(low), high=most.clip(low, 1))
     data = data.assign(shown=data["score"].clip(lower=low), text=[percent(share, ".1f") for share in mean])
     repeated = bool(data["low"].notna().any())
     base = alt.Chart(data).encode(
@@ -118,9 +114,8 @@ def _scored(data: pd.DataFrame, kinds: list[str], looks: list[Any], majority: fl
     bars = base.mark_rule(strokeWidth=3).encode(alt.X("low:Q", **across), looks[0], x2=alt.X2("high"), tooltip=NO_TIP)
     last = data.groupby(["model", "kind"], sort=False)[["shown", "high"]].transform("max").max(axis=1)
     ends = data.assign(end=last).drop_duplicates(["model", "kind"])[["model", "kind", "end", "text"]]
-    said = alt.Chart(ends.reset_index(drop=True)).encode(
-        base.encoding.y, base.encoding.yOffset, alt.X("end:Q", **across)
-    )
+    places = base.encoding.y, base.encoding.yOffset, alt.X("end:Q", **across)
+    said = alt.Chart(ends.reset_index(drop=True)).encode(*places)
     layers = [*([bars] if repeated else []), dots, end_labels(said, "end", "text", dx=11)]
     scores = "; ".join(f"{one.model}, {one.kind}: {one.text}" for one in ends.itertuples()).replace("\n", " ")
     layers += [] if say(MAJORITY) in order else _upright(majority)
@@ -160,24 +155,21 @@ def redraws(frame: pd.DataFrame, *, references: pd.DataFrame | None = None, smal
     data = tidy(frame, ["run"], ["value"], said=["metric"])
     metrics = in_order(data["metric"])
     data["which"] = np.where(frame["chosen"].to_numpy(bool), *reversed(which))
-    data = data.dropna(subset=["value"]).sort_values(
-        "which", key=lambda found: found == which[1], kind="stable"
-    )  # the release is drawn last, on top
+    first = {"key": lambda found: found == which[1], "kind": "stable"}  # the release on top
+    data = data.dropna(subset=["value"]).sort_values("which", **first)
     data["lane"] = data.groupby("metric").cumcount() * 0.618 % 1
 
     across, told, tip = (distances(""), "{:.3g}".format, ".4~g") if small else (shares(None), percent, ".1%")
     down = alt.Y("metric:N", axis=None, scale=alt.Scale(domain=metrics, padding=0.05))
-    base = alt.Chart(data).encode(
-        down,
-        alt.X("value:Q", **across),
-        tooltip=tooltips("metric|metric", "run|run", f"value|value|{tip}", "which|which"),
-    )
+    tooltip = tooltips("metric|metric", "run|run", f"value|value|{tip}", "which|which")
+    base = alt.Chart(data).encode(down, alt.X("value:Q", **across), tooltip=tooltip)
     draws = base.mark_point(filled=True, opacity=0.9).encode(
         alt.YOffset("lane:Q", scale=alt.Scale(domain=[-0.55, 1.55])),
         *color_and_shape("which", which, [REAL, RELEASED], ["circle", "diamond"]),
         size=alt.condition(f"datum.which == '{which[1]}'", alt.value(260), alt.value(80)),
     )
-    known = pd.DataFrame(columns=["metric", "label", "value"]) if references is None else references
+    nothing = pd.DataFrame(columns=["metric", "label", "value"])
+    known = nothing if references is None else references
     known = tidy(known, [], ["value"], said=["metric", "label"]).dropna()
     known = known[known["metric"].isin(metrics)].reset_index(drop=True)
     known["text"] = [f"{label} {told(value)}" for label, value in zip(known["label"], known["value"], strict=True)]
@@ -241,18 +233,16 @@ def run_strips(
     rows = rows.sort_values("middle", ascending=quantity != "accuracy")
     noted = zip(rows["middle"], rows["note"], strict=True)
     rows = rows.assign(text=[written(middle) + (note and f" · {note}") for middle, note in noted])
-    across = axis_of(quantity, x_title, data["value"], references) or scaled(
-        say(x_title), alt.Scale(zero=True), format="~g", tickCount=6
-    )
+    plain_axis = scaled(say(x_title), alt.Scale(zero=True), format="~g", tickCount=6)
+    across = axis_of(quantity, x_title, data["value"], references) or plain_axis
     axis = alt.Axis(labelFontSize=15, ticks=False, domain=False)
     down = alt.Y("name:N", title=None, axis=axis, scale=as_listed(rows["name"]))
     value = alt.X("value:Q", **across)
     base = alt.Chart(data).encode(down, value, tooltip=tooltips("name|method", "value|value|.4~g"))
     base = base.encode(alt.YOffset("lane:Q", scale=alt.Scale(domain=[-0.6, 1.6])))
     marks: Any = {"size": 90, "color": RELEASED, "strokeWidth": 2, "opacity": 0.75}
-    dots = [
-        base.transform_filter(f"datum.hollow == {hollow}").mark_point(filled=not hollow, **marks) for hollow in (0, 1)
-    ]
+    kinds = ((not hollow, base.transform_filter(f"datum.hollow == {hollow}")) for hollow in (0, 1))
+    dots = [kind.mark_point(filled=filled, **marks) for filled, kind in kinds]
     middles = alt.Chart(rows).transform_calculate(text=MEDIAN).encode(down)
     ticks = middles.mark_tick(thickness=3, color=INK, height={"band": 0.6})
     ticks = ticks.encode(alt.X("middle:Q", **across), NO_TIP)

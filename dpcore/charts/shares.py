@@ -324,8 +324,8 @@ def _worst(data: pd.DataFrame, case: str, most: int) -> Chart:
     across = distances(say("distance"))
     tooltip = tooltips("attributes|columns", "avd|distance|.3f", "floor|fresh sample|.3f")
     drawn, note = bars(shown, "attributes", "avd", across, tooltip)
-    floor = alt.Chart(shown).mark_tick(color=INK, thickness=3, height={"band": 0.95})
-    floor = floor.encode(drawn.encoding.y, alt.X("floor:Q", **across), tooltip=tooltip)
+    floor = drawn.mark_tick(color=INK, thickness=3, height={"band": 0.95})
+    floor = floor.encode(alt.X("floor:Q", **across))
     values: Any = {"most": most, "count": len(data), "height": step(shown["attributes"], 24)}
     cases = {case: True, "some": len(data) > most}
     return present([drawn, floor, note], "worst", cases, **values)
