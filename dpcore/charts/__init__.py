@@ -17,10 +17,16 @@ and the page stretches its picture.
 from dpcore.charts.attacks import groups_apart, share_found, share_right
 from dpcore.charts.base import class_size, mark_real, on_phones, specification
 from dpcore.charts.counts import count_tree, error_by_range, level_errors, range_answers
-from dpcore.charts.curves import compared, curves, sweep, sweep_variance
+from dpcore.charts.curves import compared, curves, forecast_bands, sweep, sweep_variance
 from dpcore.charts.diagrams import frameworks, trust
-from dpcore.charts.epsilon import claimed_vs_bound, epsilon_split, forest_budget, known_epsilon, odds_icons
-from dpcore.charts.forecasts import forecast_bands
+from dpcore.charts.epsilon import (
+    claimed_vs_bound,
+    epsilon_split,
+    forest_budget,
+    known_epsilon,
+    odds_icons,
+    staircase,
+)
 from dpcore.charts.matrices import affinity, channel_matrix, confusion, pair_heatmap, pair_tables
 from dpcore.charts.mechanisms import (
     average_errors,
@@ -38,7 +44,6 @@ from dpcore.charts.network import graph, network
 from dpcore.charts.responses import averaging, coin_estimates, crowd, descriptions, tails
 from dpcore.charts.scores import accuracy, classifier_scores, costs, importance, redraws, run_strips
 from dpcore.charts.shares import marginal, reported_numbers, reported_shares, steps, worst_columns, worst_pairs
-from dpcore.charts.spending import staircase
 from dpcore.charts.trees import forest_tree, taxonomy
 from dpcore.charts.worlds import (
     answer_strip,

@@ -7,16 +7,17 @@ import numpy as np
 import pandas as pd
 
 from dpcore.charts.base import PICTURES, Chart, panels, present
-from dpcore.charts.colors import CLAIMED, NEUTRAL, SERIES, SHAPES
+from dpcore.charts.colors import CLAIMED, NEUTRAL, RELEASED, SERIES, SHAPES
 from dpcore.charts.frames import breadth, in_order, t_interval, texts, tidy
-from dpcore.charts.marks import NO_TIP, color_and_shape, keyed, tooltips, words
-from dpcore.charts.scales import epsilons, scaled
+from dpcore.charts.marks import NO_TIP, color_and_shape, keyed, setting_rule, tooltips, words
+from dpcore.charts.scales import distances, epsilons, scaled
 from dpcore.charts.scores import axis_of
 from dpcore.language import phrase, say
 from dpcore.text import number
 
 FEWEST_RUNS = 3
 PRINTED = phrase("as published")  # the mode that is dashed and hollow
+KINDS = {phrase("pairs"): RELEASED, phrase("columns"): SERIES[2]}  # of what is forecast
 VARIANCE = phrase("variance across runs")
 
 LINE, GAP = 15, 3  # pixels: of a name, and below it
@@ -399,3 +400,36 @@ def compared(
         values["relation"] = say("neighbors: {relation}", relation=say(relations[0]))
     note = " ".join(say(PROMISES[case], **values) for case in [*cases, "data"])
     return curves(shown, x=column, y="value", x_title=AXES[x], note=note, height=235, **look)
+
+
+def forecast_bands(frame: pd.DataFrame, *, epsilon: float, low: float, high: float) -> Chart:
+    """Draw the bands of 90% of what columns and pairs are expected to be off by, against epsilon.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        One row per epsilon and kind: `of` ("columns" or "pairs"), `epsilon`, and as shares `low`,
+        `middle`, `high`.
+    epsilon : float
+        The one that is chosen, where a line stands.
+    low, high : float
+        The ends of the log axis of epsilon.
+
+    Returns
+    -------
+    alt.Chart
+        The chart.
+    """
+    data = tidy(frame, [], ["epsilon", "low", "middle", "high"], said=["of"]).dropna()
+    for end in ("low", "middle", "high"):
+        data[end] = data[end].clip(0, 1)
+    across = alt.X("epsilon:Q", **epsilons(say("epsilon"), [low, high]))
+    up = distances(say("points off"), 100)
+    tooltip = tooltips("of|what", "epsilon|epsilon|~g", "low|off from|.3~p", "high|to|.3~p")
+    color = keyed(alt.Color, "of", map(say, KINDS), KINDS.values(), legend=alt.Legend(symbolOpacity=1))
+    base = alt.Chart(data).encode(across, color, tooltip=tooltip)
+    bands = base.mark_area(opacity=0.3).encode(alt.Y("low:Q", **up), alt.Y2("high:Q"))
+    middles = base.mark_line(strokeWidth=3, point=True).encode(alt.Y("middle:Q", **up))
+    chosen = setting_rule(across, tooltips("epsilon|chosen"), epsilon=min(max(epsilon, low), high))
+    layers = [bands, middles, chosen]
+    return present(layers, "forecast_bands", low=low, high=high, epsilon=epsilon)

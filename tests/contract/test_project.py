@@ -86,7 +86,7 @@ EVALUATION_READS_ROWS = {
     "evaluator:Evaluator.people": "a count", "evaluator:Evaluator.contributed": "positions",
     "evaluator:Evaluator.truthful": "a model learns from them", "evaluator:Evaluator.judged": "a model is asked",
     "evaluator:Evaluator._mistaken": "models are asked", "evaluator:Evaluator.centers": "means and shares",
-    "model_marginals:split_shares": "counted in nodes", "model_marginals:column_shares": "counted in codes",
+    "tree_errors:split_shares": "counted in nodes", "tree_errors:column_shares": "counted in codes",
     "reconstruction:Truth.__init__": "counted in public intervals", "reconstruction:boolean_data": "a data set of bits",
     "tree_errors:noise_and_structure": "counted in leaves",
 }  # fmt: skip

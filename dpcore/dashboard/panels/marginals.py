@@ -14,8 +14,8 @@ from dpcore.dashboard.panels import centers, distances, draw_column, draw_part, 
 from dpcore.dashboard.panels.verdict import describe_centers
 from dpcore.dashboard.session import Shown, remember
 from dpcore.dashboard.widgets import caption, lasting, markdown
-from dpcore.evaluate.model_marginals import model_distances, model_marginals
 from dpcore.evaluate.statistics import Statistics
+from dpcore.evaluate.tree_errors import model_distances, model_marginals
 from dpcore.export.model_file import Model
 from dpcore.language import phrase, say
 
