@@ -52,8 +52,9 @@ def panels(chart: Any, field: str, names: list[str], columns: int, width: int, h
 def present(chart: Any, picture: str, when: Mapping[str, Any] = NEVER, /, **values: Any) -> Chart:
     """Give a chart, or its layers, its words, its size, and letters that can be read.
 
-    Title, key and alternative text (`seen`, or else title and key) are the picture's in `pictures.toml`, or those that
-    are given; behind them stands what it says `when` something is so. Values stand in place of names in braces.
+    Title, key and alternative text (`seen`, or else title and key) are the picture's in
+    `pictures.toml`, or those that are given; behind them stands what it says `when` something is
+    so. Values stand in place of names in braces.
     """
     own = PICTURES[picture]
     cases = [own.get(case, {}) for case, so in when.items() if so]

@@ -200,8 +200,9 @@ def sweep_variance(frame: pd.DataFrame, *, width: int = 270) -> Chart:
     """
     groups = frame.groupby(["model", "series", "epsilon"], sort=False)["value"]
     rows = groups.var().dropna().reset_index()
-    axis = scaled(say(VARIANCE), alt.Scale(), format="~g")
-    return sweep(rows, y="value", y_title=VARIANCE, width=width, y_axis=axis, words="sweep_variance")
+    axis = scaled(say(VARIANCE), alt.Scale(), format="~g", tickCount=6)
+    look: Any = {"width": width, "y_axis": axis, "words": "sweep_variance"}
+    return sweep(rows, y="value", y_title=VARIANCE, **look)
 
 
 def _runs(frame: pd.DataFrame, x: str, y: str, panel: str | None, mode: str | None, interval: str) -> pd.DataFrame:

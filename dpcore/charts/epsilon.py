@@ -1,8 +1,7 @@
-"""Epsilon: claimed, proved and found by an attack, where it went, what it means, and what runs cost in all."""
+"""Epsilon: claimed, proved, found by an attack, where it went, what it means, what runs cost."""
 
 import math
 import re
-from functools import partial
 from itertools import starmap
 from typing import Any
 
@@ -29,19 +28,20 @@ from dpcore.charts.scales import epsilons, scaled, span
 from dpcore.language import phrase, retold, say
 from dpcore.text import claim, limit, number
 
-ENTRIES, PURPOSES = (
-    PICTURES["epsilon_split"],
-    dict(zip(PICTURES["forest_budget"]["purposes"], (SERIES[5], SERIES[6], SERIES[3], REAL), strict=True)),
-)
+COLORS = SERIES[5], SERIES[6], SERIES[3], REAL
+PURPOSES = dict(zip(PICTURES["forest_budget"]["purposes"], COLORS, strict=True))
+ENTRIES = PICTURES["epsilon_split"]
 for text in ENTRIES["entries"]:
     phrase(text)  # of ledgers
+EpsilonRows = dict[str, tuple[float, float, str]]  # by name, from where to where, and a text
 CLAIM, COST = phrase("claimed"), phrase("can cost up to")
 WHICH = {"epsilon_claimed": CLAIM, "epsilon_nominal": COST}
 VOID = phrase("of the noise alone")  # where that is no bound
 # of marks that may be none: a browser would name an empty group that nobody can hear
 SILENT: Any = {"aria": False}
 
-FEWEST_PLACES, MOST_STEPS = 10, 40  # of a staircase: one run is not all of it; earlier ones are one
+FEWEST_RUNS, MOST_STEPS = 10, 40  # of a staircase: one run is not all of it; earlier ones are one
+LEVEL = re.compile(r"(?<=\()level ([0-9]+)(?=\))")
 MOST_ALIKE = 6  # kinds of tables that are told one by one
 
 
@@ -100,7 +100,8 @@ def _alike(data: pd.DataFrame) -> pd.DataFrame:
     parts = []
     for head, own in data.groupby(pd.Series(heads, index=data.index), sort=False):
         prices = own.groupby([*WHICH], sort=False)
-        if head not in ENTRIES["several"] or (prices.ngroups == len(own) and len(own) <= MOST_ALIKE):
+        alone = prices.ngroups == len(own) and len(own) <= MOST_ALIKE
+        if alone or head not in ENTRIES["several"]:
             parts.append(own.assign(name=own["name"].map(_entry)))
             continue
         several = prices if prices.ngroups <= MOST_ALIKE else own.groupby(lambda _: 0)
@@ -112,9 +113,8 @@ def _alike(data: pd.DataFrame) -> pd.DataFrame:
 
 
 def _entry(name: str) -> str:
-    """What an entry is called on a screen; columns keep their names, but for the levels of their taxonomies."""
-    levels = partial(re.sub, r"(?<=\()level ([0-9]+)(?=\))", lambda found: say("level {n}", n=found[1]))
-    return levels(retold(name))
+    """What an entry is called on a screen; columns keep their names, but for taxonomies' levels."""
+    return LEVEL.sub(lambda found: say("level {n}", n=found[1]), retold(name))
 
 
 def _together(own: pd.DataFrame, head: str) -> pd.DataFrame:
@@ -180,7 +180,7 @@ def known_epsilon(*, lower: float, claimed: float, proved: float) -> Chart:
     return _stood("known_epsilon", rows, across, claimed=claim_text, known=known)
 
 
-def _stood(picture: str, rows: dict[str, tuple[float, float, str]], across: dict[str, Any], **values: str) -> Chart:
+def _stood(picture: str, rows: EpsilonRows, across: dict[str, Any], **values: str) -> Chart:
     """A claim, and what a run can cost, on the axis of epsilons: a point or a bar."""
     names, (low, high) = [*map(say, rows)], across["scale"].domain
     data = pd.DataFrame(rows.values(), columns=["start", "stop", "text"]).fillna(math.inf).assign(row=names)
@@ -356,7 +356,7 @@ def staircase(frame: pd.DataFrame, *, cap: float | None = None, others: float = 
     edge = 1.12 * largest([*total, cap or 0.0], 1e-3)
     height = scaled(say("epsilon, in all"), span(0, edge), tickCount=6)
     up = alt.Y("after:Q", **height)
-    places = [*range(1, max(FEWEST_PLACES, len(data)) + 1)]
+    places = [*range(1, max(FEWEST_RUNS, len(data)) + 1)]
     runs = scaled(say("runs, the earliest first"), alt.Scale(domain=places), labelAngle=0)
     across = alt.X("step:O", **runs)
     tooltip = tooltips("run|run", "when|when", "cost|can cost up to", "total|in all, until then")

@@ -1,6 +1,5 @@
 """Honest data frames: what charts are made from, and how it is named, ordered, folded and summed up."""
 
-import math
 import re
 import textwrap
 from collections.abc import Iterable, Sequence
@@ -111,12 +110,8 @@ def largest(values: Iterable[float], at_least: float) -> float:
 
 def t_interval(points: Any) -> tuple[pd.Series, pd.Series]:
     """The 95% t-interval of the mean of each group, row by row; NaN for a single one."""
+    from scipy.special import stdtrit  # slow, and needed nowhere else here
+
     mean, count = points.transform("mean"), points.transform("size")
-    half = points.transform("std") / np.sqrt(count) * [t_quantile(n - 1) for n in count]
+    half = points.transform("std") / np.sqrt(count) * stdtrit(count - 1, 0.975)
     return mean - half, mean + half
-
-
-def t_quantile(freedom: int) -> float:
-    """Student's t that 97.5% of the draws stay below, to 3 digits; NaN without a degree of freedom."""
-    few = [math.nan, 12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469, 2.3646, 2.3060, 2.2622]
-    return few[freedom] if freedom < len(few) else 1.95996 + 2.3723 / freedom + 2.8225 / freedom**2 + 2.56 / freedom**3

@@ -11,6 +11,7 @@ from dpcore.charts.frames import LETTER, as_listed
 from dpcore.charts.scales import span
 from dpcore.language import say
 
+GroupNames = Mapping[str, str]  # by their columns, what they are called
 Look = tuple[Any, list[int], float]  # of a line: color, dashes, width
 # like all channels here an object: Altair is slow to find one for a text or a dict
 NO_TIP = alt.TooltipValue(None)
@@ -42,16 +43,18 @@ def keyed(channel: Any, field: str, names: Iterable[str], looks: Iterable[Any], 
     return channel(f"{field}:N", scale=alt.Scale(domain=list(names), range=list(looks)), **{"title": None} | options)
 
 
-def group_colors(field: str, names: Iterable[str], colors: Iterable[str], symbol: str = "square") -> Any:
+def group_colors(field: str, names: Iterable[str], colors: Sequence[str], symbol: str = "square") -> Any:
     """The colors of two or three groups, under one legend."""
-    legend = alt.Legend(symbolType=symbol, symbolSize=300, symbolOpacity=1, labelFontSize=15, labelLimit=420)
+    look: Any = {"symbolType": symbol, "symbolSize": 300, "symbolOpacity": 1}
+    legend = alt.Legend(**look, labelFontSize=15, labelLimit=420)
     return keyed(alt.Color, field, names, colors, legend=legend)
 
 
-def side_by_side(data: pd.DataFrame, groups: Mapping[str, str], kept: list[str], **columns: str) -> pd.DataFrame:
-    """A row per group and place, which goes `from` one end `to` another: what is kept, and a group's own columns.
+def side_by_side(data: pd.DataFrame, groups: GroupNames, kept: list[str], **columns: str) -> Any:
+    """A row per group and place, which goes `from` one end `to` another.
 
-    These are called after the group. Its bar goes from `left` to `right`, beside those of the others.
+    It has what is kept, and the group's own columns, which are called after it. Its bar goes from
+    `left` to `right`, beside those of the others.
     """
     start, wide, step = data["from"], data["to"] - data["from"], 0.88 / len(groups)
     parts = [

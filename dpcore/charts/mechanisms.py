@@ -72,9 +72,9 @@ def election(frame: pd.DataFrame) -> Chart:
     return _pairs(data, "probability", RELEASED, 1.12, say("probability"), ".3p", "~%")
 
 
-def _pairs(data: pd.DataFrame, first: str, color: str, most: float, title: str, tip: str, tick: str) -> Chart:
+def _pairs(data: Any, first: str, color: str, most: float, title: str, *forms: str) -> Chart:
     """A bar per candidate for the first world, and a diamond for the other."""
-    second = f"{first}_other"
+    second, (tip, tick) = f"{first}_other", forms
     tooltip = tooltips("candidate|candidate", f"{first}|{BEFORE}|{tip}", f"{second}|{AFTER}|{tip}")
     across = scaled(title, span(0, most), format=tick, tickCount=4, grid=False)
     data = data.assign(candidate=labels(data["candidate"].map(say)), edge=data[[first, second]].max(axis=1))

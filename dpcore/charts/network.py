@@ -131,9 +131,7 @@ def _nodes(frame: pd.DataFrame, name: str, near: Iterable[Sequence[str]], longes
     )
 
 
-def _drawn(
-    data: pd.DataFrame, links: Links, called: tuple[str, str], *picture: Any, arrows: bool, **values: Any
-) -> Chart:
+def _drawn(data: Any, links: Links, called: Any, *of: Any, arrows: bool, **values: Any) -> Chart:
     """Nodes and links; a node and those near it are `called` so in tooltips."""
     named, clusters = len(data) <= MOST_NAMED, in_order(data["cluster"])
     headings = [short(name) for name in clusters]
@@ -187,7 +185,7 @@ def _drawn(
         name = fitted(marks(own), "label", WIDTH, "30", **aside, fontSize=letters)
         layers.append(name.encode(tooltip=NO_TIP))
     fit = alt.AutoSizeParams(type="fit-x", contains="padding")  # legends come on top
-    return present(layers, *picture, height=height, autosize=fit, **values)
+    return present(layers, *of, height=height, autosize=fit, **values)
 
 
 def _looks(data: pd.DataFrame, low: float, high: float) -> list[Any]:

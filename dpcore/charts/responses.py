@@ -151,7 +151,7 @@ def coin_estimates(frame: pd.DataFrame, *, truth: float) -> Chart:
     layers.append(end_labels(this_one.encode(alt.X("high:Q", **across)), "high", "text", dx=10, **bold))
     outside = data["estimate"] != data["kept"]
     cases = {"clipped": outside.head(1).any(), "repeated": repeated}
-    values: Any = {"estimate": ", ".join(data["text"].head(1)), "truth": 100 * truth, "low": 100 * left}
+    values: Any = {"truth": 100 * truth, "low": 100 * left, "estimate": "".join(data["text"].head(1))}
     values |= {"high": 100 * right, "others": len(data) - 1, "outside": int(outside.sum())}
     return present(layers, "coin_estimates", cases, height=340 if repeated else 220, **values)
 

@@ -23,7 +23,8 @@ TRAINED_ON = {
 }
 WHO = [phrase("released"), phrase("baseline")]
 SCORES = {"accuracy": phrase("accuracy"), "balanced_accuracy": phrase("balanced accuracy")}
-LEGEND = alt.Legend(symbolOpacity=1, offset=28)  # above the name of the majority class
+ABOVE: Any = {"symbolOpacity": 1, "offset": 28}  # the name of the majority class
+LEGEND = alt.Legend(**ABOVE)
 DASHED: Any = {"color": NEUTRAL, "strokeDash": [6, 4], "strokeWidth": 2}
 MAJORITY = phrase("majority class")
 ROW = 110  # pixels
@@ -85,7 +86,7 @@ def classifier_scores(frame: pd.DataFrame) -> Chart:
     data = data.melt(["model", "who"], [*SCORES], var_name="kind", value_name="score").dropna().reset_index(drop=True)
     data["kind"] = data["kind"].map(SCORES).map(say)
     # black is lost in the dark
-    grey = alt.Legend(**LEGEND.to_dict(), symbolFillColor=NEUTRAL, symbolStrokeColor=NEUTRAL)
+    grey = alt.Legend(**ABOVE, symbolFillColor=NEUTRAL, symbolStrokeColor=NEUTRAL)
     looks = [
         keyed(alt.Color, "who", map(say, WHO), [RELEASED, REAL], legend=LEGEND),
         keyed(alt.Shape, "kind", measures, ["circle", "diamond"], legend=grey),
@@ -93,7 +94,7 @@ def classifier_scores(frame: pd.DataFrame) -> Chart:
     return _scored(data, measures, looks, chance, "classifier")
 
 
-def _scored(data: pd.DataFrame, kinds: list[str], looks: list[Any], majority: float, case: str, of: str = "") -> Chart:
+def _scored(data: Any, kinds: list[str], looks: list[Any], majority: float, case: str, of: str = "") -> Chart:
     """Scores per model and kind: a mark per run, and the mean in figures; 95% t-intervals where there are several."""
     across = accuracies(of or None, majority)
     low = across["scale"].domain[0]
@@ -114,8 +115,8 @@ def _scored(data: pd.DataFrame, kinds: list[str], looks: list[Any], majority: fl
     bars = base.mark_rule(strokeWidth=3).encode(alt.X("low:Q", **across), looks[0], x2=alt.X2("high"), tooltip=NO_TIP)
     last = data.groupby(["model", "kind"], sort=False)[["shown", "high"]].transform("max").max(axis=1)
     ends = data.assign(end=last).drop_duplicates(["model", "kind"])[["model", "kind", "end", "text"]]
-    places = base.encoding.y, base.encoding.yOffset, alt.X("end:Q", **across)
-    said = alt.Chart(ends.reset_index(drop=True)).encode(*places)
+    along = base.encoding.y, base.encoding.yOffset, alt.X("end:Q", **across)
+    said = alt.Chart(ends.reset_index(drop=True)).encode(*along)
     layers = [*([bars] if repeated else []), dots, end_labels(said, "end", "text", dx=11)]
     scores = "; ".join(f"{one.model}, {one.kind}: {one.text}" for one in ends.itertuples()).replace("\n", " ")
     layers += [] if say(MAJORITY) in order else _upright(majority)
@@ -155,8 +156,8 @@ def redraws(frame: pd.DataFrame, *, references: pd.DataFrame | None = None, smal
     data = tidy(frame, ["run"], ["value"], said=["metric"])
     metrics = in_order(data["metric"])
     data["which"] = np.where(frame["chosen"].to_numpy(bool), *reversed(which))
-    first = {"key": lambda found: found == which[1], "kind": "stable"}  # the release on top
-    data = data.dropna(subset=["value"]).sort_values("which", **first)
+    data = data.dropna(subset=["value"])
+    data = data.iloc[np.argsort(data["which"] == which[1], kind="stable")]  # the release on top
     data["lane"] = data.groupby("metric").cumcount() * 0.618 % 1
 
     across, told, tip = (distances(""), "{:.3g}".format, ".4~g") if small else (shares(None), percent, ".1%")

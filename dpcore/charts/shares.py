@@ -131,11 +131,11 @@ def reported_shares(frame: pd.DataFrame, *, column: str) -> Chart:
     layers += along.numbers(note | {"reconstructed": say("reconstructed")})
     reported = data["reported"].notna().any()
     cases = {"true": known, "reported": reported, "made": True, "some": capped}
-    values: Any = {"column": short(column, 24), "names": say(NAMES[2 + known])} | capped | along.size
-    return present(layers, "reported_shares", cases, **values)
+    values: Any = {"column": short(column, 24), "names": say(NAMES[2 + known])} | along.size
+    return present(layers, "reported_shares", cases, **values | capped)
 
 
-def _frequent(data: pd.DataFrame, by: list[str], most_drawn: int = MOST) -> tuple[pd.DataFrame, dict[str, Any]]:
+def _frequent(data: pd.DataFrame, by: list[str], most_drawn: int = MOST) -> tuple[Any, Any]:
     """The values that are frequent by one of these shares, the others as one, and what a title says of them."""
     most = data[by].max(axis=1)
     kept = most.rank(method="first", ascending=False).le(FEW) | most.ge(RARE)

@@ -367,7 +367,8 @@ def round_worlds(frame: pd.DataFrame, *, at: float | None = None, number: str) -
     tooltip = tooltips("group|world", "number|number|,.0f", "chance|probability|.3~p")
     bins = data.assign(**{"from": data["number"] - 0.5, "to": data["number"] + 0.5})
     color = group_colors("group", map(say, TABLE.values()), PAIR)
-    base = alt.Chart(side_by_side(bins, TABLE, ["number"], chance="{}")).encode(color, tooltip=tooltip)
+    long = side_by_side(bins, TABLE, ["number"], chance="{}")
+    base = alt.Chart(long).encode(color, tooltip=tooltip)
     layers = [boxes(base, alt.X("left:Q", **across), "right", up, opacity=0.9, **CLIP)]
     if at is not None:
         mark = single(left=min(max(at, low - 0.5), high + 0.5), text=f"{at:,.0f}")

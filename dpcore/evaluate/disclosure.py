@@ -41,6 +41,9 @@ MATCH = "match"
 OWN_ANSWER = "the model's answer"
 ATTACKS = (MATCH, *MODELS)
 Places = NDArray[np.int64]
+Frame = pd.DataFrame
+Quasi = Sequence[str] | None
+AttackCodes = tuple[Codes, Codes, tuple[int, ...]]
 
 
 def cap(
@@ -88,7 +91,7 @@ def cap(
     """
     if not 0 < tau <= 1:
         raise ParameterError("The 'tau' parameter is not a share above 0.", "Try tau=0.8.")
-    asked, known, _ = _encoded(targets, synthetic, schema, sensitive, quasi_identifiers)
+    asked, known, _ = _encoded((targets, synthetic), schema, sensitive, quasi_identifiers)
     matches = _frequencies(*row_numbers(asked[:, :-1], known[:, :-1]))
     agreeing = _frequencies(*row_numbers(asked, known))
     return float((agreeing / np.maximum(matches, 1) >= tau).mean())
@@ -413,20 +416,13 @@ def padded(frame: pd.DataFrame, schema: Schema, rows: int, rng: np.random.Genera
     return pd.concat([real, random], ignore_index=True)
 
 
-def correct(
-    targets: pd.DataFrame,
-    synthetic: pd.DataFrame,
-    schema: Schema,
-    sensitive: str,
-    quasi_identifiers: Sequence[str] | None,
-    attack: str,
-) -> Flags:
+def correct(targets: Frame, synthetic: Frame, schema: Schema, sensitive: str, known: Quasi, attack: str) -> Flags:
     """Return for which targets an attack is right: about single rows, so not for showing.
 
     Parameters
     ----------
-    targets, synthetic, schema, sensitive, quasi_identifiers, attack
-        As for `advantage`.
+    targets, synthetic, schema, sensitive, known, attack
+        As for `advantage`, whose quasi-identifiers are `known`.
 
     Returns
     -------
@@ -438,25 +434,20 @@ def correct(
     ParameterError
         If the attack is not known; all else as for `advantage`.
     """
-    asked, known, sizes = _encoded(targets, synthetic, schema, sensitive, quasi_identifiers)
+    asked, rows, sizes = _encoded((targets, synthetic), schema, sensitive, known)
     if attack not in ATTACKS:
         raise ParameterError(f"The attack {attack!r} is not known.", f"Choose from {', '.join(ATTACKS)}.")
-    guess = _match(asked, known)
-    if attack != MATCH:
-        guess, _ = fit_predict(attack, known, asked, sizes, len(sizes) - 1)
+    if attack == MATCH:
+        guess: NDArray[Any] = _match(asked, rows)
+    else:
+        guess, _ = fit_predict(attack, rows, asked, sizes, len(sizes) - 1)
     return np.asarray(guess == asked[:, -1])
 
 
-def _encoded(
-    targets: pd.DataFrame,
-    synthetic: pd.DataFrame,
-    schema: Schema,
-    sensitive: str,
-    quasi_identifiers: Sequence[str] | None,
-) -> tuple[Codes, Codes, tuple[int, ...]]:
+def _encoded(tables: tuple[Frame, Frame], schema: Schema, sensitive: str, known: Quasi) -> AttackCodes:
     """Codes of both tables and their sizes: the quasi-identifiers, then the sensitive column."""
     others = [name for name in schema.names if name != sensitive]
-    names = [*(others if quasi_identifiers is None else quasi_identifiers), sensitive]
+    names = [*(others if known is None else known), sensitive]
     if len(names) < 2:
         raise ParameterError("The attacker knows nothing.", "Name one quasi-identifier or more.")
     if len(set(names)) < len(names):
@@ -464,8 +455,8 @@ def _encoded(
             "A quasi-identifier is named twice, or is the sensitive column.", "Name each column in one role."
         )
     part = schema.select(names)
-    require_rows(targets, synthetic)
-    return part.encode(targets), part.encode(synthetic), part.sizes
+    require_rows(*tables)
+    return part.encode(tables[0]), part.encode(tables[1]), part.sizes
 
 
 def _frequencies(asked: Places, known: Places) -> Places:

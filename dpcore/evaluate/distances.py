@@ -233,10 +233,10 @@ def pair_marginal(real: Table | Rows, synthetic: Table, schema: Schema, x: str, 
     if x == y:
         raise ParameterError("A pair needs two different columns.", "Choose another column.")
     grid = pd.MultiIndex.from_product([schema[x].labels, schema[y].labels], names=["x_value", "y_value"])
-    cells = grid.to_frame(index=False)
-    shares = zip(("real", "released"), _shares(real, synthetic, schema, [x, y]), strict=True)
-    parts = [cells.assign(source=source, share=share) for source, share in shares]
-    return statistics(pd.concat(parts, ignore_index=True))
+    p, q = _shares(real, synthetic, schema, [x, y])
+    cells = grid.to_frame(index=False).assign(real=p, released=q)
+    long = cells.melt(["x_value", "y_value"], var_name="source", value_name="share")
+    return statistics(long)
 
 
 def validity(synthetic: pd.DataFrame, schema: Schema) -> float:

@@ -274,9 +274,9 @@ def fit_predict(model: str, train: Codes, test: Codes, sizes: Sequence[int], tar
 
 
 def counted(table: Table | Rows, schema: Schema, names: Sequence[str] = ()) -> Rows:
-    """A table's rows, to be counted wherever they are: of some of the schema's columns, or of all. `Rows` are all.
+    """A table's rows, to be counted wherever they are; DataError if there are none.
 
-    DataError if there are none.
+    They are of some of the schema's columns, or of all; `Rows` are of all.
     """
     require_rows(table)
     if isinstance(table, Rows):

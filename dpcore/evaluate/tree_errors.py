@@ -1,7 +1,8 @@
-"""What released trees and classifiers get wrong, and say of single columns. Reads real rows: never private.
+"""What released trees and classifiers get wrong, and say of columns. Reads real rows: not private.
 
-A forest says how the rows of a node fall apart at its split: of each column, the split nearest to a root is looked at,
-and of several as near the one with the most rows. Naive Bayes says how each column is distributed over all classes.
+A forest says how the rows of a node fall apart at its split: of each column, the split nearest to a
+root is looked at, and of several as near the one with the most rows. Naive Bayes says how each
+column is distributed over all classes.
 """
 
 from collections.abc import Sequence

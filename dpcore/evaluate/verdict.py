@@ -34,7 +34,7 @@ class Tie:
 
     @property
     def verdict(self) -> Verdict:
-        """Whether a release has at least half of it; of a weaker one than `TIED` it cannot be told."""
+        """Whether a release has at least half of it; of one weaker than `TIED`, nobody can tell."""
         if self.real < TIED:
             return Verdict.OPEN
         return Verdict.HOLDS if self.released >= HALF * self.real else Verdict.FAILS
@@ -200,8 +200,8 @@ def apart_within(p: Floats, q: Floats, first_rows: int, second_rows: int) -> Flo
 def tied(p: Floats, rows: int) -> float:
     """How far joint shares are from the product of their margins, beyond what chance gives so many rows."""
     alone = np.outer(p.sum(axis=1), p.sum(axis=0))
-    k = np.floor(alone * rows)  # of a Poisson number of mean m, E |X - m| = 2 m P(X = k), k the whole part of m
-    chance = float((alone * poisson.pmf(k, alone * rows)).sum())
+    # of a Poisson number of mean m, E |X - m| = 2 m P(X = k), where k is the whole part of m
+    chance = float((alone * poisson.pmf(np.floor(alone * rows), alone * rows)).sum())
     return max(apart(p, alone) - chance, 0.0)
 
 

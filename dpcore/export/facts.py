@@ -98,6 +98,7 @@ def facts(release: Release) -> Facts:
     (size, many), method = release.artifact.size, plain(release.method)
     mode, work = sentence("title", release.parameters["mode"]), source(release.registered)
     seed = sentence("title", "no_seed") if release.seed is None else str(release.seed)
+    noise, fit = retold(release.noise_label), "void" if release.guarantee_void else "sound"
     sure = in_odds(release, who)
     made = sentence("title", "method", method=method, mode=mode, source=work)
     card = [
@@ -114,9 +115,9 @@ def facts(release: Release) -> Facts:
         (say("Protected against"), against(release, who)),
         *grounds_of(release),
         *rules_kept(release),
-        (say("Source of noise"), sentence("title", "sentence", sentence=retold(release.noise_label))),
+        (say("Source of noise"), sentence("title", "sentence", sentence=noise)),
         (say("Seed"), sentence("title", "sentence", sentence=seed)),
-        (say("Publication"), sentence("publication", "void" if release.guarantee_void else "sound")),
+        (say("Publication"), sentence("publication", fit)),
         (say("Further releases"), sentence("title", "further")),
     ]
     return Facts(
@@ -179,7 +180,8 @@ def provenance(schema: Schema) -> str:
     """Who says what a schema says, and how many of its lines were first said by a document, or by the program."""
     if schema.source == "declared" and {*schema.origins} == {"declared"}:
         return sentence("schema", "as_declared")
-    lines = [sentence("origins", origin, n=many, m=len(schema)) for origin, many in schema.origins.items()]
+    found = schema.origins.items()
+    lines = [sentence("origins", origin, n=many, m=len(schema)) for origin, many in found]
     return sentence("schema", schema.source, lines=", ".join(lines))
 
 
@@ -219,7 +221,8 @@ def in_odds(release: Release, who: str) -> str:
     values = {"whom": sentence("odds", "row" if unit is None else "person"), "who": who}
     share = f"{100 * sure:.{1 if sure < 0.999 else 3}f}"
     values["limit"] = sentence("odds", "certain" if sure >= 0.99995 else "limit", sure=share)
-    return sentence("odds", "delta" if ledger.delta else "pure", **values, delta=f"{ledger.delta:g}")
+    values["delta"] = f"{ledger.delta:g}"
+    return sentence("odds", "delta" if ledger.delta else "pure", **values)
 
 
 def against(release: Release, who: str) -> str:

@@ -114,8 +114,9 @@ def noise_and(noise: str, unknown: Iterable[str] = (), guesses: Iterable[str] = 
 def in_points(found: Mapping[str, float]) -> str:
     """Noise in percentage points, of the column in the middle and of the noisiest."""
     noisiest = max(found, key=lambda name: found[name])
-    middle, most = (format_points(each) for each in (float(np.median([*found.values()])), found[noisiest]))
-    return sentence("noise", "shares", middle=middle, most=most, column=plain(noisiest))
+    middle = format_points(float(np.median([*found.values()])))
+    values = {"most": format_points(found[noisiest]), "column": plain(noisiest)}
+    return sentence("noise", "shares", middle=middle, **values)
 
 
 def format_points(points: float) -> str:

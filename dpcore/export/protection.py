@@ -56,8 +56,9 @@ def for_person(declared: unit.PrivacyUnit | None, epsilon: float, delta: float =
     """What the epsilon of one row is for a person, in a few words; empty where it is the person's own already."""
     if declared is None or declared.id_column is not None:
         return ""
-    values = {"whole": number(of_one(declared, epsilon, delta)), "rows": declared.max_contributions}
-    return sentence("epsilon", "persons_rho" if delta else "persons", epsilon=number(epsilon), **values)
+    values = {"epsilon": number(epsilon), "whole": number(of_one(declared, epsilon, delta))}
+    case = "persons_rho" if delta else "persons"
+    return sentence("epsilon", case, rows=declared.max_contributions, **values)
 
 
 def protected(

@@ -168,9 +168,9 @@ class Release:
             return say("No finite epsilon can be proved for this run.")
         if self.ledger.epsilon_bound > self.ledger.epsilon_claimed:
             claimed, bound = self.ledger.epsilon_claimed, self.ledger.epsilon_bound
-            values = {"claimed": number(claimed), "bound": number(bound), "why": say(self.reconstructed)}
             case = f"{'read' if self.reconstructed else 'printed'}_{self.ledger.relation}"
-            return sentence("refuted", case, **values)
+            values = {"claimed": number(claimed), "bound": number(bound)}
+            return sentence("refuted", case, why=say(self.reconstructed), **values)
         return ""
 
     @property
