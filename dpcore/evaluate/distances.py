@@ -239,6 +239,12 @@ def pair_marginal(real: Table | Rows, synthetic: Table, schema: Schema, x: str, 
     return statistics(long)
 
 
+def value_shares(frame: pd.DataFrame, column: Column) -> Floats:
+    """The shares of one column's values; 0 where there are no rows."""
+    codes = column.encode(frame[column.name])
+    return np.asarray(np.bincount(codes, minlength=column.size) / max(len(codes), 1))
+
+
 def validity(synthetic: pd.DataFrame, schema: Schema) -> float:
     """Return the share of the schema's cells that hold a declared value.
 

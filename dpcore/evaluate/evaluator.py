@@ -6,7 +6,7 @@ they are compared with are all real rows, also where at most some of each person
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -26,13 +26,13 @@ from dpcore.evaluate.learners import (
     ASKED,
     MAJORITY,
     MODELS,
-    SAMPLED,
     Assessment,
     Model,
     Table,
     counted,
     judged,
     noted,
+    sample_note,
     tstr,
 )
 from dpcore.evaluate.ranges import range_answers, true_answers
@@ -217,15 +217,14 @@ class Evaluator:
         schema = self.data.schema
         found = tstr(self.train, self.test, released, schema, target or schema.target or "", **how)
         learns = (found["trained_on"] == "real") & (found["model"] != MAJORITY)
-        of = SAMPLED.format(some=len(self.train), all=len(self.rows)) if len(self.rows) > len(self.train) else ""
+        of = sample_note(len(self.train), len(self.rows))
         notes = zip(found["note"], learns, strict=True)
-        return statistics(found.assign(note=[noted(note, of if real else "", self.asked) for note, real in notes]))
+        return statistics(found.assign(note=[noted(note, of * real, self.asked) for note, real in notes]))
 
     @property
     def asked(self) -> str:
         """That models are asked about some test rows of a folder, in a sentence; empty if it is about all."""
-        some, every = len(self.data.test_sample), self.data.sizes[1]
-        return ASKED.format(some=some, all=every) if every > some else ""
+        return sample_note(len(self.data.test_sample), self.data.sizes[1], ASKED)
 
     def distances(
         self, released: Table, degree: int, on: str = "columns", most: int | None = MOST_SUBSETS
@@ -279,8 +278,7 @@ class Evaluator:
         return float(np.abs(answers - truth).mean())
 
     def _mistaken(self, metric: str, synthetic: pd.DataFrame) -> float:
-        if self.label is None:
-            raise ParameterError("The SVM needs something to tell.", "Pass label=Label(column=..., equals=...).")
+        data, label = self.data, cast(Label, self.label)  # which `check_measures` asks for
         asked: dict[str, Any] = {"protocol": PROTOCOLS[metric], "repeats": 1}
-        found = misclassification(self.data.test_sample, synthetic, self.data.schema, self.label, **asked)
+        found = misclassification(data.test_sample, synthetic, data.schema, label, **asked)
         return float(found["error"].mean())

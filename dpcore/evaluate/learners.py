@@ -108,11 +108,11 @@ def tstr(
     real, asked, released = (encoded(table, schema) for table in (train, test, synthetic))
     require_rows(real, asked)
     tables = {"released": released} | ({"real": real} if include_real else {})
-    drawn_from = {"released": synthetic, "real": train}
-    judged_by = of_sample(test, asked, ASKED)
+    every = {"released": len(synthetic), "real": len(train)}
+    judged_by = sample_note(len(asked), len(test), ASKED)
     return _scores(tables, asked, schema, target, models, progress).assign(
         note=lambda found: [
-            noted(note, "" if model == MAJORITY else of_sample(drawn_from[source], tables[source]), judged_by)
+            noted(note, sample_note(len(tables[source]), every[source]) * (model != MAJORITY), judged_by)
             for model, source, note in found[["model", "trained_on", "note"]].itertuples(index=False)
         ]
     )
@@ -123,9 +123,9 @@ def noted(*notes: str) -> str:
     return " ".join(filter(None, notes))
 
 
-def of_sample(table: Table, codes: Codes, told: str = SAMPLED) -> str:
-    """That a model learned from some rows of a folder, in a sentence; empty if it did from all."""
-    return told.format(some=len(codes), all=len(table)) if isinstance(table, Folder) and len(table) > len(codes) else ""
+def sample_note(some: int, every: int, text: str = SAMPLED) -> str:
+    """That a model learned from some rows, a sample of a folder's; empty if it did from all."""
+    return text.format(some=some, all=every) if every > some else ""
 
 
 def real_data_baseline(

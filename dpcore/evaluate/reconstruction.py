@@ -13,6 +13,7 @@ from scipy.special import ndtr
 from dpcore.arguments import Floats, Ints
 from dpcore.datasets import Dataset
 from dpcore.domain.schema import Schema
+from dpcore.evaluate.distances import value_shares
 from dpcore.evaluate.statistics import Statistics, statistics
 from dpcore.mechanisms.randomizers import CategoryChannel, KeepOrDraw
 from dpcore.methods.local.dtcrd import cells_of
@@ -81,7 +82,7 @@ def shares_of_column(reports: Reports, frame: pd.DataFrame | Truth | None, colum
     half, known = SURE * np.sqrt(spread), reports.schema[column]
     real, frame = np.full(known.size, np.nan), frame.true_rows if isinstance(frame, Truth) else frame
     if frame is not None:
-        real = np.bincount(known.encode(frame[column]), minlength=known.size) / max(len(frame), 1)
+        real = value_shares(frame, known)
     shares = {"value": known.labels, "real": real, "reported": said.T @ people / max(people.sum(), 1)}
     shares |= {"reconstructed": found, "low": found - half, "high": found + half}
     return statistics(pd.DataFrame(shares))
@@ -151,9 +152,8 @@ def densities(
         return np.asarray(found / (np.diff(edges) / cells.width))
 
     if bayes is not None and column in bayes.normals:
-        mean, spread = bayes.normals[column].T
-        below = ndtr((edges[:, None] - mean) / np.sqrt(spread))
-        made = np.diff(below, axis=0) @ bayes.prior / (np.diff(edges) / cells.width)
+        made = bayes.prior @ normal_shares(bayes.normals[column], edges)
+        made /= np.diff(edges) / cells.width
     else:
         made = np.full(len(edges) - 1, np.nan)
         made[before : before + cells.intervals] = deconvolved(reports, column).shares[0]
@@ -162,6 +162,12 @@ def densities(
     real = np.full(len(edges) - 1, np.nan) if frame is None else shares(true[~np.isnan(true)])
     found = {"x": (edges[:-1] + edges[1:]) / 2, "width": np.diff(edges), "real": real, "reported": shares(said)}
     return statistics(pd.DataFrame(found | {"reconstructed": made}))
+
+
+def normal_shares(moments: Floats, edges: Floats) -> Floats:
+    """What normal distributions of these means and variances have between edges, a row for each."""
+    below = ndtr((edges - moments[:, :1]) / np.sqrt(moments[:, 1:]))
+    return np.diff(below, axis=1)
 
 
 def drawn(reports: Reports, column: str) -> Cells:

@@ -9,12 +9,12 @@ from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
-from scipy.stats import norm
 
 from dpcore.arguments import Floats
 from dpcore.datasets import Dataset
-from dpcore.evaluate.distances import with_floors
+from dpcore.evaluate.distances import value_shares, with_floors
 from dpcore.evaluate.evaluator import Evaluator
+from dpcore.evaluate.reconstruction import normal_shares
 from dpcore.evaluate.statistics import Statistics, statistics
 from dpcore.postprocess.count_tree import ReleasedTree
 from dpcore.postprocess.count_tree_frames import level_names
@@ -144,19 +144,15 @@ def column_shares(model: Bayes, data: Dataset) -> list[ColumnShares]:
     for name in model.columns:
         column = schema[name]
         released = model.prior @ (model.tables[name] if name in model.tables else bin_shares(model, name))
-        codes = schema.select([name]).encode(train[[name]])[:, 0]
-        real = np.bincount(codes, minlength=column.size) / max(len(codes), 1)
-        values = zip(column.labels, real, released, strict=True)
-        found.append((max(len(codes), 1), [(name, value, p, q) for value, p, q in values]))
+        values = zip(column.labels, value_shares(train, column), released, strict=True)
+        found.append((max(len(train), 1), [(name, value, p, q) for value, p, q in values]))
     return found
 
 
 def bin_shares(model: Bayes, name: str) -> Floats:
     """The probabilities of a column's bins by class, where the model knows means and variances; no value is missing."""
     column, moments = model.schema[name], model.normals[name]
-    edges = np.asarray(column.edges, dtype=float)
-    below = norm.cdf(edges[None, :], loc=moments[:, :1], scale=np.sqrt(moments[:, 1:]))
-    below[:, 0], below[:, -1] = 0.0, 1.0
+    edges = np.array([-np.inf, *column.edges[1:-1], np.inf])
     shares = np.zeros((len(moments), column.size))
-    shares[:, : len(edges) - 1] = np.diff(below, axis=1)
+    shares[:, : len(edges) - 1] = normal_shares(moments, edges)
     return shares
