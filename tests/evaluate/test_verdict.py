@@ -28,7 +28,7 @@ def test_a_function_of_another_column_is_named_when_it_is_lost():
     real = rows({("a", "x", 10): 500, ("b", "y", 10): 500})
     released = rows({(w, c, 10): 250 for w in "ab" for c in "xy"})
     found = fidelity(real, released, SCHEMA)
-    assert (found.columns, found.close_columns, found.pairs, found.close_pairs) == (3, 3, 3, 2)
+    assert (found.columns, found.close_columns, found.pairs, found.close_pairs, found.ties) == (3, 3, 3, 2, 1)
     # 1/2 (|1/2 - 1/4| + |0 - 1/4|) 2 = 1/2, less what chance gives: 4 cells of 250 expected rows, each off by about
     # sqrt(2 x 250 / pi) = 12.6, and so 4 x 12.6 / 2,000 = .0252.
     (tie,) = found.lost
