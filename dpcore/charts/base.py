@@ -239,11 +239,11 @@ def channels(spec: dict[str, Any], *names: str) -> list[dict[str, Any]]:
 
 
 def messages(part: Any) -> Iterator[str]:
-    """The texts of `pictures.toml`, or of a part of it, but for colors."""
+    """The texts of `pictures.toml`, or of a part of it, but for colors and forms of numbers."""
     if isinstance(part, str):
         yield part
     if isinstance(part, dict):
-        part = [value for name, value in part.items() if name != "color"]
+        part = [value for name, value in part.items() if name not in ("color", "number")]
     for value in part if isinstance(part, list) else ():
         yield from messages(value)
 

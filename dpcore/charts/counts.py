@@ -66,8 +66,7 @@ def error_by_range(frame: pd.DataFrame, *, title: str = "") -> Chart:
     bars = bars.encode(alt.Y("low:Q", **up), alt.Y2("high:Q"), tooltip=NO_TIP)
     tooltip = tooltips("release|release", "bin|size of the range", "queries|queries|,", "value|mean error|,.4~g")
     tooltip += tooltips("low|from|,.4~g", "high|to|,.4~g")
-    dots = value.mark_point(filled=True, size=85, opacity=1, **move)
-    dots = dots.encode(shape, tooltip=tooltip)
+    dots = value.encode(shape, tooltip=tooltip).mark_point(filled=True, size=85, opacity=1, **move)
     shown = bool(data["low"].notna().any())
     cases = {"intervals": shown, "baselines": baseline.any()}
     return present([lines, *[bars] * shown, dots], "error_by_range", cases, title=title)

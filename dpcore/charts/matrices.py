@@ -1,12 +1,12 @@
 """Cells of two columns, or of two sets of names, colored by a number: pairs, tables, classes, answers."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import altair as alt
 import pandas as pd
 
-from dpcore.charts.base import DIGITS, Chart, present
+from dpcore.charts.base import DIGITS, PICTURES, Chart, present
 from dpcore.charts.colors import NEUTRAL, TINTS
 from dpcore.charts.frames import MOST_NAMED, MOST_NUMBERED, MOST_VALUES, UNSEEN, in_order, short, texts, tidy
 from dpcore.charts.marks import captions, tooltips, words
@@ -15,6 +15,7 @@ from dpcore.language import say
 
 LOW = 0.05  # distances from here on are printed
 STEEP = 15  # names across a matrix that need not stand upright
+USUAL = {"number": ".2f", "power": 1.0, "least": 30, "gaps": 0, "named": True, "titles": ["", ""]}
 MOST_WRITTEN, ROOMY = 12, 4  # cells in a row with numbers: at all, and on a phone as well
 
 
@@ -39,8 +40,8 @@ def pair_heatmap(frame: pd.DataFrame) -> Chart:
     cells = _mirrored(pairs).rename(columns={"avd": "shade"})
     tooltip = tooltips("x|column", "y|and", "shade|distance|.3f", "floor|fresh sample|.3f")
     numbered = f"datum.shade >= {LOW}" if len(names) <= MOST_NUMBERED else ""
-    how: Any = {"title": say("distance"), "power": 0.5, "numbered": numbered}
-    return present(_matrix(cells, tooltip, names, names, **how), "pair_heatmap")
+    layers = _matrix("pair_heatmap", cells, tooltip, names, names, numbered)
+    return present(layers, "pair_heatmap")
 
 
 def affinity(frame: pd.DataFrame, clusters: Mapping[Any, object]) -> Chart:
@@ -73,12 +74,12 @@ def affinity(frame: pd.DataFrame, clusters: Mapping[Any, object]) -> Chart:
     cells = cells.assign(shade=cells["score"].clip(0, 1), group=[cluster[name] for name in cells["x"]])
     cells["other"] = [cluster[name] for name in cells["y"]]
     tooltip = tooltips("x|column", "y|and", "score|noisy score|.4~g", "group|cluster", "other|and cluster")
-    how: Any = {"gaps": len(order) - len(cluster), "named": len(cluster) <= MOST_NAMED}
-    how |= {"numbered": "true" if len(cluster) <= STEEP else ""}
-    how |= {"title": say("noisy score"), "power": 0.5}
+    how = {"gaps": len(order) - len(cluster), "named": len(cluster) <= MOST_NAMED}
+    numbered = "true" if len(cluster) <= STEEP else ""
+    layers = _matrix("affinity", cells, tooltip, order, order, numbered, **how)
     cases = {"grouped": len(groups) > 1, "below": below, "above": above}
     values: Any = {"below": below, "above": above, "pairs": len(pairs), "count": len(groups)}
-    return present(_matrix(cells, tooltip, order, order, **how), "affinity", cases, **values)
+    return present(layers, "affinity", cases, **values)
 
 
 def pair_tables(frame: pd.DataFrame, *, x: str, y: str) -> Chart:
@@ -119,11 +120,10 @@ def pair_tables(frame: pd.DataFrame, *, x: str, y: str) -> Chart:
     cells["source"] = cells["source"].map(say)
     across = [*names[0], UNSEEN, *(UNSEEN + name for name in names[0])] if names[0] else []
     heads = pd.DataFrame({"x": across[:: len(names[0]) + 1], "text": [say("real"), say("released")] if across else []})
-    how: Any = {"power": 0.33, "number": ".1%", "titles": titles, "gaps": 1}
-    how["numbered"] = "true" if len(across) <= 11 else ""
+    numbered = "true" if len(across) <= 11 else ""
     place = alt.X("x:N", scale=alt.Scale(domain=across))
     head = words(alt.Chart(heads).encode(place, y=alt.value(-10)), "text", align="left", fontWeight="bold")
-    layers = _matrix(cells, tooltip, across, names[1], title=say("share"), **how)
+    layers = _matrix("pair_tables", cells, tooltip, across, names[1], numbered, titles=titles)
     return present([*layers, head], "pair_tables", one=titles[0], other=titles[1])
 
 
@@ -145,9 +145,8 @@ def confusion(frame: pd.DataFrame) -> Chart:
     few = len(names) <= 5
     data = data.rename(columns={"truth": "y", "predicted": "x", "share": "shade"})
     tooltip = tooltips("y|true class", "x|predicted as", "count|rows|,", "shade|share of its class|.1%")
-    how: Any = {"titles": (say("predicted class"), say("true class")), "number": ".0%", "least": 64 if few else 40}
-    how["numbered"] = "datum.shade !== null" if len(names) <= MOST_WRITTEN else ""
-    layers = _matrix(data, tooltip, names, names, title=say("share of the true class"), **how)
+    numbered, least = "datum.shade !== null" if len(names) <= MOST_WRITTEN else "", 64 if few else 40
+    layers = _matrix("confusion", data, tooltip, names, names, numbered, least=least)
     if few:
         counted = layers[0].copy(deep=False)
         counted.encoding = layers[-1].encoding
@@ -173,9 +172,9 @@ def channel_matrix(frame: pd.DataFrame) -> Chart:
     names = in_order([*data["truth"], *data["reported"]])
     data = data.rename(columns={"truth": "y", "reported": "x", "probability": "shade"})
     tooltip = tooltips("y|true value", "x|reported", "shade|probability|.2%")
-    how: Any = {"titles": (say("what is reported"), say("what is true")), "number": ".1%"}
-    how |= {"title": say("probability"), "numbered": "true", "least": max(34, 60 - 4 * len(names))}
-    return present(_matrix(data, tooltip, names, names, **how), "channel_matrix")
+    least = max(34, 60 - 4 * len(names))
+    layers = _matrix("channel_matrix", data, tooltip, names, names, "true", least=least)
+    return present(layers, "channel_matrix")
 
 
 def _mirrored(pairs: pd.DataFrame) -> pd.DataFrame:
@@ -185,25 +184,17 @@ def _mirrored(pairs: pd.DataFrame) -> pd.DataFrame:
 
 
 def _matrix(
-    cells: pd.DataFrame,
-    tooltip: list[alt.Tooltip],
-    across: list[str],
-    down: list[str],
-    *,
-    title: str,
-    number: str = ".2f",
-    numbered: str = "",
-    power: float = 1.0,
-    titles: Sequence[str | None] = (None, None),
-    least: int = 30,
-    gaps: int = 0,
-    named: bool = True,
+    picture: str, cells: pd.DataFrame, tooltip: Any, across: Any, down: Any, numbered: str, **how: Any
 ) -> list[Any]:
-    """Cells at `x`, `y`, the stronger the nearer `shade` is to 1, and the numbers of those that are `printed`.
+    """Cells at `x`, `y`, the stronger the nearer `shade` is to 1, and the numbers of those that are `numbered`.
 
-    A `power` below 1 tells small numbers apart. `gaps` of the names on each side stand for nothing;
-    cells that are not `named` are as low as fits. Letters turn as names need it.
+    `pictures.toml` says how. A `power` below 1 tells small numbers apart. `gaps` of the names on
+    each side stand for nothing; cells that are not `named` are as low as fits, and otherwise have
+    `least` pixels. Letters turn as names need it.
     """
+    own = USUAL | PICTURES[picture]["matrix"] | how
+    gaps, least, power, number = (own[name] for name in ("gaps", "least", "power", "number"))
+    titles = how.get("titles") or [say(title) or None for title in own["titles"]]
     many, longest = len(down) - gaps, max(map(len, across), default=0)
     steep = len(across) - gaps > STEEP
     below: Any = {"labelAngle": -90 if steep else -50, "labelOverlap": False}
@@ -211,9 +202,9 @@ def _matrix(
         below = {"labelAngle": 0}
     below |= {"labelFontSize": 11, "labelOverlap": "greedy"} if steep else {}  # or a phone has none
     end_labels: Any = {"labelOverlap": False}
-    if not named:
+    if not own["named"]:
         below = end_labels = {"labels": False, "ticks": False, "domain": False}
-    height = least if many <= MOST_NUMBERED else 17 if named else 800 / many
+    height = least if many <= MOST_NUMBERED else 17 if own["named"] else 800 / many
     scale = span(0, 1, type="pow", exponent=power, range=TINTS)
     note: Any = {"values": [0, 0.05, 0.25, 1]} if power < 1 else {}
     legend = alt.Legend(labelExpr=f"format(datum.value, '{'~%' if '%' in number else '~g'}')", **note)
@@ -222,7 +213,7 @@ def _matrix(
         alt.Y("y:N", title=titles[1], scale=alt.Scale(domain=down), axis=alt.Axis(**end_labels)),
         tooltip=tooltip,
     )
-    color = alt.Color("shade:Q", title=title, scale=scale, legend=legend)
+    color = alt.Color("shade:Q", title=say(own["shade"]), scale=scale, legend=legend)
     layers = [base.mark_rect(stroke=NEUTRAL, strokeWidth=0.4).encode(color)]
     look: Any = {"fontSize": 13 if least <= 30 else 16} | ({"style": DIGITS} if len(across) > ROOMY else {})
     return [*layers, captions(base.transform_filter(numbered), "shade", number, **look)] if numbered else layers

@@ -5,7 +5,7 @@ from math import prod
 
 import numpy as np
 import pandas as pd
-from scipy.stats import poisson
+from scipy.special import gammaln, xlogy
 
 from dpcore.arguments import Floats
 from dpcore.domain.schema import Schema
@@ -200,8 +200,9 @@ def apart_within(p: Floats, q: Floats, first_rows: int, second_rows: int) -> Flo
 def tied(p: Floats, rows: int) -> float:
     """How far joint shares are from the product of their margins, beyond what chance gives so many rows."""
     alone = np.outer(p.sum(axis=1), p.sum(axis=0))
-    # of a Poisson number of mean m, E |X - m| = 2 m P(X = k), where k is the whole part of m
-    chance = float((alone * poisson.pmf(np.floor(alone * rows), alone * rows)).sum())
+    mean = alone * rows  # of a Poisson number, E |X - m| = 2 m P(X = k), with k the whole part of m
+    k = np.floor(mean)
+    chance = float((alone * np.exp(xlogy(k, mean) - mean - gammaln(k + 1))).sum())
     return max(apart(p, alone) - chance, 0.0)
 
 

@@ -206,20 +206,17 @@ class Model(Artifact):
         cause = "This file holds no model that can be read"
         document = json_value(text, SchemaError, cause, REMEDY)
         try:
-            if document["format"] != FORMAT:
+            if document["format"] != FORMAT or not isinstance(document["structure"], dict):
                 raise ValueError
             schema, told = Schema.from_json(json.dumps(document["schema"])), told_of(document["about"])
-            if not isinstance(document["structure"], dict):
-                raise TypeError
             released = {
                 name: PREDICTORS[name].from_dict(schema, part) if name in PREDICTORS else part
                 for name, part in document["structure"].items()
             }
             found = cls(schema=schema, target=str(document["target"]), released=released, about=told)
             predictor = found.predictor
-            if predictor.target != found.target or schema[found.target].numeric:
-                raise ValueError
-            if isinstance(predictor, Forest) and int(predictor.level.max()) >= len(predictor.level):
+            deep = isinstance(predictor, Forest) and predictor.level.max() >= len(predictor.level)
+            if predictor.target != found.target or schema[found.target].numeric or deep:
                 raise ValueError
         except (ValueError, KeyError, TypeError, StopIteration):
             raise SchemaError(f"{cause}.", REMEDY) from None
